@@ -1,0 +1,112 @@
+// Command lab runs the journal's experiments and says which of its claims
+// hold on this machine.
+//
+// Its exit status is for scripts; usage lists it. Standard output carries
+// results, standard error progress and complaints.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Exit statuses, from good to bad. A run that had several outcomes exits with
+// the worst.
+const (
+	exitHeld     = 0 // every claim reproduced or not applicable
+	exitNotHeld  = 1 // some claim refuted or inconclusive
+	exitInvalid  = 2 // some claim's trials cannot bear a verdict
+	exitFailed   = 3 // a run failed, a check found faults, or the call was wrong
+	usageMessage = `lab: the journal's experiments, on this machine
+
+  lab run EXPERIMENT              run one experiment
+  lab reproduce [ENTRY…|--all]    run the experiments of entries; without any, the core set
+  lab verdicts [--check]          derive data/verdicts from data/results; --check only compares
+  lab check                       check every data file, and that nothing derived has drifted
+  lab doctor                      say what this machine can decide
+  lab list                        list experiments and their claims
+
+run and reproduce take
+  --size smoke|full   how much of the design to run (default smoke)
+  --seed N            seed of the order of trials (default: drawn anew)
+  --port N            port of the server (default 8083)
+  --host NAME         call this machine NAME in data/hosts (default: made of its CPU)
+  --keep-going        on a failed experiment go on with the next
+
+Exit status
+  0  every claim was reproduced or is not applicable here
+  1  some claim was refuted, or the run cannot tell
+  2  some claim is invalid: its trials cannot bear a verdict
+  3  a run failed, a check found faults, or the call was wrong
+`
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	context.AfterFunc(ctx, stop) // a second signal ends the lab at once
+	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// A subcommand reads its own arguments and returns an exit status.
+type subcommand func(ctx context.Context, args []string, out io.Writer) (int, error)
+
+func command(ctx context.Context, args []string, out, errs io.Writer) int {
+	subcommands := map[string]subcommand{
+		"run": runExperiment, "reproduce": reproduce, "verdicts": verdicts,
+		"check": check, "doctor": examine, "list": list,
+	}
+	if len(args) == 0 {
+		fmt.Fprint(errs, usageMessage)
+		return exitFailed
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		fmt.Fprint(out, usageMessage)
+		return exitHeld
+	}
+	sub, ok := subcommands[args[0]]
+	if !ok {
+		fmt.Fprintf(errs, "lab: no command %q; see lab help\n", args[0])
+		return exitFailed
+	}
+	status, err := sub(ctx, args[1:], out)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(out, usageMessage)
+		return exitHeld
+	case err != nil:
+		fmt.Fprintf(errs, "lab: %v\n", err)
+		return exitFailed
+	}
+	return status
+}
+
+// flags makes a flag set whose complaints are returned, not printed.
+func flags(name string) *flag.FlagSet {
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	return fs
+}
+
+// parse parses flags that may stand before, between and after arguments.
+func parse(fs *flag.FlagSet, args []string) (rest []string, err error) {
+	for {
+		if err := fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return nil, err
+			}
+			return nil, fmt.Errorf("%w; see lab help", err)
+		}
+		if fs.NArg() == 0 {
+			return rest, nil
+		}
+		rest, args = append(rest, fs.Arg(0)), fs.Args()[1:]
+	}
+}

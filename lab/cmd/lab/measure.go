@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/lock"
+	"github.com/line-rate/line-rate/lab/internal/progress"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// A measurement is what run and reproduce have in common.
+type measurement struct {
+	size      string
+	seed      uint64
+	port      int
+	host      string
+	keepGoing bool
+	all       bool
+}
+
+func (m *measurement) parse(name string, args []string) ([]string, error) {
+	fs := flags(name)
+	fs.StringVar(&m.size, "size", experiment.Smoke, "")
+	fs.Uint64Var(&m.seed, "seed", 0, "")
+	fs.IntVar(&m.port, "port", 8083, "")
+	fs.StringVar(&m.host, "host", "", "")
+	fs.BoolVar(&m.keepGoing, "keep-going", false, "")
+	if name == "reproduce" {
+		fs.BoolVar(&m.all, "all", false, "")
+	}
+	rest, err := parse(fs, args)
+	if err != nil {
+		return nil, err
+	}
+	if m.size != experiment.Smoke && m.size != experiment.Full {
+		return nil, fmt.Errorf("--size %q: use smoke or full", m.size)
+	}
+	if m.port < 1 || m.port > 65535 {
+		return nil, fmt.Errorf("--port %d: use 1 to 65535", m.port)
+	}
+	return rest, nil
+}
+
+func runExperiment(ctx context.Context, args []string, out io.Writer) (int, error) {
+	var m measurement
+	names, err := m.parse("run", args)
+	if err != nil {
+		return exitFailed, err
+	}
+	if len(names) != 1 {
+		return exitFailed, errors.New("run takes one experiment; lab list names them")
+	}
+	j, err := open()
+	if err != nil {
+		return exitFailed, err
+	}
+	x, err := j.Experiment(names[0])
+	if err != nil {
+		return exitFailed, err
+	}
+	return m.measure(ctx, j, []*experiment.Experiment{x}, out)
+}
+
+func reproduce(ctx context.Context, args []string, out io.Writer) (int, error) {
+	var m measurement
+	entries, err := m.parse("reproduce", args)
+	if err != nil {
+		return exitFailed, err
+	}
+	j, err := open()
+	if err != nil {
+		return exitFailed, err
+	}
+	xs, err := choose(j.Experiments, entries, m.all)
+	if err != nil {
+		return exitFailed, err
+	}
+	return m.measure(ctx, j, xs, out)
+}
+
+// choose picks the experiments of entries, all of them, or the core set.
+func choose(xs []*experiment.Experiment, entries []string, all bool) ([]*experiment.Experiment, error) {
+	if all && len(entries) > 0 {
+		return nil, errors.New("name entries or say --all, not both")
+	}
+	var known []string
+	for _, x := range xs {
+		known = append(known, x.Entry)
+	}
+	for _, e := range entries {
+		if !slices.Contains(known, e) {
+			return nil, fmt.Errorf("no experiment belongs to entry %q; there are entries %s", e, strings.Join(slices.Compact(known), ", "))
+		}
+	}
+	var chosen []*experiment.Experiment
+	for _, x := range xs {
+		if all || slices.Contains(entries, x.Entry) || len(entries) == 0 && x.Core {
+			chosen = append(chosen, x)
+		}
+	}
+	return chosen, nil
+}
+
+// open reads the journal and refuses one with faults: a run on top of them
+// could not be judged.
+func open() (*journal.Journal, error) {
+	root, err := journal.Find(".")
+	if err != nil {
+		return nil, err
+	}
+	j, faults, err := journal.Open(root)
+	if err != nil {
+		return nil, err
+	}
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("%s: %w%s", faults[0].Path, faults[0].Err, more(len(faults)-1))
+	}
+	return j, nil
+}
+
+func more(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %d more; lab check lists them)", n)
+}
+
+func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*experiment.Experiment, out io.Writer) (int, error) {
+	if runtime.GOOS != "linux" {
+		return exitFailed, errors.New("the lab measures on Linux only: it reads /proc and pins cores; the site can be built anywhere")
+	}
+	release, err := lock.Take(j.Root.Scratch())
+	if err != nil {
+		return exitFailed, err
+	}
+	defer release()
+	split, err := divide()
+	if err != nil {
+		return exitFailed, err
+	}
+	h, err := m.profile(j)
+	if err != nil {
+		return exitFailed, err
+	}
+
+	var total time.Duration
+	for _, x := range xs {
+		total += run.Estimate(x, m.size)
+	}
+	fmt.Fprintf(os.Stderr, "%d experiments at %s size on %s, about %s\n", len(xs), m.size, h.Name, total.Round(time.Second))
+
+	reporter := progress.New(os.Stderr)
+	var done []outcome
+	var failed error
+	for _, x := range xs {
+		seed := m.seed
+		if seed == 0 {
+			seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
+		}
+		f, err := run.Do(ctx, run.Plan{Root: j.Root, Experiment: x, Size: m.size, Seed: seed, Port: m.port, Split: split, Host: h}, reporter)
+		if ctx.Err() != nil {
+			failed = fmt.Errorf("%s: interrupted; this experiment left nothing behind", x.Name)
+			break
+		}
+		if err == nil {
+			err = keep(j, h, f)
+		}
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", x.Name, err))
+			if m.keepGoing {
+				continue
+			}
+			break
+		}
+		done = append(done, outcome{x, f, verdict.Decide(x, f, h)})
+	}
+	report(out, j.Root, done)
+	if failed != nil {
+		return exitFailed, failed
+	}
+	return status(done), nil
+}
+
+// divide splits the cores this process may use.
+func divide() (cores.Split, error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return cores.Split{}, err
+	}
+	var allowed []int
+	for cpu := 0; len(allowed) < set.Count(); cpu++ {
+		if set.IsSet(cpu) {
+			allowed = append(allowed, cpu)
+		}
+	}
+	groups, err := cores.Groups("/sys/devices/system/cpu", allowed)
+	if err != nil {
+		return cores.Split{}, err
+	}
+	return cores.Divide(groups), nil
+}
+
+// profile describes this machine, under the name it already has if it has one.
+func (m measurement) profile(j *journal.Journal) (*host.Profile, error) {
+	h, err := host.Probe()
+	if err != nil {
+		return nil, err
+	}
+	if m.host != "" {
+		h.ID = m.host
+	}
+	if known, ok := j.Hosts[h.ID]; ok {
+		if !known.Same(*h) {
+			return nil, fmt.Errorf("%s describes another machine; choose another name with --host", j.Root.Rel(j.Root.Host(h.ID)))
+		}
+		return known, nil
+	}
+	data, err := results.Encode(h)
+	if err != nil {
+		return nil, err
+	}
+	if err := results.Decode(data, results.HostSchemaURL, new(host.Profile)); err != nil {
+		return nil, fmt.Errorf("this machine's profile: %w", err)
+	}
+	return h, nil
+}
+
+// keep writes a finished run: the host's profile if it is new, the results,
+// and what is derived from them.
+func keep(j *journal.Journal, h *host.Profile, f *results.File) error {
+	if _, ok := j.Hosts[h.ID]; !ok {
+		data, err := results.Encode(h)
+		if err != nil {
+			return err
+		}
+		if err := results.WriteNew(j.Root.Scratch(), j.Root.Host(h.ID), data); err != nil {
+			return err
+		}
+		j.Hosts[h.ID] = h
+	}
+	x, err := j.Experiment(f.Experiment)
+	if err != nil {
+		return err
+	}
+	if err := f.Check(x); err != nil {
+		return fmt.Errorf("the lab made a file it would refuse: %w", err)
+	}
+	data, err := results.Encode(f)
+	if err != nil {
+		return err
+	}
+	if err := results.Decode(data, results.SchemaURL, new(results.File)); err != nil {
+		return fmt.Errorf("the lab made a file it would refuse: %w", err)
+	}
+	if err := results.WriteNew(j.Root.Scratch(), j.Root.Result(f.Experiment, f.Run), data); err != nil {
+		return err
+	}
+	j.Runs = append(j.Runs, f)
+	return j.Derive()
+}

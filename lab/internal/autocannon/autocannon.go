@@ -1,0 +1,102 @@
+// Package autocannon reads what one autocannon trial printed.
+//
+// It says no more than autocannon can: latency comes in whole milliseconds,
+// cut rather than rounded, so a latency of 0 is "below a millisecond", and a
+// mean of cut figures is not taken over at all. Rates are computed from counts
+// and the trial's own start and finish, because autocannon's averages are
+// those of its samples.
+package autocannon
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Result is one trial.
+type Result struct {
+	Start, Finish time.Time
+	Metrics       map[string]float64 // by the names of package metric
+	Below         map[string]float64 // latencies under the resolution
+	Faults        []Fault
+}
+
+// A Fault is something that makes a trial invalid, however rare.
+type Fault struct {
+	Gate   string
+	Detail string
+}
+
+// resolution is the step of autocannon's latencies, in seconds.
+const resolution = 0.001
+
+type output struct {
+	Start, Finish time.Time
+	Errors        float64
+	Timeouts      float64
+	Mismatches    float64
+	Resets        float64
+	Non2xx        float64
+	OK            float64 `json:"2xx"`
+	Latency       struct{ P50, P90, P99, Max float64 }
+	Throughput    struct{ Total float64 }
+	URL           string
+}
+
+// Parse reads the last JSON document of a trial's standard output; those
+// before it are the warm-up's.
+func Parse(stdout []byte) (*Result, error) {
+	lines := bytes.Split(bytes.TrimSpace(stdout), []byte("\n"))
+	last := lines[len(lines)-1]
+	if len(last) == 0 {
+		return nil, errors.New("autocannon printed nothing")
+	}
+	var o output
+	if err := json.Unmarshal(last, &o); err != nil {
+		return nil, fmt.Errorf("autocannon's output is not JSON: %w", err)
+	}
+	window := o.Finish.Sub(o.Start).Seconds()
+	if o.Start.IsZero() || !(window > 0) {
+		return nil, errors.New("autocannon's output has no measured window")
+	}
+	done := o.OK + o.Non2xx
+	r := &Result{Start: o.Start, Finish: o.Finish, Below: map[string]float64{}, Metrics: map[string]float64{
+		"requests":             done,
+		"duration_s":           window,
+		"throughput_rps":       done / window,
+		"transfer_bytes_per_s": o.Throughput.Total / window,
+		"errors":               o.Errors,
+		"timeouts":             o.Timeouts,
+		"resets":               o.Resets,
+		"non_2xx":              o.Non2xx,
+	}}
+	if done > 0 {
+		r.Metrics["response_bytes"] = o.Throughput.Total / done
+		for name, ms := range map[string]float64{
+			"latency_p50_s": o.Latency.P50, "latency_p90_s": o.Latency.P90,
+			"latency_p99_s": o.Latency.P99, "latency_max_s": o.Latency.Max,
+		} {
+			if ms < 1 {
+				r.Below[name] = resolution
+			} else {
+				r.Metrics[name] = ms / 1000
+			}
+		}
+	}
+	fault := func(gate string, n float64, what string) {
+		if n > 0 {
+			r.Faults = append(r.Faults, Fault{gate, fmt.Sprintf("%.0f %s", n, what)})
+		}
+	}
+	fault("non-2xx", o.Non2xx, "answers were not 2xx")
+	fault("timeouts", o.Timeouts, "requests timed out")
+	fault("errors", o.Errors-o.Timeouts, "connection errors")
+	fault("resets", o.Resets, "connections were reset")
+	fault("mismatches", o.Mismatches, "bodies were not as expected")
+	if done == 0 {
+		r.Faults = append(r.Faults, Fault{"no-requests", "no request was answered"})
+	}
+	return r, nil
+}

@@ -1,0 +1,111 @@
+// Package cores divides a machine between server and client.
+//
+// Both on the same core would make each the other's noise, and would let one
+// steal what the other is measured by. Cores are divided whole: two hardware
+// threads of one core stay on one side.
+package cores
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Split is who runs where. Both sides are empty on a machine that has one
+// core: nothing can be kept apart there.
+type Split struct {
+	Server, Client []int
+}
+
+// Divide splits the allowed CPUs in two, by the groups of siblings that share
+// a core. The server gets the first half, and never the larger one: a client
+// that is the wall decides nothing.
+func Divide(groups [][]int) Split {
+	if len(groups) < 2 {
+		return Split{}
+	}
+	half := len(groups) / 2
+	return Split{Server: join(groups[:half]), Client: join(groups[half:])}
+}
+
+func join(groups [][]int) []int {
+	var cpus []int
+	for _, g := range groups {
+		cpus = append(cpus, g...)
+	}
+	slices.Sort(cpus)
+	return cpus
+}
+
+// Groups returns the CPUs this process may use, siblings of one core together.
+// sys is the directory of CPUs, /sys/devices/system/cpu on a real machine;
+// where it says nothing of siblings, each CPU stands for itself.
+func Groups(sys string, allowed []int) ([][]int, error) {
+	var groups [][]int
+	seen := map[int]bool{}
+	for _, cpu := range allowed {
+		if seen[cpu] {
+			continue
+		}
+		group := []int{cpu}
+		path := filepath.Join(sys, fmt.Sprintf("cpu%d", cpu), "topology", "thread_siblings_list")
+		if text, err := os.ReadFile(path); err == nil {
+			siblings, err := Parse(strings.TrimSpace(string(text)))
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+			group = group[:0]
+			for _, s := range siblings {
+				if slices.Contains(allowed, s) {
+					group = append(group, s)
+				}
+			}
+		}
+		for _, c := range group {
+			seen[c] = true
+		}
+		groups = append(groups, group)
+	}
+	return groups, nil
+}
+
+// Parse reads a list of CPUs as the kernel and taskset write it: "0-3,8".
+func Parse(list string) ([]int, error) {
+	var cpus []int
+	for _, part := range strings.Split(list, ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		a, err := strconv.Atoi(first)
+		b := a
+		if err == nil && isRange {
+			b, err = strconv.Atoi(last)
+		}
+		if err != nil || a < 0 || b < a || b > 1<<16 {
+			return nil, fmt.Errorf("%q is not a list of CPUs", list)
+		}
+		for c := a; c <= b; c++ {
+			cpus = append(cpus, c)
+		}
+	}
+	return cpus, nil
+}
+
+// Format writes a list of CPUs as taskset takes it, runs shortened.
+func Format(cpus []int) string {
+	var parts []string
+	for i := 0; i < len(cpus); {
+		j := i
+		for j+1 < len(cpus) && cpus[j+1] == cpus[j]+1 {
+			j++
+		}
+		if j > i {
+			parts = append(parts, fmt.Sprintf("%d-%d", cpus[i], cpus[j]))
+		} else {
+			parts = append(parts, strconv.Itoa(cpus[i]))
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}

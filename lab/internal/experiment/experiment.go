@@ -1,0 +1,364 @@
+// Package experiment is a declared design: factors and their levels, the load,
+// the sizes it can be run at, and the claims it can decide. One TOML file is
+// one experiment, and it is written before the run.
+//
+// Its stance: a file either means exactly one thing or is refused, with its
+// line. Unknown keys are errors, because a misspelt margin would otherwise
+// decide a claim by a default nobody chose.
+package experiment
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// An Experiment is one file of lab/experiments.
+type Experiment struct {
+	Name     string          `toml:"-"` // the file's name without its ending
+	SHA256   string          `toml:"-"` // of the file, so that a run says which wording it tested
+	Entry    string          `toml:"entry"`
+	Title    string          `toml:"title"`
+	Question string          `toml:"question"`
+	Core     bool            `toml:"core"` // whether `lab reproduce` without arguments runs it
+	Metrics  []string        `toml:"metrics"`
+	Topology Topology        `toml:"topology"`
+	Settings map[string]any  `toml:"settings"`
+	Factors  []Factor        `toml:"factors"`
+	Sizes    map[string]Size `toml:"sizes"`
+	Claims   []Claim         `toml:"claims"`
+
+	fixed setting.Levels
+}
+
+// Topology says how client and server are joined.
+type Topology struct {
+	Kind        string  `toml:"kind"` // loopback or netns
+	LineRateBps float64 `toml:"line_rate_bps"`
+	BurstBytes  int64   `toml:"burst_bytes"`
+	QueueS      float64 `toml:"queue_s"`
+}
+
+// A Factor is a setting that takes several levels.
+type Factor struct {
+	Name   string `toml:"name"`
+	Levels []any  `toml:"levels"`
+
+	levels []setting.Level
+}
+
+// A Size is how much of the design one run does.
+type Size struct {
+	Blocks    int     `toml:"blocks"`
+	WarmupS   float64 `toml:"warmup_s"`
+	DurationS float64 `toml:"duration_s"`
+	Repeats   int     `toml:"repeats"` // how many invalid trials a run may repeat
+}
+
+// The sizes: smoke is what a reader waits for, full is what decides.
+const (
+	Smoke = "smoke"
+	Full  = "full"
+)
+
+// A Kind is a form of claim.
+type Kind string
+
+// The kinds of claim that experiments use.
+const (
+	Flat      Kind = "flat"      // ratios over levels stay within 1/(1+margin) and 1+margin
+	Ratio     Kind = "ratio"     // last level over first is at least, or at most, a bar
+	Monotonic Kind = "monotonic" // no step falls by more than the margin, and the whole rises
+	Bound     Kind = "bound"     // every trial is bounded by the named wall
+	Count     Kind = "count"     // a count equals a level, or a level plus one
+)
+
+// A Claim is a statement about the experiment's metrics that a run can decide.
+type Claim struct {
+	ID      string   `toml:"id"`
+	Kind    Kind     `toml:"kind"`
+	Text    string   `toml:"text"`
+	Why     string   `toml:"why"` // where the margin or the bar comes from
+	Metric  string   `toml:"metric"`
+	Over    string   `toml:"over"`     // the factor whose levels are compared
+	Margin  *float64 `toml:"margin"`   // flat, monotonic
+	AtLeast *float64 `toml:"at_least"` // ratio: last level over first
+	AtMost  *float64 `toml:"at_most"`  // ratio: last level over first
+	Bound   string   `toml:"bound"`    // bound
+	Equals  string   `toml:"equals"`   // count: the setting it equals
+	Plus    int64    `toml:"plus"`     // count: added to that setting's level
+	Needs   Needs    `toml:"needs"`
+}
+
+// Needs are a claim's preconditions. Unmet, the claim is not applicable to the
+// run; it is never refuted by a machine that could not have shown it.
+type Needs struct {
+	Bound    string `toml:"bound"`     // every trial is bounded by this
+	LineRate bool   `toml:"line_rate"` // the topology has a line rate
+	Cores    int    `toml:"cores"`     // logical CPUs of the server's host
+}
+
+var name = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// Load reads one experiment. Errors name the file and, where there is one,
+// the line.
+func Load(path string) (*Experiment, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	x, err := Parse(strings.TrimSuffix(filepath.Base(path), ".toml"), data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return x, nil
+}
+
+// Parse reads an experiment of the given name.
+func Parse(id string, data []byte) (*Experiment, error) {
+	x := &Experiment{}
+	dec := toml.NewDecoder(strings.NewReader(string(data)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(x); err != nil {
+		return nil, located(err)
+	}
+	sum := sha256.Sum256(data)
+	x.Name, x.SHA256 = id, hex.EncodeToString(sum[:])
+	if err := x.resolve(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+func located(err error) error {
+	var strict *toml.StrictMissingError
+	if errors.As(err, &strict) && len(strict.Errors) > 0 {
+		row, _ := strict.Errors[0].Position()
+		return fmt.Errorf("line %d: unknown key %q", row, strings.Join(strict.Errors[0].Key(), "."))
+	}
+	var dec *toml.DecodeError
+	if errors.As(err, &dec) {
+		row, col := dec.Position()
+		return fmt.Errorf("line %d, column %d: %s", row, col, strings.TrimPrefix(dec.Error(), "toml: "))
+	}
+	return err
+}
+
+// resolve checks the whole design and turns raw values into levels.
+func (x *Experiment) resolve() error {
+	if !name.MatchString(x.Name) {
+		return fmt.Errorf("the file's name %q must be lower-case words joined by hyphens", x.Name)
+	}
+	for field, v := range map[string]string{"entry": x.Entry, "title": x.Title, "question": x.Question} {
+		if v == "" {
+			return fmt.Errorf("%s is missing", field)
+		}
+	}
+	if err := x.Topology.check(); err != nil {
+		return err
+	}
+	if len(x.Metrics) == 0 {
+		return errors.New("metrics is missing: name what pages are to show")
+	}
+	for _, m := range x.Metrics {
+		if _, ok := metric.Lookup(m); !ok {
+			return fmt.Errorf("metrics: unknown metric %q", m)
+		}
+	}
+	x.fixed = setting.Levels{}
+	for name, v := range x.Settings {
+		l, err := setting.Of(v)
+		if err == nil {
+			err = setting.Check(name, l)
+		}
+		if err != nil {
+			return fmt.Errorf("settings.%s: %w", name, err)
+		}
+		x.fixed[name] = l
+	}
+	if len(x.Factors) == 0 {
+		return errors.New("factors is missing: an experiment compares something")
+	}
+	seen := map[string]bool{}
+	for i := range x.Factors {
+		f := &x.Factors[i]
+		if err := f.resolve(); err != nil {
+			return fmt.Errorf("factors[%d]: %w", i, err)
+		}
+		if _, fixed := x.fixed[f.Name]; fixed || seen[f.Name] {
+			return fmt.Errorf("factors[%d]: %q is set twice", i, f.Name)
+		}
+		seen[f.Name] = true
+	}
+	for _, need := range []string{setting.Route, setting.Connections, setting.Workers} {
+		if _, ok := x.fixed[need]; !ok && !seen[need] {
+			return fmt.Errorf("settings.%s is missing, and no factor of that name", need)
+		}
+	}
+	for _, s := range []string{Smoke, Full} {
+		size, ok := x.Sizes[s]
+		if !ok {
+			return fmt.Errorf("sizes.%s is missing", s)
+		}
+		if size.Blocks < 1 || !(size.DurationS > 0) || size.WarmupS < 0 || size.Repeats < 0 ||
+			math.IsInf(size.DurationS, 0) || size.DurationS > 3600 || size.WarmupS > 3600 || size.Blocks > 1000 {
+			return fmt.Errorf("sizes.%s: blocks (1 to 1000) and duration_s (up to 3600) must be positive, warmup_s and repeats not negative", s)
+		}
+	}
+	if len(x.Sizes) != 2 {
+		return errors.New("sizes: only smoke and full exist")
+	}
+	if len(x.Claims) == 0 {
+		return errors.New("claims is missing: a design without a claim decides nothing")
+	}
+	ids := map[string]bool{}
+	for i := range x.Claims {
+		c := &x.Claims[i]
+		if err := c.check(seen); err != nil {
+			return fmt.Errorf("claims[%d] %q: %w", i, c.ID, err)
+		}
+		if ids[c.ID] {
+			return fmt.Errorf("claims[%d]: the id %q stands twice", i, c.ID)
+		}
+		ids[c.ID] = true
+	}
+	return nil
+}
+
+func (t Topology) check() error {
+	switch t.Kind {
+	case "loopback":
+		if t.LineRateBps != 0 || t.BurstBytes != 0 || t.QueueS != 0 {
+			return errors.New("topology: loopback has no line rate to set")
+		}
+	case "netns":
+		if !(t.LineRateBps > 0) || t.BurstBytes <= 0 || !(t.QueueS > 0) {
+			return errors.New("topology: netns needs line_rate_bps, burst_bytes and queue_s, all positive")
+		}
+	default:
+		return fmt.Errorf("topology.kind %q: use loopback or netns", t.Kind)
+	}
+	return nil
+}
+
+func (f *Factor) resolve() error {
+	if len(f.Levels) < 2 {
+		return fmt.Errorf("%q needs at least two levels", f.Name)
+	}
+	for _, v := range f.Levels {
+		l, err := setting.Of(v)
+		if err == nil {
+			err = setting.Check(f.Name, l)
+		}
+		if err != nil {
+			return err
+		}
+		if n := len(f.levels); n > 0 && !f.levels[n-1].Less(l) {
+			return fmt.Errorf("%q: levels must rise, so that first and last mean the same everywhere", f.Name)
+		}
+		f.levels = append(f.levels, l)
+	}
+	return nil
+}
+
+func (c *Claim) check(factors map[string]bool) error {
+	if !name.MatchString(c.ID) {
+		return errors.New("id must be lower-case words joined by hyphens")
+	}
+	if c.Text == "" {
+		return errors.New("text is missing")
+	}
+	known := func(b string) bool {
+		return b == string(bound.Wire) || b == string(bound.ClientCPU) || b == string(bound.ServerCPU)
+	}
+	if c.Needs.Bound != "" && !known(c.Needs.Bound) {
+		return fmt.Errorf("needs.bound %q: use wire, client-cpu or server-cpu", c.Needs.Bound)
+	}
+	if c.Kind != Bound {
+		if _, ok := metric.Lookup(c.Metric); !ok {
+			return fmt.Errorf("unknown metric %q", c.Metric)
+		}
+	}
+	if (c.Kind == Flat || c.Kind == Ratio || c.Kind == Monotonic) && !factors[c.Over] {
+		return fmt.Errorf("over %q: no factor of that name", c.Over)
+	}
+	// Each kind takes its own fields and no other, so that none is ignored.
+	takes := map[Kind][5]bool{ // margin, at_least or at_most, bound, equals, over
+		Flat: {true, false, false, false, true}, Monotonic: {true, false, false, false, true},
+		Ratio: {false, true, false, false, true}, Bound: {false, false, true, false, false},
+		Count: {false, false, false, true, false},
+	}
+	want, ok := takes[c.Kind]
+	if !ok {
+		return fmt.Errorf("unknown kind %q: use flat, ratio, monotonic, bound or count", c.Kind)
+	}
+	has := [5]bool{c.Margin != nil, c.AtLeast != nil || c.AtMost != nil, c.Bound != "", c.Equals != "", c.Over != ""}
+	if has != want {
+		return fmt.Errorf("kind %q does not take these fields (flat and monotonic: over, margin; ratio: over and one of at_least, at_most; bound: bound; count: equals, plus)", c.Kind)
+	}
+	switch {
+	case c.Margin != nil && !(*c.Margin >= 0 && *c.Margin < 10), c.Kind == Flat && *c.Margin == 0:
+		return errors.New("margin must be above 0 (monotonic: 0 or more) and below 10")
+	case c.AtLeast != nil && c.AtMost != nil:
+		return errors.New("at_least and at_most exclude each other")
+	case c.AtLeast != nil && !(*c.AtLeast > 0), c.AtMost != nil && !(*c.AtMost > 0):
+		return errors.New("a ratio's bar must be above 0")
+	case c.Kind == Bound && !known(c.Bound):
+		return fmt.Errorf("bound %q: use wire, client-cpu or server-cpu", c.Bound)
+	case c.Kind == Count && setting.Check(c.Equals, setting.Int(1)) != nil:
+		return fmt.Errorf("equals %q: no such numeric setting", c.Equals)
+	}
+	return nil
+}
+
+// Fixed returns the settings that are the same in every trial.
+func (x *Experiment) Fixed() setting.Levels { return x.fixed.With(nil) }
+
+// Conditions returns every combination of levels, the first factor slowest.
+func (x *Experiment) Conditions() []setting.Levels {
+	conds := []setting.Levels{{}}
+	for _, f := range x.Factors {
+		var next []setting.Levels
+		for _, c := range conds {
+			for _, l := range f.levels {
+				next = append(next, c.With(setting.Levels{f.Name: l}))
+			}
+		}
+		conds = next
+	}
+	return conds
+}
+
+// LoadDir reads every experiment of a directory, sorted by name.
+func LoadDir(dir string) ([]*Experiment, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.toml"))
+	if err != nil {
+		return nil, err
+	}
+	sort.Strings(paths)
+	var xs []*Experiment
+	for _, p := range paths {
+		x, err := Load(p)
+		if err != nil {
+			return nil, err
+		}
+		xs = append(xs, x)
+	}
+	if len(xs) == 0 {
+		return nil, fmt.Errorf("%s: no experiment (*.toml) there", dir)
+	}
+	return xs, nil
+}

@@ -1,0 +1,29 @@
+// Package host describes a machine as a reader needs to know it: what it
+// computes with, never what it is called or who owns it.
+package host
+
+// A Profile is one machine, or one kind of rented machine, in data/hosts.
+// Fields that are not known are absent.
+type Profile struct {
+	SchemaVersion int     `json:"schema_version" jsonschema:"enum=1"`
+	ID            string  `json:"id" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,description=Name of this file without its ending."`
+	Name          string  `json:"name" jsonschema:"minLength=1,description=How pages call it."`
+	CPU           string  `json:"cpu,omitempty" jsonschema:"description=CPU model."`
+	Arch          string  `json:"arch,omitempty"`
+	Cores         int     `json:"cores,omitempty" jsonschema:"minimum=1,description=Logical CPUs."`
+	MemoryBytes   int64   `json:"memory_bytes,omitempty"`
+	OS            string  `json:"os,omitempty"`
+	Kernel        string  `json:"kernel,omitempty"`
+	Virtual       string  `json:"virtual,omitempty" jsonschema:"description=Hypervisor as the CPU reports it."`
+	NIC           string  `json:"nic,omitempty" jsonschema:"description=Interface the load went over."`
+	NICQueues     int     `json:"nic_queues,omitempty"`
+	LineRateBps   float64 `json:"line_rate_bps,omitempty" jsonschema:"description=Bits a second of that interface."`
+	Note          string  `json:"note,omitempty"`
+}
+
+// Same tells whether two profiles describe the same machine, whatever each is
+// called.
+func (p Profile) Same(q Profile) bool {
+	p.ID, p.Name, p.Note = q.ID, q.Name, q.Note
+	return p == q
+}

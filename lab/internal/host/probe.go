@@ -1,0 +1,71 @@
+package host
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/prometheus/procfs"
+)
+
+// Probe describes the machine it runs on. The id is made of the profile, so
+// that the same machine gets the same one and a changed machine another; it
+// says nothing of whose machine it is.
+func Probe() (*Profile, error) {
+	p := &Profile{SchemaVersion: 1, Arch: runtime.GOARCH, OS: runtime.GOOS, Cores: runtime.NumCPU()}
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return nil, fmt.Errorf("this machine has no /proc to describe it by: %w", err)
+	}
+	if cpus, err := fs.CPUInfo(); err == nil && len(cpus) > 0 {
+		p.Cores = len(cpus)
+		p.CPU = strings.Join(strings.Fields(cpus[0].ModelName), " ")
+		for _, f := range cpus[0].Flags {
+			if f == "hypervisor" {
+				p.Virtual = "yes"
+			}
+		}
+	}
+	if mem, err := fs.Meminfo(); err == nil && mem.MemTotalBytes != nil {
+		// The kernel keeps some for itself at boot, a little more or less each
+		// time; whole gibibytes are what the machine was sold with.
+		p.MemoryBytes = int64(math.Ceil(float64(*mem.MemTotalBytes)/(1<<30))) << 30
+	}
+	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		p.Kernel = strings.TrimSpace(string(release))
+	}
+	model := p.CPU
+	if model == "" {
+		model = "cpu of " + p.Arch
+	}
+	p.Name = fmt.Sprintf("%s, %d cores", clean(model), p.Cores)
+	p.ID = fmt.Sprintf("%s-%dc-%s", slug(clean(model)), p.Cores, p.digest())
+	return p, nil
+}
+
+var (
+	marks = regexp.MustCompile(`(?i)\((r|tm|c)\)|\bcpu\b|@.*$`)
+	words = regexp.MustCompile(`[^a-z0-9]+`)
+)
+
+func clean(model string) string {
+	return strings.Join(strings.Fields(marks.ReplaceAllString(model, " ")), " ")
+}
+
+func slug(s string) string {
+	return strings.Trim(words.ReplaceAllString(strings.ToLower(s), "-"), "-")
+}
+
+func (p Profile) digest() string {
+	p.ID, p.Name = "", ""
+	b, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // a struct of scalars
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(b))[:8]
+}

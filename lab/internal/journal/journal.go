@@ -1,0 +1,263 @@
+// Package journal knows where things lie in the repository, and reads them
+// together: experiments, hosts, runs. It is the one place that spells a path.
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// A Root is the repository's top directory.
+type Root string
+
+// Find looks for the repository from a directory upwards.
+func Find(dir string) (Root, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(filepath.Join(d, "lab", "experiments")); err == nil {
+			return Root(d), nil
+		}
+		if d == filepath.Dir(d) {
+			return "", fmt.Errorf("%s is not inside a clone of the journal (no lab/experiments above it); run lab from the clone or give --root", dir)
+		}
+	}
+}
+
+func (r Root) path(parts ...string) string {
+	return filepath.Join(append([]string{string(r)}, parts...)...)
+}
+
+// Where things lie.
+func (r Root) Experiments() string          { return r.path("lab", "experiments") }
+func (r Root) Experiment(n string) string   { return r.path("lab", "experiments", n+".toml") }
+func (r Root) Scripts() string              { return r.path("lab", "scripts") }
+func (r Root) Result(x, run string) string  { return r.path("data", "results", x, run+".json") }
+func (r Root) Verdict(x, run string) string { return r.path("data", "verdicts", x, run+".json") }
+func (r Root) Host(id string) string        { return r.path("data", "hosts", id+".json") }
+func (r Root) Schema(name string) string    { return r.path("static", "schema", name) }
+
+// Scratch holds what is not finished yet; it is outside data/ and ignored by git.
+func (r Root) Scratch() string { return r.path(".tools", "scratch") }
+
+// Rel shortens a path for messages.
+func (r Root) Rel(path string) string {
+	if rel, err := filepath.Rel(string(r), path); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return path
+}
+
+// A Journal is everything the data says, read and checked.
+type Journal struct {
+	Root        Root
+	Experiments []*experiment.Experiment
+	Hosts       map[string]*host.Profile
+	Runs        []*results.File // by experiment, then run
+}
+
+// A Fault is one thing wrong with one file.
+type Fault struct {
+	Path string // from the root
+	Err  error
+}
+
+// Open reads the whole journal. Faults in data files are collected, so that
+// one pass names them all; only a broken experiment ends it at once, because
+// every run is read against one.
+func Open(root Root) (*Journal, []Fault, error) {
+	j := &Journal{Root: root, Hosts: map[string]*host.Profile{}}
+	var faults []Fault
+	fault := func(path string, err error) {
+		// Readers put the path before their message; it is said once.
+		msg := strings.TrimPrefix(err.Error(), path+": ")
+		faults = append(faults, Fault{root.Rel(path), errors.New(msg)})
+	}
+	xs, err := experiment.LoadDir(root.Experiments())
+	if err != nil {
+		return nil, nil, err
+	}
+	j.Experiments = xs
+
+	hosts, err := files(root.path("data", "hosts"))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range hosts {
+		h, err := results.ReadHost(p)
+		if err == nil && h.ID != base(p) {
+			err = fmt.Errorf("/id: %q differs from the file's name", h.ID)
+		}
+		if err != nil {
+			fault(p, err)
+			continue
+		}
+		j.Hosts[h.ID] = h
+	}
+
+	runs, err := files(root.path("data", "results"))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range runs {
+		f, err := results.Read(p)
+		if err == nil {
+			err = j.consistent(p, f)
+		}
+		if err != nil {
+			fault(p, err)
+			continue
+		}
+		j.Runs = append(j.Runs, f)
+	}
+	return j, faults, nil
+}
+
+// Experiment finds an experiment by name.
+func (j *Journal) Experiment(name string) (*experiment.Experiment, error) {
+	var names []string
+	for _, x := range j.Experiments {
+		if x.Name == name {
+			return x, nil
+		}
+		names = append(names, x.Name)
+	}
+	return nil, fmt.Errorf("no experiment %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// consistent checks what a schema cannot: that names lead somewhere and that
+// the parts of the file agree.
+func (j *Journal) consistent(path string, f *results.File) error {
+	x, err := j.Experiment(f.Experiment)
+	if err != nil {
+		return fmt.Errorf("/experiment: %w", err)
+	}
+	if dir := filepath.Base(filepath.Dir(path)); dir != f.Experiment {
+		return fmt.Errorf("/experiment: %q, but the file lies in %s", f.Experiment, dir)
+	}
+	if f.Run != base(path) {
+		return fmt.Errorf("/run: %q differs from the file's name", f.Run)
+	}
+	for role, id := range map[string]string{"server": f.Hosts.Server, "client": f.Hosts.Client} {
+		if j.Hosts[id] == nil {
+			return fmt.Errorf("/hosts/%s: no profile %s", role, j.Root.Rel(j.Root.Host(id)))
+		}
+	}
+	return f.Check(x)
+}
+
+// Verdicts derives every verdict file, by path.
+func (j *Journal) Verdicts() (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for _, r := range j.Runs {
+		x, err := j.Experiment(r.Experiment)
+		if err != nil {
+			return nil, err
+		}
+		data, err := results.Encode(verdict.Decide(x, r, j.Hosts[r.Hosts.Server]))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", j.Root.Rel(j.Root.Result(r.Experiment, r.Run)), err)
+		}
+		out[j.Root.Verdict(r.Experiment, r.Run)] = data
+	}
+	return out, nil
+}
+
+// Drift names the derived files that differ from what the data gives: stale,
+// missing, or left over from a run that is gone.
+func (j *Journal) Drift() ([]string, error) {
+	want, err := j.Verdicts()
+	if err != nil {
+		return nil, err
+	}
+	want[j.Root.Schema("results-1.json")] = results.Schema()
+	want[j.Root.Schema("host-1.json")] = results.HostSchema()
+	var drift []string
+	for path, data := range want {
+		got, err := os.ReadFile(path)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			drift = append(drift, j.Root.Rel(path)+": missing")
+		case err != nil:
+			return nil, err
+		case !bytes.Equal(got, data):
+			drift = append(drift, j.Root.Rel(path)+": differs from what the data gives")
+		}
+	}
+	have, err := files(j.Root.path("data", "verdicts"))
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range have {
+		if _, ok := want[p]; !ok {
+			drift = append(drift, j.Root.Rel(p)+": its run is gone")
+		}
+	}
+	sort.Strings(drift)
+	return drift, nil
+}
+
+// Derive writes all derived files and removes those whose run is gone.
+func (j *Journal) Derive() error {
+	want, err := j.Verdicts()
+	if err != nil {
+		return err
+	}
+	have, err := files(j.Root.path("data", "verdicts"))
+	if err != nil {
+		return err
+	}
+	for _, p := range have {
+		if _, ok := want[p]; !ok {
+			if err := os.Remove(p); err != nil {
+				return err
+			}
+		}
+	}
+	want[j.Root.Schema("results-1.json")] = results.Schema()
+	want[j.Root.Schema("host-1.json")] = results.HostSchema()
+	for path, data := range want {
+		if got, err := os.ReadFile(path); err == nil && bytes.Equal(got, data) {
+			continue
+		}
+		if err := results.Replace(j.Root.Scratch(), path, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// files lists the JSON files below a directory, sorted; none if it is absent.
+// Anything else there is a mistake that would be passed over in silence.
+func files(dir string) ([]string, error) {
+	var out []string
+	err := filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if filepath.Ext(p) != ".json" {
+			return fmt.Errorf("%s: only .json files belong there", p)
+		}
+		out = append(out, p)
+		return nil
+	})
+	sort.Strings(out)
+	return out, err
+}
+
+func base(path string) string { return strings.TrimSuffix(filepath.Base(path), ".json") }

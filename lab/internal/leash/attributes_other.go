@@ -1,0 +1,7 @@
+//go:build !linux
+
+package leash
+
+import "syscall"
+
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,0 +1,186 @@
+// Package leash starts processes that do not outlive the lab.
+//
+// Its stance: cleaning up is the kernel's task as far as it can be. A process
+// on a leash is killed by the kernel when the lab dies, however the lab dies,
+// and Stop ends it in good order before that. A process that its scripts put
+// into a wire's namespaces also dies with the wire.
+//
+// The limit: the kernel's part needs Linux. Elsewhere only Stop is left, and
+// the lab refuses to measure there anyway.
+package leash
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A Spec is what to start: a command line, from a directory.
+type Spec struct {
+	Dir    string
+	Argv   []string
+	Env    []string      // added to the lab's own
+	Stdin  io.ReadCloser // nil: no input
+	Stdout io.Writer     // nil: read as lines, with standard error
+	Lines  func(string)  // called for each line of standard error
+}
+
+// A Proc is a started process.
+type Proc struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error
+
+	mu   sync.Mutex
+	tail []string
+}
+
+// keep is how many lines are remembered for error messages.
+const keep = 20
+
+// starter owns the one thread that starts processes. The kernel counts as
+// "parent died" the end of the thread that started the child, so that thread
+// must last as long as the lab.
+var starter = sync.OnceValue(func() chan func() {
+	work := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for f := range work {
+			f()
+		}
+	}()
+	return work
+})
+
+// Start starts a process in a process group of its own, so that a terminal's
+// Ctrl-C reaches only the lab, which then ends it in order.
+func Start(s Spec) (*Proc, error) {
+	p := &Proc{cmd: exec.Command(s.Argv[0], s.Argv[1:]...), done: make(chan struct{})}
+	p.cmd.Dir = s.Dir
+	p.cmd.Env = append(os.Environ(), s.Env...)
+	if s.Stdin != nil {
+		p.cmd.Stdin = s.Stdin
+	}
+	lines := &lineWriter{each: func(l string) {
+		p.remember(l)
+		if s.Lines != nil {
+			s.Lines(l)
+		}
+	}}
+	p.cmd.Stderr = lines
+	p.cmd.Stdout = lines
+	if s.Stdout != nil {
+		p.cmd.Stdout = s.Stdout
+	}
+	p.cmd.SysProcAttr = attributes()
+	// A child of the child may hold the pipes open after the child's end.
+	p.cmd.WaitDelay = 2 * time.Second
+	started := make(chan error)
+	starter() <- func() { started <- p.cmd.Start() }
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		lines.flush()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// Pid is the process's id.
+func (p *Proc) Pid() int { return p.cmd.Process.Pid }
+
+// Done is closed when the process has ended.
+func (p *Proc) Done() <-chan struct{} { return p.done }
+
+// Err says how an ended process ended: nil for exit status 0.
+func (p *Proc) Err() error {
+	<-p.done
+	if errors.Is(p.err, exec.ErrWaitDelay) {
+		return nil
+	}
+	return p.err
+}
+
+// ExitCode is the exit status of an ended process, -1 if a signal ended it.
+func (p *Proc) ExitCode() int {
+	<-p.done
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// LastLine is the last line the process wrote to standard error.
+func (p *Proc) LastLine() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.tail) == 0 {
+		return ""
+	}
+	return p.tail[len(p.tail)-1]
+}
+
+func (p *Proc) remember(l string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tail = append(p.tail, l); len(p.tail) > keep {
+		p.tail = p.tail[1:]
+	}
+}
+
+// Stop asks the process at pid (the one that does the work; it may be a child
+// of the one that was started) to end, and after the grace kills its whole
+// group. It returns once the process is gone.
+func (p *Proc) Stop(pid int, grace time.Duration) error {
+	select {
+	case <-p.done:
+	default:
+		_ = syscall.Kill(pid, syscall.SIGTERM) // it may have ended meanwhile
+		select {
+		case <-p.done:
+		case <-time.After(grace):
+		}
+	}
+	// The group is killed in any case: a child may have stayed behind.
+	if err := syscall.Kill(-p.Pid(), syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("cannot end process %d: %w", p.Pid(), err)
+	}
+	<-p.done
+	return nil
+}
+
+// A lineWriter hands on what is written to it line by line.
+type lineWriter struct {
+	mu   sync.Mutex
+	rest string
+	each func(string)
+}
+
+func (w *lineWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rest += string(b)
+	for {
+		line, rest, ok := strings.Cut(w.rest, "\n")
+		if !ok {
+			return len(b), nil
+		}
+		w.rest = rest
+		w.each(line)
+	}
+}
+
+func (w *lineWriter) flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.rest != "" {
+		w.each(w.rest)
+		w.rest = ""
+	}
+}

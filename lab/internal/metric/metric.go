@@ -1,0 +1,98 @@
+// Package metric names every quantity that a results file may hold.
+//
+// Its stance: a figure without a definition is not a figure. A results file
+// can only use names that stand here, each with its unit in base SI and one
+// sentence that says what was counted and where. The limit: the package says
+// what a name means, not how it was read; that is the telemetry package's.
+package metric
+
+// A Unit is a base unit as the results files use it. Pages may scale it
+// (microseconds, Gbit/s); files never do.
+type Unit string
+
+// The units in use. Ratio is a share from 0 to 1; Count has no unit.
+const (
+	Second         Unit = "s"
+	PerSecond      Unit = "1/s"
+	BitsPerSecond  Unit = "bit/s"
+	BytesPerSecond Unit = "B/s"
+	Bytes          Unit = "B"
+	Ratio          Unit = "ratio"
+	Count          Unit = "count"
+)
+
+// A Metric is one named quantity.
+type Metric struct {
+	Name  string
+	Unit  Unit
+	Label string // a table's column head, without the unit
+	Doc   string // one sentence: what is counted, and where
+	// MeasuresClient says that the figure is what the client achieved: where
+	// the client is the wall, it says nothing of the server.
+	MeasuresClient bool
+}
+
+var all = []Metric{
+	{"throughput_rps", PerSecond, "Throughput", "Completed requests over the measured window, as the load generator counts them.", true},
+	{"requests", Count, "Requests", "Completed requests in the measured window.", true},
+	{"duration_s", Second, "Window", "Length of the measured window, from the load generator's own clock.", false},
+	{"errors", Count, "Errors", "Connection errors and timeouts that the load generator saw.", false},
+	{"timeouts", Count, "Timeouts", "Requests the load generator gave up on.", false},
+	{"resets", Count, "Resets", "Connections reset before their answer, as the load generator counts them.", false},
+	{"non_2xx", Count, "Non-2xx", "Answers whose status was not 2xx.", false},
+	{"latency_mean_s", Second, "Mean latency", "Mean time from request to answer, seen by the client.", true},
+	{"latency_p50_s", Second, "p50", "Median latency, seen by the client.", true},
+	{"latency_p90_s", Second, "p90", "90th percentile of latency, seen by the client.", true},
+	{"latency_p99_s", Second, "p99", "99th percentile of latency, seen by the client.", true},
+	{"latency_max_s", Second, "Max", "Longest latency, seen by the client.", true},
+	{"transfer_bytes_per_s", BytesPerSecond, "Transfer", "Response bytes (head and body) the client read a second.", true},
+	{"response_bytes", Bytes, "Response size", "Response bytes (head and body) over completed requests.", false},
+	{"wire_tx_bps", BitsPerSecond, "Wire, server to client", "Bits a second on the wire from server to client, by the interface's counters.", true},
+	{"wire_rx_bps", BitsPerSecond, "Wire, client to server", "Bits a second on the wire from client to server, by the interface's counters.", true},
+	{"wire_tx_packets_per_s", PerSecond, "Packets, server to client", "Packets a second from server to client, by the interface's counters.", true},
+	{"wire_rx_packets_per_s", PerSecond, "Packets, client to server", "Packets a second from client to server, by the interface's counters.", true},
+	{"line_rate_share", Ratio, "Share of line rate", "Bits on the wire in the busier direction over the line rate.", true},
+	{"workers", Count, "Workers", "Child processes of the server's prefork master.", false},
+	{"processes", Count, "Processes", "Processes of the server: the master and its workers.", false},
+	{"threads_per_worker", Count, "Threads per worker", "Mean number of operating-system threads of a worker, through the measured window.", false},
+	{"connections_per_worker", Count, "Connections per worker", "Open connections over workers.", false},
+	{"server_cpu_s", Second, "Server CPU", "User and system time of all the server's processes in the measured window.", false},
+	{"server_cpu_per_request_s", Second, "Server CPU per request", "User and system time of all the server's processes over completed requests.", false},
+	{"server_cores_busy", Ratio, "Server cores busy", "Share of time the server's cores were not idle, mean over those cores.", false},
+	{"server_workers_busy", Ratio, "Workers busy", "CPU time of the server's workers over the window, mean over workers; each can use one core.", false},
+	{"client_cpu_per_request_s", Second, "Client CPU per request", "User and system time of the load generator over completed requests.", false},
+	{"client_cores_busy", Ratio, "Client cores busy", "Share of time the client's cores were not idle, mean over those cores.", false},
+	{"client_thread_busy_max", Ratio, "Busiest client thread", "CPU time of the load generator's busiest thread over the window.", false},
+	{"server_steal", Ratio, "Steal, server cores", "Share of time the hypervisor ran something else, mean over the server's cores.", false},
+	{"client_steal", Ratio, "Steal, client cores", "Share of time the hypervisor ran something else, mean over the client's cores.", false},
+	{"in_flight", Count, "In flight", "Throughput times mean latency: requests in flight by Little's law.", false},
+	{"service_time_s", Second, "Service time", "CPU time a request takes on the server, as a text derives it.", false},
+	{"throughput_per_worker_rps", PerSecond, "Throughput per worker", "Throughput over workers.", true},
+	{"requests_on_thread", Count, "Requests on a thread", "Requests of one worker on a thread at one instant, as a text derives it.", false},
+}
+
+var byName = func() map[string]Metric {
+	m := make(map[string]Metric, len(all))
+	for _, x := range all {
+		m[x.Name] = x
+	}
+	return m
+}()
+
+// All returns every metric, in the order pages list them.
+func All() []Metric { return append([]Metric(nil), all...) }
+
+// Lookup finds a metric by its name in the results files.
+func Lookup(name string) (Metric, bool) {
+	m, ok := byName[name]
+	return m, ok
+}
+
+// Names returns the names of all metrics, in the order of All.
+func Names() []string {
+	names := make([]string, len(all))
+	for i, m := range all {
+		names[i] = m.Name
+	}
+	return names
+}

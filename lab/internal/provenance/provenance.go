@@ -1,0 +1,83 @@
+// Package provenance records what a run was made with: the commit, the tools,
+// and the kernel settings that a throughput figure depends on.
+//
+// What cannot be found out is absent, never guessed; only the commit is said
+// to be "unknown", because its absence is itself worth knowing.
+package provenance
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// Commit names the commit of a checkout, and whether tracked files outside
+// data/ differ from it. Results that a run adds do not make the lab another.
+func Commit(root string) (commit string, dirty bool) {
+	git := func(args ...string) (string, error) {
+		out, err := exec.Command("git", append([]string{"-C", root}, args...)...).Output()
+		return strings.TrimSpace(string(out)), err
+	}
+	commit, err := git("rev-parse", "HEAD")
+	if err != nil {
+		return "unknown", true
+	}
+	changed, err := git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!data")
+	return commit, err != nil || changed != ""
+}
+
+// Tools gives versions by tool.
+func Tools(root string) map[string]string {
+	tools := map[string]string{"go": strings.TrimPrefix(runtime.Version(), "go")}
+	if out, err := exec.Command("node", "--version").Output(); err == nil {
+		tools["node"] = strings.TrimPrefix(strings.TrimSpace(string(out)), "v")
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range info.Deps {
+			if name := filepath.Base(d.Path); d.Path == "github.com/gofiber/fiber/v3" || d.Path == "github.com/brianvoe/gofakeit/v7" {
+				tools[filepath.Base(strings.TrimSuffix(d.Path, "/"+name))] = strings.TrimPrefix(d.Version, "v")
+			}
+		}
+	}
+	return tools
+}
+
+// kernel names the settings that bear on connections, queues and forwarding of
+// work between cores.
+var kernel = []string{
+	"net.core.somaxconn",
+	"net.core.netdev_max_backlog",
+	"net.core.rps_sock_flow_entries",
+	"net.ipv4.ip_local_port_range",
+	"net.ipv4.tcp_congestion_control",
+	"net.ipv4.tcp_fin_timeout",
+	"net.ipv4.tcp_max_syn_backlog",
+	"net.ipv4.tcp_rmem",
+	"net.ipv4.tcp_tw_reuse",
+	"net.ipv4.tcp_wmem",
+}
+
+// Kernel reads those settings, and what governs the clock and its source.
+func Kernel() map[string]string {
+	set := map[string]string{}
+	read := func(name, path string) {
+		if b, err := os.ReadFile(path); err == nil {
+			set[name] = strings.Join(strings.Fields(string(b)), " ")
+		}
+	}
+	for _, k := range kernel {
+		read(k, "/proc/sys/"+strings.ReplaceAll(k, ".", "/"))
+	}
+	read("osrelease", "/proc/sys/kernel/osrelease")
+	read("clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource")
+	read("scaling_governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+	read("transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled")
+	if limit, ok := OpenFiles(); ok {
+		set["nofile"] = fmt.Sprint(limit)
+	}
+	return set
+}

@@ -1,0 +1,160 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/strictjson"
+)
+
+// Read reads a results file, refusing whatever is not one of this version:
+// by line for syntax and duplicate keys, by JSON pointer for shape.
+func Read(path string) (*File, error) {
+	f := &File{}
+	if err := read(path, SchemaURL, f); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// ReadHost reads a host profile by the same rules.
+func ReadHost(path string) (*host.Profile, error) {
+	p := &host.Profile{}
+	if err := read(path, HostSchemaURL, p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func read(path, schema string, into any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := Decode(data, schema, into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// Decode checks a document against a schema by its URL and decodes it.
+func Decode(data []byte, schema string, into any) error {
+	if err := strictjson.Check(data); err != nil {
+		return err
+	}
+	var doc any
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return err
+	}
+	// The version comes first: every other complaint about a file of another
+	// version would mislead.
+	if err := version(doc); err != nil {
+		return err
+	}
+	if err := compiled()[schema].Validate(doc); err != nil {
+		return deepest(err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	return dec.Decode(into)
+}
+
+func version(doc any) error {
+	obj, ok := doc.(map[string]any)
+	if !ok {
+		return errors.New("not a JSON object")
+	}
+	v, ok := obj["schema_version"]
+	if !ok {
+		return errors.New("/schema_version: missing")
+	}
+	if v != float64(Version) {
+		return fmt.Errorf("/schema_version: version %v is not known to this lab, which reads version %d; use the lab that wrote the file", v, Version)
+	}
+	return nil
+}
+
+// deepest turns the validator's tree into its first innermost complaint.
+func deepest(err error) error {
+	var v *validator.ValidationError
+	if !errors.As(err, &v) {
+		return err
+	}
+	for len(v.Causes) > 0 {
+		v = v.Causes[0]
+	}
+	return fmt.Errorf("/%s: %s", strings.Join(v.InstanceLocation, "/"), v.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+}
+
+// Encode gives the bytes of a JSON file of this project: indented, with a
+// newline at the end, the same for the same value.
+func Encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// WriteNew writes a file that must not exist yet. The text is complete before
+// the name appears: it is written beside scratch, a directory outside data/ on
+// the same file system, and linked into place, which fails rather than replaces.
+func WriteNew(scratch, path string, data []byte) error {
+	tmp, err := stage(scratch, path, data)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp)
+	if err := os.Link(tmp, path); err != nil {
+		if errors.Is(err, os.ErrExist) {
+			return fmt.Errorf("%s exists already; results are only ever added", path)
+		}
+		return err
+	}
+	return nil
+}
+
+// Replace writes a derived file, which may exist already, in one step.
+func Replace(scratch, path string, data []byte) error {
+	tmp, err := stage(scratch, path, data)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		os.Remove(tmp)
+		return err
+	}
+	return nil
+}
+
+func stage(scratch, path string, data []byte) (string, error) {
+	for _, dir := range []string{scratch, filepath.Dir(path)} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return "", err
+		}
+	}
+	tmp, err := os.CreateTemp(scratch, "staged-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
+	if err != nil {
+		os.Remove(tmp.Name())
+		return "", err
+	}
+	return tmp.Name(), nil
+}

@@ -1,0 +1,122 @@
+// Package results is the results file: what a run leaves behind, and all that
+// verdicts and pages are made from.
+//
+// Its stance: nothing is thrown away. Every trial is kept, invalid ones with
+// their reasons; a figure that was not measured is absent rather than zero;
+// a figure carried over from a text keeps the precision it was printed with.
+// Its limit: the file says what was seen, never what it means. Verdicts are
+// derived from it and kept elsewhere, so that a better rule can be applied to
+// old runs.
+package results
+
+import (
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// Version is the schema version that this package reads and writes. It reads
+// no other: an unknown version is refused by name.
+const Version = 1
+
+// A Source says where a run's figures come from.
+type Source string
+
+// Measured runs come from the lab; published ones were carried over from a
+// text and are single runs unless the text says otherwise.
+const (
+	Measured  Source = "measured"
+	Published Source = "published"
+)
+
+// A File is one run of one experiment.
+type File struct {
+	SchemaVersion int            `json:"schema_version" jsonschema:"enum=1"`
+	Experiment    string         `json:"experiment" jsonschema:"minLength=1,description=Name of the experiment's file without its ending."`
+	Run           string         `json:"run" jsonschema:"minLength=1,description=Name of this file without its ending."`
+	Source        Source         `json:"source" jsonschema:"enum=measured,enum=published"`
+	Hosts         Hosts          `json:"hosts"`
+	Text          *Text          `json:"text,omitempty" jsonschema:"description=The text a published run was carried over from."`
+	Provenance    *Provenance    `json:"provenance,omitempty" jsonschema:"description=How a measured run came about."`
+	Topology      Topology       `json:"topology"`
+	Settings      setting.Levels `json:"settings" jsonschema:"description=What was the same in every trial."`
+	Conditions    []Condition    `json:"conditions"`
+	Trials        []Trial        `json:"trials" jsonschema:"description=Every trial in the order it ran; invalid ones too."`
+	NotApplicable string         `json:"not_applicable,omitempty" jsonschema:"description=Why the experiment could not be run on this host; there are no trials then."`
+	Warnings      []string       `json:"warnings,omitempty"`
+}
+
+// Hosts names the machines by their profiles in data/hosts.
+type Hosts struct {
+	Server string `json:"server" jsonschema:"minLength=1"`
+	Client string `json:"client" jsonschema:"minLength=1"`
+}
+
+// Text is where a published run was printed.
+type Text struct {
+	Entry string `json:"entry" jsonschema:"minLength=1,description=Number of the entry."`
+	Date  string `json:"date" jsonschema:"pattern=^[0-9]{4}-[0-9]{2}-[0-9]{2}$"`
+	Note  string `json:"note,omitempty" jsonschema:"description=What the text leaves open about this run."`
+}
+
+// Provenance is what someone needs to run it again, or to doubt it.
+type Provenance struct {
+	StartedAt        time.Time         `json:"started_at"`
+	FinishedAt       time.Time         `json:"finished_at"`
+	Commit           string            `json:"commit" jsonschema:"description=Commit of the lab; 'unknown' outside a checkout."`
+	Dirty            bool              `json:"dirty" jsonschema:"description=Whether tracked files other than data differed from that commit."`
+	ExperimentSHA256 string            `json:"experiment_sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
+	Size             string            `json:"size" jsonschema:"enum=smoke,enum=full"`
+	Blocks           int               `json:"blocks" jsonschema:"minimum=1"`
+	WarmupS          float64           `json:"warmup_s"`
+	DurationS        float64           `json:"duration_s"`
+	Seed             uint64            `json:"seed" jsonschema:"description=Seed of the order of trials."`
+	Generator        string            `json:"generator" jsonschema:"description=The load generator of every figure in this file."`
+	ServerCPUs       string            `json:"server_cpus,omitempty" jsonschema:"description=Cores the server was pinned to; absent if it was not pinned."`
+	ClientCPUs       string            `json:"client_cpus,omitempty" jsonschema:"description=Cores the client was pinned to; absent if it was not pinned."`
+	Tools            map[string]string `json:"tools"`
+	Kernel           map[string]string `json:"kernel" jsonschema:"description=Kernel settings that matter to a throughput figure."`
+	Commands         []string          `json:"commands,omitempty" jsonschema:"description=Command lines of the topology, from the repository's root."`
+	StoppedEarly     string            `json:"stopped_early,omitempty" jsonschema:"description=Why the run ended before its last block."`
+}
+
+// Topology says how client and server were joined.
+type Topology struct {
+	Kind        string  `json:"kind" jsonschema:"enum=loopback,enum=netns,enum=fleet"`
+	LineRateBps float64 `json:"line_rate_bps,omitempty" jsonschema:"description=Bits a second the wire carries each way."`
+	BurstBytes  int64   `json:"burst_bytes,omitempty"`
+	QueueS      float64 `json:"queue_s,omitempty" jsonschema:"description=Longest time a packet waits in the shaper before it is dropped."`
+}
+
+// A Condition is one combination of levels of the experiment's factors.
+type Condition struct {
+	ID       string         `json:"id" jsonschema:"minLength=1"`
+	Levels   setting.Levels `json:"levels"`
+	Commands []string       `json:"commands,omitempty" jsonschema:"description=Exact command lines of server and client, from the repository's root."`
+}
+
+// A Trial is one load run under one condition.
+type Trial struct {
+	Seq       int       `json:"seq" jsonschema:"minimum=1,description=Place in the order of the run."`
+	Block     int       `json:"block" jsonschema:"minimum=1"`
+	Condition string    `json:"condition"`
+	StartedAt time.Time `json:"started_at,omitzero"`
+	Valid     bool      `json:"valid"`
+	Reasons   []Reason  `json:"reasons,omitempty" jsonschema:"description=Why the trial is invalid."`
+
+	Bound    bound.Bound `json:"bound" jsonschema:"enum=server-cpu,enum=client-cpu,enum=wire,enum=unknown"`
+	BoundWhy string      `json:"bound_why,omitempty" jsonschema:"description=The figures the bound was decided on."`
+
+	Metrics map[string]float64 `json:"metrics" jsonschema:"description=Figures in base SI units."`
+	// Below holds figures known only as "less than": autocannon cuts latency
+	// to whole milliseconds, and texts print <1ms.
+	Below   map[string]float64 `json:"below,omitempty" jsonschema:"description=Figures known only to be less than this."`
+	Printed map[string]string  `json:"printed,omitempty" jsonschema:"description=Published figures as they were printed."`
+}
+
+// A Reason says which gate closed on a trial, and on what.
+type Reason struct {
+	Gate   string `json:"gate" jsonschema:"minLength=1"`
+	Detail string `json:"detail" jsonschema:"minLength=1"`
+}

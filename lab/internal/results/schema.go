@@ -1,0 +1,75 @@
+package results
+
+import (
+	"encoding/json"
+	"sync"
+
+	"github.com/invopop/jsonschema"
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+)
+
+// SchemaURL and HostSchemaURL name the published schemas. They are names, not
+// places: nothing is ever fetched from them.
+const (
+	SchemaURL     = "https://line-rate.github.io/line-rate/schema/results-1.json"
+	HostSchemaURL = "https://line-rate.github.io/line-rate/schema/host-1.json"
+)
+
+// Schema returns the JSON Schema of a results file, made from the Go types.
+func Schema() []byte {
+	s := reflect(&File{})
+	s.ID, s.Title = SchemaURL, "Line Rate results file, version 1"
+	// A metric's name is part of the contract: a misspelt one would be shown
+	// by no page and decide no claim.
+	names := make([]any, 0, len(metric.Names()))
+	for _, n := range metric.Names() {
+		names = append(names, n)
+	}
+	trial := s.Definitions["Trial"]
+	for _, field := range []string{"metrics", "below", "printed"} {
+		p, _ := trial.Properties.Get(field)
+		p.PropertyNames = &jsonschema.Schema{Enum: names}
+	}
+	return encode(s)
+}
+
+// HostSchema returns the JSON Schema of a host profile.
+func HostSchema() []byte {
+	s := reflect(&host.Profile{})
+	s.ID, s.Title = HostSchemaURL, "Line Rate host profile, version 1"
+	return encode(s)
+}
+
+func reflect(v any) *jsonschema.Schema {
+	// The default names types by package path; the bare type name reads better
+	// and nothing here collides.
+	r := &jsonschema.Reflector{ExpandedStruct: true, Anonymous: true}
+	return r.Reflect(v)
+}
+
+func encode(s *jsonschema.Schema) []byte {
+	b, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		panic(err) // the schema is made of this package's own types
+	}
+	return append(b, '\n')
+}
+
+var compiled = sync.OnceValue(func() map[string]*validator.Schema {
+	c := validator.NewCompiler()
+	out := map[string]*validator.Schema{}
+	for url, text := range map[string][]byte{SchemaURL: Schema(), HostSchemaURL: HostSchema()} {
+		var doc any
+		if err := json.Unmarshal(text, &doc); err != nil {
+			panic(err)
+		}
+		if err := c.AddResource(url, doc); err != nil {
+			panic(err)
+		}
+		out[url] = c.MustCompile(url)
+	}
+	return out
+})

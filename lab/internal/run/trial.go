@@ -1,0 +1,261 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/autocannon"
+	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	"github.com/line-rate/line-rate/lab/internal/topology"
+)
+
+// serverName is the command name of the server's processes.
+const serverName = "fiber_server"
+
+// workerLost is the server's exit status when a worker died unasked.
+const workerLost = 4
+
+// A load is one trial's server and client, ready to start.
+type load struct {
+	dir      string
+	link     *topology.Link
+	split    cores.Split
+	workers  int // 0: no prefork
+	lineRate float64
+	server   []string // command lines, without the topology's wrapping
+	client   []string
+	env      []string
+	limit    time.Duration // when the client is taken to hang
+}
+
+func (p Plan) load(link *topology.Link, s setting.Levels) load {
+	size := p.Experiment.Sizes[p.Size]
+	get := func(name string) string { return s[name].String() }
+	whole := func(name string, otherwise int64) int64 {
+		if n, ok := s[name].Int(); ok {
+			return n
+		}
+		return otherwise
+	}
+	addr := link.Host + ":" + strconv.Itoa(p.Port)
+	l := load{dir: string(p.Root), link: link, split: p.Split, lineRate: p.Experiment.Topology.LineRateBps}
+	l.workers = int(whole(setting.Workers, 1))
+	l.server = []string{scriptPath("server.sh"), "--workers", get(setting.Workers)}
+	l.client = []string{scriptPath("trial.sh"), "--url", "http://" + addr + get(setting.Route),
+		"--connections", get(setting.Connections), "--pipelining", strconv.FormatInt(whole(setting.Pipelining, 1), 10),
+		"--duration", number(size.DurationS), "--warmup", number(size.WarmupS),
+		"--workers", strconv.FormatInt(whole(setting.ClientWorkers, 0), 10)}
+	if len(p.Split.Server) > 0 {
+		l.server = append(l.server, "--cpus", cores.Format(p.Split.Server))
+		l.client = append(l.client, "--cpus", cores.Format(p.Split.Client))
+	}
+	l.server = append(l.server, "--", "--addr", addr)
+	if prefork, ok := s[setting.Prefork].Bool(); ok {
+		l.server = append(l.server, "--prefork="+strconv.FormatBool(prefork))
+		if !prefork {
+			l.workers = 0
+		}
+	}
+	if index, ok := s[setting.Index]; ok {
+		l.server = append(l.server, "--index", index.String())
+	}
+	if size, ok := s[setting.WriteBuffer]; ok {
+		l.server = append(l.server, "--write-buffer", size.String())
+	}
+	l.limit = time.Duration((size.DurationS+size.WarmupS)*float64(time.Second)) + 15*time.Second
+	return l
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// commands are the lines a reader would type; the wire's process ids, which
+// differ each time, are left as PID.
+func (l load) commands() []string {
+	side := func(role string, argv []string) string {
+		line := strings.Join(argv, " ")
+		if l.link.NetPID > 0 {
+			line = scriptPath("wire.sh") + " in " + role + " PID -- " + line
+		}
+		return line
+	}
+	return []string{side("server", l.server), side("client", l.client)}
+}
+
+// trial makes one trial. An error ends the run: the trial could not begin, or
+// the run was interrupted. All else makes the trial invalid.
+func (l load) trial(ctx context.Context) (results.Trial, error) {
+	t := results.Trial{StartedAt: time.Now().UTC(), Bound: bound.Unknown, Metrics: map[string]float64{}}
+	fail := func(gate, format string, args ...any) {
+		t.Reasons = append(t.Reasons, results.Reason{Gate: gate, Detail: fmt.Sprintf(format, args...)})
+	}
+	server, err := l.startServer(ctx)
+	if err != nil {
+		return t, err
+	}
+	defer server.stop()
+
+	var clientPID atomic.Int64
+	sampler, err := telemetry.Start(telemetry.Targets{
+		Server: server.proc.Pid(), ServerName: serverName,
+		Client:     func() int { return int(clientPID.Load()) },
+		ServerCPUs: l.split.Server, ClientCPUs: l.split.Client,
+		NetPID: l.link.NetPID, NetDevice: l.link.NetDevice,
+	})
+	if err != nil {
+		return t, err
+	}
+	var out bytes.Buffer
+	client, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(l.client), Stdout: &out, Env: l.env})
+	if err != nil {
+		sampler.Stop()
+		return t, fmt.Errorf("the client did not start: %w", err)
+	}
+	clientPID.Store(int64(client.Pid()))
+	defer client.Stop(client.Pid(), time.Second)
+
+	timeout := time.NewTimer(l.limit)
+	defer timeout.Stop()
+	select {
+	case <-ctx.Done():
+		sampler.Stop()
+		return t, context.Cause(ctx)
+	case <-server.proc.Done():
+		client.Stop(client.Pid(), 0)
+	case <-timeout.C:
+		fail("client-hung", "the client had not ended %v after it should have", 15*time.Second)
+		client.Stop(client.Pid(), 0)
+	case <-client.Done():
+	}
+	sampler.Stop()
+
+	// Without a server to answer, what the client says is about that.
+	if server.gone() {
+		if server.proc.ExitCode() == workerLost {
+			fail("lost-worker", "%s", server.lastWords())
+		} else {
+			fail("server-exited", "the server exited in mid-trial: %s", server.lastWords())
+		}
+	}
+	if l.link.Lost() {
+		return t, errors.New("the wire between server and client is gone; run again")
+	}
+	if err := client.Err(); err != nil && len(t.Reasons) == 0 {
+		switch code := client.ExitCode(); code {
+		case 2, 3: // the script's own refusals: the next trial would meet the same
+			return t, fmt.Errorf("the client did not start: %s", client.LastLine())
+		default:
+			fail("client-failed", "the client failed (%v): %s", err, client.LastLine())
+		}
+	}
+	if len(t.Reasons) == 0 {
+		l.judge(&t, out.Bytes(), sampler, fail)
+	}
+	t.Valid = len(t.Reasons) == 0
+	return t, nil
+}
+
+// judge takes the figures over and closes the gates.
+func (l load) judge(t *results.Trial, stdout []byte, sampler *telemetry.Sampler, fail func(gate, format string, args ...any)) {
+	r, err := autocannon.Parse(stdout)
+	if err != nil {
+		fail("client-failed", "%v", err)
+		return
+	}
+	w := sampler.Between(r.Start, r.Finish, r.Metrics["throughput_rps"], l.lineRate)
+	maps.Copy(t.Metrics, r.Metrics)
+	maps.Copy(t.Metrics, w.Metrics)
+	if len(r.Below) > 0 {
+		t.Below = r.Below
+	}
+	for _, f := range r.Faults {
+		fail(f.Gate, "%s", f.Detail)
+	}
+	if n, ok := t.Metrics["workers"]; ok && w.WorkersMin < w.WorkersMax {
+		fail("lost-worker", "the server had %d workers at first and %.0f at last", w.WorkersMax, n)
+	} else if !ok {
+		fail("no-telemetry", "the server's processes were not seen through the measured window")
+	}
+	t.Bound, t.BoundWhy = bound.Decide(bound.Of(t.Metrics, l.lineRate))
+}
+
+// A server is the running server.
+type server struct {
+	proc *leash.Proc
+	main func() int // pid of the server's first process
+}
+
+// readyWithin bounds the wait for a server; it also covers a machine whose
+// cores are busy with many workers starting at once.
+const readyWithin = 20 * time.Second
+
+func (l load) startServer(ctx context.Context) (*server, error) {
+	var listening, need atomic.Int64
+	need.Store(1)
+	if l.workers > 0 {
+		need.Store(int64(l.workers))
+	}
+	ready := make(chan struct{})
+	var closed atomic.Bool
+	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Server(l.server), Env: l.env, Lines: func(line string) {
+		if strings.Contains(line, " listening addr=") && listening.Add(1) == need.Load() && closed.CompareAndSwap(false, true) {
+			close(ready)
+		}
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("the server did not start: %w", err)
+	}
+	s := &server{proc: proc, main: func() int { return first(proc.Pid()) }}
+	select {
+	case <-ready:
+		return s, nil
+	case <-proc.Done():
+		return nil, fmt.Errorf("the server did not start: %s", s.lastWords())
+	case <-ctx.Done():
+		s.stop()
+		return nil, context.Cause(ctx)
+	case <-time.After(readyWithin):
+		s.stop()
+		return nil, fmt.Errorf("the server was not listening after %v: %s", readyWithin, proc.LastLine())
+	}
+}
+
+// first finds the server's first process below whatever wraps it.
+func first(root int) int {
+	for _, pid := range telemetry.Descendants(root) {
+		if telemetry.Command(pid) == serverName {
+			return pid
+		}
+	}
+	return root
+}
+
+func (s *server) gone() bool {
+	select {
+	case <-s.proc.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *server) lastWords() string {
+	line := strings.TrimPrefix(s.proc.LastLine(), serverName+": ")
+	if err := s.proc.Err(); err != nil {
+		return strings.TrimSpace(fmt.Sprintf("%s (%v)", line, err))
+	}
+	return line
+}
+
+func (s *server) stop() { _ = s.proc.Stop(s.main(), 3*time.Second) }

@@ -1,0 +1,202 @@
+// Package setting names what can be set in a trial, and so what can be a
+// factor of an experiment. One list serves both: a factor is a setting that
+// takes several levels, and whatever is not a factor is fixed for the run.
+//
+// Levels are scalars. A richer level (a file, a list) would make a condition
+// something that no table could name.
+package setting
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/invopop/jsonschema"
+)
+
+// Names of the settings.
+const (
+	Route         = "route"          // path requested, e.g. "/read"
+	Connections   = "connections"    // open TCP connections, all client workers together
+	Pipelining    = "pipelining"     // requests in flight on each connection
+	ClientWorkers = "client_workers" // load generator threads; 0 is its single event loop
+	Workers       = "workers"        // the server's prefork workers, which is its GOMAXPROCS
+	Prefork       = "prefork"        // whether the server forks workers at all
+	Index         = "index"          // how the server picks a product: "pool" or "gofakeit"
+	WriteBuffer   = "write_buffer"   // bytes of the server's write buffer per connection
+)
+
+type kind int
+
+const (
+	number kind = iota
+	text
+	boolean
+)
+
+type def struct {
+	kind kind
+	doc  string
+}
+
+var defs = map[string]def{
+	Route:         {text, "path requested"},
+	Connections:   {number, "open TCP connections"},
+	Pipelining:    {number, "requests in flight on each connection"},
+	ClientWorkers: {number, "load generator threads; 0 is one event loop"},
+	Workers:       {number, "prefork workers, the server's GOMAXPROCS"},
+	Prefork:       {boolean, "whether the server forks workers"},
+	Index:         {text, "how the server picks a product"},
+	WriteBuffer:   {number, "bytes of the server's write buffer"},
+}
+
+// Names returns every setting in the order in which tables show them.
+func Names() []string {
+	return []string{Route, Prefork, Workers, Index, WriteBuffer, Connections, Pipelining, ClientWorkers}
+}
+
+// A Level is the value of one setting: a whole number, a string or a truth
+// value. The zero Level is invalid.
+type Level struct{ v any }
+
+// Int, String and Bool make levels.
+func Int(n int64) Level     { return Level{n} }
+func String(s string) Level { return Level{s} }
+func Bool(b bool) Level     { return Level{b} }
+
+// Of converts a decoded TOML or JSON value, refusing what is not a scalar.
+func Of(v any) (Level, error) {
+	switch v := v.(type) {
+	case int64, string, bool:
+		return Level{v}, nil
+	case int:
+		return Level{int64(v)}, nil
+	case float64:
+		if v == float64(int64(v)) {
+			return Level{int64(v)}, nil
+		}
+	}
+	return Level{}, fmt.Errorf("%v is not a level: use a whole number, a string or true/false", v)
+}
+
+// Check refuses a setting that does not exist or a level of the wrong kind.
+func Check(name string, l Level) error {
+	d, ok := defs[name]
+	if !ok {
+		return fmt.Errorf("unknown setting %q (known: %v)", name, Names())
+	}
+	switch l.v.(type) {
+	case int64:
+		ok = d.kind == number && l.v.(int64) >= 0
+	case string:
+		ok = d.kind == text
+	case bool:
+		ok = d.kind == boolean
+	default:
+		ok = false
+	}
+	if !ok {
+		return fmt.Errorf("setting %q (%s) cannot be %s", name, d.doc, l)
+	}
+	return nil
+}
+
+// Int returns the level as a number; ok is false if it is none.
+func (l Level) Int() (n int64, ok bool) { n, ok = l.v.(int64); return }
+
+// Bool returns the level as a truth value; ok is false if it is none.
+func (l Level) Bool() (b, ok bool) { b, ok = l.v.(bool); return }
+
+// IsZero tells whether the level was never set.
+func (l Level) IsZero() bool { return l.v == nil }
+
+// String gives the level as it stands in a condition's name.
+func (l Level) String() string {
+	switch v := l.v.(type) {
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case string:
+		return v
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return "(unset)"
+}
+
+// Less orders levels: numbers by size, false before true, strings by letter.
+func (l Level) Less(m Level) bool {
+	a, aok := l.v.(int64)
+	b, bok := m.v.(int64)
+	if aok && bok {
+		return a < b
+	}
+	return l.String() < m.String()
+}
+
+// MarshalJSON writes the bare scalar.
+func (l Level) MarshalJSON() ([]byte, error) { return json.Marshal(l.v) }
+
+// UnmarshalJSON reads a bare scalar.
+func (l *Level) UnmarshalJSON(b []byte) error {
+	var v any
+	if err := json.Unmarshal(b, &v); err != nil {
+		return err
+	}
+	got, err := Of(v)
+	if err != nil {
+		return err
+	}
+	*l = got
+	return nil
+}
+
+// JSONSchema describes a level for the published schema.
+func (Level) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+		{Type: "integer", Minimum: "0"}, {Type: "string", MinLength: ptr(uint64(1))}, {Type: "boolean"},
+	}}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// Levels are the levels of several settings, by name.
+type Levels map[string]Level
+
+// Key names the combination, settings in the order of Names: it is the same
+// for the same levels, and readable ("workers=4 connections=100").
+func (ls Levels) Key() string {
+	key := ""
+	for _, name := range Names() {
+		if l, ok := ls[name]; ok {
+			if key != "" {
+				key += " "
+			}
+			key += name + "=" + l.String()
+		}
+	}
+	return key
+}
+
+// Without returns the levels less one setting: what stays the same when that
+// setting varies.
+func (ls Levels) Without(name string) Levels {
+	rest := Levels{}
+	for k, v := range ls {
+		if k != name {
+			rest[k] = v
+		}
+	}
+	return rest
+}
+
+// With returns these levels overlaid by others.
+func (ls Levels) With(over Levels) Levels {
+	sum := Levels{}
+	for k, v := range ls {
+		sum[k] = v
+	}
+	for k, v := range over {
+		sum[k] = v
+	}
+	return sum
+}

@@ -1,0 +1,91 @@
+// Package strictjson finds what encoding/json lets pass: a key that stands
+// twice in one object (the last one would win in silence), and text after the
+// document. It says where, by line, because a person has to mend the file.
+//
+// It does not check shapes; the JSON Schema does, by JSON pointer.
+package strictjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Check reports the first syntax error, duplicate key or trailing text.
+func Check(data []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := value(dec, data, ""); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("line %d: text after the end of the document", line(data, dec.InputOffset()))
+	}
+	return nil
+}
+
+func value(dec *json.Decoder, data []byte, pointer string) error {
+	tok, err := dec.Token()
+	if err != nil {
+		return syntax(err, dec, data)
+	}
+	delim, ok := tok.(json.Delim)
+	if !ok {
+		return nil
+	}
+	if delim == '[' {
+		for i := 0; dec.More(); i++ {
+			if err := value(dec, data, pointer+"/"+strconv.Itoa(i)); err != nil {
+				return err
+			}
+		}
+	} else {
+		seen := map[string]bool{}
+		for dec.More() {
+			tok, err := dec.Token()
+			if err != nil {
+				return syntax(err, dec, data)
+			}
+			key := tok.(string) // the decoder admits no other token here
+			at := pointer + "/" + escape(key)
+			if seen[key] {
+				return fmt.Errorf("line %d: %s: key %q stands twice", line(data, dec.InputOffset()), at, key)
+			}
+			seen[key] = true
+			if err := value(dec, data, at); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return syntax(err, dec, data)
+	}
+	return nil
+}
+
+func syntax(err error, dec *json.Decoder, data []byte) error {
+	offset := dec.InputOffset()
+	var s *json.SyntaxError
+	if errors.As(err, &s) {
+		offset = s.Offset
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("line %d: the file ends in the middle of the document", line(data, int64(len(data))))
+	}
+	return fmt.Errorf("line %d: %w", line(data, offset), err)
+}
+
+func line(data []byte, offset int64) int {
+	if offset > int64(len(data)) {
+		offset = int64(len(data))
+	}
+	return 1 + bytes.Count(data[:offset], []byte{'\n'})
+}
+
+func escape(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}

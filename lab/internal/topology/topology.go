@@ -1,0 +1,133 @@
+// Package topology joins client and server: over loopback, or over a wire of
+// known line rate between two network namespaces.
+//
+// The wire itself is made by lab/scripts/wire.sh, the same that a reader would
+// type; this package only holds its other end.
+package topology
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/leash"
+)
+
+// Unavailable says that this machine cannot make the topology. It is no
+// failure of the run: claims that need it are not applicable here.
+type Unavailable struct{ Why string }
+
+func (u Unavailable) Error() string { return u.Why }
+
+// A Link is a topology that is up.
+type Link struct {
+	Host      string // where the server listens and the client connects
+	Command   string // the command line that made it, for the record
+	NetPID    int    // a process on the server's side of the wire; 0 without one
+	NetDevice string // the server's interface there
+
+	wrap   [2][]string // what comes before a command of the server, the client
+	holder *leash.Proc
+	lifeln *os.File // the wire ends when this is closed
+}
+
+// Up makes the topology. dir is the repository's root and script is wire.sh
+// as seen from there.
+func Up(t experiment.Topology, dir, script string) (*Link, error) {
+	if t.Kind == "loopback" {
+		return &Link{Host: "127.0.0.1"}, nil
+	}
+	argv := []string{script, "up", "--rate", strconv.FormatFloat(t.LineRateBps, 'f', 0, 64),
+		"--burst", strconv.FormatInt(t.BurstBytes, 10), "--queue", strconv.FormatFloat(t.QueueS, 'g', -1, 64)}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	ready := make(chan map[string]string, 1)
+	holder, err := leash.Start(leash.Spec{Dir: dir, Argv: argv, Stdin: r, Lines: func(l string) {
+		if rest, ok := strings.CutPrefix(l, "wire ready "); ok {
+			ready <- fields(rest)
+		}
+	}})
+	r.Close()
+	if err != nil {
+		w.Close()
+		return nil, err
+	}
+	l := &Link{Command: strings.Join(argv, " "), holder: holder, lifeln: w}
+	var said map[string]string
+	select {
+	case said = <-ready:
+	case <-holder.Done():
+		l.Down()
+		return nil, refusal(holder)
+	case <-time.After(10 * time.Second):
+		l.Down()
+		return nil, fmt.Errorf("%s was not ready after ten seconds: %s", filepath.Base(script), holder.LastLine())
+	}
+	l.Host, l.NetDevice = said["server_addr"], said["server_dev"]
+	if l.NetPID, err = strconv.Atoi(said["server_pid"]); err != nil {
+		l.Down()
+		return nil, fmt.Errorf("%s gave no server_pid", filepath.Base(script))
+	}
+	l.wrap[0] = []string{script, "in", "server", said["server_pid"], "--"}
+	l.wrap[1] = []string{script, "in", "client", said["client_pid"], "--"}
+	return l, nil
+}
+
+// The exit statuses of wire.sh that mean "not on this machine".
+const (
+	toolMissing  = 3
+	noNamespaces = 4
+)
+
+func refusal(p *leash.Proc) error {
+	why := strings.TrimPrefix(p.LastLine(), "wire.sh: ")
+	if c := p.ExitCode(); c == toolMissing || c == noNamespaces {
+		return Unavailable{why}
+	}
+	return fmt.Errorf("the wire could not be made: %s (%v)", why, p.Err())
+}
+
+func fields(line string) map[string]string {
+	m := map[string]string{}
+	for _, f := range strings.Fields(line) {
+		k, v, _ := strings.Cut(f, "=")
+		m[k] = v
+	}
+	return m
+}
+
+// Server and Client give the command line that runs a command on that side.
+func (l *Link) Server(argv []string) []string {
+	return append(append([]string{}, l.wrap[0]...), argv...)
+}
+func (l *Link) Client(argv []string) []string {
+	return append(append([]string{}, l.wrap[1]...), argv...)
+}
+
+// Lost tells whether the wire has ended by itself.
+func (l *Link) Lost() bool {
+	if l.holder == nil {
+		return false
+	}
+	select {
+	case <-l.holder.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// Down takes the topology away. It may be called twice.
+func (l *Link) Down() {
+	if l.holder == nil {
+		return
+	}
+	l.lifeln.Close()
+	_ = l.holder.Stop(l.holder.Pid(), time.Second) // the namespaces go with its processes
+}

@@ -1,0 +1,495 @@
+package verdict
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+)
+
+// Decide derives the verdict file of a run. The three must belong together:
+// the run's experiment, the run, the profile of its server's host.
+func Decide(x *experiment.Experiment, r *results.File, h *host.Profile) *File {
+	d := newDecider(x, r, h)
+	f := &File{
+		SchemaVersion: Version, Experiment: x.Name, Entry: x.Entry, Run: r.Run, Source: string(r.Source),
+		Host: r.Hosts.Server, ClientHost: r.Hosts.Client,
+		Topology: r.Topology.Kind, LineRateBps: r.Topology.LineRateBps,
+		Trials: len(r.Trials), Conditions: d.summaries(),
+	}
+	if p := r.Provenance; p != nil {
+		f.Started = p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
+		f.Date, f.Size, f.Blocks = f.Started[:10], p.Size, p.Blocks
+	} else if r.Text != nil {
+		f.Date, f.Started = r.Text.Date, r.Text.Date
+	}
+	for _, t := range r.Trials {
+		if !t.Valid {
+			f.InvalidTrials++
+		}
+	}
+	for _, c := range x.Claims {
+		f.Claims = append(f.Claims, d.claim(c))
+	}
+	return f
+}
+
+// A decider holds one run in the order in which claims ask for it.
+type decider struct {
+	x     *experiment.Experiment
+	r     *results.File
+	h     *host.Profile
+	conds []results.Condition
+	valid map[string]map[int]results.Trial // condition, block: the valid trial
+}
+
+func newDecider(x *experiment.Experiment, r *results.File, h *host.Profile) *decider {
+	d := &decider{x: x, r: r, h: h, conds: slices.Clone(r.Conditions), valid: map[string]map[int]results.Trial{}}
+	sort.SliceStable(d.conds, func(i, j int) bool { return less(d.conds[i].Levels, d.conds[j].Levels) })
+	for _, t := range r.Trials {
+		if !t.Valid {
+			continue
+		}
+		if d.valid[t.Condition] == nil {
+			d.valid[t.Condition] = map[int]results.Trial{}
+		}
+		// At most one trial of a block is valid: only an invalid one is
+		// repeated. The first stands, so that no later one can replace it.
+		if _, ok := d.valid[t.Condition][t.Block]; !ok {
+			d.valid[t.Condition][t.Block] = t
+		}
+	}
+	return d
+}
+
+func less(a, b setting.Levels) bool {
+	for _, name := range setting.Names() {
+		x, xok := a[name]
+		y, yok := b[name]
+		if xok != yok {
+			return !xok
+		}
+		if xok && x != y {
+			return x.Less(y)
+		}
+	}
+	return false
+}
+
+func (d *decider) claim(c experiment.Claim) Claim {
+	out := Claim{ID: c.ID}
+	say := func(v Verdict, format string, args ...any) Claim {
+		out.Verdict, out.Reason = v, fmt.Sprintf(format, args...)
+		return out
+	}
+	if d.r.NotApplicable != "" {
+		return say(NotApplicable, "%s", d.r.NotApplicable)
+	}
+	if c.Needs.Cores > 0 && d.h.Cores < c.Needs.Cores {
+		return say(NotApplicable, "needs %d cores; this host has %d", c.Needs.Cores, d.h.Cores)
+	}
+	if c.Needs.LineRate && d.r.Topology.LineRateBps == 0 {
+		return say(NotApplicable, "needs a wire of known line rate; this run went over %s", d.r.Topology.Kind)
+	}
+	trials := d.bearing(c)
+	if len(trials) == 0 {
+		if n := d.invalid(); len(n) > 0 {
+			return say(Invalid, "no valid trial: %s", gates(n))
+		}
+		if c.Metric != "" {
+			return say(NotApplicable, "the run did not record %s", c.Metric)
+		}
+		return say(NotApplicable, "the run has no trial")
+	}
+	out.Bounds = map[string]int{}
+	for _, t := range trials {
+		out.Bounds[string(t.Bound)]++
+	}
+	if b := c.Needs.Bound; b != "" && out.Bounds[b] < len(trials) {
+		return say(NotApplicable, "needs every trial bounded by %s; %d of %d were (%s)", b, out.Bounds[b], len(trials), tally(out.Bounds))
+	}
+	m, _ := metric.Lookup(c.Metric)
+	if n := out.Bounds[string(bound.ClientCPU)]; m.MeasuresClient && n > 0 {
+		return say(Invalid, "measures the client: its CPU was the wall in %d of %d trials", n, len(trials))
+	}
+
+	found, err := d.weigh(c)
+	if errors.Is(err, errNothingToCompare) {
+		return say(NotApplicable, "the run recorded %s at one level of %s only", c.Metric, c.Over)
+	}
+	if err != nil {
+		return say(Invalid, "%v", err)
+	}
+	out.Effects = found.effects
+	blocks := 1
+	if d.r.Provenance != nil {
+		blocks = d.r.Provenance.Blocks
+	}
+	switch {
+	case d.r.Source == results.Published && blocks == 1:
+		out.SingleRun = "disagrees"
+		if found.points {
+			out.SingleRun = "agrees"
+		}
+		return say(Inconclusive, "one run has no interval; %s", found.why)
+	case blocks < stats.MinSamples:
+		return say(Inconclusive, "%d blocks are too few for a 95 %% interval of a median; six are the least", blocks)
+	case found.pairs < stats.MinSamples:
+		return say(Invalid, "only %d of %d blocks are complete: %s", found.pairs, blocks, gates(d.invalid()))
+	}
+	return say(found.verdict, "%s", found.why)
+}
+
+// bearing returns the valid trials that a claim rests on: those that hold its
+// metric or, for a claim about bounds, all.
+func (d *decider) bearing(c experiment.Claim) []results.Trial {
+	var ts []results.Trial
+	for _, cond := range d.conds {
+		for _, b := range blocksOf(d.valid[cond.ID]) {
+			t := d.valid[cond.ID][b]
+			if _, ok := t.Metrics[c.Metric]; ok || c.Kind == experiment.Bound {
+				ts = append(ts, t)
+			}
+		}
+	}
+	return ts
+}
+
+func (d *decider) invalid() []results.Trial {
+	var ts []results.Trial
+	for _, t := range d.r.Trials {
+		if !t.Valid {
+			ts = append(ts, t)
+		}
+	}
+	return ts
+}
+
+func blocksOf(m map[int]results.Trial) []int {
+	var bs []int
+	for b := range m {
+		bs = append(bs, b)
+	}
+	sort.Ints(bs)
+	return bs
+}
+
+// gates counts the reasons of invalid trials: "3 trials invalid (non-2xx 2, errors 1)".
+func gates(ts []results.Trial) string {
+	if len(ts) == 0 {
+		return "the other trials are missing"
+	}
+	count := map[string]int{}
+	for _, t := range ts {
+		for _, r := range t.Reasons {
+			count[r.Gate]++
+		}
+	}
+	return fmt.Sprintf("%d %s invalid (%s)", len(ts), plural(len(ts), "trial"), tally(count))
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
+func tally(count map[string]int) string {
+	var keys []string
+	for k := range count {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	for i, k := range keys {
+		keys[i] = fmt.Sprintf("%s %d", k, count[k])
+	}
+	return strings.Join(keys, ", ")
+}
+
+var errNothingToCompare = errors.New("nothing to compare")
+
+// A finding is what the figures say, before anything is said of whether there
+// are enough of them.
+type finding struct {
+	verdict Verdict
+	why     string
+	effects []Effect
+	pairs   int  // complete blocks, of the comparison that has fewest
+	points  bool // whether the medians alone agree with the claim
+}
+
+func (d *decider) weigh(c experiment.Claim) (finding, error) {
+	switch c.Kind {
+	case experiment.Bound:
+		return d.weighBound(c), nil
+	case experiment.Count:
+		return d.weighCount(c), nil
+	}
+	return d.weighRatios(c)
+}
+
+func (d *decider) weighBound(c experiment.Claim) finding {
+	f := finding{pairs: math.MaxInt}
+	hits, all := 0, 0
+	least := math.Inf(1)
+	for _, cond := range d.conds {
+		n := 0
+		for _, t := range d.valid[cond.ID] {
+			n++
+			if string(t.Bound) == c.Bound {
+				hits++
+			}
+			if s, ok := t.Metrics["line_rate_share"]; ok {
+				least = min(least, s)
+			}
+		}
+		all += n
+		f.pairs = min(f.pairs, n)
+	}
+	f.points = hits == all
+	f.why = fmt.Sprintf("%d of %d trials were bounded by %s", hits, all, c.Bound)
+	if c.Bound == string(bound.Wire) && !math.IsInf(least, 1) {
+		f.why += fmt.Sprintf("; the least full wire was at %.1f %%", least*100)
+	}
+	switch {
+	case hits == all:
+		f.verdict = Reproduced
+	case 2*hits < all:
+		f.verdict = Refuted
+	default:
+		f.verdict = Inconclusive
+	}
+	return f
+}
+
+func (d *decider) weighCount(c experiment.Claim) finding {
+	f := finding{verdict: Reproduced, points: true, pairs: math.MaxInt}
+	all := 0
+	var odd string
+	for _, cond := range d.conds {
+		l, ok := d.r.Settings.With(cond.Levels)[c.Equals]
+		want, isNumber := l.Int()
+		if !ok || !isNumber {
+			continue
+		}
+		n := 0
+		for _, b := range blocksOf(d.valid[cond.ID]) {
+			got, ok := d.valid[cond.ID][b].Metrics[c.Metric]
+			if !ok {
+				continue
+			}
+			n++
+			if got != float64(want+c.Plus) && odd == "" {
+				odd = fmt.Sprintf("%s was %v at %s, not %d", c.Metric, got, cond.Levels.Key(), want+c.Plus)
+			}
+		}
+		// A condition that lost its trials counts as no block at all, so that
+		// the claim cannot pass without it.
+		if d.holds(cond.ID, c.Metric) {
+			all += n
+			f.pairs = min(f.pairs, n)
+		}
+	}
+	f.why = fmt.Sprintf("exact in all of %d trials", all)
+	if odd != "" {
+		f.verdict, f.points, f.why = Refuted, false, odd
+	}
+	return f
+}
+
+// weighRatios compares levels of one factor, within each combination of the
+// other factors' levels. All comparisons have to agree.
+func (d *decider) weighRatios(c experiment.Claim) (finding, error) {
+	f := finding{verdict: Reproduced, points: true, pairs: math.MaxInt}
+	var worst string
+	for _, s := range d.strata(c) {
+		for _, p := range pairsOf(c.Kind, len(s)) {
+			e, sum, err := d.effect(c, s[p.a], s[p.b])
+			if err != nil {
+				return f, err
+			}
+			f.effects = append(f.effects, e)
+			f.pairs = min(f.pairs, e.Pairs)
+			if e.Pairs == 0 {
+				continue
+			}
+			low, high := band(c, p.whole)
+			v, why := place(sum, low, high)
+			f.points = f.points && sum.Median >= low && sum.Median <= high
+			// The first comparison of the worst kind gives the reason.
+			if worse(v, f.verdict) || worst == "" {
+				worst = fmt.Sprintf("%s over %s: %s", s[p.a].Levels[c.Over], s[p.b].Levels[c.Over], why)
+			}
+			if worse(v, f.verdict) {
+				f.verdict = v
+			}
+		}
+	}
+	if len(f.effects) == 0 {
+		return f, errNothingToCompare
+	}
+	f.why = fmt.Sprintf("%s %s", c.Metric, worst)
+	if n := len(f.effects); n > 1 && f.verdict == Reproduced {
+		f.why = fmt.Sprintf("all %d comparisons hold; %s", n, f.why)
+	}
+	return f, nil
+}
+
+// strata groups the conditions that hold the claim's metric by the levels of
+// all factors but the claim's, each group in the order of that factor's levels.
+func (d *decider) strata(c experiment.Claim) [][]results.Condition {
+	var order []string
+	groups := map[string][]results.Condition{}
+	for _, cond := range d.conds {
+		if _, ok := cond.Levels[c.Over]; !ok || !d.holds(cond.ID, c.Metric) {
+			continue
+		}
+		key := cond.Levels.Without(c.Over).Key()
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], cond)
+	}
+	var out [][]results.Condition
+	for _, key := range order {
+		out = append(out, groups[key])
+	}
+	return out
+}
+
+// holds tells whether a condition has the metric in any trial, or has lost all
+// of its trials to gates; a condition that lost them must still be compared,
+// so that the claim cannot pass without it.
+func (d *decider) holds(id, name string) bool {
+	for _, t := range d.valid[id] {
+		if _, ok := t.Metrics[name]; ok {
+			return true
+		}
+	}
+	return d.r.Source == results.Measured && len(d.valid[id]) == 0
+}
+
+// A pair is two levels by their index; whole marks the comparison of the last
+// with the first, which a monotonic claim asks more of.
+type pair struct {
+	a, b  int
+	whole bool
+}
+
+func pairsOf(k experiment.Kind, n int) []pair {
+	var ps []pair
+	switch k {
+	case experiment.Flat:
+		for b := range n {
+			for a := b + 1; a < n; a++ {
+				ps = append(ps, pair{a, b, false})
+			}
+		}
+	case experiment.Monotonic:
+		for b := 0; b+1 < n; b++ {
+			ps = append(ps, pair{b + 1, b, false})
+		}
+		fallthrough
+	case experiment.Ratio:
+		if n > 1 {
+			ps = append(ps, pair{n - 1, 0, true})
+		}
+	}
+	return ps
+}
+
+// band is where a claim wants a ratio to lie.
+func band(c experiment.Claim, whole bool) (low, high float64) {
+	switch {
+	case c.Kind == experiment.Flat:
+		return 1 / (1 + *c.Margin), 1 + *c.Margin
+	case c.Kind == experiment.Monotonic && whole:
+		return 1, math.Inf(1)
+	case c.Kind == experiment.Monotonic:
+		return 1 / (1 + *c.Margin), math.Inf(1)
+	case c.AtMost != nil:
+		return 0, *c.AtMost
+	}
+	return *c.AtLeast, math.Inf(1)
+}
+
+// place says where an interval lies against a band.
+func place(s stats.Summary, low, high float64) (Verdict, string) {
+	want := fmt.Sprintf("%.3g to %.3g", low, high)
+	if math.IsInf(high, 1) {
+		want = fmt.Sprintf("at least %.3g", low)
+	} else if low == 0 {
+		want = fmt.Sprintf("at most %.3g", high)
+	}
+	if !s.HasInterval {
+		return Inconclusive, fmt.Sprintf("ratio %.3f, claimed %s", s.Median, want)
+	}
+	got := fmt.Sprintf("ratio %.3f, interval %.3f to %.3f, claimed %s", s.Median, s.Low, s.High, want)
+	switch {
+	case s.Low >= low && s.High <= high:
+		return Reproduced, got
+	case s.High < low || s.Low > high:
+		return Refuted, got
+	}
+	return Inconclusive, got
+}
+
+// worse orders verdicts of comparisons: one refuted refutes the whole, and one
+// that cannot tell leaves it open.
+func worse(a, b Verdict) bool {
+	rank := map[Verdict]int{Reproduced: 0, Inconclusive: 1, Refuted: 2}
+	return rank[a] > rank[b]
+}
+
+func (d *decider) effect(c experiment.Claim, a, b results.Condition) (Effect, stats.Summary, error) {
+	e := Effect{Metric: c.Metric, A: only(a.Levels, c.Over), B: only(b.Levels, c.Over)}
+	if rest := a.Levels.Without(c.Over); len(rest) > 0 {
+		e.At = rest
+	}
+	var as, bs []float64
+	for _, block := range blocksOf(d.valid[a.ID]) {
+		x, xok := d.valid[a.ID][block].Metrics[c.Metric]
+		y, yok := d.valid[b.ID][block].Metrics[c.Metric]
+		if xok && yok {
+			as, bs = append(as, x), append(bs, y)
+		}
+	}
+	e.Pairs = len(as)
+	if e.Pairs == 0 {
+		return e, stats.Summary{}, nil
+	}
+	sum, err := stats.PairedRatio(as, bs)
+	if err != nil {
+		return e, sum, fmt.Errorf("%s: %w", c.Metric, err)
+	}
+	e.Ratio = digits(sum.Median)
+	if sum.HasInterval {
+		e.Low, e.High = digits(sum.Low), digits(sum.High)
+	}
+	return e, sum, nil
+}
+
+func only(ls setting.Levels, name string) setting.Levels {
+	return setting.Levels{name: ls[name]}
+}
+
+// digits rounds to nine significant digits: more than any figure here bears,
+// few enough that architectures which fuse multiplications agree.
+func digits(v float64) float64 {
+	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return v
+	}
+	scale := math.Pow(10, 8-math.Floor(math.Log10(math.Abs(v))))
+	return math.Round(v*scale) / scale
+}

@@ -1,0 +1,86 @@
+package verdict
+
+import (
+	"sort"
+
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+)
+
+// summaries gives each condition's medians, in the order of its levels.
+func (d *decider) summaries() []Summary {
+	out := []Summary{}
+	for _, cond := range d.conds {
+		s := Summary{ID: cond.ID, Levels: cond.Levels, Bounds: map[string]int{}, Metrics: map[string]Figure{}}
+		for _, t := range d.r.Trials {
+			if t.Condition == cond.ID {
+				s.Trials++
+				if !t.Valid {
+					s.Invalid++
+				}
+			}
+		}
+		var valid []results.Trial
+		for _, b := range blocksOf(d.valid[cond.ID]) {
+			t := d.valid[cond.ID][b]
+			valid = append(valid, t)
+			s.Bounds[string(t.Bound)]++
+		}
+		for _, m := range metric.All() {
+			if f, ok := figure(m.Name, valid); ok {
+				s.Metrics[m.Name] = f
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// figure is the median of one metric over trials, some of whose figures may be
+// known only to lie below a limit. Such figures order before all others; where
+// the median falls on one, all that can be said is "below".
+func figure(name string, trials []results.Trial) (Figure, bool) {
+	var known []float64
+	below, limit := 0, 0.0
+	printed := ""
+	for _, t := range trials {
+		if v, ok := t.Metrics[name]; ok {
+			known = append(known, v)
+		} else if v, ok := t.Below[name]; ok {
+			below++
+			limit = max(limit, v)
+		}
+		printed = t.Printed[name]
+	}
+	n := len(known) + below
+	if n == 0 {
+		return Figure{}, false
+	}
+	f := Figure{N: n}
+	if n == 1 {
+		f.Printed = printed
+	}
+	if below == 0 {
+		s := stats.Summarise(known)
+		f.Median = ptr(digits(s.Median))
+		if s.HasInterval {
+			f.Low, f.High = ptr(digits(s.Low)), ptr(digits(s.High))
+		}
+		return f, true
+	}
+	// The lower of the two middle ranks decides: if it is censored, so is the
+	// median. An interval would need the censored values, so there is none.
+	sort.Float64s(known)
+	if (n-1)/2 < below {
+		f.Below = ptr(limit)
+		if upper := n/2 - below; n%2 == 0 && upper >= 0 {
+			f.Below = ptr(digits(known[upper]))
+		}
+		return f, true
+	}
+	f.Median = ptr(digits(stats.Median(append(make([]float64, below), known...))))
+	return f, true
+}
+
+func ptr[T any](v T) *T { return &v }

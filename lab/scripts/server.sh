@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# The lab's server, pinned to cores and with a given number of workers.
+#
+#   lab/scripts/server.sh --workers 4 --cpus 0-1 -- --addr 127.0.0.1:8083
+#
+# What follows "--" goes to the server; its own --help lists that.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+usage() {
+  cat <<'EOF'
+usage: server.sh [--workers N] [--cpus LIST] [-- SERVER OPTIONS]
+  --workers N   prefork workers: GOMAXPROCS of the master (default: one a core)
+  --cpus LIST   cores to run on, as taskset takes them    (default: any)
+EOF
+}
+
+workers='' cpus=''
+while [ $# -gt 0 ]; do
+  case $1 in
+    -h | --help) usage; exit 0 ;;
+    --) shift; break ;;
+    --workers | --cpus)
+      [ $# -ge 2 ] || { echo "server.sh: $1 needs a value" >&2; exit 2; }
+      printf -v "${1#--}" %s "$2"; shift 2 ;;
+    *) echo "server.sh: unknown option $1; see --help" >&2; exit 2 ;;
+  esac
+done
+
+server=${FIBER_SERVER:-$here/../../.tools/bin/fiber_server}
+[ -x "$server" ] || { echo "server.sh: the server is not built; run 'make build'" >&2; exit 3; }
+[ -z "$workers" ] || export GOMAXPROCS="$workers"
+set -- "$server" "$@"
+[ -z "$cpus" ] || set -- taskset --cpu-list "$cpus" "$@"
+exec "$@"

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# One autocannon trial, as JSON on standard output.
+#
+#   lab/scripts/trial.sh --url http://127.0.0.1:8083/read --connections 100
+#
+# With --warmup autocannon first runs that long without counting, in the same
+# process, so that the measured part meets code that is already compiled. It
+# then prints two lines of JSON; the last one is the trial.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+usage() {
+  cat <<'EOF'
+usage: trial.sh --url URL [options]
+  --url URL            what to request
+  --connections N      open connections             (default 100)
+  --pipelining N       requests in flight on each   (default 1)
+  --duration SECONDS   length of the measured part  (default 20)
+  --warmup SECONDS     length of the warm-up        (default 0: none)
+  --workers N          worker threads; 0 is one event loop (default 0)
+  --cpus LIST          cores to run on, as taskset takes them (default: any)
+EOF
+}
+
+url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus=''
+while [ $# -gt 0 ]; do
+  case $1 in
+    -h | --help) usage; exit 0 ;;
+    --url | --connections | --pipelining | --duration | --warmup | --workers | --cpus)
+      [ $# -ge 2 ] || { echo "trial.sh: $1 needs a value" >&2; exit 2; }
+      printf -v "${1#--}" %s "$2"; shift 2 ;;
+    *) echo "trial.sh: unknown option $1; see --help" >&2; exit 2 ;;
+  esac
+done
+[ -n "$url" ] || { echo "trial.sh: --url is missing; see --help" >&2; exit 2; }
+
+autocannon=$here/../../node_modules/autocannon/autocannon.js
+[ -f "$autocannon" ] || { echo "trial.sh: autocannon is not installed; run 'make setup'" >&2; exit 3; }
+
+# The tenth of a second between samples lets a trial end when its time is up;
+# at the default of a second it would run on to the next full one.
+set -- node "$autocannon" --json --no-progress --sampleInt 100 \
+  --connections "$connections" --pipelining "$pipelining" --duration "$duration"
+[ "$workers" = 0 ] || set -- "$@" --workers "$workers"
+[ "$warmup" = 0 ] || set -- "$@" --warmup [ --connections "$connections" --duration "$warmup" ]
+[ -z "$cpus" ] || set -- taskset --cpu-list "$cpus" "$@"
+# exec, here and in the other scripts: whoever started the script can end the
+# program itself, and nothing is left in between.
+exec "$@" "$url"

@@ -1,0 +1,122 @@
+package catalog
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/brianvoe/gofakeit/v7"
+)
+
+// Seed is the seed of everything the server serves.
+const Seed = 20260515
+
+// Each kind of data draws from a stream of its own, so that a change to one
+// leaves the bytes of the others alone.
+const (
+	streamProducts = iota + 1
+	streamBatches
+	streamWalk
+)
+
+// The description's shape is fixed and not drawn: its length then varies little
+// between products, and a body needs two writes through a 4,096-byte buffer and
+// one through 5,120 bytes, whichever product it is. These counts put the mean
+// body near the 4,522 bytes of entry 02.
+const (
+	paragraphs       = 5
+	sentencesPerPara = 8
+	wordsPerSentence = 13
+)
+
+// What products share. Five hundred products share forty brands, so that a
+// hundred of them have brands worth ranking. They share a stock of sentences
+// because drawing each one's own words took 40 ms of every worker's start, most
+// of the whole; no figure depends on sentences being different.
+const (
+	brandCount    = 40
+	sentenceCount = 512
+)
+
+// generate draws n products. It is the only place where gofakeit runs when the
+// index source is the walk.
+func generate(seed uint64, n int) []Product {
+	// An own faker, without its lock: New would draw the same values but pay
+	// for a mutex nobody contends.
+	f := gofakeit.NewFaker(rand.NewPCG(seed, streamProducts), false)
+	sh := shared{
+		brands:    drawDistinct(brandCount, f.Company),
+		sentences: drawDistinct(sentenceCount, func() string { return f.LoremIpsumSentence(wordsPerSentence) }),
+	}
+	products := make([]Product, n)
+	for i := range products {
+		products[i] = drawProduct(f, sh)
+	}
+	return products
+}
+
+// shared is what several products draw from.
+type shared struct {
+	brands, sentences []string
+}
+
+func drawDistinct(n int, draw func() string) []string {
+	seen := make(map[string]bool, n)
+	all := make([]string, 0, n)
+	for len(all) < n {
+		if s := draw(); !seen[s] {
+			seen[s] = true
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func drawDescription(f *gofakeit.Faker, sentences []string) string {
+	var b strings.Builder
+	for p := range paragraphs {
+		if p > 0 {
+			b.WriteString("\n\n")
+		}
+		for s := range sentencesPerPara {
+			if s > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(sentences[f.Number(0, len(sentences)-1)])
+		}
+	}
+	return b.String()
+}
+
+func drawProduct(f *gofakeit.Faker, sh shared) Product {
+	p := Product{
+		ID:          f.UUID(),
+		Name:        f.ProductName(),
+		Brand:       sh.brands[f.Number(0, len(sh.brands)-1)],
+		Category:    f.ProductCategory(),
+		Price:       Cents(f.Number(199, 99_999)),
+		Rating:      float64(f.Number(10, 50)) / 10,
+		ReviewCount: f.Number(0, 5_000),
+		Description: drawDescription(f, sh.sentences),
+		Tags:        make([]string, f.Number(5, 15)),
+		Attributes: Attributes{
+			Color:          f.Color(),
+			Material:       f.ProductMaterial(),
+			Origin:         f.Country(),
+			Model:          fmt.Sprintf("LINERATE-%06d", f.Number(0, 999_999)),
+			DimensionsMM:   fmt.Sprintf("%dx%dx%d", f.Number(10, 900), f.Number(10, 900), f.Number(10, 900)),
+			WeightGrams:    f.Number(20, 20_000),
+			WarrantyMonths: 12 * f.Number(0, 5),
+		},
+		Images: make([]string, f.Number(3, 8)),
+	}
+	for i := range p.Tags {
+		p.Tags[i] = f.Noun()
+	}
+	for i := range p.Images {
+		// example.com is reserved for documentation: nobody's host is named in
+		// every response the lab ever sends.
+		p.Images[i] = fmt.Sprintf("https://images.example.com/products/%s/%d-1200x1200.webp", p.ID, i+1)
+	}
+	return p
+}

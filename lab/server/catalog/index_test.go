@@ -1,0 +1,120 @@
+package catalog
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/brianvoe/gofakeit/v7"
+)
+
+var sources = map[string]func() Source{
+	"pool":     func() Source { return NewWalk(Seed) },
+	"gofakeit": func() Source { return Faker{} },
+}
+
+func TestSourceRange(t *testing.T) {
+	for name, newSource := range sources {
+		src := newSource()
+		var seen [Size]int
+		var buf [Sample]int
+		for range 500 {
+			src.Fill(buf[:])
+			for _, i := range append(buf[:], src.Next()) {
+				if i < 0 || i >= Size {
+					t.Fatalf("%s: index %d", name, i)
+				}
+				seen[i]++
+			}
+		}
+		// 50,500 draws over 500 products: one that never comes up has
+		// probability e^-101.
+		if i := slices.Index(seen[:], 0); i >= 0 {
+			t.Errorf("%s: product %d never comes up", name, i)
+		}
+	}
+}
+
+// Fill and Next go along the same table: what one takes the other does not.
+func TestWalkOrder(t *testing.T) {
+	one, many := NewWalk(Seed), NewWalk(Seed)
+	var want []int
+	for range 7 {
+		want = append(want, one.Next())
+	}
+	got := make([]int, 7)
+	got[0] = many.Next()
+	many.Fill(got[1:6])
+	got[6] = many.Next()
+	if !slices.Equal(got, want) {
+		t.Errorf("Next, Fill of 5, Next = %v; 7 times Next = %v", got, want)
+	}
+}
+
+func TestWalkGoesRound(t *testing.T) {
+	w := NewWalk(Seed)
+	first := w.Next()
+	second := w.Next()
+	w.cursor.Store(walkLen) // the step after a full round
+	if got := w.Next(); got != first {
+		t.Errorf("after a full round Next() = %d, want %d", got, first)
+	}
+	w.cursor.Store(2*walkLen - 1)
+	var buf [3]int
+	w.Fill(buf[:]) // crosses the end of the table
+	if want := [3]int{int(w.table[0]), first, second}; buf != want {
+		t.Errorf("Fill across the end = %v, want %v", buf, want)
+	}
+}
+
+// Every step is handed out once, whoever asks.
+func TestWalkConcurrent(t *testing.T) {
+	const routines, steps = 8, walkLen / 8
+	w := NewWalk(Seed)
+	var got [Size]int
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range routines {
+		wg.Go(func() {
+			var mine [Size]int
+			for range steps {
+				mine[w.Next()]++
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for i, n := range mine {
+				got[i] += n
+			}
+		})
+	}
+	wg.Wait()
+	var want [Size]int
+	for _, i := range w.table {
+		want[i]++
+	}
+	if got != want {
+		t.Error("one round by several goroutines is not one round of the table")
+	}
+}
+
+// The finding of entry 09 needs the global faker to lock.
+func TestGlobalFakerLocks(t *testing.T) {
+	if !gofakeit.GlobalFaker.Locked {
+		t.Error("gofakeit's global faker takes no lock; --index=gofakeit would show nothing")
+	}
+}
+
+// BenchmarkNext compares the sources under parallel load. The difference grows
+// with the number of cores: run it with -cpu.
+func BenchmarkNext(b *testing.B) {
+	for _, name := range []string{"pool", "gofakeit"} {
+		b.Run("source="+name, func(b *testing.B) {
+			src := sources[name]()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					src.Next()
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,112 @@
+package catalog
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+)
+
+const (
+	// Size is the number of products.
+	Size = 500
+
+	// Batches is the number of pre-serialised lists. It divides Size, so an
+	// index uniform over the products, taken modulo Batches, is uniform over
+	// the batches.
+	Batches = 25
+
+	// A list has from minBatch to maxBatch products.
+	minBatch = 20
+	maxBatch = 30
+)
+
+// A Pool holds what the server answers with. It is read-only once made; a body
+// is handed to the network without a copy, so no caller may write to one.
+type Pool struct {
+	bodies  [][]byte
+	batches [][]byte
+	items   []Item
+	digest  string
+}
+
+// NewPool generates the pool. It takes tens of milliseconds, all of them before
+// the server listens.
+//
+// Generating at start was kept over embedding a file of the same bytes: the
+// file would be 2 MB of data in the repository that no reader can check against
+// its source.
+func NewPool(seed uint64) (*Pool, error) {
+	products := generate(seed, Size)
+	p := &Pool{
+		bodies: make([][]byte, len(products)),
+		items:  make([]Item, len(products)),
+	}
+	sum := sha256.New()
+	for i := range products {
+		body, err := json.Marshal(&products[i])
+		if err != nil {
+			return nil, fmt.Errorf("serialise product %d: %w", i, err)
+		}
+		p.bodies[i] = body
+		p.items[i] = Item{Price: products[i].Price, Brand: products[i].Brand}
+		// The newline makes the boundaries count: without it a byte could
+		// move from one body to the next unseen.
+		sum.Write(body)
+		sum.Write([]byte{'\n'})
+	}
+	p.digest = hex.EncodeToString(sum.Sum(nil))
+	p.batches = cutBatches(seed, p.bodies)
+	return p, nil
+}
+
+// cutBatches joins bodies that are serialised already: the bytes of a product in
+// a list are its bytes alone.
+func cutBatches(seed uint64, bodies [][]byte) [][]byte {
+	rng := rand.New(rand.NewPCG(seed, streamBatches))
+	batches := make([][]byte, Batches)
+	for i := range batches {
+		n := minBatch + rng.IntN(maxBatch-minBatch+1)
+		var b []byte
+		b = append(b, `{"count":`...)
+		b = strconv.AppendInt(b, int64(n), 10)
+		b = append(b, `,"products":[`...)
+		for j := range n {
+			if j > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, bodies[rng.IntN(len(bodies))]...)
+		}
+		batches[i] = append(b, "]}"...)
+	}
+	return batches
+}
+
+// Body returns product i, serialised.
+func (p *Pool) Body(i int) []byte { return p.bodies[i] }
+
+// Batch returns the list that belongs to product index i.
+func (p *Pool) Batch(i int) []byte { return p.batches[i%Batches] }
+
+// Item returns the part of product i that /compute reads.
+func (p *Pool) Item(i int) Item { return p.items[i] }
+
+// Digest is the SHA-256, in hexadecimal, of every body in order, each followed
+// by a newline.
+func (p *Pool) Digest() string { return p.digest }
+
+// MeanBody is the mean length of a body in bytes.
+func (p *Pool) MeanBody() float64 { return mean(p.bodies) }
+
+// MeanBatch is the mean length of a batch in bytes.
+func (p *Pool) MeanBatch() float64 { return mean(p.batches) }
+
+func mean(bodies [][]byte) float64 {
+	total := 0
+	for _, b := range bodies {
+		total += len(b)
+	}
+	return float64(total) / float64(len(bodies))
+}

@@ -1,0 +1,177 @@
+package catalog
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// The bytes every machine serves. A change of gofakeit, of Go's encoding/json or
+// of this package that moves them makes runs before and after incomparable: it
+// needs an entry that says so, not just a new constant.
+const (
+	wantDigest        = "231b99a54aa1d2db897b4e4f888546dd2caa971e763dac8cf01d5e264cb8a00b"
+	wantBatchesDigest = "d3f50e8aeab40e20ad27ad661c4bba4fb1f4aabb08200844d73bb3f3a4efdf15"
+)
+
+func newPool(t testing.TB, seed uint64) *Pool {
+	t.Helper()
+	p, err := NewPool(seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func digest(bodies [][]byte) string {
+	sum := sha256.New()
+	for _, b := range bodies {
+		fmt.Fprintf(sum, "%s\n", b)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+func TestPoolBytes(t *testing.T) {
+	p, again := newPool(t, Seed), newPool(t, Seed)
+
+	// Not p.Digest alone: a digest that forgot a body would still be pinned.
+	if got := digest(p.bodies); got != wantDigest {
+		t.Errorf("bodies have digest %s, want %s", got, wantDigest)
+	}
+	if p.Digest() != wantDigest {
+		t.Errorf("Digest() = %s, want %s", p.Digest(), wantDigest)
+	}
+	if got := digest(p.batches); got != wantBatchesDigest {
+		t.Errorf("batches have digest %s, want %s", got, wantBatchesDigest)
+	}
+	if again.Digest() != p.Digest() || digest(again.batches) != digest(p.batches) {
+		t.Error("two pools of one seed differ")
+	}
+	if other := newPool(t, Seed+1); other.Digest() == p.Digest() {
+		t.Error("pools of two seeds are the same")
+	}
+}
+
+func TestPoolSizes(t *testing.T) {
+	p := newPool(t, Seed)
+	if len(p.bodies) != Size || len(p.items) != Size || len(p.batches) != Batches {
+		t.Fatalf("%d bodies, %d items, %d batches; want %d, %d, %d",
+			len(p.bodies), len(p.items), len(p.batches), Size, Size, Batches)
+	}
+	if Size%Batches != 0 {
+		t.Errorf("%d batches do not divide %d products: some lists would be served more often", Batches, Size)
+	}
+	if m := p.MeanBody(); m < 4400 || m > 4700 {
+		t.Errorf("mean body is %.2f bytes, want 4400 to 4700", m)
+	}
+
+	// Fiber's header before a body of four digits: status line 17, date 37,
+	// content type 32, content length 22, empty line 2.
+	const header = 17 + 37 + 32 + 22 + 2
+	for i, b := range p.bodies {
+		if n := len(b) + header; n <= 4096 || n > 5120 {
+			t.Errorf("response of product %d has %d bytes; want two writes at 4096 and one at 5120", i, n)
+		}
+	}
+}
+
+func TestMean(t *testing.T) {
+	if got := mean([][]byte{[]byte("a"), []byte("bcd"), []byte("ef")}); got != 2 {
+		t.Errorf("mean of 1, 3 and 2 bytes = %v, want 2", got)
+	}
+}
+
+func TestProducts(t *testing.T) {
+	p := newPool(t, Seed)
+	ids := make(map[string]bool)
+	brands := make(map[string]bool)
+	for i, body := range p.bodies {
+		var got struct {
+			ID, Name, Brand, Category string
+			Price, Rating             float64
+			ReviewCount               *int `json:"review_count"`
+			Description               string
+			Tags                      []string
+			Attributes                map[string]any
+			Images                    []string
+		}
+		if err := json.Unmarshal(body, &got); err != nil {
+			t.Fatalf("product %d: %v", i, err)
+		}
+		check := func(ok bool, what string) {
+			t.Helper()
+			if !ok {
+				t.Errorf("product %d: %s: %s", i, what, body)
+			}
+		}
+		check(len(got.ID) == 36 && got.ID[14] == '4', "id is not a version 4 UUID")
+		check(!ids[got.ID], "id is not unique")
+		check(got.Name != "" && got.Brand != "" && got.Category != "", "name, brand or category is empty")
+		check(got.Price >= 1.99 && got.Price <= 999.99, "price out of range")
+		check(got.Rating >= 1 && got.Rating <= 5, "rating out of range")
+		check(got.ReviewCount != nil, "no review count")
+		check(strings.Count(got.Description, "\n\n") == 4, "description has not 5 paragraphs")
+		check(len(got.Tags) >= 5 && len(got.Tags) <= 15, "want 5 to 15 tags")
+		check(len(got.Attributes) == 7, "want 7 attributes")
+		check(len(got.Images) >= 3 && len(got.Images) <= 8, "want 3 to 8 images")
+		check(p.Item(i).Brand == got.Brand && p.Item(i).Price.Float() == got.Price, "item is another product's")
+		ids[got.ID] = true
+		brands[got.Brand] = true
+	}
+	if len(brands) != brandCount {
+		t.Errorf("%d brands, want %d", len(brands), brandCount)
+	}
+}
+
+func TestBatches(t *testing.T) {
+	p := newPool(t, Seed)
+	known := make(map[string]bool, Size)
+	for _, b := range p.bodies {
+		known[string(b)] = true
+	}
+	seen := make(map[string]bool)
+	for i := range Batches {
+		batch := p.Batch(i)
+		var got struct {
+			Count    int
+			Products []json.RawMessage
+		}
+		if err := json.Unmarshal(batch, &got); err != nil {
+			t.Fatalf("batch %d: %v", i, err)
+		}
+		if got.Count != len(got.Products) || got.Count < 20 || got.Count > 30 {
+			t.Errorf("batch %d says %d products and has %d, want 20 to 30", i, got.Count, len(got.Products))
+		}
+		for j, raw := range got.Products {
+			if !known[string(raw)] {
+				t.Errorf("batch %d, product %d is not in the pool", i, j)
+			}
+		}
+		if !bytes.Equal(batch, p.Batch(i+Batches)) {
+			t.Errorf("batch %d does not come round after %d", i, Batches)
+		}
+		seen[string(batch)] = true
+	}
+	if len(seen) != Batches {
+		t.Errorf("%d different batches, want %d", len(seen), Batches)
+	}
+}
+
+func TestCents(t *testing.T) {
+	for c, want := range map[Cents]string{0: "0.00", 5: "0.05", 199: "1.99", 1230: "12.30", 99_999: "999.99"} {
+		got, err := json.Marshal(c)
+		if err != nil || string(got) != want {
+			t.Errorf("Cents(%d) is %s (%v), want %s", c, got, err, want)
+		}
+	}
+}
+
+func BenchmarkNewPool(b *testing.B) {
+	for b.Loop() {
+		newPool(b, Seed)
+	}
+}

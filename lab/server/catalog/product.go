@@ -1,0 +1,45 @@
+package catalog
+
+import "strconv"
+
+// Cents is a price. Prices are whole cents because a drawn float64 may differ
+// in its last bit between architectures, where the compiler may fuse a multiply
+// and an add, and one bit is enough to change the pool's digest.
+type Cents int64
+
+// Float returns the price in units of the currency.
+func (c Cents) Float() float64 { return float64(c) / 100 }
+
+// MarshalJSON writes the price as a JSON number with two decimals. It serves
+// the pool, which is serialised once; the per-request aggregate uses plain
+// floats, for which encoding/json has a faster path.
+func (c Cents) MarshalJSON() ([]byte, error) {
+	return strconv.AppendFloat(nil, c.Float(), 'f', 2, 64), nil
+}
+
+// A Product is one item as /read serves it.
+type Product struct {
+	ID          string     `json:"id"`
+	Name        string     `json:"name"`
+	Brand       string     `json:"brand"`
+	Category    string     `json:"category"`
+	Price       Cents      `json:"price"`
+	Rating      float64    `json:"rating"`
+	ReviewCount int        `json:"review_count"`
+	Description string     `json:"description"`
+	Tags        []string   `json:"tags"`
+	Attributes  Attributes `json:"attributes"`
+	Images      []string   `json:"images"`
+}
+
+// Attributes are a product's seven. They are a struct and not a map: field
+// order is then in the source, and decoding is not needed to see it.
+type Attributes struct {
+	Color          string `json:"color"`
+	Material       string `json:"material"`
+	Origin         string `json:"origin"`
+	Model          string `json:"model"`
+	DimensionsMM   string `json:"dimensions_mm"`
+	WeightGrams    int    `json:"weight_grams"`
+	WarrantyMonths int    `json:"warranty_months"`
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"io"
+)
+
+// writeHelp prints the help: the settings from their table, then what else a
+// person who starts the server has to know.
+func writeHelp(w io.Writer) {
+	fmt.Fprint(w, `fiber_server answers HTTP requests from memory, for load tests.
+
+Usage: fiber_server [--flag=value ...]
+
+A flag wins over its environment variable. An empty variable is one not set.
+
+`)
+	for _, st := range settings {
+		fmt.Fprintf(w, "  --%s=%s  (environment: %s)\n", st.flag, st.value, st.env)
+		fmt.Fprintf(w, "        %s\n", st.about)
+		fmt.Fprintf(w, "        accepts %s; default %s\n", st.accept, st.def)
+	}
+	fmt.Fprint(w, `  --version
+        print the versions of the server, Go, Fiber and gofakeit
+  --help
+        print this
+
+A BOOL is true, false, 1 or 0; a flag alone, as in --pprof, is true.
+
+GOMAXPROCS (environment only, and Go's own) is the number of workers with
+prefork, where each worker then runs on one, and the number of threads that run
+Go code at a time without. Not set, it is the number of processors this process
+may use, less if its cgroup allows less.
+
+Routes: /simple /read /list /compute /healthz
+
+SIGTERM or SIGINT stops the server and its workers within about 3 seconds and
+answers the requests it has begun to read.
+
+Exit codes: 0 stopped when asked, 1 failed, 2 a setting was refused, 3 the
+address is in use, 4 a worker was lost.
+`)
+}

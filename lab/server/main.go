@@ -1,0 +1,67 @@
+// Command fiber_server is the server that the journal's experiments load: a
+// Fiber v3 application that answers five routes from memory.
+//
+//	go build -o fiber_server ./server
+//
+//	/simple   a fixed 16-byte object
+//	/read     one product of 500, near 4.5 kB
+//	/list     a batch of 20 to 30 products, near 115 kB
+//	/compute  an aggregate over 100 products, computed for each request
+//	/healthz  which process answered, and what it serves
+//
+// Its stance is that a load server should be boring and say what it is. What it
+// serves is the same in every process and every run (see package catalog); what
+// it does on start, on a stop and on the loss of a worker is decided here and
+// not by whichever process happens to end first, because a trial that quietly
+// lost a quarter of its workers still yields a number.
+//
+// Its limits: it is for load tests on networks one trusts. It has no TLS and no
+// read or write timeout, since each would cost a system call or a timer per
+// request, so a slow client can hold a connection for as long as it likes. It
+// listens on loopback unless told otherwise. It needs a Unix; prefork has been
+// measured on Linux only, and on macOS SO_REUSEPORT does not spread
+// connections.
+//
+// Prefork and single differ in more than the number of processes. Fiber's
+// prefork listeners set TCP_DEFER_ACCEPT and TCP_FASTOPEN, a plain Go listener
+// does not. A comparison of the two compares these as well.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/gofiber/fiber/v3"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:]))
+}
+
+// run chooses what this process is: one that prints and leaves, a worker, the
+// workers' master, or a server alone.
+func run(args []string) int {
+	s, err := parseSettings(args, os.Getenv)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		writeHelp(os.Stdout)
+		return exitOK
+	case err != nil:
+		say("%v", err)
+		return exitSettings
+	case s.Version:
+		fmt.Println(version())
+		return exitOK
+	}
+
+	switch {
+	case fiber.IsChild():
+		return runWorker(s)
+	case s.Prefork:
+		return runMaster(s)
+	default:
+		return runSingle(s)
+	}
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/gofiber/fiber/v3"
+
+	"github.com/line-rate/line-rate/lab/server/catalog"
+)
+
+// pool is made once: it is read-only, and making it is slow under -race.
+var pool = sync.OnceValue(func() *catalog.Pool {
+	p, err := catalog.NewPool(catalog.Seed)
+	if err != nil {
+		panic(err)
+	}
+	return p
+})
+
+// testApp is an application with the default settings but for change.
+func testApp(change func(*Settings)) *fiber.App {
+	s := defaults
+	if change != nil {
+		change(&s)
+	}
+	return newService(s, roleSingle, pool(), newSource(s.Index)).app
+}
+
+func get(t *testing.T, app *fiber.App, method, path string) (*http.Response, []byte) {
+	t.Helper()
+	resp, err := app.Test(httptest.NewRequest(method, path, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ct := resp.Header.Get("Content-Type"); ct != "application/json" {
+		t.Errorf("%s %s: content type %q", method, path, ct)
+	}
+	return resp, body
+}
+
+func TestStatus(t *testing.T) {
+	app := testApp(nil)
+	for _, tt := range []struct {
+		method, path string
+		want         int
+	}{
+		{"GET", "/simple", 200},
+		{"GET", "/read", 200},
+		{"GET", "/list", 200},
+		{"GET", "/compute", 200},
+		{"GET", "/healthz", 200},
+		{"GET", "/", 404},
+		{"GET", "/nothing", 404},
+		{"GET", "/read/1", 404},
+		{"POST", "/read", 405},
+	} {
+		resp, body := get(t, app, tt.method, tt.path)
+		if resp.StatusCode != tt.want {
+			t.Errorf("%s %s: status %d, want %d", tt.method, tt.path, resp.StatusCode, tt.want)
+		}
+		if !json.Valid(body) {
+			t.Errorf("%s %s: not JSON: %s", tt.method, tt.path, body)
+		}
+	}
+}
+
+func TestSimple(t *testing.T) {
+	if _, body := get(t, testApp(nil), "GET", "/simple"); string(body) != `{"message":"hi"}` {
+		t.Errorf("got %s", body)
+	}
+}
+
+// Each index source serves bodies of the pool, and the walk serves them in its
+// order.
+func TestReadAndList(t *testing.T) {
+	known := make(map[string]bool)
+	for i := range catalog.Size {
+		known[string(pool().Body(i))] = true
+		known[string(pool().Batch(i))] = true
+	}
+	for _, index := range []string{indexPool, indexGofakeit} {
+		app := testApp(func(s *Settings) { s.Index = index })
+		walk := catalog.NewWalk(catalog.Seed)
+		different := make(map[string]bool)
+		for i := range 60 {
+			path := []string{"/read", "/list"}[i%2]
+			_, body := get(t, app, "GET", path)
+			if !known[string(body)] {
+				t.Fatalf("%s, %s: body is not in the pool: %.80s", index, path, body)
+			}
+			different[string(body)] = true
+			if n := walk.Next(); index == indexPool {
+				want := [][]byte{pool().Body(n), pool().Batch(n)}[i%2]
+				if string(body) != string(want) {
+					t.Errorf("request %d, %s: not the body the walk has next", i, path)
+				}
+			}
+		}
+		// 30 of 500 and 30 of 25: ten different is what a stuck source, not
+		// an unlucky one, falls short of.
+		if len(different) < 10 {
+			t.Errorf("%s: %d different bodies in 60 requests", index, len(different))
+		}
+	}
+}
+
+func TestCompute(t *testing.T) {
+	app := testApp(nil)
+	walk := catalog.NewWalk(catalog.Seed)
+	for range 3 {
+		_, body := get(t, app, "GET", "/compute")
+		var got catalog.Aggregate
+		if err := json.Unmarshal(body, &got); err != nil {
+			t.Fatal(err)
+		}
+		inBuckets, sum := 0, 0.0
+		for _, b := range got.Histogram {
+			inBuckets += b.Count
+		}
+		for range catalog.Sample {
+			sum += pool().Item(walk.Next()).Price.Float()
+		}
+		if got.Count != 100 || inBuckets != 100 || math.Abs(got.Average-sum/100) > 0.006 {
+			t.Errorf("count %d, in buckets %d, average %v; want 100, 100, %.3f", got.Count, inBuckets, got.Average, sum/100)
+		}
+	}
+}
+
+func TestHealthz(t *testing.T) {
+	_, body := get(t, testApp(func(s *Settings) { s.Index = indexGofakeit }), "GET", "/healthz")
+	want := fmt.Sprintf(`{"status":"ok","pid":%d,"role":"single","gomaxprocs":%d,"index":"gofakeit","pool_digest":%q}`,
+		os.Getpid(), runtime.GOMAXPROCS(0), pool().Digest())
+	if string(body) != want {
+		t.Errorf("got %s\nwant %s", body, want)
+	}
+}
+
+// countingListener counts the writes of the connections it accepts.
+type countingListener struct {
+	net.Listener
+	writes chan int // the length of each
+}
+
+type countingConn struct {
+	net.Conn
+	writes chan int
+}
+
+func (l countingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return countingConn{c, l.writes}, err
+}
+
+func (c countingConn) Write(b []byte) (int, error) {
+	c.writes <- len(b)
+	return c.Conn.Write(b)
+}
+
+// The size of a response on the wire, and the writes it takes.
+func TestWire(t *testing.T) {
+	for _, tt := range []struct {
+		path         string
+		buffer       int
+		writes, size int // size 0: any
+	}{
+		{"/simple", 4096, 1, 124},
+		{"/read", 4096, 2, 0},
+		{"/read", 5120, 1, 0},
+		{"/read", 8192, 1, 0},
+	} {
+		ln, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		writes := make(chan int, 1000)
+		app := testApp(func(s *Settings) { s.WriteBuffer = tt.buffer })
+		done := make(chan error, 1)
+		go func() {
+			done <- app.Listener(countingListener{ln, writes}, fiber.ListenConfig{DisableStartupMessage: true})
+		}()
+
+		conn, err := net.Dial("tcp4", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		br := bufio.NewReader(conn)
+		for range 100 {
+			fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", tt.path)
+			resp, err := http.ReadResponse(br, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+				t.Fatal(err)
+			}
+			size := 0
+			for range tt.writes {
+				size += <-writes
+			}
+			if len(writes) > 0 || tt.size > 0 && size != tt.size {
+				t.Errorf("%s, buffer %d: %d bytes in the first %d writes, %d more writes; want %d bytes",
+					tt.path, tt.buffer, size, tt.writes, len(writes), tt.size)
+				break
+			}
+		}
+		conn.Close()
+		if err := app.Shutdown(); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+
+	"github.com/gofiber/fiber/v3"
+)
+
+// Settings are what a person can choose. The zero value is of no use; see
+// parseSettings.
+type Settings struct {
+	Addr        string
+	Prefork     bool
+	Index       string
+	WriteBuffer int
+	Pprof       bool
+	PprofAddr   string
+	Version     bool
+}
+
+// The index sources.
+const (
+	indexPool     = "pool"
+	indexGofakeit = "gofakeit"
+)
+
+// A setting is one row of the table from which the flags, the environment
+// variables and the help text are all made, so that the three cannot disagree.
+type setting struct {
+	flag   string // without the dashes
+	env    string
+	def    string
+	value  string // what stands for the value in the help
+	accept string // the accepted values, as the refusal and the help put them
+	about  string
+	isBool bool
+	set    func(*Settings, string) bool // false if the value is not accepted
+}
+
+const (
+	minWriteBuffer = 512
+	maxWriteBuffer = 1 << 20
+	maxWorkers     = 1024
+)
+
+var settings = []setting{
+	{
+		flag: "addr", env: "LISTEN_ADDR", def: "127.0.0.1:8083", value: "HOST:PORT",
+		accept: "HOST:PORT, as in 127.0.0.1:8083 or :8083 for every interface",
+		about:  "address to listen on",
+		set: func(s *Settings, v string) bool {
+			s.Addr = v
+			return isAddr(v)
+		},
+	},
+	{
+		flag: "prefork", env: "PREFORK", def: "true", value: "BOOL", isBool: true,
+		accept: "true or false",
+		about:  "one worker process for each of GOMAXPROCS, behind a master",
+		set:    func(s *Settings, v string) bool { return setBool(&s.Prefork, v) },
+	},
+	{
+		flag: "index", env: "INDEX_SOURCE", def: indexPool, value: "SOURCE",
+		accept: "pool or gofakeit",
+		about:  "how a request gets its product: from indices drawn at start, or from gofakeit's global faker, behind its mutex",
+		set: func(s *Settings, v string) bool {
+			s.Index = v
+			return v == indexPool || v == indexGofakeit
+		},
+	},
+	{
+		flag: "write-buffer", env: "WRITE_BUFFER", def: strconv.Itoa(fiber.DefaultWriteBufferSize), value: "BYTES",
+		accept: fmt.Sprintf("a whole number of bytes from %d to %d", minWriteBuffer, maxWriteBuffer),
+		about:  "buffer of each connection; a response that does not fit takes more than one write",
+		set: func(s *Settings, v string) bool {
+			return setInt(&s.WriteBuffer, v, minWriteBuffer, maxWriteBuffer)
+		},
+	},
+	{
+		flag: "pprof", env: "PPROF_ENABLE", def: "false", value: "BOOL", isBool: true,
+		accept: "true or false",
+		about:  "serve net/http/pprof, and turn prefork off so that every request is in the profiled process",
+		set:    func(s *Settings, v string) bool { return setBool(&s.Pprof, v) },
+	},
+	{
+		flag: "pprof-addr", env: "PPROF_ADDR", def: "127.0.0.1:6060", value: "HOST:PORT",
+		accept: "HOST:PORT with a loopback host: 127.0.0.1, [::1] or localhost",
+		about:  "address of net/http/pprof, loopback only",
+		set: func(s *Settings, v string) bool {
+			var ok bool
+			s.PprofAddr, ok = loopbackAddr(v)
+			return ok
+		},
+	},
+}
+
+// parseSettings reads the flags, then the environment for those not given, then
+// the defaults. An empty variable counts as not set: that is how a shell script
+// passes on a variable it was not given. Every error is one line.
+func parseSettings(args []string, getenv func(string) string) (Settings, error) {
+	var s Settings
+	given, err := parseFlags(args, &s.Version)
+	if err != nil || s.Version {
+		return s, err
+	}
+	for _, st := range settings {
+		name, v := "--"+st.flag, ""
+		if f, ok := given[st.flag]; ok {
+			v = f
+		} else if e := getenv(st.env); e != "" {
+			name, v = st.env, e
+		} else {
+			v = st.def
+		}
+		if !st.set(&s, v) {
+			return s, refusal(name, v, st.accept)
+		}
+	}
+
+	// The Go runtime takes a GOMAXPROCS it cannot read for one that is not
+	// set. Here it would change the number of workers without a word.
+	if v := getenv("GOMAXPROCS"); v != "" {
+		var n int
+		if !setInt(&n, v, 1, maxWorkers) {
+			return s, refusal("GOMAXPROCS", v, fmt.Sprintf("a whole number from 1 to %d", maxWorkers))
+		}
+	}
+	if s.Pprof {
+		s.Prefork = false
+	}
+	if _, port, _ := net.SplitHostPort(s.Addr); s.Prefork && port == "0" {
+		return s, errors.New("--addr: port 0 needs --prefork=false, since each worker would get a port of its own")
+	}
+	return s, nil
+}
+
+// parseFlags returns the flags given, as text. The flag package's own
+// conversions are not used: its errors name neither the accepted values nor the
+// environment variable.
+func parseFlags(args []string, version *bool) (map[string]string, error) {
+	given := make(map[string]string)
+	fs := flag.NewFlagSet("fiber_server", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.BoolVar(version, "version", false, "")
+	for _, st := range settings {
+		keep := func(v string) error {
+			given[st.flag] = v
+			return nil
+		}
+		if st.isBool {
+			fs.BoolFunc(st.flag, "", keep)
+		} else {
+			fs.Func(st.flag, "", keep)
+		}
+	}
+	err := fs.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("%w; see --help", err)
+	case fs.NArg() > 0:
+		return nil, fmt.Errorf("unexpected argument %q; a value is joined with =, as in --prefork=false; see --help", fs.Arg(0))
+	}
+	return given, nil
+}
+
+func refusal(name, value, accept string) error {
+	return fmt.Errorf("%s: %q is not accepted; give %s", name, value, accept)
+}
+
+// setBool takes fewer spellings than strconv.ParseBool: the help can list these.
+func setBool(dst *bool, v string) bool {
+	*dst = v == "true" || v == "1"
+	return *dst || v == "false" || v == "0"
+}
+
+func setInt(dst *int, v string, lo, hi int) bool {
+	n, err := strconv.Atoi(v)
+	*dst = n
+	return err == nil && lo <= n && n <= hi
+}

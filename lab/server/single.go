@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+
+	"github.com/gofiber/fiber/v3"
+
+	"github.com/line-rate/line-rate/lab/server/catalog"
+)
+
+// runSingle serves in this process alone.
+func runSingle(s Settings) int {
+	stop := stopSignals()
+
+	// Both addresses are taken before any work is done on them.
+	ln, code := listen(s.Addr, "addr")
+	if code != exitOK {
+		return code
+	}
+	if s.Pprof {
+		pln, code := listen(s.PprofAddr, "pprof-addr")
+		if code != exitOK {
+			return code
+		}
+		servePprof(pln)
+	}
+
+	pool, err := catalog.NewPool(catalog.Seed)
+	if err != nil {
+		say("%v", err)
+		return exitFailure
+	}
+	srv := newService(s, roleSingle, pool, newSource(s.Index))
+	served := make(chan error, 1)
+	go func() {
+		served <- srv.app.Listener(ln, fiber.ListenConfig{DisableStartupMessage: true})
+	}()
+	say("single pid=%d listening addr=%s", os.Getpid(), ln.Addr())
+
+	select {
+	case <-stop:
+		srv.drain()
+		return exitOK
+	case err := <-served:
+		say("serve: %v", err)
+		return exitFailure
+	}
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// version names everything that can change a figure: the commit, Go, and the
+// two modules that requests pass through.
+func version() string {
+	v := []string{"fiber_server"}
+	var modules []string
+	info, ok := debug.ReadBuildInfo()
+	if ok {
+		v = append(v, info.Main.Version)
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				v = append(v, s.Value)
+			case s.Key == "vcs.modified" && s.Value == "true":
+				v = append(v, "dirty")
+			}
+		}
+		for _, dep := range info.Deps {
+			switch dep.Path {
+			case "github.com/gofiber/fiber/v3":
+				modules = append(modules, "fiber "+dep.Version)
+			case "github.com/brianvoe/gofakeit/v7":
+				modules = append(modules, "gofakeit "+dep.Version)
+			}
+		}
+	}
+	v = append(v, runtime.Version())
+	return fmt.Sprintf("%s %s", strings.Join(v, " "), strings.Join(modules, " "))
+}

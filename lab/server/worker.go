@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v3"
+
+	"github.com/line-rate/line-rate/lab/server/catalog"
+)
+
+// envMaster tells a worker the process that started it.
+const envMaster = "FIBER_SERVER_MASTER_PID"
+
+// runWorker serves as one of a master's workers.
+func runWorker(s Settings) int {
+	stop := stopSignals()
+
+	if err := joinMaster(); err != nil {
+		say("worker pid=%d: %v", os.Getpid(), err)
+		return exitFailure
+	}
+	end, err := inheritGate()
+	if err != nil {
+		say("worker pid=%d: %v", os.Getpid(), err)
+		return exitFailure
+	}
+	pool, err := catalog.NewPool(catalog.Seed)
+	if err != nil {
+		say("worker pid=%d: %v", os.Getpid(), err)
+		return exitFailure
+	}
+
+	srv := newService(s, roleWorker, pool, newSource(s.Index))
+	served := make(chan error, 1)
+	go func() {
+		served <- srv.app.Listen(s.Addr, fiber.ListenConfig{
+			EnablePrefork:         true,
+			ListenerNetwork:       network(s.Addr),
+			DisableStartupMessage: true,
+			ListenerAddrFunc: func(addr net.Addr) {
+				say("worker pid=%d listening addr=%s", os.Getpid(), addr)
+			},
+		})
+	}()
+
+	select {
+	case err := <-served:
+		say("worker pid=%d: serve: %v", os.Getpid(), err)
+		return exitFailure
+	case <-stop:
+	}
+	srv.drain()
+	end.Close()
+
+	// Now the master ends this process, once its siblings have drained too;
+	// see gate. If it does not, the stop was not the master's but a signal
+	// sent to this worker alone. That is a worker lost, hence the status.
+	time.Sleep(lingerTime)
+	return exitFailure
+}
+
+// joinMaster makes sure that this worker has a master and does not outlive it.
+// It fails in a process that only looks like a worker, because Fiber's variable
+// was set by hand, and in one whose master died while it was starting.
+func joinMaster() error {
+	if err := bindToMaster(); err != nil {
+		return fmt.Errorf("bind to master: %w", err)
+	}
+	if os.Getenv(envMaster) != strconv.Itoa(os.Getppid()) {
+		return fmt.Errorf("not started by a master; unset FIBER_PREFORK_CHILD")
+	}
+	return nil
+}
