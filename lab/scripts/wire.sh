@@ -75,10 +75,6 @@ hold() {
 side() {
   local dev=$1 addr=$2 rate=$3 burst=$4 queue=$5
   ip link set lo up
-  # One segment a packet: with offloads on, the kernel would hand over up to
-  # 64 KB under a single header, and neither packets nor bytes would be those
-  # of a wire.
-  ip link set dev "$dev" gso_max_segs 1
   ip addr add "$addr/24" dev "$dev"
   ip link set dev "$dev" up
   tc qdisc add dev "$dev" root tbf rate "${rate}bit" burst "$burst" latency "${queue}s"

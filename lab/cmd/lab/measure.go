@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -200,15 +198,9 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 
 // divide splits the cores this process may use.
 func divide() (cores.Split, error) {
-	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err != nil {
+	allowed, err := allowedCPUs()
+	if err != nil {
 		return cores.Split{}, err
-	}
-	var allowed []int
-	for cpu := 0; len(allowed) < set.Count(); cpu++ {
-		if set.IsSet(cpu) {
-			allowed = append(allowed, cpu)
-		}
 	}
 	groups, err := cores.Groups("/sys/devices/system/cpu", allowed)
 	if err != nil {

@@ -29,6 +29,16 @@ type Fault struct {
 	Detail string
 }
 
+// The gates of this package's faults.
+const (
+	Non2xx     = "non-2xx"
+	Timeouts   = "timeouts"
+	Errors     = "errors"
+	Resets     = "resets"
+	Mismatches = "mismatches"
+	NoRequests = "no-requests"
+)
+
 // resolution is the step of autocannon's latencies, in seconds.
 const resolution = 0.001
 
@@ -90,13 +100,13 @@ func Parse(stdout []byte) (*Result, error) {
 			r.Faults = append(r.Faults, Fault{gate, fmt.Sprintf("%.0f %s", n, what)})
 		}
 	}
-	fault("non-2xx", o.Non2xx, "answers were not 2xx")
-	fault("timeouts", o.Timeouts, "requests timed out")
-	fault("errors", o.Errors-o.Timeouts, "connection errors")
-	fault("resets", o.Resets, "connections were reset")
-	fault("mismatches", o.Mismatches, "bodies were not as expected")
+	fault(Non2xx, o.Non2xx, "answers were not 2xx")
+	fault(Timeouts, o.Timeouts, "requests timed out")
+	fault(Errors, o.Errors-o.Timeouts, "connection errors")
+	fault(Resets, o.Resets, "connections were reset")
+	fault(Mismatches, o.Mismatches, "bodies were not as expected")
 	if done == 0 {
-		r.Faults = append(r.Faults, Fault{"no-requests", "no request was answered"})
+		r.Faults = append(r.Faults, Fault{NoRequests, "no request was answered"})
 	}
 	return r, nil
 }

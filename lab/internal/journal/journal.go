@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
@@ -42,12 +44,9 @@ func (r Root) path(parts ...string) string {
 
 // Where things lie.
 func (r Root) Experiments() string          { return r.path("lab", "experiments") }
-func (r Root) Experiment(n string) string   { return r.path("lab", "experiments", n+".toml") }
-func (r Root) Scripts() string              { return r.path("lab", "scripts") }
 func (r Root) Result(x, run string) string  { return r.path("data", "results", x, run+".json") }
 func (r Root) Verdict(x, run string) string { return r.path("data", "verdicts", x, run+".json") }
 func (r Root) Host(id string) string        { return r.path("data", "hosts", id+".json") }
-func (r Root) Schema(name string) string    { return r.path("static", "schema", name) }
 
 // Scratch holds what is not finished yet; it is outside data/ and ignored by git.
 func (r Root) Scratch() string { return r.path(".tools", "scratch") }
@@ -158,33 +157,55 @@ func (j *Journal) consistent(path string, f *results.File) error {
 	return f.Check(x)
 }
 
-// Verdicts derives every verdict file, by path.
-func (j *Journal) Verdicts() (map[string][]byte, error) {
-	out := map[string][]byte{}
-	for _, r := range j.Runs {
-		x, err := j.Experiment(r.Experiment)
-		if err != nil {
-			return nil, err
-		}
-		data, err := results.Encode(verdict.Decide(x, r, j.Hosts[r.Hosts.Server]))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", j.Root.Rel(j.Root.Result(r.Experiment, r.Run)), err)
-		}
-		out[j.Root.Verdict(r.Experiment, r.Run)] = data
+// derived makes every file that follows from others, by path: the verdicts of
+// each run, the schemas, and what pages are told of metrics and method.
+func (j *Journal) derived() (map[string][]byte, error) {
+	out := map[string][]byte{
+		j.Root.path("static", "schema", "results-1.json"): results.Schema(),
+		j.Root.path("static", "schema", "host-1.json"):    results.HostSchema(),
 	}
-	return out, nil
+	add := func(path string, v any) error {
+		data, err := results.Encode(v)
+		if err != nil {
+			return fmt.Errorf("%s: %w", j.Root.Rel(path), err)
+		}
+		out[path] = data
+		return nil
+	}
+	err := errors.Join(
+		add(j.Root.path("data", "metrics.json"), metric.Document()),
+		add(j.Root.path("data", "method.json"), verdict.Rules()))
+	for _, r := range j.Runs {
+		x, missing := j.Experiment(r.Experiment)
+		if missing != nil {
+			return nil, missing
+		}
+		err = errors.Join(err, add(j.Root.Verdict(r.Experiment, r.Run), verdict.Decide(x, r, j.Hosts[r.Hosts.Server])))
+	}
+	return out, err
 }
 
-// Drift names the derived files that differ from what the data gives: stale,
+// stale lists verdict files whose run is gone.
+func (j *Journal) stale(derived map[string][]byte) ([]string, error) {
+	have, err := files(j.Root.path("data", "verdicts"))
+	return slices.DeleteFunc(have, func(p string) bool { return derived[p] != nil }), err
+}
+
+// Drift names the derived files that differ from what the data gives: changed,
 // missing, or left over from a run that is gone.
 func (j *Journal) Drift() ([]string, error) {
-	want, err := j.Verdicts()
+	want, err := j.derived()
 	if err != nil {
 		return nil, err
 	}
-	want[j.Root.Schema("results-1.json")] = results.Schema()
-	want[j.Root.Schema("host-1.json")] = results.HostSchema()
+	stale, err := j.stale(want)
+	if err != nil {
+		return nil, err
+	}
 	var drift []string
+	for _, p := range stale {
+		drift = append(drift, j.Root.Rel(p)+": its run is gone")
+	}
 	for path, data := range want {
 		got, err := os.ReadFile(path)
 		switch {
@@ -196,38 +217,25 @@ func (j *Journal) Drift() ([]string, error) {
 			drift = append(drift, j.Root.Rel(path)+": differs from what the data gives")
 		}
 	}
-	have, err := files(j.Root.path("data", "verdicts"))
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range have {
-		if _, ok := want[p]; !ok {
-			drift = append(drift, j.Root.Rel(p)+": its run is gone")
-		}
-	}
 	sort.Strings(drift)
 	return drift, nil
 }
 
 // Derive writes all derived files and removes those whose run is gone.
 func (j *Journal) Derive() error {
-	want, err := j.Verdicts()
+	want, err := j.derived()
 	if err != nil {
 		return err
 	}
-	have, err := files(j.Root.path("data", "verdicts"))
+	stale, err := j.stale(want)
 	if err != nil {
 		return err
 	}
-	for _, p := range have {
-		if _, ok := want[p]; !ok {
-			if err := os.Remove(p); err != nil {
-				return err
-			}
+	for _, p := range stale {
+		if err := os.Remove(p); err != nil {
+			return err
 		}
 	}
-	want[j.Root.Schema("results-1.json")] = results.Schema()
-	want[j.Root.Schema("host-1.json")] = results.HostSchema()
 	for path, data := range want {
 		if got, err := os.ReadFile(path); err == nil && bytes.Equal(got, data) {
 			continue

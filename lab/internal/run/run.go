@@ -137,7 +137,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*results.File, error) {
 			f.Provenance.StoppedEarly = fmt.Sprintf("%d trials in a row were invalid, the last: %s", giveUp, t.Reasons[0].Detail)
 			break
 		}
-		if repeats > 0 {
+		if repeats > 0 && passing(t) {
 			repeats--
 			todo = after(todo, s)
 		}
@@ -148,6 +148,20 @@ func Do(ctx context.Context, p Plan, w Watcher) (*results.File, error) {
 // giveUp is how many invalid trials in a row end a run: what fails like that
 // is broken, and more of it would only take longer.
 const giveUp = 4
+
+// passing tells whether a trial is invalid only for what may be the machine's
+// passing weather. A server that died or answered wrongly is not: repeating it
+// would hide it.
+func passing(t results.Trial) bool {
+	for _, r := range t.Reasons {
+		switch r.Gate {
+		case gateErrors, gateTimeouts, gateResets, gateNoTelemetry:
+		default:
+			return false
+		}
+	}
+	return true
+}
 
 // after puts a slot behind the rest of its block.
 func after(todo []slot, s slot) []slot {

@@ -24,19 +24,24 @@ import (
 // serverName is the command name of the server's processes.
 const serverName = "fiber_server"
 
-// workerLost is the server's exit status when a worker died unasked.
-const workerLost = 4
+// The server's exit statuses that are told apart; server.sh has the first as
+// well, for a server that was not built.
+const (
+	addressInUse = 3
+	workerLost   = 4 // a worker died unasked
+)
 
 // A load is one trial's server and client, ready to start.
 type load struct {
 	dir      string
+	addr     string // where the server listens
 	link     *topology.Link
 	split    cores.Split
 	workers  int // 0: no prefork
 	lineRate float64
 	server   []string // command lines, without the topology's wrapping
 	client   []string
-	env      []string
+	window   time.Duration // the measured part
 	limit    time.Duration // when the client is taken to hang
 }
 
@@ -50,7 +55,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 		return otherwise
 	}
 	addr := link.Host + ":" + strconv.Itoa(p.Port)
-	l := load{dir: string(p.Root), link: link, split: p.Split, lineRate: p.Experiment.Topology.LineRateBps}
+	l := load{dir: string(p.Root), addr: addr, link: link, split: p.Split, lineRate: p.Experiment.Topology.LineRateBps}
 	l.workers = int(whole(setting.Workers, 1))
 	l.server = []string{scriptPath("server.sh"), "--workers", get(setting.Workers)}
 	l.client = []string{scriptPath("trial.sh"), "--url", "http://" + addr + get(setting.Route),
@@ -74,6 +79,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 	if size, ok := s[setting.WriteBuffer]; ok {
 		l.server = append(l.server, "--write-buffer", size.String())
 	}
+	l.window = time.Duration(size.DurationS * float64(time.Second))
 	l.limit = time.Duration((size.DurationS+size.WarmupS)*float64(time.Second)) + 15*time.Second
 	return l
 }
@@ -112,12 +118,13 @@ func (l load) trial(ctx context.Context) (results.Trial, error) {
 		Client:     func() int { return int(clientPID.Load()) },
 		ServerCPUs: l.split.Server, ClientCPUs: l.split.Client,
 		NetPID: l.link.NetPID, NetDevice: l.link.NetDevice,
+		Window: l.window,
 	})
 	if err != nil {
 		return t, err
 	}
 	var out bytes.Buffer
-	client, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(l.client), Stdout: &out, Env: l.env})
+	client, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(l.client), Stdout: &out})
 	if err != nil {
 		sampler.Stop()
 		return t, fmt.Errorf("the client did not start: %w", err)
@@ -134,7 +141,7 @@ func (l load) trial(ctx context.Context) (results.Trial, error) {
 	case <-server.proc.Done():
 		client.Stop(client.Pid(), 0)
 	case <-timeout.C:
-		fail("client-hung", "the client had not ended %v after it should have", 15*time.Second)
+		fail(gateClientHung, "the client had not ended %v after it should have", 15*time.Second)
 		client.Stop(client.Pid(), 0)
 	case <-client.Done():
 	}
@@ -143,9 +150,9 @@ func (l load) trial(ctx context.Context) (results.Trial, error) {
 	// Without a server to answer, what the client says is about that.
 	if server.gone() {
 		if server.proc.ExitCode() == workerLost {
-			fail("lost-worker", "%s", server.lastWords())
+			fail(gateLostWorker, "%s", server.lastWords())
 		} else {
-			fail("server-exited", "the server exited in mid-trial: %s", server.lastWords())
+			fail(gateServerExited, "the server exited in mid-trial: %s", server.lastWords())
 		}
 	}
 	if l.link.Lost() {
@@ -156,7 +163,7 @@ func (l load) trial(ctx context.Context) (results.Trial, error) {
 		case 2, 3: // the script's own refusals: the next trial would meet the same
 			return t, fmt.Errorf("the client did not start: %s", client.LastLine())
 		default:
-			fail("client-failed", "the client failed (%v): %s", err, client.LastLine())
+			fail(gateClientFailed, "the client failed (%v): %s", err, client.LastLine())
 		}
 	}
 	if len(t.Reasons) == 0 {
@@ -170,7 +177,7 @@ func (l load) trial(ctx context.Context) (results.Trial, error) {
 func (l load) judge(t *results.Trial, stdout []byte, sampler *telemetry.Sampler, fail func(gate, format string, args ...any)) {
 	r, err := autocannon.Parse(stdout)
 	if err != nil {
-		fail("client-failed", "%v", err)
+		fail(gateClientFailed, "%v", err)
 		return
 	}
 	w := sampler.Between(r.Start, r.Finish, r.Metrics["throughput_rps"], l.lineRate)
@@ -183,9 +190,9 @@ func (l load) judge(t *results.Trial, stdout []byte, sampler *telemetry.Sampler,
 		fail(f.Gate, "%s", f.Detail)
 	}
 	if n, ok := t.Metrics["workers"]; ok && w.WorkersMin < w.WorkersMax {
-		fail("lost-worker", "the server had %d workers at first and %.0f at last", w.WorkersMax, n)
+		fail(gateLostWorker, "the server had %d workers at first and %.0f at last", w.WorkersMax, n)
 	} else if !ok {
-		fail("no-telemetry", "the server's processes were not seen through the measured window")
+		fail(gateNoTelemetry, "the server's processes were not seen through the measured window")
 	}
 	t.Bound, t.BoundWhy = bound.Decide(bound.Of(t.Metrics, l.lineRate))
 }
@@ -208,7 +215,7 @@ func (l load) startServer(ctx context.Context) (*server, error) {
 	}
 	ready := make(chan struct{})
 	var closed atomic.Bool
-	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Server(l.server), Env: l.env, Lines: func(line string) {
+	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Server(l.server), Lines: func(line string) {
 		if strings.Contains(line, " listening addr=") && listening.Add(1) == need.Load() && closed.CompareAndSwap(false, true) {
 			close(ready)
 		}
@@ -221,6 +228,9 @@ func (l load) startServer(ctx context.Context) (*server, error) {
 	case <-ready:
 		return s, nil
 	case <-proc.Done():
+		if proc.ExitCode() == addressInUse && strings.Contains(proc.LastLine(), l.addr) {
+			return nil, fmt.Errorf("%s is already in use; stop what listens there, or choose another with --port", l.addr)
+		}
 		return nil, fmt.Errorf("the server did not start: %s", s.lastWords())
 	case <-ctx.Done():
 		s.stop()

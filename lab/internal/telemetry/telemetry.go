@@ -12,6 +12,7 @@
 package telemetry
 
 import (
+	"runtime"
 	"sync"
 	"time"
 
@@ -27,13 +28,19 @@ type Targets struct {
 	ClientCPUs []int
 	NetPID     int    // a process in the network namespace of the wire's server side; 0: no wire
 	NetDevice  string // the interface there
+	// Window is how long the measured part will last. However dear sampling
+	// is, it is done often enough for a few samples to fall into that.
+	Window time.Duration
 }
 
 // interval is the time between samples unless sampling costs too much.
 const interval = 100 * time.Millisecond
 
-// budget is the share of one core the sampler may use.
+// budget is the share of one core the sampler aims to use at most.
 const budget = 0.01
+
+// atLeast is how many intervals a measured window is cut into at the least.
+const atLeast = 5
 
 // A sample is all counters at one time.
 type sample struct {
@@ -76,16 +83,23 @@ func Start(t Targets) (*Sampler, error) {
 
 func (s *Sampler) loop() {
 	defer close(s.done)
+	// The thread's own CPU time is the cost: on a busy machine the time by the
+	// clock is mostly time spent waiting for a core.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	for {
-		began := time.Now()
+		before := threadCPU()
 		one := s.take()
-		cost := time.Since(began)
+		cost := threadCPU() - before
 		s.mu.Lock()
 		s.samples = append(s.samples, one)
 		s.mu.Unlock()
 		// Many workers make a sample dear; it is then taken less often rather
 		// than at the server's expense.
-		wait := max(interval, time.Duration(float64(cost)/budget)) - cost
+		wait := max(interval, time.Duration(float64(cost)/budget))
+		if s.targets.Window > 0 {
+			wait = min(wait, max(s.targets.Window/atLeast, interval))
+		}
 		select {
 		case <-s.stop:
 			return

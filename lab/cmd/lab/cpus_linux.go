@@ -1,0 +1,19 @@
+package main
+
+import "golang.org/x/sys/unix"
+
+// allowedCPUs lists the CPUs this process may run on, which a container or
+// taskset may have narrowed.
+func allowedCPUs() ([]int, error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return nil, err
+	}
+	var cpus []int
+	for cpu := 0; len(cpus) < set.Count(); cpu++ {
+		if set.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus, nil
+}

@@ -1,0 +1,596 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+// These tests run the real lab, server, autocannon and wire in a clone of the
+// journal's shape under a temporary directory, and break them.
+
+var labBinary, serverBinary string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "lab-test-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		labBinary, serverBinary = filepath.Join(dir, "lab"), filepath.Join(dir, "fiber_server")
+		for bin, pkg := range map[string]string{labBinary: ".", serverBinary: "../../server"} {
+			if out, err := exec.Command("go", "build", "-o", bin, pkg).CombinedOutput(); err != nil {
+				fmt.Fprintf(os.Stderr, "go build %s: %v\n%s", pkg, err, out)
+				return 1
+			}
+		}
+		return m.Run()
+	}())
+}
+
+// A clone is a small journal with one experiment.
+type clone struct {
+	t    *testing.T
+	root string
+	mark string // in the environment of every process it starts
+	port int
+	env  []string
+}
+
+const tiny = `entry = "99"
+title = "A tiny experiment"
+question = "Does the whole way hold?"
+metrics = ["workers", "throughput_rps"]
+[topology]
+%s
+[settings]
+route = "%s"
+connections = 4
+pipelining = 1
+[[factors]]
+name = "workers"
+levels = [1, 2]
+[sizes.smoke]
+blocks = %d
+warmup_s = 0.1
+duration_s = %d
+repeats = 1
+[sizes.full]
+blocks = 1
+duration_s = 1
+[[claims]]
+id = "count"
+kind = "count"
+text = "Workers are counted."
+metric = "workers"
+equals = "workers"
+`
+
+const (
+	loopback = `kind = "loopback"`
+	wire     = "kind = \"netns\"\nline_rate_bps = 100_000_000\nburst_bytes = 262_144\nqueue_s = 0.02"
+)
+
+func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone {
+	t.Helper()
+	c := &clone{t: t, root: t.TempDir(), port: freePort(t)}
+	c.mark = "LAB_TEST_MARK=" + filepath.Base(filepath.Dir(c.root)) + strconv.Itoa(c.port)
+	top, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(top, "node_modules", "autocannon")); err != nil {
+		t.Fatal("autocannon is not installed: run make setup first")
+	}
+	// The scripts find the repository from where they lie, so they are copied.
+	if err := os.CopyFS(filepath.Join(c.root, "lab", "scripts"), os.DirFS(filepath.Join(top, "lab", "scripts"))); err != nil {
+		t.Fatal(err)
+	}
+	c.link(filepath.Join(top, "node_modules"), "node_modules")
+	c.link(serverBinary, ".tools/bin/fiber_server")
+	for _, dir := range []string{"data/results", "data/hosts", "data/verdicts"} {
+		if err := os.MkdirAll(filepath.Join(c.root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.write("lab/experiments/99-tiny.toml", fmt.Sprintf(tiny, topology, route, blocks, seconds))
+	t.Cleanup(func() {
+		for _, p := range c.processes() {
+			t.Errorf("left behind: %s", p)
+		}
+	})
+	return c
+}
+
+func (c *clone) link(old, name string) {
+	c.t.Helper()
+	path := filepath.Join(c.root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.Symlink(old, path); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *clone) write(name, text string) {
+	c.t.Helper()
+	path := filepath.Join(c.root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *clone) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(labBinary, args...)
+	cmd.Dir = c.root
+	cmd.Env = append(append(os.Environ(), c.mark), c.env...)
+	return cmd
+}
+
+// A said is what a finished lab said.
+type said struct {
+	status   int
+	out, err string
+}
+
+func finish(t *testing.T, cmd *exec.Cmd) said {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return wait(t, cmd, &out, &errs)
+}
+
+func wait(t *testing.T, cmd *exec.Cmd, out, errs *bytes.Buffer) said {
+	t.Helper()
+	_ = cmd.Wait()
+	s := said{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+	t.Logf("exit %d\n%s%s", s.status, s.err, s.out)
+	return s
+}
+
+func (c *clone) run() said {
+	c.t.Helper()
+	return finish(c.t, c.command("run", "99-tiny", "--port", strconv.Itoa(c.port)))
+}
+
+// complaint is the one line that the lab ends with; there must be just one.
+func (s said) complaint(t *testing.T) string {
+	t.Helper()
+	var found []string
+	for _, l := range strings.Split(s.err, "\n") {
+		if strings.HasPrefix(l, "lab: ") {
+			found = append(found, l)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("want one line of complaint, got %q", found)
+	}
+	return found[0]
+}
+
+func (c *clone) files() []string {
+	c.t.Helper()
+	var out []string
+	err := filepath.WalkDir(filepath.Join(c.root, "data"), func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			rel, _ := filepath.Rel(c.root, p)
+			out = append(out, rel)
+		}
+		return err
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return out
+}
+
+// only reads the one results file there must be.
+func (c *clone) only() *results.File {
+	c.t.Helper()
+	var found []string
+	for _, f := range c.files() {
+		if strings.HasPrefix(f, "data/results/") {
+			found = append(found, f)
+		}
+	}
+	if len(found) != 1 {
+		c.t.Fatalf("want one results file, got %v", found)
+	}
+	f, err := results.Read(filepath.Join(c.root, found[0]))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return f
+}
+
+// processes lists what carries the clone's mark.
+func (c *clone) processes() []string {
+	var out []string
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, d := range dirs {
+		env, err := os.ReadFile(d + "/environ")
+		if err != nil || !bytes.Contains(env, []byte(c.mark+"\x00")) {
+			continue
+		}
+		line, _ := os.ReadFile(d + "/cmdline")
+		if len(line) > 0 { // a zombie has none, and no memory either
+			out = append(out, filepath.Base(d)+" "+string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+		}
+	}
+	return out
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// eventually waits for what must come within a limit that the issue at hand
+// sets, not for speed.
+func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatalf("not within %v: %s", within, what)
+}
+
+func noWire(t *testing.T) bool {
+	t.Helper()
+	return exec.Command("unshare", "--user", "--map-root-user", "--net", "true").Run() != nil
+}
+
+func TestWholeWay(t *testing.T) {
+	for name, topology := range map[string]string{"loopback": loopback, "wire": wire} {
+		t.Run(name, func(t *testing.T) {
+			if topology == wire && noWire(t) {
+				t.Skip("this machine lets no user make namespaces")
+			}
+			c := newClone(t, topology, "/read", 6, 1)
+			s := c.run()
+			if s.status != exitHeld {
+				t.Fatalf("exit %d", s.status)
+			}
+			f := c.only()
+			if len(f.Trials) < 12 || f.Provenance.Seed == 0 || len(f.Conditions) != 2 {
+				t.Errorf("%d trials, seed %d, %d conditions", len(f.Trials), f.Provenance.Seed, len(f.Conditions))
+			}
+			for _, want := range []string{"99-tiny/count  reproduced", "results: data/results/99-tiny/" + f.Run + ".json"} {
+				if !strings.Contains(s.out, want) {
+					t.Errorf("standard output lacks %q", want)
+				}
+			}
+			for _, m := range []string{"throughput_rps", "workers", "threads_per_worker", "server_cpu_per_request_s", "server_cores_busy", "client_thread_busy_max"} {
+				if _, ok := f.Trials[len(f.Trials)-1].Metrics[m]; !ok {
+					t.Errorf("the last trial lacks %s", m)
+				}
+			}
+			if _, ok := f.Trials[0].Metrics["line_rate_share"]; ok != (topology == wire) {
+				t.Errorf("a share of the line rate: %v", ok)
+			}
+			if got := finish(t, c.command("check")); got.status != exitHeld {
+				t.Errorf("lab check exits %d after a run", got.status)
+			}
+			// What is recorded must not say whose machine it was.
+			text, err := os.ReadFile(filepath.Join(c.root, "data/results/99-tiny", f.Run+".json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			hostname, _ := os.Hostname()
+			for _, private := range []string{c.root, os.Getenv("HOME") + "/"} {
+				if private != "/" && bytes.Contains(text, []byte(private)) {
+					t.Errorf("the results file holds %q", private)
+				}
+			}
+			if len(hostname) > 3 && bytes.Contains(text, []byte(hostname)) {
+				t.Errorf("the results file holds the hostname")
+			}
+		})
+	}
+}
+
+// underWay starts a run and waits until its first trial is loaded.
+func (c *clone) underWay() (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
+	c.t.Helper()
+	cmd := c.command("run", "99-tiny", "--port", strconv.Itoa(c.port))
+	out, errs := new(bytes.Buffer), new(bytes.Buffer)
+	cmd.Stdout, cmd.Stderr = out, errs
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	})
+	eventually(c.t, 20*time.Second, "a loaded trial", func() bool { return c.pid("autocannon") > 0 && c.pid("fiber_server") > 0 })
+	time.Sleep(500 * time.Millisecond) // into the trial
+	return cmd, out, errs
+}
+
+// pid finds a running process of the clone by its command line; wrappers that
+// only carry the program's name as an argument do not count.
+func (c *clone) pid(program string) int {
+	for _, p := range c.processes() {
+		f := strings.Fields(p)
+		prog := filepath.Base(f[1])
+		if prog == program || prog == "node" && len(f) > 2 && strings.Contains(f[2], program) {
+			pid, _ := strconv.Atoi(f[0])
+			return pid
+		}
+	}
+	return 0
+}
+
+func TestNothingIsLeftBehind(t *testing.T) {
+	for name, topology := range map[string]string{"loopback": loopback, "wire": wire} {
+		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
+			t.Run(name+"/"+sig.String(), func(t *testing.T) {
+				if topology == wire && noWire(t) {
+					t.Skip("this machine lets no user make namespaces")
+				}
+				c := newClone(t, topology, "/read", 1, 60)
+				cmd, out, errs := c.underWay()
+				if err := cmd.Process.Signal(sig); err != nil {
+					t.Fatal(err)
+				}
+				s := wait(t, cmd, out, errs)
+				if s.status == exitHeld {
+					t.Error("exit 0 after a signal")
+				}
+				if sig != syscall.SIGKILL && !strings.Contains(s.complaint(t), "interrupted") {
+					t.Errorf("complaint: %s", s.err)
+				}
+				eventually(t, 5*time.Second, "all processes gone", func() bool { return len(c.processes()) == 0 })
+				if files := c.files(); len(files) > 0 {
+					t.Errorf("files in data/: %v", files)
+				}
+			})
+		}
+	}
+}
+
+func TestServerDiesInMidTrial(t *testing.T) {
+	c := newClone(t, loopback, "/read", 1, 3)
+	cmd, out, errs := c.underWay()
+	if err := syscall.Kill(c.master(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	s := wait(t, cmd, out, errs)
+	if s.status != exitInvalid {
+		t.Errorf("exit %d, want %d", s.status, exitInvalid)
+	}
+	expectInvalid(t, c.only(), "server-exited")
+	if !strings.Contains(s.err, "invalid: server-exited: the server exited in mid-trial") {
+		t.Error("the log does not say so")
+	}
+}
+
+func TestWorkerLostInMidTrial(t *testing.T) {
+	c := newClone(t, loopback, "/read", 1, 3)
+	cmd, out, errs := c.underWay()
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", c.master()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker := 0
+	for _, dir := range append(strings.Fields(string(children)), c.childrenOf(c.master())...) {
+		worker, _ = strconv.Atoi(dir)
+	}
+	if worker == 0 {
+		t.Fatal("no worker found")
+	}
+	if err := syscall.Kill(worker, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	s := wait(t, cmd, out, errs)
+	if s.status != exitInvalid {
+		t.Errorf("exit %d, want %d", s.status, exitInvalid)
+	}
+	expectInvalid(t, c.only(), "lost-worker")
+}
+
+// master finds the server's first process: the one whose parent is no server.
+func (c *clone) master() int {
+	c.t.Helper()
+	for _, p := range c.processes() {
+		f := strings.Fields(p)
+		if filepath.Base(f[1]) != "fiber_server" {
+			continue
+		}
+		pid, _ := strconv.Atoi(f[0])
+		stat, err := os.ReadFile("/proc/" + f[0] + "/stat")
+		if err != nil {
+			continue
+		}
+		after := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		comm, _ := os.ReadFile("/proc/" + after[1] + "/comm")
+		if strings.TrimSpace(string(comm)) != "fiber_server" {
+			return pid
+		}
+	}
+	c.t.Fatal("no server found")
+	return 0
+}
+
+func (c *clone) childrenOf(pid int) []string {
+	var out []string
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, path := range tasks {
+		text, _ := os.ReadFile(path)
+		out = append(out, strings.Fields(string(text))...)
+	}
+	return out
+}
+
+func expectInvalid(t *testing.T, f *results.File, gate string) {
+	t.Helper()
+	for _, trial := range f.Trials {
+		for _, r := range trial.Reasons {
+			if r.Gate == gate && !trial.Valid {
+				return
+			}
+		}
+	}
+	b, _ := json.Marshal(f.Trials)
+	t.Errorf("no trial is invalid by %s: %s", gate, b)
+}
+
+func TestSingleWrongAnswerInvalidates(t *testing.T) {
+	c := newClone(t, loopback, "/no-such-route", 3, 1)
+	s := c.run()
+	if s.status != exitInvalid {
+		t.Errorf("exit %d, want %d", s.status, exitInvalid)
+	}
+	f := c.only()
+	expectInvalid(t, f, "non-2xx")
+	for _, trial := range f.Trials {
+		if trial.Valid {
+			t.Error("a trial of non-2xx answers is valid")
+		}
+	}
+	if len(f.Trials) != 4 || f.Provenance.StoppedEarly == "" {
+		t.Errorf("%d trials and stopped early %q: want an end after four in a row", len(f.Trials), f.Provenance.StoppedEarly)
+	}
+	if !strings.Contains(s.out, "99-tiny/count  invalid") {
+		t.Error("the claim is not invalid")
+	}
+}
+
+func TestNamespacesOff(t *testing.T) {
+	c := newClone(t, wire, "/read", 6, 1)
+	// A kernel that refuses cannot be had here, so unshare refuses in its place.
+	c.write("bin/unshare", "#!/bin/sh\necho 'unshare: unshare failed: Operation not permitted' >&2\nexit 1\n")
+	if err := os.Chmod(filepath.Join(c.root, "bin/unshare"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c.env = []string{"PATH=" + filepath.Join(c.root, "bin") + ":" + os.Getenv("PATH")}
+	s := c.run()
+	if s.status != exitHeld {
+		t.Errorf("exit %d, want %d: not applicable is no failure", s.status, exitHeld)
+	}
+	if f := c.only(); len(f.Trials) != 0 || !strings.Contains(f.NotApplicable, "no user make namespaces") {
+		t.Errorf("trials %d, not applicable %q", len(f.Trials), f.NotApplicable)
+	}
+	if !strings.Contains(s.out, "not-applicable  no netns topology here:") {
+		t.Error("the table does not say why")
+	}
+	if got := finish(t, c.command("check")); got.status != exitHeld {
+		t.Errorf("lab check exits %d", got.status)
+	}
+}
+
+func TestClearRefusals(t *testing.T) {
+	const experiment = "lab/experiments/99-tiny.toml"
+	tests := map[string]struct {
+		spoil func(c *clone)
+		want  []string
+	}{
+		"port in use": {func(c *clone) {
+			l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(c.port))
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			c.t.Cleanup(func() { l.Close() })
+		}, []string{"99-tiny", "already in use", "--port"}},
+		"no autocannon": {func(c *clone) { os.Remove(filepath.Join(c.root, "node_modules")) },
+			[]string{"autocannon is not installed", "make setup"}},
+		"no server": {func(c *clone) { os.Remove(filepath.Join(c.root, ".tools/bin/fiber_server")) },
+			[]string{"the server is not built", "make build"}},
+		"corrupt TOML": {func(c *clone) { c.write(experiment, "entry = \"99\"\ntitle = ") },
+			[]string{"99-tiny.toml", "line 2"}},
+		"results of version 99": {func(c *clone) { c.write("data/results/99-tiny/old.json", `{"schema_version": 99}`) },
+			[]string{"data/results/99-tiny/old.json", "/schema_version", "99"}},
+		"truncated results": {func(c *clone) { c.write("data/results/99-tiny/old.json", "{\n\"schema_version\": 1,") },
+			[]string{"data/results/99-tiny/old.json", "line 2"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newClone(t, loopback, "/read", 1, 1)
+			test.spoil(c)
+			before := c.files()
+			s := c.run()
+			if s.status != exitFailed {
+				t.Errorf("exit %d, want %d", s.status, exitFailed)
+			}
+			line := s.complaint(t)
+			for _, w := range test.want {
+				if !strings.Contains(line, w) {
+					t.Errorf("%q lacks %q", line, w)
+				}
+			}
+			if after := c.files(); len(after) != len(before) {
+				t.Errorf("files in data/ were %v, are %v", before, after)
+			}
+		})
+	}
+}
+
+func TestSecondLabWaitsItsTurn(t *testing.T) {
+	c := newClone(t, loopback, "/read", 1, 60)
+	cmd, out, errs := c.underWay()
+	s := finish(t, c.command("run", "99-tiny", "--port", strconv.Itoa(freePort(t))))
+	if s.status != exitFailed || !strings.Contains(s.complaint(t), "another lab is measuring") {
+		t.Errorf("exit %d", s.status)
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	wait(t, cmd, out, errs)
+}
+
+func TestWrongCalls(t *testing.T) {
+	c := newClone(t, loopback, "/read", 1, 1)
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"frobnicate"}, `no command "frobnicate"`},
+		{[]string{"run"}, "one experiment"},
+		{[]string{"run", "nothing"}, `no experiment "nothing"; there are 99-tiny`},
+		{[]string{"run", "99-tiny", "--size", "huge"}, "smoke or full"},
+		{[]string{"run", "99-tiny", "--prot", "1"}, "lab help"},
+		{[]string{"reproduce", "12"}, `entry "12"; there are entries 99`},
+		{[]string{"reproduce", "--all", "99"}, "not both"},
+		{[]string{"check", "now"}, "unexpected argument now"},
+	} {
+		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			s := finish(t, c.command(test.args...))
+			if line := s.complaint(t); s.status != exitFailed || !strings.Contains(line, test.want) {
+				t.Errorf("exit %d, %q; want %q", s.status, line, test.want)
+			}
+		})
+	}
+	cmd := c.command("list")
+	cmd.Dir = t.TempDir()
+	if s := finish(t, cmd); s.status != exitFailed || !strings.Contains(s.complaint(t), "not inside a clone") {
+		t.Errorf("outside a clone: exit %d", s.status)
+	}
+}
