@@ -69,15 +69,16 @@ func Summarise(sample []float64) Summary {
 // 0 if even the whole range covers less.
 func rank(n int) (k int, coverage float64) {
 	// The median lies outside [x_k, x_(n+1-k)] when fewer than k of n coin
-	// flips fall on one side.
-	tail, term := 0.0, math.Pow(0.5, float64(n))
+	// flips fall on one side. In logarithms, since 2^-n is no float64 from
+	// n = 1075 on.
+	tail, logTerm := 0.0, -float64(n)*math.Ln2
 	for i := 0; i <= n/2; i++ {
-		tail += term // P(at most i of n)
+		tail += math.Exp(logTerm) // P(at most i of n)
 		if 1-2*tail < Confidence {
 			break
 		}
 		k, coverage = i+1, 1-2*tail
-		term *= float64(n-i) / float64(i+1)
+		logTerm += math.Log(float64(n-i) / float64(i+1))
 	}
 	return k, coverage
 }
@@ -92,7 +93,7 @@ func PairedRatio(a, b []float64) (Summary, error) {
 	ratios := make([]float64, len(a))
 	for i := range a {
 		r := a[i] / b[i]
-		if !(a[i] > 0) || !(b[i] > 0) || math.IsInf(r, 0) {
+		if !(a[i] > 0) || !(b[i] > 0) || !(r > 0) || math.IsInf(r, 0) {
 			return Summary{}, fmt.Errorf("pair %d: no ratio of %v over %v", i+1, a[i], b[i])
 		}
 		ratios[i] = r

@@ -10,28 +10,27 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 )
 
 // Check reports the first syntax error, duplicate key or trailing text.
 func Check(data []byte) error {
+	// Syntax comes first and of the whole: a Decoder's syntax errors count from
+	// somewhere within the document, and it nests without a limit.
+	var all json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		return syntax(err, data)
+	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
-	if err := value(dec, data, ""); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("line %d: text after the end of the document", line(data, dec.InputOffset()))
-	}
-	return nil
+	return value(dec, data, "")
 }
 
 func value(dec *json.Decoder, data []byte, pointer string) error {
 	tok, err := dec.Token()
 	if err != nil {
-		return syntax(err, dec, data)
+		return syntax(err, data)
 	}
 	delim, ok := tok.(json.Delim)
 	if !ok {
@@ -48,7 +47,7 @@ func value(dec *json.Decoder, data []byte, pointer string) error {
 		for dec.More() {
 			tok, err := dec.Token()
 			if err != nil {
-				return syntax(err, dec, data)
+				return syntax(err, data)
 			}
 			key := tok.(string) // the decoder admits no other token here
 			at := pointer + "/" + escape(key)
@@ -62,27 +61,28 @@ func value(dec *json.Decoder, data []byte, pointer string) error {
 		}
 	}
 	if _, err := dec.Token(); err != nil {
-		return syntax(err, dec, data)
+		return syntax(err, data)
 	}
 	return nil
 }
 
-func syntax(err error, dec *json.Decoder, data []byte) error {
-	offset := dec.InputOffset()
+func syntax(err error, data []byte) error {
 	var s *json.SyntaxError
-	if errors.As(err, &s) {
-		offset = s.Offset
+	if !errors.As(err, &s) {
+		return err
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	at := line(data, s.Offset-1) // the offset counts the byte it stumbled on
+	switch text := s.Error(); {
+	case text == "unexpected end of JSON input":
 		return fmt.Errorf("line %d: the file ends in the middle of the document", line(data, int64(len(data))))
+	case strings.HasSuffix(text, "after top-level value"):
+		return fmt.Errorf("line %d: text after the end of the document", at)
 	}
-	return fmt.Errorf("line %d: %w", line(data, offset), err)
+	return fmt.Errorf("line %d: %w", at, err)
 }
 
 func line(data []byte, offset int64) int {
-	if offset > int64(len(data)) {
-		offset = int64(len(data))
-	}
+	offset = max(0, min(offset, int64(len(data))))
 	return 1 + bytes.Count(data[:offset], []byte{'\n'})
 }
 

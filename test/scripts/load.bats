@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# trial.sh, ramp.sh, sweep.sh and server.sh, with the real server and autocannon.
+
+bats_require_minimum_version 1.5.0
+load helper
+
+teardown() { stop_server; }
+
+@test "trial.sh prints one trial as JSON" {
+  start_server
+  run --separate-stderr "$scripts/trial.sh" --url "$url/simple" --connections 2 --duration 1
+  [ "$status" -eq 0 ]
+  node -e '
+    const r = JSON.parse(process.argv[1]);
+    if (r.connections !== 2 || r.pipelining !== 1 || !(r["2xx"] > 0) || r.non2xx !== 0 || r.errors !== 0) process.exit(1);
+  ' "$output"
+}
+
+@test "trial.sh warms up in the same process and prints the trial last" {
+  start_server
+  run --separate-stderr "$scripts/trial.sh" --url "$url/read" --connections 2 --pipelining 4 --duration 1 --warmup 0.3
+  [ "$status" -eq 0 ]
+  [ "${#lines[@]}" -eq 2 ]
+  node -e '
+    const [warm, r] = process.argv.slice(1).map(s => JSON.parse(s));
+    if (!r.warmup || warm.warmup || r.pipelining !== 4) process.exit(1);
+  ' "${lines[0]}" "${lines[1]}"
+}
+
+@test "trial.sh uses worker threads when asked" {
+  start_server
+  run --separate-stderr "$scripts/trial.sh" --url "$url/simple" --connections 4 --duration 1 --workers 2
+  [ "$status" -eq 0 ]
+  node -e 'if (JSON.parse(process.argv[1]).workers !== 2) process.exit(1)' "$output"
+}
+
+@test "trial.sh pins to the cores it is given" {
+  [ "$(nproc)" -ge 2 ] || skip "one core"
+  start_server
+  "$scripts/trial.sh" --url "$url/simple" --connections 2 --duration 3 --cpus 1 >/dev/null 2>&1 3>&- &
+  client=$!
+  until_true grep -q '^Cpus_allowed_list:	1$' "/proc/$client/status"
+  kill "$client"
+  wait "$client" || true
+}
+
+@test "trial.sh refuses a missing URL, an unknown option, an option without a value" {
+  run "$scripts/trial.sh"; [ "$status" -eq 2 ]; [[ $output == *"--url is missing"* ]]
+  run "$scripts/trial.sh" --rul x; [ "$status" -eq 2 ]; [[ $output == *"unknown option --rul"* ]]
+  run "$scripts/trial.sh" --url; [ "$status" -eq 2 ]; [[ $output == *"--url needs a value"* ]]
+}
+
+@test "trial.sh says what to do when autocannon is not installed" {
+  mkdir -p "$BATS_TEST_TMPDIR/lab/scripts"
+  cp "$scripts/trial.sh" "$BATS_TEST_TMPDIR/lab/scripts/"
+  run "$BATS_TEST_TMPDIR/lab/scripts/trial.sh" --url http://127.0.0.1:1/
+  [ "$status" -eq 3 ]
+  [ "${#lines[@]}" -eq 1 ]
+  [[ $output == *"autocannon is not installed"*"make setup"* ]]
+}
+
+@test "ramp.sh makes one trial for each number of connections" {
+  start_server
+  PAUSE=0 run --separate-stderr "$scripts/ramp.sh" --url "$url/simple" --duration 1 -- 2 3
+  [ "$status" -eq 0 ]
+  [ "${#lines[@]}" -eq 2 ]
+  node -e '
+    const c = process.argv.slice(1).map(s => JSON.parse(s).connections);
+    if (c.join() !== "2,3") process.exit(1);
+  ' "${lines[@]}"
+}
+
+@test "sweep.sh makes one trial for each depth of pipelining" {
+  start_server
+  PAUSE=0 run --separate-stderr "$scripts/sweep.sh" --url "$url/simple" --connections 2 --duration 1 -- 1 5
+  [ "$status" -eq 0 ]
+  node -e '
+    const p = process.argv.slice(1).map(s => JSON.parse(s).pipelining);
+    if (p.join() !== "1,5") process.exit(1);
+  ' "${lines[@]}"
+}
+
+@test "a sequence ends at the step that fails" {
+  PAUSE=0 run --separate-stderr "$scripts/sweep.sh" --nonsense -- 1 5
+  [ "$status" -ne 0 ]
+  [ "${#stderr_lines[@]}" -eq 2 ]
+}
+
+@test "ramp.sh refuses a level that is no number" {
+  run "$scripts/ramp.sh" --url http://127.0.0.1:1/ -- 10x
+  [ "$status" -eq 2 ]
+  [[ $output == *"'10x' is not a whole number"* ]]
+}
+
+@test "server.sh starts as many workers as it is told" {
+  port=$(free_port)
+  "$scripts/server.sh" --workers 3 -- --addr "127.0.0.1:$port" 2>"$BATS_TEST_TMPDIR/server.log" 3>&- &
+  server=$!
+  until_true bash -c "[ \$(grep -c listening '$BATS_TEST_TMPDIR/server.log') -eq 3 ]"
+  # The master's threads each list the children they started.
+  [ "$(cat /proc/"$server"/task/*/children | wc -w)" -eq 3 ]
+}
+
+@test "server.sh is replaced by the server, so its pid is the server's" {
+  start_server
+  [ "$(cat "/proc/$server/comm")" = fiber_server ]
+}
+
+@test "server.sh passes on that the port is taken" {
+  start_server
+  run "$scripts/server.sh" --workers 1 -- --addr "${url#http://}"
+  [ "$status" -eq 3 ]
+  [[ $output == *"already in use"* ]]
+}
+
+@test "every script answers --help" {
+  for s in trial ramp sweep server wire; do
+    run "$scripts/$s.sh" --help
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -ge 3 ]
+  done
+}
