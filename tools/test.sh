@@ -18,7 +18,7 @@ go_format() {
 go_vet() { (cd lab && go vet ./... && GOOS=darwin go vet ./cmd/... ./internal/...); }
 go_modules() { (cd lab && go mod verify && go mod tidy -diff); }
 go_tests() { (cd lab && go test -race ./...); }
-data() { .tools/bin/lab check; }
+data() { .tools/bin/lab check && test/site/fixture.sh; }
 shell() {
   command -v shellcheck >/dev/null || { echo "skip: no shellcheck for this platform"; return 0; }
   shellcheck --external-sources lab/scripts/*.sh tools/*.sh .ci/run && shellcheck --shell=bash test/scripts/helper.bash

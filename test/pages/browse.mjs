@@ -45,7 +45,8 @@ await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
 const origin = `http://127.0.0.1:${server.address().port}`
 
 const pages = readdirSync(root, { recursive: true })
-  .filter((f) => f.endsWith('.html')).sort()
+  // A page that only sends its reader on is gone before it can be looked at.
+  .filter((f) => f.endsWith('.html') && !/http-equiv="?refresh/.test(readFileSync(join(root, f), 'utf8'))).sort()
   .map((f) => `${base}/${f.replace(/(^|\/)index\.html$/, '$1')}`)
 
 const complaints = []
@@ -55,7 +56,7 @@ const anchors = new Map() // page → its ids
 
 const browser = await playwright.launch({
   executablePath: await chromium.executablePath(),
-  args: [...chromium.args, '--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
   headless: true
 })
 let visits = 0
@@ -79,7 +80,6 @@ try {
             if ((await page.locator('main').innerText()).trim().length < 20) complain(`${at}: nothing to read`)
             continue
           }
-          if (await page.locator('meta[http-equiv=refresh]').count() > 0) continue
           await page.evaluate(axe)
           const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))
           for (const v of violations) complain(`${at}: axe ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.target.join(' ')).join(', ')}`)

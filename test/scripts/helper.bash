@@ -13,6 +13,7 @@ free_port() {
 start_server() {
   local port
   port=$(free_port)
+  # shellcheck disable=SC2034 # the tests use it
   url=http://127.0.0.1:$port
   "$scripts/server.sh" --workers 1 -- --addr "127.0.0.1:$port" 2>"$BATS_TEST_TMPDIR/server.log" 3>&- &
   server=$!

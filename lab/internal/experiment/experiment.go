@@ -12,10 +12,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -135,12 +137,43 @@ func Parse(id string, data []byte) (*Experiment, error) {
 	if err := dec.Decode(x); err != nil {
 		return nil, located(err)
 	}
+	var raw map[string]any
+	if err := toml.Unmarshal(data, &raw); err != nil {
+		return nil, located(err)
+	}
+	if key := odd(raw, ""); key != "" {
+		return nil, fmt.Errorf("unknown key %q: keys are written in lower case", key)
+	}
 	sum := sha256.Sum256(data)
 	x.Name, x.SHA256 = id, hex.EncodeToString(sum[:])
 	if err := x.resolve(); err != nil {
 		return nil, err
 	}
 	return x, nil
+}
+
+// odd finds a key that is not in lower case. The decoder takes Margin for
+// margin, and where both stand the last one would decide in silence.
+func odd(v any, at string) string {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			path := strings.TrimPrefix(at+"."+key, ".")
+			if key != strings.ToLower(key) {
+				return path
+			}
+			if found := odd(v[key], path); found != "" {
+				return found
+			}
+		}
+	case []any:
+		for i, e := range v {
+			if found := odd(e, fmt.Sprintf("%s[%d]", at, i)); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
 }
 
 func located(err error) error {
@@ -213,7 +246,7 @@ func (x *Experiment) resolve() error {
 		if !ok {
 			return fmt.Errorf("sizes.%s is missing", s)
 		}
-		if size.Blocks < 1 || !(size.DurationS > 0) || size.WarmupS < 0 || size.Repeats < 0 ||
+		if size.Blocks < 1 || !(size.DurationS > 0) || !(size.WarmupS >= 0) || size.Repeats < 0 ||
 			math.IsInf(size.DurationS, 0) || size.DurationS > 3600 || size.WarmupS > 3600 || size.Blocks > 1000 {
 			return fmt.Errorf("sizes.%s: blocks (1 to 1000) and duration_s (up to 3600) must be positive, warmup_s and repeats not negative", s)
 		}
@@ -233,6 +266,9 @@ func (x *Experiment) resolve() error {
 		if ids[c.ID] {
 			return fmt.Errorf("claims[%d]: the id %q stands twice", i, c.ID)
 		}
+		if _, fixed := x.fixed[c.Equals]; c.Kind == Count && !fixed && !seen[c.Equals] {
+			return fmt.Errorf("claims[%d] %q: equals %q: the experiment does not set it", i, c.ID, c.Equals)
+		}
 		ids[c.ID] = true
 	}
 	return nil
@@ -245,7 +281,7 @@ func (t Topology) check() error {
 			return errors.New("topology: loopback has no line rate to set")
 		}
 	case "netns":
-		if !(t.LineRateBps > 0) || t.BurstBytes <= 0 || !(t.QueueS > 0) {
+		if !(t.LineRateBps > 0) || t.BurstBytes <= 0 || !(t.QueueS > 0) || math.IsInf(t.LineRateBps, 0) || math.IsInf(t.QueueS, 0) {
 			return errors.New("topology: netns needs line_rate_bps, burst_bytes and queue_s, all positive")
 		}
 	default:
@@ -296,26 +332,26 @@ func (c *Claim) check(factors map[string]bool) error {
 		return fmt.Errorf("over %q: no factor of that name", c.Over)
 	}
 	// Each kind takes its own fields and no other, so that none is ignored.
-	takes := map[Kind][5]bool{ // margin, at_least or at_most, bound, equals, over
-		Flat: {true, false, false, false, true}, Monotonic: {true, false, false, false, true},
-		Ratio: {false, true, false, false, true}, Bound: {false, false, true, false, false},
-		Count: {false, false, false, true, false},
+	takes := map[Kind][6]bool{ // metric, margin, at_least or at_most, bound, equals, over
+		Flat: {true, true, false, false, false, true}, Monotonic: {true, true, false, false, false, true},
+		Ratio: {true, false, true, false, false, true}, Bound: {false, false, false, true, false, false},
+		Count: {true, false, false, false, true, false},
 	}
 	want, ok := takes[c.Kind]
 	if !ok {
 		return fmt.Errorf("unknown kind %q: use flat, ratio, monotonic, bound or count", c.Kind)
 	}
-	has := [5]bool{c.Margin != nil, c.AtLeast != nil || c.AtMost != nil, c.Bound != "", c.Equals != "", c.Over != ""}
-	if has != want {
-		return fmt.Errorf("kind %q does not take these fields (flat and monotonic: over, margin; ratio: over and one of at_least, at_most; bound: bound; count: equals, plus)", c.Kind)
+	has := [6]bool{c.Metric != "", c.Margin != nil, c.AtLeast != nil || c.AtMost != nil, c.Bound != "", c.Equals != "", c.Over != ""}
+	if has != want || c.Plus != 0 && c.Kind != Count {
+		return fmt.Errorf("kind %q does not take these fields (flat and monotonic: over, margin; ratio: over and one of at_least, at_most; bound: bound and no metric; count: equals, plus)", c.Kind)
 	}
 	switch {
 	case c.Margin != nil && !(*c.Margin >= 0 && *c.Margin < 10), c.Kind == Flat && *c.Margin == 0:
 		return errors.New("margin must be above 0 (monotonic: 0 or more) and below 10")
 	case c.AtLeast != nil && c.AtMost != nil:
 		return errors.New("at_least and at_most exclude each other")
-	case c.AtLeast != nil && !(*c.AtLeast > 0), c.AtMost != nil && !(*c.AtMost > 0):
-		return errors.New("a ratio's bar must be above 0")
+	case c.AtLeast != nil && !bar(*c.AtLeast), c.AtMost != nil && !bar(*c.AtMost):
+		return errors.New("a ratio's bar must be a number above 0")
 	case c.Kind == Bound && !known(c.Bound):
 		return fmt.Errorf("bound %q: use wire, client-cpu or server-cpu", c.Bound)
 	case c.Kind == Count && setting.Check(c.Equals, setting.Int(1)) != nil:
@@ -323,6 +359,8 @@ func (c *Claim) check(factors map[string]bool) error {
 	}
 	return nil
 }
+
+func bar(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
 
 // Fixed returns the settings that are the same in every trial.
 func (x *Experiment) Fixed() setting.Levels { return x.fixed.With(nil) }

@@ -312,7 +312,7 @@ func (d *decider) weighCount(c experiment.Claim) finding {
 // other factors' levels. All comparisons have to agree.
 func (d *decider) weighRatios(c experiment.Claim) (finding, error) {
 	f := finding{verdict: Reproduced, points: true, pairs: math.MaxInt}
-	var worst string
+	deciding, strained := "", math.Inf(-1)
 	for _, s := range d.strata(c) {
 		for _, p := range pairsOf(c.Kind, len(s)) {
 			e, sum, err := d.effect(c, s[p.a], s[p.b])
@@ -327,23 +327,33 @@ func (d *decider) weighRatios(c experiment.Claim) (finding, error) {
 			low, high := band(c, p.whole)
 			v, why := place(sum, low, high)
 			f.points = f.points && sum.Median >= low && sum.Median <= high
-			// The first comparison of the worst kind gives the reason.
-			if worse(v, f.verdict) || worst == "" {
-				worst = fmt.Sprintf("%s over %s: %s", s[p.a].Levels[c.Over], s[p.b].Levels[c.Over], why)
-			}
-			if worse(v, f.verdict) {
-				f.verdict = v
+			// The reason given is the comparison that decided: of those with
+			// the worst verdict, the one furthest out of its band, or nearest
+			// to leaving it.
+			if by := strain(sum, low, high); worse(v, f.verdict) || v == f.verdict && by > strained {
+				f.verdict, strained = v, by
+				deciding = fmt.Sprintf("%s over %s: %s", s[p.a].Levels[c.Over], s[p.b].Levels[c.Over], why)
 			}
 		}
 	}
 	if len(f.effects) == 0 {
 		return f, errNothingToCompare
 	}
-	f.why = fmt.Sprintf("%s %s", c.Metric, worst)
+	f.why = fmt.Sprintf("%s %s", c.Metric, deciding)
 	if n := len(f.effects); n > 1 && f.verdict == Reproduced {
-		f.why = fmt.Sprintf("all %d comparisons hold; %s", n, f.why)
+		f.why = fmt.Sprintf("all %d comparisons hold; nearest to the edge is %s", n, f.why)
 	}
 	return f, nil
+}
+
+// strain is how far an interval, or a lone ratio, reaches out of its band, in
+// logarithms; below zero it lies inside.
+func strain(s stats.Summary, low, high float64) float64 {
+	from, to := s.Median, s.Median
+	if s.HasInterval {
+		from, to = s.Low, s.High
+	}
+	return max(math.Log(low/from), math.Log(to/high))
 }
 
 // strata groups the conditions that hold the claim's metric by the levels of

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# The templates over made-up data that holds every case, against the pages as
+# they were when somebody last looked at them.
+#
+#   test/site/golden.sh            compare
+#   test/site/golden.sh --update   take the pages as they are now; then look at them
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+out=$(mktemp -d .tools/scratch/golden-XXXXXX)
+trap 'rm -rf "$out"' EXIT
+.tools/bin/hugo --quiet --panicOnWarning --noBuildLock --config config.toml,test/site/config.toml --destination "$PWD/$out/site"
+mkdir "$out/pages"
+(
+  cd "$out/site"
+  find . -name '*.html' -o -name 'feed.xml' | sort | while read -r f; do
+    mkdir -p "../pages/$(dirname "$f")"
+    # The style sheet's name holds its digest; a new colour is no new page.
+    sed -E 's/(line-rate\.min)\.[0-9a-f]{64}/\1/g; s/sha256-[A-Za-z0-9+/=]{44}/sha256-DIGEST/g' "$f" >"../pages/$f"
+  done
+)
+if [ "${1-}" = --update ]; then
+  rm -rf test/site/golden
+  cp -R "$out/pages" test/site/golden
+  exit
+fi
+if diff -r -U1 test/site/golden "$out/pages"; then
+  echo "$(find test/site/golden -type f | wc -l) golden pages are as they were"
+else
+  echo "pages differ from the golden ones; if that is meant: test/site/golden.sh --update, and look at them"
+  exit 1
+fi
