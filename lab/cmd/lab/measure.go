@@ -162,9 +162,10 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 	for _, x := range xs {
 		total += run.Estimate(x, m.size)
 	}
-	fmt.Fprintf(os.Stderr, "%d experiments at %s size on %s, about %s\n", len(xs), m.size, h.Name, total.Round(time.Second))
+	fmt.Fprintf(os.Stderr, "on %s, at %s size, about %s\n", h.Name, m.size, total.Round(time.Second))
 
 	reporter := progress.New(os.Stderr)
+	reporter.Runs = len(xs)
 	var done []outcome
 	var failed error
 	for _, x := range xs {

@@ -16,10 +16,15 @@ import (
 
 // A Reporter writes the progress of runs, one after the other.
 type Reporter struct {
+	// Runs is how many runs there will be; with more than one, each says
+	// which it is.
+	Runs int
+
 	out      io.Writer
 	terminal bool
 	now      func() time.Time
 
+	run     int // how many have begun
 	planned int
 	each    time.Duration
 	began   time.Time
@@ -37,7 +42,13 @@ func New(f *os.File) *Reporter {
 // Begin names a run that starts.
 func (r *Reporter) Begin(x *experiment.Experiment, size string, trials int, each time.Duration) {
 	r.planned, r.each, r.began, r.last, r.width = trials, each, r.now(), "", 0
-	if trials > 0 {
+	r.run++
+	if r.Runs > 1 {
+		fmt.Fprintf(r.out, "[%d/%d] ", r.run, r.Runs)
+	}
+	if trials == 0 {
+		fmt.Fprintf(r.out, "%s: cannot be run here\n", x.Name)
+	} else {
 		fmt.Fprintf(r.out, "%s (%s, %d trials, about %s): %s\n", x.Name, size, trials, short(time.Duration(trials)*each), x.Title)
 	}
 }

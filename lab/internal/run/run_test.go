@@ -1,0 +1,174 @@
+package run
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/topology"
+)
+
+func TestOrderHoldsEveryConditionOnceABlock(t *testing.T) {
+	for seed := range uint64(50) {
+		slots := order(5, 7, seed)
+		if len(slots) != 35 {
+			t.Fatalf("%d slots, want 35", len(slots))
+		}
+		for b := range 7 {
+			seen := map[int]bool{}
+			for _, s := range slots[b*5 : b*5+5] {
+				if s.block != b+1 {
+					t.Fatalf("seed %d: block %d stands among those of block %d", seed, s.block, b+1)
+				}
+				seen[s.cond] = true
+			}
+			if len(seen) != 5 {
+				t.Fatalf("seed %d, block %d: conditions %v", seed, b+1, seen)
+			}
+		}
+	}
+}
+
+func TestOrderIsTheSeeds(t *testing.T) {
+	if !reflect.DeepEqual(order(4, 6, 11), order(4, 6, 11)) {
+		t.Error("one seed gave two orders")
+	}
+	if reflect.DeepEqual(order(4, 6, 11), order(4, 6, 12)) {
+		t.Error("two seeds gave one order of 24 trials")
+	}
+	// Blocks must not all have the same order, or drift within a block would
+	// be an effect. With 4 conditions and 6 blocks chance does that once in
+	// 24^5 seeds.
+	first := order(4, 6, 11)[:4]
+	same := true
+	for b := 1; b < 6; b++ {
+		for i, s := range order(4, 6, 11)[b*4 : b*4+4] {
+			same = same && s.cond == first[i].cond
+		}
+	}
+	if same {
+		t.Error("all blocks have one order")
+	}
+}
+
+func TestRepeatStaysInItsBlock(t *testing.T) {
+	a, b, c, d := slot{1, 0}, slot{1, 1}, slot{2, 0}, slot{2, 1}
+	for _, test := range []struct {
+		todo []slot
+		s    slot
+		want []slot
+	}{
+		{[]slot{b, c, d}, a, []slot{b, a, c, d}},
+		{[]slot{c, d}, b, []slot{b, c, d}}, // the last of its block comes again at once
+		{nil, d, []slot{d}},
+	} {
+		if got := after(slices.Clone(test.todo), test.s); !slices.Equal(got, test.want) {
+			t.Errorf("after(%v, %v) = %v, want %v", test.todo, test.s, got, test.want)
+		}
+	}
+}
+
+func TestOnlyPassingWeatherIsRepeated(t *testing.T) {
+	reasons := func(gates ...string) (t results.Trial) {
+		for _, g := range gates {
+			t.Reasons = append(t.Reasons, results.Reason{Gate: g, Detail: "x"})
+		}
+		return t
+	}
+	for _, gate := range []string{gateErrors, gateTimeouts, gateResets, gateNoTelemetry} {
+		if !passing(reasons(gate)) {
+			t.Errorf("%s is not repeated", gate)
+		}
+		if passing(reasons(gate, "non-2xx")) {
+			t.Errorf("%s excuses a wrong answer", gate)
+		}
+	}
+	for _, gate := range []string{gateLostWorker, gateServerExited, gateClientFailed, gateClientHung, "non-2xx", "mismatches", "no-requests", "a gate of the future"} {
+		if passing(reasons(gate)) {
+			t.Errorf("%s is repeated", gate)
+		}
+	}
+}
+
+const design = `entry = "1"
+title = "t"
+question = "q"
+metrics = ["workers"]
+[topology]
+kind = "loopback"
+[settings]
+route = "/read"
+connections = 10
+client_workers = 3
+index = "gofakeit"
+write_buffer = 8192
+prefork = %PREFORK%
+[[factors]]
+name = "workers"
+levels = [1, 2]
+[[factors]]
+name = "pipelining"
+levels = [1, 7]
+[sizes.smoke]
+blocks = 2
+warmup_s = 0.3
+duration_s = 1.5
+[sizes.full]
+blocks = 12
+duration_s = 10
+[[claims]]
+id = "c"
+kind = "count"
+text = "t"
+metric = "workers"
+equals = "workers"
+`
+
+// The command lines are what a results file records and a reader types: every
+// setting has to reach them.
+func TestEverySettingReachesTheCommandLines(t *testing.T) {
+	x, err := experiment.Parse("x", []byte(strings.Replace(design, "%PREFORK%", "false", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Plan{Experiment: x, Size: "smoke", Port: 9000, Split: cores.Split{Server: []int{0, 1}, Client: []int{2, 3}}}
+	levels := setting.Levels{"workers": setting.Int(2), "pipelining": setting.Int(7)}
+	l := p.load(&topology.Link{Host: "127.0.0.1"}, x.Fixed().With(levels))
+	want := []string{
+		"lab/scripts/server.sh --workers 2 --cpus 0-1 -- --addr 127.0.0.1:9000 --prefork=false --index gofakeit --write-buffer 8192",
+		"lab/scripts/trial.sh --url http://127.0.0.1:9000/read --connections 10 --pipelining 7 --duration 1.5 --warmup 0.3 --workers 3 --cpus 2-3",
+	}
+	if got := l.commands(); !slices.Equal(got, want) {
+		t.Errorf("commands:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if l.workers != 0 {
+		t.Errorf("without prefork %d workers are waited for", l.workers)
+	}
+	over := p.load(&topology.Link{Host: "192.0.2.1", NetPID: 7}, x.Fixed().With(levels)).commands()
+	if !strings.HasPrefix(over[0], "lab/scripts/wire.sh in server PID -- lab/scripts/server.sh ") ||
+		!strings.HasPrefix(over[1], "lab/scripts/wire.sh in client PID -- lab/scripts/trial.sh --url http://192.0.2.1:9000/read ") {
+		t.Errorf("over a wire: %q", over)
+	}
+}
+
+func TestUnpinnedOnOneCore(t *testing.T) {
+	x, err := experiment.Parse("x", []byte(strings.Replace(design, "%PREFORK%", "true", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := Plan{Experiment: x, Size: "smoke", Port: 9000}.load(&topology.Link{Host: "127.0.0.1"},
+		x.Fixed().With(setting.Levels{"workers": setting.Int(2), "pipelining": setting.Int(1)}))
+	for _, c := range l.commands() {
+		if strings.Contains(c, "--cpus") {
+			t.Errorf("%s pins", c)
+		}
+	}
+	if l.workers != 2 {
+		t.Errorf("%d workers are waited for, want 2", l.workers)
+	}
+}
