@@ -42,18 +42,39 @@ const (
 // resolution is the step of autocannon's latencies, in seconds.
 const resolution = 0.001
 
+// Figures are pointers: one that is missing is not nought.
 type output struct {
 	Start, Finish time.Time
-	Errors        float64
-	Timeouts      float64
-	Mismatches    float64
-	Resets        float64
-	Non2xx        float64
-	OK            float64 `json:"2xx"`
-	Latency       struct{ P50, P90, P99, Max float64 }
-	Throughput    struct{ Total float64 }
-	URL           string
+	Errors        *float64
+	Timeouts      *float64
+	Mismatches    *float64
+	Resets        *float64
+	Non2xx        *float64
+	OK            *float64 `json:"2xx"`
+	Latency       struct{ P50, P90, P99, Max *float64 }
+	Throughput    struct{ Total *float64 }
 }
+
+// complete refuses an output that lacks a figure, or has one that cannot be: a
+// gate on what was not said would stand open.
+func (o output) complete() error {
+	for _, f := range []struct {
+		name string
+		v    *float64
+	}{
+		{"errors", o.Errors}, {"timeouts", o.Timeouts}, {"mismatches", o.Mismatches}, {"resets", o.Resets},
+		{"non2xx", o.Non2xx}, {"2xx", o.OK}, {"latency.p50", o.Latency.P50}, {"latency.p90", o.Latency.P90},
+		{"latency.p99", o.Latency.P99}, {"latency.max", o.Latency.Max}, {"throughput.total", o.Throughput.Total},
+	} {
+		if f.v == nil || *f.v < 0 || *f.v > largest {
+			return fmt.Errorf("autocannon's output has no usable %q", f.name)
+		}
+	}
+	return nil
+}
+
+// largest bounds every figure: beyond it a number no longer counts by ones.
+const largest = 1 << 53
 
 // Parse reads the last JSON document of a trial's standard output; those
 // before it are the warm-up's.
@@ -71,22 +92,25 @@ func Parse(stdout []byte) (*Result, error) {
 	if o.Start.IsZero() || !(window > 0) {
 		return nil, errors.New("autocannon's output has no measured window")
 	}
-	done := o.OK + o.Non2xx
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	done := *o.OK + *o.Non2xx
 	r := &Result{Start: o.Start, Finish: o.Finish, Below: map[string]float64{}, Metrics: map[string]float64{
 		"requests":             done,
 		"duration_s":           window,
 		"throughput_rps":       done / window,
-		"transfer_bytes_per_s": o.Throughput.Total / window,
-		"errors":               o.Errors,
-		"timeouts":             o.Timeouts,
-		"resets":               o.Resets,
-		"non_2xx":              o.Non2xx,
+		"transfer_bytes_per_s": *o.Throughput.Total / window,
+		"errors":               *o.Errors,
+		"timeouts":             *o.Timeouts,
+		"resets":               *o.Resets,
+		"non_2xx":              *o.Non2xx,
 	}}
 	if done > 0 {
-		r.Metrics["response_bytes"] = o.Throughput.Total / done
+		r.Metrics["response_bytes"] = *o.Throughput.Total / done
 		for name, ms := range map[string]float64{
-			"latency_p50_s": o.Latency.P50, "latency_p90_s": o.Latency.P90,
-			"latency_p99_s": o.Latency.P99, "latency_max_s": o.Latency.Max,
+			"latency_p50_s": *o.Latency.P50, "latency_p90_s": *o.Latency.P90,
+			"latency_p99_s": *o.Latency.P99, "latency_max_s": *o.Latency.Max,
 		} {
 			if ms < 1 {
 				r.Below[name] = resolution
@@ -100,11 +124,11 @@ func Parse(stdout []byte) (*Result, error) {
 			r.Faults = append(r.Faults, Fault{gate, fmt.Sprintf("%.0f %s", n, what)})
 		}
 	}
-	fault(Non2xx, o.Non2xx, "answers were not 2xx")
-	fault(Timeouts, o.Timeouts, "requests timed out")
-	fault(Errors, o.Errors-o.Timeouts, "connection errors")
-	fault(Resets, o.Resets, "connections were reset")
-	fault(Mismatches, o.Mismatches, "bodies were not as expected")
+	fault(Non2xx, *o.Non2xx, "answers were not 2xx")
+	fault(Timeouts, *o.Timeouts, "requests timed out")
+	fault(Errors, *o.Errors-*o.Timeouts, "connection errors")
+	fault(Resets, *o.Resets, "connections were reset")
+	fault(Mismatches, *o.Mismatches, "bodies were not as expected")
 	if done == 0 {
 		r.Faults = append(r.Faults, Fault{NoRequests, "no request was answered"})
 	}

@@ -39,12 +39,9 @@ func Probe() (*Profile, error) {
 	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		p.Kernel = strings.TrimSpace(string(release))
 	}
-	model := p.CPU
-	if model == "" {
-		model = "cpu of " + p.Arch
-	}
-	p.Name = fmt.Sprintf("%s, %d cores", clean(model), p.Cores)
-	p.ID = fmt.Sprintf("%s-%dc-%s", slug(clean(model)), p.Cores, p.digest())
+	model := model(p.CPU, p.Arch)
+	p.Name = fmt.Sprintf("%s, %d cores", model, p.Cores)
+	p.ID = fmt.Sprintf("%s-%dc-%s", slug(model), p.Cores, p.digest())
 	return p, nil
 }
 
@@ -52,6 +49,14 @@ var (
 	marks = regexp.MustCompile(`(?i)\((r|tm|c)\)|\bcpu\b|@.*$`)
 	words = regexp.MustCompile(`[^a-z0-9]+`)
 )
+
+// model is how a CPU is called; some, as of arm64, do not say.
+func model(cpu, arch string) string {
+	if m := clean(cpu); slug(m) != "" {
+		return m
+	}
+	return arch + " processor"
+}
 
 func clean(model string) string {
 	return strings.Join(strings.Fields(marks.ReplaceAllString(model, " ")), " ")

@@ -98,6 +98,8 @@ func Open(root Root) (*Journal, []Fault, error) {
 		h, err := results.ReadHost(p)
 		if err == nil && h.ID != base(p) {
 			err = fmt.Errorf("/id: %q differs from the file's name", h.ID)
+		} else if err == nil && p != root.Host(h.ID) {
+			err = fmt.Errorf("/id: %q, but the file lies in %s", h.ID, root.Rel(filepath.Dir(p)))
 		}
 		if err != nil {
 			fault(p, err)
@@ -143,8 +145,10 @@ func (j *Journal) consistent(path string, f *results.File) error {
 	if err != nil {
 		return fmt.Errorf("/experiment: %w", err)
 	}
-	if dir := filepath.Base(filepath.Dir(path)); dir != f.Experiment {
-		return fmt.Errorf("/experiment: %q, but the file lies in %s", f.Experiment, dir)
+	// The whole directory: the verdict of a run further down would be written
+	// over that of another.
+	if dir := filepath.Dir(path); dir != filepath.Dir(j.Root.Result(f.Experiment, base(path))) {
+		return fmt.Errorf("/experiment: %q, but the file lies in %s", f.Experiment, j.Root.Rel(dir))
 	}
 	if f.Run != base(path) {
 		return fmt.Errorf("/run: %q differs from the file's name", f.Run)

@@ -56,7 +56,7 @@ var all = []Metric{
 	{"processes", Count, "Processes", "Processes of the server: the master and its workers.", false},
 	{"threads_per_worker", Count, "Threads per worker", "Mean number of operating-system threads of a worker, through the measured window.", false},
 	{"connections_per_worker", Count, "Connections per worker", "Open connections over workers.", false},
-	{"server_cpu_s", Second, "Server CPU", "User and system time of all the server's processes in the measured window.", false},
+	{"server_cpu_s", Second, "Server CPU", "User and system time of all the server's processes, from the first to the last sample in the measured window.", false},
 	{"server_cpu_per_request_s", Second, "Server CPU per request", "User and system time of all the server's processes over completed requests.", false},
 	{"server_cores_busy", Ratio, "Server cores busy", "Share of time the server's cores were not idle, mean over those cores.", false},
 	{"server_workers_busy", Ratio, "Workers busy", "CPU time of the server's workers over the window, mean over workers; each can use one core.", false},

@@ -6,12 +6,12 @@
 package provenance
 
 import (
+	"debug/buildinfo"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"strings"
 )
 
@@ -30,20 +30,35 @@ func Commit(root string) (commit string, dirty bool) {
 	return commit, err != nil || changed != ""
 }
 
-// Tools gives versions by tool.
+// Tools gives versions by tool: of the programs that ran, and of what the
+// server was built from, read from the server itself.
 func Tools(root string) map[string]string {
-	tools := map[string]string{"go": strings.TrimPrefix(runtime.Version(), "go")}
+	tools := map[string]string{}
 	if out, err := exec.Command("node", "--version").Output(); err == nil {
 		tools["node"] = strings.TrimPrefix(strings.TrimSpace(string(out)), "v")
 	}
-	if info, ok := debug.ReadBuildInfo(); ok {
+	var pkg struct{ Version string }
+	if text, err := os.ReadFile(filepath.Join(root, "node_modules", "autocannon", "package.json")); err == nil {
+		if json.Unmarshal(text, &pkg) == nil && pkg.Version != "" {
+			tools["autocannon"] = pkg.Version
+		}
+	}
+	if info, err := buildinfo.ReadFile(filepath.Join(root, ".tools", "bin", "fiber_server")); err == nil {
+		tools["go"] = strings.TrimPrefix(info.GoVersion, "go")
 		for _, d := range info.Deps {
-			if name := filepath.Base(d.Path); d.Path == "github.com/gofiber/fiber/v3" || d.Path == "github.com/brianvoe/gofakeit/v7" {
-				tools[filepath.Base(strings.TrimSuffix(d.Path, "/"+name))] = strings.TrimPrefix(d.Version, "v")
+			if name, ok := builtFrom[d.Path]; ok {
+				tools[name] = strings.TrimPrefix(d.Version, "v")
 			}
 		}
 	}
 	return tools
+}
+
+// builtFrom names the modules that make a server another one.
+var builtFrom = map[string]string{
+	"github.com/gofiber/fiber/v3":     "fiber",
+	"github.com/brianvoe/gofakeit/v7": "gofakeit",
+	"github.com/valyala/fasthttp":     "fasthttp",
 }
 
 // kernel names the settings that bear on connections, queues and forwarding of

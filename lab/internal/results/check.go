@@ -57,6 +57,54 @@ func (f *File) Check(x *experiment.Experiment) error {
 			return err
 		}
 	}
+	if f.Source == Measured {
+		return f.follows(x)
+	}
+	return nil
+}
+
+// follows checks that a measured run is of the experiment's design: another
+// route or another wire would decide claims that were never made of it. Sizes
+// may change between runs; a design that changes needs a new name.
+func (f *File) follows(x *experiment.Experiment) error {
+	if want := x.Fixed(); f.Settings.Key() != want.Key() {
+		return fmt.Errorf("/settings: %q, but %s has %q; a changed design needs a new name", f.Settings.Key(), x.Name, want.Key())
+	}
+	if want := Topology(x.Topology); f.Topology != want {
+		return fmt.Errorf("/topology: %+v, but %s has %+v; a changed design needs a new name", f.Topology, x.Name, want)
+	}
+	if f.NotApplicable != "" {
+		return nil
+	}
+	want := x.Conditions()
+	designed := map[string]bool{}
+	for _, levels := range want {
+		designed[levels.Key()] = true
+	}
+	for i, c := range f.Conditions {
+		if !designed[c.Levels.Key()] {
+			return fmt.Errorf("/conditions/%d/levels: %q is no condition of %s; a changed design needs a new name", i, c.Levels.Key(), x.Name)
+		}
+	}
+	if len(f.Conditions) != len(want) {
+		return fmt.Errorf("/conditions: %d, but %s has %d", len(f.Conditions), x.Name, len(want))
+	}
+	type slot struct {
+		block     int
+		condition string
+	}
+	valid := map[slot]bool{}
+	for i, t := range f.Trials {
+		at := slot{t.Block, t.Condition}
+		switch {
+		case t.Block > f.Provenance.Blocks:
+			return fmt.Errorf("/trials/%d/block: %d of %d", i, t.Block, f.Provenance.Blocks)
+		case t.Valid && valid[at]:
+			return fmt.Errorf("/trials/%d: a second valid trial of its condition in block %d; only an invalid one is repeated", i, t.Block)
+		case t.Valid:
+			valid[at] = true
+		}
+	}
 	return nil
 }
 

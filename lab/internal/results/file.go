@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
@@ -62,7 +63,7 @@ func Decode(data []byte, schema string, into any) error {
 		return err
 	}
 	if err := compiled()[schema].Validate(doc); err != nil {
-		return deepest(err)
+		return deepest(err, doc)
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -85,15 +86,42 @@ func version(doc any) error {
 }
 
 // deepest turns the validator's tree into its first innermost complaint.
-func deepest(err error) error {
+func deepest(err error, doc any) error {
 	var v *validator.ValidationError
 	if !errors.As(err, &v) {
 		return err
 	}
 	for len(v.Causes) > 0 {
+		// Below this one the name is never said; and the place it gives is one
+		// that the validator has written over since.
+		if k, ok := v.ErrorKind.(*kind.PropertyNames); ok {
+			return fmt.Errorf("%s: no metric %q", named(doc, "", k.Property), k.Property)
+		}
 		v = v.Causes[0]
 	}
 	return fmt.Errorf("/%s: %s", strings.Join(v.InstanceLocation, "/"), v.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+}
+
+// named finds the first object of a trial that has the name, by pointer.
+func named(v any, at, name string) string {
+	switch v := v.(type) {
+	case map[string]any:
+		if _, ok := v[name]; ok && strings.Count(at, "/") == 3 {
+			return at
+		}
+		for _, key := range []string{"trials", "metrics", "below", "printed"} {
+			if found := named(v[key], at+"/"+key, name); found != "" {
+				return found
+			}
+		}
+	case []any:
+		for i, e := range v {
+			if found := named(e, fmt.Sprintf("%s/%d", at, i), name); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
 }
 
 // Encode gives the bytes of a JSON file of this project: indented, with a

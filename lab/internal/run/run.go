@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -79,13 +80,14 @@ func Do(ctx context.Context, p Plan, w Watcher) (*results.File, error) {
 		Topology: results.Topology(x.Topology),
 		Settings: x.Fixed(), Conditions: []results.Condition{}, Trials: []results.Trial{},
 	}
+	tools := provenance.Tools(string(p.Root))
 	commit, dirty := provenance.Commit(string(p.Root))
 	f.Provenance = &results.Provenance{
 		StartedAt: time.Now().UTC().Truncate(time.Second), Commit: commit, Dirty: dirty,
 		ExperimentSHA256: x.SHA256, Size: p.Size, Blocks: size.Blocks, WarmupS: size.WarmupS, DurationS: size.DurationS,
-		Seed: p.Seed, Generator: "autocannon 9.0.0",
+		Seed: p.Seed, Generator: strings.TrimSpace("autocannon " + tools["autocannon"]),
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
-		Tools: provenance.Tools(string(p.Root)), Kernel: provenance.Kernel(),
+		Tools: tools, Kernel: provenance.Kernel(),
 	}
 	f.Run = f.Provenance.StartedAt.Format("20060102t150405z") + "-" + p.Host.ID
 	finish := func() (*results.File, error) {

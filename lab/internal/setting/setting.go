@@ -35,19 +35,20 @@ const (
 )
 
 type def struct {
-	kind kind
-	doc  string
+	kind  kind
+	least int64 // of a number
+	doc   string
 }
 
 var defs = map[string]def{
-	Route:         {text, "path requested"},
-	Connections:   {number, "open TCP connections"},
-	Pipelining:    {number, "requests in flight on each connection"},
-	ClientWorkers: {number, "load generator threads; 0 is one event loop"},
-	Workers:       {number, "prefork workers, the server's GOMAXPROCS"},
-	Prefork:       {boolean, "whether the server forks workers"},
-	Index:         {text, "how the server picks a product"},
-	WriteBuffer:   {number, "bytes of the server's write buffer"},
+	Route:         {text, 0, "path requested"},
+	Connections:   {number, 1, "open TCP connections"},
+	Pipelining:    {number, 1, "requests in flight on each connection"},
+	ClientWorkers: {number, 0, "load generator threads; 0 is one event loop"},
+	Workers:       {number, 1, "prefork workers, the server's GOMAXPROCS"},
+	Prefork:       {boolean, 0, "whether the server forks workers"},
+	Index:         {text, 0, "how the server picks a product"},
+	WriteBuffer:   {number, 1, "bytes of the server's write buffer"},
 }
 
 // Names returns every setting in the order in which tables show them.
@@ -87,7 +88,7 @@ func Check(name string, l Level) error {
 	}
 	switch l.v.(type) {
 	case int64:
-		ok = d.kind == number && l.v.(int64) >= 0
+		ok = d.kind == number && l.v.(int64) >= d.least
 	case string:
 		ok = d.kind == text
 	case bool:

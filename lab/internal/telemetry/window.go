@@ -60,10 +60,11 @@ func master(ps []process) int {
 
 func (d delta) workers(w *Window, in []sample) {
 	var threads, processes float64
-	n := 0
+	n, seen := 0, false
 	w.WorkersMin = -1
 	for _, one := range in {
 		m := master(one.server)
+		seen = seen || m != 0
 		count, sum := 0, 0
 		for _, p := range one.server {
 			if p.pid != m {
@@ -82,6 +83,9 @@ func (d delta) workers(w *Window, in []sample) {
 		}
 	}
 	w.WorkersMin = max(w.WorkersMin, 0)
+	if !seen {
+		return // a server that was not seen has no nought workers
+	}
 	w.Metrics["workers"] = float64(w.WorkersMin)
 	w.Metrics["processes"] = processes
 	if n > 0 {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/bound"
@@ -103,7 +104,7 @@ func (d *decider) claim(c experiment.Claim) Claim {
 	}
 	trials := d.bearing(c)
 	if len(trials) == 0 {
-		if n := d.invalid(); len(n) > 0 {
+		if n := d.invalid(); len(n) > 0 && len(d.valid) == 0 {
 			return say(Invalid, "no valid trial: %s", gates(n))
 		}
 		if c.Metric != "" {
@@ -124,8 +125,8 @@ func (d *decider) claim(c experiment.Claim) Claim {
 	}
 
 	found, err := d.weigh(c)
-	if errors.Is(err, errNothingToCompare) {
-		return say(NotApplicable, "the run recorded %s at one level of %s only", c.Metric, c.Over)
+	if none := (incomparable{}); errors.As(err, &none) {
+		return say(NotApplicable, "%s", none.why)
 	}
 	if err != nil {
 		return say(Invalid, "%v", err)
@@ -217,7 +218,10 @@ func tally(count map[string]int) string {
 	return strings.Join(keys, ", ")
 }
 
-var errNothingToCompare = errors.New("nothing to compare")
+// incomparable says why a run has nothing that a claim could be held against.
+type incomparable struct{ why string }
+
+func (i incomparable) Error() string { return i.why }
 
 // A finding is what the figures say, before anything is said of whether there
 // are enough of them.
@@ -234,7 +238,7 @@ func (d *decider) weigh(c experiment.Claim) (finding, error) {
 	case experiment.Bound:
 		return d.weighBound(c), nil
 	case experiment.Count:
-		return d.weighCount(c), nil
+		return d.weighCount(c)
 	}
 	return d.weighRatios(c)
 }
@@ -273,7 +277,7 @@ func (d *decider) weighBound(c experiment.Claim) finding {
 	return f
 }
 
-func (d *decider) weighCount(c experiment.Claim) finding {
+func (d *decider) weighCount(c experiment.Claim) (finding, error) {
 	f := finding{verdict: Reproduced, points: true, pairs: math.MaxInt}
 	all := 0
 	var odd string
@@ -301,11 +305,14 @@ func (d *decider) weighCount(c experiment.Claim) finding {
 			f.pairs = min(f.pairs, n)
 		}
 	}
+	if f.pairs == math.MaxInt {
+		return f, incomparable{fmt.Sprintf("the run does not say its %s, which %s is held against", c.Equals, c.Metric)}
+	}
 	f.why = fmt.Sprintf("exact in all of %d trials", all)
 	if odd != "" {
 		f.verdict, f.points, f.why = Refuted, false, odd
 	}
-	return f
+	return f, nil
 }
 
 // weighRatios compares levels of one factor, within each combination of the
@@ -337,7 +344,10 @@ func (d *decider) weighRatios(c experiment.Claim) (finding, error) {
 		}
 	}
 	if len(f.effects) == 0 {
-		return f, errNothingToCompare
+		return f, incomparable{fmt.Sprintf("the run recorded %s at one level of %s only", c.Metric, c.Over)}
+	}
+	if f.pairs == 0 && d.r.Source == results.Published {
+		return f, incomparable{fmt.Sprintf("the text prints %s at some levels of %s for different runs only", c.Metric, c.Over)}
 	}
 	f.why = fmt.Sprintf("%s %s", c.Metric, deciding)
 	if n := len(f.effects); n > 1 && f.verdict == Reproduced {
@@ -500,6 +510,7 @@ func digits(v float64) float64 {
 	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 		return v
 	}
-	scale := math.Pow(10, 8-math.Floor(math.Log10(math.Abs(v))))
-	return math.Round(v*scale) / scale
+	// By way of text: scaled by powers of ten, small figures overflow.
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 8, 64), 64)
+	return v
 }

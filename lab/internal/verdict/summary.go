@@ -51,7 +51,9 @@ func figure(name string, trials []results.Trial) (Figure, bool) {
 			below++
 			limit = max(limit, v)
 		}
-		printed = t.Printed[name]
+		if p := t.Printed[name]; p != "" {
+			printed = p
+		}
 	}
 	n := len(known) + below
 	if n == 0 {

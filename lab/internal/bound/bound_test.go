@@ -1,0 +1,127 @@
+package bound
+
+import (
+	"strings"
+	"testing"
+)
+
+// A made-up trial: every resource recorded, none saturated.
+func idle() map[string]float64 {
+	return map[string]float64{
+		"line_rate_share": 0.5, "client_thread_busy_max": 0.5, "client_cores_busy": 0.5,
+		"server_workers_busy": 0.5, "server_cores_busy": 0.5,
+	}
+}
+
+func TestDecideNamesTheWall(t *testing.T) {
+	const absent = -1
+	for _, c := range []struct {
+		name string
+		set  map[string]float64 // over idle; absent takes a figure away
+		want Bound
+	}{
+		{"nothing saturated", nil, Unknown},
+		{"wire", map[string]float64{"line_rate_share": 0.97}, Wire},
+		{"client thread", map[string]float64{"client_thread_busy_max": 0.99}, ClientCPU},
+		{"client cores", map[string]float64{"client_cores_busy": 0.99}, ClientCPU},
+		{"server workers", map[string]float64{"server_workers_busy": 0.99}, ServerCPU},
+		{"server cores", map[string]float64{"server_cores_busy": 0.99}, ServerCPU},
+
+		// Several at once: what most weakens a claim about the server.
+		{"client and server", map[string]float64{"client_thread_busy_max": 0.95, "server_workers_busy": 1}, ClientCPU},
+		{"client's cores and server's", map[string]float64{"client_cores_busy": 0.95, "server_cores_busy": 1}, ClientCPU},
+		{"wire and client", map[string]float64{"line_rate_share": 0.95, "client_thread_busy_max": 1}, Wire},
+		{"wire and server", map[string]float64{"line_rate_share": 0.95, "server_workers_busy": 1}, Wire},
+		{"all", map[string]float64{"line_rate_share": 1, "client_thread_busy_max": 1, "client_cores_busy": 1, "server_workers_busy": 1, "server_cores_busy": 1}, Wire},
+
+		// The thresholds belong to what they saturate.
+		{"wire at the threshold", map[string]float64{"line_rate_share": 0.90}, Wire},
+		{"wire just below", map[string]float64{"line_rate_share": 0.8999999}, Unknown},
+		{"client thread at the threshold", map[string]float64{"client_thread_busy_max": 0.90}, ClientCPU},
+		{"client thread just below", map[string]float64{"client_thread_busy_max": 0.8999999}, Unknown},
+		{"client cores at the threshold", map[string]float64{"client_cores_busy": 0.90}, ClientCPU},
+		{"client cores just below", map[string]float64{"client_cores_busy": 0.8999999}, Unknown},
+		{"server workers at the threshold", map[string]float64{"server_workers_busy": 0.90}, ServerCPU},
+		{"server workers just below", map[string]float64{"server_workers_busy": 0.8999999}, Unknown},
+		{"server cores at the threshold", map[string]float64{"server_cores_busy": 0.90}, ServerCPU},
+		{"server cores just below", map[string]float64{"server_cores_busy": 0.8999999}, Unknown},
+
+		// A missing figure is never a guess. The server is named only where
+		// the client is known to have had room.
+		{"no wire, nothing saturated", map[string]float64{"line_rate_share": absent}, Unknown},
+		{"no wire, server saturated", map[string]float64{"line_rate_share": absent, "server_workers_busy": 1}, ServerCPU},
+		{"no client thread, server saturated", map[string]float64{"client_thread_busy_max": absent, "server_workers_busy": 1}, Unknown},
+		{"no client cores, server saturated", map[string]float64{"client_cores_busy": absent, "server_workers_busy": 1}, Unknown},
+		{"no client at all, server saturated", map[string]float64{"client_thread_busy_max": absent, "client_cores_busy": absent, "server_cores_busy": 1}, Unknown},
+		{"no client thread, client cores saturated", map[string]float64{"client_thread_busy_max": absent, "client_cores_busy": 1}, ClientCPU},
+		{"no client cores, client thread saturated", map[string]float64{"client_cores_busy": absent, "client_thread_busy_max": 1}, ClientCPU},
+		{"no client at all, wire full", map[string]float64{"client_thread_busy_max": absent, "client_cores_busy": absent, "line_rate_share": 1}, Wire},
+		{"no workers, cores saturated", map[string]float64{"server_workers_busy": absent, "server_cores_busy": 1}, ServerCPU},
+		{"no server cores, workers saturated", map[string]float64{"server_cores_busy": absent, "server_workers_busy": 1}, ServerCPU},
+		{"no server at all", map[string]float64{"server_workers_busy": absent, "server_cores_busy": absent}, Unknown},
+	} {
+		m := idle()
+		for k, v := range c.set {
+			if m[k] = v; v == absent {
+				delete(m, k)
+			}
+		}
+		if got, why := Decide(Of(m, 0)); got != c.want {
+			t.Errorf("%s: %s (%s), want %s", c.name, got, why, c.want)
+		}
+	}
+}
+
+func TestNoEvidenceIsUnknown(t *testing.T) {
+	got, why := Decide(Of(nil, 1e9))
+	if got != Unknown || why != "the client's CPU was not recorded" {
+		t.Errorf("%s (%s)", got, why)
+	}
+}
+
+func TestTheFiguresAreSaid(t *testing.T) {
+	_, why := Decide(Of(map[string]float64{
+		"line_rate_share": 0.954, "client_thread_busy_max": 0.421, "client_cores_busy": 0.2, "server_workers_busy": 0.31, "server_cores_busy": 0.3,
+	}, 0))
+	if want := "wire 95 %, busiest client thread 42 %, client cores 20 %, server workers 31 %, server cores 30 %"; why != want {
+		t.Errorf("%q, want %q", why, want)
+	}
+	_, why = Decide(Of(map[string]float64{"server_cores_busy": 0.3}, 0))
+	if want := "the client's CPU was not recorded; server cores 30 %"; why != want {
+		t.Errorf("%q, want %q", why, want)
+	}
+}
+
+// The wire carries at least what the client read, and heads of packets beside
+// it: 112.5 MB/s are 0.9 of a line rate of 1 Gbit/s.
+func TestTransferIsALowerBoundOfTheWire(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		share, transfer float64 // share below 0: not read
+		lineRate        float64
+		want            Bound
+		says            string
+	}{
+		{"transfer at the threshold", -1, 112.5e6, 1e9, Wire, "wire 90 %"},
+		{"transfer below it", -1, 112.4e6, 1e9, Unknown, "wire 90 %"},
+		{"no line rate known", -1, 112.5e6, 0, Unknown, ""},
+		{"the interface's own count wins, higher", 0.93, 100e6, 1e9, Wire, "wire 93 %"},
+		{"the interface's own count wins, lower", 0.5, 112.5e6, 1e9, Unknown, "wire 50 %"},
+	} {
+		m := idle()
+		m["transfer_bytes_per_s"] = c.transfer
+		if m["line_rate_share"] = c.share; c.share < 0 {
+			delete(m, "line_rate_share")
+		}
+		got, why := Decide(Of(m, c.lineRate))
+		if got != c.want || c.says != "" && !strings.HasPrefix(why, c.says) || c.says == "" && strings.Contains(why, "wire") {
+			t.Errorf("%s: %s (%s), want %s (%s ...)", c.name, got, why, c.want, c.says)
+		}
+	}
+	// Without a transfer nothing stands in for the wire.
+	m := idle()
+	delete(m, "line_rate_share")
+	if e := Of(m, 1e9); e.LineRateShare != nil {
+		t.Errorf("a share of %v came from nowhere", *e.LineRateShare)
+	}
+}

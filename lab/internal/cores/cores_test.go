@@ -1,0 +1,140 @@
+package cores
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestDivideGivesTheServerNeverTheLargerHalf(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		groups         [][]int
+		server, client []int
+	}{
+		{"no core", nil, nil, nil},
+		{"one core", [][]int{{0}}, nil, nil},
+		{"one core of two threads cannot be divided", [][]int{{0, 1}}, nil, nil},
+		{"two", [][]int{{0}, {1}}, []int{0}, []int{1}},
+		{"three: the odd one is the client's", [][]int{{0}, {1}, {2}}, []int{0}, []int{1, 2}},
+		{"four", [][]int{{0}, {1}, {2}, {3}}, []int{0, 1}, []int{2, 3}},
+		{"eight", [][]int{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}, []int{0, 1, 2, 3}, []int{4, 5, 6, 7}},
+		{"four of two threads, numbered apart", [][]int{{0, 4}, {1, 5}, {2, 6}, {3, 7}}, []int{0, 1, 4, 5}, []int{2, 3, 6, 7}},
+		{"two of two threads, numbered together", [][]int{{0, 1}, {2, 3}}, []int{0, 1}, []int{2, 3}},
+	} {
+		s := Divide(c.groups)
+		if !slices.Equal(s.Server, c.server) || !slices.Equal(s.Client, c.client) {
+			t.Errorf("%s: server %v, client %v; want %v, %v", c.name, s.Server, s.Client, c.server, c.client)
+		}
+	}
+}
+
+// tree makes a directory as Linux shows its CPUs. It stands for machines that
+// do not exist here: the tests run on whatever machine they are run on.
+func tree(t *testing.T, siblings map[int]string) string {
+	t.Helper()
+	sys := t.TempDir()
+	for cpu, list := range siblings {
+		dir := filepath.Join(sys, fmt.Sprintf("cpu%d", cpu), "topology")
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "thread_siblings_list"), []byte(list+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sys
+}
+
+func TestGroupsKeepsSiblingsTogether(t *testing.T) {
+	apart := map[int]string{0: "0,4", 1: "1,5", 2: "2,6", 3: "3,7", 4: "0,4", 5: "1,5", 6: "2,6", 7: "3,7"}
+	for _, c := range []struct {
+		name     string
+		siblings map[int]string
+		allowed  []int
+		want     [][]int
+	}{
+		{"threads numbered apart", apart, []int{0, 1, 2, 3, 4, 5, 6, 7}, [][]int{{0, 4}, {1, 5}, {2, 6}, {3, 7}}},
+		{"threads numbered together", map[int]string{0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3"}, []int{0, 1, 2, 3}, [][]int{{0, 1}, {2, 3}}},
+		{"one thread a core", map[int]string{0: "0", 1: "1"}, []int{0, 1}, [][]int{{0}, {1}}},
+		// A container may be given one thread of a core.
+		{"siblings that are not allowed are left out", apart, []int{0, 1, 5}, [][]int{{0}, {1, 5}}},
+		{"a machine that says nothing of siblings", nil, []int{0, 1, 2}, [][]int{{0}, {1}, {2}}},
+		{"a machine that says it of some", map[int]string{0: "0,2", 2: "0,2"}, []int{0, 1, 2}, [][]int{{0, 2}, {1}}},
+		{"nothing allowed", apart, nil, nil},
+	} {
+		got, err := Groups(tree(t, c.siblings), c.allowed)
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %v, %v; want %v", c.name, got, err, c.want)
+		}
+	}
+}
+
+func TestGroupsNamesTheFileItCannotRead(t *testing.T) {
+	_, err := Groups(tree(t, map[int]string{0: "0", 1: "one"}), []int{0, 1})
+	if err == nil || !strings.Contains(err.Error(), filepath.Join("cpu1", "topology", "thread_siblings_list")) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestSiblingsStayOnOneSide(t *testing.T) {
+	groups, err := Groups(tree(t, map[int]string{0: "0,3", 1: "1,4", 2: "2,5", 3: "0,3", 4: "1,4", 5: "2,5"}), []int{0, 1, 2, 3, 4, 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Divide(groups)
+	if Format(s.Server) != "0,3" || Format(s.Client) != "1-2,4-5" {
+		t.Errorf("server %s, client %s", Format(s.Server), Format(s.Client))
+	}
+}
+
+func TestParseReadsTheKernelsLists(t *testing.T) {
+	for list, want := range map[string][]int{
+		"0": {0}, "0-3": {0, 1, 2, 3}, "0-1,8": {0, 1, 8}, "2,0": {2, 0}, "5-5": {5}, "0,2-3,7": {0, 2, 3, 7}, "65536": {65536},
+	} {
+		if got, err := Parse(list); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %v, %v; want %v", list, got, err, want)
+		}
+	}
+	for _, list := range []string{
+		"", " ", ",", "0,", ",0", "0,,1", "a", "0-", "-1", "-", "0--1", "3-1", "0-1-2", "0 1", "0, 1", "0\n", "1.5", "0x1", "65537", "0-4294967295", "99999999999999999999",
+	} {
+		if got, err := Parse(list); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", list)) {
+			t.Errorf("%q: %v, %v; want a refusal that quotes it", list, got, err)
+		}
+	}
+}
+
+func TestFormatShortensRuns(t *testing.T) {
+	for want, cpus := range map[string][]int{
+		"": nil, "3": {3}, "0-1": {0, 1}, "0-3": {0, 1, 2, 3}, "0,2": {0, 2}, "0-1,8": {0, 1, 8}, "1,3-5,7": {1, 3, 4, 5, 7},
+	} {
+		if got := Format(cpus); got != want {
+			t.Errorf("%v is written %q, want %q", cpus, got, want)
+		}
+	}
+}
+
+func TestWhatIsFormattedParsesToTheSame(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		var cpus []int
+		for c := range 1 + r.IntN(40) {
+			if r.IntN(2) == 0 {
+				cpus = append(cpus, c)
+			}
+		}
+		if len(cpus) == 0 {
+			continue
+		}
+		text := Format(cpus)
+		if back, err := Parse(text); err != nil || !slices.Equal(back, cpus) {
+			t.Fatalf("%v became %q and then %v (%v)", cpus, text, back, err)
+		}
+	}
+}

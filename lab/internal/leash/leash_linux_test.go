@@ -1,0 +1,360 @@
+package leash
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// helper, set in the environment, makes this test binary the lab that the last
+// test kills: it leashes a process, says its id, and waits for its end.
+const helper = "LEASH_TEST_LAB"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(helper) != "" {
+		p, err := Start(Spec{Argv: []string{"sleep", "300"}})
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println(p.Pid())
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+// alive tells whether a process runs; one that has ended and was not waited
+// for does not.
+func alive(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	// The state stands behind the name, which may hold anything.
+	_, rest, _ := strings.Cut(string(text[bytes.LastIndexByte(text, ')'):]), " ")
+	return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
+}
+
+// within waits for what takes the kernel a moment.
+func within(limit time.Duration, done func() bool) bool {
+	for end := time.Now().Add(limit); ; time.Sleep(5 * time.Millisecond) {
+		if done() {
+			return true
+		}
+		if time.Now().After(end) {
+			return false
+		}
+	}
+}
+
+// lines collects what a process says, and lets a test wait for so many lines.
+type lines struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (l *lines) add(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, text)
+}
+
+func (l *lines) wait(t *testing.T, n int) []string {
+	t.Helper()
+	if !within(10*time.Second, func() bool { l.mu.Lock(); defer l.mu.Unlock(); return len(l.all) >= n }) {
+		t.Fatalf("the process did not say %d lines: %q", n, l.all)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.all)
+}
+
+func start(t *testing.T, s Spec) *Proc {
+	t.Helper()
+	p, err := Start(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Stop(p.Pid(), 0) })
+	return p
+}
+
+func pid(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestStopEndsAProcessAndItsChildren(t *testing.T) {
+	var said lines
+	p := start(t, Spec{Argv: []string{"sh", "-c", "sleep 300 & echo $!; wait"}, Lines: said.add})
+	child := pid(t, said.wait(t, 1)[0])
+	if !alive(p.Pid()) || !alive(child) {
+		t.Fatal("they do not run")
+	}
+	if err := p.Stop(p.Pid(), 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.Done():
+	default:
+		t.Error("Stop came back before the end")
+	}
+	if alive(p.Pid()) || !within(5*time.Second, func() bool { return !alive(child) }) {
+		t.Error("something stayed behind")
+	}
+}
+
+func TestStopAsksBeforeItKills(t *testing.T) {
+	var said lines
+	p := start(t, Spec{Argv: []string{"sh", "-c", `trap 'echo goodbye; exit 7' TERM; echo ready; while :; do sleep 0.05; done`}, Lines: said.add})
+	said.wait(t, 1)
+	if err := p.Stop(p.Pid(), 30*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if p.LastLine() != "goodbye" || p.ExitCode() != 7 {
+		t.Errorf("last line %q, status %d; it was not left to end by itself", p.LastLine(), p.ExitCode())
+	}
+}
+
+func TestStopKillsWhatIgnoresTheRequest(t *testing.T) {
+	var said lines
+	p := start(t, Spec{Argv: []string{"sh", "-c", `trap '' TERM; echo ready; while :; do sleep 0.05; done`}, Lines: said.add})
+	said.wait(t, 1)
+	if err := p.Stop(p.Pid(), 50*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if alive(p.Pid()) || p.ExitCode() != -1 || p.Err() == nil {
+		t.Errorf("alive %v, status %d, %v; want one that a signal ended", alive(p.Pid()), p.ExitCode(), p.Err())
+	}
+}
+
+func TestStopAsksTheProcessThatDoesTheWork(t *testing.T) {
+	var said lines
+	p := start(t, Spec{Argv: []string{"sh", "-c", `trap 'echo wrapper asked' TERM; sh -c 'trap "echo worker done; exit 0" TERM; echo $$; while :; do sleep 0.05; done'; echo wrapper done`}, Lines: said.add})
+	worker := pid(t, said.wait(t, 1)[0])
+	if err := p.Stop(worker, 30*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if got := said.wait(t, 3); !slices.Equal(got[1:], []string{"worker done", "wrapper done"}) {
+		t.Errorf("they said %q", got)
+	}
+	if p.Err() != nil {
+		t.Errorf("the wrapper ended with %v", p.Err())
+	}
+}
+
+func TestASecondStopIsHarmless(t *testing.T) {
+	p := start(t, Spec{Argv: []string{"sleep", "300"}})
+	for range 3 {
+		if err := p.Stop(p.Pid(), 10*time.Second); err != nil {
+			t.Error(err)
+		}
+	}
+	// Nor does it harm to stop what ended by itself, or from two sides at once.
+	p = start(t, Spec{Argv: []string{"true"}})
+	<-p.Done()
+	if err := p.Stop(p.Pid(), 0); err != nil {
+		t.Error(err)
+	}
+	p = start(t, Spec{Argv: []string{"sleep", "300"}})
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			if err := p.Stop(p.Pid(), 10*time.Second); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+}
+
+func TestStopLeavesOtherGroupsAlone(t *testing.T) {
+	a, b := start(t, Spec{Argv: []string{"sleep", "300"}}), start(t, Spec{Argv: []string{"sleep", "300"}})
+	if err := a.Stop(a.Pid(), 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if !alive(b.Pid()) {
+		t.Error("the other process ended as well")
+	}
+}
+
+func TestHowAProcessEnded(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		status       int
+		failed       bool
+		last         string
+	}{
+		{"well", "exit 0", 0, false, ""},
+		{"with a status", "echo first >&2; echo why >&2; exit 4", 4, true, "why"},
+		{"by a signal", "kill -KILL $$", -1, true, ""},
+		{"without a newline at the end", "printf 'cut off' >&2; exit 1", 1, true, "cut off"},
+		{"with a blank line at the end", `printf 'x\n\n' >&2`, 0, false, ""},
+		// Standard output is read with standard error unless it goes elsewhere.
+		{"saying it on standard output", "echo out", 0, false, "out"},
+		{"after more lines than are kept", "i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo $i; done", 0, false, "100"},
+	} {
+		p := start(t, Spec{Argv: []string{"sh", "-c", c.script}})
+		<-p.Done()
+		if p.ExitCode() != c.status || (p.Err() != nil) != c.failed || p.LastLine() != c.last {
+			t.Errorf("%s: status %d, %v, last line %q; want %d, failed %v, %q", c.name, p.ExitCode(), p.Err(), p.LastLine(), c.status, c.failed, c.last)
+		}
+		if len(p.tail) > keep {
+			t.Errorf("%s: %d lines are kept", c.name, len(p.tail))
+		}
+	}
+}
+
+func TestOutputErrorDirectoryAndEnvironment(t *testing.T) {
+	dir := t.TempDir()
+	var out bytes.Buffer
+	var said lines
+	p := start(t, Spec{
+		Dir: dir, Argv: []string{"sh", "-c", `pwd; echo "$LEASH_TEST_WORD"; echo to-error >&2`},
+		Env: []string{"LEASH_TEST_WORD=word"}, Stdout: &out, Lines: said.add,
+	})
+	<-p.Done()
+	resolved, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := out.String(), resolved+"\nword\n"; got != want {
+		t.Errorf("standard output %q, want %q", got, want)
+	}
+	if got := said.wait(t, 1); !slices.Equal(got, []string{"to-error"}) || p.LastLine() != "to-error" {
+		t.Errorf("lines %q, last %q", got, p.LastLine())
+	}
+}
+
+func TestInputIsHandedOn(t *testing.T) {
+	r, w := io.Pipe()
+	var said lines
+	p := start(t, Spec{Argv: []string{"sh", "-c", `read -r line; echo "got $line"; cat; echo end`}, Stdin: r, Lines: said.add})
+	fmt.Fprintln(w, "hello")
+	if got := said.wait(t, 1); got[0] != "got hello" {
+		t.Errorf("%q", got)
+	}
+	// The end of the input is what a wire's holder ends by.
+	w.Close()
+	said.wait(t, 2)
+	<-p.Done()
+}
+
+func TestWhatCannotBeStartedIsAnError(t *testing.T) {
+	for _, argv := range [][]string{{"no-such-program-anywhere"}, {filepath.Join(t.TempDir(), "nothing")}, {os.TempDir()}} {
+		if p, err := Start(Spec{Argv: argv}); err == nil {
+			t.Errorf("%v started as %d", argv, p.Pid())
+		}
+	}
+}
+
+// A daemon that keeps the pipe open must not keep the lab waiting.
+func TestAChildThatKeepsTheOutputOpenDoesNotHoldUpTheEnd(t *testing.T) {
+	p := start(t, Spec{Argv: []string{"sh", "-c", "sleep 300 & exit 0"}})
+	if !within(20*time.Second, func() bool {
+		select {
+		case <-p.Done():
+			return true
+		default:
+			return false
+		}
+	}) {
+		t.Fatal("it is still waited for")
+	}
+	if p.Err() != nil || p.ExitCode() != 0 {
+		t.Errorf("%v, status %d", p.Err(), p.ExitCode())
+	}
+}
+
+func TestLinesAreHandedOnWhole(t *testing.T) {
+	var got []string
+	w := &lineWriter{each: func(l string) { got = append(got, l) }}
+	for _, part := range []string{"a", "b\nc", "\n\nd", "e"} {
+		if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
+			t.Errorf("%q: %d, %v", part, n, err)
+		}
+	}
+	w.flush()
+	w.flush() // the rest is handed on once
+	if want := []string{"ab", "c", "", "de"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestALeashedProcessDiesWithTheLab(t *testing.T) {
+	lab := exec.Command(os.Args[0])
+	lab.Env = append(os.Environ(), helper+"=1")
+	out, err := lab.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := pid(t, strings.TrimSpace(line))
+	t.Cleanup(func() { _ = syscall.Kill(child, syscall.SIGKILL) })
+	if !alive(child) {
+		t.Fatalf("process %d does not run", child)
+	}
+	// Nothing of the lab's own can run after this.
+	if err := lab.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = lab.Wait()
+	if !within(5*time.Second, func() bool { return !alive(child) }) {
+		t.Error("it outlives the lab")
+	}
+}
+
+// By parent the kernel means the thread that started a process. A goroutine
+// that ends while it is locked to its thread takes the thread with it; here
+// hundreds do, so that no thread that might have started it is left.
+func TestALeashHoldsLongerThanTheThreadsOfTheCaller(t *testing.T) {
+	var p *Proc
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread()
+		p, err = Start(Spec{Argv: []string{"sleep", "300"}})
+	}()
+	<-ended
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Stop(p.Pid(), 0) })
+	for range 50 {
+		var all sync.WaitGroup
+		for range 16 {
+			all.Go(runtime.LockOSThread)
+		}
+		all.Wait()
+	}
+	// The kernel kills in a moment; something must happen meanwhile.
+	for range 5 {
+		_ = exec.Command("true").Run()
+	}
+	if !alive(p.Pid()) {
+		t.Error("it died with a thread")
+	}
+}

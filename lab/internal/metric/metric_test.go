@@ -1,0 +1,78 @@
+package metric
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestEveryMetricSaysWhatItIs(t *testing.T) {
+	name := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	seen := map[string]bool{}
+	for _, m := range All() {
+		if !name.MatchString(m.Name) || seen[m.Name] {
+			t.Errorf("%q is no name for a metric, or stands twice", m.Name)
+		}
+		seen[m.Name] = true
+		if m.Label == "" || !strings.HasSuffix(m.Doc, ".") {
+			t.Errorf("%s: label %q, sentence %q", m.Name, m.Label, m.Doc)
+		}
+	}
+}
+
+// The results files use base SI units and say so in the name; a suffix that
+// contradicts the unit would be read wrongly by everyone.
+func TestNamesAgreeWithUnits(t *testing.T) {
+	for _, m := range All() {
+		for _, c := range []struct {
+			suffix string
+			unit   Unit
+		}{
+			{"_bytes_per_s", BytesPerSecond}, {"_packets_per_s", PerSecond}, {"_rps", PerSecond}, {"_bps", BitsPerSecond},
+			{"_s", Second}, {"_bytes", Bytes}, {"_share", Ratio}, {"_busy", Ratio}, {"_steal", Ratio},
+		} {
+			if strings.HasSuffix(m.Name, c.suffix) {
+				if m.Unit != c.unit {
+					t.Errorf("%s is in %q, its name says %q", m.Name, m.Unit, c.unit)
+				}
+				break
+			}
+		}
+	}
+}
+
+// Where the client is the wall, these say nothing of the server. CPU time per
+// request and counts of processes are the server's own.
+func TestWhatMeasuresTheClient(t *testing.T) {
+	for name, want := range map[string]bool{
+		"throughput_rps": true, "latency_p99_s": true, "transfer_bytes_per_s": true, "line_rate_share": true, "throughput_per_worker_rps": true,
+		"server_cpu_per_request_s": false, "client_cpu_per_request_s": false, "workers": false, "threads_per_worker": false, "response_bytes": false,
+	} {
+		if m, ok := Lookup(name); !ok || m.MeasuresClient != want {
+			t.Errorf("%s (known: %v) measures the client: %v, want %v", name, ok, m.MeasuresClient, want)
+		}
+	}
+}
+
+func TestLookupNamesAndDocumentAgree(t *testing.T) {
+	doc := Document()
+	if len(Names()) != len(All()) || len(doc) != len(All()) {
+		t.Fatalf("%d metrics, %d names, %d documented", len(All()), len(Names()), len(doc))
+	}
+	for i, m := range All() {
+		found, ok := Lookup(m.Name)
+		if !ok || found != m || Names()[i] != m.Name {
+			t.Errorf("%s: found %+v, %v; name %q", m.Name, found, ok, Names()[i])
+		}
+		if want := (Entry{m.Unit, m.Label, m.Doc, m.MeasuresClient}); doc[m.Name] != want {
+			t.Errorf("%s: documented as %+v", m.Name, doc[m.Name])
+		}
+	}
+	if m, ok := Lookup("speed"); ok {
+		t.Errorf("found %+v for an unknown name", m)
+	}
+	All()[0].Name = "changed"
+	if All()[0].Name == "changed" {
+		t.Error("All gives away its own list")
+	}
+}

@@ -1,0 +1,171 @@
+package setting
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestNamesListsEverySettingOnce(t *testing.T) {
+	names := Names()
+	seen := map[string]bool{}
+	for _, n := range names {
+		if _, ok := defs[n]; !ok || seen[n] {
+			t.Errorf("%q is unknown or stands twice", n)
+		}
+		seen[n] = true
+	}
+	// A setting that Names left out would vanish from every key, and two
+	// conditions would become one.
+	if len(names) != len(defs) {
+		t.Errorf("%d names of %d settings", len(names), len(defs))
+	}
+}
+
+func TestCheckAcceptsOnlyLevelsOfTheRightKind(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		level Level
+		says  string // empty: accepted
+	}{
+		{Workers, Int(4), ""},
+		{ClientWorkers, Int(0), ""},
+		{Route, String("/read"), ""},
+		{Prefork, Bool(false), ""},
+		{Workers, Int(-1), `setting "workers"`},
+		{Workers, String("4"), "cannot be 4"},
+		{Workers, Bool(true), "cannot be true"},
+		{Route, Int(1), `setting "route" (path requested) cannot be 1`},
+		{Route, Bool(true), `setting "route"`},
+		{Prefork, Int(1), `setting "prefork"`},
+		{Prefork, String("true"), `setting "prefork"`},
+		{Workers, Level{}, "(unset)"},
+		{"worker", Int(1), `unknown setting "worker"`},
+		{"Workers", Int(1), `unknown setting "Workers"`},
+		{"", Int(1), `unknown setting ""`},
+	} {
+		err := Check(c.name, c.level)
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s = %v: %v, want %q", c.name, c.level, err, c.says)
+		}
+	}
+}
+
+func TestOfTakesScalarsOnly(t *testing.T) {
+	for _, c := range []struct {
+		in   any
+		want Level
+	}{
+		{int64(3), Int(3)}, {3, Int(3)}, {3.0, Int(3)}, {-0.0, Int(0)}, {"x", String("x")}, {true, Bool(true)},
+	} {
+		if got, err := Of(c.in); err != nil || got != c.want {
+			t.Errorf("%v (%T): %v, %v", c.in, c.in, got, err)
+		}
+	}
+	for _, in := range []any{nil, 1.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, []any{1}, map[string]any{}, uint8(1)} {
+		if got, err := Of(in); err == nil {
+			t.Errorf("%v (%T) became the level %v", in, in, got)
+		}
+	}
+}
+
+func TestLessOrdersNumbersBySizeAndFalseFirst(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		a, b Level
+	}{
+		{"numbers by size, not by letter", Int(9), Int(10)},
+		{"zero first", Int(0), Int(1)},
+		{"false before true", Bool(false), Bool(true)},
+		{"strings by letter", String("gofakeit"), String("pool")},
+	} {
+		if !c.a.Less(c.b) || c.b.Less(c.a) || c.a.Less(c.a) {
+			t.Errorf("%s: %v before %v: %v, the other way: %v, before itself: %v", c.name, c.a, c.b, c.a.Less(c.b), c.b.Less(c.a), c.a.Less(c.a))
+		}
+	}
+}
+
+func TestAccessorsTellWhatALevelIs(t *testing.T) {
+	if n, ok := Int(7).Int(); n != 7 || !ok {
+		t.Errorf("Int(7) is %d, %v", n, ok)
+	}
+	if _, ok := String("7").Int(); ok {
+		t.Error("a string passed for a number")
+	}
+	if b, ok := Bool(true).Bool(); !b || !ok {
+		t.Errorf("Bool(true) is %v, %v", b, ok)
+	}
+	if _, ok := Int(1).Bool(); ok {
+		t.Error("a number passed for a truth value")
+	}
+	if !(Level{}).IsZero() || Int(0).IsZero() || Bool(false).IsZero() || String("").IsZero() {
+		t.Error("only a level that was never set is zero")
+	}
+}
+
+func TestJSONRoundTrip(t *testing.T) {
+	// Whole numbers above 2^53 do not survive JSON readers; no setting comes
+	// near.
+	for _, l := range []Level{Int(0), Int(1), Int(1 << 53), String("/read"), String("4"), String("true"), String(`"<&>`), Bool(true), Bool(false)} {
+		data, err := json.Marshal(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back Level
+		if err := json.Unmarshal(data, &back); err != nil || back != l {
+			t.Errorf("%v became %s and then %v (%v)", l, data, back, err)
+		}
+	}
+	if data, _ := json.Marshal(Levels{Workers: Int(4), Route: String("/read")}); string(data) != `{"route":"/read","workers":4}` {
+		t.Errorf("levels are written as %s, not as bare scalars", data)
+	}
+	for _, bad := range []string{`null`, `1.5`, `[1]`, `{}`, `1e300`, `"`} {
+		var l Level
+		if err := json.Unmarshal([]byte(bad), &l); err == nil {
+			t.Errorf("%s became the level %v", bad, l)
+		}
+	}
+}
+
+func TestKeyIsTheSameForTheSameLevels(t *testing.T) {
+	for _, c := range []struct {
+		levels Levels
+		want   string
+	}{
+		{nil, ""},
+		{Levels{Workers: Int(4)}, "workers=4"},
+		// In the order of Names, whatever the order of the map.
+		{Levels{Pipelining: Int(10), Connections: Int(100), Workers: Int(4), Route: String("/read"), Prefork: Bool(true)},
+			"route=/read prefork=true workers=4 connections=100 pipelining=10"},
+	} {
+		for range 20 { // a map's order differs from time to time
+			if got := c.levels.Key(); got != c.want {
+				t.Errorf("key %q, want %q", got, c.want)
+			}
+		}
+	}
+}
+
+func TestWithAndWithoutLeaveTheirLevelsAlone(t *testing.T) {
+	base := Levels{Workers: Int(1), Route: String("/read")}
+	if got := base.Without(Workers).Key(); got != "route=/read" {
+		t.Errorf("without workers: %q", got)
+	}
+	if got := base.Without(Pipelining).Key(); got != "route=/read workers=1" {
+		t.Errorf("without what is not there: %q", got)
+	}
+	if got := base.With(Levels{Workers: Int(2), Prefork: Bool(true)}).Key(); got != "route=/read prefork=true workers=2" {
+		t.Errorf("overlaid: %q", got)
+	}
+	if got := base.With(nil).Key(); got != base.Key() {
+		t.Errorf("overlaid by nothing: %q", got)
+	}
+	if got := base.Key(); got != "route=/read workers=1" {
+		t.Errorf("the levels themselves became %q", got)
+	}
+	if names := Names(); !slices.Equal(names, Names()) || &names[0] == &Names()[0] {
+		t.Error("Names gives away its own list")
+	}
+}

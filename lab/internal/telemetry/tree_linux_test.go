@@ -1,0 +1,145 @@
+package telemetry
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// family starts a shell with two children, of which one has a child itself,
+// and returns all four once they run.
+func family(t *testing.T) (shell *exec.Cmd, pids []int) {
+	t.Helper()
+	shell = exec.Command("sh", "-c", `sleep 300 & echo $!; sh -c 'sleep 300 & echo $!; wait' & echo $!; wait`)
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := shell.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shell.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-shell.Process.Pid, syscall.SIGKILL)
+		_ = shell.Wait()
+	})
+	pids = []int{shell.Process.Pid}
+	lines := bufio.NewScanner(out)
+	for range 3 {
+		if !lines.Scan() {
+			t.Fatal("the shell did not say what it started")
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(lines.Text()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	// A child is called after its parent until it has become its own program.
+	for {
+		if len(named(pids, "sleep")) == 2 {
+			return shell, pids
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func named(pids []int, name string) (found []int) {
+	for _, pid := range pids {
+		if Command(pid) == name {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+func TestDescendantsFindsChildrenAndTheirs(t *testing.T) {
+	shell, want := family(t)
+	got := Descendants(shell.Process.Pid)
+	if got[0] != shell.Process.Pid {
+		t.Errorf("%v does not begin with its root %d", got, shell.Process.Pid)
+	}
+	slices.Sort(want)
+	sorted := slices.Sorted(slices.Values(got))
+	if !slices.Equal(sorted, want) {
+		t.Errorf("%v, want %v", sorted, want)
+	}
+	// The one with a parent among them stands behind it.
+	if last := Command(got[3]); last != "sleep" {
+		t.Errorf("the last of %v is %q; parents go first", got, last)
+	}
+}
+
+func TestDescendantsOfWhatHasEndedIsItselfOnly(t *testing.T) {
+	cmd := exec.Command("true")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	if got := Descendants(pid); !slices.Equal(got, []int{pid}) {
+		t.Errorf("%v", got)
+	}
+	if got := Command(pid); got != "" {
+		t.Errorf("what has ended is called %q", got)
+	}
+}
+
+func TestCommandIsTheNameWithoutItsPath(t *testing.T) {
+	shell, _ := family(t)
+	if got := Command(shell.Process.Pid); got != "sh" {
+		t.Errorf("%q, want sh", got)
+	}
+}
+
+func TestSamplerWatchesRealProcesses(t *testing.T) {
+	shell, pids := family(t)
+	s, err := Start(Targets{
+		Server: shell.Process.Pid, ServerName: "sleep", Client: func() int { return os.Getpid() },
+		NetPID: os.Getpid(), NetDevice: "no-such-device", Window: time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Until two samples are there, however long that takes.
+	for {
+		s.mu.Lock()
+		n := len(s.samples)
+		s.mu.Unlock()
+		if n >= 2 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	s.Stop()
+	one := s.samples[0]
+	// Only processes of the name count: the two shells do not.
+	var seen []int
+	for _, p := range one.server {
+		seen = append(seen, p.pid)
+	}
+	slices.Sort(seen)
+	want := named(pids, "sleep")
+	slices.Sort(want)
+	if len(want) != 2 || !slices.Equal(seen, want) {
+		t.Errorf("saw %v, want %v", seen, want)
+	}
+	if len(one.threads) == 0 || one.cpus == nil {
+		t.Errorf("%d threads of the client, cores %v", len(one.threads), one.cpus != nil)
+	}
+	if one.wire != nil {
+		t.Error("a device that is not there was read")
+	}
+	w := s.Between(time.Time{}, time.Now().Add(time.Hour), 1, 0)
+	if _, ok := w.Metrics["client_thread_busy_max"]; !ok {
+		t.Errorf("the client's threads are missing from %v", w.Metrics)
+	}
+	if v := w.Metrics["server_cpu_s"]; v < 0 {
+		t.Errorf("processes that sleep used %v s", v)
+	}
+}

@@ -1,0 +1,983 @@
+package verdict
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+const (
+	rps  = "throughput_rps"
+	cost = "server_cpu_per_request_s"
+)
+
+// Claims over the levels of workers, 1 and 2 unless a test says otherwise.
+const (
+	isFlat    = `{ id = "c", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1 }`
+	flatCost  = `{ id = "c", kind = "flat", text = "t", metric = "server_cpu_per_request_s", over = "workers", margin = 0.1 }`
+	flatWide  = `{ id = "c", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.25 }`
+	atLeast   = `{ id = "c", kind = "ratio", text = "t", metric = "throughput_rps", over = "workers", at_least = 1.5 }`
+	atMost    = `{ id = "c", kind = "ratio", text = "t", metric = "throughput_rps", over = "workers", at_most = 0.5 }`
+	rises     = `{ id = "c", kind = "monotonic", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1 }`
+	wireWall  = `{ id = "c", kind = "bound", text = "t", bound = "wire" }`
+	asMany    = `{ id = "c", kind = "count", text = "t", metric = "workers", equals = "workers" }`
+	oneMore   = `{ id = "c", kind = "count", text = "t", metric = "processes", equals = "workers", plus = 1 }`
+	flatNeeds = `{ id = "c", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1, needs = { %s } }`
+)
+
+func design(t testing.TB, factors string, claims ...string) *experiment.Experiment {
+	t.Helper()
+	if factors == "" {
+		factors = `{ name = "workers", levels = [1, 2] }`
+	}
+	x, err := experiment.Parse("made-up", []byte(`
+entry = "7"
+title = "A made-up comparison"
+question = "q"
+metrics = ["throughput_rps"]
+topology = { kind = "loopback" }
+settings = { route = "/read", connections = 100 }
+factors = [`+factors+`]
+sizes.smoke = { blocks = 6, duration_s = 1 }
+sizes.full = { blocks = 12, duration_s = 1 }
+claims = [`+strings.Join(claims, ",")+`]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+type figures = map[string]float64
+
+// made is a made-up measured run: every condition once a block, of the figures
+// that the function gives. Its trials are valid and bounded by nothing known.
+func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block int) figures) *results.File {
+	r := &results.File{
+		SchemaVersion: 1, Experiment: x.Name, Run: "r", Source: results.Measured, Hosts: results.Hosts{Server: "h", Client: "h"},
+		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Size: "smoke", Blocks: blocks},
+		Topology:   results.Topology{Kind: "loopback"}, Settings: x.Fixed(),
+	}
+	for i, ls := range x.Conditions() {
+		r.Conditions = append(r.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: ls})
+	}
+	for b := 1; b <= blocks; b++ {
+		for _, c := range r.Conditions {
+			r.Trials = append(r.Trials, results.Trial{
+				Seq: len(r.Trials) + 1, Block: b, Condition: c.ID, Valid: true, Bound: bound.Unknown, Metrics: f(c.Levels, b),
+			})
+		}
+	}
+	return r
+}
+
+// base is what one worker did in a block: the machine's speed differs twofold
+// and fourfold between blocks, which a comparison within blocks never sees.
+func base(block int) float64 { return []float64{100, 200, 400}[block%3] }
+
+// ratios makes a run of two conditions whose per-block ratios are these.
+func ratios(x *experiment.Experiment, rs ...float64) *results.File {
+	return made(x, len(rs), func(ls setting.Levels, b int) figures {
+		v := base(b)
+		if n, _ := ls[setting.Workers].Int(); n == 2 {
+			v *= rs[b-1]
+		}
+		return figures{rps: v, cost: v, "workers": 1, "processes": 2}
+	})
+}
+
+var machine = &host.Profile{SchemaVersion: 1, ID: "h", Name: "H", Cores: 4}
+
+func one(t *testing.T, x *experiment.Experiment, r *results.File, h *host.Profile) Claim {
+	t.Helper()
+	f := Decide(x, r, h)
+	if len(f.Claims) != len(x.Claims) {
+		t.Fatalf("%d verdicts of %d claims", len(f.Claims), len(x.Claims))
+	}
+	return f.Claims[0]
+}
+
+func spoil(t *results.Trial) {
+	t.Valid, t.Reasons = false, []results.Reason{{Gate: "errors", Detail: "1 connection errors"}}
+}
+
+func TestRatiosAgainstTheClaim(t *testing.T) {
+	for _, c := range []struct {
+		name, claim string
+		ratios      []float64 // in the order of the blocks
+		want        Verdict
+		// The first effect: the median and the order statistics at the ranks
+		// of the sign test, 1 and 6 of six, 2 and 8 of nine.
+		ratio, low, high float64
+		says             string
+	}{
+		{"flat", isFlat, []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02}, Reproduced, 1.005, 0.98, 1.03,
+			"throughput_rps 2 over 1: ratio 1.005, interval 0.980 to 1.030, claimed 0.909 to 1.1"},
+		{"flat, refuted above", isFlat, []float64{1.22, 1.21, 1.24, 1.23, 1.26, 1.25}, Refuted, 1.235, 1.21, 1.26, "interval 1.210 to 1.260"},
+		{"flat, refuted below", isFlat, []float64{0.55, 0.54, 0.53, 0.52, 0.51, 0.50}, Refuted, 0.525, 0.50, 0.55, "interval 0.500 to 0.550"},
+		{"flat, crossing the upper margin", isFlat, []float64{1.05, 1.06, 1.07, 1.08, 1.09, 1.20}, Inconclusive, 1.075, 1.05, 1.20, "interval 1.050 to 1.200"},
+		{"flat, crossing the lower margin", isFlat, []float64{0.80, 0.95, 0.96, 0.97, 0.98, 0.99}, Inconclusive, 0.965, 0.80, 0.99, ""},
+		{"flat, wider than the margin on both sides", isFlat, []float64{0.5, 0.9, 1, 1, 1.1, 2}, Inconclusive, 1, 0.5, 2, ""},
+		{"flat, at its very margins", flatWide, []float64{0.8, 0.8, 1, 1, 1.25, 1.25}, Reproduced, 1, 0.8, 1.25, ""},
+		{"nine blocks bear one outlier on each side", isFlat, []float64{1.02, 0.2, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01}, Reproduced, 0.99, 0.96, 1.02, ""},
+		{"nine blocks do not bear two on one side", isFlat, []float64{1.02, 5, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01}, Inconclusive, 1.00, 0.97, 5, ""},
+
+		{"at least", atLeast, []float64{1.5, 1.6, 1.7, 1.8, 1.9, 2}, Reproduced, 1.75, 1.5, 2, "claimed at least 1.5"},
+		{"at least, refuted", atLeast, []float64{1, 1.1, 1.2, 1.3, 1.4, 1.45}, Refuted, 1.25, 1, 1.45, "claimed at least 1.5"},
+		{"at least, open", atLeast, []float64{1.4, 1.6, 1.7, 1.8, 1.9, 2}, Inconclusive, 1.75, 1.4, 2, ""},
+		{"at most", atMost, []float64{0.1, 0.2, 0.3, 0.4, 0.45, 0.5}, Reproduced, 0.35, 0.1, 0.5, "claimed at most 0.5"},
+		{"at most, refuted", atMost, []float64{0.6, 0.7, 0.8, 0.9, 1, 1.1}, Refuted, 0.85, 0.6, 1.1, "claimed at most 0.5"},
+		{"at most, open", atMost, []float64{0.1, 0.2, 0.3, 0.4, 0.45, 0.6}, Inconclusive, 0.35, 0.1, 0.6, ""},
+
+		// With two levels the step is the whole as well: it may fall by the
+		// margin as a step, but as the whole it may not fall at all.
+		{"rises", rises, []float64{1, 1.1, 1.2, 1.3, 1.4, 1.5}, Reproduced, 1.25, 1, 1.5, "all 2 comparisons hold"},
+		{"rises, a little lower all through", rises, []float64{0.95, 0.96, 0.97, 0.98, 0.985, 0.99}, Refuted, 0.975, 0.95, 0.99, "claimed at least 1"},
+		{"rises, by nothing that can be seen", rises, []float64{0.98, 0.99, 1, 1.01, 1.02, 1.03}, Inconclusive, 1.005, 0.98, 1.03, "claimed at least 1"},
+	} {
+		x := design(t, "", c.claim)
+		got := one(t, x, ratios(x, c.ratios...), machine)
+		if got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
+			t.Errorf("%s: %s (%s), want %s (%s)", c.name, got.Verdict, got.Reason, c.want, c.says)
+			continue
+		}
+		e := got.Effects[0]
+		if e.Ratio != c.ratio || e.Low != c.low || e.High != c.high || e.Pairs != len(c.ratios) || e.Metric != rps {
+			t.Errorf("%s: effect %+v, want %v, %v to %v over %d pairs", c.name, e, c.ratio, c.low, c.high, len(c.ratios))
+		}
+		if e.A.Key() != "workers=2" || e.B.Key() != "workers=1" || e.At != nil {
+			t.Errorf("%s: %v over %v at %v", c.name, e.A, e.B, e.At)
+		}
+		if got.SingleRun != "" {
+			t.Errorf("%s: a measured run of several blocks is no single run", c.name)
+		}
+	}
+}
+
+func TestEveryComparisonHasToAgree(t *testing.T) {
+	three := `{ name = "workers", levels = [1, 2, 4] }`
+	by := func(v1, v2, v4 float64) func(setting.Levels, int) figures {
+		return func(ls setting.Levels, b int) figures {
+			n, _ := ls[setting.Workers].Int()
+			return figures{rps: base(b) * map[int64]float64{1: v1, 2: v2, 4: v4}[n]}
+		}
+	}
+	for _, c := range []struct {
+		name, claim string
+		v1, v2, v4  float64
+		want        Verdict
+		effects     int
+		says        string
+	}{
+		{"flat: each pair of three levels", isFlat, 1, 1.04, 1.08, Reproduced, 3, "all 3 comparisons hold"},
+		// Each step is within the margin; the ends are not.
+		{"flat: the ends drift apart", isFlat, 1, 1.08, 1.17, Refuted, 3, "throughput_rps 4 over 1"},
+		{"flat: the middle stands out", isFlat, 1, 1.5, 1.02, Refuted, 3, "throughput_rps 2 over 1: ratio 1.500"},
+		{"rises at each step", rises, 1, 1.5, 3, Reproduced, 3, "all 3 comparisons hold"},
+		{"rises, with a step down within the margin", rises, 1, 0.95, 3, Reproduced, 3, "all 3"},
+		{"rises, but for one step", rises, 1, 0.8, 3, Refuted, 3, "throughput_rps 2 over 1"},
+		{"falls in the end", rises, 1, 3, 2, Refuted, 3, "throughput_rps 4 over 2"},
+		// A ratio is of the last over the first; what lies between is not asked.
+		{"ratio of the ends only", atLeast, 1, 0.1, 2, Reproduced, 1, "throughput_rps 4 over 1"},
+	} {
+		x := design(t, three, c.claim)
+		got := one(t, x, made(x, 6, by(c.v1, c.v2, c.v4)), machine)
+		if got.Verdict != c.want || len(got.Effects) != c.effects || !strings.Contains(got.Reason, c.says) {
+			t.Errorf("%s: %s (%s) of %d effects, want %s (%s) of %d", c.name, got.Verdict, got.Reason, len(got.Effects), c.want, c.says, c.effects)
+		}
+	}
+}
+
+func TestLevelsAreComparedWithinEachLevelOfTheOtherFactors(t *testing.T) {
+	two := `{ name = "workers", levels = [1, 2] }, { name = "pipelining", levels = [1, 10] }`
+	run := func(x *experiment.Experiment, gainDeep float64) *results.File {
+		return made(x, 6, func(ls setting.Levels, b int) figures {
+			v := base(b)
+			workers, _ := ls[setting.Workers].Int()
+			depth, _ := ls[setting.Pipelining].Int()
+			if depth == 10 {
+				v *= 8 // the other factor's own effect is no business of the claim
+			}
+			if workers == 2 && depth == 10 {
+				v *= gainDeep
+			}
+			return figures{rps: v}
+		})
+	}
+	x := design(t, two, isFlat)
+	got := one(t, x, run(x, 1), machine)
+	if got.Verdict != Reproduced || len(got.Effects) != 2 {
+		t.Fatalf("%s (%s), %d effects", got.Verdict, got.Reason, len(got.Effects))
+	}
+	if got.Effects[0].At.Key() != "pipelining=1" || got.Effects[1].At.Key() != "pipelining=10" {
+		t.Errorf("compared at %v and %v", got.Effects[0].At, got.Effects[1].At)
+	}
+	if got := one(t, x, run(x, 2), machine); got.Verdict != Refuted {
+		t.Errorf("twofold at one depth only: %s (%s)", got.Verdict, got.Reason)
+	}
+}
+
+func TestBoundClaims(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		hits int // of twelve trials bounded by the wire, from the first on
+		want Verdict
+		says string
+	}{
+		{"all", 12, Reproduced, "12 of 12 trials were bounded by wire; the least full wire was at 93.0 %"},
+		{"all but one", 11, Inconclusive, "11 of 12"},
+		{"half", 6, Inconclusive, "6 of 12"},
+		{"fewer than half", 5, Refuted, "5 of 12"},
+		{"none", 0, Refuted, "0 of 12"},
+	} {
+		x := design(t, "", wireWall)
+		r := ratios(x, 1, 1, 1, 1, 1, 1)
+		for i := range r.Trials {
+			r.Trials[i].Metrics["line_rate_share"] = 0.93 + float64(i)/1000
+			if r.Trials[i].Bound = bound.ServerCPU; i < c.hits {
+				r.Trials[i].Bound = bound.Wire
+			}
+		}
+		if got := one(t, x, r, machine); got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
+			t.Errorf("%s: %s (%s), want %s (%s)", c.name, got.Verdict, got.Reason, c.want, c.says)
+		}
+	}
+}
+
+func TestCountClaims(t *testing.T) {
+	exact := func(ls setting.Levels, _ int) figures {
+		n, _ := ls[setting.Workers].Int()
+		return figures{"workers": float64(n), "processes": float64(n + 1)}
+	}
+	for _, c := range []struct {
+		name, claim string
+		set         func(*results.File)
+		want        Verdict
+		says        string
+	}{
+		{"exact", asMany, func(*results.File) {}, Reproduced, "exact in all of 12 trials"},
+		{"exact, one more", oneMore, func(*results.File) {}, Reproduced, "exact in all of 12 trials"},
+		{"one off in one trial", asMany, func(r *results.File) { r.Trials[11].Metrics["workers"] = 3 }, Refuted, "workers was 3 at workers=2, not 2"},
+		{"a fraction off", asMany, func(r *results.File) { r.Trials[0].Metrics["workers"] = 1.5 }, Refuted, "workers was 1.5 at workers=1, not 1"},
+		{"the master missing", oneMore, func(r *results.File) { r.Trials[0].Metrics["processes"] = 1 }, Refuted, "processes was 1 at workers=1, not 2"},
+		{"an invalid trial that is off", asMany, func(r *results.File) {
+			again := r.Trials[0]
+			r.Trials[0].Metrics = figures{"workers": 7}
+			spoil(&r.Trials[0])
+			r.Trials = append(r.Trials, again)
+		}, Reproduced, "exact in all of 12 trials"},
+		{"one trial without the figure", asMany, func(r *results.File) { delete(r.Trials[0].Metrics, "workers") }, Invalid, "only 5 of 6 blocks are complete"},
+		// Nothing was counted against anything; that is not exact.
+		{"the setting is nowhere recorded", asMany, func(r *results.File) {
+			for i, c := range r.Conditions {
+				r.Conditions[i].Levels = setting.Levels{setting.Connections: c.Levels[setting.Workers]}
+			}
+		}, NotApplicable, "workers"},
+	} {
+		x := design(t, "", c.claim)
+		r := made(x, 6, exact)
+		c.set(r)
+		if got := one(t, x, r, machine); got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
+			t.Errorf("%s: %s (%s), want %s (%s)", c.name, got.Verdict, got.Reason, c.want, c.says)
+		}
+	}
+	// What is the same in every trial can be counted as well.
+	x := design(t, "", strings.ReplaceAll(asMany, `equals = "workers"`, `equals = "connections"`))
+	r := made(x, 6, func(setting.Levels, int) figures { return figures{"workers": 100} })
+	if got := one(t, x, r, machine); got.Verdict != Reproduced {
+		t.Errorf("a fixed setting: %s (%s)", got.Verdict, got.Reason)
+	}
+}
+
+// every is one claim of each kind, and good a run that reproduces them all.
+var every = []string{
+	isFlat,
+	strings.Replace(atLeast, "1.5", "0.9", 1),
+	strings.Replace(atMost, "0.5", "1.1", 1),
+	rises, wireWall, asMany,
+}
+
+func good(t *testing.T, blocks int) (*experiment.Experiment, *results.File) {
+	t.Helper()
+	var claims []string
+	for i, c := range every {
+		claims = append(claims, strings.Replace(c, `id = "c"`, fmt.Sprintf(`id = "c-%d"`, i), 1))
+	}
+	x := design(t, "", claims...)
+	r := made(x, blocks, func(ls setting.Levels, b int) figures {
+		n, _ := ls[setting.Workers].Int()
+		return figures{rps: base(b), "workers": float64(n)}
+	})
+	for i := range r.Trials {
+		r.Trials[i].Bound = bound.Wire
+	}
+	return x, r
+}
+
+func TestSixGoodBlocksReproduceEveryKind(t *testing.T) {
+	x, r := good(t, 6)
+	for _, c := range Decide(x, r, machine).Claims {
+		if c.Verdict != Reproduced {
+			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
+		}
+	}
+}
+
+func TestFiveBlocksAreNeverReproduced(t *testing.T) {
+	for blocks := 1; blocks <= 5; blocks++ {
+		x, r := good(t, blocks)
+		for _, c := range Decide(x, r, machine).Claims {
+			if c.Verdict != Inconclusive || !strings.Contains(c.Reason, fmt.Sprintf("%d blocks are too few", blocks)) {
+				t.Errorf("%d blocks, %s: %s (%s)", blocks, c.ID, c.Verdict, c.Reason)
+			}
+			for _, e := range c.Effects {
+				if e.Low != 0 || e.High != 0 {
+					t.Errorf("%d blocks, %s: interval %v to %v", blocks, c.ID, e.Low, e.High)
+				}
+			}
+		}
+	}
+}
+
+// The plan says how many blocks there were to be; what a run lost of them is
+// not made up for by a file that says it planned more.
+func TestSixPlannedAndFiveCompleteAreInvalid(t *testing.T) {
+	x, r := good(t, 6)
+	spoil(&r.Trials[3])
+	for _, c := range Decide(x, r, machine).Claims {
+		if c.Verdict != Invalid || !strings.Contains(c.Reason, "only 5 of 6 blocks are complete: 1 trial invalid (errors 1)") {
+			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
+		}
+	}
+	r.Trials = slices.Delete(r.Trials, 3, 4) // lost rather than invalid
+	for _, c := range Decide(x, r, machine).Claims {
+		if c.Verdict != Invalid || !strings.Contains(c.Reason, "only 5 of 6 blocks are complete: the other trials are missing") {
+			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
+		}
+	}
+}
+
+func TestTwelvePlannedBearTheLossOfSix(t *testing.T) {
+	x, r := good(t, 12)
+	for i := range 6 {
+		spoil(&r.Trials[2*i])
+	}
+	for _, c := range Decide(x, r, machine).Claims {
+		if c.Verdict != Reproduced {
+			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
+		}
+	}
+}
+
+func TestAConditionWithoutValidTrialsNeverLetsAClaimPass(t *testing.T) {
+	for _, lost := range []string{"c1", "c2"} {
+		x, r := good(t, 6)
+		for i := range r.Trials {
+			if r.Trials[i].Condition == lost {
+				spoil(&r.Trials[i])
+			}
+		}
+		for _, c := range Decide(x, r, machine).Claims {
+			if c.Verdict != Invalid || !strings.Contains(c.Reason, "6 trials invalid (errors 6)") {
+				t.Errorf("without %s, %s: %s (%s)", lost, c.ID, c.Verdict, c.Reason)
+			}
+		}
+	}
+	// Nor with all conditions lost, or all figures of one level.
+	x, r := good(t, 6)
+	for i := range r.Trials {
+		spoil(&r.Trials[i])
+	}
+	for _, c := range Decide(x, r, machine).Claims {
+		if c.Verdict != Invalid || !strings.Contains(c.Reason, "no valid trial: 12 trials invalid (errors 12)") {
+			t.Errorf("without any, %s: %s (%s)", c.ID, c.Verdict, c.Reason)
+		}
+	}
+	// A third condition's loss, which no other could make up for.
+	x = design(t, `{ name = "workers", levels = [1, 2, 4] }`, isFlat)
+	r = made(x, 6, func(_ setting.Levels, b int) figures { return figures{rps: base(b)} })
+	for i := range r.Trials {
+		if r.Trials[i].Condition == "c3" {
+			spoil(&r.Trials[i])
+		}
+	}
+	if c := one(t, x, r, machine); c.Verdict != Invalid {
+		t.Errorf("two of three levels: %s (%s)", c.Verdict, c.Reason)
+	}
+}
+
+func TestAMetricAtOneLevelOnlyIsNotApplicable(t *testing.T) {
+	x := design(t, "", isFlat)
+	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	for _, t := range r.Trials {
+		if t.Condition == "c2" {
+			delete(t.Metrics, rps)
+		}
+	}
+	if c := one(t, x, r, machine); c.Verdict != NotApplicable || !strings.Contains(c.Reason, "at one level of workers only") {
+		t.Errorf("%s (%s)", c.Verdict, c.Reason)
+	}
+	for _, t := range r.Trials {
+		delete(t.Metrics, rps)
+	}
+	if c := one(t, x, r, machine); c.Verdict != NotApplicable || c.Reason != "the run did not record throughput_rps" {
+		t.Errorf("%s (%s)", c.Verdict, c.Reason)
+	}
+}
+
+func TestAMetricThatWasNotRecordedIsNotTheTrialsFault(t *testing.T) {
+	x := design(t, "", flatCost)
+	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	for i := range r.Trials {
+		delete(r.Trials[i].Metrics, cost)
+	}
+	// One trial of twelve is invalid; eleven are valid and say nothing of it.
+	spoil(&r.Trials[0])
+	if c := one(t, x, r, machine); c.Verdict != NotApplicable || c.Reason != "the run did not record "+cost {
+		t.Errorf("%s (%s)", c.Verdict, c.Reason)
+	}
+	// What is only known as below a limit has no ratio either.
+	for i := range r.Trials {
+		r.Trials[i].Below = figures{cost: 0.001}
+	}
+	if c := one(t, x, r, machine); c.Verdict != NotApplicable {
+		t.Errorf("below only: %s (%s)", c.Verdict, c.Reason)
+	}
+}
+
+func TestAFigureWithoutARatioIsInvalid(t *testing.T) {
+	x := design(t, "", isFlat)
+	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	r.Trials[4].Metrics[rps] = 0
+	if c := one(t, x, r, machine); c.Verdict != Invalid || !strings.Contains(c.Reason, "no ratio") {
+		t.Errorf("%s (%s)", c.Verdict, c.Reason)
+	}
+}
+
+func TestAnInvalidTrialChangesNothingButItsCount(t *testing.T) {
+	x, r := good(t, 6)
+	before := Decide(x, r, machine)
+	for b := 1; b <= 6; b++ {
+		great := results.Trial{
+			Block: b, Condition: "c2", Bound: bound.ClientCPU,
+			Metrics: figures{rps: 1e9, "workers": 64, "latency_p99_s": 1e-6}, Below: figures{"latency_p50_s": 1e-9},
+		}
+		spoil(&great)
+		// Before and behind the valid trial of its block.
+		r.Trials = append(append([]results.Trial{great}, r.Trials...), great)
+	}
+	after := Decide(x, r, machine)
+	if after.Trials != 24 || after.InvalidTrials != 12 || after.Conditions[1].Trials != 18 || after.Conditions[1].Invalid != 12 {
+		t.Errorf("counts: %d trials, %d invalid; of c2 %d and %d", after.Trials, after.InvalidTrials, after.Conditions[1].Trials, after.Conditions[1].Invalid)
+	}
+	after.Trials, after.InvalidTrials, after.Conditions[1].Trials, after.Conditions[1].Invalid = 12, 0, 6, 0
+	if !reflect.DeepEqual(before, after) {
+		t.Errorf("before %+v\nafter  %+v", before, after)
+	}
+}
+
+func TestARepeatedTrialCountsForItsBlock(t *testing.T) {
+	x := design(t, "", isFlat)
+	want := one(t, x, ratios(x, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02), machine)
+	r := ratios(x, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02)
+	again := r.Trials[5]
+	r.Trials[5].Metrics = figures{rps: 1}
+	spoil(&r.Trials[5])
+	// It ran behind the rest of its block, so later in the file.
+	r.Trials = slices.Insert(r.Trials, 6, again)
+	if got := one(t, x, r, machine); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestTheFirstValidTrialOfABlockStands(t *testing.T) {
+	x := design(t, "", isFlat)
+	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	want := Decide(x, r, machine).Claims
+	better := r.Trials[1]
+	better.Metrics = figures{rps: 1e6}
+	r.Trials = append(r.Trials, better)
+	if got := Decide(x, r, machine).Claims; !reflect.DeepEqual(got, want) {
+		t.Errorf("a second valid trial of a block replaced the first: %+v", got)
+	}
+}
+
+func TestTheOrderOfTrialsDoesNotMatter(t *testing.T) {
+	x, r := good(t, 6)
+	want := Decide(x, r, machine)
+	rnd := rand.New(rand.NewPCG(3, 3))
+	for range 20 {
+		rnd.Shuffle(len(r.Trials), func(i, j int) { r.Trials[i], r.Trials[j] = r.Trials[j], r.Trials[i] })
+		rnd.Shuffle(len(r.Conditions), func(i, j int) { r.Conditions[i], r.Conditions[j] = r.Conditions[j], r.Conditions[i] })
+		if got := Decide(x, r, machine); !reflect.DeepEqual(got, want) {
+			t.Fatalf("another order: %+v\nwant %+v", got, want)
+		}
+	}
+}
+
+func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
+	for _, n := range []int{1, 6, 12} {
+		x := design(t, "", isFlat, strings.Replace(flatCost, `"c"`, `"cost"`, 1))
+		r := ratios(x, 1, 1, 1, 1, 1, 1)
+		for i := range n {
+			r.Trials[i].Bound = bound.ClientCPU
+		}
+		f := Decide(x, r, machine)
+		want := fmt.Sprintf("measures the client: its CPU was the wall in %d of 12 trials", n)
+		if c := f.Claims[0]; c.Verdict != Invalid || c.Reason != want || c.Bounds["client-cpu"] != n {
+			t.Errorf("throughput: %s (%s), bounds %v; want %s", c.Verdict, c.Reason, c.Bounds, want)
+		}
+		// The server's cost of a request is its own, whoever waited for it.
+		if c := f.Claims[1]; c.Verdict != Reproduced {
+			t.Errorf("CPU per request: %s (%s)", c.Verdict, c.Reason)
+		}
+	}
+	// A client that was the wall in an invalid trial is no one's wall.
+	x := design(t, "", isFlat)
+	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	spoiled := r.Trials[0]
+	spoiled.Bound = bound.ClientCPU
+	spoil(&spoiled)
+	r.Trials = append(r.Trials, spoiled)
+	if c := one(t, x, r, machine); c.Verdict != Reproduced {
+		t.Errorf("%s (%s)", c.Verdict, c.Reason)
+	}
+}
+
+func TestUnmetNeedsAreNotApplicable(t *testing.T) {
+	bad := []float64{2, 2, 2, 2, 2, 2} // would refute the claim
+	for _, c := range []struct {
+		name, needs string
+		set         func(*results.File, *host.Profile)
+		want        Verdict
+		says        string
+	}{
+		{"enough cores", "cores = 4", func(*results.File, *host.Profile) {}, Refuted, ""},
+		{"too few cores", "cores = 4", func(_ *results.File, h *host.Profile) { h.Cores = 2 }, NotApplicable, "needs 4 cores; this host has 2"},
+		{"cores not known", "cores = 4", func(_ *results.File, h *host.Profile) { h.Cores = 0 }, NotApplicable, "needs 4 cores"},
+		{"a line rate", "line_rate = true", func(r *results.File, _ *host.Profile) { r.Topology.LineRateBps = 1e9 }, Refuted, ""},
+		{"no line rate", "line_rate = true", func(*results.File, *host.Profile) {}, NotApplicable, "needs a wire of known line rate; this run went over loopback"},
+		{"every trial so bounded", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
+			for i := range r.Trials {
+				r.Trials[i].Bound = bound.Wire
+			}
+		}, Refuted, ""},
+		{"one trial not so bounded", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
+			for i := range r.Trials[1:] {
+				r.Trials[i].Bound = bound.Wire
+			}
+		}, NotApplicable, "needs every trial bounded by wire; 11 of 12 were (unknown 1, wire 11)"},
+		// Not the claim's fault either: the precondition goes before the wall.
+		{"bounded by the client", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
+			for i := range r.Trials {
+				r.Trials[i].Bound = bound.ClientCPU
+			}
+		}, NotApplicable, "0 of 12 were (client-cpu 12)"},
+		{"no such run here", "cores = 1", func(r *results.File, _ *host.Profile) { r.Trials, r.NotApplicable = nil, "no wire here" }, NotApplicable, "no wire here"},
+	} {
+		x := design(t, "", fmt.Sprintf(flatNeeds, c.needs))
+		r, h := ratios(x, bad...), *machine
+		c.set(r, &h)
+		if got := one(t, x, r, &h); got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
+			t.Errorf("%s: %s (%s), want %s (%s)", c.name, got.Verdict, got.Reason, c.want, c.says)
+		}
+	}
+}
+
+// A lost condition cannot hide behind the bounds of those that are left.
+func TestNeededBoundWithALostConditionDoesNotPass(t *testing.T) {
+	x := design(t, "", fmt.Sprintf(flatNeeds, `bound = "wire"`))
+	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	for i := range r.Trials {
+		if r.Trials[i].Bound = bound.Wire; r.Trials[i].Condition == "c2" {
+			spoil(&r.Trials[i])
+		}
+	}
+	if c := one(t, x, r, machine); c.Verdict != Invalid {
+		t.Errorf("%s (%s)", c.Verdict, c.Reason)
+	}
+}
+
+func asPrinted(r *results.File) *results.File {
+	r.Source, r.Provenance, r.Text = results.Published, nil, &results.Text{Entry: "7", Date: "2026-01-01"}
+	for i := range r.Trials {
+		r.Trials[i].Printed = map[string]string{}
+		for name := range r.Trials[i].Metrics {
+			r.Trials[i].Printed[name] = "as printed"
+		}
+	}
+	return r
+}
+
+func TestAPublishedSingleRunAgreesOrDisagrees(t *testing.T) {
+	for _, c := range []struct {
+		name, claim string
+		ratio       float64
+		bound       bound.Bound
+		want        string
+	}{
+		{"flat, within the margin", isFlat, 1.09, bound.Unknown, "agrees"},
+		{"flat, beyond it", isFlat, 1.11, bound.Unknown, "disagrees"},
+		{"at least", atLeast, 1.5, bound.Unknown, "agrees"},
+		{"at least, not reached", atLeast, 1.49, bound.Unknown, "disagrees"},
+		{"at most", atMost, 0.5, bound.Unknown, "agrees"},
+		{"at most, exceeded", atMost, 0.51, bound.Unknown, "disagrees"},
+		{"rises", rises, 1.01, bound.Unknown, "agrees"},
+		{"falls", rises, 0.99, bound.Unknown, "disagrees"},
+		{"the wall that was claimed", wireWall, 1, bound.Wire, "agrees"},
+		{"another", wireWall, 1, bound.Unknown, "disagrees"},
+		{"a count that is off", asMany, 1, bound.Unknown, "disagrees"}, // one worker at workers=2
+	} {
+		x := design(t, "", c.claim)
+		r := asPrinted(ratios(x, c.ratio))
+		for i := range r.Trials {
+			r.Trials[i].Bound = c.bound
+		}
+		got := one(t, x, r, machine)
+		if got.Verdict != Inconclusive || got.SingleRun != c.want || !strings.HasPrefix(got.Reason, "one run has no interval; ") {
+			t.Errorf("%s: %s, %q (%s); want inconclusive, %q", c.name, got.Verdict, got.SingleRun, got.Reason, c.want)
+		}
+	}
+}
+
+func TestAPublishedRunWithoutPairsNeitherAgreesNorDisagrees(t *testing.T) {
+	x := design(t, "", isFlat)
+	r := asPrinted(ratios(x, 1, 1))
+	// Figures of two runs, none of which has both levels.
+	r.Trials = []results.Trial{r.Trials[0], r.Trials[3]}
+	if c := one(t, x, r, machine); c.SingleRun != "" || c.Verdict == Reproduced {
+		t.Errorf("%s, %q (%s): nothing was compared", c.Verdict, c.SingleRun, c.Reason)
+	}
+}
+
+func TestAPublishedRunIsDatedByItsText(t *testing.T) {
+	x := design(t, "", isFlat)
+	f := Decide(x, asPrinted(ratios(x, 1)), machine)
+	if f.Date != "2026-01-01" || f.Started != "2026-01-01" || f.Size != "" || f.Blocks != 0 || f.Source != "published" {
+		t.Errorf("%+v", f)
+	}
+	if got := f.Conditions[0].Metrics[rps]; got.Printed != "as printed" || got.N != 1 {
+		t.Errorf("figure %+v", got)
+	}
+	f = Decide(x, ratios(x, 1, 1, 1, 1, 1, 1), machine)
+	if f.Date != "2026-01-02" || f.Started != "2026-01-02T03:04:05Z" || f.Size != "smoke" || f.Blocks != 6 || f.Source != "measured" {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestFiguresWithSomeBelowALimit(t *testing.T) {
+	const name = "latency_p99_s"
+	below := func(v float64) results.Trial { return results.Trial{Below: figures{name: v}} }
+	known := func(v float64) results.Trial { return results.Trial{Metrics: figures{name: v}} }
+	for _, c := range []struct {
+		name   string
+		trials []results.Trial
+		n      int
+		median float64 // 0: none
+		below  float64 // 0: none
+	}{
+		{"none at all", []results.Trial{{}, {}}, 0, 0, 0},
+		{"one known", []results.Trial{known(5)}, 1, 5, 0},
+		{"one below", []results.Trial{below(1)}, 1, 0, 1},
+		{"all below, odd", []results.Trial{below(1), below(1), below(1)}, 3, 0, 1},
+		{"all below, even", []results.Trial{below(1), below(1)}, 2, 0, 1},
+		{"the higher limit, of two", []results.Trial{below(1), below(2)}, 2, 0, 2},
+		{"the higher limit, of two the other way round", []results.Trial{below(2), below(1)}, 2, 0, 2},
+		{"the middle of three is below", []results.Trial{known(9), below(1), below(1)}, 3, 0, 1},
+		{"the middle of three is known", []results.Trial{known(9), below(1), known(4)}, 3, 4, 0},
+		// Of four, ranks 2 and 3 make the median: below 1, and 5 in the middle.
+		{"the lower of the middle two is below", []results.Trial{below(1), below(1), known(5), known(9)}, 4, 0, 5},
+		{"both of the middle two are below", []results.Trial{below(1), below(1), below(1), known(9)}, 4, 0, 1},
+		{"both of the middle two are known", []results.Trial{known(9), known(6), below(1), known(4)}, 4, 5, 0},
+		{"a trial without the figure is none", []results.Trial{known(4), {}, known(6)}, 2, 5, 0},
+	} {
+		got, ok := figure(name, c.trials)
+		if ok != (c.n > 0) || got.N != c.n {
+			t.Errorf("%s: %+v, %v; want n %d", c.name, got, ok, c.n)
+			continue
+		}
+		if (got.Median != nil) != (c.median != 0) || got.Median != nil && *got.Median != c.median {
+			t.Errorf("%s: median %v, want %v", c.name, deref(got.Median), c.median)
+		}
+		if (got.Below != nil) != (c.below != 0) || got.Below != nil && *got.Below != c.below {
+			t.Errorf("%s: below %v, want %v", c.name, deref(got.Below), c.below)
+		}
+	}
+}
+
+func deref(p *float64) any {
+	if p == nil {
+		return "none"
+	}
+	return *p
+}
+
+func TestFiguresFromSixOnHaveAnInterval(t *testing.T) {
+	var trials []results.Trial
+	for n := 1; n <= 9; n++ {
+		trials = append(trials, results.Trial{Metrics: figures{rps: float64(n)}})
+		got, _ := figure(rps, trials)
+		if (got.Low != nil) != (n >= 6) || (got.High != nil) != (n >= 6) {
+			t.Errorf("n=%d: %v to %v", n, deref(got.Low), deref(got.High))
+		}
+	}
+	if got, _ := figure(rps, trials); *got.Median != 5 || *got.Low != 2 || *got.High != 8 {
+		t.Errorf("of 1 to 9: %v, %v to %v; want 5, ranks 2 to 8", *got.Median, *got.Low, *got.High)
+	}
+	// An interval would need what is only known as below.
+	trials = append(trials, results.Trial{Below: figures{rps: 0.5}})
+	if got, _ := figure(rps, trials); got.Low != nil || got.Median == nil {
+		t.Errorf("with one below: %v to %v, median %v", deref(got.Low), deref(got.High), deref(got.Median))
+	}
+}
+
+func TestAFigureKeepsWhatWasPrintedOfIt(t *testing.T) {
+	printed := results.Trial{Metrics: figures{rps: 1000}, Printed: map[string]string{rps: "1,000"}}
+	other := results.Trial{Metrics: figures{"requests": 5}, Printed: map[string]string{"requests": "5"}}
+	for name, trials := range map[string][]results.Trial{
+		"alone": {printed}, "before another table's": {printed, other}, "behind it": {other, printed},
+	} {
+		if got, _ := figure(rps, trials); got.Printed != "1,000" {
+			t.Errorf("%s: printed %q", name, got.Printed)
+		}
+	}
+	// The median of two was printed nowhere.
+	if got, _ := figure(rps, []results.Trial{printed, printed}); got.Printed != "" {
+		t.Errorf("of two: printed %q", got.Printed)
+	}
+}
+
+func TestSummariesStandInTheOrderOfLevels(t *testing.T) {
+	x := design(t, `{ name = "workers", levels = [2, 10] }, { name = "prefork", levels = [false, true] }`, isFlat)
+	r := made(x, 1, func(setting.Levels, int) figures { return figures{rps: 1} })
+	slices.Reverse(r.Conditions)
+	var got []string
+	for _, s := range Decide(x, r, machine).Conditions {
+		got = append(got, s.Levels.Key())
+	}
+	want := []string{"prefork=false workers=2", "prefork=false workers=10", "prefork=true workers=2", "prefork=true workers=10"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestDigitsKeepsNine(t *testing.T) {
+	for v, want := range map[float64]float64{
+		0: 0, 1.0 / 3: 0.333333333, 123456789.4: 123456789, 1234567891: 1234567890, -1.0 / 3: -0.333333333, 0.1: 0.1,
+		1.23456789012e-5: 1.23456789e-5, 48812345678.9: 48812345700,
+	} {
+		if got := digits(v); got != want {
+			t.Errorf("%v became %v, want %v", v, got, want)
+		}
+	}
+	// Whatever it is, it must still be a number that JSON can hold.
+	r := rand.New(rand.NewPCG(5, 5))
+	for _, v := range []float64{math.SmallestNonzeroFloat64, 1e-308, 1e-305, 1e-300, 1e300, math.MaxFloat64} {
+		if got := digits(v); math.IsNaN(got) || math.Abs(got-v) > 1e-8*v {
+			t.Errorf("%v became %v", v, got)
+		}
+	}
+	for range 2000 {
+		v := math.Exp(60*r.Float64() - 30)
+		text := strconv.FormatFloat(digits(v), 'e', -1, 64)
+		if mantissa, _, _ := strings.Cut(text, "e"); len(mantissa) > 10 || math.Abs(digits(v)-v) > 5e-9*v {
+			t.Fatalf("%v became %s", v, text)
+		}
+	}
+}
+
+// Which block is called what, and how fast the machine was, is no business of
+// a claim about a ratio.
+func TestVerdictsDoNotDependOnNamesOfBlocksOrOnSpeed(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 7))
+	var claims []string
+	for i, c := range []string{isFlat, atLeast, atMost, rises} {
+		claims = append(claims, strings.Replace(c, `"c"`, fmt.Sprintf(`"c-%d"`, i), 1))
+	}
+	x := design(t, `{ name = "workers", levels = [1, 2, 4] }`, claims...)
+	seen := map[Verdict]int{}
+	for round := range 300 {
+		blocks := 4 + r.IntN(10)
+		gain := 0.3 + 2*r.Float64()
+		spread := 0.3 * r.Float64()
+		f := made(x, blocks, func(ls setting.Levels, b int) figures {
+			n, _ := ls[setting.Workers].Int()
+			return figures{rps: base(b) * math.Pow(gain, float64(n-1)) * math.Exp(spread*r.NormFloat64())}
+		})
+		for i := range f.Trials {
+			if r.IntN(20) == 0 {
+				spoil(&f.Trials[i])
+			}
+		}
+		want := Decide(x, f, machine).Claims
+		for _, c := range want {
+			seen[c.Verdict]++
+		}
+
+		names := r.Perm(blocks)
+		for i := range f.Trials {
+			f.Trials[i].Block = 1 + names[f.Trials[i].Block-1]
+		}
+		if got := Decide(x, f, machine).Claims; !reflect.DeepEqual(got, want) {
+			t.Fatalf("round %d: with other names of blocks %+v\nwant %+v", round, got, want)
+		}
+
+		// Powers of two leave each ratio as it is, to the last bit.
+		for i := range f.Trials {
+			f.Trials[i].Metrics = figures{rps: f.Trials[i].Metrics[rps] * 1024}
+		}
+		if got := Decide(x, f, machine).Claims; !reflect.DeepEqual(got, want) {
+			t.Fatalf("round %d: on a faster machine %+v\nwant %+v", round, got, want)
+		}
+		// Other factors round; the verdicts are to be the same all the same.
+		for i := range f.Trials {
+			f.Trials[i].Metrics = figures{rps: f.Trials[i].Metrics[rps] / 3}
+		}
+		for i, got := range Decide(x, f, machine).Claims {
+			if got.Verdict != want[i].Verdict || got.SingleRun != want[i].SingleRun {
+				t.Fatalf("round %d: on a slower machine %+v, want %+v", round, got, want[i])
+			}
+		}
+	}
+	for _, v := range []Verdict{Reproduced, Refuted, Inconclusive, Invalid} {
+		if seen[v] < 20 {
+			t.Errorf("only %d were %s; the rounds show too little", seen[v], v)
+		}
+	}
+}
+
+// Two conditions that are the same: "flat" is refuted only where the interval
+// misses 1, so in at most one run of twenty, whatever the noise.
+func TestIdenticalConditionsAreSeldomRefuted(t *testing.T) {
+	const runs = 1500
+	x := design(t, "", isFlat)
+	for _, noise := range []struct {
+		name string
+		draw func(*rand.Rand) float64
+		// The least share of runs that are to be reproduced.
+		reproduced float64
+	}{
+		// Ratios have a standard deviation of 1.4 %; a tenth is far away.
+		{"quiet", func(r *rand.Rand) float64 { return math.Exp(0.01 * r.NormFloat64()) }, 0.99},
+		{"skewed", func(r *rand.Rand) float64 { return math.Exp(0.3 * r.ExpFloat64()) }, 0},
+		{"a neighbour half of the time", func(r *rand.Rand) float64 {
+			if r.IntN(2) == 0 {
+				return 1.6 * math.Exp(0.01*r.NormFloat64())
+			}
+			return math.Exp(0.01 * r.NormFloat64())
+		}, 0},
+	} {
+		for _, blocks := range []int{6, 12} {
+			r := rand.New(rand.NewPCG(uint64(blocks), 99))
+			seen := map[Verdict]int{}
+			for range runs {
+				f := made(x, blocks, func(_ setting.Levels, b int) figures { return figures{rps: base(b) * noise.draw(r)} })
+				seen[newDecider(x, f, machine).claim(x.Claims[0]).Verdict]++
+			}
+			if seen[Reproduced]+seen[Inconclusive]+seen[Refuted] != runs {
+				t.Errorf("%s, %d blocks: %v", noise.name, blocks, seen)
+			}
+			if share := float64(seen[Refuted]) / runs; share > 0.05 {
+				t.Errorf("%s, %d blocks: %.3f of runs refute what is true", noise.name, blocks, share)
+			}
+			if share := float64(seen[Reproduced]) / runs; share < noise.reproduced {
+				t.Errorf("%s, %d blocks: only %.3f of runs reproduce it", noise.name, blocks, share)
+			}
+		}
+	}
+}
+
+func TestEveryVerdictHasItsSentence(t *testing.T) {
+	rules := Rules()
+	seen := map[string]bool{}
+	for _, v := range []Verdict{Reproduced, Refuted, Inconclusive, Invalid, NotApplicable} {
+		if s := rules.Verdicts[v]; s == "" || s != v.Meaning() || seen[s] {
+			t.Errorf("%s: %q", v, s)
+		}
+		seen[rules.Verdicts[v]] = true
+	}
+	if len(rules.Verdicts) != 5 || Verdict("perhaps").Meaning() != "" {
+		t.Errorf("%v", rules.Verdicts)
+	}
+	if rules.MinBlocks != 6 || rules.Confidence != 0.95 || rules.WireSaturated != 0.9 || rules.CPUSaturated != 0.9 {
+		t.Errorf("%+v; the design gives 6, 0.95 and nine tenths", rules)
+	}
+}
+
+// A whole verdict file, of a made-up run: six blocks, one trial repeated, the
+// wire full at the deeper level. `go test ./internal/verdict -update` writes it
+// anew; every line that changes is a change to what the journal says.
+func TestAWholeVerdictFile(t *testing.T) {
+	x := design(t, `{ name = "workers", levels = [1, 2] }, { name = "pipelining", levels = [1, 10] }`,
+		strings.Replace(isFlat, `"c"`, `"is-flat"`, 1),
+		strings.Replace(atMost, `"c"`, `"halves"`, 1),
+		strings.Replace(wireWall, `"c"`, `"wire-is-the-wall"`, 1),
+		strings.Replace(asMany, `"c"`, `"as-many"`, 1),
+		strings.Replace(fmt.Sprintf(flatNeeds, "cores = 64"), `"c"`, `"on-a-large-machine"`, 1),
+		strings.Replace(strings.Replace(flatCost, `"c"`, `"cost"`, 1), cost, "latency_p50_s", 1))
+	jitter := []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02}
+	r := made(x, 6, func(ls setting.Levels, b int) figures {
+		n, _ := ls[setting.Workers].Int()
+		v := base(b)
+		if n == 2 {
+			v *= jitter[b-1]
+		}
+		return figures{rps: v, "workers": float64(n), "line_rate_share": 0.5}
+	})
+	r.Topology = results.Topology{Kind: "netns", LineRateBps: 5e8}
+	for i := range r.Trials {
+		tr := &r.Trials[i]
+		tr.Below = figures{"latency_p50_s": 0.001}
+		if tr.Condition == "c2" || tr.Condition == "c4" {
+			tr.Bound, tr.Metrics["line_rate_share"] = bound.Wire, 0.96
+		}
+	}
+	again := r.Trials[7]
+	spoil(&r.Trials[7])
+	r.Trials = append(r.Trials, again)
+	got, err := results.Encode(Decide(x, r, machine))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "verdict.golden.json")
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("it differs from %s:\n%s", golden, firstDifference(got, want))
+	}
+}
+
+func firstDifference(got, want []byte) string {
+	g, w := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return fmt.Sprintf("line %d: %s\nwant    %s", i+1, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
+}
