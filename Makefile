@@ -48,7 +48,7 @@ serve: $(HUGO) ## serve the site on loopback and rebuild it as files change
 
 .PHONY: bench
 bench: build ## print benchmarks as ratios measured side by side
-	cd lab && go test -run '^$$' -bench . -benchtime 1s ./...
+	@cd lab && go test -run '^$$' -bench . -benchtime 1s ./server/catalog
 
 .PHONY: setup
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools

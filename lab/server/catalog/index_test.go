@@ -1,9 +1,11 @@
 package catalog
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/brianvoe/gofakeit/v7"
 )
@@ -117,4 +119,33 @@ func BenchmarkNext(b *testing.B) {
 			})
 		})
 	}
+}
+
+// BenchmarkNextRatio prints what one source costs over the other, measured in
+// turns: the two meet the same machine within each round, so a neighbour who
+// slows one slows both.
+func BenchmarkNextRatio(b *testing.B) {
+	const steps = 20_000 // of each worker, in each round
+	workers := runtime.GOMAXPROCS(0)
+	turn := func(src Source) float64 {
+		var wg sync.WaitGroup
+		start := time.Now()
+		for range workers {
+			wg.Go(func() {
+				for range steps {
+					src.Next()
+				}
+			})
+		}
+		wg.Wait()
+		return time.Since(start).Seconds()
+	}
+	pool, gofakeit := sources["pool"](), sources["gofakeit"]()
+	var ratios []float64
+	for b.Loop() {
+		ratios = append(ratios, turn(gofakeit)/turn(pool))
+	}
+	slices.Sort(ratios)
+	b.ReportMetric(ratios[len(ratios)/2], "gofakeit/pool")
+	b.ReportMetric(0, "ns/op") // a round's time says nothing of a step's
 }
