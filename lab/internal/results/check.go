@@ -89,13 +89,9 @@ func (f *File) follows(x *experiment.Experiment) error {
 	if len(f.Conditions) != len(want) {
 		return fmt.Errorf("/conditions: %d, but %s has %d", len(f.Conditions), x.Name, len(want))
 	}
-	type slot struct {
-		block     int
-		condition string
-	}
 	valid := map[slot]bool{}
 	for i, t := range f.Trials {
-		at := slot{t.Block, t.Condition}
+		at := t.slot()
 		switch {
 		case t.Block > f.Provenance.Blocks:
 			return fmt.Errorf("/trials/%d/block: %d of %d", i, t.Block, f.Provenance.Blocks)
@@ -106,6 +102,30 @@ func (f *File) follows(x *experiment.Experiment) error {
 		}
 	}
 	return nil
+}
+
+// A slot is the place of one valid trial in a design.
+type slot struct {
+	block     int
+	condition string
+}
+
+func (t Trial) slot() slot { return slot{t.Block, t.Condition} }
+
+// Complete tells whether every condition of a measured run has a valid trial
+// in every block. Enough blocks may be left for verdicts all the same: a server
+// that died once in twelve blocks is not a run in which all went well.
+func (f *File) Complete() bool {
+	if f.NotApplicable != "" {
+		return true
+	}
+	valid := map[slot]bool{}
+	for _, t := range f.Trials {
+		if t.Valid {
+			valid[t.slot()] = true
+		}
+	}
+	return len(valid) == f.Provenance.Blocks*len(f.Conditions)
 }
 
 func levels(at string, ls setting.Levels) error {

@@ -198,10 +198,7 @@ func (l load) judge(t *results.Trial, stdout []byte, sampler *telemetry.Sampler,
 }
 
 // A server is the running server.
-type server struct {
-	proc *leash.Proc
-	main func() int // pid of the server's first process
-}
+type server struct{ proc *leash.Proc }
 
 // readyWithin bounds the wait for a server; it also covers a machine whose
 // cores are busy with many workers starting at once.
@@ -223,7 +220,7 @@ func (l load) startServer(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the server did not start: %w", err)
 	}
-	s := &server{proc: proc, main: func() int { return first(proc.Pid()) }}
+	s := &server{proc}
 	select {
 	case <-ready:
 		return s, nil
@@ -268,4 +265,4 @@ func (s *server) lastWords() string {
 	return line
 }
 
-func (s *server) stop() { _ = s.proc.Stop(s.main(), 3*time.Second) }
+func (s *server) stop() { _ = s.proc.Stop(first(s.proc.Pid()), 3*time.Second) }
