@@ -28,7 +28,7 @@ func TestNamesAgreeWithUnits(t *testing.T) {
 			suffix string
 			unit   Unit
 		}{
-			{"_bytes_per_s", BytesPerSecond}, {"_packets_per_s", PerSecond}, {"_rps", PerSecond}, {"_bps", BitsPerSecond},
+			{"_bytes_per_s", BytesPerSecond}, {"_per_s", PerSecond}, {"_rps", PerSecond}, {"_bps", BitsPerSecond},
 			{"_s", Second}, {"_bytes", Bytes}, {"_share", Ratio}, {"_busy", Ratio}, {"_steal", Ratio},
 		} {
 			if strings.HasSuffix(m.Name, c.suffix) {

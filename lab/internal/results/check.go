@@ -40,10 +40,16 @@ func (f *File) Check(x *experiment.Experiment) error {
 		if conds[c.ID] {
 			return fmt.Errorf("%s/id: %q stands twice", at, c.ID)
 		}
-		if other, ok := keys[c.Levels.Key()]; ok {
+		other, again := keys[c.Levels.Key()]
+		switch {
+		case c.ControlOf == "" && again:
 			return fmt.Errorf("%s/levels: the same as those of %q", at, other)
+		case c.ControlOf != "" && c.ControlOf != other:
+			return fmt.Errorf("%s/control_of: %q is no condition before it with the same levels", at, c.ControlOf)
+		case c.ControlOf == "":
+			keys[c.Levels.Key()] = c.ID
 		}
-		conds[c.ID], keys[c.Levels.Key()] = true, c.ID
+		conds[c.ID] = true
 		// A published table may vary more than the lab's design does, but a
 		// measured run is that design.
 		for name := range c.Levels {
@@ -86,8 +92,8 @@ func (f *File) follows(x *experiment.Experiment) error {
 			return fmt.Errorf("/conditions/%d/levels: %q is no condition of %s; a changed design needs a new name", i, c.Levels.Key(), x.Name)
 		}
 	}
-	if len(f.Conditions) != len(want) {
-		return fmt.Errorf("/conditions: %d, but %s has %d", len(f.Conditions), x.Name, len(want))
+	if n := len(f.Conditions) - f.controls(); n != len(want) {
+		return fmt.Errorf("/conditions: %d, but %s has %d", n, x.Name, len(want))
 	}
 	valid := map[slot]bool{}
 	for i, t := range f.Trials {
@@ -102,6 +108,17 @@ func (f *File) follows(x *experiment.Experiment) error {
 		}
 	}
 	return nil
+}
+
+// controls counts the conditions that are A/A controls.
+func (f *File) controls() int {
+	n := 0
+	for _, c := range f.Conditions {
+		if c.ControlOf != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // A slot is the place of one valid trial in a design.

@@ -78,6 +78,7 @@ type Provenance struct {
 	Tools            map[string]string `json:"tools"`
 	Kernel           map[string]string `json:"kernel" jsonschema:"description=Kernel settings that matter to a throughput figure."`
 	Commands         []string          `json:"commands,omitempty" jsonschema:"description=Command lines of the topology, from the repository's root."`
+	CalibrationS     float64           `json:"calibration_s,omitempty" jsonschema:"description=Fastest calibration of the run: the server's core at its own full speed."`
 	StoppedEarly     string            `json:"stopped_early,omitempty" jsonschema:"description=Why the run ended before its last block."`
 }
 
@@ -94,6 +95,10 @@ type Condition struct {
 	ID       string         `json:"id" jsonschema:"minLength=1"`
 	Levels   setting.Levels `json:"levels"`
 	Commands []string       `json:"commands,omitempty" jsonschema:"description=Exact command lines of server and client, from the repository's root."`
+	// ControlOf marks the run's A/A control: the same levels once more, drawn
+	// into the order and measured like any other condition.
+	ControlOf string `json:"control_of,omitempty" jsonschema:"description=Id of the condition that this one repeats under another name as the run's A/A control."`
+	Generator string `json:"generator,omitempty" jsonschema:"description=Load generator of this condition's figures, where it is a factor."`
 }
 
 // A Trial is one load run under one condition.
@@ -113,6 +118,27 @@ type Trial struct {
 	// to whole milliseconds, and texts print <1ms.
 	Below   map[string]float64 `json:"below,omitempty" jsonschema:"description=Figures known only to be less than this."`
 	Printed map[string]string  `json:"printed,omitempty" jsonschema:"description=Published figures as they were printed."`
+
+	Cores         []Core      `json:"cores,omitempty" jsonschema:"description=Where each core's time went in the measured window."`
+	ClientThreads []float64   `json:"client_threads,omitempty" jsonschema:"description=Share of a core that each of the load generator's threads used, busiest first; under one in a hundred left out."`
+	Interrupts    []Interrupt `json:"interrupts,omitempty" jsonschema:"description=Interrupts of the interface under load, by queue."`
+}
+
+// A Core says where one core's time went: shares from 0 to 1, by the kernel's
+// clock ticks. What is not named was idle.
+type Core struct {
+	CPU     int     `json:"cpu" jsonschema:"minimum=0"`
+	User    float64 `json:"user"`
+	System  float64 `json:"system"`
+	SoftIRQ float64 `json:"softirq"`
+	Steal   float64 `json:"steal"`
+	Idle    float64 `json:"idle"`
+}
+
+// An Interrupt is one interrupt line of the interface under load.
+type Interrupt struct {
+	Name string  `json:"name" jsonschema:"minLength=1"`
+	PerS float64 `json:"per_s"`
 }
 
 // A Reason says which gate closed on a trial, and on what.

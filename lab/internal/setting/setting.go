@@ -20,10 +20,15 @@ const (
 	Connections   = "connections"    // open TCP connections, all client workers together
 	Pipelining    = "pipelining"     // requests in flight on each connection
 	ClientWorkers = "client_workers" // load generator threads; 0 is its single event loop
+	Generator     = "generator"      // which load generator: "autocannon" or "fortio"
+	Rate          = "rate"           // requests a second that are asked for; 0 is a closed loop
 	Workers       = "workers"        // the server's prefork workers, which is its GOMAXPROCS
 	Prefork       = "prefork"        // whether the server forks workers at all
 	Index         = "index"          // how the server picks a product: "pool" or "gofakeit"
 	WriteBuffer   = "write_buffer"   // bytes of the server's write buffer per connection
+	Server        = "server"         // "fiber", or "null": canned answers that cost next to nothing
+	SpinNs        = "spin_ns"        // nanoseconds the server burns on each request, to be detected
+	Replicate     = "replicate"      // a number that changes nothing: the same condition again
 )
 
 type kind int
@@ -49,11 +54,16 @@ var defs = map[string]def{
 	Prefork:       {boolean, 0, "whether the server forks workers"},
 	Index:         {text, 0, "how the server picks a product"},
 	WriteBuffer:   {number, 1, "bytes of the server's write buffer"},
+	Generator:     {text, 0, "which load generator"},
+	Rate:          {number, 0, "requests a second asked for; 0 is a closed loop"},
+	Server:        {text, 0, "which server"},
+	SpinNs:        {number, 0, "nanoseconds the server burns on each request"},
+	Replicate:     {number, 1, "a number that changes nothing"},
 }
 
 // Names returns every setting in the order in which tables show them.
 func Names() []string {
-	return []string{Route, Prefork, Workers, Index, WriteBuffer, Connections, Pipelining, ClientWorkers}
+	return []string{Server, Route, Prefork, Workers, Index, WriteBuffer, SpinNs, Generator, Connections, Pipelining, ClientWorkers, Rate, Replicate}
 }
 
 // A Level is the value of one setting: a whole number, a string or a truth
