@@ -59,7 +59,7 @@ type subcommand func(ctx context.Context, args []string, out io.Writer) (int, er
 func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	subcommands := map[string]subcommand{
 		"run": runExperiment, "reproduce": reproduce, "verdicts": verdicts,
-		"check": check, "doctor": examine, "list": list,
+		"check": check, "doctor": examine, "list": list, "watch-shaper": watchShaper,
 	}
 	if len(args) == 0 {
 		fmt.Fprint(errs, usageMessage)

@@ -164,6 +164,10 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 	}
 	fmt.Fprintf(os.Stderr, "on %s, at %s size, about %s\n", h.Name, m.size, total.Round(time.Second))
 
+	self, err := os.Executable()
+	if err != nil {
+		return exitFailed, err
+	}
 	reporter := progress.New(os.Stderr)
 	reporter.Runs = len(xs)
 	var done []outcome
@@ -173,7 +177,7 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 		if seed == 0 {
 			seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
 		}
-		f, err := run.Do(ctx, run.Plan{Root: j.Root, Experiment: x, Size: m.size, Seed: seed, Port: m.port, Split: split, Host: h}, reporter)
+		f, err := run.Do(ctx, run.Plan{Root: j.Root, Experiment: x, Size: m.size, Seed: seed, Port: m.port, Split: split, Host: h, Lab: []string{self}}, reporter)
 		if ctx.Err() != nil {
 			failed = fmt.Errorf("%s: interrupted; this experiment left nothing behind", x.Name)
 			break

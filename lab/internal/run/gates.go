@@ -1,15 +1,162 @@
 package run
 
-import "github.com/line-rate/line-rate/lab/internal/autocannon"
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
 
-// The gates that make a trial invalid. None looks at how fast the trial was.
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/speed"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
+)
+
+// The gates that make a trial invalid, beside those of the load generator's
+// own output. None looks at how fast the trial was.
 const (
-	gateErrors       = autocannon.Errors
-	gateTimeouts     = autocannon.Timeouts
-	gateResets       = autocannon.Resets
 	gateLostWorker   = "lost-worker"   // a worker ended, or was not there
 	gateServerExited = "server-exited" // the server ended in mid-trial
 	gateClientFailed = "client-failed" // the load generator ended with an error
 	gateClientHung   = "client-hung"   // the load generator did not end
-	gateNoTelemetry  = "no-telemetry"  // the trial's cost was not seen
+	gateNoTelemetry  = "no-telemetry"  // what another gate looks at was not seen
+	gateWindow       = "window"        // the measured window is not the asked one
+	gateConnections  = "connections"   // fewer connections than asked
+	gateSteal        = "steal"         // the hypervisor ran something else
+	gateOtherLoad    = "other-load"    // somebody else ran on these cores
+	gateSwap         = "swap"          // the machine swapped
+	gateThrottled    = "throttled"     // a quota or heat held the cores back
+	gateClock        = "clock"         // the clock was set
+	gateStopped      = "stopped"       // a signal held the server or the client
+	gateHeldUp       = "held-up"       // the lab itself was held up
+	gateLittle       = "littles-law"   // rate and latency do not add up to what was in flight
+	gateSlowCore     = "slow-core"     // the server's core was not at its own full speed
 )
+
+// passing names the gates that close on what may be the machine's passing
+// weather. Others are never repeated: that would hide a server that died or
+// answered wrongly.
+var passing = []string{
+	generator.Errors, generator.Timeouts, generator.Resets, gateNoTelemetry, gateWindow, gateSteal, gateOtherLoad,
+	gateSwap, gateThrottled, gateClock, gateStopped, gateHeldUp, gateSlowCore,
+}
+
+// weather tells whether a trial is invalid only for passing weather.
+func weather(t results.Trial) bool {
+	return !slices.ContainsFunc(t.Reasons, func(r results.Reason) bool { return !slices.Contains(passing, r.Gate) })
+}
+
+// A failer takes the reasons for which a trial is invalid.
+type failer func(gate, format string, args ...any)
+
+// gates closes those that look at the trial's figures. What was not seen
+// closes a gate as well: it would otherwise stand open.
+func (l load) gates(r *generator.Result, w telemetry.Window, m map[string]float64, fail failer) {
+	for _, f := range r.Faults {
+		fail(f.Gate, "%s", f.Detail)
+	}
+	if seen := r.Finish.Sub(r.Start); math.Abs((seen - l.window).Seconds()) > max(gate.WindowOff*l.window.Seconds(), gate.WindowSlack.Seconds()) {
+		fail(gateWindow, "the measured window was %.2f s, asked were %.2f s", seen.Seconds(), l.window.Seconds())
+	}
+	if w.WorkersMin < w.WorkersMax {
+		fail(gateLostWorker, "the server had %d workers at first and %d at last", w.WorkersMax, w.WorkersMin)
+	}
+	needed := []string{"workers", "connections_established", "swap_pages", "clock_step_s", "client_thread_busy_max"}
+	for _, side := range l.sides() {
+		needed = append(needed, side+"_steal", side+"_foreign_load")
+	}
+	for _, name := range needed {
+		if _, ok := m[name]; !ok {
+			fail(gateNoTelemetry, "%s was not seen in the measured window", name)
+		}
+	}
+	if n, ok := m["connections_established"]; ok && n < float64(l.connections) {
+		fail(gateConnections, "%.0f connections were established, asked were %d", n, l.connections)
+	}
+	for _, side := range l.sides() {
+		if v := m[side+"_steal"]; v > gate.StealShare {
+			fail(gateSteal, "%.1f %% of the %s's cores' time was stolen, more than %.0f %%", v*100, side, gate.StealShare*100)
+		}
+		if v := m[side+"_foreign_load"]; v > gate.ForeignLoad {
+			fail(gateOtherLoad, "others ran on the %s's cores for %.2f of a core, more than %.2f; most of it %s", side, v, gate.ForeignLoad, busiest(w.Others, l.cpusOf(side)))
+		}
+	}
+	if v := m["swap_pages"]; v > 0 {
+		fail(gateSwap, "%.0f pages were swapped", v)
+	}
+	if v := m["throttled_s"]; v > 0 {
+		fail(gateThrottled, "cores were held back for %.3f s", v)
+	}
+	if v := m["clock_step_s"]; v > gate.ClockStep.Seconds() {
+		fail(gateClock, "the clock was set by %.3f s", v)
+	}
+	for _, side := range w.Stopped {
+		fail(gateStopped, "a signal stopped the %s for a while", side)
+	}
+	if w.Gap > gate.HeldUp+l.window/5 {
+		fail(gateHeldUp, "nothing was sampled for %.1f s; the machine stood still", w.Gap.Seconds())
+	}
+	l.little(r, m, fail)
+}
+
+// little holds rate times mean latency against the requests that a closed loop
+// keeps in flight. Requests in flight when the window ends are in no mean yet:
+// that explains a shortfall of up to the mean latency over the window.
+func (l load) little(r *generator.Result, m map[string]float64, fail failer) {
+	if l.rate > 0 || m["requests"] == 0 {
+		return
+	}
+	asked := float64(l.connections * l.pipelining)
+	m["asked_in_flight"] = asked
+	rps, low := m["throughput_rps"], m["latency_mean_s"]
+	high := low
+	if low > 0 {
+		m["in_flight"] = rps * low
+	} else {
+		low, high = r.CutMeanS, r.CutMeanS+generator.Cut
+	}
+	late := high / l.window.Seconds()
+	if rps*high < asked*(1-gate.LittleOff-late) || rps*low > asked*(1+gate.LittleOff) {
+		fail(gateLittle, "rate times mean latency is %.0f to %.0f requests, %.0f were kept in flight", rps*low, rps*high, asked)
+	}
+}
+
+// sides are those whose cores are known: none where server and client are not
+// kept apart.
+func (l load) sides() []string {
+	if len(l.split.Server) == 0 {
+		return nil
+	}
+	return []string{"server", "client"}
+}
+
+func (l load) cpusOf(side string) []int {
+	if side == "server" {
+		return l.split.Server
+	}
+	return l.split.Client
+}
+
+func busiest(others []telemetry.Load, cpus []int) string {
+	for _, o := range others {
+		if slices.Contains(cpus, o.Core) {
+			return fmt.Sprintf("%s (%.2f)", o.Name, o.Cores)
+		}
+	}
+	return "unknown"
+}
+
+// slow closes the gate on a trial whose core was not at its own full speed
+// before or after it, by the fastest calibration of the run so far.
+func slow(t *results.Trial, reference time.Duration) {
+	for _, when := range []string{"before", "after"} {
+		s, ok := t.Metrics["calibration_"+when+"_s"]
+		seen := time.Duration(s * float64(time.Second))
+		if ok && speed.Slow(reference, seen) {
+			t.Valid = false
+			t.Reasons = append(t.Reasons, results.Reason{Gate: gateSlowCore, Detail: fmt.Sprintf(
+				"the server's core took %v for what it did in %v at its best, %s the trial", seen.Round(time.Nanosecond), reference.Round(time.Nanosecond), when)})
+		}
+	}
+}

@@ -1,22 +1,29 @@
-// Package telemetry reads what a trial cost: CPU of the server's and the
-// client's processes and of every core, threads, and the wire, from /proc.
+// Package telemetry reads what a trial cost and what else went on: CPU of the
+// server's and the client's processes and threads, of every core and of
+// everybody else, memory, the wire, connections, and the kernel's counters of
+// what was lost or held back.
 //
 // Its stance: counters are sampled through the whole trial and cut afterwards
 // to the window that the load generator says it measured, so that neither
 // warm-up nor connecting is charged to it. A figure that could not be read is
-// left out; nothing is filled in.
+// left out; nothing is filled in. What watching costs is a figure too.
 //
 // Its limit: time in interrupts is charged to whoever was interrupted, and the
 // kernel's own threads to nobody. CPU per process is by schedstat, in
-// nanoseconds; where the kernel has none, by ticks of a hundredth of a second.
+// nanoseconds; where the kernel has none, by ticks of a hundredth of a second,
+// as the cores' times are everywhere.
 package telemetry
 
 import (
+	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
 // Targets is what to watch.
@@ -26,8 +33,12 @@ type Targets struct {
 	Client     func() int
 	ServerCPUs []int
 	ClientCPUs []int
-	NetPID     int    // a process in the network namespace of the wire's server side; 0: no wire
-	NetDevice  string // the interface there
+	Port       int    // the server's
+	NetPID     int    // a process in the network namespace of the server's side; 0: the lab's own
+	NetDevice  string // the interface under load, whose interrupts are counted
+	// Wire gives the newest readings of both directions' shapers; nil where
+	// there is no wire.
+	Wire func() (server, client shaper.Reading, ok bool)
 	// Window is how long the measured part will last. However dear sampling
 	// is, it is done often enough for a few samples to fall into that.
 	Window time.Duration
@@ -44,25 +55,25 @@ const atLeast = 5
 
 // A sample is all counters at one time.
 type sample struct {
-	at      time.Time
-	cpus    map[int64]procfs.CPUStat
-	server  []process
-	client  []process
-	wire    *procfs.NetDevLine
-	threads map[int]time.Duration // client threads, by id: CPU time
-}
-
-// A process is one process of a tree at one time.
-type process struct {
-	pid, parent int
-	threads     int
-	cpu         time.Duration
+	at       time.Time
+	mono     time.Duration // by the monotonic clock, since sampling began
+	cpus     map[int64]procfs.CPUStat
+	server   []process
+	client   []process
+	threads  map[int]time.Duration // client threads, by id: CPU time
+	counters map[string]float64    // kernel counters that only rise, by the name of their metric
+	irqs     map[string]float64    // of the interface under load, by queue
+	wire     *[2]shaper.Reading    // server to client, client to server
+	own      time.Duration         // CPU time the lab itself has used
+	survey   *survey               // taken in some samples only
 }
 
 // A Sampler takes samples until it is stopped.
 type Sampler struct {
 	fs      procfs.FS
+	sys     string // where /sys is
 	targets Targets
+	began   time.Time
 	stop    chan struct{}
 	done    chan struct{}
 
@@ -76,7 +87,10 @@ func Start(t Targets) (*Sampler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sampler{fs: fs, targets: t, stop: make(chan struct{}), done: make(chan struct{})}
+	if t.NetPID == 0 {
+		t.NetPID = os.Getpid()
+	}
+	s := &Sampler{fs: fs, sys: "/sys", targets: t, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
 	go s.loop()
 	return s, nil
 }
@@ -87,25 +101,38 @@ func (s *Sampler) loop() {
 	// clock is mostly time spent waiting for a core.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	var surveyed time.Time
+	apart := time.Duration(0)
 	for {
 		before := threadCPU()
 		one := s.take()
 		cost := threadCPU() - before
+		if now := time.Now(); now.Sub(surveyed) >= apart {
+			before = threadCPU()
+			one.survey = s.look(one)
+			surveyed = now
+			apart = s.pace(threadCPU()-before, surveyEvery, surveysAtLeast)
+		}
 		s.mu.Lock()
 		s.samples = append(s.samples, one)
 		s.mu.Unlock()
-		// Many workers make a sample dear; it is then taken less often rather
-		// than at the server's expense.
-		wait := max(interval, time.Duration(float64(cost)/budget))
-		if s.targets.Window > 0 {
-			wait = min(wait, max(s.targets.Window/atLeast, interval))
-		}
 		select {
 		case <-s.stop:
 			return
-		case <-time.After(wait):
+		case <-time.After(s.pace(cost, interval, atLeast)):
 		}
 	}
+}
+
+// pace is how long to wait after something that cost so much CPU time. Many
+// workers make a sample dear; it is then taken less often rather than at the
+// server's expense, but a few times a window in any case.
+func (s *Sampler) pace(cost, least time.Duration, perWindow int) time.Duration {
+	wait := max(least, time.Duration(float64(cost)/budget))
+	if s.targets.Window > 0 {
+		wait = min(wait, max(s.targets.Window/time.Duration(perWindow), interval))
+	}
+	return wait
 }
 
 // Stop ends sampling.
@@ -115,21 +142,22 @@ func (s *Sampler) Stop() {
 }
 
 func (s *Sampler) take() sample {
-	one := sample{at: time.Now(), threads: map[int]time.Duration{}}
-	if st, err := s.fs.Stat(); err == nil {
-		one.cpus = st.CPU
-	}
+	now := time.Now()
+	one := sample{at: now, mono: now.Sub(s.began), threads: map[int]time.Duration{}, own: ownCPU()}
+	one.counters, one.cpus = s.kernel()
 	one.server = s.tree(s.targets.Server, s.targets.ServerName, nil)
 	if pid := s.targets.Client(); pid > 0 {
 		one.client = s.tree(pid, "", one.threads)
 	}
-	if s.targets.NetPID > 0 {
-		if p, err := s.fs.Proc(s.targets.NetPID); err == nil {
-			if dev, err := p.NetDev(); err == nil {
-				if line, ok := dev[s.targets.NetDevice]; ok {
-					one.wire = &line
-				}
-			}
+	if s.targets.Wire != nil {
+		if server, client, ok := s.targets.Wire(); ok {
+			one.wire = &[2]shaper.Reading{server, client}
+		}
+	}
+	// Only a real interface has interrupts, and only it has a device.
+	if d := s.targets.NetDevice; d != "" {
+		if _, err := os.Stat(filepath.Join(s.sys, "class", "net", d, "device")); err == nil {
+			one.irqs = s.interrupts(d)
 		}
 	}
 	return one

@@ -8,6 +8,16 @@ import (
 	"time"
 )
 
+// A process is one process of a tree at one time.
+type process struct {
+	pid, parent int
+	threads     int
+	cpu         time.Duration
+	switches    int64 // times its threads were given a core; 0 where that is not kept
+	rss         int   // bytes
+	stopped     bool  // by a signal
+}
+
 // tree reads the processes from a root down. With a name, only those of that
 // command name are kept. threads, if not nil, gets each thread's CPU time.
 func (s *Sampler) tree(root int, name string, threads map[int]time.Duration) []process {
@@ -21,10 +31,10 @@ func (s *Sampler) tree(root int, name string, threads map[int]time.Duration) []p
 		if err != nil || name != "" && st.Comm != name {
 			continue
 		}
-		one := process{pid: pid, parent: st.PPID, threads: st.NumThreads}
-		one.cpu = time.Duration(float64(st.UTime+st.STime) / 100 * float64(time.Second))
-		if sum, ok := tasks(pid, threads); ok {
-			one.cpu = sum
+		one := process{pid: pid, parent: st.PPID, threads: st.NumThreads, rss: st.ResidentMemory(), stopped: st.State == "T"}
+		one.cpu = time.Duration(st.UTime+st.STime) * tick
+		if cpu, switches, ok := tasks(pid, threads); ok {
+			one.cpu, one.switches = cpu, switches
 		}
 		out = append(out, one)
 	}
@@ -32,31 +42,36 @@ func (s *Sampler) tree(root int, name string, threads map[int]time.Duration) []p
 }
 
 // tasks sums the CPU time of a process's threads, in nanoseconds as the
-// scheduler keeps it. A thread that has ended is not in the sum; neither Go's
-// nor Node's runtime ends threads under load.
-func tasks(pid int, threads map[int]time.Duration) (time.Duration, bool) {
+// scheduler keeps it, and the times each was given a core. A thread that has
+// ended is not in the sum; neither Go's nor Node's runtime ends threads under
+// load.
+func tasks(pid int, threads map[int]time.Duration) (cpu time.Duration, switches int64, ok bool) {
 	dir := fmt.Sprintf("/proc/%d/task", pid)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return 0, false
+		return 0, 0, false
 	}
-	var sum time.Duration
 	for _, e := range entries {
 		text, err := os.ReadFile(dir + "/" + e.Name() + "/schedstat")
 		if err != nil {
-			return 0, false
+			return 0, 0, false
 		}
-		first, _, _ := strings.Cut(string(text), " ")
-		ns, err := strconv.ParseInt(first, 10, 64)
-		if err != nil {
-			return 0, false
+		f := strings.Fields(string(text)) // on a core, waiting for one (both in ns), times it got one
+		if len(f) < 3 {
+			return 0, 0, false
 		}
-		sum += time.Duration(ns)
+		ns, err1 := strconv.ParseInt(f[0], 10, 64)
+		times, err2 := strconv.ParseInt(f[2], 10, 64)
+		if err1 != nil || err2 != nil {
+			return 0, 0, false
+		}
+		cpu += time.Duration(ns)
+		switches += times
 		if tid, err := strconv.Atoi(e.Name()); err == nil && threads != nil {
 			threads[tid] = time.Duration(ns)
 		}
 	}
-	return sum, true
+	return cpu, switches, true
 }
 
 // Descendants lists a process and all below it, parents first.

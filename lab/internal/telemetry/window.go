@@ -1,6 +1,9 @@
 package telemetry
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -12,6 +15,21 @@ type Window struct {
 	Metrics map[string]float64
 	// Workers seen, least and most, over the samples; both 0 if none was seen.
 	WorkersMin, WorkersMax int
+
+	Cores         []Core
+	ClientThreads []float64          // share of a core, busiest first
+	Interrupts    map[string]float64 // a second, by queue of the interface under load
+	Others        []Load             // other processes that ran, most first
+	Stopped       []string           // "server", "client": a signal held it at some time
+	// Gap is the longest time between two samples, about as long as the lab
+	// itself was held up at the most.
+	Gap time.Duration
+}
+
+// A Core says where one core's time went, in shares.
+type Core struct {
+	CPU                                int
+	User, System, SoftIRQ, Steal, Idle float64
 }
 
 // Between cuts the samples to a window. Requests is how many were completed in
@@ -33,8 +51,15 @@ func (s *Sampler) Between(from, to time.Time, rps, lineRate float64) Window {
 	d := delta{a, b, b.at.Sub(a.at).Seconds()}
 	d.workers(&w, in)
 	d.server(w.Metrics, s.targets, rps)
-	d.client(w.Metrics, s.targets, rps)
+	d.client(&w, s.targets, rps)
 	d.wire(w.Metrics, lineRate)
+	d.machine(&w)
+	d.watching(&w, in)
+	d.surveys(&w, in, s.targets)
+	// The clock is looked at over the whole trial: a step before the window
+	// puts the window in the wrong place.
+	all := delta{a: s.samples[0], b: s.samples[len(s.samples)-1]}
+	w.Metrics["clock_step_s"] = all.step().Abs().Seconds()
 	return w
 }
 
@@ -122,23 +147,44 @@ func (d delta) server(m map[string]float64, t Targets, rps float64) {
 	if cpu, n := used(d.a.server, d.b.server, func(p process) bool { return p.pid != top }); n > 0 {
 		m["server_workers_busy"] = cpu / d.seconds / float64(n)
 	}
+	if n, ok := switches(d.a.server, d.b.server); ok {
+		m["server_context_switches_per_s"] = n / d.seconds
+	}
 	d.cores(m, t.ServerCPUs, "server_cores_busy", "server_steal")
 }
 
-func (d delta) client(m map[string]float64, t Targets, rps float64) {
+func (d delta) client(w *Window, t Targets, rps float64) {
+	m := w.Metrics
 	if cpu, n := used(d.a.client, d.b.client, all); n > 0 && rps > 0 {
 		m["client_cpu_per_request_s"] = cpu / d.seconds / rps
 	}
-	busiest, seen := 0.0, false
 	for tid, after := range d.b.threads {
 		if before, ok := d.a.threads[tid]; ok {
-			busiest, seen = max(busiest, (after-before).Seconds()/d.seconds), true
+			w.ClientThreads = append(w.ClientThreads, (after-before).Seconds()/d.seconds)
 		}
 	}
-	if seen {
-		m["client_thread_busy_max"] = busiest
+	slices.SortFunc(w.ClientThreads, func(x, y float64) int { return cmp.Compare(y, x) })
+	if len(w.ClientThreads) > 0 {
+		m["client_thread_busy_max"] = w.ClientThreads[0]
+	}
+	if n, ok := switches(d.a.client, d.b.client); ok {
+		m["client_context_switches_per_s"] = n / d.seconds
 	}
 	d.cores(m, t.ClientCPUs, "client_cores_busy", "client_steal")
+}
+
+// switches counts how often threads were given a core.
+func switches(a, b []process) (n float64, ok bool) {
+	before := map[int]int64{}
+	for _, p := range a {
+		before[p.pid] = p.switches
+	}
+	for _, p := range b {
+		if was, there := before[p.pid]; there && p.switches > 0 {
+			n, ok = n+float64(p.switches-was), true
+		}
+	}
+	return n, ok
 }
 
 // cores gives the share of time that cores were not idle, and were stolen.
@@ -167,16 +213,140 @@ func sum(c procfs.CPUStat) float64 {
 }
 
 func (d delta) wire(m map[string]float64, lineRate float64) {
-	x, y := d.a.wire, d.b.wire
-	if x == nil || y == nil {
+	if d.a.wire == nil || d.b.wire == nil {
 		return
 	}
-	tx := float64(y.TxBytes-x.TxBytes) * 8 / d.seconds
-	rx := float64(y.RxBytes-x.RxBytes) * 8 / d.seconds
-	m["wire_tx_bps"], m["wire_rx_bps"] = tx, rx
-	m["wire_tx_packets_per_s"] = float64(y.TxPackets-x.TxPackets) / d.seconds
-	m["wire_rx_packets_per_s"] = float64(y.RxPackets-x.RxPackets) / d.seconds
+	busier, drops := 0.0, 0.0
+	for i, name := range []string{"tx", "rx"} {
+		x, y := d.a.wire[i], d.b.wire[i]
+		seconds := y.At.Sub(x.At).Seconds()
+		if !(seconds > 0) {
+			return // readings that stand still say nothing
+		}
+		bps := float64(y.Bytes-x.Bytes) * 8 / seconds
+		m["wire_"+name+"_bps"] = bps
+		m["wire_"+name+"_packets_per_s"] = float64(y.Packets-x.Packets) / seconds
+		busier, drops = max(busier, bps), drops+float64(y.Drops-x.Drops)
+	}
+	m["wire_drops"] = drops
 	if lineRate > 0 {
-		m["line_rate_share"] = max(tx, rx) / lineRate
+		m["line_rate_share"] = busier / lineRate
+	}
+}
+
+// machine gives the kernel's counters, and where each core's time went.
+func (d delta) machine(w *Window) {
+	for name, after := range d.b.counters {
+		before, ok := d.a.counters[name]
+		if !ok {
+			continue
+		}
+		v := after - before
+		if strings.HasSuffix(name, "_per_s") {
+			v /= d.seconds
+		}
+		w.Metrics[name] = max(v, 0) // a counter that wrapped or was reset counts as still
+	}
+	for queue, after := range d.b.irqs {
+		if before, ok := d.a.irqs[queue]; ok {
+			if w.Interrupts == nil {
+				w.Interrupts = map[string]float64{}
+			}
+			w.Interrupts[queue] = (after - before) / d.seconds
+		}
+	}
+	for cpu, y := range d.b.cpus {
+		x, ok := d.a.cpus[cpu]
+		all := sum(y) - sum(x)
+		if !ok || !(all > 0) {
+			continue
+		}
+		share := func(ticks float64) float64 { return min(max(ticks/all, 0), 1) }
+		w.Cores = append(w.Cores, Core{
+			CPU: int(cpu), User: share(y.User + y.Nice - x.User - x.Nice), System: share(y.System - x.System),
+			SoftIRQ: share(y.SoftIRQ + y.IRQ - x.SoftIRQ - x.IRQ), Steal: share(y.Steal - x.Steal),
+			Idle: share(y.Idle + y.Iowait - x.Idle - x.Iowait),
+		})
+	}
+	slices.SortFunc(w.Cores, func(x, y Core) int { return x.CPU - y.CPU })
+}
+
+// step is how far the wall clock moved against the monotonic one.
+func (d delta) step() time.Duration {
+	return d.b.at.Round(0).Sub(d.a.at.Round(0)) - (d.b.mono - d.a.mono)
+}
+
+// watching gives what the samples say of watching itself, and of who was held.
+func (d delta) watching(w *Window, in []sample) {
+	cost := (d.b.own - d.a.own).Seconds()
+	if d.a.wire != nil && d.b.wire != nil {
+		for i := range d.b.wire {
+			cost += d.b.wire[i].CPUS - d.a.wire[i].CPUS
+		}
+	}
+	if d.b.own > 0 {
+		w.Metrics["sampler_busy"] = cost / d.seconds
+	}
+	held := map[string]bool{}
+	most := map[string]float64{}
+	for i, one := range in {
+		if i > 0 {
+			w.Gap = max(w.Gap, one.at.Sub(in[i-1].at))
+		}
+		for side, ps := range map[string][]process{"server": one.server, "client": one.client} {
+			rss := 0.0
+			for _, p := range ps {
+				held[side] = held[side] || p.stopped
+				rss += float64(p.rss)
+			}
+			most[side] = max(most[side], rss)
+		}
+	}
+	for _, side := range []string{"server", "client"} {
+		if held[side] {
+			w.Stopped = append(w.Stopped, side)
+		}
+		if most[side] > 0 {
+			w.Metrics[side+"_rss_bytes"] = most[side]
+		}
+	}
+}
+
+// surveys gives the load of everybody else between the first and the last
+// survey in the window, and the fewest connections that any of them saw.
+func (d delta) surveys(w *Window, in []sample, t Targets) {
+	var first, last *survey
+	least := -1
+	for _, one := range in {
+		v := one.survey
+		if v == nil {
+			continue
+		}
+		if first == nil {
+			first = v
+		}
+		last = v
+		if v.connections >= 0 && (least < 0 || v.connections < least) {
+			least = v.connections
+		}
+	}
+	if least >= 0 {
+		w.Metrics["connections_established"] = float64(least)
+	}
+	if first == last {
+		return
+	}
+	w.Others = others(first, last)
+	for side, cpus := range map[string][]int{"server": t.ServerCPUs, "client": t.ClientCPUs} {
+		if len(cpus) == 0 {
+			continue
+		}
+		load := 0.0
+		for _, o := range w.Others {
+			if slices.Contains(cpus, o.Core) {
+				load += o.Cores
+			}
+		}
+		w.Metrics[side+"_foreign_load"] = load
 	}
 }

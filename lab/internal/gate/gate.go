@@ -1,0 +1,34 @@
+// Package gate holds the thresholds beyond which a trial does not count, and
+// what the doctor warns of beforehand. They stand in one place, and none of
+// them looks at how fast a trial was.
+//
+// The limit: they are thresholds on whole windows. What disturbs a trial for a
+// tenth of its time can stay below each of them; blocks and intervals are there
+// for that.
+package gate
+
+import "time"
+
+const (
+	// StealShare of a side's cores is the most the hypervisor may take: three
+	// hundredths, the smallest margin that any claim uses.
+	StealShare = 0.03
+	// ForeignLoad, in cores, is the most that others may run on a side's
+	// cores. Their times come in hundredths of a second, so a tenth of a core
+	// is several steps even in a window of a second.
+	ForeignLoad = 0.10
+	// ClockStep is the most the wall clock may move against the monotonic one:
+	// windows are cut by it. Slewing stays below half of this in ten seconds.
+	ClockStep = 10 * time.Millisecond
+	// HeldUp is the longest the lab's own sampling may be held up: a machine
+	// that stands still for so long was not there for the trial either.
+	HeldUp = time.Second
+	// WindowOff and WindowSlack bound how far the measured window may differ
+	// from the asked one: by this share of it, or by this much if that is more.
+	WindowOff   = 0.10
+	WindowSlack = 300 * time.Millisecond
+	// LittleOff is how far rate times mean latency may differ from what a
+	// closed loop keeps in flight, beyond what latencies' resolution and the
+	// requests in flight at the window's ends explain.
+	LittleOff = 0.10
+)
