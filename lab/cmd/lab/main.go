@@ -27,6 +27,7 @@ const (
 
   lab run EXPERIMENT              run one experiment
   lab reproduce [ENTRY…|--all]    run the experiments of entries; without any, the core set
+  lab syscalls EXPERIMENT         system calls a request, with a tracer on the server; keeps nothing
   lab verdicts [--check]          derive data/verdicts from data/results; --check only compares
   lab check                       check every data file, and that nothing derived has drifted
   lab doctor                      say what this machine can decide
@@ -59,7 +60,7 @@ type subcommand func(ctx context.Context, args []string, out io.Writer) (int, er
 func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	subcommands := map[string]subcommand{
 		"run": runExperiment, "reproduce": reproduce, "verdicts": verdicts,
-		"check": check, "doctor": examine, "list": list, "watch-shaper": watchShaper,
+		"check": check, "doctor": examine, "list": list, "syscalls": syscalls, "watch-shaper": watchShaper,
 	}
 	if len(args) == 0 {
 		fmt.Fprint(errs, usageMessage)
