@@ -129,7 +129,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 func setProcs(s Settings) {
 	n := s.Workers
 	if n == 0 {
-		n = runtime.NumCPU()
+		n = runtime.GOMAXPROCS(0) // Go's own: by affinity and cgroup
 	}
 	if s.Rate > 0 {
 		n++
