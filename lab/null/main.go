@@ -7,7 +7,9 @@
 // head and the path in its first line, no memory taken on the way, and one
 // write for all the requests that one read held. Go's own net package was the
 // alternative: it parks and wakes a goroutine for each request of each
-// connection.
+// connection. Without pipelining, what is left is the kernel's part, which no
+// server that speaks TCP is spared: on a small machine 5 of the 6.5
+// microseconds that Fiber's /simple takes, when its core is full.
 //
 // None of this is to be believed. A run shows it: in every trial the server's
 // core has room left (server_cores_busy), while the client's has none. Where

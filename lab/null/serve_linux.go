@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"runtime"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -92,7 +93,7 @@ func (l *loop) accept() error {
 // turn does what a connection is ready for, and reports whether it stays.
 func (l *loop) turn(fd int, c *conn) bool {
 	if len(c.owed) > 0 {
-		n, err := unix.Write(fd, c.owed)
+		n, err := write(fd, c.owed)
 		if err != nil {
 			return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR)
 		}
@@ -103,7 +104,7 @@ func (l *loop) turn(fd int, c *conn) bool {
 		return l.watch(unix.EPOLL_CTL_MOD, fd, unix.EPOLLIN) == nil
 	}
 	kept := copy(l.in, c.rest)
-	n, err := unix.Read(fd, l.in[kept:])
+	n, err := read(fd, l.in[kept:])
 	if err != nil {
 		return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR)
 	}
@@ -119,7 +120,7 @@ func (l *loop) turn(fd int, c *conn) bool {
 	if len(out) == 0 {
 		return true
 	}
-	n, err = unix.Write(fd, out)
+	n, err = write(fd, out)
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
 		n, err = 0, nil
 	}
@@ -132,3 +133,17 @@ func (l *loop) turn(fd int, c *conn) bool {
 	}
 	return true
 }
+
+// The calls are made without telling Go's scheduler, which takes part of every
+// call that might block. These cannot: the sockets are non-blocking. It is a
+// tenth of what a request costs.
+func raw(call uintptr, fd int, p []byte) (int, error) {
+	n, _, errno := unix.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
+func read(fd int, p []byte) (int, error)  { return raw(unix.SYS_READ, fd, p) }
+func write(fd int, p []byte) (int, error) { return raw(unix.SYS_WRITE, fd, p) }
