@@ -27,6 +27,10 @@ const (
 	// from the asked one: by this share of it, or by this much if that is more.
 	WindowOff   = 0.10
 	WindowSlack = 300 * time.Millisecond
+	// SendLag is the most by which the load generator's 99th percentile may be
+	// late at a fixed rate: latencies count from when a request was due, so
+	// that its own lateness is in them.
+	SendLag = time.Millisecond
 	// LittleOff is how far rate times mean latency may differ from what a
 	// closed loop keeps in flight, beyond what latencies' resolution and the
 	// requests in flight at the window's ends explain.

@@ -70,6 +70,7 @@ var all = []Metric{
 	{"service_time_s", Second, "Service time", "CPU time a request takes on the server, as a text derives it.", false},
 	{"throughput_per_worker_rps", PerSecond, "Throughput per worker", "Throughput over workers.", true},
 	{"asked_rate_rps", PerSecond, "Asked rate", "Requests a second the load generator was asked for; absent in a closed loop.", false},
+	{"send_lag_p99_s", Second, "Send lag p99", "99th percentile of how late the load generator itself sent a request at a fixed rate.", true},
 	{"asked_in_flight", Count, "Asked in flight", "Connections times pipelining: requests that a closed loop keeps in flight.", false},
 	{"connections_established", Count, "Established", "Least number of connections to the server that the kernel held established, counted in the measured window.", false},
 	{"syscalls_per_request", Count, "System calls per request", "System calls of the server over completed requests, with a tracer attached; it slows the server.", false},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/fortio"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -25,6 +26,7 @@ const (
 	gateConnections  = "connections"   // fewer connections than asked
 	gateSteal        = "steal"         // the hypervisor ran something else
 	gateOtherLoad    = "other-load"    // somebody else ran on these cores
+	gateSendLate     = "send-late"     // the generator could not keep its own schedule
 	gateSwap         = "swap"          // the machine swapped
 	gateThrottled    = "throttled"     // a quota or heat held the cores back
 	gateClock        = "clock"         // the clock was set
@@ -55,6 +57,19 @@ type failer func(gate, format string, args ...any)
 func (l load) gates(r *generator.Result, w telemetry.Window, m map[string]float64, fail failer) {
 	for _, f := range r.Faults {
 		fail(f.Gate, "%s", f.Detail)
+	}
+	// fortio's own reader does this for it.
+	if asked := l.rate; asked > 0 && l.generator == autocannonName {
+		m["asked_rate_rps"] = asked
+		if got := m["throughput_rps"]; got < fortio.LeastShare*asked {
+			fail(generator.RateShort, "%.0f requests a second were answered, asked were %.0f", got, asked)
+		}
+	}
+	if o := r.Open; o != nil {
+		m["send_lag_p99_s"] = o.SendLagP99S
+		if o.SendLagP99S > gate.SendLag.Seconds() {
+			fail(gateSendLate, "the load generator itself sent a hundredth of its requests more than %.1f ms late", o.SendLagP99S*1e3)
+		}
 	}
 	if seen := r.Finish.Sub(r.Start); math.Abs((seen - l.window).Seconds()) > max(gate.WindowOff*l.window.Seconds(), gate.WindowSlack.Seconds()) {
 		fail(gateWindow, "the measured window was %.2f s, asked were %.2f s", seen.Seconds(), l.window.Seconds())
@@ -100,6 +115,9 @@ func (l load) gates(r *generator.Result, w telemetry.Window, m map[string]float6
 	l.little(r, m, fail)
 }
 
+// cut is how much of a latency autocannon cuts off at the most, in seconds.
+const cut = 0.001
+
 // little holds rate times mean latency against the requests that a closed loop
 // keeps in flight. Requests in flight when the window ends are in no mean yet:
 // that explains a shortfall of up to the mean latency over the window.
@@ -114,7 +132,7 @@ func (l load) little(r *generator.Result, m map[string]float64, fail failer) {
 	if low > 0 {
 		m["in_flight"] = rps * low
 	} else {
-		low, high = r.CutMeanS, r.CutMeanS+generator.Cut
+		low, high = r.CutMeanS, r.CutMeanS+cut
 	}
 	late := high / l.window.Seconds()
 	if rps*high < asked*(1-gate.LittleOff-late) || rps*low > asked*(1+gate.LittleOff) {

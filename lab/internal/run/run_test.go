@@ -8,6 +8,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
@@ -80,16 +81,17 @@ func TestOnlyPassingWeatherIsRepeated(t *testing.T) {
 		}
 		return t
 	}
-	for _, gate := range []string{gateErrors, gateTimeouts, gateResets, gateNoTelemetry} {
-		if !passing(reasons(gate)) {
+	for _, gate := range []string{generator.Errors, generator.Timeouts, generator.Resets, gateNoTelemetry, gateSteal, gateSlowCore, gateOtherLoad, gateStopped} {
+		if !weather(reasons(gate)) {
 			t.Errorf("%s is not repeated", gate)
 		}
-		if passing(reasons(gate, "non-2xx")) {
+		if weather(reasons(gate, "non-2xx")) {
 			t.Errorf("%s excuses a wrong answer", gate)
 		}
 	}
-	for _, gate := range []string{gateLostWorker, gateServerExited, gateClientFailed, gateClientHung, "non-2xx", "mismatches", "no-requests", "a gate of the future"} {
-		if passing(reasons(gate)) {
+	for _, gate := range []string{gateLostWorker, gateServerExited, gateClientFailed, gateClientHung, gateConnections, gateLittle,
+		generator.Non2xx, generator.Mismatches, generator.NoRequests, generator.RateShort, "a gate of the future"} {
+		if weather(reasons(gate)) {
 			t.Errorf("%s is repeated", gate)
 		}
 	}
