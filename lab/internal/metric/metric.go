@@ -72,7 +72,7 @@ var all = []Metric{
 	{"asked_rate_rps", PerSecond, "Asked rate", "Requests a second the load generator was asked for; absent in a closed loop.", false},
 	{"send_lag_p99_s", Second, "Send lag p99", "99th percentile of how late the load generator itself sent a request at a fixed rate.", true},
 	{"asked_in_flight", Count, "Asked in flight", "Connections times pipelining: requests that a closed loop keeps in flight.", false},
-	{"connections_established", Count, "Established", "Least number of connections to the server that the kernel held established, counted in the measured window.", false},
+	{"connections_established", Count, "Established", "Connections to the server that the kernel held established, median of a few counts in the measured window.", false},
 	{"syscalls_per_request", Count, "System calls per request", "System calls of the server over completed requests, with a tracer attached; it slows the server.", false},
 	{"server_rss_bytes", Bytes, "Server memory", "Resident memory of all the server's processes, most seen in the measured window; pages they share count for each.", false},
 	{"client_rss_bytes", Bytes, "Client memory", "Resident memory of all the load generator's processes, most seen in the measured window.", false},

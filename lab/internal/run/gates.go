@@ -37,16 +37,29 @@ const (
 )
 
 // passing names the gates that close on what may be the machine's passing
-// weather. Others are never repeated: that would hide a server that died or
-// answered wrongly.
-var passing = []string{
-	generator.Errors, generator.Timeouts, generator.Resets, gateNoTelemetry, gateWindow, gateSteal, gateOtherLoad,
-	gateSwap, gateThrottled, gateClock, gateStopped, gateHeldUp, gateSlowCore,
-}
+// weather, and following those that weather closes beside them. A trial that
+// only these made invalid is repeated. Others never are: that would hide a
+// server that died or answered wrongly.
+var (
+	passing = []string{
+		generator.Errors, generator.Timeouts, generator.Resets, gateNoTelemetry, gateWindow, gateConnections, gateSteal, gateOtherLoad,
+		gateSwap, gateThrottled, gateClock, gateStopped, gateHeldUp, gateSlowCore,
+	}
+	following = []string{generator.RateShort, gateSendLate, gateLittle}
+)
 
 // weather tells whether a trial is invalid only for passing weather.
 func weather(t results.Trial) bool {
-	return !slices.ContainsFunc(t.Reasons, func(r results.Reason) bool { return !slices.Contains(passing, r.Gate) })
+	found := false
+	for _, r := range t.Reasons {
+		switch {
+		case slices.Contains(passing, r.Gate):
+			found = true
+		case !slices.Contains(following, r.Gate):
+			return false
+		}
+	}
+	return found
 }
 
 // A failer takes the reasons for which a trial is invalid.

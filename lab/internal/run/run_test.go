@@ -88,8 +88,11 @@ func TestOnlyPassingWeatherIsRepeated(t *testing.T) {
 		if weather(reasons(gate, "non-2xx")) {
 			t.Errorf("%s excuses a wrong answer", gate)
 		}
+		if !weather(reasons(gateLittle, gate)) {
+			t.Errorf("what follows from %s is not repeated with it", gate)
+		}
 	}
-	for _, gate := range []string{gateLostWorker, gateServerExited, gateClientFailed, gateClientHung, gateConnections, gateLittle,
+	for _, gate := range []string{gateLostWorker, gateServerExited, gateClientFailed, gateClientHung, gateLittle,
 		generator.Non2xx, generator.Mismatches, generator.NoRequests, generator.RateShort, "a gate of the future"} {
 		if weather(reasons(gate)) {
 			t.Errorf("%s is repeated", gate)

@@ -39,7 +39,6 @@ const (
 type load struct {
 	dir         string
 	addr        string // where the server listens
-	port        int
 	link        *topology.Link
 	split       cores.Split
 	program     string // command name of the server's processes
@@ -65,7 +64,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 		return otherwise
 	}
 	addr := link.Host + ":" + strconv.Itoa(p.Port)
-	l := load{dir: string(p.Root), addr: addr, port: p.Port, link: link, split: p.Split, lineRate: p.Experiment.Topology.LineRateBps,
+	l := load{dir: string(p.Root), addr: addr, link: link, split: p.Split, lineRate: p.Experiment.Topology.LineRateBps,
 		generator: generatorOf(s), connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
 		rate: float64(whole(setting.Rate, 0))}
 	server := "fiber"
@@ -148,7 +147,7 @@ func (l load) trial(ctx context.Context) (results.Trial, error) {
 		Server: server.proc.Pid(), ServerName: l.program,
 		Client:     func() int { return int(clientPID.Load()) },
 		ServerCPUs: l.split.Server, ClientCPUs: l.split.Client,
-		Port: l.port, NetPID: l.link.NetPID, NetDevice: l.link.NetDevice, Wire: l.link.Wire,
+		Ends: l.ends(), NetPID: l.link.NetPID, NetDevice: l.link.NetDevice, Wire: l.link.Wire,
 		Window: l.window,
 	})
 	if err != nil {
@@ -202,6 +201,14 @@ func (l load) trial(ctx context.Context) (results.Trial, error) {
 	}
 	t.Valid = len(t.Reasons) == 0
 	return t, nil
+}
+
+// ends is how many ends of a connection lie on the server's side.
+func (l load) ends() int {
+	if l.link.NetPID == 0 {
+		return 2
+	}
+	return 1
 }
 
 // judge takes the figures over and closes the gates.

@@ -5,17 +5,16 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/prometheus/procfs"
 )
 
 // kernel reads the counters of the whole machine and of the network namespace
-// under load.
-func (s *Sampler) kernel() (counters map[string]float64, cpus map[int64]procfs.CPUStat) {
-	counters = map[string]float64{}
-	if st, err := s.fs.Stat(); err == nil {
-		cpus = st.CPU
-		counters["interrupts_per_s"] = float64(st.IRQTotal)
+// under load, and how many connections that holds established.
+func (s *Sampler) kernel() (counters map[string]float64, established float64) {
+	counters, established = map[string]float64{}, -1
+	put := func(name string, v *float64) {
+		if v != nil {
+			counters[name] = *v
+		}
 	}
 	if soft, err := s.fs.NetSoftnetStat(); err == nil {
 		var drops, squeezes float64
@@ -23,39 +22,32 @@ func (s *Sampler) kernel() (counters map[string]float64, cpus map[int64]procfs.C
 			drops += float64(c.Dropped)
 			squeezes += float64(c.TimeSqueezed)
 		}
-		counters["softnet_drops"], counters["softnet_squeezes"] = drops, squeezes
+		put("softnet_drops", &drops)
+		put("softnet_squeezes", &squeezes)
 	}
 	if p, err := s.fs.Proc(s.targets.NetPID); err == nil {
-		put := func(name string, v *float64) {
-			if v != nil {
-				counters[name] = *v
-			}
-		}
 		if snmp, err := p.Snmp(); err == nil {
 			put("tcp_retransmits", snmp.RetransSegs)
+			if snmp.CurrEstab != nil {
+				established = *snmp.CurrEstab
+			}
 		}
 		if net, err := p.Netstat(); err == nil {
 			put("listen_overflows", net.ListenOverflows)
 			put("listen_drops", net.ListenDrops)
 		}
 	}
-	if in, ok := s.vmstat("pswpin"); ok {
-		if out, ok := s.vmstat("pswpout"); ok {
-			counters["swap_pages"] = in + out
+	if text, err := os.ReadFile("/proc/vmstat"); err == nil {
+		in, ok := field(string(text), "pswpin")
+		out, also := field(string(text), "pswpout")
+		if sum := in + out; ok && also {
+			put("swap_pages", &sum)
 		}
 	}
 	if v, ok := s.throttled(); ok {
-		counters["throttled_s"] = v
+		put("throttled_s", &v)
 	}
-	return counters, cpus
-}
-
-func (s *Sampler) vmstat(name string) (float64, bool) {
-	text, err := os.ReadFile("/proc/vmstat")
-	if err != nil {
-		return 0, false
-	}
-	return field(string(text), name)
+	return counters, established
 }
 
 // field finds "name value" on a line of its own.

@@ -1,19 +1,23 @@
 package telemetry
 
 import (
-	"bytes"
-	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 )
 
 // A survey is what is too dear for every sample: who else runs on the machine,
-// and how many connections there are.
+// and the kernel's counters.
 type survey struct {
-	at          time.Time
-	others      map[int]other
-	connections int // established, to the server; -1 where that was not read
+	at       time.Time
+	others   map[int]other
+	counters map[string]float64 // that only rise, by the name of their metric
+	irqs     map[string]float64 // of the interface under load, by queue
+	// established counts the connections of the network namespace under load,
+	// both ends of each where both are in it; -1 where that was not read.
+	established float64
 }
 
 // An other is a process that belongs neither to the server nor to the client,
@@ -38,7 +42,14 @@ const kernelThread = 0x00200000
 const tick = 10 * time.Millisecond
 
 func (s *Sampler) look(one sample) *survey {
-	v := &survey{at: time.Now(), others: map[int]other{}, connections: s.established()}
+	v := &survey{at: time.Now(), others: map[int]other{}}
+	v.counters, v.established = s.kernel()
+	// Only a real interface has interrupts, and only it has a device.
+	if d := s.targets.NetDevice; d != "" {
+		if _, err := os.Stat(filepath.Join(s.sys, "class", "net", d, "device")); err == nil {
+			v.irqs = s.interrupts(d)
+		}
+	}
 	own := map[int]bool{}
 	for _, pid := range Descendants(os.Getpid()) {
 		own[pid] = true
@@ -47,41 +58,20 @@ func (s *Sampler) look(one sample) *survey {
 	for _, p := range slices.Concat(one.server, one.client) {
 		own[p.pid] = true
 	}
-	all, err := s.fs.AllProcs()
+	names, err := os.ReadDir("/proc")
 	if err != nil {
 		return v
 	}
-	for _, p := range all {
-		if own[p.PID] {
+	for _, n := range names {
+		pid, err := strconv.Atoi(n.Name())
+		if err != nil || own[pid] {
 			continue
 		}
-		st, err := p.Stat()
-		if err != nil || st.Flags&kernelThread != 0 {
-			continue
+		if st, err := readStat(pid); err == nil && st.flags&kernelThread == 0 {
+			v.others[pid] = other{st.name, st.parent, time.Duration(st.cpu+st.children) * tick, st.processor}
 		}
-		cpu := time.Duration(int(st.UTime)+int(st.STime)+st.CUTime+st.CSTime) * tick
-		v.others[p.PID] = other{st.Comm, st.PPID, cpu, int(st.Processor)}
 	}
 	return v
-}
-
-// established counts the connections that the server's port holds, as the
-// kernel of the server's side lists them.
-func (s *Sampler) established() int {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", s.targets.NetPID))
-	if err != nil || s.targets.Port == 0 {
-		return -1
-	}
-	const establishedState = "01"
-	port := fmt.Appendf(nil, ":%04X", s.targets.Port)
-	n := 0
-	for line := range bytes.Lines(text) {
-		f := bytes.Fields(line)
-		if len(f) > 3 && bytes.HasSuffix(f[1], port) && string(f[3]) == establishedState {
-			n++
-		}
-	}
-	return n
 }
 
 // A Load is what one other process used in the window.
@@ -104,10 +94,21 @@ func others(a, b *survey) []Load {
 		}
 	}
 	for pid, was := range a.others {
-		if _, there := b.others[pid]; !there {
-			if _, ok := used[was.parent]; ok {
-				used[was.parent] -= was.cpu
+		if _, there := b.others[pid]; there {
+			continue
+		}
+		// Its parent may have ended too, and handed both on.
+		heir := was.parent
+		for {
+			if _, there := used[heir]; there {
+				used[heir] -= was.cpu
+				break
 			}
+			next, known := a.others[heir]
+			if !known || heir == next.parent {
+				break
+			}
+			heir = next.parent
 		}
 	}
 	var loads []Load

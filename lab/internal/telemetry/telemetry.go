@@ -16,7 +16,6 @@ package telemetry
 
 import (
 	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -33,7 +32,7 @@ type Targets struct {
 	Client     func() int
 	ServerCPUs []int
 	ClientCPUs []int
-	Port       int    // the server's
+	Ends       int    // of each connection that lie in that namespace: 2 over loopback
 	NetPID     int    // a process in the network namespace of the server's side; 0: the lab's own
 	NetDevice  string // the interface under load, whose interrupts are counted
 	// Wire gives the newest readings of both directions' shapers; nil where
@@ -55,17 +54,16 @@ const atLeast = 5
 
 // A sample is all counters at one time.
 type sample struct {
-	at       time.Time
-	mono     time.Duration // by the monotonic clock, since sampling began
-	cpus     map[int64]procfs.CPUStat
-	server   []process
-	client   []process
-	threads  map[int]time.Duration // client threads, by id: CPU time
-	counters map[string]float64    // kernel counters that only rise, by the name of their metric
-	irqs     map[string]float64    // of the interface under load, by queue
-	wire     *[2]shaper.Reading    // server to client, client to server
-	own      time.Duration         // CPU time the lab itself has used
-	survey   *survey               // taken in some samples only
+	at         time.Time
+	mono       time.Duration // by the monotonic clock, since sampling began
+	cpus       map[int64]procfs.CPUStat
+	server     []process
+	client     []process
+	threads    map[int]time.Duration // client threads, by id: CPU time
+	interrupts float64               // handled since boot, all cores
+	wire       *[2]shaper.Reading    // server to client, client to server
+	own        time.Duration         // CPU time the lab itself has used
+	survey     *survey               // taken in some samples only
 }
 
 // A Sampler takes samples until it is stopped.
@@ -144,7 +142,9 @@ func (s *Sampler) Stop() {
 func (s *Sampler) take() sample {
 	now := time.Now()
 	one := sample{at: now, mono: now.Sub(s.began), threads: map[int]time.Duration{}, own: ownCPU()}
-	one.counters, one.cpus = s.kernel()
+	if st, err := s.fs.Stat(); err == nil {
+		one.cpus, one.interrupts = st.CPU, float64(st.IRQTotal)
+	}
 	one.server = s.tree(s.targets.Server, s.targets.ServerName, nil)
 	if pid := s.targets.Client(); pid > 0 {
 		one.client = s.tree(pid, "", one.threads)
@@ -152,12 +152,6 @@ func (s *Sampler) take() sample {
 	if s.targets.Wire != nil {
 		if server, client, ok := s.targets.Wire(); ok {
 			one.wire = &[2]shaper.Reading{server, client}
-		}
-	}
-	// Only a real interface has interrupts, and only it has a device.
-	if d := s.targets.NetDevice; d != "" {
-		if _, err := os.Stat(filepath.Join(s.sys, "class", "net", d, "device")); err == nil {
-			one.irqs = s.interrupts(d)
 		}
 	}
 	return one

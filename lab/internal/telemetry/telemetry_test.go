@@ -27,8 +27,8 @@ func server(master, first, second float64, threads int) []process {
 	}
 }
 
-// stat is a core's counters: busy in user and system time, idle, stolen.
-func stat(user, system, idle, steal float64) procfs.CPUStat {
+// ticks is a core's counters: busy in user and system time, idle, stolen.
+func ticks(user, system, idle, steal float64) procfs.CPUStat {
 	return procfs.CPUStat{User: user, System: system, Idle: idle, Steal: steal}
 }
 
@@ -40,12 +40,12 @@ func wire(s float64, tx, rx, txPackets, rxPackets, drops uint64) *[2]shaper.Read
 	}
 }
 
-// kernel is the kernel's other counters.
-func kernel(interrupts, retransmits float64) map[string]float64 {
-	return map[string]float64{
-		"interrupts_per_s": interrupts, "tcp_retransmits": retransmits, "listen_overflows": 5, "listen_drops": 7,
+// kernel is the kernel's other counters, surveyed.
+func kernel(s, retransmits, established float64) *survey {
+	return &survey{at: at(s), established: established, counters: map[string]float64{
+		"tcp_retransmits": retransmits, "listen_overflows": 5, "listen_drops": 7,
 		"softnet_drops": 1, "softnet_squeezes": 2, "swap_pages": 100, "throttled_s": 0.5,
-	}
+	}}
 }
 
 // pair is two samples two seconds apart.
@@ -54,15 +54,15 @@ func pair() []sample {
 		{
 			at: at(10), server: server(1, 2, 3, 6), client: []process{{pid: 20, parent: 1, cpu: seconds(5)}},
 			threads: map[int]time.Duration{20: seconds(4), 21: seconds(1)},
-			cpus:    map[int64]procfs.CPUStat{0: stat(100, 50, 850, 0), 1: stat(0, 0, 1000, 0), 2: stat(10, 10, 10, 10)},
+			cpus:    map[int64]procfs.CPUStat{0: ticks(100, 50, 850, 0), 1: ticks(0, 0, 1000, 0), 2: ticks(10, 10, 10, 10)},
 			// The readings' own times count, not the sample's.
-			wire: wire(9.5, 1000, 2000, 10, 20, 3), counters: kernel(1000, 4), own: seconds(1),
+			wire: wire(9.5, 1000, 2000, 10, 20, 3), survey: kernel(10, 4, 11), interrupts: 1000, own: seconds(1),
 		},
 		{
 			at: at(12), mono: seconds(2), server: server(1.2, 3.6, 4.2, 8), client: []process{{pid: 20, parent: 1, cpu: seconds(6.5)}},
 			threads: map[int]time.Duration{20: seconds(5.4), 21: seconds(1.1), 22: seconds(9)},
-			cpus:    map[int64]procfs.CPUStat{0: stat(250, 80, 860, 10), 1: stat(50, 0, 1150, 0), 2: stat(90, 30, 80, 30)},
-			wire:    wire(11.5, 126_000, 252_000, 110, 220, 8), counters: kernel(3000, 10), own: seconds(1.01),
+			cpus:    map[int64]procfs.CPUStat{0: ticks(250, 80, 860, 10), 1: ticks(50, 0, 1150, 0), 2: ticks(90, 30, 80, 30)},
+			wire:    wire(11.5, 126_000, 252_000, 110, 220, 8), survey: kernel(12, 10, 41), interrupts: 3000, own: seconds(1.01),
 		},
 	}
 }
@@ -118,6 +118,9 @@ func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
 		"softnet_drops": 0, "softnet_squeezes": 0, "swap_pages": 0, "throttled_s": 0,
 		// Ten milliseconds of the lab and two of each watch, in two seconds.
 		"sampler_busy": 0.007, "clock_step_s": 0,
+		"server_foreign_load": 0, "client_foreign_load": 0,
+		// Counts beyond the first one are 0 and 30; of two the later stands.
+		"connections_established": 30,
 	})
 	if w.WorkersMin != 2 || w.WorkersMax != 2 {
 		t.Errorf("workers from %d to %d", w.WorkersMin, w.WorkersMax)
@@ -127,7 +130,7 @@ func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
 func TestWindowIsCutToItsTimes(t *testing.T) {
 	// Warm-up before and the end after it cost a hundredfold; the samples at
 	// the window's very ends belong to it.
-	warm := sample{at: at(9.9), mono: seconds(-0.1), server: server(0, 0, 0, 1), threads: map[int]time.Duration{20: 0}}
+	warm := sample{at: at(9.9), mono: seconds(-0.1), survey: kernel(9.9, 0, 11), server: server(0, 0, 0, 1), threads: map[int]time.Duration{20: 0}}
 	middle := sample{at: at(11), server: server(1.1, 2.1, 3.1, 7)}
 	late := sample{at: at(12.1), mono: seconds(2.1), server: server(100, 100, 100, 99), threads: map[int]time.Duration{20: seconds(99)}}
 	p := pair()
@@ -174,8 +177,8 @@ func TestWhatWasNotReadIsLeftOut(t *testing.T) {
 		gone   []string
 	}{
 		{"nothing", func(a, b *sample) {}, nil},
-		{"no retransmits", func(a, b *sample) { delete(b.counters, "tcp_retransmits") }, []string{"tcp_retransmits"}},
-		{"no throttling at first", func(a, b *sample) { delete(a.counters, "throttled_s") }, []string{"throttled_s"}},
+		{"no retransmits", func(a, b *sample) { delete(b.survey.counters, "tcp_retransmits") }, []string{"tcp_retransmits"}},
+		{"no throttling at first", func(a, b *sample) { delete(a.survey.counters, "throttled_s") }, []string{"throttled_s"}},
 		{"the scheduler keeps no counts", func(a, b *sample) {
 			for _, ps := range [][]process{a.server, b.server} {
 				for i := range ps {
@@ -241,8 +244,8 @@ func TestClientThreadsStandBusiestFirst(t *testing.T) {
 
 func TestInterruptsByQueue(t *testing.T) {
 	p := pair()
-	p[0].irqs = map[string]float64{"eth0-0": 100, "eth0-1": 0, "gone": 1}
-	p[1].irqs = map[string]float64{"eth0-0": 2100, "eth0-1": 10, "new": 9}
+	p[0].survey.irqs = map[string]float64{"eth0-0": 100, "eth0-1": 0, "gone": 1}
+	p[1].survey.irqs = map[string]float64{"eth0-0": 2100, "eth0-1": 10, "new": 9}
 	if got := whole(sampler(p), 1000, 0).Interrupts; len(got) != 2 || got["eth0-0"] != 1000 || got["eth0-1"] != 5 {
 		t.Errorf("%v", got)
 	}
@@ -273,44 +276,73 @@ func theOthers(shell, child, third float64, childThere bool) map[int]other {
 	return os
 }
 
+// surveyed finds other processes and nothing else.
+func surveyed(s float64, os map[int]other) *survey {
+	return &survey{at: at(s), others: os, established: -1}
+}
+
 func TestLoadOfOthersIsTheirsByCore(t *testing.T) {
 	p := pair()
-	p[0].survey = &survey{at(10), theOthers(1, 5, 100, true), 33}
-	p[1].survey = &survey{at(12), theOthers(1, 6, 100.5, true), 31}
-	middle := sample{at: at(11), survey: &survey{at(11), theOthers(1, 5.5, 100, true), -1}}
+	p[0].survey = surveyed(10, theOthers(1, 5, 100, true))
+	p[1].survey = surveyed(12, theOthers(1, 6, 100.5, true))
+	middle := sample{at: at(11), survey: surveyed(11, theOthers(1, 5.5, 100, true))}
 	w := whole(sampler([]sample{p[0], middle, p[1]}), 1000, 0)
 	want := []Load{{"cc", 1, 0.5}, {"backup", 2, 0.25}}
 	if !slices.Equal(w.Others, want) {
 		t.Errorf("%v, want %v", w.Others, want)
 	}
 	// The server's cores are 0 and 1, the client's is 2.
-	for name, v := range map[string]float64{"server_foreign_load": 0.5, "client_foreign_load": 0.25, "connections_established": 31} {
+	for name, v := range map[string]float64{"server_foreign_load": 0.5, "client_foreign_load": 0.25} {
 		if w.Metrics[name] != v {
 			t.Errorf("%s is %v, want %v", name, w.Metrics[name], v)
 		}
 	}
 }
 
-func TestWhatAnEndedChildHadUsedBeforeIsNotCounted(t *testing.T) {
-	p := pair()
-	p[0].survey = &survey{at(10), theOthers(1, 5, 0, true), 0}
-	// The child used another second and ended: its six go over to the shell.
-	p[1].survey = &survey{at(12), theOthers(7, 0, 0, false), 0}
-	w := whole(sampler(p), 1000, 0)
-	if want := []Load{{"sh", 0, 0.5}}; !slices.Equal(w.Others, want) {
-		t.Errorf("%v, want %v", w.Others, want)
+func TestWhatEndedChildrenHadUsedBeforeIsNotCounted(t *testing.T) {
+	before := map[int]other{50: {"sh", 1, seconds(1), 0}, 51: {"make", 50, seconds(5), 0}, 52: {"cc", 51, seconds(3), 0}}
+	for _, c := range []struct {
+		name  string
+		after map[int]other
+		want  []Load
+	}{
+		{"the child's eight seconds, five of them its own before, are its parent's",
+			map[int]other{50: {"sh", 1, seconds(1), 0}, 51: {"make", 50, seconds(13), 0}}, []Load{{"make", 0, 2.5}}},
+		{"the child and its parent have ended",
+			map[int]other{50: {"sh", 1, seconds(9.5), 0}}, []Load{{"sh", 0, 0.25}}},
+		{"all have, and nobody is left to inherit", map[int]other{}, nil},
+	} {
+		p := pair()
+		p[0].survey, p[1].survey = surveyed(10, before), surveyed(12, c.after)
+		if w := whole(sampler(p), 1000, 0); !slices.Equal(w.Others, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, w.Others, c.want)
+		}
 	}
 }
 
 func TestOneSurveyTellsNoLoad(t *testing.T) {
 	p := pair()
-	p[1].survey = &survey{at(12), theOthers(9, 9, 9, true), 12}
+	p[0].survey = nil
 	w := whole(sampler(p), 1000, 0)
-	if _, ok := w.Metrics["server_foreign_load"]; ok || w.Others != nil {
-		t.Errorf("%v, %v", w.Metrics["server_foreign_load"], w.Others)
+	for _, name := range []string{"server_foreign_load", "client_foreign_load", "swap_pages", "tcp_retransmits", "connections_established"} {
+		if v, ok := w.Metrics[name]; ok {
+			t.Errorf("%s is %v", name, v)
+		}
 	}
-	if w.Metrics["connections_established"] != 12 {
-		t.Errorf("%v connections, want 12", w.Metrics["connections_established"])
+}
+
+func TestConnectionsAreThoseBeyondTheFirstCount(t *testing.T) {
+	p := pair()
+	samples := []sample{{at: at(8), mono: seconds(-2), survey: kernel(8, 0, 11)}}
+	for i, n := range []float64{50, 211, 211} { // still connecting at the first
+		samples = append(samples, sample{at: at(10.2 + float64(i)/2), survey: kernel(10, 0, n)})
+	}
+	for ends, want := range map[int]float64{1: 200, 2: 100, 3: 67} {
+		s := sampler(append(slices.Clone(samples), p[1]))
+		s.targets.Ends = ends
+		if got := s.Between(at(10), at(11.9), 1, 0).Metrics["connections_established"]; got != want {
+			t.Errorf("%d ends of each: %v connections, want %v", ends, got, want)
+		}
 	}
 }
 
@@ -379,9 +411,9 @@ func TestAServerWithoutWorkersHasNone(t *testing.T) {
 // The kernel's idle counters may run back by a tick; a share stays a share.
 func TestSharesStayBetweenNoughtAndOne(t *testing.T) {
 	p := pair()
-	p[0].cpus[2], p[1].cpus[2] = stat(100, 0, 500, 0), stat(200, 0, 499, 0)
-	p[0].cpus[0], p[1].cpus[0] = stat(100, 0, 500, 5), stat(99, 0, 600, 4)
-	p[0].cpus[1], p[1].cpus[1] = stat(0, 0, 500, 0), stat(0, 0, 600, 0)
+	p[0].cpus[2], p[1].cpus[2] = ticks(100, 0, 500, 0), ticks(200, 0, 499, 0)
+	p[0].cpus[0], p[1].cpus[0] = ticks(100, 0, 500, 5), ticks(99, 0, 600, 4)
+	p[0].cpus[1], p[1].cpus[1] = ticks(0, 0, 500, 0), ticks(0, 0, 600, 0)
 	w := whole(sampler(p), 1000, 0)
 	for _, name := range []string{"client_cores_busy", "client_steal", "server_cores_busy", "server_steal"} {
 		if v, ok := w.Metrics[name]; !ok || v < 0 || v > 1 {

@@ -23,16 +23,12 @@ type process struct {
 func (s *Sampler) tree(root int, name string, threads map[int]time.Duration) []process {
 	var out []process
 	for _, pid := range Descendants(root) {
-		p, err := s.fs.Proc(pid)
-		if err != nil {
-			continue // it ended meanwhile
+		st, err := readStat(pid)
+		if err != nil || name != "" && st.name != name {
+			continue // it ended meanwhile, or only wraps what counts
 		}
-		st, err := p.Stat()
-		if err != nil || name != "" && st.Comm != name {
-			continue
-		}
-		one := process{pid: pid, parent: st.PPID, threads: st.NumThreads, rss: st.ResidentMemory(), stopped: st.State == "T"}
-		one.cpu = time.Duration(st.UTime+st.STime) * tick
+		one := process{pid: pid, parent: st.parent, threads: st.threads, rss: st.rss, stopped: st.state == 'T'}
+		one.cpu = time.Duration(st.cpu) * tick
 		if cpu, switches, ok := tasks(pid, threads); ok {
 			one.cpu, one.switches = cpu, switches
 		}

@@ -2,8 +2,8 @@ package telemetry
 
 import (
 	"cmp"
+	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -55,7 +55,7 @@ func (s *Sampler) Between(from, to time.Time, rps, lineRate float64) Window {
 	d.wire(w.Metrics, lineRate)
 	d.machine(&w)
 	d.watching(&w, in)
-	d.surveys(&w, in, s.targets)
+	d.surveys(&w, in, s.samples[0].survey, s.targets)
 	// The clock is looked at over the whole trial: a step before the window
 	// puts the window in the wrong place.
 	all := delta{a: s.samples[0], b: s.samples[len(s.samples)-1]}
@@ -234,26 +234,10 @@ func (d delta) wire(m map[string]float64, lineRate float64) {
 	}
 }
 
-// machine gives the kernel's counters, and where each core's time went.
+// machine gives where each core's time went, and interrupts.
 func (d delta) machine(w *Window) {
-	for name, after := range d.b.counters {
-		before, ok := d.a.counters[name]
-		if !ok {
-			continue
-		}
-		v := after - before
-		if strings.HasSuffix(name, "_per_s") {
-			v /= d.seconds
-		}
-		w.Metrics[name] = max(v, 0) // a counter that wrapped or was reset counts as still
-	}
-	for queue, after := range d.b.irqs {
-		if before, ok := d.a.irqs[queue]; ok {
-			if w.Interrupts == nil {
-				w.Interrupts = map[string]float64{}
-			}
-			w.Interrupts[queue] = (after - before) / d.seconds
-		}
+	if d.a.interrupts > 0 {
+		w.Metrics["interrupts_per_s"] = max(d.b.interrupts-d.a.interrupts, 0) / d.seconds
 	}
 	for cpu, y := range d.b.cpus {
 		x, ok := d.a.cpus[cpu]
@@ -312,31 +296,44 @@ func (d delta) watching(w *Window, in []sample) {
 	}
 }
 
-// surveys gives the load of everybody else between the first and the last
-// survey in the window, and the fewest connections that any of them saw.
-func (d delta) surveys(w *Window, in []sample, t Targets) {
-	var first, last *survey
-	least := -1
+// surveys gives what changed between the first and the last survey in the
+// window. Connections are those beyond what there were when sampling began,
+// before the client; of several counts the median, since the first may have
+// come while the client was still connecting.
+func (d delta) surveys(w *Window, in []sample, began *survey, t Targets) {
+	var found []*survey
+	var established []float64
 	for _, one := range in {
-		v := one.survey
-		if v == nil {
+		if one.survey == nil {
 			continue
 		}
-		if first == nil {
-			first = v
-		}
-		last = v
-		if v.connections >= 0 && (least < 0 || v.connections < least) {
-			least = v.connections
+		found = append(found, one.survey)
+		if began != nil && began.established >= 0 && one.survey.established >= 0 {
+			established = append(established, one.survey.established-began.established)
 		}
 	}
-	if least >= 0 {
-		w.Metrics["connections_established"] = float64(least)
+	if len(established) > 0 {
+		slices.Sort(established)
+		w.Metrics["connections_established"] = math.Ceil(established[len(established)/2] / float64(max(t.Ends, 1)))
 	}
-	if first == last {
+	if len(found) < 2 {
 		return
 	}
-	w.Others = others(first, last)
+	a, b := found[0], found[len(found)-1]
+	for name, after := range b.counters {
+		if before, ok := a.counters[name]; ok {
+			w.Metrics[name] = max(after-before, 0) // one that wrapped counts as still
+		}
+	}
+	for queue, after := range b.irqs {
+		if before, ok := a.irqs[queue]; ok {
+			if w.Interrupts == nil {
+				w.Interrupts = map[string]float64{}
+			}
+			w.Interrupts[queue] = (after - before) / b.at.Sub(a.at).Seconds()
+		}
+	}
+	w.Others = others(a, b)
 	for side, cpus := range map[string][]int{"server": t.ServerCPUs, "client": t.ClientCPUs} {
 		if len(cpus) == 0 {
 			continue
