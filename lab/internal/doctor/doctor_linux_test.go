@@ -107,6 +107,13 @@ func TestTheWireIsTriedAndTakenDown(t *testing.T) {
 	}
 }
 
+func TestAMissingToolIsNotLaidToNamespaces(t *testing.T) {
+	const lacks = `echo "wire.sh: tc is not installed" >&2; exit 3`
+	expect(t, "no setting forbids them", find(t, clone(t, lacks, nil).wires(), "namespaces"), Good, "not tried", "", "")
+	forbidden := sysctls("user/max_user_namespaces", "0")
+	expect(t, "a setting does", find(t, clone(t, lacks, forbidden).wires(), "namespaces"), Limit, "max_user_namespaces=0", "wire", "sysctl")
+}
+
 func TestTheWireIsGoneAfterwards(t *testing.T) {
 	said := filepath.Join(t.TempDir(), "pid")
 	fs := clone(t, `echo $$ > '`+said+`'; `+ready, nil).wires()

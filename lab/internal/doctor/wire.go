@@ -27,8 +27,15 @@ func (m Machine) wires() []Finding {
 		}
 		return []Finding{m.namespaces(true), wire}
 	}
-	return []Finding{m.namespaces(false), wire}
+	apart := m.namespaces(false)
+	if strings.Contains(wire.Seen, "not installed") && apart.Mend == containerMend {
+		// Nothing says that they are forbidden; the wire did not get that far.
+		apart = Finding{Level: Good, About: apart.About, Seen: "not tried, for want of a tool"}
+	}
+	return []Finding{apart, wire}
 }
+
+const containerMend = "run on the machine itself, or in a container with --privileged"
 
 // denials are the settings by which kernels keep users from namespaces.
 var denials = []struct{ name, denies, mend string }{
@@ -55,7 +62,7 @@ func (m Machine) namespaces(work bool) Finding {
 	case !work:
 		f.Level, f.Seen = Limit, "none of the settings known to forbid them does"
 		f.Means = "if they are what the wire lacks, a container or a sandbox forbids them"
-		f.Mend = "run on the machine itself, or in a container with --privileged"
+		f.Mend = containerMend
 	}
 	return f
 }
