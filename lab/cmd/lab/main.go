@@ -30,7 +30,7 @@ const (
   lab syscalls EXPERIMENT         system calls a request, with a tracer on the server; keeps nothing
   lab verdicts [--check]          derive data/verdicts from data/results; --check only compares
   lab check                       check every data file, and that nothing derived has drifted
-  lab doctor                      say what this machine can decide
+  lab doctor [--no-watch]         say what this machine can decide; it watches for five seconds
   lab list                        list experiments and their claims
 
 run and reproduce take
