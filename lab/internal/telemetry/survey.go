@@ -50,28 +50,44 @@ func (s *Sampler) look(one sample) *survey {
 			v.irqs = s.interrupts(d)
 		}
 	}
-	own := map[int]bool{}
-	for _, pid := range Descendants(os.Getpid()) {
-		own[pid] = true
-	}
-	// A process that entered a wire's namespaces need not be a descendant.
-	for _, p := range slices.Concat(one.server, one.client) {
-		own[p.pid] = true
-	}
 	names, err := os.ReadDir("/proc")
 	if err != nil {
 		return v
 	}
+	all := map[int]stat{}
 	for _, n := range names {
-		pid, err := strconv.Atoi(n.Name())
-		if err != nil || own[pid] {
-			continue
+		if pid, err := strconv.Atoi(n.Name()); err == nil {
+			if st, err := readStat(pid); err == nil {
+				all[pid] = st
+			}
 		}
-		if st, err := readStat(pid); err == nil && st.flags&kernelThread == 0 {
+	}
+	own := map[int]bool{os.Getpid(): true}
+	// A process that entered a wire's namespaces need not be a descendant.
+	for _, p := range slices.Concat(one.server, one.client) {
+		own[p.pid] = true
+	}
+	for pid, st := range all {
+		if st.flags&kernelThread == 0 && !below(pid, own, all) {
 			v.others[pid] = other{st.name, st.parent, time.Duration(st.cpu+st.children) * tick, st.processor}
 		}
 	}
 	return v
+}
+
+// below tells whether a process is one of those, or descends from one.
+func below(pid int, those map[int]bool, all map[int]stat) bool {
+	for pid > 1 {
+		if those[pid] {
+			return true
+		}
+		st, ok := all[pid]
+		if !ok {
+			return false
+		}
+		pid = st.parent
+	}
+	return false
 }
 
 // A Load is what one other process used in the window.
