@@ -144,7 +144,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*results.File, error) {
 		}
 		f.Conditions = append(f.Conditions, c)
 	}
-	m := &measuring{plan: p, link: link, file: f, watcher: w, repeats: size.Repeats}
+	m := &measuring{plan: p, link: link, file: f, watcher: w, repeats: size.Repeats, pause: time.Second, loop: speed.Loop, trial: load.trial}
 	if err := m.calibrate(); err != nil {
 		return nil, err
 	}
@@ -174,6 +174,10 @@ type measuring struct {
 	repeats   int // how many are left
 	deaths    int // invalid trials in a row
 	reference time.Duration
+	// What measures: the calibration loop, and a trial.
+	pause time.Duration // before a slow core is looked at again
+	loop  func(cpus []int) (time.Duration, error)
+	trial func(load, context.Context) (results.Trial, error)
 }
 
 // calibrate finds the server's core's own full speed, as far as it shows it
@@ -181,7 +185,7 @@ type measuring struct {
 func (m *measuring) calibrate() error {
 	const passes = 10
 	for range passes {
-		seen, err := speed.Loop(m.plan.Split.Server)
+		seen, err := m.loop(m.plan.Split.Server)
 		if err != nil {
 			return fmt.Errorf("the calibration loop: %w", err)
 		}
@@ -236,11 +240,11 @@ func (m *measuring) trials(ctx context.Context, todo []slot) error {
 // core that is slow now is waited for, within a bound: a trial on it would
 // count for nothing.
 func (m *measuring) calibrated(ctx context.Context, l load) (results.Trial, error) {
-	const patience, pause = 5, time.Second
+	const patience = 5
 	var before time.Duration
 	for i := 0; ; i++ {
 		var err error
-		if before, err = speed.Loop(m.plan.Split.Server); err != nil {
+		if before, err = m.loop(m.plan.Split.Server); err != nil {
 			return results.Trial{}, fmt.Errorf("the calibration loop: %w", err)
 		}
 		m.fastest(before)
@@ -250,14 +254,14 @@ func (m *measuring) calibrated(ctx context.Context, l load) (results.Trial, erro
 		select {
 		case <-ctx.Done():
 			return results.Trial{}, context.Cause(ctx)
-		case <-time.After(pause):
+		case <-time.After(m.pause):
 		}
 	}
-	t, err := l.trial(ctx)
+	t, err := m.trial(l, ctx)
 	if err != nil {
 		return t, err
 	}
-	behind, err := speed.Loop(m.plan.Split.Server)
+	behind, err := m.loop(m.plan.Split.Server)
 	if err != nil {
 		return t, fmt.Errorf("the calibration loop: %w", err)
 	}
