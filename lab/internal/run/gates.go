@@ -1,12 +1,12 @@
 package run
 
-import "github.com/line-rate/line-rate/lab/internal/autocannon"
+import "github.com/line-rate/line-rate/lab/internal/generator"
 
 // The gates that make a trial invalid. None looks at how fast the trial was.
 const (
-	gateErrors       = autocannon.Errors
-	gateTimeouts     = autocannon.Timeouts
-	gateResets       = autocannon.Resets
+	gateErrors       = generator.Errors
+	gateTimeouts     = generator.Timeouts
+	gateResets       = generator.Resets
 	gateLostWorker   = "lost-worker"   // a worker ended, or was not there
 	gateServerExited = "server-exited" // the server ended in mid-trial
 	gateClientFailed = "client-failed" // the load generator ended with an error
