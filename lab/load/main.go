@@ -5,9 +5,9 @@
 //	fortio_load --url http://127.0.0.1:8083/read --connections 100 --rate 5000
 //
 // It is the lab's second generator. autocannon is what the entries used; this
-// one costs the client a third of the CPU for each request, so it checks
-// whether a throughput was the server's, and it says what autocannon cannot:
-// latencies below a millisecond, and latencies at a fixed rate.
+// one costs the client a third of the CPU for each request, or less, so it
+// checks whether a throughput was the server's, and it says what autocannon
+// cannot: latencies below a millisecond, and latencies at a fixed rate.
 //
 // Without a rate the loop is closed: each connection sends its next request
 // when the answer to the last has come. With one it is open. Request i is due
@@ -19,13 +19,14 @@
 //
 // The limits. There is no pipelining: fortio's client has one request in flight
 // on a connection. A closed loop on a saturated core measures the client, as
-// with any generator. A pacer that sleeps wakes late where its core is busy;
-// how late is in send_lag_s, which has nothing to do with the server, and a
-// latency of that size has nothing to do with it either. An answer has to
-// fit in a buffer of 256 KiB. fortio sets the size of each socket's receive
-// buffer, so the kernel does not tune it. fortio's client tries once more, in
-// silence, when a connection ended before its answer; here that is noticed by
-// the new connection and counted as a reset.
+// with any generator. A request that began in the warm-up and ended after it
+// counts in the measured part. A pacer that sleeps wakes late where its core is
+// busy; how late is in send_lag_s, which has nothing to do with the server, and
+// neither has a latency of that size. An answer has to fit in a buffer of 256
+// KiB. fortio sets the size of each socket's receive buffer, so the kernel does
+// not tune it. fortio's client tries once more, in silence, when a connection
+// ended before its answer; here that is noticed by the new connection and
+// counted as a reset.
 package main
 
 import (

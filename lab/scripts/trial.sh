@@ -6,6 +6,7 @@
 # With --rate the loop is open: fortio counts latency from when a request was
 # due. autocannon's own correction for that is wrong (it takes seconds for
 # milliseconds) and is turned off: its latencies then count from the sending.
+# Nor does it hold the rate: of 100 a second it made 400 requests in three.
 #
 # With --warmup autocannon first runs that long without counting, in the same
 # process, so that the measured part meets code that is already compiled. It
