@@ -3,6 +3,7 @@ module github.com/line-rate/line-rate/lab
 go 1.26.0
 
 require (
+	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794
 	github.com/brianvoe/gofakeit/v7 v7.18.1
 	github.com/gofiber/fiber/v3 v3.1.0
 	github.com/invopop/jsonschema v0.14.0
