@@ -16,9 +16,9 @@ type Interval struct{ Low, High float64 }
 
 // Bootstrap is the percentile interval of the ratio of medians of a over b,
 // blocks drawn anew with both their figures. It answers what a reader asks who
-// divides two printed medians, and it is a check, not a witness: over six
-// blocks its coverage falls short of the stated one. Not BCa: its acceleration
-// is a jackknife's, and the jackknife of a median is inconsistent.
+// divides two printed medians, and it is a check, not a witness: nothing
+// guarantees its coverage over so few blocks. Not BCa: its acceleration is a
+// jackknife's, and the jackknife of a median is inconsistent.
 //
 // The seed is fixed and blocks are put in an order of their own first, so that
 // neither chance nor names of blocks move a page.

@@ -358,7 +358,7 @@ func TestWarnings(t *testing.T) {
 // witnesses together. The t test alone is not: its model fails where a drift
 // lets ratios take two values only, which is why it is not believed alone.
 func TestStatedRatesHoldAtTheNoiseOfTheseMachines(t *testing.T) {
-	const runs, asked = 2000, 4 // the bootstrap is asked in every fourth run
+	const runs, asked = 2000, 8 // the bootstrap is asked in every eighth run
 	for _, noise := range statstest.Noises {
 		for _, blocks := range []int{6, 12} {
 			r := rand.New(rand.NewPCG(uint64(blocks), 77))

@@ -3,6 +3,9 @@ package stats
 import (
 	"math"
 	"sort"
+	"sync"
+
+	"github.com/aclements/go-moremath/mathx"
 )
 
 // Power is the chance of a decision that "could have seen" and "would take"
@@ -24,10 +27,21 @@ func SmallestEffect(sd float64, n int, alpha float64) (float64, bool) {
 	if n < MinSamples || !(sd > rounding) {
 		return 0, false
 	}
-	d := solve(0, 100, func(d float64) bool { return reach(d, n, alpha/2) >= Power })
-	effect := math.Exp(d * sd)
+	type size struct {
+		n     int
+		alpha float64
+	}
+	// In standard deviations it is the same for every run of a size.
+	d, ok := distances.Load(size{n, alpha})
+	if !ok {
+		d = solve(0, 100, func(d float64) bool { return reaches(n, d, math.Inf(1), alpha/2) })
+		distances.Store(size{n, alpha}, d)
+	}
+	effect := math.Exp(d.(float64) * sd)
 	return effect, !math.IsInf(effect, 1)
 }
+
+var distances sync.Map
 
 // BlocksNeeded is how many blocks would decide, with Power, whether a ratio
 // lies in a band, if its logarithm and spread were the ones that this paired
@@ -44,10 +58,9 @@ func BlocksNeeded(t T, low, high, alpha float64) (int, bool) {
 	}
 	decides := func(n int) bool {
 		if off := min(above, below); off < 0 {
-			return reach(-off, n, alpha) >= Power
+			return reaches(n, -off, math.Inf(1), alpha)
 		}
-		// That both edges are cleared: at the least this, however they depend.
-		return reach(above, n, alpha)+reach(below, n, alpha)-1 >= Power
+		return reaches(n, above, below, alpha)
 	}
 	// The exact interval's power climbs in small steps back and forth, so this
 	// finds a crossing that may be a block or two off the first.
@@ -55,35 +68,32 @@ func BlocksNeeded(t T, low, high, alpha float64) (int, bool) {
 	return n, n <= MaxBlocks
 }
 
-// reach is the lesser of both witnesses' chances to clear a bar that lies d
-// standard deviations off.
-func reach(d float64, n int, alpha float64) float64 {
-	if math.IsInf(d, 1) {
-		return 1
-	}
-	return min(signPower(d, n), studentPower(d, n, alpha))
+// reaches tells whether both witnesses have Power to clear a bar on either
+// side, so many standard deviations off. That both bars are cleared is at least
+// as likely as the sum of either less one, however they depend.
+func reaches(n int, above, below, alpha float64) bool {
+	return signPower(above, n)+signPower(below, n)-1 >= Power &&
+		studentPower(above, n, alpha)+studentPower(below, n, alpha)-1 >= Power
 }
 
 // signPower is the chance that the exact interval of n values clears a bar d
 // standard deviations off: fewer than k of them fall on its other side.
 func signPower(d float64, n int) float64 {
-	k, _ := rank(n)
-	miss := normalCDF(-d)
-	if miss == 0 {
+	if math.IsInf(d, 1) {
 		return 1
 	}
-	sum, logTerm := 0.0, float64(n)*math.Log1p(-miss)
-	for i := range k {
-		sum += math.Exp(logTerm)
-		logTerm += math.Log(float64(n-i)/float64(i+1)) + math.Log(miss) - math.Log1p(-miss)
-	}
-	return min(1, sum)
+	k, _ := rank(n)
+	// The binomial's lower tail is an incomplete beta function.
+	return mathx.BetaInc(normalCDF(d), float64(n-k+1), float64(k))
 }
 
 // studentPower is the chance that a one-sided t test of n values rejects at
 // alpha where the mean lies d standard deviations off: the tail of the
 // noncentral t, integrated over the sample's standard deviation.
 func studentPower(d float64, n int, alpha float64) float64 {
+	if math.IsInf(d, 1) {
+		return 1
+	}
 	df := float64(n - 1)
 	critical, shift := studentQuantile(alpha, df), d*math.Sqrt(float64(n))
 	lgamma, _ := math.Lgamma(df / 2)
