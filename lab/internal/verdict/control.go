@@ -12,7 +12,7 @@ import (
 // by the two metrics that every experiment rests on, and by those of its claims
 // about ratios. They are corrected together, since any of them makes the run
 // suspect. It is nil where the run has no control.
-func (d *decider) weighControl() *Control {
+func (d *decider) weighControl(full bool) *Control {
 	if d.control == nil || len(d.r.Trials) == 0 {
 		return nil
 	}
@@ -28,8 +28,10 @@ func (d *decider) weighControl() *Control {
 			found.comparisons = append(found.comparisons, c)
 		}
 	}
-	found.prepare(len(found.comparisons), 0)
-	out.Effects, _ = found.effects(true)
+	if full {
+		found.prepare(len(found.comparisons), 0)
+	}
+	out.Effects, _ = found.effects(full)
 	for i := range out.Effects { // nothing was claimed that blocks could decide
 		out.Effects[i].BlocksNeeded, out.Effects[i].BlocksOver = 0, 0
 	}

@@ -25,7 +25,7 @@ func Decide(x *experiment.Experiment, r *results.File, h *host.Profile) *File {
 		SchemaVersion: Version, Experiment: x.Name, Entry: x.Entry, Run: r.Run, Source: string(r.Source),
 		Host: r.Hosts.Server, ClientHost: r.Hosts.Client,
 		Topology: r.Topology.Kind, LineRateBps: r.Topology.LineRateBps,
-		Trials: len(r.Trials), Conditions: d.summaries(), Control: d.weighControl(),
+		Trials: len(r.Trials), Conditions: d.summaries(), Control: d.weighControl(true),
 	}
 	if p := r.Provenance; p != nil {
 		f.Started = p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
@@ -98,8 +98,9 @@ func less(a, b setting.Levels) bool {
 }
 
 // claims decides all claims of the run. Those about ratios are corrected
-// together, so each waits for the others.
-func (d *decider) claims(control *Control, bootstrap bool) []Claim {
+// together, so each waits for the others. In full it also works out what
+// decides nothing: the plans and the bootstrap, which simulations do without.
+func (d *decider) claims(control *Control, full bool) []Claim {
 	var out []Claim
 	var open []*finding // of the claims about ratios, in their order
 	var at []int
@@ -115,14 +116,16 @@ func (d *decider) claims(control *Control, bootstrap bool) []Claim {
 	}
 	for i, corrected := range stats.Holm(ps) {
 		c := &out[at[i]]
-		open[i].prepare(len(open), corrected)
+		if full {
+			open[i].prepare(len(open), corrected)
+		}
 		c.Verdict, c.Reason, c.P = open[i].conclude(corrected, len(open))
 		if (c.Verdict == Reproduced || c.Verdict == Refuted) && control != nil && control.Outcome != Same {
 			c.Verdict, c.Reason = Inconclusive, fmt.Sprintf("the run is suspect: %s; else %s, by %s", control.Reason, c.Verdict, c.Reason)
 		}
 	}
 	for i, f := range open {
-		out[at[i]].Effects, out[at[i]].Warnings = f.effects(bootstrap)
+		out[at[i]].Effects, out[at[i]].Warnings = f.effects(full)
 	}
 	return out
 }

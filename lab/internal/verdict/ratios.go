@@ -210,7 +210,8 @@ func (f *finding) conclude(corrected float64, claims int) (Verdict, string, *flo
 	case agreed == Inconclusive:
 		return Inconclusive, w.String() + w.open() + w.wanting(), nil
 	case corrected > stats.Alpha:
-		why := fmt.Sprintf("; p is %.2g after correction for %d comparisons and %d claims", corrected, len(f.comparisons), claims)
+		why := fmt.Sprintf("; both witnesses agree, but p is %.2g after correction for %d %s and %d %s",
+			corrected, len(f.comparisons), plural(len(f.comparisons), "comparison"), claims, plural(claims, "claim"))
 		return Inconclusive, w.String() + why + w.wanting(), ptr(rough(corrected))
 	case agreed == Reproduced && len(f.comparisons) > 1:
 		return agreed, fmt.Sprintf("all %d comparisons hold; nearest to the edge is %s", len(f.comparisons), w), ptr(rough(corrected))
@@ -259,14 +260,13 @@ func (c comparison) wanting() string {
 }
 
 // shown is the comparison as a verdict file keeps it, and what to be wary of.
-// The bootstrap decides nothing, so simulations of verdicts do without.
-func (c comparison) shown(bootstrap bool) (Effect, []stats.Warning) {
+func (c comparison) shown(full bool) (Effect, []stats.Warning) {
 	e := c.effect
 	if !c.sum.HasInterval {
 		return e, nil
 	}
 	e.SmallestEffect, e.BlocksNeeded, e.BlocksOver = rough(c.plan.smallest), c.plan.blocks, c.plan.over
-	if !bootstrap {
+	if !full {
 		return e, stats.Warn(c.sum, c.test, 0, nil)
 	}
 	ratio, boot, err := stats.Bootstrap(c.as, c.bs)
@@ -279,11 +279,11 @@ func (c comparison) shown(bootstrap bool) (Effect, []stats.Warning) {
 
 // effects gives all comparisons as a verdict file keeps them, with their
 // warnings, each once.
-func (f *finding) effects(bootstrap bool) ([]Effect, []stats.Warning) {
+func (f *finding) effects(full bool) ([]Effect, []stats.Warning) {
 	var out []Effect
 	var all, kept []stats.Warning
 	for _, c := range f.comparisons {
-		e, ws := c.shown(bootstrap)
+		e, ws := c.shown(full)
 		out, all = append(out, e), append(all, ws...)
 	}
 	for _, w := range stats.AllWarnings {

@@ -817,7 +817,7 @@ func TestVerdictsDoNotDependOnNamesOfBlocksOrOnSpeed(t *testing.T) {
 	}
 	x := design(t, `{ name = "workers", levels = [1, 2, 4] }`, claims...)
 	seen := map[Verdict]int{}
-	for round := range 300 {
+	for round := range 120 {
 		blocks := 4 + r.IntN(10)
 		gain := 0.3 + 2*r.Float64()
 		spread := 0.3 * r.Float64()
