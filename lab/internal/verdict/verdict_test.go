@@ -137,7 +137,10 @@ func TestRatiosAgainstTheClaim(t *testing.T) {
 		{"flat, crossing the lower margin", isFlat, []float64{0.80, 0.95, 0.96, 0.97, 0.98, 0.99}, Inconclusive, 0.965, 0.80, 0.99, ""},
 		{"flat, wider than the margin on both sides", isFlat, []float64{0.5, 0.9, 1, 1, 1.1, 2}, Inconclusive, 1, 0.5, 2, ""},
 		{"flat, at its very margins", flatWide, []float64{0.8, 0.8, 1, 1, 1.25, 1.25}, Reproduced, 1, 0.8, 1.25, ""},
-		{"nine blocks bear one outlier on each side", isFlat, []float64{1.02, 0.2, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01}, Reproduced, 0.99, 0.96, 1.02, ""},
+		{"nine blocks bear a block that is off on each side", isFlat, []float64{1.02, 0.88, 0.96, 0.97, 1.13, 0.98, 0.99, 1.00, 1.01}, Reproduced, 0.99, 0.96, 1.02, ""},
+		// The exact interval bears any; the t test does not, and both are needed.
+		{"but not any", isFlat, []float64{1.02, 0.2, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01}, Inconclusive, 0.99, 0.96, 1.02,
+			"the exact interval lies inside, but the t test does not bear it out (p 0.38)"},
 		{"nine blocks do not bear two on one side", isFlat, []float64{1.02, 5, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01}, Inconclusive, 1.00, 0.97, 5, ""},
 
 		{"at least", atLeast, []float64{1.5, 1.6, 1.7, 1.8, 1.9, 2}, Reproduced, 1.75, 1.5, 2, "claimed at least 1.5"},
@@ -324,7 +327,7 @@ func good(t *testing.T, blocks int) (*experiment.Experiment, *results.File) {
 	x := design(t, "", claims...)
 	r := made(x, blocks, func(ls setting.Levels, b int) figures {
 		n, _ := ls[setting.Workers].Int()
-		return figures{rps: base(b), "workers": float64(n)}
+		return figures{rps: base(b) * (1 + 0.05*float64(n-1)), "workers": float64(n)}
 	})
 	for i := range r.Trials {
 		r.Trials[i].Bound = bound.Wire
@@ -814,7 +817,7 @@ func TestVerdictsDoNotDependOnNamesOfBlocksOrOnSpeed(t *testing.T) {
 	}
 	x := design(t, `{ name = "workers", levels = [1, 2, 4] }`, claims...)
 	seen := map[Verdict]int{}
-	for round := range 300 {
+	for round := range 120 {
 		blocks := 4 + r.IntN(10)
 		gain := 0.3 + 2*r.Float64()
 		spread := 0.3 * r.Float64()
@@ -890,7 +893,7 @@ func TestIdenticalConditionsAreSeldomRefuted(t *testing.T) {
 			seen := map[Verdict]int{}
 			for range runs {
 				f := made(x, blocks, func(_ setting.Levels, b int) figures { return figures{rps: base(b) * noise.draw(r)} })
-				seen[newDecider(x, f, machine).claim(x.Claims[0]).Verdict]++
+				seen[newDecider(x, f, machine).claims(nil, false)[0].Verdict]++
 			}
 			if seen[Reproduced]+seen[Inconclusive]+seen[Refuted] != runs {
 				t.Errorf("%s, %d blocks: %v", noise.name, blocks, seen)
