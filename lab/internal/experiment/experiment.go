@@ -236,7 +236,9 @@ func (x *Experiment) resolve() error {
 		}
 		seen[f.Name] = true
 	}
-	for _, need := range []string{setting.Route, setting.Connections, setting.Workers} {
+	// Workers may be left out: the machine's own number is then a part of what
+	// is compared.
+	for _, need := range []string{setting.Route, setting.Connections} {
 		if _, ok := x.fixed[need]; !ok && !seen[need] {
 			return fmt.Errorf("settings.%s is missing, and no factor of that name", need)
 		}
