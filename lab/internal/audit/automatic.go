@@ -115,7 +115,7 @@ func (a *auto) responses() {
 	}
 	if size, err := bytes.over(rate); err == nil {
 		a.find(ResponseSize, "response", size, Equals, body.plus(head), metric.Bytes,
-			fmt.Sprintf("bytes read a second over answers a second, against %s's known body and a head", route))
+			fmt.Sprintf("Bytes read a second over answers a second, against %s's known body and a head.", route))
 	}
 }
 
@@ -128,10 +128,10 @@ func (a *auto) wire() {
 		return
 	}
 	if share, ok := a.get("line_rate_share"); ok {
-		a.find(LineRate, "line_rate_share", share, Equals, bytes.times(Exactly(1/line)), metric.Ratio, "bytes read a second over the line rate")
+		a.find(LineRate, "line_rate_share", share, Equals, bytes.times(Exactly(1/line)), metric.Ratio, "Bytes read a second over the line rate.")
 	}
 	a.find(LineRate, "transfer_bytes_per_s", bytes, AtMost, Exactly(line/packing), metric.BytesPerSecond,
-		"what the wire can carry for the client to read, once each full frame has given 40 bytes to TCP and IP")
+		"What the wire can carry for the client to read, once each full frame has given 40 bytes to TCP and IP.")
 }
 
 // little: mean latency is no less than its quantiles make it. Half of all
@@ -152,7 +152,7 @@ func (a *auto) little() {
 	}
 	if flight := rate.times(mean); flight.Low > 0 {
 		a.find(InFlight, "in_flight", Quantity{flight.Low, flight.Low, flight.Low}, AtMost, conns.times(depth), metric.Count,
-			"the least that rate and latency put in flight, against connections × pipelining")
+			"The least that rate and latency put in flight, against connections × pipelining.")
 	}
 }
 
@@ -163,25 +163,25 @@ func (a *auto) counts() {
 		workers, known = a.level(setting.Workers)
 	}
 	if n, ok := a.get("processes"); ok && known {
-		a.find(Counts, "processes", n, Equals, workers.plus(Exactly(1)), metric.Count, "workers and one master")
+		a.find(Counts, "processes", n, Equals, workers.plus(Exactly(1)), metric.Count, "Workers and one master.")
 	}
 	if per, ok := a.get("connections_per_worker"); ok && known {
 		if conns, ok := a.level(setting.Connections); ok {
 			if want, err := conns.over(workers); err == nil {
-				a.find(PerWorker, "connections_per_worker", per, Equals, want, metric.Count, "connections over workers")
+				a.find(PerWorker, "connections_per_worker", per, Equals, want, metric.Count, "Connections over workers.")
 			}
 		}
 	}
 	if per, ok := a.get("throughput_per_worker_rps"); ok && known {
 		if rate, ok := a.get("throughput_rps"); ok {
 			if want, err := rate.over(workers); err == nil {
-				a.find(PerWorker, "throughput_per_worker_rps", per, Equals, want, metric.PerSecond, "throughput over workers")
+				a.find(PerWorker, "throughput_per_worker_rps", per, Equals, want, metric.PerSecond, "Throughput over workers.")
 			}
 		}
 	}
 	if p50, ok := a.get("latency_p50_s"); ok {
 		if p99, ok := a.get("latency_p99_s"); ok {
-			a.find(Reading, "latency_p50_s", p50, AtMost, p99, metric.Second, "the median against the 99th percentile")
+			a.find(Reading, "latency_p50_s", p50, AtMost, p99, metric.Second, "The median against the 99th percentile.")
 		}
 	}
 }
