@@ -57,7 +57,7 @@ func automatic(r *results.File, text *Text) ([]Finding, error) {
 		}
 		c, _, _ := trial(r, t.Condition)
 		a := auto{r: r, t: t, levels: r.Settings.With(c.Levels), place: placed(table, c)}
-		a.id = r.Experiment + "." + r.Run + "." + c.ID
+		a.id = r.Experiment + "-" + r.Run + "-" + c.ID
 		a.responses()
 		a.wire()
 		a.little()
@@ -93,7 +93,7 @@ func (a *auto) level(name string) (Quantity, bool) {
 
 func (a *auto) find(kind Kind, of string, stands Quantity, rel Relation, to Quantity, unit metric.Unit, note string) {
 	f := Finding{
-		ID: a.id + "." + string(kind) + "." + of, Kind: kind, Place: a.place, Printed: a.t.Printed[of], Unit: unit,
+		ID: a.id + "-" + string(kind) + "-" + of, Kind: kind, Place: a.place, Printed: a.t.Printed[of], Unit: unit,
 		Stands: stands, Relation: rel, Recomputed: to, Note: note, Automatic: true,
 	}
 	if m, ok := metric.Lookup(of); ok && f.Printed != "" {
