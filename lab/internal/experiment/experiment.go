@@ -244,6 +244,8 @@ func (x *Experiment) resolve() error {
 		}
 		seen[f.Name] = true
 	}
+	// Workers may be left out: the machine's own number is then a part of what
+	// is compared.
 	for _, need := range []string{setting.Route, setting.Connections} {
 		if _, ok := x.fixed[need]; !ok && !seen[need] {
 			return fmt.Errorf("settings.%s is missing, and no factor of that name", need)

@@ -43,6 +43,7 @@ var all = []Metric{
 	{"latency_mean_s", Second, "Mean latency", "Mean time from request to answer, seen by the client.", true},
 	{"latency_p50_s", Second, "p50", "Median latency, seen by the client.", true},
 	{"latency_p90_s", Second, "p90", "90th percentile of latency, seen by the client.", true},
+	{"latency_p95_s", Second, "p95", "95th percentile of latency, seen by the client; texts print it, autocannon's summary has none.", true},
 	{"latency_p99_s", Second, "p99", "99th percentile of latency, seen by the client.", true},
 	{"latency_p999_s", Second, "p99.9", "99.9th percentile of latency, seen by the client.", true},
 	{"latency_max_s", Second, "Max", "Longest latency, seen by the client.", true},
