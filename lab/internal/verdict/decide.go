@@ -147,6 +147,11 @@ func (d *decider) hear(c experiment.Claim) (Claim, *finding) {
 	if c.Needs.LineRate && d.r.Topology.LineRateBps == 0 {
 		return say(NotApplicable, "needs a wire of known line rate; this run went over %s", d.r.Topology.Kind)
 	}
+	if where := c.Where(); where != nil {
+		if d = d.at(where); len(d.conds) == 0 {
+			return say(NotApplicable, "the run has no condition with %s", where.Key())
+		}
+	}
 	trials := d.bearing(c)
 	if len(trials) == 0 {
 		if n := d.invalid(); len(n) > 0 && !d.anyValid() {
@@ -196,6 +201,18 @@ func (d *decider) hear(c experiment.Claim) (Claim, *finding) {
 		return say(found.verdict, "%s", found.why)
 	}
 	return out, &found
+}
+
+// at keeps to the conditions with these levels.
+func (d *decider) at(where setting.Levels) *decider {
+	kept := *d
+	kept.conds = nil
+	for _, cond := range d.conds {
+		if all := d.r.Settings.With(cond.Levels); all.With(where).Key() == all.Key() {
+			kept.conds = append(kept.conds, cond)
+		}
+	}
+	return &kept
 }
 
 // bearing returns the valid trials that a claim rests on: those that hold its

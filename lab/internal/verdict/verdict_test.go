@@ -265,6 +265,43 @@ func TestBoundClaims(t *testing.T) {
 	}
 }
 
+// A claim kept to levels says nothing of the other conditions, nor they of it.
+func TestAClaimKeptToLevelsLooksAtThoseOnly(t *testing.T) {
+	const factors = `{ name = "workers", levels = [1, 2] }, { name = "pipelining", levels = [1, 10] }`
+	run := func(claim string) Claim {
+		x := design(t, factors, claim)
+		return one(t, x, made(x, 6, func(ls setting.Levels, b int) figures {
+			v := base(b) * (1 + float64(b)/1000)
+			workers, _ := ls[setting.Workers].Int()
+			if deep, _ := ls[setting.Pipelining].Int(); deep == 10 && workers == 2 {
+				v *= 2
+			}
+			return figures{rps: v, "client_thread_busy_max": 0.95}
+		}), machine)
+	}
+	const about = `{ id = "c", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1, at = { pipelining = %d } }`
+	if c := run(fmt.Sprintf(about, 1)); c.Verdict != Reproduced || len(c.Effects) != 1 {
+		t.Errorf("where it is flat: %s (%s), %d comparisons", c.Verdict, c.Reason, len(c.Effects))
+	}
+	if c := run(fmt.Sprintf(about, 10)); c.Verdict != Refuted {
+		t.Errorf("where it doubles: %s (%s)", c.Verdict, c.Reason)
+	}
+	x := design(t, factors, `{ id = "c", kind = "bound", text = "t", bound = "client-cpu", at = { pipelining = 1 } }`)
+	r := made(x, 6, func(setting.Levels, int) figures { return figures{} })
+	for i := range r.Trials {
+		if r.Trials[i].Condition == "c1" || r.Trials[i].Condition == "c3" { // without pipelining
+			r.Trials[i].Bound = bound.ClientCPU
+		}
+	}
+	if c := one(t, x, r, machine); c.Verdict != Reproduced || c.Bounds["client-cpu"] != 12 {
+		t.Errorf("bound: %s (%s), %v", c.Verdict, c.Reason, c.Bounds)
+	}
+	r.Conditions, r.Trials = r.Conditions[:0], r.Trials[:0]
+	if c := one(t, x, r, machine); c.Verdict != NotApplicable {
+		t.Errorf("without such a condition: %s (%s)", c.Verdict, c.Reason)
+	}
+}
+
 func TestCountClaims(t *testing.T) {
 	exact := func(ls setting.Levels, _ int) figures {
 		n, _ := ls[setting.Workers].Int()
