@@ -10,6 +10,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/doctor"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 )
 
@@ -81,11 +82,11 @@ func examine(_ context.Context, args []string, out io.Writer) (int, error) {
 	if err := none(parse(fs, args)); err != nil {
 		return exitFailed, err
 	}
-	root, err := journal.Find(".")
+	j, err := open()
 	if err != nil {
 		return exitFailed, err
 	}
-	xs, err := experiment.LoadDir(root.Experiments())
+	h, err := host.Probe()
 	if err != nil {
 		return exitFailed, err
 	}
@@ -98,7 +99,7 @@ func examine(_ context.Context, args []string, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	m := doctor.Machine{
-		Root: string(root), Split: split, Allowed: allowed, Experiments: xs, Watch: watchFor,
+		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: j.Experiments, Host: h.ID, Runs: j.Runs, Watch: watchFor,
 		Wire: experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02},
 	}
 	if *skip {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 // A Level is how much a finding matters.
@@ -48,6 +49,8 @@ type Machine struct {
 	Allowed     []int       // the CPUs that the lab may use
 	Wire        experiment.Topology
 	Experiments []*experiment.Experiment
+	Host        string          // its name in data/hosts
+	Runs        []*results.File // all there are
 
 	// Watch is how long to look at what changes; 0 leaves that out. Tick, if
 	// not nil, is told once a second how long it still takes.
@@ -74,7 +77,7 @@ func (m Machine) Examine() []Finding {
 	fs := m.programs()
 	fs = append(fs, m.division(), m.siblings(), m.quota(w), m.governor(), m.turbo(), m.clock(), m.schedstat())
 	fs = append(fs, m.wires()...)
-	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap(w))
+	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap(w), m.ceiling())
 	return append(fs, m.watched(w)...)
 }
 

@@ -36,8 +36,10 @@ var tools = []tool{
 // programs looks for what the lab calls. What is present is said in one line.
 func (m Machine) programs() []Finding {
 	fs := []Finding{
-		file("server", filepath.Join(m.Root, ".tools", "bin", "fiber_server"), "make build"),
-		file("autocannon", filepath.Join(m.Root, "node_modules", "autocannon", "autocannon.js"), "make setup"),
+		file("server", filepath.Join(m.Root, ".tools", "bin", "fiber_server"), "no experiment can run", "make build"),
+		file("autocannon", filepath.Join(m.Root, "node_modules", "autocannon", "autocannon.js"), "no experiment with it can run", "make setup"),
+		file("fortio", filepath.Join(m.Root, ".tools", "bin", "fortio_load"), "no experiment with it can run", "make build"),
+		file("null server", filepath.Join(m.Root, ".tools", "bin", "null_server"), "the load generators' ceilings cannot be calibrated", "make build"),
 	}
 	var present []string
 	for _, t := range tools {
@@ -56,9 +58,9 @@ func (m Machine) programs() []Finding {
 	return append(fs, tracers())
 }
 
-func file(about, path, mend string) Finding {
+func file(about, path, means, mend string) Finding {
 	if _, err := os.Stat(path); err != nil {
-		return Finding{Level: Fault, About: about, Seen: "missing", Means: "no experiment can run", Mend: mend}
+		return Finding{Level: Fault, About: about, Seen: "missing", Means: means, Mend: mend}
 	}
 	return Finding{Level: Good, About: about, Seen: "present"}
 }
