@@ -39,7 +39,7 @@ func TestNoCeilingSaysHowToFindOne(t *testing.T) {
 		"no run": nil, "another machine's": {ceilingRun("20260101t000000z-you", "you", bound.ClientCPU, 5)},
 		"the client never was the wall": {ceilingRun("20260101t000000z-me", "me", bound.Unknown, 5)},
 	} {
-		if f := (Machine{Host: "me", Runs: runs}).ceiling(); f.Level != Limit || f.Means == "" || !strings.Contains(f.Mend, ceilingExperiment) {
+		if f := (Machine{Host: "me", Runs: runs}).ceiling(); f.Level != Good || !strings.Contains(f.Seen, "not known yet (.tools/bin/lab run "+ceilingExperiment+")") {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
