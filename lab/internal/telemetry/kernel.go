@@ -69,8 +69,7 @@ func (s *Sampler) throttled() (seconds float64, ok bool) {
 			seconds, ok = us/1e6, true
 		}
 	}
-	heat, _ := filepath.Glob(filepath.Join(s.sys, "devices", "system", "cpu", "cpu[0-9]*", "thermal_throttle", "core_throttle_total_time_ms"))
-	for _, path := range heat {
+	for _, path := range s.heat {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			continue
@@ -80,6 +79,11 @@ func (s *Sampler) throttled() (seconds float64, ok bool) {
 		}
 	}
 	return seconds, ok
+}
+
+func (s *Sampler) heatFiles() []string {
+	files, _ := filepath.Glob(filepath.Join(s.sys, "devices", "system", "cpu", "cpu[0-9]*", "thermal_throttle", "core_throttle_total_time_ms"))
+	return files
 }
 
 // group is the lab's control group, below the root of their hierarchy.

@@ -30,7 +30,7 @@ type other struct {
 }
 
 const (
-	surveyEvery    = 300 * time.Millisecond
+	surveyEvery    = 500 * time.Millisecond
 	surveysAtLeast = 3
 )
 
@@ -41,7 +41,9 @@ const kernelThread = 0x00200000
 // tick is the unit of times in /proc/PID/stat.
 const tick = 10 * time.Millisecond
 
-func (s *Sampler) look(one sample) *survey {
+// look takes a survey, and finds the processes that the samples until the next
+// one are taken of.
+func (s *Sampler) look() *survey {
 	v := &survey{at: time.Now(), others: map[int]other{}}
 	v.counters, v.established = s.kernel()
 	// Only a real interface has interrupts, and only it has a device.
@@ -56,23 +58,48 @@ func (s *Sampler) look(one sample) *survey {
 	}
 	all := map[int]stat{}
 	for _, n := range names {
-		if pid, err := strconv.Atoi(n.Name()); err == nil {
-			if st, err := readStat(pid); err == nil {
-				all[pid] = st
-			}
+		pid, err := strconv.Atoi(n.Name())
+		if err != nil || s.kernels[pid] {
+			continue
+		}
+		st, err := readStat(pid)
+		switch {
+		case err != nil: // it ended meanwhile
+		case st.flags&kernelThread != 0:
+			s.kernels[pid] = true // of which there are many, and they stay
+		default:
+			all[pid] = st
 		}
 	}
-	own := map[int]bool{os.Getpid(): true}
+	s.surveyedClient = s.targets.Client()
+	s.serverPIDs = members(s.targets.Server, all)
+	s.clientPIDs = members(s.surveyedClient, all)
 	// A process that entered a wire's namespaces need not be a descendant.
-	for _, p := range slices.Concat(one.server, one.client) {
-		own[p.pid] = true
+	own := map[int]bool{os.Getpid(): true}
+	for _, pid := range slices.Concat(s.serverPIDs, s.clientPIDs) {
+		own[pid] = true
 	}
 	for pid, st := range all {
-		if st.flags&kernelThread == 0 && !below(pid, own, all) {
+		if !below(pid, own, all) {
 			v.others[pid] = other{st.name, st.parent, time.Duration(st.cpu+st.children) * tick, st.processor}
 		}
 	}
 	return v
+}
+
+// members are a process and all below it.
+func members(root int, all map[int]stat) []int {
+	if root <= 0 {
+		return nil
+	}
+	var out []int
+	for pid := range all {
+		if below(pid, map[int]bool{root: true}, all) {
+			out = append(out, pid)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // below tells whether a process is one of those, or descends from one.

@@ -76,12 +76,12 @@ func TestOwnChildrenAreNoStrangers(t *testing.T) {
 		_ = syscall.Kill(-own.Process.Pid, syscall.SIGKILL)
 		_ = own.Wait()
 	}()
-	s := &Sampler{targets: Targets{NetPID: os.Getpid()}}
+	s := &Sampler{targets: Targets{NetPID: os.Getpid(), Client: func() int { return 0 }}, kernels: map[int]bool{}}
 	var err error
 	if s.fs, err = procfs.NewDefaultFS(); err != nil {
 		t.Fatal(err)
 	}
-	v := s.look(sample{})
+	v := s.look()
 	for _, pid := range Descendants(os.Getpid()) {
 		if o, ok := v.others[pid]; ok {
 			t.Errorf("%d %s counts as somebody else", pid, o.name)
@@ -164,6 +164,7 @@ func TestThrottlingIsQuotaAndHeat(t *testing.T) {
 	write("fs/cgroup"+s.group()+"/cpu.stat", "usage_usec 77\nnr_throttled 3\nthrottled_usec 250000\n")
 	write("devices/system/cpu/cpu0/thermal_throttle/core_throttle_total_time_ms", "1000\n")
 	write("devices/system/cpu/cpu1/thermal_throttle/core_throttle_total_time_ms", "500\n")
+	s.heat = s.heatFiles()
 	if v, ok := s.throttled(); !ok || v != 1.75 {
 		t.Errorf("%v s (known: %v), want 0.25 by quota and 1.5 by heat", v, ok)
 	}

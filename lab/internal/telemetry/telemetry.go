@@ -44,7 +44,7 @@ type Targets struct {
 }
 
 // interval is the time between samples unless sampling costs too much.
-const interval = 100 * time.Millisecond
+const interval = 200 * time.Millisecond
 
 // budget is the share of one core the sampler aims to use at most.
 const budget = 0.01
@@ -75,6 +75,12 @@ type Sampler struct {
 	stop    chan struct{}
 	done    chan struct{}
 
+	// What the last survey found; for the sampling goroutine only.
+	serverPIDs, clientPIDs []int
+	surveyedClient         int
+	kernels                map[int]bool // threads of the kernel's own
+	heat                   []string     // files that count how long heat held cores back
+
 	mu      sync.Mutex
 	samples []sample
 }
@@ -88,7 +94,8 @@ func Start(t Targets) (*Sampler, error) {
 	if t.NetPID == 0 {
 		t.NetPID = os.Getpid()
 	}
-	s := &Sampler{fs: fs, sys: "/sys", targets: t, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
+	s := &Sampler{fs: fs, sys: "/sys", targets: t, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{}), kernels: map[int]bool{}}
+	s.heat = s.heatFiles()
 	go s.loop()
 	return s, nil
 }
@@ -102,15 +109,17 @@ func (s *Sampler) loop() {
 	var surveyed time.Time
 	apart := time.Duration(0)
 	for {
-		before := threadCPU()
-		one := s.take()
-		cost := threadCPU() - before
-		if now := time.Now(); now.Sub(surveyed) >= apart {
-			before = threadCPU()
-			one.survey = s.look(one)
+		var v *survey
+		if now := time.Now(); now.Sub(surveyed) >= apart || s.targets.Client() != s.surveyedClient {
+			before := threadCPU()
+			v = s.look()
 			surveyed = now
 			apart = s.pace(threadCPU()-before, surveyEvery, surveysAtLeast)
 		}
+		before := threadCPU()
+		one := s.take()
+		one.survey = v
+		cost := threadCPU() - before
 		s.mu.Lock()
 		s.samples = append(s.samples, one)
 		s.mu.Unlock()
@@ -145,10 +154,8 @@ func (s *Sampler) take() sample {
 	if st, err := s.fs.Stat(); err == nil {
 		one.cpus, one.interrupts = st.CPU, float64(st.IRQTotal)
 	}
-	one.server = s.tree(s.targets.Server, s.targets.ServerName, nil)
-	if pid := s.targets.Client(); pid > 0 {
-		one.client = s.tree(pid, "", one.threads)
-	}
+	one.server = processes(s.serverPIDs, s.targets.ServerName, nil)
+	one.client = processes(s.clientPIDs, "", one.threads)
 	if s.targets.Wire != nil {
 		if server, client, ok := s.targets.Wire(); ok {
 			one.wire = &[2]shaper.Reading{server, client}

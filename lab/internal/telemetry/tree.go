@@ -18,11 +18,11 @@ type process struct {
 	stopped     bool  // by a signal
 }
 
-// tree reads the processes from a root down. With a name, only those of that
-// command name are kept. threads, if not nil, gets each thread's CPU time.
-func (s *Sampler) tree(root int, name string, threads map[int]time.Duration) []process {
+// processes reads some processes. With a name, only those of that command name
+// are kept. threads, if not nil, gets each thread's CPU time.
+func processes(pids []int, name string, threads map[int]time.Duration) []process {
 	var out []process
-	for _, pid := range Descendants(root) {
+	for _, pid := range pids {
 		st, err := readStat(pid)
 		if err != nil || name != "" && st.name != name {
 			continue // it ended meanwhile, or only wraps what counts
