@@ -16,10 +16,15 @@ func watchShaper(ctx context.Context, args []string, out io.Writer) (int, error)
 	if len(args) != 1 {
 		return exitFailed, errors.New("watch-shaper takes the name of an interface")
 	}
-	tick := time.NewTicker(100 * time.Millisecond)
+	queue, err := shaper.Open(args[0])
+	if err != nil {
+		return exitFailed, err
+	}
+	defer queue.Close()
+	tick := time.NewTicker(shaper.Every)
 	defer tick.Stop()
 	for {
-		r, err := shaper.Read(args[0])
+		r, err := queue.Read()
 		if err != nil {
 			return exitFailed, err
 		}

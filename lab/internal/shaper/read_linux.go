@@ -8,19 +8,39 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// Read reads the queue at the root of an interface of the calling process's
-// network namespace.
-func Read(device string) (Reading, error) {
-	link, err := netlink.LinkByName(device)
+// A Queue is the queue at the root of an interface, ready to be read.
+type Queue struct {
+	device  string
+	link    netlink.Link
+	netlink *netlink.Handle // one socket for all readings: opening it is most of a reading's cost
+}
+
+// Open finds the queue of an interface of the calling process's network
+// namespace.
+func Open(device string) (*Queue, error) {
+	h, err := netlink.NewHandle(syscall.NETLINK_ROUTE)
 	if err != nil {
-		return Reading{}, fmt.Errorf("%s: %w", device, err)
+		return nil, fmt.Errorf("%s: %w", device, err)
 	}
-	queues, err := netlink.QdiscList(link)
+	link, err := h.LinkByName(device)
 	if err != nil {
-		return Reading{}, fmt.Errorf("the queues of %s: %w", device, err)
+		h.Close()
+		return nil, fmt.Errorf("%s: %w", device, err)
 	}
-	for _, q := range queues {
-		a := q.Attrs()
+	return &Queue{device, link, h}, nil
+}
+
+// Close gives the socket back.
+func (q *Queue) Close() { q.netlink.Close() }
+
+// Read reads the counters.
+func (q *Queue) Read() (Reading, error) {
+	queues, err := q.netlink.QdiscList(q.link)
+	if err != nil {
+		return Reading{}, fmt.Errorf("the queues of %s: %w", q.device, err)
+	}
+	for _, found := range queues {
+		a := found.Attrs()
 		if a.Parent != netlink.HANDLE_ROOT || a.Statistics == nil || a.Statistics.Basic == nil || a.Statistics.Queue == nil {
 			continue
 		}
@@ -29,7 +49,7 @@ func Read(device string) (Reading, error) {
 			Drops: uint64(a.Statistics.Queue.Drops), CPUS: ownCPU(),
 		}, nil
 	}
-	return Reading{}, fmt.Errorf("%s has no queue that counts at its root", device)
+	return Reading{}, fmt.Errorf("%s has no queue that counts at its root", q.device)
 }
 
 func ownCPU() float64 {

@@ -4,5 +4,14 @@ package shaper
 
 import "errors"
 
-// Read needs Linux; the lab does not measure elsewhere.
-func Read(string) (Reading, error) { return Reading{}, errors.New("queues are read on Linux only") }
+// A Queue needs Linux; the lab does not measure elsewhere.
+type Queue struct{}
+
+// Open fails here.
+func Open(string) (*Queue, error) { return nil, errors.New("queues are read on Linux only") }
+
+// Close does nothing here.
+func (*Queue) Close() {}
+
+// Read fails here.
+func (*Queue) Read() (Reading, error) { return Reading{}, errors.New("queues are read on Linux only") }

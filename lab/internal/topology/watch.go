@@ -29,7 +29,7 @@ func (l *Link) Watch(dir string, argv []string) error {
 		w := &watch{first: make(chan struct{})}
 		var once sync.Once
 		full := append(append(append([]string{}, l.wrap[i]...), argv...), device)
-		proc, err := leash.Start(leash.Spec{Dir: dir, Argv: full, Lines: func(line string) {
+		proc, err := leash.Start(leash.Spec{Dir: dir, Argv: full, Env: []string{"GOMAXPROCS=1"}, Lines: func(line string) {
 			r, ok, err := shaper.Parse(line)
 			if !ok || err != nil {
 				return // its complaint is kept as the last line
