@@ -12,14 +12,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 )
-
-// LeastShare is the share of an asked rate that has to be answered. A hundredth
-// is left for what is in flight at both ends of a short trial; a generator or a
-// server that keeps up falls short by less, and one that does not makes of the
-// open loop a closed one.
-const LeastShare = 0.99
 
 // Figures are pointers: one that is missing is not nought.
 type output struct {
@@ -146,7 +141,7 @@ func Parse(stdout []byte) (*generator.Result, error) {
 	if done == 0 {
 		r.Fault(generator.NoRequests, "no request was answered")
 	}
-	if rate := *o.AskedRate; done/window < LeastShare*rate {
+	if rate := *o.AskedRate; done/window < gate.LeastShare*rate {
 		r.Fault(generator.RateShort, "%.1f requests a second were answered of %.0f asked for, %.0f were due and unanswered at the end",
 			done/window, rate, *o.Unanswered)
 	}

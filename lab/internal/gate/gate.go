@@ -20,9 +20,9 @@ const (
 	// ClockStep is the most the wall clock may move against the monotonic one:
 	// windows are cut by it. Slewing stays below half of this in ten seconds.
 	ClockStep = 10 * time.Millisecond
-	// HeldUp is the longest the lab's own sampling may be held up: a machine
+	// StoodStill is the longest the lab's own sampling may be held up: a machine
 	// that stands still for so long was not there for the trial either.
-	HeldUp = time.Second
+	StoodStill = time.Second
 	// WindowOff and WindowSlack bound how far the measured window may differ
 	// from the asked one: by this share of it, or by this much if that is more.
 	WindowOff   = 0.10
@@ -35,4 +35,12 @@ const (
 	// closed loop keeps in flight, beyond what latencies' resolution and the
 	// requests in flight at the window's ends explain.
 	LittleOff = 0.10
+	// LeastShare is the share of an asked rate that has to be answered. A hundredth
+	// is left for what is in flight at both ends of a short trial; a generator or a
+	// server that keeps up falls short by less, and one that does not makes of the
+	// open loop a closed one.
+	LeastShare = 0.99
+	// SamplerShare is the share of one core that watching a trial aims to stay
+	// below: where a sample costs more, there are fewer of them.
+	SamplerShare = 0.01
 )

@@ -10,6 +10,8 @@ package generator
 import (
 	"fmt"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
 )
 
 // A Result is one trial.
@@ -46,13 +48,13 @@ type Fault struct {
 
 // The gates of the faults.
 const (
-	Non2xx     = "non-2xx"
-	Timeouts   = "timeouts"
-	Errors     = "errors"
-	Resets     = "resets"
-	Mismatches = "mismatches"
-	NoRequests = "no-requests"
-	RateShort  = "rate-short" // fewer answers a second than were asked for
+	Non2xx     = gate.Non2xx
+	Timeouts   = gate.Timeouts
+	Errors     = gate.Errors
+	Resets     = gate.Resets
+	Mismatches = gate.Mismatches
+	NoRequests = gate.NoRequests
+	RateShort  = gate.RateShort
 )
 
 var what = map[string]string{

@@ -310,7 +310,10 @@ func files(dir string) ([]string, error) {
 		out = append(out, p)
 		return nil
 	})
-	sort.Strings(out)
+	// By name: with its ending, a name would stand after one that it begins.
+	slices.SortFunc(out, func(a, b string) int {
+		return strings.Compare(strings.TrimSuffix(a, ".json"), strings.TrimSuffix(b, ".json"))
+	})
 	return out, err
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/fortio"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -14,56 +13,26 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// The gates that make a trial invalid, beside those of the load generator's
-// own output. None looks at how fast the trial was.
-const (
-	gateLostWorker   = "lost-worker"   // a worker ended, or was not there
-	gateServerExited = "server-exited" // the server ended in mid-trial
-	gateClientFailed = "client-failed" // the load generator ended with an error
-	gateClientHung   = "client-hung"   // the load generator did not end
-	gateNoTelemetry  = "no-telemetry"  // what another gate looks at was not seen
-	gateWindow       = "window"        // the measured window is not the asked one
-	gateConnections  = "connections"   // fewer connections than asked
-	gateSteal        = "steal"         // the hypervisor ran something else
-	gateOtherLoad    = "other-load"    // somebody else ran on these cores
-	gateSendLate     = "send-late"     // the generator could not keep its own schedule
-	gateSwap         = "swap"          // the machine swapped
-	gateThrottled    = "throttled"     // a quota or heat held the cores back
-	gateClock        = "clock"         // the clock was set
-	gateStopped      = "stopped"       // a signal held the server or the client
-	gateHeldUp       = "held-up"       // the lab itself was held up
-	gateLittle       = "littles-law"   // rate and latency do not add up to what was in flight
-	gateSlowCore     = "slow-core"     // the server's core was not at its own full speed
-)
-
-// passing names the gates that close on what may be the machine's passing
-// weather, and following those that weather closes beside them. A trial that
-// only these made invalid is repeated. Others never are: that would hide a
-// server that died or answered wrongly.
-var (
-	passing = []string{
-		generator.Errors, generator.Timeouts, generator.Resets, gateNoTelemetry, gateWindow, gateConnections, gateSteal, gateOtherLoad,
-		gateSwap, gateThrottled, gateClock, gateStopped, gateHeldUp, gateSlowCore,
-	}
-	following = []string{generator.RateShort, gateSendLate, gateLittle}
-)
-
-// weather tells whether a trial is invalid only for passing weather.
+// weather tells whether a trial is invalid only for what may be the machine's
+// passing weather, and what that closes beside it. Such a trial is repeated.
+// Others never are: that would hide a server that died or answered wrongly.
 func weather(t results.Trial) bool {
 	found := false
 	for _, r := range t.Reasons {
+		g, ok := gate.Of(r.Gate)
 		switch {
-		case slices.Contains(passing, r.Gate):
+		case ok && g.Kind == gate.Passing:
 			found = true
-		case !slices.Contains(following, r.Gate):
+		case !ok || g.Kind == gate.Fault:
 			return false
 		}
 	}
 	return found
 }
 
-// A failer takes the reasons for which a trial is invalid.
-type failer func(gate, format string, args ...any)
+// A failer takes the reasons for which a trial is invalid, by the names of
+// package gate. None of them looks at how fast the trial was.
+type failer func(name, format string, args ...any)
 
 // gates closes those that look at the trial's figures. What was not seen
 // closes a gate as well: it would otherwise stand open.
@@ -74,21 +43,21 @@ func (l load) gates(r *generator.Result, w telemetry.Window, m map[string]float6
 	// fortio's own reader does this for it.
 	if asked := l.rate; asked > 0 && l.generator == autocannonName {
 		m["asked_rate_rps"] = asked
-		if got := m["throughput_rps"]; got < fortio.LeastShare*asked {
-			fail(generator.RateShort, "%.0f requests a second were answered, asked were %.0f", got, asked)
+		if got := m["throughput_rps"]; got < gate.LeastShare*asked {
+			fail(gate.RateShort, "%.0f requests a second were answered, asked were %.0f", got, asked)
 		}
 	}
 	if o := r.Open; o != nil {
 		m["send_lag_p99_s"] = o.SendLagP99S
 		if o.SendLagP99S > gate.SendLag.Seconds() {
-			fail(gateSendLate, "the load generator itself sent a hundredth of its requests more than %.1f ms late", o.SendLagP99S*1e3)
+			fail(gate.SendLate, "the load generator itself sent a hundredth of its requests more than %.1f ms late", o.SendLagP99S*1e3)
 		}
 	}
 	if seen := r.Finish.Sub(r.Start); math.Abs((seen - l.window).Seconds()) > max(gate.WindowOff*l.window.Seconds(), gate.WindowSlack.Seconds()) {
-		fail(gateWindow, "the measured window was %.2f s, asked were %.2f s", seen.Seconds(), l.window.Seconds())
+		fail(gate.Window, "the measured window was %.2f s, asked were %.2f s", seen.Seconds(), l.window.Seconds())
 	}
 	if w.WorkersMin < w.WorkersMax {
-		fail(gateLostWorker, "the server had %d workers at first and %d at last", w.WorkersMax, w.WorkersMin)
+		fail(gate.LostWorker, "the server had %d workers at first and %d at last", w.WorkersMax, w.WorkersMin)
 	}
 	needed := []string{"workers", "connections_established", "swap_pages", "clock_step_s", "client_thread_busy_max"}
 	for _, side := range l.sides() {
@@ -96,34 +65,34 @@ func (l load) gates(r *generator.Result, w telemetry.Window, m map[string]float6
 	}
 	for _, name := range needed {
 		if _, ok := m[name]; !ok {
-			fail(gateNoTelemetry, "%s was not seen in the measured window", name)
+			fail(gate.NoTelemetry, "%s was not seen in the measured window", name)
 		}
 	}
 	if n, ok := m["connections_established"]; ok && n < float64(l.connections) {
-		fail(gateConnections, "%.0f connections were established, asked were %d", n, l.connections)
+		fail(gate.Connections, "%.0f connections were established, asked were %d", n, l.connections)
 	}
 	for _, side := range l.sides() {
 		if v := m[side+"_steal"]; v > gate.StealShare {
-			fail(gateSteal, "%.1f %% of the %s's cores' time was stolen, more than %.0f %%", v*100, side, gate.StealShare*100)
+			fail(gate.Steal, "%.1f %% of the %s's cores' time was stolen, more than %.0f %%", v*100, side, gate.StealShare*100)
 		}
 		if v := m[side+"_foreign_load"]; v > gate.ForeignLoad {
-			fail(gateOtherLoad, "others ran on the %s's cores for %.2f of a core, more than %.2f; most of it %s", side, v, gate.ForeignLoad, busiest(w.Others, l.cpusOf(side)))
+			fail(gate.OtherLoad, "others ran on the %s's cores for %.2f of a core, more than %.2f; most of it %s", side, v, gate.ForeignLoad, busiest(w.Others, l.cpusOf(side)))
 		}
 	}
 	if v := m["swap_pages"]; v > 0 {
-		fail(gateSwap, "%.0f pages were swapped", v)
+		fail(gate.Swap, "%.0f pages were swapped", v)
 	}
 	if v := m["throttled_s"]; v > 0 {
-		fail(gateThrottled, "cores were held back for %.3f s", v)
+		fail(gate.Throttled, "cores were held back for %.3f s", v)
 	}
 	if v := m["clock_step_s"]; v > gate.ClockStep.Seconds() {
-		fail(gateClock, "the clock was set by %.3f s", v)
+		fail(gate.Clock, "the clock was set by %.3f s", v)
 	}
 	for _, side := range w.Stopped {
-		fail(gateStopped, "a signal stopped the %s for a while", side)
+		fail(gate.Stopped, "a signal stopped the %s for a while", side)
 	}
-	if w.Gap > gate.HeldUp+l.window/5 {
-		fail(gateHeldUp, "nothing was sampled for %.1f s; the machine stood still", w.Gap.Seconds())
+	if w.Gap > gate.StoodStill+l.window/5 {
+		fail(gate.HeldUp, "nothing was sampled for %.1f s; the machine stood still", w.Gap.Seconds())
 	}
 	l.little(r, m, fail)
 }
@@ -149,7 +118,7 @@ func (l load) little(r *generator.Result, m map[string]float64, fail failer) {
 	}
 	late := high / l.window.Seconds()
 	if rps*high < asked*(1-gate.LittleOff-late) || rps*low > asked*(1+gate.LittleOff) {
-		fail(gateLittle, "rate times mean latency is %.0f to %.0f requests, %.0f were kept in flight", rps*low, rps*high, asked)
+		fail(gate.Little, "rate times mean latency is %.0f to %.0f requests, %.0f were kept in flight", rps*low, rps*high, asked)
 	}
 }
 
@@ -186,7 +155,7 @@ func slow(t *results.Trial, reference time.Duration) {
 		seen := time.Duration(s * float64(time.Second))
 		if ok && speed.Slow(reference, seen) {
 			t.Valid = false
-			t.Reasons = append(t.Reasons, results.Reason{Gate: gateSlowCore, Detail: fmt.Sprintf(
+			t.Reasons = append(t.Reasons, results.Reason{Gate: gate.SlowCore, Detail: fmt.Sprintf(
 				"the server's core took %v for what it did in %v at its best, %s the trial", seen.Round(time.Nanosecond), reference.Round(time.Nanosecond), when)})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
@@ -70,7 +71,7 @@ var four = []slot{{1, 0}, {1, 1}, {2, 0}, {2, 1}}
 // Every trial that was made is in the file, in order: the slowest, the
 // invalid, and those that were repeated.
 func TestNothingDropsTheWorst(t *testing.T) {
-	outcomes := []results.Trial{good(1000), good(0.001), bad(gateSteal), good(2000), bad(gateLostWorker)}
+	outcomes := []results.Trial{good(1000), good(0.001), bad(gate.Steal), good(2000), bad(gate.LostWorker)}
 	m, made := script(t, 5, outcomes, time.Microsecond)
 	if err := m.trials(context.Background(), four); err != nil {
 		t.Fatal(err)
@@ -95,7 +96,7 @@ func TestNothingDropsTheWorst(t *testing.T) {
 }
 
 func TestRepeatsAreBounded(t *testing.T) {
-	m, made := script(t, 2, []results.Trial{bad(gateSteal), good(1), bad(gateSteal), bad(gateSteal), good(1), good(1)}, time.Microsecond)
+	m, made := script(t, 2, []results.Trial{bad(gate.Steal), good(1), bad(gate.Steal), bad(gate.Steal), good(1), good(1)}, time.Microsecond)
 	if err := m.trials(context.Background(), four); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func TestRepeatsAreBounded(t *testing.T) {
 func TestWhatIsBrokenEndsTheRun(t *testing.T) {
 	var all []results.Trial
 	for range giveUp {
-		all = append(all, bad(gateServerExited))
+		all = append(all, bad(gate.ServerExited))
 	}
 	m, _ := script(t, 9, all, time.Microsecond)
 	if err := m.trials(context.Background(), append(four, four...)); err != nil {
@@ -144,7 +145,7 @@ func TestATrialOnASlowCoreIsInvalid(t *testing.T) {
 		t.Fatal(err)
 	}
 	ts := m.file.Trials
-	if *made != 2 || ts[0].Valid || ts[0].Reasons[0].Gate != gateSlowCore || !ts[1].Valid {
+	if *made != 2 || ts[0].Valid || ts[0].Reasons[0].Gate != gate.SlowCore || !ts[1].Valid {
 		t.Errorf("%d trials: %+v", *made, ts)
 	}
 }

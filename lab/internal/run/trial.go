@@ -17,6 +17,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/fortio"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -133,8 +134,8 @@ func (l load) commands() []string {
 // the run was interrupted. All else makes the trial invalid.
 func (l load) trial(ctx context.Context) (results.Trial, error) {
 	t := results.Trial{StartedAt: time.Now().UTC(), Bound: bound.Unknown, Metrics: map[string]float64{}}
-	var fail failer = func(gate, format string, args ...any) {
-		t.Reasons = append(t.Reasons, results.Reason{Gate: gate, Detail: fmt.Sprintf(format, args...)})
+	var fail failer = func(name, format string, args ...any) {
+		t.Reasons = append(t.Reasons, results.Reason{Gate: name, Detail: fmt.Sprintf(format, args...)})
 	}
 	server, err := l.startServer(ctx)
 	if err != nil {
@@ -171,7 +172,7 @@ func (l load) trial(ctx context.Context) (results.Trial, error) {
 	case <-server.proc.Done():
 		client.Stop(client.Pid(), 0)
 	case <-timeout.C:
-		fail(gateClientHung, "the client had not ended %v after it should have", 15*time.Second)
+		fail(gate.ClientHung, "the client had not ended %v after it should have", 15*time.Second)
 		client.Stop(client.Pid(), 0)
 	case <-client.Done():
 	}
@@ -180,9 +181,9 @@ func (l load) trial(ctx context.Context) (results.Trial, error) {
 	// Without a server to answer, what the client says is about that.
 	if server.gone() {
 		if server.proc.ExitCode() == workerLost {
-			fail(gateLostWorker, "%s", server.lastWords())
+			fail(gate.LostWorker, "%s", server.lastWords())
 		} else {
-			fail(gateServerExited, "the server exited in mid-trial: %s", server.lastWords())
+			fail(gate.ServerExited, "the server exited in mid-trial: %s", server.lastWords())
 		}
 	}
 	if l.link.Lost() {
@@ -193,7 +194,7 @@ func (l load) trial(ctx context.Context) (results.Trial, error) {
 		case 2, 3: // the script's own refusals: the next trial would meet the same
 			return t, fmt.Errorf("the client did not start: %s", client.LastLine())
 		default:
-			fail(gateClientFailed, "the client failed (%v): %s", err, client.LastLine())
+			fail(gate.ClientFailed, "the client failed (%v): %s", err, client.LastLine())
 		}
 	}
 	if len(t.Reasons) == 0 {
@@ -215,7 +216,7 @@ func (l load) ends() int {
 func (l load) judge(t *results.Trial, stdout []byte, sampler *telemetry.Sampler, fail failer) {
 	r, err := l.parse(stdout)
 	if err != nil {
-		fail(gateClientFailed, "%v", err)
+		fail(gate.ClientFailed, "%v", err)
 		return
 	}
 	w := sampler.Between(r.Start, r.Finish, r.Metrics["throughput_rps"], l.lineRate)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/prometheus/procfs"
 
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
@@ -47,7 +48,7 @@ type Targets struct {
 const interval = 200 * time.Millisecond
 
 // budget is the share of one core the sampler aims to use at most.
-const budget = 0.01
+const budget = gate.SamplerShare
 
 // atLeast is how many intervals a measured window is cut into at the least.
 const atLeast = 5

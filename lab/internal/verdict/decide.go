@@ -187,6 +187,10 @@ func (d *decider) hear(c experiment.Claim) (Claim, *finding) {
 		blocks = d.r.Provenance.Blocks
 	}
 	switch {
+	case d.r.Source == results.Published && blocks == 1 && c.Kind == experiment.Bound &&
+		out.Bounds[string(bound.Unknown)] > 0 && out.Bounds[string(bound.Unknown)]+out.Bounds[c.Bound] == len(trials):
+		// What a text did not record stands against no wall.
+		return say(Inconclusive, "what bounded %d of %d single runs is not known", out.Bounds[string(bound.Unknown)], len(trials))
 	case d.r.Source == results.Published && blocks == 1:
 		out.SingleRun = "disagrees"
 		if found.points {

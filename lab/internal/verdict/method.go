@@ -2,6 +2,8 @@ package verdict
 
 import (
 	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/speed"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
@@ -17,6 +19,20 @@ type Method struct {
 	MaxBlocks     int                      `json:"max_blocks"`
 	Verdicts      map[Verdict]string       `json:"verdicts"`
 	Warnings      map[stats.Warning]string `json:"warnings"`
+	SlowBy        float64                  `json:"slow_by"`
+	SamplerShare  float64                  `json:"sampler_share"`
+	Gates         []Gate                   `json:"gates"`
+}
+
+// A Gate is what pages are told of one.
+type Gate struct {
+	Name     string `json:"name"`
+	Closes   string `json:"closes"`
+	Repeated string `json:"repeated"`
+}
+
+var repeated = map[gate.Kind]string{
+	gate.Fault: "no", gate.Passing: "yes", gate.Following: "if the machine closed another",
 }
 
 // Rules gives the method as it is in force.
@@ -26,12 +42,16 @@ func Rules() Method {
 		Confidence: stats.Confidence, MinBlocks: stats.MinSamples,
 		Alpha: stats.Alpha, Power: stats.Power, MaxBlocks: stats.MaxBlocks,
 		Verdicts: map[Verdict]string{}, Warnings: map[stats.Warning]string{},
+		SlowBy: speed.SlowBy, SamplerShare: gate.SamplerShare,
 	}
 	for _, v := range []Verdict{Reproduced, Refuted, Inconclusive, Invalid, NotApplicable} {
 		m.Verdicts[v] = v.Meaning()
 	}
 	for _, w := range stats.AllWarnings {
 		m.Warnings[w] = w.Meaning()
+	}
+	for _, g := range gate.All {
+		m.Gates = append(m.Gates, Gate{g.Name, g.Closes, repeated[g.Kind]})
 	}
 	return m
 }

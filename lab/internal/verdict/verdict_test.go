@@ -683,7 +683,7 @@ func TestAPublishedSingleRunAgreesOrDisagrees(t *testing.T) {
 		{"rises", rises, 1.01, bound.Unknown, "agrees"},
 		{"falls", rises, 0.99, bound.Unknown, "disagrees"},
 		{"the wall that was claimed", wireWall, 1, bound.Wire, "agrees"},
-		{"another", wireWall, 1, bound.Unknown, "disagrees"},
+		{"another", wireWall, 1, bound.ServerCPU, "disagrees"},
 		{"a count that is off", asMany, 1, bound.Unknown, "disagrees"}, // one worker at workers=2
 	} {
 		x := design(t, "", c.claim)
@@ -695,6 +695,22 @@ func TestAPublishedSingleRunAgreesOrDisagrees(t *testing.T) {
 		if got.Verdict != Inconclusive || got.SingleRun != c.want || !strings.HasPrefix(got.Reason, "one run has no interval; ") {
 			t.Errorf("%s: %s, %q (%s); want inconclusive, %q", c.name, got.Verdict, got.SingleRun, got.Reason, c.want)
 		}
+	}
+}
+
+// A text that did not look at a wall does not speak against it.
+func TestAnUnknownBoundOfAPublishedRunDoesNotDisagree(t *testing.T) {
+	x := design(t, "", wireWall)
+	r := asPrinted(ratios(x, 1))
+	for i, b := range []bound.Bound{bound.Unknown, bound.Wire} {
+		r.Trials[i].Bound = b
+	}
+	if got := one(t, x, r, machine); got.Verdict != Inconclusive || got.SingleRun != "" || got.Reason != "what bounded 1 of 2 single runs is not known" {
+		t.Errorf("%s, %q (%s)", got.Verdict, got.SingleRun, got.Reason)
+	}
+	r.Trials[1].Bound = bound.ServerCPU
+	if got := one(t, x, r, machine); got.SingleRun != "disagrees" {
+		t.Errorf("another wall: %s, %q (%s)", got.Verdict, got.SingleRun, got.Reason)
 	}
 }
 
