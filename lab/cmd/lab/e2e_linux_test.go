@@ -393,7 +393,7 @@ func (c *clone) underWay() (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 	})
 	// Well into the measured part: starting and the short warm-up take the
 	// client less CPU time than this.
-	eventually(c.t, 20*time.Second, "a loaded trial", func() bool { return c.pid("fiber_server") > 0 && ticks(c.pid("autocannon")) > 100 })
+	eventually(c.t, 20*time.Second, "a loaded trial", func() bool { return c.pid("fiber_server") > 0 && ticks(c.pid("autocannon")) > 70 })
 	return cmd, out, errs
 }
 

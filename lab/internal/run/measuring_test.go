@@ -137,9 +137,23 @@ func TestASlowCoreIsWaitedFor(t *testing.T) {
 	}
 }
 
+// One that flickers shows its full speed soon, and the trial stands.
+func TestACoreThatFlickersIsNotSlow(t *testing.T) {
+	fast, slow := time.Microsecond, 2*time.Microsecond
+	m, _ := script(t, 0, []results.Trial{good(1)}, fast, slow, slow, slow, fast)
+	m.reference = fast
+	if err := m.trials(context.Background(), four[:1]); err != nil || !m.file.Trials[0].Valid {
+		t.Errorf("%v, %+v", err, m.file.Trials)
+	}
+}
+
 func TestATrialOnASlowCoreIsInvalid(t *testing.T) {
 	fast, slow := time.Microsecond, 2*time.Microsecond
-	m, made := script(t, 1, []results.Trial{good(9), good(1)}, fast, slow, fast, fast)
+	speeds := []time.Duration{fast}
+	for range loopsAfter {
+		speeds = append(speeds, slow)
+	}
+	m, made := script(t, 1, []results.Trial{good(9), good(1)}, append(speeds, fast)...)
 	m.reference = fast
 	if err := m.trials(context.Background(), four[:1]); err != nil {
 		t.Fatal(err)
@@ -154,6 +168,7 @@ func TestATrialOnASlowCoreIsInvalid(t *testing.T) {
 // against that too, and made again.
 func TestAFasterPassHoldsBackwards(t *testing.T) {
 	slow, fast := 2*time.Microsecond, time.Microsecond
+	// Slow around the first trial, which nothing shows yet; fast from the second on.
 	m, _ := script(t, 1, []results.Trial{good(1), good(1), good(1)}, slow, slow, fast)
 	m.reference = slow
 	if err := m.trials(context.Background(), four[:2]); err != nil {
