@@ -69,7 +69,7 @@ levels = [1, 2]
 blocks = %d
 warmup_s = 0.1
 duration_s = %d
-repeats = 1
+repeats = 8
 [sizes.full]
 blocks = 1
 duration_s = 1
@@ -501,7 +501,7 @@ func TestClientKilledInMidTrial(t *testing.T) {
 
 func TestClientStoppedInMidTrial(t *testing.T) {
 	c := newClone(t, loopback, "/read", 1, 6)
-	c.edit("repeats = 1", "repeats = 0")
+	c.edit("repeats = 8", "repeats = 0")
 	cmd, out, errs := c.underWay()
 	pid := c.pid("autocannon")
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -541,7 +541,7 @@ func TestBusyLoopOnTheServersCore(t *testing.T) {
 		t.Skip("one core: server and client share it with everybody")
 	}
 	c := newClone(t, loopback, "/read", 1, 2)
-	c.edit("repeats = 1", "repeats = 0")
+	c.edit("repeats = 8", "repeats = 0")
 	stranger(t, split.Server[0])
 	if s := c.run(); s.status != exitInvalid {
 		t.Errorf("exit %d, want %d", s.status, exitInvalid)

@@ -31,7 +31,7 @@ func script(t *testing.T, repeats int, outcomes []results.Trial, speeds ...time.
 		t.Fatal(err)
 	}
 	m := &measuring{
-		plan: Plan{Experiment: x, Size: "smoke", Port: 1}, link: &topology.Link{Host: "127.0.0.1"}, watcher: nobody{}, repeats: repeats,
+		plan: Plan{Experiment: x, Size: "smoke", Port: 1}, link: &topology.Link{Host: "127.0.0.1"}, watcher: nobody{}, repeats: repeats, spare: loopsSpare,
 		file: &results.File{Provenance: &results.Provenance{}, Conditions: []results.Condition{{ID: "c1"}, {ID: "c2"}}},
 	}
 	made := 0
@@ -144,6 +144,21 @@ func TestACoreThatFlickersIsNotSlow(t *testing.T) {
 	m.reference = fast
 	if err := m.trials(context.Background(), four[:1]); err != nil || !m.file.Trials[0].Valid {
 		t.Errorf("%v, %+v", err, m.file.Trials)
+	}
+}
+
+// Waiting is bounded for the run as well as for a trial.
+func TestWaitingForACoreIsBounded(t *testing.T) {
+	fast, slow := time.Microsecond, 2*time.Microsecond
+	m, _ := script(t, 0, nil, slow)
+	m.reference = fast
+	for range loopsSpare {
+		if seen, err := m.speed(context.Background(), loopsBefore); err != nil || seen != slow {
+			t.Fatalf("%v, %v", seen, err)
+		}
+	}
+	if m.spare != 0 {
+		t.Errorf("%d loops left", m.spare)
 	}
 }
 
