@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -168,6 +169,10 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 	if err != nil {
 		return exitFailed, err
 	}
+	// Memory is cheaper here than a collector that runs beside a trial, and one
+	// thread that samples than several that wake each other.
+	debug.SetGCPercent(800)
+	runtime.GOMAXPROCS(1)
 	reporter := progress.New(os.Stderr)
 	reporter.Runs = len(xs)
 	var done []outcome

@@ -26,8 +26,8 @@ type Reading struct {
 }
 
 // Every is the time between readings. One costs about half a millisecond of
-// CPU time on each side; a window of a second still holds several.
-const Every = 250 * time.Millisecond
+// CPU time on each side; a window of a second still holds two.
+const Every = 500 * time.Millisecond
 
 // mark begins a line that holds a reading.
 const mark = "shaper "

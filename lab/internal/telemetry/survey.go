@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,7 +31,7 @@ type other struct {
 }
 
 const (
-	surveyEvery    = 500 * time.Millisecond
+	surveyEvery    = 333 * time.Millisecond
 	surveysAtLeast = 3
 )
 
@@ -72,12 +73,12 @@ func (s *Sampler) look() *survey {
 		}
 	}
 	s.surveyedClient = s.targets.Client()
-	s.serverPIDs = members(s.targets.Server, all)
-	s.clientPIDs = members(s.surveyedClient, all)
+	s.server = members(s.targets.Server, all)
+	s.client = members(s.surveyedClient, all)
 	// A process that entered a wire's namespaces need not be a descendant.
 	own := map[int]bool{os.Getpid(): true}
-	for _, pid := range slices.Concat(s.serverPIDs, s.clientPIDs) {
-		own[pid] = true
+	for _, m := range slices.Concat(s.server, s.client) {
+		own[m.pid] = true
 	}
 	for pid, st := range all {
 		if !below(pid, own, all) {
@@ -88,17 +89,15 @@ func (s *Sampler) look() *survey {
 }
 
 // members are a process and all below it.
-func members(root int, all map[int]stat) []int {
+func members(root int, all map[int]stat) (out []member) {
 	if root <= 0 {
 		return nil
 	}
-	var out []int
-	for pid := range all {
+	for _, pid := range slices.Sorted(maps.Keys(all)) {
 		if below(pid, map[int]bool{root: true}, all) {
-			out = append(out, pid)
+			out = append(out, newMember(pid))
 		}
 	}
-	slices.Sort(out)
 	return out
 }
 

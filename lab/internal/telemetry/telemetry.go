@@ -36,16 +36,16 @@ type Targets struct {
 	Ends       int    // of each connection that lie in that namespace: 2 over loopback
 	NetPID     int    // a process in the network namespace of the server's side; 0: the lab's own
 	NetDevice  string // the interface under load, whose interrupts are counted
-	// Wire gives the newest readings of both directions' shapers; nil where
-	// there is no wire.
-	Wire func() (server, client shaper.Reading, ok bool)
+	// Wire gives the readings of both directions' shapers so far, oldest first;
+	// nil where there is no wire.
+	Wire func() (server, client []shaper.Reading)
 	// Window is how long the measured part will last. However dear sampling
 	// is, it is done often enough for a few samples to fall into that.
 	Window time.Duration
 }
 
 // interval is the time between samples unless sampling costs too much.
-const interval = 200 * time.Millisecond
+const interval = 250 * time.Millisecond
 
 // budget is the share of one core the sampler aims to use at most.
 const budget = gate.SamplerShare
@@ -77,10 +77,10 @@ type Sampler struct {
 	done    chan struct{}
 
 	// What the last survey found; for the sampling goroutine only.
-	serverPIDs, clientPIDs []int
-	surveyedClient         int
-	kernels                map[int]bool // threads of the kernel's own
-	heat                   []string     // files that count how long heat held cores back
+	server, client []member
+	surveyedClient int
+	kernels        map[int]bool // threads of the kernel's own
+	heat           []string     // files that count how long heat held cores back
 
 	mu      sync.Mutex
 	samples []sample
@@ -155,12 +155,7 @@ func (s *Sampler) take() sample {
 	if st, err := s.fs.Stat(); err == nil {
 		one.cpus, one.interrupts = st.CPU, float64(st.IRQTotal)
 	}
-	one.server = processes(s.serverPIDs, s.targets.ServerName, nil)
-	one.client = processes(s.clientPIDs, "", one.threads)
-	if s.targets.Wire != nil {
-		if server, client, ok := s.targets.Wire(); ok {
-			one.wire = &[2]shaper.Reading{server, client}
-		}
-	}
+	one.server = processes(s.server, s.targets.ServerName, nil)
+	one.client = processes(s.client, "", one.threads)
 	return one
 }

@@ -32,13 +32,17 @@ func ticks(user, system, idle, steal float64) procfs.CPUStat {
 	return procfs.CPUStat{User: user, System: system, Idle: idle, Steal: steal}
 }
 
-// wire is both shapers' counters at a time: the server's sends what is tx.
-func wire(s float64, tx, rx, txPackets, rxPackets, drops uint64) *[2]shaper.Reading {
-	return &[2]shaper.Reading{
-		{At: at(s), Bytes: tx, Packets: txPackets, Drops: drops, CPUS: s / 1000},
-		{At: at(s), Bytes: rx, Packets: rxPackets, CPUS: s / 1000},
+// wire is a shaper's readings a second and a half apart, within the window, and
+// one from before it, which must not count.
+func wire(bytes, packets, drops uint64) []shaper.Reading {
+	return []shaper.Reading{
+		{At: at(5), CPUS: 0},
+		{At: at(10), Bytes: 1000, Packets: 10, Drops: 3, CPUS: 1},
+		{At: at(11.5), Bytes: 1000 + bytes, Packets: 10 + packets, Drops: 3 + drops, CPUS: 1.0015},
 	}
 }
+
+func bothWays() (server, client []shaper.Reading) { return wire(93_750, 75, 5), wire(187_500, 150, 0) }
 
 // kernel is the kernel's other counters, surveyed.
 func kernel(s, retransmits, established float64) *survey {
@@ -55,23 +59,24 @@ func pair() []sample {
 			at: at(10), server: server(1, 2, 3, 6), client: []process{{pid: 20, parent: 1, cpu: seconds(5)}},
 			threads: map[int]time.Duration{20: seconds(4), 21: seconds(1)},
 			cpus:    map[int64]procfs.CPUStat{0: ticks(100, 50, 850, 0), 1: ticks(0, 0, 1000, 0), 2: ticks(10, 10, 10, 10)},
-			// The readings' own times count, not the sample's.
-			wire: wire(9.5, 1000, 2000, 10, 20, 3), survey: kernel(10, 4, 11), interrupts: 1000, own: seconds(1),
+			survey:  kernel(10, 4, 11), interrupts: 1000, own: seconds(1),
 		},
 		{
 			at: at(12), mono: seconds(2), server: server(1.2, 3.6, 4.2, 8), client: []process{{pid: 20, parent: 1, cpu: seconds(6.5)}},
 			threads: map[int]time.Duration{20: seconds(5.4), 21: seconds(1.1), 22: seconds(9)},
 			cpus:    map[int64]procfs.CPUStat{0: ticks(250, 80, 860, 10), 1: ticks(50, 0, 1150, 0), 2: ticks(90, 30, 80, 30)},
-			wire:    wire(11.5, 126_000, 252_000, 110, 220, 8), survey: kernel(12, 10, 41), interrupts: 3000, own: seconds(1.01),
+			survey:  kernel(12, 10, 41), interrupts: 3000, own: seconds(1.01),
 		},
 	}
 }
 
 func sampler(samples []sample) *Sampler {
-	return &Sampler{targets: Targets{ServerCPUs: []int{0, 1}, ClientCPUs: []int{2}}, samples: samples}
+	return &Sampler{targets: Targets{ServerCPUs: []int{0, 1}, ClientCPUs: []int{2}, Wire: bothWays}, samples: samples}
 }
 
-func whole(s *Sampler, rps, lineRate float64) Window { return s.Between(at(0), at(100), rps, lineRate) }
+func whole(s *Sampler, rps, lineRate float64) Window {
+	return s.Between(at(9.5), at(100), rps, lineRate)
+}
 
 func expect(t *testing.T, got map[string]float64, want map[string]float64) {
 	t.Helper()
@@ -106,7 +111,7 @@ func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
 		"client_thread_busy_max": 0.7,
 		// Of 190 ticks 70 were idle and 20 stolen.
 		"client_cores_busy": 120.0 / 190, "client_steal": 20.0 / 190,
-		// 125,000 and 250,000 bytes in two seconds.
+		// 93,750 and 187,500 bytes in the second and a half between the readings.
 		"wire_tx_bps": 500_000, "wire_rx_bps": 1_000_000, "wire_tx_packets_per_s": 50, "wire_rx_packets_per_s": 100,
 		// The busier direction.
 		"line_rate_share": 1, "wire_drops": 5,
@@ -116,7 +121,7 @@ func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
 		"server_rss_bytes": 11000,
 		"interrupts_per_s": 1000, "tcp_retransmits": 6, "listen_overflows": 0, "listen_drops": 0,
 		"softnet_drops": 0, "softnet_squeezes": 0, "swap_pages": 0, "throttled_s": 0,
-		// Ten milliseconds of the lab and two of each watch, in two seconds.
+		// Ten milliseconds of the lab in two seconds, and of each watch one and a half in its.
 		"sampler_busy": 0.007, "clock_step_s": 0,
 		"server_foreign_load": 0, "client_foreign_load": 0,
 		// Counts beyond the first one are 0 and 30; of two the later stands.
@@ -203,16 +208,15 @@ func TestWhatWasNotReadIsLeftOut(t *testing.T) {
 
 func TestWithoutAWireThereIsNoneToReport(t *testing.T) {
 	names := []string{"wire_tx_bps", "wire_rx_bps", "wire_tx_packets_per_s", "wire_rx_packets_per_s", "line_rate_share", "wire_drops"}
-	for what, change := range map[string]func(a, b *sample){
-		"none":              func(a, b *sample) { a.wire, b.wire = nil, nil },
-		"none at first":     func(a, b *sample) { a.wire = nil },
-		"none at last":      func(a, b *sample) { b.wire = nil },
-		"it stands still":   func(a, b *sample) { b.wire = a.wire },
-		"one side is still": func(a, b *sample) { b.wire[1] = a.wire[1]; b.wire[0] = a.wire[0] },
+	for what, both := range map[string]func() (server, client []shaper.Reading){
+		"none":                   nil,
+		"not read yet":           func() (server, client []shaper.Reading) { return nil, nil },
+		"one reading inside":     func() (server, client []shaper.Reading) { return wire(1, 1, 1)[:2], wire(1, 1, 1)[:2] },
+		"one side's stand still": func() (server, client []shaper.Reading) { return wire(1, 1, 1)[:1], wire(1, 1, 1)[:1] },
 	} {
-		p := pair()
-		change(&p[0], &p[1])
-		got := whole(sampler(p), 1000, 1e6).Metrics
+		s := sampler(pair())
+		s.targets.Wire = both
+		got := whole(s, 1000, 1e6).Metrics
 		for _, name := range names {
 			if v, ok := got[name]; ok {
 				t.Errorf("%s: %s is %v", what, name, v)

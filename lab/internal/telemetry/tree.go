@@ -18,18 +18,46 @@ type process struct {
 	stopped     bool  // by a signal
 }
 
+// A member is a process of a tree, with its threads as the last survey found
+// them. One that was started since is read from the next survey on.
+type member struct {
+	pid     int
+	threads []thread
+}
+
+// A thread is where one thread's times are read.
+type thread struct {
+	id   int
+	path string
+}
+
+func newMember(pid int) member {
+	m := member{pid: pid}
+	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return m // it ended meanwhile
+	}
+	for _, e := range entries {
+		if id, err := strconv.Atoi(e.Name()); err == nil {
+			m.threads = append(m.threads, thread{id, dir + e.Name() + "/schedstat"})
+		}
+	}
+	return m
+}
+
 // processes reads some processes. With a name, only those of that command name
 // are kept. threads, if not nil, gets each thread's CPU time.
-func processes(pids []int, name string, threads map[int]time.Duration) []process {
+func processes(members []member, name string, threads map[int]time.Duration) []process {
 	var out []process
-	for _, pid := range pids {
-		st, err := readStat(pid)
+	for _, m := range members {
+		st, err := readStat(m.pid)
 		if err != nil || name != "" && st.name != name {
 			continue // it ended meanwhile, or only wraps what counts
 		}
-		one := process{pid: pid, parent: st.parent, threads: st.threads, rss: st.rss, stopped: st.state == 'T'}
+		one := process{pid: m.pid, parent: st.parent, threads: st.threads, rss: st.rss, stopped: st.state == 'T'}
 		one.cpu = time.Duration(st.cpu) * tick
-		if cpu, switches, ok := tasks(pid, threads); ok {
+		if cpu, switches, ok := m.times(threads); ok {
 			one.cpu, one.switches = cpu, switches
 		}
 		out = append(out, one)
@@ -37,20 +65,16 @@ func processes(pids []int, name string, threads map[int]time.Duration) []process
 	return out
 }
 
-// tasks sums the CPU time of a process's threads, in nanoseconds as the
+// times sums the CPU time of a process's threads, in nanoseconds as the
 // scheduler keeps it, and the times each was given a core. A thread that has
 // ended is not in the sum; neither Go's nor Node's runtime ends threads under
 // load.
-func tasks(pid int, threads map[int]time.Duration) (cpu time.Duration, switches int64, ok bool) {
-	dir := fmt.Sprintf("/proc/%d/task", pid)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return 0, 0, false
-	}
-	for _, e := range entries {
-		text, err := os.ReadFile(dir + "/" + e.Name() + "/schedstat")
+func (m member) times(threads map[int]time.Duration) (cpu time.Duration, switches int64, ok bool) {
+	var buf [128]byte
+	for _, t := range m.threads {
+		text, err := slurp(t.path, buf[:])
 		if err != nil {
-			return 0, 0, false
+			continue
 		}
 		f := strings.Fields(string(text)) // on a core, waiting for one (both in ns), times it got one
 		if len(f) < 3 {
@@ -61,13 +85,14 @@ func tasks(pid int, threads map[int]time.Duration) (cpu time.Duration, switches 
 		if err1 != nil || err2 != nil {
 			return 0, 0, false
 		}
+		ok = true
 		cpu += time.Duration(ns)
 		switches += times
-		if tid, err := strconv.Atoi(e.Name()); err == nil && threads != nil {
-			threads[tid] = time.Duration(ns)
+		if threads != nil {
+			threads[t.id] = time.Duration(ns)
 		}
 	}
-	return cpu, switches, true
+	return cpu, switches, ok
 }
 
 // Descendants lists a process and all below it, parents first.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
 // A Window is what the samples show of one stretch of time.
@@ -52,9 +54,8 @@ func (s *Sampler) Between(from, to time.Time, rps, lineRate float64) Window {
 	d.workers(&w, in)
 	d.server(w.Metrics, s.targets, rps)
 	d.client(&w, s.targets, rps)
-	d.wire(w.Metrics, lineRate)
 	d.machine(&w)
-	d.watching(&w, in)
+	d.watching(&w, in, s.wire(w.Metrics, from, to, lineRate))
 	d.surveys(&w, in, s.samples[0].survey, s.targets)
 	// The clock is looked at over the whole trial: a step before the window
 	// puts the window in the wrong place.
@@ -212,26 +213,32 @@ func sum(c procfs.CPUStat) float64 {
 	return c.User + c.Nice + c.System + c.Idle + c.Iowait + c.IRQ + c.SoftIRQ + c.Steal
 }
 
-func (d delta) wire(m map[string]float64, lineRate float64) {
-	if d.a.wire == nil || d.b.wire == nil {
-		return
+// wire is between the first and the last readings that were taken within the
+// window: they have times of their own. It returns what taking them cost.
+func (s *Sampler) wire(m map[string]float64, from, to time.Time, lineRate float64) (cost float64) {
+	if s.targets.Wire == nil {
+		return 0
 	}
 	busier, drops := 0.0, 0.0
-	for i, name := range []string{"tx", "rx"} {
-		x, y := d.a.wire[i], d.b.wire[i]
-		seconds := y.At.Sub(x.At).Seconds()
-		if !(seconds > 0) {
-			return // readings that stand still say nothing
+	server, client := s.targets.Wire()
+	for name, all := range map[string][]shaper.Reading{"tx": server, "rx": client} {
+		in := slices.DeleteFunc(slices.Clone(all), func(r shaper.Reading) bool { return r.At.Before(from) || r.At.After(to) })
+		if len(in) < 2 {
+			return cost
 		}
+		x, y := in[0], in[len(in)-1]
+		seconds := y.At.Sub(x.At).Seconds()
 		bps := float64(y.Bytes-x.Bytes) * 8 / seconds
 		m["wire_"+name+"_bps"] = bps
 		m["wire_"+name+"_packets_per_s"] = float64(y.Packets-x.Packets) / seconds
 		busier, drops = max(busier, bps), drops+float64(y.Drops-x.Drops)
+		cost += (y.CPUS - x.CPUS) / seconds
 	}
 	m["wire_drops"] = drops
 	if lineRate > 0 {
 		m["line_rate_share"] = busier / lineRate
 	}
+	return cost
 }
 
 // machine gives where each core's time went, and interrupts.
@@ -261,15 +268,9 @@ func (d delta) step() time.Duration {
 }
 
 // watching gives what the samples say of watching itself, and of who was held.
-func (d delta) watching(w *Window, in []sample) {
-	cost := (d.b.own - d.a.own).Seconds()
-	if d.a.wire != nil && d.b.wire != nil {
-		for i := range d.b.wire {
-			cost += d.b.wire[i].CPUS - d.a.wire[i].CPUS
-		}
-	}
+func (d delta) watching(w *Window, in []sample, shapers float64) {
 	if d.b.own > 0 {
-		w.Metrics["sampler_busy"] = cost / d.seconds
+		w.Metrics["sampler_busy"] = (d.b.own-d.a.own).Seconds()/d.seconds + shapers
 	}
 	held := map[string]bool{}
 	most := map[string]float64{}

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 type watch struct {
 	proc  *leash.Proc
 	mu    sync.Mutex
-	last  shaper.Reading
+	all   []shaper.Reading
 	first chan struct{}
 }
 
@@ -35,7 +36,7 @@ func (l *Link) Watch(dir string, argv []string) error {
 				return // its complaint is kept as the last line
 			}
 			w.mu.Lock()
-			w.last = r
+			w.all = append(w.all, r)
 			w.mu.Unlock()
 			once.Do(func() { close(w.first) })
 		}})
@@ -55,17 +56,17 @@ func (l *Link) Watch(dir string, argv []string) error {
 	return nil
 }
 
-// Wire gives the newest readings of the server's and the client's shaper; ok
-// is false where there is no wire.
-func (l *Link) Wire() (server, client shaper.Reading, ok bool) {
+// Wire gives all readings so far of the server's and the client's shaper, oldest
+// first; none where there is no wire.
+func (l *Link) Wire() (server, client []shaper.Reading) {
 	if len(l.watches) != 2 {
-		return server, client, false
+		return nil, nil
 	}
-	return l.watches[0].reading(), l.watches[1].reading(), true
+	return l.watches[0].readings(), l.watches[1].readings()
 }
 
-func (w *watch) reading() shaper.Reading {
+func (w *watch) readings() []shaper.Reading {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.last
+	return slices.Clone(w.all)
 }
