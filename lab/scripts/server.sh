@@ -3,31 +3,37 @@
 #
 #   lab/scripts/server.sh --workers 4 --cpus 0-1 -- --addr 127.0.0.1:8083
 #
-# What follows "--" goes to the server; its own --help lists that.
+# What follows "--" goes to the server; its own --help lists that. The null
+# server has one thread, whatever the number of workers.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 usage() {
   cat <<'EOF'
-usage: server.sh [--workers N] [--cpus LIST] [-- SERVER OPTIONS]
+usage: server.sh [--server NAME] [--workers N] [--cpus LIST] [-- SERVER OPTIONS]
+  --server NAME fiber, or null: canned answers            (default fiber)
   --workers N   prefork workers: GOMAXPROCS of the master (default: one a core)
   --cpus LIST   cores to run on, as taskset takes them    (default: any)
 EOF
 }
 
-workers='' cpus=''
+server=fiber workers='' cpus=''
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
     --) shift; break ;;
-    --workers | --cpus)
+    --server | --workers | --cpus)
       [ $# -ge 2 ] || { echo "server.sh: $1 needs a value" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"; shift 2 ;;
     *) echo "server.sh: unknown option $1; see --help" >&2; exit 2 ;;
   esac
 done
 
-server=${FIBER_SERVER:-$here/../../.tools/bin/fiber_server}
+case $server in
+  fiber) server=${FIBER_SERVER:-$here/../../.tools/bin/fiber_server} ;;
+  null) server=$here/../../.tools/bin/null_server ;;
+  *) echo "server.sh: --server is fiber or null, not '$server'" >&2; exit 2 ;;
+esac
 [ -x "$server" ] || { echo "server.sh: the server is not built; run 'make build'" >&2; exit 3; }
 [ -z "$workers" ] || export GOMAXPROCS="$workers"
 set -- "$server" "$@"

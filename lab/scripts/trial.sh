@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
-# One autocannon trial, as JSON on standard output.
+# One trial of a load generator, as JSON on standard output.
 #
 #   lab/scripts/trial.sh --url http://127.0.0.1:8083/read --connections 100
+#
+# With --rate the loop is open: fortio counts latency from when a request was
+# due. autocannon's own correction for that is wrong (it takes seconds for
+# milliseconds) and is turned off: its latencies then count from the sending.
+# Nor does it hold the rate: of 100 a second it made 400 requests in three.
 #
 # With --warmup autocannon first runs that long without counting, in the same
 # process, so that the measured part meets code that is already compiled. It
@@ -17,16 +22,19 @@ usage: trial.sh --url URL [options]
   --pipelining N       requests in flight on each   (default 1)
   --duration SECONDS   length of the measured part  (default 20)
   --warmup SECONDS     length of the warm-up        (default 0: none)
-  --workers N          worker threads; 0 is one event loop (default 0)
+  --workers N          client threads (default 0: autocannon one event loop,
+                       fortio one for each core it may use)
+  --generator NAME     autocannon or fortio         (default autocannon)
+  --rate N             requests a second to ask for (default 0: a closed loop)
   --cpus LIST          cores to run on, as taskset takes them (default: any)
 EOF
 }
 
-url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus=''
+url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus='' generator=autocannon rate=0
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
-    --url | --connections | --pipelining | --duration | --warmup | --workers | --cpus)
+    --url | --connections | --pipelining | --duration | --warmup | --workers | --cpus | --generator | --rate)
       [ $# -ge 2 ] || { echo "trial.sh: $1 needs a value" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"; shift 2 ;;
     *) echo "trial.sh: unknown option $1; see --help" >&2; exit 2 ;;
@@ -34,16 +42,27 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$url" ] || { echo "trial.sh: --url is missing; see --help" >&2; exit 2; }
 
-autocannon=$here/../../node_modules/autocannon/autocannon.js
-[ -f "$autocannon" ] || { echo "trial.sh: autocannon is not installed; run 'make setup'" >&2; exit 3; }
-
-# The tenth of a second between samples lets a trial end when its time is up;
-# at the default of a second it would run on to the next full one.
-set -- node "$autocannon" --json --no-progress --sampleInt 100 \
-  --connections "$connections" --pipelining "$pipelining" --duration "$duration"
-[ "$workers" = 0 ] || set -- "$@" --workers "$workers"
-[ "$warmup" = 0 ] || set -- "$@" --warmup [ --connections "$connections" --duration "$warmup" ]
+case $generator in
+  autocannon)
+    autocannon=$here/../../node_modules/autocannon/autocannon.js
+    [ -f "$autocannon" ] || { echo "trial.sh: autocannon is not installed; run 'make setup'" >&2; exit 3; }
+    # The tenth of a second between samples lets a trial end when its time is
+    # up; at the default of a second it would run on to the next full one.
+    set -- node "$autocannon" --json --no-progress --sampleInt 100 \
+      --connections "$connections" --pipelining "$pipelining" --duration "$duration"
+    [ "$workers" = 0 ] || set -- "$@" --workers "$workers"
+    [ "$rate" = 0 ] || set -- "$@" --overallRate "$rate" --ignoreCoordinatedOmission
+    [ "$warmup" = 0 ] || set -- "$@" --warmup [ --connections "$connections" --duration "$warmup" ]
+    set -- "$@" "$url" ;;
+  fortio)
+    [ "$pipelining" = 1 ] || { echo "trial.sh: fortio has no pipelining; use --pipelining 1 or --generator autocannon" >&2; exit 2; }
+    fortio=$here/../../.tools/bin/fortio_load
+    [ -x "$fortio" ] || { echo "trial.sh: fortio_load is not built; run 'make build'" >&2; exit 3; }
+    set -- "$fortio" --connections "$connections" --duration "$duration" --warmup "$warmup" \
+      --rate "$rate" --workers "$workers" --url "$url" ;;
+  *) echo "trial.sh: --generator is autocannon or fortio, not '$generator'" >&2; exit 2 ;;
+esac
 [ -z "$cpus" ] || set -- taskset --cpu-list "$cpus" "$@"
 # exec, here and in the other scripts: whoever started the script can end the
 # program itself, and nothing is left in between.
-exec "$@" "$url"
+exec "$@"

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"sync/atomic"
+	"time"
 
 	"github.com/gofiber/fiber/v3"
 
@@ -52,7 +53,8 @@ type service struct {
 }
 
 // newService returns a service that is ready to listen. Middleware is absent on
-// purpose: each would be in every figure.
+// purpose: each would be in every figure. The one that burns is there only
+// when asked for.
 func newService(s Settings, role string, pool *catalog.Pool, src catalog.Source) *service {
 	v := &service{pool: pool, src: src}
 	v.app = fiber.New(fiber.Config{
@@ -64,6 +66,13 @@ func newService(s Settings, role string, pool *catalog.Pool, src catalog.Source)
 	// responses to pipelined requests can be dropped unflushed.
 	v.app.Server().CloseOnShutdown = true
 
+	if s.SpinNs > 0 {
+		d := time.Duration(s.SpinNs)
+		v.app.Use(func(c fiber.Ctx) error {
+			spin(d)
+			return c.Next()
+		})
+	}
 	v.app.Get("/simple", func(c fiber.Ctx) error {
 		return v.answer(c, simpleBody)
 	})
@@ -87,6 +96,14 @@ func newService(s Settings, role string, pool *catalog.Pool, src catalog.Source)
 		})
 	})
 	return v
+}
+
+// spin keeps a processor busy for d. It looks at the clock and not at the time
+// the thread ran, which takes a system call to ask; a thread that loses its
+// processor meanwhile burns less.
+func spin(d time.Duration) {
+	for began := time.Now(); time.Since(began) < d; {
+	}
 }
 
 func (v *service) drawItems() []catalog.Item {

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gofiber/fiber/v3"
 
@@ -83,6 +84,23 @@ func TestStatus(t *testing.T) {
 func TestSimple(t *testing.T) {
 	if _, body := get(t, testApp(nil), "GET", "/simple"); string(body) != `{"message":"hi"}` {
 		t.Errorf("got %s", body)
+	}
+}
+
+// A spin delays the answer by no less than was asked for, and changes nothing
+// else. Without one no handler stands before a route's own.
+func TestSpin(t *testing.T) {
+	const spin = 30 * time.Millisecond
+	app := testApp(func(s *Settings) { s.SpinNs = int(spin) })
+	began := time.Now()
+	if _, body := get(t, app, "GET", "/simple"); string(body) != `{"message":"hi"}` {
+		t.Errorf("got %s", body)
+	}
+	if took := time.Since(began); took < spin {
+		t.Errorf("answered after %v, before the %v were burnt", took, spin)
+	}
+	if n := testApp(nil).HandlersCount(); n != 5 {
+		t.Errorf("%d handlers for five routes", n)
 	}
 }
 

@@ -18,6 +18,7 @@ type Settings struct {
 	Prefork     bool
 	Index       string
 	WriteBuffer int
+	SpinNs      int
 	Pprof       bool
 	PprofAddr   string
 	Version     bool
@@ -46,6 +47,7 @@ const (
 	minWriteBuffer = 512
 	maxWriteBuffer = 1 << 20
 	maxWorkers     = 1024
+	maxSpinNs      = 1_000_000_000
 )
 
 var settings = []setting{
@@ -80,6 +82,12 @@ var settings = []setting{
 		set: func(s *Settings, v string) bool {
 			return setInt(&s.WriteBuffer, v, minWriteBuffer, maxWriteBuffer)
 		},
+	},
+	{
+		flag: "spin-ns", env: "SPIN_NS", def: "0", value: "NS",
+		accept: fmt.Sprintf("a whole number of nanoseconds from 0 to %d", maxSpinNs),
+		about:  "processor time to burn on each request before its answer: a slower server, to see that a lab notices",
+		set:    func(s *Settings, v string) bool { return setInt(&s.SpinNs, v, 0, maxSpinNs) },
 	},
 	{
 		flag: "pprof", env: "PPROF_ENABLE", def: "false", value: "BOOL", isBool: true,

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"os"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/doctor"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 )
 
@@ -71,11 +73,20 @@ func check(_ context.Context, args []string, out io.Writer) (int, error) {
 	return exitHeld, nil
 }
 
+// watchFor is how long lab doctor looks at what changes.
+const watchFor = 5 * time.Second
+
 func examine(_ context.Context, args []string, out io.Writer) (int, error) {
-	if err := none(parse(flags("doctor"), args)); err != nil {
+	fs := flags("doctor")
+	skip := fs.Bool("no-watch", false, "")
+	if err := none(parse(fs, args)); err != nil {
 		return exitFailed, err
 	}
-	root, err := journal.Find(".")
+	j, err := open()
+	if err != nil {
+		return exitFailed, err
+	}
+	h, err := host.Probe()
 	if err != nil {
 		return exitFailed, err
 	}
@@ -83,22 +94,33 @@ func examine(_ context.Context, args []string, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	wire := experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02}
+	allowed, err := allowedCPUs()
+	if err != nil {
+		return exitFailed, err
+	}
+	m := doctor.Machine{
+		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: j.Experiments, Host: h.ID, Runs: j.Runs, Watch: watchFor,
+		Wire: experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02},
+	}
+	if *skip {
+		m.Watch = 0
+	}
+	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		m.Tick = func(left time.Duration) {
+			fmt.Fprintf(os.Stderr, "\rwatching the machine, %.0f s left ", left.Seconds())
+		}
+	}
+	findings := m.Examine()
+	if m.Tick != nil && m.Watch > 0 {
+		fmt.Fprintf(os.Stderr, "\r%40s\r", "")
+	}
 	status := exitHeld
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, f := range doctor.Examine(string(root), split, wire) {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Level, f.About, f.Seen)
-		if f.Means != "" {
-			fmt.Fprintf(w, "\t\t%s\n", f.Means)
-		}
-		if f.Mend != "" {
-			fmt.Fprintf(w, "\t\tto mend it: %s\n", f.Mend)
-		}
+	for _, f := range findings {
 		if f.Level == doctor.Fault {
 			status = exitFailed
 		}
 	}
-	return status, w.Flush()
+	return status, doctor.Print(out, findings, m.Summary(findings))
 }
 
 func list(_ context.Context, args []string, out io.Writer) (int, error) {

@@ -27,9 +27,11 @@ const (
 
   lab run EXPERIMENT              run one experiment
   lab reproduce [ENTRY…|--all]    run the experiments of entries; without any, the core set
-  lab verdicts [--check]          derive data/verdicts from data/results; --check only compares
+  lab syscalls EXPERIMENT         system calls a request, with a tracer on the server; keeps nothing
+  lab verdicts [--check]          derive data/verdicts and data/audits; --check only compares
+  lab audit [--all] [ENTRY…]      recompute what printed figures imply; --all shows agreement too
   lab check                       check every data file, and that nothing derived has drifted
-  lab doctor                      say what this machine can decide
+  lab doctor [--no-watch]         say what this machine can decide; it watches for five seconds
   lab list                        list experiments and their claims
 
 run and reproduce take
@@ -59,7 +61,8 @@ type subcommand func(ctx context.Context, args []string, out io.Writer) (int, er
 func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	subcommands := map[string]subcommand{
 		"run": runExperiment, "reproduce": reproduce, "verdicts": verdicts,
-		"check": check, "doctor": examine, "list": list,
+		"check": check, "audit": auditTexts, "doctor": examine, "list": list, "syscalls": syscalls,
+		"watch-shaper": watchShaper,
 	}
 	if len(args) == 0 {
 		fmt.Fprint(errs, usageMessage)

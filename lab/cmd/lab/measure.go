@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -164,6 +165,14 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 	}
 	fmt.Fprintf(os.Stderr, "on %s, at %s size, about %s\n", h.Name, m.size, total.Round(time.Second))
 
+	self, err := os.Executable()
+	if err != nil {
+		return exitFailed, err
+	}
+	// Memory is cheaper here than a collector that runs beside a trial, and one
+	// thread that samples than several that wake each other.
+	debug.SetGCPercent(800)
+	runtime.GOMAXPROCS(1)
 	reporter := progress.New(os.Stderr)
 	reporter.Runs = len(xs)
 	var done []outcome
@@ -173,7 +182,7 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 		if seed == 0 {
 			seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
 		}
-		f, err := run.Do(ctx, run.Plan{Root: j.Root, Experiment: x, Size: m.size, Seed: seed, Port: m.port, Split: split, Host: h}, reporter)
+		f, err := run.Do(ctx, run.Plan{Root: j.Root, Experiment: x, Size: m.size, Seed: seed, Port: m.port, Split: split, Host: h, Lab: []string{self}}, reporter)
 		if ctx.Err() != nil {
 			failed = fmt.Errorf("%s: interrupted; this experiment left nothing behind", x.Name)
 			break

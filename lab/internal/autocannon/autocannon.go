@@ -2,7 +2,8 @@
 //
 // It says no more than autocannon can: latency comes in whole milliseconds,
 // cut rather than rounded, so a latency of 0 is "below a millisecond", and a
-// mean of cut figures is not taken over at all. Rates are computed from counts
+// mean of cut figures is no metric: it only bounds the mean, which is enough
+// for Little's law. Rates are computed from counts
 // and the trial's own start and finish, because autocannon's averages are
 // those of its samples.
 package autocannon
@@ -13,30 +14,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
-)
 
-// A Result is one trial.
-type Result struct {
-	Start, Finish time.Time
-	Metrics       map[string]float64 // by the names of package metric
-	Below         map[string]float64 // latencies under the resolution
-	Faults        []Fault
-}
-
-// A Fault is something that makes a trial invalid, however rare.
-type Fault struct {
-	Gate   string
-	Detail string
-}
-
-// The gates of this package's faults.
-const (
-	Non2xx     = "non-2xx"
-	Timeouts   = "timeouts"
-	Errors     = "errors"
-	Resets     = "resets"
-	Mismatches = "mismatches"
-	NoRequests = "no-requests"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // resolution is the step of autocannon's latencies, in seconds.
@@ -51,7 +30,7 @@ type output struct {
 	Resets        *float64
 	Non2xx        *float64
 	OK            *float64 `json:"2xx"`
-	Latency       struct{ P50, P90, P99, Max *float64 }
+	Latency       struct{ Mean, P50, P90, P99, Max *float64 }
 	Throughput    struct{ Total *float64 }
 }
 
@@ -63,22 +42,19 @@ func (o output) complete() error {
 		v    *float64
 	}{
 		{"errors", o.Errors}, {"timeouts", o.Timeouts}, {"mismatches", o.Mismatches}, {"resets", o.Resets},
-		{"non2xx", o.Non2xx}, {"2xx", o.OK}, {"latency.p50", o.Latency.P50}, {"latency.p90", o.Latency.P90},
+		{"non2xx", o.Non2xx}, {"2xx", o.OK}, {"latency.mean", o.Latency.Mean}, {"latency.p50", o.Latency.P50}, {"latency.p90", o.Latency.P90},
 		{"latency.p99", o.Latency.P99}, {"latency.max", o.Latency.Max}, {"throughput.total", o.Throughput.Total},
 	} {
-		if f.v == nil || *f.v < 0 || *f.v > largest {
+		if f.v == nil || *f.v < 0 || *f.v > generator.Largest {
 			return fmt.Errorf("autocannon's output has no usable %q", f.name)
 		}
 	}
 	return nil
 }
 
-// largest bounds every figure: beyond it a number no longer counts by ones.
-const largest = 1 << 53
-
 // Parse reads the last JSON document of a trial's standard output; those
 // before it are the warm-up's.
-func Parse(stdout []byte) (*Result, error) {
+func Parse(stdout []byte) (*generator.Result, error) {
 	lines := bytes.Split(bytes.TrimSpace(stdout), []byte("\n"))
 	last := lines[len(lines)-1]
 	if len(last) == 0 {
@@ -96,7 +72,7 @@ func Parse(stdout []byte) (*Result, error) {
 		return nil, err
 	}
 	done := *o.OK + *o.Non2xx
-	r := &Result{Start: o.Start, Finish: o.Finish, Below: map[string]float64{}, Metrics: map[string]float64{
+	r := &generator.Result{Start: o.Start, Finish: o.Finish, Below: map[string]float64{}, Metrics: map[string]float64{
 		"requests":             done,
 		"duration_s":           window,
 		"throughput_rps":       done / window,
@@ -107,6 +83,7 @@ func Parse(stdout []byte) (*Result, error) {
 		"non_2xx":              *o.Non2xx,
 	}}
 	if done > 0 {
+		r.CutMeanS = *o.Latency.Mean / 1000
 		r.Metrics["response_bytes"] = *o.Throughput.Total / done
 		for name, ms := range map[string]float64{
 			"latency_p50_s": *o.Latency.P50, "latency_p90_s": *o.Latency.P90,
@@ -119,18 +96,13 @@ func Parse(stdout []byte) (*Result, error) {
 			}
 		}
 	}
-	fault := func(gate string, n float64, what string) {
-		if n > 0 {
-			r.Faults = append(r.Faults, Fault{gate, fmt.Sprintf("%.0f %s", n, what)})
-		}
-	}
-	fault(Non2xx, *o.Non2xx, "answers were not 2xx")
-	fault(Timeouts, *o.Timeouts, "requests timed out")
-	fault(Errors, *o.Errors-*o.Timeouts, "connection errors")
-	fault(Resets, *o.Resets, "connections were reset")
-	fault(Mismatches, *o.Mismatches, "bodies were not as expected")
+	r.Count(generator.Non2xx, *o.Non2xx)
+	r.Count(generator.Timeouts, *o.Timeouts)
+	r.Count(generator.Errors, *o.Errors-*o.Timeouts)
+	r.Count(generator.Resets, *o.Resets)
+	r.Count(generator.Mismatches, *o.Mismatches)
 	if done == 0 {
-		r.Faults = append(r.Faults, Fault{NoRequests, "no request was answered"})
+		r.Fault(generator.NoRequests, "no request was answered")
 	}
 	return r, nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 )
 
@@ -38,9 +39,11 @@ func at(t *testing.T, text string) time.Time {
 	return v
 }
 
+func fault(gate, detail string) generator.Fault { return generator.Fault{Gate: gate, Detail: detail} }
+
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-9*math.Abs(want) }
 
-func expect(t *testing.T, r *Result, metrics map[string]float64, below []string) {
+func expect(t *testing.T, r *generator.Result, metrics map[string]float64, below []string) {
 	t.Helper()
 	for name, want := range metrics {
 		if got, ok := r.Metrics[name]; !ok || !near(got, want) {
@@ -102,7 +105,7 @@ func TestAnswersThatAreNotOKAreAFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []Fault{{Non2xx, "13190 answers were not 2xx"}}; !reflect.DeepEqual(r.Faults, want) {
+	if want := []generator.Fault{fault(generator.Non2xx, "13190 answers were not 2xx")}; !reflect.DeepEqual(r.Faults, want) {
 		t.Errorf("faults %v, want %v", r.Faults, want)
 	}
 	// They are requests that were answered all the same.
@@ -116,7 +119,7 @@ func made(change ...string) []byte {
 	fields := []string{
 		`"start":"2026-01-01T00:00:00Z"`, `"finish":"2026-01-01T00:00:02Z"`,
 		`"errors":0`, `"timeouts":0`, `"mismatches":0`, `"resets":0`, `"non2xx":0`, `"2xx":100`,
-		`"latency":{"p50":1,"p90":2,"p99":30,"max":400}`, `"throughput":{"total":5000}`,
+		`"latency":{"mean":1.5,"p50":1,"p90":2,"p99":30,"max":400}`, `"throughput":{"total":5000}`,
 	}
 	for _, c := range change {
 		key, _, _ := strings.Cut(c, ":")
@@ -138,7 +141,10 @@ func TestLatenciesAreWholeMillisecondsCut(t *testing.T) {
 		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0,
 		"latency_p50_s": 0.001, "latency_p90_s": 0.002, "latency_p99_s": 0.030, "latency_max_s": 0.400,
 	}, nil)
-	r, err = Parse(made(`"latency":{"p50":0,"p90":0,"p99":1,"max":1}`))
+	if r.CutMeanS != 0.0015 {
+		t.Errorf("the mean of the cut latencies is %v s, want 1.5 ms", r.CutMeanS)
+	}
+	r, err = Parse(made(`"latency":{"mean":1.5,"p50":0,"p90":0,"p99":1,"max":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,18 +161,18 @@ func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change []string
-		want   []Fault
+		want   []generator.Fault
 	}{
 		{"none", nil, nil},
-		{"one wrong status in a hundred", []string{`"non2xx":1`}, []Fault{{Non2xx, "1 answers were not 2xx"}}},
+		{"one wrong status in a hundred", []string{`"non2xx":1`}, []generator.Fault{fault(generator.Non2xx, "1 answers were not 2xx")}},
 		// autocannon counts a timeout among the errors as well.
-		{"timeouts only", []string{`"errors":3`, `"timeouts":3`}, []Fault{{Timeouts, "3 requests timed out"}}},
-		{"errors only", []string{`"errors":3`}, []Fault{{Errors, "3 connection errors"}}},
-		{"errors and timeouts", []string{`"errors":5`, `"timeouts":3`}, []Fault{{Timeouts, "3 requests timed out"}, {Errors, "2 connection errors"}}},
-		{"resets", []string{`"resets":2`}, []Fault{{Resets, "2 connections were reset"}}},
-		{"mismatches", []string{`"mismatches":2`}, []Fault{{Mismatches, "2 bodies were not as expected"}}},
-		{"nothing answered", []string{`"2xx":0`}, []Fault{{NoRequests, "no request was answered"}}},
-		{"nothing answered, with errors", []string{`"2xx":0`, `"errors":1`}, []Fault{{Errors, "1 connection errors"}, {NoRequests, "no request was answered"}}},
+		{"timeouts only", []string{`"errors":3`, `"timeouts":3`}, []generator.Fault{fault(generator.Timeouts, "3 requests timed out")}},
+		{"errors only", []string{`"errors":3`}, []generator.Fault{fault(generator.Errors, "3 connection errors")}},
+		{"errors and timeouts", []string{`"errors":5`, `"timeouts":3`}, []generator.Fault{fault(generator.Timeouts, "3 requests timed out"), fault(generator.Errors, "2 connection errors")}},
+		{"resets", []string{`"resets":2`}, []generator.Fault{fault(generator.Resets, "2 connections were reset")}},
+		{"mismatches", []string{`"mismatches":2`}, []generator.Fault{fault(generator.Mismatches, "2 bodies were not as expected")}},
+		{"nothing answered", []string{`"2xx":0`}, []generator.Fault{fault(generator.NoRequests, "no request was answered")}},
+		{"nothing answered, with errors", []string{`"2xx":0`, `"errors":1`}, []generator.Fault{fault(generator.Errors, "1 connection errors"), fault(generator.NoRequests, "no request was answered")}},
 	} {
 		r, err := Parse(made(c.change...))
 		if err != nil {
@@ -180,7 +186,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestWithoutAnswersThereIsNoFigureOfOne(t *testing.T) {
-	r, err := Parse(made(`"2xx":0`, `"throughput":{"total":0}`, `"latency":{"p50":0,"p90":0,"p99":0,"max":0}`))
+	r, err := Parse(made(`"2xx":0`, `"throughput":{"total":0}`, `"latency":{"mean":1.5,"p50":0,"p90":0,"p99":0,"max":0}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +229,8 @@ func TestRefusesWhatIsNoTrial(t *testing.T) {
 		{"null instead of a count", made(`"non2xx":null`), `"non2xx"`},
 		{"no good ones said", made(`"2xx"`), `"2xx"`},
 		{"no latency", made(`"latency"`), `"latency.`},
-		{"no p99", made(`"latency":{"p50":1,"p90":2,"max":400}`), `"latency.p99"`},
+		{"no mean", made(`"latency":{"p50":1,"p90":2,"p99":30,"max":400}`), `"latency.mean"`},
+		{"no p99", made(`"latency":{"mean":1.5,"p50":1,"p90":2,"max":400}`), `"latency.p99"`},
 		{"no bytes", made(`"throughput"`), `"throughput.total"`},
 		{"a negative count", made(`"2xx":-100`), `"2xx"`},
 	} {
@@ -241,7 +248,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(sample(f, name))
 	}
 	f.Add(made())
-	f.Add(made(`"latency":{"p50":0,"p90":0.5,"p99":1,"max":1e308}`))
+	f.Add(made(`"latency":{"mean":1.5,"p50":0,"p90":0.5,"p99":1,"max":1e308}`))
 	f.Add(made(`"2xx":1e308`, `"non2xx":1e308`))
 	f.Add([]byte("{}\n[]"))
 	f.Fuzz(func(t *testing.T, out []byte) {
@@ -256,7 +263,7 @@ func FuzzParse(f *testing.F) {
 }
 
 // sound checks what a results file asks of every trial's figures.
-func sound(r *Result) error {
+func sound(r *generator.Result) error {
 	if !r.Finish.After(r.Start) {
 		return fmt.Errorf("window from %v to %v", r.Start, r.Finish)
 	}

@@ -42,6 +42,9 @@ type Evidence struct {
 	ClientCoresBusy  *float64 // client's cores, mean share not idle
 	ServerWorkerBusy *float64 // server's workers, mean share of the one core each can use
 	ServerCoresBusy  *float64 // server's cores, mean share not idle
+	// WireUnread says that there is a wire of known line rate and that nothing
+	// read it: its share above, if any, is only the least it can have been.
+	WireUnread bool
 }
 
 // Of takes the evidence from a trial's metrics. Where the wire was not read
@@ -55,6 +58,7 @@ func Of(metrics map[string]float64, lineRateBps float64) Evidence {
 		return nil
 	}
 	share := get("line_rate_share")
+	unread := share == nil && lineRateBps > 0
 	if transfer := get("transfer_bytes_per_s"); share == nil && transfer != nil && lineRateBps > 0 {
 		least := *transfer * 8 / lineRateBps
 		share = &least
@@ -65,13 +69,15 @@ func Of(metrics map[string]float64, lineRateBps float64) Evidence {
 		ClientCoresBusy:  get("client_cores_busy"),
 		ServerWorkerBusy: get("server_workers_busy"),
 		ServerCoresBusy:  get("server_cores_busy"),
+		WireUnread:       unread,
 	}
 }
 
 // Decide names the bound and the figures it was decided on.
 //
 // The wire comes first: a full wire is a wall whatever the CPUs did. The
-// server is only named where the client's CPU is known to have had room.
+// server is only named where the client's CPU, and the wire if there is one,
+// are known to have had room.
 func Decide(e Evidence) (Bound, string) {
 	over := func(v *float64, limit float64) bool { return v != nil && *v >= limit }
 	switch {
@@ -81,6 +87,8 @@ func Decide(e Evidence) (Bound, string) {
 		return ClientCPU, e.figures()
 	case e.ClientThreadBusy == nil || e.ClientCoresBusy == nil:
 		return Unknown, strings.TrimSuffix("the client's CPU was not recorded; "+e.figures(), "; ")
+	case e.WireUnread:
+		return Unknown, strings.TrimSuffix("the wire was not read; "+e.figures(), "; ")
 	case over(e.ServerWorkerBusy, CPUSaturated) || over(e.ServerCoresBusy, CPUSaturated):
 		return ServerCPU, e.figures()
 	}

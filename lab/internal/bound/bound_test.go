@@ -103,7 +103,7 @@ func TestTransferIsALowerBoundOfTheWire(t *testing.T) {
 		says            string
 	}{
 		{"transfer at the threshold", -1, 112.5e6, 1e9, Wire, "wire 90 %"},
-		{"transfer below it", -1, 112.4e6, 1e9, Unknown, "wire 90 %"},
+		{"transfer below it", -1, 112.4e6, 1e9, Unknown, "the wire was not read; wire 90 %"},
 		{"no line rate known", -1, 112.5e6, 0, Unknown, ""},
 		{"the interface's own count wins, higher", 0.93, 100e6, 1e9, Wire, "wire 93 %"},
 		{"the interface's own count wins, lower", 0.5, 112.5e6, 1e9, Unknown, "wire 50 %"},
@@ -116,6 +116,19 @@ func TestTransferIsALowerBoundOfTheWire(t *testing.T) {
 		got, why := Decide(Of(m, c.lineRate))
 		if got != c.want || c.says != "" && !strings.HasPrefix(why, c.says) || c.says == "" && strings.Contains(why, "wire") {
 			t.Errorf("%s: %s (%s), want %s (%s ...)", c.name, got, why, c.want, c.says)
+		}
+	}
+	// A wire that nothing read may have been full: the server is not named.
+	for name, share := range map[string]float64{"unread": -1, "read": 0.5} {
+		m := idle()
+		m["server_cores_busy"], m["line_rate_share"] = 1, share
+		want := ServerCPU
+		if share < 0 {
+			delete(m, "line_rate_share")
+			want = Unknown
+		}
+		if got, why := Decide(Of(m, 1e9)); got != want {
+			t.Errorf("%s wire, saturated server: %s (%s), want %s", name, got, why, want)
 		}
 	}
 	// Without a transfer nothing stands in for the wire.

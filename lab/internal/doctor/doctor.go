@@ -1,29 +1,31 @@
 // Package doctor says what a machine can decide, before anything is run on it.
 //
 // Each finding names what was seen, what it means for which claims, and how to
-// mend it. It changes nothing and measures nothing that takes longer than the
-// making of a wire.
+// mend it. It needs no root, changes nothing, and measures nothing that takes
+// longer than the making of a wire and a watch of some seconds.
+//
+// Its limit: it sees the machine as it is now. Whether a trial was disturbed,
+// and what bounded it, only the run can say.
 package doctor
 
 import (
-	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/prometheus/procfs"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/provenance"
-	"github.com/line-rate/line-rate/lab/internal/topology"
+	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 // A Level is how much a finding matters.
 type Level string
 
-// Good findings need nothing; limits make claims not applicable; faults keep
-// the lab from measuring at all.
+// Good findings need nothing; limits keep some claims from being decided, or
+// make trials noisier or invalid; faults end runs before they begin.
 const (
 	Good  Level = "ok"
 	Limit Level = "limit"
@@ -35,82 +37,67 @@ type Finding struct {
 	Level Level
 	About string
 	Seen  string
-	Means string // empty for Good
-	Mend  string // empty where nothing can be done, or need be
+	Means string  // what follows, for which claims; empty for Good
+	Mend  string  // what to type; empty where nothing can be done, or need be
+	Bars  []Claim // the claims that cannot be decided here while it is so
 }
 
-// Examine looks at the machine. root is the repository's top, split how its
-// cores would be divided, wire the topology to try.
-func Examine(root string, split cores.Split, wire experiment.Topology) []Finding {
-	return []Finding{
-		file("server", filepath.Join(root, ".tools", "bin", "fiber_server"), "no experiment can run", "make build"),
-		program("node", "no experiment can run", "install Node.js 20 or newer"),
-		file("autocannon", filepath.Join(root, "node_modules", "autocannon", "autocannon.js"), "no experiment can run", "make setup"),
-		program("taskset", "server and client cannot be pinned, and no trial starts", "install util-linux"),
-		division(split),
-		tryWire(root, wire),
-		openFiles(),
-		swap(),
-	}
+// A Machine is what is examined, and what for.
+type Machine struct {
+	Root        string      // the repository's top
+	Split       cores.Split // how its cores would be divided
+	Allowed     []int       // the CPUs that the lab may use
+	Wire        experiment.Topology
+	Experiments []*experiment.Experiment
+	Host        string          // its name in data/hosts
+	Runs        []*results.File // all there are
+
+	// Watch is how long to look at what changes; 0 leaves that out. Tick, if
+	// not nil, is told once a second how long it still takes.
+	Watch time.Duration
+	Tick  func(left time.Duration)
+
+	// Proc, Sys and Cgroup are /proc, /sys and /sys/fs/cgroup; tests put
+	// made-up trees in their place.
+	Proc, Sys, Cgroup string
 }
 
-func file(about, path, means, mend string) Finding {
-	if _, err := os.Stat(path); err != nil {
-		return Finding{Fault, about, "missing", means, mend}
+// Examine looks at the machine.
+func (m Machine) Examine() []Finding {
+	if m.Proc == "" {
+		m.Proc = "/proc"
 	}
-	return Finding{Level: Good, About: about, Seen: "present"}
+	if m.Sys == "" {
+		m.Sys = "/sys"
+	}
+	if m.Cgroup == "" {
+		m.Cgroup = filepath.Join(m.Sys, "fs", "cgroup")
+	}
+	w := m.watch()
+	fs := m.programs()
+	fs = append(fs, m.division(), m.siblings(), m.quota(w), m.governor(), m.turbo(), m.clock(), m.schedstat())
+	fs = append(fs, m.wires()...)
+	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap(w), m.ceiling())
+	return append(fs, m.watched(w)...)
 }
 
-func program(name, means, mend string) Finding {
-	if _, err := exec.LookPath(name); err != nil {
-		return Finding{Fault, name, "missing", means, mend}
+// read gives a small file of /proc or /sys in one line, empty if it cannot be
+// read: what a machine does not show is not known.
+func read(elem ...string) string {
+	b, err := os.ReadFile(filepath.Join(elem...))
+	if err != nil {
+		return ""
 	}
-	return Finding{Level: Good, About: name, Seen: "present"}
+	return strings.Join(strings.Fields(string(b)), " ")
 }
 
-func division(s cores.Split) Finding {
-	f := Finding{Level: Good, About: "cores", Seen: fmt.Sprintf("server on %s, client on %s", cores.Format(s.Server), cores.Format(s.Client))}
-	switch {
-	case len(s.Server) == 0:
-		f.Level, f.Seen = Limit, "one core"
-		f.Means = "server and client share it: no trial can say what bounded it"
-	case len(s.Server) < 2:
-		f.Level = Limit
-		f.Means = "claims that compare several workers' throughput are not applicable: they need four cores"
-	}
-	return f
+// sysctl reads a setting by its name.
+func (m Machine) sysctl(name string) string {
+	return read(m.Proc, "sys", strings.ReplaceAll(name, ".", "/"))
 }
 
-func tryWire(root string, t experiment.Topology) Finding {
-	f := Finding{Level: Good, About: "wire", Seen: "a shaped wire between two namespaces can be made"}
-	link, err := topology.Up(t, root, filepath.Join("lab", "scripts", "wire.sh"))
-	var unavailable topology.Unavailable
-	switch {
-	case errors.As(err, &unavailable):
-		f.Level, f.Seen = Limit, unavailable.Why
-		f.Means = "every claim over the netns topology is not applicable"
-	case err != nil:
-		f.Level, f.Seen, f.Means = Fault, err.Error(), "experiments over the netns topology fail"
-	default:
-		link.Down()
-	}
-	return f
-}
+func (m Machine) procfs() (procfs.FS, error) { return procfs.NewFS(m.Proc) }
 
-func openFiles() Finding {
-	const need = 4096 // the largest experiment's connections, on one side, fourfold
-	n, ok := provenance.OpenFiles()
-	f := Finding{Level: Good, About: "open files", Seen: fmt.Sprintf("limit %d", n)}
-	if ok && n < need {
-		f.Level, f.Means, f.Mend = Limit, "trials with many connections may end in errors, and then are invalid", fmt.Sprintf("ulimit -n %d", need)
-	}
-	return f
-}
-
-func swap() Finding {
-	text, err := os.ReadFile("/proc/swaps")
-	if err != nil || strings.Count(strings.TrimSpace(string(text)), "\n") == 0 {
-		return Finding{Level: Good, About: "swap", Seen: "none"}
-	}
-	return Finding{Limit, "swap", "in use or ready", "a trial that swaps measures the disk", "swapoff -a, for the time of the run"}
-}
+// notVisible is what is said of what this machine does not show; a virtual
+// machine's host decides it, and does not tell.
+const notVisible = "not visible here, as in most virtual machines"

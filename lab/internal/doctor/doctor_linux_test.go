@@ -5,39 +5,39 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
-
-// clone makes a directory that has what the lab needs, and a wire.sh that does
-// what the test says instead of making a wire.
-func clone(t *testing.T, wire string) string {
-	t.Helper()
-	root := t.TempDir()
-	for name, text := range map[string]string{
-		".tools/bin/fiber_server":               "",
-		"node_modules/autocannon/autocannon.js": "",
-		"lab/scripts/wire.sh":                   "#!/bin/sh\n" + wire + "\n",
-	} {
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return root
-}
 
 // ready is a wire that comes up, and goes when its input ends.
 const ready = `echo "wire ready server_addr=10.0.0.1 server_dev=eth0 server_pid=$$ client_pid=$$" >&2; cat >/dev/null`
 
-var (
-	netns = experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02}
-	four  = cores.Split{Server: []int{0, 1}, Client: []int{2, 3}}
-)
+// clone is a made-up machine with a directory that has what the lab needs, and
+// a wire.sh that does what the test says instead of making a wire.
+func clone(t *testing.T, wire string, tr tree) Machine {
+	t.Helper()
+	m := madeUp(t, tr)
+	m.Root = t.TempDir()
+	tree{".tools/bin/fiber_server": "", ".tools/bin/fortio_load": "", ".tools/bin/null_server": "", "node_modules/autocannon/autocannon.js": "", "lab/scripts/wire.sh": "#!/bin/sh\n" + wire}.put(t, m.Root)
+	if err := os.Chmod(filepath.Join(m.Root, "lab/scripts/wire.sh"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m.Wire = experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02}
+	return m
+}
+
+// programPath makes a PATH of nothing but the named programs and a shell.
+func programPath(t *testing.T, names ...string) {
+	t.Helper()
+	bin := t.TempDir()
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin)
+}
 
 func find(t *testing.T, fs []Finding, about string) Finding {
 	t.Helper()
@@ -50,86 +50,74 @@ func find(t *testing.T, fs []Finding, about string) Finding {
 	return Finding{}
 }
 
-func TestWhatIsMissingIsAFaultWithItsMend(t *testing.T) {
-	root := clone(t, ready)
-	for _, about := range []string{"server", "autocannon"} {
-		if f := find(t, Examine(root, four, netns), about); f.Level != Good || f.Means != "" || f.Mend != "" {
-			t.Errorf("%+v", f)
+func TestWhatIsMissingIsNamedWithItsMend(t *testing.T) {
+	programPath(t)
+	m := clone(t, ready, nil)
+	fs := m.programs()
+	for _, about := range []string{"server", "autocannon", "fortio", "null server"} {
+		expect(t, about, find(t, fs, about), Good, "present", "", "")
+	}
+	expect(t, "node", find(t, fs, "node"), Fault, "missing", "no experiment", "Node.js 20")
+	expect(t, "taskset", find(t, fs, "taskset"), Fault, "missing", "pinned", "apt-get install util-linux")
+	expect(t, "git", find(t, fs, "git"), Limit, "missing", "commit", "apt-get install git")
+	for _, about := range []string{"ip", "tc", "unshare", "nsenter", "setpriv"} {
+		f := find(t, fs, about)
+		expect(t, about, f, Limit, "missing", "not applicable: far", "apt-get install")
+		if bars(f) != "far/threads far/cost" {
+			t.Errorf("%s bars %q", about, bars(f))
 		}
 	}
-	for path, c := range map[string]struct{ about, mend string }{
-		".tools/bin/fiber_server": {"server", "make build"},
-		"node_modules":            {"autocannon", "make setup"},
-	} {
-		root := clone(t, ready)
-		if err := os.RemoveAll(filepath.Join(root, path)); err != nil {
+	expect(t, "tracers", find(t, fs, "tracers"), Good, "no claim needs that", "", "")
+
+	programPath(t, "node", "taskset", "git", "ip", "tc", "unshare", "nsenter", "setpriv", "strace")
+	for gone, mend := range map[string]string{".tools/bin/fiber_server": "make build", "node_modules": "make setup"} {
+		m := clone(t, ready, nil)
+		if err := os.RemoveAll(filepath.Join(m.Root, gone)); err != nil {
 			t.Fatal(err)
 		}
-		f := find(t, Examine(root, four, netns), c.about)
-		if f.Level != Fault || f.Seen != "missing" || f.Means == "" || f.Mend != c.mend {
-			t.Errorf("without %s: %+v", path, f)
-		}
-	}
-}
-
-func TestProgramsAreLookedForInThePath(t *testing.T) {
-	bin := t.TempDir()
-	t.Setenv("PATH", bin)
-	for _, name := range []string{"node", "taskset"} {
-		if f := program(name, "means", "mend"); f.Level != Fault || f.Means != "means" || f.Mend != "mend" {
-			t.Errorf("%+v", f)
-		}
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if f := program(name, "means", "mend"); f.Level != Good {
-			t.Errorf("%+v", f)
-		}
-	}
-}
-
-func TestCoresSayWhichClaimsTheyBear(t *testing.T) {
-	for _, c := range []struct {
-		name        string
-		split       cores.Split
-		level       Level
-		seen, means string
-	}{
-		{"one core", cores.Split{}, Limit, "one core", "share it"},
-		{"two cores", cores.Split{Server: []int{0}, Client: []int{1}}, Limit, "server on 0, client on 1", "need four cores"},
-		{"four cores", four, Good, "server on 0-1, client on 2-3", ""},
-	} {
-		f := division(c.split)
-		if f.Level != c.level || f.Seen != c.seen || !strings.Contains(f.Means, c.means) || c.means == "" && f.Means != "" {
-			t.Errorf("%s: %+v", c.name, f)
-		}
+		about := map[string]string{"make build": "server", "make setup": "autocannon"}[mend]
+		fs := m.programs()
+		expect(t, gone, find(t, fs, about), Fault, "missing", "no experiment", mend)
+		expect(t, "tools", find(t, fs, "tools"), Good, "node, taskset, git, ip, tc, unshare, nsenter, setpriv", "", "")
+		expect(t, "tracers", find(t, fs, "tracers"), Good, "strace, for", "", "")
 	}
 }
 
 func TestTheWireIsTriedAndTakenDown(t *testing.T) {
 	for _, c := range []struct {
-		name, script string
-		level        Level
-		seen         string
+		name, script      string
+		level             Level
+		seen, means, mend string
+		bars              string
 	}{
-		{"it can be made", ready, Good, "can be made"},
-		{"no namespaces here", `echo "wire.sh: user namespaces are off" >&2; exit 4`, Limit, "user namespaces are off"},
-		{"a tool is missing", `echo "wire.sh: tc is missing" >&2; exit 3`, Limit, "tc is missing"},
-		{"it fails", `echo "wire.sh: out of luck" >&2; exit 1`, Fault, "out of luck"},
-		{"it says nothing of use", `echo "wire ready server_addr=x" >&2; cat >/dev/null`, Fault, "server_pid"},
+		{"it can be made", ready, Good, "can be made", "", "", ""},
+		{"no namespaces here", `echo "wire.sh: user namespaces are off" >&2; exit 4`, Limit, "user namespaces are off", "not applicable: far", "", "far/threads far/cost"},
+		{"a tool is missing", `echo "wire.sh: tc is missing" >&2; exit 3`, Limit, "tc is missing", "not applicable: far", "", "far/threads far/cost"},
+		{"it fails", `echo "wire.sh: out of luck" >&2; exit 1`, Fault, "out of luck", "with this error: far", "", "far/threads far/cost"},
+		{"the kernel has no tbf", `echo "Error: Specified qdisc kind is unknown." >&2; exit 2`, Fault, "qdisc", "far", "modprobe sch_tbf", "far/threads far/cost"},
+		{"it says nothing of use", `echo "wire ready server_addr=x" >&2; cat >/dev/null`, Fault, "server_pid", "far", "", "far/threads far/cost"},
 	} {
-		root := clone(t, c.script)
-		f := tryWire(root, netns)
-		if f.Level != c.level || !strings.Contains(f.Seen, c.seen) || (f.Means == "") != (c.level == Good) {
-			t.Errorf("%s: %+v", c.name, f)
+		fs := clone(t, c.script, nil).wires()
+		f := find(t, fs, "wire")
+		expect(t, c.name, f, c.level, c.seen, c.means, c.mend)
+		if bars(f) != c.bars {
+			t.Errorf("%s: bars %q", c.name, bars(f))
 		}
+		find(t, fs, "namespaces")
 	}
+}
+
+func TestAMissingToolIsNotLaidToNamespaces(t *testing.T) {
+	const lacks = `echo "wire.sh: tc is not installed" >&2; exit 3`
+	expect(t, "no setting forbids them", find(t, clone(t, lacks, nil).wires(), "namespaces"), Good, "not tried", "", "")
+	forbidden := sysctls("user/max_user_namespaces", "0")
+	expect(t, "a setting does", find(t, clone(t, lacks, forbidden).wires(), "namespaces"), Limit, "max_user_namespaces=0", "wire", "sysctl")
 }
 
 func TestTheWireIsGoneAfterwards(t *testing.T) {
 	said := filepath.Join(t.TempDir(), "pid")
-	root := clone(t, `echo $$ > '`+said+`'; `+ready)
-	if f := tryWire(root, netns); f.Level != Good {
+	fs := clone(t, `echo $$ > '`+said+`'; `+ready, nil).wires()
+	if f := find(t, fs, "wire"); f.Level != Good {
 		t.Fatalf("%+v", f)
 	}
 	pid, err := os.ReadFile(said)
@@ -141,19 +129,21 @@ func TestTheWireIsGoneAfterwards(t *testing.T) {
 	}
 }
 
-func TestEveryFindingThatIsNotGoodSaysWhatItMeans(t *testing.T) {
-	fs := Examine(clone(t, `exit 4`), cores.Split{}, netns)
-	if len(fs) != 8 {
-		t.Errorf("%d findings", len(fs))
-	}
-	seen := map[string]bool{}
-	for _, f := range fs {
-		if seen[f.About] || f.About == "" || f.Seen == "" && f.About != "wire" {
-			t.Errorf("%+v", f)
+func TestNothingIsFoundTwice(t *testing.T) {
+	for name, m := range map[string]Machine{
+		"made up, and bare":  clone(t, `exit 4`, nil),
+		"made up, and quiet": clone(t, ready, before),
+		"this one":           {Root: t.TempDir(), Allowed: []int{0}, Watch: 10 * time.Millisecond, Experiments: designs(t)},
+	} {
+		seen := map[string]bool{}
+		for _, f := range m.Examine() {
+			if seen[f.About] || f.About == "" || (f.Level == Good) != (f.Means == "") {
+				t.Errorf("%s: %+v", name, f)
+			}
+			seen[f.About] = true
 		}
-		seen[f.About] = true
-		if (f.Level == Good) != (f.Means == "") {
-			t.Errorf("%s: %s, means %q", f.About, f.Level, f.Means)
+		if len(seen) < 20 {
+			t.Errorf("%s: %d findings", name, len(seen))
 		}
 	}
 }

@@ -103,7 +103,15 @@ type Claim struct {
 	Equals  string   `toml:"equals"`   // count: the setting it equals
 	Plus    int64    `toml:"plus"`     // count: added to that setting's level
 	Needs   Needs    `toml:"needs"`
+
+	// At keeps the claim to the conditions with these levels; without it, it is
+	// about all of them.
+	At map[string]any `toml:"at"`
+	at setting.Levels
 }
+
+// Where returns the levels that the claim is kept to.
+func (c Claim) Where() setting.Levels { return c.at }
 
 // Needs are a claim's preconditions. Unmet, the claim is not applicable to the
 // run; it is never refuted by a machine that could not have shown it.
@@ -236,9 +244,16 @@ func (x *Experiment) resolve() error {
 		}
 		seen[f.Name] = true
 	}
-	for _, need := range []string{setting.Route, setting.Connections, setting.Workers} {
+	// Workers may be left out: the machine's own number is then a part of what
+	// is compared.
+	for _, need := range []string{setting.Route, setting.Connections} {
 		if _, ok := x.fixed[need]; !ok && !seen[need] {
 			return fmt.Errorf("settings.%s is missing, and no factor of that name", need)
+		}
+	}
+	for _, levels := range x.Conditions() {
+		if err := possible(x.fixed.With(levels)); err != nil {
+			return fmt.Errorf("%s: %w", levels.Key(), err)
 		}
 	}
 	for _, s := range []string{Smoke, Full} {
@@ -263,6 +278,9 @@ func (x *Experiment) resolve() error {
 		if err := c.check(seen); err != nil {
 			return fmt.Errorf("claims[%d] %q: %w", i, c.ID, err)
 		}
+		if err := c.resolve(x.Factors); err != nil {
+			return fmt.Errorf("claims[%d] %q: %w", i, c.ID, err)
+		}
 		if ids[c.ID] {
 			return fmt.Errorf("claims[%d]: the id %q stands twice", i, c.ID)
 		}
@@ -270,6 +288,22 @@ func (x *Experiment) resolve() error {
 			return fmt.Errorf("claims[%d] %q: equals %q: the experiment does not set it", i, c.ID, c.Equals)
 		}
 		ids[c.ID] = true
+	}
+	return nil
+}
+
+// possible refuses settings that no trial could have together.
+func possible(s setting.Levels) error {
+	pipelining, _ := s[setting.Pipelining].Int()
+	if s[setting.Generator] == setting.String("fortio") && pipelining > 1 {
+		return errors.New("fortio does not pipeline; use autocannon, or pipelining = 1")
+	}
+	if s[setting.Server] == setting.String("null") {
+		for _, name := range []string{setting.Prefork, setting.Workers, setting.Index, setting.WriteBuffer, setting.SpinNs} {
+			if _, ok := s[name]; ok {
+				return fmt.Errorf("the null server has no %s", name)
+			}
+		}
 	}
 	return nil
 }
@@ -356,6 +390,31 @@ func (c *Claim) check(factors map[string]bool) error {
 		return fmt.Errorf("bound %q: use wire, client-cpu or server-cpu", c.Bound)
 	case c.Kind == Count && setting.Check(c.Equals, setting.Int(1)) != nil:
 		return fmt.Errorf("equals %q: no such numeric setting", c.Equals)
+	}
+	return nil
+}
+
+// resolve turns the raw levels that a claim is kept to into levels, each of
+// which must be one of the design's.
+func (c *Claim) resolve(factors []Factor) error {
+	for _, name := range slices.Sorted(maps.Keys(c.At)) {
+		l, err := setting.Of(c.At[name])
+		if err != nil {
+			return fmt.Errorf("at.%s: %w", name, err)
+		}
+		i := slices.IndexFunc(factors, func(f Factor) bool { return f.Name == name })
+		switch {
+		case i < 0:
+			return fmt.Errorf("at.%s: no factor of that name", name)
+		case name == c.Over:
+			return fmt.Errorf("at.%s: the claim compares its levels", name)
+		case !slices.Contains(factors[i].levels, l):
+			return fmt.Errorf("at.%s: %s is none of its levels", name, l)
+		}
+		if c.at == nil {
+			c.at = setting.Levels{}
+		}
+		c.at[name] = l
 	}
 	return nil
 }

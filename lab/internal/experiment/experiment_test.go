@@ -240,6 +240,13 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 		{"no kind", "kind = \"flat\"\n", "", `claims[0] "is-flat": unknown kind ""`},
 		{"claim on an unknown metric", "metric = \"throughput_rps\"\nover = \"workers\"\nmargin = 0.1", "metric = \"speed\"\nover = \"workers\"\nmargin = 0.1", `claims[0] "is-flat": unknown metric "speed"`},
 		{"over what is no factor", "over = \"workers\"\nmargin = 0.1", "over = \"connections\"\nmargin = 0.1", `claims[0] "is-flat": over "connections": no factor`},
+		{"a generator that cannot pipeline", "connections = 100", "connections = 100\ngenerator = \"fortio\"", `workers=1 pipelining=10: fortio does not pipeline`},
+		{"a null server with workers", "prefork = true\nconnections = 100", "server = \"null\"\nconnections = 100", `workers=1 pipelining=1: the null server has no workers`},
+		{"an unknown generator", "connections = 100", "connections = 100\ngenerator = \"wrk\"", `setting "generator" (which load generator) cannot be wrk`},
+		{"at what is no factor", "over = \"workers\"\nmargin = 0.1", "over = \"workers\"\nmargin = 0.1\nat = { connections = 100 }", `claims[0] "is-flat": at.connections: no factor`},
+		{"at no level", "over = \"workers\"\nmargin = 0.1", "over = \"workers\"\nmargin = 0.1\nat = { pipelining = 2 }", `claims[0] "is-flat": at.pipelining: 2 is none of its levels`},
+		{"at what it compares", "over = \"workers\"\nmargin = 0.1", "over = \"workers\"\nmargin = 0.1\nat = { workers = 2 }", `claims[0] "is-flat": at.workers: the claim compares`},
+		{"at no scalar", "over = \"workers\"\nmargin = 0.1", "over = \"workers\"\nmargin = 0.1\nat = { pipelining = [1] }", `claims[0] "is-flat": at.pipelining`},
 		{"over nothing", "over = \"workers\"\nmargin = 0.1", "margin = 0.1", `claims[0] "is-flat": over "": no factor`},
 		{"flat without a margin", "margin = 0.1\n", "", `claims[0] "is-flat": kind "flat" does not take`},
 		{"flat with a bar", "margin = 0.1", "margin = 0.1\nat_least = 1.0", `claims[0] "is-flat": kind "flat" does not take`},
@@ -413,4 +420,17 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("accepted, but %v:\n%s", err, data)
 		}
 	})
+}
+
+func TestAClaimMayBeKeptToLevels(t *testing.T) {
+	x, err := Parse("x", []byte(strings.Replace(whole, "margin = 0.1\n", "margin = 0.1\nat = { pipelining = 10 }\n", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := x.Claims[0].Where().Key(); got != "pipelining=10" {
+		t.Errorf("kept to %q", got)
+	}
+	if got := x.Claims[1].Where(); got != nil {
+		t.Errorf("a claim about everything is kept to %v", got)
+	}
 }

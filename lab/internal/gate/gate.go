@@ -1,15 +1,46 @@
-// Package gate holds the thresholds past which a machine is too disturbed to
-// measure on. They stand here once, so that what lab doctor says beforehand
-// and what a run refuses are the same.
+// Package gate holds the thresholds beyond which a trial does not count, and
+// what the doctor warns of beforehand. They stand in one place, and none of
+// them looks at how fast a trial was.
 //
-// Its stance: a gate looks at the machine, never at how fast a trial was.
+// The limit: they are thresholds on whole windows. What disturbs a trial for a
+// tenth of its time can stay below each of them; blocks and intervals are there
+// for that.
 package gate
 
-// StealShare is the largest share of a core's time that the hypervisor may give
-// to others: three hundredths, the smallest margin that any claim uses.
-const StealShare = 0.03
+import "time"
 
-// ForeignLoad is the CPU time that processes other than the lab's may use, in
-// cores: a tenth. Accounting by ticks, at 250 Hz over a second, has a standard
-// deviation of up to 3 %, so that a tenth is beyond three of them.
-const ForeignLoad = 0.10
+const (
+	// StealShare of a side's cores is the most the hypervisor may take: three
+	// hundredths, the smallest margin that any claim uses.
+	StealShare = 0.03
+	// ForeignLoad, in cores, is the most that others may run on a side's
+	// cores. Their times come in hundredths of a second, so a tenth of a core
+	// is several steps even in a window of a second.
+	ForeignLoad = 0.10
+	// ClockStep is the most the wall clock may move against the monotonic one:
+	// windows are cut by it. Slewing stays below half of this in ten seconds.
+	ClockStep = 10 * time.Millisecond
+	// StoodStill is the longest the lab's own sampling may be held up: a machine
+	// that stands still for so long was not there for the trial either.
+	StoodStill = time.Second
+	// WindowOff and WindowSlack bound how far the measured window may differ
+	// from the asked one: by this share of it, or by this much if that is more.
+	WindowOff   = 0.10
+	WindowSlack = 300 * time.Millisecond
+	// SendLag is the most by which the load generator's 99th percentile may be
+	// late at a fixed rate: latencies count from when a request was due, so
+	// that its own lateness is in them.
+	SendLag = time.Millisecond
+	// LittleOff is how far rate times mean latency may differ from what a
+	// closed loop keeps in flight, beyond what latencies' resolution and the
+	// requests in flight at the window's ends explain.
+	LittleOff = 0.10
+	// LeastShare is the share of an asked rate that has to be answered. A hundredth
+	// is left for what is in flight at both ends of a short trial; a generator or a
+	// server that keeps up falls short by less, and one that does not makes of the
+	// open loop a closed one.
+	LeastShare = 0.99
+	// SamplerShare is the share of one core that watching a trial aims to stay
+	// below: where a sample costs more, there are fewer of them.
+	SamplerShare = 0.01
+)

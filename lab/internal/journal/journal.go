@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/audit"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/metric"
@@ -47,6 +49,8 @@ func (r Root) Experiments() string          { return r.path("lab", "experiments"
 func (r Root) Result(x, run string) string  { return r.path("data", "results", x, run+".json") }
 func (r Root) Verdict(x, run string) string { return r.path("data", "verdicts", x, run+".json") }
 func (r Root) Host(id string) string        { return r.path("data", "hosts", id+".json") }
+func (r Root) Text(entry string) string     { return r.path("data", "texts", entry+".toml") }
+func (r Root) Audit(entry string) string    { return r.path("data", "audits", entry+".json") }
 
 // Scratch holds what is not finished yet; it is outside data/ and ignored by git.
 func (r Root) Scratch() string { return r.path(".tools", "scratch") }
@@ -65,6 +69,7 @@ type Journal struct {
 	Experiments []*experiment.Experiment
 	Hosts       map[string]*host.Profile
 	Runs        []*results.File // by experiment, then run
+	Audits      []*audit.File   // by entry; none while anything else is faulty
 }
 
 // A Fault is one thing wrong with one file.
@@ -123,6 +128,27 @@ func Open(root Root) (*Journal, []Fault, error) {
 		}
 		j.Runs = append(j.Runs, f)
 	}
+
+	texts, unread, err := audit.LoadDir(root.path("data", "texts"))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range slices.Sorted(maps.Keys(unread)) {
+		fault(p, unread[p])
+	}
+	// A text leans on runs: where one of them is faulty, what the text says of
+	// it would only be faulty a second time.
+	if len(faults) > 0 {
+		return j, faults, nil
+	}
+	j.Audits, err = audit.Of(texts, j.Runs)
+	if found := (*audit.Fault)(nil); errors.As(err, &found) {
+		path := root.Text(found.Text)
+		if r := found.Run; r != nil {
+			path = root.Result(r.Experiment, r.Run)
+		}
+		fault(path, found.Err)
+	}
 	return j, faults, nil
 }
 
@@ -162,7 +188,8 @@ func (j *Journal) consistent(path string, f *results.File) error {
 }
 
 // derived makes every file that follows from others, by path: the verdicts of
-// each run, the schemas, and what pages are told of metrics and method.
+// each run, the audit of each text, the schemas, and what pages are told of
+// metrics and method.
 func (j *Journal) derived() (map[string][]byte, error) {
 	out := map[string][]byte{
 		j.Root.path("static", "schema", "results-1.json"): results.Schema(),
@@ -186,13 +213,28 @@ func (j *Journal) derived() (map[string][]byte, error) {
 		}
 		err = errors.Join(err, add(j.Root.Verdict(r.Experiment, r.Run), verdict.Decide(x, r, j.Hosts[r.Hosts.Server])))
 	}
+	for _, a := range j.Audits {
+		err = errors.Join(err, add(j.Root.Audit(a.Entry), a))
+	}
 	return out, err
 }
 
-// stale lists verdict files whose run is gone.
-func (j *Journal) stale(derived map[string][]byte) ([]string, error) {
-	have, err := files(j.Root.path("data", "verdicts"))
-	return slices.DeleteFunc(have, func(p string) bool { return derived[p] != nil }), err
+// stale lists verdict and audit files that nothing gives any more, each with
+// what is gone.
+func (j *Journal) stale(derived map[string][]byte) (map[string]string, error) {
+	out := map[string]string{}
+	for dir, why := range map[string]string{"verdicts": "its run is gone", "audits": "its text is gone"} {
+		have, err := files(j.Root.path("data", dir))
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range have {
+			if derived[p] == nil {
+				out[p] = why
+			}
+		}
+	}
+	return out, nil
 }
 
 // Drift names the derived files that differ from what the data gives: changed,
@@ -207,8 +249,8 @@ func (j *Journal) Drift() ([]string, error) {
 		return nil, err
 	}
 	var drift []string
-	for _, p := range stale {
-		drift = append(drift, j.Root.Rel(p)+": its run is gone")
+	for p, why := range stale {
+		drift = append(drift, j.Root.Rel(p)+": "+why)
 	}
 	for path, data := range want {
 		got, err := os.ReadFile(path)
@@ -225,7 +267,7 @@ func (j *Journal) Drift() ([]string, error) {
 	return drift, nil
 }
 
-// Derive writes all derived files and removes those whose run is gone.
+// Derive writes all derived files and removes those that nothing gives.
 func (j *Journal) Derive() error {
 	want, err := j.derived()
 	if err != nil {
@@ -235,7 +277,7 @@ func (j *Journal) Derive() error {
 	if err != nil {
 		return err
 	}
-	for _, p := range stale {
+	for p := range stale {
 		if err := os.Remove(p); err != nil {
 			return err
 		}
@@ -268,7 +310,10 @@ func files(dir string) ([]string, error) {
 		out = append(out, p)
 		return nil
 	})
-	sort.Strings(out)
+	// By name: with its ending, a name would stand after one that it begins.
+	slices.SortFunc(out, func(a, b string) int {
+		return strings.Compare(strings.TrimSuffix(a, ".json"), strings.TrimSuffix(b, ".json"))
+	})
 	return out, err
 }
 

@@ -71,6 +71,9 @@ func edit(t *testing.T, path, old, new string) {
 const (
 	threads = "data/results/11-threads/published-2026-06-11-c6in-8xlarge.json"
 	c6in    = "data/hosts/c6in-8xlarge.json"
+
+	// A run of 11-threads that no text leans on.
+	measured = "20261121t133317z-intel-xeon-processor-2c-ca1b5bc8"
 )
 
 func TestTheRepositoryIsInOrder(t *testing.T) {
@@ -110,7 +113,7 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 		}, threads, "additional properties 'best_of' not allowed"},
 		{"an unknown experiment", func(t *testing.T, r Root) {
 			edit(t, r.path(threads), `"11-threads"`, `"11-thread"`)
-		}, threads, `/experiment: no experiment "11-thread"; there are 10-workers`},
+		}, threads, `/experiment: no experiment "11-thread"; there are `},
 		{"an experiment that is not the directory's", func(t *testing.T, r Root) {
 			edit(t, r.path(threads), `"11-threads"`, `"10-workers"`)
 		}, threads, `/experiment: "10-workers", but the file lies in data/results/11-threads`},
@@ -135,6 +138,19 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 		{"a host in a directory further down", func(t *testing.T, r Root) {
 			write(t, r.path("data/hosts/more/c6in-8xlarge.json"), read(t, r.path(c6in)))
 		}, "data/hosts/more/c6in-8xlarge.json", `/id: "c6in-8xlarge", but the file lies in data/hosts/more`},
+		{"a figure that is not the printed one", func(t *testing.T, r Root) {
+			edit(t, r.path(threads), `"threads_per_worker": 10.1`, `"threads_per_worker": 10.2`)
+		}, threads, `/trials/0/printed: threads_per_worker is 10.2, but printed as "10.1"`},
+		{"a text that leans on a run that is gone", func(t *testing.T, r Root) {
+			if err := os.Remove(r.path(threads)); err != nil {
+				t.Fatal(err)
+			}
+		}, "data/texts/11.toml", "there is no " + threads},
+		{"a text with a word that means nothing", func(t *testing.T, r Root) {
+			edit(t, r.Text("10"), `place = "opening: workers"`, `plaice = "opening: workers"`)
+		}, "data/texts/10.toml", `unknown key "figures.plaice"`},
+		{"a text that is no text", func(t *testing.T, r Root) { write(t, r.path("data/texts/notes.md"), "") },
+			"data/texts/notes.md", "only texts belong there"},
 		// Its verdict would be written over that of the run in its place.
 		{"a run in a directory further down", func(t *testing.T, r Root) {
 			write(t, r.path("data/results/more/11-threads/published-2026-06-11-c6in-8xlarge.json"), read(t, r.path(threads)))
@@ -188,7 +204,7 @@ func TestARunOfAFaultyHostIsFaultyToo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(faults) != 2 || filepath.ToSlash(faults[0].Path) != c6in || filepath.ToSlash(faults[1].Path) != threads {
+	if len(faults) < 2 || filepath.ToSlash(faults[0].Path) != c6in || filepath.ToSlash(faults[len(faults)-1].Path) != threads {
 		t.Errorf("faults %v", faults)
 	}
 }
@@ -232,7 +248,7 @@ func TestExperimentIsFoundByName(t *testing.T) {
 	if x, err := j.Experiment("11-threads"); err != nil || x.Name != "11-threads" {
 		t.Errorf("%v, %v", x, err)
 	}
-	if _, err := j.Experiment("11"); err == nil || !strings.Contains(err.Error(), `no experiment "11"; there are 10-workers`) {
+	if _, err := j.Experiment("11"); err == nil || !strings.Contains(err.Error(), `no experiment "11"; there are `) {
 		t.Errorf("%v", err)
 	}
 }
@@ -286,15 +302,23 @@ func TestDriftNamesWhatDiffersAndDeriveMendsIt(t *testing.T) {
 			}
 		}, []string{verdictOfThreads + ": missing"}},
 		{"a verdict whose run is gone", func(t *testing.T, r Root) {
-			if err := os.Remove(r.path(threads)); err != nil {
+			if err := os.Remove(r.Result("11-threads", measured)); err != nil {
 				t.Fatal(err)
 			}
-		}, []string{verdictOfThreads + ": its run is gone"}},
+		}, []string{"data/verdicts/11-threads/" + measured + ".json: its run is gone"}},
+		{"an audit that was changed", func(t *testing.T, r Root) {
+			edit(t, r.Audit("10"), `"verdict": "disagrees"`, `"verdict": "agrees"`)
+		}, []string{"data/audits/10.json: differs from what the data gives"}},
+		{"an audit whose text is gone", func(t *testing.T, r Root) { write(t, r.Audit("98"), "{}") },
+			[]string{"data/audits/98.json: its text is gone"}},
+		{"a text that was changed", func(t *testing.T, r Root) {
+			edit(t, r.Text("10"), `printed = "~1,900"`, `printed = "~1,800"`)
+		}, []string{"data/audits/10.json: differs from what the data gives"}},
 		{"a verdict of no run", func(t *testing.T, r Root) { write(t, r.Verdict("11-threads", "stray"), "{}") },
 			[]string{"data/verdicts/11-threads/stray.json: its run is gone"}},
 		{"a figure that was changed", func(t *testing.T, r Root) {
-			edit(t, r.path(threads), `"threads_per_worker": 10.1`, `"threads_per_worker": 10.2`)
-		}, []string{verdictOfThreads + ": differs from what the data gives"}},
+			edit(t, r.Result("11-threads", measured), `"threads_per_worker": `, `"threads_per_worker": 1`)
+		}, []string{"data/verdicts/11-threads/" + measured + ".json: differs from what the data gives"}},
 		{"a schema that was changed", func(t *testing.T, r Root) {
 			edit(t, r.path("static/schema/results-1.json"), "version 1", "version I")
 		}, []string{"static/schema/results-1.json: differs from what the data gives"}},
@@ -392,7 +416,7 @@ func TestDeriveLeavesWhatPeopleWroteAlone(t *testing.T) {
 	after := tree(t, root)
 	for path, was := range before {
 		path = filepath.ToSlash(path)
-		ours := strings.HasPrefix(path, "data/verdicts/") || strings.HasPrefix(path, "static/") || path == "data/method.json" || path == "data/metrics.json"
+		ours := strings.HasPrefix(path, "data/verdicts/") || strings.HasPrefix(path, "data/audits/") || strings.HasPrefix(path, "static/") || path == "data/method.json" || path == "data/metrics.json"
 		if !ours && after[filepath.FromSlash(path)] != was {
 			t.Errorf("%s was changed", path)
 		}

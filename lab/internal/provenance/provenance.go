@@ -43,7 +43,11 @@ func Tools(root string) map[string]string {
 			tools["autocannon"] = pkg.Version
 		}
 	}
-	if info, err := buildinfo.ReadFile(filepath.Join(root, ".tools", "bin", "fiber_server")); err == nil {
+	for _, program := range []string{"fiber_server", "fortio_load"} {
+		info, err := buildinfo.ReadFile(filepath.Join(root, ".tools", "bin", program))
+		if err != nil {
+			continue
+		}
 		tools["go"] = strings.TrimPrefix(info.GoVersion, "go")
 		for _, d := range info.Deps {
 			if name, ok := builtFrom[d.Path]; ok {
@@ -54,11 +58,12 @@ func Tools(root string) map[string]string {
 	return tools
 }
 
-// builtFrom names the modules that make a server another one.
+// builtFrom names the modules that make a server or a generator another one.
 var builtFrom = map[string]string{
 	"github.com/gofiber/fiber/v3":     "fiber",
 	"github.com/brianvoe/gofakeit/v7": "gofakeit",
 	"github.com/valyala/fasthttp":     "fasthttp",
+	"fortio.org/fortio":               "fortio",
 }
 
 // kernel names the settings that bear on connections, queues and forwarding of

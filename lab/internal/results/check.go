@@ -92,6 +92,9 @@ func (f *File) follows(x *experiment.Experiment) error {
 			return fmt.Errorf("/conditions/%d/levels: %q is no condition of %s; a changed design needs a new name", i, c.Levels.Key(), x.Name)
 		}
 	}
+	if n := f.controls(); n > 1 {
+		return fmt.Errorf("/conditions: %d A/A controls; a run has one at most", n)
+	}
 	if n := len(f.Conditions) - f.controls(); n != len(want) {
 		return fmt.Errorf("/conditions: %d, but %s has %d", n, x.Name, len(want))
 	}

@@ -3,6 +3,7 @@ package results
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -274,6 +275,17 @@ func published(f *File) {
 	f.Trials[0].Printed = map[string]string{"throughput_rps": "1,000", "latency_p50_s": "<1ms"}
 }
 
+// again measures the first condition so many times more, as controls.
+func again(n int) func(*File) {
+	return func(f *File) {
+		for i := range n {
+			c := f.Conditions[0]
+			c.ID, c.ControlOf = fmt.Sprintf("a%d", i+1), c.ID
+			f.Conditions = append(f.Conditions, c)
+		}
+	}
+}
+
 func TestCheckFindsContradictions(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -299,6 +311,11 @@ func TestCheckFindsContradictions(t *testing.T) {
 		{"levels twice", func(f *File) { f.Conditions[1].Levels["workers"] = setting.Int(1) }, `/conditions/1/levels: the same as those of "c1"`},
 		{"measured over what is no factor", func(f *File) { f.Conditions[1].Levels["pipelining"] = setting.Int(2) }, "/conditions/1/levels/pipelining: not a factor of made-up"},
 		{"published over what is no factor", func(f *File) { published(f); f.Conditions[1].Levels["pipelining"] = setting.Int(2) }, ""},
+
+		{"an A/A control", again(1), ""},
+		{"two of them", again(2), "/conditions: 2 A/A controls; a run has one at most"},
+		{"a control of nothing", func(f *File) { again(1)(f); f.Conditions[2].ControlOf = "c9" }, "/conditions/2/control_of: "},
+		{"a control at other levels", func(f *File) { again(1)(f); f.Conditions[2].ControlOf = "c2" }, "/conditions/2/control_of: "},
 
 		{"a trial out of order", func(f *File) { f.Trials[1].Seq = 3 }, "/trials/1/seq: 3, but it is the trial at place 2"},
 		{"trials swapped", func(f *File) { f.Trials[0], f.Trials[1] = f.Trials[1], f.Trials[0] }, "/trials/0/seq: 2"},

@@ -5,7 +5,8 @@
 // Its stance: a trial is fresh (its own server process), blocked (every
 // condition once a block, in an order drawn from a recorded seed), and judged
 // by gates that never look at how fast it was. Invalid trials stay in the
-// file; a bounded number of them is repeated within their block.
+// file; a bounded number of them is repeated. One condition, drawn by the same
+// seed, is measured twice under two names: the run's A/A control.
 //
 // Its limit: one machine, one client. Several hosts are not driven from here.
 package run
@@ -16,6 +17,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +28,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/speed"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
@@ -38,6 +41,21 @@ type Plan struct {
 	Port       int
 	Split      cores.Split
 	Host       *host.Profile
+	// Lab is the command that the lab itself can be started by, to read a
+	// wire's counters from inside its namespaces.
+	Lab []string
+}
+
+// generators names the load generators of an experiment, with versions.
+func generators(x *experiment.Experiment, tools map[string]string) string {
+	var names []string
+	for _, levels := range x.Conditions() {
+		name := generatorOf(x.Fixed().With(levels))
+		if name = strings.TrimSpace(name + " " + tools[name]); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // A Watcher is told how a run goes on.
@@ -85,7 +103,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*results.File, error) {
 	f.Provenance = &results.Provenance{
 		StartedAt: time.Now().UTC().Truncate(time.Second), Commit: commit, Dirty: dirty,
 		ExperimentSHA256: x.SHA256, Size: p.Size, Blocks: size.Blocks, WarmupS: size.WarmupS, DurationS: size.DurationS,
-		Seed: p.Seed, Generator: strings.TrimSpace("autocannon " + tools["autocannon"]),
+		Seed: p.Seed, Generator: generators(x, tools),
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
 		Tools: tools, Kernel: provenance.Kernel(),
 	}
@@ -109,61 +127,195 @@ func Do(ctx context.Context, p Plan, w Watcher) (*results.File, error) {
 	if link.Command != "" {
 		f.Provenance.Commands = []string{link.Command}
 	}
+	if err := link.Watch(string(p.Root), append(slices.Clone(p.Lab), "watch-shaper")); err != nil {
+		return nil, err
+	}
 
-	for i, levels := range x.Conditions() {
+	conditions := x.Conditions()
+	twin := control(len(conditions), p.Seed)
+	for i, levels := range append(conditions, conditions[twin]) {
 		l := p.load(link, x.Fixed().With(levels))
-		f.Conditions = append(f.Conditions, results.Condition{
-			ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: l.commands(),
-		})
+		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: l.commands()}
+		if _, factor := levels[setting.Generator]; factor {
+			c.Generator = strings.TrimSpace(l.generator + " " + tools[l.generator])
+		}
+		if i == len(conditions) {
+			c.ControlOf = f.Conditions[twin].ID
+		}
+		f.Conditions = append(f.Conditions, c)
+	}
+	m := &measuring{plan: p, link: link, file: f, watcher: w, repeats: size.Repeats, spare: loopsSpare, pause: loopPause, loop: speed.Loop, trial: load.trial}
+	if err := m.calibrate(); err != nil {
+		return nil, err
 	}
 	todo := order(len(f.Conditions), size.Blocks, p.Seed)
 	w.Begin(x, p.Size, len(todo), estimate(size))
-	repeats, deaths := size.Repeats, 0
+	for len(todo) > 0 && f.Provenance.StoppedEarly == "" {
+		if err := m.trials(ctx, todo); err != nil {
+			return nil, err
+		}
+		todo = m.recheck()
+	}
+	f.Provenance.CalibrationS = m.reference.Seconds()
+	return finish()
+}
+
+// control draws the condition that is measured twice.
+func control(conditions int, seed uint64) int {
+	return rand.New(rand.NewPCG(seed, 1)).IntN(conditions)
+}
+
+// A measuring is a run under way.
+type measuring struct {
+	plan      Plan
+	link      *topology.Link
+	file      *results.File
+	watcher   Watcher
+	repeats   int // how many are left
+	deaths    int // invalid trials in a row
+	spare     int // loops that are left for waiting
+	reference time.Duration
+	// What measures: the calibration loop, and a trial.
+	pause time.Duration // before a slow core is looked at again
+	loop  func(cpus []int) (time.Duration, error)
+	trial func(load, context.Context) (results.Trial, error)
+}
+
+// calibrate finds the server's core's own full speed, as far as it shows it
+// now. A faster pass that turns up later takes this one's place.
+func (m *measuring) calibrate() error {
+	const passes = 10
+	for range passes {
+		seen, err := m.loop(m.plan.Split.Server)
+		if err != nil {
+			return fmt.Errorf("the calibration loop: %w", err)
+		}
+		m.fastest(seen)
+	}
+	return nil
+}
+
+func (m *measuring) fastest(seen time.Duration) {
+	if m.reference == 0 || seen < m.reference {
+		m.reference = seen
+	}
+}
+
+// trials makes the trials of the slots, and repeats within their block those
+// that only the machine's weather made invalid.
+func (m *measuring) trials(ctx context.Context, todo []slot) error {
+	f, x := m.file, m.plan.Experiment
 	for len(todo) > 0 {
 		s := todo[0]
 		todo = todo[1:]
 		cond := f.Conditions[s.cond]
-		w.Trial(len(f.Trials)+1, s.block, cond.Levels)
-		t, err := p.load(link, x.Fixed().With(cond.Levels)).trial(ctx)
+		m.watcher.Trial(len(f.Trials)+1, s.block, cond.Levels)
+		t, err := m.calibrated(ctx, m.plan.load(m.link, x.Fixed().With(cond.Levels)))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		t.Seq, t.Block, t.Condition = len(f.Trials)+1, s.block, cond.ID
 		f.Trials = append(f.Trials, t)
-		w.Result(t)
+		m.watcher.Result(t)
 		if t.Valid {
-			deaths = 0
+			m.deaths = 0
 			continue
 		}
-		if deaths++; deaths == giveUp {
-			f.Provenance.StoppedEarly = fmt.Sprintf("%d trials in a row were invalid, the last: %s", giveUp, t.Reasons[0].Detail)
-			break
+		limit := giveUp
+		if weather(t) {
+			limit *= 2
 		}
-		if repeats > 0 && passing(t) {
-			repeats--
+		if m.deaths++; m.deaths >= limit {
+			f.Provenance.StoppedEarly = fmt.Sprintf("%d trials in a row were invalid, the last: %s", m.deaths, t.Reasons[0].Detail)
+			return nil
+		}
+		if m.repeats > 0 && weather(t) {
+			m.repeats--
 			todo = after(todo, s)
 		}
 	}
-	return finish()
+	return nil
+}
+
+// How many loops a core may take to show its full speed, with a pause between.
+// Before a trial it is waited for, some seconds, since a trial on a slow core
+// would count for nothing; after it about one second, which tells a core that
+// flickers, as shared ones were seen to several times a second, from one that
+// is slow.
+const (
+	loopsBefore = 80
+	loopsAfter  = 12
+	loopPause   = 60 * time.Millisecond
+	// loopsSpare is how many loops a whole run may wait for its core beyond the
+	// one that each calibration takes: about half a minute.
+	loopsSpare = 350
+)
+
+// calibrated makes one trial between two calibrations of the server's core.
+func (m *measuring) calibrated(ctx context.Context, l load) (results.Trial, error) {
+	before, err := m.speed(ctx, loopsBefore)
+	if err != nil {
+		return results.Trial{}, err
+	}
+	t, err := m.trial(l, ctx)
+	if err != nil {
+		return t, err
+	}
+	after, err := m.speed(ctx, loopsAfter)
+	if err != nil {
+		return t, err
+	}
+	t.Metrics["calibration_before_s"], t.Metrics["calibration_after_s"] = before.Seconds(), after.Seconds()
+	slow(&t, m.reference)
+	return t, nil
+}
+
+// speed runs the calibration loop until it finds the core at its full speed, or
+// so many times, and returns the fastest it saw.
+func (m *measuring) speed(ctx context.Context, loops int) (fastest time.Duration, err error) {
+	for i := 1; ; i++ {
+		seen, err := m.loop(m.plan.Split.Server)
+		if err != nil {
+			return 0, fmt.Errorf("the calibration loop: %w", err)
+		}
+		if fastest == 0 || seen < fastest {
+			fastest = seen
+		}
+		m.fastest(seen)
+		if !speed.Slow(m.reference, fastest) || i == loops || m.spare == 0 {
+			return fastest, nil
+		}
+		m.spare--
+		select {
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-time.After(m.pause):
+		}
+	}
+}
+
+// recheck holds the valid trials against the fastest calibration of the whole
+// run, which may have come after them, and returns the slots to make again.
+func (m *measuring) recheck() (todo []slot) {
+	for i := range m.file.Trials {
+		t := &m.file.Trials[i]
+		if !t.Valid {
+			continue
+		}
+		slow(t, m.reference)
+		if !t.Valid && m.repeats > 0 {
+			m.repeats--
+			cond := slices.IndexFunc(m.file.Conditions, func(c results.Condition) bool { return c.ID == t.Condition })
+			todo = append(todo, slot{t.Block, cond})
+		}
+	}
+	return todo
 }
 
 // giveUp is how many invalid trials in a row end a run: what fails like that
-// is broken, and more of it would only take longer.
+// is broken, and more of it would only take longer. Weather may last twice as
+// long.
 const giveUp = 4
-
-// passing tells whether a trial is invalid only for what may be the machine's
-// passing weather. A server that died or answered wrongly is not: repeating it
-// would hide it.
-func passing(t results.Trial) bool {
-	for _, r := range t.Reasons {
-		switch r.Gate {
-		case gateErrors, gateTimeouts, gateResets, gateNoTelemetry:
-		default:
-			return false
-		}
-	}
-	return true
-}
 
 // after puts a slot behind the rest of its block.
 func after(todo []slot, s slot) []slot {
@@ -184,7 +336,7 @@ func estimate(s experiment.Size) time.Duration {
 // Estimate is about how long a run takes.
 func Estimate(x *experiment.Experiment, size string) time.Duration {
 	s := x.Sizes[size]
-	return time.Duration(s.Blocks*len(x.Conditions())) * estimate(s)
+	return time.Duration(s.Blocks*(len(x.Conditions())+1)) * estimate(s) // the control is one more
 }
 
 // scriptPath names a script from the repository's root, so that recorded

@@ -8,6 +8,8 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
@@ -80,17 +82,21 @@ func TestOnlyPassingWeatherIsRepeated(t *testing.T) {
 		}
 		return t
 	}
-	for _, gate := range []string{gateErrors, gateTimeouts, gateResets, gateNoTelemetry} {
-		if !passing(reasons(gate)) {
-			t.Errorf("%s is not repeated", gate)
+	for _, name := range []string{generator.Errors, generator.Timeouts, generator.Resets, gate.NoTelemetry, gate.Steal, gate.SlowCore, gate.OtherLoad, gate.Stopped} {
+		if !weather(reasons(name)) {
+			t.Errorf("%s is not repeated", name)
 		}
-		if passing(reasons(gate, "non-2xx")) {
-			t.Errorf("%s excuses a wrong answer", gate)
+		if weather(reasons(name, "non-2xx")) {
+			t.Errorf("%s excuses a wrong answer", name)
+		}
+		if !weather(reasons(gate.Little, name)) {
+			t.Errorf("what follows from %s is not repeated with it", name)
 		}
 	}
-	for _, gate := range []string{gateLostWorker, gateServerExited, gateClientFailed, gateClientHung, "non-2xx", "mismatches", "no-requests", "a gate of the future"} {
-		if passing(reasons(gate)) {
-			t.Errorf("%s is repeated", gate)
+	for _, name := range []string{gate.LostWorker, gate.ServerExited, gate.ClientFailed, gate.ClientHung, gate.Little,
+		generator.Non2xx, generator.Mismatches, generator.NoRequests, generator.RateShort, "a gate of the future"} {
+		if weather(reasons(name)) {
+			t.Errorf("%s is repeated", name)
 		}
 	}
 }

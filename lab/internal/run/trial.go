@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -14,6 +16,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/autocannon"
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/fortio"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -21,8 +26,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
-// serverName is the command name of the server's processes.
-const serverName = "fiber_server"
+// programs are the command names of the servers' processes.
+var programs = map[string]string{"fiber": "fiber_server", "null": "null_server"}
 
 // The server's exit statuses that are told apart; server.sh has the first as
 // well, for a server that was not built.
@@ -33,16 +38,21 @@ const (
 
 // A load is one trial's server and client, ready to start.
 type load struct {
-	dir      string
-	addr     string // where the server listens
-	link     *topology.Link
-	split    cores.Split
-	workers  int // 0: no prefork
-	lineRate float64
-	server   []string // command lines, without the topology's wrapping
-	client   []string
-	window   time.Duration // the measured part
-	limit    time.Duration // when the client is taken to hang
+	dir         string
+	addr        string // where the server listens
+	link        *topology.Link
+	split       cores.Split
+	program     string // command name of the server's processes
+	workers     int    // 0: no prefork
+	generator   string
+	connections int
+	pipelining  int
+	rate        float64 // asked for; 0: a closed loop
+	lineRate    float64
+	server      []string // command lines, without the topology's wrapping
+	client      []string
+	window      time.Duration // the measured part
+	limit       time.Duration // when the client is taken to hang
 }
 
 func (p Plan) load(link *topology.Link, s setting.Levels) load {
@@ -55,13 +65,33 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 		return otherwise
 	}
 	addr := link.Host + ":" + strconv.Itoa(p.Port)
-	l := load{dir: string(p.Root), addr: addr, link: link, split: p.Split, lineRate: p.Experiment.Topology.LineRateBps}
-	l.workers = int(whole(setting.Workers, 1))
-	l.server = []string{scriptPath("server.sh"), "--workers", get(setting.Workers)}
+	l := load{dir: string(p.Root), addr: addr, link: link, split: p.Split, lineRate: p.Experiment.Topology.LineRateBps,
+		generator: generatorOf(s), connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
+		rate: float64(whole(setting.Rate, 0))}
+	server := "fiber"
+	if name, ok := s[setting.Server]; ok {
+		server = name.String()
+	}
+	l.program = programs[server]
+	l.server = []string{scriptPath("server.sh")}
+	if server != "fiber" {
+		l.server = append(l.server, "--server", server)
+	}
+	if server == "fiber" {
+		// Left to the machine, it is one a core of the server's.
+		l.workers = int(whole(setting.Workers, int64(max(len(p.Split.Server), 1))))
+		l.server = append(l.server, "--workers", strconv.Itoa(l.workers))
+	}
 	l.client = []string{scriptPath("trial.sh"), "--url", "http://" + addr + get(setting.Route),
-		"--connections", get(setting.Connections), "--pipelining", strconv.FormatInt(whole(setting.Pipelining, 1), 10),
+		"--connections", get(setting.Connections), "--pipelining", strconv.Itoa(l.pipelining),
 		"--duration", number(size.DurationS), "--warmup", number(size.WarmupS),
 		"--workers", strconv.FormatInt(whole(setting.ClientWorkers, 0), 10)}
+	if l.generator != autocannonName {
+		l.client = append(l.client, "--generator", l.generator)
+	}
+	if l.rate > 0 {
+		l.client = append(l.client, "--rate", number(l.rate))
+	}
 	if len(p.Split.Server) > 0 {
 		l.server = append(l.server, "--cpus", cores.Format(p.Split.Server))
 		l.client = append(l.client, "--cpus", cores.Format(p.Split.Client))
@@ -73,11 +103,12 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 			l.workers = 0
 		}
 	}
-	if index, ok := s[setting.Index]; ok {
-		l.server = append(l.server, "--index", index.String())
-	}
-	if size, ok := s[setting.WriteBuffer]; ok {
-		l.server = append(l.server, "--write-buffer", size.String())
+	for _, option := range []struct{ setting, flag string }{
+		{setting.Index, "--index"}, {setting.WriteBuffer, "--write-buffer"}, {setting.SpinNs, "--spin-ns"},
+	} {
+		if v, ok := s[option.setting]; ok {
+			l.server = append(l.server, option.flag, v.String())
+		}
 	}
 	l.window = time.Duration(size.DurationS * float64(time.Second))
 	l.limit = time.Duration((size.DurationS+size.WarmupS)*float64(time.Second)) + 15*time.Second
@@ -103,8 +134,8 @@ func (l load) commands() []string {
 // the run was interrupted. All else makes the trial invalid.
 func (l load) trial(ctx context.Context) (results.Trial, error) {
 	t := results.Trial{StartedAt: time.Now().UTC(), Bound: bound.Unknown, Metrics: map[string]float64{}}
-	fail := func(gate, format string, args ...any) {
-		t.Reasons = append(t.Reasons, results.Reason{Gate: gate, Detail: fmt.Sprintf(format, args...)})
+	var fail failer = func(name, format string, args ...any) {
+		t.Reasons = append(t.Reasons, results.Reason{Gate: name, Detail: fmt.Sprintf(format, args...)})
 	}
 	server, err := l.startServer(ctx)
 	if err != nil {
@@ -114,10 +145,10 @@ func (l load) trial(ctx context.Context) (results.Trial, error) {
 
 	var clientPID atomic.Int64
 	sampler, err := telemetry.Start(telemetry.Targets{
-		Server: server.proc.Pid(), ServerName: serverName,
+		Server: server.proc.Pid(), ServerName: l.program,
 		Client:     func() int { return int(clientPID.Load()) },
 		ServerCPUs: l.split.Server, ClientCPUs: l.split.Client,
-		NetPID: l.link.NetPID, NetDevice: l.link.NetDevice,
+		Ends: l.ends(), NetPID: l.link.NetPID, NetDevice: l.link.NetDevice, Wire: l.link.Wire,
 		Window: l.window,
 	})
 	if err != nil {
@@ -141,7 +172,7 @@ func (l load) trial(ctx context.Context) (results.Trial, error) {
 	case <-server.proc.Done():
 		client.Stop(client.Pid(), 0)
 	case <-timeout.C:
-		fail(gateClientHung, "the client had not ended %v after it should have", 15*time.Second)
+		fail(gate.ClientHung, "the client had not ended %v after it should have", 15*time.Second)
 		client.Stop(client.Pid(), 0)
 	case <-client.Done():
 	}
@@ -150,9 +181,9 @@ func (l load) trial(ctx context.Context) (results.Trial, error) {
 	// Without a server to answer, what the client says is about that.
 	if server.gone() {
 		if server.proc.ExitCode() == workerLost {
-			fail(gateLostWorker, "%s", server.lastWords())
+			fail(gate.LostWorker, "%s", server.lastWords())
 		} else {
-			fail(gateServerExited, "the server exited in mid-trial: %s", server.lastWords())
+			fail(gate.ServerExited, "the server exited in mid-trial: %s", server.lastWords())
 		}
 	}
 	if l.link.Lost() {
@@ -163,7 +194,7 @@ func (l load) trial(ctx context.Context) (results.Trial, error) {
 		case 2, 3: // the script's own refusals: the next trial would meet the same
 			return t, fmt.Errorf("the client did not start: %s", client.LastLine())
 		default:
-			fail(gateClientFailed, "the client failed (%v): %s", err, client.LastLine())
+			fail(gate.ClientFailed, "the client failed (%v): %s", err, client.LastLine())
 		}
 	}
 	if len(t.Reasons) == 0 {
@@ -173,11 +204,19 @@ func (l load) trial(ctx context.Context) (results.Trial, error) {
 	return t, nil
 }
 
+// ends is how many ends of a connection lie on the server's side.
+func (l load) ends() int {
+	if l.link.NetPID == 0 {
+		return 2
+	}
+	return 1
+}
+
 // judge takes the figures over and closes the gates.
-func (l load) judge(t *results.Trial, stdout []byte, sampler *telemetry.Sampler, fail func(gate, format string, args ...any)) {
-	r, err := autocannon.Parse(stdout)
+func (l load) judge(t *results.Trial, stdout []byte, sampler *telemetry.Sampler, fail failer) {
+	r, err := l.parse(stdout)
 	if err != nil {
-		fail(gateClientFailed, "%v", err)
+		fail(gate.ClientFailed, "%v", err)
 		return
 	}
 	w := sampler.Between(r.Start, r.Finish, r.Metrics["throughput_rps"], l.lineRate)
@@ -186,19 +225,56 @@ func (l load) judge(t *results.Trial, stdout []byte, sampler *telemetry.Sampler,
 	if len(r.Below) > 0 {
 		t.Below = r.Below
 	}
-	for _, f := range r.Faults {
-		fail(f.Gate, "%s", f.Detail)
-	}
-	if n, ok := t.Metrics["workers"]; ok && w.WorkersMin < w.WorkersMax {
-		fail(gateLostWorker, "the server had %d workers at first and %.0f at last", w.WorkersMax, n)
-	} else if !ok {
-		fail(gateNoTelemetry, "the server's processes were not seen through the measured window")
-	}
+	take(t, w)
+	l.gates(r, w, t.Metrics, fail)
 	t.Bound, t.BoundWhy = bound.Decide(bound.Of(t.Metrics, l.lineRate))
 }
 
+// take copies what a trial keeps beside its metrics.
+func take(t *results.Trial, w telemetry.Window) {
+	for _, c := range w.Cores {
+		t.Cores = append(t.Cores, results.Core{
+			CPU: c.CPU, User: share(c.User), System: share(c.System), SoftIRQ: share(c.SoftIRQ), Steal: share(c.Steal), Idle: share(c.Idle),
+		})
+	}
+	for _, busy := range w.ClientThreads {
+		if busy >= 0.01 {
+			t.ClientThreads = append(t.ClientThreads, share(busy))
+		}
+	}
+	for _, queue := range slices.Sorted(maps.Keys(w.Interrupts)) {
+		t.Interrupts = append(t.Interrupts, results.Interrupt{Name: queue, PerS: w.Interrupts[queue]})
+	}
+}
+
+// share rounds to a hundredth of a percent, which is finer than clock ticks.
+func share(v float64) float64 { return math.Round(v*1e4) / 1e4 }
+
+// The load generators.
+const (
+	autocannonName = "autocannon"
+	fortioName     = "fortio"
+)
+
+func generatorOf(s setting.Levels) string {
+	if name, ok := s[setting.Generator]; ok {
+		return name.String()
+	}
+	return autocannonName
+}
+
+func (l load) parse(stdout []byte) (*generator.Result, error) {
+	if l.generator == fortioName {
+		return fortio.Parse(stdout)
+	}
+	return autocannon.Parse(stdout)
+}
+
 // A server is the running server.
-type server struct{ proc *leash.Proc }
+type server struct {
+	proc    *leash.Proc
+	program string
+}
 
 // readyWithin bounds the wait for a server; it also covers a machine whose
 // cores are busy with many workers starting at once.
@@ -220,7 +296,7 @@ func (l load) startServer(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the server did not start: %w", err)
 	}
-	s := &server{proc}
+	s := &server{proc, l.program}
 	select {
 	case <-ready:
 		return s, nil
@@ -239,13 +315,13 @@ func (l load) startServer(ctx context.Context) (*server, error) {
 }
 
 // first finds the server's first process below whatever wraps it.
-func first(root int) int {
-	for _, pid := range telemetry.Descendants(root) {
-		if telemetry.Command(pid) == serverName {
+func (s *server) first() int {
+	for _, pid := range telemetry.Descendants(s.proc.Pid()) {
+		if telemetry.Command(pid) == s.program {
 			return pid
 		}
 	}
-	return root
+	return s.proc.Pid()
 }
 
 func (s *server) gone() bool {
@@ -258,11 +334,11 @@ func (s *server) gone() bool {
 }
 
 func (s *server) lastWords() string {
-	line := strings.TrimPrefix(s.proc.LastLine(), serverName+": ")
+	line := strings.TrimPrefix(s.proc.LastLine(), s.program+": ")
 	if err := s.proc.Err(); err != nil {
 		return strings.TrimSpace(fmt.Sprintf("%s (%v)", line, err))
 	}
 	return line
 }
 
-func (s *server) stop() { _ = s.proc.Stop(first(s.proc.Pid()), 3*time.Second) }
+func (s *server) stop() { _ = s.proc.Stop(s.first(), 3*time.Second) }

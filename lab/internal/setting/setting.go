@@ -9,6 +9,7 @@ package setting
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/invopop/jsonschema"
@@ -43,22 +44,23 @@ type def struct {
 	kind  kind
 	least int64 // of a number
 	doc   string
+	words []string // of a text: all there are; nil where any will do
 }
 
 var defs = map[string]def{
-	Route:         {text, 0, "path requested"},
-	Connections:   {number, 1, "open TCP connections"},
-	Pipelining:    {number, 1, "requests in flight on each connection"},
-	ClientWorkers: {number, 0, "load generator threads; 0 is one event loop"},
-	Workers:       {number, 1, "prefork workers, the server's GOMAXPROCS"},
-	Prefork:       {boolean, 0, "whether the server forks workers"},
-	Index:         {text, 0, "how the server picks a product"},
-	WriteBuffer:   {number, 1, "bytes of the server's write buffer"},
-	Generator:     {text, 0, "which load generator"},
-	Rate:          {number, 0, "requests a second asked for; 0 is a closed loop"},
-	Server:        {text, 0, "which server"},
-	SpinNs:        {number, 0, "nanoseconds the server burns on each request"},
-	Replicate:     {number, 1, "a number that changes nothing"},
+	Route:         {text, 0, "path requested", nil},
+	Connections:   {number, 1, "open TCP connections", nil},
+	Pipelining:    {number, 1, "requests in flight on each connection", nil},
+	ClientWorkers: {number, 0, "load generator threads; 0 is one event loop", nil},
+	Workers:       {number, 1, "prefork workers, the server's GOMAXPROCS", nil},
+	Prefork:       {boolean, 0, "whether the server forks workers", nil},
+	Index:         {text, 0, "how the server picks a product", []string{"pool", "gofakeit"}},
+	WriteBuffer:   {number, 1, "bytes of the server's write buffer", nil},
+	Generator:     {text, 0, "which load generator", []string{"autocannon", "fortio"}},
+	Rate:          {number, 0, "requests a second asked for; 0 is a closed loop", nil},
+	Server:        {text, 0, "which server", []string{"fiber", "null"}},
+	SpinNs:        {number, 0, "nanoseconds the server burns on each request", nil},
+	Replicate:     {number, 1, "a number that changes nothing", nil},
 }
 
 // Names returns every setting in the order in which tables show them.
@@ -100,7 +102,7 @@ func Check(name string, l Level) error {
 	case int64:
 		ok = d.kind == number && l.v.(int64) >= d.least
 	case string:
-		ok = d.kind == text
+		ok = d.kind == text && (d.words == nil || slices.Contains(d.words, l.v.(string)))
 	case bool:
 		ok = d.kind == boolean
 	default:

@@ -4,14 +4,17 @@
 // you, for minutes at a time, and nothing in /proc says so. The same loop was
 // seen bimodal on one such core, at 1.6 and at 2.5 microseconds a pair of
 // calls, which once made a 45 % effect of a 28 % one. So the same small amount
-// of work is timed on the server's core just before and just after each trial,
-// and a rule on its time never looks at the trial's result. The calls are
+// of work is timed on the server's core in the moments before and after each
+// trial, and a rule on its time never looks at the trial's result. The calls are
 // those of a server, because a neighbour on the same core slows the kernel's
 // paths by another factor than arithmetic.
 //
 // Its limits: it measures one core, and before and after, not during; a dip
-// that begins and ends within a trial goes unseen. And it compares a core with
-// itself: one that was slow all along has shown no better time to be held to.
+// that begins and ends within a trial goes unseen. Some cores flicker between
+// their modes several times a second: such a core counts as at full speed if it
+// reaches that at all, and what the flicker does to trials is for blocks and
+// intervals to show. And it compares a core with itself: one that was slow all
+// along has shown no better time to be held to.
 package speed
 
 import "time"

@@ -1,22 +1,29 @@
-// Package telemetry reads what a trial cost: CPU of the server's and the
-// client's processes and of every core, threads, and the wire, from /proc.
+// Package telemetry reads what a trial cost and what else went on: CPU of the
+// server's and the client's processes and threads, of every core and of
+// everybody else, memory, the wire, connections, and the kernel's counters of
+// what was lost or held back.
 //
 // Its stance: counters are sampled through the whole trial and cut afterwards
 // to the window that the load generator says it measured, so that neither
 // warm-up nor connecting is charged to it. A figure that could not be read is
-// left out; nothing is filled in.
+// left out; nothing is filled in. What watching costs is a figure too.
 //
 // Its limit: time in interrupts is charged to whoever was interrupted, and the
 // kernel's own threads to nobody. CPU per process is by schedstat, in
-// nanoseconds; where the kernel has none, by ticks of a hundredth of a second.
+// nanoseconds; where the kernel has none, by ticks of a hundredth of a second,
+// as the cores' times are everywhere.
 package telemetry
 
 import (
+	"os"
 	"runtime"
 	"sync"
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
 // Targets is what to watch.
@@ -26,45 +33,54 @@ type Targets struct {
 	Client     func() int
 	ServerCPUs []int
 	ClientCPUs []int
-	NetPID     int    // a process in the network namespace of the wire's server side; 0: no wire
-	NetDevice  string // the interface there
+	Ends       int    // of each connection that lie in that namespace: 2 over loopback
+	NetPID     int    // a process in the network namespace of the server's side; 0: the lab's own
+	NetDevice  string // the interface under load, whose interrupts are counted
+	// Wire gives the readings of both directions' shapers so far, oldest first;
+	// nil where there is no wire.
+	Wire func() (server, client []shaper.Reading)
 	// Window is how long the measured part will last. However dear sampling
 	// is, it is done often enough for a few samples to fall into that.
 	Window time.Duration
 }
 
 // interval is the time between samples unless sampling costs too much.
-const interval = 100 * time.Millisecond
+const interval = 250 * time.Millisecond
 
 // budget is the share of one core the sampler aims to use at most.
-const budget = 0.01
+const budget = gate.SamplerShare
 
 // atLeast is how many intervals a measured window is cut into at the least.
 const atLeast = 5
 
 // A sample is all counters at one time.
 type sample struct {
-	at      time.Time
-	cpus    map[int64]procfs.CPUStat
-	server  []process
-	client  []process
-	wire    *procfs.NetDevLine
-	threads map[int]time.Duration // client threads, by id: CPU time
-}
-
-// A process is one process of a tree at one time.
-type process struct {
-	pid, parent int
-	threads     int
-	cpu         time.Duration
+	at         time.Time
+	mono       time.Duration // by the monotonic clock, since sampling began
+	cpus       map[int64]procfs.CPUStat
+	server     []process
+	client     []process
+	threads    map[int]time.Duration // client threads, by id: CPU time
+	interrupts float64               // handled since boot, all cores
+	wire       *[2]shaper.Reading    // server to client, client to server
+	own        time.Duration         // CPU time the lab itself has used
+	survey     *survey               // taken in some samples only
 }
 
 // A Sampler takes samples until it is stopped.
 type Sampler struct {
 	fs      procfs.FS
+	sys     string // where /sys is
 	targets Targets
+	began   time.Time
 	stop    chan struct{}
 	done    chan struct{}
+
+	// What the last survey found; for the sampling goroutine only.
+	server, client []member
+	surveyedClient int
+	kernels        map[int]bool // threads of the kernel's own
+	heat           []string     // files that count how long heat held cores back
 
 	mu      sync.Mutex
 	samples []sample
@@ -76,7 +92,11 @@ func Start(t Targets) (*Sampler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sampler{fs: fs, targets: t, stop: make(chan struct{}), done: make(chan struct{})}
+	if t.NetPID == 0 {
+		t.NetPID = os.Getpid()
+	}
+	s := &Sampler{fs: fs, sys: "/sys", targets: t, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{}), kernels: map[int]bool{}}
+	s.heat = s.heatFiles()
 	go s.loop()
 	return s, nil
 }
@@ -87,25 +107,40 @@ func (s *Sampler) loop() {
 	// clock is mostly time spent waiting for a core.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	var surveyed time.Time
+	apart := time.Duration(0)
 	for {
+		var v *survey
+		if now := time.Now(); now.Sub(surveyed) >= apart || s.targets.Client() != s.surveyedClient {
+			before := threadCPU()
+			v = s.look()
+			surveyed = now
+			apart = s.pace(threadCPU()-before, surveyEvery, surveysAtLeast)
+		}
 		before := threadCPU()
 		one := s.take()
+		one.survey = v
 		cost := threadCPU() - before
 		s.mu.Lock()
 		s.samples = append(s.samples, one)
 		s.mu.Unlock()
-		// Many workers make a sample dear; it is then taken less often rather
-		// than at the server's expense.
-		wait := max(interval, time.Duration(float64(cost)/budget))
-		if s.targets.Window > 0 {
-			wait = min(wait, max(s.targets.Window/atLeast, interval))
-		}
 		select {
 		case <-s.stop:
 			return
-		case <-time.After(wait):
+		case <-time.After(s.pace(cost, interval, atLeast)):
 		}
 	}
+}
+
+// pace is how long to wait after something that cost so much CPU time. Many
+// workers make a sample dear; it is then taken less often rather than at the
+// server's expense, but a few times a window in any case.
+func (s *Sampler) pace(cost, least time.Duration, perWindow int) time.Duration {
+	wait := max(least, time.Duration(float64(cost)/budget))
+	if s.targets.Window > 0 {
+		wait = min(wait, max(s.targets.Window/time.Duration(perWindow), interval))
+	}
+	return wait
 }
 
 // Stop ends sampling.
@@ -115,22 +150,12 @@ func (s *Sampler) Stop() {
 }
 
 func (s *Sampler) take() sample {
-	one := sample{at: time.Now(), threads: map[int]time.Duration{}}
+	now := time.Now()
+	one := sample{at: now, mono: now.Sub(s.began), threads: map[int]time.Duration{}, own: ownCPU()}
 	if st, err := s.fs.Stat(); err == nil {
-		one.cpus = st.CPU
+		one.cpus, one.interrupts = st.CPU, float64(st.IRQTotal)
 	}
-	one.server = s.tree(s.targets.Server, s.targets.ServerName, nil)
-	if pid := s.targets.Client(); pid > 0 {
-		one.client = s.tree(pid, "", one.threads)
-	}
-	if s.targets.NetPID > 0 {
-		if p, err := s.fs.Proc(s.targets.NetPID); err == nil {
-			if dev, err := p.NetDev(); err == nil {
-				if line, ok := dev[s.targets.NetDevice]; ok {
-					one.wire = &line
-				}
-			}
-		}
-	}
+	one.server = processes(s.server, s.targets.ServerName, nil)
+	one.client = processes(s.client, "", one.threads)
 	return one
 }

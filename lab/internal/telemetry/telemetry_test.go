@@ -2,10 +2,13 @@ package telemetry
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -18,19 +21,35 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // count, and two workers.
 func server(master, first, second float64, threads int) []process {
 	return []process{
-		{pid: 10, parent: 2, threads: 5, cpu: seconds(master)},
-		{pid: 11, parent: 10, threads: threads, cpu: seconds(first)},
-		{pid: 12, parent: 10, threads: threads + 2, cpu: seconds(second)},
+		{pid: 10, parent: 2, threads: 5, cpu: seconds(master), switches: int64(master * 100), rss: 1000},
+		{pid: 11, parent: 10, threads: threads, cpu: seconds(first), switches: int64(first * 100), rss: 2000},
+		{pid: 12, parent: 10, threads: threads + 2, cpu: seconds(second), switches: int64(second * 100), rss: 1000 * threads},
 	}
 }
 
-// stat is a core's counters: busy in user and system time, idle, stolen.
-func stat(user, system, idle, steal float64) procfs.CPUStat {
+// ticks is a core's counters: busy in user and system time, idle, stolen.
+func ticks(user, system, idle, steal float64) procfs.CPUStat {
 	return procfs.CPUStat{User: user, System: system, Idle: idle, Steal: steal}
 }
 
-func wire(tx, rx, txPackets, rxPackets uint64) *procfs.NetDevLine {
-	return &procfs.NetDevLine{Name: "eth0", TxBytes: tx, RxBytes: rx, TxPackets: txPackets, RxPackets: rxPackets}
+// wire is a shaper's readings a second and a half apart, within the window, and
+// one from before it, which must not count.
+func wire(bytes, packets, drops uint64) []shaper.Reading {
+	return []shaper.Reading{
+		{At: at(5), CPUS: 0},
+		{At: at(10), Bytes: 1000, Packets: 10, Drops: 3, CPUS: 1},
+		{At: at(11.5), Bytes: 1000 + bytes, Packets: 10 + packets, Drops: 3 + drops, CPUS: 1.0015},
+	}
+}
+
+func bothWays() (server, client []shaper.Reading) { return wire(93_750, 75, 5), wire(187_500, 150, 0) }
+
+// kernel is the kernel's other counters, surveyed.
+func kernel(s, retransmits, established float64) *survey {
+	return &survey{at: at(s), established: established, counters: map[string]float64{
+		"tcp_retransmits": retransmits, "listen_overflows": 5, "listen_drops": 7,
+		"softnet_drops": 1, "softnet_squeezes": 2, "swap_pages": 100, "throttled_s": 0.5,
+	}}
 }
 
 // pair is two samples two seconds apart.
@@ -39,23 +58,25 @@ func pair() []sample {
 		{
 			at: at(10), server: server(1, 2, 3, 6), client: []process{{pid: 20, parent: 1, cpu: seconds(5)}},
 			threads: map[int]time.Duration{20: seconds(4), 21: seconds(1)},
-			cpus:    map[int64]procfs.CPUStat{0: stat(100, 50, 850, 0), 1: stat(0, 0, 1000, 0), 2: stat(10, 10, 10, 10)},
-			wire:    wire(1000, 2000, 10, 20),
+			cpus:    map[int64]procfs.CPUStat{0: ticks(100, 50, 850, 0), 1: ticks(0, 0, 1000, 0), 2: ticks(10, 10, 10, 10)},
+			survey:  kernel(10, 4, 11), interrupts: 1000, own: seconds(1),
 		},
 		{
-			at: at(12), server: server(1.2, 3.6, 4.2, 8), client: []process{{pid: 20, parent: 1, cpu: seconds(6.5)}},
+			at: at(12), mono: seconds(2), server: server(1.2, 3.6, 4.2, 8), client: []process{{pid: 20, parent: 1, cpu: seconds(6.5)}},
 			threads: map[int]time.Duration{20: seconds(5.4), 21: seconds(1.1), 22: seconds(9)},
-			cpus:    map[int64]procfs.CPUStat{0: stat(250, 80, 860, 10), 1: stat(50, 0, 1150, 0), 2: stat(90, 30, 80, 30)},
-			wire:    wire(126_000, 252_000, 110, 220),
+			cpus:    map[int64]procfs.CPUStat{0: ticks(250, 80, 860, 10), 1: ticks(50, 0, 1150, 0), 2: ticks(90, 30, 80, 30)},
+			survey:  kernel(12, 10, 41), interrupts: 3000, own: seconds(1.01),
 		},
 	}
 }
 
 func sampler(samples []sample) *Sampler {
-	return &Sampler{targets: Targets{ServerCPUs: []int{0, 1}, ClientCPUs: []int{2}}, samples: samples}
+	return &Sampler{targets: Targets{ServerCPUs: []int{0, 1}, ClientCPUs: []int{2}, Wire: bothWays}, samples: samples}
 }
 
-func whole(s *Sampler, rps, lineRate float64) Window { return s.Between(at(0), at(100), rps, lineRate) }
+func whole(s *Sampler, rps, lineRate float64) Window {
+	return s.Between(at(9.5), at(100), rps, lineRate)
+}
 
 func expect(t *testing.T, got map[string]float64, want map[string]float64) {
 	t.Helper()
@@ -90,10 +111,21 @@ func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
 		"client_thread_busy_max": 0.7,
 		// Of 190 ticks 70 were idle and 20 stolen.
 		"client_cores_busy": 120.0 / 190, "client_steal": 20.0 / 190,
-		// 125,000 and 250,000 bytes in two seconds.
+		// 93,750 and 187,500 bytes in the second and a half between the readings.
 		"wire_tx_bps": 500_000, "wire_rx_bps": 1_000_000, "wire_tx_packets_per_s": 50, "wire_rx_packets_per_s": 100,
 		// The busier direction.
-		"line_rate_share": 1,
+		"line_rate_share": 1, "wire_drops": 5,
+		// 20, 160 and 120 in two seconds.
+		"server_context_switches_per_s": 150,
+		// The most of two samples: 1000, 2000 and 8000.
+		"server_rss_bytes": 11000,
+		"interrupts_per_s": 1000, "tcp_retransmits": 6, "listen_overflows": 0, "listen_drops": 0,
+		"softnet_drops": 0, "softnet_squeezes": 0, "swap_pages": 0, "throttled_s": 0,
+		// Ten milliseconds of the lab in two seconds, and of each watch one and a half in its.
+		"sampler_busy": 0.007, "clock_step_s": 0,
+		"server_foreign_load": 0, "client_foreign_load": 0,
+		// Counts beyond the first one are 0 and 30; of two the later stands.
+		"connections_established": 30,
 	})
 	if w.WorkersMin != 2 || w.WorkersMax != 2 {
 		t.Errorf("workers from %d to %d", w.WorkersMin, w.WorkersMax)
@@ -103,9 +135,9 @@ func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
 func TestWindowIsCutToItsTimes(t *testing.T) {
 	// Warm-up before and the end after it cost a hundredfold; the samples at
 	// the window's very ends belong to it.
-	warm := sample{at: at(9.9), server: server(0, 0, 0, 1), threads: map[int]time.Duration{20: 0}}
+	warm := sample{at: at(9.9), mono: seconds(-0.1), survey: kernel(9.9, 0, 11), server: server(0, 0, 0, 1), threads: map[int]time.Duration{20: 0}}
 	middle := sample{at: at(11), server: server(1.1, 2.1, 3.1, 7)}
-	late := sample{at: at(12.1), server: server(100, 100, 100, 99), threads: map[int]time.Duration{20: seconds(99)}}
+	late := sample{at: at(12.1), mono: seconds(2.1), server: server(100, 100, 100, 99), threads: map[int]time.Duration{20: seconds(99)}}
 	p := pair()
 	got := sampler([]sample{warm, p[0], middle, p[1], late}).Between(at(10), at(12), 1000, 1e6)
 	want := whole(sampler(pair()), 1000, 1e6)
@@ -143,17 +175,22 @@ func lacking(t *testing.T, change func(a, b *sample), gone ...string) map[string
 }
 
 func TestWhatWasNotReadIsLeftOut(t *testing.T) {
-	wireNames := []string{"wire_tx_bps", "wire_rx_bps", "wire_tx_packets_per_s", "wire_rx_packets_per_s", "line_rate_share"}
-	serverNames := []string{"workers", "processes", "threads_per_worker", "server_cpu_s", "server_cpu_per_request_s", "server_workers_busy"}
+	serverNames := []string{"workers", "processes", "threads_per_worker", "server_cpu_s", "server_cpu_per_request_s", "server_workers_busy", "server_context_switches_per_s", "server_rss_bytes"}
 	for _, c := range []struct {
 		name   string
 		change func(a, b *sample)
 		gone   []string
 	}{
 		{"nothing", func(a, b *sample) {}, nil},
-		{"no wire", func(a, b *sample) { a.wire, b.wire = nil, nil }, wireNames},
-		{"no wire at first", func(a, b *sample) { a.wire = nil }, wireNames},
-		{"no wire at last", func(a, b *sample) { b.wire = nil }, wireNames},
+		{"no retransmits", func(a, b *sample) { delete(b.survey.counters, "tcp_retransmits") }, []string{"tcp_retransmits"}},
+		{"no throttling at first", func(a, b *sample) { delete(a.survey.counters, "throttled_s") }, []string{"throttled_s"}},
+		{"the scheduler keeps no counts", func(a, b *sample) {
+			for _, ps := range [][]process{a.server, b.server} {
+				for i := range ps {
+					ps[i].switches = 0
+				}
+			}
+		}, []string{"server_context_switches_per_s"}},
 		{"no cores", func(a, b *sample) { a.cpus, b.cpus = nil, nil }, []string{"server_cores_busy", "server_steal", "client_cores_busy", "client_steal"}},
 		// The mean over the other core would be of less than what was asked.
 		{"one server core missing", func(a, b *sample) { delete(b.cpus, 1) }, []string{"server_cores_busy", "server_steal"}},
@@ -166,6 +203,167 @@ func TestWhatWasNotReadIsLeftOut(t *testing.T) {
 		{"no server", func(a, b *sample) { a.server, b.server = nil, nil }, serverNames},
 	} {
 		t.Run(c.name, func(t *testing.T) { lacking(t, c.change, c.gone...) })
+	}
+}
+
+func TestWithoutAWireThereIsNoneToReport(t *testing.T) {
+	names := []string{"wire_tx_bps", "wire_rx_bps", "wire_tx_packets_per_s", "wire_rx_packets_per_s", "line_rate_share", "wire_drops"}
+	for what, both := range map[string]func() (server, client []shaper.Reading){
+		"none":                   nil,
+		"not read yet":           func() (server, client []shaper.Reading) { return nil, nil },
+		"one reading inside":     func() (server, client []shaper.Reading) { return wire(1, 1, 1)[:2], wire(1, 1, 1)[:2] },
+		"one side's stand still": func() (server, client []shaper.Reading) { return wire(1, 1, 1)[:1], wire(1, 1, 1)[:1] },
+	} {
+		s := sampler(pair())
+		s.targets.Wire = both
+		got := whole(s, 1000, 1e6).Metrics
+		for _, name := range names {
+			if v, ok := got[name]; ok {
+				t.Errorf("%s: %s is %v", what, name, v)
+			}
+		}
+	}
+}
+
+func TestWhereEachCoresTimeWent(t *testing.T) {
+	p := pair()
+	p[0].cpus[0] = procfs.CPUStat{User: 100, Nice: 10, System: 50, IRQ: 5, SoftIRQ: 20, Steal: 10, Idle: 700, Iowait: 5}
+	p[1].cpus[0] = procfs.CPUStat{User: 150, Nice: 20, System: 70, IRQ: 10, SoftIRQ: 25, Steal: 20, Idle: 790, Iowait: 15}
+	got := whole(sampler(p), 1000, 0).Cores
+	// Of 200 ticks: 50 and 10, 20, 5 and 5, 10, 90 and 10.
+	if want := (Core{CPU: 0, User: 0.3, System: 0.1, SoftIRQ: 0.05, Steal: 0.05, Idle: 0.5}); len(got) != 3 || got[0] != want {
+		t.Errorf("%+v, want %+v first of three", got, want)
+	}
+	if got[1].CPU != 1 || got[2].CPU != 2 {
+		t.Errorf("cores out of order: %+v", got)
+	}
+}
+
+func TestClientThreadsStandBusiestFirst(t *testing.T) {
+	w := whole(sampler(pair()), 1000, 0)
+	if len(w.ClientThreads) != 2 || math.Abs(w.ClientThreads[0]-0.7) > 1e-9 || math.Abs(w.ClientThreads[1]-0.05) > 1e-9 {
+		t.Errorf("%v, want 0.7 and 0.05", w.ClientThreads)
+	}
+}
+
+func TestInterruptsByQueue(t *testing.T) {
+	p := pair()
+	p[0].survey.irqs = map[string]float64{"eth0-0": 100, "eth0-1": 0, "gone": 1}
+	p[1].survey.irqs = map[string]float64{"eth0-0": 2100, "eth0-1": 10, "new": 9}
+	if got := whole(sampler(p), 1000, 0).Interrupts; len(got) != 2 || got["eth0-0"] != 1000 || got["eth0-1"] != 5 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestWhoWasHeldAndForHowLongNothingWasSeen(t *testing.T) {
+	p := pair()
+	middle := sample{at: at(10.4), client: []process{{pid: 20, stopped: true}}}
+	w := whole(sampler([]sample{p[0], middle, p[1]}), 1000, 0)
+	if len(w.Stopped) != 1 || w.Stopped[0] != "client" || w.Gap != seconds(1.6) {
+		t.Errorf("stopped %v, gap %v; want the client, 1.6 s", w.Stopped, w.Gap)
+	}
+	if w := whole(sampler(p), 1000, 0); w.Stopped != nil {
+		t.Errorf("stopped %v", w.Stopped)
+	}
+}
+
+// others names what is not the load: pid 50 is a shell with a child 51, 60 is
+// on the client's core.
+func theOthers(shell, child, third float64, childThere bool) map[int]other {
+	os := map[int]other{
+		50: {"sh", 1, seconds(shell), 0},
+		60: {"backup", 1, seconds(third), 2},
+	}
+	if childThere {
+		os[51] = other{"cc", 50, seconds(child), 1}
+	}
+	return os
+}
+
+// surveyed finds other processes and nothing else.
+func surveyed(s float64, os map[int]other) *survey {
+	return &survey{at: at(s), others: os, established: -1}
+}
+
+func TestLoadOfOthersIsTheirsByCore(t *testing.T) {
+	p := pair()
+	p[0].survey = surveyed(10, theOthers(1, 5, 100, true))
+	p[1].survey = surveyed(12, theOthers(1, 6, 100.5, true))
+	middle := sample{at: at(11), survey: surveyed(11, theOthers(1, 5.5, 100, true))}
+	w := whole(sampler([]sample{p[0], middle, p[1]}), 1000, 0)
+	want := []Load{{"cc", 1, 0.5}, {"backup", 2, 0.25}}
+	if !slices.Equal(w.Others, want) {
+		t.Errorf("%v, want %v", w.Others, want)
+	}
+	// The server's cores are 0 and 1, the client's is 2.
+	for name, v := range map[string]float64{"server_foreign_load": 0.5, "client_foreign_load": 0.25} {
+		if w.Metrics[name] != v {
+			t.Errorf("%s is %v, want %v", name, w.Metrics[name], v)
+		}
+	}
+}
+
+func TestWhatEndedChildrenHadUsedBeforeIsNotCounted(t *testing.T) {
+	before := map[int]other{50: {"sh", 1, seconds(1), 0}, 51: {"make", 50, seconds(5), 0}, 52: {"cc", 51, seconds(3), 0}}
+	for _, c := range []struct {
+		name  string
+		after map[int]other
+		want  []Load
+	}{
+		{"the child's eight seconds, five of them its own before, are its parent's",
+			map[int]other{50: {"sh", 1, seconds(1), 0}, 51: {"make", 50, seconds(13), 0}}, []Load{{"make", 0, 2.5}}},
+		{"the child and its parent have ended",
+			map[int]other{50: {"sh", 1, seconds(9.5), 0}}, []Load{{"sh", 0, 0.25}}},
+		{"all have, and nobody is left to inherit", map[int]other{}, nil},
+	} {
+		p := pair()
+		p[0].survey, p[1].survey = surveyed(10, before), surveyed(12, c.after)
+		if w := whole(sampler(p), 1000, 0); !slices.Equal(w.Others, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, w.Others, c.want)
+		}
+	}
+}
+
+func TestOneSurveyTellsNoLoad(t *testing.T) {
+	p := pair()
+	p[0].survey = nil
+	w := whole(sampler(p), 1000, 0)
+	for _, name := range []string{"server_foreign_load", "client_foreign_load", "swap_pages", "tcp_retransmits", "connections_established"} {
+		if v, ok := w.Metrics[name]; ok {
+			t.Errorf("%s is %v", name, v)
+		}
+	}
+}
+
+func TestConnectionsAreThoseBeyondTheFirstCount(t *testing.T) {
+	p := pair()
+	samples := []sample{{at: at(8), mono: seconds(-2), survey: kernel(8, 0, 11)}}
+	for i, n := range []float64{50, 211, 211} { // still connecting at the first
+		samples = append(samples, sample{at: at(10.2 + float64(i)/2), survey: kernel(10, 0, n)})
+	}
+	for ends, want := range map[int]float64{1: 200, 2: 100, 3: 67} {
+		s := sampler(append(slices.Clone(samples), p[1]))
+		s.targets.Ends = ends
+		if got := s.Between(at(10), at(11.9), 1, 0).Metrics["connections_established"]; got != want {
+			t.Errorf("%d ends of each: %v connections, want %v", ends, got, want)
+		}
+	}
+}
+
+func TestAStepOfTheClockIsSeen(t *testing.T) {
+	for _, c := range []struct{ wall, monotonic, want float64 }{{2, 2, 0}, {2.5, 2, 0.5}, {1, 2, 1}} {
+		p := pair()
+		p[1].at, p[1].mono = at(10+c.wall), seconds(c.monotonic)
+		if got := whole(sampler(p), 1000, 0).Metrics["clock_step_s"]; math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%v s on the wall in %v s: a step of %v, want %v", c.wall, c.monotonic, got, c.want)
+		}
+	}
+	// The clock was set during warm-up, before the window.
+	p := pair()
+	p[0].mono, p[1].mono = seconds(5), seconds(7)
+	warm := sample{at: at(4), mono: 0}
+	if got := sampler([]sample{warm, p[0], p[1]}).Between(at(10), at(12), 1, 0).Metrics["clock_step_s"]; got != 1 {
+		t.Errorf("a step of %v, want the second by which it was set before", got)
 	}
 }
 
@@ -217,9 +415,9 @@ func TestAServerWithoutWorkersHasNone(t *testing.T) {
 // The kernel's idle counters may run back by a tick; a share stays a share.
 func TestSharesStayBetweenNoughtAndOne(t *testing.T) {
 	p := pair()
-	p[0].cpus[2], p[1].cpus[2] = stat(100, 0, 500, 0), stat(200, 0, 499, 0)
-	p[0].cpus[0], p[1].cpus[0] = stat(100, 0, 500, 5), stat(99, 0, 600, 4)
-	p[0].cpus[1], p[1].cpus[1] = stat(0, 0, 500, 0), stat(0, 0, 600, 0)
+	p[0].cpus[2], p[1].cpus[2] = ticks(100, 0, 500, 0), ticks(200, 0, 499, 0)
+	p[0].cpus[0], p[1].cpus[0] = ticks(100, 0, 500, 5), ticks(99, 0, 600, 4)
+	p[0].cpus[1], p[1].cpus[1] = ticks(0, 0, 500, 0), ticks(0, 0, 600, 0)
 	w := whole(sampler(p), 1000, 0)
 	for _, name := range []string{"client_cores_busy", "client_steal", "server_cores_busy", "server_steal"} {
 		if v, ok := w.Metrics[name]; !ok || v < 0 || v > 1 {

@@ -8,55 +8,91 @@ import (
 	"time"
 )
 
-// tree reads the processes from a root down. With a name, only those of that
-// command name are kept. threads, if not nil, gets each thread's CPU time.
-func (s *Sampler) tree(root int, name string, threads map[int]time.Duration) []process {
+// A process is one process of a tree at one time.
+type process struct {
+	pid, parent int
+	threads     int
+	cpu         time.Duration
+	switches    int64 // times its threads were given a core; 0 where that is not kept
+	rss         int   // bytes
+	stopped     bool  // by a signal
+}
+
+// A member is a process of a tree, with its threads as the last survey found
+// them. One that was started since is read from the next survey on.
+type member struct {
+	pid     int
+	threads []thread
+}
+
+// A thread is where one thread's times are read.
+type thread struct {
+	id   int
+	path string
+}
+
+func newMember(pid int) member {
+	m := member{pid: pid}
+	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return m // it ended meanwhile
+	}
+	for _, e := range entries {
+		if id, err := strconv.Atoi(e.Name()); err == nil {
+			m.threads = append(m.threads, thread{id, dir + e.Name() + "/schedstat"})
+		}
+	}
+	return m
+}
+
+// processes reads some processes. With a name, only those of that command name
+// are kept. threads, if not nil, gets each thread's CPU time.
+func processes(members []member, name string, threads map[int]time.Duration) []process {
 	var out []process
-	for _, pid := range Descendants(root) {
-		p, err := s.fs.Proc(pid)
-		if err != nil {
-			continue // it ended meanwhile
+	for _, m := range members {
+		st, err := readStat(m.pid)
+		if err != nil || name != "" && st.name != name {
+			continue // it ended meanwhile, or only wraps what counts
 		}
-		st, err := p.Stat()
-		if err != nil || name != "" && st.Comm != name {
-			continue
-		}
-		one := process{pid: pid, parent: st.PPID, threads: st.NumThreads}
-		one.cpu = time.Duration(float64(st.UTime+st.STime) / 100 * float64(time.Second))
-		if sum, ok := tasks(pid, threads); ok {
-			one.cpu = sum
+		one := process{pid: m.pid, parent: st.parent, threads: st.threads, rss: st.rss, stopped: st.state == 'T'}
+		one.cpu = time.Duration(st.cpu) * tick
+		if cpu, switches, ok := m.times(threads); ok {
+			one.cpu, one.switches = cpu, switches
 		}
 		out = append(out, one)
 	}
 	return out
 }
 
-// tasks sums the CPU time of a process's threads, in nanoseconds as the
-// scheduler keeps it. A thread that has ended is not in the sum; neither Go's
-// nor Node's runtime ends threads under load.
-func tasks(pid int, threads map[int]time.Duration) (time.Duration, bool) {
-	dir := fmt.Sprintf("/proc/%d/task", pid)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return 0, false
-	}
-	var sum time.Duration
-	for _, e := range entries {
-		text, err := os.ReadFile(dir + "/" + e.Name() + "/schedstat")
+// times sums the CPU time of a process's threads, in nanoseconds as the
+// scheduler keeps it, and the times each was given a core. A thread that has
+// ended is not in the sum; neither Go's nor Node's runtime ends threads under
+// load.
+func (m member) times(threads map[int]time.Duration) (cpu time.Duration, switches int64, ok bool) {
+	var buf [128]byte
+	for _, t := range m.threads {
+		text, err := slurp(t.path, buf[:])
 		if err != nil {
-			return 0, false
+			continue
 		}
-		first, _, _ := strings.Cut(string(text), " ")
-		ns, err := strconv.ParseInt(first, 10, 64)
-		if err != nil {
-			return 0, false
+		f := strings.Fields(string(text)) // on a core, waiting for one (both in ns), times it got one
+		if len(f) < 3 {
+			return 0, 0, false
 		}
-		sum += time.Duration(ns)
-		if tid, err := strconv.Atoi(e.Name()); err == nil && threads != nil {
-			threads[tid] = time.Duration(ns)
+		ns, err1 := strconv.ParseInt(f[0], 10, 64)
+		times, err2 := strconv.ParseInt(f[2], 10, 64)
+		if err1 != nil || err2 != nil {
+			return 0, 0, false
+		}
+		ok = true
+		cpu += time.Duration(ns)
+		switches += times
+		if threads != nil {
+			threads[t.id] = time.Duration(ns)
 		}
 	}
-	return sum, true
+	return cpu, switches, ok
 }
 
 // Descendants lists a process and all below it, parents first.

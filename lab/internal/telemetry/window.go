@@ -1,9 +1,14 @@
 package telemetry
 
 import (
+	"cmp"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
 // A Window is what the samples show of one stretch of time.
@@ -12,6 +17,21 @@ type Window struct {
 	Metrics map[string]float64
 	// Workers seen, least and most, over the samples; both 0 if none was seen.
 	WorkersMin, WorkersMax int
+
+	Cores         []Core
+	ClientThreads []float64          // share of a core, busiest first
+	Interrupts    map[string]float64 // a second, by queue of the interface under load
+	Others        []Load             // other processes that ran, most first
+	Stopped       []string           // "server", "client": a signal held it at some time
+	// Gap is the longest time between two samples, about as long as the lab
+	// itself was held up at the most.
+	Gap time.Duration
+}
+
+// A Core says where one core's time went, in shares.
+type Core struct {
+	CPU                                int
+	User, System, SoftIRQ, Steal, Idle float64
 }
 
 // Between cuts the samples to a window. Requests is how many were completed in
@@ -33,8 +53,14 @@ func (s *Sampler) Between(from, to time.Time, rps, lineRate float64) Window {
 	d := delta{a, b, b.at.Sub(a.at).Seconds()}
 	d.workers(&w, in)
 	d.server(w.Metrics, s.targets, rps)
-	d.client(w.Metrics, s.targets, rps)
-	d.wire(w.Metrics, lineRate)
+	d.client(&w, s.targets, rps)
+	d.machine(&w)
+	d.watching(&w, in, s.wire(w.Metrics, from, to, lineRate))
+	d.surveys(&w, in, s.samples[0].survey, s.targets)
+	// The clock is looked at over the whole trial: a step before the window
+	// puts the window in the wrong place.
+	all := delta{a: s.samples[0], b: s.samples[len(s.samples)-1]}
+	w.Metrics["clock_step_s"] = all.step().Abs().Seconds()
 	return w
 }
 
@@ -122,23 +148,44 @@ func (d delta) server(m map[string]float64, t Targets, rps float64) {
 	if cpu, n := used(d.a.server, d.b.server, func(p process) bool { return p.pid != top }); n > 0 {
 		m["server_workers_busy"] = cpu / d.seconds / float64(n)
 	}
+	if n, ok := switches(d.a.server, d.b.server); ok {
+		m["server_context_switches_per_s"] = n / d.seconds
+	}
 	d.cores(m, t.ServerCPUs, "server_cores_busy", "server_steal")
 }
 
-func (d delta) client(m map[string]float64, t Targets, rps float64) {
+func (d delta) client(w *Window, t Targets, rps float64) {
+	m := w.Metrics
 	if cpu, n := used(d.a.client, d.b.client, all); n > 0 && rps > 0 {
 		m["client_cpu_per_request_s"] = cpu / d.seconds / rps
 	}
-	busiest, seen := 0.0, false
 	for tid, after := range d.b.threads {
 		if before, ok := d.a.threads[tid]; ok {
-			busiest, seen = max(busiest, (after-before).Seconds()/d.seconds), true
+			w.ClientThreads = append(w.ClientThreads, (after-before).Seconds()/d.seconds)
 		}
 	}
-	if seen {
-		m["client_thread_busy_max"] = busiest
+	slices.SortFunc(w.ClientThreads, func(x, y float64) int { return cmp.Compare(y, x) })
+	if len(w.ClientThreads) > 0 {
+		m["client_thread_busy_max"] = w.ClientThreads[0]
+	}
+	if n, ok := switches(d.a.client, d.b.client); ok {
+		m["client_context_switches_per_s"] = n / d.seconds
 	}
 	d.cores(m, t.ClientCPUs, "client_cores_busy", "client_steal")
+}
+
+// switches counts how often threads were given a core.
+func switches(a, b []process) (n float64, ok bool) {
+	before := map[int]int64{}
+	for _, p := range a {
+		before[p.pid] = p.switches
+	}
+	for _, p := range b {
+		if was, there := before[p.pid]; there && p.switches > 0 {
+			n, ok = n+float64(p.switches-was), true
+		}
+	}
+	return n, ok
 }
 
 // cores gives the share of time that cores were not idle, and were stolen.
@@ -166,17 +213,138 @@ func sum(c procfs.CPUStat) float64 {
 	return c.User + c.Nice + c.System + c.Idle + c.Iowait + c.IRQ + c.SoftIRQ + c.Steal
 }
 
-func (d delta) wire(m map[string]float64, lineRate float64) {
-	x, y := d.a.wire, d.b.wire
-	if x == nil || y == nil {
+// wire is between the first and the last readings that were taken within the
+// window: they have times of their own. It returns what taking them cost.
+func (s *Sampler) wire(m map[string]float64, from, to time.Time, lineRate float64) (cost float64) {
+	if s.targets.Wire == nil {
+		return 0
+	}
+	busier, drops := 0.0, 0.0
+	server, client := s.targets.Wire()
+	for name, all := range map[string][]shaper.Reading{"tx": server, "rx": client} {
+		in := slices.DeleteFunc(slices.Clone(all), func(r shaper.Reading) bool { return r.At.Before(from) || r.At.After(to) })
+		if len(in) < 2 {
+			return cost
+		}
+		x, y := in[0], in[len(in)-1]
+		seconds := y.At.Sub(x.At).Seconds()
+		bps := float64(y.Bytes-x.Bytes) * 8 / seconds
+		m["wire_"+name+"_bps"] = bps
+		m["wire_"+name+"_packets_per_s"] = float64(y.Packets-x.Packets) / seconds
+		busier, drops = max(busier, bps), drops+float64(y.Drops-x.Drops)
+		cost += (y.CPUS - x.CPUS) / seconds
+	}
+	m["wire_drops"] = drops
+	if lineRate > 0 {
+		m["line_rate_share"] = busier / lineRate
+	}
+	return cost
+}
+
+// machine gives where each core's time went, and interrupts.
+func (d delta) machine(w *Window) {
+	if d.a.interrupts > 0 {
+		w.Metrics["interrupts_per_s"] = max(d.b.interrupts-d.a.interrupts, 0) / d.seconds
+	}
+	for cpu, y := range d.b.cpus {
+		x, ok := d.a.cpus[cpu]
+		all := sum(y) - sum(x)
+		if !ok || !(all > 0) {
+			continue
+		}
+		share := func(ticks float64) float64 { return min(max(ticks/all, 0), 1) }
+		w.Cores = append(w.Cores, Core{
+			CPU: int(cpu), User: share(y.User + y.Nice - x.User - x.Nice), System: share(y.System - x.System),
+			SoftIRQ: share(y.SoftIRQ + y.IRQ - x.SoftIRQ - x.IRQ), Steal: share(y.Steal - x.Steal),
+			Idle: share(y.Idle + y.Iowait - x.Idle - x.Iowait),
+		})
+	}
+	slices.SortFunc(w.Cores, func(x, y Core) int { return x.CPU - y.CPU })
+}
+
+// step is how far the wall clock moved against the monotonic one.
+func (d delta) step() time.Duration {
+	return d.b.at.Round(0).Sub(d.a.at.Round(0)) - (d.b.mono - d.a.mono)
+}
+
+// watching gives what the samples say of watching itself, and of who was held.
+func (d delta) watching(w *Window, in []sample, shapers float64) {
+	if d.b.own > 0 {
+		w.Metrics["sampler_busy"] = (d.b.own-d.a.own).Seconds()/d.seconds + shapers
+	}
+	held := map[string]bool{}
+	most := map[string]float64{}
+	for i, one := range in {
+		if i > 0 {
+			w.Gap = max(w.Gap, one.at.Sub(in[i-1].at))
+		}
+		for side, ps := range map[string][]process{"server": one.server, "client": one.client} {
+			rss := 0.0
+			for _, p := range ps {
+				held[side] = held[side] || p.stopped
+				rss += float64(p.rss)
+			}
+			most[side] = max(most[side], rss)
+		}
+	}
+	for _, side := range []string{"server", "client"} {
+		if held[side] {
+			w.Stopped = append(w.Stopped, side)
+		}
+		if most[side] > 0 {
+			w.Metrics[side+"_rss_bytes"] = most[side]
+		}
+	}
+}
+
+// surveys gives what changed between the first and the last survey in the
+// window. Connections are those beyond what there were when sampling began,
+// before the client; of several counts the median, since the first may have
+// come while the client was still connecting.
+func (d delta) surveys(w *Window, in []sample, began *survey, t Targets) {
+	var found []*survey
+	var established []float64
+	for _, one := range in {
+		if one.survey == nil {
+			continue
+		}
+		found = append(found, one.survey)
+		if began != nil && began.established >= 0 && one.survey.established >= 0 {
+			established = append(established, one.survey.established-began.established)
+		}
+	}
+	if len(established) > 0 {
+		slices.Sort(established)
+		w.Metrics["connections_established"] = math.Ceil(established[len(established)/2] / float64(max(t.Ends, 1)))
+	}
+	if len(found) < 2 {
 		return
 	}
-	tx := float64(y.TxBytes-x.TxBytes) * 8 / d.seconds
-	rx := float64(y.RxBytes-x.RxBytes) * 8 / d.seconds
-	m["wire_tx_bps"], m["wire_rx_bps"] = tx, rx
-	m["wire_tx_packets_per_s"] = float64(y.TxPackets-x.TxPackets) / d.seconds
-	m["wire_rx_packets_per_s"] = float64(y.RxPackets-x.RxPackets) / d.seconds
-	if lineRate > 0 {
-		m["line_rate_share"] = max(tx, rx) / lineRate
+	a, b := found[0], found[len(found)-1]
+	for name, after := range b.counters {
+		if before, ok := a.counters[name]; ok {
+			w.Metrics[name] = max(after-before, 0) // one that wrapped counts as still
+		}
+	}
+	for queue, after := range b.irqs {
+		if before, ok := a.irqs[queue]; ok {
+			if w.Interrupts == nil {
+				w.Interrupts = map[string]float64{}
+			}
+			w.Interrupts[queue] = (after - before) / b.at.Sub(a.at).Seconds()
+		}
+	}
+	w.Others = others(a, b)
+	for side, cpus := range map[string][]int{"server": t.ServerCPUs, "client": t.ClientCPUs} {
+		if len(cpus) == 0 {
+			continue
+		}
+		load := 0.0
+		for _, o := range w.Others {
+			if slices.Contains(cpus, o.Core) {
+				load += o.Cores
+			}
+		}
+		w.Metrics[side+"_foreign_load"] = load
 	}
 }

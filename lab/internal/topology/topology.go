@@ -30,9 +30,11 @@ type Link struct {
 	NetPID    int    // a process on the server's side of the wire; 0 without one
 	NetDevice string // the server's interface there
 
-	wrap   [2][]string // what comes before a command of the server, the client
-	holder *leash.Proc
-	lifeln *os.File // the wire ends when this is closed
+	peer    string      // the client's interface
+	wrap    [2][]string // what comes before a command of the server, the client
+	holder  *leash.Proc
+	watches []*watch // of the server's shaper and the client's
+	lifeln  *os.File // the wire ends when this is closed
 }
 
 // Up makes the topology. dir is the repository's root and script is wire.sh
@@ -69,7 +71,7 @@ func Up(t experiment.Topology, dir, script string) (*Link, error) {
 		l.Down()
 		return nil, fmt.Errorf("%s was not ready after ten seconds: %s", filepath.Base(script), holder.LastLine())
 	}
-	l.Host, l.NetDevice = said["server_addr"], said["server_dev"]
+	l.Host, l.NetDevice, l.peer = said["server_addr"], said["server_dev"], said["client_dev"]
 	if l.NetPID, err = strconv.Atoi(said["server_pid"]); err != nil {
 		l.Down()
 		return nil, fmt.Errorf("%s gave no server_pid", filepath.Base(script))
@@ -128,6 +130,10 @@ func (l *Link) Down() {
 	if l.holder == nil {
 		return
 	}
+	for _, w := range l.watches {
+		_ = w.proc.Stop(w.proc.Pid(), 0)
+	}
+	l.watches = nil
 	l.lifeln.Close()
 	_ = l.holder.Stop(l.holder.Pid(), time.Second) // the namespaces go with its processes
 }

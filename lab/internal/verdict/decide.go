@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -26,7 +25,7 @@ func Decide(x *experiment.Experiment, r *results.File, h *host.Profile) *File {
 		SchemaVersion: Version, Experiment: x.Name, Entry: x.Entry, Run: r.Run, Source: string(r.Source),
 		Host: r.Hosts.Server, ClientHost: r.Hosts.Client,
 		Topology: r.Topology.Kind, LineRateBps: r.Topology.LineRateBps,
-		Trials: len(r.Trials), Conditions: d.summaries(),
+		Trials: len(r.Trials), Conditions: d.summaries(), Control: d.weighControl(true),
 	}
 	if p := r.Provenance; p != nil {
 		f.Started = p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
@@ -39,9 +38,10 @@ func Decide(x *experiment.Experiment, r *results.File, h *host.Profile) *File {
 			f.InvalidTrials++
 		}
 	}
-	for _, c := range x.Claims {
-		f.Claims = append(f.Claims, d.claim(c))
+	if r.Source == results.Measured && len(r.Trials) > 0 && f.Control == nil {
+		f.Warnings = append(f.Warnings, "no A/A control in this run")
 	}
+	f.Claims = d.claims(f.Control, true)
 	return f
 }
 
@@ -51,11 +51,21 @@ type decider struct {
 	r     *results.File
 	h     *host.Profile
 	conds []results.Condition
-	valid map[string]map[int]results.Trial // condition, block: the valid trial
+	// control is the A/A control, which is no level: it stands in no
+	// comparison, count or bound of a claim.
+	control *results.Condition
+	valid   map[string]map[int]results.Trial // condition, block: the valid trial
 }
 
 func newDecider(x *experiment.Experiment, r *results.File, h *host.Profile) *decider {
-	d := &decider{x: x, r: r, h: h, conds: slices.Clone(r.Conditions), valid: map[string]map[int]results.Trial{}}
+	d := &decider{x: x, r: r, h: h, valid: map[string]map[int]results.Trial{}}
+	for _, c := range r.Conditions {
+		if c.ControlOf == "" {
+			d.conds = append(d.conds, c)
+		} else if d.control == nil {
+			d.control = &c
+		}
+	}
 	sort.SliceStable(d.conds, func(i, j int) bool { return less(d.conds[i].Levels, d.conds[j].Levels) })
 	for _, t := range r.Trials {
 		if !t.Valid {
@@ -87,11 +97,46 @@ func less(a, b setting.Levels) bool {
 	return false
 }
 
-func (d *decider) claim(c experiment.Claim) Claim {
+// claims decides all claims of the run. Those about ratios are corrected
+// together, so each waits for the others. In full it also works out what
+// decides nothing: the plans and the bootstrap, which simulations do without.
+func (d *decider) claims(control *Control, full bool) []Claim {
+	var out []Claim
+	var open []*finding // of the claims about ratios, in their order
+	var at []int
+	for _, c := range d.x.Claims {
+		said, found := d.hear(c)
+		if out = append(out, said); found != nil {
+			open, at = append(open, found), append(at, len(out)-1)
+		}
+	}
+	ps := make([]float64, len(open))
+	for i, f := range open {
+		ps[i] = f.p()
+	}
+	for i, corrected := range stats.Holm(ps) {
+		c := &out[at[i]]
+		if full {
+			open[i].prepare(len(open), corrected)
+		}
+		c.Verdict, c.Reason, c.P = open[i].conclude(corrected, len(open))
+		if (c.Verdict == Reproduced || c.Verdict == Refuted) && control != nil && control.Outcome != Same {
+			c.Verdict, c.Reason = Inconclusive, fmt.Sprintf("the run is suspect: %s; else %s, by %s", control.Reason, c.Verdict, c.Reason)
+		}
+	}
+	for i, f := range open {
+		out[at[i]].Effects, out[at[i]].Warnings = f.effects(full)
+	}
+	return out
+}
+
+// hear says of a claim what can be said of it alone. A claim about ratios that
+// nothing stands against is left open, and its finding returned.
+func (d *decider) hear(c experiment.Claim) (Claim, *finding) {
 	out := Claim{ID: c.ID}
-	say := func(v Verdict, format string, args ...any) Claim {
+	say := func(v Verdict, format string, args ...any) (Claim, *finding) {
 		out.Verdict, out.Reason = v, fmt.Sprintf(format, args...)
-		return out
+		return out, nil
 	}
 	if d.r.NotApplicable != "" {
 		return say(NotApplicable, "%s", d.r.NotApplicable)
@@ -102,9 +147,14 @@ func (d *decider) claim(c experiment.Claim) Claim {
 	if c.Needs.LineRate && d.r.Topology.LineRateBps == 0 {
 		return say(NotApplicable, "needs a wire of known line rate; this run went over %s", d.r.Topology.Kind)
 	}
+	if where := c.Where(); where != nil {
+		if d = d.at(where); len(d.conds) == 0 {
+			return say(NotApplicable, "the run has no condition with %s", where.Key())
+		}
+	}
 	trials := d.bearing(c)
 	if len(trials) == 0 {
-		if n := d.invalid(); len(n) > 0 && len(d.valid) == 0 {
+		if n := d.invalid(); len(n) > 0 && !d.anyValid() {
 			return say(Invalid, "no valid trial: %s", gates(n))
 		}
 		if c.Metric != "" {
@@ -131,12 +181,16 @@ func (d *decider) claim(c experiment.Claim) Claim {
 	if err != nil {
 		return say(Invalid, "%v", err)
 	}
-	out.Effects = found.effects
+	out.Effects, _ = found.effects(false)
 	blocks := 1
 	if d.r.Provenance != nil {
 		blocks = d.r.Provenance.Blocks
 	}
 	switch {
+	case d.r.Source == results.Published && blocks == 1 && c.Kind == experiment.Bound &&
+		out.Bounds[string(bound.Unknown)] > 0 && out.Bounds[string(bound.Unknown)]+out.Bounds[c.Bound] == len(trials):
+		// What a text did not record stands against no wall.
+		return say(Inconclusive, "what bounded %d of %d single runs is not known", out.Bounds[string(bound.Unknown)], len(trials))
 	case d.r.Source == results.Published && blocks == 1:
 		out.SingleRun = "disagrees"
 		if found.points {
@@ -147,8 +201,22 @@ func (d *decider) claim(c experiment.Claim) Claim {
 		return say(Inconclusive, "%d blocks are too few for a 95 %% interval of a median; six are the least", blocks)
 	case found.pairs < stats.MinSamples:
 		return say(Invalid, "only %d of %d blocks are complete: %s", found.pairs, blocks, gates(d.invalid()))
+	case len(found.comparisons) == 0:
+		return say(found.verdict, "%s", found.why)
 	}
-	return say(found.verdict, "%s", found.why)
+	return out, &found
+}
+
+// at keeps to the conditions with these levels.
+func (d *decider) at(where setting.Levels) *decider {
+	kept := *d
+	kept.conds = nil
+	for _, cond := range d.conds {
+		if all := d.r.Settings.With(cond.Levels); all.With(where).Key() == all.Key() {
+			kept.conds = append(kept.conds, cond)
+		}
+	}
+	return &kept
 }
 
 // bearing returns the valid trials that a claim rests on: those that hold its
@@ -166,10 +234,20 @@ func (d *decider) bearing(c experiment.Claim) []results.Trial {
 	return ts
 }
 
+func (d *decider) anyValid() bool {
+	for _, cond := range d.conds {
+		if len(d.valid[cond.ID]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// invalid returns the invalid trials of levels; the control's are its own.
 func (d *decider) invalid() []results.Trial {
 	var ts []results.Trial
 	for _, t := range d.r.Trials {
-		if !t.Valid {
+		if !t.Valid && (d.control == nil || t.Condition != d.control.ID) {
 			ts = append(ts, t)
 		}
 	}
@@ -226,11 +304,11 @@ func (i incomparable) Error() string { return i.why }
 // A finding is what the figures say, before anything is said of whether there
 // are enough of them.
 type finding struct {
-	verdict Verdict
-	why     string
-	effects []Effect
-	pairs   int  // complete blocks, of the comparison that has fewest
-	points  bool // whether the medians alone agree with the claim
+	verdict     Verdict // of claims that need no interval
+	why         string
+	comparisons []comparison // of claims about ratios
+	pairs       int          // complete blocks, of the comparison that has fewest
+	points      bool         // whether the medians alone agree with the claim
 }
 
 func (d *decider) weigh(c experiment.Claim) (finding, error) {
@@ -315,57 +393,6 @@ func (d *decider) weighCount(c experiment.Claim) (finding, error) {
 	return f, nil
 }
 
-// weighRatios compares levels of one factor, within each combination of the
-// other factors' levels. All comparisons have to agree.
-func (d *decider) weighRatios(c experiment.Claim) (finding, error) {
-	f := finding{verdict: Reproduced, points: true, pairs: math.MaxInt}
-	deciding, strained := "", math.Inf(-1)
-	for _, s := range d.strata(c) {
-		for _, p := range pairsOf(c.Kind, len(s)) {
-			e, sum, err := d.effect(c, s[p.a], s[p.b])
-			if err != nil {
-				return f, err
-			}
-			f.effects = append(f.effects, e)
-			f.pairs = min(f.pairs, e.Pairs)
-			if e.Pairs == 0 {
-				continue
-			}
-			low, high := band(c, p.whole)
-			v, why := place(sum, low, high)
-			f.points = f.points && sum.Median >= low && sum.Median <= high
-			// The reason given is the comparison that decided: of those with
-			// the worst verdict, the one furthest out of its band, or nearest
-			// to leaving it.
-			if by := strain(sum, low, high); worse(v, f.verdict) || v == f.verdict && by > strained {
-				f.verdict, strained = v, by
-				deciding = fmt.Sprintf("%s over %s: %s", s[p.a].Levels[c.Over], s[p.b].Levels[c.Over], why)
-			}
-		}
-	}
-	if len(f.effects) == 0 {
-		return f, incomparable{fmt.Sprintf("the run recorded %s at one level of %s only", c.Metric, c.Over)}
-	}
-	if f.pairs == 0 && d.r.Source == results.Published {
-		return f, incomparable{fmt.Sprintf("the text prints %s at some levels of %s for different runs only", c.Metric, c.Over)}
-	}
-	f.why = fmt.Sprintf("%s %s", c.Metric, deciding)
-	if n := len(f.effects); n > 1 && f.verdict == Reproduced {
-		f.why = fmt.Sprintf("all %d comparisons hold; nearest to the edge is %s", n, f.why)
-	}
-	return f, nil
-}
-
-// strain is how far an interval, or a lone ratio, reaches out of its band, in
-// logarithms; below zero it lies inside.
-func strain(s stats.Summary, low, high float64) float64 {
-	from, to := s.Median, s.Median
-	if s.HasInterval {
-		from, to = s.Low, s.High
-	}
-	return max(math.Log(low/from), math.Log(to/high))
-}
-
 // strata groups the conditions that hold the claim's metric by the levels of
 // all factors but the claim's, each group in the order of that factor's levels.
 func (d *decider) strata(c experiment.Claim) [][]results.Condition {
@@ -444,66 +471,6 @@ func band(c experiment.Claim, whole bool) (low, high float64) {
 	return *c.AtLeast, math.Inf(1)
 }
 
-// place says where an interval lies against a band.
-func place(s stats.Summary, low, high float64) (Verdict, string) {
-	want := fmt.Sprintf("%.3g to %.3g", low, high)
-	if math.IsInf(high, 1) {
-		want = fmt.Sprintf("at least %.3g", low)
-	} else if low == 0 {
-		want = fmt.Sprintf("at most %.3g", high)
-	}
-	if !s.HasInterval {
-		return Inconclusive, fmt.Sprintf("ratio %.3f, claimed %s", s.Median, want)
-	}
-	got := fmt.Sprintf("ratio %.3f, interval %.3f to %.3f, claimed %s", s.Median, s.Low, s.High, want)
-	switch {
-	case s.Low >= low && s.High <= high:
-		return Reproduced, got
-	case s.High < low || s.Low > high:
-		return Refuted, got
-	}
-	return Inconclusive, got
-}
-
-// worse orders verdicts of comparisons: one refuted refutes the whole, and one
-// that cannot tell leaves it open.
-func worse(a, b Verdict) bool {
-	rank := map[Verdict]int{Reproduced: 0, Inconclusive: 1, Refuted: 2}
-	return rank[a] > rank[b]
-}
-
-func (d *decider) effect(c experiment.Claim, a, b results.Condition) (Effect, stats.Summary, error) {
-	e := Effect{Metric: c.Metric, A: only(a.Levels, c.Over), B: only(b.Levels, c.Over)}
-	if rest := a.Levels.Without(c.Over); len(rest) > 0 {
-		e.At = rest
-	}
-	var as, bs []float64
-	for _, block := range blocksOf(d.valid[a.ID]) {
-		x, xok := d.valid[a.ID][block].Metrics[c.Metric]
-		y, yok := d.valid[b.ID][block].Metrics[c.Metric]
-		if xok && yok {
-			as, bs = append(as, x), append(bs, y)
-		}
-	}
-	e.Pairs = len(as)
-	if e.Pairs == 0 {
-		return e, stats.Summary{}, nil
-	}
-	sum, err := stats.PairedRatio(as, bs)
-	if err != nil {
-		return e, sum, fmt.Errorf("%s: %w", c.Metric, err)
-	}
-	e.Ratio = digits(sum.Median)
-	if sum.HasInterval {
-		e.Low, e.High = digits(sum.Low), digits(sum.High)
-	}
-	return e, sum, nil
-}
-
-func only(ls setting.Levels, name string) setting.Levels {
-	return setting.Levels{name: ls[name]}
-}
-
 // digits rounds to nine significant digits: more than any figure here bears,
 // few enough that architectures which fuse multiplications agree.
 func digits(v float64) float64 {
@@ -512,5 +479,11 @@ func digits(v float64) float64 {
 	}
 	// By way of text: scaled by powers of ten, small figures overflow.
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 8, 64), 64)
+	return v
+}
+
+// rough rounds to four, for what is an estimate of size: a p, a plan.
+func rough(v float64) float64 {
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 3, 64), 64)
 	return v
 }

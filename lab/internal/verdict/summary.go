@@ -12,29 +12,33 @@ import (
 func (d *decider) summaries() []Summary {
 	out := []Summary{}
 	for _, cond := range d.conds {
-		s := Summary{ID: cond.ID, Levels: cond.Levels, Bounds: map[string]int{}, Metrics: map[string]Figure{}}
-		for _, t := range d.r.Trials {
-			if t.Condition == cond.ID {
-				s.Trials++
-				if !t.Valid {
-					s.Invalid++
-				}
-			}
-		}
-		var valid []results.Trial
-		for _, b := range blocksOf(d.valid[cond.ID]) {
-			t := d.valid[cond.ID][b]
-			valid = append(valid, t)
-			s.Bounds[string(t.Bound)]++
-		}
-		for _, m := range metric.All() {
-			if f, ok := figure(m.Name, valid); ok {
-				s.Metrics[m.Name] = f
-			}
-		}
-		out = append(out, s)
+		out = append(out, d.summary(cond))
 	}
 	return out
+}
+
+func (d *decider) summary(cond results.Condition) Summary {
+	s := Summary{ID: cond.ID, Levels: cond.Levels, Bounds: map[string]int{}, Metrics: map[string]Figure{}}
+	for _, t := range d.r.Trials {
+		if t.Condition == cond.ID {
+			s.Trials++
+			if !t.Valid {
+				s.Invalid++
+			}
+		}
+	}
+	var valid []results.Trial
+	for _, b := range blocksOf(d.valid[cond.ID]) {
+		t := d.valid[cond.ID][b]
+		valid = append(valid, t)
+		s.Bounds[string(t.Bound)]++
+	}
+	for _, m := range metric.All() {
+		if f, ok := figure(m.Name, valid); ok {
+			s.Metrics[m.Name] = f
+		}
+	}
+	return s
 }
 
 // figure is the median of one metric over trials, some of whose figures may be

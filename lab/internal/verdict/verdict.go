@@ -1,18 +1,34 @@
 // Package verdict says what a run makes of its experiment's claims.
 //
-// Its stance: fail closed. A claim is reproduced only where every interval
-// that bears on it lies on the claim's side; a run too small for an interval,
-// trials that a gate refused, a client that was the wall, or a precondition
-// that was not met each have a verdict of their own, and none of them is
-// "reproduced". Not having seen a difference is inconclusive.
+// Its stance: fail closed. A run too small for an interval, trials that a gate
+// refused, a client that was the wall, or a precondition that was not met each
+// have a verdict of their own, and none of them is "reproduced". Not having
+// seen a difference is inconclusive.
 //
-// Its limit: each comparison has its own 95 % interval. A claim that needs all
-// of its comparisons to agree is the stricter for it; nothing is corrected
-// for the number of claims that one experiment decides.
+// A comparison of two levels is decided only where two witnesses agree: the
+// exact interval of the median ratio, which has no model and is not corrected,
+// lies on one side of the claim's band; and Student's t on the logarithms of
+// the same ratios says so (TOST for a band with two edges). A claim needs all
+// of its comparisons to be reproduced, so its p is the largest of theirs; any
+// one refutes it, so its p then is the smallest, times their number. These p
+// are corrected by Holm's rule over all claims about ratios that the run
+// decides. At most one of a claim's two answers can be wrong, so it stands in
+// the correction once, with the one its figures point to.
+//
+// Claims about counts and bounds take no part: they are held against every
+// trial as it was counted, and there is no sampling error to correct.
+//
+// A run's A/A control, the same levels measured twice, is held to the same
+// rule. Where it differs, or too little of it is left to tell, no claim about
+// ratios is decided by that run.
+//
+// Its limit: with six blocks the exact interval is the range of the ratios, so
+// one odd block leaves a claim open, and no p mends that.
 package verdict
 
 import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
 // Version is the schema version of the verdict files.
@@ -34,11 +50,11 @@ const (
 func (v Verdict) Meaning() string {
 	switch v {
 	case Reproduced:
-		return "every interval that bears on the claim lies on its side of the margin"
+		return "both witnesses, the exact interval and the corrected t test, put every ratio that bears on the claim on its side of the margin"
 	case Refuted:
-		return "an interval lies wholly on the other side of the margin"
+		return "both witnesses put a ratio wholly on the other side of the margin, or a count or a wall is another than claimed"
 	case Inconclusive:
-		return "the run cannot tell: an interval crosses the margin, or there are too few blocks for one"
+		return "the run cannot tell: an interval crosses the margin, the witnesses disagree, the control differed, or there are too few blocks"
 	case Invalid:
 		return "the trials cannot bear the claim: a gate refused too many, or the client was the wall"
 	case NotApplicable:
@@ -65,8 +81,10 @@ type File struct {
 	LineRateBps   float64   `json:"line_rate_bps,omitempty"`
 	Trials        int       `json:"trials"`
 	InvalidTrials int       `json:"invalid_trials"`
+	Warnings      []string  `json:"warnings,omitempty"`
 	Claims        []Claim   `json:"claims"`
-	Conditions    []Summary `json:"conditions"`
+	Conditions    []Summary `json:"conditions"`        // without the control
+	Control       *Control  `json:"control,omitempty"` // the A/A control, of a run that has one
 }
 
 // A Claim is one claim's verdict in one run.
@@ -75,22 +93,58 @@ type Claim struct {
 	Verdict Verdict `json:"verdict"`
 	// SingleRun is "agrees" or "disagrees": what the point figures of one run
 	// say, which is never enough for a verdict.
-	SingleRun string         `json:"single_run,omitempty"`
-	Reason    string         `json:"reason"`
-	Bounds    map[string]int `json:"bounds,omitempty"` // valid trials by what bounded them
-	Effects   []Effect       `json:"effects,omitempty"`
+	SingleRun string          `json:"single_run,omitempty"`
+	Reason    string          `json:"reason"`
+	P         *float64        `json:"p,omitempty"`        // after Holm's correction; absent where the witnesses disagree
+	Warnings  []stats.Warning `json:"warnings,omitempty"` // of any of its comparisons
+	Bounds    map[string]int  `json:"bounds,omitempty"`   // valid trials by what bounded them
+	Effects   []Effect        `json:"effects,omitempty"`
 }
 
 // An Effect is one comparison: a metric at levels A over that at levels B.
+// What needs an interval is absent where there is none.
 type Effect struct {
-	Metric string         `json:"metric"`
-	A      setting.Levels `json:"a"`
-	B      setting.Levels `json:"b"`
-	At     setting.Levels `json:"at,omitempty"` // levels of the other factors
-	Pairs  int            `json:"pairs"`
-	Ratio  float64        `json:"ratio"`          // median of the per-block ratios
-	Low    float64        `json:"low,omitempty"`  // its interval; absent below six pairs
-	High   float64        `json:"high,omitempty"` // as Low
+	Metric   string         `json:"metric"`
+	A        setting.Levels `json:"a,omitempty"` // absent in a control, whose levels are the same
+	B        setting.Levels `json:"b,omitempty"`
+	At       setting.Levels `json:"at,omitempty"` // levels of the other factors
+	Pairs    int            `json:"pairs"`
+	Ratio    float64        `json:"ratio"`               // median of the per-block ratios
+	Low      float64        `json:"low,omitempty"`       // its exact interval
+	High     float64        `json:"high,omitempty"`      // as Low
+	BandLow  float64        `json:"band_low,omitempty"`  // where the claim wants the ratio; absent without that edge
+	BandHigh float64        `json:"band_high,omitempty"` // as BandLow
+	// PInside and POutside are the t test's p of the ratio's lying in the band
+	// and outside of it, uncorrected.
+	PInside  *float64 `json:"p_inside,omitempty"`
+	POutside *float64 `json:"p_outside,omitempty"`
+	BootLow  float64  `json:"boot_low,omitempty"`  // bootstrap interval of the ratio of the medians
+	BootHigh float64  `json:"boot_high,omitempty"` // as BootLow
+	// SmallestEffect is the ratio that as many blocks of this noise would have
+	// told from 1, or from a bar.
+	SmallestEffect float64 `json:"smallest_effect,omitempty"`
+	BlocksNeeded   int     `json:"blocks_needed,omitempty"` // to decide what was seen, where it was not
+	BlocksOver     int     `json:"blocks_over,omitempty"`   // more than so many, instead
+}
+
+// An Outcome is what an A/A control showed.
+type Outcome string
+
+// The outcomes of a control.
+const (
+	Same      Outcome = "no-difference-seen"
+	Differs   Outcome = "differs"
+	Undecided Outcome = "undecided"
+)
+
+// A Control is a condition that was measured twice under two names. Whatever
+// tells the two apart is not the server.
+type Control struct {
+	Of        string   `json:"of"` // id of the condition that it repeats
+	Outcome   Outcome  `json:"outcome"`
+	Reason    string   `json:"reason"`
+	Condition Summary  `json:"condition"`
+	Effects   []Effect `json:"effects,omitempty"` // the control over what it repeats
 }
 
 // A Summary is what one condition's valid trials showed.

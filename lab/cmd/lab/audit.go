@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/line-rate/line-rate/lab/internal/audit"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+)
+
+// auditTexts prints what the figures of texts bear. Findings are results, so
+// they leave the exit status alone.
+func auditTexts(_ context.Context, args []string, out io.Writer) (int, error) {
+	fs := flags("audit")
+	all := fs.Bool("all", false, "")
+	wanted, err := parse(fs, args)
+	if err != nil {
+		return exitFailed, err
+	}
+	j, err := open()
+	if err != nil {
+		return exitFailed, err
+	}
+	var entries []string
+	for _, a := range j.Audits {
+		entries = append(entries, a.Entry)
+	}
+	for _, entry := range wanted {
+		if !slices.Contains(entries, entry) {
+			return exitFailed, fmt.Errorf("no figures of an entry %q; there are entries %s", entry, strings.Join(entries, ", "))
+		}
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, a := range j.Audits {
+		if len(wanted) == 0 || slices.Contains(wanted, a.Entry) {
+			show(w, a, *all)
+		}
+	}
+	return exitHeld, w.Flush()
+}
+
+func show(w io.Writer, a *audit.File, all bool) {
+	n := map[string]int{}
+	for _, f := range a.Findings {
+		n[f.Verdict]++
+	}
+	fmt.Fprintf(w, "entry %s: %d figures disagree with what others make of them, %d agree\n", a.Entry, n[audit.Disagrees], n[audit.Agrees])
+	fmt.Fprintln(w, "  place\tprinted\trecomputed\trounding allows\tverdict")
+	for _, f := range a.Findings {
+		if f.Verdict == audit.Agrees && !all {
+			continue
+		}
+		printed := f.Printed
+		if printed == "" {
+			printed = amount(f.Stands.Value, f.Unit)
+		}
+		sign := map[audit.Relation]string{audit.Equals: "", audit.AtMost: "≤ ", audit.AtLeast: "≥ "}[f.Relation]
+		fmt.Fprintf(w, "  %s\t%s\t%s%s\t%s to %s\t%s\n", f.Place, printed, sign, amount(f.Recomputed.Value, f.Unit),
+			amount(f.Stands.Low, f.Unit), amount(f.Stands.High, f.Unit), f.Verdict)
+	}
+	for _, c := range a.Claims {
+		word := string(c.Verdict)
+		if c.SingleRun != "" {
+			word = "single run: " + c.SingleRun
+		}
+		fmt.Fprintf(w, "  %s: %s (%s)\n", word, c.Says, c.Reason)
+	}
+	fmt.Fprintln(w)
+}
+
+// amount gives a figure in its base unit, to five digits.
+func amount(v float64, unit metric.Unit) string {
+	text := strconv.FormatFloat(v, 'g', 5, 64)
+	if v >= 1e5 || v <= -1e5 {
+		text = strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	switch unit {
+	case metric.Ratio, metric.Count:
+		return text
+	}
+	return text + " " + string(unit)
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/lock"
+	"github.com/line-rate/line-rate/lab/internal/run"
+)
+
+// syscalls prints what a request costs the server in system calls, by
+// condition. It writes no results: tracing slows the server.
+func syscalls(ctx context.Context, args []string, out io.Writer) (int, error) {
+	var m measurement
+	names, err := m.parse("syscalls", args)
+	if err != nil {
+		return exitFailed, err
+	}
+	if len(names) != 1 {
+		return exitFailed, errors.New("syscalls takes one experiment; lab list names them")
+	}
+	j, err := open()
+	if err != nil {
+		return exitFailed, err
+	}
+	x, err := j.Experiment(names[0])
+	if err != nil {
+		return exitFailed, err
+	}
+	release, err := lock.Take(j.Root.Scratch())
+	if err != nil {
+		return exitFailed, err
+	}
+	defer release()
+	split, err := divide()
+	if err != nil {
+		return exitFailed, err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CONDITION\tREQUESTS\tCALLS A REQUEST\tMOST OF THEM\tCOUNTED BY")
+	plan := run.Plan{Root: j.Root, Experiment: x, Size: m.size, Port: m.port, Split: split, Host: &host.Profile{}}
+	err = run.Syscalls(ctx, plan, func(c run.Calls) {
+		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%s\t%s\n", c.Levels.Key(), c.Requests, float64(c.Counts.Total())/c.Requests, dearest(c), c.Tracer)
+	})
+	w.Flush()
+	if err != nil {
+		return exitFailed, fmt.Errorf("%s: %w", x.Name, err)
+	}
+	return exitHeld, nil
+}
+
+// dearest names the four calls that are made most.
+func dearest(c run.Calls) string {
+	var names []string
+	for name := range c.Counts {
+		names = append(names, name)
+	}
+	sort.Slice(names, func(a, b int) bool {
+		if c.Counts[names[a]] != c.Counts[names[b]] {
+			return c.Counts[names[a]] > c.Counts[names[b]]
+		}
+		return names[a] < names[b]
+	})
+	var parts []string
+	for _, name := range names[:min(4, len(names))] {
+		parts = append(parts, fmt.Sprintf("%s %.2f", name, float64(c.Counts[name])/c.Requests))
+	}
+	return strings.Join(parts, ", ")
+}

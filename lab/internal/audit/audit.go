@@ -1,0 +1,233 @@
+// Package audit recomputes what the printed figures of a text imply about each
+// other: deltas, bytes per answer, shares of the line rate, Little's law, sums,
+// one quantity printed twice.
+//
+// Its stance: a text is never accused on rounding. Each printed figure stands
+// for every value that would have been printed so, arithmetic is done on those
+// intervals, and two figures disagree only where no pair of such values agrees.
+// What a text says without the means to say it is no disagreement; it is a
+// claim, and gets the verdict that is true of it.
+//
+// Its limit: intervals forget that two terms are the same figure, so a formula
+// that names one twice is allowed more than rounding gives. That errs towards
+// "agrees". Nothing here says which of two figures is the wrong one.
+package audit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// Version is the schema version of the files that audits are written to.
+const Version = 1
+
+// The words of a finding.
+const (
+	Agrees    = "agrees"
+	Disagrees = "disagrees"
+)
+
+// A File is what the figures of one entry bear. It is derived.
+type File struct {
+	SchemaVersion int                `json:"schema_version"`
+	Entry         string             `json:"entry"`
+	Figures       map[string]Printed `json:"figures"` // those carried over by hand, for prose
+	Findings      []Finding          `json:"findings"`
+	Claims        []Verdict          `json:"claims"`
+}
+
+// A Printed is a figure as a text gives it, and what it stands for.
+type Printed struct {
+	Place   string      `json:"place"`
+	Printed string      `json:"printed"`
+	Unit    metric.Unit `json:"unit"`
+	Value   float64     `json:"value"`
+	Low     float64     `json:"low"`
+	High    float64     `json:"high"`
+}
+
+// A Finding is one figure held against what other figures make of it.
+type Finding struct {
+	ID    string `json:"id"`
+	Kind  Kind   `json:"kind"`
+	Place string `json:"place"`
+	// Printed is the figure as printed; absent where it is itself reckoned.
+	Printed string      `json:"printed,omitempty"`
+	Unit    metric.Unit `json:"unit"`
+	// Stands is what rounding allows the printed figure to be.
+	Stands     Quantity `json:"stands"`
+	Relation   Relation `json:"relation"`
+	Recomputed Quantity `json:"recomputed"`
+	Within     float64  `json:"within,omitempty"` // allowed beyond rounding, as a share
+	Verdict    string   `json:"verdict"`
+	Note       string   `json:"note,omitempty"`
+	Automatic  bool     `json:"automatic,omitempty"` // made of a results file, not written by hand
+}
+
+// A Relation is how a printed figure should stand to the recomputed one.
+type Relation string
+
+// The relations.
+const (
+	Equals  Relation = "equals"
+	AtMost  Relation = "at most"
+	AtLeast Relation = "at least"
+)
+
+// holds tells whether some value of one figure stands in the relation to some
+// value of the other.
+func (r Relation) holds(of, to Quantity, within float64) bool {
+	// Decimal fractions are not exact in binary; a touch is agreement.
+	slack := 1e-9*math.Max(math.Abs(of.Value), math.Abs(to.Value)) + within*math.Abs(to.Value)
+	below := of.Low <= to.High+slack
+	above := of.High >= to.Low-slack
+	switch r {
+	case AtMost:
+		return below
+	case AtLeast:
+		return above
+	}
+	return below && above
+}
+
+func (f *Finding) judge() {
+	f.Verdict = Disagrees
+	if f.Relation.holds(f.Stands, f.Recomputed, f.Within) {
+		f.Verdict = Agrees
+	}
+	f.Stands, f.Recomputed = f.Stands.rounded(), f.Recomputed.rounded()
+}
+
+// A Verdict is what the printed figures allow to be said of a text's claim.
+type Verdict struct {
+	ID      string          `json:"id"`
+	Place   string          `json:"place"`
+	Says    string          `json:"says"`
+	Needs   []Need          `json:"needs"`
+	Verdict verdict.Verdict `json:"verdict"`
+	// SingleRun is "agrees" where a claim needs nothing that is lacking and the
+	// checks on it agree: one run is never enough for more.
+	SingleRun string `json:"single_run,omitempty"`
+	Reason    string `json:"reason"`
+}
+
+// Of audits every entry that has a text or a published run, in their order.
+func Of(texts []*Text, runs []*results.File) ([]*File, error) {
+	var entries []string
+	add := func(entry string) {
+		if !slices.Contains(entries, entry) {
+			entries = append(entries, entry)
+		}
+	}
+	book := &book{texts: map[string]*Text{}, runs: runs}
+	for _, t := range texts {
+		book.texts[t.Entry] = t
+		add(t.Entry)
+	}
+	for _, r := range runs {
+		if r.Source == results.Published {
+			add(r.Text.Entry)
+		}
+	}
+	slices.Sort(entries)
+	files := []*File{}
+	for _, entry := range entries {
+		f := &File{SchemaVersion: Version, Entry: entry, Figures: map[string]Printed{}, Findings: []Finding{}, Claims: []Verdict{}}
+		text := book.texts[entry]
+		if text != nil {
+			if err := book.read(text, f); err != nil {
+				return nil, &Fault{Text: entry, Err: err}
+			}
+		}
+		for _, r := range runs {
+			if r.Source == results.Published && r.Text.Entry == entry {
+				found, err := automatic(r, text)
+				if err != nil {
+					return nil, &Fault{Run: r, Err: err}
+				}
+				f.Findings = append(f.Findings, found...)
+			}
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// A Fault is something wrong with one entry's text, or with a published run.
+type Fault struct {
+	Text string        // the entry's number; empty where it is a run
+	Run  *results.File // as Text
+	Err  error
+}
+
+func (f *Fault) Error() string { return f.Err.Error() }
+
+// read derives what one text gives.
+func (b *book) read(t *Text, f *File) error {
+	for _, fig := range t.Figures {
+		p, err := fig.parse()
+		if err != nil {
+			return fmt.Errorf("figures %q: %w", fig.ID, err)
+		}
+		q := p.Quantity.rounded()
+		f.Figures[fig.ID] = Printed{fig.Place, fig.Printed, p.Unit, q.Value, q.Low, q.High}
+	}
+	byID := map[string]Finding{}
+	for _, c := range t.Checks {
+		found, err := b.check(t, c)
+		if err != nil {
+			return fmt.Errorf("checks %q: %w", c.ID, err)
+		}
+		f.Findings = append(f.Findings, found)
+		byID[c.ID] = found
+	}
+	for _, c := range t.Claims {
+		v, err := b.claim(t, c, byID)
+		if err != nil {
+			return fmt.Errorf("claims %q: %w", c.ID, err)
+		}
+		f.Claims = append(f.Claims, v)
+	}
+	return nil
+}
+
+// check recomputes one figure.
+func (b *book) check(t *Text, c Check) (Finding, error) {
+	f := Finding{ID: c.ID, Kind: c.Kind, Place: c.Place, Unit: c.Unit, Within: c.Within, Note: c.Note}
+	of, err := b.eval(t, c.Of)
+	if err != nil {
+		return f, fmt.Errorf("of: %w", err)
+	}
+	f.Stands = of
+	// A lone name is a printed figure: it is shown as it was printed, and says
+	// where it stands and in what unit.
+	if p, ok, err := b.lone(t, c.Of); err != nil {
+		return f, err
+	} else if ok {
+		f.Printed = p.Printed
+		if f.Place == "" {
+			f.Place = p.Place
+		}
+		if f.Unit == "" {
+			f.Unit = p.Unit
+		}
+	}
+	switch {
+	case f.Place == "":
+		return f, fmt.Errorf("place: missing; %q is no single figure that has one", c.Of)
+	case f.Unit == "":
+		return f, fmt.Errorf("unit: missing; %q is no single figure that has one", c.Of)
+	}
+	var formula string
+	f.Relation, formula = c.relation()
+	if f.Recomputed, err = b.eval(t, formula); err != nil {
+		return f, fmt.Errorf("%s: %w", f.Relation, err)
+	}
+	f.judge()
+	return f, nil
+}

@@ -1,0 +1,187 @@
+package audit
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+var whole = regexp.MustCompile(`^[0-9]+ ?ms$`)
+
+// counted are metrics that texts print in full, so that a zero at their end is
+// a digit.
+var counted = map[string]bool{"workers": true, "processes": true, "requests": true, "connections_established": true}
+
+// What a route is known to answer with, apart from any text's figures: bodies
+// as the lab server sends them. /read's is a mean over products drawn at start;
+// two sets of them differ by less than the two in a hundred allowed.
+var bodies = map[string]Quantity{
+	"/simple": Exactly(16),
+	"/read":   Around(4522, 0.02*4522),
+}
+
+// head is what an HTTP/1.1 answer's head can weigh: at least a status line and
+// an empty line, and less than a plain one ever comes to.
+var head = Quantity{108, 19, 256}
+
+// packing is what TCP and IP add at the least: 40 bytes to every 8,961 in the
+// largest frame such an interface takes, one of 9,001.
+const packing = 9001.0 / 8961
+
+// automatic makes the checks that every published trial allows, and refuses a
+// trial whose figures are not what it says was printed.
+func automatic(r *results.File, text *Text) ([]Finding, error) {
+	table := r.Experiment
+	if text != nil {
+		for _, t := range text.Tables {
+			if t.Experiment == r.Experiment && t.Run == r.Run {
+				table = t.Place
+			}
+		}
+	}
+	var out []Finding
+	for i, t := range r.Trials {
+		for _, name := range slices.Sorted(maps.Keys(t.Printed)) {
+			if _, _, err := figure(t, name); err != nil {
+				return nil, fmt.Errorf("/trials/%d/printed: %w", i, err)
+			}
+		}
+		if !t.Valid {
+			continue
+		}
+		c, _, _ := trial(r, t.Condition)
+		a := auto{r: r, t: t, levels: r.Settings.With(c.Levels), place: placed(table, c)}
+		a.id = r.Experiment + "-" + r.Run + "-" + c.ID
+		a.responses()
+		a.wire()
+		a.little()
+		a.counts()
+		out = append(out, a.found...)
+	}
+	return out, nil
+}
+
+// An auto collects one trial's findings.
+type auto struct {
+	r      *results.File
+	t      results.Trial
+	levels setting.Levels
+	place  string
+	id     string
+	found  []Finding
+}
+
+func (a *auto) get(name string) (Quantity, bool) {
+	q, ok, err := figure(a.t, name)
+	return q, ok && err == nil
+}
+
+func (a *auto) level(name string) (Quantity, bool) {
+	l, ok := a.levels[name]
+	if !ok {
+		return Quantity{}, false
+	}
+	n, ok := l.Int()
+	return Exactly(float64(n)), ok
+}
+
+func (a *auto) find(kind Kind, of string, stands Quantity, rel Relation, to Quantity, unit metric.Unit, note string) {
+	f := Finding{
+		ID: a.id + "-" + string(kind) + "-" + of, Kind: kind, Place: a.place, Printed: a.t.Printed[of], Unit: unit,
+		Stands: stands, Relation: rel, Recomputed: to, Note: note, Automatic: true,
+	}
+	if m, ok := metric.Lookup(of); ok && f.Printed != "" {
+		f.Place += ": " + strings.ToLower(m.Label)
+	}
+	f.judge()
+	a.found = append(a.found, f)
+}
+
+// responses: bytes over requests are a body the route is known to send, and a
+// head.
+func (a *auto) responses() {
+	route := a.levels[setting.Route].String()
+	body, known := bodies[route]
+	bytes, ok := a.get("transfer_bytes_per_s")
+	rate, rated := a.get("throughput_rps")
+	if !known || !ok || !rated {
+		return
+	}
+	if size, err := bytes.over(rate); err == nil {
+		a.find(ResponseSize, "response", size, Equals, body.plus(head), metric.Bytes,
+			fmt.Sprintf("Bytes read a second over answers a second, against %s's known body and a head.", route))
+	}
+}
+
+// wire: the printed share is the bytes' share, and the bytes with the least
+// that TCP and IP add to them fit the wire.
+func (a *auto) wire() {
+	line := a.r.Topology.LineRateBps / 8
+	bytes, ok := a.get("transfer_bytes_per_s")
+	if !ok || line == 0 {
+		return
+	}
+	if share, ok := a.get("line_rate_share"); ok {
+		a.find(LineRate, "line_rate_share", share, Equals, bytes.times(Exactly(1/line)), metric.Ratio, "Bytes read a second over the line rate.")
+	}
+	a.find(LineRate, "transfer_bytes_per_s", bytes, AtMost, Exactly(line/packing), metric.BytesPerSecond,
+		"What the wire can carry for the client to read, once each full frame has given 40 bytes to TCP and IP.")
+}
+
+// little: mean latency is no less than its quantiles make it. Half of all
+// requests took the median or longer, and a hundredth of all the 99th
+// percentile, so rate × (0.49 × p50 + 0.01 × p99) were in flight at the least.
+// More than connections × pipelining cannot be.
+func (a *auto) little() {
+	rate, ok := a.get("throughput_rps")
+	p50, half := a.get("latency_p50_s")
+	conns, c := a.level(setting.Connections)
+	depth, d := a.level(setting.Pipelining)
+	if !ok || !half || !c || !d {
+		return
+	}
+	mean := p50.times(Exactly(0.5))
+	if p99, ok := a.get("latency_p99_s"); ok {
+		mean = p50.times(Exactly(0.49)).plus(p99.times(Exactly(0.01)))
+	}
+	if flight := rate.times(mean); flight.Low > 0 {
+		a.find(InFlight, "in_flight", Quantity{flight.Low, flight.Low, flight.Low}, AtMost, conns.times(depth), metric.Count,
+			"The least that rate and latency put in flight, against connections × pipelining.")
+	}
+}
+
+// counts: masters, workers, connections, and order among quantiles.
+func (a *auto) counts() {
+	workers, known := a.get("workers")
+	if !known {
+		workers, known = a.level(setting.Workers)
+	}
+	if n, ok := a.get("processes"); ok && known {
+		a.find(Counts, "processes", n, Equals, workers.plus(Exactly(1)), metric.Count, "Workers and one master.")
+	}
+	if per, ok := a.get("connections_per_worker"); ok && known {
+		if conns, ok := a.level(setting.Connections); ok {
+			if want, err := conns.over(workers); err == nil {
+				a.find(PerWorker, "connections_per_worker", per, Equals, want, metric.Count, "Connections over workers.")
+			}
+		}
+	}
+	if per, ok := a.get("throughput_per_worker_rps"); ok && known {
+		if rate, ok := a.get("throughput_rps"); ok {
+			if want, err := rate.over(workers); err == nil {
+				a.find(PerWorker, "throughput_per_worker_rps", per, Equals, want, metric.PerSecond, "Throughput over workers.")
+			}
+		}
+	}
+	if p50, ok := a.get("latency_p50_s"); ok {
+		if p99, ok := a.get("latency_p99_s"); ok {
+			a.find(Reading, "latency_p50_s", p50, AtMost, p99, metric.Second, "The median against the 99th percentile.")
+		}
+	}
+}

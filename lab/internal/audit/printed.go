@@ -1,0 +1,105 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/metric"
+)
+
+// A reading is a printed figure in its base unit.
+type reading struct {
+	Quantity
+	Unit metric.Unit // empty where the print names none
+}
+
+// How a figure was cut to the digits it shows, where that is not rounding.
+type manner struct {
+	exact  bool // a setting or a count: it stands for itself
+	cut    bool // cut down, as autocannon does with milliseconds
+	binary bool // its kilo is 1,024, as wrk and pprof print bytes
+}
+
+var shape = regexp.MustCompile(`^([<~]?)([+−-]?)([0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(\.[0-9]+)? ?([kKMG]?)(%|[a-zµ×/]*|B|B/s|RPS)$`)
+
+var units = map[string]struct {
+	unit  metric.Unit
+	scale float64
+}{
+	"": {"", 1}, "%": {metric.Ratio, 0.01}, "×": {metric.Ratio, 1}, "x": {metric.Ratio, 1},
+	"s": {metric.Second, 1}, "ms": {metric.Second, 1e-3}, "µs": {metric.Second, 1e-6}, "min": {metric.Second, 60},
+	"B": {metric.Bytes, 1}, "B/s": {metric.BytesPerSecond, 1}, "bps": {metric.BitsPerSecond, 1},
+	"/s": {metric.PerSecond, 1}, "RPS": {metric.PerSecond, 1},
+}
+
+// parse reads a printed figure and gives every value it may stand for:
+//
+//   - half a unit of the last printed digit either side. The zeros at the end of
+//     a whole number may be digits or may be rounding, and are taken as
+//     rounding (21,400 stands for 21,350 to 21,450); those of a percentage are
+//     taken as digits;
+//   - "~" doubles that, to a whole unit;
+//   - "<1ms" stands for all from nothing to a millisecond;
+//   - a figure that was cut stands for all up to the next, zeros being digits.
+func parse(printed string, m manner) (reading, error) {
+	s := shape.FindStringSubmatch(printed)
+	if s == nil {
+		return reading{}, fmt.Errorf(`%q is no printed figure this lab can read (such as "1.32M", "~34µs", "+117%%", "<1ms", "6.25 GB/s")`, printed)
+	}
+	about, sign, whole, fraction, prefix := s[1], s[2], strings.ReplaceAll(s[3], ",", ""), s[4], s[5]
+	u, ok := units[s[6]]
+	if !ok {
+		return reading{}, fmt.Errorf("%q: unknown unit %q", printed, s[6])
+	}
+	v, err := strconv.ParseFloat(whole+fraction, 64)
+	if err != nil {
+		return reading{}, fmt.Errorf("%q: %w", printed, err)
+	}
+	digit := 1.0 // worth of the last digit
+	switch {
+	case fraction != "":
+		digit = math.Pow10(1 - len(fraction))
+	case s[6] != "%" && v != 0 && !m.cut:
+		digit = math.Pow10(len(whole) - len(strings.TrimRight(whole, "0")))
+	}
+	q := Around(v, digit/2)
+	switch {
+	case m.exact && about != "", m.cut && about != "", m.exact && m.cut:
+		return reading{}, fmt.Errorf("%q cannot be exact or cut as well", printed)
+	case m.exact:
+		q = Exactly(v)
+	case m.cut:
+		q = Quantity{v, v, v + digit}
+	case about == "~":
+		q = Around(v, digit)
+	case about == "<":
+		q = Quantity{v, 0, v}
+	}
+	if sign == "-" || sign == "−" {
+		if about == "<" || m.cut {
+			return reading{}, fmt.Errorf("%q: a figure below zero cannot be cut or a limit", printed)
+		}
+		q = Quantity{}.minus(q)
+	}
+	base := 1000.0
+	if m.binary {
+		base = 1024
+	}
+	scale := u.scale
+	switch prefix {
+	case "k", "K":
+		scale *= base
+	case "M":
+		scale *= base * base
+	case "G":
+		scale *= base * base * base
+	}
+	q = q.times(Exactly(scale))
+	if !q.finite() {
+		return reading{}, fmt.Errorf("%q is too large", printed)
+	}
+	return reading{q, u.unit}, nil
+}

@@ -1,0 +1,67 @@
+package audit
+
+import (
+	"errors"
+	"math"
+	"strconv"
+)
+
+// A Quantity is a figure and every value it may stand for.
+type Quantity struct {
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// Exactly is a quantity without doubt: a number of a formula, a setting.
+func Exactly(v float64) Quantity { return Quantity{v, v, v} }
+
+// Around is a quantity known to within half a width either side.
+func Around(v, half float64) Quantity { return Quantity{v, v - half, v + half} }
+
+func (q Quantity) plus(r Quantity) Quantity {
+	return Quantity{q.Value + r.Value, q.Low + r.Low, q.High + r.High}
+}
+
+func (q Quantity) minus(r Quantity) Quantity {
+	return Quantity{q.Value - r.Value, q.Low - r.High, q.High - r.Low}
+}
+
+func (q Quantity) times(r Quantity) Quantity {
+	a, b, c, d := q.Low*r.Low, q.Low*r.High, q.High*r.Low, q.High*r.High
+	return Quantity{q.Value * r.Value, min(a, b, c, d), max(a, b, c, d)}
+}
+
+func (q Quantity) over(r Quantity) (Quantity, error) {
+	if r.Low <= 0 && r.High >= 0 {
+		return Quantity{}, errors.New("divides by a figure that may be zero")
+	}
+	a, b, c, d := q.Low/r.Low, q.Low/r.High, q.High/r.Low, q.High/r.High
+	return Quantity{q.Value / r.Value, min(a, b, c, d), max(a, b, c, d)}, nil
+}
+
+// each applies a function that never falls to the value and its limits.
+func (q Quantity) each(f func(float64) float64) Quantity {
+	return Quantity{f(q.Value), f(q.Low), f(q.High)}
+}
+
+func (q Quantity) finite() bool {
+	for _, v := range []float64{q.Value, q.Low, q.High} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// rounded keeps nine digits: what a file needs to be the same on every
+// machine, and far more than any printed figure has.
+func (q Quantity) rounded() Quantity {
+	return q.each(func(v float64) float64 {
+		r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 9, 64), 64)
+		if err != nil {
+			return v
+		}
+		return r + 0 // no negative zero
+	})
+}

@@ -1,0 +1,275 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/line-rate/line-rate/lab/internal/metric"
+)
+
+// A Text is what was carried over by hand from one entry's text and does not
+// fit a results file: figures of its sentences, and what they should agree
+// with. One TOML file in data/texts is one text. The sentences themselves are
+// not in it.
+type Text struct {
+	Entry   string   `toml:"entry"`
+	Tables  []Table  `toml:"tables"`
+	Figures []Figure `toml:"figures"`
+	Checks  []Check  `toml:"checks"`
+	Claims  []Claim  `toml:"claims"`
+}
+
+// A Table lends a published results file a name for formulas.
+type Table struct {
+	ID         string `toml:"id"`
+	Place      string `toml:"place"`
+	Experiment string `toml:"experiment"`
+	Run        string `toml:"run"`
+}
+
+// A Figure is one printed figure.
+type Figure struct {
+	ID      string      `toml:"id"`
+	Place   string      `toml:"place"`
+	Printed string      `toml:"printed"`
+	Unit    metric.Unit `toml:"unit"`   // where the print names none; a count otherwise
+	Exact   bool        `toml:"exact"`  // a setting or a count, not rounded
+	Cut     bool        `toml:"cut"`    // cut down rather than rounded
+	Binary  bool        `toml:"binary"` // printed by a tool whose kilo is 1,024
+}
+
+// A Kind says what a check compares.
+type Kind string
+
+// The kinds, each with its sentence in Kinds.
+const (
+	Delta        Kind = "delta"
+	ResponseSize Kind = "bytes-per-response"
+	LineRate     Kind = "line-rate-share"
+	InFlight     Kind = "in-flight"
+	CPUSum       Kind = "cpu-sum"
+	ServiceTime  Kind = "service-time"
+	PerWorker    Kind = "per-worker"
+	Counts       Kind = "count"
+	Total        Kind = "total"
+	Product      Kind = "product"
+	Twice        Kind = "printed-twice"
+	Repeat       Kind = "run-twice"
+	Reading      Kind = "reading"
+)
+
+// Kinds says of each kind what is held against what.
+var Kinds = map[Kind]string{
+	Delta:        "A change or a factor against the two figures it is of.",
+	ResponseSize: "Bytes over requests, against the body the route is known to send.",
+	LineRate:     "Bytes a second against the bits the wire carries.",
+	InFlight:     "Requests in flight by Little's law, against connections times pipelining.",
+	CPUSum:       "Shares of the CPU's or a profile's time against the whole.",
+	ServiceTime:  "Time for a request against the cores and the rate it is made of.",
+	PerWorker:    "A figure of one worker against the total over workers.",
+	Counts:       "A count of processes, threads, connections or queues against the others.",
+	Total:        "A total against a rate and a duration, or its parts.",
+	Product:      "A product against its factors.",
+	Twice:        "One quantity that is printed at two places.",
+	Repeat:       "One configuration that was run, and printed, twice.",
+	Reading:      "What a sentence says of figures against the figures.",
+}
+
+// A Check is one figure and the formula that should give it.
+type Check struct {
+	ID      string      `toml:"id"`
+	Kind    Kind        `toml:"kind"`
+	Of      string      `toml:"of"` // a figure's name, or a formula
+	Equals  string      `toml:"equals"`
+	AtMost  string      `toml:"at_most"`
+	AtLeast string      `toml:"at_least"`
+	Within  float64     `toml:"within"` // allowed beyond rounding, as a share; note says why
+	Place   string      `toml:"place"`  // where it is not that of the figure
+	Unit    metric.Unit `toml:"unit"`   // where it is not that of the figure
+	Note    string      `toml:"note"`
+}
+
+func (c Check) relation() (Relation, string) {
+	switch {
+	case c.AtMost != "":
+		return AtMost, c.AtMost
+	case c.AtLeast != "":
+		return AtLeast, c.AtLeast
+	}
+	return Equals, c.Equals
+}
+
+var (
+	id    = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	entry = regexp.MustCompile(`^[0-9]{2}[a-z]?$`)
+)
+
+// LoadDir reads every text of a directory, sorted by entry; none if it is
+// absent. What is wrong with one does not hide the others.
+func LoadDir(dir string) (texts []*Text, faults map[string]error, err error) {
+	found, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	faults = map[string]error{}
+	for _, d := range found {
+		path := filepath.Join(dir, d.Name())
+		t, err := Load(path)
+		if err != nil {
+			faults[path] = err
+			continue
+		}
+		texts = append(texts, t)
+	}
+	return texts, faults, nil
+}
+
+// Load reads one text.
+func Load(path string) (*Text, error) {
+	name, ok := strings.CutSuffix(filepath.Base(path), ".toml")
+	if !ok {
+		return nil, errors.New("only texts belong there, one .toml file an entry")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(name, data)
+}
+
+// Parse reads the text of the entry of the given number.
+func Parse(name string, data []byte) (*Text, error) {
+	t := &Text{}
+	dec := toml.NewDecoder(strings.NewReader(string(data)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(t); err != nil {
+		var strict *toml.StrictMissingError
+		if errors.As(err, &strict) && len(strict.Errors) > 0 {
+			row, _ := strict.Errors[0].Position()
+			return nil, fmt.Errorf("line %d: unknown key %q", row, strings.Join(strict.Errors[0].Key(), "."))
+		}
+		var wrong *toml.DecodeError
+		if errors.As(err, &wrong) {
+			row, col := wrong.Position()
+			return nil, fmt.Errorf("line %d, column %d: %s", row, col, strings.TrimPrefix(wrong.Error(), "toml: "))
+		}
+		return nil, err
+	}
+	if t.Entry != name || !entry.MatchString(name) {
+		return nil, fmt.Errorf("entry: %q, but the file is called %s.toml; it is called by the entry's number", t.Entry, name)
+	}
+	return t, t.resolve()
+}
+
+// resolve checks what no formula has to be worked out for.
+func (t *Text) resolve() error {
+	names := map[string]bool{} // of figures and tables, which formulas use alike
+	once := func(seen map[string]bool, at, name string) error {
+		switch {
+		case !id.MatchString(name):
+			return fmt.Errorf("%s: id %q must be lower-case letters, digits and _", at, name)
+		case calls[name] != nil, name == "floor":
+			return fmt.Errorf("%s: id %q is a function of formulas", at, name)
+		case seen[name]:
+			return fmt.Errorf("%s: id %q stands twice", at, name)
+		}
+		seen[name] = true
+		return nil
+	}
+	for i, table := range t.Tables {
+		at := fmt.Sprintf("tables[%d]", i)
+		if err := once(names, at, table.ID); err != nil {
+			return err
+		}
+		if table.Place == "" || table.Experiment == "" || table.Run == "" {
+			return fmt.Errorf("%s %q: needs place, experiment and run", at, table.ID)
+		}
+	}
+	for i, f := range t.Figures {
+		at := fmt.Sprintf("figures[%d]", i)
+		if err := once(names, at, f.ID); err != nil {
+			return err
+		}
+		if f.Place == "" {
+			return fmt.Errorf("%s %q: place is missing: say where it is printed", at, f.ID)
+		}
+		if _, err := f.parse(); err != nil {
+			return fmt.Errorf("%s %q: %w", at, f.ID, err)
+		}
+	}
+	checks := map[string]bool{}
+	for i, c := range t.Checks {
+		at := fmt.Sprintf("checks[%d]", i)
+		if err := once(checks, at, c.ID); err != nil {
+			return err
+		}
+		sides := 0
+		for _, s := range []string{c.Equals, c.AtMost, c.AtLeast} {
+			if s != "" {
+				sides++
+			}
+		}
+		switch {
+		case Kinds[c.Kind] == "":
+			return fmt.Errorf("%s %q: unknown kind %q", at, c.ID, c.Kind)
+		case c.Of == "" || sides != 1:
+			return fmt.Errorf("%s %q: needs of, and one of equals, at_most and at_least", at, c.ID)
+		case !(c.Within >= 0 && c.Within < 1):
+			return fmt.Errorf("%s %q: within must be a share from 0 to 1", at, c.ID)
+		case c.Within > 0 && c.Note == "":
+			return fmt.Errorf("%s %q: within allows more than rounding does; note must say why", at, c.ID)
+		}
+		if err := unit(c.Unit); err != nil {
+			return fmt.Errorf("%s %q: %w", at, c.ID, err)
+		}
+	}
+	claims := map[string]bool{}
+	for i, c := range t.Claims {
+		at := fmt.Sprintf("claims[%d]", i)
+		if err := once(claims, at, c.ID); err != nil {
+			return err
+		}
+		if err := c.resolve(checks); err != nil {
+			return fmt.Errorf("%s %q: %w", at, c.ID, err)
+		}
+	}
+	return nil
+}
+
+func unit(u metric.Unit) error {
+	known := []metric.Unit{"", metric.Second, metric.PerSecond, metric.BitsPerSecond, metric.BytesPerSecond, metric.Bytes, metric.Ratio, metric.Count}
+	if !slices.Contains(known, u) {
+		return fmt.Errorf("unit %q: use one of %q", u, known[1:])
+	}
+	return nil
+}
+
+// parse reads the figure as it was printed.
+func (f Figure) parse() (reading, error) {
+	r, err := parse(f.Printed, manner{f.Exact, f.Cut, f.Binary})
+	if err == nil {
+		err = unit(f.Unit)
+	}
+	if err != nil {
+		return r, err
+	}
+	switch {
+	case r.Unit != "" && f.Unit != "" && r.Unit != f.Unit:
+		return r, fmt.Errorf("unit %q, but %q is in %q", f.Unit, f.Printed, r.Unit)
+	case r.Unit == "" && f.Unit == "":
+		r.Unit = metric.Count
+	case r.Unit == "":
+		r.Unit = f.Unit
+	}
+	return r, nil
+}

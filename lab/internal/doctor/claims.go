@@ -1,0 +1,161 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// A Claim names one claim of one experiment.
+type Claim struct{ Experiment, ID string }
+
+// claims lists those that a condition picks.
+func (m Machine) claims(pick func(*experiment.Experiment, experiment.Claim) bool) []Claim {
+	var cs []Claim
+	for _, x := range m.Experiments {
+		for _, c := range x.Claims {
+			if pick(x, c) {
+				cs = append(cs, Claim{x.Name, c.ID})
+			}
+		}
+	}
+	return cs
+}
+
+func every(*experiment.Experiment, experiment.Claim) bool { return true }
+
+func overWire(x *experiment.Experiment, _ experiment.Claim) bool { return x.Topology.Kind == "netns" }
+
+// needsCPUBound picks claims that rest on whose CPU was the wall.
+func needsCPUBound(_ *experiment.Experiment, c experiment.Claim) bool {
+	for _, b := range []string{c.Bound, c.Needs.Bound} {
+		if b == string(bound.ServerCPU) || b == string(bound.ClientCPU) {
+			return true
+		}
+	}
+	return false
+}
+
+// timed picks claims on a figure that a core's speed moves: times and rates,
+// but no counts, sizes or shares.
+func timed(_ *experiment.Experiment, c experiment.Claim) bool {
+	def, ok := metric.Lookup(c.Metric)
+	return ok && slices.Contains([]metric.Unit{metric.Second, metric.PerSecond, metric.BitsPerSecond, metric.BytesPerSecond}, def.Unit)
+}
+
+// perCPU picks claims on CPU time.
+func perCPU(_ *experiment.Experiment, c experiment.Claim) bool {
+	return strings.Contains(c.Metric, "_cpu_")
+}
+
+// most is the largest number of connections that an experiment opens at once.
+func most(x *experiment.Experiment) int64 {
+	var n int64
+	for _, levels := range x.Conditions() {
+		if c, ok := x.Fixed().With(levels)[setting.Connections].Int(); ok {
+			n = max(n, c)
+		}
+	}
+	return n
+}
+
+// over lists the experiments of a topology ("" for any) that open more than so
+// many connections, and the most that any of them opens.
+func (m Machine) over(topology string, n int64) (names []string, largest int64) {
+	for _, x := range m.Experiments {
+		if c := most(x); c > n && (topology == "" || topology == x.Topology.Kind) {
+			names, largest = append(names, x.Name), max(largest, c)
+		}
+	}
+	return names, largest
+}
+
+// of picks all claims of the named experiments.
+func of(names []string) func(*experiment.Experiment, experiment.Claim) bool {
+	return func(x *experiment.Experiment, _ experiment.Claim) bool { return slices.Contains(names, x.Name) }
+}
+
+// name lists claims for a reader: experiment by experiment, and without the
+// claims' own names where all of an experiment's are meant.
+func (m Machine) name(cs []Claim) string {
+	if len(cs) == 0 {
+		return "no claim so far"
+	}
+	var parts []string
+	all := true
+	for _, x := range m.Experiments {
+		var ids []string
+		for _, c := range cs {
+			if c.Experiment == x.Name {
+				ids = append(ids, c.ID)
+			}
+		}
+		all = all && len(ids) == len(x.Claims)
+		switch {
+		case len(ids) == 0:
+		case len(ids) == len(x.Claims):
+			parts = append(parts, x.Name)
+		default:
+			parts = append(parts, fmt.Sprintf("%s (%s)", x.Name, strings.Join(ids, ", ")))
+		}
+	}
+	if all {
+		return "every claim"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Summary says in a few lines how many claims the machine can decide, what keeps
+// it from the others, and what stands in the way of good trials.
+func (m Machine) Summary(fs []Finding) []string {
+	all := m.claims(every)
+	barred := map[Claim]bool{}
+	var why []string
+	for _, f := range fs {
+		if f.Level == Fault && len(f.Bars) == 0 {
+			return []string{fmt.Sprintf("This machine can decide none of %s yet: %s.", count(len(all), "claim"), lower(f))}
+		}
+		var fresh []Claim
+		for _, c := range f.Bars {
+			if !barred[c] {
+				barred[c] = true
+				fresh = append(fresh, c)
+			}
+		}
+		if len(fresh) > 0 {
+			why = append(why, fmt.Sprintf("Not applicable or not to be decided here, by %s: %s.", f.About, m.name(fresh)))
+		}
+	}
+	lines := []string{fmt.Sprintf("This machine can decide %d of %s.", len(all)-len(barred), count(len(all), "claim"))}
+	lines = append(lines, why...)
+	waits := m.claims(func(x *experiment.Experiment, c experiment.Claim) bool {
+		return c.Needs.Bound != "" && !barred[Claim{x.Name, c.ID}]
+	})
+	var disturbs []string
+	for _, f := range fs {
+		if f.Level == Limit && len(f.Bars) == 0 {
+			disturbs = append(disturbs, f.About)
+		}
+	}
+	if len(disturbs) > 0 {
+		lines = append(lines, fmt.Sprintf("As it is now, trials are disturbed, or invalid, by: %s.", join(disturbs)))
+	}
+	if len(waits) > 0 {
+		lines = append(lines, fmt.Sprintf("Only the run shows whether its trials are bounded as they must be for %s.", m.name(waits)))
+	}
+	return lines
+}
+
+func lower(f Finding) string { return f.About + " is " + f.Seen }
+
+func count(n int, word string) string {
+	if n != 1 {
+		word += "s"
+	}
+	return fmt.Sprintf("%d %s", n, word)
+}

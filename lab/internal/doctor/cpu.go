@@ -1,0 +1,166 @@
+package doctor
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+)
+
+func (m Machine) cpu(elem ...string) string {
+	return filepath.Join(append([]string{m.Sys, "devices", "system", "cpu"}, elem...)...)
+}
+
+// division says how the cores would be divided, and which claims need more.
+func (m Machine) division() Finding {
+	s, n := m.Split, len(m.Allowed)
+	f := Finding{Level: Good, About: "cores", Seen: fmt.Sprintf("%d: server on %s, client on %s", n, cores.Format(s.Server), cores.Format(s.Client))}
+	f.Bars = m.claims(func(_ *experiment.Experiment, c experiment.Claim) bool { return c.Needs.Cores > n })
+	if len(f.Bars) > 0 {
+		f.Level, f.Means = Limit, fmt.Sprintf("not applicable, for they need %d cores: %s", m.mostCores(), m.name(f.Bars))
+	}
+	if len(s.Server) == 0 {
+		f.Level, f.Seen = Limit, "one core, which server and client share"
+		f.Means = "each disturbs the other, and no trial can say whose CPU bounded it"
+		f.Bars = append(f.Bars, slices.DeleteFunc(m.claims(needsCPUBound), func(c Claim) bool { return slices.Contains(f.Bars, c) })...)
+		if len(f.Bars) > 0 {
+			f.Means += "; not applicable: " + m.name(f.Bars)
+		}
+	}
+	if online, err := cores.Parse(read(m.cpu("online"))); err == nil && len(online) > n {
+		f.Seen += fmt.Sprintf("; %d of the machine's %d are allowed", n, len(online))
+		if f.Level != Good {
+			f.Mend = "run without taskset, or give the container more CPUs"
+		}
+	}
+	return f
+}
+
+func (m Machine) mostCores() (n int) {
+	for _, x := range m.Experiments {
+		for _, c := range x.Claims {
+			n = max(n, c.Needs.Cores)
+		}
+	}
+	return n
+}
+
+// siblings looks for hardware threads of one core on both sides, or half in
+// use by others. A virtual machine may show its own threads as cores: the
+// host's are not to be seen.
+func (m Machine) siblings() Finding {
+	f := Finding{Level: Good, About: "SMT", Seen: "no core has threads on both sides"}
+	var both, outside []string
+	shown := false
+	for _, c := range m.Split.Server {
+		ts, err := cores.Parse(read(m.cpu(fmt.Sprintf("cpu%d", c), "topology", "thread_siblings_list")))
+		if err != nil {
+			continue
+		}
+		shown = true
+		for _, t := range ts {
+			switch {
+			case slices.Contains(m.Split.Client, t):
+				both = append(both, fmt.Sprintf("%d and %d", c, t))
+			case !slices.Contains(m.Allowed, t):
+				outside = append(outside, fmt.Sprint(t))
+			}
+		}
+	}
+	switch {
+	case len(both) > 0:
+		f.Level, f.Seen = Limit, "server and client share cores: CPUs "+join(both)
+		f.Means = "one slows the other by up to a half: " + m.name(m.claims(timed))
+		f.Mend = "echo off | sudo tee " + m.cpu("smt", "control")
+	case len(outside) > 0:
+		f.Level, f.Seen = Limit, "the server's cores have threads that the lab may not use: "+join(outside)
+		f.Means = "whoever runs there slows the server: " + m.name(m.claims(timed))
+		f.Mend = "allow whole cores, in taskset or in the container's --cpuset-cpus"
+	case len(m.Split.Server) == 0:
+		f.Seen = "one core: nothing is divided"
+	case !shown:
+		f.Seen = notVisible
+	}
+	return f
+}
+
+// governor looks at who chooses the clock of the cores in use.
+func (m Machine) governor() Finding {
+	f := Finding{Level: Good, About: "governor", Seen: notVisible}
+	var seen []string
+	for _, c := range m.Allowed {
+		if g := read(m.cpu(fmt.Sprintf("cpu%d", c), "cpufreq", "scaling_governor")); g != "" && !slices.Contains(seen, g) {
+			seen = append(seen, g)
+		}
+	}
+	if len(seen) == 0 {
+		return f
+	}
+	f.Seen = join(seen)
+	if len(seen) > 1 || seen[0] != "performance" {
+		f.Level = Limit
+		f.Means = "the clock follows the load, so that a light load costs more CPU time a request: " + m.name(m.claims(timed))
+		f.Mend = "echo performance | sudo tee " + m.cpu("cpu*", "cpufreq", "scaling_governor")
+	}
+	return f
+}
+
+// turbo raises the clock while few cores are busy and cool.
+func (m Machine) turbo() Finding {
+	f := Finding{Level: Good, About: "turbo", Seen: notVisible}
+	for _, s := range []struct{ path, on, off string }{
+		{m.cpu("intel_pstate", "no_turbo"), "0", "1"},
+		{m.cpu("cpufreq", "boost"), "1", "0"},
+	} {
+		switch read(s.path) {
+		case s.off:
+			f.Seen = "off"
+			return f
+		case s.on:
+			f.Level, f.Seen = Limit, "on"
+			f.Means = "the clock depends on how many cores are busy and how warm they are: " + m.name(m.claims(timed))
+			f.Mend = fmt.Sprintf("echo %s | sudo tee %s", s.off, s.path)
+			return f
+		}
+	}
+	return f
+}
+
+// fast are the clock sources that are read without a system call.
+var fast = []string{"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase", "riscv_clocksource", "xen"}
+
+func (m Machine) clock() Finding {
+	dir := filepath.Join(m.Sys, "devices", "system", "clocksource", "clocksource0")
+	f := Finding{Level: Good, About: "clock", Seen: read(dir, "current_clocksource")}
+	switch {
+	case f.Seen == "":
+		f.Seen = "source not shown here"
+	case !slices.Contains(fast, f.Seen):
+		f.Level = Limit
+		f.Means = "each look at the clock is a system call, which server and client pay for with each request: " + m.name(m.claims(perCPU))
+		for _, s := range strings.Fields(read(dir, "available_clocksource")) {
+			if slices.Contains(fast, s) {
+				f.Mend = fmt.Sprintf("echo %s | sudo tee %s", s, filepath.Join(dir, "current_clocksource"))
+				break
+			}
+		}
+	}
+	return f
+}
+
+// schedstat is where CPU time stands in nanoseconds. A kernel that does not
+// keep it gives no file, or noughts.
+func (m Machine) schedstat() Finding {
+	f := Finding{Level: Good, About: "CPU time", Seen: "in nanoseconds, by schedstat"}
+	if first, _, _ := strings.Cut(read(m.Proc, "self", "schedstat"), " "); first == "" || first == "0" {
+		f.Level, f.Seen = Limit, "in ticks of 10 ms: this kernel shows no schedstat"
+		f.Means = "the CPU time of short trials is coarse: " + m.name(m.claims(perCPU))
+		if first == "0" {
+			f.Mend = "sudo sysctl -w kernel.task_delayacct=1"
+		}
+	}
+	return f
+}

@@ -1,0 +1,97 @@
+package doctor
+
+import (
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// own is how many files a process of the lab has open besides connections.
+const own = 64
+
+// openFiles looks at the hard limit. The soft one binds nobody here: both Go's
+// and Node's runtimes raise their own to the hard limit when they start.
+func (m Machine) openFiles() Finding {
+	f := Finding{Level: Good, About: "open files"}
+	hard, ok := m.hardFiles()
+	if !ok {
+		f.Seen = "no limit is shown here"
+		return f
+	}
+	f.Seen = fmt.Sprintf("hard limit %d, to which server and client raise their own", hard)
+	if out, err := exec.Command("sh", "-c", "ulimit -Sn").Output(); err == nil {
+		f.Seen = fmt.Sprintf("soft limit %s, hard limit %d, to which server and client raise their own", strings.TrimSpace(string(out)), hard)
+	}
+	if names, largest := m.over("", hard-own); len(names) > 0 {
+		f.Level, f.Bars = Limit, m.claims(of(names))
+		f.Means = fmt.Sprintf("up to %d connections do not fit, and their trials are invalid: %s", largest, m.name(f.Bars))
+		f.Mend = fmt.Sprintf("sudo prlimit --pid $$ --nofile=%d:%d", 2*largest, 2*largest)
+	}
+	return f
+}
+
+// hardFiles is the hard limit on open files, of this process and its children.
+func (m Machine) hardFiles() (int64, bool) {
+	_, rest, ok := strings.Cut(read(m.Proc, "self", "limits"), "Max open files ")
+	fields := strings.Fields(rest)
+	if !ok || len(fields) < 2 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(fields[1], 10, 64)
+	return n, err == nil
+}
+
+// ports holds the connections of each experiment over loopback against the
+// ports that clients get. A wire's namespaces are new, and have the kernel's
+// own settings instead of these.
+func (m Machine) ports() Finding {
+	f := Finding{Level: Good, About: "ports", Seen: "the range is not shown here"}
+	text := m.sysctl("net.ipv4.ip_local_port_range")
+	var from, to int64
+	if _, err := fmt.Sscan(text, &from, &to); err != nil {
+		return f
+	}
+	n := to - from + 1
+	f.Seen = fmt.Sprintf("%d to %d: %d connections of a client to a server at most", from, to, n)
+	if names, largest := m.over("loopback", n); len(names) > 0 {
+		f.Level, f.Bars = Limit, m.claims(of(names))
+		f.Means = fmt.Sprintf("up to %d connections find no port, and their trials are invalid: %s", largest, m.name(f.Bars))
+		f.Mend = `sudo sysctl -w net.ipv4.ip_local_port_range="10240 65000"`
+	}
+	return f
+}
+
+// acceptQueue is about the moment in which all connections of a trial come.
+func (m Machine) acceptQueue() Finding {
+	return m.queue("somaxconn", "net.core.somaxconn", 1,
+		"connections that come at once overflow the accept queue and come again a second later")
+}
+
+// synQueue is bound by tcp_max_syn_backlog only where SYN cookies are off, and
+// there to three quarters of it; else it is as long as the accept queue.
+func (m Machine) synQueue() Finding {
+	const name = "net.ipv4.tcp_max_syn_backlog"
+	if m.sysctl("net.ipv4.tcp_syncookies") != "0" {
+		f := Finding{Level: Good, About: "SYN backlog", Seen: "not shown here"}
+		if n := m.sysctl(name); n != "" {
+			f.Seen = n + ", which does not bind while SYN cookies are on"
+		}
+		return f
+	}
+	return m.queue("SYN backlog", name, 0.75, "without SYN cookies, connections that come at once are dropped and come again a second later")
+}
+
+func (m Machine) queue(about, name string, share float64, means string) Finding {
+	f := Finding{Level: Good, About: about, Seen: "not shown here"}
+	n, err := strconv.ParseInt(m.sysctl(name), 10, 64)
+	if err != nil {
+		return f
+	}
+	f.Seen = strconv.FormatInt(n, 10)
+	if names, largest := m.over("loopback", int64(share*float64(n))); len(names) > 0 {
+		f.Level, f.Means = Limit, means+": "+m.name(m.claims(of(names)))
+		f.Mend = fmt.Sprintf("sudo sysctl -w %s=%d", name, 2*largest)
+	}
+	return f
+}

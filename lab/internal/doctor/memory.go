@@ -1,0 +1,65 @@
+package doctor
+
+import "fmt"
+
+// enough is the memory that a run may want: a load generator of some hundred
+// megabytes, and a few dozen for each of the server's workers.
+const enough = 512 << 20
+
+func (m Machine) memory() Finding {
+	f := Finding{Level: Good, About: "memory", Seen: "not shown here"}
+	fs, err := m.procfs()
+	if err != nil {
+		return f
+	}
+	info, err := fs.Meminfo()
+	if err != nil || info.MemAvailableBytes == nil {
+		return f
+	}
+	f.Seen = size(*info.MemAvailableBytes) + " available"
+	if *info.MemAvailableBytes < enough {
+		f.Level, f.Mend = Limit, "stop what holds it: ps -eo rss,comm --sort -rss | head"
+		f.Means = fmt.Sprintf("under %s a run may swap, or be killed: %s", size(enough), m.name(m.claims(every)))
+	}
+	return f
+}
+
+// swap matters when pages move. Swap that lies idle costs nothing, but a watch
+// of an idle machine says little of a loaded one, so that it is named.
+func (m Machine) swap(w *watch) Finding {
+	f := Finding{Level: Good, About: "swap", Seen: "not shown here"}
+	fs, err := m.procfs()
+	if err != nil {
+		return f
+	}
+	swaps, err := fs.Swaps()
+	switch {
+	case err != nil:
+		return f
+	case len(swaps) == 0:
+		f.Seen = "none"
+		return f
+	}
+	var all, used uint64
+	for _, s := range swaps {
+		all, used = all+uint64(s.Size)<<10, used+uint64(s.Used)<<10
+	}
+	f.Seen = fmt.Sprintf("%s, of which %s used", size(all), size(used))
+	if w == nil || !w.b.pages {
+		return f
+	}
+	moved := w.b.paged - w.a.paged
+	f.Seen += fmt.Sprintf("; %d pages moved in %v", moved, w.over)
+	if moved > 0 {
+		f.Level, f.Mend = Limit, "sudo swapoff -a, for the time of the run"
+		f.Means = "a trial that swaps measures the disk, and is invalid: " + m.name(m.claims(every))
+	}
+	return f
+}
+
+func size(bytes uint64) string {
+	if bytes >= 1<<30 {
+		return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
+	}
+	return fmt.Sprintf("%d MiB", bytes>>20)
+}

@@ -1,0 +1,58 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The claims are those of the made-up experiments: five, two of them far.
+func TestTheSummaryCountsEachClaimOnce(t *testing.T) {
+	m := madeUp(t, nil)
+	for _, c := range []struct {
+		name string
+		fs   []Finding
+		want []string
+	}{
+		{"nothing bars any", []Finding{{Level: Good}, {Level: Limit, About: "load", Means: "noise"}}, []string{
+			"This machine can decide 5 of 5 claims.",
+			"As it is now, trials are disturbed, or invalid, by: load.",
+			"Only the run shows whether its trials are bounded as they must be for far (cost)."}},
+		{"two findings bar the same", []Finding{
+			{Level: Limit, About: "tc", Bars: m.claims(overWire)}, {Level: Limit, About: "wire", Bars: m.claims(overWire)},
+			{Level: Limit, About: "cores", Bars: []Claim{{"near", "more-cores"}}}}, []string{
+			"This machine can decide 2 of 5 claims.",
+			"Not applicable or not to be decided here, by tc: far.",
+			"Not applicable or not to be decided here, by cores: near (more-cores)."}},
+		{"nothing can run", []Finding{{Level: Fault, About: "node", Seen: "missing"}}, []string{
+			"This machine can decide none of 5 claims yet: node is missing."}},
+	} {
+		if got := m.Summary(c.fs); !slices.Equal(got, c.want) {
+			t.Errorf("%s:\n%s", c.name, strings.Join(got, "\n"))
+		}
+	}
+}
+
+func TestAReportFitsItsColumns(t *testing.T) {
+	long := strings.TrimSpace(strings.Repeat("word ", 60))
+	command := "echo " + strings.Repeat("x", 120)
+	var b strings.Builder
+	if err := Print(&b, []Finding{{Limit, "open files", long, long, command, nil}, {Level: Good, About: "swap", Seen: "none"}}, []string{long}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	for _, l := range lines {
+		if len(l) > Width && !strings.Contains(l, command) {
+			t.Errorf("%d columns: %s", len(l), l)
+		}
+		if strings.TrimRight(l, " ") != l {
+			t.Errorf("spaces at the end of %q", l)
+		}
+	}
+	if !strings.HasPrefix(lines[0], "limit  open files   word") || strings.Count(b.String(), "word") != 180 {
+		t.Error(b.String())
+	}
+	if !strings.Contains(b.String(), "to mend it: "+command+"\n") || !strings.Contains(b.String(), "\nok     swap         none\n") {
+		t.Error(b.String())
+	}
+}

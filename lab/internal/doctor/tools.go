@@ -1,0 +1,90 @@
+package doctor
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// A tool is a program that the lab calls.
+type tool struct {
+	name, means, mend string
+	level             Level
+	wire              bool // only the wire needs it
+}
+
+const (
+	utilLinux = "sudo apt-get install util-linux"
+	iproute   = "sudo apt-get install iproute2"
+	nodeMend  = "install Node.js 20 or newer, from nodejs.org or by your distribution"
+	noWire    = "there is no wire: not applicable: "
+)
+
+// tools are looked for in this order.
+var tools = []tool{
+	{"node", "no experiment can run", nodeMend, Fault, false},
+	{"taskset", "server and client cannot be pinned, and no trial starts", utilLinux, Fault, false},
+	{"git", "a run names no commit, and cannot be contributed", "sudo apt-get install git", Limit, false},
+	{"ip", noWire, iproute, Limit, true},
+	{"tc", noWire, iproute, Limit, true},
+	{"unshare", noWire, utilLinux, Limit, true},
+	{"nsenter", noWire, utilLinux, Limit, true},
+	{"setpriv", noWire, utilLinux, Limit, true},
+}
+
+// programs looks for what the lab calls. What is present is said in one line.
+func (m Machine) programs() []Finding {
+	fs := []Finding{
+		file("server", filepath.Join(m.Root, ".tools", "bin", "fiber_server"), "no experiment can run", "make build"),
+		file("autocannon", filepath.Join(m.Root, "node_modules", "autocannon", "autocannon.js"), "no experiment with it can run", "make setup"),
+		file("fortio", filepath.Join(m.Root, ".tools", "bin", "fortio_load"), "no experiment with it can run", "make build"),
+		file("null server", filepath.Join(m.Root, ".tools", "bin", "null_server"), "the load generators' ceilings cannot be calibrated", "make build"),
+	}
+	var present []string
+	for _, t := range tools {
+		if _, err := exec.LookPath(t.name); err == nil {
+			present = append(present, t.name)
+			continue
+		}
+		f := Finding{Level: t.level, About: t.name, Seen: "missing", Means: t.means, Mend: t.mend}
+		if t.wire {
+			f.Bars = m.claims(overWire)
+			f.Means += m.name(f.Bars)
+		}
+		fs = append(fs, f)
+	}
+	fs = append(fs, Finding{Level: Good, About: "tools", Seen: join(present)})
+	return append(fs, tracers())
+}
+
+func file(about, path, means, mend string) Finding {
+	if _, err := os.Stat(path); err != nil {
+		return Finding{Level: Fault, About: about, Seen: "missing", Means: means, Mend: mend}
+	}
+	return Finding{Level: Good, About: about, Seen: "present"}
+}
+
+// tracers looks for what counts system calls. No claim needs it: the probe is
+// asked for, since it slows the server.
+func tracers() Finding {
+	f := Finding{Level: Good, About: "tracers"}
+	var present []string
+	for _, name := range []string{"perf", "strace"} {
+		if _, err := exec.LookPath(name); err == nil {
+			present = append(present, name)
+		}
+	}
+	f.Seen = join(present) + ", for the optional count of system calls"
+	if len(present) == 0 {
+		f.Seen = "none, so system calls cannot be counted; no claim needs that"
+	}
+	return f
+}
+
+func join(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,134 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+)
+
+// A tree is made up: files as the kernel would show them on a machine that does
+// not exist here. Nothing in it was read from a real one.
+type tree map[string]string
+
+// put writes the tree's files below a directory, by slash-separated names.
+func (tr tree) put(t *testing.T, dir string) {
+	t.Helper()
+	for name, text := range tr {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// madeUp is a machine of four cores that shows the tree's files (their names
+// begin with proc/ or sys/) and nothing else.
+func madeUp(t *testing.T, tr tree) Machine {
+	t.Helper()
+	dir := t.TempDir()
+	tree{"proc/none": "", "sys/none": ""}.put(t, dir)
+	tr.put(t, dir)
+	return Machine{
+		Proc: filepath.Join(dir, "proc"), Sys: filepath.Join(dir, "sys"), Cgroup: filepath.Join(dir, "sys", "fs", "cgroup"),
+		Split: cores.Split{Server: []int{0, 1}, Client: []int{2, 3}}, Allowed: []int{0, 1, 2, 3},
+		Experiments: designs(t),
+	}
+}
+
+const rest = `
+metrics = ["throughput_rps"]
+[settings]
+route = "/r"
+workers = 1
+[[factors]]
+name = "connections"
+levels = [10, MOST]
+[sizes.smoke]
+blocks = 6
+duration_s = 1
+[sizes.full]
+blocks = 6
+duration_s = 1
+[[claims]]
+id = "threads"
+kind = "flat"
+text = "t"
+metric = "threads_per_worker"
+over = "connections"
+margin = 0.1
+`
+
+// designs are two made-up experiments: "near" over loopback with up to 1000
+// connections, one of its claims in need of four cores and one of a server at
+// its wall; "far" over a wire with up to 100, one of its claims about CPU time.
+func designs(t *testing.T) []*experiment.Experiment {
+	t.Helper()
+	near := "entry = \"1\"\ntitle = \"t\"\nquestion = \"q\"\n" + strings.Replace(rest, "MOST", "1000", 1) + `
+[[claims]]
+id = "more-cores"
+kind = "ratio"
+text = "t"
+metric = "throughput_rps"
+over = "connections"
+at_least = 1
+needs = { cores = 4 }
+[[claims]]
+id = "at-the-wall"
+kind = "bound"
+text = "t"
+bound = "server-cpu"
+[topology]
+kind = "loopback"
+`
+	far := "entry = \"2\"\ntitle = \"t\"\nquestion = \"q\"\n" + strings.Replace(rest, "MOST", "100", 1) + `
+[[claims]]
+id = "cost"
+kind = "ratio"
+text = "t"
+metric = "server_cpu_per_request_s"
+over = "connections"
+at_most = 1
+needs = { bound = "wire" }
+[topology]
+kind = "netns"
+line_rate_bps = 100_000_000
+burst_bytes = 262_144
+queue_s = 0.02
+`
+	var xs []*experiment.Experiment
+	for _, d := range []struct{ name, text string }{{"far", far}, {"near", near}} {
+		x, err := experiment.Parse(d.name, []byte(d.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		xs = append(xs, x)
+	}
+	return xs
+}
+
+// bars lists what a finding bars, as "experiment/claim".
+func bars(f Finding) string {
+	var s []string
+	for _, c := range f.Bars {
+		s = append(s, c.Experiment+"/"+c.ID)
+	}
+	return strings.Join(s, " ")
+}
+
+// expect holds a finding against the parts that a test names.
+func expect(t *testing.T, name string, f Finding, level Level, seen, means, mend string) {
+	t.Helper()
+	if f.Level != level || !strings.Contains(f.Seen, seen) || !strings.Contains(f.Means, means) || !strings.Contains(f.Mend, mend) {
+		t.Errorf("%s: %+v", name, f)
+	}
+	if f.About == "" || f.Seen == "" || (f.Means == "") != (f.Level == Good) || f.Level == Good && (f.Mend != "" || f.Bars != nil) {
+		t.Errorf("%s: what is ok means nothing and needs nothing, and all else says what it means: %+v", name, f)
+	}
+}

@@ -1,0 +1,68 @@
+package doctor
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/topology"
+)
+
+// wires makes a wire and takes it away, and where that fails looks for the
+// setting that keeps users from making namespaces. That it is tried decides;
+// settings only explain, for containers refuse without any.
+func (m Machine) wires() []Finding {
+	wire := Finding{Level: Good, About: "wire", Seen: "a shaped wire between two namespaces can be made (ip, tc with tbf, nsenter)"}
+	link, err := topology.Up(m.Wire, m.Root, filepath.Join("lab", "scripts", "wire.sh"))
+	if err == nil {
+		link.Down()
+		return []Finding{m.namespaces(true), wire}
+	}
+	wire.Level, wire.Seen, wire.Bars = Limit, err.Error(), m.claims(overWire)
+	wire.Means = "not applicable: " + m.name(wire.Bars)
+	if unavailable := (topology.Unavailable{}); !errors.As(err, &unavailable) {
+		wire.Level, wire.Means = Fault, "runs end at once with this error: "+m.name(wire.Bars)
+		if strings.Contains(wire.Seen, "qdisc") {
+			wire.Mend = "sudo modprobe sch_tbf"
+		}
+		return []Finding{m.namespaces(true), wire}
+	}
+	apart := m.namespaces(false)
+	if strings.Contains(wire.Seen, "not installed") && apart.Mend == containerMend {
+		// Nothing says that they are forbidden; the wire did not get that far.
+		apart = Finding{Level: Good, About: apart.About, Seen: "not tried, for want of a tool"}
+	}
+	return []Finding{apart, wire}
+}
+
+const containerMend = "run on the machine itself, or in a container with --privileged"
+
+// denials are the settings by which kernels keep users from namespaces.
+var denials = []struct{ name, denies, mend string }{
+	{"kernel.apparmor_restrict_unprivileged_userns", "1", "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
+	{"kernel.unprivileged_userns_clone", "0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"},
+	{"user.max_user_namespaces", "0", "sudo sysctl -w user.max_user_namespaces=10000"},
+	{"user.max_net_namespaces", "0", "sudo sysctl -w user.max_net_namespaces=10000"},
+}
+
+func (m Machine) namespaces(work bool) Finding {
+	f := Finding{Level: Good, About: "namespaces", Seen: "allowed"}
+	var by, mends []string
+	for _, d := range denials {
+		if m.sysctl(d.name) == d.denies {
+			by, mends = append(by, d.name+"="+d.denies), append(mends, d.mend)
+		}
+	}
+	switch {
+	case work && len(by) > 0:
+		f.Seen = "made, by this user's own right; kept from others by " + join(by)
+	case !work && len(by) > 0:
+		f.Level, f.Seen, f.Mend = Limit, "kept from this user by "+join(by), strings.Join(mends, " && ")
+		f.Means = "without them only root can make a wire"
+	case !work:
+		f.Level, f.Seen = Limit, "none of the settings known to forbid them does"
+		f.Means = "if they are what the wire lacks, a container or a sandbox forbids them"
+		f.Mend = containerMend
+	}
+	return f
+}

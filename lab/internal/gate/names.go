@@ -1,0 +1,106 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/speed"
+)
+
+// The gates' names, as they stand among a trial's reasons.
+const (
+	// Of the load generator's own output.
+	Non2xx     = "non-2xx"
+	Timeouts   = "timeouts"
+	Errors     = "errors"
+	Resets     = "resets"
+	Mismatches = "mismatches"
+	NoRequests = "no-requests"
+	RateShort  = "rate-short"
+	SendLate   = "send-late"
+
+	// Of server and client.
+	LostWorker   = "lost-worker"
+	ServerExited = "server-exited"
+	ClientFailed = "client-failed"
+	ClientHung   = "client-hung"
+	Connections  = "connections"
+	Little       = "littles-law"
+	Stopped      = "stopped"
+
+	// Of the machine, and of watching it.
+	SlowCore    = "slow-core"
+	OtherLoad   = "other-load"
+	Steal       = "steal"
+	Throttled   = "throttled"
+	Swap        = "swap"
+	Clock       = "clock"
+	HeldUp      = "held-up"
+	Window      = "window"
+	NoTelemetry = "no-telemetry"
+)
+
+// A Kind says what a closed gate may come from.
+type Kind int
+
+const (
+	// Fault is what must not be repeated away: a server that died or answered
+	// wrongly.
+	Fault Kind = iota
+	// Passing is what may be the machine's passing weather. A trial that only
+	// such gates made invalid is repeated.
+	Passing
+	// Following is closed by weather beside one of those, and alone by a fault.
+	Following
+)
+
+// A Gate is one thing that makes a trial invalid.
+type Gate struct {
+	Name   string
+	Closes string // what closes it, as pages say it
+	Kind   Kind
+}
+
+// All lists every gate, in the order in which pages show them.
+var All = []Gate{
+	{Non2xx, "an answer was no success", Fault},
+	{Errors, "a connection failed", Passing},
+	{Timeouts, "a request was not answered in time", Passing},
+	{Resets, "a connection was reset", Passing},
+	{Mismatches, "a body was not the one expected", Fault},
+	{NoRequests, "no request was completed", Fault},
+	{RateShort, fmt.Sprintf("less than %s of the asked rate was answered", percent(LeastShare)), Following},
+	{SendLate, fmt.Sprintf("at a fixed rate, the load generator itself was more than %s late with one request in a hundred", millis(SendLag)), Following},
+	{LostWorker, "a worker of the server ended, or was not there", Fault},
+	{ServerExited, "the server ended before the load did", Fault},
+	{ClientFailed, "the load generator ended with an error", Fault},
+	{ClientHung, "the load generator did not end", Fault},
+	{Connections, "fewer connections were established than asked for", Passing},
+	{Little, fmt.Sprintf("rate times mean latency was more than %s off what a closed loop keeps in flight, beyond what resolution and the window's ends explain", percent(LittleOff)), Following},
+	{Stopped, "a signal held the server or the client", Passing},
+	{SlowCore, fmt.Sprintf("the calibration loop took more than %.4g times its best of the run, before the trial or after it", speed.SlowBy), Passing},
+	{OtherLoad, fmt.Sprintf("others ran on one side's cores for more than %s of a core", percent(ForeignLoad)), Passing},
+	{Steal, fmt.Sprintf("the hypervisor took more than %s of one side's cores", percent(StealShare)), Passing},
+	{Throttled, "a quota or heat held the cores back", Passing},
+	{Swap, "a page was swapped", Passing},
+	{Clock, fmt.Sprintf("the wall clock moved by more than %s against the monotonic one", millis(ClockStep)), Passing},
+	{HeldUp, fmt.Sprintf("nothing was sampled for %s and a fifth of the window: the machine stood still", seconds(StoodStill)), Passing},
+	{Window, fmt.Sprintf("the measured window was off the asked one by more than %s, or %s if that is more", percent(WindowOff), millis(WindowSlack)), Passing},
+	{NoTelemetry, "something that another gate looks at was not seen", Passing},
+}
+
+// Of gives the gate of a name.
+func Of(name string) (Gate, bool) {
+	i := slices.IndexFunc(All, func(g Gate) bool { return g.Name == name })
+	if i < 0 {
+		return Gate{}, false
+	}
+	return All[i], true
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.4g %%", share*100) }
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.4g s", d.Seconds()) }
+
+func millis(d time.Duration) string { return fmt.Sprintf("%.4g ms", d.Seconds()*1e3) }

@@ -1,0 +1,41 @@
+package gate
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A name without its sentence would be missing from the page of the method.
+func TestEveryNameIsAGateOnce(t *testing.T) {
+	source, err := os.ReadFile("names.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _, _ := strings.Cut(string(source), "// A Kind")
+	names := regexp.MustCompile(`(?m)^\t\w+\s+= "([a-z0-9-]+)"$`).FindAllStringSubmatch(block, -1)
+	if len(names) != len(All) || len(names) < 20 {
+		t.Errorf("%d names, %d gates", len(names), len(All))
+	}
+	for _, n := range names {
+		if g, ok := Of(n[1]); !ok || g.Closes == "" {
+			t.Errorf("%s has no sentence", n[1])
+		}
+	}
+	if _, ok := Of("perhaps"); ok {
+		t.Error("a gate that does not exist was found")
+	}
+}
+
+// The thresholds are written out as what they are, not as what Go makes of them.
+func TestSentencesHoldTheThresholds(t *testing.T) {
+	for name, want := range map[string]string{
+		Steal: "more than 3 % of", OtherLoad: "10 % of a core", Clock: "10 ms", HeldUp: "for 1 s", SlowCore: "1.25 times",
+		RateShort: "99 % of", Window: "10 %, or 300 ms", Little: "10 % off",
+	} {
+		if g, _ := Of(name); !strings.Contains(g.Closes, want) {
+			t.Errorf("%s: %q lacks %q", name, g.Closes, want)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package telemetry
+
+import (
+	"os"
+	"testing"
+
+	"github.com/prometheus/procfs"
+)
+
+func watching(b *testing.B) *Sampler {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return &Sampler{fs: fs, sys: "/sys", kernels: map[int]bool{}, targets: Targets{Server: os.Getpid(), Client: os.Getpid, NetPID: os.Getpid()}}
+}
+
+// What one sample and one survey cost: the first is taken five times a second,
+// the second twice or thrice, and both together must stay below a hundredth of a core.
+func BenchmarkSample(b *testing.B) {
+	s := watching(b)
+	s.look()
+	for b.Loop() {
+		s.take()
+	}
+}
+
+func BenchmarkSurvey(b *testing.B) {
+	s := watching(b)
+	for b.Loop() {
+		s.look()
+	}
+}

@@ -1,0 +1,125 @@
+package telemetry
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// kernel reads the counters of the whole machine and of the network namespace
+// under load, and how many connections that holds established.
+func (s *Sampler) kernel() (counters map[string]float64, established float64) {
+	counters, established = map[string]float64{}, -1
+	put := func(name string, v *float64) {
+		if v != nil {
+			counters[name] = *v
+		}
+	}
+	if soft, err := s.fs.NetSoftnetStat(); err == nil {
+		var drops, squeezes float64
+		for _, c := range soft {
+			drops += float64(c.Dropped)
+			squeezes += float64(c.TimeSqueezed)
+		}
+		put("softnet_drops", &drops)
+		put("softnet_squeezes", &squeezes)
+	}
+	if p, err := s.fs.Proc(s.targets.NetPID); err == nil {
+		if snmp, err := p.Snmp(); err == nil {
+			put("tcp_retransmits", snmp.RetransSegs)
+			if snmp.CurrEstab != nil {
+				established = *snmp.CurrEstab
+			}
+		}
+		if net, err := p.Netstat(); err == nil {
+			put("listen_overflows", net.ListenOverflows)
+			put("listen_drops", net.ListenDrops)
+		}
+	}
+	if text, err := os.ReadFile("/proc/vmstat"); err == nil {
+		in, ok := field(string(text), "pswpin")
+		out, also := field(string(text), "pswpout")
+		if sum := in + out; ok && also {
+			put("swap_pages", &sum)
+		}
+	}
+	if v, ok := s.throttled(); ok {
+		put("throttled_s", &v)
+	}
+	return counters, established
+}
+
+// field finds "name value" on a line of its own.
+func field(text, name string) (float64, bool) {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			v, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
+			return v, err == nil
+		}
+	}
+	return 0, false
+}
+
+// throttled is the time that a quota on the lab's own control group, or heat,
+// has held cores back since boot. Where neither is shown it is not known.
+func (s *Sampler) throttled() (seconds float64, ok bool) {
+	if text, err := os.ReadFile(filepath.Join(s.sys, "fs", "cgroup", s.group(), "cpu.stat")); err == nil {
+		if us, known := field(string(text), "throttled_usec"); known {
+			seconds, ok = us/1e6, true
+		}
+	}
+	for _, path := range s.heat {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		if ms, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64); err == nil {
+			seconds, ok = seconds+ms/1e3, true
+		}
+	}
+	return seconds, ok
+}
+
+func (s *Sampler) heatFiles() []string {
+	files, _ := filepath.Glob(filepath.Join(s.sys, "devices", "system", "cpu", "cpu[0-9]*", "thermal_throttle", "core_throttle_total_time_ms"))
+	return files
+}
+
+// group is the lab's control group, below the root of their hierarchy.
+func (s *Sampler) group() string {
+	text, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if path, ok := strings.CutPrefix(line, "0::"); ok {
+			return strings.TrimSpace(path)
+		}
+	}
+	return ""
+}
+
+// interrupts counts those of an interface, by queue: the lines that name it.
+func (s *Sampler) interrupts(device string) map[string]float64 {
+	p, err := s.fs.Self()
+	if err != nil {
+		return nil
+	}
+	all, err := p.Interrupts()
+	if err != nil {
+		return nil
+	}
+	found := map[string]float64{}
+	for _, irq := range all {
+		if !strings.Contains(irq.Devices, device) {
+			continue
+		}
+		for _, v := range irq.Values {
+			if n, err := strconv.ParseFloat(v, 64); err == nil {
+				found[irq.Devices] += n
+			}
+		}
+	}
+	return found
+}

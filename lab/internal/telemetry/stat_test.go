@@ -1,0 +1,37 @@
+package telemetry
+
+import (
+	"os"
+	"testing"
+)
+
+// A line as the kernel writes it, with a name that tries to be more.
+const line = "1234 (a) R 9 (b) S 77 1234 1234 0 -1 4194560 10 20 0 0 150 50 30 20 20 0 7 0 999 123456 25 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+
+func TestStatIsReadBehindTheName(t *testing.T) {
+	got, err := parseStat([]byte(line))
+	want := stat{name: "a) R 9 (b", state: 'S', parent: 77, flags: 4194560, cpu: 200, children: 50, threads: 7, rss: 25 * os.Getpagesize(), processor: 3}
+	if err != nil || got != want {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+}
+
+func TestStatRefusesWhatIsNone(t *testing.T) {
+	for _, text := range []string{"", "1 sh S", ")(", "1 (sh)", "1 (sh) S 1 2", "1 (sh) S x 1234 1234 0 -1 4194560 10 20 0 0 150 50 30 20 20 0 7 0 999 123456 25 1 1 1 0 0 0 0 0 0 0 0 0 0 17 3"} {
+		if s, err := parseStat([]byte(text)); err == nil {
+			t.Errorf("%q became %+v", text, s)
+		}
+	}
+}
+
+func TestStatOfThisProcess(t *testing.T) {
+	s, err := readStat(os.Getpid())
+	if err != nil || s.parent != os.Getppid() || s.threads < 1 || s.rss <= 0 || s.state == 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func FuzzStat(f *testing.F) {
+	f.Add([]byte(line))
+	f.Fuzz(func(t *testing.T, text []byte) { _, _ = parseStat(text) })
+}

@@ -1,0 +1,188 @@
+// Command null_server answers HTTP requests with canned bytes: the server that
+// cannot be the wall. What a load generator reaches against it is the
+// generator's own ceiling on this machine.
+//
+// It is made so that a request costs it next to nothing but its share of two
+// system calls: one thread in one epoll loop, no parsing beyond the end of a
+// head and the path in its first line, no memory taken on the way, and one
+// write for all the requests that one read held. Go's own net package was the
+// alternative: it parks and wakes a goroutine for each request of each
+// connection. Without pipelining, what is left is the kernel's part, which no
+// server that speaks TCP is spared: on a small machine 5 of the 6.5
+// microseconds that Fiber's /simple takes, when its core is full.
+//
+// None of this is to be believed. A run shows it: in every trial the server's
+// core has room left (server_cores_busy), while the client's has none. Where
+// that does not hold, the trial says so by its bound, and is no ceiling.
+//
+// /simple has the same bytes on the wire as the lab's Fiber server, but that
+// the date stands still. /read is one product of the catalogue, the one whose
+// length is nearest the mean, always the same.
+//
+// The limits: GET only, and no body is expected after a head; heads of at most
+// 16 KiB; IPv4 or IPv6 by address, no TLS; it does not time out anyone. It is
+// for load tests on networks one trusts, on Linux.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/server/catalog"
+)
+
+// The exit codes, those of the Fiber server.
+const (
+	exitOK       = 0
+	exitFailure  = 1
+	exitSettings = 2
+	exitInUse    = 3
+)
+
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "null_server: "+format+"\n", args...)
+}
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+const help = `null_server answers HTTP requests with canned bytes, for the ceiling of a load generator.
+
+Usage: null_server [--addr HOST:PORT]
+
+  --addr HOST:PORT  address to listen on (default 127.0.0.1:8083)
+
+Routes: /simple /read
+It runs on one thread, whatever GOMAXPROCS says.
+SIGTERM or SIGINT ends it at once.
+
+Exit codes: 0 ended when asked, 1 failed, 2 a setting was refused, 3 the address
+is in use.
+`
+
+func run(args []string) int {
+	addr, err := parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(help)
+		return exitOK
+	case err != nil:
+		say("%v", err)
+		return exitSettings
+	}
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT)
+
+	ln, err := net.Listen("tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		say("%s is already in use; stop the other server or choose another with --addr", addr)
+		return exitInUse
+	case err != nil:
+		say("--addr: %v", err)
+		return exitFailure
+	}
+	answers, err := newAnswers(time.Now())
+	if err != nil {
+		say("%v", err)
+		return exitFailure
+	}
+	served := make(chan error, 1)
+	go func() { served <- serve(ln.(*net.TCPListener), answers) }()
+	say("worker pid=%d listening addr=%s", os.Getpid(), ln.Addr())
+	select {
+	case <-stop:
+		return exitOK
+	case err := <-served:
+		say("serve: %v", err)
+		return exitFailure
+	}
+}
+
+func parse(args []string) (addr string, err error) {
+	fs := flag.NewFlagSet("null_server", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.StringVar(&addr, "addr", "127.0.0.1:8083", "")
+	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return "", err
+	} else if err != nil {
+		return "", fmt.Errorf("%w; see --help", err)
+	}
+	if fs.NArg() > 0 {
+		return "", fmt.Errorf("unexpected argument %q; see --help", fs.Arg(0))
+	}
+	_, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return "", fmt.Errorf("--addr: %q is not accepted; give HOST:PORT, as in 127.0.0.1:8083", addr)
+	}
+	return addr, nil
+}
+
+// answers are whole responses, heads and bodies.
+type answers struct{ simple, read, missing, refused []byte }
+
+func newAnswers(now time.Time) (*answers, error) {
+	pool, err := catalog.NewPool(catalog.Seed)
+	if err != nil {
+		return nil, err
+	}
+	product := pool.Body(0)
+	for i := range catalog.Size {
+		off := func(b []byte) float64 { return math.Abs(float64(len(b)) - pool.MeanBody()) }
+		if b := pool.Body(i); off(b) < off(product) {
+			product = b
+		}
+	}
+	response := func(code int, body []byte) []byte {
+		return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+			code, http.StatusText(code), now.UTC().Format(http.TimeFormat), len(body), body)
+	}
+	return &answers{
+		simple:  response(200, []byte(`{"message":"hi"}`)),
+		read:    response(200, product),
+		missing: response(404, []byte(`{"error":"Not Found"}`)),
+		refused: response(405, []byte(`{"error":"Method Not Allowed"}`)),
+	}, nil
+}
+
+// to picks the answer to a request whose head begins so.
+func (a *answers) to(head []byte) []byte {
+	path, ok := bytes.CutPrefix(head, []byte("GET "))
+	switch {
+	case !ok:
+		return a.refused
+	case bytes.HasPrefix(path, []byte("/simple ")):
+		return a.simple
+	case bytes.HasPrefix(path, []byte("/read ")):
+		return a.read
+	}
+	return a.missing
+}
+
+var endOfHead = []byte("\r\n\r\n")
+
+// reply appends to out the answers to the whole requests that in begins with,
+// and returns what follows them.
+func (a *answers) reply(out, in []byte) (sum, rest []byte) {
+	for {
+		n := bytes.Index(in, endOfHead)
+		if n < 0 {
+			return out, in
+		}
+		out = append(out, a.to(in[:n])...)
+		in = in[n+len(endOfHead):]
+	}
+}
