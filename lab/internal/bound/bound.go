@@ -79,20 +79,34 @@ func Of(metrics map[string]float64, lineRateBps float64) Evidence {
 // server is only named where the client's CPU, and the wire if there is one,
 // are known to have had room.
 func Decide(e Evidence) (Bound, string) {
-	over := func(v *float64, limit float64) bool { return v != nil && *v >= limit }
 	switch {
-	case over(e.LineRateShare, WireSaturated):
+	case e.Full(Wire):
 		return Wire, e.figures()
-	case over(e.ClientThreadBusy, CPUSaturated) || over(e.ClientCoresBusy, CPUSaturated):
+	case e.Full(ClientCPU):
 		return ClientCPU, e.figures()
 	case e.ClientThreadBusy == nil || e.ClientCoresBusy == nil:
 		return Unknown, strings.TrimSuffix("the client's CPU was not recorded; "+e.figures(), "; ")
 	case e.WireUnread:
 		return Unknown, strings.TrimSuffix("the wire was not read; "+e.figures(), "; ")
-	case over(e.ServerWorkerBusy, CPUSaturated) || over(e.ServerCoresBusy, CPUSaturated):
+	case e.Full(ServerCPU):
 		return ServerCPU, e.figures()
 	}
 	return Unknown, e.figures()
+}
+
+// Full tells whether a resource was saturated, whatever else was: the bound
+// names only one of several.
+func (e Evidence) Full(b Bound) bool {
+	over := func(v *float64, limit float64) bool { return v != nil && *v >= limit }
+	switch b {
+	case Wire:
+		return over(e.LineRateShare, WireSaturated)
+	case ClientCPU:
+		return over(e.ClientThreadBusy, CPUSaturated) || over(e.ClientCoresBusy, CPUSaturated)
+	case ServerCPU:
+		return over(e.ServerWorkerBusy, CPUSaturated) || over(e.ServerCoresBusy, CPUSaturated)
+	}
+	return false
 }
 
 func (e Evidence) figures() string {

@@ -323,14 +323,19 @@ func (d *decider) weigh(c experiment.Claim) (finding, error) {
 
 func (d *decider) weighBound(c experiment.Claim) finding {
 	f := finding{pairs: math.MaxInt}
-	hits, all := 0, 0
+	hits, both, all := 0, 0, 0
 	least := math.Inf(1)
 	for _, cond := range d.conds {
 		n := 0
 		for _, t := range d.valid[cond.ID] {
 			n++
-			if string(t.Bound) == c.Bound {
+			switch {
+			case string(t.Bound) == c.Bound:
 				hits++
+			// The trial is named for another wall, as the more telling one, but
+			// this one was met as well: that is neither for the claim nor against.
+			case bound.Of(t.Metrics, d.r.Topology.LineRateBps).Full(bound.Bound(c.Bound)):
+				both++
 			}
 			if s, ok := t.Metrics["line_rate_share"]; ok {
 				least = min(least, s)
@@ -341,13 +346,16 @@ func (d *decider) weighBound(c experiment.Claim) finding {
 	}
 	f.points = hits == all
 	f.why = fmt.Sprintf("%d of %d trials were bounded by %s", hits, all, c.Bound)
+	if both > 0 {
+		f.why += fmt.Sprintf("; in %d more that was saturated beside another wall", both)
+	}
 	if c.Bound == string(bound.Wire) && !math.IsInf(least, 1) {
 		f.why += fmt.Sprintf("; the least full wire was at %.1f %%", least*100)
 	}
 	switch {
 	case hits == all:
 		f.verdict = Reproduced
-	case 2*hits < all:
+	case 2*(hits+both) < all:
 		f.verdict = Refuted
 	default:
 		f.verdict = Inconclusive

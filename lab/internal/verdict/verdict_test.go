@@ -246,7 +246,7 @@ func TestBoundClaims(t *testing.T) {
 		says string
 	}{
 		{"all", 12, Reproduced, "12 of 12 trials were bounded by wire; the least full wire was at 93.0 %"},
-		{"all but one", 11, Inconclusive, "11 of 12"},
+		{"all but one", 11, Inconclusive, "11 of 12 trials were bounded by wire; the least full wire was at 50.0 %"},
 		{"half", 6, Inconclusive, "6 of 12"},
 		{"fewer than half", 5, Refuted, "5 of 12"},
 		{"none", 0, Refuted, "0 of 12"},
@@ -254,13 +254,33 @@ func TestBoundClaims(t *testing.T) {
 		x := design(t, "", wireWall)
 		r := ratios(x, 1, 1, 1, 1, 1, 1)
 		for i := range r.Trials {
-			r.Trials[i].Metrics["line_rate_share"] = 0.93 + float64(i)/1000
-			if r.Trials[i].Bound = bound.ServerCPU; i < c.hits {
-				r.Trials[i].Bound = bound.Wire
+			r.Trials[i].Metrics["line_rate_share"], r.Trials[i].Bound = 0.5, bound.ServerCPU
+			if i < c.hits {
+				r.Trials[i].Metrics["line_rate_share"], r.Trials[i].Bound = 0.93+float64(i)/1000, bound.Wire
 			}
 		}
 		if got := one(t, x, r, machine); got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
 			t.Errorf("%s: %s (%s), want %s (%s)", c.name, got.Verdict, got.Reason, c.want, c.says)
+		}
+	}
+}
+
+// Where two walls were met at once the trial is named for one of them: no
+// evidence against the other, and none for it.
+func TestAWallMetBesideAnotherIsNotRefuted(t *testing.T) {
+	for both, want := range map[int]Verdict{0: Refuted, 5: Refuted, 6: Inconclusive, 12: Inconclusive} {
+		x := design(t, "", `{ id = "c", kind = "bound", text = "t", bound = "server-cpu" }`)
+		r := ratios(x, 1, 1, 1, 1, 1, 1)
+		for i := range r.Trials {
+			m := r.Trials[i].Metrics
+			m["client_cores_busy"], m["client_thread_busy_max"], m["server_cores_busy"] = 0.95, 0.95, 0.6
+			if i < both {
+				m["server_cores_busy"] = 0.98
+			}
+			r.Trials[i].Bound = bound.ClientCPU
+		}
+		if got := one(t, x, r, machine); got.Verdict != want || both > 0 && !strings.Contains(got.Reason, fmt.Sprintf("in %d more", both)) {
+			t.Errorf("%d of 12: %s (%s), want %s", both, got.Verdict, got.Reason, want)
 		}
 	}
 }
