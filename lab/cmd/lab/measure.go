@@ -59,22 +59,28 @@ func (m *measurement) parse(name string, args []string) ([]string, error) {
 
 func runExperiment(ctx context.Context, args []string, out io.Writer) (int, error) {
 	var m measurement
-	names, err := m.parse("run", args)
-	if err != nil {
-		return exitFailed, err
-	}
-	if len(names) != 1 {
-		return exitFailed, errors.New("run takes one experiment; lab list names them")
-	}
-	j, err := open()
-	if err != nil {
-		return exitFailed, err
-	}
-	x, err := j.Experiment(names[0])
+	j, x, err := m.one("run", args)
 	if err != nil {
 		return exitFailed, err
 	}
 	return m.measure(ctx, j, []*experiment.Experiment{x}, out)
+}
+
+// one reads the arguments of a subcommand that takes one experiment.
+func (m *measurement) one(name string, args []string) (*journal.Journal, *experiment.Experiment, error) {
+	names, err := m.parse(name, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(names) != 1 {
+		return nil, nil, fmt.Errorf("%s takes one experiment; lab list names them", name)
+	}
+	j, err := open()
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := j.Experiment(names[0])
+	return j, x, err
 }
 
 func reproduce(ctx context.Context, args []string, out io.Writer) (int, error) {
@@ -141,19 +147,27 @@ func more(n int) string {
 	return fmt.Sprintf(" (and %d more; lab check lists them)", n)
 }
 
-func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*experiment.Experiment, out io.Writer) (int, error) {
+// claim takes this machine for a load, or says why it cannot be had, and
+// divides its cores.
+func claim(j *journal.Journal) (split cores.Split, release func(), err error) {
 	if runtime.GOOS != "linux" {
-		return exitFailed, errors.New("the lab measures on Linux only: it reads /proc and pins cores; the site can be built anywhere")
+		return split, nil, errors.New("the lab measures on Linux only: it reads /proc and pins cores; the site can be built anywhere")
 	}
-	release, err := lock.Take(j.Root.Scratch())
+	if release, err = lock.Take(j.Root.Scratch()); err != nil {
+		return split, nil, err
+	}
+	if split, err = divide(); err != nil {
+		release()
+	}
+	return split, release, err
+}
+
+func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*experiment.Experiment, out io.Writer) (int, error) {
+	split, release, err := claim(j)
 	if err != nil {
 		return exitFailed, err
 	}
 	defer release()
-	split, err := divide()
-	if err != nil {
-		return exitFailed, err
-	}
 	h, err := m.profile(j)
 	if err != nil {
 		return exitFailed, err

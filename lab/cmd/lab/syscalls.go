@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sort"
@@ -10,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/lock"
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
@@ -18,30 +16,15 @@ import (
 // condition. It writes no results: tracing slows the server.
 func syscalls(ctx context.Context, args []string, out io.Writer) (int, error) {
 	var m measurement
-	names, err := m.parse("syscalls", args)
+	j, x, err := m.one("syscalls", args)
 	if err != nil {
 		return exitFailed, err
 	}
-	if len(names) != 1 {
-		return exitFailed, errors.New("syscalls takes one experiment; lab list names them")
-	}
-	j, err := open()
-	if err != nil {
-		return exitFailed, err
-	}
-	x, err := j.Experiment(names[0])
-	if err != nil {
-		return exitFailed, err
-	}
-	release, err := lock.Take(j.Root.Scratch())
+	split, release, err := claim(j)
 	if err != nil {
 		return exitFailed, err
 	}
 	defer release()
-	split, err := divide()
-	if err != nil {
-		return exitFailed, err
-	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CONDITION\tREQUESTS\tCALLS A REQUEST\tMOST OF THEM\tCOUNTED BY")
 	plan := run.Plan{Root: j.Root, Experiment: x, Size: m.size, Port: m.port, Split: split, Host: &host.Profile{}}
