@@ -12,7 +12,7 @@ if [ ! -e "$pagefind" ] || ! node "$pagefind" --version >/dev/null 2>&1; then
   exit 0
 fi
 # Tables of every trial and lists of commands would drown the words.
-node "$pagefind" --site "$site" --quiet --exclude-selectors 'nav, details.provenance, .copy'
+node "$pagefind" --site "$site" --quiet --exclude-selectors 'nav, details.provenance, .side'
 # The journal has a page of its own for searching; of the pages that come with
 # the indexer it needs none.
 rm -f "$site"/pagefind/pagefind-{ui,modular-ui,component-ui}.{js,css} "$site"/pagefind/pagefind-highlight.js
