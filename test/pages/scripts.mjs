@@ -3,7 +3,8 @@
 // code can be copied; and the policy refuses what it should.
 //
 //   scripts.mjs DIRECTORY
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { serve } from './serve.mjs'
 
@@ -14,6 +15,7 @@ if (!existsSync(join(root, 'pagefind/pagefind.js'))) { console.log('skip: no sea
 
 const { default: chromium } = await import('@sparticuz/chromium')
 const { chromium: playwright } = await import('playwright-core')
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const { base, origin, close } = await serve(root)
 const complaints = []
 const expect = (ok, what) => { if (!ok) { complaints.push(what); console.log(what) } }
@@ -29,6 +31,17 @@ try {
   page.on('pageerror', (e) => errors.push(String(e)))
   page.on('request', (r) => { if (new URL(r.url()).origin !== origin && !r.url().startsWith('data:')) errors.push(`asks another origin: ${r.url()}`) })
 
+  // What a script has added to a page is as easy to use as the page.
+  const look = async (what) => {
+    await page.evaluate(axe)
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme })
+      const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))
+      for (const v of violations) expect(false, `${what}, ${colorScheme}: axe ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.target.join(' ')).join(', ')}`)
+    }
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth), `${what}: the page scrolls sideways`)
+  }
+
   // By address, as a bookmark or a browser's own search field would ask.
   await page.goto(`${origin}${base}/search/?q=pipelining`)
   await page.locator('#found li').first().waitFor()
@@ -40,6 +53,7 @@ try {
   for (const href of await page.locator('#found a').evaluateAll((l) => l.map((a) => a.href.split('#')[0]))) {
     expect((await context.request.get(href)).ok(), `search: ${href} leads nowhere`)
   }
+  await look('search')
   // By hand, and back again.
   await page.fill('#q', 'zzyzx')
   await page.keyboard.press('Enter')
@@ -54,6 +68,7 @@ try {
   expect(await page.locator('main img').count() === 0, 'search: what was asked came back as markup')
 
   await page.goto(`${origin}${base}/reproduce/`)
+  await look('copy')
   const button = page.locator('main .copy').first()
   await button.click()
   await page.waitForFunction(() => document.querySelector('main .code [role=status]').textContent === 'Copied')
