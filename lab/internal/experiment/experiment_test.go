@@ -290,6 +290,62 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 	}
 }
 
+// plan is whole as an experiment that waits for the lab: a knob that cannot be
+// turned yet, several hosts, no load.
+var plan = strings.NewReplacer(
+	`entry = "7"`, "entry = \"7\"\nplanned = \"the lab cannot turn the knob\"",
+	`kind = "netns"`, `kind = "fleet"`, "line_rate_bps = 1_000_000\nburst_bytes = 1000\nqueue_s = 0.02\n", "",
+	"route = \"/read\"\n", "irq = \"pinned\"\n", "connections = 100\n", "",
+	"name = \"pipelining\"\nlevels = [1, 10]", "name = \"rps\"\nlevels = [false, true]",
+	`over = "pipelining"`, `over = "rps"`,
+).Replace(whole)
+
+func TestAPlannedExperimentMayNameWhatTheLabLacks(t *testing.T) {
+	x := parse(t, plan)
+	if x.Planned != "the lab cannot turn the knob" || x.Topology.Kind != "fleet" || x.Fixed().Key() != "prefork=true irq=pinned" {
+		t.Errorf("planned %q, %s, %q", x.Planned, x.Topology.Kind, x.Fixed().Key())
+	}
+	if n := len(x.Conditions()); n != 6 {
+		t.Errorf("%d conditions, want 3 × 2", n)
+	}
+	// What is left out of a plan is not left out of a design to be run.
+	running := strings.Replace(plan, "planned = \"the lab cannot turn the knob\"\n", "", 1)
+	for _, c := range []struct{ name, old, new, says string }{
+		{"a host of its own", "", "", `topology.kind "fleet"`},
+		{"a knob that is fixed", `kind = "fleet"`, `kind = "loopback"`, "settings.irq: the lab cannot set irq; say planned"},
+		{"a knob as a factor", "kind = \"fleet\"\n[settings]\nirq = \"pinned\"\n", "kind = \"loopback\"\n[settings]\nroute = \"/read\"\nconnections = 1\n", "factors[1]: the lab cannot set rps; say planned"},
+	} {
+		if !strings.Contains(running, c.old) {
+			t.Fatalf("%s: %q does not stand in the plan", c.name, c.old)
+		}
+		if _, err := Parse("made-up", []byte(strings.Replace(running, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		}
+	}
+}
+
+func TestAPlanIsCheckedLikeAnyDesign(t *testing.T) {
+	const reason = `planned = "the lab cannot turn the knob"`
+	for _, c := range []struct{ name, old, new, says string }{
+		{"no reason", reason, `planned = ""`, "planned: say in one line"},
+		{"a blank for a reason", reason, `planned = " "`, "planned: say in one line"},
+		{"a reason of two lines", reason, `planned = "a\nb"`, "planned: say in one line"},
+		{"yes for a reason", reason, `planned = true`, "line 2"},
+		{"in the core set", reason, reason + "\ncore = true", "core: a planned experiment"},
+		{"a knob that nobody knows", `irq = "pinned"`, `irqs = "pinned"`, `settings.irqs: unknown setting "irqs"`},
+		{"a level that the knob has not", `irq = "pinned"`, `irq = "elsewhere"`, `settings.irq: setting "irq"`},
+		{"a fleet with a line rate", `kind = "fleet"`, "kind = \"fleet\"\nline_rate_bps = 1", "topology: fleet has no line rate"},
+		{"a claim over what is no factor", `over = "rps"`, `over = "rfs"`, `over "rfs": no factor`},
+	} {
+		if !strings.Contains(plan, c.old) {
+			t.Fatalf("%s: %q does not stand in the plan", c.name, c.old)
+		}
+		if _, err := Parse("made-up", []byte(strings.Replace(plan, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		}
+	}
+}
+
 func TestRefusesAnExperimentThatDecidesNothing(t *testing.T) {
 	claims := whole[:strings.Index(whole, "[[claims]]")]
 	if _, err := Parse("made-up", []byte(claims)); err == nil || !strings.Contains(err.Error(), "claims is missing") {

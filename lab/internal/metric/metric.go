@@ -94,6 +94,7 @@ var all = []Metric{
 	{"throttled_s", Second, "Throttled", "Time in the measured window that a quota or heat held the machine's cores back.", false},
 	{"swap_pages", Count, "Swapped pages", "Pages swapped in or out in the measured window.", false},
 	{"clock_step_s", Second, "Clock step", "How far the wall clock moved against the monotonic clock through the trial.", false},
+	{"delivered_per_s", PerSecond, "Delivered", "Events a second that a batch processor's receiver took in, over the measured window; a text counts them in the sender's log.", false},
 	{"requests_on_thread", Count, "Requests on a thread", "Requests of one worker on a thread at one instant, as a text derives it.", false},
 }
 

@@ -32,6 +32,20 @@ const (
 	Replicate     = "replicate"      // a number that changes nothing: the same condition again
 )
 
+// Names of the knobs that texts turn and the lab cannot turn yet. Published
+// runs have them, and experiments that are planned may. Each is one knob, so
+// that no design can change two and see one.
+const (
+	ServerCPUs = "server_cpus" // cores the server may use, as a list: "0-5"
+	IRQ        = "irq"         // where the interface's interrupts fire: "default" or "pinned"
+	IRQBalance = "irqbalance"  // whether irqbalance runs, which moves interrupts about
+	Crond      = "crond"       // whether crond runs
+	RPS        = "rps"         // receive packet steering: any core handles packets
+	RFS        = "rfs"         // receive flow steering: the core that reads the flow does
+	Variant    = "variant"     // which batch processor
+	EventRate  = "event_rate"  // events a second offered to a batch processor
+)
+
 type kind int
 
 const (
@@ -45,6 +59,17 @@ type def struct {
 	least int64 // of a number
 	doc   string
 	words []string // of a text: all there are; nil where any will do
+}
+
+// unset are the settings that the lab has no means to set yet.
+var unset = map[string]bool{
+	ServerCPUs: true, IRQ: true, IRQBalance: true, Crond: true, RPS: true, RFS: true, Variant: true, EventRate: true,
+}
+
+// CanSet tells whether the lab can set this in a trial.
+func CanSet(name string) bool {
+	_, known := defs[name]
+	return known && !unset[name]
 }
 
 var defs = map[string]def{
@@ -61,11 +86,22 @@ var defs = map[string]def{
 	Server:        {text, 0, "which server", []string{"fiber", "null"}},
 	SpinNs:        {number, 0, "nanoseconds the server burns on each request", nil},
 	Replicate:     {number, 1, "a number that changes nothing", nil},
+	ServerCPUs:    {text, 0, "cores the server may use", nil},
+	IRQ:           {text, 0, "where the interface's interrupts fire", []string{"default", "pinned"}},
+	IRQBalance:    {boolean, 0, "whether irqbalance runs", nil},
+	Crond:         {boolean, 0, "whether crond runs", nil},
+	RPS:           {boolean, 0, "receive packet steering", nil},
+	RFS:           {boolean, 0, "receive flow steering", nil},
+	Variant:       {text, 0, "which batch processor", []string{"async", "pool-10", "pool-100"}},
+	EventRate:     {number, 1, "events a second offered", nil},
 }
 
 // Names returns every setting in the order in which tables show them.
 func Names() []string {
-	return []string{Server, Route, Prefork, Workers, Index, WriteBuffer, SpinNs, Generator, Connections, Pipelining, ClientWorkers, Rate, Replicate}
+	return []string{
+		Server, Route, Prefork, Workers, Index, WriteBuffer, SpinNs, ServerCPUs, IRQ, IRQBalance, Crond, RPS, RFS, Variant, EventRate,
+		Generator, Connections, Pipelining, ClientWorkers, Rate, Replicate,
+	}
 }
 
 // A Level is the value of one setting: a whole number, a string or a truth
