@@ -318,16 +318,27 @@ func (x *Experiment) settable(name string, l setting.Level) error {
 
 // possible refuses settings that no trial could have together.
 func possible(s setting.Levels) error {
+	// The settings have more generators than the lab has: what texts used.
+	if g, ok := s[setting.Generator]; ok && g != setting.String("autocannon") && g != setting.String("fortio") {
+		return fmt.Errorf("the lab does not run %s; use autocannon or fortio", g)
+	}
 	pipelining, _ := s[setting.Pipelining].Int()
 	if s[setting.Generator] == setting.String("fortio") && pipelining > 1 {
 		return errors.New("fortio does not pipeline; use autocannon, or pipelining = 1")
 	}
 	if s[setting.Server] == setting.String("null") {
-		for _, name := range []string{setting.Prefork, setting.Workers, setting.Index, setting.WriteBuffer, setting.SpinNs} {
+		for _, name := range []string{setting.Stack, setting.Prefork, setting.Workers, setting.Index, setting.WriteBuffer, setting.SpinNs} {
 			if _, ok := s[name]; ok {
 				return fmt.Errorf("the null server has no %s", name)
 			}
 		}
+	}
+	if stack, ok := s[setting.Stack]; ok && stack != setting.String("fiber") && s[setting.Prefork] != setting.Bool(false) {
+		return fmt.Errorf("%s has no prefork; set prefork = false", stack)
+	}
+	overload, _ := s[setting.Overload].Bool()
+	if rate, _ := s[setting.Rate].Int(); overload && rate == 0 {
+		return errors.New("overload needs a rate: a closed loop asks for none")
 	}
 	return nil
 }

@@ -21,12 +21,14 @@ const (
 	Connections   = "connections"    // open TCP connections, all client workers together
 	Pipelining    = "pipelining"     // requests in flight on each connection
 	ClientWorkers = "client_workers" // load generator threads; 0 is its single event loop
-	Generator     = "generator"      // which load generator: "autocannon" or "fortio"
+	Generator     = "generator"      // which load generator: "autocannon" or "fortio", and others in texts
 	Rate          = "rate"           // requests a second that are asked for; 0 is a closed loop
+	Overload      = "overload"       // whether a rate that cannot be met is what the trial is about
 	Workers       = "workers"        // the server's prefork workers, which is its GOMAXPROCS
 	Prefork       = "prefork"        // whether the server forks workers at all
 	Index         = "index"          // how the server picks a product: "pool" or "gofakeit"
 	WriteBuffer   = "write_buffer"   // bytes of the server's write buffer per connection
+	Stack         = "stack"          // what serves the routes: "fiber", "fasthttp" or "net-http"
 	Server        = "server"         // "fiber", or "null": canned answers that cost next to nothing
 	SpinNs        = "spin_ns"        // nanoseconds the server burns on each request, to be detected
 	Replicate     = "replicate"      // a number that changes nothing: the same condition again
@@ -81,8 +83,10 @@ var defs = map[string]def{
 	Prefork:       {boolean, 0, "whether the server forks workers", nil},
 	Index:         {text, 0, "how the server picks a product", []string{"pool", "gofakeit"}},
 	WriteBuffer:   {number, 1, "bytes of the server's write buffer", nil},
-	Generator:     {text, 0, "which load generator", []string{"autocannon", "fortio"}},
+	Generator:     {text, 0, "which load generator", []string{"autocannon", "fortio", "vegeta", "wrk"}},
 	Rate:          {number, 0, "requests a second asked for; 0 is a closed loop", nil},
+	Overload:      {boolean, 0, "whether a rate that cannot be met is what the trial is about", nil},
+	Stack:         {text, 0, "what serves the routes", []string{"fiber", "fasthttp", "net-http"}},
 	Server:        {text, 0, "which server", []string{"fiber", "null"}},
 	SpinNs:        {number, 0, "nanoseconds the server burns on each request", nil},
 	Replicate:     {number, 1, "a number that changes nothing", nil},
@@ -99,8 +103,8 @@ var defs = map[string]def{
 // Names returns every setting in the order in which tables show them.
 func Names() []string {
 	return []string{
-		Server, Route, Prefork, Workers, Index, WriteBuffer, SpinNs, ServerCPUs, IRQ, IRQBalance, Crond, RPS, RFS, Variant, EventRate,
-		Generator, Connections, Pipelining, ClientWorkers, Rate, Replicate,
+		Server, Stack, Route, Prefork, Workers, Index, WriteBuffer, SpinNs, ServerCPUs, IRQ, IRQBalance, Crond, RPS, RFS, Variant, EventRate,
+		Generator, Connections, Pipelining, ClientWorkers, Rate, Overload, Replicate,
 	}
 }
 
