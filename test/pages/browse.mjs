@@ -4,10 +4,10 @@
 // leads somewhere, and the page reads the same without JavaScript.
 //
 //   browse.mjs DIRECTORY [--shots DIRECTORY]
-import { createServer } from 'node:http'
-import { existsSync, readFileSync, readdirSync, statSync, mkdirSync } from 'node:fs'
-import { extname, join, normalize } from 'node:path'
+import { existsSync, readFileSync, readdirSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { createRequire } from 'node:module'
+import { serve } from './serve.mjs'
 
 const args = process.argv.slice(2)
 const root = args[0]
@@ -22,27 +22,7 @@ const { default: chromium } = await import('@sparticuz/chromium')
 const { chromium: playwright } = await import('playwright-core')
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-const base = '/line-rate'
-const types = { '.html': 'text/html; charset=utf-8', '.css': 'text/css', '.svg': 'image/svg+xml', '.json': 'application/json', '.xml': 'application/xml', '.txt': 'text/plain', '.toml': 'text/plain', '.png': 'image/png', '.ico': 'image/x-icon', '.js': 'text/javascript' }
-
-// locate maps a path of the site to its file, '' if there is none.
-function locate (path) {
-  if (path !== base && !path.startsWith(base + '/')) return ''
-  let file = normalize(join(root, decodeURIComponent(path.slice(base.length))))
-  if (existsSync(file) && statSync(file).isDirectory()) file = join(file, 'index.html')
-  return existsSync(file) ? file : ''
-}
-
-const server = createServer((req, res) => {
-  const file = locate(new URL(req.url, 'http://x').pathname)
-  if (!file) { res.writeHead(404).end('not found'); return }
-  // The pages carry the address without a port that they were built with.
-  let body = readFileSync(file)
-  if (/\.(html|xml)$/.test(file)) body = Buffer.from(body.toString().replaceAll('http://127.0.0.1/', `http://127.0.0.1:${server.address().port}/`))
-  res.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream' }).end(body)
-})
-await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-const origin = `http://127.0.0.1:${server.address().port}`
+const { base, locate, origin, close } = await serve(root)
 
 const pages = readdirSync(root, { recursive: true })
   // A page that only sends its reader on is gone before it can be looked at.
@@ -65,7 +45,7 @@ try {
     for (const width of [360, 1280]) {
       for (const colorScheme of ['light', 'dark']) {
         if (!javaScriptEnabled && (width === 360 || colorScheme === 'dark')) continue
-        const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme, javaScriptEnabled, bypassCSP: true })
+        const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme, javaScriptEnabled })
         const page = await context.newPage()
         let at = ''
         page.on('console', (m) => { if (['error', 'warning'].includes(m.type())) complain(`${at}: console: ${m.text()}`) })
@@ -103,7 +83,7 @@ try {
   }
 } finally {
   await browser.close()
-  server.close()
+  close()
 }
 for (const [link, from] of links) {
   const url = new URL(link)
