@@ -9,7 +9,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
@@ -82,7 +81,7 @@ func TestOnlyPassingWeatherIsRepeated(t *testing.T) {
 		}
 		return t
 	}
-	for _, name := range []string{generator.Errors, generator.Timeouts, generator.Resets, gate.NoTelemetry, gate.Steal, gate.SlowCore, gate.OtherLoad, gate.Stopped} {
+	for _, name := range []string{gate.Errors, gate.Timeouts, gate.Resets, gate.NoTelemetry, gate.Steal, gate.SlowCore, gate.OtherLoad, gate.Stopped} {
 		if !weather(reasons(name)) {
 			t.Errorf("%s is not repeated", name)
 		}
@@ -94,7 +93,7 @@ func TestOnlyPassingWeatherIsRepeated(t *testing.T) {
 		}
 	}
 	for _, name := range []string{gate.LostWorker, gate.ServerExited, gate.ClientFailed, gate.ClientHung, gate.Little,
-		generator.Non2xx, generator.Mismatches, generator.NoRequests, generator.RateShort, "a gate of the future"} {
+		gate.Non2xx, gate.Mismatches, gate.NoRequests, gate.RateShort, "a gate of the future"} {
 		if weather(reasons(name)) {
 			t.Errorf("%s is repeated", name)
 		}

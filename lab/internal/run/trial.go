@@ -267,7 +267,11 @@ func (l load) parse(stdout []byte) (*generator.Result, error) {
 	if l.generator == fortioName {
 		return fortio.Parse(stdout)
 	}
-	return autocannon.Parse(stdout)
+	r, err := autocannon.Parse(stdout)
+	if err == nil {
+		r.Asked(l.rate) // which autocannon does not print
+	}
+	return r, err
 }
 
 // A server is the running server.
