@@ -21,11 +21,10 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/stricttoml"
 )
 
 // An Experiment is one file of lab/experiments.
@@ -140,17 +139,8 @@ func Load(path string) (*Experiment, error) {
 // Parse reads an experiment of the given name.
 func Parse(id string, data []byte) (*Experiment, error) {
 	x := &Experiment{}
-	dec := toml.NewDecoder(strings.NewReader(string(data)))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(x); err != nil {
-		return nil, located(err)
-	}
-	var raw map[string]any
-	if err := toml.Unmarshal(data, &raw); err != nil {
-		return nil, located(err)
-	}
-	if key := odd(raw, ""); key != "" {
-		return nil, fmt.Errorf("unknown key %q: keys are written in lower case", key)
+	if err := stricttoml.Decode(data, x); err != nil {
+		return nil, err
 	}
 	sum := sha256.Sum256(data)
 	x.Name, x.SHA256 = id, hex.EncodeToString(sum[:])
@@ -158,44 +148,6 @@ func Parse(id string, data []byte) (*Experiment, error) {
 		return nil, err
 	}
 	return x, nil
-}
-
-// odd finds a key that is not in lower case. The decoder takes Margin for
-// margin, and where both stand the last one would decide in silence.
-func odd(v any, at string) string {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			path := strings.TrimPrefix(at+"."+key, ".")
-			if key != strings.ToLower(key) {
-				return path
-			}
-			if found := odd(v[key], path); found != "" {
-				return found
-			}
-		}
-	case []any:
-		for i, e := range v {
-			if found := odd(e, fmt.Sprintf("%s[%d]", at, i)); found != "" {
-				return found
-			}
-		}
-	}
-	return ""
-}
-
-func located(err error) error {
-	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) && len(strict.Errors) > 0 {
-		row, _ := strict.Errors[0].Position()
-		return fmt.Errorf("line %d: unknown key %q", row, strings.Join(strict.Errors[0].Key(), "."))
-	}
-	var dec *toml.DecodeError
-	if errors.As(err, &dec) {
-		row, col := dec.Position()
-		return fmt.Errorf("line %d, column %d: %s", row, col, strings.TrimPrefix(dec.Error(), "toml: "))
-	}
-	return err
 }
 
 // resolve checks the whole design and turns raw values into levels.
