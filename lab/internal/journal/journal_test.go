@@ -15,13 +15,28 @@ import (
 const repository = "../../.."
 
 // clone copies what the journal reads, and what is derived from it, so that a
-// test can break it.
+// test can break it. Of the runs it takes those that texts lean on and one that
+// was measured: each is derived anew by every test, and machines' runs only grow
+// in number. TestTheRepositoryIsInOrder reads them all, and lab check derives them.
 func clone(t *testing.T) Root {
 	t.Helper()
 	root := Root(t.TempDir())
 	for _, dir := range []string{"lab/experiments", "data", "static/schema"} {
 		if err := os.CopyFS(root.path(dir), os.DirFS(filepath.Join(repository, dir))); err != nil {
 			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"data/results", "data/verdicts"} {
+		runs, err := files(root.path(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range runs {
+			if name := base(p); !strings.HasPrefix(name, "published-") && name != measured {
+				if err := os.Remove(p); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 	}
 	return root
