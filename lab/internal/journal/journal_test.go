@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -22,25 +23,29 @@ func clone(t *testing.T) Root {
 	t.Helper()
 	root := Root(t.TempDir())
 	for _, dir := range []string{"lab/experiments", "data", "static/schema"} {
-		if err := os.CopyFS(root.path(dir), os.DirFS(filepath.Join(repository, dir))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, dir := range []string{"data/results", "data/verdicts"} {
-		runs, err := files(root.path(dir))
+		from := filepath.Join(repository, dir)
+		err := filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || ofARun.MatchString(filepath.ToSlash(p)) && !strings.HasPrefix(base(p), "published-") && base(p) != measured {
+				return err
+			}
+			to := root.path(dir, strings.TrimPrefix(p, from))
+			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+				return err
+			}
+			data, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(to, data, 0o644)
+		})
 		if err != nil {
 			t.Fatal(err)
-		}
-		for _, p := range runs {
-			if name := base(p); !strings.HasPrefix(name, "published-") && name != measured {
-				if err := os.Remove(p); err != nil {
-					t.Fatal(err)
-				}
-			}
 		}
 	}
 	return root
 }
+
+var ofARun = regexp.MustCompile(`/data/(results|verdicts)/`)
 
 func open(t *testing.T, root Root) *Journal {
 	t.Helper()
