@@ -318,12 +318,15 @@ func (l load) startServer(ctx context.Context) (*server, error) {
 	}
 }
 
-// first finds the server's first process below whatever wraps it.
+// processes are the server's own, below whatever wraps them, parents first.
+func (s *server) processes() []int {
+	return slices.DeleteFunc(telemetry.Descendants(s.proc.Pid()), func(pid int) bool { return telemetry.Command(pid) != s.program })
+}
+
+// first is the one that ends the others with itself.
 func (s *server) first() int {
-	for _, pid := range telemetry.Descendants(s.proc.Pid()) {
-		if telemetry.Command(pid) == s.program {
-			return pid
-		}
+	if own := s.processes(); len(own) > 0 {
+		return own[0]
 	}
 	return s.proc.Pid()
 }
