@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
 // These tests run the real lab, server, autocannon and wire in a clone of the
@@ -394,13 +395,22 @@ func (c *clone) underWay() (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 	return cmd, out, errs
 }
 
-// ticks is the CPU time of a process, in hundredths of a second.
-func ticks(pid int) int {
+// stat gives the fields of a process's line behind its name, which is the
+// second; none if it has ended.
+func stat(pid int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+}
+
+// ticks is the CPU time of a process, in hundredths of a second.
+func ticks(pid int) int {
+	f := stat(pid)
+	if f == nil {
 		return 0
 	}
-	f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	user, _ := strconv.Atoi(f[11])
 	system, _ := strconv.Atoi(f[12])
 	return user + system
@@ -467,14 +477,11 @@ func TestServerDiesInMidTrial(t *testing.T) {
 func TestWorkerLostInMidTrial(t *testing.T) {
 	c := newClone(t, loopback, "/read", 1, 2)
 	cmd, out, errs := c.underWay()
-	worker := 0
-	for _, pid := range c.childrenOf(c.master()) {
-		worker, _ = strconv.Atoi(pid)
-	}
-	if worker == 0 {
+	all := telemetry.Descendants(c.master())
+	if len(all) < 2 {
 		t.Fatal("no worker found")
 	}
-	if err := syscall.Kill(worker, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(all[len(all)-1], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	s := wait(t, cmd, out, errs)
@@ -543,13 +550,7 @@ func TestBusyLoopOnTheServersCore(t *testing.T) {
 	if s := c.run(); s.status != exitInvalid {
 		t.Errorf("exit %d, want %d", s.status, exitInvalid)
 	}
-	f := c.only()
-	expectInvalid(t, f, "other-load")
-	for _, trial := range f.Trials {
-		if trial.Valid {
-			t.Errorf("trial %d is valid beside a busy loop on the server's core", trial.Seq)
-		}
-	}
+	expectAllInvalid(t, c.only(), "other-load")
 }
 
 // A wire that carries far less than is asked for: at a fixed rate the trial is
@@ -565,13 +566,7 @@ func TestWireFarBelowTheAskedRate(t *testing.T) {
 		if s := c.run(); s.status != exitInvalid {
 			t.Errorf("exit %d, want %d", s.status, exitInvalid)
 		}
-		f := c.only()
-		expectInvalid(t, f, "rate-short")
-		for _, trial := range f.Trials {
-			if trial.Valid {
-				t.Errorf("trial %d is valid", trial.Seq)
-			}
-		}
+		expectAllInvalid(t, c.only(), "rate-short")
 	})
 	t.Run("closed loop", func(t *testing.T) {
 		c, _ := undisturbed(t, func() *clone { return newClone(t, thin, "/read", 1, 1) })
@@ -592,28 +587,14 @@ func (c *clone) master() int {
 			continue
 		}
 		pid, _ := strconv.Atoi(f[0])
-		stat, err := os.ReadFile("/proc/" + f[0] + "/stat")
-		if err != nil {
-			continue
-		}
-		after := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		comm, _ := os.ReadFile("/proc/" + after[1] + "/comm")
-		if strings.TrimSpace(string(comm)) != "fiber_server" {
-			return pid
+		if st := stat(pid); st != nil {
+			if parent, _ := strconv.Atoi(st[1]); telemetry.Command(parent) != "fiber_server" {
+				return pid
+			}
 		}
 	}
 	c.t.Fatal("no server found")
 	return 0
-}
-
-func (c *clone) childrenOf(pid int) []string {
-	var out []string
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, path := range tasks {
-		text, _ := os.ReadFile(path)
-		out = append(out, strings.Fields(string(text))...)
-	}
-	return out
 }
 
 func expectInvalid(t *testing.T, f *results.File, gate string) {
@@ -629,6 +610,16 @@ func expectInvalid(t *testing.T, f *results.File, gate string) {
 	t.Errorf("no trial is invalid by %s: %s", gate, b)
 }
 
+func expectAllInvalid(t *testing.T, f *results.File, gate string) {
+	t.Helper()
+	expectInvalid(t, f, gate)
+	for _, trial := range f.Trials {
+		if trial.Valid {
+			t.Errorf("trial %d is valid in spite of %s", trial.Seq, gate)
+		}
+	}
+}
+
 func TestSingleWrongAnswerInvalidates(t *testing.T) {
 	c := newClone(t, loopback, "/no-such-route", 3, 1)
 	s := c.run()
@@ -636,12 +627,7 @@ func TestSingleWrongAnswerInvalidates(t *testing.T) {
 		t.Errorf("exit %d, want %d", s.status, exitInvalid)
 	}
 	f := c.only()
-	expectInvalid(t, f, "non-2xx")
-	for _, trial := range f.Trials {
-		if trial.Valid {
-			t.Error("a trial of non-2xx answers is valid")
-		}
-	}
+	expectAllInvalid(t, f, "non-2xx")
 	if len(f.Trials) != 4 || f.Provenance.StoppedEarly == "" {
 		t.Errorf("%d trials and stopped early %q: want an end after four in a row", len(f.Trials), f.Provenance.StoppedEarly)
 	}
