@@ -247,10 +247,10 @@ func (x *Experiment) resolve() error {
 // possible refuses settings that no trial could have together.
 func possible(s setting.Levels) error {
 	pipelining, _ := s[setting.Pipelining].Int()
-	if s[setting.Generator] == setting.String("fortio") && pipelining > 1 {
+	if s[setting.Generator] == setting.String(setting.Fortio) && pipelining > 1 {
 		return errors.New("fortio does not pipeline; use autocannon, or pipelining = 1")
 	}
-	if s[setting.Server] == setting.String("null") {
+	if s[setting.Server] == setting.String(setting.Null) {
 		for _, name := range []string{setting.Prefork, setting.Workers, setting.Index, setting.WriteBuffer, setting.SpinNs} {
 			if _, ok := s[name]; ok {
 				return fmt.Errorf("the null server has no %s", name)

@@ -27,7 +27,7 @@ import (
 )
 
 // programs are the command names of the servers' processes.
-var programs = map[string]string{"fiber": "fiber_server", "null": "null_server"}
+var programs = map[string]string{setting.Fiber: "fiber_server", setting.Null: "null_server"}
 
 // The server's exit statuses that are told apart; server.sh has the first as
 // well, for a server that was not built.
@@ -68,16 +68,16 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 	l := load{dir: string(p.Root), addr: addr, link: link, split: p.Split, lineRate: p.Experiment.Topology.LineRateBps,
 		generator: generatorOf(s), connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
 		rate: float64(whole(setting.Rate, 0))}
-	server := "fiber"
+	server := setting.Fiber
 	if name, ok := s[setting.Server]; ok {
 		server = name.String()
 	}
 	l.program = programs[server]
 	l.server = []string{scriptPath("server.sh")}
-	if server != "fiber" {
+	if server != setting.Fiber {
 		l.server = append(l.server, "--server", server)
 	}
-	if server == "fiber" {
+	if server == setting.Fiber {
 		// Left to the machine, it is one a core of the server's.
 		l.workers = int(whole(setting.Workers, int64(max(len(p.Split.Server), 1))))
 		l.server = append(l.server, "--workers", strconv.Itoa(l.workers))
@@ -86,7 +86,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 		"--connections", get(setting.Connections), "--pipelining", strconv.Itoa(l.pipelining),
 		"--duration", number(size.DurationS), "--warmup", number(size.WarmupS),
 		"--workers", strconv.FormatInt(whole(setting.ClientWorkers, 0), 10)}
-	if l.generator != autocannonName {
+	if l.generator != setting.Autocannon {
 		l.client = append(l.client, "--generator", l.generator)
 	}
 	if l.rate > 0 {
@@ -250,21 +250,15 @@ func take(t *results.Trial, w telemetry.Window) {
 // share rounds to a hundredth of a percent, which is finer than clock ticks.
 func share(v float64) float64 { return math.Round(v*1e4) / 1e4 }
 
-// The load generators.
-const (
-	autocannonName = "autocannon"
-	fortioName     = "fortio"
-)
-
 func generatorOf(s setting.Levels) string {
 	if name, ok := s[setting.Generator]; ok {
 		return name.String()
 	}
-	return autocannonName
+	return setting.Autocannon
 }
 
 func (l load) parse(stdout []byte) (*generator.Result, error) {
-	if l.generator == fortioName {
+	if l.generator == setting.Fortio {
 		return fortio.Parse(stdout)
 	}
 	r, err := autocannon.Parse(stdout)

@@ -32,6 +32,14 @@ const (
 	Replicate     = "replicate"      // a number that changes nothing: the same condition again
 )
 
+// Words that more than this list has to know.
+const (
+	Autocannon = "autocannon" // generators
+	Fortio     = "fortio"
+	Fiber      = "fiber" // servers
+	Null       = "null"
+)
+
 type kind int
 
 const (
@@ -56,9 +64,9 @@ var defs = map[string]def{
 	Prefork:       {boolean, 0, "whether the server forks workers", nil},
 	Index:         {text, 0, "how the server picks a product", []string{"pool", "gofakeit"}},
 	WriteBuffer:   {number, 1, "bytes of the server's write buffer", nil},
-	Generator:     {text, 0, "which load generator", []string{"autocannon", "fortio"}},
+	Generator:     {text, 0, "which load generator", []string{Autocannon, Fortio}},
 	Rate:          {number, 0, "requests a second asked for; 0 is a closed loop", nil},
-	Server:        {text, 0, "which server", []string{"fiber", "null"}},
+	Server:        {text, 0, "which server", []string{Fiber, Null}},
 	SpinNs:        {number, 0, "nanoseconds the server burns on each request", nil},
 	Replicate:     {number, 1, "a number that changes nothing", nil},
 }
