@@ -33,12 +33,10 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(dir)
-		labBinary, serverBinary, fortioBinary = filepath.Join(dir, "lab"), filepath.Join(dir, "fiber_server"), filepath.Join(dir, "fortio_load")
-		for bin, pkg := range map[string]string{labBinary: ".", serverBinary: "../../server", fortioBinary: "../../load"} {
-			if out, err := exec.Command("go", "build", "-trimpath", "-o", bin, pkg).CombinedOutput(); err != nil {
-				fmt.Fprintf(os.Stderr, "go build %s: %v\n%s", pkg, err, out)
-				return 1
-			}
+		labBinary, serverBinary, fortioBinary = filepath.Join(dir, "lab"), filepath.Join(dir, "server"), filepath.Join(dir, "load")
+		if out, err := exec.Command("go", "build", "-trimpath", "-o", dir, ".", "../../server", "../../load").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+			return 1
 		}
 		return m.Run()
 	}())
@@ -288,10 +286,12 @@ func TestWholeWay(t *testing.T) {
 			if topology == wire && noWire(t) {
 				t.Skip("this machine lets no user make namespaces")
 			}
-			// Two blocks are enough to see the whole way, and too few to decide.
-			const blocks = 2
+			// Two blocks are enough to see the whole way, and too few to decide;
+			// over the wire there is nothing more to see in a second.
+			blocks := map[string]int{loopback: 2, wire: 1}[topology]
 			c, s := undisturbed(t, func() *clone { return newClone(t, topology, "/read", blocks, 1) })
-			const want, verdict = exitNotHeld, "99-tiny/count  inconclusive  2 blocks are too few"
+			const want = exitNotHeld
+			verdict := fmt.Sprintf("99-tiny/count  inconclusive  %d blocks are too few", blocks)
 			if s.status != want {
 				t.Fatalf("exit %d, want %d", s.status, want)
 			}
@@ -389,10 +389,21 @@ func (c *clone) underWay() (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 			_ = cmd.Wait()
 		}
 	})
+	c.loaded(0)
+	return cmd, out, errs
+}
+
+// loaded waits for a trial that is under way, with another client than that
+// one, and returns its client.
+func (c *clone) loaded(last int) (client int) {
+	c.t.Helper()
 	// Well into the measured part: starting and the short warm-up take the
 	// client less CPU time than this.
-	eventually(c.t, 20*time.Second, "a loaded trial", func() bool { return c.pid("fiber_server") > 0 && ticks(c.pid("autocannon")) > 70 })
-	return cmd, out, errs
+	eventually(c.t, 20*time.Second, "a loaded trial", func() bool {
+		client = c.pid("autocannon")
+		return client != last && c.pid("fiber_server") > 0 && ticks(client) > 70
+	})
+	return client
 }
 
 // stat gives the fields of a process's line behind its name, which is the
@@ -458,70 +469,51 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-func TestServerDiesInMidTrial(t *testing.T) {
-	c := newClone(t, loopback, "/read", 1, 2)
+// Four trials of one run: the server is killed, then one of its workers, then
+// the client is held for a while, and at last killed. Their length is no matter
+// but to the third; the fourth invalid one in a row ends the run.
+func TestWhatDiesOrIsStoppedInMidTrial(t *testing.T) {
+	c := newClone(t, loopback, "/read", 2, 4)
+	c.edit("repeats = 8", "repeats = 0")
+	send := func(pid int, sig syscall.Signal) {
+		t.Helper()
+		if err := syscall.Kill(pid, sig); err != nil {
+			t.Fatal(err)
+		}
+	}
 	cmd, out, errs := c.underWay()
-	if err := syscall.Kill(c.master(), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	s := wait(t, cmd, out, errs)
-	if s.status != exitInvalid {
-		t.Errorf("exit %d, want %d", s.status, exitInvalid)
-	}
-	expectInvalid(t, c.only(), "server-exited")
-	if !strings.Contains(s.err, "invalid: server-exited: the server exited in mid-trial") {
-		t.Error("the log does not say so")
-	}
-}
+	client := c.pid("autocannon")
+	send(c.master(), syscall.SIGKILL)
 
-func TestWorkerLostInMidTrial(t *testing.T) {
-	c := newClone(t, loopback, "/read", 1, 2)
-	cmd, out, errs := c.underWay()
+	client = c.loaded(client)
 	all := telemetry.Descendants(c.master())
 	if len(all) < 2 {
 		t.Fatal("no worker found")
 	}
-	if err := syscall.Kill(all[len(all)-1], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	send(all[len(all)-1], syscall.SIGKILL)
+
+	client = c.loaded(client)
+	send(client, syscall.SIGSTOP)
+	time.Sleep(1500 * time.Millisecond)
+	send(client, syscall.SIGCONT)
+
+	send(c.loaded(client), syscall.SIGKILL)
+
 	s := wait(t, cmd, out, errs)
 	if s.status != exitInvalid {
 		t.Errorf("exit %d, want %d", s.status, exitInvalid)
 	}
-	expectInvalid(t, c.only(), "lost-worker")
-}
-
-func TestClientKilledInMidTrial(t *testing.T) {
-	c := newClone(t, loopback, "/read", 1, 2)
-	cmd, out, errs := c.underWay()
-	if err := syscall.Kill(c.pid("autocannon"), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if s := wait(t, cmd, out, errs); s.status != exitInvalid {
-		t.Errorf("exit %d, want %d", s.status, exitInvalid)
-	}
-	expectInvalid(t, c.only(), "client-failed")
-}
-
-func TestClientStoppedInMidTrial(t *testing.T) {
-	c := newClone(t, loopback, "/read", 1, 4)
-	c.edit("repeats = 8", "repeats = 0")
-	cmd, out, errs := c.underWay()
-	pid := c.pid("autocannon")
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(3 * time.Second)
-	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	if s := wait(t, cmd, out, errs); s.status != exitInvalid {
-		t.Errorf("exit %d, want %d", s.status, exitInvalid)
-	}
 	f := c.only()
-	expectInvalid(t, f, "stopped")
-	if f.Trials[0].Valid {
-		t.Error("the trial whose client was stopped is valid")
+	if len(f.Trials) != 4 || f.Provenance.StoppedEarly == "" {
+		t.Errorf("%d trials and stopped early %q: want an end after four in a row", len(f.Trials), f.Provenance.StoppedEarly)
+	}
+	for i, want := range []string{"server-exited", "lost-worker", "stopped", "client-failed"} {
+		one := *f
+		one.Trials = f.Trials[min(i, len(f.Trials)):min(i+1, len(f.Trials))]
+		expectAllInvalid(t, &one, want)
+	}
+	if !strings.Contains(s.err, "invalid: server-exited: the server exited in mid-trial") {
+		t.Error("the log does not say so")
 	}
 }
 
@@ -544,7 +536,7 @@ func TestBusyLoopOnTheServersCore(t *testing.T) {
 	if err != nil || len(split.Server) == 0 {
 		t.Skip("one core: server and client share it with everybody")
 	}
-	c := newClone(t, loopback, "/read", 1, 2)
+	c := newClone(t, loopback, "/read", 1, 1)
 	c.edit("repeats = 8", "repeats = 0")
 	stranger(t, split.Server[0])
 	if s := c.run(); s.status != exitInvalid {
