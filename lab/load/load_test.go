@@ -289,16 +289,16 @@ func TestFaultsAreCounted(t *testing.T) {
 		for _, rate := range []string{"0", "50"} {
 			t.Run(c.name+", rate "+rate, func(t *testing.T) {
 				t.Parallel() // each waits for most of its time
-				hang := make(chan struct{})
+				handle, hang := c.handle, make(chan struct{})
 				if c.name == late {
-					c.handle = func(n int64, w http.ResponseWriter) {
+					handle = func(n int64, w http.ResponseWriter) {
 						if n > 2 {
 							<-hang
 						}
 						hello(n, w)
 					}
 				}
-				s := serve(t, c.handle)
+				s := serve(t, handle)
 				t.Cleanup(func() { close(hang) }) // before the server's own
 				args := []string{"--url", s.URL, "--connections", "2", "--duration", "0.6", "--rate", rate}
 				if c.name == late { // and fortio tries twice
