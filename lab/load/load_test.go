@@ -20,6 +20,26 @@ import (
 	"time"
 )
 
+// binary is the load generator, built for the tests that need processes.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "fortio_load")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "fortio_load")
+	if out, err := exec.Command("go", "build", "-trimpath", "-o", binary, ".").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
 // A site is a server that counts. Its handler gets the number of the request:
 // from 1, those that open the connections included.
 type site struct {
@@ -224,8 +244,6 @@ func abort(w http.ResponseWriter) {
 
 func TestFaultsAreCounted(t *testing.T) {
 	const late = "no answer in time"
-	hang := make(chan struct{})
-	defer close(hang)
 	for _, c := range []struct {
 		name   string
 		handle func(n int64, w http.ResponseWriter)
@@ -258,12 +276,7 @@ func TestFaultsAreCounted(t *testing.T) {
 			}
 			w.Write(make([]byte, 1000))
 		}, func(o output) int64 { return o.Errors + o.Resets }, func(o output) int64 { return o.Non2xx + o.Timeouts }},
-		{late, func(n int64, w http.ResponseWriter) {
-			if n > 2 {
-				<-hang
-			}
-			hello(n, w)
-		}, func(o output) int64 { return o.Timeouts }, func(o output) int64 { return o.Requests + o.Non2xx + o.Errors + o.Resets }},
+		{late, nil, func(o output) int64 { return o.Timeouts }, func(o output) int64 { return o.Requests + o.Non2xx + o.Errors + o.Resets }},
 		{"an answer too long for the buffer", func(n int64, w http.ResponseWriter) {
 			if n > 2 {
 				w.Header().Set("Content-Length", fmt.Sprint(bufferKiB<<10))
@@ -274,15 +287,28 @@ func TestFaultsAreCounted(t *testing.T) {
 		}, func(o output) int64 { return o.Errors }, func(o output) int64 { return o.Requests + o.Non2xx + o.Timeouts }},
 	} {
 		for _, rate := range []string{"0", "50"} {
-			s := serve(t, c.handle)
-			args := []string{"--url", s.URL, "--connections", "2", "--duration", "0.6", "--rate", rate}
-			if c.name == late { // and fortio tries twice
-				args = append(args, "--duration", "3", "--timeout", "1")
-			}
-			out := measure(t, args...)
-			if c.count(out) == 0 || c.none(out) > 0 {
-				t.Errorf("%s, rate %s: %+v", c.name, rate, out)
-			}
+			t.Run(c.name+", rate "+rate, func(t *testing.T) {
+				t.Parallel() // each waits for most of its time
+				handle, hang := c.handle, make(chan struct{})
+				if c.name == late {
+					handle = func(n int64, w http.ResponseWriter) {
+						if n > 2 {
+							<-hang
+						}
+						hello(n, w)
+					}
+				}
+				s := serve(t, handle)
+				t.Cleanup(func() { close(hang) }) // before the server's own
+				args := []string{"--url", s.URL, "--connections", "2", "--duration", "0.6", "--rate", rate}
+				if c.name == late { // and fortio tries twice
+					args = append(args, "--duration", "3", "--timeout", "1")
+				}
+				out := measure(t, args...)
+				if c.count(out) == 0 || c.none(out) > 0 {
+					t.Errorf("%+v", out)
+				}
+			})
 		}
 	}
 }
@@ -329,20 +355,11 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func build(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "fortio_load")
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return binary
-}
-
 // A chunked answer that fortio's buffer cannot hold has no end for fortio. In a
 // process of its own, since what goes round in it cannot be stopped.
 func TestAnAnswerWithoutEnd(t *testing.T) {
 	s := serve(t, func(_ int64, w http.ResponseWriter) { w.Write(make([]byte, 2*bufferKiB<<10)) })
-	out, err := exec.Command(build(t), "--url", s.URL, "--connections", "1", "--timeout", "0.05").CombinedOutput()
+	out, err := exec.Command(binary, "--url", s.URL, "--connections", "1", "--timeout", "0.05").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "not each of 1 got an HTTP answer") {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -351,7 +368,6 @@ func TestAnAnswerWithoutEnd(t *testing.T) {
 // A signal ends the process, also one that waits for an answer, and nothing is
 // printed that could pass for a trial.
 func TestSignals(t *testing.T) {
-	binary := build(t)
 	hang := make(chan struct{})
 	for _, when := range []struct {
 		name string

@@ -43,6 +43,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -92,11 +93,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 
-	// fortio tells of each broken connection as it breaks. Here they are
-	// counted.
-	log.SetOutput(io.Discard)
-	log.SetLogLevelQuiet(log.Critical)
-	fhttp.BufferSizeKb = bufferKiB
+	settle()
 	setProcs(s)
 
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
@@ -123,6 +120,14 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	return exitOK
 }
+
+// settle makes fortio's own settings, which are the process's. fortio tells of
+// each broken connection as it breaks. Here they are counted.
+var settle = sync.OnceFunc(func() {
+	log.SetOutput(io.Discard)
+	log.SetLogLevelQuiet(log.Critical)
+	fhttp.BufferSizeKb = bufferKiB
+})
 
 // setProcs gives Go its threads. The pacer sleeps in a system call, and for
 // some of that time keeps what lets a thread run Go code from the others: it

@@ -1,28 +1,40 @@
 #!/usr/bin/env bash
 # A data file that is gone fails the build, with a line that names the entry
-# and the file. Each of the published runs and hosts is taken away in turn.
+# and the file. All published runs and hosts are taken away, those of one kind
+# at a time; one that such a build does not name is taken away by itself.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 copy=$(mktemp -d .tools/scratch/missing-XXXXXX)
 trap 'rm -rf "$copy"' EXIT
 cp -R config.toml content layouts assets static data "$copy/"
-mkdir "$copy/lab"
+mkdir "$copy/lab" "$copy/aside"
 cp -R lab/experiments "$copy/lab/"
-checked=0
-while read -r gone; do
-  mv "$copy/$gone" "$copy/aside"
+
+# without FILE… builds the site without them, and leaves in $said what it says.
+without() {
+  local gone
+  for gone; do mkdir -p "$copy/aside/${gone%/*}" && mv "$copy/$gone" "$copy/aside/$gone"; done
   if said=$(.tools/bin/hugo --panicOnWarning --noBuildLock --source "$copy" --destination "$PWD/$copy/public" 2>&1); then
-    echo "the site builds without $gone"
+    echo "the site builds without $*"
     exit 1
   fi
-  # Only the entry's number and the file's name are asked for, on one line.
-  name=$(basename "$gone" .json)
-  if ! grep -E '(entry|journal)' <<<"$said" | grep -qF "$name"; then
-    printf 'without %s no line names the entry and the file:\n%s\n' "$gone" "$said"
-    exit 1
-  fi
-  mv "$copy/aside" "$copy/$gone"
-  checked=$((checked + 1))
-done < <(find data/verdicts data/results data/hosts data/audits/{03,04,05,06,06b,08,09,10,11,batch}.json -path 'data/audits/*' -o -name '*published*.json' -o -path 'data/hosts/c*.json' | sort)
+  for gone; do mv "$copy/aside/$gone" "$copy/$gone"; done
+}
+
+# Only the entry's number and the file's path are asked for, on one line.
+named() { grep -E '(entry|journal)' <<<"$said" | grep -qF "$1"; }
+
+checked=0
+for kind in verdicts results hosts audits; do
+  mapfile -t files < <(find data/verdicts data/results data/hosts data/audits/{01,02,03,04,05,06,06b,08,09,10,11,batch}.json -path 'data/audits/*' -o -name '*published*.json' -o -path 'data/hosts/c*.json' | grep "^data/$kind/" | sort)
+  without "${files[@]}"
+  alone=()
+  for gone in "${files[@]}"; do named "$gone" || alone+=("$gone"); done
+  for gone in ${alone[@]+"${alone[@]}"}; do
+    without "$gone"
+    named "$gone" || { printf 'without %s no line names the entry and the file:\n%s\n' "$gone" "$said"; exit 1; }
+  done
+  checked=$((checked + ${#files[@]}))
+done
 [ "$checked" -ge 6 ] || { echo "only $checked files were tried"; exit 1; }
 echo "each of $checked missing files fails the build by name"

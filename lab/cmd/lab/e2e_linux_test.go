@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
 // These tests run the real lab, server, autocannon and wire in a clone of the
@@ -32,12 +33,10 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(dir)
-		labBinary, serverBinary, fortioBinary = filepath.Join(dir, "lab"), filepath.Join(dir, "fiber_server"), filepath.Join(dir, "fortio_load")
-		for bin, pkg := range map[string]string{labBinary: ".", serverBinary: "../../server", fortioBinary: "../../load"} {
-			if out, err := exec.Command("go", "build", "-trimpath", "-o", bin, pkg).CombinedOutput(); err != nil {
-				fmt.Fprintf(os.Stderr, "go build %s: %v\n%s", pkg, err, out)
-				return 1
-			}
+		labBinary, serverBinary, fortioBinary = filepath.Join(dir, "lab"), filepath.Join(dir, "server"), filepath.Join(dir, "load")
+		if out, err := exec.Command("go", "build", "-trimpath", "-o", dir, ".", "../../server", "../../load").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+			return 1
 		}
 		return m.Run()
 	}())
@@ -287,10 +286,12 @@ func TestWholeWay(t *testing.T) {
 			if topology == wire && noWire(t) {
 				t.Skip("this machine lets no user make namespaces")
 			}
-			// Two blocks are enough to see the whole way, and too few to decide.
-			const blocks = 2
+			// Two blocks are enough to see the whole way, and too few to decide;
+			// over the wire there is nothing more to see in a second.
+			blocks := map[string]int{loopback: 2, wire: 1}[topology]
 			c, s := undisturbed(t, func() *clone { return newClone(t, topology, "/read", blocks, 1) })
-			const want, verdict = exitNotHeld, "99-tiny/count  inconclusive  2 blocks are too few"
+			const want = exitNotHeld
+			verdict := fmt.Sprintf("99-tiny/count  inconclusive  %d blocks are too few", blocks)
 			if s.status != want {
 				t.Fatalf("exit %d, want %d", s.status, want)
 			}
@@ -388,19 +389,39 @@ func (c *clone) underWay() (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 			_ = cmd.Wait()
 		}
 	})
+	c.loaded(0)
+	return cmd, out, errs
+}
+
+// loaded waits for a trial that is under way, with another client than that
+// one, and returns its client.
+func (c *clone) loaded(last int) (client int) {
+	c.t.Helper()
 	// Well into the measured part: starting and the short warm-up take the
 	// client less CPU time than this.
-	eventually(c.t, 20*time.Second, "a loaded trial", func() bool { return c.pid("fiber_server") > 0 && ticks(c.pid("autocannon")) > 70 })
-	return cmd, out, errs
+	eventually(c.t, 20*time.Second, "a loaded trial", func() bool {
+		client = c.pid("autocannon")
+		return client != last && c.pid("fiber_server") > 0 && ticks(client) > 70
+	})
+	return client
+}
+
+// stat gives the fields of a process's line behind its name, which is the
+// second; none if it has ended.
+func stat(pid int) []string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 }
 
 // ticks is the CPU time of a process, in hundredths of a second.
 func ticks(pid int) int {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
+	f := stat(pid)
+	if f == nil {
 		return 0
 	}
-	f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	user, _ := strconv.Atoi(f[11])
 	system, _ := strconv.Atoi(f[12])
 	return user + system
@@ -448,73 +469,51 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-func TestServerDiesInMidTrial(t *testing.T) {
-	c := newClone(t, loopback, "/read", 1, 2)
+// Four trials of one run: the server is killed, then one of its workers, then
+// the client is held for a while, and at last killed. Their length is no matter
+// but to the third; the fourth invalid one in a row ends the run.
+func TestWhatDiesOrIsStoppedInMidTrial(t *testing.T) {
+	c := newClone(t, loopback, "/read", 2, 4)
+	c.edit("repeats = 8", "repeats = 0")
+	send := func(pid int, sig syscall.Signal) {
+		t.Helper()
+		if err := syscall.Kill(pid, sig); err != nil {
+			t.Fatal(err)
+		}
+	}
 	cmd, out, errs := c.underWay()
-	if err := syscall.Kill(c.master(), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	s := wait(t, cmd, out, errs)
-	if s.status != exitInvalid {
-		t.Errorf("exit %d, want %d", s.status, exitInvalid)
-	}
-	expectInvalid(t, c.only(), "server-exited")
-	if !strings.Contains(s.err, "invalid: server-exited: the server exited in mid-trial") {
-		t.Error("the log does not say so")
-	}
-}
+	client := c.pid("autocannon")
+	send(c.master(), syscall.SIGKILL)
 
-func TestWorkerLostInMidTrial(t *testing.T) {
-	c := newClone(t, loopback, "/read", 1, 2)
-	cmd, out, errs := c.underWay()
-	worker := 0
-	for _, pid := range c.childrenOf(c.master()) {
-		worker, _ = strconv.Atoi(pid)
-	}
-	if worker == 0 {
+	client = c.loaded(client)
+	all := telemetry.Descendants(c.master())
+	if len(all) < 2 {
 		t.Fatal("no worker found")
 	}
-	if err := syscall.Kill(worker, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	send(all[len(all)-1], syscall.SIGKILL)
+
+	client = c.loaded(client)
+	send(client, syscall.SIGSTOP)
+	time.Sleep(1500 * time.Millisecond)
+	send(client, syscall.SIGCONT)
+
+	send(c.loaded(client), syscall.SIGKILL)
+
 	s := wait(t, cmd, out, errs)
 	if s.status != exitInvalid {
-		t.Errorf("exit %d, want %d", s.status, exitInvalid)
-	}
-	expectInvalid(t, c.only(), "lost-worker")
-}
-
-func TestClientKilledInMidTrial(t *testing.T) {
-	c := newClone(t, loopback, "/read", 1, 2)
-	cmd, out, errs := c.underWay()
-	if err := syscall.Kill(c.pid("autocannon"), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if s := wait(t, cmd, out, errs); s.status != exitInvalid {
-		t.Errorf("exit %d, want %d", s.status, exitInvalid)
-	}
-	expectInvalid(t, c.only(), "client-failed")
-}
-
-func TestClientStoppedInMidTrial(t *testing.T) {
-	c := newClone(t, loopback, "/read", 1, 4)
-	c.edit("repeats = 8", "repeats = 0")
-	cmd, out, errs := c.underWay()
-	pid := c.pid("autocannon")
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(3 * time.Second)
-	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	if s := wait(t, cmd, out, errs); s.status != exitInvalid {
 		t.Errorf("exit %d, want %d", s.status, exitInvalid)
 	}
 	f := c.only()
-	expectInvalid(t, f, "stopped")
-	if f.Trials[0].Valid {
-		t.Error("the trial whose client was stopped is valid")
+	if len(f.Trials) != 4 || f.Provenance.StoppedEarly == "" {
+		t.Errorf("%d trials and stopped early %q: want an end after four in a row", len(f.Trials), f.Provenance.StoppedEarly)
+	}
+	for i, want := range []string{"server-exited", "lost-worker", "stopped", "client-failed"} {
+		one := *f
+		one.Trials = f.Trials[min(i, len(f.Trials)):min(i+1, len(f.Trials))]
+		expectAllInvalid(t, &one, want)
+	}
+	if !strings.Contains(s.err, "invalid: server-exited: the server exited in mid-trial") {
+		t.Error("the log does not say so")
 	}
 }
 
@@ -537,19 +536,13 @@ func TestBusyLoopOnTheServersCore(t *testing.T) {
 	if err != nil || len(split.Server) == 0 {
 		t.Skip("one core: server and client share it with everybody")
 	}
-	c := newClone(t, loopback, "/read", 1, 2)
+	c := newClone(t, loopback, "/read", 1, 1)
 	c.edit("repeats = 8", "repeats = 0")
 	stranger(t, split.Server[0])
 	if s := c.run(); s.status != exitInvalid {
 		t.Errorf("exit %d, want %d", s.status, exitInvalid)
 	}
-	f := c.only()
-	expectInvalid(t, f, "other-load")
-	for _, trial := range f.Trials {
-		if trial.Valid {
-			t.Errorf("trial %d is valid beside a busy loop on the server's core", trial.Seq)
-		}
-	}
+	expectAllInvalid(t, c.only(), "other-load")
 }
 
 // A wire that carries far less than is asked for: at a fixed rate the trial is
@@ -565,13 +558,7 @@ func TestWireFarBelowTheAskedRate(t *testing.T) {
 		if s := c.run(); s.status != exitInvalid {
 			t.Errorf("exit %d, want %d", s.status, exitInvalid)
 		}
-		f := c.only()
-		expectInvalid(t, f, "rate-short")
-		for _, trial := range f.Trials {
-			if trial.Valid {
-				t.Errorf("trial %d is valid", trial.Seq)
-			}
-		}
+		expectAllInvalid(t, c.only(), "rate-short")
 	})
 	t.Run("closed loop", func(t *testing.T) {
 		c, _ := undisturbed(t, func() *clone { return newClone(t, thin, "/read", 1, 1) })
@@ -592,28 +579,14 @@ func (c *clone) master() int {
 			continue
 		}
 		pid, _ := strconv.Atoi(f[0])
-		stat, err := os.ReadFile("/proc/" + f[0] + "/stat")
-		if err != nil {
-			continue
-		}
-		after := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		comm, _ := os.ReadFile("/proc/" + after[1] + "/comm")
-		if strings.TrimSpace(string(comm)) != "fiber_server" {
-			return pid
+		if st := stat(pid); st != nil {
+			if parent, _ := strconv.Atoi(st[1]); telemetry.Command(parent) != "fiber_server" {
+				return pid
+			}
 		}
 	}
 	c.t.Fatal("no server found")
 	return 0
-}
-
-func (c *clone) childrenOf(pid int) []string {
-	var out []string
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, path := range tasks {
-		text, _ := os.ReadFile(path)
-		out = append(out, strings.Fields(string(text))...)
-	}
-	return out
 }
 
 func expectInvalid(t *testing.T, f *results.File, gate string) {
@@ -629,6 +602,16 @@ func expectInvalid(t *testing.T, f *results.File, gate string) {
 	t.Errorf("no trial is invalid by %s: %s", gate, b)
 }
 
+func expectAllInvalid(t *testing.T, f *results.File, gate string) {
+	t.Helper()
+	expectInvalid(t, f, gate)
+	for _, trial := range f.Trials {
+		if trial.Valid {
+			t.Errorf("trial %d is valid in spite of %s", trial.Seq, gate)
+		}
+	}
+}
+
 func TestSingleWrongAnswerInvalidates(t *testing.T) {
 	c := newClone(t, loopback, "/no-such-route", 3, 1)
 	s := c.run()
@@ -636,12 +619,7 @@ func TestSingleWrongAnswerInvalidates(t *testing.T) {
 		t.Errorf("exit %d, want %d", s.status, exitInvalid)
 	}
 	f := c.only()
-	expectInvalid(t, f, "non-2xx")
-	for _, trial := range f.Trials {
-		if trial.Valid {
-			t.Error("a trial of non-2xx answers is valid")
-		}
-	}
+	expectAllInvalid(t, f, "non-2xx")
 	if len(f.Trials) != 4 || f.Provenance.StoppedEarly == "" {
 		t.Errorf("%d trials and stopped early %q: want an end after four in a row", len(f.Trials), f.Provenance.StoppedEarly)
 	}

@@ -245,9 +245,10 @@ equals = "3000 / 2"
 
 func TestTextsThatAreRefused(t *testing.T) {
 	for text, says := range map[string]string{
-		"entry = ":    "line 1",
-		small + "x=1": `unknown key "checks.x"`,
-		strings.Replace(small, `"99"`, `"98"`, 1):                                                                 "called by the entry's number",
+		"entry = ":                                "line 1",
+		small + "x=1":                             `unknown key "checks.x"`,
+		small + "note = \"n\"\nNote = \"m\"":      `unknown key "checks[0].Note"`,
+		strings.Replace(small, `"99"`, `"98"`, 1): "called by the entry's number",
 		small + "[[figures]]\nid = \"rate\"\nplace = \"p\"\nprinted = \"1\"":                                      `id "rate" stands twice`,
 		small + "[[figures]]\nid = \"max\"\nplace = \"p\"\nprinted = \"1\"":                                       "is a function",
 		small + "[[figures]]\nid = \"floor\"\nplace = \"p\"\nprinted = \"1\"":                                     "is a function",

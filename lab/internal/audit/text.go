@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/stricttoml"
 )
 
 // A Text is what was carried over by hand from one entry's text and does not
@@ -151,19 +150,7 @@ func Load(path string) (*Text, error) {
 // Parse reads the text of the entry of the given number.
 func Parse(name string, data []byte) (*Text, error) {
 	t := &Text{}
-	dec := toml.NewDecoder(strings.NewReader(string(data)))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(t); err != nil {
-		var strict *toml.StrictMissingError
-		if errors.As(err, &strict) && len(strict.Errors) > 0 {
-			row, _ := strict.Errors[0].Position()
-			return nil, fmt.Errorf("line %d: unknown key %q", row, strings.Join(strict.Errors[0].Key(), "."))
-		}
-		var wrong *toml.DecodeError
-		if errors.As(err, &wrong) {
-			row, col := wrong.Position()
-			return nil, fmt.Errorf("line %d, column %d: %s", row, col, strings.TrimPrefix(wrong.Error(), "toml: "))
-		}
+	if err := stricttoml.Decode(data, t); err != nil {
 		return nil, err
 	}
 	if t.Entry != name || !entry.MatchString(name) && !study.MatchString(name) {

@@ -18,8 +18,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
-// resolution is the step of autocannon's latencies, in seconds.
-const resolution = 0.001
+const program = "autocannon"
+
+// Resolution is the step of autocannon's latencies, in seconds: the most that
+// is cut off one.
+const Resolution = 0.001
 
 // Figures are pointers: one that is missing is not nought.
 type output struct {
@@ -34,22 +37,14 @@ type output struct {
 	Throughput    struct{ Total *float64 }
 }
 
-// complete refuses an output that lacks a figure, or has one that cannot be: a
-// gate on what was not said would stand open.
-func (o output) complete() error {
-	for _, f := range []struct {
-		name string
-		v    *float64
-	}{
-		{"errors", o.Errors}, {"timeouts", o.Timeouts}, {"mismatches", o.Mismatches}, {"resets", o.Resets},
-		{"non2xx", o.Non2xx}, {"2xx", o.OK}, {"latency.mean", o.Latency.Mean}, {"latency.p50", o.Latency.P50}, {"latency.p90", o.Latency.P90},
-		{"latency.p99", o.Latency.P99}, {"latency.max", o.Latency.Max}, {"throughput.total", o.Throughput.Total},
-	} {
-		if f.v == nil || *f.v < 0 || *f.v > generator.Largest {
-			return fmt.Errorf("autocannon's output has no usable %q", f.name)
-		}
+// figures are all that a trial must have.
+func (o output) figures() map[string]*float64 {
+	return map[string]*float64{
+		"errors": o.Errors, "timeouts": o.Timeouts, "mismatches": o.Mismatches, "resets": o.Resets,
+		"non2xx": o.Non2xx, "2xx": o.OK, "latency.mean": o.Latency.Mean, "latency.p50": o.Latency.P50,
+		"latency.p90": o.Latency.P90, "latency.p99": o.Latency.P99, "latency.max": o.Latency.Max,
+		"throughput.total": o.Throughput.Total,
 	}
-	return nil
 }
 
 // Parse reads the last JSON document of a trial's standard output; those
@@ -64,45 +59,28 @@ func Parse(stdout []byte) (*generator.Result, error) {
 	if err := json.Unmarshal(last, &o); err != nil {
 		return nil, fmt.Errorf("autocannon's output is not JSON: %w", err)
 	}
-	window := o.Finish.Sub(o.Start).Seconds()
-	if o.Start.IsZero() || !(window > 0) {
-		return nil, errors.New("autocannon's output has no measured window")
-	}
-	if err := o.complete(); err != nil {
+	if err := generator.Window(program, o.Start, o.Finish); err != nil {
 		return nil, err
 	}
-	done := *o.OK + *o.Non2xx
-	r := &generator.Result{Start: o.Start, Finish: o.Finish, Below: map[string]float64{}, Metrics: map[string]float64{
-		"requests":             done,
-		"duration_s":           window,
-		"throughput_rps":       done / window,
-		"transfer_bytes_per_s": *o.Throughput.Total / window,
-		"errors":               *o.Errors,
-		"timeouts":             *o.Timeouts,
-		"resets":               *o.Resets,
-		"non_2xx":              *o.Non2xx,
-	}}
-	if done > 0 {
+	if err := generator.Usable(program, o.figures()); err != nil {
+		return nil, err
+	}
+	r := generator.Of(o.Start, o.Finish, generator.Counts{
+		OK: *o.OK, Non2xx: *o.Non2xx, Errors: *o.Errors - *o.Timeouts, Timeouts: *o.Timeouts,
+		Resets: *o.Resets, Mismatches: *o.Mismatches, Bytes: *o.Throughput.Total,
+	})
+	if r.Metrics["requests"] > 0 {
 		r.CutMeanS = *o.Latency.Mean / 1000
-		r.Metrics["response_bytes"] = *o.Throughput.Total / done
 		for name, ms := range map[string]float64{
 			"latency_p50_s": *o.Latency.P50, "latency_p90_s": *o.Latency.P90,
 			"latency_p99_s": *o.Latency.P99, "latency_max_s": *o.Latency.Max,
 		} {
 			if ms < 1 {
-				r.Below[name] = resolution
+				r.Below[name] = Resolution
 			} else {
 				r.Metrics[name] = ms / 1000
 			}
 		}
-	}
-	r.Count(generator.Non2xx, *o.Non2xx)
-	r.Count(generator.Timeouts, *o.Timeouts)
-	r.Count(generator.Errors, *o.Errors-*o.Timeouts)
-	r.Count(generator.Resets, *o.Resets)
-	r.Count(generator.Mismatches, *o.Mismatches)
-	if done == 0 {
-		r.Fault(generator.NoRequests, "no request was answered")
 	}
 	return r, nil
 }

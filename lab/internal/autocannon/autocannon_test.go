@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 )
@@ -39,7 +40,7 @@ func at(t *testing.T, text string) time.Time {
 	return v
 }
 
-func fault(gate, detail string) generator.Fault { return generator.Fault{Gate: gate, Detail: detail} }
+func fault(name, detail string) generator.Fault { return generator.Fault{Gate: name, Detail: detail} }
 
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-9*math.Abs(want) }
 
@@ -105,7 +106,7 @@ func TestAnswersThatAreNotOKAreAFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []generator.Fault{fault(generator.Non2xx, "13190 answers were not 2xx")}; !reflect.DeepEqual(r.Faults, want) {
+	if want := []generator.Fault{fault(gate.Non2xx, "13190 answers were not 2xx")}; !reflect.DeepEqual(r.Faults, want) {
 		t.Errorf("faults %v, want %v", r.Faults, want)
 	}
 	// They are requests that were answered all the same.
@@ -164,15 +165,15 @@ func TestFaults(t *testing.T) {
 		want   []generator.Fault
 	}{
 		{"none", nil, nil},
-		{"one wrong status in a hundred", []string{`"non2xx":1`}, []generator.Fault{fault(generator.Non2xx, "1 answers were not 2xx")}},
+		{"one wrong status in a hundred", []string{`"non2xx":1`}, []generator.Fault{fault(gate.Non2xx, "1 answers were not 2xx")}},
 		// autocannon counts a timeout among the errors as well.
-		{"timeouts only", []string{`"errors":3`, `"timeouts":3`}, []generator.Fault{fault(generator.Timeouts, "3 requests timed out")}},
-		{"errors only", []string{`"errors":3`}, []generator.Fault{fault(generator.Errors, "3 connection errors")}},
-		{"errors and timeouts", []string{`"errors":5`, `"timeouts":3`}, []generator.Fault{fault(generator.Timeouts, "3 requests timed out"), fault(generator.Errors, "2 connection errors")}},
-		{"resets", []string{`"resets":2`}, []generator.Fault{fault(generator.Resets, "2 connections were reset")}},
-		{"mismatches", []string{`"mismatches":2`}, []generator.Fault{fault(generator.Mismatches, "2 bodies were not as expected")}},
-		{"nothing answered", []string{`"2xx":0`}, []generator.Fault{fault(generator.NoRequests, "no request was answered")}},
-		{"nothing answered, with errors", []string{`"2xx":0`, `"errors":1`}, []generator.Fault{fault(generator.Errors, "1 connection errors"), fault(generator.NoRequests, "no request was answered")}},
+		{"timeouts only", []string{`"errors":3`, `"timeouts":3`}, []generator.Fault{fault(gate.Timeouts, "3 requests timed out")}},
+		{"errors only", []string{`"errors":3`}, []generator.Fault{fault(gate.Errors, "3 connection errors")}},
+		{"errors and timeouts", []string{`"errors":5`, `"timeouts":3`}, []generator.Fault{fault(gate.Timeouts, "3 requests timed out"), fault(gate.Errors, "2 connection errors")}},
+		{"resets", []string{`"resets":2`}, []generator.Fault{fault(gate.Resets, "2 connections were reset")}},
+		{"mismatches", []string{`"mismatches":2`}, []generator.Fault{fault(gate.Mismatches, "2 bodies were not as expected")}},
+		{"nothing answered", []string{`"2xx":0`}, []generator.Fault{fault(gate.NoRequests, "no request was answered")}},
+		{"nothing answered, with errors", []string{`"2xx":0`, `"errors":1`}, []generator.Fault{fault(gate.Errors, "1 connection errors"), fault(gate.NoRequests, "no request was answered")}},
 	} {
 		r, err := Parse(made(c.change...))
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,7 +37,7 @@ func (m Machine) cpuQuota() cpuQuota {
 		switch {
 		case parts[0] == "0" && parts[1] == "": // version 2, alone or beside version 1
 			mounts = []string{m.Cgroup, filepath.Join(m.Cgroup, "unified")}
-		case hasCPU(parts[1]):
+		case slices.Contains(strings.Split(parts[1], ","), "cpu"):
 			mounts = []string{filepath.Join(m.Cgroup, "cpu"), filepath.Join(m.Cgroup, parts[1])}
 		}
 		for _, mount := range mounts {
@@ -46,15 +47,6 @@ func (m Machine) cpuQuota() cpuQuota {
 		}
 	}
 	return q
-}
-
-func hasCPU(controllers string) bool {
-	for _, c := range strings.Split(controllers, ",") {
-		if c == "cpu" {
-			return true
-		}
-	}
-	return false
 }
 
 // climb reads one hierarchy, and tells whether it says anything of CPU.

@@ -26,6 +26,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/stricttoml"
 )
 
 // An Experiment is one file of lab/experiments.
@@ -145,20 +146,15 @@ func Load(path string) (*Experiment, error) {
 // Parse reads an experiment of the given name.
 func Parse(id string, data []byte) (*Experiment, error) {
 	x := &Experiment{}
-	dec := toml.NewDecoder(strings.NewReader(string(data)))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(x); err != nil {
-		return nil, located(err)
-	}
-	var raw map[string]any
-	if err := toml.Unmarshal(data, &raw); err != nil {
-		return nil, located(err)
-	}
-	if key := odd(raw, ""); key != "" {
-		return nil, fmt.Errorf("unknown key %q: keys are written in lower case", key)
+	if err := stricttoml.Decode(data, x); err != nil {
+		return nil, err
 	}
 	// An empty reason would pass for none. It is printed in one line.
-	if _, ok := raw["planned"]; ok && (strings.TrimSpace(x.Planned) == "" || strings.ContainsAny(x.Planned, "\r\n")) {
+	var said struct{ Planned *string }
+	if err := toml.Unmarshal(data, &said); err != nil {
+		return nil, err
+	}
+	if said.Planned != nil && (strings.TrimSpace(x.Planned) == "" || strings.ContainsAny(x.Planned, "\r\n")) {
 		return nil, errors.New("planned: say in one line what the lab lacks to run this, or leave it out")
 	}
 	sum := sha256.Sum256(data)
@@ -167,44 +163,6 @@ func Parse(id string, data []byte) (*Experiment, error) {
 		return nil, err
 	}
 	return x, nil
-}
-
-// odd finds a key that is not in lower case. The decoder takes Margin for
-// margin, and where both stand the last one would decide in silence.
-func odd(v any, at string) string {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			path := strings.TrimPrefix(at+"."+key, ".")
-			if key != strings.ToLower(key) {
-				return path
-			}
-			if found := odd(v[key], path); found != "" {
-				return found
-			}
-		}
-	case []any:
-		for i, e := range v {
-			if found := odd(e, fmt.Sprintf("%s[%d]", at, i)); found != "" {
-				return found
-			}
-		}
-	}
-	return ""
-}
-
-func located(err error) error {
-	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) && len(strict.Errors) > 0 {
-		row, _ := strict.Errors[0].Position()
-		return fmt.Errorf("line %d: unknown key %q", row, strings.Join(strict.Errors[0].Key(), "."))
-	}
-	var dec *toml.DecodeError
-	if errors.As(err, &dec) {
-		row, col := dec.Position()
-		return fmt.Errorf("line %d, column %d: %s", row, col, strings.TrimPrefix(dec.Error(), "toml: "))
-	}
-	return err
 }
 
 // resolve checks the whole design and turns raw values into levels.
@@ -319,21 +277,21 @@ func (x *Experiment) settable(name string, l setting.Level) error {
 // possible refuses settings that no trial could have together.
 func possible(s setting.Levels) error {
 	// The settings have more generators than the lab has: what texts used.
-	if g, ok := s[setting.Generator]; ok && g != setting.String("autocannon") && g != setting.String("fortio") {
+	if g, ok := s[setting.Generator]; ok && g != setting.String(setting.Autocannon) && g != setting.String(setting.Fortio) {
 		return fmt.Errorf("the lab does not run %s; use autocannon or fortio", g)
 	}
 	pipelining, _ := s[setting.Pipelining].Int()
-	if s[setting.Generator] == setting.String("fortio") && pipelining > 1 {
+	if s[setting.Generator] == setting.String(setting.Fortio) && pipelining > 1 {
 		return errors.New("fortio does not pipeline; use autocannon, or pipelining = 1")
 	}
-	if s[setting.Server] == setting.String("null") {
+	if s[setting.Server] == setting.String(setting.Null) {
 		for _, name := range []string{setting.Stack, setting.Prefork, setting.Workers, setting.Index, setting.WriteBuffer, setting.SpinNs} {
 			if _, ok := s[name]; ok {
 				return fmt.Errorf("the null server has no %s", name)
 			}
 		}
 	}
-	if stack, ok := s[setting.Stack]; ok && stack != setting.String("fiber") && s[setting.Prefork] != setting.Bool(false) {
+	if stack, ok := s[setting.Stack]; ok && stack != setting.String(setting.Fiber) && s[setting.Prefork] != setting.Bool(false) {
 		return fmt.Errorf("%s has no prefork; set prefork = false", stack)
 	}
 	overload, _ := s[setting.Overload].Bool()

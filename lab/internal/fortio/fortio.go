@@ -12,9 +12,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 )
+
+const program = "fortio_load"
 
 // Figures are pointers: one that is missing is not nought.
 type output struct {
@@ -33,24 +34,19 @@ type output struct {
 	SendLag       *struct{ P50, P99, Max *float64 }                  `json:"send_lag_s"`
 }
 
-type figure struct {
-	name string
-	v    *float64
-}
-
 // complete refuses an output that lacks a figure, or has one that cannot be.
 func (o output) complete() error {
-	figures := []figure{
-		{"requests", o.Requests}, {"non2xx", o.Non2xx}, {"errors", o.Errors}, {"timeouts", o.Timeouts},
-		{"resets", o.Resets}, {"bytes", o.Bytes}, {"asked_rate", o.AskedRate}, {"unanswered", o.Unanswered},
-		{"connections", o.Connections},
+	usable := func(figures map[string]*float64) error { return generator.Usable(program, figures) }
+	counts := map[string]*float64{
+		"requests": o.Requests, "non2xx": o.Non2xx, "errors": o.Errors, "timeouts": o.Timeouts, "resets": o.Resets, "bytes": o.Bytes,
+		"asked_rate": o.AskedRate, "unanswered": o.Unanswered, "connections": o.Connections,
 	}
-	if err := usable(figures); err != nil {
+	if err := usable(counts); err != nil {
 		return err
 	}
-	for _, f := range figures {
-		if *f.v != float64(int64(*f.v)) {
-			return fmt.Errorf("fortio_load's output has no usable %q: a count is whole", f.name)
+	for name, v := range counts {
+		if *v != float64(int64(*v)) {
+			return fmt.Errorf("fortio_load's output has no usable %q: a count is whole", name)
 		}
 	}
 	if *o.Requests > 0 {
@@ -58,8 +54,8 @@ func (o output) complete() error {
 		if l == nil {
 			return errors.New(`fortio_load's output has requests and no "latency_s"`)
 		}
-		if err := usable([]figure{{"latency_s.mean", l.Mean}, {"latency_s.p50", l.P50}, {"latency_s.p90", l.P90},
-			{"latency_s.p99", l.P99}, {"latency_s.p999", l.P999}, {"latency_s.max", l.Max}}); err != nil {
+		if err := usable(map[string]*float64{"latency_s.mean": l.Mean, "latency_s.p50": l.P50, "latency_s.p90": l.P90,
+			"latency_s.p99": l.P99, "latency_s.p999": l.P999, "latency_s.max": l.Max}); err != nil {
 			return err
 		}
 		if *l.P50 > *l.P90 || *l.P90 > *l.P99 || *l.P99 > *l.P999 || *l.P999 > *l.Max || *l.Mean > *l.Max {
@@ -74,17 +70,8 @@ func (o output) complete() error {
 	case g == nil:
 		return errors.New(`fortio_load's output has a rate and no "send_lag_s"`)
 	default:
-		return usable([]figure{{"send_lag_s.p50", g.P50}, {"send_lag_s.p99", g.P99}, {"send_lag_s.max", g.Max}})
+		return usable(map[string]*float64{"send_lag_s.p50": g.P50, "send_lag_s.p99": g.P99, "send_lag_s.max": g.Max})
 	}
-}
-
-func usable(figures []figure) error {
-	for _, f := range figures {
-		if f.v == nil || *f.v < 0 || *f.v > generator.Largest {
-			return fmt.Errorf("fortio_load's output has no usable %q", f.name)
-		}
-	}
-	return nil
 }
 
 // Parse reads a trial's standard output, which is one line.
@@ -100,27 +87,15 @@ func Parse(stdout []byte) (*generator.Result, error) {
 	if o.Generator != "fortio" {
 		return nil, fmt.Errorf("the output is not fortio_load's, but of generator %q", o.Generator)
 	}
-	window := o.Finish.Sub(o.Start).Seconds()
-	if o.Start.IsZero() || !(window > 0) {
-		return nil, errors.New("fortio_load's output has no measured window")
+	if err := generator.Window(program, o.Start, o.Finish); err != nil {
+		return nil, err
 	}
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	done := *o.Requests + *o.Non2xx
-	r := &generator.Result{Start: o.Start, Finish: o.Finish, Below: map[string]float64{}, Metrics: map[string]float64{
-		"requests":             done,
-		"duration_s":           window,
-		"throughput_rps":       done / window,
-		"transfer_bytes_per_s": *o.Bytes / window,
-		"errors":               *o.Errors + *o.Timeouts,
-		"timeouts":             *o.Timeouts,
-		"resets":               *o.Resets,
-		"non_2xx":              *o.Non2xx,
-	}}
-	if done > 0 {
-		r.Metrics["response_bytes"] = *o.Bytes / done
-	}
+	r := generator.Of(o.Start, o.Finish, generator.Counts{
+		OK: *o.Requests, Non2xx: *o.Non2xx, Errors: *o.Errors, Timeouts: *o.Timeouts, Resets: *o.Resets, Bytes: *o.Bytes,
+	})
 	if *o.Requests > 0 {
 		r.Metrics["latency_mean_s"] = *o.Latency.Mean
 		r.Metrics["latency_p50_s"] = *o.Latency.P50
@@ -129,21 +104,10 @@ func Parse(stdout []byte) (*generator.Result, error) {
 		r.Metrics["latency_p999_s"] = *o.Latency.P999
 		r.Metrics["latency_max_s"] = *o.Latency.Max
 	}
-	if rate := *o.AskedRate; rate > 0 {
-		r.Metrics["asked_rate_rps"] = rate
+	if *o.AskedRate > 0 {
 		r.Open = &generator.Open{Unanswered: *o.Unanswered,
 			SendLagP50S: *o.SendLag.P50, SendLagP99S: *o.SendLag.P99, SendLagMaxS: *o.SendLag.Max}
 	}
-	r.Count(generator.Non2xx, *o.Non2xx)
-	r.Count(generator.Timeouts, *o.Timeouts)
-	r.Count(generator.Errors, *o.Errors)
-	r.Count(generator.Resets, *o.Resets)
-	if done == 0 {
-		r.Fault(generator.NoRequests, "no request was answered")
-	}
-	if rate := *o.AskedRate; done/window < gate.LeastShare*rate {
-		r.Fault(generator.RateShort, "%.1f requests a second were answered of %.0f asked for, %.0f were due and unanswered at the end",
-			done/window, rate, *o.Unanswered)
-	}
+	r.Asked(*o.AskedRate)
 	return r, nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 )
@@ -90,7 +91,7 @@ func TestAnswersThatAreNotOKAreAFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []generator.Fault{fault(generator.Non2xx, "2923 answers were not 2xx")}; !reflect.DeepEqual(r.Faults, want) {
+	if want := []generator.Fault{fault(gate.Non2xx, "2923 answers were not 2xx")}; !reflect.DeepEqual(r.Faults, want) {
 		t.Errorf("faults %v, want %v", r.Faults, want)
 	}
 	// They were answered all the same, but nobody timed them.
@@ -98,7 +99,7 @@ func TestAnswersThatAreNotOKAreAFault(t *testing.T) {
 		"duration_s": 0.5, "throughput_rps": 5846, "transfer_bytes_per_s": 795056, "response_bytes": 136})
 }
 
-func fault(gate, detail string) generator.Fault { return generator.Fault{Gate: gate, Detail: detail} }
+func fault(name, detail string) generator.Fault { return generator.Fault{Gate: name, Detail: detail} }
 
 // made is a made-up trial of two seconds: a hundred answers of fifty bytes.
 func made(change ...string) []byte {
@@ -126,17 +127,17 @@ func TestFaults(t *testing.T) {
 		want   []generator.Fault
 	}{
 		{"none", nil, nil},
-		{"one wrong status", []string{`"non2xx":1`}, []generator.Fault{fault(generator.Non2xx, "1 answers were not 2xx")}},
+		{"one wrong status", []string{`"non2xx":1`}, []generator.Fault{fault(gate.Non2xx, "1 answers were not 2xx")}},
 		{"errors and timeouts", []string{`"errors":2`, `"timeouts":3`}, []generator.Fault{
-			fault(generator.Timeouts, "3 requests timed out"), fault(generator.Errors, "2 connection errors")}},
-		{"resets", []string{`"resets":2`}, []generator.Fault{fault(generator.Resets, "2 connections were reset")}},
-		{"nothing answered", []string{`"requests":0`, `"latency_s"`}, []generator.Fault{fault(generator.NoRequests, "no request was answered")}},
+			fault(gate.Timeouts, "3 requests timed out"), fault(gate.Errors, "2 connection errors")}},
+		{"resets", []string{`"resets":2`}, []generator.Fault{fault(gate.Resets, "2 connections were reset")}},
+		{"nothing answered", []string{`"requests":0`, `"latency_s"`}, []generator.Fault{fault(gate.NoRequests, "no request was answered")}},
 		// 50 a second were answered: 0.99 of 50.5 is 49.995, of 50.51 it
 		// would be more; rates are whole, so 50 and 51 are told apart.
 		{"the whole rate", []string{`"asked_rate":50`, lag}, nil},
 		{"a hundredth short", []string{`"requests":99`, `"asked_rate":50`, `"unanswered":1`, lag}, nil},
 		{"more than a hundredth short", []string{`"asked_rate":51`, `"unanswered":2`, lag}, []generator.Fault{
-			fault(generator.RateShort, "50.0 requests a second were answered of 51 asked for, 2 were due and unanswered at the end")}},
+			fault(gate.RateShort, "50.0 requests a second were answered of 51 asked for, 2 were due and unanswered at the end")}},
 	} {
 		r, err := Parse(made(c.change...))
 		if err != nil {

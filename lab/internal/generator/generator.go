@@ -9,6 +9,8 @@ package generator
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -46,36 +48,96 @@ type Fault struct {
 	Detail string
 }
 
-// The gates of the faults.
-const (
-	Non2xx     = gate.Non2xx
-	Timeouts   = gate.Timeouts
-	Errors     = gate.Errors
-	Resets     = gate.Resets
-	Mismatches = gate.Mismatches
-	NoRequests = gate.NoRequests
-	RateShort  = gate.RateShort
-)
-
 var what = map[string]string{
-	Non2xx:     "%.0f answers were not 2xx",
-	Timeouts:   "%.0f requests timed out",
-	Errors:     "%.0f connection errors",
-	Resets:     "%.0f connections were reset",
-	Mismatches: "%.0f bodies were not as expected",
+	gate.Non2xx:     "%.0f answers were not 2xx",
+	gate.Timeouts:   "%.0f requests timed out",
+	gate.Errors:     "%.0f connection errors",
+	gate.Resets:     "%.0f connections were reset",
+	gate.Mismatches: "%.0f bodies were not as expected",
 }
 
-// Count adds the fault that a gate counts, if there was one.
-func (r *Result) Count(gate string, n float64) {
+// count adds the fault that a gate counts, if there was one.
+func (r *Result) count(gate string, n float64) {
 	if n > 0 {
-		r.Faults = append(r.Faults, Fault{Gate: gate, Detail: fmt.Sprintf(what[gate], n)})
+		r.fault(gate, what[gate], n)
 	}
 }
 
-// Fault adds a fault.
-func (r *Result) Fault(gate, format string, args ...any) {
+func (r *Result) fault(gate, format string, args ...any) {
 	r.Faults = append(r.Faults, Fault{Gate: gate, Detail: fmt.Sprintf(format, args...)})
 }
 
-// Largest bounds every figure: beyond it a number no longer counts by ones.
-const Largest = 1 << 53
+// Counts are what every generator counts in a trial.
+type Counts struct {
+	OK, Non2xx float64 // answers
+	Errors     float64 // of connections; timeouts are not among them
+	Timeouts   float64
+	Resets     float64
+	Mismatches float64 // 0 where bodies are not looked at
+	Bytes      float64
+}
+
+// Of computes what follows from a trial's counts alone.
+func Of(start, finish time.Time, c Counts) *Result {
+	done, window := c.OK+c.Non2xx, finish.Sub(start).Seconds()
+	r := &Result{Start: start, Finish: finish, Below: map[string]float64{}, Metrics: map[string]float64{
+		"requests":             done,
+		"duration_s":           window,
+		"throughput_rps":       done / window,
+		"transfer_bytes_per_s": c.Bytes / window,
+		"errors":               c.Errors + c.Timeouts,
+		"timeouts":             c.Timeouts,
+		"resets":               c.Resets,
+		"non_2xx":              c.Non2xx,
+	}}
+	r.count(gate.Non2xx, c.Non2xx)
+	r.count(gate.Timeouts, c.Timeouts)
+	r.count(gate.Errors, c.Errors)
+	r.count(gate.Resets, c.Resets)
+	r.count(gate.Mismatches, c.Mismatches)
+	if done > 0 {
+		r.Metrics["response_bytes"] = c.Bytes / done
+	} else {
+		r.fault(gate.NoRequests, "no request was answered")
+	}
+	return r
+}
+
+// Asked notes the rate that was asked for, and closes the gate on a trial that
+// answered less; a rate of 0 is a closed loop, of which nothing is asked.
+func (r *Result) Asked(rate float64) {
+	if rate <= 0 {
+		return
+	}
+	r.Metrics["asked_rate_rps"] = rate
+	if got := r.Metrics["throughput_rps"]; got < gate.LeastShare*rate {
+		unanswered := ""
+		if r.Open != nil {
+			unanswered = fmt.Sprintf(", %.0f were due and unanswered at the end", r.Open.Unanswered)
+		}
+		r.fault(gate.RateShort, "%.1f requests a second were answered of %.0f asked for%s", got, rate, unanswered)
+	}
+}
+
+// Usable refuses a program's output that lacks one of its figures, or has one
+// that cannot be: a gate on what was not said would stand open. Figures are
+// pointers, because one that is missing is not nought.
+func Usable(program string, figures map[string]*float64) error {
+	for _, name := range slices.Sorted(maps.Keys(figures)) {
+		if v := figures[name]; v == nil || *v < 0 || *v > largest {
+			return fmt.Errorf("%s's output has no usable %q", program, name)
+		}
+	}
+	return nil
+}
+
+// Window refuses a program's output whose measured window is none.
+func Window(program string, start, finish time.Time) error {
+	if start.IsZero() || !finish.After(start) {
+		return fmt.Errorf("%s's output has no measured window", program)
+	}
+	return nil
+}
+
+// largest bounds every figure: beyond it a number no longer counts by ones.
+const largest = 1 << 53

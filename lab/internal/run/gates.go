@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/autocannon"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -37,12 +38,7 @@ type failer func(name, format string, args ...any)
 // gates closes those that look at the trial's figures. What was not seen
 // closes a gate as well: it would otherwise stand open.
 func (l load) gates(r *generator.Result, w telemetry.Window, m map[string]float64, fail failer) {
-	asked := m["asked_rate_rps"]
-	if l.rate > 0 && l.generator == autocannonName { // fortio says it itself
-		asked = l.rate
-		m["asked_rate_rps"] = asked
-	}
-	if asked > 0 {
+	if asked := m["asked_rate_rps"]; asked > 0 {
 		m["answered_share"] = m["throughput_rps"] / asked
 	}
 	for _, f := range r.Faults {
@@ -50,10 +46,6 @@ func (l load) gates(r *generator.Result, w telemetry.Window, m map[string]float6
 			continue // the trial is about just that
 		}
 		fail(f.Gate, "%s", f.Detail)
-	}
-	// fortio's own reader does this for it.
-	if got := m["throughput_rps"]; asked > 0 && l.generator == autocannonName && !l.overload && got < gate.LeastShare*asked {
-		fail(gate.RateShort, "%.0f requests a second were answered, asked were %.0f", got, asked)
 	}
 	if o := r.Open; o != nil {
 		m["send_lag_p99_s"] = o.SendLagP99S
@@ -105,9 +97,6 @@ func (l load) gates(r *generator.Result, w telemetry.Window, m map[string]float6
 	l.little(r, m, fail)
 }
 
-// cut is how much of a latency autocannon cuts off at the most, in seconds.
-const cut = 0.001
-
 // little holds rate times mean latency against the requests that a closed loop
 // keeps in flight. Requests in flight when the window ends are in no mean yet:
 // that explains a shortfall of up to the mean latency over the window.
@@ -122,7 +111,7 @@ func (l load) little(r *generator.Result, m map[string]float64, fail failer) {
 	if low > 0 {
 		m["in_flight"] = rps * low
 	} else {
-		low, high = r.CutMeanS, r.CutMeanS+cut
+		low, high = r.CutMeanS, r.CutMeanS+autocannon.Resolution
 	}
 	late := high / l.window.Seconds()
 	if rps*high < asked*(1-gate.LittleOff-late) || rps*low > asked*(1+gate.LittleOff) {

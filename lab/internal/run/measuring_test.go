@@ -205,10 +205,11 @@ func TestAFasterPassHoldsBackwards(t *testing.T) {
 func TestTheControlIsDrawn(t *testing.T) {
 	seen := map[int]int{}
 	for seed := range uint64(300) {
-		if control(3, seed) != control(3, seed) {
-			t.Fatal("one seed drew two controls")
+		drawn := control(3, seed)
+		if again := control(3, seed); again != drawn {
+			t.Fatalf("one seed drew two controls, %d and %d", drawn, again)
 		}
-		seen[control(3, seed)]++
+		seen[drawn]++
 	}
 	for c := range 3 {
 		if seen[c] < 60 {

@@ -50,12 +50,16 @@ type Plan struct {
 func generators(x *experiment.Experiment, tools map[string]string) string {
 	var names []string
 	for _, levels := range x.Conditions() {
-		name := generatorOf(x.Fixed().With(levels))
-		if name = strings.TrimSpace(name + " " + tools[name]); !slices.Contains(names, name) {
+		if name := versioned(generatorOf(x.Fixed().With(levels)), tools); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// versioned is a load generator's name with its version, where that is known.
+func versioned(name string, tools map[string]string) string {
+	return strings.TrimSpace(name + " " + tools[name])
 }
 
 // A Watcher is told how a run goes on.
@@ -137,7 +141,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*results.File, error) {
 		l := p.load(link, x.Fixed().With(levels))
 		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: l.commands()}
 		if _, factor := levels[setting.Generator]; factor {
-			c.Generator = strings.TrimSpace(l.generator + " " + tools[l.generator])
+			c.Generator = versioned(l.generator, tools)
 		}
 		if i == len(conditions) {
 			c.ControlOf = f.Conditions[twin].ID
@@ -186,19 +190,23 @@ type measuring struct {
 func (m *measuring) calibrate() error {
 	const passes = 10
 	for range passes {
-		seen, err := m.loop(m.plan.Split.Server)
-		if err != nil {
-			return fmt.Errorf("the calibration loop: %w", err)
+		if _, err := m.pass(); err != nil {
+			return err
 		}
-		m.fastest(seen)
 	}
 	return nil
 }
 
-func (m *measuring) fastest(seen time.Duration) {
+// pass runs the calibration loop once.
+func (m *measuring) pass() (time.Duration, error) {
+	seen, err := m.loop(m.plan.Split.Server)
+	if err != nil {
+		return 0, fmt.Errorf("the calibration loop: %w", err)
+	}
 	if m.reference == 0 || seen < m.reference {
 		m.reference = seen
 	}
+	return seen, nil
 }
 
 // trials makes the trials of the slots, and repeats within their block those
@@ -274,14 +282,13 @@ func (m *measuring) calibrated(ctx context.Context, l load) (results.Trial, erro
 // so many times, and returns the fastest it saw.
 func (m *measuring) speed(ctx context.Context, loops int) (fastest time.Duration, err error) {
 	for i := 1; ; i++ {
-		seen, err := m.loop(m.plan.Split.Server)
+		seen, err := m.pass()
 		if err != nil {
-			return 0, fmt.Errorf("the calibration loop: %w", err)
+			return 0, err
 		}
 		if fastest == 0 || seen < fastest {
 			fastest = seen
 		}
-		m.fastest(seen)
 		if !speed.Slow(m.reference, fastest) || i == loops || m.spare == 0 {
 			return fastest, nil
 		}

@@ -84,7 +84,7 @@ func TestOnlyPassingWeatherIsRepeated(t *testing.T) {
 		}
 		return t
 	}
-	for _, name := range []string{generator.Errors, generator.Timeouts, generator.Resets, gate.NoTelemetry, gate.Steal, gate.SlowCore, gate.OtherLoad, gate.Stopped} {
+	for _, name := range []string{gate.Errors, gate.Timeouts, gate.Resets, gate.NoTelemetry, gate.Steal, gate.SlowCore, gate.OtherLoad, gate.Stopped} {
 		if !weather(reasons(name)) {
 			t.Errorf("%s is not repeated", name)
 		}
@@ -96,7 +96,7 @@ func TestOnlyPassingWeatherIsRepeated(t *testing.T) {
 		}
 	}
 	for _, name := range []string{gate.LostWorker, gate.ServerExited, gate.ClientFailed, gate.ClientHung, gate.Little,
-		generator.Non2xx, generator.Mismatches, generator.NoRequests, generator.RateShort, "a gate of the future"} {
+		gate.Non2xx, gate.Mismatches, gate.NoRequests, gate.RateShort, "a gate of the future"} {
 		if weather(reasons(name)) {
 			t.Errorf("%s is repeated", name)
 		}
@@ -190,15 +190,12 @@ func TestARateThatCannotBeMet(t *testing.T) {
 	closed := func(name string, overload bool) bool {
 		l := load{rate: 1000, overload: overload, generator: name, window: time.Second}
 		start := time.Unix(1, 0)
-		r := &generator.Result{Start: start, Finish: start.Add(time.Second), Metrics: map[string]float64{}}
-		if name == fortioName {
-			r.Open = &generator.Open{SendLagP99S: 1}
-			r.Fault(generator.RateShort, "short")
-		}
 		m := map[string]float64{"throughput_rps": 250, "requests": 250}
-		if name == fortioName {
-			m["asked_rate_rps"] = 1000
+		r := &generator.Result{Start: start, Finish: start.Add(time.Second), Metrics: m}
+		if name == setting.Fortio {
+			r.Open = &generator.Open{SendLagP99S: 1}
 		}
+		r.Asked(l.rate)
 		shut := false
 		l.gates(r, telemetry.Window{}, m, func(gateName, _ string, _ ...any) {
 			shut = shut || gateName == gate.RateShort || gateName == gate.SendLate
@@ -208,7 +205,7 @@ func TestARateThatCannotBeMet(t *testing.T) {
 		}
 		return shut
 	}
-	for _, name := range []string{autocannonName, fortioName} {
+	for _, name := range []string{setting.Autocannon, setting.Fortio} {
 		if !closed(name, false) {
 			t.Errorf("%s: a quarter of the rate was answered, and no gate closed", name)
 		}

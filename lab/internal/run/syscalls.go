@@ -11,7 +11,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
@@ -51,13 +50,7 @@ func (l load) traced(ctx context.Context) (c Calls, err error) {
 		return c, err
 	}
 	defer server.stop()
-	var pids []int
-	for _, pid := range telemetry.Descendants(server.proc.Pid()) {
-		if telemetry.Command(pid) == l.program {
-			pids = append(pids, pid)
-		}
-	}
-	tracer, err := probe.Start(pids)
+	tracer, err := probe.Start(server.processes())
 	if err != nil {
 		return c, err
 	}

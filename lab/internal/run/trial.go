@@ -27,7 +27,7 @@ import (
 )
 
 // programs are the command names of the servers' processes.
-var programs = map[string]string{"fiber": "fiber_server", "null": "null_server"}
+var programs = map[string]string{setting.Fiber: "fiber_server", setting.Null: "null_server"}
 
 // The server's exit statuses that are told apart; server.sh has the first as
 // well, for a server that was not built.
@@ -69,17 +69,17 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 	l := load{dir: string(p.Root), addr: addr, link: link, split: p.Split, lineRate: p.Experiment.Topology.LineRateBps,
 		generator: generatorOf(s), connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
 		rate: float64(whole(setting.Rate, 0))}
-	server := "fiber"
+	server := setting.Fiber
 	if name, ok := s[setting.Server]; ok {
 		server = name.String()
 	}
 	l.program = programs[server]
 	l.server = []string{scriptPath("server.sh")}
-	if server != "fiber" {
+	if server != setting.Fiber {
 		l.server = append(l.server, "--server", server)
 	}
 	l.overload, _ = s[setting.Overload].Bool()
-	if server == "fiber" {
+	if server == setting.Fiber {
 		// Left to the machine, it is one a core of the server's.
 		l.workers = int(whole(setting.Workers, int64(max(len(p.Split.Server), 1))))
 		l.server = append(l.server, "--workers", strconv.Itoa(l.workers))
@@ -88,7 +88,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 		"--connections", get(setting.Connections), "--pipelining", strconv.Itoa(l.pipelining),
 		"--duration", number(size.DurationS), "--warmup", number(size.WarmupS),
 		"--workers", strconv.FormatInt(whole(setting.ClientWorkers, 0), 10)}
-	if l.generator != autocannonName {
+	if l.generator != setting.Autocannon {
 		l.client = append(l.client, "--generator", l.generator)
 	}
 	if l.rate > 0 {
@@ -253,24 +253,22 @@ func take(t *results.Trial, w telemetry.Window) {
 // share rounds to a hundredth of a percent, which is finer than clock ticks.
 func share(v float64) float64 { return math.Round(v*1e4) / 1e4 }
 
-// The load generators.
-const (
-	autocannonName = "autocannon"
-	fortioName     = "fortio"
-)
-
 func generatorOf(s setting.Levels) string {
 	if name, ok := s[setting.Generator]; ok {
 		return name.String()
 	}
-	return autocannonName
+	return setting.Autocannon
 }
 
 func (l load) parse(stdout []byte) (*generator.Result, error) {
-	if l.generator == fortioName {
+	if l.generator == setting.Fortio {
 		return fortio.Parse(stdout)
 	}
-	return autocannon.Parse(stdout)
+	r, err := autocannon.Parse(stdout)
+	if err == nil {
+		r.Asked(l.rate) // which autocannon does not print
+	}
+	return r, err
 }
 
 // A server is the running server.
@@ -317,12 +315,15 @@ func (l load) startServer(ctx context.Context) (*server, error) {
 	}
 }
 
-// first finds the server's first process below whatever wraps it.
+// processes are the server's own, below whatever wraps them, parents first.
+func (s *server) processes() []int {
+	return slices.DeleteFunc(telemetry.Descendants(s.proc.Pid()), func(pid int) bool { return telemetry.Command(pid) != s.program })
+}
+
+// first is the one that ends the others with itself.
 func (s *server) first() int {
-	for _, pid := range telemetry.Descendants(s.proc.Pid()) {
-		if telemetry.Command(pid) == s.program {
-			return pid
-		}
+	if own := s.processes(); len(own) > 0 {
+		return own[0]
 	}
 	return s.proc.Pid()
 }

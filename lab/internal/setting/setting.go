@@ -48,6 +48,14 @@ const (
 	EventRate  = "event_rate"  // events a second offered to a batch processor
 )
 
+// Words that more than this list has to know.
+const (
+	Autocannon = "autocannon" // generators
+	Fortio     = "fortio"
+	Fiber      = "fiber" // servers
+	Null       = "null"
+)
+
 type kind int
 
 const (
@@ -83,11 +91,11 @@ var defs = map[string]def{
 	Prefork:       {boolean, 0, "whether the server forks workers", nil},
 	Index:         {text, 0, "how the server picks a product", []string{"pool", "gofakeit"}},
 	WriteBuffer:   {number, 1, "bytes of the server's write buffer", nil},
-	Generator:     {text, 0, "which load generator", []string{"autocannon", "fortio", "vegeta", "wrk"}},
+	Generator:     {text, 0, "which load generator", []string{Autocannon, Fortio, "vegeta", "wrk"}},
 	Rate:          {number, 0, "requests a second asked for; 0 is a closed loop", nil},
 	Overload:      {boolean, 0, "whether a rate that cannot be met is what the trial is about", nil},
-	Stack:         {text, 0, "what serves the routes", []string{"fiber", "fasthttp", "net-http"}},
-	Server:        {text, 0, "which server", []string{"fiber", "null"}},
+	Stack:         {text, 0, "what serves the routes", []string{Fiber, "fasthttp", "net-http"}},
+	Server:        {text, 0, "which server", []string{Fiber, Null}},
 	SpinNs:        {number, 0, "nanoseconds the server burns on each request", nil},
 	Replicate:     {number, 1, "a number that changes nothing", nil},
 	ServerCPUs:    {text, 0, "cores the server may use", nil},

@@ -90,16 +90,6 @@ func rank(n int) (k int, coverage float64) {
 	return k, coverage
 }
 
-// PairedRatio summarises a over b, pair by pair: the interval is that of the
-// median of the ratios.
-func PairedRatio(a, b []float64) (Summary, error) {
-	ratios, err := Ratios(a, b)
-	if err != nil {
-		return Summary{}, err
-	}
-	return Summarise(ratios), nil
-}
-
 // Ratios divides a by b, pair by pair; pairs come from the same block. It
 // refuses figures that have no ratio, since dropping them would be choosing.
 func Ratios(a, b []float64) ([]float64, error) {

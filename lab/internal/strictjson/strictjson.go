@@ -88,6 +88,7 @@ func line(data []byte, offset int64) int {
 	return 1 + bytes.Count(data[:offset], []byte{'\n'})
 }
 
-func escape(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-}
+// A Replacer is dear to make and every key needs it.
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+func escape(key string) string { return pointerEscapes.Replace(key) }

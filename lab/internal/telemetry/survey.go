@@ -1,11 +1,10 @@
 package telemetry
 
 import (
-	"maps"
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -53,67 +52,24 @@ func (s *Sampler) look() *survey {
 			v.irqs = s.interrupts(d)
 		}
 	}
-	names, err := os.ReadDir("/proc")
-	if err != nil {
-		return v
-	}
-	all := map[int]stat{}
-	for _, n := range names {
-		pid, err := strconv.Atoi(n.Name())
-		if err != nil || s.kernels[pid] {
-			continue
-		}
-		st, err := readStat(pid)
-		switch {
-		case err != nil: // it ended meanwhile
-		case st.flags&kernelThread != 0:
-			s.kernels[pid] = true // of which there are many, and they stay
-		default:
-			all[pid] = st
-		}
-	}
+	all := snapshot(s.kernels)
+	tree := children(all)
 	s.surveyedClient = s.targets.Client()
-	s.server = members(s.targets.Server, all)
-	s.client = members(s.surveyedClient, all)
+	s.server = members(below(s.targets.Server, tree))
+	s.client = members(below(s.surveyedClient, tree))
 	// A process that entered a wire's namespaces need not be a descendant.
-	own := map[int]bool{os.Getpid(): true}
-	for _, m := range slices.Concat(s.server, s.client) {
-		own[m.pid] = true
+	own := map[int]bool{}
+	for _, root := range []int{os.Getpid(), s.targets.Server, s.surveyedClient} {
+		for _, pid := range below(root, tree) {
+			own[pid] = true
+		}
 	}
 	for pid, st := range all {
-		if !below(pid, own, all) {
+		if !own[pid] {
 			v.others[pid] = other{st.name, st.parent, time.Duration(st.cpu+st.children) * tick, st.processor}
 		}
 	}
 	return v
-}
-
-// members are a process and all below it.
-func members(root int, all map[int]stat) (out []member) {
-	if root <= 0 {
-		return nil
-	}
-	for _, pid := range slices.Sorted(maps.Keys(all)) {
-		if below(pid, map[int]bool{root: true}, all) {
-			out = append(out, newMember(pid))
-		}
-	}
-	return out
-}
-
-// below tells whether a process is one of those, or descends from one.
-func below(pid int, those map[int]bool, all map[int]stat) bool {
-	for pid > 1 {
-		if those[pid] {
-			return true
-		}
-		st, ok := all[pid]
-		if !ok {
-			return false
-		}
-		pid = st.parent
-	}
-	return false
 }
 
 // A Load is what one other process used in the window.
@@ -159,14 +115,6 @@ func others(a, b *survey) []Load {
 			loads = append(loads, Load{b.others[pid].name, b.others[pid].core, cpu.Seconds() / seconds})
 		}
 	}
-	slices.SortFunc(loads, func(x, y Load) int {
-		switch {
-		case x.Cores > y.Cores:
-			return -1
-		case x.Cores < y.Cores:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(loads, func(x, y Load) int { return cmp.Compare(y.Cores, x.Cores) })
 	return loads
 }

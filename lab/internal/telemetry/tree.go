@@ -2,7 +2,9 @@ package telemetry
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +31,13 @@ type member struct {
 type thread struct {
 	id   int
 	path string
+}
+
+func members(pids []int) (out []member) {
+	for _, pid := range pids {
+		out = append(out, newMember(pid))
+	}
+	return out
 }
 
 func newMember(pid int) member {
@@ -95,29 +104,61 @@ func (m member) times(threads map[int]time.Duration) (cpu time.Duration, switche
 	return cpu, switches, ok
 }
 
-// Descendants lists a process and all below it, parents first.
-func Descendants(root int) []int {
-	out := []int{root}
-	for i := 0; i < len(out); i++ {
-		dir := fmt.Sprintf("/proc/%d/task", out[i])
-		entries, err := os.ReadDir(dir)
-		if err != nil {
+// snapshot reads every process there is, but for the kernel's own threads, of
+// which there are many: those it finds it adds to kernels, and passes over.
+func snapshot(kernels map[int]bool) map[int]stat {
+	names, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	all := map[int]stat{}
+	for _, n := range names {
+		pid, err := strconv.Atoi(n.Name())
+		if err != nil || kernels[pid] {
 			continue
 		}
-		for _, e := range entries {
-			text, err := os.ReadFile(dir + "/" + e.Name() + "/children")
-			if err != nil {
-				continue
-			}
-			for _, f := range strings.Fields(string(text)) {
-				if pid, err := strconv.Atoi(f); err == nil {
-					out = append(out, pid)
-				}
+		st, err := readStat(pid)
+		switch {
+		case err != nil: // it ended meanwhile
+		case st.flags&kernelThread != 0:
+			kernels[pid] = true
+		default:
+			all[pid] = st
+		}
+	}
+	return all
+}
+
+// children lists each process's children, by the parent that they name: the
+// kernel's own lists may miss one while others come and go.
+func children(all map[int]stat) map[int][]int {
+	out := map[int][]int{}
+	for _, pid := range slices.Sorted(maps.Keys(all)) {
+		out[all[pid].parent] = append(out[all[pid].parent], pid)
+	}
+	return out
+}
+
+// below is a process and all that descend from it, parents first; none for 0,
+// which is no process.
+func below(root int, children map[int][]int) []int {
+	if root <= 0 {
+		return nil
+	}
+	out, seen := []int{root}, map[int]bool{root: true}
+	for i := 0; i < len(out); i++ {
+		for _, pid := range children[out[i]] {
+			if !seen[pid] { // not all were read at one time
+				seen[pid] = true
+				out = append(out, pid)
 			}
 		}
 	}
 	return out
 }
+
+// Descendants lists a process and all below it, parents first.
+func Descendants(root int) []int { return below(root, children(snapshot(map[int]bool{}))) }
 
 // Command returns a process's command name, empty if it has ended.
 func Command(pid int) string {

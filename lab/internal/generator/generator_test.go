@@ -1,0 +1,33 @@
+package generator
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+)
+
+// A generator that does not say how many requests were due, as autocannon,
+// falls short of its rate all the same.
+func TestARateThatWasNotAnswered(t *testing.T) {
+	start := time.Unix(0, 0)
+	for _, c := range []struct {
+		rate float64
+		want []Fault
+	}{
+		{0, nil},
+		{50, nil},
+		{50.5, nil}, // a hundredth short: 0.99 of it is 49.995
+		{51, []Fault{{gate.RateShort, "50.0 requests a second were answered of 51 asked for"}}},
+	} {
+		r := Of(start, start.Add(2*time.Second), Counts{OK: 100})
+		r.Asked(c.rate)
+		if !slices.Equal(r.Faults, c.want) {
+			t.Errorf("at %v: %v, want %v", c.rate, r.Faults, c.want)
+		}
+		if asked, open := r.Metrics["asked_rate_rps"]; open != (c.rate > 0) || asked != c.rate {
+			t.Errorf("at %v: asked %v", c.rate, asked)
+		}
+	}
+}
