@@ -80,7 +80,7 @@ func TestOfTakesScalarsOnly(t *testing.T) {
 		in   any
 		want Level
 	}{
-		{int64(3), Int(3)}, {3, Int(3)}, {3.0, Int(3)}, {-0.0, Int(0)}, {"x", String("x")}, {true, Bool(true)},
+		{int64(3), Int(3)}, {3, Int(3)}, {3.0, Int(3)}, {math.Copysign(0, -1), Int(0)}, {"x", String("x")}, {true, Bool(true)},
 	} {
 		if got, err := Of(c.in); err != nil || got != c.want {
 			t.Errorf("%v (%T): %v, %v", c.in, c.in, got, err)

@@ -100,9 +100,6 @@ func (p *Pool) Digest() string { return p.digest }
 // MeanBody is the mean length of a body in bytes.
 func (p *Pool) MeanBody() float64 { return mean(p.bodies) }
 
-// MeanBatch is the mean length of a batch in bytes.
-func (p *Pool) MeanBatch() float64 { return mean(p.batches) }
-
 func mean(bodies [][]byte) float64 {
 	total := 0
 	for _, b := range bodies {
