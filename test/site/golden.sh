@@ -14,8 +14,8 @@ mkdir "$out/pages"
   cd "$out/site"
   find . -name '*.html' -o -name 'feed.xml' | sort | while read -r f; do
     mkdir -p "../pages/$(dirname "$f")"
-    # The style sheet's name holds its digest; a new colour is no new page.
-    sed -E 's/(line-rate\.min)\.[0-9a-f]{64}/\1/g; s/sha256-([A-Za-z0-9/=+]|&#43;)+/sha256-DIGEST/g' "$f" >"../pages/$f"
+    # A style sheet's name holds its digest; a new colour is no new page.
+    sed -E 's/((line-rate|ledger|ledger-filter)\.min)\.[0-9a-f]{64}/\1/g; s/sha256-([A-Za-z0-9/=+]|&#43;)+/sha256-DIGEST/g' "$f" >"../pages/$f"
   done
 )
 if [ "${1-}" = --update ]; then
