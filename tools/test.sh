@@ -24,7 +24,7 @@ go_runs() { (cd lab && go test -race -vet=off ./cmd/lab); }
 data() { .tools/bin/lab check && test/site/fixture.sh; }
 shell() {
   command -v shellcheck >/dev/null || { echo "skip: no shellcheck for this platform"; return 0; }
-  shellcheck --external-sources lab/scripts/*.sh tools/*.sh .ci/run && shellcheck --shell=bash test/scripts/helper.bash
+  shellcheck --external-sources lab/scripts/*.sh tools/*.sh test/*/*.sh .ci/run && shellcheck --shell=bash test/scripts/helper.bash
 }
 scripts() { node_modules/bats/bin/bats test/scripts; }
 workflows() {
@@ -56,7 +56,11 @@ mkdir -p .tools/scratch
 dir=$(mktemp -d .tools/scratch/test-XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 # A lane is a process group, so that whatever it has started ends with it.
-trap 'for lane in $(jobs -p); do kill -- "-$lane" 2>/dev/null; done; exit 130' INT TERM
+stop() {
+  for group in $(jobs -p); do kill -- "-$group" 2>/dev/null; done
+  exit 130
+}
+trap stop INT TERM
 
 # run makes one step. Its output is kept and printed whole when it ends, so that
 # the lanes do not talk into each other; how it went is left in a file.
