@@ -37,10 +37,11 @@ golden() { test/site/golden.sh; }
 missing() { test/site/missing.sh; }
 html() { test/pages/build.sh && node_modules/.bin/html-validate --config test/pages/htmlvalidate.json '.tools/pages/**/*.html'; }
 same() { test/pages/same.sh; }
+machines() { node test/pages/machines.mjs .tools/pages; }
 scripted() { node test/pages/scripts.mjs .tools/pages; }
 pages() { node test/pages/browse.mjs .tools/pages; }
 
-steps=(go_format go_vet go_modules data shell workflows scripts go_tests go_runs prose golden missing html same scripted pages)
+steps=(go_format go_vet go_modules data shell workflows scripts go_tests go_runs prose golden missing html same machines scripted pages)
 [ $# -eq 0 ] || steps=("$@")
 mkdir -p .tools/scratch
 log=$(mktemp .tools/scratch/test-XXXXXX)
