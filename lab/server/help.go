@@ -21,7 +21,7 @@ A flag wins over its environment variable. An empty variable is one not set.
 		fmt.Fprintf(w, "        accepts %s; default %s\n", st.accept, st.def)
 	}
 	fmt.Fprint(w, `  --version
-        print the versions of the server, Go, Fiber and gofakeit
+        print the versions of the server, Go, Fiber, fasthttp and gofakeit
   --help
         print this
 
@@ -35,7 +35,7 @@ may use, less if its cgroup allows less.
 Routes: /simple /read /list /compute /healthz
 
 SIGTERM or SIGINT stops the server and its workers within about 3 seconds and
-answers the requests it has begun to read.
+answers the requests it has begun to read; net-http, those it has read.
 
 Exit codes: 0 stopped when asked, 1 failed, 2 a setting was refused, 3 the
 address is in use, 4 a worker was lost.

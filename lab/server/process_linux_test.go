@@ -220,7 +220,7 @@ func TestPrefork(t *testing.T) {
 	seen := make(map[int]bool)
 	for range 500 {
 		h := p.health()
-		want := Health{Status: "ok", PID: h.PID, Role: "worker", GOMAXPROCS: 1, Index: "pool", PoolDigest: pool().Digest()}
+		want := Health{Status: "ok", PID: h.PID, Role: "worker", GOMAXPROCS: 1, Stack: "fiber", Index: "pool", PoolDigest: pool().Digest()}
 		if h != want || !slices.Contains(workers, h.PID) {
 			t.Fatalf("got %+v, want %+v with a pid of %v", h, want, workers)
 		}
@@ -285,9 +285,13 @@ func keepAlive(t *testing.T, addr string) net.Conn {
 // A request that one worker has begun to read is answered, though its siblings
 // have nothing to do and could be gone at once.
 func TestStopAnswersRequestInFlight(t *testing.T) {
-	for _, mode := range []string{"--prefork=true", "--prefork=false"} {
-		p := start(t, freeAddr(t), nil, mode)
-		p.readLines(map[string]int{"--prefork=true": 3, "--prefork=false": 1}[mode], " listening ")
+	for _, mode := range []string{"--prefork=true", "--prefork=false", "--stack=fasthttp --prefork=false"} {
+		p := start(t, freeAddr(t), nil, strings.Fields(mode)...)
+		listeners := 1
+		if mode == "--prefork=true" {
+			listeners = 3
+		}
+		p.readLines(listeners, " listening ")
 		conn, err := net.Dial("tcp4", p.addr)
 		if err != nil {
 			t.Fatal(err)
@@ -393,9 +397,13 @@ func untilClosed(addr string, first func()) error {
 
 // A client that never finishes its request does not hold up a stop.
 func TestStopWithStuckRequest(t *testing.T) {
-	for _, mode := range []string{"--prefork=true", "--prefork=false"} {
-		p := start(t, freeAddr(t), nil, mode)
-		p.readLines(map[string]int{"--prefork=true": 3, "--prefork=false": 1}[mode], " listening ")
+	for _, mode := range []string{"--prefork=true", "--prefork=false", "--stack=fasthttp --prefork=false"} {
+		p := start(t, freeAddr(t), nil, strings.Fields(mode)...)
+		listeners := 1
+		if mode == "--prefork=true" {
+			listeners = 3
+		}
+		p.readLines(listeners, " listening ")
 		conn, err := net.Dial("tcp4", p.addr)
 		if err != nil {
 			t.Fatal(err)
@@ -547,21 +555,23 @@ func TestWorkerWithoutMaster(t *testing.T) {
 }
 
 func TestSingle(t *testing.T) {
-	p := start(t, freeAddr(t), []string{"PREFORK=false"})
-	pid := p.cmd.Process.Pid
-	p.readLines(1, fmt.Sprintf("fiber_server: single pid=%d listening addr=%s", pid, p.addr))
-	if got := children(t, pid); len(got) > 0 {
-		t.Errorf("children: %v", got)
-	}
-	want := Health{Status: "ok", PID: pid, Role: "single", GOMAXPROCS: 3, Index: "pool", PoolDigest: pool().Digest()}
-	if h := p.health(); h != want {
-		t.Errorf("got %+v, want %+v", h, want)
-	}
-	conn := keepAlive(t, p.addr)
-	defer conn.Close()
-	p.signal(syscall.SIGTERM)
-	if code := p.exitCode(); code != 0 || len(p.all) != 1 {
-		t.Errorf("exit code %d, stderr:\n%s", code, strings.Join(p.all, "\n"))
+	for _, stack := range []string{"fiber", "fasthttp", "net-http"} {
+		p := start(t, freeAddr(t), []string{"PREFORK=false", "STACK=" + stack})
+		pid := p.cmd.Process.Pid
+		p.readLines(1, fmt.Sprintf("fiber_server: single pid=%d listening addr=%s", pid, p.addr))
+		if got := children(t, pid); len(got) > 0 {
+			t.Errorf("%s: children: %v", stack, got)
+		}
+		want := Health{Status: "ok", PID: pid, Role: "single", GOMAXPROCS: 3, Stack: stack, Index: "pool", PoolDigest: pool().Digest()}
+		if h := p.health(); h != want {
+			t.Errorf("%s: got %+v, want %+v", stack, h, want)
+		}
+		conn := keepAlive(t, p.addr)
+		defer conn.Close()
+		p.signal(syscall.SIGTERM)
+		if code := p.exitCode(); code != 0 || len(p.all) != 1 {
+			t.Errorf("%s: exit code %d, stderr:\n%s", stack, code, strings.Join(p.all, "\n"))
+		}
 	}
 }
 

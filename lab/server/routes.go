@@ -2,13 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"runtime"
 	"sync/atomic"
 	"time"
-
-	"github.com/gofiber/fiber/v3"
 
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
@@ -30,6 +27,7 @@ type Health struct {
 	PID        int    `json:"pid"`
 	Role       string `json:"role"`
 	GOMAXPROCS int    `json:"gomaxprocs"`
+	Stack      string `json:"stack"`
 	Index      string `json:"index"`
 	PoolDigest string `json:"pool_digest"`
 }
@@ -42,60 +40,48 @@ func newSource(index string) catalog.Source {
 	return catalog.NewWalk(catalog.Seed)
 }
 
-// A service is the application and what its routes answer with.
+// A service is what the routes answer with, and the stack that serves them.
 type service struct {
-	app  *fiber.App
-	pool *catalog.Pool
-	src  catalog.Source
+	stack stack
+	pool  *catalog.Pool
+	src   catalog.Source
 
 	// leaving is set when this process is to stop; see drain.
 	leaving atomic.Bool
 }
 
-// newService returns a service that is ready to listen. Middleware is absent on
-// purpose: each would be in every figure. The one that burns is there only
-// when asked for.
+// A route is a path and what makes the body of its answer.
+type route struct {
+	path string
+	body func() ([]byte, error)
+}
+
+// newService returns a service that is ready to listen.
 func newService(s Settings, role string, pool *catalog.Pool, src catalog.Source) *service {
 	v := &service{pool: pool, src: src}
-	v.app = fiber.New(fiber.Config{
-		AppName:         "fiber_server",
-		WriteBufferSize: s.WriteBuffer,
-		ErrorHandler:    v.answerError,
-	})
-	// fasthttp's own part in what leaving does: without it, once shut down,
-	// responses to pipelined requests can be dropped unflushed.
-	v.app.Server().CloseOnShutdown = true
-
-	if s.SpinNs > 0 {
-		d := time.Duration(s.SpinNs)
-		v.app.Use(func(c fiber.Ctx) error {
-			spin(d)
-			return c.Next()
-		})
-	}
-	v.app.Get("/simple", func(c fiber.Ctx) error {
-		return v.answer(c, simpleBody)
-	})
-	v.app.Get("/read", func(c fiber.Ctx) error {
-		return v.answer(c, v.pool.Body(v.src.Next()))
-	})
-	v.app.Get("/list", func(c fiber.Ctx) error {
-		return v.answer(c, v.pool.Batch(v.src.Next()))
-	})
-	v.app.Get("/compute", func(c fiber.Ctx) error {
-		return v.answerJSON(c, catalog.Summarise(v.drawItems()))
-	})
-	v.app.Get("/healthz", func(c fiber.Ctx) error {
-		return v.answerJSON(c, Health{
-			Status:     "ok",
-			PID:        os.Getpid(),
-			Role:       role,
-			GOMAXPROCS: runtime.GOMAXPROCS(0),
-			Index:      s.Index,
-			PoolDigest: v.pool.Digest(),
-		})
-	})
+	v.stack = newStack(s, v, v.routes(s, role))
 	return v
+}
+
+// routes lists the routes. They are the same whatever the stack.
+func (v *service) routes(s Settings, role string) []route {
+	return []route{
+		{"/simple", func() ([]byte, error) { return simpleBody, nil }},
+		{"/read", func() ([]byte, error) { return v.pool.Body(v.src.Next()), nil }},
+		{"/list", func() ([]byte, error) { return v.pool.Batch(v.src.Next()), nil }},
+		{"/compute", func() ([]byte, error) { return json.Marshal(catalog.Summarise(v.drawItems())) }},
+		{"/healthz", func() ([]byte, error) {
+			return json.Marshal(Health{
+				Status:     "ok",
+				PID:        os.Getpid(),
+				Role:       role,
+				GOMAXPROCS: runtime.GOMAXPROCS(0),
+				Stack:      s.Stack,
+				Index:      s.Index,
+				PoolDigest: v.pool.Digest(),
+			})
+		}},
+	}
 }
 
 // spin keeps a processor busy for d. It looks at the clock and not at the time
@@ -116,31 +102,12 @@ func (v *service) drawItems() []catalog.Item {
 	return items
 }
 
-// answer sends body without copying it. The type has no charset parameter, as
-// in the published runs: Fiber's own JSON method would add 15 bytes.
-func (v *service) answer(c fiber.Ctx, body []byte) error {
-	header := &c.Response().Header
-	header.SetContentType(fiber.MIMEApplicationJSON)
-	if v.leaving.Load() {
-		header.SetConnectionClose()
-	}
-	return c.Send(body)
-}
-
-func (v *service) answerJSON(c fiber.Ctx, value any) error {
-	body, err := json.Marshal(value)
+// problem is the body of an answer that is no success, in JSON as everything
+// else.
+func problem(text string) []byte {
+	body, err := json.Marshal(map[string]string{"error": text})
 	if err != nil {
-		return err
+		return nil // a string always marshals
 	}
-	return v.answer(c, body)
-}
-
-// answerError answers what no route does, in JSON as everything else.
-func (v *service) answerError(c fiber.Ctx, err error) error {
-	code := fiber.StatusInternalServerError
-	if e, ok := errors.AsType[*fiber.Error](err); ok {
-		code = e.Code
-	}
-	c.Status(code)
-	return v.answerJSON(c, map[string]string{"error": err.Error()})
+	return body
 }

@@ -35,7 +35,7 @@ func testApp(change func(*Settings)) *fiber.App {
 	if change != nil {
 		change(&s)
 	}
-	return newService(s, roleSingle, pool(), newSource(s.Index)).app
+	return newService(s, roleSingle, pool(), newSource(s.Index)).stack.(*fiberStack).app
 }
 
 func get(t *testing.T, app *fiber.App, method, path string) (*http.Response, []byte) {
@@ -162,7 +162,7 @@ func TestCompute(t *testing.T) {
 
 func TestHealthz(t *testing.T) {
 	_, body := get(t, testApp(func(s *Settings) { s.Index = indexGofakeit }), "GET", "/healthz")
-	want := fmt.Sprintf(`{"status":"ok","pid":%d,"role":"single","gomaxprocs":%d,"index":"gofakeit","pool_digest":%q}`,
+	want := fmt.Sprintf(`{"status":"ok","pid":%d,"role":"single","gomaxprocs":%d,"stack":"fiber","index":"gofakeit","pool_digest":%q}`,
 		os.Getpid(), runtime.GOMAXPROCS(0), pool().Digest())
 	if string(body) != want {
 		t.Errorf("got %s\nwant %s", body, want)

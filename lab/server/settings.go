@@ -15,6 +15,7 @@ import (
 // parseSettings.
 type Settings struct {
 	Addr        string
+	Stack       string
 	Prefork     bool
 	Index       string
 	WriteBuffer int
@@ -58,6 +59,15 @@ var settings = []setting{
 		set: func(s *Settings, v string) bool {
 			s.Addr = v
 			return isAddr(v)
+		},
+	},
+	{
+		flag: "stack", env: "STACK", def: stackFiber, value: "STACK",
+		accept: "fiber, fasthttp or net-http",
+		about:  "what serves the routes: Fiber, the fasthttp it stands on, or Go's own net/http; prefork is Fiber's",
+		set: func(s *Settings, v string) bool {
+			s.Stack = v
+			return v == stackFiber || v == stackFastHTTP || v == stackNetHTTP
 		},
 	},
 	{
@@ -140,6 +150,13 @@ func parseSettings(args []string, getenv func(string) string) (Settings, error) 
 	}
 	if s.Pprof {
 		s.Prefork = false
+	}
+	// Refused, and not turned off: a comparison would take one process for many.
+	if s.Stack != stackFiber && s.Prefork {
+		return s, fmt.Errorf("--stack: %s has no prefork; give --prefork=false", s.Stack)
+	}
+	if s.Stack == stackNetHTTP && s.WriteBuffer != fiber.DefaultWriteBufferSize {
+		return s, fmt.Errorf("--write-buffer: net-http has one of %d bytes and no setting for it", fiber.DefaultWriteBufferSize)
 	}
 	if _, port, _ := net.SplitHostPort(s.Addr); s.Prefork && port == "0" {
 		return s, errors.New("--addr: port 0 needs --prefork=false, since each worker would get a port of its own")

@@ -22,6 +22,7 @@ func env(pairs ...string) func(string) string {
 
 var defaults = Settings{
 	Addr:        "127.0.0.1:8083",
+	Stack:       "fiber",
 	Prefork:     true,
 	Index:       "pool",
 	WriteBuffer: 4096,
@@ -46,6 +47,9 @@ func TestSettings(t *testing.T) {
 		{"prefork off", []string{"--prefork=false"}, nil, func(s *Settings) { s.Prefork = false }},
 		{"prefork off by 0", nil, []string{"PREFORK", "0"}, func(s *Settings) { s.Prefork = false }},
 		{"index", nil, []string{"INDEX_SOURCE", "gofakeit"}, func(s *Settings) { s.Index = "gofakeit" }},
+		{"stack", []string{"--stack=net-http", "--prefork=false"}, nil, func(s *Settings) { s.Stack, s.Prefork = "net-http", false }},
+		{"stack by environment", nil, []string{"STACK", "fasthttp", "PREFORK", "0"}, func(s *Settings) { s.Stack, s.Prefork = "fasthttp", false }},
+		{"pprof of a stack without prefork", []string{"--stack=fasthttp", "--pprof"}, nil, func(s *Settings) { s.Stack, s.Pprof, s.Prefork = "fasthttp", true, false }},
 		{"buffer", []string{"--write-buffer=8192"}, []string{"WRITE_BUFFER", "512"}, func(s *Settings) { s.WriteBuffer = 8192 }},
 		{"spin", []string{"--spin-ns=500"}, []string{"SPIN_NS", "x"}, func(s *Settings) { s.SpinNs = 500 }},
 		{"pprof turns prefork off", nil, []string{"PPROF_ENABLE", "1"}, func(s *Settings) { s.Pprof, s.Prefork = true, false }},
@@ -77,6 +81,10 @@ func TestSettingsRefused(t *testing.T) {
 		{[]string{"--prefork=yes"}, nil, []string{"--prefork", `"yes"`, "true or false"}},
 		{nil, []string{"PREFORK", "T"}, []string{"PREFORK", "true or false"}},
 		{[]string{"--prefork", "false"}, nil, []string{`"false"`, "--prefork=false"}},
+		{[]string{"--stack=http"}, nil, []string{"--stack", `"http"`, "fiber, fasthttp or net-http"}},
+		{[]string{"--stack=fasthttp"}, nil, []string{"--stack", "fasthttp", "--prefork=false"}},
+		{[]string{"--prefork"}, []string{"STACK", "net-http"}, []string{"net-http", "--prefork=false"}},
+		{[]string{"--stack=net-http", "--prefork=false", "--write-buffer=8192"}, nil, []string{"--write-buffer", "net-http", "4096"}},
 		{[]string{"--index=rand"}, nil, []string{"--index", `"rand"`, "pool or gofakeit"}},
 		{nil, []string{"INDEX_SOURCE", "Pool"}, []string{"INDEX_SOURCE", "pool or gofakeit"}},
 		{[]string{"--write-buffer=511"}, nil, []string{"--write-buffer", "512", "1048576"}},

@@ -3,8 +3,6 @@ package main
 import (
 	"os"
 
-	"github.com/gofiber/fiber/v3"
-
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
@@ -32,9 +30,7 @@ func runSingle(s Settings) int {
 	}
 	srv := newService(s, roleSingle, pool, newSource(s.Index))
 	served := make(chan error, 1)
-	go func() {
-		served <- srv.app.Listener(ln, fiber.ListenConfig{DisableStartupMessage: true})
-	}()
+	go func() { served <- srv.stack.serve(ln) }()
 	say("single pid=%d listening addr=%s", os.Getpid(), ln.Addr())
 
 	select {

@@ -44,10 +44,8 @@ func stopSignals() <-chan os.Signal {
 func (v *service) drain() {
 	v.leaving.Store(true)
 	over := time.Now().Add(farewellTime)
-	for v.app.Server().GetOpenConnectionsCount() > 0 && time.Now().Before(over) {
+	for v.stack.open() > 0 && time.Now().Before(over) {
 		time.Sleep(time.Millisecond)
 	}
-	// The only error is that the time was over, and then there is nothing to
-	// be done but what happens anyway.
-	_ = v.app.ShutdownWithTimeout(drainTime)
+	v.stack.shutdown(drainTime)
 }

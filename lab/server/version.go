@@ -8,7 +8,7 @@ import (
 )
 
 // version names everything that can change a figure: the commit, Go, and the
-// two modules that requests pass through.
+// modules that requests pass through.
 func version() string {
 	v := []string{"fiber_server"}
 	var modules []string
@@ -27,6 +27,8 @@ func version() string {
 			switch dep.Path {
 			case "github.com/gofiber/fiber/v3":
 				modules = append(modules, "fiber "+dep.Version)
+			case "github.com/valyala/fasthttp":
+				modules = append(modules, "fasthttp "+dep.Version)
 			case "github.com/brianvoe/gofakeit/v7":
 				modules = append(modules, "gofakeit "+dep.Version)
 			}

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gofiber/fiber/v3"
-
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
@@ -35,15 +33,15 @@ func runWorker(s Settings) int {
 	}
 
 	srv := newService(s, roleWorker, pool, newSource(s.Index))
+	app, ok := srv.stack.(*fiberStack)
+	if !ok { // parseSettings refuses it
+		say("worker pid=%d: %s has no prefork", os.Getpid(), s.Stack)
+		return exitFailure
+	}
 	served := make(chan error, 1)
 	go func() {
-		served <- srv.app.Listen(s.Addr, fiber.ListenConfig{
-			EnablePrefork:         true,
-			ListenerNetwork:       network(s.Addr),
-			DisableStartupMessage: true,
-			ListenerAddrFunc: func(addr net.Addr) {
-				say("worker pid=%d listening addr=%s", os.Getpid(), addr)
-			},
+		served <- app.fork(s.Addr, func(addr net.Addr) {
+			say("worker pid=%d listening addr=%s", os.Getpid(), addr)
 		})
 	}()
 

@@ -6,11 +6,11 @@
 // kind has many pages, which of them is printed. Links are links.mjs's matter.
 //
 //   browse.mjs DIRECTORY [--shots DIRECTORY]
-import { createServer } from 'node:http'
 import { mkdirSync, readFileSync } from 'node:fs'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import { createRequire } from 'node:module'
-import { base, host, open, sample } from './site.mjs'
+import { serve } from './serve.mjs'
+import { open, sample } from './site.mjs'
 
 const args = process.argv.slice(2)
 const site = open(args[0])
@@ -24,18 +24,7 @@ const { default: chromium } = await import('@sparticuz/chromium')
 const { chromium: playwright } = await import('playwright-core')
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-const types = { '.html': 'text/html; charset=utf-8', '.css': 'text/css', '.svg': 'image/svg+xml', '.json': 'application/json', '.xml': 'application/xml', '.txt': 'text/plain', '.toml': 'text/plain', '.png': 'image/png', '.ico': 'image/x-icon', '.js': 'text/javascript', '.mjs': 'text/javascript', '.wasm': 'application/wasm', '.woff2': 'font/woff2' }
-
-const server = createServer((req, res) => {
-  const file = site.locate(new URL(req.url, 'http://x').pathname)
-  if (!file) { res.writeHead(404).end('not found'); return }
-  // The pages carry the address without a port that they were built with.
-  let body = readFileSync(join(site.root, file))
-  if (/\.(html|xml)$/.test(file)) body = Buffer.from(body.toString().replaceAll(`${host}/`, `${host}:${server.address().port}/`))
-  res.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream' }).end(body)
-})
-await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-const origin = `${host}:${server.address().port}`
+const { base, origin, close } = await serve(site.root)
 
 const complaints = []
 const complain = (what) => { complaints.push(what); console.log(what) }
@@ -152,7 +141,7 @@ try {
   visits += plain.visits()
 } finally {
   await browser.close()
-  server.close()
+  close()
 }
 if (complaints.length > 0) { console.log(`${complaints.length} complaints`); process.exit(1) }
 console.log(`${pages.length} of ${site.pages.length} pages, ${ofKind.size} kinds, ${visits} visits: nothing to complain of`)

@@ -5,3 +5,4 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 .tools/bin/hugo --quiet --panicOnWarning --cleanDestinationDir --noBuildLock \
   --baseURL http://127.0.0.1/line-rate/ --destination "$PWD/.tools/pages"
+tools/search.sh .tools/pages

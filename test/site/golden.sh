@@ -12,10 +12,10 @@ trap 'rm -rf "$out"' EXIT
 mkdir "$out/pages"
 (
   cd "$out/site"
-  find . -name '*.html' -o -name 'feed.xml' | sort | while read -r f; do
+  find . -name '*.html' -o -name '*.xml' -o -name '*.bib' -o -name '*.csv' | sort | while read -r f; do
     mkdir -p "../pages/$(dirname "$f")"
-    # The style sheet's name holds its digest; a new colour is no new page.
-    sed -E 's/(line-rate\.min)\.[0-9a-f]{64}/\1/g; s/sha256-([A-Za-z0-9/=+]|&#43;)+/sha256-DIGEST/g' "$f" >"../pages/$f"
+    # Names of style sheet and scripts hold their digests; a new colour is no new page.
+    sed -E 's/(\.min)\.[0-9a-f]{64}/\1/g; s/sha256-([A-Za-z0-9/=+]|&#43;)+/sha256-DIGEST/g' "$f" >"../pages/$f"
   done
 )
 if [ "${1-}" = --update ]; then

@@ -23,6 +23,6 @@ while read -r gone; do
   fi
   mv "$copy/aside" "$copy/$gone"
   checked=$((checked + 1))
-done < <(find data/verdicts data/results data/hosts data/audits/{03,04,05,08,09,10,11}.json -path 'data/audits/*' -o -name '*published*.json' -o -path 'data/hosts/c*.json' | sort)
+done < <(find data/verdicts data/results data/hosts data/audits/{03,04,05,06,06b,08,09,10,11,batch}.json -path 'data/audits/*' -o -name '*published*.json' -o -path 'data/hosts/c*.json' | sort)
 [ "$checked" -ge 6 ] || { echo "only $checked files were tried"; exit 1; }
 echo "each of $checked missing files fails the build by name"

@@ -99,7 +99,7 @@ func examine(_ context.Context, args []string, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	m := doctor.Machine{
-		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: j.Experiments, Host: h.ID, Runs: j.Runs, Watch: watchFor,
+		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: runnable(j.Experiments), Host: h.ID, Runs: j.Runs, Watch: watchFor,
 		Wire: experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02},
 	}
 	if *skip {
@@ -140,7 +140,13 @@ func list(_ context.Context, args []string, out io.Writer) (int, error) {
 		if x.Core {
 			core = ", core"
 		}
+		if x.Planned != "" {
+			core = ", planned"
+		}
 		fmt.Fprintf(out, "%s (entry %s, %s%s): %s\n", x.Name, x.Entry, x.Topology.Kind, core, x.Question)
+		if x.Planned != "" {
+			fmt.Fprintf(out, "    cannot be run yet: %s\n", x.Planned)
+		}
 		for _, c := range x.Claims {
 			fmt.Fprintf(out, "    %s (%s): %s\n", c.ID, c.Kind, c.Text)
 		}

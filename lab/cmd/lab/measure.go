@@ -80,7 +80,20 @@ func (m *measurement) one(name string, args []string) (*journal.Journal, *experi
 		return nil, nil, err
 	}
 	x, err := j.Experiment(names[0])
+	if err == nil && x.Planned != "" {
+		err = errors.New(planned(x))
+	}
 	return j, x, err
+}
+
+// planned says in a line why an experiment is not run.
+func planned(x *experiment.Experiment) string {
+	return fmt.Sprintf("%s is planned and cannot be run yet: %s", x.Name, x.Planned)
+}
+
+// runnable are the experiments that are not only planned.
+func runnable(xs []*experiment.Experiment) []*experiment.Experiment {
+	return slices.DeleteFunc(slices.Clone(xs), func(x *experiment.Experiment) bool { return x.Planned != "" })
 }
 
 func reproduce(ctx context.Context, args []string, out io.Writer) (int, error) {
@@ -97,10 +110,19 @@ func reproduce(ctx context.Context, args []string, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
+	for _, x := range xs {
+		if x.Planned != "" {
+			fmt.Fprintf(os.Stderr, "passed over: %s\n", planned(x))
+		}
+	}
+	if xs = runnable(xs); len(xs) == 0 {
+		return exitFailed, errors.New("nothing to run: all that was asked for is planned")
+	}
 	return m.measure(ctx, j, xs, out)
 }
 
-// choose picks the experiments of entries, all of them, or the core set.
+// choose picks the experiments of entries, all of them, or the core set. Those
+// that are only planned are among them, so that they can be named.
 func choose(xs []*experiment.Experiment, entries []string, all bool) ([]*experiment.Experiment, error) {
 	if all && len(entries) > 0 {
 		return nil, errors.New("name entries or say --all, not both")

@@ -52,6 +52,7 @@ func TestPrintedFigures(t *testing.T) {
 		"52.2 MB/s":   {52.2e6, 52.15e6, 52.25e6, metric.BytesPerSecond},
 		"1.50 min":    {90, 89.7, 90.3, metric.Second},
 		"201,777 RPS": {201_777, 201_776.5, 201_777.5, metric.PerSecond},
+		"83,663/min":  {1394.38333333333, 1394.375, 1394.39166666667, metric.PerSecond},
 		"0":           {0, -0.5, 0.5, ""},
 	} {
 		got, err := parse(printed, manner{})
@@ -269,6 +270,18 @@ func TestTextsThatAreRefused(t *testing.T) {
 	} {
 		if _, err := Parse("99", []byte(text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("…%s: %v, want %q", text[max(0, len(text)-60):], err, says)
+		}
+	}
+}
+
+func TestAStudyIsCalledByItsWord(t *testing.T) {
+	text := strings.Replace(small, `"99"`, `"batch"`, 1)
+	if _, err := Parse("batch", []byte(text)); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"99", "ba", "Batch", "batch-2", ""} {
+		if _, err := Parse(name, []byte(strings.Replace(small, `"99"`, `"`+name+`"`, 1))); (err == nil) != (name == "99") {
+			t.Errorf("%q: %v", name, err)
 		}
 	}
 }

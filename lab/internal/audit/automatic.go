@@ -16,7 +16,7 @@ var whole = regexp.MustCompile(`^[0-9]+ ?ms$`)
 
 // counted are metrics that texts print in full, so that a zero at their end is
 // a digit.
-var counted = map[string]bool{"workers": true, "processes": true, "requests": true, "connections_established": true}
+var counted = map[string]bool{"workers": true, "workers_active": true, "processes": true, "requests": true, "connections_established": true}
 
 // What a route is known to answer with, apart from any text's figures: bodies
 // as the lab server sends them. /read's is a mean over products drawn at start;

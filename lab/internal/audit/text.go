@@ -109,6 +109,7 @@ func (c Check) relation() (Relation, string) {
 var (
 	id    = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	entry = regexp.MustCompile(`^[0-9]{2}[a-z]?$`)
+	study = regexp.MustCompile(`^[a-z]{3,}$`) // one that stands outside the numbers
 )
 
 // LoadDir reads every text of a directory, sorted by entry; none if it is
@@ -165,8 +166,8 @@ func Parse(name string, data []byte) (*Text, error) {
 		}
 		return nil, err
 	}
-	if t.Entry != name || !entry.MatchString(name) {
-		return nil, fmt.Errorf("entry: %q, but the file is called %s.toml; it is called by the entry's number", t.Entry, name)
+	if t.Entry != name || !entry.MatchString(name) && !study.MatchString(name) {
+		return nil, fmt.Errorf("entry: %q, but the file is called %s.toml; it is called by the entry's number, or by the study's word", t.Entry, name)
 	}
 	return t, t.resolve()
 }

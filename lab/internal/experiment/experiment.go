@@ -30,12 +30,17 @@ import (
 
 // An Experiment is one file of lab/experiments.
 type Experiment struct {
-	Name     string          `toml:"-"` // the file's name without its ending
-	SHA256   string          `toml:"-"` // of the file, so that a run says which wording it tested
-	Entry    string          `toml:"entry"`
-	Title    string          `toml:"title"`
-	Question string          `toml:"question"`
-	Core     bool            `toml:"core"` // whether `lab reproduce` without arguments runs it
+	Name     string `toml:"-"` // the file's name without its ending
+	SHA256   string `toml:"-"` // of the file, so that a run says which wording it tested
+	Entry    string `toml:"entry"`
+	Title    string `toml:"title"`
+	Question string `toml:"question"`
+	Core     bool   `toml:"core"` // whether `lab reproduce` without arguments runs it
+	// Planned says what the lab lacks to run the design; empty where it lacks
+	// nothing. A planned experiment is written like any other, claims first, and
+	// published runs are held against it. Only what a trial needs is not asked
+	// of it: settings that the lab can set, and a topology that it can make.
+	Planned  string          `toml:"planned"`
 	Metrics  []string        `toml:"metrics"`
 	Topology Topology        `toml:"topology"`
 	Settings map[string]any  `toml:"settings"`
@@ -48,7 +53,7 @@ type Experiment struct {
 
 // Topology says how client and server are joined.
 type Topology struct {
-	Kind        string  `toml:"kind"` // loopback or netns
+	Kind        string  `toml:"kind"` // loopback or netns; fleet, several hosts, only where it is planned
 	LineRateBps float64 `toml:"line_rate_bps"`
 	BurstBytes  int64   `toml:"burst_bytes"`
 	QueueS      float64 `toml:"queue_s"`
@@ -152,6 +157,10 @@ func Parse(id string, data []byte) (*Experiment, error) {
 	if key := odd(raw, ""); key != "" {
 		return nil, fmt.Errorf("unknown key %q: keys are written in lower case", key)
 	}
+	// An empty reason would pass for none. It is printed in one line.
+	if _, ok := raw["planned"]; ok && (strings.TrimSpace(x.Planned) == "" || strings.ContainsAny(x.Planned, "\r\n")) {
+		return nil, errors.New("planned: say in one line what the lab lacks to run this, or leave it out")
+	}
 	sum := sha256.Sum256(data)
 	x.Name, x.SHA256 = id, hex.EncodeToString(sum[:])
 	if err := x.resolve(); err != nil {
@@ -208,7 +217,10 @@ func (x *Experiment) resolve() error {
 			return fmt.Errorf("%s is missing", field)
 		}
 	}
-	if err := x.Topology.check(); err != nil {
+	if x.Planned != "" && x.Core {
+		return errors.New("core: a planned experiment is in no set that is run")
+	}
+	if err := x.Topology.check(x.Planned != ""); err != nil {
 		return err
 	}
 	if len(x.Metrics) == 0 {
@@ -223,7 +235,7 @@ func (x *Experiment) resolve() error {
 	for name, v := range x.Settings {
 		l, err := setting.Of(v)
 		if err == nil {
-			err = setting.Check(name, l)
+			err = x.settable(name, l)
 		}
 		if err != nil {
 			return fmt.Errorf("settings.%s: %w", name, err)
@@ -236,7 +248,7 @@ func (x *Experiment) resolve() error {
 	seen := map[string]bool{}
 	for i := range x.Factors {
 		f := &x.Factors[i]
-		if err := f.resolve(); err != nil {
+		if err := f.resolve(x.settable); err != nil {
 			return fmt.Errorf("factors[%d]: %w", i, err)
 		}
 		if _, fixed := x.fixed[f.Name]; fixed || seen[f.Name] {
@@ -247,7 +259,7 @@ func (x *Experiment) resolve() error {
 	// Workers may be left out: the machine's own number is then a part of what
 	// is compared.
 	for _, need := range []string{setting.Route, setting.Connections} {
-		if _, ok := x.fixed[need]; !ok && !seen[need] {
+		if _, ok := x.fixed[need]; !ok && !seen[need] && x.Planned == "" {
 			return fmt.Errorf("settings.%s is missing, and no factor of that name", need)
 		}
 	}
@@ -292,29 +304,52 @@ func (x *Experiment) resolve() error {
 	return nil
 }
 
+// settable refuses a level that the setting does not have and, where the
+// design is to be run, a setting that the lab has no means to set.
+func (x *Experiment) settable(name string, l setting.Level) error {
+	if err := setting.Check(name, l); err != nil {
+		return err
+	}
+	if x.Planned == "" && !setting.CanSet(name) {
+		return fmt.Errorf("the lab cannot set %s; say planned = \"what it lacks\"", name)
+	}
+	return nil
+}
+
 // possible refuses settings that no trial could have together.
 func possible(s setting.Levels) error {
+	// The settings have more generators than the lab has: what texts used.
+	if g, ok := s[setting.Generator]; ok && g != setting.String("autocannon") && g != setting.String("fortio") {
+		return fmt.Errorf("the lab does not run %s; use autocannon or fortio", g)
+	}
 	pipelining, _ := s[setting.Pipelining].Int()
 	if s[setting.Generator] == setting.String("fortio") && pipelining > 1 {
 		return errors.New("fortio does not pipeline; use autocannon, or pipelining = 1")
 	}
 	if s[setting.Server] == setting.String("null") {
-		for _, name := range []string{setting.Prefork, setting.Workers, setting.Index, setting.WriteBuffer, setting.SpinNs} {
+		for _, name := range []string{setting.Stack, setting.Prefork, setting.Workers, setting.Index, setting.WriteBuffer, setting.SpinNs} {
 			if _, ok := s[name]; ok {
 				return fmt.Errorf("the null server has no %s", name)
 			}
 		}
 	}
+	if stack, ok := s[setting.Stack]; ok && stack != setting.String("fiber") && s[setting.Prefork] != setting.Bool(false) {
+		return fmt.Errorf("%s has no prefork; set prefork = false", stack)
+	}
+	overload, _ := s[setting.Overload].Bool()
+	if rate, _ := s[setting.Rate].Int(); overload && rate == 0 {
+		return errors.New("overload needs a rate: a closed loop asks for none")
+	}
 	return nil
 }
 
-func (t Topology) check() error {
-	switch t.Kind {
-	case "loopback":
+func (t Topology) check(planned bool) error {
+	switch {
+	case t.Kind == "loopback", t.Kind == "fleet" && planned:
 		if t.LineRateBps != 0 || t.BurstBytes != 0 || t.QueueS != 0 {
-			return errors.New("topology: loopback has no line rate to set")
+			return fmt.Errorf("topology: %s has no line rate to set", t.Kind)
 		}
-	case "netns":
+	case t.Kind == "netns":
 		if !(t.LineRateBps > 0) || t.BurstBytes <= 0 || !(t.QueueS > 0) || math.IsInf(t.LineRateBps, 0) || math.IsInf(t.QueueS, 0) {
 			return errors.New("topology: netns needs line_rate_bps, burst_bytes and queue_s, all positive")
 		}
@@ -324,14 +359,14 @@ func (t Topology) check() error {
 	return nil
 }
 
-func (f *Factor) resolve() error {
+func (f *Factor) resolve(check func(string, setting.Level) error) error {
 	if len(f.Levels) < 2 {
 		return fmt.Errorf("%q needs at least two levels", f.Name)
 	}
 	for _, v := range f.Levels {
 		l, err := setting.Of(v)
 		if err == nil {
-			err = setting.Check(f.Name, l)
+			err = check(f.Name, l)
 		}
 		if err != nil {
 			return err

@@ -204,6 +204,12 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 		{"a setting is missing", "connections = 100\n", "", "settings.connections is missing"},
 		{"a factor that is set as well", "connections = 100", "connections = 100\nworkers = 1", `factors[0]: "workers" is set twice`},
 		{"a factor given twice", `name = "pipelining"`, `name = "workers"`, `factors[1]: "workers" is set twice`},
+		{"a generator that the lab does not have", "prefork = true", "prefork = true\ngenerator = \"vegeta\"", "the lab does not run vegeta"},
+		{"a stack without prefork", "prefork = true", "prefork = true\nstack = \"net-http\"", "net-http has no prefork"},
+		{"a stack that would fork by default", "prefork = true", "stack = \"fasthttp\"", "fasthttp has no prefork"},
+		{"an unknown stack", "prefork = true", "stack = \"gin\"", `settings.stack: setting "stack"`},
+		{"a stack of the null server", "prefork = true", "server = \"null\"\nstack = \"fiber\"", "the null server has no stack"},
+		{"an overload of no rate", "prefork = true", "prefork = true\noverload = true", "overload needs a rate"},
 		{"unknown factor", `name = "pipelining"`, `name = "depth"`, `factors[1]: unknown setting "depth"`},
 		{"a factor without a name", `name = "pipelining"`, "", `factors[1]`},
 		{"one level only", "levels = [1, 2, 4]", "levels = [1]", `factors[0]: "workers" needs at least two levels`},
@@ -242,7 +248,7 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 		{"over what is no factor", "over = \"workers\"\nmargin = 0.1", "over = \"connections\"\nmargin = 0.1", `claims[0] "is-flat": over "connections": no factor`},
 		{"a generator that cannot pipeline", "connections = 100", "connections = 100\ngenerator = \"fortio\"", `workers=1 pipelining=10: fortio does not pipeline`},
 		{"a null server with workers", "prefork = true\nconnections = 100", "server = \"null\"\nconnections = 100", `workers=1 pipelining=1: the null server has no workers`},
-		{"an unknown generator", "connections = 100", "connections = 100\ngenerator = \"wrk\"", `setting "generator" (which load generator) cannot be wrk`},
+		{"an unknown generator", "connections = 100", "connections = 100\ngenerator = \"oha\"", `setting "generator" (which load generator) cannot be oha`},
 		{"at what is no factor", "over = \"workers\"\nmargin = 0.1", "over = \"workers\"\nmargin = 0.1\nat = { connections = 100 }", `claims[0] "is-flat": at.connections: no factor`},
 		{"at no level", "over = \"workers\"\nmargin = 0.1", "over = \"workers\"\nmargin = 0.1\nat = { pipelining = 2 }", `claims[0] "is-flat": at.pipelining: 2 is none of its levels`},
 		{"at what it compares", "over = \"workers\"\nmargin = 0.1", "over = \"workers\"\nmargin = 0.1\nat = { workers = 2 }", `claims[0] "is-flat": at.workers: the claim compares`},
@@ -286,6 +292,62 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 			t.Errorf("%s: accepted", c.name)
 		} else if !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %q does not say %q", c.name, err, c.says)
+		}
+	}
+}
+
+// plan is whole as an experiment that waits for the lab: a knob that cannot be
+// turned yet, several hosts, no load.
+var plan = strings.NewReplacer(
+	`entry = "7"`, "entry = \"7\"\nplanned = \"the lab cannot turn the knob\"",
+	`kind = "netns"`, `kind = "fleet"`, "line_rate_bps = 1_000_000\nburst_bytes = 1000\nqueue_s = 0.02\n", "",
+	"route = \"/read\"\n", "irq = \"pinned\"\n", "connections = 100\n", "",
+	"name = \"pipelining\"\nlevels = [1, 10]", "name = \"rps\"\nlevels = [false, true]",
+	`over = "pipelining"`, `over = "rps"`,
+).Replace(whole)
+
+func TestAPlannedExperimentMayNameWhatTheLabLacks(t *testing.T) {
+	x := parse(t, plan)
+	if x.Planned != "the lab cannot turn the knob" || x.Topology.Kind != "fleet" || x.Fixed().Key() != "prefork=true irq=pinned" {
+		t.Errorf("planned %q, %s, %q", x.Planned, x.Topology.Kind, x.Fixed().Key())
+	}
+	if n := len(x.Conditions()); n != 6 {
+		t.Errorf("%d conditions, want 3 × 2", n)
+	}
+	// What is left out of a plan is not left out of a design to be run.
+	running := strings.Replace(plan, "planned = \"the lab cannot turn the knob\"\n", "", 1)
+	for _, c := range []struct{ name, old, new, says string }{
+		{"a host of its own", "", "", `topology.kind "fleet"`},
+		{"a knob that is fixed", `kind = "fleet"`, `kind = "loopback"`, "settings.irq: the lab cannot set irq; say planned"},
+		{"a knob as a factor", "kind = \"fleet\"\n[settings]\nirq = \"pinned\"\n", "kind = \"loopback\"\n[settings]\nroute = \"/read\"\nconnections = 1\n", "factors[1]: the lab cannot set rps; say planned"},
+	} {
+		if !strings.Contains(running, c.old) {
+			t.Fatalf("%s: %q does not stand in the plan", c.name, c.old)
+		}
+		if _, err := Parse("made-up", []byte(strings.Replace(running, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		}
+	}
+}
+
+func TestAPlanIsCheckedLikeAnyDesign(t *testing.T) {
+	const reason = `planned = "the lab cannot turn the knob"`
+	for _, c := range []struct{ name, old, new, says string }{
+		{"no reason", reason, `planned = ""`, "planned: say in one line"},
+		{"a blank for a reason", reason, `planned = " "`, "planned: say in one line"},
+		{"a reason of two lines", reason, `planned = "a\nb"`, "planned: say in one line"},
+		{"yes for a reason", reason, `planned = true`, "line 2"},
+		{"in the core set", reason, reason + "\ncore = true", "core: a planned experiment"},
+		{"a knob that nobody knows", `irq = "pinned"`, `irqs = "pinned"`, `settings.irqs: unknown setting "irqs"`},
+		{"a level that the knob has not", `irq = "pinned"`, `irq = "elsewhere"`, `settings.irq: setting "irq"`},
+		{"a fleet with a line rate", `kind = "fleet"`, "kind = \"fleet\"\nline_rate_bps = 1", "topology: fleet has no line rate"},
+		{"a claim over what is no factor", `over = "rps"`, `over = "rfs"`, `over "rfs": no factor`},
+	} {
+		if !strings.Contains(plan, c.old) {
+			t.Fatalf("%s: %q does not stand in the plan", c.name, c.old)
+		}
+		if _, err := Parse("made-up", []byte(strings.Replace(plan, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		}
 	}
 }

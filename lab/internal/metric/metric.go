@@ -55,6 +55,7 @@ var all = []Metric{
 	{"wire_rx_packets_per_s", PerSecond, "Packets, client to server", "Packets a second from client to server, by the interface's counters.", true},
 	{"line_rate_share", Ratio, "Share of line rate", "Bits on the wire in the busier direction over the line rate.", true},
 	{"workers", Count, "Workers", "Child processes of the server's prefork master.", false},
+	{"workers_active", Count, "Workers active", "Workers whose CPU time in the measured window was at least a tenth of the busiest worker's.", false},
 	{"processes", Count, "Processes", "Processes of the server: the master and its workers.", false},
 	{"threads_per_worker", Count, "Threads per worker", "Mean number of operating-system threads of a worker, through the measured window.", false},
 	{"connections_per_worker", Count, "Connections per worker", "Open connections over workers.", false},
@@ -71,6 +72,7 @@ var all = []Metric{
 	{"service_time_s", Second, "Service time", "CPU time a request takes on the server, as a text derives it.", false},
 	{"throughput_per_worker_rps", PerSecond, "Throughput per worker", "Throughput over workers.", true},
 	{"asked_rate_rps", PerSecond, "Asked rate", "Requests a second the load generator was asked for; absent in a closed loop.", false},
+	{"answered_share", Ratio, "Answered share", "Answered requests over those that fell due in the measured window at a fixed rate, whichever side fell short.", false},
 	{"send_lag_p99_s", Second, "Send lag p99", "99th percentile of how late the load generator itself sent a request at a fixed rate.", true},
 	{"asked_in_flight", Count, "Asked in flight", "Connections times pipelining: requests that a closed loop keeps in flight.", false},
 	{"connections_established", Count, "Established", "Connections to the server that the kernel held established, median of a few counts in the measured window.", false},
@@ -94,6 +96,7 @@ var all = []Metric{
 	{"throttled_s", Second, "Throttled", "Time in the measured window that a quota or heat held the machine's cores back.", false},
 	{"swap_pages", Count, "Swapped pages", "Pages swapped in or out in the measured window.", false},
 	{"clock_step_s", Second, "Clock step", "How far the wall clock moved against the monotonic clock through the trial.", false},
+	{"delivered_per_s", PerSecond, "Delivered", "Events a second that a batch processor's receiver took in, over the measured window; a text counts them in the sender's log.", false},
 	{"requests_on_thread", Count, "Requests on a thread", "Requests of one worker on a thread at one instant, as a text derives it.", false},
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -12,6 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
@@ -159,6 +161,60 @@ func TestEverySettingReachesTheCommandLines(t *testing.T) {
 	if !strings.HasPrefix(over[0], "lab/scripts/wire.sh in server PID -- lab/scripts/server.sh ") ||
 		!strings.HasPrefix(over[1], "lab/scripts/wire.sh in client PID -- lab/scripts/trial.sh --url http://192.0.2.1:9000/read ") {
 		t.Errorf("over a wire: %q", over)
+	}
+}
+
+// What only some experiments set.
+func TestStackAndOverloadReachATrial(t *testing.T) {
+	x, err := experiment.Parse("x", []byte(strings.Replace(design, "%PREFORK%", "false", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := Plan{Experiment: x, Size: "smoke", Port: 9000}.load(&topology.Link{Host: "127.0.0.1"}, x.Fixed().With(setting.Levels{
+		"pipelining": setting.Int(1), "workers": setting.Int(2), "stack": setting.String("net-http"),
+		"generator": setting.String("fortio"), "rate": setting.Int(1_000_000), "overload": setting.Bool(true)}))
+	got := strings.Join(l.commands(), "\n")
+	for _, want := range []string{" --prefork=false --stack net-http ", " --generator fortio --rate 1000000"} {
+		if !strings.Contains(got+" ", want) {
+			t.Errorf("%q is missing in:\n%s", want, got)
+		}
+	}
+	if !l.overload {
+		t.Error("the gates are not told that the rate need not be met")
+	}
+}
+
+// Falling short of a rate makes a trial invalid, unless that is what the trial
+// is about; what was answered is a figure either way.
+func TestARateThatCannotBeMet(t *testing.T) {
+	closed := func(name string, overload bool) bool {
+		l := load{rate: 1000, overload: overload, generator: name, window: time.Second}
+		start := time.Unix(1, 0)
+		r := &generator.Result{Start: start, Finish: start.Add(time.Second), Metrics: map[string]float64{}}
+		if name == fortioName {
+			r.Open = &generator.Open{SendLagP99S: 1}
+			r.Fault(generator.RateShort, "short")
+		}
+		m := map[string]float64{"throughput_rps": 250, "requests": 250}
+		if name == fortioName {
+			m["asked_rate_rps"] = 1000
+		}
+		shut := false
+		l.gates(r, telemetry.Window{}, m, func(gateName, _ string, _ ...any) {
+			shut = shut || gateName == gate.RateShort || gateName == gate.SendLate
+		})
+		if m["answered_share"] != 0.25 || m["asked_rate_rps"] != 1000 {
+			t.Errorf("%s: answered share %v of %v", name, m["answered_share"], m["asked_rate_rps"])
+		}
+		return shut
+	}
+	for _, name := range []string{autocannonName, fortioName} {
+		if !closed(name, false) {
+			t.Errorf("%s: a quarter of the rate was answered, and no gate closed", name)
+		}
+		if closed(name, true) {
+			t.Errorf("%s: a gate closed on what the trial is about", name)
+		}
 	}
 }
 

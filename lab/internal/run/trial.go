@@ -48,6 +48,7 @@ type load struct {
 	connections int
 	pipelining  int
 	rate        float64 // asked for; 0: a closed loop
+	overload    bool    // that it cannot be met is what the trial is about
 	lineRate    float64
 	server      []string // command lines, without the topology's wrapping
 	client      []string
@@ -77,6 +78,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 	if server != "fiber" {
 		l.server = append(l.server, "--server", server)
 	}
+	l.overload, _ = s[setting.Overload].Bool()
 	if server == "fiber" {
 		// Left to the machine, it is one a core of the server's.
 		l.workers = int(whole(setting.Workers, int64(max(len(p.Split.Server), 1))))
@@ -104,7 +106,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 		}
 	}
 	for _, option := range []struct{ setting, flag string }{
-		{setting.Index, "--index"}, {setting.WriteBuffer, "--write-buffer"}, {setting.SpinNs, "--spin-ns"},
+		{setting.Stack, "--stack"}, {setting.Index, "--index"}, {setting.WriteBuffer, "--write-buffer"}, {setting.SpinNs, "--spin-ns"},
 	} {
 		if v, ok := s[option.setting]; ok {
 			l.server = append(l.server, option.flag, v.String())
@@ -115,7 +117,8 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 	return l
 }
 
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+// number writes out a million, which scripts do not take as 1e+06.
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // commands are the lines a reader would type; the wire's process ids, which
 // differ each time, are left as PID.

@@ -21,15 +21,31 @@ const (
 	Connections   = "connections"    // open TCP connections, all client workers together
 	Pipelining    = "pipelining"     // requests in flight on each connection
 	ClientWorkers = "client_workers" // load generator threads; 0 is its single event loop
-	Generator     = "generator"      // which load generator: "autocannon" or "fortio"
+	Generator     = "generator"      // which load generator: "autocannon" or "fortio", and others in texts
 	Rate          = "rate"           // requests a second that are asked for; 0 is a closed loop
+	Overload      = "overload"       // whether a rate that cannot be met is what the trial is about
 	Workers       = "workers"        // the server's prefork workers, which is its GOMAXPROCS
 	Prefork       = "prefork"        // whether the server forks workers at all
 	Index         = "index"          // how the server picks a product: "pool" or "gofakeit"
 	WriteBuffer   = "write_buffer"   // bytes of the server's write buffer per connection
+	Stack         = "stack"          // what serves the routes: "fiber", "fasthttp" or "net-http"
 	Server        = "server"         // "fiber", or "null": canned answers that cost next to nothing
 	SpinNs        = "spin_ns"        // nanoseconds the server burns on each request, to be detected
 	Replicate     = "replicate"      // a number that changes nothing: the same condition again
+)
+
+// Names of the knobs that texts turn and the lab cannot turn yet. Published
+// runs have them, and experiments that are planned may. Each is one knob, so
+// that no design can change two and see one.
+const (
+	ServerCPUs = "server_cpus" // cores the server may use, as a list: "0-5"
+	IRQ        = "irq"         // where the interface's interrupts fire: "default" or "pinned"
+	IRQBalance = "irqbalance"  // whether irqbalance runs, which moves interrupts about
+	Crond      = "crond"       // whether crond runs
+	RPS        = "rps"         // receive packet steering: any core handles packets
+	RFS        = "rfs"         // receive flow steering: the core that reads the flow does
+	Variant    = "variant"     // which batch processor
+	EventRate  = "event_rate"  // events a second offered to a batch processor
 )
 
 type kind int
@@ -47,6 +63,17 @@ type def struct {
 	words []string // of a text: all there are; nil where any will do
 }
 
+// unset are the settings that the lab has no means to set yet.
+var unset = map[string]bool{
+	ServerCPUs: true, IRQ: true, IRQBalance: true, Crond: true, RPS: true, RFS: true, Variant: true, EventRate: true,
+}
+
+// CanSet tells whether the lab can set this in a trial.
+func CanSet(name string) bool {
+	_, known := defs[name]
+	return known && !unset[name]
+}
+
 var defs = map[string]def{
 	Route:         {text, 0, "path requested", nil},
 	Connections:   {number, 1, "open TCP connections", nil},
@@ -56,16 +83,29 @@ var defs = map[string]def{
 	Prefork:       {boolean, 0, "whether the server forks workers", nil},
 	Index:         {text, 0, "how the server picks a product", []string{"pool", "gofakeit"}},
 	WriteBuffer:   {number, 1, "bytes of the server's write buffer", nil},
-	Generator:     {text, 0, "which load generator", []string{"autocannon", "fortio"}},
+	Generator:     {text, 0, "which load generator", []string{"autocannon", "fortio", "vegeta", "wrk"}},
 	Rate:          {number, 0, "requests a second asked for; 0 is a closed loop", nil},
+	Overload:      {boolean, 0, "whether a rate that cannot be met is what the trial is about", nil},
+	Stack:         {text, 0, "what serves the routes", []string{"fiber", "fasthttp", "net-http"}},
 	Server:        {text, 0, "which server", []string{"fiber", "null"}},
 	SpinNs:        {number, 0, "nanoseconds the server burns on each request", nil},
 	Replicate:     {number, 1, "a number that changes nothing", nil},
+	ServerCPUs:    {text, 0, "cores the server may use", nil},
+	IRQ:           {text, 0, "where the interface's interrupts fire", []string{"default", "pinned"}},
+	IRQBalance:    {boolean, 0, "whether irqbalance runs", nil},
+	Crond:         {boolean, 0, "whether crond runs", nil},
+	RPS:           {boolean, 0, "receive packet steering", nil},
+	RFS:           {boolean, 0, "receive flow steering", nil},
+	Variant:       {text, 0, "which batch processor", []string{"async", "pool-10", "pool-100"}},
+	EventRate:     {number, 1, "events a second offered", nil},
 }
 
 // Names returns every setting in the order in which tables show them.
 func Names() []string {
-	return []string{Server, Route, Prefork, Workers, Index, WriteBuffer, SpinNs, Generator, Connections, Pipelining, ClientWorkers, Rate, Replicate}
+	return []string{
+		Server, Stack, Route, Prefork, Workers, Index, WriteBuffer, SpinNs, ServerCPUs, IRQ, IRQBalance, Crond, RPS, RFS, Variant, EventRate,
+		Generator, Connections, Pipelining, ClientWorkers, Rate, Overload, Replicate,
+	}
 }
 
 // A Level is the value of one setting: a whole number, a string or a truth

@@ -24,6 +24,24 @@ func TestNamesListsEverySettingOnce(t *testing.T) {
 	}
 }
 
+func TestTheLabSetsAllButTheKnobsItLacks(t *testing.T) {
+	for _, name := range []string{Route, Rate, Replicate} {
+		if !CanSet(name) {
+			t.Errorf("the lab sets %s", name)
+		}
+	}
+	for _, name := range []string{IRQ, RPS, Variant, "", "made-up"} {
+		if CanSet(name) {
+			t.Errorf("the lab cannot set %q", name)
+		}
+	}
+	for name := range unset {
+		if _, ok := defs[name]; !ok {
+			t.Errorf("%q is no setting", name)
+		}
+	}
+}
+
 func TestCheckAcceptsOnlyLevelsOfTheRightKind(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -34,6 +52,10 @@ func TestCheckAcceptsOnlyLevelsOfTheRightKind(t *testing.T) {
 		{ClientWorkers, Int(0), ""},
 		{Route, String("/read"), ""},
 		{Prefork, Bool(false), ""},
+		{IRQ, String("pinned"), ""},
+		{ServerCPUs, String("0-5"), ""},
+		{IRQ, String("elsewhere"), `setting "irq"`},
+		{RPS, String("ff"), `setting "rps"`},
 		{Workers, Int(-1), `setting "workers"`},
 		{Workers, String("4"), "cannot be 4"},
 		{Workers, Bool(true), "cannot be true"},

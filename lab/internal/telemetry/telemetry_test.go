@@ -95,7 +95,7 @@ func expect(t *testing.T, got map[string]float64, want map[string]float64) {
 func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
 	w := whole(sampler(pair()), 1000, 1e6)
 	expect(t, w.Metrics, map[string]float64{
-		"workers": 2, "processes": 3,
+		"workers": 2, "workers_active": 2, "processes": 3,
 		// Means of 6 and 8 threads, and of 8 and 10.
 		"threads_per_worker": 8,
 		// 0.2 of the master, 1.6 and 1.2 of the workers.
@@ -175,7 +175,7 @@ func lacking(t *testing.T, change func(a, b *sample), gone ...string) map[string
 }
 
 func TestWhatWasNotReadIsLeftOut(t *testing.T) {
-	serverNames := []string{"workers", "processes", "threads_per_worker", "server_cpu_s", "server_cpu_per_request_s", "server_workers_busy", "server_context_switches_per_s", "server_rss_bytes"}
+	serverNames := []string{"workers", "workers_active", "processes", "threads_per_worker", "server_cpu_s", "server_cpu_per_request_s", "server_workers_busy", "server_context_switches_per_s", "server_rss_bytes"}
 	for _, c := range []struct {
 		name   string
 		change func(a, b *sample)
@@ -405,9 +405,30 @@ func TestAServerWithoutWorkersHasNone(t *testing.T) {
 	if w.Metrics["workers"] != 0 || w.Metrics["processes"] != 1 {
 		t.Errorf("%v workers, %v processes", w.Metrics["workers"], w.Metrics["processes"])
 	}
-	for _, name := range []string{"threads_per_worker", "server_workers_busy"} {
+	for _, name := range []string{"threads_per_worker", "server_workers_busy", "workers_active"} {
 		if v, ok := w.Metrics[name]; ok {
 			t.Errorf("%s is %v, of no worker", name, v)
+		}
+	}
+}
+
+// A worker takes part from a tenth of what the busiest one uses.
+func TestActiveWorkersAreThoseThatTookPart(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		first, second float64 // seconds that each of two workers uses
+		want          float64
+	}{
+		{"both alike", 1, 1, 2},
+		{"one at a tenth", 2, 0.2, 2},
+		{"one below", 2, 0.19, 1},
+		{"one idle", 1, 0, 1},
+		{"both idle, as on a server nobody asks", 0, 0, 0},
+	} {
+		p := pair()
+		p[0].server, p[1].server = server(0, 0, 0, 6), server(9, c.first, c.second, 6)
+		if got, ok := whole(sampler(p), 1000, 0).Metrics["workers_active"]; !ok || got != c.want {
+			t.Errorf("%s: %v active (there: %v), want %v", c.name, got, ok, c.want)
 		}
 	}
 }

@@ -137,6 +137,36 @@ func used(a, b []process, keep func(process) bool) (total float64, n int) {
 
 func all(process) bool { return true }
 
+// activeShare of the busiest worker's CPU time makes a worker an active one.
+// Connections are dealt out by hash, so shares differ several times over; one
+// that serves nothing still wakes now and then.
+const activeShare = 0.1
+
+// active counts the workers that took part; ok is false where there are none.
+// Where no worker used any time, none did.
+func active(a, b []process, master int) (n int, ok bool) {
+	before := map[int]time.Duration{}
+	for _, p := range a {
+		before[p.pid] = p.cpu
+	}
+	var spent []time.Duration
+	for _, p := range b {
+		if was, there := before[p.pid]; there && p.pid != master {
+			spent = append(spent, p.cpu-was)
+		}
+	}
+	if len(spent) == 0 {
+		return 0, false
+	}
+	most := slices.Max(spent)
+	for _, cpu := range spent {
+		if cpu > 0 && float64(cpu) >= activeShare*float64(most) {
+			n++
+		}
+	}
+	return n, true
+}
+
 func (d delta) server(m map[string]float64, t Targets, rps float64) {
 	if cpu, n := used(d.a.server, d.b.server, all); n > 0 {
 		m["server_cpu_s"] = cpu
@@ -145,6 +175,9 @@ func (d delta) server(m map[string]float64, t Targets, rps float64) {
 		}
 	}
 	top := master(d.b.server)
+	if n, ok := active(d.a.server, d.b.server, top); ok {
+		m["workers_active"] = float64(n)
+	}
 	if cpu, n := used(d.a.server, d.b.server, func(p process) bool { return p.pid != top }); n > 0 {
 		m["server_workers_busy"] = cpu / d.seconds / float64(n)
 	}

@@ -1,0 +1,107 @@
+// The search page. The index is made after the pages (tools/search.sh), and
+// read by pagefind's own module; this only asks it and lists what it says.
+const form = document.querySelector('form.search')
+const field = form.elements.q
+const said = document.getElementById('said')
+const found = document.getElementById('found')
+const more = document.getElementById('more')
+const page = 10
+
+let engine // a promise, once somebody has searched
+let asked = 0 // the latest search; an earlier one that answers late is dropped
+let rest = []
+
+function load () {
+  engine ??= import(new URL(form.dataset.index, location.href)).then(async (pagefind) => {
+    await pagefind.options({ baseUrl: form.dataset.base, excerptLength: 28 })
+    return pagefind
+  })
+  return engine
+}
+
+// An excerpt is text with marks around what was looked for; nothing else of its
+// markup is kept.
+function excerpt (html) {
+  const p = document.createElement('p')
+  const walk = (node, into) => {
+    for (const child of node.childNodes) {
+      if (child.nodeName === 'MARK') into.append(Object.assign(document.createElement('mark'), { textContent: child.textContent }))
+      else if (child.nodeType === Node.TEXT_NODE) into.append(child.data)
+      else walk(child, into)
+    }
+  }
+  walk(new DOMParser().parseFromString(html, 'text/html').body, p)
+  return p
+}
+
+function item (data) {
+  const li = document.createElement('li')
+  const head = document.createElement('h2')
+  const link = document.createElement('a')
+  link.href = data.url
+  link.textContent = data.meta.title
+  const kind = document.createElement('span')
+  kind.className = 'kind'
+  kind.textContent = data.meta.kind ?? 'Page'
+  head.append(link)
+  li.append(kind, head, excerpt(data.excerpt))
+  // Sections of a long page that hold the words, by their own addresses.
+  const parts = (data.sub_results ?? []).filter((s) => s.url.includes('#')).slice(0, 3)
+  if (parts.length > 0) {
+    const p = document.createElement('p')
+    p.className = 'parts'
+    parts.forEach((s, i) => {
+      if (i > 0) p.append(' · ')
+      p.append(Object.assign(document.createElement('a'), { href: s.url, textContent: s.title }))
+    })
+    li.append(p)
+  }
+  return li
+}
+
+async function show (mine) {
+  const next = await Promise.all(rest.slice(0, page).map((r) => r.data()))
+  if (mine !== asked) return null
+  rest = rest.slice(page)
+  const items = next.map(item)
+  found.append(...items)
+  more.hidden = rest.length === 0
+  return items
+}
+
+async function search () {
+  const q = (new URLSearchParams(location.search).get('q') ?? '').trim()
+  field.value = q
+  found.replaceChildren()
+  more.hidden = true
+  said.textContent = ''
+  const mine = ++asked
+  if (q === '') return
+  said.textContent = 'Searching …'
+  try {
+    const { results } = await (await load()).search(q)
+    if (mine !== asked) return
+    rest = results
+    await show(mine)
+    if (mine !== asked) return
+    said.textContent = results.length === 0 ? `Nothing has “${q}”.` : `${results.length} ${results.length === 1 ? 'page has' : 'pages have'} “${q}”.`
+  } catch {
+    if (mine === asked) said.textContent = 'This copy of the site has no search index; “make site” makes one.'
+  }
+}
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault()
+  const to = new URL(location.href)
+  to.search = new URLSearchParams({ q: field.value })
+  history.pushState(null, '', to)
+  search()
+})
+addEventListener('popstate', search)
+more.addEventListener('click', async () => {
+  const items = await show(asked)
+  items?.[0]?.querySelector('a').focus()
+})
+// The index is fetched when somebody is about to use it, not before.
+field.addEventListener('focus', () => { load().catch(() => {}) }, { once: true })
+search()

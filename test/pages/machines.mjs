@@ -1,0 +1,108 @@
+// What a built site says to machines is sound: each page's policy comes first
+// and allows nothing foreign, its linked data parses and what it names is
+// there, its card has the size it says; a run's CSV holds the trials and figures
+// of its JSON; a feed's addresses are whole; the sitemap's pages exist.
+//
+//   machines.mjs DIRECTORY
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+const [root] = process.argv.slice(2)
+if (!root || !existsSync(join(root, 'index.html'))) { console.error('usage: machines.mjs DIRECTORY'); process.exit(2) }
+const complaints = []
+const expect = (ok, what) => { if (!ok) { complaints.push(what); console.log(what) } }
+const read = (f) => readFileSync(join(root, f), 'utf8')
+const files = readdirSync(root, { recursive: true }).sort()
+const unescape = (s) => s.replace(/&#(\d+);/g, (_, n) => String.fromCodePoint(n)).replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
+
+const home = unescape(/<link rel="canonical" href="([^"]*)"/.exec(read('index.html'))[1])
+// there says whether an address of the site has a file.
+const there = (url) => {
+  if (!url.startsWith(home)) return false
+  const file = join(root, decodeURIComponent(url.slice(home.length).split(/[?#]/)[0]))
+  return existsSync(file) && (!statSync(file).isDirectory() || existsSync(join(file, 'index.html')))
+}
+
+let data = 0
+for (const f of files.filter((f) => f.endsWith('.html'))) {
+  const html = read(f)
+  if (/http-equiv="?refresh/.test(html)) continue
+  const policy = /<head>\s*<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(html)
+  expect(policy && unescape(policy[1]).startsWith("default-src 'none';") && !/unsafe-inline|unsafe-eval'?(?<!wasm-unsafe-eval'?)|https?:|\*/.test(unescape(policy[1])), `${f}: no content security policy at the top, or a loose one`)
+  expect(!/<[^>]*\s(?:style|on[a-z]+)=/.test(html) && !/<style/.test(html), `${f}: a style or a handler in the page, which the policy refuses`)
+  for (const [, attributes] of html.matchAll(/<(?:script|link rel="stylesheet")([^>]*)>/g)) {
+    if (!/application\/ld\+json/.test(attributes)) expect(/integrity="sha256-/.test(attributes), `${f}: a script or sheet without its digest: ${attributes}`)
+  }
+  for (const [, json] of html.matchAll(/<script type="application\/ld\+json">([\s\S]*?)<\/script>/g)) {
+    let doc
+    try { doc = JSON.parse(json) } catch (e) { expect(false, `${f}: linked data: ${e.message}`); continue }
+    data++
+    const walk = (v) => {
+      if (Array.isArray(v)) return v.forEach(walk)
+      if (v === null || typeof v !== 'object') return
+      for (const key of ['url', 'contentUrl', 'image', 'mainEntityOfPage']) if (typeof v[key] === 'string') expect(there(v[key]), `${f}: linked data: ${v[key]} is not there`)
+      Object.values(v).forEach(walk)
+    }
+    walk(doc['@graph'])
+    const types = doc['@graph'].map((v) => v['@type'])
+    if (/^journal\/[^/]+\/index\.html$/.test(f)) expect(types[0] === 'TechArticle', `${f}: linked data names no article`)
+  }
+  const meta = (name) => unescape(new RegExp(`<meta property="${name}" content="([^"]*)"`).exec(html)?.[1] ?? '')
+  const card = meta('og:image')
+  if (!there(card)) { expect(false, `${f}: the card ${card} is not there`); continue }
+  const png = readFileSync(join(root, card.slice(home.length)))
+  expect(png.readUInt32BE(16) === 1200 && png.readUInt32BE(20) === 630 && meta('og:image:width') === '1200' && meta('og:image:height') === '630', `${f}: the card is not of the size it should be`)
+  expect(meta('og:image:alt').length > 10, `${f}: the card has no words`)
+}
+
+// A small reader of CSV, strict about quotes.
+function parse (text) {
+  const rows = [[]]
+  const re = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\n|$)/y
+  for (let m; (m = re.exec(text)) && re.lastIndex <= text.length;) {
+    rows.at(-1).push(m[1] !== undefined ? m[1].replaceAll('""', '"') : m[2])
+    if (re.lastIndex === text.length) return m[3] === '\n' ? rows : []
+    if (m[3] === '\n') rows.push([])
+  }
+  return []
+}
+let runs = 0
+for (const f of files.filter((f) => f.endsWith('.csv'))) {
+  const { trials, conditions } = JSON.parse(read(f.replace(/csv$/, 'json')))
+  const [head, ...rows] = parse(read(f))
+  expect(head !== undefined && rows.length === trials.length, `${f}: ${rows.length} rows for ${trials.length} trials`)
+  rows.slice(0, trials.length).forEach((row, i) => {
+    const t = trials[i]
+    const c = conditions.find((c) => c.id === t.condition)
+    const want = new Map([['seq', t.seq], ['block', t.block], ['condition', t.condition], ['control_of', c.control_of ?? ''], ['valid', t.valid], ['reasons', (t.reasons ?? []).map((r) => `${r.gate}: ${r.detail}`).join('; ')], ['bound', t.bound], ['bound_why', t.bound_why ?? '']])
+    for (const [k, v] of Object.entries(c.levels)) want.set(`level_${k}`, v)
+    for (const [k, v] of Object.entries(t.metrics ?? {})) want.set(k, v)
+    for (const [k, v] of Object.entries(t.below ?? {})) want.set(`below_${k}`, v)
+    for (const [k, v] of Object.entries(t.printed ?? {})) want.set(`printed_${k}`, v)
+    expect(row.length === head.length, `${f}:${i + 2}: ${row.length} cells under ${head.length} names`)
+    head.forEach((name, j) => {
+      const v = want.get(name) ?? ''
+      expect(typeof v === 'number' ? row[j] !== '' && Number(row[j]) === v : row[j] === String(v), `${f}:${i + 2}: ${name} is ${row[j]}, not ${v}`)
+      want.delete(name)
+    })
+    expect(want.size === 0, `${f}:${i + 2}: no column for ${[...want.keys()]}`)
+  })
+  runs++
+}
+expect(runs > 0, 'no run as CSV')
+
+for (const f of files.filter((f) => /(^|\/)feed\.xml$/.test(f))) {
+  const xml = read(f)
+  const text = unescape(unescape(xml))
+  const bare = /\s(?:href|src)="(?!https?:|mailto:)[^"]*"/.exec(text)
+  expect(!bare, `${f}: an address without its site: ${bare}`)
+  expect(/<link rel="self"[^>]*href="([^"]*)"/.test(xml) && there(unescape(/<link rel="self"[^>]*href="([^"]*)"/.exec(xml)[1])), `${f}: does not name itself`)
+  expect(/<feed[^>]*>[\s\S]*?<updated>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ<\/updated>/.test(xml), `${f}: no time of its own`)
+}
+const places = [...read('sitemap.xml').matchAll(/<loc>([^<]*)<\/loc>/g)].map((m) => unescape(m[1]))
+for (const url of places) expect(there(url), `sitemap.xml: ${url} is not there`)
+expect(read('robots.txt').includes(`${home}sitemap.xml`), 'robots.txt: does not name the sitemap')
+for (const f of files.filter((f) => f.endsWith('.bib'))) expect(/^@misc\{[^\s,]+,\n(  [a-z]+ += .+\n)+\}\n$/.test(read(f)), `${f}: no BibTeX`)
+
+if (complaints.length > 0) { console.log(`${complaints.length} complaints`); process.exit(1) }
+console.log(`${data} pages' linked data, ${runs} runs as CSV, ${places.length} places on the map: sound`)

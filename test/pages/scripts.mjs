@@ -1,0 +1,75 @@
+// What the site's few scripts do, in a real browser under the site's own content
+// security policy: the search finds, says so and keeps its address; a block of
+// code can be copied; and the policy refuses what it should.
+//
+//   scripts.mjs DIRECTORY
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { serve } from './serve.mjs'
+
+const [root] = process.argv.slice(2)
+if (!root || !existsSync(root)) { console.error('usage: scripts.mjs DIRECTORY'); process.exit(2) }
+if (process.platform !== 'linux' || process.arch !== 'x64') { console.log('skip: the pinned browser is for Linux on x86-64'); process.exit(0) }
+if (!existsSync(join(root, 'pagefind/pagefind.js'))) { console.log('skip: no search index in this site'); process.exit(0) }
+
+const { default: chromium } = await import('@sparticuz/chromium')
+const { chromium: playwright } = await import('playwright-core')
+const { base, origin, close } = await serve(root)
+const complaints = []
+const expect = (ok, what) => { if (!ok) { complaints.push(what); console.log(what) } }
+
+const browser = await playwright.launch({ executablePath: await chromium.executablePath(), args: ['--no-sandbox', '--disable-gpu'], headless: true })
+try {
+  const context = await browser.newContext({ viewport: { width: 360, height: 800 } })
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin })
+  const page = await context.newPage()
+  page.setDefaultTimeout(20000)
+  const errors = []
+  page.on('console', (m) => { if (['error', 'warning'].includes(m.type())) errors.push(m.text()) })
+  page.on('pageerror', (e) => errors.push(String(e)))
+  page.on('request', (r) => { if (new URL(r.url()).origin !== origin && !r.url().startsWith('data:')) errors.push(`asks another origin: ${r.url()}`) })
+
+  // By address, as a bookmark or a browser's own search field would ask.
+  await page.goto(`${origin}${base}/search/?q=pipelining`)
+  await page.locator('#found li').first().waitFor()
+  const first = await page.locator('#found li a').first().getAttribute('href')
+  expect(/pages? (has|have) “pipelining”/.test(await page.locator('#said').innerText()), 'search: the status does not say how many were found')
+  expect(/^(Entry|Study|Claim|Host|Page)/.test(await page.locator('#found .kind').first().innerText()), 'search: the first result does not say what it is')
+  expect(first.startsWith(`${base}/`), `search: ${first} lies outside the site`)
+  expect(await page.locator('#found mark').count() > 0, 'search: nothing is marked in the excerpts')
+  for (const href of await page.locator('#found a').evaluateAll((l) => l.map((a) => a.href.split('#')[0]))) {
+    expect((await context.request.get(href)).ok(), `search: ${href} leads nowhere`)
+  }
+  // By hand, and back again.
+  await page.fill('#q', 'zzyzx')
+  await page.keyboard.press('Enter')
+  await page.waitForFunction(() => /Nothing has/.test(document.getElementById('said').textContent))
+  expect(new URL(page.url()).searchParams.get('q') === 'zzyzx', 'search: the address does not hold what was asked')
+  await page.goBack()
+  await page.locator('#found li').first().waitFor()
+  expect(await page.inputValue('#q') === 'pipelining', 'search: going back does not search again')
+  // What is asked is text, whatever it looks like.
+  await page.goto(`${origin}${base}/search/?q=${encodeURIComponent('<img src=x onerror=alert(1)>')}`)
+  await page.waitForFunction(() => !/^(Searching.*)?$/.test(document.getElementById('said').textContent))
+  expect(await page.locator('main img').count() === 0, 'search: what was asked came back as markup')
+
+  await page.goto(`${origin}${base}/reproduce/`)
+  const button = page.locator('main .copy').first()
+  await button.click()
+  await page.waitForFunction(() => document.querySelector('main .code [role=status]').textContent === 'Copied')
+  const code = (await page.locator('main pre').first().innerText()).trim()
+  expect((await page.evaluate(() => navigator.clipboard.readText())).trim() === code, 'copy: the clipboard holds something else')
+  expect(errors.length === 0, `console: ${errors.join('; ')}`)
+
+  // The policy holds: neither a script in the page nor another origin.
+  errors.length = 0
+  await page.evaluate(() => { const s = document.createElement('script'); s.textContent = 'globalThis.ran = 1'; document.body.append(s) })
+  await page.evaluate(() => fetch('https://example.org/').catch(() => {}))
+  expect(await page.evaluate(() => globalThis.ran === undefined), 'policy: an inline script ran')
+  expect(errors.some((e) => /connect-src|default-src/.test(e)), 'policy: another origin could be asked')
+} finally {
+  await browser.close()
+  close()
+}
+if (complaints.length > 0) process.exit(1)
+console.log('search, copying and the policy do as they should')
