@@ -17,9 +17,10 @@ const add = (from, to, at, follow = false) => {
   if (url.origin === host) links.push({ from, url, follow })
 }
 
-// Addresses in JSON-LD are values that start as the site does.
-const addresses = (v, found) => {
-  if (typeof v === 'string') { if (v.startsWith(`${host}${base}/`)) found(v) } else if (v && typeof v === 'object') for (const x of Object.values(v)) addresses(x, found)
+// Addresses in JSON-LD are values that start as the site does. An @id is a name:
+// its page is there, but what stands behind its # need not be.
+const addresses = (v, found, key) => {
+  if (typeof v === 'string') { if (v.startsWith(`${host}${base}/`)) found(key === '@id' ? v.replace(/#.*/, '') : v) } else if (v && typeof v === 'object') for (const [k, x] of Object.entries(v)) addresses(x, found, k)
 }
 
 const attributes = ['href', 'src', 'poster', 'action', 'data', 'xlink:href', 'cite']
