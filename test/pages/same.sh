@@ -8,12 +8,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 out=$(mktemp -d .tools/scratch/same-XXXXXX)
 trap 'rm -rf "$out"' EXIT
 hugo=$PWD/.tools/bin/hugo
-build=("$hugo" --quiet --panicOnWarning --noBuildLock --ignoreCache --destination)
+build=("$hugo" --panicOnWarning --noBuildLock --ignoreCache --destination)
 
-"${build[@]}" "$PWD/$out/1"
+"${build[@]}" "$PWD/$out/1" >/dev/null
 sleep 1.1 # so that a time of the build, in seconds, would show
 mkdir -p "$out/elsewhere/a copy" "$out/home"
 # -m: the copies are as old as the copying.
 tar --exclude=./.git --exclude=./.tools --exclude=./node_modules --exclude=./public --exclude=./resources -cf - . | tar -xmf - -C "$out/elsewhere/a copy"
-env -C "$out/elsewhere/a copy" TZ=Pacific/Auckland LC_ALL=de_DE.UTF-8 HOME="$PWD/$out/home" "${build[@]}" "$PWD/$out/2"
+env -C "$out/elsewhere/a copy" TZ=Pacific/Auckland LC_ALL=de_DE.UTF-8 HOME="$PWD/$out/home" "${build[@]}" "$PWD/$out/2" >/dev/null
 diff -r "$out/1" "$out/2" && echo "two builds of $(find "$out/1" -type f | wc -l) files are the same"

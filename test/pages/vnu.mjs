@@ -44,4 +44,4 @@ for (const m of messages) {
 }
 for (const m of wrong.keys()) if (!used.has(m)) console.log(`no page has this message any more; take it out of vnu.mjs: ${m}`)
 if (left > 0) process.exit(1)
-console.log(`the Nu HTML checker has nothing to say, but for ${wrong.size} messages known to be wrong`)
+console.log(`the Nu HTML checker has nothing to say, but for ${used.size} messages known to be wrong`)
