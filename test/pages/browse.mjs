@@ -8,6 +8,7 @@ import { existsSync, readFileSync, readdirSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createRequire } from 'node:module'
 import { serve } from './serve.mjs'
+import { ledger } from './ledger.mjs'
 
 const args = process.argv.slice(2)
 const root = args[0]
@@ -76,6 +77,10 @@ try {
             const name = path.slice(base.length).replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'home'
             await page.screenshot({ path: join(shots, `${name}-${width}-${colorScheme}.png`), fullPage: true })
           }
+        }
+        if (width === 1280 && colorScheme === 'light') {
+          at = `${base}/claims/ filtered${javaScriptEnabled ? '' : ', no JavaScript'}`
+          await ledger(page, `${origin}${base}/claims/`, javaScriptEnabled, (what) => complain(`${at}: ${what}`))
         }
         await context.close()
       }
