@@ -18,8 +18,9 @@ const budgets = [
   ['claims', 120, 2, 'the ledger is every claim against every host on one page, filtered without a script by rules made from the data'],
   ['runs/*/*', 80, 1, 'a run carries every trial'],
   ['runs', 80, 1, 'a line for every run there is'],
+  ['hosts/*', 80, 1, 'a machine answers to every claim that it was held to'],
   ['method', 70, 1, 'every rule, gate, warning and metric on one page'],
-  ['', 50, 1, 'any other page is words and a table, and the faces are most of it']
+  ['', 60, 1, 'any other page is words and a table, and the faces are most of it']
 ]
 const budgetOf = (kind) => budgets.find(([k]) => k === kind) ?? budgets.at(-1)
 const medianEntry = 60 // of all entries; what the reader meets most
