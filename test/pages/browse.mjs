@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { createRequire } from 'node:module'
 import { serve } from './serve.mjs'
 import { open, sample } from './site.mjs'
+import { ledger } from './ledger.mjs'
 
 const args = process.argv.slice(2)
 const site = open(args[0])
@@ -89,6 +90,13 @@ async function keyboard (v) {
   if (next.stops > 0 && !next.first) v.say(`the link past the head does not lead to the text's first stop${next.inside ? ', but further' : ''}`)
 }
 
+// The ledger's filters, where there is a ledger.
+async function filters (v, scripted) {
+  if (!site.pages.some((p) => p.kind === 'claims')) return
+  await v.page.setViewportSize({ width: 1280, height: 800 })
+  await ledger(v.page, `${origin}${base}/claims/`, scripted, (what) => complain(`${base}/claims/ filtered${scripted ? '' : ', no JavaScript'}: ${what}`))
+}
+
 // On paper a dark theme is light, and its words can be read.
 async function paper (v) {
   await v.page.emulateMedia({ media: 'print', colorScheme: 'dark' })
@@ -128,6 +136,7 @@ try {
     }
     if (ofKind.get(p.kind) === p) await paper(v)
   }
+  await filters(v, true)
   visits += v.visits()
 
   const plain = await visitor({ viewport: { width: 1280, height: 800 }, javaScriptEnabled: false })
@@ -138,6 +147,7 @@ try {
     if (length < 20) plain.say('nothing to read')
     if (length < 0.9 * read.get(p.path)) plain.say(`${length} letters to read, and ${read.get(p.path)} with JavaScript`)
   }
+  await filters(plain, false)
   visits += plain.visits()
 } finally {
   await browser.close()
