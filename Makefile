@@ -57,6 +57,10 @@ serve: $(HUGO) ## serve the site on loopback and rebuild it as files change
 bench: build ## print benchmarks as ratios measured side by side
 	@cd lab && go test -run '^$$' -bench . -benchtime 1s ./server/catalog
 
+.PHONY: bench-site
+bench-site: build ## print what building the site costs at 100, 300 and 1,000 entries
+	@node test/site/bench.mjs
+
 .PHONY: setup
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
 

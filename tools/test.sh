@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Every test of the project, one step after the other, all of them even if one
-# fails. `make test` installs what this needs.
+# Every test of the project, all of them even if one fails. `make test` installs
+# what this needs.
 #
-#   tools/test.sh [STEP…]     run only the named steps
+#   tools/test.sh [STEP…]     run only the named steps, one after the other
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 export PATH="$PWD/.tools/venv/bin:$PATH"
@@ -41,7 +41,7 @@ go_runs() { (cd lab && go test -trimpath -vet=off ./cmd/lab); }
 data() { .tools/bin/lab check && test/site/fixture.sh; }
 shell() {
   command -v shellcheck >/dev/null || { echo "skip: no shellcheck for this platform"; return 0; }
-  shellcheck --external-sources lab/scripts/*.sh tools/*.sh .ci/run && shellcheck --shell=bash test/scripts/helper.bash
+  shellcheck --external-sources lab/scripts/*.sh tools/*.sh test/*/*.sh .ci/run && shellcheck --shell=bash test/scripts/helper.bash
 }
 scripts() { node_modules/bats/bin/bats test/scripts; }
 workflows() {
@@ -52,30 +52,68 @@ workflows() {
 prose() { node test/pages/prose.mjs content; }
 golden() { test/site/golden.sh; }
 missing() { test/site/missing.sh; }
+# What the steps below it look at.
 html() { test/pages/build.sh && node_modules/.bin/html-validate --config test/pages/htmlvalidate.json '.tools/pages/**/*.html'; }
-same() { test/pages/same.sh; }
+vnu() { node test/pages/vnu.mjs .tools/pages; }
+links() { node test/pages/links.mjs .tools/pages; }
+weight() { node test/pages/weight.mjs .tools/pages; }
 machines() { node test/pages/machines.mjs .tools/pages; }
 scripted() { node test/pages/scripts.mjs .tools/pages; }
 pages() { node test/pages/browse.mjs .tools/pages; }
+same() { test/pages/same.sh; }
 
-steps=(go_format go_vet go_modules data shell workflows scripts go_tests go_runs prose golden missing html same machines scripted pages)
+# Two lanes run side by side: what the Go compiler is busy with, and what it is
+# not. Steps whose result depends on time come after both, one by one: beside
+# others the trials of the lab would be invalid, and rightly so.
+code=(go_format go_vet go_modules go_tests workflows)
+site=(prose data golden html links machines weight vnu pages scripted missing same shell)
+alone=(scripts go_runs)
+steps=("${code[@]}" "${site[@]}" "${alone[@]}")
 [ $# -eq 0 ] || steps=("$@")
+
 mkdir -p .tools/scratch
-log=$(mktemp .tools/scratch/test-XXXXXX)
-trap 'rm -f "$log"' EXIT
-passed=0 failed=() skipped=()
+dir=$(mktemp -d .tools/scratch/test-XXXXXX)
+trap 'rm -rf "$dir"' EXIT
+# A lane is a process group, so that whatever it has started ends with it.
+stop() {
+  for group in $(jobs -p); do kill -- "-$group" 2>/dev/null; done
+  exit 130
+}
+trap stop INT TERM
+
+# run makes one step. Its output is kept and printed whole when it ends, so that
+# the lanes do not talk into each other; how it went is left in a file.
+run() {
+  local step=$1 started=$SECONDS word=ok
+  "$step" >"$dir/$step.out" 2>&1 || word=FAILED
+  if [ "$word" = ok ] && grep -m1 '^skip:' "$dir/$step.out" >"$dir/$step.why"; then word=skipped; fi
+  echo "$word" >"$dir/$step.went"
+  until mkdir "$dir/printing" 2>/dev/null; do sleep 0.1; done
+  echo "== $step: $word, $((SECONDS - started)) s ($(find "$dir" -name '*.went' | wc -l) of ${#steps[@]})"
+  cat "$dir/$step.out"
+  rmdir "$dir/printing"
+}
+lane() { for step in "$@"; do run "$step"; done; }
+
+if [ $# -gt 0 ]; then
+  lane "$@"
+else
+  echo "${#steps[@]} steps; each is printed when it ends"
+  set -m
+  lane "${code[@]}" &
+  lane "${site[@]}" &
+  set +m
+  wait
+  lane "${alone[@]}"
+fi
+
+passed=0 failed=0 skipped=0
 for step in "${steps[@]}"; do
-  echo "== $step ($((passed + ${#failed[@]} + ${#skipped[@]} + 1)) of ${#steps[@]})"
-  started=$SECONDS
-  if "$step" 2>&1 | tee "$log"; then
-    if why=$(grep -m1 '^skip:' "$log"); then skipped+=("$step ${why#skip: }"); else passed=$((passed + 1)); fi
-    echo "   $step: ok, $((SECONDS - started)) s"
-  else
-    failed+=("$step")
-    echo "   $step: FAILED, $((SECONDS - started)) s"
-  fi
+  case $(cat "$dir/$step.went") in
+    ok) passed=$((passed + 1)) ;;
+    skipped) skipped=$((skipped + 1)); echo "skipped: $step $(sed 's/^skip: //' "$dir/$step.why")" ;;
+    *) failed=$((failed + 1)); echo "failed: $step" ;;
+  esac
 done
-for s in "${skipped[@]}"; do echo "skipped: $s"; done
-for s in "${failed[@]}"; do echo "failed: $s"; done
-echo "$passed passed, ${#failed[@]} failed, ${#skipped[@]} skipped"
-[ ${#failed[@]} -eq 0 ]
+echo "$passed passed, $failed failed, $skipped skipped, $SECONDS s"
+[ "$failed" -eq 0 ]

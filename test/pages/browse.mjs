@@ -1,19 +1,21 @@
-// Visits every page of a built site in a real browser, narrow and wide, light
-// and dark: axe finds nothing, the console stays silent, nothing is asked of
-// another origin, no page scrolls sideways, every internal link and anchor
-// leads somewhere, and the page reads the same without JavaScript.
+// Visits pages of a built site in a real browser and acts as a reader would:
+// narrow and wide, light and dark, by keyboard, on paper, without JavaScript.
+// axe finds nothing, the console stays silent (a breach of the page's content
+// security policy is an error there), nothing is asked of another origin, and
+// no page scrolls sideways. All kinds of page are seen and all entries; where a
+// kind has many pages, which of them is printed. Links are links.mjs's matter.
 //
 //   browse.mjs DIRECTORY [--shots DIRECTORY]
-import { existsSync, readFileSync, readdirSync, mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createRequire } from 'node:module'
 import { serve } from './serve.mjs'
+import { open, sample } from './site.mjs'
 import { ledger } from './ledger.mjs'
 
 const args = process.argv.slice(2)
-const root = args[0]
+const site = open(args[0])
 const shots = args[1] === '--shots' ? args[2] : ''
-if (!root || !existsSync(root)) { console.error('usage: browse.mjs DIRECTORY [--shots DIRECTORY]'); process.exit(2) }
 if (process.platform !== 'linux' || process.arch !== 'x64') {
   console.log('skip: the pinned browser is for Linux on x86-64')
   process.exit(0)
@@ -23,80 +25,133 @@ const { default: chromium } = await import('@sparticuz/chromium')
 const { chromium: playwright } = await import('playwright-core')
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-const { base, locate, origin, close } = await serve(root)
-
-const pages = readdirSync(root, { recursive: true })
-  // A page that only sends its reader on is gone before it can be looked at.
-  .filter((f) => f.endsWith('.html') && !/http-equiv="?refresh/.test(readFileSync(join(root, f), 'utf8'))).sort()
-  .map((f) => `${base}/${f.replace(/(^|\/)index\.html$/, '$1')}`)
+const { base, origin, close } = await serve(site.root)
 
 const complaints = []
 const complain = (what) => { complaints.push(what); console.log(what) }
-const links = new Map() // target → a page that links there
-const anchors = new Map() // page → its ids
+const pages = sample(site.pages)
+// What holds for a kind of page, not for its content, is tried on its heaviest.
+const ofKind = new Map()
+for (const p of pages) if (!(ofKind.get(p.kind)?.bytes > p.bytes)) ofKind.set(p.kind, p)
 
 const browser = await playwright.launch({
   executablePath: await chromium.executablePath(),
   args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
   headless: true
 })
+
+// visitor opens a page that complains of whatever the browser reports.
+async function visitor (options) {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  let at = ''
+  let visits = 0
+  page.on('console', (m) => { if (['error', 'warning'].includes(m.type())) complain(`${at}: console: ${m.text()}`) })
+  page.on('pageerror', (e) => complain(`${at}: ${e}`))
+  page.on('request', (r) => { if (new URL(r.url()).origin !== origin && !/^(data|blob):/.test(r.url())) complain(`${at}: asks another origin: ${r.url()}`) })
+  page.on('response', (r) => { if (r.status() >= 400) complain(`${at}: ${r.status()} for ${r.url()}`) })
+  return {
+    page,
+    visits: () => visits,
+    say: (what) => complain(`${at}: ${what}`),
+    how: (words) => { at = at.replace(/ \(.*/, '') + ` (${words})` },
+    async go (path) { at = path; visits++; await page.goto(origin + path, { waitUntil: 'load' }) }
+  }
+}
+
+// look has axe find what is wrong; colours alone where only they have changed.
+async function look (v, colours) {
+  const { violations } = await v.page.evaluate((only) => globalThis.axe.run(document, { resultTypes: ['violations'], ...(only && { runOnly: ['cat.color'] }) }), colours)
+  for (const f of violations) v.say(`axe ${f.id}: ${f.help}: ${f.nodes.slice(0, 3).map((n) => n.target.join(' ')).join(', ')}`)
+}
+
+// A reader at the keyboard: the first stop is the link past the site's head; it
+// can be seen there, leads into the text, and nothing has an order of its own.
+async function keyboard (v) {
+  const jumps = await v.page.locator('[tabindex]:not([tabindex="0"]):not([tabindex="-1"])').count()
+  if (jumps > 0) v.say('a positive tabindex: focus leaves the order of the page')
+  await v.page.keyboard.press('Tab')
+  const first = await v.page.evaluate(() => {
+    const e = document.activeElement
+    const r = e.getBoundingClientRect()
+    return { href: e.getAttribute('href'), seen: r.width > 1 && r.height > 1 && r.left >= 0 && r.top >= 0 && r.right <= innerWidth }
+  })
+  if (!/^#./.test(first.href ?? '')) { v.say('the first stop of the keyboard is no link past the head'); return }
+  if (!first.seen) v.say('the link past the head has the focus and cannot be seen')
+  await v.page.keyboard.press('Enter')
+  await v.page.keyboard.press('Tab')
+  const next = await v.page.evaluate(() => {
+    const main = document.querySelector('main')
+    // In an open page a summary can be reached, what is folded away cannot.
+    const stops = [...main.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')].filter((e) => !e.disabled && e.checkVisibility())
+    const at = document.activeElement
+    return { stops: stops.length, first: at === stops[0], inside: main.contains(at) }
+  })
+  if (next.stops > 0 && !next.first) v.say(`the link past the head does not lead to the text's first stop${next.inside ? ', but further' : ''}`)
+}
+
+// The ledger's filters, where there is a ledger.
+async function filters (v, scripted) {
+  if (!site.pages.some((p) => p.kind === 'claims')) return
+  await v.page.setViewportSize({ width: 1280, height: 800 })
+  await ledger(v.page, `${origin}${base}/claims/`, scripted, (what) => complain(`${base}/claims/ filtered${scripted ? '' : ', no JavaScript'}: ${what}`))
+}
+
+// On paper a dark theme is light, and its words can be read.
+async function paper (v) {
+  await v.page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+  v.how('print, dark')
+  const ground = await v.page.evaluate(() => [document.documentElement, document.body].map((e) => getComputedStyle(e).backgroundColor).find((c) => !/^(transparent|rgba\(.*, 0\))$/.test(c)) ?? 'rgb(255, 255, 255)')
+  if (ground.match(/\d+/g).slice(0, 3).some((c) => Number(c) < 230)) v.say(`the page is printed on ${ground}`)
+  await look(v, true)
+  await v.page.emulateMedia({ media: 'screen', colorScheme: 'light' })
+}
+
 let visits = 0
 try {
-  for (const javaScriptEnabled of [true, false]) {
-    for (const width of [360, 1280]) {
+  const v = await visitor({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' })
+  const read = new Map() // path → length of the text
+  for (const p of pages) {
+    await v.page.emulateMedia({ media: 'screen', colorScheme: 'light' })
+    await v.page.setViewportSize({ width: 1280, height: 800 })
+    await v.go(p.path)
+    read.set(p.path, (await v.page.locator('main').innerText()).trim().length)
+    v.how('keyboard')
+    await keyboard(v)
+    await v.page.evaluate(axe)
+    for (const width of [1280, 360]) {
+      await v.page.setViewportSize({ width, height: 800 })
       for (const colorScheme of ['light', 'dark']) {
-        if (!javaScriptEnabled && (width === 360 || colorScheme === 'dark')) continue
-        const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme, javaScriptEnabled })
-        const page = await context.newPage()
-        let at = ''
-        page.on('console', (m) => { if (['error', 'warning'].includes(m.type())) complain(`${at}: console: ${m.text()}`) })
-        page.on('pageerror', (e) => complain(`${at}: ${e}`))
-        page.on('request', (r) => { if (new URL(r.url()).origin !== origin && !r.url().startsWith('data:')) complain(`${at}: asks another origin: ${r.url()}`) })
-        page.on('response', (r) => { if (r.status() >= 400) complain(`${at}: ${r.status()} for ${r.url()}`) })
-        for (const path of pages) {
-          at = `${path} (${width} px, ${colorScheme}${javaScriptEnabled ? '' : ', no JavaScript'})`
-          await page.goto(origin + path, { waitUntil: 'load' })
-          visits++
-          if (!javaScriptEnabled) {
-            if ((await page.locator('main').innerText()).trim().length < 20) complain(`${at}: nothing to read`)
-            continue
-          }
-          await page.evaluate(axe)
-          const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))
-          for (const v of violations) complain(`${at}: axe ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.target.join(' ')).join(', ')}`)
-          const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-          if (over > 0) complain(`${at}: the page scrolls sideways by ${over} px`)
-          const found = await page.evaluate(() => ({
-            ids: [...document.querySelectorAll('[id]')].map((e) => e.id),
-            links: [...document.querySelectorAll('a[href], link[href], img[src]')].map((e) => e.href || e.src)
-          }))
-          anchors.set(path, new Set(found.ids))
-          for (const l of found.links) if (!links.has(l)) links.set(l, path)
-          if (shots) {
-            mkdirSync(shots, { recursive: true })
-            const name = path.slice(base.length).replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'home'
-            await page.screenshot({ path: join(shots, `${name}-${width}-${colorScheme}.png`), fullPage: true })
-          }
+        v.how(`${width} px, ${colorScheme}`)
+        await v.page.emulateMedia({ media: 'screen', colorScheme })
+        await look(v, colorScheme === 'dark')
+        if (shots) {
+          mkdirSync(shots, { recursive: true })
+          const name = p.path.slice(base.length).replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'home'
+          await v.page.screenshot({ path: join(shots, `${name}-${width}-${colorScheme}.png`), fullPage: true })
         }
-        if (width === 1280 && colorScheme === 'light') {
-          at = `${base}/claims/ filtered${javaScriptEnabled ? '' : ', no JavaScript'}`
-          await ledger(page, `${origin}${base}/claims/`, javaScriptEnabled, (what) => complain(`${at}: ${what}`))
-        }
-        await context.close()
       }
+      const over = await v.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+      if (over > 0) v.say(`the page scrolls sideways by ${over} px`)
     }
+    if (ofKind.get(p.kind) === p) await paper(v)
   }
+  await filters(v, true)
+  visits += v.visits()
+
+  const plain = await visitor({ viewport: { width: 1280, height: 800 }, javaScriptEnabled: false })
+  for (const p of ofKind.values()) {
+    await plain.go(p.path)
+    plain.how('no JavaScript')
+    const length = (await plain.page.locator('main').innerText()).trim().length
+    if (length < 20) plain.say('nothing to read')
+    if (length < 0.9 * read.get(p.path)) plain.say(`${length} letters to read, and ${read.get(p.path)} with JavaScript`)
+  }
+  await filters(plain, false)
+  visits += plain.visits()
 } finally {
   await browser.close()
   close()
 }
-for (const [link, from] of links) {
-  const url = new URL(link)
-  if (url.origin !== origin) continue
-  const file = locate(url.pathname)
-  if (!file) { complain(`${from}: the link ${url.pathname} leads nowhere`); continue }
-  const ids = anchors.get(url.pathname)
-  if (url.hash && ids && !ids.has(decodeURIComponent(url.hash.slice(1)))) complain(`${from}: no anchor ${url.hash} on ${url.pathname}`)
-}
 if (complaints.length > 0) { console.log(`${complaints.length} complaints`); process.exit(1) }
-console.log(`${pages.length} pages, ${visits} visits, ${links.size} links: nothing to complain of`)
+console.log(`${pages.length} of ${site.pages.length} pages, ${ofKind.size} kinds, ${visits} visits: nothing to complain of`)

@@ -1,11 +1,19 @@
 #!/usr/bin/env bash
-# Two builds of one tree are the same, byte for byte.
+# Two builds of one tree are the same, byte for byte. The second is made of a
+# copy at another path with files of another time, in another time zone,
+# language and home, so that a page that took any of these from the machine
+# would show it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 out=$(mktemp -d .tools/scratch/same-XXXXXX)
 trap 'rm -rf "$out"' EXIT
-for n in 1 2; do
-  .tools/bin/hugo --quiet --panicOnWarning --noBuildLock --ignoreCache --destination "$PWD/$out/$n"
-  sleep 1.1 # so that a time of the build, in seconds, would show
-done
-diff -r "$out/1" "$out/2" && echo "two builds are the same"
+hugo=$PWD/.tools/bin/hugo
+build=("$hugo" --panicOnWarning --noBuildLock --ignoreCache --destination)
+
+"${build[@]}" "$PWD/$out/1" >/dev/null
+sleep 1.1 # so that a time of the build, in seconds, would show
+mkdir -p "$out/elsewhere/a copy" "$out/home"
+# -m: the copies are as old as the copying.
+tar --exclude=./.git --exclude=./.tools --exclude=./node_modules --exclude=./public --exclude=./resources -cf - . | tar -xmf - -C "$out/elsewhere/a copy"
+env -C "$out/elsewhere/a copy" TZ=Pacific/Auckland LC_ALL=de_DE.UTF-8 HOME="$PWD/$out/home" "${build[@]}" "$PWD/$out/2" >/dev/null
+diff -r "$out/1" "$out/2" && echo "two builds of $(find "$out/1" -type f | wc -l) files are the same"

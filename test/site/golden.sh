@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 out=$(mktemp -d .tools/scratch/golden-XXXXXX)
 trap 'rm -rf "$out"' EXIT
-.tools/bin/hugo --quiet --panicOnWarning --noBuildLock --config config.toml,test/site/config.toml --destination "$PWD/$out/site"
+.tools/bin/hugo --panicOnWarning --noBuildLock --config config.toml,test/site/config.toml --destination "$PWD/$out/site" >/dev/null
 mkdir "$out/pages"
 (
   cd "$out/site"

@@ -1,0 +1,277 @@
+// What a build costs as the journal grows: the real site with N made-up
+// entries and three runs of each, built cold, for several N in one go, so that
+// the rows compare on a machine whose speed does not. Nothing is asserted;
+// CPU seconds and the last column are what to look at.
+//
+//   bench.mjs [--keep] [--hugo=FLAG]… [N…]     N: 100 300 1000 unless given
+//
+// An entry has prose with figures, tables and charts, one experiment with two
+// claims, and three runs by three of twenty hosts; a run has six blocks of two
+// or three conditions and an A/A control, with all that the lab records of a
+// trial. Trials are jittered copies of a real one by a seeded generator, and
+// the lab derives the verdicts of the first twenty entries. Later entries are
+// those again under other names: Hugo cannot tell, and deriving the verdicts of
+// thousands of runs takes longer than building them.
+import { spawn, spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const repo = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
+const args = process.argv.slice(2)
+const keep = args.includes('--keep')
+const flags = args.filter((a) => a.startsWith('--hugo=')).map((a) => a.slice('--hugo='.length))
+const sizes = args.filter((a) => /^\d+$/.test(a)).map(Number)
+if (sizes.length === 0) sizes.push(100, 300, 1000)
+const designs = 20
+const hosts = 20
+
+// xorshift32, since Math.random cannot be seeded.
+let state = 2463534242
+const random = () => {
+  state ^= state << 13; state ^= state >>> 17; state ^= state << 5
+  return (state >>> 0) / 2 ** 32
+}
+const pick = (list) => list[Math.floor(random() * list.length)]
+const pad = (n) => String(n).padStart(4, '0')
+const host = (n) => `bench-host-${pad(n % hosts)}`
+const experiment = (n) => `${pad(n)}-bench`
+const write = (file, text) => { mkdirSync(dirname(file), { recursive: true }); writeFileSync(file, text) }
+
+const words = 'a the of and to in is that it with as for each one this when by from more than request server client core wire answer cost trial claim margin level worker thread packet call buffer queue route load block host figure interval'.split(' ')
+const sentence = () => {
+  const s = Array.from({ length: 8 + Math.floor(random() * 12) }, () => pick(words)).join(' ')
+  return s[0].toUpperCase() + s.slice(1) + '.'
+}
+const prose = (n) => Array.from({ length: n }, sentence).join(' ')
+
+const model = (() => {
+  const dir = join(repo, 'data/results/11-threads')
+  for (const f of readdirSync(dir).filter((f) => !f.startsWith('published')).sort()) {
+    const r = JSON.parse(readFileSync(join(dir, f)))
+    if (r.trials.length >= 18) return r
+  }
+  throw new Error(`${dir}: no measured run to copy trials from`)
+})()
+
+const levelsOf = (n) => n % 2 ? [20, 200] : [20, 200, 1000]
+
+function design (n) {
+  return `entry = "${pad(n)}"
+title = "Bench ${pad(n)}"
+question = "${sentence().replace('.', '?')}"
+core = false
+metrics = ["threads_per_worker", "throughput_rps", "server_cpu_per_request_s", "latency_p99_s"]
+
+[topology]
+kind = "loopback"
+
+[settings]
+route = "/read"
+prefork = true
+index = "pool"
+workers = 2
+pipelining = 1
+client_workers = 0
+
+[[factors]]
+name = "connections"
+levels = [${levelsOf(n).join(', ')}]
+
+[sizes.smoke]
+blocks = 6
+warmup_s = 0.3
+duration_s = 1
+repeats = 6
+
+[sizes.full]
+blocks = 12
+warmup_s = 3
+duration_s = 10
+repeats = 24
+
+[[claims]]
+id = "threads-flat"
+kind = "flat"
+text = "Threads per worker stay the same."
+why = "${sentence()}"
+metric = "threads_per_worker"
+over = "connections"
+margin = 0.25
+
+[[claims]]
+id = "cost-falls"
+kind = "ratio"
+text = "A request costs less with more connections."
+why = "${sentence()}"
+metric = "server_cpu_per_request_s"
+over = "connections"
+at_most = 0.9
+`
+}
+
+const runName = (n, k) => `2026010${k + 1}t000000z-${host(n * 3 + k)}`
+
+function results (n, k) {
+  const levels = levelsOf(n)
+  const conditions = levels.map((l, i) => ({ id: `c${i + 1}`, levels: { connections: l }, commands: model.conditions[0].commands }))
+  conditions.push({ ...conditions[0], id: `c${levels.length + 1}`, control_of: 'c1' })
+  const effect = 0.8 + random() * 0.3
+  const trials = []
+  for (let block = 1; block <= 6; block++) {
+    conditions.forEach((c, i) => {
+      const t = structuredClone(pick(model.trials))
+      const at = c.control_of ? 0 : i
+      // What counts must stay whole; what was measured moves by some percent.
+      for (const [name, v] of Object.entries(t.metrics)) if (!Number.isInteger(v)) t.metrics[name] = v * (1 + (random() - 0.5) * 0.06)
+      t.metrics.server_cpu_per_request_s = 15e-6 * effect ** at * (1 + (random() - 0.5) * 0.06)
+      trials.push({ ...t, seq: trials.length + 1, block, condition: c.id })
+    })
+  }
+  return {
+    ...model,
+    experiment: experiment(n),
+    run: runName(n, k),
+    hosts: { server: host(n * 3 + k), client: host(n * 3 + k) },
+    provenance: { ...model.provenance, started_at: `2026-01-0${k + 1}T00:00:00Z`, finished_at: `2026-01-0${k + 1}T00:01:00Z` },
+    conditions,
+    trials
+  }
+}
+
+function entry (n) {
+  const exp = experiment(n)
+  const value = (m) => `{{< value exp="${exp}" host="${host(n * 3)}" metric="${m}" connections=${pick(levelsOf(n))} >}}`
+  const ratio = (m) => `{{< ratio exp="${exp}" host="${host(n * 3 + 1)}" metric="${m}" a="connections=200" b="connections=20" >}}`
+  const said = () => `${prose(2)} It was ${value('throughput_rps')} at ${value('server_cpu_per_request_s')}, or ${ratio('server_cpu_per_request_s')} of it. ${prose(3)} Then ${value('latency_p99_s')}, and ${value('threads_per_worker')} threads. ${prose(2)}`
+  return `+++
+number = "${pad(n)}"
+title = "Bench entry ${pad(n)}"
+date = 2026-01-01
+status = "done"
+chapter = "1"
+tags = ["${pick(['NIC', 'Threads', 'Prefork'])}", "${pick(['Latency', 'CPU', 'Pipelining'])}"]
+finding = "${sentence()}"
+thought = "${sentence()}"
+held = "${sentence()}"
+fell = "${sentence()}"
+experiments = ["${exp}"]
++++
+
+## Why
+
+${said()}
+
+${said()}
+
+## Setup
+
+${prose(8)} See {{< claim exp="${exp}" claim="cost-falls" >}} and {{< host id="${host(n * 3)}" >}}.
+
+\`\`\`sh
+.tools/bin/lab run ${exp}
+\`\`\`
+
+## Results
+
+{{< results exp="${exp}" name="all" title="All hosts" metrics="throughput_rps server_cpu_per_request_s latency_p99_s" >}}
+
+{{< chart exp="${exp}" metric="server_cpu_per_request_s" x="connections" name="cost" title="Cost of a request" >}}
+
+{{< ratios exp="${exp}" claim="cost-falls" title="Against the bar" >}}
+
+## What it means
+
+${said()}
+
+> [!mistake]
+> ${prose(3)}
+
+> [!finding]
+> ${prose(2)} ${value('throughput_rps')}.
+`
+}
+
+// site puts the real site with n entries more at dir.
+function site (dir, n) {
+  for (const f of ['config.toml', 'content', 'layouts', 'assets', 'static', 'data', 'lab/experiments', 'CITATION.cff']) {
+    if (existsSync(join(repo, f))) cpSync(join(repo, f), join(dir, f), { recursive: true })
+  }
+  if (n === 0) return
+  state = 2463534242
+  const profile = JSON.parse(readFileSync(join(repo, 'data/hosts', `${model.hosts.server}.json`)))
+  for (let i = 0; i < hosts; i++) write(join(dir, `data/hosts/${host(i)}.json`), JSON.stringify({ ...profile, id: host(i), name: `Bench host ${i}` }, null, 2))
+  const first = Math.min(n, designs)
+  for (let i = 0; i < first; i++) {
+    write(join(dir, `lab/experiments/${experiment(i)}.toml`), design(i))
+    for (let k = 0; k < 3; k++) write(join(dir, `data/results/${experiment(i)}/${runName(i, k)}.json`), JSON.stringify(results(i, k), null, 2) + '\n')
+  }
+  const lab = spawnSync(join(repo, '.tools/bin/lab'), ['verdicts'], { cwd: dir, encoding: 'utf8' })
+  if (lab.status !== 0) throw new Error(`lab verdicts: ${lab.stdout}${lab.stderr}`)
+  for (let i = first; i < n; i++) {
+    const from = i % designs
+    const rename = (text, k) => text.replaceAll(experiment(from), experiment(i)).replaceAll(`"entry": "${pad(from)}"`, `"entry": "${pad(i)}"`).replaceAll(host(from * 3 + k), host(i * 3 + k))
+    write(join(dir, `lab/experiments/${experiment(i)}.toml`), design(i))
+    for (let k = 0; k < 3; k++) {
+      for (const kind of ['results', 'verdicts']) {
+        const text = readFileSync(join(dir, `data/${kind}/${experiment(from)}/${runName(from, k)}.json`), 'utf8')
+        write(join(dir, `data/${kind}/${experiment(i)}/${runName(i, k)}.json`), rename(text, k))
+      }
+    }
+  }
+  for (let i = 0; i < n; i++) write(join(dir, `content/journal/${pad(i)}-bench.md`), entry(i))
+}
+
+// build runs Hugo cold and gives wall and CPU seconds and the peak of memory,
+// the last two from /proc, where there is one.
+function build (dir) {
+  return new Promise((resolve, reject) => {
+    const started = process.hrtime.bigint()
+    const child = spawn(join(repo, '.tools/bin/hugo'), ['--panicOnWarning', '--noBuildLock', '--ignoreCache', '--source', dir, '--destination', join(dir, 'public'), ...flags])
+    let out = ''
+    child.stdout.on('data', (d) => { out += d })
+    child.stderr.on('data', (d) => { out += d })
+    let cpu = NaN
+    let memory = NaN
+    const look = setInterval(() => {
+      try {
+        const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1].split(' ')
+        const peak = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1])
+        if (peak > 0) { memory = peak * 1024; cpu = (Number(stat[11]) + Number(stat[12])) / 100 }
+      } catch { /* gone, or not Linux */ }
+    }, 20)
+    child.on('close', (status) => {
+      clearInterval(look)
+      if (status !== 0) { reject(new Error(out)); return }
+      const pages = readdirSync(join(dir, 'public'), { recursive: true }).filter((f) => f.endsWith('.html')).length
+      resolve({ seconds: Number(process.hrtime.bigint() - started) / 1e9, cpu, memory, pages, out })
+    })
+  })
+}
+
+const scratch = join(repo, '.tools/scratch')
+mkdirSync(scratch, { recursive: true })
+const home = mkdtempSync(join(scratch, 'bench-'))
+try {
+  console.log('entries added    runs   pages  seconds  CPU s  peak MB  ms an entry  of the first')
+  let alone = 0
+  let first = 0
+  for (const n of [0, ...sizes]) {
+    const dir = join(home, String(n))
+    site(dir, n)
+    const b = await build(dir)
+    if (flags.length > 0) console.log(b.out)
+    // The journal as it is costs the same in each row, and is no entry's cost.
+    const each = (Number.isNaN(b.cpu) ? b.seconds : b.cpu) - alone
+    if (n === 0) alone = each
+    else first ||= each / n
+    const cells = [[n, 13], [n * 3, 8], [b.pages, 8], [b.seconds.toFixed(1), 9], [b.cpu.toFixed(1), 7], [(b.memory / 1e6).toFixed(0), 9]]
+    if (n > 0) cells.push([(each / n * 1000).toFixed(1), 13], [(each / n / first).toFixed(2), 14])
+    console.log(cells.map(([v, w]) => String(v).padStart(w)).join(''))
+    if (!keep) rmSync(dir, { recursive: true })
+  }
+  console.log('ms an entry: CPU time beyond that of the journal alone, the first row')
+  if (keep) console.log(`sites kept in ${home}`)
+} finally {
+  if (!keep) rmSync(home, { recursive: true, force: true })
+}
