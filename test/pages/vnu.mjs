@@ -16,6 +16,9 @@ if (!root) { console.error('usage: vnu.mjs DIRECTORY'); process.exit(2) }
 const wrong = new Map([
   ['Resource violates Content Security Policy (meta tag): external stylesheet “/line-rate/', "a file has no origin for 'self' to mean; browse.mjs holds pages to their policy in a browser"],
   ['Resource violates Content Security Policy (meta tag): external script “/line-rate/', 'likewise'],
+  ['CSS: “container-type”: Property “container-type” doesn\'t exist', 'it does: CSS Containment 3'],
+  ['CSS: “max-width”: Parse Error', 'cqi is a unit of the same'],
+  ['CSS: “paint-order”: Property “paint-order” doesn\'t exist', 'it does: SVG 2, on text'],
   ['Inline script violates Content Security Policy (meta tag): blocked by “script-src” directive', 'linked data is no script, and scripts.mjs has a real one refused']
 ])
 

@@ -59,6 +59,11 @@ func (l load) gates(r *generator.Result, w telemetry.Window, m map[string]float6
 	if w.WorkersMin < w.WorkersMax {
 		fail(gate.LostWorker, "the server had %d workers at first and %d at last", w.WorkersMax, w.WorkersMin)
 	}
+	// Fewer than were asked for is for a claim to say; none is a look at the
+	// wrong processes, and every figure of the server would be nought.
+	if l.workers > 0 && w.WorkersMax == 0 {
+		fail(gate.LostWorker, "none of the server's %d workers was seen", l.workers)
+	}
 	needed := []string{"workers", "connections_established", "swap_pages", "clock_step_s", "client_thread_busy_max"}
 	for _, side := range l.sides() {
 		needed = append(needed, side+"_steal", side+"_foreign_load")

@@ -215,6 +215,25 @@ func TestARateThatCannotBeMet(t *testing.T) {
 	}
 }
 
+// A look that finds no worker where some were started is no trial of a server.
+func TestWorkersThatNobodySaw(t *testing.T) {
+	for _, c := range []struct {
+		asked, least, most int
+		closed             bool
+	}{{2, 0, 0, true}, {2, 2, 2, false}, {2, 1, 1, false}, {2, 1, 2, true}, {0, 0, 0, false}, {0, 1, 1, false}} {
+		start := time.Unix(1, 0)
+		m := map[string]float64{"throughput_rps": 250, "requests": 250}
+		r := &generator.Result{Start: start, Finish: start.Add(time.Second), Metrics: m}
+		closed := false
+		load{workers: c.asked, window: time.Second}.gates(r, telemetry.Window{WorkersMin: c.least, WorkersMax: c.most}, m, func(name, _ string, _ ...any) {
+			closed = closed || name == gate.LostWorker
+		})
+		if closed != c.closed {
+			t.Errorf("%d workers asked, %d to %d seen: closed is %v, want %v", c.asked, c.least, c.most, closed, c.closed)
+		}
+	}
+}
+
 func TestUnpinnedOnOneCore(t *testing.T) {
 	x, err := experiment.Parse("x", []byte(strings.Replace(design, "%PREFORK%", "true", 1)))
 	if err != nil {
