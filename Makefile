@@ -31,7 +31,7 @@ reproduce: ## run the core experiments here, then build the site with this machi
 	@status=0; $(LAB) reproduce --size $(SIZE) || status=$$?; \
 	if [ "$$status" -ge 3 ]; then exit "$$status"; fi; \
 	$(MAKE) --no-print-directory site; \
-	echo "The journal with this machine's verdicts: public/index.html, or make serve"; \
+	echo "The journal with this machine's verdicts is built in public/; make serve shows it in a browser"; \
 	echo "lab's exit status was $$status (0 all held, 1 some did not, 2 some could not be judged)"
 
 .PHONY: test
