@@ -282,23 +282,31 @@ func keepAlive(t *testing.T, addr string) net.Conn {
 	return conn
 }
 
+// halfAsked starts a server with the options of mode, and a request to it that
+// goes no further than text; the connection ends with the test.
+func halfAsked(t *testing.T, mode, text string) (*process, net.Conn) {
+	t.Helper()
+	p := start(t, freeAddr(t), nil, strings.Fields(mode)...)
+	listeners := 1
+	if mode == "--prefork=true" {
+		listeners = 3
+	}
+	p.readLines(listeners, " listening ")
+	conn, err := net.Dial("tcp4", p.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	fmt.Fprint(conn, text)
+	time.Sleep(200 * time.Millisecond) // let it be accepted and read
+	return p, conn
+}
+
 // A request that one worker has begun to read is answered, though its siblings
 // have nothing to do and could be gone at once.
 func TestStopAnswersRequestInFlight(t *testing.T) {
 	for _, mode := range []string{"--prefork=true", "--prefork=false", "--stack=fasthttp --prefork=false"} {
-		p := start(t, freeAddr(t), nil, strings.Fields(mode)...)
-		listeners := 1
-		if mode == "--prefork=true" {
-			listeners = 3
-		}
-		p.readLines(listeners, " listening ")
-		conn, err := net.Dial("tcp4", p.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		fmt.Fprint(conn, "GET /simple HTTP/1.1\r\nHost: x\r\n")
-		time.Sleep(200 * time.Millisecond) // let it be accepted and read
+		p, conn := halfAsked(t, mode, "GET /simple HTTP/1.1\r\nHost: x\r\n")
 		p.signal(syscall.SIGTERM)
 
 		// No new connection is taken once all have begun to stop.
@@ -398,19 +406,7 @@ func untilClosed(addr string, first func()) error {
 // A client that never finishes its request does not hold up a stop.
 func TestStopWithStuckRequest(t *testing.T) {
 	for _, mode := range []string{"--prefork=true", "--prefork=false", "--stack=fasthttp --prefork=false"} {
-		p := start(t, freeAddr(t), nil, strings.Fields(mode)...)
-		listeners := 1
-		if mode == "--prefork=true" {
-			listeners = 3
-		}
-		p.readLines(listeners, " listening ")
-		conn, err := net.Dial("tcp4", p.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		fmt.Fprint(conn, "GET /simple HTTP/1.1\r\n")
-		time.Sleep(200 * time.Millisecond)
+		p, _ := halfAsked(t, mode, "GET /simple HTTP/1.1\r\n")
 		began := time.Now()
 		p.signal(syscall.SIGTERM)
 		if code := p.exitCode(); code != 0 {
