@@ -23,7 +23,7 @@ go_modules() { (cd lab && go mod verify && go mod tidy -diff); }
 go_tests() {
   (
     cd lab || exit
-    calm=(internal/journal internal/stats internal/verdict)
+    calm=(internal/journal internal/sheet internal/stats internal/verdict)
     if grep -rnE '(^|[^[:alnum:]_"])go (func|[a-z][[:alnum:]_.]*\()|\.(Go|Parallel)\(' "${calm[@]}"; then
       echo "goroutines in packages that tools/test.sh tests without the race detector"
       exit 1

@@ -9,7 +9,7 @@
 // claims, and three runs by three of twenty hosts; a run has six blocks of two
 // or three conditions and an A/A control, with all that the lab records of a
 // trial. Trials are jittered copies of a real one by a seeded generator, and
-// the lab derives the verdicts of the first twenty entries. Later entries are
+// the lab derives verdicts and CSV of the first twenty entries. Later entries are
 // those again under other names: Hugo cannot tell, and deriving the verdicts of
 // thousands of runs takes longer than building them.
 import { spawn, spawnSync } from 'node:child_process'
@@ -213,9 +213,9 @@ function site (dir, n) {
     const rename = (text, k) => text.replaceAll(experiment(from), experiment(i)).replaceAll(`"entry": "${pad(from)}"`, `"entry": "${pad(i)}"`).replaceAll(host(from * 3 + k), host(i * 3 + k))
     write(join(dir, `lab/experiments/${experiment(i)}.toml`), design(i))
     for (let k = 0; k < 3; k++) {
-      for (const kind of ['results', 'verdicts']) {
-        const text = readFileSync(join(dir, `data/${kind}/${experiment(from)}/${runName(from, k)}.json`), 'utf8')
-        write(join(dir, `data/${kind}/${experiment(i)}/${runName(i, k)}.json`), rename(text, k))
+      for (const [kind, end] of [['results', 'json'], ['verdicts', 'json'], ['csv', 'csv']]) {
+        const text = readFileSync(join(dir, `data/${kind}/${experiment(from)}/${runName(from, k)}.${end}`), 'utf8')
+        write(join(dir, `data/${kind}/${experiment(i)}/${runName(i, k)}.${end}`), rename(text, k))
       }
     }
   }

@@ -25,8 +25,8 @@ without() {
 named() { grep -E '(entry|journal)' <<<"$said" | grep -qF "$1"; }
 
 checked=0
-for kind in verdicts results hosts audits; do
-  mapfile -t files < <(find data/verdicts data/results data/hosts data/audits/{01,02,03,04,05,06,06b,08,09,10,11,batch}.json -path 'data/audits/*' -o -name '*published*.json' -o -path 'data/hosts/c*.json' | grep "^data/$kind/" | sort)
+for kind in verdicts results csv hosts audits; do
+  mapfile -t files < <(find data/verdicts data/results data/csv data/hosts data/audits/{01,02,03,04,05,06,06b,08,09,10,11,batch}.json -path 'data/audits/*' -o -name '*published*' -o -path 'data/hosts/c*.json' | grep "^data/$kind/" | sort)
   without "${files[@]}"
   alone=()
   for gone in "${files[@]}"; do named "$gone" || alone+=("$gone"); done

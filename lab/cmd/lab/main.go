@@ -28,7 +28,7 @@ const (
   lab run EXPERIMENT              run one experiment
   lab reproduce [ENTRY…|--all]    run the experiments of entries; without any, the core set
   lab syscalls EXPERIMENT         system calls a request, with a tracer on the server; keeps nothing
-  lab verdicts [--check]          derive data/verdicts and data/audits; --check only compares
+  lab verdicts [--check]          derive data/verdicts, data/csv and data/audits; --check only compares
   lab audit [--all] [ENTRY…]      recompute what printed figures imply; --all shows agreement too
   lab check                       check every data file, and that nothing derived has drifted
   lab doctor [--no-watch]         say what this machine can decide; it watches for five seconds

@@ -18,6 +18,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/sheet"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -48,6 +49,7 @@ func (r Root) path(parts ...string) string {
 func (r Root) Experiments() string          { return r.path("lab", "experiments") }
 func (r Root) Result(x, run string) string  { return r.path("data", "results", x, run+".json") }
 func (r Root) Verdict(x, run string) string { return r.path("data", "verdicts", x, run+".json") }
+func (r Root) Sheet(x, run string) string   { return r.path("data", "csv", x, run+".csv") }
 func (r Root) Host(id string) string        { return r.path("data", "hosts", id+".json") }
 func (r Root) Text(entry string) string     { return r.path("data", "texts", entry+".toml") }
 func (r Root) Audit(entry string) string    { return r.path("data", "audits", entry+".json") }
@@ -95,7 +97,7 @@ func Open(root Root) (*Journal, []Fault, error) {
 	}
 	j.Experiments = xs
 
-	hosts, err := files(root.path("data", "hosts"))
+	hosts, err := files(root.path("data", "hosts"), ".json")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -113,7 +115,7 @@ func Open(root Root) (*Journal, []Fault, error) {
 		j.Hosts[h.ID] = h
 	}
 
-	runs, err := files(root.path("data", "results"))
+	runs, err := files(root.path("data", "results"), ".json")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -187,9 +189,9 @@ func (j *Journal) consistent(path string, f *results.File) error {
 	return f.Check(x)
 }
 
-// derived makes every file that follows from others, by path: the verdicts of
-// each run, the audit of each text, the schemas, and what pages are told of
-// metrics and method.
+// derived makes every file that follows from others, by path: the verdicts and
+// the CSV of each run, the audit of each text, the schemas, and what pages are
+// told of metrics and method.
 func (j *Journal) derived() (map[string][]byte, error) {
 	out := map[string][]byte{
 		j.Root.path("static", "schema", "results-1.json"): results.Schema(),
@@ -212,6 +214,12 @@ func (j *Journal) derived() (map[string][]byte, error) {
 			return nil, missing
 		}
 		err = errors.Join(err, add(j.Root.Verdict(r.Experiment, r.Run), verdict.Decide(x, r, j.Hosts[r.Hosts.Server])))
+		path := j.Root.Sheet(r.Experiment, r.Run)
+		data, broken := sheet.Of(r)
+		if broken != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", j.Root.Rel(path), broken))
+		}
+		out[path] = data
 	}
 	for _, a := range j.Audits {
 		err = errors.Join(err, add(j.Root.Audit(a.Entry), a))
@@ -219,18 +227,22 @@ func (j *Journal) derived() (map[string][]byte, error) {
 	return out, err
 }
 
-// stale lists verdict and audit files that nothing gives any more, each with
+// stale lists verdicts, CSV and audits that nothing gives any more, each with
 // what is gone.
 func (j *Journal) stale(derived map[string][]byte) (map[string]string, error) {
 	out := map[string]string{}
-	for dir, why := range map[string]string{"verdicts": "its run is gone", "audits": "its text is gone"} {
-		have, err := files(j.Root.path("data", dir))
+	for _, kind := range []struct{ dir, ext, why string }{
+		{"verdicts", ".json", "its run is gone"},
+		{"csv", ".csv", "its run is gone"},
+		{"audits", ".json", "its text is gone"},
+	} {
+		have, err := files(j.Root.path("data", kind.dir), kind.ext)
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range have {
 			if derived[p] == nil {
-				out[p] = why
+				out[p] = kind.why
 			}
 		}
 	}
@@ -293,9 +305,9 @@ func (j *Journal) Derive() error {
 	return nil
 }
 
-// files lists the JSON files below a directory, sorted; none if it is absent.
-// Anything else there is a mistake that would be passed over in silence.
-func files(dir string) ([]string, error) {
+// files lists the files of one ending below a directory, sorted; none if it is
+// absent. Anything else there is a mistake that would be passed over in silence.
+func files(dir, ext string) ([]string, error) {
 	var out []string
 	err := filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
 		if errors.Is(err, os.ErrNotExist) {
@@ -304,15 +316,15 @@ func files(dir string) ([]string, error) {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		if filepath.Ext(p) != ".json" {
-			return fmt.Errorf("%s: only .json files belong there", p)
+		if filepath.Ext(p) != ext {
+			return fmt.Errorf("%s: only %s files belong there", p, ext)
 		}
 		out = append(out, p)
 		return nil
 	})
 	// By name: with its ending, a name would stand after one that it begins.
 	slices.SortFunc(out, func(a, b string) int {
-		return strings.Compare(strings.TrimSuffix(a, ".json"), strings.TrimSuffix(b, ".json"))
+		return strings.Compare(strings.TrimSuffix(a, ext), strings.TrimSuffix(b, ext))
 	})
 	return out, err
 }

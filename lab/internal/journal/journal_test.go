@@ -25,7 +25,8 @@ func clone(t *testing.T) Root {
 	for _, dir := range []string{"lab/experiments", "data", "static/schema"} {
 		from := filepath.Join(repository, dir)
 		err := filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || ofARun.MatchString(filepath.ToSlash(p)) && !strings.HasPrefix(base(p), "published-") && base(p) != measured {
+			run := strings.TrimSuffix(filepath.Base(p), filepath.Ext(p))
+			if err != nil || d.IsDir() || ofARun.MatchString(filepath.ToSlash(p)) && !strings.HasPrefix(run, "published-") && run != measured {
 				return err
 			}
 			to := root.path(dir, strings.TrimPrefix(p, from))
@@ -45,7 +46,7 @@ func clone(t *testing.T) Root {
 	return root
 }
 
-var ofARun = regexp.MustCompile(`/data/(results|verdicts)/`)
+var ofARun = regexp.MustCompile(`/data/(results|verdicts|csv)/`)
 
 func open(t *testing.T, root Root) *Journal {
 	t.Helper()
@@ -304,7 +305,10 @@ func drift(t *testing.T, j *Journal) []string {
 	return lines
 }
 
-const verdictOfThreads = "data/verdicts/11-threads/published-2026-06-11-c6in-8xlarge.json"
+const (
+	verdictOfThreads = "data/verdicts/11-threads/published-2026-06-11-c6in-8xlarge.json"
+	sheetOfMeasured  = "data/csv/11-threads/" + measured + ".csv"
+)
 
 func TestDriftNamesWhatDiffersAndDeriveMendsIt(t *testing.T) {
 	for _, c := range []struct {
@@ -325,7 +329,16 @@ func TestDriftNamesWhatDiffersAndDeriveMendsIt(t *testing.T) {
 			if err := os.Remove(r.Result("11-threads", measured)); err != nil {
 				t.Fatal(err)
 			}
-		}, []string{"data/verdicts/11-threads/" + measured + ".json: its run is gone"}},
+		}, []string{sheetOfMeasured + ": its run is gone", "data/verdicts/11-threads/" + measured + ".json: its run is gone"}},
+		{"a CSV that was changed", func(t *testing.T, r Root) { edit(t, r.path(sheetOfMeasured), ",true,", ",false,") },
+			[]string{sheetOfMeasured + ": differs from what the data gives"}},
+		{"a CSV that is missing", func(t *testing.T, r Root) {
+			if err := os.Remove(r.path(sheetOfMeasured)); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{sheetOfMeasured + ": missing"}},
+		{"a CSV of no run", func(t *testing.T, r Root) { write(t, r.Sheet("11-threads", "stray"), "seq\n") },
+			[]string{"data/csv/11-threads/stray.csv: its run is gone"}},
 		{"an audit that was changed", func(t *testing.T, r Root) {
 			edit(t, r.Audit("10"), `"verdict": "disagrees"`, `"verdict": "agrees"`)
 		}, []string{"data/audits/10.json: differs from what the data gives"}},
@@ -338,7 +351,7 @@ func TestDriftNamesWhatDiffersAndDeriveMendsIt(t *testing.T) {
 			[]string{"data/verdicts/11-threads/stray.json: its run is gone"}},
 		{"a figure that was changed", func(t *testing.T, r Root) {
 			edit(t, r.Result("11-threads", measured), `"threads_per_worker": `, `"threads_per_worker": 1`)
-		}, []string{"data/verdicts/11-threads/" + measured + ".json: differs from what the data gives"}},
+		}, []string{sheetOfMeasured + ": differs from what the data gives", "data/verdicts/11-threads/" + measured + ".json: differs from what the data gives"}},
 		{"a schema that was changed", func(t *testing.T, r Root) {
 			edit(t, r.path("static/schema/results-1.json"), "version 1", "version I")
 		}, []string{"static/schema/results-1.json: differs from what the data gives"}},
@@ -403,8 +416,10 @@ func tree(t *testing.T, root Root) map[string]string {
 
 func TestDeriveTwiceChangesNothing(t *testing.T) {
 	root := clone(t)
-	if err := os.RemoveAll(root.path("data", "verdicts")); err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{"verdicts", "csv"} {
+		if err := os.RemoveAll(root.path("data", dir)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := open(t, root).Derive(); err != nil {
 		t.Fatal(err)
@@ -427,8 +442,10 @@ func TestDeriveTwiceChangesNothing(t *testing.T) {
 func TestDeriveLeavesWhatPeopleWroteAlone(t *testing.T) {
 	root := clone(t)
 	before := tree(t, root)
-	if err := os.RemoveAll(root.path("data", "verdicts")); err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{"verdicts", "csv"} {
+		if err := os.RemoveAll(root.path("data", dir)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := open(t, root).Derive(); err != nil {
 		t.Fatal(err)
@@ -436,7 +453,7 @@ func TestDeriveLeavesWhatPeopleWroteAlone(t *testing.T) {
 	after := tree(t, root)
 	for path, was := range before {
 		path = filepath.ToSlash(path)
-		ours := strings.HasPrefix(path, "data/verdicts/") || strings.HasPrefix(path, "data/audits/") || strings.HasPrefix(path, "static/") || path == "data/method.json" || path == "data/metrics.json"
+		ours := strings.HasPrefix(path, "data/verdicts/") || strings.HasPrefix(path, "data/csv/") || strings.HasPrefix(path, "data/audits/") || strings.HasPrefix(path, "static/") || path == "data/method.json" || path == "data/metrics.json"
 		if !ours && after[filepath.FromSlash(path)] != was {
 			t.Errorf("%s was changed", path)
 		}
@@ -448,8 +465,9 @@ func TestDerivedFilesEndInANewline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ends := map[string]string{".json": "}\n", ".csv": "\n"}
 	for path, text := range all {
-		if !bytes.HasSuffix(text, []byte("}\n")) {
+		if end, known := ends[filepath.Ext(path)]; !known || !bytes.HasSuffix(text, []byte(end)) {
 			t.Errorf("%s ends in %q", path, text[max(0, len(text)-5):])
 		}
 	}

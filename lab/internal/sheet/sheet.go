@@ -1,0 +1,111 @@
+// Package sheet is a run as a table: CSV for those who want to draw their own
+// chart without reading the results file's JSON.
+//
+// Its stance: a column of figures holds figures and nothing else, each the very
+// number of the results file. So what was not measured is an empty cell and
+// never nought; a figure known only to lie below a value stands in a column of
+// its own, below_<metric>, and what a text printed in printed_<metric>. Figures
+// are in base SI units, and a metric's name says in which. A level is in
+// level_<factor>, since a metric may have a factor's name: the level was asked
+// for, the metric was counted.
+// Its limit: one row a trial, so what a trial has several of (cores, threads,
+// interrupts) is left out, and so is where the run came from.
+package sheet
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+// Of gives a run's CSV: a line of names, then a row a trial in the order they
+// ran. Lines end with a line feed, columns of one kind stand by name, and the
+// same run gives the same bytes.
+func Of(f *results.File) ([]byte, error) {
+	conditions := map[string]results.Condition{}
+	levels := map[string]bool{}
+	for _, c := range f.Conditions {
+		conditions[c.ID] = c
+		add(levels, c.Levels)
+	}
+	metrics, below, printed := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, t := range f.Trials {
+		add(metrics, t.Metrics)
+		add(below, t.Below)
+		add(printed, t.Printed)
+	}
+	factors, figures, limits, prints := sorted(levels), sorted(metrics), sorted(below), sorted(printed)
+
+	head := []string{"seq", "block", "condition", "control_of"}
+	head = prefixed(head, "level_", factors)
+	head = append(head, "valid", "reasons", "bound", "bound_why")
+	head = prefixed(head, "", figures)
+	head = prefixed(head, "below_", limits)
+	head = prefixed(head, "printed_", prints)
+
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	// A write fails as what it writes to does, and a buffer does not; Error tells.
+	_ = w.Write(head)
+	for _, t := range f.Trials {
+		c := conditions[t.Condition]
+		row := make([]string, 0, len(head))
+		row = append(row, strconv.Itoa(t.Seq), strconv.Itoa(t.Block), t.Condition, c.ControlOf)
+		for _, name := range factors {
+			cell := ""
+			if l, ok := c.Levels[name]; ok {
+				cell = l.String()
+			}
+			row = append(row, cell)
+		}
+		var why []string
+		for _, r := range t.Reasons {
+			why = append(why, r.Gate+": "+r.Detail)
+		}
+		row = append(row, strconv.FormatBool(t.Valid), strings.Join(why, "; "), string(t.Bound), t.BoundWhy)
+		for _, kind := range []struct {
+			names []string
+			of    map[string]float64
+		}{{figures, t.Metrics}, {limits, t.Below}} {
+			for _, name := range kind.names {
+				cell := ""
+				if v, ok := kind.of[name]; ok {
+					// As the JSON has it: strconv would write small and large ones otherwise.
+					number, err := json.Marshal(v)
+					if err != nil {
+						return nil, err
+					}
+					cell = string(number)
+				}
+				row = append(row, cell)
+			}
+		}
+		for _, name := range prints {
+			row = append(row, t.Printed[name])
+		}
+		_ = w.Write(row)
+	}
+	w.Flush()
+	return b.Bytes(), w.Error()
+}
+
+func add[V any](names map[string]bool, of map[string]V) {
+	for name := range of {
+		names[name] = true
+	}
+}
+
+func sorted(names map[string]bool) []string { return slices.Sorted(maps.Keys(names)) }
+
+func prefixed(head []string, prefix string, names []string) []string {
+	for _, name := range names {
+		head = append(head, prefix+name)
+	}
+	return head
+}
