@@ -227,7 +227,10 @@ function site (dir, n) {
 function build (dir) {
   return new Promise((resolve, reject) => {
     const started = process.hrtime.bigint()
-    const child = spawn(join(repo, '.tools/bin/hugo'), ['--panicOnWarning', '--noBuildLock', '--ignoreCache', '--source', dir, '--destination', join(dir, 'public'), ...flags])
+    const child = spawn(join(repo, '.tools/bin/hugo'), ['--panicOnWarning', '--noBuildLock', '--ignoreCache', '--source', dir, '--destination', join(dir, 'public'), ...flags], {
+      // As `make site` has it.
+      env: { GOGC: '200', ...process.env }
+    })
     let out = ''
     child.stdout.on('data', (d) => { out += d })
     child.stderr.on('data', (d) => { out += d })
