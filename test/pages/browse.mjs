@@ -10,7 +10,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createRequire } from 'node:module'
 import { serve } from './serve.mjs'
-import { open, sample } from './site.mjs'
+import { base, open, sample } from './site.mjs'
 import { ledger } from './ledger.mjs'
 
 const args = process.argv.slice(2)
@@ -25,7 +25,7 @@ const { default: chromium } = await import('@sparticuz/chromium')
 const { chromium: playwright } = await import('playwright-core')
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-const { base, origin, close } = await serve(site.root)
+const { origin, close } = await serve(site)
 
 const complaints = []
 const complain = (what) => { complaints.push(what); console.log(what) }

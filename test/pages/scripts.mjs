@@ -7,16 +7,16 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { serve } from './serve.mjs'
+import { base, open } from './site.mjs'
 
-const [root] = process.argv.slice(2)
-if (!root || !existsSync(root)) { console.error('usage: scripts.mjs DIRECTORY'); process.exit(2) }
+const site = open(process.argv[2])
 if (process.platform !== 'linux' || process.arch !== 'x64') { console.log('skip: the pinned browser is for Linux on x86-64'); process.exit(0) }
-if (!existsSync(join(root, 'pagefind/pagefind.js'))) { console.log('skip: no search index in this site'); process.exit(0) }
+if (!existsSync(join(site.root, 'pagefind/pagefind.js'))) { console.log('skip: no search index in this site'); process.exit(0) }
 
 const { default: chromium } = await import('@sparticuz/chromium')
 const { chromium: playwright } = await import('playwright-core')
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const { base, origin, close } = await serve(root)
+const { origin, close } = await serve(site)
 const complaints = []
 const expect = (ok, what) => { if (!ok) { complaints.push(what); console.log(what) } }
 
