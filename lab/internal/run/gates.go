@@ -35,16 +35,19 @@ func weather(t results.Trial) bool {
 // package gate. None of them looks at how fast the trial was.
 type failer func(name, format string, args ...any)
 
+// faults are what the load generator's output has wrong with it. A rate that was
+// not met is none where the trial is about just that.
+func (l load) faults(r *generator.Result) []generator.Fault {
+	return slices.DeleteFunc(slices.Clone(r.Faults), func(f generator.Fault) bool { return l.overload && f.Gate == gate.RateShort })
+}
+
 // gates closes those that look at the trial's figures. What was not seen
 // closes a gate as well: it would otherwise stand open.
 func (l load) gates(r *generator.Result, w telemetry.Window, m map[string]float64, fail failer) {
 	if asked := m["asked_rate_rps"]; asked > 0 {
 		m["answered_share"] = m["throughput_rps"] / asked
 	}
-	for _, f := range r.Faults {
-		if l.overload && f.Gate == gate.RateShort {
-			continue // the trial is about just that
-		}
+	for _, f := range l.faults(r) {
 		fail(f.Gate, "%s", f.Detail)
 	}
 	if o := r.Open; o != nil {

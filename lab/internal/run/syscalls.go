@@ -93,9 +93,9 @@ func (l load) traced(ctx context.Context) (c Calls, err error) {
 	if err != nil {
 		return c, err
 	}
-	if len(r.Faults) > 0 {
+	if faults := l.faults(r); len(faults) > 0 {
 		var why []string
-		for _, f := range r.Faults {
+		for _, f := range faults {
 			why = append(why, f.Detail)
 		}
 		return c, errors.New(strings.Join(why, "; "))
