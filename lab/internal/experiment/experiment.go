@@ -48,6 +48,9 @@ type Experiment struct {
 	Factors  []Factor        `toml:"factors"`
 	Sizes    map[string]Size `toml:"sizes"`
 	Claims   []Claim         `toml:"claims"`
+	// Profile, where it stands, has the server profiled in each trial, in a
+	// second window under the same load.
+	Profile *Profile `toml:"profile"`
 
 	fixed setting.Levels
 }
@@ -66,6 +69,11 @@ type Factor struct {
 	Levels []any  `toml:"levels"`
 
 	levels []setting.Level
+}
+
+// A Profile says what the profiles are for.
+type Profile struct {
+	Compare string `toml:"compare"` // the factor whose last level is drawn against its first
 }
 
 // A Size is how much of the design one run does.
@@ -92,6 +100,8 @@ const (
 	Monotonic Kind = "monotonic" // no step falls by more than the margin, and the whole rises
 	Bound     Kind = "bound"     // every trial is bounded by the named wall
 	Count     Kind = "count"     // a count equals a level, or a level plus one
+	Share     Kind = "share"     // a profile gives a package, or a kind of work, at least or at most this share
+	Absent    Kind = "absent"    // a profile has no sample of a package
 )
 
 // A Claim is a statement about the experiment's metrics that a run can decide.
@@ -109,6 +119,11 @@ type Claim struct {
 	Equals  string   `toml:"equals"`   // count: the setting it equals
 	Plus    int64    `toml:"plus"`     // count: added to that setting's level
 	Needs   Needs    `toml:"needs"`
+	// Profile is a kind of profile, and Package or Work what is looked for in
+	// it: by package, since symbols change their names from version to version.
+	Profile string `toml:"profile"` // share, absent
+	Package string `toml:"package"` // share, absent
+	Work    string `toml:"work"`    // share
 
 	// At keeps the claim to the conditions with these levels; without it, it is
 	// about all of them.

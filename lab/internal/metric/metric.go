@@ -96,6 +96,12 @@ var all = []Metric{
 	{"throttled_s", Second, "Throttled", "Time in the measured window that a quota or heat held the machine's cores back.", false},
 	{"swap_pages", Count, "Swapped pages", "Pages swapped in or out in the measured window.", false},
 	{"clock_step_s", Second, "Clock step", "How far the wall clock moved against the monotonic clock through the trial.", false},
+	{"goroutines_parked", Count, "Goroutines parked", "Blocked time of the server's block profile over the profiled window: how many goroutines waited on average, idle ones among them.", false},
+	{"block_events", Count, "Blocking events", "Blocking events in the server's block profile; those shorter than its rate are sampled and stand for others.", false},
+	{"block_stacks", Count, "Blocking stacks", "Different stacks in the server's block profile.", false},
+	{"live_heap_bytes", Bytes, "Live heap", "Live objects in the server's heap profile, all its processes.", false},
+	{"profiled_throughput_share", Ratio, "Throughput while profiled", "Throughput of the window in which profiles were taken over that of the window before it, in which none was.", true},
+	{"profile_spread_s", Second, "Profiles' starts", "Time between the starts of the first and the last profile of one window, all the server's processes.", false},
 	{"delivered_per_s", PerSecond, "Delivered", "Events a second that a batch processor's receiver took in, over the measured window; a text counts them in the sender's log.", false},
 	{"requests_on_thread", Count, "Requests on a thread", "Requests of one worker on a thread at one instant, as a text derives it.", false},
 }

@@ -99,6 +99,8 @@ type Condition struct {
 	// into the order and measured like any other condition.
 	ControlOf string `json:"control_of,omitempty" jsonschema:"description=Id of the condition that this one repeats under another name as the run's A/A control."`
 	Generator string `json:"generator,omitempty" jsonschema:"description=Load generator of this condition's figures, where it is a factor."`
+	// Profiles are the raw ones; what they came to in each trial is with it.
+	Profiles []RawProfile `json:"profiles,omitempty"`
 }
 
 // A Trial is one load run under one condition.
@@ -122,6 +124,7 @@ type Trial struct {
 	Cores         []Core      `json:"cores,omitempty" jsonschema:"description=Where each core's time went in the measured window."`
 	ClientThreads []float64   `json:"client_threads,omitempty" jsonschema:"description=Share of a core that each of the load generator's threads used, busiest first; under one in a hundred left out."`
 	Interrupts    []Interrupt `json:"interrupts,omitempty" jsonschema:"description=Interrupts of the interface under load, by queue."`
+	Profiles      []Profile   `json:"profiles,omitempty" jsonschema:"description=What the profiles of a second window under the same load came to; the metrics are of the first, which none was taken in."`
 }
 
 // A Core says where one core's time went: shares from 0 to 1, by the kernel's

@@ -31,6 +31,7 @@ const (
 	Stack         = "stack"          // what serves the routes: "fiber", "fasthttp" or "net-http"
 	Server        = "server"         // "fiber", or "null": canned answers that cost next to nothing
 	SpinNs        = "spin_ns"        // nanoseconds the server burns on each request, to be detected
+	BlockRateNs   = "block_rate_ns"  // the block profile takes one event for each so many nanoseconds blocked
 	Replicate     = "replicate"      // a number that changes nothing: the same condition again
 )
 
@@ -97,6 +98,7 @@ var defs = map[string]def{
 	Stack:         {text, 0, "what serves the routes", []string{Fiber, "fasthttp", "net-http"}},
 	Server:        {text, 0, "which server", []string{Fiber, Null}},
 	SpinNs:        {number, 0, "nanoseconds the server burns on each request", nil},
+	BlockRateNs:   {number, 1, "one event of the block profile for each so many nanoseconds blocked", nil},
 	Replicate:     {number, 1, "a number that changes nothing", nil},
 	ServerCPUs:    {text, 0, "cores the server may use", nil},
 	IRQ:           {text, 0, "where the interface's interrupts fire", []string{"default", "pinned"}},
@@ -111,7 +113,7 @@ var defs = map[string]def{
 // Names returns every setting in the order in which tables show them.
 func Names() []string {
 	return []string{
-		Server, Stack, Route, Prefork, Workers, Index, WriteBuffer, SpinNs, ServerCPUs, IRQ, IRQBalance, Crond, RPS, RFS, Variant, EventRate,
+		Server, Stack, Route, Prefork, Workers, Index, WriteBuffer, SpinNs, BlockRateNs, ServerCPUs, IRQ, IRQBalance, Crond, RPS, RFS, Variant, EventRate,
 		Generator, Connections, Pipelining, ClientWorkers, Rate, Overload, Replicate,
 	}
 }
