@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 )
@@ -18,7 +19,7 @@ A flag wins over its environment variable. An empty variable is one not set.
 	for _, st := range settings {
 		fmt.Fprintf(w, "  --%s=%s  (environment: %s)\n", st.flag, st.value, st.env)
 		fmt.Fprintf(w, "        %s\n", st.about)
-		fmt.Fprintf(w, "        accepts %s; default %s\n", st.accept, st.def)
+		fmt.Fprintf(w, "        accepts %s; default %s\n", st.accept, cmp.Or(st.def, "none"))
 	}
 	fmt.Fprint(w, `  --version
         print the versions of the server, Go, Fiber, fasthttp and gofakeit

@@ -17,6 +17,10 @@
 // not by whichever process happens to end first, because a trial that quietly
 // lost a quarter of its workers still yields a number.
 //
+// Profiles cost what they cost, so pprof is off unless asked for. With prefork,
+// each worker serves it on a unix socket of its own: what is profiled is then
+// what is measured. It never listens beyond this machine.
+//
 // Its limits: it is for load tests on networks one trusts. It has no TLS and no
 // read or write timeout, since each would cost a system call or a timer per
 // request, so a slow client can hold a connection for as long as it likes. It
@@ -56,6 +60,14 @@ func run(args []string) int {
 	case s.Version:
 		fmt.Println(version())
 		return exitOK
+	}
+
+	// A worker need not look again: its master has.
+	if s.PprofSockets != "" && !fiber.IsChild() {
+		if err := checkSockets(s.PprofSockets); err != nil {
+			say("--pprof-sockets: %v", err)
+			return exitSettings
+		}
 	}
 
 	switch {

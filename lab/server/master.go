@@ -17,6 +17,7 @@ import (
 // was told to end from one that was not.
 type master struct {
 	gate    *gate
+	sockets string        // where workers have pprof's sockets; empty: they have none
 	spawned chan struct{} // closed when every worker is started
 	asked   chan struct{} // closed when a stop is asked for
 
@@ -47,7 +48,7 @@ func runMaster(s Settings) int {
 		say("%v", err)
 		return exitFailure
 	}
-	m := &master{gate: g, spawned: make(chan struct{}), asked: make(chan struct{})}
+	m := &master{gate: g, sockets: s.PprofSockets, spawned: make(chan struct{}), asked: make(chan struct{})}
 
 	app := fiber.New()
 	app.Hooks().OnFork(m.add)
@@ -119,6 +120,7 @@ func (m *master) signal(sig syscall.Signal) {
 func (m *master) verdict(err error) int {
 	asked := m.wasAsked()
 	m.awaitGone()
+	m.removeSockets()
 	exit, ended := errors.AsType[*exec.ExitError](err)
 	switch {
 	case asked:
@@ -159,5 +161,18 @@ func (m *master) awaitGone() {
 		for syscall.Kill(pid, 0) == nil && time.Now().Before(deadline) {
 			time.Sleep(time.Millisecond)
 		}
+	}
+}
+
+// removeSockets removes the pprof sockets of workers that Fiber killed before
+// they could do it themselves.
+func (m *master) removeSockets() {
+	if m.sockets == "" {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, pid := range m.workers {
+		_ = os.Remove(socketPath(m.sockets, pid)) // most have done it
 	}
 }

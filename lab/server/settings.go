@@ -22,7 +22,12 @@ type Settings struct {
 	SpinNs      int
 	Pprof       bool
 	PprofAddr   string
-	Version     bool
+
+	PprofSockets  string // empty: none
+	MutexFraction int
+	BlockRateNs   int
+
+	Version bool
 }
 
 // The index sources.
@@ -49,6 +54,13 @@ const (
 	maxWriteBuffer = 1 << 20
 	maxWorkers     = 1024
 	maxSpinNs      = 1_000_000_000
+
+	maxMutexFraction = 1_000_000
+	maxBlockRateNs   = 1_000_000_000
+
+	// Entry 09's rates, without which its shares cannot be compared.
+	entryMutexFraction = 5
+	entryBlockRateNs   = 1_000_000
 )
 
 var settings = []setting{
@@ -115,6 +127,27 @@ var settings = []setting{
 			return ok
 		},
 	},
+	{
+		flag: "pprof-sockets", env: "PPROF_SOCKETS", def: "", value: "DIR",
+		accept: "a directory of your own that is closed to others (mode 0700)",
+		about:  "every process that answers requests serves net/http/pprof on DIR/<pid>.sock; prefork stays as it is",
+		set: func(s *Settings, v string) bool {
+			s.PprofSockets = v // looked at by checkSockets: what it is can change, the word cannot
+			return true
+		},
+	},
+	{
+		flag: "mutex-fraction", env: "MUTEX_FRACTION", def: strconv.Itoa(entryMutexFraction), value: "N",
+		accept: fmt.Sprintf("a whole number from 1 to %d", maxMutexFraction),
+		about:  "with pprof on, one in N contended mutex events is sampled, on average; 1 is every one",
+		set:    func(s *Settings, v string) bool { return setInt(&s.MutexFraction, v, 1, maxMutexFraction) },
+	},
+	{
+		flag: "block-rate-ns", env: "BLOCK_RATE_NS", def: strconv.Itoa(entryBlockRateNs), value: "N",
+		accept: fmt.Sprintf("a whole number of nanoseconds from 1 to %d", maxBlockRateNs),
+		about:  "with pprof on, one blocking event is sampled for each N ns blocked, on average: shorter ones in proportion, scaled up; 1 is every one",
+		set:    func(s *Settings, v string) bool { return setInt(&s.BlockRateNs, v, 1, maxBlockRateNs) },
+	},
 }
 
 // parseSettings reads the flags, then the environment for those not given, then
@@ -147,6 +180,9 @@ func parseSettings(args []string, getenv func(string) string) (Settings, error) 
 		if !setInt(&n, v, 1, maxWorkers) {
 			return s, refusal("GOMAXPROCS", v, fmt.Sprintf("a whole number from 1 to %d", maxWorkers))
 		}
+	}
+	if s.Pprof && s.PprofSockets != "" {
+		return s, errors.New("--pprof-sockets: not with --pprof, which turns prefork off; give one of the two")
 	}
 	if s.Pprof {
 		s.Prefork = false

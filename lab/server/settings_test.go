@@ -27,6 +27,9 @@ var defaults = Settings{
 	Index:       "pool",
 	WriteBuffer: 4096,
 	PprofAddr:   "127.0.0.1:6060",
+
+	MutexFraction: 5,
+	BlockRateNs:   1_000_000,
 }
 
 func TestSettings(t *testing.T) {
@@ -56,6 +59,11 @@ func TestSettings(t *testing.T) {
 		{"pprof over prefork", []string{"--pprof", "--prefork"}, nil, func(s *Settings) { s.Pprof, s.Prefork = true, false }},
 		{"pprof on localhost", []string{"--pprof-addr=localhost:1"}, nil, func(s *Settings) { s.PprofAddr = "127.0.0.1:1" }},
 		{"pprof on ::1", nil, []string{"PPROF_ADDR", "[::1]:1"}, func(s *Settings) { s.PprofAddr = "[::1]:1" }},
+		{"sockets leave prefork on", []string{"--pprof-sockets=/d"}, nil, func(s *Settings) { s.PprofSockets = "/d" }},
+		{"sockets by environment", []string{"--prefork=false", "--stack=net-http"}, []string{"PPROF_SOCKETS", "d/e"}, func(s *Settings) { s.Prefork, s.Stack, s.PprofSockets = false, "net-http", "d/e" }},
+		{"sockets turned off by an empty flag", []string{"--pprof-sockets="}, []string{"PPROF_SOCKETS", "/d", "PPROF_ENABLE", "0"}, func(*Settings) {}},
+		{"mutex fraction", []string{"--mutex-fraction=1"}, []string{"MUTEX_FRACTION", "9"}, func(s *Settings) { s.MutexFraction = 1 }},
+		{"block rate", nil, []string{"BLOCK_RATE_NS", "10000"}, func(s *Settings) { s.BlockRateNs = 10000 }},
 		{"port 0 alone", []string{"--addr=127.0.0.1:0", "--prefork=false"}, nil, func(s *Settings) { s.Addr, s.Prefork = "127.0.0.1:0", false }},
 		{"GOMAXPROCS", nil, []string{"GOMAXPROCS", "128"}, func(*Settings) {}},
 		{"version", []string{"--version"}, nil, func(s *Settings) { *s = Settings{Version: true} }},
@@ -95,6 +103,12 @@ func TestSettingsRefused(t *testing.T) {
 		{nil, []string{"PPROF_ENABLE", "on"}, []string{"PPROF_ENABLE", "true or false"}},
 		{[]string{"--pprof-addr=:6060"}, nil, []string{"--pprof-addr", "loopback"}},
 		{nil, []string{"PPROF_ADDR", "0.0.0.0:6060"}, []string{"PPROF_ADDR", "loopback"}},
+		{[]string{"--pprof", "--pprof-sockets=/d"}, nil, []string{"--pprof-sockets", "--pprof,"}},
+		{[]string{"--pprof-sockets=/d"}, []string{"PPROF_ENABLE", "1"}, []string{"--pprof-sockets", "--pprof,"}},
+		{[]string{"--mutex-fraction=0"}, nil, []string{"--mutex-fraction", `"0"`, "from 1 to 1000000"}},
+		{nil, []string{"MUTEX_FRACTION", "1/5"}, []string{"MUTEX_FRACTION", `"1/5"`, "whole number"}},
+		{[]string{"--block-rate-ns=1000000001"}, nil, []string{"--block-rate-ns", "nanoseconds", "from 1 to 1000000000"}},
+		{nil, []string{"BLOCK_RATE_NS", "1ms"}, []string{"BLOCK_RATE_NS", `"1ms"`, "nanoseconds"}},
 		{nil, []string{"GOMAXPROCS", "0"}, []string{"GOMAXPROCS", "1 to 1024"}},
 		{nil, []string{"GOMAXPROCS", "all"}, []string{"GOMAXPROCS", "1 to 1024"}},
 		{[]string{"--workers=3"}, nil, []string{"-workers", "--help"}},
@@ -140,6 +154,9 @@ func TestHelp(t *testing.T) {
 		}
 		t.Errorf("no line of the help has both --%s and %s", st.flag, st.env)
 	found:
+	}
+	if strings.Contains(b.String(), "default \n") {
+		t.Error("the help shows an empty default")
 	}
 	if !strings.Contains(b.String(), "GOMAXPROCS") {
 		t.Error("the help does not say what sets the number of workers")

@@ -15,13 +15,11 @@ func runSingle(s Settings) int {
 	if code != exitOK {
 		return code
 	}
-	if s.Pprof {
-		pln, code := listen(s.PprofAddr, "pprof-addr")
-		if code != exitOK {
-			return code
-		}
-		servePprof(pln)
+	stopPprof, code := startPprof(s)
+	if code != exitOK {
+		return code
 	}
+	defer stopPprof()
 
 	pool, err := catalog.NewPool(catalog.Seed)
 	if err != nil {
@@ -35,6 +33,7 @@ func runSingle(s Settings) int {
 
 	select {
 	case <-stop:
+		stopPprof()
 		srv.drain()
 		return exitOK
 	case err := <-served:

@@ -32,6 +32,14 @@ func runWorker(s Settings) int {
 		return exitFailure
 	}
 
+	// Before this worker says that it listens: whoever has heard that of all
+	// workers can ask each for profiles.
+	stopPprof, code := startPprof(s)
+	if code != exitOK {
+		return code
+	}
+	defer stopPprof()
+
 	srv := newService(s, roleWorker, pool, newSource(s.Index))
 	app, ok := srv.stack.(*fiberStack)
 	if !ok { // parseSettings refuses it
@@ -51,6 +59,7 @@ func runWorker(s Settings) int {
 		return exitFailure
 	case <-stop:
 	}
+	stopPprof()
 	srv.drain()
 	end.Close()
 

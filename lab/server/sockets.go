@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// longestPath is the longest path of a unix socket: 107 bytes on Linux,
+	// which wants one more for the end.
+	longestPath = len(unix.RawSockaddrUnix{}.Path) - 1
+
+	// longestPid is the highest process id that Linux can be set to give.
+	longestPid = 4194304
+)
+
+// checkSockets says why pprof's sockets cannot be in dir. Profiles tell all
+// that a process did, and who can connect can slow it down: the directory has
+// to keep others out, since not every system looks at the mode of a socket.
+func checkSockets(dir string) error {
+	if n := len(socketPath(dir, longestPid)); n > longestPath {
+		return fmt.Errorf("%s is too long by %d: a socket's path has at most %d bytes, of which /PID.sock takes up to %d",
+			dir, n-longestPath, longestPath, len("/.sock")+len(strconv.Itoa(longestPid)))
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%s does not exist; make it with mkdir -m 700", dir)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory", dir)
+	}
+	if owner := info.Sys().(*syscall.Stat_t).Uid; int(owner) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to user %d and this process to %d; give a directory of your own", dir, owner, os.Geteuid())
+	}
+	if mode := info.Mode().Perm(); mode != 0o700 {
+		return fmt.Errorf("%s has mode %04o, not 0700, which keeps others out; change it with chmod 700", dir, mode)
+	}
+	return nil
+}
+
+func socketPath(dir string, pid int) string {
+	return filepath.Join(dir, strconv.Itoa(pid)+".sock")
+}
+
+// listenSocket opens this process's socket in dir, for its user only.
+func listenSocket(dir string) (net.Listener, error) {
+	path := socketPath(dir, os.Getpid())
+	ln, err := net.Listen("unix", path)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		// Left by a process of the same id that was killed. Ids come back
+		// soon where processes are counted apart, as behind the lab's wire;
+		// there, two that live can have the same.
+		if conn, err := net.Dial("unix", path); err == nil {
+			conn.Close()
+			return nil, fmt.Errorf("%s is in use; give each server a directory of its own", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+		ln, err = net.Listen("unix", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		ln.Close()
+		return nil, err
+	}
+	return ln, nil
+}

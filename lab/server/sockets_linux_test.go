@@ -1,0 +1,352 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// socketDir returns a directory that the server takes: short and closed.
+func socketDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "s") // mode 0700; t.TempDir's can be too long
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// sockets lists what is in a directory.
+func sockets(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// fetch asks pprof on a socket.
+func fetch(t *testing.T, socket, path string) (int, []byte) {
+	t.Helper()
+	client := http.Client{Timeout: patience, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		},
+	}}
+	resp, err := client.Get("http://pprof" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, body
+}
+
+// eventually waits for what takes a moment.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}
+
+// serving checks that each of the processes, and nobody else, serves profiles
+// of itself in dir.
+func serving(t *testing.T, dir string, pids []int) {
+	t.Helper()
+	var want []string
+	for _, pid := range pids {
+		want = append(want, fmt.Sprintf("%d.sock", pid))
+	}
+	slices.Sort(want)
+	if got := sockets(t, dir); !slices.Equal(got, want) {
+		t.Fatalf("the directory has %v, want %v", got, want)
+	}
+	for _, name := range want {
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode() != os.ModeSocket|0o600 {
+			t.Errorf("%s: mode %v", name, info.Mode())
+		}
+		status, body := fetch(t, path, "/debug/pprof/goroutine")
+		if status != 200 {
+			t.Fatalf("%s: status %d: %s", name, status, body)
+		}
+		if _, err := profile.Parse(bytes.NewReader(body)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if status, _ := fetch(t, path, "/read"); status != 404 {
+			t.Errorf("%s: /read on pprof's socket: status %d", name, status)
+		}
+	}
+}
+
+func TestSocketOfEachWorker(t *testing.T) {
+	dir := socketDir(t)
+	p := start(t, freeAddr(t), []string{"PPROF_SOCKETS=" + dir})
+	p.readLines(3, ": worker ")
+	workers := children(t, p.cmd.Process.Pid)
+	serving(t, dir, workers)
+
+	// Of each worker, pprof is said to be up before the worker is.
+	for _, pid := range workers {
+		up := slices.Index(p.all, fmt.Sprintf("fiber_server: pprof pid=%d listening addr=%s/%d.sock", pid, dir, pid))
+		serves := slices.Index(p.all, fmt.Sprintf("fiber_server: worker pid=%d listening addr=%s", pid, p.addr))
+		if up < 0 || serves < up {
+			t.Errorf("worker %d: pprof up in line %d, listening in line %d of:\n%s", pid, up, serves, strings.Join(p.all, "\n"))
+		}
+	}
+
+	// Prefork is as it is without: a worker on one processor, no master among
+	// those that answer.
+	if h := p.health(); h.Role != "worker" || h.GOMAXPROCS != 1 || !slices.Contains(workers, h.PID) {
+		t.Errorf("got %+v", h)
+	}
+	p.signal(syscall.SIGTERM)
+	if code := p.exitCode(); code != 0 || len(p.all) != 7 {
+		t.Errorf("exit code %d, stderr:\n%s", code, strings.Join(p.all, "\n"))
+	}
+	if left := sockets(t, dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestSocketOfASingleProcess(t *testing.T) {
+	for _, stack := range []string{"fiber", "fasthttp", "net-http"} {
+		dir := socketDir(t)
+		p := start(t, freeAddr(t), nil, "--prefork=false", "--stack="+stack, "--pprof-sockets="+dir)
+		pid := p.cmd.Process.Pid
+		p.readLines(1, " single ")
+		if want := fmt.Sprintf("fiber_server: pprof pid=%d listening addr=%s/%d.sock", pid, dir, pid); p.all[0] != want {
+			t.Errorf("%s: the first line is %q, want %q", stack, p.all[0], want)
+		}
+		serving(t, dir, []int{pid})
+		if h := p.health(); h.Role != "single" || h.Stack != stack {
+			t.Errorf("%s: got %+v", stack, h)
+		}
+		p.signal(syscall.SIGTERM)
+		if code := p.exitCode(); code != 0 || len(p.all) != 2 {
+			t.Errorf("%s: exit code %d, stderr:\n%s", stack, code, strings.Join(p.all, "\n"))
+		}
+		if left := sockets(t, dir); len(left) > 0 {
+			t.Errorf("%s: left behind: %v", stack, left)
+		}
+	}
+}
+
+func TestRatesReachWorkers(t *testing.T) {
+	dir := socketDir(t)
+	p := start(t, freeAddr(t), nil, "--pprof-sockets="+dir, "--mutex-fraction=3", "--block-rate-ns=1")
+	p.readLines(3, ": worker ")
+	for _, name := range sockets(t, dir) {
+		path := filepath.Join(dir, name)
+		if _, body := fetch(t, path, "/debug/pprof/mutex?debug=1"); !strings.Contains(string(body), "sampling period=3\n") {
+			t.Errorf("%s: no period of 3 in %.200q", name, body)
+		}
+		// An event shorter than the rate counts for as long as the rate: only
+		// with a smaller one is there less than a millisecond of anything.
+		eventually(t, "a short blocking event", func() bool {
+			_, body := fetch(t, path, "/debug/pprof/block")
+			prof, err := profile.Parse(bytes.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return slices.ContainsFunc(prof.Sample, func(s *profile.Sample) bool { return s.Value[1] < 500_000 })
+		})
+	}
+}
+
+// The window of a profile is bounded, whatever net/http/pprof makes of it.
+func TestLongestProfile(t *testing.T) {
+	dir := socketDir(t)
+	p := start(t, freeAddr(t), nil, "--prefork=false", "--pprof-sockets="+dir)
+	p.readLines(1, " single ")
+	path := socketPath(dir, p.cmd.Process.Pid)
+	for _, kind := range []string{"profile", "mutex", "trace"} {
+		if status, body := fetch(t, path, "/debug/pprof/"+kind+"?seconds=601"); status != 400 || !strings.Contains(string(body), "at most 600") {
+			t.Errorf("%s: status %d, %q", kind, status, body)
+		}
+	}
+	if status, _ := fetch(t, path, "/debug/pprof/mutex?seconds=1"); status != 200 {
+		t.Errorf("a second is refused with %d", status)
+	}
+}
+
+// A server that is killed leaves its sockets, and no process; the next one in
+// the same directory is none the worse.
+func TestSocketsLeftByTheDead(t *testing.T) {
+	dir := socketDir(t)
+	first := start(t, freeAddr(t), nil, "--pprof-sockets="+dir)
+	first.readLines(3, ": worker ")
+	workers := children(t, first.cmd.Process.Pid)
+	first.signal(syscall.SIGKILL)
+	eventually(t, "no worker outlives its killed master", func() bool { return !anyRunning(workers) })
+	stale := sockets(t, dir)
+	if len(stale) != 3 {
+		t.Fatalf("left behind: %v; the test is of three", stale)
+	}
+
+	second := start(t, freeAddr(t), nil, "--pprof-sockets="+dir)
+	second.readLines(3, ": worker ")
+	for _, pid := range children(t, second.cmd.Process.Pid) {
+		if status, _ := fetch(t, socketPath(dir, pid), "/debug/pprof/goroutine"); status != 200 {
+			t.Errorf("worker %d: status %d", pid, status)
+		}
+	}
+	second.signal(syscall.SIGTERM)
+	if code := second.exitCode(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if left := sockets(t, dir); !slices.Equal(left, stale) {
+		t.Errorf("left %v, want those of the first only: %v", left, stale)
+	}
+}
+
+// A process may get the id of one that was killed; the socket is then its own.
+func TestSocketOfADeadProcessWithThisID(t *testing.T) {
+	dir := socketDir(t)
+	path := socketPath(dir, os.Getpid())
+	dead, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.(*net.UnixListener).SetUnlinkOnClose(false)
+	dead.Close()
+	ln, err := listenSocket(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// But not where somebody listens on it.
+	if _, err := listenSocket(dir); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("a socket in use is taken: %v", err)
+	}
+	if conn, err := net.Dial("unix", path); err != nil {
+		t.Errorf("the socket in use was removed: %v", err)
+	} else {
+		conn.Close()
+	}
+	ln.Close()
+}
+
+// A worker that is lost takes its siblings with it before they can tidy up.
+func TestSocketsOfALostWorker(t *testing.T) {
+	dir := socketDir(t)
+	p := start(t, freeAddr(t), nil, "--pprof-sockets="+dir)
+	p.readLines(3, ": worker ")
+	if err := syscall.Kill(children(t, p.cmd.Process.Pid)[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.exitCode(); code != exitLost {
+		t.Errorf("exit code %d", code)
+	}
+	if left := sockets(t, dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestSocketDirRefused(t *testing.T) {
+	root := socketDir(t)
+	mkdir := func(name string, mode os.FileMode) string {
+		path := filepath.Join(root, name)
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	file := filepath.Join(root, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// With the longest id there can be, one byte more than fits.
+	long := mkdir(strings.Repeat("x", longestPath+1-len("//4194304.sock")-len(root)), 0o700)
+	fits := mkdir(strings.Repeat("y", longestPath-len("//4194304.sock")-len(root)), 0o700)
+
+	for _, tt := range []struct {
+		dir  string
+		want string
+	}{
+		{filepath.Join(root, "nothing"), "does not exist; make it with mkdir -m 700"},
+		{file, "is not a directory"},
+		{mkdir("group", 0o750), "has mode 0750"},
+		{mkdir("others", 0o701), "has mode 0701"},
+		{mkdir("shut", 0o500), "has mode 0500"},
+		{long, "is too long by 1: a socket's path has at most 107 bytes"},
+	} {
+		for _, prefork := range []bool{true, false} {
+			p := start(t, freeAddr(t), nil, "--pprof-sockets="+tt.dir, "--prefork="+strconv.FormatBool(prefork))
+			code := p.exitCode()
+			if code != exitSettings || len(p.all) != 1 || !strings.HasPrefix(p.all[0], "fiber_server: --pprof-sockets: "+tt.dir+" "+tt.want) {
+				t.Errorf("prefork %v: exit code %d, stderr:\n%s\nwant one line with %q", prefork, code, strings.Join(p.all, "\n"), tt.want)
+			}
+		}
+	}
+	if err := checkSockets(fits); err != nil {
+		t.Errorf("a path of %d bytes with the longest id: %v", len(fits)+len("/4194304.sock"), err)
+	}
+	// Only root can try a directory of somebody else's; / is root's.
+	if os.Geteuid() == 0 {
+		theirs := mkdir("theirs", 0o700)
+		if err := os.Chown(theirs, 65534, 65534); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkSockets(theirs); err == nil || !strings.Contains(err.Error(), "belongs to user 65534") {
+			t.Errorf("a directory of another user: %v", err)
+		}
+	} else if err := checkSockets("/"); err == nil || !strings.Contains(err.Error(), "belongs to user 0") {
+		t.Errorf("a directory of root's: %v", err)
+	}
+}
+
+// A client in the middle of a profile does not hold up a stop.
+func TestStopDuringAProfile(t *testing.T) {
+	for _, prefork := range []string{"true", "false"} {
+		dir := socketDir(t)
+		p := start(t, freeAddr(t), nil, "--pprof-sockets="+dir, "--prefork="+prefork)
+		p.readLines(map[string]int{"true": 4, "false": 1}[prefork], "addr="+p.addr) // the master says it too
+		conn, err := net.Dial("unix", filepath.Join(dir, sockets(t, dir)[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, "GET /debug/pprof/profile?seconds=300 HTTP/1.1\r\nHost: x\r\n\r\n")
+		time.Sleep(100 * time.Millisecond) // let it be read
+		p.signal(syscall.SIGTERM)
+		if code := p.exitCode(); code != 0 {
+			t.Errorf("prefork %s: exit code %d", prefork, code)
+		}
+		if left := sockets(t, dir); len(left) > 0 {
+			t.Errorf("prefork %s: left behind: %v", prefork, left)
+		}
+	}
+}

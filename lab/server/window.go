@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/pprof"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// windows answers requests that ask for profiles of one window, by "together":
+// one for each of these kinds, by the names that net/http/pprof has for them.
+//
+// Asked for one by one, each waits for its turn in a server that is busy, and
+// on a machine with fewer cores than threads that run Go code they were seen to
+// begin more than a tenth of a second apart. So they are held back until all
+// have come, and one goroutine then takes all of them. The answers are what
+// net/http/pprof would have sent.
+type windows struct {
+	mu      sync.Mutex
+	forming *window
+}
+
+var windowKinds = []string{"profile", "mutex", "block", "heap", "goroutine", "allocs"}
+
+const (
+	// formWithin is how long those that have come wait for the others.
+	formWithin = 10 * time.Second
+	// yieldFor is how long an answer that only says that another one failed
+	// leaves that other one to be read first.
+	yieldFor = 5 * time.Second
+)
+
+// A window is one set of profiles, from the first that asks for it on.
+type window struct {
+	seconds int
+	come    []string
+	ctx     context.Context // ends when one of those that asked has gone
+	giveUp  context.CancelFunc
+	begun   chan struct{} // closed when all have come
+	done    chan struct{} // closed when the profiles are taken, or one is not to be had
+	taken   map[string][]byte
+	failed  string // the kind that is not
+	err     error
+}
+
+func (ws *windows) handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !r.URL.Query().Has("together") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		kind := strings.TrimPrefix(r.URL.Path, "/debug/pprof/")
+		win, err := ws.join(kind, r.URL.Query().Get("seconds"))
+		if err != nil {
+			http.Error(w, "together: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+		late := time.NewTimer(formWithin)
+		defer late.Stop()
+		select {
+		case <-win.begun:
+		case <-late.C:
+			ws.leave(win)
+			http.Error(w, fmt.Sprintf("together: not all of %s came within %v", strings.Join(windowKinds, ", "), formWithin), http.StatusRequestTimeout)
+			return
+		case <-r.Context().Done():
+			ws.leave(win)
+			return
+		}
+		select {
+		case <-win.done:
+		case <-r.Context().Done():
+			win.giveUp()
+			return
+		}
+		switch {
+		case win.err == nil:
+			w.Header().Set("Content-Type", "application/octet-stream")
+			_, _ = w.Write(win.taken[kind])
+		case win.failed == kind:
+			http.Error(w, win.err.Error(), http.StatusInternalServerError)
+		default:
+			select {
+			case <-r.Context().Done():
+			case <-time.After(yieldFor):
+			}
+			http.Error(w, fmt.Sprintf("%s: %v", win.failed, win.err), http.StatusInternalServerError)
+		}
+	})
+}
+
+// join adds a request to the window that forms, and begins it if all are there.
+func (ws *windows) join(kind, seconds string) (*window, error) {
+	if !slices.Contains(windowKinds, kind) {
+		return nil, fmt.Errorf("no kind %q; there are %s", kind, strings.Join(windowKinds, ", "))
+	}
+	n := 0
+	if seconds != "" {
+		var err error
+		if n, err = strconv.Atoi(seconds); err != nil || n < 1 {
+			return nil, fmt.Errorf("seconds: %q is no whole number from 1", seconds)
+		}
+	}
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.forming == nil {
+		win := &window{begun: make(chan struct{}), done: make(chan struct{}), taken: map[string][]byte{}}
+		win.ctx, win.giveUp = context.WithCancel(context.Background())
+		ws.forming = win
+	}
+	win := ws.forming
+	switch {
+	case slices.Contains(win.come, kind):
+		return nil, fmt.Errorf("%s is asked for twice", kind)
+	case n > 0 && win.seconds > 0 && n != win.seconds:
+		return nil, fmt.Errorf("%s is to take %d s, another %d s", kind, n, win.seconds)
+	}
+	win.come, win.seconds = append(win.come, kind), max(win.seconds, n)
+	if len(win.come) == len(windowKinds) {
+		ws.forming = nil
+		close(win.begun)
+		go win.take()
+	}
+	return win, nil
+}
+
+// leave gives up the window, whose set would have a hole in it.
+func (ws *windows) leave(win *window) {
+	win.giveUp()
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.forming == win {
+		ws.forming = nil
+	}
+}
+
+// take takes all profiles. The states that a window begins with come in the
+// order of what they cost to write down, the goroutines last: for them the
+// world is stopped, which takes as long as the last thread takes to notice.
+func (win *window) take() {
+	defer close(win.done)
+	defer win.giveUp()
+	var cpu bytes.Buffer
+	if err := pprof.StartCPUProfile(&cpu); err != nil {
+		win.failed, win.err = "profile", fmt.Errorf("CPU profiling: %w", err)
+		return
+	}
+	mutex, block, memory := state("mutex"), state("block"), state("heap")
+	win.taken["heap"], win.taken["goroutine"] = memory, state("goroutine")
+
+	select {
+	case <-time.After(time.Duration(win.seconds) * time.Second):
+	case <-win.ctx.Done():
+		pprof.StopCPUProfile()
+		win.failed, win.err = "profile", win.ctx.Err()
+		return
+	}
+
+	after := map[string][]byte{"mutex": state("mutex"), "block": state("block"), "allocs": state("heap")}
+	pprof.StopCPUProfile()
+	win.taken["profile"] = cpu.Bytes()
+	for kind, before := range map[string][]byte{"mutex": mutex, "block": block, "allocs": memory} {
+		grown, err := growth(before, after[kind])
+		if err != nil {
+			win.failed, win.err = kind, err
+			return
+		}
+		win.taken[kind] = grown
+	}
+}
+
+// state is a profile of all since the process began.
+func state(name string) []byte {
+	var b bytes.Buffer
+	// A buffer takes all that is written to it.
+	_ = pprof.Lookup(name).WriteTo(&b, 0)
+	return b.Bytes()
+}
+
+// growth is what a later state has more than an earlier one. As net/http/pprof
+// has it, its time is the later one's and its duration what lies between.
+func growth(before, after []byte) ([]byte, error) {
+	first, err := profile.ParseData(before)
+	if err != nil {
+		return nil, err
+	}
+	last, err := profile.ParseData(after)
+	if err != nil {
+		return nil, err
+	}
+	at, took := last.TimeNanos, last.TimeNanos-first.TimeNanos
+	first.Scale(-1)
+	sum, err := profile.Merge([]*profile.Profile{first, last})
+	if err != nil {
+		return nil, err
+	}
+	sum.TimeNanos, sum.DurationNanos = at, took
+	var b bytes.Buffer
+	if err := sum.Write(&b); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// asked sends one request through windows and returns its answer.
+func asked(ctx context.Context, ws *windows, target string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	ws.handler(next).ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/debug/pprof/"+target, nil))
+	return w
+}
+
+// whole asks for all kinds of a window of one second.
+func whole(t *testing.T, ws *windows) map[string]*profile.Profile {
+	t.Helper()
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	got := map[string]*profile.Profile{}
+	for _, kind := range windowKinds {
+		all.Go(func() {
+			w := asked(t.Context(), ws, kind+"?together&seconds=1")
+			p, err := profile.Parse(w.Body)
+			if err != nil || w.Code != http.StatusOK {
+				t.Errorf("%s: status %d, %v", kind, w.Code, err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			got[kind] = p
+		})
+	}
+	all.Wait()
+	return got
+}
+
+func TestAllProfilesOfAWindowAreTakenTogether(t *testing.T) {
+	runtime.SetBlockProfileRate(1)
+	defer runtime.SetBlockProfileRate(0)
+	ws := new(windows)
+	release := make(chan struct{})
+	go func() { time.Sleep(300 * time.Millisecond); close(release) }()
+	go waitsFor(release)
+	got := whole(t, ws)
+	if len(got) != len(windowKinds) {
+		t.Fatalf("%d profiles", len(got))
+	}
+	var began, ended int64
+	for _, kind := range []string{"mutex", "block", "allocs"} {
+		p := got[kind]
+		from := p.TimeNanos - p.DurationNanos
+		if d := time.Duration(p.DurationNanos); d < 900*time.Millisecond || d > 5*time.Second {
+			t.Errorf("%s lasts %v", kind, d)
+		}
+		began, ended = max(began, from), max(ended, p.TimeNanos)
+	}
+	if at := got["heap"].TimeNanos; at > ended || at < began-int64(time.Second) {
+		t.Error("heap is of another window")
+	}
+	if !names(got["block"], "main.waitsFor") {
+		t.Error("the block profile lacks what waited in the window")
+	}
+	// A second window does not have what the first had.
+	if names(whole(t, ws)["block"], "main.waitsFor") {
+		t.Error("the block profile has what waited before the window")
+	}
+}
+
+func waitsFor(c <-chan struct{}) { <-c }
+
+func names(p *profile.Profile, symbol string) bool {
+	for _, f := range p.Function {
+		if f.Name == symbol || strings.HasSuffix(f.Name, strings.TrimPrefix(symbol, "main")) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestAWindowIsRefusedByWhatItLacks(t *testing.T) {
+	ws := new(windows)
+	if w := asked(t.Context(), ws, "heap"); w.Code != http.StatusTeapot {
+		t.Errorf("alone, heap is not net/http/pprof's: %d", w.Code)
+	}
+	for target, says := range map[string]string{
+		"trace?together":             `no kind "trace"`,
+		"mutex?together&seconds=0":   `seconds: "0" is no whole number`,
+		"mutex?together&seconds=x":   `seconds: "x" is no whole number`,
+		"mutex?together&seconds=0.5": `seconds: "0.5" is no whole number`,
+	} {
+		if w := asked(t.Context(), ws, target); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), says) {
+			t.Errorf("%s: %d %q", target, w.Code, w.Body)
+		}
+	}
+	ctx, gone := context.WithCancel(t.Context())
+	var first sync.WaitGroup
+	first.Go(func() { asked(ctx, ws, "mutex?together&seconds=1") })
+	for ws.come() < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	if w := asked(t.Context(), ws, "mutex?together&seconds=1"); !strings.Contains(w.Body.String(), "mutex is asked for twice") {
+		t.Errorf("twice: %q", w.Body)
+	}
+	if w := asked(t.Context(), ws, "block?together&seconds=2"); !strings.Contains(w.Body.String(), "block is to take 2 s, another 1 s") {
+		t.Errorf("of two lengths: %q", w.Body)
+	}
+	// Who gives up takes the window that forms with him, and the next one forms anew.
+	gone()
+	first.Wait()
+	if n := ws.come(); n != 0 {
+		t.Errorf("%d wait for one that has gone", n)
+	}
+	if got := whole(t, ws); len(got) != len(windowKinds) {
+		t.Errorf("%d profiles after one gave up", len(got))
+	}
+}
+
+// come is how many wait for the others.
+func (ws *windows) come() int {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.forming == nil {
+		return 0
+	}
+	return len(ws.forming.come)
+}
