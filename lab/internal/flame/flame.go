@@ -4,7 +4,8 @@
 // Its stance: pruning loses names and never time. What is folded stands as
 // "other" beside its siblings, so that every frame still is the sum of what is
 // above it and of its own. Its limit: a sampled profile says where time went,
-// not what would be saved if it went nowhere.
+// not what would be saved if it went nowhere. Nor does a difference of two
+// profiles say why they differ: of that, the throughput of each is a part.
 package flame
 
 import (
@@ -16,6 +17,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // Version is the version of the tree's JSON form.
@@ -31,125 +34,145 @@ const topRows = 20
 // A Tree is a profile as pages read it. Values are in base units, as in every
 // data file: seconds, bytes, or a count.
 type Tree struct {
-	SchemaVersion int     `json:"schema_version"`
-	Name          string  `json:"name"` // what was profiled, in words
-	SampleType    string  `json:"sample_type"`
-	Unit          string  `json:"unit"` // s, B or count
-	Total         float64 `json:"total"`
-	Samples       int64   `json:"samples,omitempty"`    // how often the profiler looked, where it says so
-	DurationS     float64 `json:"duration_s,omitempty"` // how long it did
-	Least         float64 `json:"least"`                // share of the total below which a frame is folded
-	Depth         int     `json:"depth"`                // frames on the deepest path, the root among them
-	Root          Node    `json:"root"`
-	Top           []Row   `json:"top"`
+	SchemaVersion int         `json:"schema_version"`
+	Name          string      `json:"name"` // what was profiled, in words
+	Kind          string      `json:"kind,omitempty"`
+	Condition     string      `json:"condition,omitempty"` // its id in the run
+	Trials        int         `json:"trials,omitempty"`    // whose windows, or moments, are added up in it
+	Raw           string      `json:"raw,omitempty"`       // what it was made of, from data/profiles
+	SampleType    string      `json:"sample_type"`
+	Unit          string      `json:"unit"` // s, B or count
+	Total         float64     `json:"total"`
+	Samples       int64       `json:"samples,omitempty"`    // how often the profiler looked, where it says so
+	DurationS     float64     `json:"duration_s,omitempty"` // how long it did
+	Parked        float64     `json:"parked,omitempty"`     // goroutines blocked on average: the total over the duration, of a block profile
+	Work          []WorkShare `json:"work,omitempty"`       // most first
+	Least         float64     `json:"least"`                // share of the total below which a frame is folded
+	Depth         int         `json:"depth"`                // frames on the deepest path, the root among them
+	Root          Node        `json:"root"`
+	Top           []Row       `json:"top"`
+}
+
+// A WorkShare is how much of the total is of one kind of work. Groups are of
+// symbols, and a frame's pattern shows one; work is of whole samples.
+type WorkShare struct {
+	Work  string  `json:"work"`
+	Share float64 `json:"share"`
 }
 
 // A Node is a symbol as called along one path. Its names are short because a
 // page holds hundreds of them.
 type Node struct {
-	Symbol   string  `json:"n"`
-	Group    Group   `json:"g"`
-	Value    float64 `json:"v"` // its own and that of all it called
-	Children []Node  `json:"c,omitempty"`
+	Symbol   string       `json:"n"`
+	Group    symbol.Group `json:"g"`
+	Value    float64      `json:"v"` // its own and that of all it called
+	Children []Node       `json:"c,omitempty"`
 }
 
 // A Row is a symbol over all paths that lead to it.
 type Row struct {
-	Symbol     string  `json:"n"`
-	Group      Group   `json:"g"`
-	Self       float64 `json:"self"`
-	Cumulative float64 `json:"cum"`
-}
-
-// base units of pprof's units, with the factor to them.
-var units = map[string]struct {
-	name   string
-	factor float64
-}{
-	"nanoseconds":  {"s", 1e-9},
-	"microseconds": {"s", 1e-6},
-	"milliseconds": {"s", 1e-3},
-	"seconds":      {"s", 1},
-	"bytes":        {"B", 1},
-	"count":        {"count", 1},
+	Symbol     string       `json:"n"`
+	Group      symbol.Group `json:"g"`
+	Self       float64      `json:"self"`
+	Cumulative float64      `json:"cum"`
 }
 
 // frame is a node while the samples are added up: whole numbers, in the
 // profile's own unit, so that sums are exact.
 type frame struct {
 	symbol   string
-	group    Group
+	group    symbol.Group
 	value    int64
 	children map[string]*frame
 }
 
-func (f *frame) child(symbol string) *frame {
-	c := f.children[symbol]
+func (f *frame) child(name string) *frame {
+	c := f.children[name]
 	if c == nil {
-		c = &frame{symbol: symbol, group: GroupOf(symbol, f.group), children: map[string]*frame{}}
-		f.children[symbol] = c
+		c = &frame{symbol: name, group: symbol.GroupOf(name, f.group), children: map[string]*frame{}}
+		f.children[name] = c
 	}
 	return c
 }
 
-// Prune gives the tree of one sample type, with frames below a share of the
-// total folded into their parent's "other".
-func Prune(p *profile.Profile, sampleType string, least float64) (Tree, error) {
-	if least < 0 || least >= 1 {
-		return Tree{}, fmt.Errorf("flame: least share %v; it is from 0 to less than 1", least)
-	}
-	at := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == sampleType })
-	if at < 0 {
-		var names []string
-		for _, t := range p.SampleType {
-			names = append(names, t.Type)
-		}
-		return Tree{}, fmt.Errorf("flame: the profile has no sample type %q; it has %s", sampleType, strings.Join(names, ", "))
-	}
-	unit, ok := units[p.SampleType[at].Unit]
-	if !ok {
-		return Tree{}, fmt.Errorf("flame: %s is in %q, which has no base unit here", sampleType, p.SampleType[at].Unit)
-	}
+// grown is a profile as frames, with every symbol's sums over all paths.
+type grown struct {
+	root             *frame
+	self, cumulative map[string]int64
+	groups           map[string]symbol.Group // as where the symbol was first met
+	unit             string
+	per              int64 // of the profile's unit, in a base unit
+}
 
-	root := &frame{symbol: "all", group: Rest, children: map[string]*frame{}}
-	self, cumulative, groups := map[string]int64{}, map[string]int64{}, map[string]Group{}
+// grow adds up the samples of one sample type.
+func grow(p *profile.Profile, sampleType string) (grown, error) {
+	col, err := Find(p, sampleType)
+	if err != nil {
+		return grown{}, fmt.Errorf("flame: %w", err)
+	}
+	g := grown{
+		root:       &frame{symbol: "all", group: symbol.Rest, children: map[string]*frame{}},
+		self:       map[string]int64{},
+		cumulative: map[string]int64{},
+		groups:     map[string]symbol.Group{},
+		unit:       col.Unit,
+		per:        col.Per,
+	}
 	for _, s := range p.Sample {
-		v := s.Value[at]
+		v := s.Value[col.At]
 		if v < 0 {
-			return Tree{}, errors.New("flame: a sample is negative, as in a difference of profiles; widths cannot show that")
+			return grown{}, errors.New("flame: a sample is negative, as in a difference of profiles; widths cannot show that")
 		}
 		if v == 0 {
 			continue
 		}
-		root.value += v
-		f := root
+		g.root.value += v
+		f := g.root
 		seen := map[string]bool{}
-		for _, symbol := range stack(s) {
-			f = f.child(symbol)
+		for _, name := range symbol.Stack(s) {
+			f = f.child(name)
 			f.value += v
 			// A symbol that calls itself is on the stack once, however deep.
-			if !seen[symbol] {
-				seen[symbol] = true
-				cumulative[symbol] += v
+			if !seen[name] {
+				seen[name] = true
+				g.cumulative[name] += v
 			}
-			if _, known := groups[symbol]; !known {
-				groups[symbol] = f.group
+			if _, known := g.groups[name]; !known {
+				g.groups[name] = f.group
 			}
 		}
-		if f != root {
-			self[f.symbol] += v
+		if f != g.root {
+			g.self[f.symbol] += v
 		}
 	}
-	if root.value == 0 {
-		return Tree{}, fmt.Errorf("flame: no sample of %s", sampleType)
-	}
+	return g, nil
+}
 
+// checkLeast refuses a share below which nothing, or all, would be folded.
+func checkLeast(least float64) error {
+	if !(least >= 0 && least < 1) {
+		return fmt.Errorf("flame: least share %v; it is from 0 to less than 1", least)
+	}
+	return nil
+}
+
+// Prune gives the tree of one sample type, with frames below a share of the
+// total folded into their parent's "other". A profile without samples gives a
+// root without width: that nothing waited for a lock is worth saying.
+func Prune(p *profile.Profile, sampleType string, least float64) (Tree, error) {
+	if err := checkLeast(least); err != nil {
+		return Tree{}, err
+	}
+	g, err := grow(p, sampleType)
+	if err != nil {
+		return Tree{}, err
+	}
 	t := Tree{
 		SchemaVersion: Version,
 		SampleType:    sampleType,
-		Unit:          unit.name,
-		Total:         base(root.value, unit.factor),
-		DurationS:     base(p.DurationNanos, 1e-9),
+		Unit:          g.unit,
+		Total:         base(g.root.value, g.per),
+		DurationS:     base(p.DurationNanos, 1e9),
 		Least:         least,
 		Top:           []Row{},
 	}
@@ -160,11 +183,11 @@ func Prune(p *profile.Profile, sampleType string, least float64) (Tree, error) {
 			}
 		}
 	}
-	t.Root = fold(root, least*float64(root.value), unit.factor)
+	t.Root = fold(g.root, least*float64(g.root.value), g.per)
 	t.Depth = depth(t.Root)
 
-	for symbol, c := range cumulative {
-		t.Top = append(t.Top, Row{symbol, groups[symbol], base(self[symbol], unit.factor), base(c, unit.factor)})
+	for name, c := range g.cumulative {
+		t.Top = append(t.Top, Row{name, g.groups[name], base(g.self[name], g.per), base(c, g.per)})
 	}
 	slices.SortFunc(t.Top, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Cumulative, a.Cumulative), strings.Compare(a.Symbol, b.Symbol))
@@ -173,48 +196,32 @@ func Prune(p *profile.Profile, sampleType string, least float64) (Tree, error) {
 	return t, nil
 }
 
-// stack gives a sample's symbols from the outermost call to the innermost. A
-// location has several where calls were inlined, innermost first.
-func stack(s *profile.Sample) []string {
-	var out []string
-	for _, l := range slices.Backward(s.Location) {
-		if len(l.Line) == 0 {
-			out = append(out, "[no symbol]")
-		}
-		for _, line := range slices.Backward(l.Line) {
-			if line.Function == nil || line.Function.Name == "" {
-				out = append(out, "[no symbol]")
-				continue
-			}
-			out = append(out, line.Function.Name)
-		}
-	}
-	return out
-}
-
 // fold makes a node of a frame. Siblings are in the order of their names, so
 // that two profiles of one program look alike, and what is folded comes last.
-func fold(f *frame, least, factor float64) Node {
-	n := Node{Symbol: f.symbol, Group: f.group, Value: base(f.value, factor)}
+func fold(f *frame, least float64, per int64) Node {
+	n := Node{Symbol: f.symbol, Group: f.group, Value: base(f.value, per)}
 	var other int64
 	for _, c := range f.children {
 		if float64(c.value) < least {
 			other += c.value
 			continue
 		}
-		n.Children = append(n.Children, fold(c, least, factor))
+		n.Children = append(n.Children, fold(c, least, per))
 	}
 	slices.SortFunc(n.Children, func(a, b Node) int { return strings.Compare(a.Symbol, b.Symbol) })
 	if other > 0 {
-		n.Children = append(n.Children, Node{Symbol: Other, Group: Rest, Value: base(other, factor)})
+		n.Children = append(n.Children, Node{Symbol: Other, Group: symbol.Rest, Value: base(other, per)})
 	}
 	return n
 }
 
-// base gives a value in its base unit, without the digits that a float64 adds
-// to a tenth of a second.
-func base(v int64, factor float64) float64 {
-	f, err := strconv.ParseFloat(strconv.FormatFloat(float64(v)*factor, 'g', 12, 64), 64)
+// base gives a value in its base unit.
+func base(v, per int64) float64 { return rounded(float64(v)/float64(per), 12) }
+
+// rounded leaves out digits that nobody measured, such as those that a float64
+// adds to a tenth of a second.
+func rounded(v float64, digits int) float64 {
+	f, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 	if err != nil {
 		panic(err) // it was formatted a moment ago
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // builder makes a profile by hand: stacks as one would say them, the caller
@@ -124,7 +126,7 @@ func TestTimeIsKeptWhateverIsFolded(t *testing.T) {
 func TestTheSmallAreFoldedIntoOther(t *testing.T) {
 	tree := prune(t, server(), 0.015)
 	serve := find(t, tree.Root, "runtime.goexit", "github.com/valyala/fasthttp.serve")
-	if other := find(t, serve, Other); !near(other.Value, 0.020) || len(other.Children) > 0 || other.Group != Rest {
+	if other := find(t, serve, Other); !near(other.Value, 0.020) || len(other.Children) > 0 || other.Group != symbol.Rest {
 		t.Errorf("other is %+v; it is two times 10 ms, with nothing above it", other)
 	}
 	if last := serve.Children[len(serve.Children)-1]; last.Symbol != Other {
@@ -169,34 +171,6 @@ func TestTop(t *testing.T) {
 	}
 }
 
-func TestGroups(t *testing.T) {
-	for _, c := range []struct {
-		symbol string
-		caller Group
-		want   Group
-	}{
-		{"runtime.gcBgMarkWorker", Runtime, GC},
-		{"runtime.memmove", GC, GC},
-		{"runtime.memmove", Handler, Runtime},
-		{"runtime.mallocgc", Handler, Runtime},
-		{"runtime.gcount", Rest, Runtime},
-		{"runtime.futex", Runtime, Syscall},
-		{"internal/runtime/syscall/linux.Syscall6", Syscall, Syscall},
-		{"syscall.write", HTTP, Syscall},
-		{"net/http.(*conn).serve", Runtime, HTTP},
-		{"github.com/gofiber/fiber/v3.(*App).next", HTTP, HTTP},
-		{"main.read", HTTP, Handler},
-		{"github.com/line-rate/line-rate/lab/server/catalog.(*Pool).Next", HTTP, Handler},
-		{"netip.Parse", Handler, Rest}, // no package of net
-		{"mainframe.Run", Rest, Rest},
-		{"encoding/json.Marshal", Handler, Rest},
-	} {
-		if got := GroupOf(c.symbol, c.caller); got != c.want {
-			t.Errorf("%s called from %s is %s, want %s", c.symbol, c.caller, got, c.want)
-		}
-	}
-}
-
 func TestJSON(t *testing.T) {
 	b := newBuilder()
 	b.add(30, "main.a main.b")
@@ -213,6 +187,19 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// A mutex profile of a server in which nothing was contended.
+func TestAProfileWithoutSamplesIsARootWithoutWidth(t *testing.T) {
+	got, err := json.Marshal(prune(t, newBuilder().p, 0.005))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"schema_version":1,"name":"","sample_type":"cpu","unit":"s","total":0,"duration_s":2,"least":0.005,"depth":1,` +
+		`"root":{"n":"all","g":"rest","v":0},"top":[]}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestWhatCannotBeDrawn(t *testing.T) {
 	negative := newBuilder()
 	negative.add(-10, "main.a")
@@ -223,9 +210,9 @@ func TestWhatCannotBeDrawn(t *testing.T) {
 		says  string
 	}{
 		"sample type": {server(), "heap", 0, "samples, cpu"},
-		"empty":       {newBuilder().p, "cpu", 0, "no sample"},
 		"negative":    {negative.p, "cpu", 0, "negative"},
 		"share":       {server(), "cpu", 5, "least share"},
+		"no share":    {server(), "cpu", math.NaN(), "least share"},
 	} {
 		if _, err := Prune(c.p, c.kind, c.least); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: error %v does not say %q", name, err, c.says)

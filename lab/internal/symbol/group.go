@@ -1,4 +1,4 @@
-package flame
+package symbol
 
 import "strings"
 
@@ -31,12 +31,15 @@ var packages = []struct {
 // no package: both are known by name.
 var (
 	runtimeSyscalls  = []string{"runtime.futex", "runtime.epollwait", "runtime.epollctl", "runtime.usleep", "runtime.tgkill"}
-	collectorStarts  = []string{"runtime.gc", "runtime.(*gc", "runtime.bgsweep", "runtime.bgscavenge", "runtime.markroot", "runtime.scan", "runtime.greyobject", "runtime.sweepone", "runtime.(*sweep"}
+	collectorStarts  = []string{"runtime.gc", "runtime.(*gc", "runtime.bgsweep", "runtime.bgscavenge", "runtime.markroot", "runtime.scan", "runtime.greyobject", "runtime.sweepone", "runtime.(*sweep", "runtime.wbBuf", "gcWriteBarrier", "runtime._GC"}
 	collectorForeign = []string{"runtime.gcenable", "runtime.gcount"}
 )
 
 // GroupOf says which group a symbol is in. What the collector calls inside
 // the runtime is the collector's: a memmove under it is not the program's.
+//
+// A group is a symbol's, wherever it stands; the work that a whole stack is
+// about is WorkOf's to say, from the groups of its symbols and more.
 func GroupOf(symbol string, caller Group) Group {
 	starts := func(prefixes []string) bool {
 		for _, p := range prefixes {
@@ -51,6 +54,9 @@ func GroupOf(symbol string, caller Group) Group {
 	}
 	if starts(runtimeSyscalls) {
 		return Syscall
+	}
+	if bare(symbol) {
+		symbol = "runtime." + symbol
 	}
 	for _, g := range packages {
 		for _, path := range g.paths {

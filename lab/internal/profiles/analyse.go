@@ -1,0 +1,118 @@
+package profiles
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/flame"
+	"github.com/line-rate/line-rate/lab/internal/symbol"
+)
+
+// events is the sample type that counts what a kind's values are added over;
+// none where the values are counts themselves.
+var events = map[Kind]string{CPU: "samples", Mutex: "contentions", Block: "contentions", Heap: "inuse_objects", Allocs: "alloc_objects"}
+
+// Analyse says what a profile came to. A profile without samples is one too:
+// a server in which no lock was contended has such a mutex profile.
+//
+// Shares are of the kind's value, not of the number of samples: of time, or of
+// bytes. Sums are exact, in whole numbers of the profile's own unit, and only
+// what leaves here is rounded.
+func Analyse(kind Kind, p *profile.Profile) (Profile, error) {
+	out := Profile{Kind: kind, Work: map[string]float64{}, Packages: map[string]float64{}}
+	if !slices.Contains(Kinds(), kind) {
+		return out, fmt.Errorf("profiles: unknown kind %q", kind)
+	}
+	col, err := flame.Find(p, kind.SampleType())
+	if err != nil {
+		return out, fmt.Errorf("profiles: %s: %w", kind, err)
+	}
+	counted := -1
+	if name := events[kind]; name != "" {
+		c, err := flame.Find(p, name)
+		if err != nil {
+			return out, fmt.Errorf("profiles: %s: %w", kind, err)
+		}
+		counted = c.At
+	}
+
+	var total, count int64
+	works, packages := map[symbol.Work]int64{}, map[string]int64{}
+	stacks, keys := map[string]bool{}, map[string]string{}
+	for _, s := range p.Sample {
+		v := s.Value[col.At]
+		if v < 0 || counted >= 0 && s.Value[counted] < 0 {
+			return out, fmt.Errorf("profiles: %s: a sample is negative, as in a difference of profiles; shares cannot show that", kind)
+		}
+		if v == 0 {
+			continue
+		}
+		if total += v; total < 0 {
+			return out, fmt.Errorf("profiles: %s: the sum of the samples is beyond 64 bits", kind)
+		}
+		if counted >= 0 {
+			count += s.Value[counted]
+		}
+		stack := symbol.Stack(s)
+		stacks[strings.Join(stack, "\n")] = true
+		works[symbol.WorkOf(stack)] += v
+		// A package counts once for a sample, however often it is on the stack.
+		seen := map[string]bool{}
+		for _, name := range stack {
+			key, known := keys[name]
+			if !known {
+				key = symbol.Package(name)
+				keys[name] = key
+			}
+			if !seen[key] {
+				seen[key] = true
+				packages[key] += v
+			}
+		}
+		// A sample without a stack has no package that could be absent.
+		if len(stack) == 0 {
+			packages[symbol.None] += v
+		}
+	}
+
+	out.Unit = col.Unit
+	out.Total = rounded(float64(total)/float64(col.Per), 12)
+	out.Events = float64(count)
+	out.Stacks = len(stacks)
+	if !kind.OfMoment() {
+		out.DurationS = rounded(float64(p.DurationNanos)/1e9, 12)
+	}
+	for work, part := range works {
+		out.Work[string(work)] = share(part, total)
+	}
+	for name, part := range packages {
+		out.Packages[name] = share(part, total)
+	}
+	return out, nil
+}
+
+// Parked is how many goroutines a block profile says were blocked on average:
+// the time they were, all together, over that of the window. Those that wait
+// for work are among them. Of other profiles it is nought.
+func Parked(p Profile) float64 {
+	if p.Kind != Block || p.DurationS == 0 {
+		return 0
+	}
+	return rounded(p.Total/p.DurationS, 9)
+}
+
+// share gives a share with nine significant digits: more than any profile has
+// samples for, and few enough to be read.
+func share(part, total int64) float64 { return rounded(float64(part)/float64(total), 9) }
+
+func rounded(v float64, digits int) float64 {
+	v, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+	if err != nil {
+		panic(err) // it was formatted a moment ago
+	}
+	return v
+}

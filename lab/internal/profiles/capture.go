@@ -1,0 +1,169 @@
+package profiles
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+const (
+	// answerWithin is how long after the window's end an answer may take.
+	answerWithin = 30 * time.Second
+
+	// largest is the most bytes of one file. Those of a server are some tens of
+	// kilobytes; this only ends what would fill the memory.
+	largest = 64 << 20
+)
+
+// A part is one kind of profile of one process, as it was sent.
+type part struct {
+	source Source
+	kind   Kind
+	*profile.Profile
+}
+
+// Capture takes profiles of all kinds from all sources at once, over a window
+// of whole seconds, which is what net/http/pprof takes. If one of them fails,
+// the others are given up and their requests ended, so that the processes stop
+// profiling; a profile that is missing is an error, never a gap.
+func Capture(ctx context.Context, sources []Source, window time.Duration) (*Set, error) {
+	parts, err := take(ctx, sources, window)
+	if err != nil {
+		return nil, err
+	}
+	return merge(parts, len(sources), window)
+}
+
+// take asks each source for each kind. It connects first and has each
+// connection answer a small question, so that what is left to do when the
+// window begins is one write each, through a tunnel too.
+func take(ctx context.Context, sources []Source, window time.Duration) ([]part, error) {
+	if window < time.Second || window%time.Second != 0 {
+		return nil, fmt.Errorf("a window of %v; profiles take whole seconds, from 1", window)
+	}
+	if len(sources) == 0 {
+		return nil, errors.New("no process to take profiles of")
+	}
+	for i, s := range sources {
+		if slices.ContainsFunc(sources[:i], func(o Source) bool { return o.network == s.network && o.address == s.address }) {
+			return nil, fmt.Errorf("%s is given twice", s)
+		}
+	}
+
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	parts := make([]part, 0, len(sources)*len(Kinds()))
+	for _, s := range sources {
+		for _, k := range Kinds() {
+			parts = append(parts, part{source: s, kind: k})
+		}
+	}
+	begin := make(chan struct{})
+	var open, all sync.WaitGroup
+	open.Add(len(parts))
+	for i := range parts {
+		all.Go(func() {
+			p := &parts[i]
+			client := p.source.client()
+			defer client.CloseIdleConnections()
+			_, err := ask(ctx, client, p.kind.opening(), openWithin)
+			open.Done()
+			if err == nil {
+				<-begin
+				p.Profile, err = p.fetch(ctx, client, window)
+			}
+			if err != nil {
+				fail(fmt.Errorf("%s of %s: %w", p.kind, p.source, err)) // the first is kept
+			}
+		})
+	}
+	open.Wait()
+	close(begin)
+	all.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return parts, nil
+}
+
+// opening is what a connection is opened with. That of heap has the process
+// collect its garbage: until it does, memory profiles are of an earlier time,
+// and the window's first collection would bring what the start of the process
+// allocated.
+func (k Kind) opening() string {
+	if k == Heap {
+		return "heap?gc=1"
+	}
+	return "cmdline"
+}
+
+// fetch asks for a profile of the window, or of its first moment.
+func (p *part) fetch(ctx context.Context, client *http.Client, window time.Duration) (*profile.Profile, error) {
+	what := string(p.kind)
+	if p.kind == CPU {
+		what = "profile"
+	}
+	// The lab's server then takes all kinds at once; one that does not know the
+	// word takes each up when it is its turn.
+	what += "?together"
+	if !p.kind.OfMoment() {
+		what += fmt.Sprintf("&seconds=%d", int(window.Seconds()))
+	}
+	data, err := ask(ctx, client, what, window+answerWithin)
+	if err != nil {
+		return nil, err
+	}
+	got, err := profile.Parse(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("the %d bytes it sent are no profile: %w", len(data), err)
+	}
+	return got, nil
+}
+
+// ask sends a request and returns the body of its answer.
+func ask(ctx context.Context, client *http.Client, what string, within time.Duration) ([]byte, error) {
+	timed, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	// The host is only a name here: the client connects to its source.
+	req, err := http.NewRequestWithContext(timed, http.MethodGet, "http://localhost/debug/pprof/"+what, nil)
+	if err != nil {
+		return nil, err
+	}
+	body, status, err := do(client, req)
+	switch {
+	case err == nil && status == http.StatusOK:
+		return body, nil
+	case err == nil:
+		line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
+		return nil, fmt.Errorf("answered %d: %.200q", status, line)
+	case ctx.Err() == nil && timed.Err() != nil:
+		return nil, fmt.Errorf("no whole answer within %v", within)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return nil, errEnded
+	default:
+		return nil, bare(err)
+	}
+}
+
+func do(client *http.Client, req *http.Request) (body []byte, status int, err error) {
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer resp.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(resp.Body, largest+1))
+	if err == nil && len(body) > largest {
+		err = fmt.Errorf("sent more than %d bytes", largest)
+	}
+	return body, resp.StatusCode, err
+}

@@ -1,0 +1,176 @@
+package profiles
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// columns are the sample types of a kind that are of its window or moment.
+// Memory profiles have two more: heap, what was allocated since the process
+// began; allocs, how much more is live at the window's end than at its start,
+// which is negative at each site that lived before and was collected.
+func (k Kind) columns() []string {
+	switch k {
+	case CPU:
+		return []string{"samples", "cpu"}
+	case Mutex, Block:
+		return []string{"contentions", "delay"}
+	case Heap:
+		return []string{"inuse_objects", "inuse_space"}
+	case Allocs:
+		return []string{"alloc_objects", "alloc_space"}
+	}
+	return []string{"goroutine"}
+}
+
+// Total is all of a profile's samples together, by its kind's sample type.
+func Total(p *profile.Profile, k Kind) (int64, error) {
+	at := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == k.SampleType() })
+	if at < 0 {
+		return 0, fmt.Errorf("it has no sample type %q", k.SampleType())
+	}
+	var sum int64
+	for _, s := range p.Sample {
+		sum += s.Value[at]
+	}
+	return sum, nil
+}
+
+// merge makes a set of the parts, and checks that no sample was lost or
+// counted twice on the way.
+func merge(parts []part, processes int, window time.Duration) (*Set, error) {
+	set := &Set{Processes: processes, Window: window, Merged: map[Kind]*profile.Profile{}, Own: map[Kind]int64{}}
+	var latest time.Time
+	for _, k := range Kinds() {
+		var of []*profile.Profile
+		var total, duration int64
+		for _, p := range parts {
+			if p.kind != k {
+				continue
+			}
+			own, err := p.clean()
+			if err != nil {
+				return nil, fmt.Errorf("%s of %s: %w", k, p.source, err)
+			}
+			sum, err := Total(p.Profile, k)
+			if err != nil {
+				return nil, fmt.Errorf("%s of %s: %w", k, p.source, err)
+			}
+			set.Own[k] += own
+			total += sum
+			duration += p.DurationNanos
+			of = append(of, p.Profile)
+			start := time.Unix(0, p.TimeNanos)
+			// The world is stopped for the goroutines, which takes until the last
+			// thread has had its turn. Theirs is a moment of its own.
+			if k == Goroutine {
+				continue
+			}
+			if set.Started.IsZero() || start.Before(set.Started) {
+				set.Started = start
+			}
+			if start.After(latest) {
+				latest = start
+			}
+		}
+		all, err := profile.Merge(of)
+		if err != nil {
+			return nil, fmt.Errorf("%s: the processes' profiles do not fit together: %w", k, err)
+		}
+		all.DurationNanos = duration / int64(len(of)) // Merge adds them up
+		if err := all.CheckValid(); err != nil {
+			return nil, fmt.Errorf("%s, merged: %w", k, err)
+		}
+		sum, err := Total(all, k)
+		if err != nil {
+			return nil, fmt.Errorf("%s, merged: %w", k, err)
+		}
+		if sum != total {
+			return nil, fmt.Errorf("%s: merged it comes to %d, its parts to %d", k, sum, total)
+		}
+		set.Merged[k] = all
+	}
+	set.Spread = latest.Sub(set.Started)
+	return set, nil
+}
+
+// clean leaves of a profile what is of the window and of the load, and returns
+// what the taking of profiles came to.
+func (p part) clean() (own int64, err error) {
+	if err := p.CheckValid(); err != nil {
+		return 0, err
+	}
+	if p.TimeNanos <= 0 || !p.kind.OfMoment() && p.DurationNanos <= 0 {
+		return 0, fmt.Errorf("the file says neither when nor how long (time %d ns, duration %d ns)", p.TimeNanos, p.DurationNanos)
+	}
+	// What is a difference of two states has the time of the later one.
+	if !p.kind.OfMoment() && p.kind != CPU {
+		p.TimeNanos -= p.DurationNanos
+	}
+	if err := p.keep(p.kind.columns()); err != nil {
+		return 0, err
+	}
+	at := len(p.SampleType) - 1 // the kind's own is the last of its columns
+	var load []*profile.Sample
+	for _, s := range p.Sample {
+		// Counters only go up, and a moment has no less than nothing: such a
+		// file is not what it is taken for, and its shares would be wrong.
+		if slices.ContainsFunc(s.Value, func(v int64) bool { return v < 0 }) {
+			return 0, fmt.Errorf("a sample is negative: %v", s.Value)
+		}
+		if isOwn(s) {
+			own += s.Value[at]
+		} else {
+			load = append(load, s)
+		}
+	}
+	p.Sample = load
+	// The path says where on whose machine the server was built.
+	for _, m := range p.Mapping {
+		if m.File != "" {
+			m.File = filepath.Base(m.File)
+		}
+	}
+	return own, nil
+}
+
+// keep drops all sample types but those named.
+func (p part) keep(columns []string) error {
+	var types []*profile.ValueType
+	var at []int
+	for _, name := range columns {
+		i := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == name })
+		if i < 0 {
+			return fmt.Errorf("it has no sample type %q", name)
+		}
+		types, at = append(types, p.SampleType[i]), append(at, i)
+	}
+	for _, s := range p.Sample {
+		kept := make([]int64, len(at))
+		for i, j := range at {
+			kept[i] = s.Value[j]
+		}
+		s.Value = kept
+	}
+	p.SampleType = types
+	p.DefaultSampleType = columns[len(columns)-1]
+	return nil
+}
+
+// isOwn reports whether a sample is of the taking of profiles: of the handlers
+// of net/http/pprof, of what the lab's server puts before them, or of the goroutine that writes the CPU profile.
+func isOwn(s *profile.Sample) bool {
+	for _, l := range s.Location {
+		for _, line := range l.Line {
+			if f := line.Function; f != nil && (strings.HasPrefix(f.Name, "net/http/pprof.") || strings.HasPrefix(f.Name, "main.(*window") || f.Name == "runtime/pprof.profileWriter") {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,149 @@
+package profiles
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// binary is the lab's server, built for the tests.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "profiles")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "fiber_server")
+	if out, err := exec.Command("go", "build", "-trimpath", "-o", binary, "../../server").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// patience ends a test that would hang; it is no claim of speed.
+const patience = 20 * time.Second
+
+// A server is a real one, with pprof on sockets in a directory of its own.
+type server struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	addr string
+	dir  string
+}
+
+// startServer starts a server of so many processors and waits until it, or each
+// of its workers, listens.
+func startServer(t *testing.T, procs int, prefork bool, args ...string) *server {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "p") // short, for a socket's path, and mode 0700
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{t: t, addr: ln.Addr().String(), dir: dir}
+	ln.Close()
+	listeners, role := 1, ": single "
+	if prefork {
+		listeners, role = procs, ": worker "
+	}
+	args = append([]string{"--addr=" + s.addr, fmt.Sprintf("--prefork=%v", prefork), "--pprof-sockets=" + dir}, args...)
+	s.cmd = exec.Command(binary, args...)
+	s.cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", procs))
+	stderr, err := s.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	up, drained := make(chan bool, 1), make(chan struct{})
+	go func() {
+		defer close(drained)
+		seen := 0
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			if strings.Contains(lines.Text(), role) {
+				if seen++; seen == listeners {
+					up <- true
+				}
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = s.cmd.Process.Kill()
+		<-drained // no worker is left either
+		_ = s.cmd.Wait()
+	})
+	select {
+	case <-up:
+	case <-time.After(patience):
+		t.Fatal("the server does not listen")
+	}
+	return s
+}
+
+func (s *server) sources() []Source {
+	s.t.Helper()
+	sources, err := Sockets(s.dir)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return sources
+}
+
+// load asks for a route from so many connections at once until the test ends,
+// with a pause after each answer. Errors end a connection's part: in some tests
+// the server is killed.
+func (s *server) load(route string, connections int, pause time.Duration) {
+	ctx, stop := context.WithCancel(context.Background())
+	transport := &http.Transport{MaxIdleConnsPerHost: connections}
+	var all sync.WaitGroup
+	for range connections {
+		all.Go(func() {
+			for {
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.addr+route, nil)
+				if err != nil {
+					return
+				}
+				resp, err := (&http.Client{Transport: transport}).Do(req)
+				if err != nil {
+					return
+				}
+				_, err = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+				if err != nil {
+					return
+				}
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(pause):
+				}
+			}
+		})
+	}
+	s.t.Cleanup(func() {
+		stop()
+		all.Wait()
+		transport.CloseIdleConnections()
+	})
+}

@@ -1,0 +1,128 @@
+package profiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// A Source is one process that serves net/http/pprof. The zero value is none;
+// see Socket, URL and Sockets.
+type Source struct {
+	name             string // as it was given, for complaints
+	network, address string
+}
+
+func (s Source) String() string { return s.name }
+
+// Socket is a process that serves pprof on a unix socket.
+func Socket(path string) Source {
+	return Source{name: path, network: "unix", address: path}
+}
+
+// URL is a process that serves pprof by HTTP on this machine's loopback. A
+// process of another machine is reached by a tunnel, which ends there: pprof
+// asks nobody who they are, so it has no business on a network.
+func URL(base string) (Source, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
+		return Source{}, fmt.Errorf("%s: give http://HOST:PORT, as in http://127.0.0.1:6060", base)
+	}
+	host, port := u.Hostname(), u.Port()
+	if port == "" {
+		return Source{}, fmt.Errorf("%s: the port is missing, as in http://127.0.0.1:6060", base)
+	}
+	if host == "localhost" {
+		host = "127.0.0.1" // as the server takes it
+	}
+	if ip, err := netip.ParseAddr(host); err != nil || !ip.Unmap().IsLoopback() {
+		return Source{}, fmt.Errorf("%s: pprof is asked on loopback only; open a tunnel with ssh -N -L 127.0.0.1:%s:127.0.0.1:%s %s and give http://127.0.0.1:%s",
+			base, port, port, u.Hostname(), port)
+	}
+	return Source{name: strings.TrimRight(base, "/"), network: "tcp", address: net.JoinHostPort(host, port)}, nil
+}
+
+// Sockets are the processes that serve pprof on sockets in a directory, as the
+// server's --pprof-sockets has them.
+//
+// What tells the living from those that were killed is that somebody listens,
+// not the process id in the name: a server behind the lab's wire counts its
+// processes otherwise, and ids are used again.
+func Sockets(dir string) ([]Source, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []Source
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) != ".sock" {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		conn, err := net.DialTimeout("unix", path, openWithin)
+		switch {
+		case err == nil:
+			conn.Close()
+			out = append(out, Socket(path))
+		case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
+		default:
+			return nil, fmt.Errorf("%s: %w", path, bare(err))
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: no process serves pprof there; start the server with --pprof-sockets %s", dir, dir)
+	}
+	return out, nil
+}
+
+// client asks the source over one connection of its own, which stays open from
+// one request to the next.
+//
+// It connects once. http.Transport would ask again where a connection that was
+// used before breaks, and a window that is begun anew in the middle of the
+// others, of another process even, is none of theirs.
+func (s Source) client() *http.Client {
+	var connected atomic.Bool
+	return &http.Client{
+		Transport: &http.Transport{
+			// No proxy, and no compression: profiles are compressed.
+			DisableCompression: true,
+			MaxConnsPerHost:    1,
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				if connected.Swap(true) {
+					return nil, errEnded
+				}
+				return (&net.Dialer{Timeout: openWithin}).DialContext(ctx, s.network, s.address)
+			},
+		},
+		// A redirection could lead off this machine.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// errEnded is what a process that is killed leaves to be seen of it.
+var errEnded = errors.New("the process closed the connection, so it has probably ended")
+
+// openWithin is how long a source may take to answer before the window.
+const openWithin = 5 * time.Second
+
+// bare takes off what an error says of addresses that complaints name already.
+func bare(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	if e, ok := errors.AsType[*net.OpError](err); ok {
+		err = e.Err
+	}
+	return err
+}

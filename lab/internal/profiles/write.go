@@ -1,0 +1,78 @@
+package profiles
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Vacant makes sure, before a window is spent on it, that a directory can be
+// written by Write: it does not exist or is empty, and its parent takes it.
+func Vacant(dir string) error {
+	_, err := vacant(dir)
+	return err
+}
+
+// vacant returns the directory's path without symbolic links.
+func vacant(dir string) (string, error) {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	entries, err := os.ReadDir(path)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return "", fmt.Errorf("%s is not a directory; give one that does not exist", dir)
+	case err == nil && len(entries) > 0:
+		return "", fmt.Errorf("%s is not empty; give a directory that is, or that does not exist", dir)
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return "", err
+	}
+	probe, err := os.MkdirTemp(filepath.Dir(path), ".profiles-")
+	if err != nil {
+		return "", fmt.Errorf("%s cannot be made: %w", dir, err)
+	}
+	return path, os.Remove(probe)
+}
+
+// Write writes a set's profiles to a directory, as <kind>.pb.gz for their owner
+// only. They are written beside it first and the directory then takes its
+// place, so that it holds all of them or is as it was.
+func Write(dir string, set *Set) (err error) {
+	path, err := vacant(dir)
+	if err != nil {
+		return err
+	}
+	draft, err := os.MkdirTemp(filepath.Dir(path), ".profiles-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(draft) // in vain when it has been renamed
+	for _, k := range Kinds() {
+		if err := writeOne(filepath.Join(draft, string(k)+".pb.gz"), set, k); err != nil {
+			return fmt.Errorf("%s: %w", k, err)
+		}
+	}
+	// The system's rename takes the place of an empty directory and of nothing
+	// else; Go's takes that of none.
+	if err := syscall.Rename(draft, path); err != nil {
+		return fmt.Errorf("%s cannot be put in place: %w", dir, err)
+	}
+	return nil
+}
+
+func writeOne(path string, set *Set, k Kind) error {
+	if err := set.Merged[k].CheckValid(); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(set.Merged[k].Write(f), f.Sync(), f.Close())
+}
