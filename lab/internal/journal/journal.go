@@ -54,6 +54,14 @@ func (r Root) Host(id string) string        { return r.path("data", "hosts", id+
 func (r Root) Text(entry string) string     { return r.path("data", "texts", entry+".toml") }
 func (r Root) Audit(entry string) string    { return r.path("data", "audits", entry+".json") }
 
+// Profile is a raw profile by its name in a run, Flame what pages draw of one.
+func (r Root) Profile(file string) string {
+	return r.path("data", "profiles", filepath.FromSlash(file))
+}
+func (r Root) Flame(x, run, name string) string {
+	return r.path("data", "flames", x, run, name+".json")
+}
+
 // Scratch holds what is not finished yet; it is outside data/ and ignored by git.
 func (r Root) Scratch() string { return r.path(".tools", "scratch") }
 
@@ -72,6 +80,8 @@ type Journal struct {
 	Hosts       map[string]*host.Profile
 	Runs        []*results.File // by experiment, then run
 	Audits      []*audit.File   // by entry; none while anything else is faulty
+
+	raw map[string]rawFile // by name from data/profiles; those that the runs name
 }
 
 // A Fault is one thing wrong with one file.
@@ -84,7 +94,7 @@ type Fault struct {
 // one pass names them all; only a broken experiment ends it at once, because
 // every run is read against one.
 func Open(root Root) (*Journal, []Fault, error) {
-	j := &Journal{Root: root, Hosts: map[string]*host.Profile{}}
+	j := &Journal{Root: root, Hosts: map[string]*host.Profile{}, raw: map[string]rawFile{}}
 	var faults []Fault
 	fault := func(path string, err error) {
 		// Readers put the path before their message; it is said once.
@@ -119,16 +129,28 @@ func Open(root Root) (*Journal, []Fault, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	unreadRuns := map[string]bool{} // by where their profiles would lie
 	for _, p := range runs {
 		f, err := results.Read(p)
 		if err == nil {
 			err = j.consistent(p, f)
 		}
+		if err == nil {
+			err = j.rawProfiles(f)
+		}
 		if err != nil {
 			fault(p, err)
+			unreadRuns[root.Profile(filepath.Base(filepath.Dir(p))+"/"+base(p))] = true
 			continue
 		}
 		j.Runs = append(j.Runs, f)
+	}
+	strays, err := j.strays(unreadRuns)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range strays {
+		fault(p, errors.New("no run names it; remove it, or add the run"))
 	}
 
 	texts, unread, err := audit.LoadDir(root.path("data", "texts"))
@@ -190,8 +212,8 @@ func (j *Journal) consistent(path string, f *results.File) error {
 }
 
 // derived makes every file that follows from others, by path: the verdicts and
-// the CSV of each run, the audit of each text, the schemas, and what pages are
-// told of metrics and method.
+// the CSV of each run, the trees of its profiles, the audit of each text, the
+// schemas, and what pages are told of metrics and method.
 func (j *Journal) derived() (map[string][]byte, error) {
 	out := map[string][]byte{
 		j.Root.path("static", "schema", "results-1.json"): results.Schema(),
@@ -220,6 +242,7 @@ func (j *Journal) derived() (map[string][]byte, error) {
 			err = errors.Join(err, fmt.Errorf("%s: %w", j.Root.Rel(path), broken))
 		}
 		out[path] = data
+		err = errors.Join(err, j.flames(x, r, func(path string, data []byte) { out[path] = data }))
 	}
 	for _, a := range j.Audits {
 		err = errors.Join(err, add(j.Root.Audit(a.Entry), a))
@@ -227,13 +250,14 @@ func (j *Journal) derived() (map[string][]byte, error) {
 	return out, err
 }
 
-// stale lists verdicts, CSV and audits that nothing gives any more, each with
-// what is gone.
+// stale lists verdicts, CSV, trees and audits that nothing gives any more, each
+// with what is gone.
 func (j *Journal) stale(derived map[string][]byte) (map[string]string, error) {
 	out := map[string]string{}
 	for _, kind := range []struct{ dir, ext, why string }{
 		{"verdicts", ".json", "its run is gone"},
 		{"csv", ".csv", "its run is gone"},
+		{"flames", ".json", "its profile is gone"},
 		{"audits", ".json", "its text is gone"},
 	} {
 		have, err := files(j.Root.path("data", kind.dir), kind.ext)
@@ -316,7 +340,7 @@ func files(dir, ext string) ([]string, error) {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		if filepath.Ext(p) != ext {
+		if !strings.HasSuffix(p, ext) {
 			return fmt.Errorf("%s: only %s files belong there", p, ext)
 		}
 		out = append(out, p)

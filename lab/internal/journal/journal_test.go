@@ -26,6 +26,9 @@ func clone(t *testing.T) Root {
 		from := filepath.Join(repository, dir)
 		err := filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
 			run := strings.TrimSuffix(filepath.Base(p), filepath.Ext(p))
+			if ofAProfile.MatchString(filepath.ToSlash(p)) {
+				run = filepath.Base(filepath.Dir(p))
+			}
 			if err != nil || d.IsDir() || ofARun.MatchString(filepath.ToSlash(p)) && !strings.HasPrefix(run, "published-") && run != measured {
 				return err
 			}
@@ -46,7 +49,10 @@ func clone(t *testing.T) Root {
 	return root
 }
 
-var ofARun = regexp.MustCompile(`/data/(results|verdicts|csv)/`)
+var (
+	ofARun     = regexp.MustCompile(`/data/(results|verdicts|csv|profiles|flames)/`)
+	ofAProfile = regexp.MustCompile(`/data/(profiles|flames)/`)
+)
 
 func open(t *testing.T, root Root) *Journal {
 	t.Helper()
@@ -453,7 +459,7 @@ func TestDeriveLeavesWhatPeopleWroteAlone(t *testing.T) {
 	after := tree(t, root)
 	for path, was := range before {
 		path = filepath.ToSlash(path)
-		ours := strings.HasPrefix(path, "data/verdicts/") || strings.HasPrefix(path, "data/csv/") || strings.HasPrefix(path, "data/audits/") || strings.HasPrefix(path, "static/") || path == "data/method.json" || path == "data/metrics.json"
+		ours := strings.HasPrefix(path, "data/verdicts/") || strings.HasPrefix(path, "data/csv/") || strings.HasPrefix(path, "data/flames/") || strings.HasPrefix(path, "data/audits/") || strings.HasPrefix(path, "static/") || path == "data/method.json" || path == "data/metrics.json"
 		if !ours && after[filepath.FromSlash(path)] != was {
 			t.Errorf("%s was changed", path)
 		}

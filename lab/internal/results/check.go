@@ -63,6 +63,9 @@ func (f *File) Check(x *experiment.Experiment) error {
 			return err
 		}
 	}
+	if err := f.checkProfiles(x); err != nil {
+		return err
+	}
 	if f.Source == Measured {
 		return f.follows(x)
 	}

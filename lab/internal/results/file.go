@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
@@ -152,6 +153,7 @@ func WriteNew(scratch, path string, data []byte) error {
 		}
 		return err
 	}
+	giveBack(path)
 	return nil
 }
 
@@ -165,7 +167,36 @@ func Replace(scratch, path string, data []byte) error {
 		os.Remove(tmp)
 		return err
 	}
+	giveBack(path)
 	return nil
+}
+
+// giveBack gives what root wrote under sudo, and the directories made for it, to
+// whoever called sudo: some experiments need root, and the clone is not root's.
+// Where it cannot, the file is written all the same.
+func giveBack(path string) {
+	uid, err := strconv.Atoi(os.Getenv("SUDO_UID"))
+	gid, err2 := strconv.Atoi(os.Getenv("SUDO_GID"))
+	if err != nil || err2 != nil || os.Geteuid() != 0 {
+		return
+	}
+	// Up to a directory that is the caller's already. Where there is none the
+	// clone is root's, and stays so.
+	var made []string
+	for p := path; ; p = filepath.Dir(p) {
+		switch owner, ok := ownerOf(p); {
+		case !ok, p == filepath.Dir(p):
+			return
+		case owner == uid:
+			for _, p := range made {
+				_ = os.Lchown(p, uid, gid)
+			}
+			return
+		case owner != 0:
+			return
+		}
+		made = append(made, p)
+	}
 }
 
 func stage(scratch, path string, data []byte) (string, error) {

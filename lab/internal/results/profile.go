@@ -1,35 +1,153 @@
 package results
 
-// A Profile is what one kind of profile showed in a trial's profiled window,
-// of all the server's processes together. Shares are of the total.
-type Profile struct {
-	Kind      string  `json:"kind" jsonschema:"enum=cpu,enum=mutex,enum=block,enum=heap,enum=goroutine,enum=allocs"`
-	Unit      string  `json:"unit" jsonschema:"enum=s,enum=B,enum=count"`
-	Total     float64 `json:"total" jsonschema:"minimum=0,description=All samples together, in the unit."`
-	Events    float64 `json:"events,omitempty" jsonschema:"description=What was counted: samples of a CPU profile, waits of mutex and block, objects of heap and allocs."`
-	Stacks    int     `json:"stacks,omitempty" jsonschema:"description=Different stacks among the samples."`
-	DurationS float64 `json:"duration_s,omitempty" jsonschema:"description=Length of the window; absent for a profile of one moment."`
-	// Work and Packages each cover every sample: what is not in them was not in
-	// the profile. That is what lets a claim say that something is gone.
-	Work     map[string]float64 `json:"work,omitempty" jsonschema:"description=Share by kind of work; each sample has one kind."`
-	Packages map[string]float64 `json:"packages" jsonschema:"description=Share of the samples that have the package anywhere on their stack; a module's packages and major versions count as one."`
-}
+import (
+	"fmt"
+	"math"
+	"path"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/symbol"
+)
 
 // A RawProfile names a profile in pprof's own format, in data/profiles: the
 // windows of all valid trials of a condition, merged.
 type RawProfile struct {
-	Kind   string `json:"kind" jsonschema:"enum=cpu,enum=mutex,enum=block,enum=heap,enum=goroutine,enum=allocs"`
-	File   string `json:"file" jsonschema:"minLength=1,description=Path from data/profiles."`
-	SHA256 string `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
-	Trials int    `json:"trials" jsonschema:"minimum=1,description=How many trials' windows it holds."`
+	Kind   profiles.Kind `json:"kind" jsonschema:"enum=cpu,enum=mutex,enum=block,enum=heap,enum=goroutine,enum=allocs"`
+	File   string        `json:"file" jsonschema:"minLength=1,description=Path from data/profiles."`
+	SHA256 string        `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
+	Trials int           `json:"trials" jsonschema:"minimum=1,description=How many trials' windows it holds."`
 }
 
 // Profile finds a trial's profile by kind.
-func (t Trial) Profile(kind string) (Profile, bool) {
+func (t Trial) Profile(kind profiles.Kind) (profiles.Profile, bool) {
 	for _, p := range t.Profiles {
 		if p.Kind == kind {
 			return p, true
 		}
 	}
-	return Profile{}, false
+	return profiles.Profile{}, false
 }
+
+// profileUnits has what each kind of profile is in.
+var profileUnits = map[profiles.Kind]string{"cpu": "s", "mutex": "s", "block": "s", "heap": "B", "allocs": "B", "goroutine": "count"}
+
+// taken is what a profile is of.
+type taken struct {
+	condition string
+	kind      profiles.Kind
+}
+
+// hair is how far shares that were rounded may be off in a sum.
+const hair = 1e-6
+
+// checkProfiles finds where profiles contradict the run that they are of.
+//
+// A text prints a share or two, of profiles that it does not show: a published
+// run may have some without raw files, and need not say where the rest went.
+func (f *File) checkProfiles(x *experiment.Experiment) error {
+	// By condition and kind: how many valid trials have one.
+	have := map[taken]int{}
+	for i, t := range f.Trials {
+		kinds := map[profiles.Kind]bool{}
+		for k, p := range t.Profiles {
+			at := fmt.Sprintf("/trials/%d/profiles/%d", i, k)
+			if f.Source == Measured && x.Profile == nil {
+				return fmt.Errorf("%s: %s profiles nothing; a changed design needs a new name", at, x.Name)
+			}
+			if kinds[p.Kind] {
+				return fmt.Errorf("%s/kind: %q stands twice in the trial", at, p.Kind)
+			}
+			kinds[p.Kind] = true
+			if err := checkProfile(p, at, f.Source == Measured); err != nil {
+				return err
+			}
+			if t.Valid {
+				have[taken{t.Condition, p.Kind}]++
+			}
+		}
+	}
+	named := map[taken]bool{}
+	for i, c := range f.Conditions {
+		for k, p := range c.Profiles {
+			at := fmt.Sprintf("/conditions/%d/profiles/%d", i, k)
+			if f.Source == Measured && x.Profile == nil {
+				return fmt.Errorf("%s: %s profiles nothing; a changed design needs a new name", at, x.Name)
+			}
+			key := taken{c.ID, p.Kind}
+			if named[key] {
+				return fmt.Errorf("%s/kind: %q stands twice in the condition", at, p.Kind)
+			}
+			named[key] = true
+			want := path.Join(f.Experiment, f.Run, c.ID+"-"+string(p.Kind)+".pb.gz")
+			if p.File != want || strings.Count(want, "/") != 2 {
+				return fmt.Errorf("%s/file: %q, but it lies in %s/%s and is named %s-%s.pb.gz", at, p.File, f.Experiment, f.Run, c.ID, p.Kind)
+			}
+			if f.Source == Measured && p.Trials != have[key] {
+				return fmt.Errorf("%s/trials: %d, but %d valid trials of %q have a %s profile", at, p.Trials, have[key], c.ID, p.Kind)
+			}
+		}
+	}
+	if f.Source != Measured {
+		return nil
+	}
+	for i, c := range f.Conditions {
+		for kind := range profileUnits {
+			key := taken{c.ID, kind}
+			if have[key] > 0 && !named[key] {
+				return fmt.Errorf("/conditions/%d/profiles: no %s profile, though %d valid trials have one", i, kind, have[key])
+			}
+		}
+	}
+	return nil
+}
+
+// check finds where a profile contradicts itself.
+func checkProfile(p profiles.Profile, at string, measured bool) error {
+	for name, v := range map[string]float64{"total": p.Total, "events": p.Events, "duration_s": p.DurationS} {
+		if !(v >= 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("%s/%s: %v is not a figure", at, name, v)
+		}
+	}
+	if want := profileUnits[p.Kind]; p.Unit != want {
+		return fmt.Errorf("%s/unit: %q, but a %s profile is in %q", at, p.Unit, p.Kind, want)
+	}
+	ofMoment := p.Kind == "heap" || p.Kind == "goroutine"
+	if ofMoment && p.DurationS != 0 {
+		return fmt.Errorf("%s/duration_s: a %s profile is of one moment", at, p.Kind)
+	}
+	var sum float64
+	for name, share := range p.Work {
+		if !symbol.IsWork(name) {
+			return fmt.Errorf("%s/work/%s: no such kind of work", at, name)
+		}
+		if !isShare(share) {
+			return fmt.Errorf("%s/work/%s: %v is not a share", at, name, share)
+		}
+		sum += share
+	}
+	for name, share := range p.Packages {
+		if !isShare(share) {
+			return fmt.Errorf("%s/packages/%s: %v is not a share", at, name, share)
+		}
+	}
+	switch {
+	case sum > 1+hair:
+		return fmt.Errorf("%s/work: the shares sum to %v; a sample has one kind of work", at, sum)
+	case !measured:
+		return nil
+	case !ofMoment && p.DurationS == 0:
+		return fmt.Errorf("%s/duration_s: missing; a %s profile is of a window", at, p.Kind)
+	case p.Total == 0 && (len(p.Work) > 0 || len(p.Packages) > 0):
+		return fmt.Errorf("%s/total: 0, but there are shares of it", at)
+	case p.Total > 0 && sum < 1-hair:
+		return fmt.Errorf("%s/work: the shares sum to %v; a sample has one kind of work", at, sum)
+	// What is in no package could be claimed absent.
+	case p.Total > 0 && len(p.Packages) == 0:
+		return fmt.Errorf("%s/packages: empty, though there are samples", at)
+	}
+	return nil
+}
+
+func isShare(v float64) bool { return v >= 0 && v <= 1+hair }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -121,10 +122,10 @@ type Trial struct {
 	Below   map[string]float64 `json:"below,omitempty" jsonschema:"description=Figures known only to be less than this."`
 	Printed map[string]string  `json:"printed,omitempty" jsonschema:"description=Published figures as they were printed."`
 
-	Cores         []Core      `json:"cores,omitempty" jsonschema:"description=Where each core's time went in the measured window."`
-	ClientThreads []float64   `json:"client_threads,omitempty" jsonschema:"description=Share of a core that each of the load generator's threads used, busiest first; under one in a hundred left out."`
-	Interrupts    []Interrupt `json:"interrupts,omitempty" jsonschema:"description=Interrupts of the interface under load, by queue."`
-	Profiles      []Profile   `json:"profiles,omitempty" jsonschema:"description=What the profiles of a second window under the same load came to; the metrics are of the first, which none was taken in."`
+	Cores         []Core             `json:"cores,omitempty" jsonschema:"description=Where each core's time went in the measured window."`
+	ClientThreads []float64          `json:"client_threads,omitempty" jsonschema:"description=Share of a core that each of the load generator's threads used, busiest first; under one in a hundred left out."`
+	Interrupts    []Interrupt        `json:"interrupts,omitempty" jsonschema:"description=Interrupts of the interface under load, by queue."`
+	Profiles      []profiles.Profile `json:"profiles,omitempty" jsonschema:"description=What the profiles of a second window under the same load came to; the metrics are of the first, which none was taken in."`
 }
 
 // A Core says where one core's time went: shares from 0 to 1, by the kernel's

@@ -9,7 +9,8 @@
 // level_<factor>, since a metric may have a factor's name: the level was asked
 // for, the metric was counted.
 // Its limit: one row a trial, so what a trial has several of (cores, threads,
-// interrupts) is left out, and so is where the run came from.
+// interrupts, profiles) is left out, and so is where the run came from. What a
+// profile came to that is a figure of the trial is among its metrics.
 package sheet
 
 import (

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -84,6 +85,13 @@ or 3",wire,,-1e+21,,1e-9,
 `
 	if got := of(t, f); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
+	}
+
+	// A trial has several profiles, and each many shares: none is a column.
+	f.Conditions[0].Profiles = []results.RawProfile{{Kind: "cpu", File: "x/r/c1-cpu.pb.gz", Trials: 1}}
+	f.Trials[0].Profiles = []profiles.Profile{{Kind: "cpu", Unit: "s", Total: 1, Work: map[string]float64{"write": 1}, Packages: map[string]float64{"net": 1}}}
+	if got := of(t, f); got != want {
+		t.Errorf("with profiles:\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -1,0 +1,35 @@
+package results
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// What root writes under sudo is the caller's, up to where the clone is theirs;
+// a clone that is root's stays root's.
+func TestWhatRootWritesIsTheCallers(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root: only root can give a file away")
+	}
+	t.Setenv("SUDO_UID", "12345")
+	t.Setenv("SUDO_GID", "12345")
+	for clone, want := range map[int]int{12345: 12345, 0: 0, 777: 0} {
+		root := t.TempDir()
+		if err := os.Chown(root, clone, clone); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(root, "data", "results", "x", "r.json")
+		if err := WriteNew(filepath.Join(root, "scratch"), path, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []string{path, filepath.Dir(path), filepath.Join(root, "data")} {
+			if owner, _ := ownerOf(p); owner != want {
+				t.Errorf("in a clone of %d, %s belongs to %d, want %d", clone, p, owner, want)
+			}
+		}
+		if owner, _ := ownerOf(root); owner != clone {
+			t.Errorf("the clone of %d belongs to %d", clone, owner)
+		}
+	}
+}
