@@ -1,0 +1,103 @@
+// Package cpumask writes and reads sets of CPUs as the kernel's masks: hex
+// digits in groups of 32 bits, divided by commas, the highest CPUs first.
+//
+// Its stance: a mask is written just as the kernel prints it back, so that what
+// was written and what is read can be compared by eye: all groups up to the
+// machine's last possible CPU, the first one only as long as it has to be.
+// Reading is as strict as the kernel, which takes one number of 32 digits for
+// an overflow, and stricter in one thing: a group within a mask has to have all
+// of its eight digits, because a shorter one is a slip more often than a wish.
+//
+// Lists such as "112-127" are the business of package cores.
+package cpumask
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Most is the largest number of CPUs a kernel can be built for.
+const Most = 8192
+
+// group is how many CPUs stand in one group, and digits how many digits in it.
+const group, digits = 32, 8
+
+// Format writes the mask of some CPUs on a machine with so many possible ones.
+func Format(cpus []int, possible int) (string, error) {
+	if err := check(possible); err != nil {
+		return "", err
+	}
+	words := make([]uint32, groups(possible))
+	for _, c := range cpus {
+		if c < 0 || c >= possible {
+			return "", fmt.Errorf("there is no CPU %d: the last possible one is %d", c, possible-1)
+		}
+		words[c/group] |= 1 << (c % group)
+	}
+	var parts []string
+	for i, w := range slices.Backward(words) {
+		width := digits
+		if i == len(words)-1 {
+			width = first(possible)
+		}
+		parts = append(parts, fmt.Sprintf("%0*x", width, w))
+	}
+	return strings.Join(parts, ","), nil
+}
+
+// Parse reads a mask of a machine with so many possible CPUs and returns them
+// in rising order. Leading groups may be missing; they are zero then.
+func Parse(mask string, possible int) ([]int, error) {
+	if err := check(possible); err != nil {
+		return nil, err
+	}
+	parts := strings.Split(mask, ",")
+	if len(parts) > groups(possible) {
+		return nil, fmt.Errorf("%q is not a mask of %d CPUs: it has %d groups, and %d at most fit", mask, possible, len(parts), groups(possible))
+	}
+	var cpus []int
+	for i, part := range slices.Backward(parts) {
+		switch {
+		case part == "" || len(part) > digits:
+			return nil, fmt.Errorf("%q is not a mask of CPUs: a group has 1 to %d digits, and %q has %d", mask, digits, part, len(part))
+		case i > 0 && len(part) < digits:
+			return nil, fmt.Errorf("%q is not a mask of CPUs: group %q has %d digits; all but the first have %d", mask, part, len(part), digits)
+		}
+		// ParseUint would also take a sign or a separator of thousands, were it
+		// given another base: base 16 takes digits only.
+		w, err := strconv.ParseUint(part, 16, group)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a mask of CPUs: %q is not hexadecimal", mask, part)
+		}
+		base := (len(parts) - 1 - i) * group
+		for b := range group {
+			if w&(1<<b) == 0 {
+				continue
+			}
+			if base+b >= possible {
+				return nil, fmt.Errorf("%q names CPU %d: the last possible one is %d", mask, base+b, possible-1)
+			}
+			cpus = append(cpus, base+b)
+		}
+	}
+	return cpus, nil
+}
+
+func check(possible int) error {
+	if possible < 1 || possible > Most {
+		return fmt.Errorf("%d CPUs are none of a machine: 1 to %d are", possible, Most)
+	}
+	return nil
+}
+
+func groups(possible int) int { return (possible + group - 1) / group }
+
+// first is how many digits the kernel prints for the first group.
+func first(possible int) int {
+	if rest := possible % group; rest != 0 {
+		return (rest + 3) / 4
+	}
+	return digits
+}

@@ -1,0 +1,261 @@
+package tune
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A holder is a hold as its caller has it.
+type holder struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+	errs bytes.Buffer
+}
+
+func startHold(t *testing.T, cmd *exec.Cmd) *holder {
+	t.Helper()
+	h := &holder{cmd: cmd}
+	var err error
+	if h.in, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.out = bufio.NewReader(out)
+	cmd.Stderr = &h.errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		h.in.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return h
+}
+
+// hold starts a hold and waits until it holds.
+func hold(t *testing.T, args ...string) *holder {
+	t.Helper()
+	cmd := process(args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	h := startHold(t, cmd)
+	if line, err := h.out.ReadString('\n'); line != Ready+"\n" {
+		t.Fatalf("%q: it said %q (%v)\n%s", args, line, err, h.errs.String())
+	}
+	return h
+}
+
+// within waits for what takes a process a moment.
+func within(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within 20 seconds: %s", what)
+		}
+	}
+}
+
+func TestAHoldEndsHoweverItsCallerEnds(t *testing.T) {
+	d := c6i2xlarge
+	for name, end := range map[string]func(h *holder) error{
+		"standard input closes": func(h *holder) error { return h.in.Close() },
+		"SIGTERM":               func(h *holder) error { return h.cmd.Process.Signal(syscall.SIGTERM) },
+		"SIGINT":                func(h *holder) error { return h.cmd.Process.Signal(syscall.SIGINT) },
+		// What a leash does to a process whose lab was killed.
+		"kill -9 of the process that was started": func(h *holder) error { return h.cmd.Process.Kill() },
+		"kill -9 of its whole group":              func(h *holder) error { return syscall.Kill(-h.cmd.Process.Pid, syscall.SIGKILL) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := d.tree(t)
+			before := snapshot(t, root)
+			h := hold(t, "rps", "hold", "--dev", d.dev, "--cpus", "1")
+			if got := get(t, root, netDir+d.dev+"/queues/rx-7/rps_cpus"); got != "02\n" {
+				t.Errorf("while it holds: %q", got)
+			}
+			if out := must(t, "show"); strings.Count(out, "rps_cpus") != 8 {
+				t.Errorf("held:\n%s", out)
+			}
+			if err := end(h); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.cmd.Wait(); err != nil && !strings.HasPrefix(name, "kill") {
+				t.Errorf("it ended with %v\n%s", err, h.errs.String())
+			}
+			within(t, "the values are back", func() bool { return maps.Equal(before, snapshot(t, root)) })
+			within(t, "no original is held", func() bool { return strings.Contains(must(t, "show"), "no originals") })
+		})
+	}
+}
+
+// The lab: it starts a hold, and dies without a word.
+func TestAHoldEndsWithACallerThatIsKilled(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	before := snapshot(t, root)
+	// The caller keeps the hold's input open and says its own pid.
+	said := filepath.Join(t.TempDir(), "pid")
+	cmd := exec.Command("bash", "-c", fmt.Sprintf(`{ echo $BASHPID >"%s"; exec sleep 300; } | "%s" tune mtu hold --dev %s --mtu 1500`, said, os.Args[0], d.dev))
+	cmd.Env = process().Env
+	h := startHold(t, cmd)
+	if line, _ := h.out.ReadString('\n'); line != Ready+"\n" {
+		t.Fatalf("it said %q", line)
+	}
+	var pid int
+	within(t, "the caller says its pid", func() bool {
+		text, _ := os.ReadFile(said)
+		n, _ := fmt.Sscan(string(text), &pid)
+		return n == 1 && strings.HasSuffix(string(text), "\n")
+	})
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "the value is back", func() bool { return maps.Equal(before, snapshot(t, root)) })
+	_ = cmd.Wait()
+}
+
+func TestAHoldRefusesWhatIsHeld(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	before := snapshot(t, root)
+	must(t, "rps", "apply", "--dev", d.dev)
+	applied := snapshot(t, root)
+	out, err := process("rps", "hold", "--dev", d.dev, "--cpus", "2").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "an apply is in force; restore it first: tune-rps.sh restore") || strings.Count(string(out), "\n") != 1 {
+		t.Errorf("%v: %s", err, out)
+	}
+	if !maps.Equal(applied, snapshot(t, root)) {
+		t.Error("the refused hold wrote something")
+	}
+	// Another knob of the same interface is another target.
+	h := hold(t, "mtu", "hold", "--dev", d.dev, "--mtu", "1500")
+	again := process("mtu", "hold", "--dev", d.dev, "--mtu", "1600")
+	if out, err := again.CombinedOutput(); err == nil || again.ProcessState.ExitCode() != 3 {
+		t.Errorf("two holds of one target: %v, %s", err, out)
+	}
+	h.in.Close()
+	if err := h.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	// The hold has restored what it held, and nothing else.
+	if !maps.Equal(applied, snapshot(t, root)) {
+		t.Error("the hold's end changed what apply had set")
+	}
+	must(t, "restore")
+	if !maps.Equal(before, snapshot(t, root)) {
+		t.Error("not everything came back")
+	}
+}
+
+func TestTheEndOfAHoldLeavesOtherHoldsOfItsKnobAlone(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	put(t, root, netDir+"ens6/ifindex", "3\n")
+	put(t, root, netDir+"ens6/mtu", "9001\n")
+	first, second := hold(t, "mtu", "hold", "--dev", "ens5", "--mtu", "1500"), hold(t, "mtu", "hold", "--dev", "ens6", "--mtu", "1600")
+	first.in.Close()
+	if err := first.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if a, b := get(t, root, netDir+"ens5/mtu"), get(t, root, netDir+"ens6/mtu"); a != "9001\n" || b != "1600\n" {
+		t.Errorf("ens5 has %q, ens6 %q", a, b)
+	}
+	second.in.Close()
+	if err := second.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if b := get(t, root, netDir+"ens6/mtu"); b != "9001\n" {
+		t.Errorf("ens6 has %q", b)
+	}
+}
+
+// All knobs of an experiment at once, and the end of all at once.
+func TestHoldsOfSeveralKnobsEndTogether(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	before := snapshot(t, root)
+	var all []*holder
+	for _, turn := range d.turns() {
+		if turn[0] == "queues" || turn[0] == "irqbalance" || turn[0] == "crond" {
+			continue
+		}
+		all = append(all, hold(t, do("hold", turn)...))
+	}
+	for _, h := range all {
+		h.in.Close()
+	}
+	for _, h := range all {
+		if err := h.cmd.Wait(); err != nil {
+			t.Errorf("%v: %s", err, h.errs.String())
+		}
+	}
+	if !maps.Equal(before, snapshot(t, root)) {
+		t.Error("not everything came back")
+	}
+}
+
+// Killed itself, in the middle of applying or of restoring, it leaves its
+// originals behind for restore.
+func TestAHoldThatIsKilledIsRestoredByHand(t *testing.T) {
+	d := c6i2xlarge
+	for _, writes := range []string{"3", "8", "11", "16"} {
+		root := d.tree(t)
+		before := snapshot(t, root)
+		cmd := process("rps", "hold", "--dev", d.dev)
+		cmd.Env = append(cmd.Env, stopVariable+"="+writes)
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "was killed; restore brings them back") || cmd.ProcessState.ExitCode() != 3 {
+			t.Errorf("killed before write %s: %v, %s", writes, err, out)
+		}
+		if out := must(t, "show"); strings.Count(out, "rps_cpus") != 8 {
+			t.Errorf("held:\n%s", out)
+		}
+		must(t, "rps", "restore")
+		if !maps.Equal(before, snapshot(t, root)) {
+			t.Error("not everything came back")
+		}
+	}
+}
+
+// Nobody reads what it says any more: that must not stop it from restoring.
+func TestAHoldWithoutAReaderRestores(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	before := snapshot(t, root)
+	cmd := process("mtu", "hold", "--dev", d.dev, "--mtu", "1500")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	cmd.Stdout, cmd.Stderr = w, w
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	within(t, "it is set", func() bool { return get(t, root, netDir+d.dev+"/mtu") == "1500\n" })
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if !maps.Equal(before, snapshot(t, root)) {
+		t.Error("not everything came back")
+	}
+}

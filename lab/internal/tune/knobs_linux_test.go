@@ -1,0 +1,430 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// planned is what a plan writes, path and value by line.
+func planned(t *testing.T, args ...string) []string {
+	t.Helper()
+	call, err := Read(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := here()
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := call.of.plan(m, false)
+	if err != nil {
+		t.Fatalf("%q: %v", args, err)
+	}
+	var lines []string
+	for _, c := range changes {
+		lines = append(lines, c.target.Path+" "+plain(c.want))
+	}
+	return lines
+}
+
+func TestWhatEachKnobWrites(t *testing.T) {
+	queue := func(dev, format string, values ...string) []string {
+		var lines []string
+		for i, v := range values {
+			lines = append(lines, netDir+dev+"/queues/"+fmt.Sprintf(format, i)+" "+v)
+		}
+		return lines
+	}
+	var pinned []string
+	for i := range 16 {
+		pinned = append(pinned, fmt.Sprintf("/proc/irq/%d/smp_affinity_list %d", 143+i, 112+i))
+	}
+	for _, c := range []struct {
+		on   model
+		args string
+		want []string
+	}{
+		{c8i32xlarge, "rps --dev enp95s0 --cpus 112-127", queue("enp95s0", "rx-%d/rps_cpus", slices.Repeat([]string{"ffff0000,00000000,00000000,00000000"}, 16)...)},
+		{c8i32xlarge, "rps --dev enp95s0", queue("enp95s0", "rx-%d/rps_cpus", slices.Repeat([]string{"ffffffff,ffffffff,ffffffff,ffffffff"}, 16)...)},
+		{c6i2xlarge, "rps --dev ens5", queue("ens5", "rx-%d/rps_cpus", slices.Repeat([]string{"ff"}, 8)...)},
+		{c6i2xlarge, "rps --dev ens5 --cpus 0,2-3", queue("ens5", "rx-%d/rps_cpus", slices.Repeat([]string{"0d"}, 8)...)},
+		{c8i32xlarge, "rfs --dev enp95s0", append([]string{tableFile + " 32768"}, queue("enp95s0", "rx-%d/rps_flow_cnt", slices.Repeat([]string{"2048"}, 16)...)...)},
+		{c6i2xlarge, "rfs --dev ens5 --entries 65536 --queues-only", queue("ens5", "rx-%d/rps_flow_cnt", slices.Repeat([]string{"8192"}, 8)...)},
+		{c6i2xlarge, "rfs --table-only", []string{tableFile + " 32768"}},
+		{c6i2xlarge, "xps --dev ens5", queue("ens5", "tx-%d/xps_cpus", "01", "02", "04", "08", "10", "20", "40", "80")},
+		{c6i2xlarge, "xps --dev ens5 --cpus 0-1", queue("ens5", "tx-%d/xps_cpus", "01", "02", "01", "02", "01", "02", "01", "02")},
+		{c8i32xlarge, "irq-pin --dev enp95s0 --cpus 112-127", pinned},
+		{c6i2xlarge, "irq-pin --dev ens5 --cpus 7,6", []string{
+			"/proc/irq/28/smp_affinity_list 7", "/proc/irq/29/smp_affinity_list 6", "/proc/irq/30/smp_affinity_list 7", "/proc/irq/31/smp_affinity_list 6",
+			"/proc/irq/32/smp_affinity_list 7", "/proc/irq/33/smp_affinity_list 6", "/proc/irq/34/smp_affinity_list 7", "/proc/irq/35/smp_affinity_list 6",
+		}},
+		{c6i2xlarge, "irqbalance", []string{"systemctl:irqbalance.service inactive"}},
+		{c6i2xlarge, "crond", []string{"systemctl:crond.service inactive"}},
+		{c6i2xlarge, "sysctl", []string{
+			sysctlDir + "net/core/somaxconn 65535", sysctlDir + "net/core/netdev_max_backlog 65535", sysctlDir + "net/ipv4/tcp_max_syn_backlog 65535",
+			sysctlDir + "net/ipv4/ip_local_port_range 1024 65535", sysctlDir + "net/ipv4/tcp_tw_reuse 1", sysctlDir + "net/ipv4/tcp_fin_timeout 15",
+		}},
+		{c6i2xlarge, "sysctl net.core.somaxconn=8", []string{sysctlDir + "net/core/somaxconn 8"}},
+		{c6i2xlarge, "nofile --pid 4711", []string{"/proc/4711/limits: open files, soft and hard 1048576 1048576"}},
+		// The hard limit is left where it suffices.
+		{c6i2xlarge, "nofile --pid 4711 --limit 65536", []string{"/proc/4711/limits: open files, soft and hard 65536 524288"}},
+		{c6i2xlarge, "queues --dev ens5 --count 2", []string{"ethtool:ens5 (number of queues) rx 0 tx 0 other 0 combined 2"}},
+		{model{cores: 2, queues: 4, dev: "v0", firstIRQ: 30}, "queues --dev v0 --count 2", []string{"ethtool:v0 (number of queues) rx 2 tx 2 other 0 combined 0"}},
+		{c6i2xlarge, "mtu --dev ens5 --mtu 1500", []string{netDir + "ens5/mtu 1500"}},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			c.on.tree(t)
+			if got := planned(t, strings.Fields(c.args)...); !slices.Equal(got, c.want) {
+				t.Errorf("%s\nwrites\n%s\nwant\n%s", c.args, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
+
+func TestWhatDoesNotFitIsRefusedBeforeAnythingIsWritten(t *testing.T) {
+	one := model{cores: 2, queues: 1, dev: "eth0", firstIRQ: 30}
+	for _, c := range []struct {
+		on     model
+		args   string
+		words  string
+		reason bool // that a claim cannot be tried here, rather than a wrong call
+	}{
+		{c6i2xlarge, "rps apply --dev ens5 --cpus 8", "this machine has no core 8: 0-7 are online", true},
+		{c6i2xlarge, "rps apply --dev ens5 --cpus 6-9", "no core 8", true},
+		{c6i2xlarge, "irq-pin apply --dev ens5 --cpus 112-127", "no core 112", true},
+		{c6i2xlarge, "rps apply --dev enp95s0", "no interface enp95s0 here", true},
+		{c6i2xlarge, "mtu apply --dev ../../../etc --mtu 1500", "is no name of an interface", false},
+		{c6i2xlarge, "rps apply --dev ..", "is no name of an interface", false},
+		{c6i2xlarge, "rps apply", "--dev is missing", false},
+		{c6i2xlarge, "rps apply --dev ens5 --cpus two", "is not a list of CPUs", false},
+		{c6i2xlarge, "rps apply --dev ens5 --cpus 1,1", "names core 1 twice", false},
+		{model{cores: 2, dev: "tun0"}, "rps apply --dev tun0", "tun0 has no receive queues", true},
+		{model{cores: 2, dev: "tun0"}, "xps apply --dev tun0", "tun0 has no transmit queues", true},
+		{one, "xps apply --dev eth0", "eth0 has one transmit queue", true},
+		{c6i2xlarge, "rfs apply --dev ens5 --entries 30000", "30000 is no power of two", false},
+		{c6i2xlarge, "rfs apply --dev ens5 --entries 0", "0 is no power of two", false},
+		{c6i2xlarge, "rfs apply --dev ens5 --entries 1073741824", "is no power of two up to", false},
+		{c6i2xlarge, "rfs apply --dev ens5 --entries 4", "too few for the 8 receive queues", false},
+		{c6i2xlarge, "rfs apply --table-only --queues-only", "leave nothing to do", false},
+		{c6i2xlarge, "irq-pin apply --dev ens5", "--cpus is missing", false},
+		{c6i2xlarge, "queues apply --dev ens5", "--count is missing", false},
+		{c6i2xlarge, "queues apply --dev ens5 --count 9", "ens5 has at most 8 queues", true},
+		{c6i2xlarge, "queues apply --dev ens5 --count 0", "without any", false},
+		{c6i2xlarge, "mtu apply --dev ens5", "--mtu is missing", false},
+		{c6i2xlarge, "mtu apply --dev ens5 --mtu 1000", "takes IPv6 off", false},
+		{c6i2xlarge, "mtu apply --dev ens5 --mtu 65536", "above 65535", false},
+		{c6i2xlarge, "nofile apply --pid 4712", "there is no process 4712", true},
+		{c6i2xlarge, "nofile apply --pid 0", "there is no process 0", true},
+		{c6i2xlarge, "nofile apply --pid 4711 --limit 1048577", "fs.nr_open is 1048576", true},
+		{c6i2xlarge, "nofile apply --pid 4711 --limit 0", "without files", false},
+		{c6i2xlarge, "sysctl apply net.core.somaxconn=1 net.core.none=1", "no sysctl net.core.none", true},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			root := c.on.tree(t)
+			args := strings.Fields(c.args)
+			refused(t, root, c.words, args...)
+			hold := slices.Clone(args)
+			hold[1] = worker
+			refused(t, root, c.words, hold...)
+			err := Reach(args[0], args[2:])
+			if c.words == "--dev is missing" {
+				return // without arguments Reach asks about the knob as such
+			}
+			if err == nil || errors.As(err, new(Unavailable)) != c.reason || !strings.Contains(err.Error(), c.words) {
+				t.Errorf("Reach says %v; a reason: %v", err, c.reason)
+			}
+		})
+	}
+}
+
+func TestReachIsNilWhereAKnobCanBeTurned(t *testing.T) {
+	for _, d := range []model{c8i32xlarge, c6i2xlarge} {
+		root := d.tree(t)
+		before := snapshot(t, root)
+		for _, turn := range d.turns() {
+			if err := Reach(turn[0], turn[1:]); err != nil {
+				t.Errorf("%s: %v", turn[0], err)
+			}
+			if err := Reach(turn[0], nil); err != nil && turn[0] != "nofile" {
+				t.Errorf("%s, as such: %v", turn[0], err)
+			}
+		}
+		if len(snapshot(t, root)) != len(before) {
+			t.Error("Reach wrote something")
+		}
+	}
+	if err := Reach("rsp", nil); err == nil || errors.As(err, new(Unavailable)) {
+		t.Errorf("a knob that there is not: %v", err)
+	}
+}
+
+func TestInterruptsAreNotPinnedWhileIrqbalanceRuns(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	put(t, root, "/proc/812/comm", "irqbalance\n")
+	refused(t, root, "irqbalance runs (process 812)", "irq-pin", "apply", "--dev", d.dev, "--cpus", "0")
+	refused(t, root, "tune-irqbalance.sh apply", "irq-pin", worker, "--dev", d.dev, "--cpus", "0")
+	if err := Reach("irq-pin", []string{"--dev", d.dev, "--cpus", "0"}); !errors.As(err, new(Unavailable)) {
+		t.Errorf("Reach: %v", err)
+	}
+	// The plan is printed, with the reason why it could not be carried out.
+	if out := must(t, "irq-pin", "--dev", d.dev, "--cpus", "0"); !strings.Contains(out, "apply would refuse: irqbalance runs") {
+		t.Errorf("%s", out)
+	}
+}
+
+// The shape of a virtual machine's: the interface is a child of the device that
+// has the interrupts, and a vector of its configuration comes first.
+func TestInterruptsOfVirtio(t *testing.T) {
+	d := model{cores: 2, queues: 1, dev: "eth0", firstIRQ: 38}
+	root := d.tree(t)
+	pci := "/sys/devices/pci0000:00/0000:00:05.0"
+	if err := os.Remove(root + pci + "/net/eth0/device"); err != nil {
+		t.Fatal(err)
+	}
+	put(t, root, pci+"/virtio2/status", "0x0000000f\n")
+	link(t, root, pci+"/net/eth0/device", "../../virtio2")
+	put(t, root, pci+"/msi_irqs/39", "msix\n")
+	put(t, root, "/proc/irq/39/smp_affinity_list", "0-1\n")
+	put(t, root, "/proc/interrupts", `           CPU0       CPU1       
+ 26:          0         13  IO-APIC   4-edge      ttyS0
+ 36:          0    3376688 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0
+ 37:          0          0 PCI-MSIX-0000:00:05.0   0-edge      virtio2-config
+ 38:          0     138430 PCI-MSIX-0000:00:05.0   1-edge      virtio2-input.0
+ 39:     127031          0 PCI-MSIX-0000:00:05.0   2-edge      virtio2-output.0
+NMI:          0          0   Non-maskable interrupts
+`)
+	want := []string{"/proc/irq/38/smp_affinity_list 1", "/proc/irq/39/smp_affinity_list 0"}
+	if got := planned(t, "irq-pin", "--dev", "eth0", "--cpus", "1,0"); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestQueuesAreToldFromManagementByName(t *testing.T) {
+	for _, c := range []struct {
+		action, dev string
+		want        bool
+	}{
+		{"ens5-Tx-Rx-0", "ens5", true},
+		{"enp95s0-Tx-Rx-15", "enp95s0", true},
+		{"ena-mgmnt@pci:0000:00:05.0", "ens5", false},
+		{"virtio2-config", "eth0", false},
+		{"virtio2-input.0", "eth0", true},
+		{"virtio2-output.11", "eth0", true},
+		{"mlx5_comp3@pci:0000:05:00.0", "eth1", true},
+		{"mlx5_async0@pci:0000:05:00.0", "eth1", false},
+		{"eth0-TxRx-3", "eth0", true},
+		{"eth0", "eth0", false}, // the link's, of igb and ixgbe
+		{"i40e-eth0-TxRx-3", "eth0", true},
+		{"i40e-0000:05:00.0:misc", "eth0", false},
+		{"gve-ntfy-blk0@pci:0000:00:04.0", "ens4", true},
+		{"gve-mgmnt@pci:0000:00:04.0", "ens4", false},
+		{"eth-fw0-TxRx-1", "eth-fw0", true}, // the name of the interface may hold any word
+		{"", "eth0", false},
+	} {
+		if got := ofQueue(c.action, c.dev); got != c.want {
+			t.Errorf("%q of %s: %v", c.action, c.dev, got)
+		}
+	}
+}
+
+// A table shared out leaves no queue short: the shares together hold at least
+// as many flows, each a power of two, none twice what it has to be.
+func TestFlowsOfAQueue(t *testing.T) {
+	for entries := 1; entries <= 1<<20; entries *= 2 {
+		for queues := 1; queues <= min(entries, 256); queues++ {
+			n := flows(entries, queues)
+			if bits.OnesCount(uint(n)) != 1 || n < entries/queues || n >= 2*max(1, entries/queues) {
+				t.Fatalf("%d entries over %d queues: %d", entries, queues, n)
+			}
+		}
+	}
+}
+
+func TestEveryCoreAndEveryQueueGetsItsShare(t *testing.T) {
+	for cores := 1; cores <= 70; cores++ {
+		var cpus []int
+		for c := range cores {
+			cpus = append(cpus, 3*c)
+		}
+		for queues := 2; queues <= 70; queues++ {
+			served := map[int]int{}
+			least, most := cores, 0
+			for _, share := range shares(cpus, queues) {
+				least, most = min(least, len(share)), max(most, len(share))
+				for _, c := range share {
+					served[c]++
+				}
+			}
+			if len(served) != cores || least < 1 || most-least > 1 {
+				t.Fatalf("%d cores, %d queues: %d cores served, %d to %d a queue", cores, queues, len(served), least, most)
+			}
+		}
+	}
+}
+
+func TestTheTableIsOutOfReachInANamespace(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	leave(t, root, 4026532000)
+	if err := os.Remove(root + tableFile); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, root, "use --queues-only here, and --table-only there", "rfs", "apply", "--dev", d.dev)
+	refused(t, root, "name those that are to be set here, NAME=VALUE", "sysctl", "apply")
+	must(t, "rfs", "apply", "--dev", d.dev, "--queues-only")
+	must(t, "sysctl", "apply", "net.core.somaxconn=1")
+	must(t, "restore")
+}
+
+// Lowering the number of queues loses what was set for those that go; it is
+// saved with the number.
+func TestWhatGoesWithAQueueIsSaved(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	put(t, root, netDir+"ens5/queues/rx-7/rps_cpus", "0f\n")
+	put(t, root, netDir+"ens5/queues/rx-2/rps_cpus", "0f\n")
+	put(t, root, netDir+"ens5/queues/tx-6/xps_cpus", "40\n")
+	before := snapshot(t, root)
+	out := must(t, "queues", "--dev", "ens5", "--count", "4")
+	if strings.Count(out, "(saved:") != 2 || strings.Contains(out, "rx-2") || !strings.Contains(out, "plan: 1 write;") {
+		t.Errorf("%s", out)
+	}
+	must(t, "queues", "apply", "--dev", "ens5", "--count", "4")
+	// What the kernel does then.
+	aside := t.TempDir()
+	for _, q := range []string{"rx-6", "rx-7", "tx-6", "tx-7"} {
+		if err := os.Rename(root+netDir+"ens5/queues/"+q, aside+"/"+q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, aside, "/rx-7/rps_cpus", "00\n")
+	put(t, aside, "/tx-6/xps_cpus", "00\n")
+	// The queues come back with the number, and with the number only.
+	m, err := here()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.fault = func(written target, _ string) error {
+		if written.Kind == kindChannels {
+			for _, q := range []string{"rx-6", "rx-7", "tx-6", "tx-7"} {
+				if err := os.Rename(aside+"/"+q, root+netDir+"ens5/queues/"+q); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	s, err := open(m, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if n, err := s.restore(func(original) bool { return true }, os.Stderr); n != 3 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	after := snapshot(t, root)
+	for path, text := range before {
+		if after[path] != text {
+			t.Errorf("%s is %q, was %q", path, after[path], text)
+		}
+	}
+}
+
+func TestServicesWithoutSystemd(t *testing.T) {
+	root := c6i2xlarge.tree(t)
+	bin := t.TempDir()
+	t.Setenv("PATH", bin)
+	refused(t, root, "there is no systemctl here", "irqbalance", "apply")
+	if err := os.WriteFile(bin+"/systemctl", []byte("#!/bin/sh\necho 'System has not been booted with systemd as init system (PID 1). Can'\"'\"'t operate.\nFailed to connect' >&2\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":/bin:/usr/bin")
+	refused(t, root, "not been booted with systemd", "crond", "apply")
+	services(t, "irqbalance", "cron")
+	if got := planned(t, "crond"); !slices.Equal(got, []string{"systemctl:cron.service inactive"}) {
+		t.Errorf("Debian calls it %q", got)
+	}
+	services(t, "irqbalance")
+	refused(t, root, "no service crond or cron", "crond", "apply")
+}
+
+// A service that did not run is not started by restore.
+func TestAServiceThatDidNotRunStaysStopped(t *testing.T) {
+	c6i2xlarge.tree(t)
+	state := services(t, "irqbalance")
+	put(t, state, "/irqbalance", "inactive\n")
+	must(t, "irqbalance", "apply")
+	must(t, "irqbalance", "restore")
+	if got := get(t, state, "/irqbalance"); got != "inactive\n" {
+		t.Errorf("it is %q", got)
+	}
+}
+
+// What was written and what is read back may look different and mean the same.
+func TestSameMeansTheSame(t *testing.T) {
+	m := &machine{possible: 40}
+	for _, c := range []struct {
+		path, a, b string
+		want       bool
+	}{
+		{netDir + "x/queues/rx-0/rps_cpus", "3\n", "00,00000003\n", true},
+		{netDir + "x/queues/rx-0/rps_cpus", "FF\n", "00,000000ff\n", true},
+		{netDir + "x/queues/rx-0/rps_cpus", "1,00000000\n", "00,00000001\n", false},
+		{netDir + "x/queues/tx-0/xps_cpus", "0\n", "00,00000000\n", true},
+		{"/proc/irq/9/smp_affinity_list", "0-3\n", "0,1,2,3\n", true},
+		{"/proc/irq/9/smp_affinity_list", "2,0\n", "0,2\n", true},
+		{"/proc/irq/9/smp_affinity_list", "0\n", "0-1\n", false},
+		{sysctlDir + "net/ipv4/ip_local_port_range", "1024 65535\n", "1024\t65535\n", true},
+		{sysctlDir + "net/ipv4/ip_local_port_range", "1024 65535\n", "1024\t65534\n", false},
+		{sysctlDir + "net/core/somaxconn", "10\n", "010\n", false},
+	} {
+		if got := same(m, target{Path: c.path}, c.a, c.b); got != c.want {
+			t.Errorf("%s: %q and %q are the same: %v", c.path, c.a, c.b, got)
+		}
+	}
+}
+
+func FuzzInterrupts(f *testing.F) {
+	f.Add("           CPU0       CPU1       \n 38:          0     138430 PCI-MSIX-0000:00:05.0   1-edge      virtio2-input.0\n", "eth0")
+	f.Add("\n1: 2 3 4", "")
+	f.Fuzz(func(t *testing.T, text, dev string) {
+		for n, action := range interrupts(text) {
+			if action == "" || strings.ContainsAny(action, " \n") {
+				t.Fatalf("interrupt %d is %q", n, action)
+			}
+			if ofQueue(action, dev) && action == dev {
+				t.Fatalf("%q is the link's", action)
+			}
+		}
+	})
+}
+
+func FuzzValues(f *testing.F) {
+	f.Add("rx 1 tx 2 other 3 combined 4")
+	f.Add("1024 unlimited")
+	f.Add("net.core.somaxconn=1024 65535")
+	f.Fuzz(func(t *testing.T, text string) {
+		if c, err := parseChannels(text); err == nil && c.String() != strings.TrimSpace(text) {
+			t.Errorf("queues: %q became %q", text, c)
+		}
+		if l, err := parseLimit(text); err == nil {
+			if again, err := parseLimit(l.String()); err != nil || again != l {
+				t.Errorf("limits: %q became %q", text, l)
+			}
+		}
+		k := &sysctls{}
+		if k.take([]string{text}) != nil {
+			return
+		}
+		path := sysctlTarget(sysctlDir + strings.ReplaceAll(k.settings[0][0], ".", "/"))
+		if err := path.sound(); err != nil || strings.ContainsAny(k.settings[0][1], "\n\x00") {
+			t.Errorf("%q would write %q to %s: %v", text, k.settings[0][1], path.Path, err)
+		}
+	})
+}

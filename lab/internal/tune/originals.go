@@ -1,0 +1,352 @@
+package tune
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/strictjson"
+)
+
+// version is of the journal's format.
+const version = 1
+
+// An original is a target's value before a knob first turned it.
+type original struct {
+	Knobs    []string  `json:"knobs"` // that have turned it since
+	Target   target    `json:"target"`
+	Original string    `json:"original"` // byte for byte
+	Wanted   string    `json:"wanted"`   // by the last of the knobs
+	Boot     string    `json:"boot_id"`
+	Net      namespace `json:"network_namespace"`
+	Time     time.Time `json:"time"`
+}
+
+// originals are the journal: in the order in which they were saved.
+type originals struct {
+	Version int        `json:"version"`
+	Records []original `json:"records"`
+}
+
+// A session is the state directory, locked: one process at a time writes.
+type session struct {
+	m    *machine
+	dir  string
+	lock *os.File
+	all  originals
+}
+
+// Waits for the lock: longer than any apply takes, since the holds of a lab
+// that has died restore all at once.
+const lockWait, lockTick = 30 * time.Second, 20 * time.Millisecond
+
+// rootDir is where root keeps originals; tests put another in its place.
+var rootDir = "/var/lib/line-rate"
+
+// rootsOwn is what a user has to be told who finds no originals: root's may be
+// held nonetheless.
+func (c *Call) rootsOwn() string {
+	if c.state != "" || os.Getenv("LINE_RATE_STATE") != "" || machineRoot() {
+		return ""
+	}
+	if _, err := os.Stat(rootDir); err != nil {
+		return ""
+	}
+	return "what root has saved is in " + rootDir + ": run with sudo for that\n"
+}
+
+// stateDir is where originals are kept.
+func stateDir(asked string) (string, error) {
+	switch {
+	case asked != "":
+		return filepath.Abs(asked)
+	case os.Getenv("LINE_RATE_STATE") != "":
+		return filepath.Abs(os.Getenv("LINE_RATE_STATE"))
+	case machineRoot():
+		return rootDir, nil
+	}
+	if xdg := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(xdg) {
+		return filepath.Join(xdg, "line-rate"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("there is no home to keep originals in (%w); name a directory with --state DIR", err)
+	}
+	return filepath.Join(home, ".local", "state", "line-rate"), nil
+}
+
+// open locks the state directory and reads the journal.
+func (c *Call) open(m *machine) (*session, error) { return open(m, c.state) }
+
+func open(m *machine, asked string) (*session, error) {
+	dir, err := stateDir(asked)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("%w; name a directory for the originals with --state DIR", err)
+	}
+	if err := safe(dir); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("%w; name a directory for the originals with --state DIR", err)
+	}
+	for end := time.Now().Add(lockWait); ; time.Sleep(lockTick) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			f.Close()
+			return nil, fmt.Errorf("%s: %w", f.Name(), err)
+		}
+		if time.Now().After(end) {
+			f.Close()
+			return nil, fmt.Errorf("%s: another lab tune has held it for %v; wait for it or end it", f.Name(), lockWait)
+		}
+	}
+	s := &session{m: m, dir: dir, lock: f}
+	if s.all, err = read(s.file()); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *session) close()       { s.lock.Close() }
+func (s *session) file() string { return filepath.Join(s.dir, "originals.json") }
+
+// safe refuses a file or directory that others can write to.
+func safe(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !ownedSafely(info) {
+		return fmt.Errorf("%s belongs to another user or can be written to by others, who could have anything restored; name another directory with --state DIR", path)
+	}
+	return nil
+}
+
+// read reads a journal; there may be none.
+func read(path string) (originals, error) {
+	none := originals{Version: version}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return none, nil
+	} else if err != nil {
+		return none, err
+	}
+	if err := safe(path); err != nil {
+		return none, err
+	}
+	all, err := decode(data)
+	if err != nil {
+		return none, fmt.Errorf("%s: %s; nothing was written. Mend the file, or move it away and set the values by hand", path, strings.ReplaceAll(err.Error(), "\n", " "))
+	}
+	return all, nil
+}
+
+func decode(data []byte) (originals, error) {
+	var all originals
+	if err := strictjson.Check(data); err != nil {
+		return all, err
+	}
+	// Another version may have another shape, so its number is read first.
+	var head struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return all, err
+	}
+	if head.Version != version {
+		return all, fmt.Errorf("it is a journal of version %d, and this lab knows version %d", head.Version, version)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&all); err != nil {
+		return all, err
+	}
+	for i, r := range all.Records {
+		if err := r.sound(); err != nil {
+			return all, fmt.Errorf("record %d: %w", i+1, err)
+		}
+	}
+	return all, nil
+}
+
+func (r original) sound() error {
+	if len(r.Knobs) == 0 || r.Boot == "" || r.Net.Inode == 0 {
+		return errors.New("knobs, boot_id or network_namespace are missing")
+	}
+	for _, k := range r.Knobs {
+		if knobs[k] == nil {
+			return fmt.Errorf("no knob %q", k)
+		}
+	}
+	return r.Target.sound()
+}
+
+// save replaces the journal. When it returns, a crash finds the new one.
+func (s *session) save() error {
+	if len(s.all.Records) == 0 {
+		if err := os.Remove(s.file()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return syncDir(s.dir)
+	}
+	data, err := json.MarshalIndent(s.all, "", "  ")
+	if err != nil {
+		return err
+	}
+	// What this version would refuse to read it must not write.
+	if _, err := decode(data); err != nil {
+		return fmt.Errorf("%s would not be readable: %w", s.file(), err)
+	}
+	// Whoever holds the lock is the only one to write, so the name is free; a
+	// crash may have left one behind.
+	temp := s.file() + ".new"
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		os.Remove(temp)
+		return err
+	}
+	if err := os.Rename(temp, s.file()); err != nil {
+		return err
+	}
+	return syncDir(s.dir)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// held finds the record of a target as it is here and now, or -1.
+func (s *session) held(t target) int { return s.m.held(s.all, t) }
+
+func (m *machine) held(all originals, t target) int {
+	return slices.IndexFunc(all.Records, func(r original) bool {
+		if r.Target.Kind != t.Kind || r.Target.Path != t.Path {
+			return false
+		}
+		switch t.Scope {
+		case scopeNamespace:
+			if r.Boot != m.boot {
+				return r.Net.Initial && m.net.Initial
+			}
+			return (r.Net.is(m.net) || r.Net.Initial && m.net.Initial) && r.Target.Index == t.Index
+		case scopeProcess:
+			return r.Boot == m.boot && r.Target.Start == t.Start
+		}
+		return true
+	})
+}
+
+// Where a record's target is.
+type whereabouts int
+
+const (
+	present   whereabouts = iota
+	elsewhere             // in a namespace that lives, or behind another knob
+	gone
+)
+
+// whereIs tells where a record's target is, and why it is not here.
+func (m *machine) whereIs(r original, all originals) (whereabouts, string) {
+	t, sameBoot := r.Target, r.Boot == m.boot
+	switch t.Scope {
+	case scopeProcess:
+		start, err := m.started(t.PID)
+		if sameBoot && !m.ownProcesses() {
+			return elsewhere, "/proc shows another PID namespace than this process is in"
+		}
+		if !sameBoot || err != nil || start != t.Start {
+			return gone, fmt.Sprintf("process %d has ended", t.PID)
+		}
+		return present, ""
+	case scopeNamespace:
+		switch {
+		case !sameBoot && !r.Net.Initial:
+			return gone, "its network namespace went with the last boot"
+		case r.Net.Initial && !m.net.Initial:
+			return elsewhere, "it belongs to the initial network namespace; restore it there"
+		case sameBoot && !r.Net.is(m.net) && !r.Net.Initial:
+			if way := m.wayInto(r.Net); way != "" {
+				return elsewhere, fmt.Sprintf("it belongs to network namespace %d; restore it there (%s)", r.Net.Inode, way)
+			}
+			return gone, fmt.Sprintf("network namespace %d is gone", r.Net.Inode)
+		}
+	}
+	// An interrupt is the machine's, wherever its interface is.
+	if t.Dev != "" && t.Scope == scopeNamespace {
+		index, err := m.device(t.Dev)
+		if err != nil {
+			return gone, "there is no interface " + t.Dev + " any more"
+		}
+		if sameBoot && index != t.Index {
+			return gone, "interface " + t.Dev + " is another one now"
+		}
+	}
+	if t.Kind != kindFile || m.exists(t.Path) {
+		if t.IRQ != 0 && !sameBoot && !m.stillOf(t) {
+			return gone, fmt.Sprintf("interrupt %d is no longer %s", t.IRQ, t.Action)
+		}
+		return present, ""
+	}
+	for _, o := range all.Records {
+		if o.Target.Kind == kindChannels && o.Target.Dev == t.Dev && o.Net.is(r.Net) {
+			return elsewhere, "its queue is not there now; restore the number of queues first: tune-queues.sh restore"
+		}
+	}
+	return gone, "it is not there any more"
+}
+
+// stillOf tells whether an interrupt is still what it was.
+func (m *machine) stillOf(t target) bool {
+	text, err := os.ReadFile(m.real("/proc/interrupts"))
+	return err == nil && interrupts(string(text))[t.IRQ] == t.Action
+}
+
+// wayInto finds a process in a network namespace, or a file that keeps one, and
+// says how to enter it. An inode may have passed to a later namespace by now;
+// such a record is then kept rather than forgotten.
+func (m *machine) wayInto(n namespace) string {
+	if n.Inode == m.net.Inode {
+		return "" // this is the later one
+	}
+	want := fmt.Sprintf("net:[%d]", n.Inode)
+	links, _ := filepath.Glob(m.real("/proc/[0-9]*/ns/net"))
+	for _, l := range links {
+		if link, err := os.Readlink(l); err == nil && link == want {
+			return "nsenter --net --target " + filepath.Base(filepath.Dir(filepath.Dir(l)))
+		}
+	}
+	mounts, _ := os.ReadFile(m.real("/proc/self/mountinfo"))
+	for line := range strings.Lines(string(mounts)) {
+		if fields := strings.Fields(line); len(fields) > 4 && fields[3] == want {
+			return "nsenter --net=" + fields[4]
+		}
+	}
+	return ""
+}

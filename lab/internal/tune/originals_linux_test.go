@@ -1,0 +1,286 @@
+package tune
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func journal(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(os.Getenv("LINE_RATE_STATE"), "originals.json")
+}
+
+func TestAJournalThatCannotBeReadIsOneLineAndNothingIsWritten(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
+	good, err := os.ReadFile(journal(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := func(old, new string) string {
+		t.Helper()
+		if !strings.Contains(string(good), old) {
+			t.Fatalf("no %q in\n%s", old, good)
+		}
+		return strings.Replace(string(good), old, new, 1)
+	}
+	for name, c := range map[string]struct{ text, words string }{
+		"cut off":                  {string(good[:len(good)/2]), "the file ends in the middle"},
+		"empty":                    {"", "line 1"},
+		"no JSON":                  {"originals\n", "line 1"},
+		"a later version":          {edit(`"version": 1`, `"version": 2`), "a journal of version 2, and this lab knows version 1"},
+		"no version":               {`{"records":[]}`, "version 0"},
+		"a key that stands twice":  {edit(`"version": 1,`, `"version": 1, "version": 1,`), "stands twice"},
+		"a key nobody knows":       {edit(`"boot_id"`, `"boot"`), "unknown field"},
+		"another type":             {edit(`"ifindex": 2`, `"ifindex": "two"`), "ifindex"},
+		"a knob nobody knows":      {edit(`"mtu"`, `"volume"`), `no knob "volume"`},
+		"no knob":                  {edit(`"mtu"`, ``), "knobs"},
+		"a file that no knob sets": {edit(netDir+"ens5/mtu", "/etc/shadow"), `"/etc/shadow" is no target`},
+		"a way out of /proc/sys":   {edit(netDir+"ens5/mtu", "/proc/sys/../../etc/shadow"), "is no target"},
+		"a way out of /sys":        {edit(netDir+"ens5/mtu", "/sys/class/net/../mtu"), "is no target"},
+		"another service":          {edit(`"kind": "file"`, `"kind": "unit", "unit": "sshd"`), "is no target"},
+		"another kind":             {edit(`"kind": "file"`, `"kind": "shell"`), "is no target"},
+		"another scope":            {edit(`"scope": "network namespace"`, `"scope": "universe"`), "is no target"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(journal(t), []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			before := snapshot(t, root, os.Getenv("LINE_RATE_STATE"))
+			for _, args := range [][]string{
+				{"restore"}, {"mtu", "restore"}, {"rps", "apply", "--dev", d.dev}, {"mtu", worker, "--dev", d.dev, "--mtu", "1400"}, {"show"}, {"mtu", "show", "--dev", d.dev},
+			} {
+				out, errs, err := lab(args...)
+				if err == nil || strings.Contains(err.Error(), "\n") || errs != "" || out != "" {
+					t.Errorf("%q: %q, %q, %v; want one line", args, out, errs, err)
+					continue
+				}
+				if !strings.Contains(err.Error(), c.words) || !strings.Contains(err.Error(), journal(t)+": ") || !strings.Contains(err.Error(), "nothing was written. Mend the file") {
+					t.Errorf("%q: %v; want the file and %q", args, err, c.words)
+				}
+			}
+			if !maps.Equal(before, snapshot(t, root, os.Getenv("LINE_RATE_STATE"))) {
+				t.Error("something was written")
+			}
+		})
+	}
+	if err := os.WriteFile(journal(t), good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "restore")
+}
+
+func TestTheStateDirectoryIsTheOwnersAlone(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
+	for path, want := range map[string]os.FileMode{os.Getenv("LINE_RATE_STATE"): 0o700, journal(t): 0o600, filepath.Join(os.Getenv("LINE_RATE_STATE"), "lock"): 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, want)
+		}
+	}
+	before := snapshot(t, root)
+	for path, loose := range map[string]os.FileMode{os.Getenv("LINE_RATE_STATE"): 0o770, journal(t): 0o602} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, loose); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := lab("restore"); err == nil || !strings.Contains(err.Error(), path+" belongs to another user or can be written to by others") {
+			t.Errorf("%s of %v: %v", path, loose, err)
+		}
+		if err := os.Chmod(path, info.Mode().Perm()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !maps.Equal(before, snapshot(t, root)) {
+		t.Error("something was restored")
+	}
+	must(t, "restore")
+	if _, err := os.Stat(journal(t)); !os.IsNotExist(err) {
+		t.Errorf("a journal without records: %v", err)
+	}
+}
+
+func TestWhereOriginalsAreKept(t *testing.T) {
+	t.Setenv("LINE_RATE_STATE", "/a")
+	for _, c := range []struct{ asked, env, want string }{{"/b", "/a", "/b"}, {"", "/a", "/a"}} {
+		t.Setenv("LINE_RATE_STATE", c.env)
+		if got, err := stateDir(c.asked); err != nil || got != c.want {
+			t.Errorf("%+v: %q, %v", c, got, err)
+		}
+	}
+	t.Setenv("LINE_RATE_STATE", "")
+	t.Setenv("XDG_STATE_HOME", "/xdg")
+	t.Setenv("HOME", "/home/x")
+	want := "/xdg/line-rate"
+	if machineRoot() {
+		want = "/var/lib/line-rate"
+	}
+	if got, err := stateDir(""); err != nil || got != want {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+	if machineRoot() {
+		return
+	}
+	t.Setenv("XDG_STATE_HOME", "not/whole")
+	if got, err := stateDir(""); err != nil || got != "/home/x/.local/state/line-rate" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// A user who forgets sudo is not left to believe that nothing is held.
+func TestAUserIsToldWhereRootKeepsItsOwn(t *testing.T) {
+	c6i2xlarge.tree(t)
+	old := rootDir
+	rootDir = t.TempDir()
+	t.Cleanup(func() { rootDir = old })
+	t.Setenv("LINE_RATE_STATE", "")
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	hint := "what root has saved is in " + rootDir + ": run with sudo for that\n"
+	for _, args := range [][]string{{"restore"}, {"rps", "restore"}, {"show"}} {
+		if out := must(t, args...); strings.Contains(out, hint) == machineRoot() {
+			t.Errorf("%q: %s", args, out)
+		}
+	}
+	if out := must(t, "restore", "--state", t.TempDir()+"/mine"); strings.Contains(out, hint) {
+		t.Errorf("a directory that was named: %s", out)
+	}
+}
+
+// What a record says, as a person finds it after a crash.
+func TestWhatTheJournalSays(t *testing.T) {
+	d := c6i2xlarge
+	d.tree(t)
+	start := time.Now().Add(-time.Second)
+	must(t, "sysctl", "apply", "net.ipv4.ip_local_port_range=1024 65535")
+	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
+	data, err := os.ReadFile(journal(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range all.Records {
+		if r.Time.Before(start.Truncate(time.Second)) || r.Time.After(time.Now()) {
+			t.Errorf("record %d is of %v", i, r.Time)
+		}
+		all.Records[i].Time = time.Time{}
+	}
+	net := namespace{Inode: initialNet, Initial: true}
+	want := []original{
+		{Knobs: []string{"sysctl"}, Target: target{Kind: kindFile, Scope: scopeNamespace, Path: sysctlDir + "net/ipv4/ip_local_port_range"},
+			Original: "32768\t60999\n", Wanted: "1024 65535\n", Boot: madeUpBoot, Net: net},
+		{Knobs: []string{"mtu"}, Target: target{Kind: kindFile, Scope: scopeNamespace, Path: netDir + "ens5/mtu", Dev: "ens5", Index: 2},
+			Original: "9001\n", Wanted: "1500\n", Boot: madeUpBoot, Net: net},
+	}
+	if !reflect.DeepEqual(all.Records, want) {
+		t.Errorf("it says\n%+v\nwant\n%+v", all.Records, want)
+	}
+}
+
+// Applies and restores at the same time wait for one another.
+func TestTwoAtOnceWaitForEachOther(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	before := snapshot(t, root)
+	all := func(action string) {
+		var group sync.WaitGroup
+		for _, turn := range [][]string{{"rps", "--dev", d.dev}, {"xps", "--dev", d.dev}, {"mtu", "--dev", d.dev, "--mtu", "1500"}, {"sysctl"}} {
+			group.Go(func() {
+				if out, err := process(do(action, turn)...).CombinedOutput(); err != nil {
+					t.Errorf("%s %s: %v\n%s", turn[0], action, err, out)
+				}
+			})
+		}
+		group.Wait()
+	}
+	all("apply")
+	if out := must(t, "show"); strings.Count(out, "\n") != 1+8+8+1+6 {
+		t.Errorf("held:\n%s", out)
+	}
+	all("restore")
+	if !maps.Equal(before, snapshot(t, root)) {
+		t.Error("not everything came back")
+	}
+	if out := must(t, "show"); !strings.Contains(out, "no originals") {
+		t.Errorf("%s", out)
+	}
+}
+
+// Whoever reads the journal while it is written, or after a crash, finds the
+// old one or the new one: it is replaced whole.
+func TestTheJournalIsReplacedWhole(t *testing.T) {
+	d := c6i2xlarge
+	d.tree(t)
+	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
+	old := filepath.Join(t.TempDir(), "old")
+	if err := os.Link(journal(t), old); err != nil {
+		t.Skipf("no hard links here: %v", err)
+	}
+	must(t, "rps", "apply", "--dev", d.dev)
+	data, err := os.ReadFile(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err := decode(data); err != nil || len(all.Records) != 1 {
+		t.Errorf("the old one has %d records (%v)", len(all.Records), err)
+	}
+}
+
+// A crash may leave the file that was to become the journal.
+func TestAHalfWrittenJournalIsNoJournal(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
+	if err := os.WriteFile(journal(t)+".new", []byte(`{"version":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "rps", "apply", "--dev", d.dev)
+	must(t, "restore")
+	if got := get(t, root, netDir+d.dev+"/mtu"); got != "9001\n" {
+		t.Errorf("mtu is %q", got)
+	}
+}
+
+// Whatever is taken for a journal leads to files of knobs only, and is written
+// as it was read.
+func FuzzJournal(f *testing.F) {
+	f.Add([]byte(`{"version":1,"records":[]}`))
+	f.Add(fmt.Appendf(nil, `{"version":1,"records":[{"knobs":["mtu"],"target":{"kind":"file","scope":"machine","path":"/sys/class/net/a/mtu"},"original":"1\n","wanted":"2\n","boot_id":"x","network_namespace":{"inode":1,"initial":true},"time":"2026-01-02T03:04:05Z"}]}`))
+	f.Add(fmt.Appendf(nil, `{"version":1,"records":[{"knobs":["sysctl"],"target":{"kind":"file","scope":"machine","path":"/proc/sys/../x"},"original":"","wanted":"","boot_id":"x","network_namespace":{"inode":1,"initial":true},"time":"2026-01-02T03:04:05Z"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		all, err := decode(data)
+		if err != nil {
+			return
+		}
+		for _, r := range all.Records {
+			p := r.Target.Path
+			if r.Target.Kind == kindFile && (!slices.ContainsFunc([]string{netDir, sysctlDir, "/proc/irq/"}, func(d string) bool { return strings.HasPrefix(p, d) }) || strings.Contains(p, "..")) {
+				t.Fatalf("it would write to %q", p)
+			}
+		}
+		text, err := json.Marshal(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := decode(text)
+		if err != nil || len(again.Records) != len(all.Records) {
+			t.Fatalf("%s became %s: %v", data, text, err)
+		}
+	})
+}

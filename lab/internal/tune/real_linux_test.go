@@ -1,0 +1,437 @@
+package tune
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// These tests turn real knobs of this kernel, in network namespaces of their
+// own that end with them. Nothing of the machine itself is written.
+
+// A place is a network namespace with a veth pair, a and b, of four queues, and
+// a process that keeps it. The process has a /sys that shows it; whoever only
+// enters the namespace has the machine's.
+type place struct {
+	pid int
+	end func()
+}
+
+// veth makes the pair and gives it values that are no defaults, so that
+// bringing them back is more than writing zeros.
+const veth = `set -e
+mount -t sysfs sysfs /sys
+ip link add name a numtxqueues 4 numrxqueues 4 type veth peer name b numtxqueues 4 numrxqueues 4
+cd /sys/class/net/a
+[ ! -w queues/rx-0/rps_cpus ] || [ -n "$1" ] || {
+  echo 1 >queues/rx-0/rps_cpus; echo 2 >queues/rx-3/rps_cpus
+  echo 512 >queues/rx-1/rps_flow_cnt; echo 64 >queues/rx-3/rps_flow_cnt
+  echo 1 >queues/tx-1/xps_cpus; echo 3 >queues/tx-3/xps_cpus
+}
+echo 1400 >mtu
+echo 1111 >/proc/sys/net/core/somaxconn
+echo "2000 3000" >/proc/sys/net/ipv4/ip_local_port_range
+echo ready
+exec cat`
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if !realRoot(unix.CAP_NET_ADMIN) || !realRoot(unix.CAP_SYS_ADMIN) {
+		t.Skip("needs root: queues' knobs can be written by no other, in namespaces too")
+	}
+}
+
+func makePlace(t *testing.T, command ...string) place {
+	t.Helper()
+	for _, tool := range []string{"ip", "unshare", "nsenter", "od"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed", tool)
+		}
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end := sync.OnceFunc(func() {
+		in.Close()
+		_ = cmd.Wait()
+	})
+	t.Cleanup(end)
+	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		t.Skipf("no namespace with a veth pair can be made here: %s", line)
+	}
+	t.Setenv("LINE_RATE_STATE", t.TempDir()+"/state")
+	t.Setenv(treeVariable, "")
+	return place{cmd.Process.Pid, end}
+}
+
+func namespaceOf(t *testing.T) place {
+	t.Helper()
+	needRoot(t)
+	return makePlace(t, "unshare", "--net", "--mount", "sh", "-c", veth, "sh", "")
+}
+
+// process is the lab inside, which sees the machine's /sys and not that of the
+// namespace.
+func (p place) process(args ...string) *exec.Cmd {
+	lab := process(args...)
+	cmd := exec.Command("nsenter", append([]string{fmt.Sprintf("--net=/proc/%d/ns/net", p.pid), "--"}, lab.Args...)...)
+	cmd.Env = lab.Env
+	return cmd
+}
+
+func (p place) must(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := p.process(args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func (p place) killed(t *testing.T, writes int, args ...string) bool {
+	t.Helper()
+	cmd := p.process(args...)
+	cmd.Env = append(cmd.Env, stopVariable+"="+strconv.Itoa(writes))
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return false
+	}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGKILL {
+		t.Fatalf("%q: %v\n%s", args, err, out)
+	}
+	return true
+}
+
+// bytes is every file that the knobs touch, byte for byte, as the kernel shows
+// it inside; which queues there are is part of it.
+func (p place) bytes(t *testing.T) string {
+	t.Helper()
+	script := `for f in /sys/class/net/[ab]/queues/*/*ps_* /sys/class/net/[ab]/mtu /proc/sys/net/core/somaxconn \
+  /proc/sys/net/ipv4/tcp_max_syn_backlog /proc/sys/net/ipv4/ip_local_port_range /proc/sys/net/ipv4/tcp_tw_reuse /proc/sys/net/ipv4/tcp_fin_timeout
+do echo "$f"; od -An -c "$f"; done 2>&1`
+	out, err := exec.Command("nsenter", "--target", strconv.Itoa(p.pid), "--net", "--mount", "sh", "-c", script).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+var realTurns = [][]string{
+	{"rps", "--dev", "a"},
+	{"rfs", "--dev", "a", "--queues-only"},
+	{"xps", "--dev", "a", "--cpus", "0"},
+	{"queues", "--dev", "a", "--count", "2"},
+	{"mtu", "--dev", "a", "--mtu", "9000"},
+	{"sysctl", "net.core.somaxconn=65535", "net.ipv4.tcp_max_syn_backlog=65535", "net.ipv4.ip_local_port_range=1024 65535", "net.ipv4.tcp_tw_reuse=1", "net.ipv4.tcp_fin_timeout=15"},
+}
+
+func TestRealKnobsAreTurnedAndTurnedBack(t *testing.T) {
+	p := namespaceOf(t)
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := exec.Command("nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", p.pid), "test", "-e", "/sys/class/net/a").Run(); err == nil {
+		t.Fatal("/sys shows the namespace already: what is to be tested here is when it does not")
+	}
+	before := p.bytes(t)
+	for _, turn := range realTurns {
+		if out := p.must(t, turn...); !strings.Contains(out, "nothing was changed") || strings.Contains(out, "refuse") || p.bytes(t) != before {
+			t.Errorf("plan changed something, or would be refused:\n%s", out)
+		}
+		p.must(t, do("apply", turn)...)
+		p.must(t, do("verify", turn)...)
+		if p.bytes(t) == before {
+			t.Errorf("%s: apply changed nothing", turn[0])
+		}
+		p.must(t, turn[0], "restore")
+		if after := p.bytes(t); after != before {
+			t.Fatalf("%s: was\n%s\nis\n%s", turn[0], before, after)
+		}
+	}
+	// Each on top of the others, and twice.
+	for range 2 {
+		for _, turn := range realTurns {
+			p.must(t, do("apply", turn)...)
+		}
+	}
+	p.must(t, "restore")
+	if after := p.bytes(t); after != before {
+		t.Fatalf("all: was\n%s\nis\n%s", before, after)
+	}
+	now, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(now) != string(mounts) {
+		t.Error("a mount of the lab's is seen outside of it")
+	}
+}
+
+func TestRealKnobsAreRestoredAfterAKillAnywhere(t *testing.T) {
+	p := namespaceOf(t)
+	before := p.bytes(t)
+	for _, turn := range realTurns {
+		n := 0
+		for ; p.killed(t, n, do("apply", turn)...); n++ {
+			p.must(t, turn[0], "restore")
+			if after := p.bytes(t); after != before {
+				t.Fatalf("%s, killed before write %d: was\n%s\nis\n%s", turn[0], n+1, before, after)
+			}
+		}
+		if n == 0 {
+			t.Fatalf("%s was never killed", turn[0])
+		}
+		for k := 0; p.killed(t, k, turn[0], "restore"); k++ {
+			if k > 10 {
+				t.Fatal("restore does not end")
+			}
+			p.must(t, turn[0], "restore")
+			if after := p.bytes(t); after != before {
+				t.Fatalf("%s, killed before write %d of restore: was\n%s\nis\n%s", turn[0], k+1, before, after)
+			}
+			p.must(t, do("apply", turn)...)
+		}
+		if after := p.bytes(t); after != before {
+			t.Fatalf("%s: was\n%s\nis\n%s", turn[0], before, after)
+		}
+	}
+}
+
+func TestRealHoldsEndWithTheirCaller(t *testing.T) {
+	p := namespaceOf(t)
+	before := p.bytes(t)
+	var all []*holder
+	for _, turn := range realTurns {
+		if turn[0] == "queues" {
+			continue
+		}
+		h := startHold(t, p.process(do("hold", turn)...))
+		if line, _ := h.out.ReadString('\n'); line != Ready+"\n" {
+			t.Fatalf("%s: it said %q", turn[0], line)
+		}
+		all = append(all, h)
+	}
+	if p.bytes(t) == before {
+		t.Error("nothing is held")
+	}
+	for i, h := range all {
+		if i%2 == 0 {
+			h.in.Close()
+		} else if err := h.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	within(t, "the values are back", func() bool { return p.bytes(t) == before })
+	within(t, "no original is held", func() bool { return strings.Contains(p.must(t, "show"), "no originals") })
+}
+
+// The kernel itself refuses the second value; the first is put back.
+func TestRealRefusalHalfWayIsPutBack(t *testing.T) {
+	p := namespaceOf(t)
+	before := p.bytes(t)
+	out, err := p.process("sysctl", "apply", "net.core.somaxconn=77", "net.ipv4.tcp_fin_timeout=soon").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "tcp_fin_timeout: invalid argument; what was written before it is put back") || strings.Count(string(out), "\n") != 1 {
+		t.Errorf("%v: %s", err, out)
+	}
+	if p.bytes(t) != before || !strings.Contains(p.must(t, "show"), "no originals") {
+		t.Error("something was left behind")
+	}
+	// What only the initial namespace has is refused before anything is written.
+	for _, args := range [][]string{{"sysctl", "apply"}, {"rfs", "apply", "--dev", "a"}, {"rfs", "apply", "--table-only"}} {
+		out, err := p.process(args...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "only in the initial network namespace") || p.bytes(t) != before {
+			t.Errorf("%q: %v: %s", args, err, out)
+		}
+	}
+}
+
+// The kernel rounds a queue's share up; the lab says beforehand what it will be.
+func TestRealSharesAreRoundedAsTheKernelRounds(t *testing.T) {
+	p := namespaceOf(t)
+	before := p.bytes(t)
+	p.must(t, "queues", "apply", "--dev", "a", "--count", "3")
+	p.must(t, "rfs", "apply", "--dev", "a", "--queues-only", "--entries", "1024")
+	if out := p.must(t, "rfs", "show", "--dev", "a", "--queues-only"); strings.Count(out, "rps_flow_cnt  512 ") != 3 {
+		t.Errorf("%s", out)
+	}
+	p.must(t, "rfs", "verify", "--dev", "a", "--queues-only", "--entries", "1024")
+	out, err := p.process("queues", "apply", "--dev", "a", "--count", "5").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "a has at most 4 queues") {
+		t.Errorf("%v: %s", err, out)
+	}
+	p.must(t, "restore")
+	if after := p.bytes(t); after != before {
+		t.Errorf("was\n%s\nis\n%s", before, after)
+	}
+}
+
+func TestRealOriginalsGoWithTheirNamespace(t *testing.T) {
+	p := namespaceOf(t)
+	state := os.Getenv("LINE_RATE_STATE")
+	p.must(t, "mtu", "apply", "--dev", "a", "--mtu", "9000")
+	// From outside it lives, and how to enter it is said.
+	if out, err := process("restore").CombinedOutput(); err == nil || !strings.Contains(string(out), fmt.Sprintf("restore it there (nsenter --net --target %d)", p.pid)) {
+		t.Errorf("%v: %s", err, out)
+	}
+	p.end()
+	// A later one may have its inode, and has interfaces of the same names.
+	q := namespaceOf(t)
+	before := q.bytes(t)
+	if out := q.must(t, "restore", "--state", state); !strings.Contains(out, "forgotten: /sys/class/net/a/mtu: network namespace ") || !strings.Contains(out, "0 originals restored") {
+		t.Errorf("%s", out)
+	}
+	if q.bytes(t) != before {
+		t.Error("the later namespace was written to")
+	}
+}
+
+// In a namespace that a user may make, MTU can be set and queues' knobs cannot.
+func TestRealUserNamespace(t *testing.T) {
+	args := []string{"unshare", "--user", "--map-root-user", "--net", "--mount"}
+	if err := exec.Command(args[0], append(args[1:], "true")...).Run(); err != nil {
+		t.Skip("this machine lets no user make namespaces")
+	}
+	p := makePlace(t, append(args, "sh", "-c", veth, "sh", "user")...)
+	lab := func(args ...string) (string, error) {
+		inner := process(args...)
+		cmd := exec.Command("nsenter", append([]string{"--target", strconv.Itoa(p.pid), "--user", "--preserve-credentials", "--net", "--"}, inner.Args...)...)
+		cmd.Env = inner.Env
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for _, knob := range []string{"rps", "rfs", "xps"} {
+		args := []string{knob, "--dev", "a"}
+		if knob == "rfs" {
+			args = append(args, "--queues-only")
+		}
+		if out, err := lab(args...); err != nil || !strings.Contains(out, "apply would refuse: needs root: run with sudo (/sys/class/net/a/queues/") {
+			t.Errorf("plan: %v: %s", err, out)
+		}
+		if out, err := lab(do("apply", args)...); err == nil || !strings.Contains(out, "needs root: run with sudo (/sys/class/net/a/queues/") || strings.Count(out, "\n") != 1 {
+			t.Errorf("apply: %v: %s", err, out)
+		}
+	}
+	for _, args := range [][]string{
+		{"mtu", "apply", "--dev", "a", "--mtu", "9000"}, {"mtu", "verify", "--dev", "a", "--mtu", "9000"}, {"mtu", "restore"}, {"mtu", "verify", "--dev", "a", "--mtu", "1400"},
+		{"queues", "apply", "--dev", "a", "--count", "2"}, {"queues", "restore"}, {"queues", "verify", "--dev", "a", "--count", "4"},
+		{"sysctl", "apply", "net.core.somaxconn=9"}, {"sysctl", "restore"}, {"sysctl", "verify", "net.core.somaxconn=1111"},
+	} {
+		if out, err := lab(args...); err != nil {
+			t.Errorf("%q: %v: %s", args, err, out)
+		}
+	}
+}
+
+// A process's limit of open files needs no namespace and, lowered, no root.
+func TestRealLimitOfOpenFiles(t *testing.T) {
+	t.Setenv("LINE_RATE_STATE", t.TempDir()+"/state")
+	t.Setenv(treeVariable, "")
+	cmd := exec.Command("sh", "-c", "ulimit -n 512 && ulimit -Sn 256 && echo ready && exec cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { in.Close(); _ = cmd.Wait() }()
+	if line, _ := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		t.Fatal(line)
+	}
+	pid := strconv.Itoa(cmd.Process.Pid)
+	limit := func() string {
+		var l unix.Rlimit
+		if err := unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_NOFILE, nil, &l); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%d %d", l.Cur, l.Max)
+	}
+	must(t, "nofile", "apply", "--pid", pid, "--limit", "512")
+	if got := limit(); got != "512 512" {
+		t.Errorf("it is %s", got)
+	}
+	must(t, "nofile", "apply", "--pid", pid, "--limit", "300")
+	must(t, "nofile", "restore")
+	if got := limit(); got != "256 512" {
+		t.Errorf("restored is %s", got)
+	}
+	h := hold(t, "nofile", "hold", "--pid", pid, "--limit", "400")
+	if got := limit(); got != "400 512" {
+		t.Errorf("held is %s", got)
+	}
+	if err := h.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "it is back", func() bool { return limit() == "256 512" })
+	within(t, "nothing is held", func() bool { return strings.Contains(must(t, "show"), "no originals") })
+	if !realRoot(unix.CAP_SYS_RESOURCE) {
+		if _, _, err := lab("nofile", "apply", "--pid", pid, "--limit", "1024"); err == nil || !strings.Contains(err.Error(), "needs root: run with sudo (/proc/"+pid+"/limits") {
+			t.Errorf("%v", err)
+		}
+		return
+	}
+	must(t, "nofile", "apply", "--pid", pid, "--limit", "2048")
+	if got := limit(); got != "2048 2048" {
+		t.Errorf("raised is %s", got)
+	}
+	must(t, "restore")
+	if got := limit(); got != "256 512" {
+		t.Errorf("restored is %s", got)
+	}
+	in.Close()
+	_ = cmd.Wait()
+	if _, _, err := lab("nofile", "--pid", pid); err == nil || !strings.Contains(err.Error(), "there is no process "+pid) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A hold's default is the process that called it, not the lab's own.
+func TestTheDefaultOfNofileIsTheCaller(t *testing.T) {
+	t.Setenv("LINE_RATE_STATE", t.TempDir()+"/state")
+	t.Setenv(treeVariable, "")
+	for _, action := range []string{"apply", "hold"} {
+		cmd := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n 512; ulimit -Sn 256; echo $$; "%s" tune nofile %s --limit 300 </dev/null >/dev/null; ulimit -n; "%s" tune show; "%s" tune restore`, os.Args[0], action, os.Args[0], os.Args[0]))
+		cmd.Env = process().Env
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		lines := strings.Split(string(out), "\n")
+		if want := map[string]string{"apply": "300", "hold": "256"}[action]; lines[1] != want {
+			t.Errorf("%s:\n%s", action, out)
+		}
+		if action == "apply" && !strings.Contains(string(out), "/proc/"+lines[0]+"/limits") {
+			t.Errorf("not the caller's:\n%s", out)
+		}
+	}
+}
+
+// The hook for tests is dead on the machine itself.
+func TestTheMachineItselfHearsNoStop(t *testing.T) {
+	t.Setenv(stopVariable, "0")
+	m := &machine{net: namespace{Initial: true}}
+	m.pen.before(m) // would be the end of this process
+}

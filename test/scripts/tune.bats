@@ -1,0 +1,217 @@
+#!/usr/bin/env bats
+# The tuning scripts as a reader types them. What they write is written to a
+# made-up tree, since the machine itself is left alone; that the kernel takes it
+# is shown in namespaces by the Go tests of lab/internal/tune.
+
+bats_require_minimum_version 1.5.0
+load helper
+
+setup() {
+  [ -x "$scripts/../../.tools/bin/lab" ] || skip "lab is not built; run 'make build'"
+  export LINE_RATE_STATE=$BATS_TEST_TMPDIR/state
+  unset LINE_RATE_TUNE_ROOT
+}
+
+# tree makes a machine of eight cores whose interface ens5 has two queues and
+# the interrupts 28 and 29, with 27 for management, and puts it before the
+# machine's own /proc and /sys. Laid out as the kernel's documentation says.
+tree() {
+  root=$BATS_TEST_TMPDIR/tree
+  export LINE_RATE_TUNE_ROOT=$root
+  local q dev=$root/sys/devices/pci0000:00/0000:00:05.0/net/ens5
+  write /sys/devices/system/cpu/possible 0-7
+  write /sys/devices/system/cpu/online 0-7
+  mkdir -p "$dev" "$root/sys/class/net" "$root/proc/self/ns" "${dev%/net/*}/msi_irqs"
+  ln -s ../../devices/pci0000:00/0000:00:05.0/net/ens5 "$root/sys/class/net/ens5"
+  ln -s ../../../0000:00:05.0 "$dev/device"
+  ln -s 'net:[4026531833]' "$root/proc/self/ns/net"
+  write /sys/class/net/ens5/ifindex 2
+  write /sys/class/net/ens5/mtu 9001
+  for q in 0 1; do
+    mkdir -p "$dev/queues/rx-$q" "$dev/queues/tx-$q"
+    write "/sys/class/net/ens5/queues/rx-$q/rps_cpus" 00
+    write "/sys/class/net/ens5/queues/rx-$q/rps_flow_cnt" 0
+    write "/sys/class/net/ens5/queues/tx-$q/xps_cpus" 00
+  done
+  {
+    echo '           CPU0       CPU1       CPU2       CPU3       CPU4       CPU5       CPU6       CPU7'
+    echo ' 27:          0          0          0          0          0          0          0          0  PCI-MSIX-0000:00:05.0   0-edge      ena-mgmnt@pci:0000:00:05.0'
+    echo ' 28:          1          0          0          0          0          0          0          0  PCI-MSIX-0000:00:05.0   1-edge      ens5-Tx-Rx-0'
+    echo ' 29:          1          0          0          0          0          0          0          0  PCI-MSIX-0000:00:05.0   2-edge      ens5-Tx-Rx-1'
+  } >"$root/proc/interrupts"
+  for q in 27 28 29; do
+    echo msix >"${dev%/net/*}/msi_irqs/$q"
+    write "/proc/irq/$q/smp_affinity_list" 0-7
+  done
+  write /proc/sys/kernel/random/boot_id 11111111-1111-4111-8111-111111111111
+  write /proc/sys/net/core/rps_sock_flow_entries 0
+  write /proc/sys/net/core/somaxconn 4096
+  write /proc/sys/net/core/netdev_max_backlog 1000
+  write /proc/sys/net/ipv4/tcp_max_syn_backlog 4096
+  write /proc/sys/net/ipv4/ip_local_port_range '32768 60999'
+  write /proc/sys/net/ipv4/tcp_tw_reuse 2
+  write /proc/sys/net/ipv4/tcp_fin_timeout 60
+  write /ethtool/ens5 $'most rx 0 tx 0 other 1 combined 2\nrx 0 tx 0 other 1 combined 2'
+}
+
+write() {
+  mkdir -p "$(dirname "$root$1")"
+  printf '%s\n' "$2" >"$root$1"
+}
+
+# all prints the tree, byte for byte.
+all() { (cd "$root" && find . -type f -exec sha256sum {} + | sort -k 2); }
+
+refused() {
+  [ "$status" -eq 3 ]
+  [ "${#lines[@]}" -eq 1 ]
+  [[ $output == *"$1"* ]]
+}
+
+@test "every script says how it is called" {
+  local n=0
+  for script in "$scripts"/tune-*.sh; do
+    n=$((n + 1))
+    for flag in -h --help; do
+      run "$script" "$flag"
+      [ "$status" -eq 0 ]
+      [[ ${lines[0]} == "usage: $(basename "$script") [plan|show|apply|verify|restore|hold]"* ]]
+    done
+  done
+  [ "$n" -eq 10 ]
+}
+
+@test "without lab they say what to build, in one line" {
+  mkdir -p "$BATS_TEST_TMPDIR/lab/scripts"
+  cp "$scripts"/tune-*.sh "$BATS_TEST_TMPDIR/lab/scripts/"
+  for script in "$BATS_TEST_TMPDIR"/lab/scripts/tune-*.sh; do
+    run "$script" show
+    refused "$(basename "$script"): lab is not built; run 'make build'"
+    run "$script" -h
+    [ "$status" -eq 0 ]
+  done
+}
+
+@test "plan is the default, needs no root, changes nothing" {
+  tree
+  before=$(all)
+  for call in "rps --dev ens5 --cpus 6-7" "rfs --dev ens5" "xps --dev ens5" "irq-pin --dev ens5 --cpus 6-7" "sysctl" "queues --dev ens5 --count 1" "mtu --dev ens5 --mtu 1500"; do
+    read -ra words <<<"$call"
+    run as_nobody "$scripts/tune-${words[0]}.sh" "${words[@]:1}"
+    [ "$status" -eq 0 ] || { echo "$call: $output"; false; }
+    [[ ${lines[0]} == PATH*NOW*WANTED ]]
+    [[ $output == *"; nothing was changed" ]]
+  done
+  [ "$(all)" = "$before" ]
+  [ ! -e "$LINE_RATE_STATE" ]
+}
+
+# as_nobody runs a command without root's rights, where there are any to drop
+# and the clone is where others may look.
+as_nobody() {
+  local nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+  chmod -R o+rX "$BATS_TEST_TMPDIR"
+  if [ "$(id -u)" = 0 ] && "${nobody[@]}" test -x "$1" && "${nobody[@]}" test -r "$root/proc/interrupts"; then
+    "${nobody[@]}" "$@"
+  else
+    "$@"
+  fi
+}
+
+@test "a plan names every file, its value and the one it would have" {
+  tree
+  run "$scripts/tune-rps.sh" --dev ens5 --cpus 6-7
+  [[ ${lines[1]} =~ ^/sys/class/net/ens5/queues/rx-0/rps_cpus\ +00\ +c0$ ]]
+  [[ ${lines[2]} =~ ^/sys/class/net/ens5/queues/rx-1/rps_cpus\ +00\ +c0$ ]]
+  [ "${lines[3]}" = "plan: 2 writes; nothing was changed" ]
+  run "$scripts/tune-irq-pin.sh" --dev ens5 --cpus 6-7
+  [[ ${lines[1]} =~ ^/proc/irq/28/smp_affinity_list\ +0-7\ +6$ ]]
+  [[ ${lines[2]} =~ ^/proc/irq/29/smp_affinity_list\ +0-7\ +7$ ]]
+}
+
+@test "apply, verify, show, restore" {
+  tree
+  before=$(all)
+  run "$scripts/tune-sysctl.sh" verify
+  [ "$status" -eq 1 ]
+  [[ $output == *"somaxconn is \"4096\", wanted \"65535\""* ]]
+  run "$scripts/tune-sysctl.sh" apply
+  [ "$status" -eq 0 ]
+  run "$scripts/tune-sysctl.sh" verify
+  [ "$status" -eq 0 ]
+  "$scripts/tune-sysctl.sh" apply 'net.ipv4.ip_local_port_range=2000 65000'
+  run "$scripts/tune-sysctl.sh" show
+  [[ $output == *"/proc/sys/net/ipv4/ip_local_port_range"*"2000 65000"*"32768 60999"* ]]
+  "$scripts/tune-mtu.sh" apply --dev ens5 --mtu 1500
+  run "$scripts/tune-sysctl.sh" restore
+  [ "$output" = "sysctl: 6 originals restored, all read back" ]
+  "$scripts/tune-mtu.sh" restore
+  [ "$(all)" = "$before" ]
+}
+
+@test "a hold lasts as long as its standard input" {
+  tree
+  before=$(all)
+  mkfifo "$BATS_TEST_TMPDIR/life"
+  "$scripts/tune-rps.sh" hold --dev ens5 <"$BATS_TEST_TMPDIR/life" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+  held=$!
+  exec {life}>"$BATS_TEST_TMPDIR/life"
+  until_true grep -qx 'tune ready' "$BATS_TEST_TMPDIR/out"
+  [ "$(cat "$root/sys/class/net/ens5/queues/rx-1/rps_cpus")" = ff ]
+  run "$scripts/tune-rps.sh" hold --dev ens5 --cpus 1 {life}>&-
+  refused "restore it first: tune-rps.sh restore"
+  exec {life}>&-
+  wait "$held"
+  [ "$(all)" = "$before" ]
+}
+
+@test "kill -9 of a hold brings the values back" {
+  tree
+  before=$(all)
+  mkfifo "$BATS_TEST_TMPDIR/life"
+  "$scripts/tune-mtu.sh" hold --dev ens5 --mtu 1500 <"$BATS_TEST_TMPDIR/life" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+  held=$!
+  exec {life}>"$BATS_TEST_TMPDIR/life"
+  until_true grep -qx 'tune ready' "$BATS_TEST_TMPDIR/out"
+  kill -9 "$held"
+  until_true same_as "$before"
+  exec {life}>&-
+}
+
+same_as() { [ "$(all)" = "$1" ]; }
+
+@test "what does not fit is refused in one line, and nothing is written" {
+  tree
+  before=$(all)
+  run "$scripts/tune-rps.sh" apply --dev ens5 --cpus 8; refused "this machine has no core 8: 0-7 are online"
+  run "$scripts/tune-rps.sh" apply --dev eth7; refused "no interface eth7 here"
+  run "$scripts/tune-rps.sh" apply; refused "--dev is missing"
+  run "$scripts/tune-rfs.sh" apply --dev ens5 --entries 30000; refused "no power of two"
+  run "$scripts/tune-queues.sh" apply --dev ens5 --count 3; refused "at most 2 queues"
+  run "$scripts/tune-irq-pin.sh" apply --dev ens5 --cpus 112-127; refused "no core 112"
+  run "$scripts/tune-sysctl.sh" apply ../../etc/passwd=1; refused "is no name of a sysctl"
+  run "$scripts/tune-sysctl.sh" aply; refused "neither NAME=VALUE nor one of show, plan, apply"
+  run "$scripts/tune-mtu.sh" apply --dev ens5 --mtu 12; refused "takes IPv6 off"
+  run "$scripts/tune-nofile.sh" apply --pid 4194999; refused "there is no process 4194999"
+  write /proc/812/comm irqbalance
+  run "$scripts/tune-irq-pin.sh" apply --dev ens5 --cpus 0; refused "stop it first: tune-irqbalance.sh apply"
+  rm -r "$root/proc/812"
+  [ "$(all)" = "$before" ]
+  [ ! -e "$LINE_RATE_STATE" ]
+}
+
+@test "a corrupt journal is one line, and nothing is written" {
+  tree
+  "$scripts/tune-mtu.sh" apply --dev ens5 --mtu 1500
+  before=$(all)
+  echo '{"version": 1' >"$LINE_RATE_STATE/originals.json"
+  run "$scripts/tune-mtu.sh" restore; refused "$LINE_RATE_STATE/originals.json: line"
+  run "$scripts/tune-rps.sh" apply --dev ens5; refused "nothing was written"
+  [ "$(all)" = "$before" ]
+}
+
+@test "on the machine itself a user is told to use sudo" {
+  [ "$(id -u)" != 0 ] || skip "root is not refused, and the machine is left alone"
+  run "$scripts/tune-sysctl.sh" apply net.core.somaxconn=4097
+  refused "needs root: run with sudo (/proc/sys/net/core/somaxconn)"
+}
