@@ -17,12 +17,14 @@ client_addr=192.0.2.2
 
 usage() {
   cat <<'EOF'
-usage: wire.sh up [--rate BITS] [--burst BYTES] [--queue SECONDS]
+usage: wire.sh up [--rate BITS] [--burst BYTES] [--queue SECONDS] [--as-root]
        wire.sh in server|client PID -- COMMAND [ARGUMENT…]
   up    make the wire, print one line of what was made, hold until standard input closes
     --rate BITS      line rate, bits a second each way      (default 500000000)
     --burst BYTES    bucket of the shaper                   (default 262144)
     --queue SECONDS  longest wait in the shaper             (default 0.02)
+    --as-root        by root's own right, not as a user: tune-rps.sh, tune-rfs.sh
+                     and tune-xps.sh can only then set the wire's queues
   in    run a command on one side; PID is the one "up" printed for that side
 EOF
 }
@@ -31,18 +33,24 @@ die() { echo "wire.sh: $1" >&2; exit "${2:-2}"; }
 need() { command -v "$1" >/dev/null || die "$1 is not installed (Debian and Ubuntu: apt-get install $2)" 3; }
 
 up() {
-  local rate=500000000 burst=262144 queue=0.02
+  local rate=500000000 burst=262144 queue=0.02 as_root=''
   while [ $# -gt 0 ]; do
     case $1 in
       --rate | --burst | --queue)
         [ $# -ge 2 ] || die "$1 needs a value"
         printf -v "${1#--}" %s "$2"; shift 2 ;;
+      --as-root) as_root=yes; shift ;;
       *) die "unknown option $1; see --help" ;;
     esac
   done
   need ip iproute2; need tc iproute2; need unshare util-linux; need nsenter util-linux; need setpriv util-linux
   local why
   local apart=(--net --pid --fork --kill-child)
+  if [ -n "$as_root" ]; then
+    [ "$(id -u)" = 0 ] || die "--as-root needs root" 4
+    why=$(unshare "${apart[@]}" true 2>&1) || die "root cannot make namespaces here (${why##*: })" 4
+    exec unshare "${apart[@]}" -- "$0" hold "$rate" "$burst" "$queue"
+  fi
   if why=$(unshare --user --map-root-user "${apart[@]}" true 2>&1); then
     exec unshare --user --map-root-user "${apart[@]}" -- "$0" hold "$rate" "$burst" "$queue"
   elif [ "$(id -u)" = 0 ] && unshare "${apart[@]}" true 2>/dev/null; then

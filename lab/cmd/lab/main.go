@@ -28,13 +28,21 @@ const (
   lab run EXPERIMENT              run one experiment
   lab reproduce [ENTRY…|--all]    run the experiments of entries; without any, the core set
   lab syscalls EXPERIMENT         system calls a request, with a tracer on the server; keeps nothing
+  lab profile EXPERIMENT [--out DIR]
+                                  load each condition once without profiles and once with, and print what
+                                  they show; adds nothing to the journal
+  lab profile --from SOURCE --out DIR [--seconds N]
+                                  profiles of a server that runs, all kinds over one window of N seconds
+                                  (default 30). SOURCE is http://127.0.0.1:PORT or the directory of the
+                                  server's --pprof-sockets; more --from, more processes, merged
   lab verdicts [--check]          derive data/verdicts, data/csv and data/audits; --check only compares
   lab audit [--all] [ENTRY…]      recompute what printed figures imply; --all shows agreement too
   lab check                       check every data file, and that nothing derived has drifted
   lab doctor [--no-watch]         say what this machine can decide; it watches for five seconds
+  lab tune KNOB [ACTION]          turn a knob of the kernel, and back; see lab tune -h
   lab list                        list experiments and their claims
 
-run and reproduce take
+run and reproduce take (syscalls and profile EXPERIMENT: --size, --port)
   --size smoke|full   how much of the design to run (default smoke)
   --seed N            seed of the order of trials (default: drawn anew)
   --port N            port of the server (default 8083)
@@ -62,6 +70,7 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	subcommands := map[string]subcommand{
 		"run": runExperiment, "reproduce": reproduce, "verdicts": verdicts,
 		"check": check, "audit": auditTexts, "doctor": examine, "list": list, "syscalls": syscalls,
+		"profile": profileCommand, "tune": tuneKernel,
 		"watch-shaper": watchShaper,
 	}
 	if len(args) == 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -32,6 +33,7 @@ type measurement struct {
 	host      string
 	keepGoing bool
 	all       bool
+	out       string // of profile: where its files go
 }
 
 func (m *measurement) parse(name string, args []string) ([]string, error) {
@@ -43,6 +45,9 @@ func (m *measurement) parse(name string, args []string) ([]string, error) {
 	fs.BoolVar(&m.keepGoing, "keep-going", false, "")
 	if name == "reproduce" {
 		fs.BoolVar(&m.all, "all", false, "")
+	}
+	if name == "profile" {
+		fs.StringVar(&m.out, "out", "", "")
 	}
 	rest, err := parse(fs, args)
 	if err != nil {
@@ -218,13 +223,13 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 		if seed == 0 {
 			seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
 		}
-		f, err := run.Do(ctx, run.Plan{Root: j.Root, Experiment: x, Size: m.size, Seed: seed, Port: m.port, Split: split, Host: h, Lab: []string{self}}, reporter)
+		made, err := run.Do(ctx, run.Plan{Root: j.Root, Experiment: x, Size: m.size, Seed: seed, Port: m.port, Split: split, Host: h, Lab: []string{self}}, reporter)
 		if ctx.Err() != nil {
 			failed = fmt.Errorf("%s: interrupted; this experiment left nothing behind", x.Name)
 			break
 		}
 		if err == nil {
-			err = keep(j, h, f)
+			err = keep(j, h, made)
 		}
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", x.Name, err))
@@ -233,7 +238,7 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 			}
 			break
 		}
-		done = append(done, outcome{x, f, verdict.Decide(x, f, h)})
+		done = append(done, outcome{x, made.File, verdict.Decide(x, made.File, h)})
 	}
 	report(out, j.Root, done)
 	if failed != nil {
@@ -282,7 +287,8 @@ func (m measurement) profile(j *journal.Journal) (*host.Profile, error) {
 
 // keep writes a finished run: the host's profile if it is new, the results,
 // and what is derived from them.
-func keep(j *journal.Journal, h *host.Profile, f *results.File) error {
+func keep(j *journal.Journal, h *host.Profile, made *run.Made) (err error) {
+	f := made.File
 	if _, ok := j.Hosts[h.ID]; !ok {
 		data, err := results.Encode(h)
 		if err != nil {
@@ -307,9 +313,29 @@ func keep(j *journal.Journal, h *host.Profile, f *results.File) error {
 	if err := results.Decode(data, results.SchemaURL, new(results.File)); err != nil {
 		return fmt.Errorf("the lab made a file it would refuse: %w", err)
 	}
+	// The raw profiles first, since the results file names them; and none of
+	// them without it.
+	var written []string
+	defer func() {
+		for _, path := range written {
+			if err != nil {
+				err = errors.Join(err, os.Remove(path))
+			}
+		}
+	}()
+	for _, name := range slices.Sorted(maps.Keys(made.Raw)) {
+		path := j.Root.Profile(name)
+		if err := results.WriteNew(j.Root.Scratch(), path, made.Raw[name]); err != nil {
+			return err
+		}
+		written = append(written, path)
+	}
 	if err := results.WriteNew(j.Root.Scratch(), j.Root.Result(f.Experiment, f.Run), data); err != nil {
 		return err
 	}
-	j.Runs = append(j.Runs, f)
+	written = nil
+	if err := j.Add(f); err != nil {
+		return err
+	}
 	return j.Derive()
 }

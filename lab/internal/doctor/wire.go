@@ -13,7 +13,7 @@ import (
 // settings only explain, for containers refuse without any.
 func (m Machine) wires() []Finding {
 	wire := Finding{Level: Good, About: "wire", Seen: "a shaped wire between two namespaces can be made (ip, tc with tbf, nsenter)"}
-	link, err := topology.Up(m.Wire, m.Root, filepath.Join("lab", "scripts", "wire.sh"))
+	link, err := topology.Up(m.Wire, m.Root, filepath.Join("lab", "scripts", "wire.sh"), false)
 	if err == nil {
 		link.Down()
 		return []Finding{m.namespaces(true), wire}

@@ -18,15 +18,16 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stricttoml"
+	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // An Experiment is one file of lab/experiments.
@@ -40,7 +41,7 @@ type Experiment struct {
 	// Planned says what the lab lacks to run the design; empty where it lacks
 	// nothing. A planned experiment is written like any other, claims first, and
 	// published runs are held against it. Only what a trial needs is not asked
-	// of it: settings that the lab can set, and a topology that it can make.
+	// of it: settings that the lab can set.
 	Planned  string          `toml:"planned"`
 	Metrics  []string        `toml:"metrics"`
 	Topology Topology        `toml:"topology"`
@@ -57,7 +58,7 @@ type Experiment struct {
 
 // Topology says how client and server are joined.
 type Topology struct {
-	Kind        string  `toml:"kind"` // loopback or netns; fleet, several hosts, only where it is planned
+	Kind        string  `toml:"kind"` // loopback or netns; fleet, several hosts, where a run has them
 	LineRateBps float64 `toml:"line_rate_bps"`
 	BurstBytes  int64   `toml:"burst_bytes"`
 	QueueS      float64 `toml:"queue_s"`
@@ -193,7 +194,7 @@ func (x *Experiment) resolve() error {
 	if x.Planned != "" && x.Core {
 		return errors.New("core: a planned experiment is in no set that is run")
 	}
-	if err := x.Topology.check(x.Planned != ""); err != nil {
+	if err := x.Topology.check(); err != nil {
 		return err
 	}
 	if len(x.Metrics) == 0 {
@@ -251,6 +252,11 @@ func (x *Experiment) resolve() error {
 			return fmt.Errorf("sizes.%s: blocks (1 to 1000) and duration_s (up to 3600) must be positive, warmup_s and repeats not negative", s)
 		}
 	}
+	if x.Profile != nil {
+		if err := x.profiled(seen); err != nil {
+			return err
+		}
+	}
 	if len(x.Sizes) != 2 {
 		return errors.New("sizes: only smoke and full exist")
 	}
@@ -262,6 +268,9 @@ func (x *Experiment) resolve() error {
 		c := &x.Claims[i]
 		if err := c.check(seen); err != nil {
 			return fmt.Errorf("claims[%d] %q: %w", i, c.ID, err)
+		}
+		if c.Profile != "" && x.Profile == nil {
+			return fmt.Errorf("claims[%d] %q: profile: the experiment takes none; give it a [profile] table", i, c.ID)
 		}
 		if err := c.resolve(x.Factors); err != nil {
 			return fmt.Errorf("claims[%d] %q: %w", i, c.ID, err)
@@ -277,10 +286,30 @@ func (x *Experiment) resolve() error {
 	return nil
 }
 
+// profiled refuses a design whose profiles could not be taken.
+func (x *Experiment) profiled(factors map[string]bool) error {
+	if c := x.Profile.Compare; c != "" && !factors[c] {
+		return fmt.Errorf("profile.compare %q: no factor of that name", c)
+	}
+	if x.fixed[setting.Server] == setting.String(setting.Null) {
+		return errors.New("profile: the null server has no profiles")
+	}
+	// net/http/pprof takes its window in whole seconds.
+	for name, s := range x.Sizes {
+		if s.DurationS != math.Trunc(s.DurationS) {
+			return fmt.Errorf("sizes.%s.duration_s: whole seconds, where profiles are taken", name)
+		}
+	}
+	return nil
+}
+
 // settable refuses a level that the setting does not have and, where the
 // design is to be run, a setting that the lab has no means to set.
 func (x *Experiment) settable(name string, l setting.Level) error {
 	if err := setting.Check(name, l); err != nil {
+		return err
+	}
+	if err := x.Topology.fits(name, l); err != nil {
 		return err
 	}
 	if x.Planned == "" && !setting.CanSet(name) {
@@ -316,9 +345,9 @@ func possible(s setting.Levels) error {
 	return nil
 }
 
-func (t Topology) check(planned bool) error {
+func (t Topology) check() error {
 	switch {
-	case t.Kind == "loopback", t.Kind == "fleet" && planned:
+	case t.Kind == "loopback", t.Kind == "fleet":
 		if t.LineRateBps != 0 || t.BurstBytes != 0 || t.QueueS != 0 {
 			return fmt.Errorf("topology: %s has no line rate to set", t.Kind)
 		}
@@ -327,7 +356,7 @@ func (t Topology) check(planned bool) error {
 			return errors.New("topology: netns needs line_rate_bps, burst_bytes and queue_s, all positive")
 		}
 	default:
-		return fmt.Errorf("topology.kind %q: use loopback or netns", t.Kind)
+		return fmt.Errorf("topology.kind %q: use loopback, netns or fleet", t.Kind)
 	}
 	return nil
 }
@@ -365,7 +394,7 @@ func (c *Claim) check(factors map[string]bool) error {
 	if c.Needs.Bound != "" && !known(c.Needs.Bound) {
 		return fmt.Errorf("needs.bound %q: use wire, client-cpu or server-cpu", c.Needs.Bound)
 	}
-	if c.Kind != Bound {
+	if c.Kind != Bound && c.Kind != Share && c.Kind != Absent {
 		if _, ok := metric.Lookup(c.Metric); !ok {
 			return fmt.Errorf("unknown metric %q", c.Metric)
 		}
@@ -374,18 +403,24 @@ func (c *Claim) check(factors map[string]bool) error {
 		return fmt.Errorf("over %q: no factor of that name", c.Over)
 	}
 	// Each kind takes its own fields and no other, so that none is ignored.
-	takes := map[Kind][6]bool{ // metric, margin, at_least or at_most, bound, equals, over
-		Flat: {true, true, false, false, false, true}, Monotonic: {true, true, false, false, false, true},
-		Ratio: {true, false, true, false, false, true}, Bound: {false, false, false, true, false, false},
-		Count: {true, false, false, false, true, false},
+	type fields struct{ metric, margin, bar, bound, equals, over, profile bool }
+	takes := map[Kind]fields{
+		Flat: {metric: true, margin: true, over: true}, Monotonic: {metric: true, margin: true, over: true},
+		Ratio: {metric: true, bar: true, over: true}, Bound: {bound: true}, Count: {metric: true, equals: true},
+		Share: {profile: true, bar: true}, Absent: {profile: true},
 	}
 	want, ok := takes[c.Kind]
 	if !ok {
-		return fmt.Errorf("unknown kind %q: use flat, ratio, monotonic, bound or count", c.Kind)
+		return fmt.Errorf("unknown kind %q: use flat, ratio, monotonic, bound, count, share or absent", c.Kind)
 	}
-	has := [6]bool{c.Metric != "", c.Margin != nil, c.AtLeast != nil || c.AtMost != nil, c.Bound != "", c.Equals != "", c.Over != ""}
+	has := fields{c.Metric != "", c.Margin != nil, c.AtLeast != nil || c.AtMost != nil, c.Bound != "", c.Equals != "", c.Over != "", c.Profile != "" || c.Package != "" || c.Work != ""}
 	if has != want || c.Plus != 0 && c.Kind != Count {
-		return fmt.Errorf("kind %q does not take these fields (flat and monotonic: over, margin; ratio: over and one of at_least, at_most; bound: bound and no metric; count: equals, plus)", c.Kind)
+		return fmt.Errorf("kind %q does not take these fields (flat and monotonic: over, margin; ratio: over and one of at_least, at_most; bound: bound and no metric; count: equals, plus; share: profile, package or work, and one of at_least, at_most; absent: profile, package)", c.Kind)
+	}
+	if want.profile {
+		if err := c.checkProfile(); err != nil {
+			return err
+		}
 	}
 	switch {
 	case c.Margin != nil && !(*c.Margin >= 0 && *c.Margin < 10), c.Kind == Flat && *c.Margin == 0:
@@ -393,11 +428,31 @@ func (c *Claim) check(factors map[string]bool) error {
 	case c.AtLeast != nil && c.AtMost != nil:
 		return errors.New("at_least and at_most exclude each other")
 	case c.AtLeast != nil && !bar(*c.AtLeast), c.AtMost != nil && !bar(*c.AtMost):
-		return errors.New("a ratio's bar must be a number above 0")
+		return errors.New("a ratio's bar, as a share's, must be a number above 0")
 	case c.Kind == Bound && !known(c.Bound):
 		return fmt.Errorf("bound %q: use wire, client-cpu or server-cpu", c.Bound)
 	case c.Kind == Count && setting.Check(c.Equals, setting.Int(1)) != nil:
 		return fmt.Errorf("equals %q: no such numeric setting", c.Equals)
+	}
+	return nil
+}
+
+// checkProfile refuses what no profile could be asked.
+func (c *Claim) checkProfile() error {
+	if !slices.Contains(profiles.Kinds(), profiles.Kind(c.Profile)) {
+		return fmt.Errorf("profile %q: use one of %v", c.Profile, profiles.Kinds())
+	}
+	switch {
+	case (c.Package == "") == (c.Work == ""):
+		return errors.New("say either package or work")
+	case c.Kind == Absent && c.Work != "":
+		return errors.New("absent is about a package: a kind of work covers too much to be gone")
+	case c.Work != "" && !symbol.IsWork(c.Work):
+		return fmt.Errorf("work %q: no such kind of work", c.Work)
+	case c.Package != "" && symbol.Package(c.Package+".F") != c.Package:
+		return fmt.Errorf("package %q: profiles count it as %q", c.Package, symbol.Package(c.Package+".F"))
+	case c.AtLeast != nil && *c.AtLeast > 1, c.AtMost != nil && *c.AtMost >= 1:
+		return errors.New("a share's bar lies between 0 and 1")
 	}
 	return nil
 }
@@ -453,7 +508,10 @@ func LoadDir(dir string) ([]*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	sort.Strings(paths)
+	// By name: with its ending, a name would stand after one that it begins.
+	slices.SortFunc(paths, func(a, b string) int {
+		return strings.Compare(strings.TrimSuffix(a, ".toml"), strings.TrimSuffix(b, ".toml"))
+	})
 	var xs []*Experiment
 	for _, p := range paths {
 		x, err := Load(p)

@@ -188,7 +188,7 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 		{"empty question", `question = "Does it matter?"`, `question = ""`, "question is missing"},
 		{"no metrics", `metrics = ["throughput_rps"]`, "", "metrics is missing"},
 		{"unknown metric", `metrics = ["throughput_rps"]`, `metrics = ["throughput_rps", "speed"]`, `metrics: unknown metric "speed"`},
-		{"unknown topology", `kind = "netns"`, `kind = "fleet"`, `topology.kind "fleet"`},
+		{"unknown topology", `kind = "netns"`, `kind = "moon"`, `topology.kind "moon"`},
 		{"loopback with a line rate", `kind = "netns"`, `kind = "loopback"`, "topology: loopback has no line rate"},
 		{"netns without a line rate", "line_rate_bps = 1_000_000", "", "topology: netns needs line_rate_bps"},
 		{"negative line rate", "line_rate_bps = 1_000_000", "line_rate_bps = -1", "topology: netns needs line_rate_bps"},
@@ -207,6 +207,8 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 		{"a generator that the lab does not have", "prefork = true", "prefork = true\ngenerator = \"vegeta\"", "the lab does not run vegeta"},
 		{"a stack without prefork", "prefork = true", "prefork = true\nstack = \"net-http\"", "net-http has no prefork"},
 		{"a stack that would fork by default", "prefork = true", "stack = \"fasthttp\"", "fasthttp has no prefork"},
+		{"interrupts on a wire of two namespaces", "prefork = true", "prefork = true\nirq = \"pinned\"", "settings.irq: netns has nothing to turn it on"},
+		{"cores that are no list", "kind = \"netns\"\nline_rate_bps = 1_000_000\nburst_bytes = 1000\nqueue_s = 0.02\n[settings]", "kind = \"fleet\"\n[settings]\nserver_cpus = \"all\"", `settings.server_cpus: "all" is not a list of CPUs`},
 		{"an unknown stack", "prefork = true", "stack = \"gin\"", `settings.stack: setting "stack"`},
 		{"a stack of the null server", "prefork = true", "server = \"null\"\nstack = \"fiber\"", "the null server has no stack"},
 		{"an overload of no rate", "prefork = true", "prefork = true\noverload = true", "overload needs a rate"},
@@ -296,19 +298,19 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 	}
 }
 
-// plan is whole as an experiment that waits for the lab: a knob that cannot be
-// turned yet, several hosts, no load.
+// plan is whole as an experiment that waits for the lab: settings that it has
+// no means to set, several hosts, no load.
 var plan = strings.NewReplacer(
 	`entry = "7"`, "entry = \"7\"\nplanned = \"the lab cannot turn the knob\"",
 	`kind = "netns"`, `kind = "fleet"`, "line_rate_bps = 1_000_000\nburst_bytes = 1000\nqueue_s = 0.02\n", "",
-	"route = \"/read\"\n", "irq = \"pinned\"\n", "connections = 100\n", "",
-	"name = \"pipelining\"\nlevels = [1, 10]", "name = \"rps\"\nlevels = [false, true]",
-	`over = "pipelining"`, `over = "rps"`,
+	"route = \"/read\"\n", "variant = \"async\"\n", "connections = 100\n", "",
+	"name = \"pipelining\"\nlevels = [1, 10]", "name = \"event_rate\"\nlevels = [1, 10]",
+	`over = "pipelining"`, `over = "event_rate"`,
 ).Replace(whole)
 
 func TestAPlannedExperimentMayNameWhatTheLabLacks(t *testing.T) {
 	x := parse(t, plan)
-	if x.Planned != "the lab cannot turn the knob" || x.Topology.Kind != "fleet" || x.Fixed().Key() != "prefork=true irq=pinned" {
+	if x.Planned != "the lab cannot turn the knob" || x.Topology.Kind != "fleet" || x.Fixed().Key() != "prefork=true variant=async" {
 		t.Errorf("planned %q, %s, %q", x.Planned, x.Topology.Kind, x.Fixed().Key())
 	}
 	if n := len(x.Conditions()); n != 6 {
@@ -317,9 +319,8 @@ func TestAPlannedExperimentMayNameWhatTheLabLacks(t *testing.T) {
 	// What is left out of a plan is not left out of a design to be run.
 	running := strings.Replace(plan, "planned = \"the lab cannot turn the knob\"\n", "", 1)
 	for _, c := range []struct{ name, old, new, says string }{
-		{"a host of its own", "", "", `topology.kind "fleet"`},
-		{"a knob that is fixed", `kind = "fleet"`, `kind = "loopback"`, "settings.irq: the lab cannot set irq; say planned"},
-		{"a knob as a factor", "kind = \"fleet\"\n[settings]\nirq = \"pinned\"\n", "kind = \"loopback\"\n[settings]\nroute = \"/read\"\nconnections = 1\n", "factors[1]: the lab cannot set rps; say planned"},
+		{"fixed", "", "", "settings.variant: the lab cannot set variant; say planned"},
+		{"as a factor", "variant = \"async\"\n", "route = \"/read\"\nconnections = 1\n", "factors[1]: the lab cannot set event_rate; say planned"},
 	} {
 		if !strings.Contains(running, c.old) {
 			t.Fatalf("%s: %q does not stand in the plan", c.name, c.old)
@@ -338,10 +339,10 @@ func TestAPlanIsCheckedLikeAnyDesign(t *testing.T) {
 		{"a reason of two lines", reason, `planned = "a\nb"`, "planned: say in one line"},
 		{"yes for a reason", reason, `planned = true`, "line 2"},
 		{"in the core set", reason, reason + "\ncore = true", "core: a planned experiment"},
-		{"a knob that nobody knows", `irq = "pinned"`, `irqs = "pinned"`, `settings.irqs: unknown setting "irqs"`},
-		{"a level that the knob has not", `irq = "pinned"`, `irq = "elsewhere"`, `settings.irq: setting "irq"`},
+		{"a setting that nobody knows", `variant = "async"`, `variants = "async"`, `settings.variants: unknown setting "variants"`},
+		{"a level that it has not", `variant = "async"`, `variant = "other"`, `settings.variant: setting "variant"`},
 		{"a fleet with a line rate", `kind = "fleet"`, "kind = \"fleet\"\nline_rate_bps = 1", "topology: fleet has no line rate"},
-		{"a claim over what is no factor", `over = "rps"`, `over = "rfs"`, `over "rfs": no factor`},
+		{"a claim over what is no factor", `over = "event_rate"`, `over = "rate"`, `over "rate": no factor`},
 	} {
 		if !strings.Contains(plan, c.old) {
 			t.Fatalf("%s: %q does not stand in the plan", c.name, c.old)
@@ -349,6 +350,20 @@ func TestAPlanIsCheckedLikeAnyDesign(t *testing.T) {
 		if _, err := Parse("made-up", []byte(strings.Replace(plan, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		}
+	}
+}
+
+// What a machine has of knobs and of other machines is for a run to find, not
+// for the design.
+func TestADesignToBeRunMayTurnKnobsOfAFleet(t *testing.T) {
+	x := parse(t, strings.NewReplacer(
+		`kind = "netns"`, `kind = "fleet"`, "line_rate_bps = 1_000_000\nburst_bytes = 1000\nqueue_s = 0.02\n", "",
+		"prefork = true\n", "irqbalance = false\n",
+		"name = \"pipelining\"\nlevels = [1, 10]", "name = \"irq\"\nlevels = [\"default\", \"pinned\"]",
+		`over = "pipelining"`, `over = "irq"`,
+	).Replace(whole))
+	if x.Planned != "" || x.Topology.Kind != "fleet" || x.Conditions()[1].Key() != "workers=1 irq=pinned" {
+		t.Errorf("planned %q, %s, %q", x.Planned, x.Topology.Kind, x.Conditions()[1].Key())
 	}
 }
 
@@ -494,5 +509,81 @@ func TestAClaimMayBeKeptToLevels(t *testing.T) {
 	}
 	if got := x.Claims[1].Where(); got != nil {
 		t.Errorf("a claim about everything is kept to %v", got)
+	}
+}
+
+// profiling is whole as an experiment that takes profiles, with a claim of each
+// kind about them.
+var profiling = strings.NewReplacer("duration_s = 10.5", "duration_s = 10", "[sizes.smoke]", "[profile]\ncompare = \"workers\"\n[sizes.smoke]").Replace(whole) + `
+[[claims]]
+id = "seen"
+kind = "share"
+text = "It is seen."
+profile = "block"
+package = "github.com/brianvoe/gofakeit"
+at_least = 0.01
+[[claims]]
+id = "writes"
+kind = "share"
+text = "It writes."
+profile = "cpu"
+work = "write"
+at_most = 0.5
+[[claims]]
+id = "gone"
+kind = "absent"
+text = "It is gone."
+profile = "mutex"
+package = "github.com/brianvoe/gofakeit"
+at = { workers = 4 }
+`
+
+func TestReadsClaimsAboutProfiles(t *testing.T) {
+	x := parse(t, profiling)
+	if x.Profile == nil || x.Profile.Compare != "workers" {
+		t.Errorf("profile %+v", x.Profile)
+	}
+	if c := x.Claims[6]; c.Kind != Share || c.Profile != "block" || c.Package != "github.com/brianvoe/gofakeit" || *c.AtLeast != 0.01 {
+		t.Errorf("claim %+v", c)
+	}
+	if c := x.Claims[7]; c.Work != "write" || *c.AtMost != 0.5 {
+		t.Errorf("claim %+v", c)
+	}
+	if c := x.Claims[8]; c.Kind != Absent || c.Where().Key() != "workers=4" {
+		t.Errorf("claim %+v", c)
+	}
+}
+
+func TestRefusesProfilesThatCouldNotBeTakenOrRead(t *testing.T) {
+	for _, c := range []struct{ name, old, new, says string }{
+		{"compare what is no factor", `compare = "workers"`, `compare = "route"`, `profile.compare "route": no factor`},
+		{"an unknown key", `compare = "workers"`, `kinds = ["cpu"]`, `unknown key "profile.kinds"`},
+		{"part of a second", "duration_s = 10\n", "duration_s = 10.5\n", "sizes.full.duration_s: whole seconds"},
+		{"an unknown kind", `profile = "block"`, `profile = "threads"`, `claims[6] "seen": profile "threads": use one of`},
+		{"no kind", "profile = \"block\"\n", "", `claims[6] "seen": profile ""`},
+		{"neither package nor work", "work = \"write\"\n", "", `claims[7] "writes": say either package or work`},
+		{"both", "work = \"write\"", "work = \"write\"\npackage = \"sync\"", `claims[7] "writes": say either package or work`},
+		{"an unknown kind of work", `work = "write"`, `work = "writing"`, `claims[7] "writes": work "writing"`},
+		{"a package by its version", `package = "github.com/brianvoe/gofakeit"`, `package = "github.com/brianvoe/gofakeit/v7"`, `claims[6] "seen": package "github.com/brianvoe/gofakeit/v7": profiles count it as "github.com/brianvoe/gofakeit"`},
+		{"a share with a metric", `work = "write"`, "work = \"write\"\nmetric = \"throughput_rps\"", `claims[7] "writes": kind "share" does not take`},
+		{"a share without a bar", "at_least = 0.01\n", "", `claims[6] "seen": kind "share" does not take`},
+		{"a share in per cent", "at_least = 0.01", "at_least = 2", `claims[6] "seen": a share's bar lies between 0 and 1`},
+		{"a share that is always so", "at_most = 0.5\n[[claims]]\nid = \"gone\"", "at_most = 1\n[[claims]]\nid = \"gone\"", `claims[7] "writes": a share's bar lies between 0 and 1`},
+		{"absent with a bar", "profile = \"mutex\"", "profile = \"mutex\"\nat_most = 0.1", `claims[8] "gone": kind "absent" does not take`},
+		{"a ratio of a profile", "at_least = 1.5", "at_least = 1.5\nprofile = \"cpu\"", `claims[1] "more": kind "ratio" does not take`},
+	} {
+		if !strings.Contains(profiling, c.old) {
+			t.Fatalf("%s: %q does not stand in the made-up experiment", c.name, c.old)
+		}
+		_, err := Parse("made-up", []byte(strings.Replace(profiling, c.old, c.new, 1)))
+		if err == nil {
+			t.Errorf("%s: accepted", c.name)
+		} else if !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %q does not say %q", c.name, err, c.says)
+		}
+	}
+	_, err := Parse("made-up", []byte(strings.Replace(profiling, "[profile]\ncompare = \"workers\"\n", "", 1)))
+	if err == nil || !strings.Contains(err.Error(), `claims[6] "seen": profile: the experiment takes none`) {
+		t.Errorf("without a [profile] table: %v", err)
 	}
 }

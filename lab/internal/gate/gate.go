@@ -40,6 +40,9 @@ const (
 	// server that keeps up falls short by less, and one that does not makes of the
 	// open loop a closed one.
 	LeastShare = 0.99
+	// ProfileSpread is the most by which the profiles of one window may begin
+	// apart: they are read as pictures of the same moments.
+	ProfileSpread = 50 * time.Millisecond
 	// SamplerShare is the share of one core that watching a trial aims to stay
 	// below: where a sample costs more, there are fewer of them.
 	SamplerShare = 0.01

@@ -29,6 +29,10 @@ const (
 	Little       = "littles-law"
 	Stopped      = "stopped"
 
+	// Of profiles, where they are taken.
+	ProfileFailed = "profile-failed"
+	ProfileApart  = "profile-apart"
+
 	// Of the machine, and of watching it.
 	SlowCore    = "slow-core"
 	OtherLoad   = "other-load"
@@ -79,6 +83,8 @@ var All = []Gate{
 	{Connections, "fewer connections were established than asked for", Passing},
 	{Little, fmt.Sprintf("rate times mean latency was more than %s off what a closed loop keeps in flight, beyond what resolution and the window's ends explain", percent(LittleOff)), Following},
 	{Stopped, "a signal held the server or the client", Passing},
+	{ProfileFailed, "a profile of one of the server's processes was not to be had, or did not parse", Fault},
+	{ProfileApart, fmt.Sprintf("the profiles of one window, but for that of goroutines, began more than %s apart, or outside of the load", millis(ProfileSpread)), Passing},
 	{SlowCore, fmt.Sprintf("the calibration loop took more than %.4g times its best of the run, before the trial or after it", speed.SlowBy), Passing},
 	{OtherLoad, fmt.Sprintf("others ran on one side's cores for more than %s of a core", percent(ForeignLoad)), Passing},
 	{Steal, fmt.Sprintf("the hypervisor took more than %s of one side's cores", percent(StealShare)), Passing},

@@ -101,7 +101,7 @@ var all = []Metric{
 	{"block_stacks", Count, "Blocking stacks", "Different stacks in the server's block profile.", false},
 	{"live_heap_bytes", Bytes, "Live heap", "Live objects in the server's heap profile, all its processes.", false},
 	{"profiled_throughput_share", Ratio, "Throughput while profiled", "Throughput of the window in which profiles were taken over that of the window before it, in which none was.", true},
-	{"profile_spread_s", Second, "Profiles' starts", "Time between the starts of the first and the last profile of one window, all the server's processes.", false},
+	{"profile_spread_s", Second, "Profiles' starts", "Time between the starts of the first and the last profile of one window, all the server's processes; that of goroutines apart, for which the world is stopped.", false},
 	{"delivered_per_s", PerSecond, "Delivered", "Events a second that a batch processor's receiver took in, over the measured window; a text counts them in the sender's log.", false},
 	{"requests_on_thread", Count, "Requests on a thread", "Requests of one worker on a thread at one instant, as a text derives it.", false},
 }

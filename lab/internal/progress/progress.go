@@ -1,5 +1,5 @@
 // Package progress tells a person how a run goes on: one line that is
-// rewritten on a terminal, one plain line a trial in a log.
+// rewritten on a terminal, one plain line a trial or ten seconds in a log.
 package progress
 
 import (

@@ -25,6 +25,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -44,6 +45,15 @@ type Plan struct {
 	// Lab is the command that the lab itself can be started by, to read a
 	// wire's counters from inside its namespaces.
 	Lab []string
+	// Profile has the server profiled although the experiment does not ask for it.
+	Profile bool
+}
+
+// A Made is a run that was made: its file, and the raw profiles that it names,
+// by path from data/profiles.
+type Made struct {
+	File *results.File
+	Raw  map[string][]byte
 }
 
 // generators names the load generators of an experiment, with versions.
@@ -93,7 +103,7 @@ func order(conditions, blocks int, seed uint64) []slot {
 // Do makes the run. An error means that there is nothing to write: a run that
 // was interrupted, or could not begin. What goes wrong within a trial is in
 // the trial.
-func Do(ctx context.Context, p Plan, w Watcher) (*results.File, error) {
+func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	x := p.Experiment
 	size := x.Sizes[p.Size]
 	f := &results.File{
@@ -112,17 +122,22 @@ func Do(ctx context.Context, p Plan, w Watcher) (*results.File, error) {
 		Tools: tools, Kernel: provenance.Kernel(),
 	}
 	f.Run = f.Provenance.StartedAt.Format("20060102t150405z") + "-" + p.Host.ID
-	finish := func() (*results.File, error) {
+	finish := func(raw map[string][]byte) (*Made, error) {
 		f.Provenance.FinishedAt = time.Now().UTC().Truncate(time.Second)
-		return f, nil
+		return &Made{f, raw}, nil
 	}
 
-	link, err := topology.Up(x.Topology, string(p.Root), scriptPath("wire.sh"))
+	if why := p.unreachable(); why != "" {
+		f.NotApplicable = why
+		w.Begin(x, p.Size, 0, 0)
+		return finish(nil)
+	}
+	link, err := p.up()
 	var unavailable topology.Unavailable
 	if errors.As(err, &unavailable) {
 		f.NotApplicable = fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, unavailable.Why)
 		w.Begin(x, p.Size, 0, 0)
-		return finish()
+		return finish(nil)
 	}
 	if err != nil {
 		return nil, err
@@ -148,12 +163,12 @@ func Do(ctx context.Context, p Plan, w Watcher) (*results.File, error) {
 		}
 		f.Conditions = append(f.Conditions, c)
 	}
-	m := &measuring{plan: p, link: link, file: f, watcher: w, repeats: size.Repeats, spare: loopsSpare, pause: loopPause, loop: speed.Loop, trial: load.trial}
+	m := &measuring{taken: map[int]*profiles.Set{}, plan: p, link: link, file: f, watcher: w, repeats: size.Repeats, spare: loopsSpare, pause: loopPause, loop: speed.Loop, trial: load.trial}
 	if err := m.calibrate(); err != nil {
 		return nil, err
 	}
 	todo := order(len(f.Conditions), size.Blocks, p.Seed)
-	w.Begin(x, p.Size, len(todo), estimate(size))
+	w.Begin(x, p.Size, len(todo), estimate(x, size))
 	for len(todo) > 0 && f.Provenance.StoppedEarly == "" {
 		if err := m.trials(ctx, todo); err != nil {
 			return nil, err
@@ -161,7 +176,21 @@ func Do(ctx context.Context, p Plan, w Watcher) (*results.File, error) {
 		todo = m.recheck()
 	}
 	f.Provenance.CalibrationS = m.reference.Seconds()
-	return finish()
+	raw, err := m.raw()
+	if err != nil {
+		return nil, err
+	}
+	return finish(raw)
+}
+
+// up makes the topology: as root where the design turns settings of its
+// interfaces, which takes that.
+func (p Plan) up() (*topology.Link, error) {
+	x := p.Experiment
+	turns := slices.ContainsFunc(x.Conditions(), func(levels setting.Levels) bool {
+		return slices.ContainsFunc(knobs(x, "", x.Fixed().With(levels)), func(k knob) bool { return k.inside })
+	})
+	return topology.Up(x.Topology, string(p.Root), scriptPath("wire.sh"), turns)
 }
 
 // control draws the condition that is measured twice.
@@ -175,9 +204,10 @@ type measuring struct {
 	link      *topology.Link
 	file      *results.File
 	watcher   Watcher
-	repeats   int // how many are left
-	deaths    int // invalid trials in a row
-	spare     int // loops that are left for waiting
+	repeats   int                   // how many are left
+	deaths    int                   // invalid trials in a row
+	spare     int                   // loops that are left for waiting
+	taken     map[int]*profiles.Set // by trial
 	reference time.Duration
 	// What measures: the calibration loop, and a trial.
 	pause time.Duration // before a slow core is looked at again
@@ -218,7 +248,9 @@ func (m *measuring) trials(ctx context.Context, todo []slot) error {
 		todo = todo[1:]
 		cond := f.Conditions[s.cond]
 		m.watcher.Trial(len(f.Trials)+1, s.block, cond.Levels)
-		t, err := m.calibrated(ctx, m.plan.load(m.link, x.Fixed().With(cond.Levels)))
+		l := m.plan.load(m.link, x.Fixed().With(cond.Levels))
+		l.keep = func(set *profiles.Set) { m.taken[len(f.Trials)+1] = set }
+		t, err := m.calibrated(ctx, l)
 		if err != nil {
 			return err
 		}
@@ -336,14 +368,18 @@ func after(todo []slot, s slot) []slot {
 // overhead is about what starting and stopping server and client takes.
 const overhead = 700 * time.Millisecond
 
-func estimate(s experiment.Size) time.Duration {
-	return overhead + time.Duration((s.WarmupS+s.DurationS)*float64(time.Second))
+func estimate(x *experiment.Experiment, s experiment.Size) time.Duration {
+	each := overhead + time.Duration((s.WarmupS+s.DurationS)*float64(time.Second))
+	if x.Profile != nil {
+		each += profiledFor(s.WarmupS, s.DurationS)
+	}
+	return each
 }
 
 // Estimate is about how long a run takes.
 func Estimate(x *experiment.Experiment, size string) time.Duration {
 	s := x.Sizes[size]
-	return time.Duration(s.Blocks*(len(x.Conditions())+1)) * estimate(s) // the control is one more
+	return time.Duration(s.Blocks*(len(x.Conditions())+1)) * estimate(x, s) // the control is one more
 }
 
 // scriptPath names a script from the repository's root, so that recorded

@@ -11,7 +11,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
 // Calls is what one condition's requests cost the server in system calls.
@@ -27,7 +26,10 @@ type Calls struct {
 // a claim could be decided by.
 func Syscalls(ctx context.Context, p Plan, each func(Calls)) error {
 	x := p.Experiment
-	link, err := topology.Up(x.Topology, string(p.Root), scriptPath("wire.sh"))
+	if why := p.unreachable(); why != "" {
+		return errors.New(why)
+	}
+	link, err := p.up()
 	if err != nil {
 		return err
 	}
@@ -45,6 +47,11 @@ func Syscalls(ctx context.Context, p Plan, each func(Calls)) error {
 }
 
 func (l load) traced(ctx context.Context) (c Calls, err error) {
+	back, err := l.turn(ctx)
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, back()) }()
 	server, err := l.startServer(ctx)
 	if err != nil {
 		return c, err

@@ -20,6 +20,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
@@ -53,7 +54,11 @@ type load struct {
 	server      []string // command lines, without the topology's wrapping
 	client      []string
 	window      time.Duration // the measured part
-	limit       time.Duration // when the client is taken to hang
+	warmup      time.Duration
+	knobs       []knob
+	profile     bool                // take profiles in a second window
+	keep        func(*profiles.Set) // is given them
+	limit       time.Duration       // when the client is taken to hang
 }
 
 func (p Plan) load(link *topology.Link, s setting.Levels) load {
@@ -94,9 +99,17 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 	if l.rate > 0 {
 		l.client = append(l.client, "--rate", number(l.rate))
 	}
-	if len(p.Split.Server) > 0 {
-		l.server = append(l.server, "--cpus", cores.Format(p.Split.Server))
-		l.client = append(l.client, "--cpus", cores.Format(p.Split.Client))
+	l.knobs = knobs(p.Experiment, link.NetDevice, s)
+	if list, ok := s[setting.ServerCPUs]; ok {
+		cpus, err := cores.Parse(list.String())
+		if err != nil {
+			panic(err) // the experiment was checked
+		}
+		l.split.Server = cpus
+	}
+	if len(l.split.Server) > 0 {
+		l.server = append(l.server, "--cpus", cores.Format(l.split.Server))
+		l.client = append(l.client, "--cpus", cores.Format(l.split.Client))
 	}
 	l.server = append(l.server, "--", "--addr", addr)
 	if prefork, ok := s[setting.Prefork].Bool(); ok {
@@ -107,12 +120,17 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 	}
 	for _, option := range []struct{ setting, flag string }{
 		{setting.Stack, "--stack"}, {setting.Index, "--index"}, {setting.WriteBuffer, "--write-buffer"}, {setting.SpinNs, "--spin-ns"},
+		{setting.BlockRateNs, "--block-rate-ns"},
 	} {
 		if v, ok := s[option.setting]; ok {
 			l.server = append(l.server, option.flag, v.String())
 		}
 	}
+	if l.profile = p.Profile || p.Experiment.Profile != nil; l.profile {
+		l.server = append(l.server, "--pprof-sockets", pprofDir)
+	}
 	l.window = time.Duration(size.DurationS * float64(time.Second))
+	l.warmup = time.Duration(size.WarmupS * float64(time.Second))
 	l.limit = time.Duration((size.DurationS+size.WarmupS)*float64(time.Second)) + 15*time.Second
 	return l
 }
@@ -130,15 +148,33 @@ func (l load) commands() []string {
 		}
 		return line
 	}
-	return []string{side("server", l.server), side("client", l.client)}
+	var lines []string
+	for _, k := range l.knobs {
+		line := strings.Join(k.line(), " ")
+		if k.inside {
+			line = side("server", k.line())
+		}
+		lines = append(lines, line)
+	}
+	return append(lines, side("server", l.server), side("client", l.client))
 }
 
 // trial makes one trial. An error ends the run: the trial could not begin, or
 // the run was interrupted. All else makes the trial invalid.
-func (l load) trial(ctx context.Context) (results.Trial, error) {
-	t := results.Trial{StartedAt: time.Now().UTC(), Bound: bound.Unknown, Metrics: map[string]float64{}}
+func (l load) trial(ctx context.Context) (t results.Trial, err error) {
+	back, err := l.turn(ctx)
+	if err != nil {
+		return t, err
+	}
+	defer func() { err = errors.Join(err, back()) }()
+	t = results.Trial{StartedAt: time.Now().UTC(), Bound: bound.Unknown, Metrics: map[string]float64{}}
 	var fail failer = func(name, format string, args ...any) {
 		t.Reasons = append(t.Reasons, results.Reason{Gate: name, Detail: fmt.Sprintf(format, args...)})
+	}
+	if l.profile {
+		if err := freshSockets(l.dir); err != nil {
+			return t, err
+		}
 	}
 	server, err := l.startServer(ctx)
 	if err != nil {
@@ -202,6 +238,11 @@ func (l load) trial(ctx context.Context) (results.Trial, error) {
 	}
 	if len(t.Reasons) == 0 {
 		l.judge(&t, out.Bytes(), sampler, fail)
+	}
+	if l.profile && len(t.Reasons) == 0 {
+		if err := l.profiled(ctx, &t, server, fail); err != nil {
+			return t, err
+		}
 	}
 	t.Valid = len(t.Reasons) == 0
 	return t, nil
@@ -290,7 +331,8 @@ func (l load) startServer(ctx context.Context) (*server, error) {
 	ready := make(chan struct{})
 	var closed atomic.Bool
 	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Server(l.server), Lines: func(line string) {
-		if strings.Contains(line, " listening addr=") && listening.Add(1) == need.Load() && closed.CompareAndSwap(false, true) {
+		// Its profiles' own listeners say the same of themselves.
+		if strings.Contains(line, " listening addr=") && !strings.Contains(line, "pprof pid=") && listening.Add(1) == need.Load() && closed.CompareAndSwap(false, true) {
 			close(ready)
 		}
 	}})

@@ -35,9 +35,9 @@ const (
 	Replicate     = "replicate"      // a number that changes nothing: the same condition again
 )
 
-// Names of the knobs that texts turn and the lab cannot turn yet. Published
-// runs have them, and experiments that are planned may. Each is one knob, so
-// that no design can change two and see one.
+// Names of the knobs of the kernel and of services. Each is one knob, so that
+// no design can change two and see one. Where a machine, or a topology, does
+// not have one, the run says so and its claims are not applicable.
 const (
 	ServerCPUs = "server_cpus" // cores the server may use, as a list: "0-5"
 	IRQ        = "irq"         // where the interface's interrupts fire: "default" or "pinned"
@@ -45,8 +45,13 @@ const (
 	Crond      = "crond"       // whether crond runs
 	RPS        = "rps"         // receive packet steering: any core handles packets
 	RFS        = "rfs"         // receive flow steering: the core that reads the flow does
-	Variant    = "variant"     // which batch processor
-	EventRate  = "event_rate"  // events a second offered to a batch processor
+)
+
+// Names of what texts turn and the lab cannot turn yet. Published runs have
+// them, and experiments that are planned may.
+const (
+	Variant   = "variant"    // which batch processor
+	EventRate = "event_rate" // events a second offered to a batch processor
 )
 
 // Words that more than this list has to know.
@@ -73,9 +78,7 @@ type def struct {
 }
 
 // unset are the settings that the lab has no means to set yet.
-var unset = map[string]bool{
-	ServerCPUs: true, IRQ: true, IRQBalance: true, Crond: true, RPS: true, RFS: true, Variant: true, EventRate: true,
-}
+var unset = map[string]bool{Variant: true, EventRate: true}
 
 // CanSet tells whether the lab can set this in a trial.
 func CanSet(name string) bool {

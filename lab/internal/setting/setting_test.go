@@ -24,13 +24,13 @@ func TestNamesListsEverySettingOnce(t *testing.T) {
 	}
 }
 
-func TestTheLabSetsAllButTheKnobsItLacks(t *testing.T) {
-	for _, name := range []string{Route, Rate, Replicate} {
+func TestTheLabSetsAllButWhatItLacks(t *testing.T) {
+	for _, name := range []string{Route, Rate, Replicate, ServerCPUs, IRQ, IRQBalance, Crond, RPS, RFS} {
 		if !CanSet(name) {
 			t.Errorf("the lab sets %s", name)
 		}
 	}
-	for _, name := range []string{IRQ, RPS, Variant, "", "made-up"} {
+	for _, name := range []string{Variant, EventRate, "", "made-up"} {
 		if CanSet(name) {
 			t.Errorf("the lab cannot set %q", name)
 		}

@@ -38,13 +38,18 @@ type Link struct {
 }
 
 // Up makes the topology. dir is the repository's root and script is wire.sh
-// as seen from there.
-func Up(t experiment.Topology, dir, script string) (*Link, error) {
+// as seen from there. A wire as root is made by root's own right: some of its
+// settings the kernel lets nobody else touch.
+func Up(t experiment.Topology, dir, script string, asRoot bool) (*Link, error) {
 	if t.Kind == "loopback" {
 		return &Link{Host: "127.0.0.1"}, nil
 	}
-	argv := []string{script, "up", "--rate", strconv.FormatFloat(t.LineRateBps, 'f', 0, 64),
-		"--burst", strconv.FormatInt(t.BurstBytes, 10), "--queue", strconv.FormatFloat(t.QueueS, 'g', -1, 64)}
+	argv := []string{script, "up"}
+	if asRoot {
+		argv = append(argv, "--as-root")
+	}
+	argv = append(argv, "--rate", strconv.FormatFloat(t.LineRateBps, 'f', 0, 64),
+		"--burst", strconv.FormatInt(t.BurstBytes, 10), "--queue", strconv.FormatFloat(t.QueueS, 'g', -1, 64))
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -160,6 +161,9 @@ func (d *decider) hear(c experiment.Claim) (Claim, *finding) {
 		if c.Metric != "" {
 			return say(NotApplicable, "the run did not record %s", c.Metric)
 		}
+		if c.Profile != "" {
+			return say(NotApplicable, "the run has no %s profile", c.Profile)
+		}
 		return say(NotApplicable, "the run has no trial")
 	}
 	out.Bounds = map[string]int{}
@@ -219,14 +223,27 @@ func (d *decider) at(where setting.Levels) *decider {
 	return &kept
 }
 
-// bearing returns the valid trials that a claim rests on: those that hold its
-// metric or, for a claim about bounds, all.
+// bears tells whether a trial holds what a claim is about: its metric, its kind
+// of profile or, for a claim about bounds, anything.
+func bears(c experiment.Claim, t results.Trial) bool {
+	switch c.Kind {
+	case experiment.Bound:
+		return true
+	case experiment.Share, experiment.Absent:
+		_, ok := t.Profile(profiles.Kind(c.Profile))
+		return ok
+	}
+	_, ok := t.Metrics[c.Metric]
+	return ok
+}
+
+// bearing returns the valid trials that a claim rests on.
 func (d *decider) bearing(c experiment.Claim) []results.Trial {
 	var ts []results.Trial
 	for _, cond := range d.conds {
 		for _, b := range blocksOf(d.valid[cond.ID]) {
 			t := d.valid[cond.ID][b]
-			if _, ok := t.Metrics[c.Metric]; ok || c.Kind == experiment.Bound {
+			if bears(c, t) {
 				ts = append(ts, t)
 			}
 		}
@@ -317,6 +334,8 @@ func (d *decider) weigh(c experiment.Claim) (finding, error) {
 		return d.weighBound(c), nil
 	case experiment.Count:
 		return d.weighCount(c)
+	case experiment.Share, experiment.Absent:
+		return d.weighShares(c), nil
 	}
 	return d.weighRatios(c)
 }

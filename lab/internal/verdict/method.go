@@ -5,6 +5,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/speed"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // A Method is what pages are told of how verdicts come about, so that the
@@ -22,6 +23,7 @@ type Method struct {
 	SlowBy        float64                  `json:"slow_by"`
 	SamplerShare  float64                  `json:"sampler_share"`
 	Gates         []Gate                   `json:"gates"`
+	Works         []symbol.WorkDoc         `json:"works"`
 }
 
 // A Gate is what pages are told of one.
@@ -42,7 +44,7 @@ func Rules() Method {
 		Confidence: stats.Confidence, MinBlocks: stats.MinSamples,
 		Alpha: stats.Alpha, Power: stats.Power, MaxBlocks: stats.MaxBlocks,
 		Verdicts: map[Verdict]string{}, Warnings: map[stats.Warning]string{},
-		SlowBy: speed.SlowBy, SamplerShare: gate.SamplerShare,
+		SlowBy: speed.SlowBy, SamplerShare: gate.SamplerShare, Works: symbol.Works(),
 	}
 	for _, v := range []Verdict{Reproduced, Refuted, Inconclusive, Invalid, NotApplicable} {
 		m.Verdicts[v] = v.Meaning()

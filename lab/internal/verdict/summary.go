@@ -38,6 +38,7 @@ func (d *decider) summary(cond results.Condition) Summary {
 			s.Metrics[m.Name] = f
 		}
 	}
+	s.Profiles = profilesOf(valid)
 	return s
 }
 

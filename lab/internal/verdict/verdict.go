@@ -15,8 +15,10 @@
 // decides. At most one of a claim's two answers can be wrong, so it stands in
 // the correction once, with the one its figures point to.
 //
-// Claims about counts and bounds take no part: they are held against every
-// trial as it was counted, and there is no sampling error to correct.
+// Claims about counts, bounds and profiles take no part: they are held against
+// every trial as it was counted, and there is no sampling error to correct. A
+// share has to lie on the claim's side in all trials, and is refuted only where
+// it lies on the other in all.
 //
 // A run's A/A control, the same levels measured twice, is held to the same
 // rule. Where it differs, or too little of it is left to tell, no claim about
@@ -27,6 +29,7 @@
 package verdict
 
 import (
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
@@ -155,6 +158,9 @@ type Summary struct {
 	Invalid int               `json:"invalid"`
 	Bounds  map[string]int    `json:"bounds"`
 	Metrics map[string]Figure `json:"metrics"`
+	// Profiles are medians over the trials, figure by figure. A package in some
+	// of them only may have one of nought; what is not there was in none.
+	Profiles []profiles.Profile `json:"profiles,omitempty"`
 }
 
 // A Figure is a metric's median over a condition's valid trials.

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/tune"
+)
+
+// turning makes of a clone's experiment one that turns RPS and RFS.
+func turning(t *testing.T, c *clone) {
+	c.link(labBinary, ".tools/bin/lab")
+	c.env = append(c.env, "LINE_RATE_STATE="+t.TempDir())
+	c.edit("name = \"workers\"\nlevels = [1, 2]", "name = \"rps\"\nlevels = [false, true]\n[[factors]]\nname = \"rfs\"\nlevels = [false, true]")
+	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"fortio\"\nworkers = 1")
+}
+
+// flowTable is the one knob of these that has a value for the whole machine.
+const flowTable = "/proc/sys/net/core/rps_sock_flow_entries"
+
+func flows(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(flowTable)
+	if err != nil {
+		t.Skipf("needs this kernel to have RFS: %v", err)
+	}
+	return string(b)
+}
+
+// A machine that may not turn a knob is not the claim's fault.
+func TestKnobsOutOfReach(t *testing.T) {
+	if tune.Reach("rps", nil) == nil {
+		t.Skip("needs not to be root: here RPS can be turned")
+	}
+	c := newClone(t, wire, "/simple", 1, 1)
+	turning(t, c)
+	if s := c.run(); s.status != exitHeld {
+		t.Errorf("status %d", s.status)
+	}
+	if f := c.only(); !strings.Contains(f.NotApplicable, "root") || len(f.Trials) > 0 {
+		t.Errorf("not applicable %q, %d trials", f.NotApplicable, len(f.Trials))
+	}
+}
+
+func TestKnobsAreTurnedForATrialAndBack(t *testing.T) {
+	if err := tune.Reach("rps", nil); err != nil {
+		t.Skip(err)
+	}
+	before := flows(t)
+	c := newClone(t, wire, "/simple", 1, 1)
+	turning(t, c)
+	s := c.run()
+	f := c.only()
+	if s.status == exitFailed || f.NotApplicable != "" {
+		t.Fatalf("status %d, not applicable %q", s.status, f.NotApplicable)
+	}
+	for _, cond := range f.Conditions {
+		rps, _ := cond.Levels["rps"].Bool()
+		rfs, _ := cond.Levels["rfs"].Bool()
+		lines := strings.Join(cond.Commands, "\n")
+		if strings.Contains(lines, "tune-rps.sh hold") != rps || strings.Count(lines, "tune-rfs.sh hold") != map[bool]int{true: 2}[rfs] {
+			t.Errorf("%s: %s", cond.Levels.Key(), lines)
+		}
+	}
+	if after := flows(t); after != before {
+		t.Errorf("the flow table was %q and is %q", before, after)
+	}
+	if left := held(t, c); left != "" {
+		t.Errorf("originals are still held:\n%s", left)
+	}
+}
+
+// held is the journal of originals.
+func held(t *testing.T, c *clone) string {
+	t.Helper()
+	_, dir, _ := strings.Cut(c.env[len(c.env)-1], "=")
+	b, err := os.ReadFile(filepath.Join(dir, "originals.json"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// However the lab ends, the machine is as it was.
+func TestKnobsComeBackWhenTheLabDies(t *testing.T) {
+	if err := tune.Reach("rps", nil); err != nil {
+		t.Skip(err)
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
+		t.Run(sig.String(), func(t *testing.T) {
+			before := flows(t)
+			c := newClone(t, wire, "/simple", 1, 10)
+			turning(t, c)
+			c.edit("name = \"rfs\"\nlevels = [false, true]", "name = \"replicate\"\nlevels = [1, 2]")
+			c.edit("workers = 1", "workers = 1\nrfs = true")
+			cmd := c.command("run", "99-tiny", "--port", strconv.Itoa(c.port))
+			var out, errs bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &errs
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "the flow table is set", func() bool { return flows(t) != before })
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, cmd, &out, &errs)
+			until(t, "the flow table is back", func() bool { return flows(t) == before })
+			until(t, "no process is left", func() bool { return len(c.processes()) == 0 })
+			// What was set in the namespaces went with them. Its originals are of no
+			// use to anyone, and the next to turn a knob forgets them.
+			if s := finish(t, c.command("tune", "restore")); s.status != exitHeld {
+				t.Error("nothing is to be restored, and that failed")
+			}
+			if left := held(t, c); left != "" {
+				t.Errorf("originals are still held:\n%s", left)
+			}
+		})
+	}
+}
+
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// What the machine lacks for a design is said, and nothing is tried.
+func TestADesignForAnotherMachine(t *testing.T) {
+	c := newClone(t, `kind = "fleet"`, "/simple", 1, 1)
+	c.edit("name = \"workers\"\nlevels = [1, 2]", "name = \"irq\"\nlevels = [\"default\", \"pinned\"]\n[[factors]]\nname = \"server_cpus\"\nlevels = [\"0-1000\", \"0-1023\"]")
+	c.edit("pipelining = 1", "pipelining = 1\nworkers = 1")
+	if s := c.run(); s.status != exitHeld {
+		t.Errorf("status %d", s.status)
+	}
+	f := c.only()
+	if len(f.Trials) > 0 || !strings.Contains(f.NotApplicable, "needs 1024 cores; this host has ") || !strings.Contains(f.NotApplicable, "a second machine") {
+		t.Errorf("not applicable %q, %d trials", f.NotApplicable, len(f.Trials))
+	}
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/progress"
+	"github.com/line-rate/line-rate/lab/internal/run"
+)
+
+// longestWindow is the longest that the lab's server profiles at a time.
+const longestWindow = 600
+
+// profileCommand takes profiles: of a server that runs already where --from says
+// which, else of an experiment's, which it starts and loads.
+func profileCommand(ctx context.Context, args []string, out io.Writer) (int, error) {
+	running := func(arg string) bool {
+		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		return arg != name && name == "from"
+	}
+	if slices.ContainsFunc(args, running) {
+		return profileRunning(ctx, args, out)
+	}
+	return profileExperiment(ctx, args, out)
+}
+
+// profileExperiment loads each condition of an experiment once, without
+// profiles and then with, and prints what they came to. As lab syscalls, it adds
+// nothing to the journal: one window decides nothing.
+func profileExperiment(ctx context.Context, args []string, out io.Writer) (int, error) {
+	var m measurement
+	j, x, err := m.one("profile", args)
+	if err != nil {
+		return exitFailed, err
+	}
+	if m.out != "" {
+		if err := profiles.Vacant(m.out); err != nil {
+			return exitFailed, fmt.Errorf("profile: --out %w", err)
+		}
+	}
+	split, release, err := claim(j)
+	if err != nil {
+		return exitFailed, err
+	}
+	defer release()
+	h, err := m.profile(j)
+	if err != nil {
+		return exitFailed, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return exitFailed, err
+	}
+	plan := run.Plan{Root: j.Root, Experiment: x, Size: m.size, Port: m.port, Split: split, Host: h, Lab: []string{self}}
+	all := x.Conditions()
+	done := 0
+	wait := func() func() {
+		if done == len(all) {
+			return func() {}
+		}
+		what := fmt.Sprintf("profiles of condition %d of %d", done+1, len(all))
+		return progress.New(os.Stderr).Wait(what, run.ProfileEstimate(x, m.size))
+	}
+	end := wait()
+	err = run.Profiles(ctx, plan, func(p run.Profiled) error {
+		end()
+		fmt.Fprintf(out, "%s\n%.0f requests a second before, %.0f while profiled (%.1f %%); ", p.Levels.Key(), p.Before, p.During, 100*p.During/p.Before)
+		printProfiles(out, p.Set)
+		fmt.Fprintln(out)
+		done++
+		if m.out != "" {
+			if err := profiles.Write(filepath.Join(m.out, fmt.Sprintf("c%d", done)), p.Set); err != nil {
+				return fmt.Errorf("--out %w", err)
+			}
+		}
+		end = wait()
+		return nil
+	})
+	end()
+	switch {
+	case ctx.Err() != nil:
+		return exitFailed, fmt.Errorf("%s: interrupted", x.Name)
+	case err != nil:
+		return exitFailed, fmt.Errorf("%s: %w", x.Name, err)
+	}
+	return exitHeld, nil
+}
+
+// profileRunning takes profiles of a server that runs already, under whatever
+// load it has.
+func profileRunning(ctx context.Context, args []string, out io.Writer) (int, error) {
+	var from []string
+	var seconds int
+	var dir string
+	fs := flags("profile")
+	fs.Func("from", "", func(v string) error { from = append(from, v); return nil })
+	fs.IntVar(&seconds, "seconds", 30, "")
+	fs.StringVar(&dir, "out", "", "")
+	rest, err := parse(fs, args)
+	switch {
+	case err != nil:
+		return exitFailed, err
+	case len(rest) > 0:
+		return exitFailed, fmt.Errorf("profile: unexpected argument %q; say what to profile with --from", rest[0])
+	case len(from) == 0:
+		return exitFailed, errors.New("profile: --from is missing; give http://127.0.0.1:PORT, or the directory of a server's --pprof-sockets")
+	case dir == "":
+		return exitFailed, errors.New("profile: --out is missing; give a directory that does not exist, for the files")
+	case seconds < 1 || seconds > longestWindow:
+		return exitFailed, fmt.Errorf("profile: --seconds %d; give a whole number from 1 to %d", seconds, longestWindow)
+	}
+	// All that can be refused is refused before the window.
+	var sources []profiles.Source
+	for _, f := range from {
+		some, err := sourcesOf(f)
+		if err != nil {
+			return exitFailed, fmt.Errorf("profile: --from %w", err)
+		}
+		sources = append(sources, some...)
+	}
+	if err := profiles.Vacant(dir); err != nil {
+		return exitFailed, fmt.Errorf("profile: --out %w", err)
+	}
+
+	window := time.Duration(seconds) * time.Second
+	end := progress.New(os.Stderr).Wait("profiles of "+count(len(sources), "process", "processes"), window)
+	set, err := profiles.Capture(ctx, sources, window)
+	end()
+	if ctx.Err() != nil {
+		return exitFailed, errors.New("profile: interrupted; nothing was written")
+	}
+	if err != nil {
+		return exitFailed, fmt.Errorf("profile: %w; nothing was written", err)
+	}
+	if err := profiles.Write(dir, set); err != nil {
+		return exitFailed, fmt.Errorf("profile: --out %w", err)
+	}
+	printProfiles(out, set)
+	fmt.Fprintf(out, "\nThe files are in %s; go tool pprof -http=127.0.0.1: opens one.\n", dir)
+	return exitHeld, nil
+}
+
+// sourcesOf takes an address, a directory of sockets, or one socket.
+func sourcesOf(from string) ([]profiles.Source, error) {
+	if strings.Contains(from, "://") {
+		s, err := profiles.URL(from)
+		return []profiles.Source{s}, err
+	}
+	info, err := os.Stat(from)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("%s: no such directory; give http://127.0.0.1:PORT, or the directory of a server's --pprof-sockets", from)
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return profiles.Sockets(from)
+	case info.Mode()&os.ModeSocket != 0:
+		return []profiles.Source{profiles.Socket(from)}, nil
+	}
+	return nil, fmt.Errorf("%s: neither a directory nor a socket", from)
+}
+
+// printProfiles prints what a set came to, kind by kind.
+func printProfiles(out io.Writer, set *profiles.Set) {
+	fmt.Fprintf(out, "%s, a window of %s from %s, starts within %.1f ms\n",
+		count(set.Processes, "process", "processes"), set.Window, set.Started.UTC().Format("15:04:05 UTC"), set.Spread.Seconds()*1e3)
+	for _, k := range profiles.Kinds() {
+		p := set.Merged[k]
+		total, err := profiles.Total(p, k)
+		if err != nil {
+			panic(err) // no set without the sample type is made
+		}
+		fmt.Fprintf(out, "\n%s: %s, %s (and %s of the profiling itself, left out)\n",
+			k, inUnit(total, k), count(len(p.Sample), "stack", "stacks"), inUnit(set.Own[k], k))
+		if total == 0 {
+			continue
+		}
+		fmt.Fprintf(out, "by kind of work: %s\n", works(k, p))
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+		for _, row := range dearestSymbols(p, 10) {
+			// The last column is not aligned: it ends the line.
+			fmt.Fprintf(w, "%s\t%.1f %%\t  %s\n", inUnit(row.value, k), 100*float64(row.value)/float64(total), row.symbol)
+		}
+		w.Flush()
+	}
+}
+
+// works lists the kinds of work by their shares, largest first.
+func works(k profiles.Kind, p *profile.Profile) string {
+	came, err := profiles.Analyse(k, p)
+	if err != nil {
+		panic(err) // the set was checked when it was made
+	}
+	names := slices.SortedFunc(maps.Keys(came.Work), func(a, b string) int {
+		return cmp.Or(cmp.Compare(came.Work[b], came.Work[a]), strings.Compare(a, b))
+	})
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %.1f %%", name, 100*came.Work[name])
+	}
+	return strings.Join(names, ", ")
+}
+
+// A symbolRow is a function and what it and all it called came to.
+type symbolRow struct {
+	symbol string
+	value  int64
+}
+
+// dearestSymbols lists the functions with the most cumulative value. One that
+// calls itself counts once a stack.
+func dearestSymbols(p *profile.Profile, most int) []symbolRow {
+	at := len(p.SampleType) - 1 // what a kind is read by is the last of its columns
+	sums := map[string]int64{}
+	for _, s := range p.Sample {
+		seen := map[string]bool{}
+		for _, l := range s.Location {
+			for _, line := range l.Line {
+				if line.Function != nil && !seen[line.Function.Name] {
+					seen[line.Function.Name] = true
+					sums[line.Function.Name] += s.Value[at]
+				}
+			}
+		}
+	}
+	var rows []symbolRow
+	for symbol, v := range sums {
+		rows = append(rows, symbolRow{symbol, v})
+	}
+	slices.SortFunc(rows, func(a, b symbolRow) int {
+		return cmp.Or(cmp.Compare(b.value, a.value), strings.Compare(a.symbol, b.symbol))
+	})
+	return rows[:min(most, len(rows))]
+}
+
+// inUnit writes a value in its kind's unit.
+func inUnit(v int64, k profiles.Kind) string {
+	switch k {
+	case profiles.CPU, profiles.Mutex, profiles.Block:
+		return fmt.Sprintf("%.3f s", float64(v)/1e9)
+	case profiles.Heap, profiles.Allocs:
+		return fmt.Sprintf("%.2f MB", float64(v)/1e6)
+	}
+	return count(int(v), "goroutine", "goroutines")
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

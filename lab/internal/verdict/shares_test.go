@@ -1,0 +1,158 @@
+package verdict
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+const lock = "github.com/brianvoe/gofakeit"
+
+const (
+	aTenth   = `{ id = "c", kind = "share", text = "t", profile = "block", package = "github.com/brianvoe/gofakeit", at_least = 0.1, at = { index = "gofakeit" } }`
+	atMost10 = `{ id = "c", kind = "share", text = "t", profile = "block", package = "github.com/brianvoe/gofakeit", at_most = 0.1, at = { index = "gofakeit" } }`
+	gone     = `{ id = "c", kind = "absent", text = "t", profile = "block", package = "github.com/brianvoe/gofakeit", at = { index = "gofakeit" } }`
+	writing  = `{ id = "c", kind = "share", text = "t", profile = "cpu", work = "write", at_least = 0.4 }`
+)
+
+// profiled is a design that takes profiles.
+func profiled(t *testing.T, claims ...string) *experiment.Experiment {
+	t.Helper()
+	x, err := experiment.Parse("made-up", []byte(`
+entry = "7"
+title = "A made-up lock"
+question = "q"
+metrics = ["throughput_rps"]
+topology = { kind = "loopback" }
+settings = { route = "/read", connections = 100 }
+factors = [{ name = "index", levels = ["gofakeit", "pool"] }]
+profile = { compare = "index" }
+sizes.smoke = { blocks = 6, duration_s = 1 }
+sizes.full = { blocks = 12, duration_s = 1 }
+claims = [`+strings.Join(claims, ",")+`]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// shares is a run whose trials with the lock give it these shares of the block
+// profile, a share of nought by leaving it out as profiles do.
+func shares(x *experiment.Experiment, of ...float64) *results.File {
+	r := made(x, len(of), func(setting.Levels, int) figures { return figures{rps: 1} })
+	for i := range r.Trials {
+		t := &r.Trials[i]
+		p := profiles.Profile{Kind: profiles.Block, Unit: "s", Total: 2, DurationS: 1, Packages: map[string]float64{"runtime": 1}}
+		if v := of[t.Block-1]; t.Condition == "c1" && v > 0 {
+			p.Packages[lock] = v
+		}
+		cpu := profiles.Profile{Kind: profiles.CPU, Unit: "s", Total: 1, Work: map[string]float64{"write": 0.5, "http": 0.5}, Packages: map[string]float64{}}
+		t.Profiles = []profiles.Profile{cpu, p}
+	}
+	return r
+}
+
+func TestSharesAreHeldAgainstEveryTrial(t *testing.T) {
+	for _, c := range []struct {
+		name, claim string
+		of          []float64
+		want        Verdict
+		says        string
+	}{
+		{"all above", aTenth, []float64{0.2, 0.3, 0.1, 0.4, 0.5, 0.9}, Reproduced, "median of 35 % of the block profile (10 to 90 %) in 6 trials, claimed at least 10 %"},
+		{"one below", aTenth, []float64{0.2, 0.3, 0.1, 0.4, 0.5, 0.09}, Inconclusive, "(9 to 50 %)"},
+		{"all below", aTenth, []float64{0.01, 0, 0.05, 0.09, 0.02, 0.03}, Refuted, "(0 to 9 %)"},
+		{"at most, all below", atMost10, []float64{0.01, 0, 0.05, 0.1, 0.02, 0.03}, Reproduced, "claimed at most 10 %"},
+		{"at most, all above", atMost10, []float64{0.2, 0.3, 0.4, 0.11, 0.5, 0.6}, Refuted, ""},
+		{"absent", gone, []float64{0, 0, 0, 0, 0, 0}, Reproduced, "no sample of " + lock + " in the block profiles of 6 trials"},
+		{"one sample in one trial", gone, []float64{0, 0, 0, 1e-6, 0, 0}, Refuted, "stands in the block profiles of 1 of 6 trials, with up to 0.0001 %"},
+		{"a kind of work, at all levels", writing, []float64{0, 0, 0, 0, 0, 0}, Reproduced, "write has a median of 50 % of the cpu profile (50 to 50 %) in 12 trials"},
+	} {
+		x := profiled(t, c.claim)
+		got := one(t, x, shares(x, c.of...), machine)
+		if got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
+			t.Errorf("%s: %s (%s), want %s", c.name, got.Verdict, got.Reason, c.want)
+		}
+	}
+}
+
+// What was not looked at is not gone.
+func TestAbsenceNeedsProfiles(t *testing.T) {
+	x := profiled(t, gone)
+	none := shares(x, 0, 0, 0, 0, 0, 0)
+	for i := range none.Trials {
+		none.Trials[i].Profiles = nil
+	}
+	if got := one(t, x, none, machine); got.Verdict != NotApplicable || got.Reason != "the run has no block profile" {
+		t.Errorf("without profiles: %s (%s)", got.Verdict, got.Reason)
+	}
+	some := shares(x, 0, 0, 0, 0, 0, 0)
+	some.Trials[0].Profiles = nil
+	if got := one(t, x, some, machine); got.Verdict != Invalid || !strings.HasPrefix(got.Reason, "only 5 of 6 blocks") {
+		t.Errorf("with one missing: %s (%s)", got.Verdict, got.Reason)
+	}
+	lost := shares(x, 0, 0, 0, 0, 0, 0)
+	spoil(&lost.Trials[0])
+	if got := one(t, x, lost, machine); got.Verdict != Invalid {
+		t.Errorf("with an invalid trial: %s (%s)", got.Verdict, got.Reason)
+	}
+	// A frame that nobody could name might be anybody's.
+	unnamed := shares(x, 0, 0, 0, 0, 0, 0)
+	for _, t := range unnamed.Trials[:1] {
+		p, _ := t.Profile(profiles.Block)
+		p.Packages["[no symbol]"] = 0.1
+	}
+	if got := one(t, x, unnamed, machine); got.Verdict != Inconclusive || !strings.Contains(got.Reason, "1 of 6 block profiles have frames without a symbol") {
+		t.Errorf("with a frame without a symbol: %s (%s)", got.Verdict, got.Reason)
+	}
+	five := shares(x, 0, 0, 0, 0, 0)
+	if got := one(t, x, five, machine); got.Verdict != Inconclusive {
+		t.Errorf("with five blocks: %s (%s)", got.Verdict, got.Reason)
+	}
+}
+
+func TestAPrintedShareAgreesOrDisagrees(t *testing.T) {
+	for of, want := range map[float64]string{0.77: "agrees", 0.05: "disagrees"} {
+		x := profiled(t, aTenth)
+		r := shares(x, of)
+		r.Source, r.Provenance, r.Text = results.Published, nil, &results.Text{Entry: "7", Date: "2026-01-02"}
+		if got := one(t, x, r, machine); got.Verdict != Inconclusive || got.SingleRun != want {
+			t.Errorf("%v: %s, %q (%s), want %s", of, got.Verdict, got.SingleRun, got.Reason, want)
+		}
+	}
+}
+
+// A client that is the wall takes nothing from what the server's profile says.
+func TestSharesDoNotMeasureTheClient(t *testing.T) {
+	x := profiled(t, aTenth)
+	r := shares(x, 0.2, 0.3, 0.1, 0.4, 0.5, 0.9)
+	for i := range r.Trials {
+		r.Trials[i].Bound = bound.ClientCPU
+	}
+	if got := one(t, x, r, machine); got.Verdict != Reproduced {
+		t.Errorf("%s (%s)", got.Verdict, got.Reason)
+	}
+}
+
+func TestASummaryHasMediansOfProfiles(t *testing.T) {
+	x := profiled(t, aTenth)
+	f := Decide(x, shares(x, 0.2, 0.3, 0, 0, 0, 0), machine)
+	i := slices.IndexFunc(f.Conditions, func(s Summary) bool { return s.ID == "c1" })
+	got := f.Conditions[i].Profiles
+	want := []profiles.Profile{
+		{Kind: profiles.CPU, Unit: "s", Total: 1, Work: map[string]float64{"write": 0.5, "http": 0.5}, Packages: map[string]float64{}},
+		// In two trials of six: its median is nought, which is not to be absent.
+		{Kind: profiles.Block, Unit: "s", Total: 2, DurationS: 1, Work: map[string]float64{}, Packages: map[string]float64{"runtime": 1, lock: 0}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
