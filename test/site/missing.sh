@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
 # A data file that is gone fails the build, with a line that names the entry
 # and the file. All published runs and hosts are taken away, those of one kind
-# at a time; one that such a build does not name is taken away by itself.
+# at a time; one that such a build does not name is taken away by itself. Of
+# profiles, which no text published, it is the golden pages' that are.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 copy=$(mktemp -d .tools/scratch/missing-XXXXXX)
 trap 'rm -rf "$copy"' EXIT
 cp -R config.toml content layouts assets static data "$copy/"
-mkdir "$copy/lab" "$copy/aside"
+mkdir -p "$copy/lab" "$copy/aside" "$copy/test/site"
 cp -R lab/experiments "$copy/lab/"
+cp -R test/site/config.toml test/site/fixture "$copy/test/site/"
+config=config.toml
 
 # without FILE… builds the site without them, and leaves in $said what it says.
 without() {
   local gone
   for gone; do mkdir -p "$copy/aside/${gone%/*}" && mv "$copy/$gone" "$copy/aside/$gone"; done
-  if said=$(.tools/bin/hugo --panicOnWarning --noBuildLock --source "$copy" --destination "$PWD/$copy/public" 2>&1); then
+  if said=$(.tools/bin/hugo --panicOnWarning --noBuildLock --source "$copy" --config "$config" --destination "$PWD/$copy/public" 2>&1); then
     echo "the site builds without $*"
     exit 1
   fi
@@ -36,5 +39,12 @@ for kind in verdicts results csv hosts audits; do
   done
   checked=$((checked + ${#files[@]}))
 done
+config=config.toml,test/site/config.toml
+mapfile -t files < <(cd test/site/fixture && find data/flames data/profiles -type f | sort)
+for gone in "${files[@]}"; do
+  without "test/site/fixture/$gone"
+  named "$gone" || { printf 'without %s no line names the entry and the file:\n%s\n' "$gone" "$said"; exit 1; }
+done
+checked=$((checked + ${#files[@]}))
 [ "$checked" -ge 6 ] || { echo "only $checked files were tried"; exit 1; }
 echo "each of $checked missing files fails the build by name"
