@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
@@ -30,19 +29,21 @@ type knob struct {
 const flowEntries = "32768"
 
 // knobs are those that a condition turns, in the order in which they are.
-func knobs(x *experiment.Experiment, dev string, s setting.Levels) []knob {
+func (p Plan) knobs(dev string, s setting.Levels) []knob {
+	x := p.Experiment
 	on := func(name string) bool { b, _ := s[name].Bool(); return b }
 	off := func(name string) bool { b, ok := s[name].Bool(); return ok && !b }
 	inside := x.Topology.Kind == "netns"
 	var ks []knob
-	if off(setting.IRQBalance) {
+	// A service that does not run, or is not there, needs no stopping.
+	if off(setting.IRQBalance) && tune.Runs("irqbalance") {
 		ks = append(ks, knob{name: "irqbalance"})
 	}
-	if off(setting.Crond) {
+	if off(setting.Crond) && tune.Runs("crond", "cron") {
 		ks = append(ks, knob{name: "crond"})
 	}
 	if s[setting.IRQ] == setting.String("pinned") {
-		ks = append(ks, knob{name: "irq-pin", args: []string{"--dev", dev, "--cpus", interruptCores(x)}})
+		ks = append(ks, knob{name: "irq-pin", args: []string{"--dev", dev, "--cpus", p.interruptCores()}})
 	}
 	if on(setting.RPS) {
 		ks = append(ks, knob{"rps", []string{"--dev", dev}, inside})
@@ -55,18 +56,31 @@ func knobs(x *experiment.Experiment, dev string, s setting.Levels) []knob {
 	return ks
 }
 
-// interruptCores are the cores that the design's server leaves free under its
-// narrowest level, up to the most that it ever has: there the interrupts go.
-func interruptCores(x *experiment.Experiment) string {
-	var narrow, wide []int
-	for _, levels := range x.Conditions() {
-		list, ok := x.Fixed().With(levels)[setting.ServerCPUs]
+// interruptCores are where pinned interrupts go: to the cores that the server
+// leaves free at its narrowest, of those that it has at its widest or, where it
+// always has the same, of all the machine's.
+func (p Plan) interruptCores() string {
+	narrow, wide := p.serverCores()
+	if len(wide) == len(narrow) {
+		wide = wide[:0:0]
+		for c := range p.Host.Cores {
+			wide = append(wide, c)
+		}
+	}
+	return cores.Format(slices.DeleteFunc(slices.Clone(wide), func(c int) bool { return slices.Contains(narrow, c) }))
+}
+
+// serverCores are those that the design's server may use, where it has the
+// fewest and where it has the most of them.
+func (p Plan) serverCores() (narrow, wide []int) {
+	for _, levels := range p.Experiment.Conditions() {
+		list, ok := p.Experiment.Fixed().With(levels)[setting.ServerCPUs]
 		if !ok {
 			continue
 		}
 		cpus, err := cores.Parse(list.String())
 		if err != nil {
-			continue // the experiment was checked
+			panic(err) // the experiment was checked
 		}
 		if narrow == nil || len(cpus) < len(narrow) {
 			narrow = cpus
@@ -75,8 +89,7 @@ func interruptCores(x *experiment.Experiment) string {
 			wide = cpus
 		}
 	}
-	free := slices.DeleteFunc(slices.Clone(wide), func(c int) bool { return slices.Contains(narrow, c) })
-	return cores.Format(free)
+	return narrow, wide
 }
 
 // line is the command line that turns the knob and holds it.
@@ -175,32 +188,34 @@ func (h held) release() error {
 func (p Plan) unreachable() string {
 	x := p.Experiment
 	var why []string
-	say := func(err error) {
-		if err != nil && !slices.Contains(why, err.Error()) {
-			why = append(why, err.Error())
-		}
-	}
-	dev := topology.Interface()
-	for _, levels := range x.Conditions() {
-		s := x.Fixed().With(levels)
-		if list, ok := s[setting.ServerCPUs]; ok {
-			cpus, err := cores.Parse(list.String())
-			if err == nil && len(cpus) > 0 && slices.Max(cpus) >= p.Host.Cores {
-				err = fmt.Errorf("needs %d cores; this host has %d", slices.Max(cpus)+1, p.Host.Cores)
-			}
-			say(err)
-		}
-		for _, k := range knobs(x, dev, s) {
-			if k.inside {
-				// The device is not made yet; whether this user may is known.
-				say(tune.Reach(k.name, nil))
-			} else {
-				say(tune.Reach(k.name, k.args))
-			}
-		}
+	// A machine with too few cores is not asked about its interrupts as well.
+	if _, wide := p.serverCores(); len(wide) > 0 && slices.Max(wide) >= p.Host.Cores {
+		why = append(why, fmt.Sprintf("needs %d cores; this host has %d", slices.Max(wide)+1, p.Host.Cores))
+	} else {
+		why = p.outOfReach()
 	}
 	if x.Topology.Kind == "fleet" {
 		why = append(why, "needs a second machine to load this one from, which the lab does not drive yet")
 	}
 	return strings.Join(why, "; ")
+}
+
+// outOfReach says which of the design's knobs cannot be turned, each once.
+func (p Plan) outOfReach() []string {
+	dev := topology.Interface()
+	var why []string
+	for _, levels := range p.Experiment.Conditions() {
+		all := p.knobs(dev, p.Experiment.Fixed().With(levels))
+		stopped := slices.ContainsFunc(all, func(k knob) bool { return k.name == "irqbalance" })
+		for _, k := range all {
+			args := k.args
+			if k.inside || k.name == "irq-pin" && stopped {
+				args = nil // the device is not made yet, or irqbalance will not run; whether this user may is known
+			}
+			if err := tune.Reach(k.name, args); err != nil && !slices.Contains(why, err.Error()) {
+				why = append(why, err.Error())
+			}
+		}
+	}
+	return why
 }

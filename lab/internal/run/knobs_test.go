@@ -9,6 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
+	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
 // committed reads one of the journal's own designs.
@@ -51,26 +52,33 @@ func TestKnobsStandBeforeTheServer(t *testing.T) {
 
 func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 	x := committed(t, "06-irq-factorial")
+	p := Plan{Experiment: x, Host: &host.Profile{Cores: 16}}
 	s := x.Fixed().With(setting.Levels{
 		setting.IRQ: setting.String("pinned"), setting.IRQBalance: setting.Bool(false), setting.Crond: setting.Bool(false),
 		setting.RPS: setting.Bool(true), setting.RFS: setting.Bool(false),
 	})
 	var got []string
-	for _, k := range knobs(x, "ens5", s) {
+	for _, k := range p.knobs("ens5", s) {
 		got = append(got, strings.Join(k.line()[:1], "")+" "+strings.Join(k.args, " "))
 		if k.inside {
 			t.Errorf("%s is turned on a wire that there is not", k.name)
 		}
 	}
-	want := []string{
-		"lab/scripts/tune-irqbalance.sh ", "lab/scripts/tune-crond.sh ",
+	var want []string
+	if tune.Runs("irqbalance") { // what does not run is not stopped
+		want = append(want, "lab/scripts/tune-irqbalance.sh ")
+	}
+	if tune.Runs("crond", "cron") {
+		want = append(want, "lab/scripts/tune-crond.sh ")
+	}
+	want = append(want,
 		"lab/scripts/tune-irq-pin.sh --dev ens5 --cpus 6-7", // those that its server leaves free
 		"lab/scripts/tune-rps.sh --dev ens5",
-	}
+	)
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if left := knobs(x, "ens5", x.Fixed().With(setting.Levels{setting.IRQ: setting.String("default"), setting.IRQBalance: setting.Bool(true), setting.RPS: setting.Bool(false)})); len(left) > 0 {
+	if left := p.knobs("ens5", x.Fixed().With(setting.Levels{setting.IRQ: setting.String("default"), setting.IRQBalance: setting.Bool(true), setting.RPS: setting.Bool(false)})); len(left) > 0 {
 		t.Errorf("a machine as it is has %v turned", left)
 	}
 }
@@ -86,6 +94,10 @@ func TestADesignForALargerMachineSaysWhatIsMissing(t *testing.T) {
 	}
 	if strings.Count(why, "needs 8 cores") != 1 {
 		t.Errorf("said more than once: %q", why)
+	}
+	// Entry 07 has its server always on the same cores: all others take interrupts.
+	if got := (Plan{Experiment: committed(t, "07-irq-matched"), Host: &host.Profile{Cores: 128}}).interruptCores(); got != "112-127" {
+		t.Errorf("interrupts of entry 07 go to %s, want 112-127", got)
 	}
 	if why := (Plan{Experiment: committed(t, "08-cpu-bound"), Host: &host.Profile{Cores: 1}}).unreachable(); why != "" {
 		t.Errorf("a design that turns nothing: %q", why)

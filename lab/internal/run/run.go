@@ -188,7 +188,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 func (p Plan) up() (*topology.Link, error) {
 	x := p.Experiment
 	turns := slices.ContainsFunc(x.Conditions(), func(levels setting.Levels) bool {
-		return slices.ContainsFunc(knobs(x, "", x.Fixed().With(levels)), func(k knob) bool { return k.inside })
+		return slices.ContainsFunc(p.knobs("", x.Fixed().With(levels)), func(k knob) bool { return k.inside })
 	})
 	return topology.Up(x.Topology, string(p.Root), scriptPath("wire.sh"), turns)
 }

@@ -99,7 +99,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 	if l.rate > 0 {
 		l.client = append(l.client, "--rate", number(l.rate))
 	}
-	l.knobs = knobs(p.Experiment, link.NetDevice, s)
+	l.knobs = p.knobs(link.NetDevice, s)
 	if list, ok := s[setting.ServerCPUs]; ok {
 		cpus, err := cores.Parse(list.String())
 		if err != nil {

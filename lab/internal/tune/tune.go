@@ -279,6 +279,12 @@ func Reach(name string, args []string) error {
 	return err
 }
 
+// Runs tells whether a process of one of these names runs on this machine.
+func Runs(names ...string) bool {
+	m, err := here()
+	return err == nil && slices.ContainsFunc(names, func(n string) bool { return m.process(n) != 0 })
+}
+
 // needsArguments tells whether a knob's plan cannot be made from defaults.
 func needsArguments(name string) bool {
 	return slices.Contains([]string{"rps", "rfs", "xps", "irq-pin", "queues", "mtu"}, name)
