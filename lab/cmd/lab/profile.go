@@ -34,6 +34,9 @@ func profileCommand(ctx context.Context, args []string, out io.Writer) (int, err
 	if slices.ContainsFunc(args, running) {
 		return profileRunning(ctx, args, out)
 	}
+	if len(args) == 0 {
+		return exitFailed, errors.New("profile: name an experiment, or a server that runs with --from")
+	}
 	return profileExperiment(ctx, args, out)
 }
 

@@ -192,7 +192,7 @@ func TestProfileRefusals(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "--from is missing"},
+		{nil, "name an experiment, or a server that runs with --from"},
 		{[]string{"--from", url}, "--out is missing"},
 		{[]string{"--from", url, "--out", out, "--seconds", "0"}, "--seconds 0; give a whole number from 1 to 600"},
 		{[]string{"--from", url, "--out", out, "--seconds", "601"}, "--seconds 601"},

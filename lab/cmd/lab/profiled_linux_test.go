@@ -164,10 +164,10 @@ func TestProfilingIsInterrupted(t *testing.T) {
 }
 
 func TestServerDiesWhileProfiled(t *testing.T) {
-	c := newClone(t, loopback, "/read", 1, 3)
+	c := newClone(t, loopback, "/read", 1, 2)
 	profiling(c)
 	lab, ended := untilProfiled(t, c)
-	time.Sleep(2 * time.Second)
+	time.Sleep(1200 * time.Millisecond)
 	killed := false
 	for _, pid := range telemetry.Descendants(lab) {
 		if telemetry.Command(pid) == "fiber_server" {
