@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // columns are the sample types of a kind that are of its window or moment.
@@ -167,7 +168,7 @@ func (p part) keep(columns []string) error {
 func isOwn(s *profile.Sample) bool {
 	for _, l := range s.Location {
 		for _, line := range l.Line {
-			if f := line.Function; f != nil && (strings.HasPrefix(f.Name, "net/http/pprof.") || strings.HasPrefix(f.Name, "main.(*window") || f.Name == "runtime/pprof.profileWriter") {
+			if f := line.Function; f != nil && symbol.IsProfiler(f.Name) {
 				return true
 			}
 		}

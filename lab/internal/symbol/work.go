@@ -52,9 +52,17 @@ func IsWork(name string) bool {
 	return slices.ContainsFunc(Works(), func(w WorkDoc) bool { return string(w.Work) == name })
 }
 
+// IsProfiler tells whether a symbol is of the taking of profiles. pprof.Do is
+// not: it runs its caller's code under a label.
+func IsProfiler(name string) bool {
+	return has([]string{name}, profilerStarts) && !strings.HasPrefix(name, "runtime/pprof.Do")
+}
+
 // Names by which a stack is known, each the beginning of a symbol.
 var (
-	profilerStarts = []string{"net/http/pprof.", "runtime/pprof."}
+	// What the lab's server puts before net/http/pprof is named after servePprof
+	// where it was inlined there.
+	profilerStarts = []string{"net/http/pprof.", "runtime/pprof.", "main.servePprof", "main.(*windows).", "main.(*window)."}
 
 	// Below os.File the same calls of internal/poll and syscall are of a file,
 	// not of a connection; they are its log's, not an answer's.
@@ -80,7 +88,7 @@ var (
 // WorkOf says which kind of work a stack is, its outermost call first.
 func WorkOf(stack []string) Work {
 	switch {
-	case has(stack, profilerStarts):
+	case slices.ContainsFunc(stack, IsProfiler):
 		return Profiler
 	case collected(stack):
 		return Collector

@@ -105,3 +105,19 @@ func TestEveryKindOfWorkIsExplainedOnce(t *testing.T) {
 		t.Error("locks is a kind of work")
 	}
 }
+
+func TestTheTakingOfProfilesIsKnown(t *testing.T) {
+	for name, want := range map[string]bool{
+		"net/http/pprof.Profile": true, "runtime/pprof.profileWriter": true, "main.(*window).take": true,
+		// As the compiler names them where they are inlined.
+		"main.servePprof.(*windows).handler.func1": true, "main.servePprof.bounded.func4": true,
+		"runtime/pprof.Do": false, "runtime/pprof.Do.deferwrap1": false, "main.serve": false, "net/http.(*conn).serve": false,
+	} {
+		if got := IsProfiler(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if got := WorkOf([]string{"runtime/pprof.Do", "main.handle", "main.work"}); got != Handling {
+		t.Errorf("work under a label is %s", got)
+	}
+}
