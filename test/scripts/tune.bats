@@ -83,7 +83,7 @@ refused() {
 
 @test "without lab they say what to build, in one line" {
   mkdir -p "$BATS_TEST_TMPDIR/lab/scripts"
-  cp "$scripts"/tune-*.sh "$BATS_TEST_TMPDIR/lab/scripts/"
+  cp "$scripts"/tune*.sh "$BATS_TEST_TMPDIR/lab/scripts/"
   for script in "$BATS_TEST_TMPDIR"/lab/scripts/tune-*.sh; do
     run "$script" show
     refused "$(basename "$script"): lab is not built; run 'make build'"
