@@ -103,8 +103,8 @@ tunnel_gone() { gone "$(cat "$FAKE_SSH_LOG.pid")"; }
   for sig in INT TERM HUP KILL; do
     if [ "$sig" = KILL ]; then command -v setpriv || skip "no setpriv"; fi
     near=$(free_port)
-    # A shell starts background jobs deaf to SIGINT; this one is to hear it.
-    env --default-signal=INT "$scripts/profile.sh" --ssh me@far --remote-port "$port" --local-port "$near" --seconds 60 --out "$tmp/out" >"$tmp/log" 2>&1 3>&- &
+    # A shell starts background jobs deaf to SIGINT, and nohup all to SIGHUP; this one is to hear them.
+    env --default-signal=INT,TERM,HUP "$scripts/profile.sh" --ssh me@far --remote-port "$port" --local-port "$near" --seconds 60 --out "$tmp/out" >"$tmp/log" 2>&1 3>&- &
     script=$!
     until_true grep -q '^profiles of 1 process' "$tmp/log"
     kill -"$sig" "$script"

@@ -80,7 +80,7 @@ func sayShares(c experiment.Claim, shares []float64, held int) string {
 	what := c.Package + c.Work
 	if c.Kind == experiment.Absent {
 		if held == len(shares) {
-			return fmt.Sprintf("no sample of %s in the %s profiles of %d trials", what, c.Profile, len(shares))
+			return fmt.Sprintf("no sample of %s in the %s profiles of %d %s", what, c.Profile, len(shares), plural(len(shares), "trial"))
 		}
 		return fmt.Sprintf("%s stands in the %s profiles of %d of %d trials, with up to %.3g %%", what, c.Profile, len(shares)-held, len(shares), 100*slices.Max(shares))
 	}
