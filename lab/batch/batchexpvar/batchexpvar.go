@@ -1,0 +1,44 @@
+// Package batchexpvar shows what a batcher does at /debug/vars.
+//
+// Its limit: sums and counts only. A distribution of latencies takes a metrics
+// library; batch.Meter is small enough to be written for any.
+package batchexpvar
+
+import (
+	"expvar"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/batch"
+)
+
+// A Meter counts in an expvar map. Its keys: delivered and dropped_full,
+// dropped_failed in events; attempts and failed_attempts in batches; in_flight;
+// send_ns and wait_ns, the sums over attempts of how long they took and how long
+// their oldest events had waited.
+type Meter struct{ vars *expvar.Map }
+
+var _ batch.Meter = Meter{}
+
+// New counts in a map, which expvar.NewMap makes and publishes under a name.
+func New(vars *expvar.Map) Meter { return Meter{vars} }
+
+// Sent counts an attempt.
+func (m Meter) Sent(_ int, took, waited time.Duration, err error) {
+	m.vars.Add("attempts", 1)
+	if err != nil {
+		m.vars.Add("failed_attempts", 1)
+	}
+	m.vars.Add("send_ns", took.Nanoseconds())
+	m.vars.Add("wait_ns", waited.Nanoseconds())
+}
+
+// Delivered counts events.
+func (m Meter) Delivered(events int) { m.vars.Add("delivered", int64(events)) }
+
+// Dropped counts events by reason.
+func (m Meter) Dropped(events int, why batch.Reason) {
+	m.vars.Add("dropped_"+string(why), int64(events))
+}
+
+// InFlight keeps the number of batches being sent.
+func (m Meter) InFlight(delta int) { m.vars.Add("in_flight", int64(delta)) }

@@ -1,0 +1,222 @@
+package batch
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"time"
+)
+
+// A Policy says what becomes of an event for which there is no room.
+type Policy int
+
+// The policies.
+const (
+	Block      Policy = iota // Add waits for room, or for its context; TryAdd refuses
+	DropNewest               // the event itself is dropped
+	DropOldest               // the batch that has waited longest is dropped
+)
+
+// A Retry says whether a batch that failed is tried again, and after how long.
+// attempt counts from 1. It may be called from several goroutines at once.
+type Retry func(attempt int, err error) (wait time.Duration, again bool)
+
+// Backoff tries a batch up to so many times in all, and waits between base and
+// twice base before the second, and twice as long each time after, up to most.
+// Half of each wait is drawn by chance, so that batchers that failed together
+// do not come back together.
+func Backoff(base, most time.Duration, attempts int) Retry {
+	return func(attempt int, _ error) (time.Duration, bool) {
+		if attempt >= attempts {
+			return 0, false
+		}
+		wait := most
+		if shift := attempt; shift < 32 && base<<shift > 0 && base<<shift < most {
+			wait = base << shift
+		}
+		return wait/2 + rand.N(wait/2+1), true
+	}
+}
+
+// config is what the options come to.
+type config struct {
+	count    int
+	bytes    int
+	size     any // func(E) int
+	interval time.Duration
+	capacity int
+	inFlight int
+	timeout  time.Duration
+	policy   Policy
+	ordered  bool
+	retry    Retry
+	meter    Meter
+	logger   *slog.Logger
+	shards   int
+}
+
+// An Option changes how a Batcher works. New refuses those that make no sense.
+type Option func(*config) error
+
+// MaxCount is how many events make a batch. The default is 1000.
+func MaxCount(n int) Option {
+	return func(c *config) error {
+		if n < 1 || n > math.MaxInt32 {
+			return fmt.Errorf("batch: MaxCount(%d): a batch has from 1 to %d events", n, math.MaxInt32)
+		}
+		c.count = n
+		return nil
+	}
+}
+
+// MaxBytes is how many bytes make a batch, by what size says of an event. An
+// event that is larger by itself makes a batch of its own. By default bytes are
+// not counted.
+func MaxBytes[E any](n int, size func(E) int) Option {
+	return func(c *config) error {
+		if n < 1 {
+			return fmt.Errorf("batch: MaxBytes(%d): a batch has at least 1 byte", n)
+		}
+		if size == nil {
+			return errors.New("batch: MaxBytes: say how large an event is")
+		}
+		c.bytes, c.size = n, size
+		return nil
+	}
+}
+
+// Interval is how long an event waits at most before its batch leaves, full or
+// not. The default is a second.
+func Interval(d time.Duration) Option {
+	return func(c *config) error {
+		if d <= 0 {
+			return fmt.Errorf("batch: Interval(%v): it has to be positive", d)
+		}
+		c.interval = d
+		return nil
+	}
+}
+
+// Capacity is how many events are held at most, those in flight among them. It
+// is rounded up to whole batches: one for each buffer that is being filled and
+// each that is in flight, and one more. The default is ten batches, or as many
+// as that takes.
+func Capacity(n int) Option {
+	return func(c *config) error {
+		if n < 1 {
+			return fmt.Errorf("batch: Capacity(%d): there has to be room for an event", n)
+		}
+		c.capacity = n
+		return nil
+	}
+}
+
+// InFlight is how many batches are being sent at once. The default is 1.
+func InFlight(n int) Option {
+	return func(c *config) error {
+		if n < 1 || n > 1<<16 {
+			return fmt.Errorf("batch: InFlight(%d): from 1 to %d batches", n, 1<<16)
+		}
+		c.inFlight = n
+		return nil
+	}
+}
+
+// Timeout is how long one attempt to send may take; its context then ends. By
+// default only Close ends it.
+func Timeout(d time.Duration) Option {
+	return func(c *config) error {
+		if d <= 0 {
+			return fmt.Errorf("batch: Timeout(%v): it has to be positive", d)
+		}
+		c.timeout = d
+		return nil
+	}
+}
+
+// WhenFull chooses what becomes of events for which there is no room. The
+// default is Block.
+func WhenFull(p Policy) Option {
+	return func(c *config) error {
+		if p < Block || p > DropOldest {
+			return fmt.Errorf("batch: WhenFull(%d): use Block, DropNewest or DropOldest", p)
+		}
+		c.policy = p
+		return nil
+	}
+}
+
+// Ordered keeps the order in which events were added, at the cost that the
+// package's documentation states.
+func Ordered() Option {
+	return func(c *config) error {
+		c.ordered = true
+		return nil
+	}
+}
+
+// WithRetry has failed batches tried again. By default a batch that fails is
+// dropped, and counted.
+func WithRetry(r Retry) Option {
+	return func(c *config) error {
+		if r == nil {
+			return errors.New("batch: WithRetry: nil; leave it out to try once")
+		}
+		c.retry = r
+		return nil
+	}
+}
+
+// WithMeter has a meter told of what happens.
+func WithMeter(m Meter) Option {
+	return func(c *config) error {
+		if m == nil {
+			return errors.New("batch: WithMeter: nil; leave it out for none")
+		}
+		c.meter = m
+		return nil
+	}
+}
+
+// WithLogger has batches that failed and events that were dropped logged.
+func WithLogger(l *slog.Logger) Option {
+	return func(c *config) error {
+		if l == nil {
+			return errors.New("batch: WithLogger: nil; leave it out for none")
+		}
+		c.logger = l
+		return nil
+	}
+}
+
+// settle fills in what was left open, and refuses what does not go together.
+func settle(opts []Option) (config, error) {
+	c := config{count: 1000, interval: time.Second, inFlight: 1, shards: runtime.GOMAXPROCS(0), meter: none{}}
+	for _, o := range opts {
+		if o == nil {
+			return c, errors.New("batch: a nil option")
+		}
+		if err := o(&c); err != nil {
+			return c, err
+		}
+	}
+	if c.ordered {
+		if c.inFlight > 1 {
+			return c, fmt.Errorf("batch: Ordered and InFlight(%d): two batches in flight have no order", c.inFlight)
+		}
+		c.shards = 1
+	}
+	return c, nil
+}
+
+// buffers is how many buffers there are, and so the most that is held.
+func (c config) buffers() int {
+	least := c.shards + c.inFlight + 1
+	if c.capacity == 0 {
+		return max(least, 10)
+	}
+	return max(least, (c.capacity+c.count-1)/c.count)
+}
