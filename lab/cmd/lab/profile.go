@@ -19,6 +19,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/progress"
 	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // longestWindow is the longest that the lab's server profiles at a time.
@@ -229,18 +230,16 @@ func dearestSymbols(p *profile.Profile, most int) []symbolRow {
 	sums := map[string]int64{}
 	for _, s := range p.Sample {
 		seen := map[string]bool{}
-		for _, l := range s.Location {
-			for _, line := range l.Line {
-				if line.Function != nil && !seen[line.Function.Name] {
-					seen[line.Function.Name] = true
-					sums[line.Function.Name] += s.Value[at]
-				}
+		for _, name := range symbol.Stack(s) {
+			if name != symbol.None && !seen[name] {
+				seen[name] = true
+				sums[name] += s.Value[at]
 			}
 		}
 	}
 	var rows []symbolRow
-	for symbol, v := range sums {
-		rows = append(rows, symbolRow{symbol, v})
+	for name, v := range sums {
+		rows = append(rows, symbolRow{name, v})
 	}
 	slices.SortFunc(rows, func(a, b symbolRow) int {
 		return cmp.Or(cmp.Compare(b.value, a.value), strings.Compare(a.symbol, b.symbol))

@@ -291,7 +291,7 @@ func (x *Experiment) profiled(factors map[string]bool) error {
 	if c := x.Profile.Compare; c != "" && !factors[c] {
 		return fmt.Errorf("profile.compare %q: no factor of that name", c)
 	}
-	if x.fixed[setting.Server] == setting.String(setting.Null) {
+	if x.Null() {
 		return errors.New("profile: the null server has no profiles")
 	}
 	// net/http/pprof takes its window in whole seconds.
@@ -500,6 +500,13 @@ func (x *Experiment) Conditions() []setting.Levels {
 		conds = next
 	}
 	return conds
+}
+
+// Null tells whether the null server is what any condition loads.
+func (x *Experiment) Null() bool {
+	return slices.ContainsFunc(x.Conditions(), func(levels setting.Levels) bool {
+		return x.fixed.With(levels)[setting.Server] == setting.String(setting.Null)
+	})
 }
 
 // LoadDir reads every experiment of a directory, sorted by name.

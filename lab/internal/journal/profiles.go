@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -191,15 +192,7 @@ func treeOf(x *experiment.Experiment, c results.Condition, named results.RawProf
 			t.Work = append(t.Work, flame.WorkShare{Work: string(w.Work), Share: share})
 		}
 	}
-	slices.SortStableFunc(t.Work, func(a, b flame.WorkShare) int {
-		switch {
-		case a.Share > b.Share:
-			return -1
-		case a.Share < b.Share:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(t.Work, func(a, b flame.WorkShare) int { return cmp.Compare(b.Share, a.Share) })
 	return t, nil
 }
 

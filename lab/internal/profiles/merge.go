@@ -164,14 +164,8 @@ func (p part) keep(columns []string) error {
 }
 
 // isOwn reports whether a sample is of the taking of profiles: of the handlers
-// of net/http/pprof, of what the lab's server puts before them, or of the goroutine that writes the CPU profile.
+// of net/http/pprof, of what the lab's server puts before them, or of the
+// goroutine that writes the CPU profile.
 func isOwn(s *profile.Sample) bool {
-	for _, l := range s.Location {
-		for _, line := range l.Line {
-			if f := line.Function; f != nil && symbol.IsProfiler(f.Name) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(symbol.Stack(s), symbol.IsProfiler)
 }

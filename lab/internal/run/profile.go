@@ -146,7 +146,7 @@ func (l load) take(t *results.Trial, set *profiles.Set, rps float64, fail failer
 		m["profiled_throughput_share"] = rps / before
 	}
 	if block, ok := t.Profile(profiles.Block); ok && block.DurationS > 0 {
-		m["goroutines_parked"], m["block_events"], m["block_stacks"] = block.Total/block.DurationS, block.Events, float64(block.Stacks)
+		m["goroutines_parked"], m["block_events"], m["block_stacks"] = profiles.Parked(block), block.Events, float64(block.Stacks)
 	}
 	if heap, ok := t.Profile(profiles.Heap); ok {
 		m["live_heap_bytes"] = heap.Total
@@ -203,10 +203,8 @@ type Profiled struct {
 // no run: one window decides nothing.
 func Profiles(ctx context.Context, p Plan, each func(Profiled) error) error {
 	x := p.Experiment
-	for _, levels := range x.Conditions() {
-		if x.Fixed().With(levels)[setting.Server] == setting.String(setting.Null) {
-			return errors.New("the null server has no profiles")
-		}
+	if x.Null() {
+		return errors.New("the null server has no profiles")
 	}
 	if why := p.unreachable(); why != "" {
 		return errors.New(why)
