@@ -81,7 +81,7 @@ var errSink = errors.New("made up")
 
 // Every event that was added is delivered, dropped and counted, or returned.
 func TestNothingIsLost(t *testing.T) {
-	const producers = 16
+	const producers, each = 16, 1_000_000 / 16
 	always := func(int, error) (time.Duration, bool) { return 0, true }
 	for _, c := range []struct {
 		name  string
@@ -130,11 +130,6 @@ func TestNothingIsLost(t *testing.T) {
 		{"closed in the middle, dropping the oldest", []Option{WhenFull(DropOldest), Capacity(2000)}, slow, nil, true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			// The first two with a million; the troubles need no more than this.
-			each := 1_000_000 / producers
-			if c.fail != nil || c.late != nil {
-				each /= 5
-			}
 			before := runtime.NumGoroutine()
 			s := &sink{fail: c.fail, late: c.late}
 			for range producers {
@@ -186,7 +181,7 @@ func TestNothingIsLost(t *testing.T) {
 			if accounted != added.Load() {
 				t.Errorf("%d added; %d delivered, %d failed, %d dropped (%d of them refused), %d returned", added.Load(), m.delivered.Load(), m.failed.Load(), m.full.Load(), refused.Load(), len(left))
 			}
-			if !c.close && m.full.Load() == 0 && added.Load() != int64(producers*each) {
+			if !c.close && m.full.Load() == 0 && added.Load() != producers*each {
 				t.Errorf("%d of %d were added", added.Load(), producers*each)
 			}
 			distinct := int64(0)
