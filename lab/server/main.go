@@ -40,6 +40,8 @@ import (
 	"os"
 
 	"github.com/gofiber/fiber/v3"
+
+	"github.com/line-rate/line-rate/lab/internal/pprofsock"
 )
 
 func main() {
@@ -64,7 +66,7 @@ func run(args []string) int {
 
 	// A worker need not look again: its master has.
 	if s.PprofSockets != "" && !fiber.IsChild() {
-		if err := checkSockets(s.PprofSockets); err != nil {
+		if err := pprofsock.Check(s.PprofSockets); err != nil {
 			say("--pprof-sockets: %v", err)
 			return exitSettings
 		}

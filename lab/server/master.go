@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v3"
+
+	"github.com/line-rate/line-rate/lab/internal/pprofsock"
 )
 
 // A master starts the workers, passes a stop on to them, and tells a worker that
@@ -173,6 +175,6 @@ func (m *master) removeSockets() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, pid := range m.workers {
-		_ = os.Remove(socketPath(m.sockets, pid)) // most have done it
+		_ = os.Remove(pprofsock.Path(m.sockets, pid)) // most have done it
 	}
 }

@@ -132,7 +132,7 @@ var settings = []setting{
 		accept: "a directory of your own that is closed to others (mode 0700)",
 		about:  "every process that answers requests serves net/http/pprof on DIR/<pid>.sock; prefork stays as it is",
 		set: func(s *Settings, v string) bool {
-			s.PprofSockets = v // looked at by checkSockets: what it is can change, the word cannot
+			s.PprofSockets = v // looked at by pprofsock.Check: what it is can change, the word cannot
 			return true
 		},
 	},

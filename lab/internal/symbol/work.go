@@ -60,9 +60,10 @@ func IsProfiler(name string) bool {
 
 // Names by which a stack is known, each the beginning of a symbol.
 var (
-	// What the lab's server puts before net/http/pprof is named after servePprof
-	// where it was inlined there.
-	profilerStarts = []string{"net/http/pprof.", "runtime/pprof.", "main.servePprof", "main.(*windows).", "main.(*window)."}
+	// The lab's servers have net/http/pprof behind pprofsock. The names in main are
+	// those that it had in the server's own package, when published profiles were
+	// taken; what was inlined was named after servePprof.
+	profilerStarts = []string{"net/http/pprof.", "runtime/pprof.", Repository + "/lab/internal/pprofsock.", "main.servePprof", "main.(*windows).", "main.(*window)."}
 
 	// Below os.File the same calls of internal/poll and syscall are of a file,
 	// not of a connection; they are its log's, not an answer's.

@@ -108,8 +108,13 @@ func TestEveryKindOfWorkIsExplainedOnce(t *testing.T) {
 
 func TestTheTakingOfProfilesIsKnown(t *testing.T) {
 	for name, want := range map[string]bool{
-		"net/http/pprof.Profile": true, "runtime/pprof.profileWriter": true, "main.(*window).take": true,
-		// As the compiler names them where they are inlined.
+		"net/http/pprof.Profile": true, "runtime/pprof.profileWriter": true,
+		Repository + "/lab/internal/pprofsock.(*window).take":        true,
+		Repository + "/lab/internal/pprofsock.ServeOn.bounded.func4": true,
+		Repository + "/lab/internal/pprofsocket.Serve":               false,
+		Repository + "/lab/internal/profiles.Capture":                false,
+		// As published profiles have them, and as the compiler names what is inlined.
+		"main.(*window).take":                      true,
 		"main.servePprof.(*windows).handler.func1": true, "main.servePprof.bounded.func4": true,
 		"runtime/pprof.Do": false, "runtime/pprof.Do.deferwrap1": false, "main.serve": false, "net/http.(*conn).serve": false,
 	} {

@@ -1,4 +1,4 @@
-package main
+package pprofsock
 
 import (
 	"errors"
@@ -21,11 +21,11 @@ const (
 	longestPid = 4194304
 )
 
-// checkSockets says why pprof's sockets cannot be in dir. Profiles tell all
-// that a process did, and who can connect can slow it down: the directory has
-// to keep others out, since not every system looks at the mode of a socket.
-func checkSockets(dir string) error {
-	if n := len(socketPath(dir, longestPid)); n > longestPath {
+// Check says why sockets cannot be in dir. Profiles tell all that a process
+// did, and who can connect can slow it down: the directory has to keep others
+// out, since not every system looks at the mode of a socket.
+func Check(dir string) error {
+	if n := len(Path(dir, longestPid)); n > longestPath {
 		return fmt.Errorf("%s is too long by %d: a socket's path has at most %d bytes, of which /PID.sock takes up to %d",
 			dir, n-longestPath, longestPath, len("/.sock")+len(strconv.Itoa(longestPid)))
 	}
@@ -47,13 +47,14 @@ func checkSockets(dir string) error {
 	return nil
 }
 
-func socketPath(dir string, pid int) string {
+// Path is where the process with an id has its socket.
+func Path(dir string, pid int) string {
 	return filepath.Join(dir, strconv.Itoa(pid)+".sock")
 }
 
-// listenSocket opens this process's socket in dir, for its user only.
-func listenSocket(dir string) (net.Listener, error) {
-	path := socketPath(dir, os.Getpid())
+// listen opens this process's socket in dir, for its user only.
+func listen(dir string) (net.Listener, error) {
+	path := Path(dir, os.Getpid())
 	ln, err := net.Listen("unix", path)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		// Left by a process of the same id that was killed. Ids come back
