@@ -107,48 +107,56 @@ async function paper (v) {
   await v.page.emulateMedia({ media: 'screen', colorScheme: 'light' })
 }
 
-let visits = 0
-try {
-  const v = await visitor({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' })
-  const read = new Map() // path → length of the text
-  for (const p of pages) {
-    await v.page.emulateMedia({ media: 'screen', colorScheme: 'light' })
-    await v.page.setViewportSize({ width: 1280, height: 800 })
-    await v.go(p.path)
-    read.set(p.path, (await v.page.locator('main').innerText()).trim().length)
-    v.how('keyboard')
-    await keyboard(v)
-    await v.page.evaluate(axe)
-    for (const width of [1280, 360]) {
-      await v.page.setViewportSize({ width, height: 800 })
-      for (const colorScheme of ['light', 'dark']) {
-        v.how(`${width} px, ${colorScheme}`)
-        await v.page.emulateMedia({ media: 'screen', colorScheme })
-        await look(v, colorScheme === 'dark')
-        if (shots) {
-          mkdirSync(shots, { recursive: true })
-          const name = p.path.slice(base.length).replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'home'
-          await v.page.screenshot({ path: join(shots, `${name}-${width}-${colorScheme}.png`), fullPage: true })
-        }
+const read = new Map() // path → length of the text
+async function visit (v, p) {
+  await v.page.emulateMedia({ media: 'screen', colorScheme: 'light' })
+  await v.page.setViewportSize({ width: 1280, height: 800 })
+  await v.go(p.path)
+  read.set(p.path, (await v.page.locator('main').innerText()).trim().length)
+  v.how('keyboard')
+  await keyboard(v)
+  await v.page.evaluate(axe)
+  for (const width of [1280, 360]) {
+    await v.page.setViewportSize({ width, height: 800 })
+    for (const colorScheme of ['light', 'dark']) {
+      v.how(`${width} px, ${colorScheme}`)
+      await v.page.emulateMedia({ media: 'screen', colorScheme })
+      await look(v, colorScheme === 'dark')
+      if (shots) {
+        mkdirSync(shots, { recursive: true })
+        const name = p.path.slice(base.length).replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'home'
+        await v.page.screenshot({ path: join(shots, `${name}-${width}-${colorScheme}.png`), fullPage: true })
       }
-      const over = await v.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-      if (over > 0) v.say(`the page scrolls sideways by ${over} px`)
     }
-    if (ofKind.get(p.kind) === p) await paper(v)
+    const over = await v.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+    if (over > 0) v.say(`the page scrolls sideways by ${over} px`)
   }
-  await filters(v, true)
-  visits += v.visits()
+  if (ofKind.get(p.kind) === p) await paper(v)
+}
 
-  const plain = await visitor({ viewport: { width: 1280, height: 800 }, javaScriptEnabled: false })
-  for (const p of ofKind.values()) {
-    await plain.go(p.path)
-    plain.how('no JavaScript')
-    const length = (await plain.page.locator('main').innerText()).trim().length
-    if (length < 20) plain.say('nothing to read')
-    if (length < 0.9 * read.get(p.path)) plain.say(`${length} letters to read, and ${read.get(p.path)} with JavaScript`)
-  }
-  await filters(plain, false)
-  visits += plain.visits()
+async function visitPlain (v, p) {
+  await v.go(p.path)
+  v.how('no JavaScript')
+  const length = (await v.page.locator('main').innerText()).trim().length
+  if (length < 20) v.say('nothing to read')
+  if (length < 0.9 * read.get(p.path)) v.say(`${length} letters to read, and ${read.get(p.path)} with JavaScript`)
+}
+
+// Two readers at once, each with a browser's window of its own for either way of
+// reading, take what there is to do from one list: most of a page's time goes
+// by in its one process. What is read without JavaScript is held against what
+// was read with it, and so comes after.
+let visits = 0
+async function readers (javaScriptEnabled, work) {
+  await Promise.all([0, 1].map(async () => {
+    const v = await visitor({ viewport: { width: 1280, height: 800 }, colorScheme: 'light', javaScriptEnabled })
+    for (let job = work.shift(); job; job = work.shift()) await job(v)
+    visits += v.visits()
+  }))
+}
+try {
+  await readers(true, [(v) => filters(v, true), ...pages.map((p) => (v) => visit(v, p))])
+  await readers(false, [(v) => filters(v, false), ...[...ofKind.values()].map((p) => (v) => visitPlain(v, p))])
 } finally {
   await browser.close()
   close()

@@ -12,12 +12,15 @@ export async function ledger (page, url, scripted, complain) {
     return rs.map((r) => ({ ...r.dataset, group: groups.indexOf(r.closest('tbody')) }))
   })
   if (rows.length === 0) return complain('the ledger has no row')
-  const choices = []
+  // By what is chosen, so that what is left open is not tried with each pair.
+  const choices = new Map()
   for (const [a, b] of [['entry', 'host'], ['entry', 'verdict'], ['host', 'verdict']]) {
-    for (const x of options[a]) for (const y of options[b]) choices.push({ [a]: x, [b]: y })
+    for (const x of options[a]) for (const y of options[b]) choices.set([x && a + x, y && b + y].filter(Boolean).join(), { [a]: x, [b]: y })
   }
-  for (const choice of choices) {
-    for (const name of Object.keys(options)) await page.selectOption(`#f-${name}`, choice[name] ?? '')
+  let was = {}
+  for (const choice of choices.values()) {
+    for (const name of Object.keys(options)) if ((choice[name] ?? '') !== (was[name] ?? '')) await page.selectOption(`#f-${name}`, choice[name] ?? '')
+    was = choice
     const chosen = Object.entries(choice).filter(([, value]) => value)
     const want = rows.filter((r) => chosen.every(([name, value]) => r[name] === value))
     const seen = await page.evaluate(() => {
