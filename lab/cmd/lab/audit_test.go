@@ -3,18 +3,34 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// at runs a command inside a copy of the repository's data.
+// at runs a command inside a copy of the repository's data, as far as audits
+// read it: texts, and the runs that were published.
 func at(t *testing.T, spoil func(root string), args ...string) (status int, out, errs string) {
 	t.Helper()
 	root := t.TempDir()
-	for _, dir := range []string{"lab/experiments", "data"} {
+	for _, dir := range []string{"lab/experiments", "data/hosts", "data/texts"} {
 		if err := os.CopyFS(filepath.Join(root, dir), os.DirFS(filepath.Join("../../..", dir))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs, err := filepath.Glob("../../../data/results/*/published-*.json")
+	if err != nil || len(runs) == 0 {
+		t.Fatal(len(runs), "published runs", err)
+	}
+	for _, from := range runs {
+		data, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(root, "data", "results", filepath.Base(filepath.Dir(from)), filepath.Base(from))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, data, 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}

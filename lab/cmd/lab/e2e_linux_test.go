@@ -23,6 +23,11 @@ import (
 
 // These tests run the real lab, server, autocannon and wire in a clone of the
 // journal's shape under a temporary directory, and break them.
+//
+// Those whose trials are to be valid, or invalid for one reason that the load of
+// a neighbour could bring about as well, come one by one. The others go parallel
+// to each other, after them; trials that they let run to their end are not
+// repeated, as beside others they may be invalid for that alone.
 
 var labBinary, serverBinary, fortioBinary string
 
@@ -89,6 +94,7 @@ equals = "workers"
 const (
 	loopback = `kind = "loopback"`
 	wire     = "kind = \"netns\"\nline_rate_bps = 100_000_000\nburst_bytes = 262_144\nqueue_s = 0.02"
+	thin     = "kind = \"netns\"\nline_rate_bps = 10_000_000\nburst_bytes = 16_384\nqueue_s = 0.05"
 )
 
 func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone {
@@ -287,14 +293,14 @@ func noWire(t *testing.T) bool {
 }
 
 func TestWholeWay(t *testing.T) {
-	for name, topology := range map[string]string{"loopback": loopback, "wire": wire} {
+	for name, topology := range map[string]string{"loopback": loopback, "wire": thin} {
 		t.Run(name, func(t *testing.T) {
-			if topology == wire && noWire(t) {
+			if topology == thin && noWire(t) {
 				t.Skip("this machine lets no user make namespaces")
 			}
 			// Two blocks are enough to see the whole way, and too few to decide;
 			// over the wire there is nothing more to see in a second.
-			blocks := map[string]int{loopback: 2, wire: 1}[topology]
+			blocks := map[string]int{loopback: 2, thin: 1}[topology]
 			c, s := undisturbed(t, func() *clone { return newClone(t, topology, "/read", blocks, 1) })
 			const want = exitNotHeld
 			verdict := fmt.Sprintf("99-tiny/count  inconclusive  %d blocks are too few", blocks)
@@ -325,8 +331,14 @@ func TestWholeWay(t *testing.T) {
 					t.Errorf("the last trial lacks %s", m)
 				}
 			}
-			if _, ok := f.Trials[0].Metrics["line_rate_share"]; ok != (topology == wire) {
+			if _, ok := f.Trials[0].Metrics["line_rate_share"]; ok != (topology == thin) {
 				t.Errorf("a share of the line rate: %v", ok)
+			}
+			// It carries far less than a closed loop would take.
+			for _, trial := range f.Trials {
+				if topology == thin && trial.Valid && trial.Bound != "wire" {
+					t.Errorf("trial %d is bounded by %s: %s", trial.Seq, trial.Bound, trial.BoundWhy)
+				}
 			}
 			if got := finish(t, c.command("check")); got.status != exitHeld {
 				t.Errorf("lab check exits %d after a run", got.status)
@@ -451,6 +463,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	for name, topology := range map[string]string{"loopback": loopback, "wire": wire} {
 		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
 			t.Run(name+"/"+sig.String(), func(t *testing.T) {
+				t.Parallel()
 				if topology == wire && noWire(t) {
 					t.Skip("this machine lets no user make namespaces")
 				}
@@ -551,29 +564,18 @@ func TestBusyLoopOnTheServersCore(t *testing.T) {
 	expectAllInvalid(t, c.only(), "other-load")
 }
 
-// A wire that carries far less than is asked for: at a fixed rate the trial is
-// invalid, in a closed loop it is bounded by the wire.
+// A wire that carries far less than is asked for makes a trial at a fixed rate
+// invalid; TestWholeWay has the same wire in a closed loop.
 func TestWireFarBelowTheAskedRate(t *testing.T) {
 	if noWire(t) {
 		t.Skip("this machine lets no user make namespaces")
 	}
-	const thin = "kind = \"netns\"\nline_rate_bps = 10_000_000\nburst_bytes = 16_384\nqueue_s = 0.05"
-	t.Run("fixed rate", func(t *testing.T) {
-		c := newClone(t, thin, "/read", 1, 1)
-		c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"fortio\"\nrate = 2000")
-		if s := c.run(); s.status != exitInvalid {
-			t.Errorf("exit %d, want %d", s.status, exitInvalid)
-		}
-		expectAllInvalid(t, c.only(), "rate-short")
-	})
-	t.Run("closed loop", func(t *testing.T) {
-		c, _ := undisturbed(t, func() *clone { return newClone(t, thin, "/read", 1, 1) })
-		for _, trial := range c.only().Trials {
-			if trial.Valid && trial.Bound != "wire" {
-				t.Errorf("trial %d is bounded by %s: %s", trial.Seq, trial.Bound, trial.BoundWhy)
-			}
-		}
-	})
+	c := newClone(t, thin, "/read", 1, 1)
+	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"fortio\"\nrate = 2000")
+	if s := c.run(); s.status != exitInvalid {
+		t.Errorf("exit %d, want %d", s.status, exitInvalid)
+	}
+	expectAllInvalid(t, c.only(), "rate-short")
 }
 
 // master finds the server's first process: the one whose parent is no server.
@@ -619,6 +621,7 @@ func expectAllInvalid(t *testing.T, f *results.File, gate string) {
 }
 
 func TestSingleWrongAnswerInvalidates(t *testing.T) {
+	t.Parallel()
 	c := newClone(t, loopback, "/no-such-route", 3, 1)
 	s := c.run()
 	if s.status != exitInvalid {
@@ -635,6 +638,7 @@ func TestSingleWrongAnswerInvalidates(t *testing.T) {
 }
 
 func TestNamespacesOff(t *testing.T) {
+	t.Parallel()
 	c := newClone(t, wire, "/read", 6, 1)
 	// A kernel that refuses cannot be had here, so unshare refuses in its place.
 	c.write("bin/unshare", "#!/bin/sh\necho 'unshare: unshare failed: Operation not permitted' >&2\nexit 1\n")
@@ -683,6 +687,7 @@ func TestClearRefusals(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := newClone(t, loopback, "/read", 1, 1)
 			test.spoil(c)
 			before := c.files()
@@ -704,7 +709,9 @@ func TestClearRefusals(t *testing.T) {
 }
 
 func TestPlannedExperimentsArePassedOver(t *testing.T) {
+	t.Parallel()
 	c := newClone(t, loopback, "/read", 1, 1)
+	c.edit("repeats = 8", "repeats = 0")
 	const path = "lab/experiments/99-tiny.toml"
 	design, err := os.ReadFile(filepath.Join(c.root, path))
 	if err != nil {
@@ -736,6 +743,7 @@ func TestPlannedExperimentsArePassedOver(t *testing.T) {
 }
 
 func TestSecondLabWaitsItsTurn(t *testing.T) {
+	t.Parallel()
 	c := newClone(t, loopback, "/read", 1, 60)
 	cmd, out, errs := c.underWay()
 	s := finish(t, c.command("run", "99-tiny", "--port", strconv.Itoa(freePort(t))))
@@ -747,6 +755,7 @@ func TestSecondLabWaitsItsTurn(t *testing.T) {
 }
 
 func TestWrongCalls(t *testing.T) {
+	t.Parallel()
 	c := newClone(t, loopback, "/read", 1, 1)
 	for _, test := range []struct {
 		args []string

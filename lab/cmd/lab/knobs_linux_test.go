@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,6 +25,9 @@ func turning(t *testing.T, c *clone) {
 // flowTable is the one knob of these that has a value for the whole machine.
 const flowTable = "/proc/sys/net/core/rps_sock_flow_entries"
 
+// One test at a time may look at it.
+var flowTableTaken sync.Mutex
+
 func flows(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile(flowTable)
@@ -35,6 +39,7 @@ func flows(t *testing.T) string {
 
 // A machine that may not turn a knob is not the claim's fault.
 func TestKnobsOutOfReach(t *testing.T) {
+	t.Parallel()
 	if tune.Reach("rps", nil) == nil {
 		t.Skip("needs not to be root: here RPS can be turned")
 	}
@@ -52,9 +57,13 @@ func TestKnobsAreTurnedForATrialAndBack(t *testing.T) {
 	if err := tune.Reach("rps", nil); err != nil {
 		t.Skip(err)
 	}
+	t.Parallel()
+	flowTableTaken.Lock()
+	defer flowTableTaken.Unlock()
 	before := flows(t)
 	c := newClone(t, wire, "/simple", 1, 1)
 	turning(t, c)
+	c.edit("repeats = 8", "repeats = 0")
 	// RFS acts where RPS is on; half of the combinations show both.
 	c.edit("[[factors]]\nname = \"rps\"\nlevels = [false, true]\n", "")
 	c.edit("workers = 1", "workers = 1\nrps = true")
@@ -94,6 +103,9 @@ func TestKnobsComeBackWhenTheLabDies(t *testing.T) {
 	if err := tune.Reach("rps", nil); err != nil {
 		t.Skip(err)
 	}
+	t.Parallel()
+	flowTableTaken.Lock()
+	defer flowTableTaken.Unlock()
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		t.Run(sig.String(), func(t *testing.T) {
 			before := flows(t)
@@ -137,6 +149,7 @@ func until(t *testing.T, what string, done func() bool) {
 
 // What the machine lacks for a design is said, and nothing is tried.
 func TestADesignForAnotherMachine(t *testing.T) {
+	t.Parallel()
 	c := newClone(t, `kind = "fleet"`, "/simple", 1, 1)
 	c.edit("name = \"workers\"\nlevels = [1, 2]", "name = \"irq\"\nlevels = [\"default\", \"pinned\"]\n[[factors]]\nname = \"server_cpus\"\nlevels = [\"0-1000\", \"0-1023\"]")
 	c.edit("pipelining = 1", "pipelining = 1\nworkers = 1")

@@ -80,6 +80,26 @@ func closedDir(t *testing.T) string {
 	return dir
 }
 
+// beingTaken tells whether profiles of all kinds are being taken of each process
+// that has its socket in a directory: of each there is a connection for each.
+func beingTaken(t *testing.T, dir string) bool {
+	t.Helper()
+	table, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := map[string]int{}
+	for line := range strings.Lines(string(table)) {
+		const connected = "03"
+		// Num RefCount Protocol Flags Type St Inode Path
+		if f := strings.Fields(line); len(f) == 8 && f[5] == connected {
+			open[filepath.Base(f[7])]++ // the server may have been given it from elsewhere
+		}
+	}
+	names := slices.DeleteFunc(dirNames(dir), func(name string) bool { return filepath.Ext(name) != ".sock" })
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return open[name] < len(profiles.Kinds()) })
+}
+
 // labProfile runs the command and returns what it printed and its exit status.
 func labProfile(t *testing.T, args ...string) (out, errs string, status int) {
 	t.Helper()
@@ -104,6 +124,7 @@ func dirNames(dir string) []string {
 }
 
 func TestProfileOfSocketsAndOfAnAddress(t *testing.T) {
+	t.Parallel()
 	sockets := closedDir(t)
 	profiled(t, 4, "--pprof-sockets="+sockets)
 	_, lines := profiled(t, 2, "--pprof", "--pprof-addr=127.0.0.1:0")
@@ -149,6 +170,7 @@ func TestProfileOfSocketsAndOfAnAddress(t *testing.T) {
 
 // Nothing is written that is not whole, whichever way it ends.
 func TestAProfileThatIsBrokenOffLeavesNothing(t *testing.T) {
+	t.Parallel()
 	for name, breakOff := range map[string]func(lab, server *os.Process) error{
 		"nothing was written": func(_, server *os.Process) error { return server.Kill() },
 		"interrupted":         func(lab, _ *os.Process) error { return lab.Signal(syscall.SIGINT) },
@@ -162,7 +184,7 @@ func TestAProfileThatIsBrokenOffLeavesNothing(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second)
+		until(t, "the profiles are being taken", func() bool { return beingTaken(t, sockets) })
 		if err := breakOff(cmd.Process, server.Process); err != nil {
 			t.Fatal(err)
 		}
@@ -181,6 +203,7 @@ func TestAProfileThatIsBrokenOffLeavesNothing(t *testing.T) {
 }
 
 func TestProfileRefusals(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	empty, full, file := closedDir(t), filepath.Join(root, "full"), filepath.Join(root, "file")
 	if err := errors.Join(os.MkdirAll(filepath.Join(full, "x"), 0o700), os.WriteFile(file, nil, 0o600)); err != nil {
