@@ -132,13 +132,16 @@ func startProfiled(t *testing.T) *profiledRun {
 	t.Helper()
 	c := newClone(t, loopback, "/read", 1, 1)
 	profiling(c)
-	c.edit("repeats = 8", "repeats = 3")
 	r := &profiledRun{c: c, cmd: c.command("run", "99-tiny", "--port", strconv.Itoa(c.port)), ended: make(chan struct{})}
 	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.errs
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	go func() { _ = r.cmd.Wait(); close(r.ended) }()
+	t.Cleanup(func() {
+		_ = r.cmd.Process.Kill() // where the test ended before it
+		<-r.ended
+	})
 	return r
 }
 
@@ -160,7 +163,7 @@ func (r *profiledRun) window(t *testing.T) bool {
 	}
 }
 
-// end waits for the lab to have ended, and returns what it said.
+// end waits for the lab to have ended, and logs what it said.
 func (r *profiledRun) end(t *testing.T) {
 	t.Helper()
 	<-r.ended
