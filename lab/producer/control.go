@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/figures"
+	"github.com/line-rate/line-rate/lab/internal/loopback"
+)
+
+// A control starts and stops runs, one at a time.
+type control struct {
+	Settings
+
+	mu       sync.Mutex // not held while a run stops, so that figures can be had
+	run      run        // nil: none
+	stopping bool
+	last     *figures.Figures // those of the run that was stopped last
+}
+
+// maxRates bounds how often the rate of one run can be changed: each change is
+// kept.
+const maxRates = 10_000
+
+// handler answers the paths of the control. What changes something is a POST.
+func (c *control) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /start", c.start)
+	mux.HandleFunc("POST /rate", c.rate)
+	mux.HandleFunc("GET /figures", c.figures)
+	mux.HandleFunc("POST /stop", c.stop)
+	return mux
+}
+
+func (c *control) serve(ln net.Listener) error {
+	srv := &http.Server{Handler: c.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: 10 * time.Minute}
+	return srv.Serve(ln)
+}
+
+func (c *control) start(w http.ResponseWriter, r *http.Request) {
+	sink := r.URL.Query().Get("sink")
+	if !loopback.URL(sink) {
+		refuse(w, http.StatusBadRequest, "sink: %q is not accepted; give http://HOST:PORT/ with a loopback host", sink)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.run != nil {
+		refuse(w, http.StatusConflict, "a run is under way; POST /stop ends it")
+		return
+	}
+	run, err := begin(c.Settings, sink)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, "%v", err)
+		return
+	}
+	c.run, c.last = run, nil
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (c *control) rate(w http.ResponseWriter, r *http.Request) {
+	v := r.URL.Query().Get("per_second")
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > maxRate {
+		refuse(w, http.StatusBadRequest, "per_second: %q is not accepted; give a whole number from 1 to %d", v, maxRate)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.run == nil || c.stopping {
+		refuse(w, http.StatusConflict, "nothing runs; POST /start begins a run")
+		return
+	}
+	if !c.run.rate(n) {
+		refuse(w, http.StatusTooManyRequests, "the rate of this run was changed %d times; begin another", maxRates)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// figures tells of the run, or of the one that was stopped last.
+func (c *control) figures(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	run, last := c.run, c.last
+	c.mu.Unlock()
+	switch {
+	case run != nil:
+		answer(w, run.figures(r.URL.Query().Get("reset") == "1"))
+	case last != nil:
+		answer(w, *last)
+	default:
+		refuse(w, http.StatusConflict, "nothing was started; POST /start begins a run")
+	}
+}
+
+func (c *control) stop(w http.ResponseWriter, _ *http.Request) {
+	c.mu.Lock()
+	run := c.run
+	if run == nil || c.stopping {
+		c.mu.Unlock()
+		refuse(w, http.StatusConflict, "nothing runs, or it is being stopped")
+		return
+	}
+	c.stopping = true
+	c.mu.Unlock()
+
+	f := run.stop()
+
+	c.mu.Lock()
+	c.run, c.stopping, c.last = nil, false, &f
+	c.mu.Unlock()
+	answer(w, f)
+}
+
+func answer(w http.ResponseWriter, f figures.Figures) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(f) // whoever asked has gone
+}
+
+// refuse answers with one line of text.
+func refuse(w http.ResponseWriter, code int, format string, args ...any) {
+	http.Error(w, fmt.Sprintf(format, args...), code)
+}

@@ -1,0 +1,252 @@
+// Command event_producer is the program that the study of the batch processor
+// is about: a service in which events come up at a rate, and one way of sending
+// them in batches to a sink (see package variants).
+//
+//	event_producer --variant pool-10 --event-rate 2000
+//	curl -X POST '127.0.0.1:8083/start?sink=http://127.0.0.1:9000/'
+//	curl -X POST '127.0.0.1:8083/rate?per_second=4000'
+//	curl '127.0.0.1:8083/figures?reset=1'
+//	curl -X POST 127.0.0.1:8083/stop
+//
+// event_sink does all that by itself, and counts what arrives.
+//
+// With --pacing open, when an event is due is fixed before: a batch processor
+// that makes its caller wait cannot put off the events that would have shown
+// it. With --pacing ticker an event is made at each tick of a ticker, and ticks
+// that come while an Add waits are lost, all but one, as they would be in a
+// service that is written so. What was offered is the rate times the time in
+// both, so what was lost can be told.
+//
+// One goroutine makes all events. A pacer that sleeps wakes late where its core
+// is busy; how late is in pace_lag_s, and is not the variant's doing. The time
+// of an Add is from the end of the one before it, where several are due
+// together, and so has the tens of nanoseconds in it that it takes to make an
+// event and to take down a time.
+//
+// The limits: loopback only, since whoever reaches it can have it send; events
+// are filling, not messages; log lines are made and counted, but written
+// nowhere.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/batch/variants"
+	"github.com/line-rate/line-rate/lab/internal/event"
+	"github.com/line-rate/line-rate/lab/internal/loopback"
+	"github.com/line-rate/line-rate/lab/internal/pprofsock"
+)
+
+// The exit codes, those of the other servers.
+const (
+	exitOK       = 0
+	exitFailure  = 1
+	exitSettings = 2
+	exitInUse    = 3
+)
+
+// The bounds of the settings.
+const (
+	maxRate          = 4_000_000
+	maxBatch         = 100_000
+	maxInterval      = 60_000
+	maxQueue         = 1_000_000
+	maxMutexFraction = 1_000_000
+	maxBlockRateNs   = 1_000_000_000
+)
+
+// The pacings.
+const (
+	pacingOpen   = "open"
+	pacingTicker = "ticker"
+)
+
+// Settings are what a person can choose.
+type Settings struct {
+	Addr         string
+	Variant      string
+	Options      variants.Options
+	EventRate    int // events a second
+	EventBytes   int
+	Pacing       string
+	PprofSockets string // empty: none
+	Rates        pprofsock.Rates
+}
+
+func say(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "event_producer: "+format+"\n", args...)
+}
+
+func main() { os.Exit(command(os.Args[1:])) }
+
+const help = `event_producer makes events at a rate and sends them to a sink in batches.
+
+Usage: event_producer [options]
+
+  --addr HOST:PORT     address of its control, loopback only (default 127.0.0.1:8083)
+  --variant NAME       how batches are sent: pool-N (N workers that wait for each
+                       answer), async (one that copies its buffer and does not
+                       wait), swap (the same without the copy) or batch (the
+                       library)                              (default async)
+  --event-rate N       events a second                       (default 2000)
+  --event-bytes N      bytes of each: 64, 256, 1024 or 4096  (default 64)
+  --batch-size N       events that make a batch              (default 1000)
+  --interval-ms N      after which what waits is sent        (default 1000)
+  --queue N            events that wait for a worker at most; 0: they are handed
+                       over                                  (default 1000)
+  --pacing HOW         open: events are due at times fixed before; ticker: one at
+                       each tick that is taken               (default open)
+  --stagger=BOOL       the tickers of a pool start one after the other
+                                                             (default false)
+  --when-full HOW      block: what makes events waits for room; drop: the event is
+                       dropped                               (default block)
+  --attempts N         how often batch tries a batch in all; the others try once
+                                                             (default 1)
+  --pprof-sockets DIR  serve profiles on DIR/<pid>.sock      (default: none)
+  --mutex-fraction N   of profiles: one in N contended mutex events (default 5)
+  --block-rate-ns N    of profiles: one blocking event for each N ns blocked
+                                                             (default 1000000)
+
+Control: POST /start?sink=http://127.0.0.1:PORT/, POST /rate?per_second=N,
+GET /figures[?reset=1], POST /stop.
+SIGTERM or SIGINT ends it at once; what a run then holds is lost.
+
+Exit codes: 0 ended when asked, 1 failed, 2 a setting was refused, 3 the address
+is in use.
+`
+
+func command(args []string) int {
+	s, err := parse(args)
+	if err == nil && s.PprofSockets != "" {
+		if err = pprofsock.Check(s.PprofSockets); err != nil {
+			err = fmt.Errorf("--pprof-sockets: %w", err)
+		}
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(help)
+		return exitOK
+	case err != nil:
+		say("%v", err)
+		return exitSettings
+	}
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT)
+
+	ln, err := net.Listen("tcp", s.Addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		say("%s is already in use; stop the other server or choose another with --addr", s.Addr)
+		return exitInUse
+	case err != nil:
+		say("--addr: %v", err)
+		return exitFailure
+	}
+	if s.PprofSockets != "" {
+		stopPprof, err := pprofsock.Serve(s.PprofSockets, s.Rates, say)
+		if err != nil {
+			say("pprof pid=%d: --pprof-sockets: %v", os.Getpid(), err)
+			return exitFailure
+		}
+		defer stopPprof()
+	}
+	c := &control{Settings: s}
+	served := make(chan error, 1)
+	go func() { served <- c.serve(ln) }()
+	say("worker pid=%d listening addr=%s", os.Getpid(), ln.Addr())
+	select {
+	case <-stop:
+		return exitOK
+	case err := <-served:
+		say("serve: %v", err)
+		return exitFailure
+	}
+}
+
+// parse reads the flags. Every error is one line that names what is accepted.
+func parse(args []string) (Settings, error) {
+	s := Settings{
+		Addr: "127.0.0.1:8083", Variant: "async", EventRate: 2000, EventBytes: 64, Pacing: pacingOpen,
+		Options: variants.Options{BatchSize: 1000, Interval: time.Second, Queue: 1000, WhenFull: variants.Block, Attempts: 1},
+		Rates:   pprofsock.Rates{MutexFraction: 5, BlockRateNs: 1_000_000},
+	}
+	fs := flag.NewFlagSet("event_producer", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	whole := func(name string, dst *int, lo, hi int) {
+		fs.Func(name, "", func(v string) error {
+			n, err := strconv.Atoi(v)
+			if err != nil || n < lo || n > hi {
+				return fmt.Errorf("give a whole number from %d to %d", lo, hi)
+			}
+			*dst = n
+			return nil
+		})
+	}
+	oneOf := func(name string, dst *string, words ...string) {
+		fs.Func(name, "", func(v string) error {
+			if !slices.Contains(words, v) {
+				return fmt.Errorf("give %s or %s", words[0], words[1])
+			}
+			*dst = v
+			return nil
+		})
+	}
+	fs.Func("addr", "", func(v string) (err error) {
+		var ok bool
+		if s.Addr, ok = loopback.Addr(v); !ok {
+			err = errors.New("give " + loopback.Accept)
+		}
+		return err
+	})
+	fs.StringVar(&s.Variant, "variant", s.Variant, "")
+	whole("event-rate", &s.EventRate, 1, maxRate)
+	fs.Func("event-bytes", "", func(v string) error {
+		n, err := strconv.Atoi(v)
+		if err != nil || !slices.Contains(event.Sizes, n) {
+			return errors.New("give 64, 256, 1024 or 4096")
+		}
+		s.EventBytes = n
+		return nil
+	})
+	whole("batch-size", &s.Options.BatchSize, 1, maxBatch)
+	ms := int(s.Options.Interval.Milliseconds())
+	whole("interval-ms", &ms, 1, maxInterval)
+	whole("queue", &s.Options.Queue, 0, maxQueue)
+	oneOf("pacing", &s.Pacing, pacingOpen, pacingTicker)
+	fs.BoolFunc("stagger", "", func(v string) error {
+		s.Options.Stagger = v == "true" || v == "1"
+		if !s.Options.Stagger && v != "false" && v != "0" {
+			return errors.New("give true or false")
+		}
+		return nil
+	})
+	oneOf("when-full", &s.Options.WhenFull, variants.Block, variants.Drop)
+	whole("attempts", &s.Options.Attempts, 1, variants.MaxAttempts)
+	fs.StringVar(&s.PprofSockets, "pprof-sockets", "", "")
+	whole("mutex-fraction", &s.Rates.MutexFraction, 1, maxMutexFraction)
+	whole("block-rate-ns", &s.Rates.BlockRateNs, 1, maxBlockRateNs)
+	err := fs.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return s, err
+	case err != nil:
+		return s, fmt.Errorf("%w; see --help", err)
+	case fs.NArg() > 0:
+		return s, fmt.Errorf("unexpected argument %q; a value of --stagger is joined with =; see --help", fs.Arg(0))
+	}
+	s.Options.Interval = time.Duration(ms) * time.Millisecond
+	if err := variants.Check(s.Variant, s.Options); err != nil {
+		return s, fmt.Errorf("--variant: %w", err)
+	}
+	return s, nil
+}

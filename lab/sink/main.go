@@ -1,0 +1,206 @@
+// Command event_sink is what the events of the study of the batch processor are
+// sent to, and what measures it: it starts an event_producer, takes in what
+// comes over HTTP, stops it, and prints what it saw as one line of JSON.
+//
+//	event_producer --variant pool-10 --pacing ticker --queue 0
+//	event_sink --producer http://127.0.0.1:8083 --duration 20 --latency-ms 300
+//
+// Its stance is that throughput is what arrives, and not what a sender's log
+// says. Each event has a number, and the first arrival of each number is what
+// counts; the same number again is a duplicate. After the end it is added up
+// whether any event is missing that the producer does not count as dropped,
+// failed or returned.
+//
+// It can be a bad sink: slow, by a set time for each batch; refusing batches,
+// which it then has not taken in; or refusing batches that it has taken in, so
+// that whoever tries again sends duplicates. Which ones is counted out and not
+// drawn, so that two trials are alike.
+//
+// With --find-limit the window is not of one rate. It is a search for the
+// highest rate at which events still arrive in time (see search); the counters
+// are then of the whole search.
+//
+// The limits. Events are counted by number, an eighth of a byte each, so a
+// producer that counts from anywhere but 0 is refused. The sink's figures and the
+// producer's are taken one after the other, within the time of a request over
+// loopback. A producer that goes away is noticed when its figures are asked for.
+// How late an event arrived is told by both programs' clock of the day, so the
+// two have to be on one machine, and the clock must not be set meanwhile.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/loopback"
+)
+
+// The exit statuses.
+const (
+	exitOK         = 0
+	exitFailure    = 1 // anything without a status of its own
+	exitUsage      = 2 // a setting was refused
+	exitNotReached = 3 // no producer is there
+)
+
+const (
+	maxSeconds = 3600
+	maxLatency = 20_000 // below the producer's patience with a request
+)
+
+// Settings are what a person can choose.
+type Settings struct {
+	Producer  string // without a slash at its end
+	Listen    string
+	Warmup    time.Duration
+	Duration  time.Duration
+	Latency   time.Duration // of each answer
+	Errors    int           // of a thousand batches, so many are refused
+	Late      int           // and so many taken in and then refused
+	FindLimit bool
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+const help = `event_sink starts an event_producer, takes in its events and prints one line of JSON.
+
+Usage: event_sink --producer URL [options]
+
+  --producer URL        the producer's control, as http://127.0.0.1:8083
+  --duration SECONDS    length of the measured part                (default 20)
+  --warmup SECONDS      the same before it, not counted            (default 0)
+  --latency-ms N        after which a batch is answered            (default 0)
+  --errors-permille N   of a thousand batches, how many are refused at once
+                        and not taken in                           (default 0)
+  --late-permille N     of a thousand others, how many are taken in and then
+                        refused, as if the answer had been lost    (default 0)
+  --find-limit          search for the highest rate that arrives in time, in
+                        place of one rate; the search takes as long as it takes
+  --listen HOST:PORT    where to take events in, loopback only
+                                                  (default 127.0.0.1:0: any port)
+
+SIGTERM or SIGINT stops the producer, and then the sink; nothing is printed.
+
+Exit statuses: 0 measured; 1 failed, or ended by a signal; 2 a setting was
+refused; 3 no producer is there.
+`
+
+func run(args []string, stdout, stderr io.Writer) int {
+	say := func(format string, a ...any) { fmt.Fprintf(stderr, "event_sink: "+format+"\n", a...) }
+	s, err := parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, help)
+		return exitOK
+	case err != nil:
+		say("%v", err)
+		return exitUsage
+	}
+	ln, err := net.Listen("tcp", s.Listen)
+	if err != nil {
+		say("--listen: %v", err)
+		return exitFailure
+	}
+	r := newReceiver(s)
+	srv := &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = srv.Serve(ln) }() // it ends with the process, or with Close
+	defer srv.Close()
+
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer cancel()
+	out, err := measure(ctx, s, r, "http://"+ln.Addr().String()+"/")
+	switch {
+	case ctx.Err() != nil:
+		say("ended by a signal; nothing was measured")
+		return exitFailure
+	case errors.Is(err, errNotReached):
+		say("%v", err)
+		return exitNotReached
+	case err != nil:
+		say("%v", err)
+		return exitFailure
+	}
+	line, err := json.Marshal(out)
+	if err == nil {
+		_, err = fmt.Fprintf(stdout, "%s\n", line)
+	}
+	if err != nil {
+		say("%v", err)
+		return exitFailure
+	}
+	return exitOK
+}
+
+// parse reads the flags. Every error is one line that names what is accepted.
+func parse(args []string) (Settings, error) {
+	s := Settings{Listen: "127.0.0.1:0", Duration: 20 * time.Second}
+	fs := flag.NewFlagSet("event_sink", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	whole := func(name string, dst *int, hi int) {
+		fs.Func(name, "", func(v string) error {
+			n, err := strconv.Atoi(v)
+			if err != nil || n < 0 || n > hi {
+				return fmt.Errorf("give a whole number from 0 to %d", hi)
+			}
+			*dst = n
+			return nil
+		})
+	}
+	seconds := func(name string, dst *time.Duration, least float64) {
+		fs.Func(name, "", func(v string) error {
+			n, err := strconv.ParseFloat(v, 64)
+			if err != nil || math.IsNaN(n) || n < least || n > maxSeconds {
+				return fmt.Errorf("give seconds from %g to %d", least, maxSeconds)
+			}
+			*dst = time.Duration(n * float64(time.Second))
+			return nil
+		})
+	}
+	fs.Func("producer", "", func(v string) error {
+		s.Producer = strings.TrimSuffix(v, "/")
+		if !loopback.URL(v) || strings.Count(s.Producer, "/") != 2 || strings.ContainsAny(v, "?#") {
+			return errors.New("give http://HOST:PORT with a loopback host")
+		}
+		return nil
+	})
+	fs.Func("listen", "", func(v string) error {
+		var ok bool
+		if s.Listen, ok = loopback.Addr(v); !ok {
+			return errors.New("give " + loopback.Accept)
+		}
+		return nil
+	})
+	seconds("duration", &s.Duration, 0.01)
+	seconds("warmup", &s.Warmup, 0)
+	ms := 0
+	whole("latency-ms", &ms, maxLatency)
+	whole("errors-permille", &s.Errors, 1000)
+	whole("late-permille", &s.Late, 1000)
+	fs.BoolVar(&s.FindLimit, "find-limit", false, "")
+	err := fs.Parse(args)
+	s.Latency = time.Duration(ms) * time.Millisecond
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return s, err
+	case err != nil:
+		return s, fmt.Errorf("%w; see --help", err)
+	case fs.NArg() > 0:
+		return s, fmt.Errorf("unexpected argument %q; see --help", fs.Arg(0))
+	case s.Producer == "":
+		return s, errors.New("--producer is missing; see --help")
+	}
+	return s, nil
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/figures"
+)
+
+// An output is the line that is printed. What is of the producer is what its
+// figures grew by in the window.
+type output struct {
+	Generator string    `json:"generator"`
+	Start     time.Time `json:"start"`
+	Finish    time.Time `json:"finish"`
+
+	Requests   int64 `json:"requests"`
+	Refused    int64 `json:"refused"`
+	Late       int64 `json:"late"`
+	Bytes      int64 `json:"bytes"`
+	Events     int64 `json:"events"`
+	Duplicates int64 `json:"duplicates"`
+
+	Offered int64 `json:"offered"`
+	Added   int64 `json:"added"`
+	Dropped int64 `json:"dropped"`
+	Failed  int64 `json:"failed"`
+	Logged  int64 `json:"logged"`
+	Lines   int64 `json:"log_lines"`
+
+	BacklogStart  int64 `json:"backlog_start"`
+	BacklogFinish int64 `json:"backlog_finish"`
+	InFlightMax   int64 `json:"in_flight_max"`
+
+	Add      *figures.Spread `json:"add_s,omitempty"`
+	PaceLag  *figures.Spread `json:"pace_lag_s,omitempty"`
+	Delivery *figures.Spread `json:"delivery_s,omitempty"`
+
+	End end `json:"end"`
+
+	Limit *int   `json:"limit_per_s,omitempty"`
+	Steps []step `json:"steps,omitempty"`
+}
+
+// An end is the account of all events since the start, after the stop.
+type end struct {
+	Added       int64 `json:"added"`
+	Arrived     int64 `json:"arrived"`
+	Dropped     int64 `json:"dropped"`
+	Failed      int64 `json:"failed"`
+	Returned    int64 `json:"returned"`
+	Unaccounted int64 `json:"unaccounted"`
+	Drained     bool  `json:"drained"`
+}
+
+// A moment is what both programs counted by one time.
+type moment struct {
+	at       time.Time
+	producer figures.Figures
+	sink     counters
+	delivery *figures.Spread // since the moment before
+}
+
+// look takes a moment, and begins anew what is of the time between two.
+func look(ctx context.Context, p *producer, r *receiver) (moment, error) {
+	f, err := p.figures(ctx, true)
+	m := moment{at: time.Now(), producer: f}
+	m.sink, m.delivery = r.now()
+	return m, err
+}
+
+// missing is how many of n events neither arrived nor were given up. What
+// arrived and was not confirmed can be among what the producer gave up; it is
+// not taken off twice.
+func missing(n int64, c counters, dropped, givenUp int64) int64 {
+	return max(n-c.Events-dropped-max(givenUp-c.Doubted, 0), 0)
+}
+
+func (m moment) backlog() int64 {
+	return missing(m.producer.Offered, m.sink, m.producer.Dropped, m.producer.Failed)
+}
+
+// measure makes the whole trial. Whatever happens, the producer is stopped if
+// it was started.
+func measure(ctx context.Context, s Settings, r *receiver, here string) (*output, error) {
+	p := &producer{url: s.Producer}
+	if err := p.start(ctx, here); err != nil {
+		return nil, err
+	}
+	from, to, out, err := watch(ctx, s, p, r)
+	last, stopErr := p.stop()
+	if err == nil {
+		err = stopErr
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	out.Generator = "event_sink"
+	// Without its monotonic reading a time is printed as it is added to.
+	out.Start, out.Finish = from.at.Round(0).UTC(), to.at.Round(0).UTC()
+	out.Requests = to.sink.Requests - from.sink.Requests
+	out.Refused = to.sink.Refused - from.sink.Refused
+	out.Late = to.sink.Late - from.sink.Late
+	out.Bytes = to.sink.Bytes - from.sink.Bytes
+	out.Events = to.sink.Events - from.sink.Events
+	out.Duplicates = to.sink.Duplicates - from.sink.Duplicates
+	out.Offered = to.producer.Offered - from.producer.Offered
+	out.Added = to.producer.Added - from.producer.Added
+	out.Dropped = to.producer.Dropped - from.producer.Dropped
+	out.Failed = to.producer.Failed - from.producer.Failed
+	out.Logged = to.producer.Logged - from.producer.Logged
+	out.Lines = to.producer.LogLines - from.producer.LogLines
+	out.BacklogStart, out.BacklogFinish = from.backlog(), to.backlog()
+	out.InFlightMax = to.sink.InFlightMax
+	out.Add, out.PaceLag, out.Delivery = to.producer.Add, to.producer.PaceLag, to.delivery
+
+	c, _ := r.now()
+	out.End = end{
+		Added: last.Added, Arrived: c.Events, Dropped: last.Dropped, Failed: last.Failed, Returned: last.Returned,
+		Unaccounted: missing(last.Added, c, last.Dropped, last.Failed+last.Returned),
+		Drained:     last.Drained != nil && *last.Drained,
+	}
+	return out, nil
+}
+
+// watch lets the warm-up pass and then the window, which is one of waiting or
+// of a search.
+func watch(ctx context.Context, s Settings, p *producer, r *receiver) (from, to moment, out *output, err error) {
+	out = &output{}
+	if err = sleep(ctx, s.Warmup); err != nil {
+		return
+	}
+	if from, err = look(ctx, p, r); err != nil {
+		return
+	}
+	if s.FindLimit {
+		t := newTrier(ctx, s, p, r, from.producer.Interval)
+		out.Limit, out.Steps, err = search(t)
+	} else {
+		err = sleep(ctx, time.Until(from.at.Add(s.Duration)))
+	}
+	if err == nil {
+		to, err = look(ctx, p, r)
+	}
+	return
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(max(d, 0))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

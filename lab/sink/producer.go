@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/figures"
+)
+
+// errNotReached is the error of a producer that is not there.
+var errNotReached = errors.New("no producer is there")
+
+const (
+	askTime  = 5 * time.Second
+	stopTime = 15 * time.Second // the producer drains for ten
+)
+
+// A producer is an event_producer, by its control.
+type producer struct {
+	url    string
+	client http.Client
+}
+
+// ask makes one request of the control. into gets the answer, if it is not nil.
+func (p *producer) ask(ctx context.Context, method, path string, within time.Duration, into *figures.Figures) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, p.url+path, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", p.url, err)
+	case resp.StatusCode/100 != 2:
+		said, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
+		return fmt.Errorf("the producer at %s refuses %s: %s (%s)", p.url, path, said, resp.Status)
+	case into != nil:
+		if err := json.Unmarshal(body, into); err != nil {
+			return fmt.Errorf("%s%s does not answer as a producer: %w", p.url, path, err)
+		}
+	}
+	return nil
+}
+
+func (p *producer) start(ctx context.Context, sink string) error {
+	err := p.ask(ctx, http.MethodPost, "/start?sink="+url.QueryEscape(sink), askTime, nil)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("%w: nothing listens at %s", errNotReached, p.url)
+	}
+	return err
+}
+
+func (p *producer) figures(ctx context.Context, reset bool) (figures.Figures, error) {
+	var f figures.Figures
+	path := "/figures"
+	if reset {
+		path += "?reset=1"
+	}
+	return f, p.ask(ctx, http.MethodGet, path, askTime, &f)
+}
+
+func (p *producer) rate(ctx context.Context, perSecond int) error {
+	return p.ask(ctx, http.MethodPost, fmt.Sprintf("/rate?per_second=%d", perSecond), askTime, nil)
+}
+
+// stop is done whether or not this program is to end.
+func (p *producer) stop() (figures.Figures, error) {
+	var f figures.Figures
+	return f, p.ask(context.Background(), http.MethodPost, "/stop", stopTime, &f)
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/event"
+	"github.com/line-rate/line-rate/lab/internal/figures"
+)
+
+const (
+	// maxBody bounds a batch: the largest that a producer can be set to make.
+	maxBody = 100_000 * 4096
+	// maxNumber bounds the numbers of events, and so the room for them: an
+	// hour at the highest rate takes 1.8 GB.
+	maxNumber = 3600 * 4_000_000
+)
+
+// A receiver takes batches in.
+type receiver struct {
+	Settings
+	bodies sync.Pool // of *[]byte
+
+	mu sync.Mutex
+	counters
+	batches  int64 // that came whole
+	taken    int64 // of them, those taken in
+	inFlight int64
+	first    marks // the numbers that arrived
+	doubted  marks // those of them whose sender was not told so
+
+	delivery figures.Times  // due time to first arrival
+	part     *figures.Times // the same, of a part of it; nil: of none
+}
+
+// counters are what a receiver counts, since its beginning.
+type counters struct {
+	Requests    int64
+	Refused     int64 // not taken in
+	Late        int64 // taken in, and refused all the same
+	Bytes       int64 // of what was taken in
+	Events      int64 // first arrivals
+	Doubted     int64 // those whose sender was not told that they arrived
+	Duplicates  int64
+	InFlightMax int64 // since it was last set back
+}
+
+// marks are a set of numbers.
+type marks []uint64
+
+// add puts n in the set, and tells whether it was not there before.
+func (m *marks) add(n uint64) bool {
+	word, bit := int(n/64), uint64(1)<<(n%64)
+	if word >= len(*m) {
+		*m = append(*m, make([]uint64, word+1-len(*m))...)
+	}
+	if (*m)[word]&bit != 0 {
+		return false
+	}
+	(*m)[word] |= bit
+	return true
+}
+
+// remove takes n out of the set, and tells whether it was there.
+func (m marks) remove(n uint64) bool {
+	word, bit := n/64, uint64(1)<<(n%64)
+	if word >= uint64(len(m)) || m[word]&bit == 0 {
+		return false
+	}
+	m[word] &^= bit
+	return true
+}
+
+func newReceiver(s Settings) *receiver {
+	r := &receiver{Settings: s}
+	if s.FindLimit {
+		r.part = &figures.Times{}
+	}
+	return r
+}
+
+// counted tells whether the n-th, from 1, of a row is one of so many in a
+// thousand: evenly, and always the same.
+func counted(n int64, permille int) bool {
+	p := int64(permille)
+	return n*p/1000 > (n-1)*p/1000
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	size, err := strconv.Atoi(req.Header.Get(event.SizeHeader))
+	n := req.ContentLength
+	if req.Method != http.MethodPost || err != nil || size < event.Header || n <= 0 || n > maxBody || n%int64(size) != 0 {
+		http.Error(w, fmt.Sprintf("POST whole events, with their size in %s", event.SizeHeader), http.StatusBadRequest)
+		return
+	}
+	r.enter()
+	defer r.leave()
+	body, ok := r.bodies.Get().(*[]byte)
+	if !ok || int64(cap(*body)) < n {
+		b := make([]byte, n)
+		body = &b
+	}
+	defer r.bodies.Put(body)
+	raw := (*body)[:n]
+	if _, err := io.ReadFull(req.Body, raw); err != nil {
+		return // its sender has gone
+	}
+	refused, late, err := r.take(raw, size, time.Now())
+	switch {
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	case refused:
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	if r.Latency > 0 {
+		wait := time.NewTimer(r.Latency)
+		defer wait.Stop()
+		select {
+		case <-wait.C:
+		case <-req.Context().Done():
+			r.doubt(raw, size) // whoever sent it has not waited
+			return
+		}
+	}
+	if late {
+		r.doubt(raw, size)
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	r.confirm(raw, size)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (r *receiver) enter() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Requests++
+	r.inFlight++
+	r.InFlightMax = max(r.InFlightMax, r.inFlight)
+}
+
+func (r *receiver) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.inFlight--
+}
+
+// take takes a batch in, or refuses it.
+func (r *receiver) take(raw []byte, size int, now time.Time) (refused, late bool, err error) {
+	for at := 0; at < len(raw); at += size {
+		if number, _ := event.Get(raw[at:]); number >= maxNumber {
+			return false, false, fmt.Errorf("an event has the number %d; they count from 0", number)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.batches++
+	if counted(r.batches, r.Errors) {
+		r.Refused++
+		return true, false, nil
+	}
+	r.taken++
+	if late = counted(r.taken, r.Settings.Late); late {
+		r.counters.Late++
+	}
+	r.Bytes += int64(len(raw))
+	unix := now.UnixNano()
+	for at := 0; at < len(raw); at += size {
+		number, due := event.Get(raw[at:])
+		if !r.first.add(number) {
+			r.Duplicates++
+			continue
+		}
+		r.Events++
+		r.delivery.Add(time.Duration(unix - due))
+		if r.part != nil {
+			r.part.Add(time.Duration(unix - due))
+		}
+	}
+	return false, late, nil
+}
+
+// doubt takes down that a batch's sender is not told that it was taken in: it
+// may count the events as failed, or send them again.
+func (r *receiver) doubt(raw []byte, size int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for at := 0; at < len(raw); at += size {
+		if number, _ := event.Get(raw[at:]); r.doubted.add(number) {
+			r.Doubted++
+		}
+	}
+}
+
+// confirm takes down that a batch's sender is told that it was taken in.
+func (r *receiver) confirm(raw []byte, size int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Doubted == 0 {
+		return
+	}
+	for at := 0; at < len(raw); at += size {
+		if number, _ := event.Get(raw[at:]); r.doubted.remove(number) {
+			r.Doubted--
+		}
+	}
+}
+
+// now are the counters so far. What is of a part of the time, begins anew.
+func (r *receiver) now() (counters, *figures.Spread) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.counters
+	r.InFlightMax = r.inFlight
+	return c, r.delivery.Spread(true)
+}
