@@ -16,6 +16,8 @@ LAB := $(BIN)/lab
 SERVER := $(BIN)/fiber_server
 NULL_SERVER := $(BIN)/null_server
 LOAD := $(BIN)/fortio_load
+PRODUCER := $(BIN)/event_producer
+SINK := $(BIN)/event_sink
 GO_SOURCES := $(shell find lab -name '*.go' -not -name '*_test.go') lab/go.mod lab/go.sum
 SIZE ?= smoke
 
@@ -67,7 +69,7 @@ bench-site: build ## print what building the site costs at 100, 300 and 1,000 en
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
 
 .PHONY: build
-build: setup $(LAB) $(SERVER) $(NULL_SERVER) $(LOAD) ## build lab, the servers and the load generator
+build: setup $(LAB) $(SERVER) $(NULL_SERVER) $(LOAD) $(PRODUCER) $(SINK) ## build lab, the servers and what loads them
 
 .PHONY: clean
 clean: ## remove what was built and installed; data stays
@@ -77,7 +79,7 @@ clean: ## remove what was built and installed; data stays
 # each compile what they have in common, Go's own library above all.
 .tools/stamp/compiled: $(GO_SOURCES)
 	@mkdir -p .tools/stamp
-	cd lab && go build -trimpath ./cmd/lab ./server ./null ./load
+	cd lab && go build -trimpath ./cmd/lab ./server ./null ./load ./producer ./sink
 	@touch $@
 
 $(LAB): .tools/stamp/compiled
@@ -95,6 +97,14 @@ $(NULL_SERVER): .tools/stamp/compiled
 $(LOAD): .tools/stamp/compiled
 	@mkdir -p $(BIN)
 	cd lab && go build -trimpath -o ../$@ ./load
+
+$(PRODUCER): .tools/stamp/compiled
+	@mkdir -p $(BIN)
+	cd lab && go build -trimpath -o ../$@ ./producer
+
+$(SINK): .tools/stamp/compiled
+	@mkdir -p $(BIN)
+	cd lab && go build -trimpath -o ../$@ ./sink
 
 $(HUGO): tools/requirements.txt
 	@mkdir -p $(BIN)

@@ -12,10 +12,10 @@
 //
 // With --pacing open, when an event is due is fixed before: a batch processor
 // that makes its caller wait cannot put off the events that would have shown
-// it. With --pacing ticker an event is made at each tick of a ticker, and ticks
-// that come while an Add waits are lost, all but one, as they would be in a
-// service that is written so. What was offered is the rate times the time in
-// both, so what was lost can be told.
+// it. With --pacing ticker an event is made at each tick, and ticks that come
+// while an Add waits are lost, all but one, as in a service that is written
+// around a time.Ticker, or whose callers wait for it. What was offered is the
+// rate times the time in both, so what was lost can be told.
 //
 // One goroutine makes all events. A pacer that sleeps wakes late where its core
 // is busy; how late is in pace_lag_s, and is not the variant's doing. The time

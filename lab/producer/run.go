@@ -53,7 +53,8 @@ type runOf[E any, P event.Event[E]] struct {
 
 	mu       sync.Mutex // of the schedule's changes
 	schedule atomic.Pointer[schedule]
-	news     chan struct{} // has one if the pacer is to look at the schedule
+	news     chan struct{} // has one if the open pacer is to look at the schedule
+	ticks    *ticker       // the other pacer's
 	stopped  atomic.Int64  // when no more was offered, on the run's clock; 0: not yet
 
 	ctx     context.Context // ends when the pacer is to
@@ -66,18 +67,24 @@ type runOf[E any, P event.Event[E]] struct {
 func beginOf[E any, P event.Event[E]](s Settings, sink string) (run, error) {
 	r := &runOf[E, P]{Settings: s, poster: newPoster[E, P](sink), news: make(chan struct{}, 1)}
 	var err error
+	if s.Pacing == pacingTicker {
+		if r.ticks, err = newTicker(period(s.EventRate)); err != nil {
+			return nil, err
+		}
+	}
 	// The lines are made and counted, as a service's logger would make them,
 	// and go nowhere: a disk or a pipe is not part of the question.
 	o := s.Options
 	o.Log = io.Discard
 	if r.variant, err = variants.New(s.Variant, o, r.poster.post); err != nil {
-		return nil, err
+		return nil, err // the settings were checked: this does not come up
 	}
 	first := newSchedule(s.EventRate)
 	r.schedule.Store(&first)
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.origin = time.Now()
 	if s.Pacing == pacingTicker {
+		context.AfterFunc(r.ctx, r.ticks.stop)
 		r.pacing.Go(r.paceByTicker)
 	} else {
 		r.pacing.Go(r.paceOpen)
@@ -136,36 +143,30 @@ func (r *runOf[E, P]) paceOpen() {
 }
 
 // paceByTicker adds an event at each tick. What ticks while an Add waits is
-// lost but for one: a ticker keeps one for who is late.
+// lost but for one.
 func (r *runOf[E, P]) paceByTicker() {
 	e, raw := template[E, P]()
 	unix := r.origin.UnixNano()
-	period := func() time.Duration {
-		s := *r.schedule.Load()
-		return time.Second / time.Duration(s[len(s)-1].rate)
-	}
-	ticker := time.NewTicker(period())
-	defer ticker.Stop()
 	waits := r.clock() // since when the pacer does
-	for n := uint64(0); ; {
-		select {
-		case t := <-ticker.C:
-			now, due := r.clock(), t.Sub(r.origin)
-			r.paceLag.Add(now - max(due, waits))
-			event.Put(raw, n, unix+int64(due))
-			n++
-			if !goOn(r.variant.Add(r.ctx, *e)) {
-				return
-			}
-			waits = r.clock()
-			r.add.Add(waits - now)
-		case <-r.news:
-			ticker.Reset(period())
-		case <-r.ctx.Done():
+	for n := uint64(0); ; n++ {
+		t, ok := r.ticks.wait()
+		if !ok {
 			return
 		}
+		now := r.clock()
+		due := min(t.Sub(r.origin), now)
+		r.paceLag.Add(now - max(due, waits))
+		event.Put(raw, n, unix+int64(due))
+		if !goOn(r.variant.Add(r.ctx, *e)) {
+			return
+		}
+		waits = r.clock()
+		r.add.Add(waits - now)
 	}
 }
+
+// period is the time between two ticks at a rate.
+func period(perSecond int) time.Duration { return time.Second / time.Duration(perSecond) }
 
 // goOn tells whether the pacer is to, by what adding came to. What was dropped
 // is counted by the variant.
@@ -180,6 +181,9 @@ func (r *runOf[E, P]) rate(perSecond int) bool {
 	}
 	next := now.changed(r.clock(), perSecond)
 	r.schedule.Store(&next)
+	if r.ticks != nil {
+		return r.ticks.reset(period(perSecond)) == nil
+	}
 	select {
 	case r.news <- struct{}{}:
 	default: // it is to look already

@@ -4,15 +4,18 @@
 #   lab/scripts/server.sh --workers 4 --cpus 0-1 -- --addr 127.0.0.1:8083
 #
 # What follows "--" goes to the server; its own --help lists that. The null
-# server has one thread, whatever the number of workers.
+# server has one thread, whatever the number of workers. The producer of events
+# is one process; sink.sh starts and stops what it does.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 usage() {
   cat <<'EOF'
 usage: server.sh [--server NAME] [--workers N] [--cpus LIST] [-- SERVER OPTIONS]
-  --server NAME fiber, or null: canned answers            (default fiber)
-  --workers N   prefork workers: GOMAXPROCS of the master (default: one a core)
+  --server NAME fiber, null: canned answers, or producer: events, sent in
+                batches                                   (default fiber)
+  --workers N   prefork workers: GOMAXPROCS of the master, or of the producer
+                                                          (default: one a core)
   --cpus LIST   cores to run on, as taskset takes them    (default: any)
 EOF
 }
@@ -32,7 +35,8 @@ done
 case $server in
   fiber) server=${FIBER_SERVER:-$here/../../.tools/bin/fiber_server} ;;
   null) server=$here/../../.tools/bin/null_server ;;
-  *) echo "server.sh: --server is fiber or null, not '$server'" >&2; exit 2 ;;
+  producer) server=$here/../../.tools/bin/event_producer ;;
+  *) echo "server.sh: --server is fiber, null or producer, not '$server'" >&2; exit 2 ;;
 esac
 [ -x "$server" ] || { echo "server.sh: the server is not built; run 'make build'" >&2; exit 3; }
 [ -z "$workers" ] || export GOMAXPROCS="$workers"

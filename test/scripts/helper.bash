@@ -8,14 +8,14 @@ free_port() {
   python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# start_server [NAME] starts the lab's server, or another, with one worker and
-# waits until it listens. It sets url and server.
+# start_server [NAME [OPTION…]] starts the lab's server, or another, with one
+# worker and waits until it listens. It sets url and server.
 start_server() {
   local port
   port=$(free_port)
   # shellcheck disable=SC2034 # the tests use it
   url=http://127.0.0.1:$port
-  "$scripts/server.sh" --server "${1-fiber}" --workers 1 -- --addr "127.0.0.1:$port" 2>"$BATS_TEST_TMPDIR/server.log" 3>&- &
+  "$scripts/server.sh" --server "${1-fiber}" --workers 1 -- --addr "127.0.0.1:$port" "${@:2}" 2>"$BATS_TEST_TMPDIR/server.log" 3>&- &
   server=$!
   until_true grep -q 'worker pid=.* listening' "$BATS_TEST_TMPDIR/server.log"
 }

@@ -175,7 +175,7 @@ teardown() { stop_server; }
 @test "server.sh refuses a server that is none" {
   run "$scripts/server.sh" --server nginx
   [ "$status" -eq 2 ]
-  [[ $output == *"fiber or null, not 'nginx'"* ]]
+  [[ $output == *"fiber, null or producer, not 'nginx'"* ]]
 }
 
 @test "server.sh passes on that the port is taken" {
@@ -186,7 +186,7 @@ teardown() { stop_server; }
 }
 
 @test "every script answers --help" {
-  for s in trial ramp sweep server wire; do
+  for s in trial ramp sweep server sink wire; do
     run "$scripts/$s.sh" --help
     [ "$status" -eq 0 ]
     [ "${#lines[@]}" -ge 3 ]
