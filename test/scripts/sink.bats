@@ -63,7 +63,8 @@ teardown() { stop_server; }
   [ "$status" -eq 1 ]
   [[ $output == *"a run is under way"* ]]
   kill "$sink"
-  run wait "$sink"
+  status=0
+  wait "$sink" || status=$?
   [ "$status" -eq 1 ]
   grep -q 'ended by a signal' "$BATS_TEST_TMPDIR/sink.log"
   run "$scripts/sink.sh" --producer "$url" --duration 0.1
