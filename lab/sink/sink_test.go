@@ -1,0 +1,329 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/event"
+	"github.com/line-rate/line-rate/lab/internal/figures"
+)
+
+// madeUp is a system that keeps up with rates up to one, and no more until it
+// has recovered.
+type madeUp struct {
+	limit     int
+	recovered int
+	behind    bool
+	tried     []int
+	fails     error
+}
+
+func (m *madeUp) try(rate int) (step, error) {
+	m.tried = append(m.tried, rate)
+	s := step{PerSecond: rate, KeptUp: rate <= m.limit && !m.behind}
+	m.behind = rate > m.limit
+	if m.fails != nil && len(m.tried) == 3 {
+		return s, m.fails
+	}
+	return s, nil
+}
+
+func (m *madeUp) recover() error {
+	m.recovered++
+	m.behind = false
+	return nil
+}
+
+func TestSearch(t *testing.T) {
+	for _, c := range []struct {
+		limit, doublings int
+	}{
+		{1999, 1}, {2000, 2}, {3999, 2}, {5000, 3}, {100_000, 7}, {3_999_999, 12}, {mostRate, 12}, {math.MaxInt, 12},
+	} {
+		m := &madeUp{limit: c.limit}
+		limit, steps, err := search(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tried []int
+		best := 0
+		for i, s := range steps {
+			tried = append(tried, s.PerSecond)
+			if s.KeptUp != (s.PerSecond <= c.limit) {
+				t.Errorf("limit %d: step %+v", c.limit, s)
+			}
+			if s.KeptUp {
+				best = max(best, s.PerSecond)
+			}
+			if i > 0 && i < c.doublings && s.PerSecond != min(2*steps[i-1].PerSecond, mostRate) {
+				t.Errorf("limit %d: %v", c.limit, steps)
+			}
+		}
+		if !slices.Equal(tried, m.tried) {
+			t.Errorf("limit %d: told of %v, tried %v", c.limit, tried, m.tried)
+		}
+		switch {
+		case c.limit < firstRate:
+			if limit != nil || len(steps) != 1 {
+				t.Errorf("limit %d: one was found by %v", c.limit, tried)
+			}
+		case c.limit >= mostRate:
+			if limit == nil || *limit != mostRate || len(steps) != 12 || m.recovered > 0 {
+				t.Errorf("limit %d: %v", c.limit, tried)
+			}
+		default:
+			// Never above what it keeps up with, and less than the last
+			// bisection below.
+			if limit == nil || *limit != best || *limit > c.limit || float64(*limit)*math.Pow(2, 1.0/16)*1.001 < float64(c.limit) || len(steps) != c.doublings+bisections {
+				t.Errorf("limit %d: found %d by %v", c.limit, best, tried)
+			}
+			failed := 0
+			for _, s := range steps[:len(steps)-1] {
+				if !s.KeptUp {
+					failed++
+				}
+			}
+			if m.recovered != failed {
+				t.Errorf("limit %d: recovered %d times after %d failures with a step to come", c.limit, m.recovered, failed)
+			}
+		}
+	}
+	gone := errors.New("gone")
+	if _, _, err := search(&madeUp{limit: 1 << 30, fails: gone}); err != gone {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestStepOf(t *testing.T) {
+	for _, c := range []struct{ duration, normal, step, judged time.Duration }{
+		{time.Second, 100 * time.Millisecond, 500 * time.Millisecond, 125 * time.Millisecond},
+		{16 * time.Second, 100 * time.Millisecond, time.Second, 250 * time.Millisecond},
+		{time.Second, 1300 * time.Millisecond, 2600 * time.Millisecond, 1300 * time.Millisecond},
+		{160 * time.Second, time.Second, 10 * time.Second, 2500 * time.Millisecond},
+	} {
+		if step, judged := stepOf(c.duration, c.normal); step != c.step || judged != c.judged {
+			t.Errorf("of %v and %v: %v, the last %v; want %v, %v", c.duration, c.normal, step, judged, c.step, c.judged)
+		}
+	}
+}
+
+func TestKeptUp(t *testing.T) {
+	x := &trier{normal: 300 * time.Millisecond, step: time.Second}
+	before := figures.Figures{Dropped: 5, Failed: 5}
+	with := func(dropped, failed int64) figures.Figures { return figures.Figures{Dropped: dropped, Failed: failed} }
+	for _, c := range []struct {
+		of    *figures.Spread
+		after figures.Figures
+		want  bool
+	}{
+		{&figures.Spread{P50: 0.4}, with(5, 5), true},
+		{&figures.Spread{P50: 0.4001}, with(5, 5), false},
+		{&figures.Spread{P50: 0.1}, with(6, 5), false},
+		{&figures.Spread{P50: 0.1}, with(5, 6), false},
+		{nil, with(5, 5), false},
+	} {
+		if got := x.keptUp(c.of, before, c.after); got != c.want {
+			t.Errorf("%+v, %+v: %v", c.of, c.after, got)
+		}
+	}
+}
+
+// The same number of each thousand, and never two in a row where there is room.
+func TestCounted(t *testing.T) {
+	for _, permille := range []int{0, 1, 3, 20, 333, 500, 999, 1000} {
+		n, last := 0, int64(-1)
+		for i := int64(1); i <= 10_000; i++ {
+			if counted(i, permille) {
+				if permille <= 500 && last == i-1 {
+					t.Errorf("%d of 1000: %d and %d", permille, last, i)
+				}
+				n, last = n+1, i
+			}
+		}
+		if n != 10*permille {
+			t.Errorf("%d of 10000, want %d", n, 10*permille)
+		}
+	}
+}
+
+// batchOf is a body of events that were due a while ago.
+func batchOf(size int, ago time.Duration, numbers ...uint64) []byte {
+	var body []byte
+	for _, n := range numbers {
+		raw := make([]byte, size)
+		event.Put(raw, n, time.Now().Add(-ago).UnixNano())
+		body = append(body, raw...)
+	}
+	return body
+}
+
+func post(r *receiver, size string, body []byte) int {
+	w := httptest.NewRecorder()
+	req := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
+	req.Header.Set(event.SizeHeader, size)
+	r.ServeHTTP(w, req)
+	return w.Code
+}
+
+func TestReceiver(t *testing.T) {
+	r := newReceiver(Settings{})
+	for _, c := range []struct {
+		numbers []uint64
+		code    int
+		events  int64
+		twice   int64
+	}{
+		{[]uint64{0, 1, 2}, 204, 3, 0}, {[]uint64{2, 3, 2}, 204, 4, 2}, {[]uint64{64, 63, 1000_000}, 204, 7, 2}, {[]uint64{1000_000}, 204, 7, 3},
+		{[]uint64{maxNumber}, 400, 7, 3},
+	} {
+		if code := post(r, "64", batchOf(64, time.Second, c.numbers...)); code != c.code || r.Events != c.events || r.Duplicates != c.twice {
+			t.Errorf("%v: %d, %+v", c.numbers, code, r.counters)
+		}
+	}
+	if got, _ := r.now(); got.Bytes != 10*64 || got.Requests != 5 || got.InFlightMax != 1 || got.Refused+got.Late+got.Doubted != 0 {
+		t.Errorf("%+v", got)
+	}
+	for _, size := range []string{"", "x", "0", "15", "-64", "100"} {
+		if code := post(r, size, batchOf(64, 0, 9)); code != 400 {
+			t.Errorf("events of %q bytes: %d", size, code)
+		}
+	}
+	if code := post(r, "64", nil); code != 400 || r.Events != 7 {
+		t.Errorf("no events: %d", code)
+	}
+}
+
+func TestDelivery(t *testing.T) {
+	r := newReceiver(Settings{FindLimit: true})
+	post(r, "64", batchOf(64, 10*time.Second, 1))
+	post(r, "64", batchOf(64, time.Hour, 1)) // a duplicate's is nobody's
+	part := r.part.Spread(true)
+	_, whole := r.now()
+	for _, s := range []*figures.Spread{part, whole} {
+		if s == nil || s.Max < 10 || s.Max > 60 {
+			t.Errorf("delivered after %+v", s)
+		}
+	}
+	if _, s := r.now(); s != nil || r.part.Spread(true) != nil {
+		t.Error("delivered again")
+	}
+}
+
+// What is refused is not there; what is taken in and refused is there, in doubt
+// until it comes again.
+func TestABadSink(t *testing.T) {
+	r := newReceiver(Settings{Errors: 250, Late: 500})
+	var codes []int
+	for n := range uint64(8) {
+		codes = append(codes, post(r, "64", batchOf(64, 0, n)))
+	}
+	// The 4th and 8th are refused, and of the other six the 2nd, 4th and 6th.
+	if want := []int{204, 503, 204, 503, 503, 204, 503, 503}; !slices.Equal(codes, want) {
+		t.Errorf("%v, want %v", codes, want)
+	}
+	if c, _ := r.now(); c.Refused != 2 || c.Late != 3 || c.Events != 6 || c.Doubted != 3 {
+		t.Errorf("%+v", c)
+	}
+	if code := post(r, "64", batchOf(64, 0, 1)); code != 204 { // once more, and well
+		t.Errorf("%d", code)
+	}
+	if c, _ := r.now(); c.Doubted != 2 || c.Duplicates != 1 || c.Events != 6 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestMissing(t *testing.T) {
+	for _, c := range []struct {
+		n                int64
+		c                counters
+		dropped, givenUp int64
+		want             int64
+	}{
+		{100, counters{Events: 100}, 0, 0, 0},
+		{100, counters{Events: 90}, 4, 5, 1},
+		{100, counters{Events: 90, Doubted: 10}, 0, 20, 0},  // ten failed, ten arrived and count as failed
+		{100, counters{Events: 90, Doubted: 10}, 0, 10, 10}, // those that failed had arrived: ten are lost
+		{100, counters{Events: 90, Doubted: 10}, 0, 0, 10},  // to be tried again
+		{100, counters{Events: 101}, 0, 0, 0},
+	} {
+		if got := missing(c.n, c.c, c.dropped, c.givenUp); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	const producer = "http://127.0.0.1:1"
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{nil, "--producer is missing"},
+		{[]string{"--producer", "127.0.0.1:80"}, "http://HOST:PORT"},
+		{[]string{"--producer", "https://127.0.0.1:80"}, "http://HOST:PORT"},
+		{[]string{"--producer", "http://192.0.2.1:80"}, "loopback"},
+		{[]string{"--producer", producer + "/start"}, "http://HOST:PORT"},
+		{[]string{"--producer", producer + "?x"}, "http://HOST:PORT"},
+		{[]string{"--producer", producer, "--listen", "0.0.0.0:0"}, "loopback"},
+		{[]string{"--producer", producer, "--duration", "0"}, "seconds from 0.01"},
+		{[]string{"--producer", producer, "--duration", "NaN"}, "seconds from 0.01"},
+		{[]string{"--producer", producer, "--warmup", "-1"}, "seconds from 0"},
+		{[]string{"--producer", producer, "--latency-ms", "1.5"}, "whole number"},
+		{[]string{"--producer", producer, "--errors-permille", "1001"}, "from 0 to 1000"},
+		{[]string{"--producer", producer, "--late-permille", "-1"}, "from 0 to 1000"},
+		{[]string{"--producer", producer, "--find-limit=perhaps"}, "find-limit"},
+		{[]string{"--producer", producer, "--nonsense"}, "-nonsense"},
+		{[]string{"--producer", producer, "more"}, `"more"`},
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := run(c.args, &stdout, &stderr); code != exitUsage || stdout.Len() > 0 || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), c.says) {
+			t.Errorf("%q: exit status %d, stdout %q, stderr %q; want %q", c.args, code, &stdout, &stderr, c.says)
+		}
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run([]string{"--help"}, &stdout, &stderr); code != exitOK || !strings.Contains(stdout.String(), "--find-limit") || stderr.Len() > 0 {
+		t.Errorf("--help: %d", code)
+	}
+}
+
+// Whoever reads the line finds each field under its name.
+func TestTheLine(t *testing.T) {
+	limit, p50 := 4000, 0.5
+	line, err := json.Marshal(output{Generator: "event_sink", Limit: &limit, Steps: []step{{2000, true, &p50}}, Add: &figures.Spread{}, PaceLag: &figures.Spread{}, Delivery: &figures.Spread{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(line, &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range strings.Fields("generator start finish requests refused late bytes events duplicates offered added dropped failed logged log_lines backlog_start backlog_finish in_flight_max add_s pace_lag_s delivery_s end limit_per_s steps") {
+		if _, ok := got[name]; !ok {
+			t.Errorf("no %s in %s", name, line)
+		}
+		delete(got, name)
+	}
+	if len(got) > 0 {
+		t.Errorf("fields of no name: %v", got)
+	}
+	if s := fmt.Sprint(mustMap(t, line)["steps"]); s != "[map[delivery_p50_s:0.5 kept_up:true per_second:2000]]" {
+		t.Errorf("steps %s", s)
+	}
+}
+
+func mustMap(t *testing.T, line []byte) (m map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal(line, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
