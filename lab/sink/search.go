@@ -98,7 +98,7 @@ type trier struct {
 	p      *producer
 	r      *receiver
 	step   time.Duration // how long a rate is tried
-	judged time.Duration // the last part of it, which decides
+	judged time.Duration // its last part, which decides
 	normal time.Duration // the median of who waits for no other
 }
 
@@ -112,18 +112,34 @@ func newTrier(ctx context.Context, s Settings, p *producer, r *receiver, interva
 
 // stepOf is how long a rate is tried, and how much of that is judged: its last
 // quarter. But what is judged has to be long enough for each worker of a pool
-// to have sent once, which at a low rate it does once an interval, and what
-// comes before it long enough for the old rate's events to have gone.
+// to have sent once, which at a low rate it does once an interval; and a step
+// has to have three times that, for the old rate's events to go, for a part to
+// compare with, and for the part that is judged.
 func stepOf(duration, normal time.Duration) (step, judged time.Duration) {
 	step = max(duration/16, leastStep)
 	judged = max(step/4, normal)
-	return max(step, 2*judged), judged
+	return max(step, 3*judged), judged
 }
 
-// keptUp judges a step by what arrived in its last part.
-func (t *trier) keptUp(of *figures.Spread, before, after figures.Figures) bool {
+// inTime tells whether a part's events came as soon as they can be asked to:
+// those that wait for no other, and a tenth of a step more.
+func (t *trier) inTime(part *figures.Spread) bool {
+	return part != nil && part.P50 <= (t.normal+t.step/10).Seconds()
+}
+
+// grows tells whether events came later and later. At a high rate batches are
+// full long before the interval is over, and a queue can grow for a whole step
+// before its last events are later than those of a low rate. What a median may
+// differ by for no reason is a part of the interval, since a part of a step has
+// now one tick more and now one less.
+func (t *trier) grows(earlier, last *figures.Spread) bool {
+	return earlier != nil && last.P50-earlier.P50 > max(t.step/40, t.normal/5).Seconds()
+}
+
+// keptUp judges a step by an earlier part and its last one.
+func (t *trier) keptUp(earlier, last *figures.Spread, before, after figures.Figures) bool {
 	lost := after.Dropped - before.Dropped + after.Failed - before.Failed
-	return of != nil && lost == 0 && of.P50 <= (t.normal+t.step/10).Seconds()
+	return lost == 0 && t.inTime(last) && !t.grows(earlier, last)
 }
 
 func (t *trier) try(perSecond int) (step, error) {
@@ -135,22 +151,22 @@ func (t *trier) try(perSecond int) (step, error) {
 	if err := t.p.rate(t.ctx, perSecond); err != nil {
 		return s, err
 	}
-	if err := sleep(t.ctx, t.step-t.judged); err != nil {
-		return s, err
+	var parts []*figures.Spread
+	for _, d := range []time.Duration{t.step - 3*t.judged, t.judged, t.judged, t.judged} {
+		if err := sleep(t.ctx, d); err != nil {
+			return s, err
+		}
+		parts = append(parts, t.r.part.Spread(true))
 	}
-	t.r.part.Spread(true)
-	if err := sleep(t.ctx, t.judged); err != nil {
-		return s, err
-	}
-	of := t.r.part.Spread(true)
 	after, err := t.p.figures(t.ctx, false)
 	if err != nil {
 		return s, err
 	}
-	if of != nil {
-		s.P50 = &of.P50
+	last := parts[3]
+	if last != nil {
+		s.P50 = &last.P50
 	}
-	s.KeptUp = t.keptUp(of, before, after)
+	s.KeptUp = t.keptUp(parts[1], last, before, after)
 	return s, nil
 }
 
@@ -166,7 +182,7 @@ func (t *trier) recover() error {
 		if err := sleep(t.ctx, t.judged); err != nil {
 			return err
 		}
-		if of := t.r.part.Spread(true); of != nil && of.P50 <= (t.normal+t.step/10).Seconds() {
+		if t.inTime(t.r.part.Spread(true)) {
 			return nil
 		}
 	}

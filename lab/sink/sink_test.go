@@ -107,7 +107,7 @@ func TestStepOf(t *testing.T) {
 	for _, c := range []struct{ duration, normal, step, judged time.Duration }{
 		{time.Second, 100 * time.Millisecond, 500 * time.Millisecond, 125 * time.Millisecond},
 		{16 * time.Second, 100 * time.Millisecond, time.Second, 250 * time.Millisecond},
-		{time.Second, 1300 * time.Millisecond, 2600 * time.Millisecond, 1300 * time.Millisecond},
+		{time.Second, 1300 * time.Millisecond, 3900 * time.Millisecond, 1300 * time.Millisecond},
 		{160 * time.Second, time.Second, 10 * time.Second, 2500 * time.Millisecond},
 	} {
 		if step, judged := stepOf(c.duration, c.normal); step != c.step || judged != c.judged {
@@ -120,19 +120,24 @@ func TestKeptUp(t *testing.T) {
 	x := &trier{normal: 300 * time.Millisecond, step: time.Second}
 	before := figures.Figures{Dropped: 5, Failed: 5}
 	with := func(dropped, failed int64) figures.Figures { return figures.Figures{Dropped: dropped, Failed: failed} }
+	at := func(p50 float64) *figures.Spread { return &figures.Spread{P50: p50} }
 	for _, c := range []struct {
-		of    *figures.Spread
-		after figures.Figures
-		want  bool
+		earlier, last *figures.Spread
+		after         figures.Figures
+		want          bool
 	}{
-		{&figures.Spread{P50: 0.4}, with(5, 5), true},
-		{&figures.Spread{P50: 0.4001}, with(5, 5), false},
-		{&figures.Spread{P50: 0.1}, with(6, 5), false},
-		{&figures.Spread{P50: 0.1}, with(5, 6), false},
-		{nil, with(5, 5), false},
+		{at(0.4), at(0.4), with(5, 5), true},
+		{at(0.4), at(0.4001), with(5, 5), false}, // later than the interval, the answer and a tenth
+		{nil, at(0.4), with(5, 5), true},
+		{at(0.04), at(0.0999), with(5, 5), true},
+		{at(0.04), at(0.1001), with(5, 5), false}, // later and later
+		{at(0.4), at(0.01), with(5, 5), true},
+		{at(0.1), at(0.1), with(6, 5), false},
+		{at(0.1), at(0.1), with(5, 6), false},
+		{at(0.1), nil, with(5, 5), false},
 	} {
-		if got := x.keptUp(c.of, before, c.after); got != c.want {
-			t.Errorf("%+v, %+v: %v", c.of, c.after, got)
+		if got := x.keptUp(c.earlier, c.last, before, c.after); got != c.want {
+			t.Errorf("%+v, %+v, %+v: %v", c.earlier, c.last, c.after, got)
 		}
 	}
 }

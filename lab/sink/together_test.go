@@ -54,10 +54,7 @@ type process struct {
 func begin(t *testing.T, program string, args ...string) *process {
 	t.Helper()
 	p := &process{Cmd: exec.Command(program, args...), ended: make(chan struct{})}
-	p.Stdout = &p.stdout
-	if p.Stderr == nil {
-		p.Stderr = &p.stderr
-	}
+	p.Stdout, p.Stderr = &p.stdout, &p.stderr
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -208,6 +205,7 @@ func TestABadSinkIsAccountedFor(t *testing.T) {
 
 // What a queue that is full drops is counted, and the rest arrives.
 func TestDrops(t *testing.T) {
+	t.Parallel()
 	_, url := producing(t, "--variant", "pool-1", "--when-full", "drop", "--queue", "10", "--batch-size", "10", "--event-rate", "10000")
 	out := measured(t, url, "--warmup", "0.1", "--duration", "0.4", "--latency-ms", "50")
 	e := out.End
@@ -219,6 +217,7 @@ func TestDrops(t *testing.T) {
 // One worker, a hundred events a batch, twenty milliseconds each: 5000 a second
 // by arithmetic, and a step is too short to see the last tenths of that.
 func TestFindLimit(t *testing.T) {
+	t.Parallel()
 	_, url := producing(t, "--variant", "pool-1", "--batch-size", "100", "--interval-ms", "50", "--queue", "100")
 	out := measured(t, url, "--warmup", "0.2", "--duration", "1", "--latency-ms", "20", "--find-limit")
 	if out.Limit == nil || *out.Limit < 2000 || *out.Limit >= 8000 || len(out.Steps) < 2+bisections {
@@ -231,7 +230,8 @@ func TestFindLimit(t *testing.T) {
 
 // A system that keeps up with nothing has no limit, which takes one step to see.
 func TestNoLimit(t *testing.T) {
-	_, url := producing(t, "--variant", "pool-1", "--batch-size", "10", "--interval-ms", "50")
+	t.Parallel()
+	_, url := producing(t, "--variant", "pool-1", "--batch-size", "10", "--interval-ms", "50", "--queue", "10")
 	out := measured(t, url, "--duration", "1", "--latency-ms", "50", "--find-limit")
 	if out.Limit != nil || len(out.Steps) != 1 || out.Steps[0].KeptUp || out.End.Unaccounted > 0 {
 		t.Errorf("%+v", out)
@@ -301,6 +301,7 @@ func TestASecondSinkIsRefused(t *testing.T) {
 // A signal stops the producer first, and nothing is printed that could pass for
 // a trial.
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		for _, args := range [][]string{{"--warmup", "600"}, {"--duration", "600"}, {"--find-limit", "--duration", "600"}} {
 			_, url := producing(t, "--interval-ms", "10")
@@ -342,20 +343,13 @@ func TestTheSinkIsKilled(t *testing.T) {
 
 // A producer that is killed is an error of one line, within the window.
 func TestTheProducerIsKilled(t *testing.T) {
-	for _, args := range [][]string{{"--duration", "1"}, {"--duration", "600", "--find-limit"}} {
+	t.Parallel()
+	for _, args := range [][]string{{"--duration", "1"}, {"--duration", "1", "--find-limit"}} {
 		producer, url := producing(t, "--interval-ms", "10")
 		p := begin(t, sinkProgram, append([]string{"--producer", url}, args...)...)
 		until(t, url, "delivered", func(f figures.Figures) bool { return f.Delivered > 0 })
-		if len(args) == 3 {
-			// Steps of a minute's half are too long to wait for; what asks
-			// next is the stop.
-			_ = producer.Process.Kill()
-			<-producer.ended
-			_ = p.Process.Signal(syscall.SIGTERM)
-		} else {
-			_ = producer.Process.Kill()
-			<-producer.ended
-		}
+		_ = producer.Process.Kill()
+		<-producer.ended
 		if code := p.exit(t); code != exitFailure || p.stdout.Len() > 0 || strings.Count(p.stderr.String(), "\n") != 1 {
 			t.Errorf("%v: exit status %d, %q, %q", args, code, &p.stdout, &p.stderr)
 		}
@@ -364,6 +358,7 @@ func TestTheProducerIsKilled(t *testing.T) {
 
 // A trial ends with all that it began.
 func TestNothingIsLeftBehind(t *testing.T) {
+	t.Parallel()
 	producer, url := producing(t, "--variant", "pool-100", "--interval-ms", "20")
 	files := func() int {
 		dir, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", producer.Process.Pid))
