@@ -63,6 +63,7 @@ func (l *ledger) line(text string) {
 
 func (l *ledger) Sent(int, time.Duration, time.Duration, error) {}
 func (l *ledger) InFlight(int)                                  {}
+func (l *ledger) Queued(int)                                    {}
 func (l *ledger) Delivered(n int)                               { l.delivered.Add(int64(n)) }
 func (l *ledger) Dropped(n int, why batch.Reason) {
 	if why == batch.Full {
