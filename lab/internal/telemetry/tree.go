@@ -20,8 +20,8 @@ type process struct {
 	stopped     bool  // by a signal
 }
 
-// A member is a process of a tree, with its threads as the last survey found
-// them. One that was started since is read from the next survey on.
+// A member is a process of a tree, with its threads. A process that was started
+// since the last survey is read from the next one on.
 type member struct {
 	pid     int
 	threads []thread
@@ -59,10 +59,16 @@ func newMember(pid int) member {
 // are kept. threads, if not nil, gets each thread's CPU time.
 func processes(members []member, name string, threads map[int]time.Duration) []process {
 	var out []process
-	for _, m := range members {
+	for i := range members {
+		m := &members[i]
 		st, err := readStat(m.pid)
 		if err != nil || name != "" && st.name != name {
 			continue // it ended meanwhile, or only wraps what counts
+		}
+		// A script becomes the program it starts, and a program starts threads:
+		// until the next survey the busiest could go unseen.
+		if st.threads != len(m.threads) {
+			*m = newMember(m.pid)
 		}
 		one := process{pid: m.pid, parent: st.parent, threads: st.threads, rss: st.rss, stopped: st.state == 'T'}
 		one.cpu = time.Duration(st.cpu) * tick
