@@ -136,8 +136,11 @@ func watch(ctx context.Context, s Settings, p *producer, r *receiver) (from, to 
 	}
 	if s.FindLimit {
 		t := newTrier(ctx, s, p, r, from.producer.Interval)
-		out.Limit, out.Steps, err = search(t)
-	} else {
+		if out.Limit, out.Steps, err = search(t); err == nil {
+			out.Limit, out.Steps, err = t.hold(out.Limit, out.Steps, from.at.Add(s.Duration))
+		}
+	}
+	if err == nil {
 		err = sleep(ctx, time.Until(from.at.Add(s.Duration)))
 	}
 	if err == nil {

@@ -111,12 +111,14 @@ func newTrier(ctx context.Context, s Settings, p *producer, r *receiver, interva
 }
 
 // stepOf is how long a rate is tried, and how much of that is judged: its last
-// quarter. But what is judged has to be long enough for each worker of a pool
+// quarter. Nine steps or ten double the rate, four narrow it down, and after one
+// that was too high it takes up to a step to get over it: that is two thirds of
+// the window. But what is judged has to be long enough for each worker of a pool
 // to have sent once, which at a low rate it does once an interval; and a step
 // has to have three times that, for the old rate's events to go, for a part to
 // compare with, and for the part that is judged.
 func stepOf(duration, normal time.Duration) (step, judged time.Duration) {
-	step = max(duration/16, leastStep)
+	step = max(duration/24, leastStep)
 	judged = max(step/4, normal)
 	return max(step, 3*judged), judged
 }
@@ -142,7 +144,46 @@ func (t *trier) keptUp(earlier, last *figures.Spread, before, after figures.Figu
 	return lost == 0 && t.inTime(last) && !t.grows(earlier, last)
 }
 
-func (t *trier) try(perSecond int) (step, error) {
+func (t *trier) try(perSecond int) (step, error) { return t.over(perSecond, t.step) }
+
+// hold tries the limit once more, for as long as is left of the window, and gives it up for
+// the next lower rate that was kept up with where it does not hold.
+func (t *trier) hold(limit *int, steps []step, until time.Time) (*int, []step, error) {
+	if limit == nil {
+		return nil, steps, nil
+	}
+	if !steps[len(steps)-1].KeptUp {
+		if err := t.recover(); err != nil {
+			return nil, nil, err
+		}
+	}
+	left := time.Until(until)
+	if left < t.step {
+		return limit, steps, nil
+	}
+	s, err := t.over(*limit, left)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !s.KeptUp {
+		limit = below(*limit, steps)
+	}
+	return limit, append(steps, s), nil
+}
+
+// below is the highest rate under one that was kept up with; nil if none was.
+func below(rate int, steps []step) *int {
+	var found *int
+	for _, s := range steps {
+		if s.KeptUp && s.PerSecond < rate && (found == nil || s.PerSecond > *found) {
+			found = &s.PerSecond
+		}
+	}
+	return found
+}
+
+// over tries a rate for so long.
+func (t *trier) over(perSecond int, lasts time.Duration) (step, error) {
 	s := step{PerSecond: perSecond}
 	before, err := t.p.figures(t.ctx, false)
 	if err != nil {
@@ -152,7 +193,7 @@ func (t *trier) try(perSecond int) (step, error) {
 		return s, err
 	}
 	var parts []*figures.Spread
-	for _, d := range []time.Duration{t.step - 3*t.judged, t.judged, t.judged, t.judged} {
+	for _, d := range []time.Duration{lasts - 3*t.judged, t.judged, t.judged, t.judged} {
 		if err := sleep(t.ctx, d); err != nil {
 			return s, err
 		}
