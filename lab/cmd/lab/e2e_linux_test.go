@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net"
@@ -29,7 +28,7 @@ import (
 // to each other, after them; trials that they let run to their end are not
 // repeated, as beside others they may be invalid for that alone.
 
-var labBinary, serverBinary, fortioBinary string
+var labBinary, serverBinary, fortioBinary, producerBinary, sinkBinary string
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
@@ -39,15 +38,24 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(dir)
-		if out, err := exec.Command("go", "build", "-trimpath", "-o", dir, ".", "../../server", "../../load").CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-trimpath", "-o", dir, ".", "../../server", "../../load", "../../producer", "../../sink").CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 			return 1
 		}
-		labBinary, serverBinary, fortioBinary = filepath.Join(dir, "lab"), filepath.Join(dir, "fiber_server"), filepath.Join(dir, "fortio_load")
+		labBinary = filepath.Join(dir, "lab")
 		// A worker is called after the file, whatever link its master was started by.
-		if err := errors.Join(os.Rename(filepath.Join(dir, "server"), serverBinary), os.Rename(filepath.Join(dir, "load"), fortioBinary)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
+		for _, program := range []struct {
+			path        *string
+			built, name string
+		}{
+			{&serverBinary, "server", "fiber_server"}, {&fortioBinary, "load", "fortio_load"},
+			{&producerBinary, "producer", "event_producer"}, {&sinkBinary, "sink", "event_sink"},
+		} {
+			*program.path = filepath.Join(dir, program.name)
+			if err := os.Rename(filepath.Join(dir, program.built), *program.path); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 1
+			}
 		}
 		return m.Run()
 	}())

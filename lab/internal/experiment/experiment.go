@@ -232,7 +232,11 @@ func (x *Experiment) resolve() error {
 	}
 	// Workers may be left out: the machine's own number is then a part of what
 	// is compared.
-	for _, need := range []string{setting.Route, setting.Connections} {
+	needed := []string{setting.Route, setting.Connections}
+	if x.Batches() {
+		needed = []string{setting.Variant, setting.EventRate}
+	}
+	for _, need := range needed {
 		if _, ok := x.fixed[need]; !ok && !seen[need] && x.Planned == "" {
 			return fmt.Errorf("settings.%s is missing, and no factor of that name", need)
 		}
@@ -303,23 +307,24 @@ func (x *Experiment) profiled(factors map[string]bool) error {
 	return nil
 }
 
-// settable refuses a level that the setting does not have and, where the
-// design is to be run, a setting that the lab has no means to set.
+// settable refuses a level that the setting, or the topology, does not have.
 func (x *Experiment) settable(name string, l setting.Level) error {
 	if err := setting.Check(name, l); err != nil {
 		return err
 	}
-	if err := x.Topology.fits(name, l); err != nil {
-		return err
-	}
-	if x.Planned == "" && !setting.CanSet(name) {
-		return fmt.Errorf("the lab cannot set %s; say planned = \"what it lacks\"", name)
-	}
-	return nil
+	return x.Topology.fits(name, l)
+}
+
+// Batches tells whether batches of events are what every condition sends.
+func (x *Experiment) Batches() bool {
+	return x.fixed[setting.Server] == setting.String(setting.Producer)
 }
 
 // possible refuses settings that no trial could have together.
 func possible(s setting.Levels) error {
+	if done, err := possibleBatches(s); done {
+		return err
+	}
 	// The settings have more generators than the lab has: what texts used.
 	if g, ok := s[setting.Generator]; ok && g != setting.String(setting.Autocannon) && g != setting.String(setting.Fortio) {
 		return fmt.Errorf("the lab does not run %s; use autocannon or fortio", g)
@@ -343,6 +348,44 @@ func possible(s setting.Levels) error {
 		return errors.New("overload needs a rate: a closed loop asks for none")
 	}
 	return nil
+}
+
+// batching are the settings of a producer of events and its receiver; all that
+// they share with other trials is which server, generator and replicate.
+var batching = []string{
+	setting.Variant, setting.EventRate, setting.Pacing, setting.EventBytes, setting.BatchEvents, setting.FlushMs, setting.QueueEvents,
+	setting.WhenFull, setting.Stagger, setting.Attempts, setting.SinkLatencyMs, setting.SinkErrors,
+}
+
+// possibleBatches refuses what a producer of events cannot do, and what nobody
+// else can. done says that there is nothing more to be looked at.
+func possibleBatches(s setting.Levels) (done bool, err error) {
+	sends, receives := s[setting.Server] == setting.String(setting.Producer), s[setting.Generator] == setting.String(setting.Sink)
+	if sends != receives {
+		return true, fmt.Errorf("server = %q and generator = %q belong together", setting.Producer, setting.Sink)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		shared := name == setting.Server || name == setting.Generator || name == setting.Replicate
+		switch batches := slices.Contains(batching, name); {
+		case sends && !batches && !shared:
+			return true, fmt.Errorf("a producer of events has no %s", name)
+		case !sends && batches:
+			return true, fmt.Errorf("%s is a producer's; set server = %q and generator = %q", name, setting.Producer, setting.Sink)
+		}
+	}
+	if !sends {
+		return false, nil
+	}
+	switch variant := s[setting.Variant].String(); {
+	case s[setting.Stagger] == setting.Bool(true) && !strings.HasPrefix(variant, "pool-"):
+		return true, fmt.Errorf("stagger is about a pool's workers, and variant = %q has none", variant)
+	case s[setting.EventRate] == setting.Int(0) && s[setting.Pacing] == setting.String("ticker"):
+		return true, errors.New("event_rate = 0 looks for the limit, which takes pacing = \"open\"")
+	}
+	if n, _ := s[setting.SinkErrors].Int(); n > 1000 {
+		return true, fmt.Errorf("sink_errors_permille = %d is more than all", n)
+	}
+	return true, nil
 }
 
 func (t Topology) check() error {

@@ -298,19 +298,16 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 	}
 }
 
-// plan is whole as an experiment that waits for the lab: settings that it has
-// no means to set, several hosts, no load.
+// plan is whole as an experiment that waits for the lab: several hosts, no load.
 var plan = strings.NewReplacer(
 	`entry = "7"`, "entry = \"7\"\nplanned = \"the lab cannot turn the knob\"",
 	`kind = "netns"`, `kind = "fleet"`, "line_rate_bps = 1_000_000\nburst_bytes = 1000\nqueue_s = 0.02\n", "",
-	"route = \"/read\"\n", "variant = \"async\"\n", "connections = 100\n", "",
-	"name = \"pipelining\"\nlevels = [1, 10]", "name = \"event_rate\"\nlevels = [1, 10]",
-	`over = "pipelining"`, `over = "event_rate"`,
+	"route = \"/read\"\n", "irq = \"pinned\"\n", "connections = 100\n", "",
 ).Replace(whole)
 
 func TestAPlannedExperimentMayNameWhatTheLabLacks(t *testing.T) {
 	x := parse(t, plan)
-	if x.Planned != "the lab cannot turn the knob" || x.Topology.Kind != "fleet" || x.Fixed().Key() != "prefork=true variant=async" {
+	if x.Planned != "the lab cannot turn the knob" || x.Topology.Kind != "fleet" || x.Fixed().Key() != "prefork=true irq=pinned" {
 		t.Errorf("planned %q, %s, %q", x.Planned, x.Topology.Kind, x.Fixed().Key())
 	}
 	if n := len(x.Conditions()); n != 6 {
@@ -318,16 +315,42 @@ func TestAPlannedExperimentMayNameWhatTheLabLacks(t *testing.T) {
 	}
 	// What is left out of a plan is not left out of a design to be run.
 	running := strings.Replace(plan, "planned = \"the lab cannot turn the knob\"\n", "", 1)
+	if _, err := Parse("made-up", []byte(running)); err == nil || !strings.Contains(err.Error(), "settings.route is missing") {
+		t.Errorf("%v, want that the route is missing", err)
+	}
+}
+
+// batches is whole with a producer of events for a server.
+var batches = strings.NewReplacer(
+	"route = \"/read\"\n", "server = \"producer\"\ngenerator = \"sink\"\n", "connections = 100\n", "sink_latency_ms = 5\n", "prefork = true\n", "event_rate = 2000\n",
+	"name = \"workers\"\nlevels = [1, 2, 4]", "name = \"variant\"\nlevels = [\"async\", \"pool-10\"]",
+	"name = \"pipelining\"\nlevels = [1, 10]", "name = \"event_bytes\"\nlevels = [64, 256]",
+	`over = "workers"`, `over = "variant"`, `over = "pipelining"`, `over = "event_bytes"`, `equals = "workers"`, `equals = "event_bytes"`,
+	"{ workers = 4 }", "{ variant = \"async\" }",
+).Replace(whole)
+
+func TestBatchesAreWhatAProducerSends(t *testing.T) {
+	if x := parse(t, batches); !x.Batches() || len(x.Conditions()) != 4 {
+		t.Errorf("batches: %v, %d conditions", x.Batches(), len(x.Conditions()))
+	}
 	for _, c := range []struct{ name, old, new, says string }{
-		{"fixed", "", "", "settings.variant: the lab cannot set variant; say planned"},
-		{"as a factor", "variant = \"async\"\n", "route = \"/read\"\nconnections = 1\n", "factors[1]: the lab cannot set event_rate; say planned"},
+		{"a sink without a producer", "server = \"producer\"\n", "", "settings.route is missing"},
+		{"a producer without a sink", "generator = \"sink\"\n", "", `server = "producer" and generator = "sink" belong together`},
+		{"no rate", "event_rate = 2000\n", "", "settings.event_rate is missing"},
+		{"a request's setting", "sink_latency_ms = 5", "connections = 5", "a producer of events has no connections"},
+		{"a pool's setting", "sink_latency_ms = 5", "stagger = true", `stagger is about a pool's workers, and variant = "async" has none`},
+		{"a limit by a ticker", "event_rate = 2000", "event_rate = 0\npacing = \"ticker\"", "takes pacing"},
+		{"more errors than batches", "sink_latency_ms = 5", "sink_errors_permille = 1001", "sink_errors_permille = 1001 is more than all"},
 	} {
-		if !strings.Contains(running, c.old) {
-			t.Fatalf("%s: %q does not stand in the plan", c.name, c.old)
+		if !strings.Contains(batches, c.old) {
+			t.Fatalf("%s: %q does not stand in the design", c.name, c.old)
 		}
-		if _, err := Parse("made-up", []byte(strings.Replace(running, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := Parse("made-up", []byte(strings.Replace(batches, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		}
+	}
+	if _, err := Parse("made-up", []byte(strings.Replace(whole, "prefork = true", "server = \"fiber\"\nvariant = \"async\"", 1))); err == nil || !strings.Contains(err.Error(), "variant is a producer's") {
+		t.Errorf("Fiber was given a batch processor: %v", err)
 	}
 }
 
@@ -339,10 +362,10 @@ func TestAPlanIsCheckedLikeAnyDesign(t *testing.T) {
 		{"a reason of two lines", reason, `planned = "a\nb"`, "planned: say in one line"},
 		{"yes for a reason", reason, `planned = true`, "line 2"},
 		{"in the core set", reason, reason + "\ncore = true", "core: a planned experiment"},
-		{"a setting that nobody knows", `variant = "async"`, `variants = "async"`, `settings.variants: unknown setting "variants"`},
-		{"a level that it has not", `variant = "async"`, `variant = "other"`, `settings.variant: setting "variant"`},
+		{"a setting that nobody knows", `irq = "pinned"`, `irqs = "pinned"`, `settings.irqs: unknown setting "irqs"`},
+		{"a level that it has not", `irq = "pinned"`, `irq = "other"`, `settings.irq: setting "irq"`},
 		{"a fleet with a line rate", `kind = "fleet"`, "kind = \"fleet\"\nline_rate_bps = 1", "topology: fleet has no line rate"},
-		{"a claim over what is no factor", `over = "event_rate"`, `over = "rate"`, `over "rate": no factor`},
+		{"a claim over what is no factor", `over = "pipelining"`, `over = "rate"`, `over "rate": no factor`},
 	} {
 		if !strings.Contains(plan, c.old) {
 			t.Fatalf("%s: %q does not stand in the plan", c.name, c.old)

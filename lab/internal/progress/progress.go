@@ -75,7 +75,7 @@ func (r *Reporter) left(done int) time.Duration {
 func (r *Reporter) Result(t results.Trial) {
 	seen := "invalid"
 	if t.Valid {
-		seen = fmt.Sprintf("%.0f requests/s, bound %s", t.Metrics["throughput_rps"], t.Bound)
+		seen = fmt.Sprintf("%s, bound %s", rate(t), t.Bound)
 	}
 	r.last = "  (last: " + seen + ")"
 	if !r.terminal {
@@ -89,6 +89,17 @@ func (r *Reporter) Result(t results.Trial) {
 		}
 		fmt.Fprintf(r.out, "  %s: invalid: %s: %s\n", r.current, why.Gate, why.Detail)
 	}
+}
+
+// rate is what went through in a trial: events where it was about events.
+func rate(t results.Trial) string {
+	if limit, ok := t.Metrics["limit_per_s"]; ok {
+		return fmt.Sprintf("%.0f events/s at most", limit)
+	}
+	if events, ok := t.Metrics["delivered_per_s"]; ok {
+		return fmt.Sprintf("%.0f events/s", events)
+	}
+	return fmt.Sprintf("%.0f requests/s", t.Metrics["throughput_rps"])
 }
 
 // rewrite replaces the terminal's line; an empty text clears it.

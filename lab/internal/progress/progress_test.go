@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +65,29 @@ func TestLogHasOnePlainLineATrial(t *testing.T) {
 	r.Trial(4, 2, two)
 	r.Result(nth(good, 4))
 	check(t, out, "  trial 4/4  block 2  workers=2: 12346 requests/s, bound wire, 0 s left\n")
+}
+
+// What a trial of batches is about is its events.
+func TestBatchesAreToldByTheirEvents(t *testing.T) {
+	r, out, _ := reporter(false)
+	r.Begin(design, "smoke", 2, time.Second)
+	out.Reset()
+	for _, c := range []struct {
+		metrics map[string]float64
+		want    string
+	}{
+		{map[string]float64{"throughput_rps": 4, "delivered_per_s": 1994.6}, ": 1995 events/s, bound "},
+		{map[string]float64{"throughput_rps": 4, "delivered_per_s": 1994.6, "limit_per_s": 64000}, ": 64000 events/s at most, bound "},
+	} {
+		one := nth(good, 1)
+		one.Metrics = c.metrics
+		r.Trial(1, 1, two)
+		r.Result(one)
+		if !strings.Contains(out.String(), c.want) {
+			t.Errorf("%q does not say %q", out, c.want)
+		}
+		out.Reset()
+	}
 }
 
 func TestTerminalRewritesOneLine(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/speed"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
@@ -109,8 +110,8 @@ func (l load) gates(r *generator.Result, w telemetry.Window, m map[string]float6
 // keeps in flight. Requests in flight when the window ends are in no mean yet:
 // that explains a shortfall of up to the mean latency over the window.
 func (l load) little(r *generator.Result, m map[string]float64, fail failer) {
-	if l.rate > 0 || m["requests"] == 0 {
-		return
+	if l.rate > 0 || l.generator == setting.Sink || m["requests"] == 0 {
+		return // no closed loop
 	}
 	asked := float64(l.connections * l.pipelining)
 	m["asked_in_flight"] = asked

@@ -184,6 +184,54 @@ func TestStackAndOverloadReachATrial(t *testing.T) {
 	}
 }
 
+// What a trial of batches is told, on both sides.
+func TestBatchesReachProducerAndSink(t *testing.T) {
+	x, err := experiment.Parse("x", []byte(strings.Replace(design, "%PREFORK%", "false", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Plan{Experiment: x, Size: "smoke", Port: 9000, Split: cores.Split{Server: []int{0}, Client: []int{1}}}
+	s := setting.Levels{"server": setting.String("producer"), "generator": setting.String("sink"), "variant": setting.String("pool-10"),
+		"event_rate": setting.Int(2000), "pacing": setting.String("ticker"), "event_bytes": setting.Int(64), "batch_events": setting.Int(500), "flush_interval_ms": setting.Int(250),
+		"queue_events": setting.Int(0), "when_full": setting.String("block"), "stagger": setting.Bool(true), "attempts": setting.Int(3),
+		"sink_latency_ms": setting.Int(20), "sink_errors_permille": setting.Int(5)}
+	for _, c := range []struct {
+		with setting.Levels
+		want []string
+	}{
+		{nil, []string{
+			"lab/scripts/server.sh --server producer --cpus 0 -- --addr 127.0.0.1:9000 --variant pool-10 --pacing ticker --event-bytes 64 --batch-size 500 --interval-ms 250 --queue 0 --when-full block --event-rate 2000 --stagger=true",
+			"lab/scripts/sink.sh --producer http://127.0.0.1:9000 --duration 1.5 --warmup 0.3 --latency-ms 20 --errors-permille 5 --cpus 1"}},
+		// The library tries again, and at no rate the sink looks for one.
+		{setting.Levels{"variant": setting.String("batch"), "event_rate": setting.Int(0), "stagger": setting.Bool(false)}, []string{
+			"lab/scripts/server.sh --server producer --cpus 0 -- --addr 127.0.0.1:9000 --variant batch --pacing ticker --event-bytes 64 --batch-size 500 --interval-ms 250 --queue 0 --when-full block --stagger=false --attempts 3",
+			"lab/scripts/sink.sh --producer http://127.0.0.1:9000 --duration 1.5 --warmup 0.3 --latency-ms 20 --errors-permille 5 --find-limit --cpus 1"}},
+	} {
+		l := p.load(&topology.Link{Host: "127.0.0.1"}, s.With(c.with))
+		if got := l.commands(); !slices.Equal(got, c.want) {
+			t.Errorf("commands:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
+		if l.workers != 0 || l.program != "event_producer" {
+			t.Errorf("%d workers of %s are waited for", l.workers, l.program)
+		}
+	}
+}
+
+// An event costs what its batch costs, over the events in it.
+func TestTheCostOfAnEvent(t *testing.T) {
+	m := map[string]float64{"server_cpu_per_request_s": 0.01, "events_per_batch": 500}
+	perEvent(m)
+	if got := m["server_cpu_per_event_s"]; got != 0.00002 {
+		t.Errorf("%v", got)
+	}
+	for _, m := range []map[string]float64{{"server_cpu_per_request_s": 0.01}, {"events_per_batch": 500}} {
+		perEvent(m)
+		if v, ok := m["server_cpu_per_event_s"]; ok {
+			t.Errorf("%v of %v", v, m)
+		}
+	}
+}
+
 // Falling short of a rate makes a trial invalid, unless that is what the trial
 // is about; what was answered is a figure either way.
 func TestARateThatCannotBeMet(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/autocannon"
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/eventsink"
 	"github.com/line-rate/line-rate/lab/internal/fortio"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
@@ -28,7 +29,7 @@ import (
 )
 
 // programs are the command names of the servers' processes.
-var programs = map[string]string{setting.Fiber: "fiber_server", setting.Null: "null_server"}
+var programs = map[string]string{setting.Fiber: "fiber_server", setting.Null: "null_server", setting.Producer: "event_producer"}
 
 // The server's exit statuses that are told apart; server.sh has the first as
 // well, for a server that was not built.
@@ -89,15 +90,19 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 		l.workers = int(whole(setting.Workers, int64(max(len(p.Split.Server), 1))))
 		l.server = append(l.server, "--workers", strconv.Itoa(l.workers))
 	}
-	l.client = []string{scriptPath("trial.sh"), "--url", "http://" + addr + get(setting.Route),
-		"--connections", get(setting.Connections), "--pipelining", strconv.Itoa(l.pipelining),
-		"--duration", number(size.DurationS), "--warmup", number(size.WarmupS),
-		"--workers", strconv.FormatInt(whole(setting.ClientWorkers, 0), 10)}
-	if l.generator != setting.Autocannon {
-		l.client = append(l.client, "--generator", l.generator)
-	}
-	if l.rate > 0 {
-		l.client = append(l.client, "--rate", number(l.rate))
+	if server == setting.Producer {
+		l.client = receiver(addr, s, size)
+	} else {
+		l.client = []string{scriptPath("trial.sh"), "--url", "http://" + addr + get(setting.Route),
+			"--connections", get(setting.Connections), "--pipelining", strconv.Itoa(l.pipelining),
+			"--duration", number(size.DurationS), "--warmup", number(size.WarmupS),
+			"--workers", strconv.FormatInt(whole(setting.ClientWorkers, 0), 10)}
+		if l.generator != setting.Autocannon {
+			l.client = append(l.client, "--generator", l.generator)
+		}
+		if l.rate > 0 {
+			l.client = append(l.client, "--rate", number(l.rate))
+		}
 	}
 	l.knobs = p.knobs(link.NetDevice, s)
 	if list, ok := s[setting.ServerCPUs]; ok {
@@ -125,6 +130,9 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 		if v, ok := s[option.setting]; ok {
 			l.server = append(l.server, option.flag, v.String())
 		}
+	}
+	if server == setting.Producer {
+		l.server = append(l.server, producer(s)...)
 	}
 	if l.profile = p.Profile || p.Experiment.Profile != nil; l.profile {
 		l.server = append(l.server, "--pprof-sockets", pprofDir)
@@ -266,6 +274,7 @@ func (l load) judge(t *results.Trial, stdout []byte, sampler *telemetry.Sampler,
 	w := sampler.Between(r.Start, r.Finish, r.Metrics["throughput_rps"], l.lineRate)
 	maps.Copy(t.Metrics, r.Metrics)
 	maps.Copy(t.Metrics, w.Metrics)
+	perEvent(t.Metrics)
 	if len(r.Below) > 0 {
 		t.Below = r.Below
 	}
@@ -302,8 +311,11 @@ func generatorOf(s setting.Levels) string {
 }
 
 func (l load) parse(stdout []byte) (*generator.Result, error) {
-	if l.generator == setting.Fortio {
+	switch l.generator {
+	case setting.Fortio:
 		return fortio.Parse(stdout)
+	case setting.Sink:
+		return eventsink.Parse(stdout)
 	}
 	r, err := autocannon.Parse(stdout)
 	if err == nil {

@@ -21,7 +21,7 @@ const (
 	Connections   = "connections"    // open TCP connections, all client workers together
 	Pipelining    = "pipelining"     // requests in flight on each connection
 	ClientWorkers = "client_workers" // load generator threads; 0 is its single event loop
-	Generator     = "generator"      // which load generator: "autocannon" or "fortio", and others in texts
+	Generator     = "generator"      // which load generator: "autocannon" or "fortio", "sink" for events, and others in texts
 	Rate          = "rate"           // requests a second that are asked for; 0 is a closed loop
 	Overload      = "overload"       // whether a rate that cannot be met is what the trial is about
 	Workers       = "workers"        // the server's prefork workers, which is its GOMAXPROCS
@@ -29,7 +29,7 @@ const (
 	Index         = "index"          // how the server picks a product: "pool" or "gofakeit"
 	WriteBuffer   = "write_buffer"   // bytes of the server's write buffer per connection
 	Stack         = "stack"          // what serves the routes: "fiber", "fasthttp" or "net-http"
-	Server        = "server"         // "fiber", or "null": canned answers that cost next to nothing
+	Server        = "server"         // "fiber"; "null": canned answers that cost next to nothing; or "producer" of events
 	SpinNs        = "spin_ns"        // nanoseconds the server burns on each request, to be detected
 	BlockRateNs   = "block_rate_ns"  // the block profile takes one event for each so many nanoseconds blocked
 	Replicate     = "replicate"      // a number that changes nothing: the same condition again
@@ -47,19 +47,32 @@ const (
 	RFS        = "rfs"         // receive flow steering: the core that reads the flow does
 )
 
-// Names of what texts turn and the lab cannot turn yet. Published runs have
-// them, and experiments that are planned may.
+// Names of what is set where the server is a producer of events behind a batch
+// processor, and the client the receiver of its batches.
 const (
-	Variant   = "variant"    // which batch processor
-	EventRate = "event_rate" // events a second offered to a batch processor
+	Variant       = "variant"              // which batch processor
+	EventRate     = "event_rate"           // events a second offered; 0 looks for the highest that is delivered
+	Pacing        = "pacing"               // "open": events are due at fixed times; "ticker": what is late is never offered
+	EventBytes    = "event_bytes"          // bytes of one event
+	BatchEvents   = "batch_events"         // events of a full batch
+	FlushMs       = "flush_interval_ms"    // milliseconds after which a batch leaves that is not full
+	QueueEvents   = "queue_events"         // events that the processor's channel holds
+	WhenFull      = "when_full"            // "block" or "drop", where the channel holds no more
+	Stagger       = "stagger"              // whether a pool's workers flush at different times
+	Attempts      = "attempts"             // how often the library's own processor tries a batch
+	SinkLatencyMs = "sink_latency_ms"      // milliseconds that the receiver takes to answer
+	SinkErrors    = "sink_errors_permille" // of a thousand batches, how many the receiver refuses
 )
 
 // Words that more than this list has to know.
 const (
 	Autocannon = "autocannon" // generators
 	Fortio     = "fortio"
+	Sink       = "sink"  // receives what Producer sends, and counts it
 	Fiber      = "fiber" // servers
 	Null       = "null"
+	Producer   = "producer"
+	Library    = "batch" // the variant that is lab/batch
 )
 
 type kind int
@@ -77,15 +90,6 @@ type def struct {
 	words []string // of a text: all there are; nil where any will do
 }
 
-// unset are the settings that the lab has no means to set yet.
-var unset = map[string]bool{Variant: true, EventRate: true}
-
-// CanSet tells whether the lab can set this in a trial.
-func CanSet(name string) bool {
-	_, known := defs[name]
-	return known && !unset[name]
-}
-
 var defs = map[string]def{
 	Route:         {text, 0, "path requested", nil},
 	Connections:   {number, 1, "open TCP connections", nil},
@@ -95,11 +99,11 @@ var defs = map[string]def{
 	Prefork:       {boolean, 0, "whether the server forks workers", nil},
 	Index:         {text, 0, "how the server picks a product", []string{"pool", "gofakeit"}},
 	WriteBuffer:   {number, 1, "bytes of the server's write buffer", nil},
-	Generator:     {text, 0, "which load generator", []string{Autocannon, Fortio, "vegeta", "wrk"}},
+	Generator:     {text, 0, "which load generator", []string{Autocannon, Fortio, Sink, "vegeta", "wrk"}},
 	Rate:          {number, 0, "requests a second asked for; 0 is a closed loop", nil},
 	Overload:      {boolean, 0, "whether a rate that cannot be met is what the trial is about", nil},
 	Stack:         {text, 0, "what serves the routes", []string{Fiber, "fasthttp", "net-http"}},
-	Server:        {text, 0, "which server", []string{Fiber, Null}},
+	Server:        {text, 0, "which server", []string{Fiber, Null, Producer}},
 	SpinNs:        {number, 0, "nanoseconds the server burns on each request", nil},
 	BlockRateNs:   {number, 1, "one event of the block profile for each so many nanoseconds blocked", nil},
 	Replicate:     {number, 1, "a number that changes nothing", nil},
@@ -109,14 +113,25 @@ var defs = map[string]def{
 	Crond:         {boolean, 0, "whether crond runs", nil},
 	RPS:           {boolean, 0, "receive packet steering", nil},
 	RFS:           {boolean, 0, "receive flow steering", nil},
-	Variant:       {text, 0, "which batch processor", []string{"async", "pool-10", "pool-100"}},
-	EventRate:     {number, 1, "events a second offered", nil},
+	Variant:       {text, 0, "which batch processor", []string{"async", Library, "pool-10", "pool-100", "swap"}},
+	EventRate:     {number, 0, "events a second offered; 0 looks for the limit", nil},
+	Pacing:        {text, 0, "how events are offered", []string{"open", "ticker"}},
+	EventBytes:    {number, 1, "bytes of one event", nil},
+	BatchEvents:   {number, 1, "events of a full batch", nil},
+	FlushMs:       {number, 1, "milliseconds after which a batch leaves", nil},
+	QueueEvents:   {number, 0, "events that the processor's channel holds", nil},
+	WhenFull:      {text, 0, "what becomes of an event for which there is no room", []string{"block", "drop"}},
+	Stagger:       {boolean, 0, "whether a pool's workers flush at different times", nil},
+	Attempts:      {number, 1, "how often the library tries a batch", nil},
+	SinkLatencyMs: {number, 0, "milliseconds that the receiver takes to answer", nil},
+	SinkErrors:    {number, 0, "of a thousand batches, how many the receiver refuses", nil},
 }
 
 // Names returns every setting in the order in which tables show them.
 func Names() []string {
 	return []string{
-		Server, Stack, Route, Prefork, Workers, Index, WriteBuffer, SpinNs, BlockRateNs, ServerCPUs, IRQ, IRQBalance, Crond, RPS, RFS, Variant, EventRate,
+		Server, Stack, Route, Prefork, Workers, Index, WriteBuffer, SpinNs, BlockRateNs, ServerCPUs, IRQ, IRQBalance, Crond, RPS, RFS,
+		Variant, EventRate, Pacing, EventBytes, BatchEvents, FlushMs, QueueEvents, WhenFull, Stagger, Attempts, SinkLatencyMs, SinkErrors,
 		Generator, Connections, Pipelining, ClientWorkers, Rate, Overload, Replicate,
 	}
 }

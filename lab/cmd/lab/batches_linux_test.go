@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+const batches = `entry = "99"
+title = "A tiny experiment with batches"
+question = "Does the whole way hold for events?"
+metrics = ["delivered_per_s", "arrived_share"]
+[topology]
+kind = "loopback"
+[settings]
+server = "producer"
+generator = "sink"
+event_rate = 5000
+event_bytes = 64
+batch_events = 100
+flush_interval_ms = 100
+sink_latency_ms = 5
+[[factors]]
+name = "variant"
+levels = ["batch", "pool-10"]
+[profile]
+compare = "variant"
+[sizes.smoke]
+blocks = 1
+warmup_s = 0.2
+duration_s = 1
+repeats = 8
+[sizes.full]
+blocks = 1
+duration_s = 1
+[[claims]]
+id = "arrives"
+kind = "flat"
+text = "All arrives."
+metric = "arrived_share"
+over = "variant"
+margin = 0.001
+`
+
+func batching(t *testing.T) *clone {
+	t.Helper()
+	c := newClone(t, loopback, "/read", 1, 1)
+	c.link(producerBinary, ".tools/bin/event_producer")
+	c.link(sinkBinary, ".tools/bin/event_sink")
+	c.write("lab/experiments/99-tiny.toml", batches)
+	return c
+}
+
+// A run of batches is a run like any other: trials with a bound and figures,
+// profiles of the service, verdicts.
+func TestRunOfBatches(t *testing.T) {
+	c := batching(t)
+	s := c.run()
+	f := c.only()
+	if s.status == exitFailed || len(f.Trials) < 3 {
+		t.Fatalf("status %d, %d trials", s.status, len(f.Trials))
+	}
+	seen := 0
+	for _, trial := range f.Trials {
+		if !trial.Valid {
+			t.Logf("invalid: %+v", trial.Reasons)
+			continue
+		}
+		seen++
+		m := trial.Metrics
+		// All that was taken in arrives once the processor has sent what it held.
+		if m["arrived_share"] != 1 || m["unaccounted_events"] != 0 || m["duplicate_events"] != 0 {
+			t.Errorf("arrived %v, unaccounted %v, twice %v", m["arrived_share"], m["unaccounted_events"], m["duplicate_events"])
+		}
+		for _, name := range []string{"delivered_per_s", "offered_per_s", "logged_per_s", "delivery_p50_s", "server_cpu_per_event_s", "server_cores_busy", "client_thread_busy_max", "events_per_batch", "sink_in_flight_max"} {
+			if m[name] <= 0 {
+				t.Errorf("%s is %v", name, m[name])
+			}
+		}
+		for _, name := range []string{"asked_in_flight", "in_flight", "latency_mean_s", "errors", "response_bytes"} {
+			if v, ok := m[name]; ok {
+				t.Errorf("%s is %v, which nobody measured", name, v)
+			}
+		}
+		if len(trial.Profiles) != len(profiles.Kinds()) || trial.BoundWhy == "" {
+			t.Errorf("%d kinds of profile, bound %q", len(trial.Profiles), trial.BoundWhy)
+		}
+	}
+	if seen == 0 {
+		t.Error("no trial was valid")
+	}
+	if !strings.HasPrefix(f.Provenance.Generator, "sink") {
+		t.Errorf("generator %q", f.Provenance.Generator)
+	}
+}
+
+// The service is killed in one trial and its receiver in the next; each trial
+// says so, and nobody is left behind.
+func TestProducerOrSinkDies(t *testing.T) {
+	c := batching(t)
+	c.edit("repeats = 8", "repeats = 0")
+	c.edit("duration_s = 1\nrepeats", "duration_s = 4\nrepeats")
+	c.edit("[profile]\ncompare = \"variant\"\n", "")
+	cmd := c.command("run", "99-tiny", "--port", strconv.Itoa(c.port))
+	out, errs := new(bytes.Buffer), new(bytes.Buffer)
+	cmd.Stdout, cmd.Stderr = out, errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	last := 0
+	for _, victim := range []string{"event_producer", "event_sink"} {
+		eventually(t, 20*time.Second, "a trial under way", func() bool {
+			sink := c.pid("event_sink")
+			if sink == 0 || sink == last || c.pid("event_producer") == 0 {
+				return false
+			}
+			last = sink
+			return true
+		})
+		time.Sleep(700 * time.Millisecond) // into the window
+		if err := syscall.Kill(c.pid(victim), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := wait(t, cmd, out, errs)
+	f := c.only()
+	if s.status == exitFailed || len(f.Trials) != 3 {
+		t.Fatalf("status %d, %d trials", s.status, len(f.Trials))
+	}
+	for i, want := range []string{gate.ServerExited, gate.ClientFailed} {
+		if !slices.ContainsFunc(f.Trials[i].Reasons, func(r results.Reason) bool { return r.Gate == want }) {
+			t.Errorf("trial %d: %+v, want %s", i+1, f.Trials[i].Reasons, want)
+		}
+	}
+	eventually(t, 5*time.Second, "all processes gone", func() bool { return len(c.processes()) == 0 })
+}

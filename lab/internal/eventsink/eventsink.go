@@ -1,0 +1,164 @@
+// Package eventsink reads the line that one trial of event_sink printed.
+//
+// Its stance is package generator's. What is counted is what arrived at the
+// receiver; the sender's own counts stand beside it, by other names. Rates are
+// computed from counts and the window's own start and finish. That a receiver
+// refused what it was told to refuse, or that events stayed behind, makes no
+// trial invalid: it is what these trials are about.
+package eventsink
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/generator"
+)
+
+const program = "event_sink"
+
+// Figures are pointers: one that is missing is not nought.
+type output struct {
+	Generator     string
+	Start, Finish time.Time
+
+	// In the window, at the receiver.
+	Requests    *float64 // the refused ones too
+	Refused     *float64
+	Bytes       *float64
+	Events      *float64
+	Duplicates  *float64
+	InFlightMax *float64 `json:"in_flight_max"`
+
+	// In the window, at the producer.
+	Offered *float64
+	Added   *float64
+	Dropped *float64
+	Failed  *float64
+	Logged  *float64
+
+	// Offered and not accounted for; a clock's step can put it below nought.
+	BacklogStart  *float64 `json:"backlog_start"`
+	BacklogFinish *float64 `json:"backlog_finish"`
+
+	Add      *quantiles `json:"add_s"`
+	PaceLag  *quantiles `json:"pace_lag_s"`
+	Delivery *quantiles `json:"delivery_s"`
+
+	End *struct{ Added, Arrived, Dropped, Failed, Returned, Unaccounted *float64 }
+
+	Limit *float64 `json:"limit_per_s"`
+	Steps []json.RawMessage
+}
+
+type quantiles struct{ P50, P99, Max *float64 }
+
+// complete refuses an output that lacks a figure, or has one that cannot be.
+func (o output) complete() error {
+	if o.End == nil {
+		return errors.New(`event_sink's output has no "end"`)
+	}
+	counts := map[string]*float64{
+		"requests": o.Requests, "refused": o.Refused, "bytes": o.Bytes, "events": o.Events, "duplicates": o.Duplicates, "in_flight_max": o.InFlightMax,
+		"offered": o.Offered, "added": o.Added, "dropped": o.Dropped, "failed": o.Failed, "logged": o.Logged,
+		"end.added": o.End.Added, "end.arrived": o.End.Arrived, "end.dropped": o.End.Dropped, "end.failed": o.End.Failed,
+		"end.returned": o.End.Returned, "end.unaccounted": o.End.Unaccounted,
+	}
+	if err := generator.Usable(program, counts); err != nil {
+		return err
+	}
+	for name, v := range counts {
+		if *v != float64(int64(*v)) {
+			return fmt.Errorf("event_sink's output has no usable %q: a count is whole", name)
+		}
+	}
+	if o.BacklogStart == nil || o.BacklogFinish == nil {
+		return errors.New(`event_sink's output has no "backlog_start" or "backlog_finish"`)
+	}
+	if *o.Refused > *o.Requests {
+		return fmt.Errorf("event_sink's output has %.0f batches that were refused, of %.0f", *o.Refused, *o.Requests)
+	}
+	if *o.End.Arrived > *o.End.Added {
+		return fmt.Errorf("event_sink's output has %.0f events that arrived, of %.0f that were added", *o.End.Arrived, *o.End.Added)
+	}
+	if o.Limit != nil && *o.Limit <= 0 {
+		return errors.New(`event_sink's output has no usable "limit_per_s"`)
+	}
+	times := map[string]*quantiles{"add_s": o.Add, "pace_lag_s": o.PaceLag}
+	if *o.Events > 0 {
+		times["delivery_s"] = o.Delivery
+	}
+	for name, q := range times {
+		if q == nil {
+			return fmt.Errorf("event_sink's output has no %q", name)
+		}
+		if err := generator.Usable(program, map[string]*float64{name + ".p50": q.P50, name + ".p99": q.P99, name + ".max": q.Max}); err != nil {
+			return err
+		}
+		if *q.P50 > *q.P99 || *q.P99 > *q.Max {
+			return fmt.Errorf("event_sink's %s does not rise", name)
+		}
+	}
+	return nil
+}
+
+// Parse reads a trial's standard output, which is one line.
+func Parse(stdout []byte) (*generator.Result, error) {
+	line := bytes.TrimSpace(stdout)
+	if len(line) == 0 {
+		return nil, errors.New("event_sink printed nothing")
+	}
+	var o output
+	if err := json.Unmarshal(line, &o); err != nil {
+		return nil, fmt.Errorf("event_sink's output is not JSON: %w", err)
+	}
+	if o.Generator != program {
+		return nil, fmt.Errorf("the output is not event_sink's, but of generator %q", o.Generator)
+	}
+	if err := generator.Window(program, o.Start, o.Finish); err != nil {
+		return nil, err
+	}
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	taken := *o.Requests - *o.Refused
+	r := generator.Of(o.Start, o.Finish, generator.Counts{OK: taken, Bytes: *o.Bytes})
+	// The answers are empty, and the bytes those of requests; nobody counted how
+	// connections failed; and what was refused was to be refused.
+	for _, name := range []string{"response_bytes", "transfer_bytes_per_s", "errors", "timeouts", "resets"} {
+		delete(r.Metrics, name)
+	}
+	r.Metrics["non_2xx"] = *o.Refused
+	window := r.Metrics["duration_s"]
+	maps.Copy(r.Metrics, map[string]float64{
+		"delivered_per_s":      *o.Events / window,
+		"offered_per_s":        *o.Offered / window,
+		"logged_per_s":         *o.Logged / window,
+		"lost_per_s":           (*o.Dropped + *o.Failed) / window,
+		"duplicate_events":     *o.Duplicates,
+		"unaccounted_events":   *o.End.Unaccounted,
+		"backlog_growth_per_s": (*o.BacklogFinish - *o.BacklogStart) / window,
+		"sink_in_flight_max":   *o.InFlightMax,
+		"add_p99_s":            *o.Add.P99,
+		"pace_lag_p99_s":       *o.PaceLag.P99,
+	})
+	if *o.Offered > 0 {
+		r.Metrics["delivered_share"] = *o.Events / *o.Offered
+	}
+	if *o.End.Added > 0 {
+		r.Metrics["arrived_share"] = *o.End.Arrived / *o.End.Added
+	}
+	if *o.Events > 0 {
+		r.Metrics["delivery_p50_s"], r.Metrics["delivery_p99_s"] = *o.Delivery.P50, *o.Delivery.P99
+		if taken > 0 {
+			r.Metrics["events_per_batch"] = *o.Events / taken
+		}
+	}
+	if o.Limit != nil {
+		r.Metrics["limit_per_s"] = *o.Limit
+	}
+	return r, nil
+}

@@ -1,0 +1,132 @@
+package eventsink
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+)
+
+// made is a made-up trial of two seconds: of 4,000 events 3,000 arrived, in ten
+// batches of eleven, one of which was refused.
+func made(change ...string) []byte {
+	fields := []string{
+		`"generator":"event_sink"`, `"start":"2026-01-01T00:00:00Z"`, `"finish":"2026-01-01T00:00:02Z"`,
+		`"requests":11`, `"refused":1`, `"bytes":192000`, `"events":3000`, `"duplicates":7`, `"in_flight_max":4`,
+		`"offered":4000`, `"added":3900`, `"dropped":50`, `"failed":100`, `"logged":2900`, `"backlog_start":10`, `"backlog_finish":860`,
+		`"add_s":{"p50":0.000001,"p99":0.002,"max":0.4}`, `"pace_lag_s":{"p50":0.0001,"p99":0.0003,"max":0.001}`, `"delivery_s":{"p50":0.1,"p99":0.5,"max":0.6}`,
+		`"end":{"added":5000,"arrived":4500,"dropped":100,"failed":300,"returned":90,"unaccounted":10}`,
+	}
+	for _, c := range change {
+		key, _, _ := strings.Cut(c, ":")
+		fields = slices.DeleteFunc(fields, func(f string) bool { return strings.HasPrefix(f, key+":") })
+		if c != key {
+			fields = append(fields, c)
+		}
+	}
+	return []byte("{" + strings.Join(fields, ",") + "}\n")
+}
+
+func TestFiguresComeFromCountsAndTheWindow(t *testing.T) {
+	r, err := Parse(made(`"limit_per_s":64000`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{
+		"requests": 10, "duration_s": 2, "throughput_rps": 5, "non_2xx": 1,
+		"delivered_per_s": 1500, "offered_per_s": 2000, "delivered_share": 0.75, "logged_per_s": 1450, "lost_per_s": 75,
+		"duplicate_events": 7, "unaccounted_events": 10, "arrived_share": 0.9, "backlog_growth_per_s": 425, "events_per_batch": 300,
+		"sink_in_flight_max": 4, "add_p99_s": 0.002, "pace_lag_p99_s": 0.0003, "delivery_p50_s": 0.1, "delivery_p99_s": 0.5, "limit_per_s": 64000,
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
+		if v, ok := want[name]; !ok || math.Abs(v-r.Metrics[name]) > 1e-12 {
+			t.Errorf("%s: %v, want %v (%v)", name, r.Metrics[name], v, ok)
+		}
+		if _, ok := metric.Lookup(name); !ok {
+			t.Errorf("%s: no such metric", name)
+		}
+	}
+	if len(r.Metrics) != len(want) {
+		t.Errorf("%d metrics, want %d", len(r.Metrics), len(want))
+	}
+	// What was refused was to be refused, and what stayed behind is the result.
+	if len(r.Faults) > 0 {
+		t.Errorf("faults %v", r.Faults)
+	}
+}
+
+func TestWhatWasNotSeenIsMissing(t *testing.T) {
+	r, err := Parse(made(`"requests":0`, `"refused":0`, `"events":0`, `"delivery_s"`, `"bytes":0`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"delivery_p50_s", "delivery_p99_s", "events_per_batch", "limit_per_s", "response_bytes", "errors", "timeouts", "resets"} {
+		if v, ok := r.Metrics[name]; ok {
+			t.Errorf("%s is %v", name, v)
+		}
+	}
+	if v, ok := r.Metrics["delivered_per_s"]; !ok || v != 0 {
+		t.Errorf("nothing was delivered: %v, %v", v, ok)
+	}
+	if want := []generator.Fault{{Gate: gate.NoRequests, Detail: "no request was answered"}}; !slices.Equal(r.Faults, want) {
+		t.Errorf("faults %v", r.Faults)
+	}
+}
+
+func TestRefusesWhatIsNoTrial(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		out  []byte
+		says string
+	}{
+		{"nothing", nil, "printed nothing"},
+		{"a message", []byte("event_sink: no\n"), "not JSON"},
+		{"two lines", append(made(), made()...), "not JSON"},
+		{"cut off", made()[:60], "not JSON"},
+		{"another's", made(`"generator":"fortio"`), `generator "fortio"`},
+		{"no finish", made(`"finish"`), "no measured window"},
+		{"no events said", made(`"events"`), `"events"`},
+		{"null instead of a count", made(`"duplicates":null`), `"duplicates"`},
+		{"a negative count", made(`"offered":-1`), `"offered"`},
+		{"half an event", made(`"logged":0.5`), "a count is whole"},
+		{"no backlog", made(`"backlog_finish"`), `"backlog_finish"`},
+		{"no end", made(`"end"`), `no "end"`},
+		{"half an end", made(`"end":{"added":1,"arrived":1,"dropped":0,"failed":0,"returned":0}`), `"end.unaccounted"`},
+		{"more than was added", made(`"end":{"added":1,"arrived":2,"dropped":0,"failed":0,"returned":0,"unaccounted":0}`), "2 events that arrived, of 1"},
+		{"more refused than came", made(`"refused":12`), "12 batches that were refused, of 11"},
+		{"no time to add", made(`"add_s"`), `no "add_s"`},
+		{"no time to deliver", made(`"delivery_s"`), `no "delivery_s"`},
+		{"no p99", made(`"pace_lag_s":{"p50":0,"max":1}`), `"pace_lag_s.p99"`},
+		{"a median above the greatest", made(`"add_s":{"p50":3,"p99":4,"max":2}`), "add_s does not rise"},
+		{"a limit of nought", made(`"limit_per_s":0`), `"limit_per_s"`},
+	} {
+		r, err := Parse(c.out)
+		if err == nil {
+			t.Errorf("%s: read as %+v", c.name, r)
+		} else if !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %q does not say %q", c.name, err, c.says)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(made())
+	f.Add(made(`"limit_per_s":1`, `"steps":[{"per_second":1}]`))
+	f.Add([]byte("null"))
+	f.Fuzz(func(t *testing.T, out []byte) {
+		r, err := Parse(out)
+		if err != nil {
+			return
+		}
+		for name, v := range r.Metrics {
+			if _, ok := metric.Lookup(name); !ok || math.IsNaN(v) || math.IsInf(v, 0) {
+				t.Errorf("%s is %v", name, v)
+			}
+		}
+	})
+}

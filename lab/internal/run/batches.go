@@ -1,0 +1,54 @@
+package run
+
+import (
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// producer is what the producer of events is told, beside what every server is.
+func producer(s setting.Levels) []string {
+	var argv []string
+	for _, option := range []struct{ setting, flag string }{
+		{setting.Variant, "--variant"}, {setting.Pacing, "--pacing"}, {setting.EventBytes, "--event-bytes"},
+		{setting.BatchEvents, "--batch-size"}, {setting.FlushMs, "--interval-ms"}, {setting.QueueEvents, "--queue"}, {setting.WhenFull, "--when-full"},
+	} {
+		if v, ok := s[option.setting]; ok {
+			argv = append(argv, option.flag, v.String())
+		}
+	}
+	// A receiver that looks for the limit sets the rate itself.
+	if v, ok := s[setting.EventRate]; ok && v != setting.Int(0) {
+		argv = append(argv, "--event-rate", v.String())
+	}
+	if v, ok := s[setting.Stagger]; ok {
+		argv = append(argv, "--stagger="+v.String())
+	}
+	// The text's variants never try a batch again.
+	if v, ok := s[setting.Attempts]; ok && s[setting.Variant] == setting.String(setting.Library) {
+		argv = append(argv, "--attempts", v.String())
+	}
+	return argv
+}
+
+// receiver is the command line of what takes the batches in.
+func receiver(addr string, s setting.Levels, size experiment.Size) []string {
+	argv := []string{scriptPath("sink.sh"), "--producer", "http://" + addr, "--duration", number(size.DurationS), "--warmup", number(size.WarmupS)}
+	for _, option := range []struct{ setting, flag string }{{setting.SinkLatencyMs, "--latency-ms"}, {setting.SinkErrors, "--errors-permille"}} {
+		if v, ok := s[option.setting]; ok {
+			argv = append(argv, option.flag, v.String())
+		}
+	}
+	if s[setting.EventRate] == setting.Int(0) {
+		argv = append(argv, "--find-limit")
+	}
+	return argv
+}
+
+// perEvent adds the CPU time of an event, where the trial was about events: of
+// a batch, each of which is a request, it is measured.
+func perEvent(m map[string]float64) {
+	batch, measured := m["server_cpu_per_request_s"]
+	if events := m["events_per_batch"]; measured && events > 0 {
+		m["server_cpu_per_event_s"] = batch / events
+	}
+}
