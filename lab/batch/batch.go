@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 )
 
 // Send delivers one batch, in full or not at all. The slice is the batcher's
@@ -29,8 +31,10 @@ type Batcher[E any] struct {
 	sizeOf func(E) int
 
 	shards []*shard[E]
-	near   sync.Pool     // of *shard: a processor mostly finds the one it used last
-	next   atomic.Uint32 // shard for who finds none
+	hints  [1 << hintBits]atomic.Pointer[shard[E]]
+	middle uint // how many events of a batch need nothing but to be put there
+
+	pointers bool // whether events have any
 
 	free chan *buffer[E] // empty ones; it has room for all
 	full chan *buffer[E] // those that wait to be sent, oldest first; it has room for all
@@ -47,11 +51,15 @@ type Batcher[E any] struct {
 	leftover []E // what Close returns
 }
 
+// hintBits is for several times as many hints as goroutines run at once.
+const hintBits = 9
+
 // A shard is where some of the producers put their events.
 type shard[E any] struct {
 	mu     sync.Mutex
 	filled *buffer[E] // nil until an event needs one
 	shut   bool
+	place  int
 	_      [96]byte // two shards on one cache line would be one to the processors
 }
 
@@ -72,7 +80,7 @@ func New[E any](send Send[E], opts ...Option) (*Batcher[E], error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Batcher[E]{config: c, send: send, closing: make(chan struct{})}
+	b := &Batcher[E]{config: c, send: send, closing: make(chan struct{}), pointers: pointers(reflect.TypeFor[E]())}
 	if c.size != nil {
 		sizeOf, ok := c.size.(func(E) int)
 		if !ok {
@@ -85,8 +93,14 @@ func New[E any](send Send[E], opts ...Option) (*Batcher[E], error) {
 	for range n {
 		b.free <- &buffer[E]{events: make([]E, 0, c.count)}
 	}
-	for range c.shards {
-		b.shards = append(b.shards, &shard[E]{})
+	for i := range c.shards {
+		b.shards = append(b.shards, &shard[E]{place: i})
+	}
+	for i := range b.hints {
+		b.hints[i].Store(b.shards[i%len(b.shards)])
+	}
+	if b.sizeOf == nil {
+		b.middle = uint(c.count - min(c.count, 2)) // all but the first and the last
 	}
 	b.ctx, b.giveUp = context.WithCancel(context.Background())
 	for range c.inFlight {
@@ -100,24 +114,63 @@ func New[E any](send Send[E], opts ...Option) (*Batcher[E], error) {
 // waits, until its context ends; or it drops the event and returns ErrFull; or
 // it drops a batch to make room. After Close it returns ErrClosed.
 func (b *Batcher[E]) Add(ctx context.Context, e E) error {
-	err := b.try(&e, nil)
+	s := b.quick(&e)
+	if s == nil {
+		return nil
+	}
+	err := b.try(s, &e, nil)
 	for err == ErrFull && b.policy == Block {
 		var room *buffer[E]
-		if room, err = b.await(ctx); err == nil {
-			err = b.try(&e, room)
+		if room, err = b.await(ctx); err != nil {
+			break
 		}
+		if s = b.quick(&e); s == nil {
+			b.free <- room // others have made some in the meantime
+			return nil
+		}
+		err = b.try(s, &e, room)
 	}
 	return err
 }
 
 // TryAdd is Add that does not wait: under Block it returns ErrFull, and the
 // event is the caller's still, neither added nor dropped.
-func (b *Batcher[E]) TryAdd(e E) error { return b.try(&e, nil) }
+func (b *Batcher[E]) TryAdd(e E) error {
+	if s := b.quick(&e); s != nil {
+		return b.try(s, &e, nil)
+	}
+	return nil
+}
 
-// try adds an event if there is room, or can be made by the policy. room is an
-// empty buffer that the caller has waited for, or nil; it is used or freed.
-func (b *Batcher[E]) try(e *E, room *buffer[E]) error {
-	s := b.pick()
+// quick adds an event that is neither the first nor the last of its batch, as
+// nearly all are, and returns nil. For any other it returns a locked shard. Two
+// atomic operations, on a cache line that is mostly this processor's already,
+// and a copy: that is what adding costs.
+//
+// The shard is the one that this goroutine's hint names, or another where that
+// one is taken, which the hint then names. So goroutines that run at once soon
+// have a shard each, without being told on which processor they run.
+func (b *Batcher[E]) quick(e *E) *shard[E] {
+	hint := b.hint(e)
+	s := hint.Load()
+	if !s.mu.TryLock() {
+		s = b.another(hint)
+	}
+	if buf := s.filled; buf != nil {
+		if n := len(buf.events); uint(n-1) < b.middle {
+			buf.events = buf.events[:n+1]
+			buf.events[n] = *e // append would copy it twice
+			s.mu.Unlock()
+			return nil
+		}
+	}
+	return s
+}
+
+// try adds an event to a locked shard, which it unlocks, if there is room or
+// can be made by the policy. room is an empty buffer that the caller has waited
+// for, or nil; it is used or freed.
+func (b *Batcher[E]) try(s *shard[E], e *E, room *buffer[E]) error {
 	if s.shut {
 		s.mu.Unlock()
 		if room != nil {
@@ -136,11 +189,10 @@ func (b *Batcher[E]) try(e *E, room *buffer[E]) error {
 	buf := s.filled
 	if buf == nil {
 		if buf, room = room, nil; buf == nil {
-			buf = b.empty()
+			buf = b.take()
 		}
 		if buf == nil {
 			s.mu.Unlock()
-			b.keep(s)
 			if b.policy == DropNewest {
 				b.drop(1, Full)
 			}
@@ -158,38 +210,40 @@ func (b *Batcher[E]) try(e *E, room *buffer[E]) error {
 		s.filled = nil
 	}
 	s.mu.Unlock()
-	b.keep(s)
 	if room != nil {
 		b.free <- room
 	}
 	return nil
 }
 
-// pick finds a shard and locks it: the one that this processor used last, and
-// another where that one is taken.
-func (b *Batcher[E]) pick() *shard[E] {
-	if len(b.shards) == 1 {
-		b.shards[0].mu.Lock()
-		return b.shards[0]
-	}
-	if s, ok := b.near.Get().(*shard[E]); ok && s.mu.TryLock() {
-		return s
-	}
-	s := b.shards[int(b.next.Add(1))%len(b.shards)]
-	s.mu.Lock()
-	return s
+// hint is the one that this goroutine has to itself, or shares with few others.
+// Goroutines are told apart by their stacks, on which e lies: an address that
+// changes, since stacks move, costs no more than another hint. It is only a
+// number here, and never becomes a pointer again.
+func (b *Batcher[E]) hint(e *E) *atomic.Pointer[shard[E]] {
+	stack := uint32(uintptr(unsafe.Pointer(e)) >> 11) // the smallest is 2 KiB
+	return &b.hints[stack*0x9e3779b1>>(32-hintBits)]
 }
 
-func (b *Batcher[E]) keep(s *shard[E]) {
-	if len(b.shards) > 1 {
-		b.near.Put(s)
+// another locks a shard that is not taken, or waits for the one that was.
+//
+//go:noinline
+func (b *Batcher[E]) another(hint *atomic.Pointer[shard[E]]) *shard[E] {
+	taken := hint.Load()
+	for i := range b.shards {
+		if s := b.shards[(taken.place+i)%len(b.shards)]; s.mu.TryLock() {
+			hint.Store(s)
+			return s
+		}
 	}
+	taken.mu.Lock() // all are, some by goroutines that lost their processor
+	return taken
 }
 
-// empty finds a buffer that is free or, where the policy says so, frees one.
+// take finds a buffer that is free or, where the policy says so, frees one.
 // The lock of a shard without one is held, so that one is neither being filled
 // nor sent: it is free, or it waits, or it is on its way between.
-func (b *Batcher[E]) empty() *buffer[E] {
+func (b *Batcher[E]) take() *buffer[E] {
 	for {
 		select {
 		case buf := <-b.free:
@@ -201,9 +255,9 @@ func (b *Batcher[E]) empty() *buffer[E] {
 		}
 		select {
 		case old := <-b.full:
+			b.meter.Queued(-len(old.events))
 			b.drop(len(old.events), Full)
-			b.open.finish(old.number)
-			old.reset()
+			b.finish(old)
 			return old
 		default:
 			runtime.Gosched()
@@ -226,12 +280,24 @@ func (b *Batcher[E]) await(ctx context.Context) (*buffer[E], error) {
 
 // dispatch puts a buffer among those that wait to be sent.
 func (b *Batcher[E]) dispatch(buf *buffer[E]) {
-	buf.number = b.open.begin()
+	n := len(buf.events)
+	buf.number = b.open.begin(n)
+	b.meter.Queued(n)
 	b.full <- buf
 }
 
-func (buf *buffer[E]) reset() {
-	clear(buf.events) // what they point to is not ours to keep
+// finish makes a batch that is delivered, dropped or given back an empty buffer.
+func (b *Batcher[E]) finish(buf *buffer[E]) {
+	b.open.finish(buf.number, len(buf.events))
+	b.empty(buf)
+}
+
+// empty forgets what is in a buffer. Without pointers there is nothing to
+// forget, and writing to it would take it from the cache of who fills it next.
+func (b *Batcher[E]) empty(buf *buffer[E]) {
+	if b.pointers {
+		clear(buf.events) // what they point to is not ours to keep
+	}
 	buf.events, buf.bytes = buf.events[:0], 0
 }
 
@@ -308,7 +374,7 @@ func (b *Batcher[E]) merge(into, from *buffer[E]) *buffer[E] {
 		into.since = from.since
 	}
 	if n == len(from.events) {
-		from.reset()
+		b.empty(from)
 		b.free <- from
 		return into
 	}
@@ -322,9 +388,9 @@ func (b *Batcher[E]) merge(into, from *buffer[E]) *buffer[E] {
 // deliverAll sends what waits, until there is nothing to come.
 func (b *Batcher[E]) deliverAll() {
 	for buf := range b.full {
+		b.meter.Queued(-len(buf.events))
 		b.deliver(buf)
-		b.open.finish(buf.number)
-		buf.reset()
+		b.finish(buf)
 		b.free <- buf
 	}
 }
@@ -418,6 +484,22 @@ func (b *Batcher[E]) Flush(ctx context.Context) error {
 	}
 }
 
+// Held is how many events are held now: added, and neither delivered nor dropped
+// nor returned. It stops all adding for a moment, so ask it now and then.
+func (b *Batcher[E]) Held() int {
+	b.gathering.Lock() // what is being gathered is in no shard and no batch
+	defer b.gathering.Unlock()
+	n := 0
+	for _, s := range b.shards {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.filled != nil {
+			n += len(s.filled.events)
+		}
+	}
+	return n + b.open.held()
+}
+
 // Close takes no more events, and waits until all that were taken are delivered
 // or dropped. If its context ends first, it ends the context of each Send, waits
 // for those, and returns every event that was not delivered, with the context's
@@ -448,4 +530,21 @@ func (b *Batcher[E]) Close(ctx context.Context) (undelivered []E, err error) {
 		return nil, nil
 	}
 	return b.leftover, err
+}
+
+// pointers tells whether values of a type have pointers in them.
+func pointers(t reflect.Type) bool {
+	switch k := t.Kind(); k {
+	case reflect.Array:
+		return t.Len() > 0 && pointers(t.Elem())
+	case reflect.Struct:
+		for f := range t.Fields() {
+			if pointers(f.Type) {
+				return true
+			}
+		}
+		return false
+	default:
+		return k < reflect.Bool || k > reflect.Complex128
+	}
 }

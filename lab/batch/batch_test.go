@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 )
 
 // a made-up event: who added it, and its place among the producer's own.
@@ -20,9 +22,10 @@ type event struct{ producer, n int32 }
 
 // tally counts what a meter is told.
 type tally struct {
-	delivered, full, failed, sent, inFlight, most atomic.Int64
+	delivered, full, failed, sent, queued, inFlight, most atomic.Int64
 }
 
+func (t *tally) Queued(d int)                                  { t.queued.Add(int64(d)) }
 func (t *tally) Sent(int, time.Duration, time.Duration, error) { t.sent.Add(1) }
 func (t *tally) Delivered(n int)                               { t.delivered.Add(int64(n)) }
 func (t *tally) Dropped(n int, why Reason) {
@@ -202,6 +205,9 @@ func TestNothingIsLost(t *testing.T) {
 			if c.once && distinct != m.delivered.Load() {
 				t.Errorf("the sink has %d, the meter says %d", distinct, m.delivered.Load())
 			}
+			if b.Held() != 0 || m.queued.Load() != 0 {
+				t.Errorf("%d held, %d queued after Close", b.Held(), m.queued.Load())
+			}
 			if m.inFlight.Load() != 0 {
 				t.Errorf("%d in flight after Close", m.inFlight.Load())
 			}
@@ -314,6 +320,145 @@ func TestAnIntervalIsOneBatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// Who finds a shard taken goes to another, and to that one from then on; who
+// finds all taken waits.
+func TestATakenShardIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := made(t, func(context.Context, []int) error { return nil }, MaxCount(100), func(c *config) error { c.shards = 2; return nil })
+		held := func(s *shard[int]) int {
+			if s.filled == nil {
+				return 0
+			}
+			return len(s.filled.events)
+		}
+		for i := range b.hints {
+			b.hints[i].Store(b.shards[0])
+		}
+		b.shards[0].mu.Lock()
+		for n := range 10 {
+			if err := b.TryAdd(n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		moved := 0
+		for i := range b.hints {
+			if b.hints[i].Load() == b.shards[1] {
+				moved++
+			}
+		}
+		if n := held(b.shards[1]); n != 10 || moved == 0 || moved > 2 { // two if the stack moved
+			t.Errorf("%d of 10 events in the shard that was free, %d hints for it", n, moved)
+		}
+		b.shards[1].mu.Lock()
+		added := false
+		go func() {
+			_ = b.TryAdd(10)
+			added = true
+		}()
+		// A goroutine that waits for a mutex is not durably blocked, so there is no
+		// waiting for it to get there.
+		for range 1000 {
+			runtime.Gosched()
+		}
+		if added {
+			t.Error("an event went into a shard that was taken")
+		}
+		b.shards[0].mu.Unlock()
+		b.shards[1].mu.Unlock()
+		synctest.Wait()
+		if n := b.Held(); n != 11 {
+			t.Errorf("%d of 11 events are held", n)
+		}
+		if left, err := b.Close(t.Context()); err != nil || len(left) > 0 {
+			t.Fatal(left, err)
+		}
+	})
+}
+
+// What is gathered, what waits and what is in flight is held, each until it is
+// accounted for; what is told to the meter are the batches that wait.
+func TestWhatIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		step := make(chan error)
+		m := &tally{}
+		b := made(t, func(context.Context, []int) error { return <-step }, MaxCount(10), Capacity(40), Ordered(), WhenFull(DropOldest), Interval(time.Hour), WithMeter(m))
+		check := func(after string, held, queued int) {
+			t.Helper()
+			synctest.Wait()
+			if b.Held() != held || m.queued.Load() != int64(queued) {
+				t.Errorf("%s: %d held and %d queued, want %d and %d", after, b.Held(), m.queued.Load(), held, queued)
+			}
+		}
+		add := func(n int) {
+			for range n {
+				if err := b.TryAdd(n); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		check("New", 0, 0)
+		add(10)
+		check("a batch in flight", 10, 0)
+		add(20)
+		check("two that wait", 30, 20)
+		add(5)
+		check("and half of one", 35, 20)
+		add(6)
+		check("and one more than there is room for", 31, 20)
+		step <- errSink
+		check("one failed", 21, 10)
+		step <- nil
+		check("one delivered", 11, 0)
+		go func() { step <- nil; step <- nil }()
+		if left, err := b.Close(t.Context()); err != nil || len(left) > 0 {
+			t.Fatal(left, err)
+		}
+		check("Close", 0, 0)
+		if m.full.Load() != 10 || m.failed.Load() != 10 || m.delivered.Load() != 21 {
+			t.Errorf("%d dropped, %d failed, %d delivered", m.full.Load(), m.failed.Load(), m.delivered.Load())
+		}
+	})
+}
+
+// A buffer that is empty keeps nothing alive.
+func TestWhatWasSentIsForgotten(t *testing.T) {
+	b := made(t, func(context.Context, []*int) error { return nil }, MaxCount(10), Capacity(1))
+	for range 100 {
+		if err := b.Add(t.Context(), new(int)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range cap(b.free) {
+		for _, p := range (<-b.free).events[:10] {
+			if p != nil {
+				t.Fatal("an event that was sent can still be reached")
+			}
+		}
+	}
+	type nested struct {
+		n [4]struct{ a, b int64 }
+		f func()
+	}
+	for _, c := range []struct {
+		value any
+		want  bool
+	}{{1, false}, {1.5, false}, {complex(1, 1), false}, {uintptr(1), false}, {[3]bool{}, false}, {[0]*int{}, false}, {event{}, false}, {struct{}{}, false},
+		{"a", true}, {[]int{}, true}, {new(int), true}, {[2]string{}, true}, {nested{}, true}, {map[int]int{}, true}, {struct{ e error }{}, true}, {make(chan int), true}, {unsafe.Pointer(nil), true}} {
+		if got := pointers(reflect.TypeOf(c.value)); got != c.want {
+			t.Errorf("%T has pointers: %v", c.value, got)
+		}
+	}
+	if !pointers(reflect.TypeFor[any]()) {
+		t.Error("an interface has no pointers")
+	}
 }
 
 func TestFullByPolicy(t *testing.T) {

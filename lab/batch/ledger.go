@@ -7,6 +7,7 @@ type ledger struct {
 	mu      sync.Mutex
 	last    uint64
 	open    map[uint64]struct{}
+	events  int // in those
 	waiting []wait
 }
 
@@ -16,8 +17,8 @@ type wait struct {
 	done chan struct{}
 }
 
-// begin gives a batch its number.
-func (l *ledger) begin() uint64 {
+// begin gives a batch of so many events its number.
+func (l *ledger) begin(events int) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open == nil {
@@ -25,14 +26,16 @@ func (l *ledger) begin() uint64 {
 	}
 	l.last++
 	l.open[l.last] = struct{}{}
+	l.events += events
 	return l.last
 }
 
 // finish says that a batch is delivered, dropped or given back.
-func (l *ledger) finish(number uint64) {
+func (l *ledger) finish(number uint64, events int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.open, number)
+	l.events -= events
 	kept := l.waiting[:0]
 	for _, w := range l.waiting {
 		if l.through(w.upTo) {
@@ -42,6 +45,13 @@ func (l *ledger) finish(number uint64) {
 		}
 	}
 	l.waiting = kept
+}
+
+// held is how many events are in batches under way.
+func (l *ledger) held() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.events
 }
 
 // settled returns a channel that is closed when all batches that have a number

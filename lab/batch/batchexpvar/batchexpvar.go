@@ -11,10 +11,11 @@ import (
 	"github.com/line-rate/line-rate/lab/batch"
 )
 
-// A Meter counts in an expvar map. Its keys: delivered and dropped_full,
-// dropped_failed in events; attempts and failed_attempts in batches; in_flight;
-// send_ns and wait_ns, the sums over attempts of how long they took and how long
-// their oldest events had waited.
+// A Meter counts in an expvar map. Its keys: queued, delivered, dropped_full and
+// dropped_failed in events; attempts, failed_attempts and in_flight in batches;
+// attempted, the events of all attempts, so that attempted by attempts is the
+// mean size; send_ns and wait_ns, the sums over attempts of how long they took
+// and how long their oldest events had waited.
 type Meter struct{ vars *expvar.Map }
 
 var _ batch.Meter = Meter{}
@@ -22,9 +23,13 @@ var _ batch.Meter = Meter{}
 // New counts in a map, which expvar.NewMap makes and publishes under a name.
 func New(vars *expvar.Map) Meter { return Meter{vars} }
 
+// Queued keeps the number of events in batches that wait.
+func (m Meter) Queued(delta int) { m.vars.Add("queued", int64(delta)) }
+
 // Sent counts an attempt.
-func (m Meter) Sent(_ int, took, waited time.Duration, err error) {
+func (m Meter) Sent(events int, took, waited time.Duration, err error) {
 	m.vars.Add("attempts", 1)
+	m.vars.Add("attempted", int64(events))
 	if err != nil {
 		m.vars.Add("failed_attempts", 1)
 	}
