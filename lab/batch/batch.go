@@ -113,48 +113,25 @@ func New[E any](send Send[E], opts ...Option) (*Batcher[E], error) {
 // Add takes an event in. Where there is no room it does what WhenFull says: it
 // waits, until its context ends; or it drops the event and returns ErrFull; or
 // it drops a batch to make room. After Close it returns ErrClosed.
-func (b *Batcher[E]) Add(ctx context.Context, e E) error {
-	s := b.quick(&e)
-	if s == nil {
-		return nil
-	}
-	err := b.try(s, &e, nil)
-	for err == ErrFull && b.policy == Block {
-		var room *buffer[E]
-		if room, err = b.await(ctx); err != nil {
-			break
-		}
-		if s = b.quick(&e); s == nil {
-			b.free <- room // others have made some in the meantime
-			return nil
-		}
-		err = b.try(s, &e, room)
-	}
-	return err
-}
+func (b *Batcher[E]) Add(ctx context.Context, e E) error { return b.add(ctx, &e, true) }
 
 // TryAdd is Add that does not wait: under Block it returns ErrFull, and the
 // event is the caller's still, neither added nor dropped.
-func (b *Batcher[E]) TryAdd(e E) error {
-	if s := b.quick(&e); s != nil {
-		return b.try(s, &e, nil)
-	}
-	return nil
-}
+func (b *Batcher[E]) TryAdd(e E) error { return b.add(nil, &e, false) }
 
-// quick adds an event that is neither the first nor the last of its batch, as
-// nearly all are, and returns nil. For any other it returns a locked shard. Two
-// atomic operations, on a cache line that is mostly this processor's already,
-// and a copy: that is what adding costs.
+// add is the short way of an event that is neither the first nor the last of
+// its batch, as nearly all are. Two atomic operations, on a cache line that is
+// mostly this processor's already, and a copy: that is what adding costs. Add
+// itself is inlined, so that there is no copy on the way here.
 //
 // The shard is the one that this goroutine's hint names, or another where that
 // one is taken, which the hint then names. So goroutines that run at once soon
 // have a shard each, without being told on which processor they run.
-func (b *Batcher[E]) quick(e *E) *shard[E] {
+func (b *Batcher[E]) add(ctx context.Context, e *E, wait bool) error {
 	hint := b.hint(e)
 	s := hint.Load()
 	if !s.mu.TryLock() {
-		s = b.another(hint)
+		s = b.lock(hint)
 	}
 	if buf := s.filled; buf != nil {
 		if n := len(buf.events); uint(n-1) < b.middle {
@@ -164,7 +141,14 @@ func (b *Batcher[E]) quick(e *E) *shard[E] {
 			return nil
 		}
 	}
-	return s
+	err := b.try(s, e, nil)
+	for err == ErrFull && wait && b.policy == Block {
+		var room *buffer[E]
+		if room, err = b.await(ctx); err == nil {
+			err = b.try(b.lock(hint), e, room)
+		}
+	}
+	return err
 }
 
 // try adds an event to a locked shard, which it unlocks, if there is room or
@@ -225,19 +209,18 @@ func (b *Batcher[E]) hint(e *E) *atomic.Pointer[shard[E]] {
 	return &b.hints[stack*0x9e3779b1>>(32-hintBits)]
 }
 
-// another locks a shard that is not taken, or waits for the one that was.
-//
-//go:noinline
-func (b *Batcher[E]) another(hint *atomic.Pointer[shard[E]]) *shard[E] {
-	taken := hint.Load()
+// lock locks the shard that a hint names or, where it is taken, the next that is
+// not, and changes the hint. Where all are taken it waits.
+func (b *Batcher[E]) lock(hint *atomic.Pointer[shard[E]]) *shard[E] {
+	named := hint.Load()
 	for i := range b.shards {
-		if s := b.shards[(taken.place+i)%len(b.shards)]; s.mu.TryLock() {
+		if s := b.shards[(named.place+i)%len(b.shards)]; s.mu.TryLock() {
 			hint.Store(s)
 			return s
 		}
 	}
-	taken.mu.Lock() // all are, some by goroutines that lost their processor
-	return taken
+	named.mu.Lock()
+	return named
 }
 
 // take finds a buffer that is free or, where the policy says so, frees one.
