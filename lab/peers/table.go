@@ -1,0 +1,54 @@
+package main
+
+import (
+	"math"
+	"slices"
+)
+
+// A table has what was measured: for each peer, one value a round.
+type table [][]float64
+
+func newTable() table { return make(table, len(peers)) }
+
+func (t table) add(i int, v float64) { t[i] = append(t[i], v) }
+
+func (t table) median(i int) float64 { return median(t[i]) }
+func (t table) least(i int) float64  { return least(t[i]) }
+
+// ratios are a peer's values over ours of the same round.
+func (t table) ratios(i int) []float64 {
+	base := slices.IndexFunc(peers, func(p peer) bool { return p.name == ours })
+	var r []float64
+	for k, v := range t[i] {
+		r = append(r, v/t[base][k])
+	}
+	return r
+}
+
+func (t table) ratio(i int) float64      { return median(t.ratios(i)) }
+func (t table) leastRatio(i int) float64 { return least(t.ratios(i)) }
+
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	v = slices.Sorted(slices.Values(v))
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
+
+func least(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	return slices.Min(v)
+}
+
+// round measures all peers one after the other, so many times, each time
+// beginning with another, so that what changes about the machine meets them all.
+func round(rounds int, measure func(i int)) {
+	for r := range rounds {
+		for i := range peers {
+			measure((r + i) % len(peers))
+		}
+	}
+}
