@@ -18,7 +18,7 @@ NULL_SERVER := $(BIN)/null_server
 LOAD := $(BIN)/fortio_load
 PRODUCER := $(BIN)/event_producer
 SINK := $(BIN)/event_sink
-GO_SOURCES := $(shell find lab -name '*.go' -not -name '*_test.go') lab/go.mod lab/go.sum
+GO_SOURCES := $(shell find lab -name '*.go' -not -name '*_test.go' -not -path 'lab/peers/*') lab/go.mod lab/go.sum
 SIZE ?= smoke
 
 .PHONY: help
@@ -60,6 +60,7 @@ serve: $(HUGO) ## serve the site on loopback and rebuild it as files change
 .PHONY: bench
 bench: build ## print benchmarks as ratios measured side by side
 	@cd lab && go test -run '^$$' -bench . -benchtime 1s ./server/catalog
+	@cd lab/peers && go run -trimpath .
 
 .PHONY: bench-site
 bench-site: build ## print what building the site costs at 100, 300 and 1,000 entries

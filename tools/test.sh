@@ -17,7 +17,9 @@ go_format() {
 }
 # By the flags that make build compiles with, so that nothing is compiled twice.
 go_vet() { (cd lab && go vet -trimpath ./...); }
-go_modules() { (cd lab && go mod verify && go mod tidy -diff); }
+go_modules() {
+  (cd lab && go mod verify && go mod tidy -diff) && (cd lab/peers && go mod verify && go mod tidy -diff)
+}
 # Where no goroutine is started the race detector has nothing to find, and makes
 # the simulations up to ten times slower. What vet looks at is go_vet's.
 go_tests() {
@@ -36,6 +38,8 @@ go_tests() {
     exit "$status"
   )
 }
+# What lab/batch is compared with is a module of its own.
+go_peers() { (cd lab/peers && go vet -trimpath ./... && go test -trimpath -vet=off ./...); }
 # The lab's own runs come by themselves: beside other tests their trials would
 # be invalid, and rightly so. What runs is a process, built without the race
 # detector as it measures.
@@ -67,7 +71,7 @@ same() { test/pages/same.sh; }
 # Two lanes run side by side: what the Go compiler is busy with, and what it is
 # not. Steps whose result depends on time come after both, one by one: beside
 # others the trials of the lab would be invalid, and rightly so.
-code=(go_format go_vet go_modules go_tests workflows)
+code=(go_format go_vet go_modules go_tests go_peers workflows)
 site=(prose data golden html links machines weight vnu pages scripted missing same shell)
 alone=(scripts go_runs)
 steps=("${code[@]}" "${site[@]}" "${alone[@]}")
