@@ -36,7 +36,10 @@ type Batcher[E any] struct {
 
 	pointers bool // whether events have any
 
-	free chan *buffer[E] // empty ones; it has room for all
+	free    chan *buffer[E]           // empty ones; it has room for all
+	warm    atomic.Pointer[buffer[E]] // one more, of those emptied last: it may be in a cache still
+	waiting atomic.Int32              // how many wait for one that is free
+
 	full chan *buffer[E] // those that wait to be sent, oldest first; it has room for all
 
 	gathering sync.Mutex
@@ -228,6 +231,9 @@ func (b *Batcher[E]) lock(hint *atomic.Pointer[shard[E]]) *shard[E] {
 // nor sent: it is free, or it waits, or it is on its way between.
 func (b *Batcher[E]) take() *buffer[E] {
 	for {
+		if buf := b.warm.Swap(nil); buf != nil {
+			return buf
+		}
 		select {
 		case buf := <-b.free:
 			return buf
@@ -251,6 +257,11 @@ func (b *Batcher[E]) take() *buffer[E] {
 // await waits for a buffer to be free, and takes it: put back, it would go to
 // the next that waits, and round and round.
 func (b *Batcher[E]) await(ctx context.Context) (*buffer[E], error) {
+	b.waiting.Add(1) // before the look, as release looks after it has put one there
+	defer b.waiting.Add(-1)
+	if buf := b.warm.Swap(nil); buf != nil {
+		return buf, nil
+	}
 	select {
 	case buf := <-b.free:
 		return buf, nil
@@ -258,6 +269,19 @@ func (b *Batcher[E]) await(ctx context.Context) (*buffer[E], error) {
 		return nil, context.Cause(ctx)
 	case <-b.closing:
 		return nil, ErrClosed
+	}
+}
+
+// release makes an empty buffer free: the next to be taken, unless there is one
+// or somebody waits.
+func (b *Batcher[E]) release(buf *buffer[E]) {
+	if !b.warm.CompareAndSwap(nil, buf) {
+		b.free <- buf
+	}
+	if b.waiting.Load() > 0 {
+		if buf := b.warm.Swap(nil); buf != nil {
+			b.free <- buf
+		}
 	}
 }
 
@@ -374,7 +398,7 @@ func (b *Batcher[E]) deliverAll() {
 		b.meter.Queued(-len(buf.events))
 		b.deliver(buf)
 		b.finish(buf)
-		b.free <- buf
+		b.release(buf)
 	}
 }
 
