@@ -2,10 +2,13 @@ package batch_test
 
 import (
 	"context"
+	"errors"
+	"expvar"
 	"fmt"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/batch"
+	"github.com/line-rate/line-rate/lab/batch/batchexpvar"
 )
 
 func Example() {
@@ -54,4 +57,76 @@ func ExampleBatcher_Close() {
 	fmt.Println(len(undelivered), err)
 	// Output:
 	// 3 context deadline exceeded
+}
+
+// A batch that failed is tried again, later each time.
+func ExampleBackoff() {
+	attempts := 0
+	send := func(context.Context, []string) error {
+		if attempts++; attempts < 3 {
+			return errors.New("the receiver is busy")
+		}
+		return nil
+	}
+	b, err := batch.New(send, batch.WithRetry(batch.Backoff(time.Millisecond, time.Second, 5)))
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	_ = b.Add(ctx, "a")
+	err = b.Flush(ctx)
+	fmt.Println(attempts, "attempts,", err)
+	_, _ = b.Close(ctx)
+	// Output:
+	// 3 attempts, <nil>
+}
+
+// A service that must not wait for its events drops the oldest, and counts them
+// where an operator looks.
+func ExampleWhenFull() {
+	vars := new(expvar.Map) // expvar.NewMap("events") in a service
+	sending, answer := make(chan bool), make(chan bool)
+	send := func(_ context.Context, events []int) error {
+		sending <- true
+		<-answer
+		fmt.Println(events)
+		return nil
+	}
+	b, err := batch.New(send,
+		batch.MaxCount(2),
+		batch.Capacity(6),
+		batch.Ordered(),
+		batch.WhenFull(batch.DropOldest),
+		batch.WithMeter(batchexpvar.New(vars)))
+	if err != nil {
+		panic(err)
+	}
+	add := func(events ...int) {
+		for _, n := range events {
+			if err := b.Add(context.Background(), n); err != nil {
+				panic(err)
+			}
+		}
+	}
+	add(1, 2)
+	<-sending // which takes its time
+	add(3, 4, 5, 6, 7, 8)
+	fmt.Println(b.Held(), "held,", vars.Get("queued"), "of them wait to be sent,", vars.Get("dropped_full"), "dropped")
+	go func() {
+		for range 2 {
+			answer <- true
+			<-sending
+		}
+		answer <- true
+	}()
+	if _, err := b.Close(context.Background()); err != nil {
+		panic(err)
+	}
+	fmt.Println(vars.Get("delivered"), "delivered in", vars.Get("attempts"), "batches")
+	// Output:
+	// 6 held, 4 of them wait to be sent, 2 dropped
+	// [1 2]
+	// [5 6]
+	// [7 8]
+	// 6 delivered in 3 batches
 }
