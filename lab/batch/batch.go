@@ -30,11 +30,13 @@ type Batcher[E any] struct {
 	send   Send[E]
 	sizeOf func(E) int
 
+	middle   uint // how many events of a batch need nothing but to be put there
+	pointers bool // whether events have any
+
+	// What is above is read by all and written by none; what is below the hints is
+	// written for each batch, and shares no cache line with it.
 	shards []*shard[E]
 	hints  [1 << hintBits]atomic.Pointer[shard[E]]
-	middle uint // how many events of a batch need nothing but to be put there
-
-	pointers bool // whether events have any
 
 	free    chan *buffer[E]           // empty ones; it has room for all
 	warm    atomic.Pointer[buffer[E]] // one more, of those emptied last: it may be in a cache still
@@ -122,8 +124,8 @@ func (b *Batcher[E]) Add(ctx context.Context, e E) error { return b.add(ctx, &e,
 // event is the caller's still, neither added nor dropped.
 func (b *Batcher[E]) TryAdd(e E) error { return b.add(nil, &e, false) }
 
-// add is the short way of an event that is neither the first nor the last of
-// its batch, as nearly all are. Two atomic operations, on a cache line that is
+// add has a short way for an event that is neither the first nor the last of its
+// batch, as nearly all are. Two atomic operations, on a cache line that is
 // mostly this processor's already, and a copy: that is what adding costs. Add
 // itself is inlined, so that there is no copy on the way here.
 //
