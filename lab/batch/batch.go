@@ -102,7 +102,7 @@ func New[E any](send Send[E], opts ...Option) (*Batcher[E], error) {
 		b.shards = append(b.shards, &shard[E]{place: i})
 	}
 	for i := range b.hints {
-		b.hints[i].Store(b.shards[i%len(b.shards)])
+		b.hints[i].Store(b.shards[0]) // so that no more are used than goroutines get in each other's way
 	}
 	if b.sizeOf == nil {
 		b.middle = uint(c.count - min(c.count, 2)) // all but the first and the last
@@ -130,8 +130,9 @@ func (b *Batcher[E]) TryAdd(e E) error { return b.add(nil, &e, false) }
 // itself is inlined, so that there is no copy on the way here.
 //
 // The shard is the one that this goroutine's hint names, or another where that
-// one is taken, which the hint then names. So goroutines that run at once soon
-// have a shard each, without being told on which processor they run.
+// one is taken, which the hint then names. So goroutines that get in each other's
+// way soon have a shard each, without being told on which processor they run,
+// and those that do not share one that stays in a cache.
 func (b *Batcher[E]) add(ctx context.Context, e *E, wait bool) error {
 	hint := b.hint(e)
 	s := hint.Load()
