@@ -18,8 +18,9 @@
 // Two atomic operations and a copy, which is little more than a bare mutex and
 // an append take, and no more where a hundred goroutines add than where one
 // does: up to as many buffers are being filled as there are processors, and
-// goroutines that get in each other's way find one each. MaxBytes has every event go a longer way.
-// make bench in the repository shows it beside other ways.
+// goroutines that get in each other's way find one each. MaxBytes has every
+// event go a longer way. make bench in the repository shows it beside other
+// ways.
 //
 // # When order matters
 //
