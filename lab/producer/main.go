@@ -57,7 +57,7 @@ const (
 
 // The bounds of the settings.
 const (
-	maxRate          = 4_000_000
+	maxRate          = 64_000_000
 	maxBatch         = 100_000
 	maxInterval      = 60_000
 	maxQueue         = 1_000_000

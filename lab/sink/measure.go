@@ -135,9 +135,9 @@ func watch(ctx context.Context, s Settings, p *producer, r *receiver) (from, to 
 		return
 	}
 	if s.FindLimit {
-		t := newTrier(ctx, s, p, r, from.producer.Interval)
+		t := newTrier(ctx, s, p, r, from.producer.Interval, from.at.Add(s.Duration))
 		if out.Limit, out.Steps, err = search(t); err == nil {
-			out.Limit, out.Steps, err = t.hold(out.Limit, out.Steps, from.at.Add(s.Duration))
+			out.Limit, out.Steps, err = t.hold(out.Limit, out.Steps)
 		}
 	}
 	if err == nil {

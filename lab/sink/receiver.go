@@ -16,7 +16,7 @@ const (
 	// maxBody bounds a batch: the largest that a producer can be set to make.
 	maxBody = 100_000 * 4096
 	// maxNumber bounds the numbers of events, and so the room for them: an
-	// hour at the highest rate takes 1.8 GB.
+	// hour at four million a second takes 1.8 GB.
 	maxNumber = 3600 * 4_000_000
 )
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
@@ -11,11 +12,11 @@ import (
 // The search's bounds, in events a second.
 const (
 	firstRate = 2000
-	mostRate  = 4_000_000
-	// bisections between the last rate that was kept up with and the first
-	// that was not, which are a factor of two apart: a sixteenth of that
-	// remains, 4.4 %.
-	bisections = 4
+	mostRate  = 64_000_000
+	// factor is by how much the rate grows until it is too high, and bisections
+	// how often that is halved: its 32nd root remains, 4.4 %.
+	factor     = 4
+	bisections = 5
 )
 
 // A step is one rate that was tried.
@@ -32,9 +33,13 @@ type system interface {
 	recover() error
 }
 
-// search finds the highest rate that a system keeps up with: it doubles the rate
-// until one is too high, and then halves the distance, as a factor. limit is
-// nil if the system keeps up with none.
+// errTimeUp is a system's word that there is no time for one more step.
+var errTimeUp = errors.New("the window is over")
+
+// search finds the highest rate that a system keeps up with: it quadruples the
+// rate until one is too high, and then halves the distance, as a factor. limit
+// is the highest so far where the time is up before, and nil if the system keeps
+// up with none.
 func search(sys system) (limit *int, steps []step, err error) {
 	behind := false // after a rate that was too high
 	try := func(rate int) (bool, error) {
@@ -57,6 +62,8 @@ func search(sys system) (limit *int, steps []step, err error) {
 	for tooHigh == 0 {
 		ok, err := try(rate)
 		switch {
+		case errors.Is(err, errTimeUp):
+			return limit, steps, nil
 		case err != nil:
 			return nil, nil, err
 		case !ok:
@@ -64,7 +71,7 @@ func search(sys system) (limit *int, steps []step, err error) {
 		case rate == mostRate:
 			return limit, steps, nil
 		default:
-			rate = min(2*rate, mostRate)
+			rate = min(factor*rate, mostRate)
 		}
 	}
 	if limit == nil {
@@ -74,6 +81,9 @@ func search(sys system) (limit *int, steps []step, err error) {
 	for range bisections {
 		rate := int(math.Round(math.Sqrt(float64(low) * float64(tooHigh))))
 		ok, err := try(rate)
+		if errors.Is(err, errTimeUp) {
+			break
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -100,20 +110,21 @@ type trier struct {
 	step   time.Duration // how long a rate is tried
 	judged time.Duration // its last part, which decides
 	normal time.Duration // the median of who waits for no other
+	until  time.Time     // when the window is over
 }
 
 var _ system = (*trier)(nil)
 
-func newTrier(ctx context.Context, s Settings, p *producer, r *receiver, interval float64) *trier {
-	t := &trier{ctx: ctx, p: p, r: r, normal: time.Duration(interval*float64(time.Second)) + s.Latency}
+func newTrier(ctx context.Context, s Settings, p *producer, r *receiver, interval float64, until time.Time) *trier {
+	t := &trier{ctx: ctx, p: p, r: r, until: until, normal: time.Duration(interval*float64(time.Second)) + s.Latency}
 	t.step, t.judged = stepOf(s.Duration, t.normal)
 	return t
 }
 
 // stepOf is how long a rate is tried, and how much of that is judged: its last
-// quarter. Nine steps or ten double the rate, four narrow it down, and after one
-// that was too high it takes up to a step to get over it: that is two thirds of
-// the window. But what is judged has to be long enough for each worker of a pool
+// quarter. Six steps or seven quadruple the rate, five narrow it down, and after
+// one that was too high it takes up to a step to get over it: that is two thirds
+// of the window. But what is judged has to be long enough for each worker of a pool
 // to have sent once, which at a low rate it does once an interval; and a step
 // has to have three times that, for the old rate's events to go, for a part to
 // compare with, and for the part that is judged.
@@ -144,11 +155,16 @@ func (t *trier) keptUp(earlier, last *figures.Spread, before, after figures.Figu
 	return lost == 0 && t.inTime(last) && !t.grows(earlier, last)
 }
 
-func (t *trier) try(perSecond int) (step, error) { return t.over(perSecond, t.step) }
+func (t *trier) try(perSecond int) (step, error) {
+	if time.Until(t.until) < t.step {
+		return step{}, errTimeUp
+	}
+	return t.over(perSecond, t.step)
+}
 
 // hold tries the limit once more, for as long as is left of the window, and gives it up for
 // the next lower rate that was kept up with where it does not hold.
-func (t *trier) hold(limit *int, steps []step, until time.Time) (*int, []step, error) {
+func (t *trier) hold(limit *int, steps []step) (*int, []step, error) {
 	if limit == nil {
 		return nil, steps, nil
 	}
@@ -157,7 +173,7 @@ func (t *trier) hold(limit *int, steps []step, until time.Time) (*int, []step, e
 			return nil, nil, err
 		}
 	}
-	left := time.Until(until)
+	left := time.Until(t.until)
 	if left < t.step {
 		return limit, steps, nil
 	}
@@ -218,6 +234,9 @@ func (t *trier) recover() error {
 		return err
 	}
 	over := time.Now().Add(mostRecover)
+	if t.until.Before(over) {
+		over = t.until
+	}
 	for time.Now().Before(over) {
 		t.r.part.Spread(true)
 		if err := sleep(t.ctx, t.judged); err != nil {

@@ -45,9 +45,9 @@ func (m *madeUp) recover() error {
 
 func TestSearch(t *testing.T) {
 	for _, c := range []struct {
-		limit, doublings int
+		limit, growing int
 	}{
-		{1999, 1}, {2000, 2}, {3999, 2}, {5000, 3}, {100_000, 7}, {3_999_999, 12}, {mostRate, 12}, {math.MaxInt, 12},
+		{1999, 1}, {2000, 2}, {3999, 2}, {9000, 3}, {100_000, 4}, {3_999_999, 7}, {63_999_999, 9}, {mostRate, 9}, {math.MaxInt, 9},
 	} {
 		m := &madeUp{limit: c.limit}
 		limit, steps, err := search(m)
@@ -64,7 +64,7 @@ func TestSearch(t *testing.T) {
 			if s.KeptUp {
 				best = max(best, s.PerSecond)
 			}
-			if i > 0 && i < c.doublings && s.PerSecond != min(2*steps[i-1].PerSecond, mostRate) {
+			if i > 0 && i < c.growing && s.PerSecond != min(4*steps[i-1].PerSecond, mostRate) {
 				t.Errorf("limit %d: %v", c.limit, steps)
 			}
 		}
@@ -77,13 +77,13 @@ func TestSearch(t *testing.T) {
 				t.Errorf("limit %d: one was found by %v", c.limit, tried)
 			}
 		case c.limit >= mostRate:
-			if limit == nil || *limit != mostRate || len(steps) != 12 || m.recovered > 0 {
+			if limit == nil || *limit != mostRate || len(steps) != 9 || m.recovered > 0 {
 				t.Errorf("limit %d: %v", c.limit, tried)
 			}
 		default:
 			// Never above what it keeps up with, and less than the last
 			// bisection below.
-			if limit == nil || *limit != best || *limit > c.limit || float64(*limit)*math.Pow(2, 1.0/16)*1.001 < float64(c.limit) || len(steps) != c.doublings+bisections {
+			if limit == nil || *limit != best || *limit > c.limit || float64(*limit)*math.Pow(4, 1.0/32)*1.001 < float64(c.limit) || len(steps) != c.growing+bisections {
 				t.Errorf("limit %d: found %d by %v", c.limit, best, tried)
 			}
 			failed := 0
@@ -95,6 +95,12 @@ func TestSearch(t *testing.T) {
 			if m.recovered != failed {
 				t.Errorf("limit %d: recovered %d times after %d failures with a step to come", c.limit, m.recovered, failed)
 			}
+		}
+	}
+	// A window that is over ends a search with what it has found so far.
+	for _, c := range []struct{ limit, want int }{{1 << 30, 8000}, {2500, 2000}} {
+		if limit, steps, err := search(&madeUp{limit: c.limit, fails: errTimeUp}); err != nil || limit == nil || *limit != c.want || len(steps) != 2 {
+			t.Errorf("limit %d: found %v in %v, %v", c.limit, limit, steps, err)
 		}
 	}
 	gone := errors.New("gone")

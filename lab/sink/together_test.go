@@ -219,8 +219,8 @@ func TestDrops(t *testing.T) {
 func TestFindLimit(t *testing.T) {
 	t.Parallel()
 	_, url := producing(t, "--variant", "pool-1", "--batch-size", "100", "--interval-ms", "50", "--queue", "100")
-	out := measured(t, url, "--warmup", "0.2", "--duration", "1", "--latency-ms", "20", "--find-limit")
-	if out.Limit == nil || *out.Limit < 2000 || *out.Limit >= 8000 || len(out.Steps) < 2+bisections {
+	out := measured(t, url, "--warmup", "0.2", "--duration", "5", "--latency-ms", "20", "--find-limit")
+	if out.Limit == nil || *out.Limit < 2000 || *out.Limit >= 8000 || len(out.Steps) < 3 {
 		t.Errorf("%+v", out)
 	}
 	if out.End.Unaccounted > 0 {

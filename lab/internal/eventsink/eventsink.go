@@ -87,9 +87,12 @@ func (o output) complete() error {
 	if o.Limit != nil && *o.Limit <= 0 {
 		return errors.New(`event_sink's output has no usable "limit_per_s"`)
 	}
-	times := map[string]*quantiles{"add_s": o.Add, "pace_lag_s": o.PaceLag}
+	times := map[string]*quantiles{"add_s": o.Add}
 	if *o.Events > 0 {
 		times["delivery_s"] = o.Delivery
+	}
+	if o.PaceLag != nil { // a pacer that is always behind never sleeps, and wakes up never
+		times["pace_lag_s"] = o.PaceLag
 	}
 	for name, q := range times {
 		if q == nil {
@@ -143,8 +146,10 @@ func Parse(stdout []byte) (*generator.Result, error) {
 		"backlog_growth_per_s": (*o.BacklogFinish - *o.BacklogStart) / window,
 		"sink_in_flight_max":   *o.InFlightMax,
 		"add_p99_s":            *o.Add.P99,
-		"pace_lag_p99_s":       *o.PaceLag.P99,
 	})
+	if o.PaceLag != nil {
+		r.Metrics["pace_lag_p99_s"] = *o.PaceLag.P99
+	}
 	if *o.Offered > 0 {
 		r.Metrics["delivered_share"] = *o.Events / *o.Offered
 	}

@@ -61,11 +61,11 @@ func TestFiguresComeFromCountsAndTheWindow(t *testing.T) {
 }
 
 func TestWhatWasNotSeenIsMissing(t *testing.T) {
-	r, err := Parse(made(`"requests":0`, `"refused":0`, `"events":0`, `"delivery_s"`, `"bytes":0`))
+	r, err := Parse(made(`"requests":0`, `"refused":0`, `"events":0`, `"delivery_s"`, `"pace_lag_s"`, `"bytes":0`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"delivery_p50_s", "delivery_p99_s", "events_per_batch", "limit_per_s", "response_bytes", "errors", "timeouts", "resets"} {
+	for _, name := range []string{"pace_lag_p99_s", "delivery_p50_s", "delivery_p99_s", "events_per_batch", "limit_per_s", "response_bytes", "errors", "timeouts", "resets"} {
 		if v, ok := r.Metrics[name]; ok {
 			t.Errorf("%s is %v", name, v)
 		}
