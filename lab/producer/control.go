@@ -27,6 +27,9 @@ type control struct {
 // kept.
 const maxRates = 10_000
 
+// maxForMs is the longest that a rate can be set for: an hour.
+const maxForMs = 3_600_000
+
 // handler answers the paths of the control. What changes something is a POST.
 func (c *control) handler() http.Handler {
 	mux := http.NewServeMux()
@@ -70,13 +73,20 @@ func (c *control) rate(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "per_second: %q is not accepted; give a whole number from 1 to %d", v, maxRate)
 		return
 	}
+	var lasts int
+	if v := r.URL.Query().Get("for_ms"); v != "" {
+		if lasts, err = strconv.Atoi(v); err != nil || lasts < 1 || lasts > maxForMs {
+			refuse(w, http.StatusBadRequest, "for_ms: %q is not accepted; give a whole number from 1 to %d", v, maxForMs)
+			return
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.run == nil || c.stopping {
 		refuse(w, http.StatusConflict, "nothing runs; POST /start begins a run")
 		return
 	}
-	if !c.run.rate(n) {
+	if !c.run.rate(n, time.Duration(lasts)*time.Millisecond) {
 		refuse(w, http.StatusTooManyRequests, "the rate of this run was changed %d times; begin another", maxRates)
 		return
 	}

@@ -180,7 +180,7 @@ func TestARateIsChanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !r.rate(1000) {
+		if !r.rate(1000, 0) {
 			t.Error("refused")
 		}
 		for by := time.Now().Add(patience); r.figures(false).Delivered < 50 && time.Now().Before(by); {
@@ -266,7 +266,7 @@ func TestControl(t *testing.T) {
 		{"GET", "/start", 405, ""}, {"GET", "/stop", 405, ""}, {"POST", "/figures", 405, ""}, {"GET", "/", 404, ""},
 		{"POST", "/stop", 409, "nothing runs"}, {"GET", "/figures", 409, "nothing was started"}, {"POST", "/rate?per_second=5", 409, "nothing runs"},
 		{"POST", "/start", 400, "give http://"}, {"POST", "/start?sink=http://192.0.2.1:80/", 400, "loopback"}, {"POST", "/start?sink=x", 400, "loopback"},
-		{"POST", "/rate?per_second=0", 400, "whole number from 1"}, {"POST", "/rate?per_second=64000001", 400, "64000000"}, {"POST", "/rate", 400, "whole number"},
+		{"POST", "/rate?per_second=0", 400, "whole number from 1"}, {"POST", "/rate?per_second=64000001", 400, "64000000"}, {"POST", "/rate", 400, "whole number"}, {"POST", "/rate?per_second=1&for_ms=0", 400, "for_ms"},
 		{"POST", start, 204, ""},
 		{"POST", start, 409, "a run is under way"},
 		{"POST", "/rate?per_second=5000", 204, ""},

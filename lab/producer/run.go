@@ -25,7 +25,9 @@ const (
 // A run is one variant under one producer, from a start to a stop.
 type run interface {
 	figures(reset bool) figures.Figures
-	rate(perSecond int) bool // false: it was changed too often
+	// rate changes the rate for so long, after which it is the settings' again;
+	// 0 is for good. false: it was changed too often.
+	rate(perSecond int, lasts time.Duration) bool
 	stop() figures.Figures
 }
 
@@ -172,14 +174,20 @@ func period(perSecond int) time.Duration { return time.Second / time.Duration(pe
 // is counted by the variant.
 func goOn(err error) bool { return err == nil || errors.Is(err, variants.ErrFull) }
 
-func (r *runOf[E, P]) rate(perSecond int) bool {
+// A rate that is too high can leave the process no time to be told to lower it:
+// one that is tried ends by itself.
+func (r *runOf[E, P]) rate(perSecond int, lasts time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := *r.schedule.Load()
 	if len(now) > maxRates {
 		return false
 	}
-	next := now.changed(r.clock(), perSecond)
+	at := r.clock()
+	next := now.upTo(at).changed(at, perSecond)
+	if lasts > 0 {
+		next = next.changed(at+lasts, r.EventRate)
+	}
 	r.schedule.Store(&next)
 	if r.ticks != nil {
 		return r.ticks.reset(period(perSecond)) == nil

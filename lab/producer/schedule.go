@@ -48,7 +48,15 @@ func (s schedule) offered(now time.Duration) int64 {
 	return g.first + int64(passed/time.Second)*rate + int64(passed%time.Second)*rate/int64(time.Second)
 }
 
-// changed is the schedule with another rate from now on.
+// upTo is the schedule without what was to change after now.
+func (s schedule) upTo(now time.Duration) schedule {
+	for len(s) > 1 && s[len(s)-1].since > now {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// changed is the schedule with another rate from then on.
 func (s schedule) changed(now time.Duration, rate int) schedule {
 	now = max(now, s[len(s)-1].since)
 	return append(s[:len(s):len(s)], segment{s.offered(now), now, rate})

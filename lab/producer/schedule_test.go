@@ -46,3 +46,21 @@ func TestADueEventIsOffered(t *testing.T) {
 		t.Errorf("%d in a day, the last at %v", n, s.due(n-1))
 	}
 }
+
+// A rate that is for a while ends by itself, unless it was changed before.
+func TestARateForAWhile(t *testing.T) {
+	s := newSchedule(10)
+	s = s.changed(time.Second, 1000).changed(3*time.Second, 10)
+	for at, want := range map[time.Duration]int64{time.Second: 10, 2 * time.Second: 1010, 3 * time.Second: 2010, 5 * time.Second: 2030} {
+		if got := s.offered(at); got != want {
+			t.Errorf("%d offered by %v, want %d", got, at, want)
+		}
+	}
+	early := s.upTo(2*time.Second).changed(2*time.Second, 5)
+	if got := early.offered(4 * time.Second); got != 1020 {
+		t.Errorf("%d offered, want 1020: what was to come is no more", got)
+	}
+	if got := s.offered(3 * time.Second); got != 2010 {
+		t.Errorf("the schedule itself has changed: %d", got)
+	}
+}

@@ -74,8 +74,10 @@ func (p *producer) figures(ctx context.Context, reset bool) (figures.Figures, er
 	return f, p.ask(ctx, http.MethodGet, path, askTime, &f)
 }
 
-func (p *producer) rate(ctx context.Context, perSecond int) error {
-	return p.ask(ctx, http.MethodPost, fmt.Sprintf("/rate?per_second=%d", perSecond), askTime, nil)
+// rate changes the rate for so long; after that it is the producer's own again.
+func (p *producer) rate(ctx context.Context, perSecond int, lasts time.Duration) error {
+	path := fmt.Sprintf("/rate?per_second=%d&for_ms=%d", perSecond, lasts.Milliseconds())
+	return p.ask(ctx, http.MethodPost, path, askTime, nil)
 }
 
 // stop is done whether or not this program is to end.

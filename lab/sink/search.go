@@ -205,7 +205,7 @@ func (t *trier) over(perSecond int, lasts time.Duration) (step, error) {
 	if err != nil {
 		return s, err
 	}
-	if err := t.p.rate(t.ctx, perSecond); err != nil {
+	if err := t.p.rate(t.ctx, perSecond, lasts); err != nil {
 		return s, err
 	}
 	var parts []*figures.Spread
@@ -227,12 +227,9 @@ func (t *trier) over(perSecond int, lasts time.Duration) (step, error) {
 	return s, nil
 }
 
-// recover goes back to the first rate until events arrive in time again. Where
-// that takes too long the next step shows it.
+// recover waits, at the producer's own rate, until events arrive in time again.
+// Where that takes too long the next step shows it.
 func (t *trier) recover() error {
-	if err := t.p.rate(t.ctx, firstRate); err != nil {
-		return err
-	}
 	over := time.Now().Add(mostRecover)
 	if t.until.Before(over) {
 		over = t.until
