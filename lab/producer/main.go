@@ -117,8 +117,8 @@ Usage: event_producer [options]
   --block-rate-ns N    of profiles: one blocking event for each N ns blocked
                                                              (default 1000000)
 
-Control: POST /start?sink=http://127.0.0.1:PORT/, POST /rate?per_second=N,
-GET /figures[?reset=1], POST /stop.
+Control: POST /start?sink=http://127.0.0.1:PORT/, POST /rate?per_second=N
+[&for_ms=N], GET /figures[?reset=1], POST /stop.
 SIGTERM or SIGINT ends it at once; what a run then holds is lost.
 
 Exit codes: 0 ended when asked, 1 failed, 2 a setting was refused, 3 the address

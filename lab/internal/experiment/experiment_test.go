@@ -340,6 +340,7 @@ func TestBatchesAreWhatAProducerSends(t *testing.T) {
 		{"a request's setting", "sink_latency_ms = 5", "connections = 5", "a producer of events has no connections"},
 		{"a pool's setting", "sink_latency_ms = 5", "stagger = true", `stagger is about a pool's workers, and variant = "async" has none`},
 		{"a limit by a ticker", "event_rate = 2000", "event_rate = 0\npacing = \"ticker\"", "takes pacing"},
+		{"a size that no event has", "levels = [64, 256]", "levels = [64, 100]", "event_bytes = 100; use 64, 256, 1024 or 4096"},
 		{"more errors than batches", "sink_latency_ms = 5", "sink_errors_permille = 1001", "sink_errors_permille = 1001 is more than all"},
 	} {
 		if !strings.Contains(batches, c.old) {
