@@ -23,6 +23,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/event"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -382,8 +383,7 @@ func possibleBatches(s setting.Levels) (done bool, err error) {
 	case s[setting.EventRate] == setting.Int(0) && s[setting.Pacing] == setting.String("ticker"):
 		return true, errors.New("event_rate = 0 looks for the limit, which takes pacing = \"open\"")
 	}
-	// Events are values of these sizes, so that a copy of one is as deep as can be.
-	if n, ok := s[setting.EventBytes].Int(); ok && !slices.Contains([]int64{64, 256, 1024, 4096}, n) {
+	if n, ok := s[setting.EventBytes].Int(); ok && !slices.Contains(event.Sizes, int(n)) {
 		return true, fmt.Errorf("event_bytes = %d; use 64, 256, 1024 or 4096", n)
 	}
 	if n, _ := s[setting.SinkErrors].Int(); n > 1000 {
