@@ -238,7 +238,7 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 			}
 			break
 		}
-		done = append(done, outcome{x, made.File, verdict.Decide(x, made.File, h)})
+		done = append(done, outcome{x, made.File, verdict.Decide(x, x, made.File, h)})
 	}
 	report(out, j.Root, done)
 	if failed != nil {
@@ -313,8 +313,8 @@ func keep(j *journal.Journal, h *host.Profile, made *run.Made) (err error) {
 	if err := results.Decode(data, results.SchemaURL, new(results.File)); err != nil {
 		return fmt.Errorf("the lab made a file it would refuse: %w", err)
 	}
-	// The raw profiles first, since the results file names them; and none of
-	// them without it.
+	// The design and the raw profiles first, since the results file names them;
+	// and none of them without it.
 	var written []string
 	defer func() {
 		for _, path := range written {
@@ -323,6 +323,12 @@ func keep(j *journal.Journal, h *host.Profile, made *run.Made) (err error) {
 			}
 		}
 	}()
+	if path := j.Root.Design(x.SHA256); !exists(path) {
+		if err := results.WriteNew(j.Root.Scratch(), path, x.Text); err != nil {
+			return err
+		}
+		written = append(written, path)
+	}
 	for _, name := range slices.Sorted(maps.Keys(made.Raw)) {
 		path := j.Root.Profile(name)
 		if err := results.WriteNew(j.Root.Scratch(), path, made.Raw[name]); err != nil {
@@ -338,4 +344,9 @@ func keep(j *journal.Journal, h *host.Profile, made *run.Made) (err error) {
 		return err
 	}
 	return j.Derive()
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

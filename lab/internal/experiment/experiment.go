@@ -35,6 +35,7 @@ import (
 type Experiment struct {
 	Name     string `toml:"-"` // the file's name without its ending
 	SHA256   string `toml:"-"` // of the file, so that a run says which wording it tested
+	Text     []byte `toml:"-"` // the file itself, which a run keeps with the data
 	Entry    string `toml:"entry"`
 	Title    string `toml:"title"`
 	Question string `toml:"question"`
@@ -50,6 +51,9 @@ type Experiment struct {
 	Factors  []Factor        `toml:"factors"`
 	Sizes    map[string]Size `toml:"sizes"`
 	Claims   []Claim         `toml:"claims"`
+	// Withdrawn names the claims that runs were judged by and that no longer
+	// stand, so that none can go, or change, unseen.
+	Withdrawn []Withdrawal `toml:"withdrawn"`
 	// Profile, where it stands, has the server profiled in each trial, in a
 	// second window under the same load.
 	Profile *Profile `toml:"profile"`
@@ -72,6 +76,9 @@ type Factor struct {
 
 	levels []setting.Level
 }
+
+// Ends are the first and the last level, which a claim about a ratio compares.
+func (f Factor) Ends() (first, last setting.Level) { return f.levels[0], f.levels[len(f.levels)-1] }
 
 // A Profile says what the profiles are for.
 type Profile struct {
@@ -175,7 +182,7 @@ func Parse(id string, data []byte) (*Experiment, error) {
 		return nil, errors.New("planned: say in one line what the lab lacks to run this, or leave it out")
 	}
 	sum := sha256.Sum256(data)
-	x.Name, x.SHA256 = id, hex.EncodeToString(sum[:])
+	x.Name, x.SHA256, x.Text = id, hex.EncodeToString(sum[:]), data
 	if err := x.resolve(); err != nil {
 		return nil, err
 	}
@@ -287,6 +294,17 @@ func (x *Experiment) resolve() error {
 			return fmt.Errorf("claims[%d] %q: equals %q: the experiment does not set it", i, c.ID, c.Equals)
 		}
 		ids[c.ID] = true
+	}
+	for i, w := range x.Withdrawn {
+		switch {
+		case !name.MatchString(w.ID):
+			return fmt.Errorf("withdrawn[%d]: id must be lower-case words joined by hyphens", i)
+		case strings.TrimSpace(w.Why) == "":
+			return fmt.Errorf("withdrawn[%d] %q: why is missing: say what was wrong with the claim", i, w.ID)
+		case ids[w.ID]:
+			return fmt.Errorf("withdrawn[%d]: the id %q stands twice; a new claim takes a new id", i, w.ID)
+		}
+		ids[w.ID] = true
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ type Trial struct {
 	Valid     bool      `json:"valid"`
 	Reasons   []Reason  `json:"reasons,omitempty" jsonschema:"description=Why the trial is invalid."`
 
-	Bound    bound.Bound `json:"bound" jsonschema:"enum=server-cpu,enum=client-cpu,enum=wire,enum=unknown"`
+	Bound    bound.Bound `json:"bound" jsonschema:"pattern=^(unknown|client-cpu(\\+server-cpu)?(\\+wire)?|server-cpu(\\+wire)?|wire)$,description=The walls that were met; early files name one of them."`
 	BoundWhy string      `json:"bound_why,omitempty" jsonschema:"description=The figures the bound was decided on."`
 
 	Metrics map[string]float64 `json:"metrics" jsonschema:"description=Figures in base SI units."`
@@ -121,6 +121,9 @@ type Trial struct {
 	// to whole milliseconds, and texts print <1ms.
 	Below   map[string]float64 `json:"below,omitempty" jsonschema:"description=Figures known only to be less than this."`
 	Printed map[string]string  `json:"printed,omitempty" jsonschema:"description=Published figures as they were printed."`
+	// Resolution holds the step in which a figure was recorded, where that is
+	// coarse enough to matter.
+	Resolution map[string]float64 `json:"resolution,omitempty" jsonschema:"description=A figure may stand for anything from itself up to this much more."`
 
 	Cores         []Core             `json:"cores,omitempty" jsonschema:"description=Where each core's time went in the measured window."`
 	ClientThreads []float64          `json:"client_threads,omitempty" jsonschema:"description=Share of a core that each of the load generator's threads used, busiest first; under one in a hundred left out."`

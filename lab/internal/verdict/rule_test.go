@@ -166,7 +166,7 @@ var (
 
 func TestAControlTakesNoPartInClaims(t *testing.T) {
 	x, r := good(t, 6)
-	want := Decide(x, r, machine)
+	want := Decide(x, x, r, machine)
 	if want.Control != nil || !slices.Equal(want.Warnings, []string{"no A/A control in this run"}) {
 		t.Fatalf("%+v, %v", want.Control, want.Warnings)
 	}
@@ -177,7 +177,7 @@ func TestAControlTakesNoPartInClaims(t *testing.T) {
 			r.Trials[i].Bound, r.Trials[i].Metrics["workers"] = bound.Unknown, 7
 		}
 	}
-	got := Decide(x, r, machine)
+	got := Decide(x, x, r, machine)
 	if !reflect.DeepEqual(got.Claims, want.Claims) || !reflect.DeepEqual(got.Conditions, want.Conditions) || got.Warnings != nil {
 		t.Errorf("%+v\nwant %+v", got.Claims, want.Claims)
 	}
@@ -188,7 +188,7 @@ func TestAControlTakesNoPartInClaims(t *testing.T) {
 	// Nor are its lost trials a claim's.
 	spoil(&r.Trials[0])
 	spoil(&r.Trials[12])
-	if c := Decide(x, r, machine).Claims[0]; !strings.Contains(c.Reason, "1 trial invalid") {
+	if c := Decide(x, x, r, machine).Claims[0]; !strings.Contains(c.Reason, "1 trial invalid") {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
 }
@@ -211,7 +211,7 @@ func TestAControlThatDiffersMakesTheRunSuspect(t *testing.T) {
 	} {
 		x := design(t, "", isFlat, named(atLeast, "d"), named(asMany, "e"))
 		r := ratios(x, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02)
-		f := Decide(x, controlled(r, c.by...), machine)
+		f := Decide(x, x, controlled(r, c.by...), machine)
 		if f.Control == nil || f.Control.Outcome != c.outcome || !strings.Contains(f.Control.Reason, c.says) {
 			t.Errorf("%s: %+v", c.name, f.Control)
 			continue
@@ -232,7 +232,7 @@ func TestAClientAtItsLimitComesBeforeASuspectRun(t *testing.T) {
 	x := design(t, "", isFlat)
 	r := ratios(x, 1, 1, 1, 1, 1, 1)
 	for i := range r.Trials {
-		r.Trials[i].Bound = bound.ClientCPU
+		bounded(&r.Trials[i], bound.ClientCPU)
 	}
 	if c := one(t, x, controlled(r, slower...), machine); c.Verdict != Invalid {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
@@ -291,7 +291,7 @@ func TestStatedErrorRatesOfVerdicts(t *testing.T) {
 			differs := 0.0
 			for range runs {
 				d := newDecider(x, simulated(x, noise, blocks, 1.1, r), machine)
-				if d.weighControl(false).Outcome == Differs {
+				if d.evaluateControl(false).Outcome == Differs {
 					differs++
 				}
 				for _, c := range d.claims(nil, false) {

@@ -29,6 +29,7 @@
 package verdict
 
 import (
+	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -88,6 +89,14 @@ type File struct {
 	Claims        []Claim   `json:"claims"`
 	Conditions    []Summary `json:"conditions"`        // without the control
 	Control       *Control  `json:"control,omitempty"` // the A/A control, of a run that has one
+	// Design is the SHA-256 of the experiment's file as it was when the run was
+	// made; data/designs has it. Withdrawn are those of its claims that the
+	// experiment has no longer, or not so.
+	Design    string  `json:"design,omitempty"`
+	Withdrawn []Claim `json:"withdrawn,omitempty"`
+	// BoundsNow gives, by place, what bounded trials for which the results file
+	// names only the first of several walls.
+	BoundsNow map[int]bound.Bound `json:"bounds_now,omitempty"`
 }
 
 // A Claim is one claim's verdict in one run.
@@ -107,16 +116,21 @@ type Claim struct {
 // An Effect is one comparison: a metric at levels A over that at levels B.
 // What needs an interval is absent where there is none.
 type Effect struct {
-	Metric   string         `json:"metric"`
-	A        setting.Levels `json:"a,omitempty"` // absent in a control, whose levels are the same
-	B        setting.Levels `json:"b,omitempty"`
-	At       setting.Levels `json:"at,omitempty"` // levels of the other factors
-	Pairs    int            `json:"pairs"`
-	Ratio    float64        `json:"ratio"`               // median of the per-block ratios
-	Low      float64        `json:"low,omitempty"`       // its exact interval
-	High     float64        `json:"high,omitempty"`      // as Low
-	BandLow  float64        `json:"band_low,omitempty"`  // where the claim wants the ratio; absent without that edge
-	BandHigh float64        `json:"band_high,omitempty"` // as BandLow
+	Metric string         `json:"metric"`
+	A      setting.Levels `json:"a,omitempty"` // absent in a control, whose levels are the same
+	B      setting.Levels `json:"b,omitempty"`
+	At     setting.Levels `json:"at,omitempty"` // levels of the other factors
+	Pairs  int            `json:"pairs"`
+	Ratio  float64        `json:"ratio,omitempty"` // median of the per-block ratios; absent without a pair, or where only a range is known
+	// RatioLow and RatioHigh stand instead of Ratio where figures are coarse: the
+	// medians of the least and the greatest ratios that they may stand for.
+	// Without RatioHigh, or High below, there is no upper end.
+	RatioLow  float64 `json:"ratio_low,omitempty"`
+	RatioHigh float64 `json:"ratio_high,omitempty"`
+	Low       float64 `json:"low,omitempty"`       // exact interval
+	High      float64 `json:"high,omitempty"`      // as Low
+	BandLow   float64 `json:"band_low,omitempty"`  // where the claim wants the ratio; absent without that edge
+	BandHigh  float64 `json:"band_high,omitempty"` // as BandLow
 	// PInside and POutside are the t test's p of the ratio's lying in the band
 	// and outside of it, uncorrected.
 	PInside  *float64 `json:"p_inside,omitempty"`
