@@ -113,6 +113,9 @@ const (
 	Absent    Kind = "absent"    // a profile has no sample of a package
 )
 
+// AboutClient marks a claim about the load generator.
+const AboutClient = "client"
+
 // A Claim is a statement about the experiment's metrics that a run can decide.
 type Claim struct {
 	ID      string   `toml:"id"`
@@ -127,6 +130,10 @@ type Claim struct {
 	Bound   string   `toml:"bound"`    // bound
 	Equals  string   `toml:"equals"`   // count: the setting it equals
 	Plus    int64    `toml:"plus"`     // count: added to that setting's level
+	// About says whose figure the metric is: "client" where the claim is about
+	// the load generator itself, which then may be the wall; otherwise empty, and
+	// the claim is about the server.
+	About string `toml:"about"`
 	Needs   Needs    `toml:"needs"`
 	// Profile is a kind of profile, and Package or Work what is looked for in
 	// it: by package, since symbols change their names from version to version.
@@ -452,6 +459,12 @@ func (c *Claim) check(factors map[string]bool) error {
 	}
 	if c.Text == "" {
 		return errors.New("text is missing")
+	}
+	if c.About != "" && c.About != AboutClient {
+		return fmt.Errorf("about %q: use client, or leave it out for a claim about the server", c.About)
+	}
+	if m, _ := metric.Lookup(c.Metric); c.About != "" && !m.MeasuresClient {
+		return fmt.Errorf("about: %q is not what a client achieves, so the wall makes no difference to it; leave about out", c.Metric)
 	}
 	known := func(b string) bool {
 		return b == string(bound.Wire) || b == string(bound.ClientCPU) || b == string(bound.ServerCPU)
