@@ -51,6 +51,10 @@ type Batcher[E any] struct {
 	giveUp    context.CancelFunc
 	running   sync.WaitGroup // the senders and the clock
 
+	lost    losses
+	over    chan struct{}  // closed when no more can be lost
+	logging sync.WaitGroup // of losses
+
 	left     sync.Mutex
 	leftover []E // what Close returns
 }
@@ -84,7 +88,7 @@ func New[E any](send Send[E], opts ...Option) (*Batcher[E], error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Batcher[E]{config: c, send: send, closing: make(chan struct{}), pointers: pointers(reflect.TypeFor[E]())}
+	b := &Batcher[E]{config: c, send: send, closing: make(chan struct{}), over: make(chan struct{}), pointers: pointers(reflect.TypeFor[E]())}
 	if c.size != nil {
 		sizeOf, ok := c.size.(func(E) int)
 		if !ok {
@@ -106,11 +110,13 @@ func New[E any](send Send[E], opts ...Option) (*Batcher[E], error) {
 	if b.sizeOf == nil {
 		b.middle = uint(c.count - min(c.count, 2)) // all but the first and the last
 	}
+	b.lost.news = make(chan struct{}, 1)
 	b.ctx, b.giveUp = context.WithCancel(context.Background())
 	for range c.inFlight {
 		b.running.Go(b.deliverAll)
 	}
 	b.running.Go(b.tick)
+	b.logging.Go(b.logLosses)
 	return b, nil
 }
 
@@ -183,7 +189,7 @@ func (b *Batcher[E]) try(s *shard[E], e *E, room *buffer[E]) error {
 		if buf == nil {
 			s.mu.Unlock()
 			if b.policy == DropNewest {
-				b.drop(1, Full)
+				b.refuse()
 			}
 			return ErrFull
 		}
@@ -247,7 +253,7 @@ func (b *Batcher[E]) take() *buffer[E] {
 		select {
 		case old := <-b.full:
 			b.meter.Queued(-len(old.events))
-			b.drop(len(old.events), Full)
+			b.drop(len(old.events), Full, nil)
 			b.finish(old)
 			return old
 		default:
@@ -310,28 +316,25 @@ func (b *Batcher[E]) empty(buf *buffer[E]) {
 	buf.events, buf.bytes = buf.events[:0], 0
 }
 
-// drop counts events that will not be delivered.
-func (b *Batcher[E]) drop(events int, why Reason) {
-	b.meter.Dropped(events, why)
-	if b.logger != nil {
-		b.logger.Warn("events dropped", "events", events, "why", string(why))
-	}
-}
-
 // Flush has all that was added before it leave at once, and waits until it is
-// delivered, or dropped, or its context ends.
+// delivered or lost, or its context ends. If events were lost, by the batcher as
+// a whole and since an earlier Flush returned, it returns a *LostError, with the
+// context's error where that ended. So nil means that nothing was lost that no
+// Flush has told of; whoever ignores what one returns hides it from the next.
 func (b *Batcher[E]) Flush(ctx context.Context) error {
 	if b.closed.Load() {
 		return ErrClosed
 	}
+	before := b.lost.before()
 	b.gather(false)
 	done := b.open.settled()
+	var ended error
 	select {
 	case <-done:
-		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		ended = context.Cause(ctx)
 	}
+	return with(ended, b.lost.since(before))
 }
 
 // Held is how many events are held now: added, and neither delivered nor dropped
@@ -351,15 +354,17 @@ func (b *Batcher[E]) Held() int {
 }
 
 // Close takes no more events, and waits until all that were taken are delivered
-// or dropped. If its context ends first, it ends the context of each Send, waits
+// or lost. If its context ends first, it ends the context of each Send, waits
 // for those, and returns every event that was not delivered, with the context's
-// error; one whose Send failed late may have been taken in all the same. When
-// Close returns, no goroutine of the batcher is left. Further calls return
-// ErrClosed.
+// error; one whose Send failed late may have been taken in all the same. If
+// events were lost that no Flush has told of, its error is a *LostError or holds
+// one, so that nil and nil say that there were none. When it returns, no
+// goroutine of the batcher is left. Further calls return ErrClosed.
 func (b *Batcher[E]) Close(ctx context.Context) (undelivered []E, err error) {
 	if b.closed.Swap(true) {
 		return nil, ErrClosed
 	}
+	before := b.lost.before()
 	close(b.closing)
 	b.gather(true)
 	close(b.full) // every shard is shut, so nothing is dispatched any more
@@ -376,10 +381,12 @@ func (b *Batcher[E]) Close(ctx context.Context) (undelivered []E, err error) {
 		err = context.Cause(ctx)
 	}
 	b.giveUp()
+	close(b.over)
+	b.logging.Wait()
 	if len(b.leftover) == 0 {
-		return nil, nil
+		err = nil // it was in time after all
 	}
-	return b.leftover, err
+	return b.leftover, with(err, b.lost.since(before))
 }
 
 // pointers tells whether values of a type have pointers in them.

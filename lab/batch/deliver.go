@@ -43,12 +43,12 @@ func (b *Batcher[E]) deliver(buf *buffer[E]) {
 		if b.retry != nil {
 			wait, again = b.retry(attempt, err)
 		}
-		if b.logger != nil {
-			b.logger.Warn("a batch failed", "events", n, "attempt", attempt, "again", again, "error", err)
-		}
 		if !again {
-			b.drop(n, Failed)
+			b.drop(n, Failed, err)
 			return
+		}
+		if b.logger != nil {
+			b.logger.Warn("batch: sending failed, to be tried again", "events", n, "attempt", attempt, "wait", wait, "error", err)
 		}
 		timer := time.NewTimer(wait)
 		select {

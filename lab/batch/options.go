@@ -159,7 +159,7 @@ func Ordered() Option {
 }
 
 // WithRetry has failed batches tried again. By default a batch that fails is
-// dropped, and counted.
+// lost, which Flush, Close and the log say.
 func WithRetry(r Retry) Option {
 	return func(c *config) error {
 		if r == nil {
@@ -181,11 +181,15 @@ func WithMeter(m Meter) Option {
 	}
 }
 
-// WithLogger has batches that failed and events that were dropped logged.
+// WithLogger has a logger told of what is lost, in the place of slog.Default: of
+// the first loss at once, and then every 10 seconds of what was lost meanwhile,
+// as sums. It is also told of each attempt that failed and is made again, which
+// the default is not; that is told while the batch waits, so a handler must not
+// wait for the batcher. Silence is slog.New(slog.DiscardHandler).
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) error {
 		if l == nil {
-			return errors.New("batch: WithLogger: nil; leave it out for none")
+			return errors.New("batch: WithLogger: nil; leave it out for slog.Default, or use slog.DiscardHandler for silence")
 		}
 		c.logger = l
 		return nil
