@@ -12,9 +12,10 @@ import (
 	"unsafe"
 )
 
-// Send delivers one batch, in full or not at all. The slice is the batcher's
-// and is used again once Send has returned. Send has to return soon after its
-// context has ended: Close waits for it.
+// Send delivers one batch, in full or not at all, or says with a PartialError
+// which of its events are left. The slice is the batcher's and is used again once
+// Send has returned. Send has to return soon after its context has ended: Close
+// waits for it.
 type Send[E any] func(ctx context.Context, events []E) error
 
 // Errors of adding.

@@ -19,7 +19,6 @@ func (b *Batcher[E]) deliverAll() {
 
 // deliver sends a batch, again if it is to be tried again, and accounts for it.
 func (b *Batcher[E]) deliver(buf *buffer[E]) {
-	n := len(buf.events)
 	b.meter.InFlight(1)
 	defer b.meter.InFlight(-1)
 	for attempt := 1; ; attempt++ {
@@ -29,11 +28,14 @@ func (b *Batcher[E]) deliver(buf *buffer[E]) {
 		}
 		began := time.Now()
 		err := b.attempt(buf.events)
-		b.meter.Sent(n, time.Since(began), began.Sub(buf.since), err)
+		took := time.Since(began)
+		rest, err := remaining(len(buf.events), err)
+		b.meter.Sent(len(buf.events), took, began.Sub(buf.since), err)
 		if err == nil {
-			b.meter.Delivered(n)
+			b.meter.Delivered(len(buf.events))
 			return
 		}
+		b.shrink(buf, rest)
 		if b.ctx.Err() != nil {
 			b.leave(buf.events)
 			return
@@ -44,11 +46,11 @@ func (b *Batcher[E]) deliver(buf *buffer[E]) {
 			wait, again = b.retry(attempt, err)
 		}
 		if !again {
-			b.drop(n, Failed, err)
+			b.drop(len(buf.events), Failed, err)
 			return
 		}
 		if b.logger != nil {
-			b.logger.Warn("batch: sending failed, to be tried again", "events", n, "attempt", attempt, "wait", wait, "error", err)
+			b.logger.Warn("batch: sending failed, to be tried again", "events", len(buf.events), "attempt", attempt, "wait", wait, "error", err)
 		}
 		timer := time.NewTimer(wait)
 		select {

@@ -6,6 +6,10 @@
 // bounded from the start: all buffers are made by New, and adding an event
 // allocates nothing.
 //
+// A receiver that takes in a part of a batch is no exception: Send says so with a
+// PartialError, and what is left of the batch is tried again, lost or returned by
+// itself.
+//
 // # What is lost
 //
 // An event is lost when its batch failed and Retry, or its absence, gives it up;
@@ -63,7 +67,7 @@
 // # Limits
 //
 // Nothing is kept on disk: what is held when a process ends without Close is
-// gone, and nobody is there to say so. Delivery is at least once: a Send that fails after
-// its receiver took the batch in is tried again if Retry says so. Under
-// DropOldest what is dropped is the oldest batch that waits, whole.
+// gone, and nobody is there to say so. Delivery is at least once: a Send that
+// fails after its receiver took the batch in is tried again if Retry says so.
+// Under DropOldest what is dropped is the oldest batch that waits, whole.
 package batch

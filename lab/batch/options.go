@@ -21,7 +21,9 @@ const (
 )
 
 // A Retry says whether a batch that failed is tried again, and after how long.
-// attempt counts from 1. It may be called from several goroutines at once.
+// attempt counts from 1, and err is what Send returned. Where that is a
+// PartialError, it is about the rest of the batch. A Retry may be called from
+// several goroutines at once.
 type Retry func(attempt int, err error) (wait time.Duration, again bool)
 
 // Backoff tries a batch up to so many times in all, and waits between base and

@@ -98,7 +98,8 @@ func Check(name string, o Options) error {
 }
 
 // New starts a variant. send gets a slice that is used again once it has
-// returned, but for async's.
+// returned, but for async's. It delivers a batch in full or not at all: a
+// batch.PartialError is not the text's.
 func New[E any](name string, o Options, send batch.Send[E]) (Processor[E], error) {
 	if err := Check(name, o); err != nil {
 		return nil, fmt.Errorf("variants: %w", err)
