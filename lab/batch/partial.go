@@ -22,7 +22,7 @@ type PartialError struct {
 }
 
 func (p *PartialError) Error() string {
-	s := fmt.Sprintf("batch: %d events of a batch not taken in", len(p.Rest))
+	s := fmt.Sprintf("batch: %d of a batch's events not taken in", len(p.Rest))
 	if p.Err != nil {
 		s += fmt.Sprintf(": %v", p.Err)
 	}
