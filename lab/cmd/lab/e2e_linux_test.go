@@ -275,6 +275,17 @@ func (c *clone) processes() []string {
 	return out
 }
 
+// without makes a path with all that the lab calls but one program.
+func (c *clone) without(program string) string {
+	c.t.Helper()
+	for _, name := range []string{"bash", "dirname", "git", "node", "sh", "taskset"} {
+		if path, err := exec.LookPath(name); err == nil && name != program {
+			c.link(path, "bin/"+name)
+		}
+	}
+	return filepath.Join(c.root, "bin")
+}
+
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -687,7 +698,12 @@ func TestClearRefusals(t *testing.T) {
 		"no autocannon": {func(c *clone) { os.Remove(filepath.Join(c.root, "node_modules")) },
 			[]string{"autocannon is not installed", "make setup"}},
 		"no server": {func(c *clone) { os.Remove(filepath.Join(c.root, ".tools/bin/fiber_server")) },
-			[]string{"the server is not built", "make build"}},
+			[]string{".tools/bin/fiber_server is not built", "make build"}},
+		"no node": {func(c *clone) { c.env = []string{"PATH=" + c.without("node")} },
+			[]string{"node is not installed"}},
+		// A clone has no sources, so that any program will do; here it has some.
+		"a program of other sources": {func(c *clone) { c.write("lab/go.mod", "module example.invalid/lab\n") },
+			[]string{"does not say of which sources it was built", "make build"}},
 		"corrupt TOML": {func(c *clone) { c.write(experiment, "entry = \"99\"\ntitle = ") },
 			[]string{"99-tiny.toml", "line 2"}},
 		"results of version 99": {func(c *clone) { c.write("data/results/99-tiny/old.json", `{"schema_version": 99}`) },

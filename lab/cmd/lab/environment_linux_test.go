@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,4 +54,53 @@ func TestTheCallersEnvironmentIsNoPartOfATrial(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait(t, cmd, out, errs)
+}
+
+// What ran is in the file: each program by its digest, and what it started with.
+func TestARunNamesItsProgramsAndTheirEnvironment(t *testing.T) {
+	t.Parallel()
+	c := newClone(t, loopback, "/no-such-route", 1, 1) // whose trials are soon over
+	c.edit("repeats = 8", "repeats = 0")
+	c.run()
+	p := c.only().Provenance
+	for name, path := range map[string]string{"lab": labBinary, "fiber_server": serverBinary} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := p.Binaries[name].SHA256, fmt.Sprintf("%x", sha256.Sum256(text)); got != want {
+			t.Errorf("%s has digest %q, want %s", name, got, want)
+		}
+	}
+	if len(p.Binaries) != 4 || p.Binaries["node"].SHA256 == "" || p.Binaries["autocannon"].SHA256 == "" {
+		t.Errorf("programs: %v", p.Binaries)
+	}
+	if p.Environment == nil || p.Environment.Set["LC_ALL"] != "C" || !slices.Equal(p.Environment.Passed, []string{"PATH"}) {
+		t.Errorf("environment: %v", p.Environment)
+	}
+}
+
+// A build in the midst of a run makes its figures those of two programs.
+func TestAServerThatIsReplacedDuringARunEndsIt(t *testing.T) {
+	t.Parallel()
+	c := newClone(t, loopback, "/read", 1, 3)
+	cmd, out, errs := c.underWay()
+	text, err := os.ReadFile(serverBinary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(c.root, ".tools/bin/fiber_server")
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(link, append(text, 0), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := wait(t, cmd, out, errs)
+	if line := s.complaint(t); s.status != exitFailed || !strings.Contains(line, "fiber_server was replaced during the run") {
+		t.Errorf("exit %d, %q", s.status, line)
+	}
+	if files := c.files(); len(files) > 0 {
+		t.Errorf("files in data/: %v", files)
+	}
 }
