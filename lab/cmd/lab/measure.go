@@ -215,10 +215,12 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 	}
 	fmt.Fprintf(os.Stderr, "on %s, at %s size, about %s\n", h.Name, m.size, total.Round(time.Second))
 
-	if _, differ := provenance.Differ(string(j.Root)); len(differ) > 0 {
+	switch commit, differ := provenance.Differ(string(j.Root)); {
+	case commit == provenance.Unknown:
+		fmt.Fprintln(os.Stderr, "the results will name no commit, since this is no checkout of the journal's own")
+	case len(differ) > 0:
 		fmt.Fprintf(os.Stderr, "the results will say that the lab differs from its commit: %s%s\n", differ[0], andMore(len(differ)-1))
 	}
-
 	self, err := os.Executable()
 	if err != nil {
 		return exitFailed, err

@@ -312,7 +312,7 @@ func TestStampsAreReadAsTheyAreWritten(t *testing.T) {
 			t.Errorf("%+v was read as %+v", s, got)
 		}
 	}
-	if got := parseStamp(stamp{"ab", unknown, true}.String()); got != (stamp{"ab", "", true}) {
+	if got := parseStamp(stamp{"ab", Unknown, true}.String()); got != (stamp{"ab", "", true}) {
 		t.Errorf("%+v", got)
 	}
 	if got := parseStamp("netgo"); got != (stamp{}) {

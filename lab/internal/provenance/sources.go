@@ -94,7 +94,7 @@ const (
 
 func (s stamp) String() string {
 	tags := []string{tagSources + s.sources}
-	if s.commit != unknown {
+	if s.commit != Unknown {
 		tags = append(tags, tagCommit+s.commit)
 	}
 	if s.modified {
