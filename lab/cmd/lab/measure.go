@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -20,6 +21,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/lock"
 	"github.com/line-rate/line-rate/lab/internal/progress"
+	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
@@ -174,6 +176,13 @@ func more(n int) string {
 	return fmt.Sprintf(" (and %d more; lab check lists them)", n)
 }
 
+func andMore(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
+
 // claim takes this machine for a load, or says why it cannot be had, and
 // divides its cores.
 func claim(j *journal.Journal) (split cores.Split, release func(), err error) {
@@ -206,6 +215,12 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 	}
 	fmt.Fprintf(os.Stderr, "on %s, at %s size, about %s\n", h.Name, m.size, total.Round(time.Second))
 
+	switch commit, differ := provenance.Differ(string(j.Root)); {
+	case commit == provenance.Unknown:
+		fmt.Fprintln(os.Stderr, "the results will name no commit, since this is no checkout of the journal's own")
+	case len(differ) > 0:
+		fmt.Fprintf(os.Stderr, "the results will say that the lab differs from its commit: %s%s\n", differ[0], andMore(len(differ)-1))
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return exitFailed, err
@@ -213,6 +228,7 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 	// Memory is cheaper here than a collector that runs beside a trial, and one
 	// thread that samples than several that wake each other.
 	debug.SetGCPercent(800)
+	debug.SetMemoryLimit(math.MaxInt64) // whatever GOMEMLIMIT the caller has
 	runtime.GOMAXPROCS(1)
 	reporter := progress.New(os.Stderr)
 	reporter.Runs = len(xs)

@@ -143,7 +143,8 @@ func (l load) hold(ctx context.Context, k knob) (held, error) {
 		argv = l.link.Server(argv)
 	}
 	ready := make(chan struct{}, 1)
-	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: argv, Stdin: r, Lines: func(line string) {
+	// Where originals are kept is the caller's to say.
+	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: argv, Env: leash.Caller("HOME", "XDG_STATE_HOME", "LINE_RATE_STATE"), Stdin: r, Lines: func(line string) {
 		if line == "tune ready" {
 			ready <- struct{}{}
 		}
