@@ -23,6 +23,8 @@ build() { said=$(.tools/bin/hugo --panicOnWarning --noBuildLock --source "$copy"
 # shows PAGE WORDS sees that they stand on the page.
 shows() { grep -qF -- "$2" "$copy/public/$1/index.html" || { echo "$1 does not show: $2"; exit 1; }; }
 
+nb=$'\u00a0' # a figure and its sign stay on one line
+
 # The ratio of the medians, and the median of the ratios.
 run=20261120t080000z-small-cpu-2c-0000aaaa
 medians=$(node -e '
@@ -37,10 +39,10 @@ Rests on {{< ratio exp="90-workers" run="$run" metric="server_cpu_per_request_s"
 EOF
 build || { echo "$said"; exit 1; }
 shows claims/90-workers/serve-more 'is at least 1.125.'
-shows claims/90-workers/threads-flat 'at most 11.25 % above'
-shows claims/93-lock/lock-in-block 'at least 12.34 %'
+shows claims/90-workers/threads-flat "at most 11.25$nb% above"
+shows claims/93-lock/lock-in-block "at least 12.34$nb%"
 shows journal/90-workers '>1.125<'
-shows journal/90-workers '>11.25 %<'
+shows journal/90-workers ">11.25$nb%<"
 shows journal/90-workers "value=\"$medians\""
 
 # What no claim compares has no such figure.
