@@ -155,7 +155,7 @@ func (c Claim) Where() setting.Levels { return c.at }
 type Needs struct {
 	Bound    string `toml:"bound"`     // every trial is bounded by this
 	LineRate bool   `toml:"line_rate"` // the topology has a line rate
-	Cores    int    `toml:"cores"`     // logical CPUs of the server's host
+	Cores    int    `toml:"cores"`     // logical CPUs of the server's host; see CoresFor
 }
 
 var name = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
@@ -296,6 +296,9 @@ func (x *Experiment) resolve() error {
 		}
 		if ids[c.ID] {
 			return fmt.Errorf("claims[%d]: the id %q stands twice", i, c.ID)
+		}
+		if n := x.cores(); c.Needs.Cores > 0 && c.Needs.Cores < n {
+			return fmt.Errorf("claims[%d] %q: needs.cores = %d, but the design takes %d; ask for as many or leave it out", i, c.ID, c.Needs.Cores, n)
 		}
 		if _, fixed := x.fixed[c.Equals]; c.Kind == Count && !fixed && !seen[c.Equals] {
 			return fmt.Errorf("claims[%d] %q: equals %q: the experiment does not set it", i, c.ID, c.Equals)

@@ -190,8 +190,8 @@ func (p Plan) unreachable() string {
 	x := p.Experiment
 	var why []string
 	// A machine with too few cores is not asked about its interrupts as well.
-	if _, wide := p.serverCores(); len(wide) > 0 && slices.Max(wide) >= p.Host.Cores {
-		why = append(why, fmt.Sprintf("needs %d cores; this host has %d", slices.Max(wide)+1, p.Host.Cores))
+	if n := x.LeastCores(); n > p.Host.Cores {
+		why = append(why, fmt.Sprintf("needs %d cores; this host has %d", n, p.Host.Cores))
 	} else {
 		why = p.outOfReach()
 	}

@@ -4,7 +4,7 @@
 //
 // Its stance: a trial is fresh (its own server process), blocked (every
 // condition once a block, in an order drawn from a recorded seed), and judged
-// by gates that never look at how fast it was. Invalid trials stay in the
+// by gates that know nothing of what claims hope for. Invalid trials stay in the
 // file; a bounded number of them is repeated. One condition, drawn by the same
 // seed, is measured twice under two names: the run's A/A control.
 //
