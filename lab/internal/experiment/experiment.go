@@ -134,7 +134,7 @@ type Claim struct {
 	// the load generator itself, which then may be the wall; otherwise empty, and
 	// the claim is about the server.
 	About string `toml:"about"`
-	Needs   Needs    `toml:"needs"`
+	Needs Needs  `toml:"needs"`
 	// Profile is a kind of profile, and Package or Work what is looked for in
 	// it: by package, since symbols change their names from version to version.
 	Profile string `toml:"profile"` // share, absent
