@@ -26,15 +26,18 @@ usage: trial.sh --url URL [options]
                        fortio one for each core it may use)
   --generator NAME     autocannon or fortio         (default autocannon)
   --rate N             requests a second to ask for (default 0: a closed loop)
+  --answers SERVER     compare each answer with what the lab's server has for
+                       the route: fiber or null     (default: do not; only
+                       fortio can)
   --cpus LIST          cores to run on, as taskset takes them (default: any)
 EOF
 }
 
-url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus='' generator=autocannon rate=0
+url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus='' generator=autocannon rate=0 answers=''
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
-    --url | --connections | --pipelining | --duration | --warmup | --workers | --cpus | --generator | --rate)
+    --url | --connections | --pipelining | --duration | --warmup | --workers | --cpus | --generator | --rate | --answers)
       [ $# -ge 2 ] || { echo "trial.sh: $1 needs a value" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"; shift 2 ;;
     *) echo "trial.sh: unknown option $1; see --help" >&2; exit 2 ;;
@@ -44,6 +47,7 @@ done
 
 case $generator in
   autocannon)
+    [ -z "$answers" ] || { echo "trial.sh: autocannon compares no answers; leave --answers out or use --generator fortio" >&2; exit 2; }
     autocannon=$here/../../node_modules/autocannon/autocannon.js
     [ -f "$autocannon" ] || { echo "trial.sh: autocannon is not installed; run 'make setup'" >&2; exit 3; }
     # The tenth of a second between samples lets a trial end when its time is
@@ -59,7 +63,8 @@ case $generator in
     fortio=$here/../../.tools/bin/fortio_load
     [ -x "$fortio" ] || { echo "trial.sh: fortio_load is not built; run 'make build'" >&2; exit 3; }
     set -- "$fortio" --connections "$connections" --duration "$duration" --warmup "$warmup" \
-      --rate "$rate" --workers "$workers" --url "$url" ;;
+      --rate "$rate" --workers "$workers" --url "$url"
+    [ -z "$answers" ] || set -- "$@" --answers "$answers" ;;
   *) echo "trial.sh: --generator is autocannon or fortio, not '$generator'" >&2; exit 2 ;;
 esac
 [ -z "$cpus" ] || set -- taskset --cpu-list "$cpus" "$@"

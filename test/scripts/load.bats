@@ -50,6 +50,16 @@ teardown() { stop_server; }
   run "$scripts/trial.sh" --url; [ "$status" -eq 2 ]; [[ $output == *"--url needs a value"* ]]
 }
 
+@test "trial.sh compares answers with fortio only" {
+  run "$scripts/trial.sh" --url http://127.0.0.1:1/simple --answers fiber
+  [ "$status" -eq 2 ]
+  [[ $output == *"autocannon compares no answers"* ]]
+  start_server
+  run --separate-stderr "$scripts/trial.sh" --url "$url/simple" --connections 2 --duration 0.3 --generator fortio --answers fiber
+  [ "$status" -eq 0 ]
+  node -e 'const r = JSON.parse(process.argv[1]); if (r.compared !== r.requests || r.mismatches !== 0) process.exit(1)' "$output"
+}
+
 @test "trial.sh says what to do when autocannon is not installed" {
   mkdir -p "$BATS_TEST_TMPDIR/lab/scripts"
   cp "$scripts/trial.sh" "$BATS_TEST_TMPDIR/lab/scripts/"

@@ -20,6 +20,9 @@ const (
 	RateShort  = "rate-short"
 	SendLate   = "send-late"
 
+	// Of comparing what the server sent with what the route has.
+	WrongAnswer = "wrong-answer"
+
 	// Of server and client.
 	LostWorker   = "lost-worker"
 	ServerExited = "server-exited"
@@ -73,6 +76,7 @@ var All = []Gate{
 	{Timeouts, "a request was not answered in time", Passing},
 	{Resets, "a connection was reset", Passing},
 	{Mismatches, "a body was not the one expected", Fault},
+	{WrongAnswer, "an answer that the lab compared was not one that the route has, or all of them came to more or fewer bytes than the route's can", Fault},
 	{NoRequests, "no request was completed", Fault},
 	{RateShort, fmt.Sprintf("less than %s of the asked rate was answered, where meeting it was not the question itself", percent(LeastShare)), Following},
 	{SendLate, fmt.Sprintf("at a fixed rate that should be met, the load generator itself was more than %s late with one request in a hundred", millis(SendLag)), Following},

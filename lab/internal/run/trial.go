@@ -51,6 +51,9 @@ type load struct {
 	rate        float64 // asked for; 0: a closed loop
 	overload    bool    // that it cannot be met is what the trial is about
 	lineRate    float64
+	lab         []string // the lab's own command, for what compares answers
+	serves      string   // the server's name among the settings
+	route       string   // what is requested; empty where the server sends events
 	server      []string // command lines, without the topology's wrapping
 	client      []string
 	window      time.Duration // the measured part
@@ -75,7 +78,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 		generator: generatorOf(s), connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
 		rate: float64(whole(setting.Rate, 0))}
 	server := serverOf(s)
-	l.program = programs[server]
+	l.program, l.serves, l.lab = programs[server], server, p.Lab
 	l.server = []string{scriptPath("server.sh")}
 	if server != setting.Fiber {
 		l.server = append(l.server, "--server", server)
@@ -89,7 +92,8 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 	if server == setting.Producer {
 		l.client = receiver(addr, s, size)
 	} else {
-		l.client = []string{scriptPath("trial.sh"), "--url", "http://" + addr + get(setting.Route),
+		l.route = get(setting.Route)
+		l.client = []string{scriptPath("trial.sh"), "--url", "http://" + addr + l.route,
 			"--connections", get(setting.Connections), "--pipelining", strconv.Itoa(l.pipelining),
 			"--duration", number(size.DurationS), "--warmup", number(size.WarmupS),
 			"--workers", strconv.FormatInt(whole(setting.ClientWorkers, 0), 10)}
@@ -98,6 +102,9 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 		}
 		if l.rate > 0 {
 			l.client = append(l.client, "--rate", number(l.rate))
+		}
+		if l.generator == setting.Fortio {
+			l.client = append(l.client, "--answers", server)
 		}
 	}
 	l.knobs = p.knobs(link.NetDevice, s)
@@ -180,11 +187,25 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 			return t, err
 		}
 	}
+	answers, err := l.compare()
+	if err != nil {
+		return t, err
+	}
+	defer answers.stop()
 	server, err := l.startServer(ctx)
 	if err != nil {
 		return t, err
 	}
 	defer server.stop()
+	if err := answers.begin(ctx, fail); err != nil {
+		return t, err
+	}
+	if len(t.Reasons) > 0 {
+		if server.gone() {
+			fail(gate.ServerExited, "the server exited before the trial: %s", server.lastWords())
+		}
+		return t, nil // its throughput would be of something else
+	}
 
 	var clientPID atomic.Int64
 	sampler, err := telemetry.Start(telemetry.Targets{
@@ -206,6 +227,8 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 	clientPID.Store(int64(client.Pid()))
 	defer client.Stop(client.Pid(), time.Second)
 
+	answers.beside(client.Pid(), l)
+
 	timeout := time.NewTimer(l.limit)
 	defer timeout.Stop()
 	select {
@@ -220,6 +243,7 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 	case <-client.Done():
 	}
 	sampler.Stop()
+	answers.stop()
 
 	// Without a server to answer, what the client says is about that.
 	if server.gone() {
@@ -241,7 +265,7 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 		}
 	}
 	if len(t.Reasons) == 0 {
-		l.judge(&t, out.Bytes(), sampler, fail)
+		l.judge(&t, out.Bytes(), sampler, answers, fail)
 	}
 	if l.profile && len(t.Reasons) == 0 {
 		if err := l.profiled(ctx, &t, server, fail); err != nil {
@@ -261,7 +285,7 @@ func (l load) ends() int {
 }
 
 // judge takes the figures over and closes the gates.
-func (l load) judge(t *results.Trial, stdout []byte, sampler *telemetry.Sampler, fail failer) {
+func (l load) judge(t *results.Trial, stdout []byte, sampler *telemetry.Sampler, answers *comparison, fail failer) {
 	r, err := l.parse(stdout)
 	if err != nil {
 		fail(gate.ClientFailed, "%v", err)
@@ -274,8 +298,12 @@ func (l load) judge(t *results.Trial, stdout []byte, sampler *telemetry.Sampler,
 	if len(r.Below) > 0 {
 		t.Below = r.Below
 	}
+	if len(r.Resolution) > 0 {
+		t.Resolution = r.Resolution
+	}
 	take(t, w)
 	l.gates(r, w, t.Metrics, fail)
+	answers.judge(l, r, fail)
 	t.Bound, t.BoundWhy = bound.Decide(bound.Of(t.Metrics, l.lineRate))
 }
 
