@@ -25,7 +25,7 @@ type Result struct {
 	// stand for anything from itself up to that much more.
 	Resolution map[string]float64
 	Faults     []Fault
-	Counts        Counts
+	Counts     Counts
 
 	// CutMeanS is the mean, in seconds, of latencies cut down to whole
 	// milliseconds: the mean latency lies less than a millisecond above. Only
