@@ -15,7 +15,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +24,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -88,13 +88,12 @@ type slot struct {
 	cond  int
 }
 
-// order draws the order of trials: in each block every condition once.
-func order(conditions, blocks int, seed uint64) []slot {
-	r := rand.New(rand.NewPCG(seed, 0))
+// slots are the trials to be made, in the order drawn for the seed.
+func slots(conditions, blocks int, seed uint64) []slot {
 	var out []slot
-	for b := 1; b <= blocks; b++ {
-		for _, c := range r.Perm(conditions) {
-			out = append(out, slot{b, c})
+	for b, block := range order.Draw(conditions, blocks, seed) {
+		for _, c := range block {
+			out = append(out, slot{b + 1, c})
 		}
 	}
 	return out
@@ -151,7 +150,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	}
 
 	conditions := x.Conditions()
-	twin := control(len(conditions), p.Seed)
+	twin := order.Control(len(conditions), p.Seed)
 	for i, levels := range append(conditions, conditions[twin]) {
 		l := p.load(link, x.Fixed().With(levels))
 		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: l.commands()}
@@ -167,7 +166,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	if err := m.calibrate(); err != nil {
 		return nil, err
 	}
-	todo := order(len(f.Conditions), size.Blocks, p.Seed)
+	todo := slots(len(f.Conditions), size.Blocks, p.Seed)
 	w.Begin(x, p.Size, len(todo), estimate(x, size))
 	for len(todo) > 0 && f.Provenance.StoppedEarly == "" {
 		if err := m.trials(ctx, todo); err != nil {
@@ -191,11 +190,6 @@ func (p Plan) up() (*topology.Link, error) {
 		return slices.ContainsFunc(p.knobs("", x.Fixed().With(levels)), func(k knob) bool { return k.inside })
 	})
 	return topology.Up(x.Topology, string(p.Root), scriptPath("wire.sh"), turns)
-}
-
-// control draws the condition that is measured twice.
-func control(conditions int, seed uint64) int {
-	return rand.New(rand.NewPCG(seed, 1)).IntN(conditions)
 }
 
 // A measuring is a run under way.
