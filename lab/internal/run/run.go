@@ -24,6 +24,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/oneline"
 	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/provenance"
@@ -47,7 +48,16 @@ type Plan struct {
 	Lab []string
 	// Profile has the server profiled although the experiment does not ask for it.
 	Profile bool
+
+	wall wall
 }
+
+// A wall shows the wall clock's time as it was when the run began, moved on by the
+// monotonic clock: one that is set back in mid-run must not put trials before
+// those that they came after.
+type wall struct{ began time.Time }
+
+func (c wall) now() time.Time { return c.began.Add(time.Since(c.began)).UTC() }
 
 // A Made is a run that was made: its file, and the raw profiles that it names,
 // by path from data/profiles.
@@ -103,6 +113,7 @@ func slots(conditions, blocks int, seed uint64) []slot {
 // was interrupted, or could not begin. What goes wrong within a trial is in
 // the trial.
 func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
+	p.wall = wall{time.Now()}
 	x := p.Experiment
 	size := x.Sizes[p.Size]
 	f := &results.File{
@@ -114,7 +125,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	tools := provenance.Tools(string(p.Root))
 	commit, dirty := provenance.Commit(string(p.Root))
 	f.Provenance = &results.Provenance{
-		StartedAt: time.Now().UTC().Truncate(time.Second), Commit: commit, Dirty: dirty,
+		StartedAt: p.wall.now().Truncate(time.Second), Commit: commit, Dirty: dirty,
 		ExperimentSHA256: x.SHA256, Size: p.Size, Blocks: size.Blocks, WarmupS: size.WarmupS, DurationS: size.DurationS,
 		Seed: p.Seed, Generator: generators(x, tools),
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
@@ -122,7 +133,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	}
 	f.Run = f.Provenance.StartedAt.Format("20060102t150405z") + "-" + p.Host.ID
 	finish := func(raw map[string][]byte) (*Made, error) {
-		f.Provenance.FinishedAt = time.Now().UTC().Truncate(time.Second)
+		f.Provenance.FinishedAt = p.wall.now().Truncate(time.Second)
 		return &Made{f, raw}, nil
 	}
 
@@ -134,7 +145,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	link, err := p.up()
 	var unavailable topology.Unavailable
 	if errors.As(err, &unavailable) {
-		f.NotApplicable = fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, unavailable.Why)
+		f.NotApplicable = fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, oneline.Of(unavailable.Why, longestReason))
 		w.Begin(x, p.Size, 0, 0)
 		return finish(nil)
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -113,6 +114,21 @@ text = "t"
 metric = "workers"
 equals = "workers"
 `
+
+// A path is a path on the server under test, whatever is in it.
+func TestNoPathLeadsToAnotherServer(t *testing.T) {
+	for _, path := range []string{"/read", "@127.0.0.1:19999/x", ":1@127.0.0.1/x", "//127.0.0.1:19999/x", "/x?y", "#z", ".evil.example/x", "19999/x"} {
+		u, err := url.Parse(address("127.0.0.1:8083", path))
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		} else if u.Host != "127.0.0.1:8083" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			t.Errorf("%s leads to %s", path, u)
+		}
+	}
+	if got := address("127.0.0.1:8083", "/read"); got != "http://127.0.0.1:8083/read" {
+		t.Errorf("/read is at %s", got)
+	}
+}
 
 // The command lines are what a results file records and a reader types: every
 // setting has to reach them.
