@@ -4,9 +4,11 @@
 // Its stance: nothing is thrown away. Every trial is kept, invalid ones with
 // their reasons; a figure that was not measured is absent rather than zero;
 // a figure carried over from a text keeps the precision it was printed with.
+// Nor is a file taken on trust: Check reckons again what it can, from the order
+// of trials to each figure that follows from others.
 // Its limit: the file says what was seen, never what it means. Verdicts are
 // derived from it and kept elsewhere, so that a better rule can be applied to
-// old runs.
+// old runs. And that figures agree with each other does not make them true.
 package results
 
 import (
