@@ -101,6 +101,7 @@ func TestFiguresThatFollowFromOthers(t *testing.T) {
 		{"a core that was not seen", func(f *File) { f.Trials[0].Cores = f.Trials[0].Cores[:2] }, ""},
 		{"an idle counter that ran back", func(f *File) { f.Trials[0].Cores[0].User = 0.31 }, ""},
 		{"an idler client thread", set("client_thread_busy_max", 0.1), "/trials/0/metrics/client_thread_busy_max: 0.1, but the busiest of client_threads has 0.2222"},
+		{"a thread of a dozen cores", func(f *File) { f.Trials[0].ClientThreads[0] = 12 }, "/trials/0/client_threads/0: 12 is not a share of a core"},
 		{"threads not recorded", func(f *File) { f.Trials[0].ClientThreads = nil }, ""},
 		{"goroutines of another profile", set("goroutines_parked", 3), "/trials/0/metrics/goroutines_parked: 3, but the trial's profile gives 2.5"},
 		{"events of another profile", set("block_events", 8), "/trials/0/metrics/block_events: 8, but"},
