@@ -25,6 +25,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/event"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/oneline"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stricttoml"
@@ -158,7 +159,10 @@ type Needs struct {
 	Cores    int    `toml:"cores"`     // logical CPUs of the server's host; see CoresFor
 }
 
-var name = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var (
+	name  = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	entry = regexp.MustCompile(`^[a-z0-9]+$`)
+)
 
 // Load reads one experiment. Errors name the file and, where there is one,
 // the line.
@@ -185,7 +189,7 @@ func Parse(id string, data []byte) (*Experiment, error) {
 	if err := toml.Unmarshal(data, &said); err != nil {
 		return nil, err
 	}
-	if said.Planned != nil && (strings.TrimSpace(x.Planned) == "" || strings.ContainsAny(x.Planned, "\r\n")) {
+	if said.Planned != nil && (strings.TrimSpace(x.Planned) == "" || oneline.Check(x.Planned) != nil) {
 		return nil, errors.New("planned: say in one line what the lab lacks to run this, or leave it out")
 	}
 	sum := sha256.Sum256(data)
@@ -201,10 +205,16 @@ func (x *Experiment) resolve() error {
 	if !name.MatchString(x.Name) {
 		return fmt.Errorf("the file's name %q must be lower-case words joined by hyphens", x.Name)
 	}
-	for field, v := range map[string]string{"entry": x.Entry, "title": x.Title, "question": x.Question} {
-		if v == "" {
-			return fmt.Errorf("%s is missing", field)
+	for _, text := range []struct{ field, v string }{{"entry", x.Entry}, {"title", x.Title}, {"question", x.Question}} {
+		if text.v == "" {
+			return fmt.Errorf("%s is missing", text.field)
 		}
+		if err := oneline.Check(text.v); err != nil {
+			return fmt.Errorf("%s %w", text.field, err)
+		}
+	}
+	if !entry.MatchString(x.Entry) {
+		return fmt.Errorf("entry %q: an entry's number, as 09 or 06b, or a study's word", x.Entry)
 	}
 	if x.Planned != "" && x.Core {
 		return errors.New("core: a planned experiment is in no set that is run")
@@ -354,7 +364,10 @@ func possible(s setting.Levels) error {
 	if done, err := possibleBatches(s); done {
 		return err
 	}
-	// The settings have more generators than the lab has: what texts used.
+	// The settings have more than the lab can do: what texts did.
+	if r, ok := s[setting.Route]; ok && !setting.IsPath(r) {
+		return fmt.Errorf("the lab requests one path at a time, and not %s", r)
+	}
 	if g, ok := s[setting.Generator]; ok && g != setting.String(setting.Autocannon) && g != setting.String(setting.Fortio) {
 		return fmt.Errorf("the lab does not run %s; use autocannon or fortio", g)
 	}
@@ -468,6 +481,11 @@ func (c *Claim) check(factors map[string]bool) error {
 	}
 	if m, _ := metric.Lookup(c.Metric); c.About != "" && !m.MeasuresClient {
 		return fmt.Errorf("about: %q is not what a client achieves, so the wall makes no difference to it; leave about out", c.Metric)
+	}
+	for _, said := range []struct{ field, v string }{{"text", c.Text}, {"why", c.Why}} {
+		if err := oneline.Check(said.v); err != nil {
+			return fmt.Errorf("%s %w", said.field, err)
+		}
 	}
 	known := func(b string) bool {
 		return b == string(bound.Wire) || b == string(bound.ClientCPU) || b == string(bound.ServerCPU)

@@ -200,20 +200,3 @@ func TestAFasterPassHoldsBackwards(t *testing.T) {
 		t.Errorf("again %v, %+v", again, m.file.Trials)
 	}
 }
-
-// One condition is measured twice; which, the seed says.
-func TestTheControlIsDrawn(t *testing.T) {
-	seen := map[int]int{}
-	for seed := range uint64(300) {
-		drawn := control(3, seed)
-		if again := control(3, seed); again != drawn {
-			t.Fatalf("one seed drew two controls, %d and %d", drawn, again)
-		}
-		seen[drawn]++
-	}
-	for c := range 3 {
-		if seen[c] < 60 {
-			t.Errorf("condition %d was drawn %d times of 300", c, seen[c])
-		}
-	}
-}

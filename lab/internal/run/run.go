@@ -15,7 +15,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +24,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/oneline"
+	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -49,7 +50,16 @@ type Plan struct {
 	Profile bool
 
 	found *provenance.Programs // before the run
+
+	wall wallClock
 }
+
+// A wallClock shows the wall clock's time as it was when the run began, moved on by the
+// monotonic clock: one that is set back in mid-run must not put trials before
+// those that they came after.
+type wallClock struct{ began time.Time }
+
+func (c wallClock) now() time.Time { return c.began.Add(time.Since(c.began)).UTC() }
 
 // A Made is a run that was made: its file, and the raw profiles that it names,
 // by path from data/profiles.
@@ -90,13 +100,12 @@ type slot struct {
 	cond  int
 }
 
-// order draws the order of trials: in each block every condition once.
-func order(conditions, blocks int, seed uint64) []slot {
-	r := rand.New(rand.NewPCG(seed, 0))
+// slots are the trials to be made, in the order drawn for the seed.
+func slots(conditions, blocks int, seed uint64) []slot {
 	var out []slot
-	for b := 1; b <= blocks; b++ {
-		for _, c := range r.Perm(conditions) {
-			out = append(out, slot{b, c})
+	for b, block := range order.Draw(conditions, blocks, seed) {
+		for _, c := range block {
+			out = append(out, slot{b + 1, c})
 		}
 	}
 	return out
@@ -106,6 +115,7 @@ func order(conditions, blocks int, seed uint64) []slot {
 // was interrupted, or could not begin. What goes wrong within a trial is in
 // the trial.
 func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
+	p.wall = wallClock{time.Now()}
 	x := p.Experiment
 	size := x.Sizes[p.Size]
 	f := &results.File{
@@ -117,7 +127,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	tools := provenance.Tools(string(p.Root))
 	commit, dirty := provenance.Commit(string(p.Root))
 	f.Provenance = &results.Provenance{
-		StartedAt: time.Now().UTC().Truncate(time.Second), Commit: commit, Dirty: dirty,
+		StartedAt: p.wall.now().Truncate(time.Second), Commit: commit, Dirty: dirty,
 		ExperimentSHA256: x.SHA256, Size: p.Size, Blocks: size.Blocks, WarmupS: size.WarmupS, DurationS: size.DurationS,
 		Seed: p.Seed, Generator: generators(x, tools),
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
@@ -125,7 +135,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	}
 	f.Run = f.Provenance.StartedAt.Format("20060102t150405z") + "-" + p.Host.ID
 	finish := func(raw map[string][]byte) (*Made, error) {
-		f.Provenance.FinishedAt = time.Now().UTC().Truncate(time.Second)
+		f.Provenance.FinishedAt = p.wall.now().Truncate(time.Second)
 		return &Made{f, raw}, nil
 	}
 
@@ -137,7 +147,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	link, err := p.up()
 	var unavailable topology.Unavailable
 	if errors.As(err, &unavailable) {
-		f.NotApplicable = fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, unavailable.Why)
+		f.NotApplicable = fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, oneline.Of(unavailable.Why, longestReason))
 		w.Begin(x, p.Size, 0, 0)
 		return finish(nil)
 	}
@@ -157,7 +167,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	}
 
 	conditions := x.Conditions()
-	twin := control(len(conditions), p.Seed)
+	twin := order.Control(len(conditions), p.Seed)
 	for i, levels := range append(conditions, conditions[twin]) {
 		l := p.load(link, x.Fixed().With(levels))
 		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: l.commands()}
@@ -173,7 +183,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	if err := m.calibrate(); err != nil {
 		return nil, err
 	}
-	todo := order(len(f.Conditions), size.Blocks, p.Seed)
+	todo := slots(len(f.Conditions), size.Blocks, p.Seed)
 	w.Begin(x, p.Size, len(todo), estimate(x, size))
 	for len(todo) > 0 && f.Provenance.StoppedEarly == "" {
 		if err := m.trials(ctx, todo); err != nil {
@@ -200,11 +210,6 @@ func (p Plan) up() (*topology.Link, error) {
 		return slices.ContainsFunc(p.knobs("", x.Fixed().With(levels)), func(k knob) bool { return k.inside })
 	})
 	return topology.Up(x.Topology, string(p.Root), scriptPath("wire.sh"), turns)
-}
-
-// control draws the condition that is measured twice.
-func control(conditions int, seed uint64) int {
-	return rand.New(rand.NewPCG(seed, 1)).IntN(conditions)
 }
 
 // A measuring is a run under way.

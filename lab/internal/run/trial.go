@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/oneline"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -56,6 +58,7 @@ type load struct {
 	route       string   // what is requested; empty where the server sends events
 	server      []string // command lines, without the topology's wrapping
 	client      []string
+	wall        wallClock
 	window      time.Duration // the measured part
 	warmup      time.Duration
 	knobs       []knob
@@ -76,7 +79,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 	addr := link.Host + ":" + strconv.Itoa(p.Port)
 	l := load{dir: string(p.Root), found: p.found, addr: addr, link: link, split: p.Split, lineRate: p.Experiment.Topology.LineRateBps,
 		generator: generatorOf(s), connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
-		rate: float64(whole(setting.Rate, 0))}
+		rate: float64(whole(setting.Rate, 0)), wall: p.wall}
 	server := serverOf(s)
 	l.program, l.serves, l.lab = programs[server], server, p.Lab
 	l.server = []string{scriptPath("server.sh")}
@@ -93,7 +96,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 		l.client = receiver(addr, s, size)
 	} else {
 		l.route = get(setting.Route)
-		l.client = []string{scriptPath("trial.sh"), "--url", "http://" + addr + l.route,
+		l.client = []string{scriptPath("trial.sh"), "--url", address(addr, l.route),
 			"--connections", get(setting.Connections), "--pipelining", strconv.Itoa(l.pipelining),
 			"--duration", number(size.DurationS), "--warmup", number(size.WarmupS),
 			"--workers", strconv.FormatInt(whole(setting.ClientWorkers, 0), 10)}
@@ -146,6 +149,14 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 	return l
 }
 
+// address is what the client requests: on this server, whatever the path is.
+func address(server, path string) string {
+	return (&url.URL{Scheme: "http", Host: server, Path: path}).String()
+}
+
+// longestReason is how many signs of what a program said last are kept.
+const longestReason = 500
+
 // number writes out a million, which scripts do not take as 1e+06.
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
@@ -178,9 +189,9 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 		return t, err
 	}
 	defer func() { err = errors.Join(err, back()) }()
-	t = results.Trial{StartedAt: time.Now().UTC(), Bound: bound.Unknown, Metrics: map[string]float64{}}
+	t = results.Trial{StartedAt: l.wall.now(), Bound: bound.Unknown, Metrics: map[string]float64{}}
 	var fail failer = func(name, format string, args ...any) {
-		t.Reasons = append(t.Reasons, results.Reason{Gate: name, Detail: fmt.Sprintf(format, args...)})
+		t.Reasons = append(t.Reasons, results.Reason{Gate: name, Detail: oneline.Of(fmt.Sprintf(format, args...), longestReason)})
 	}
 	if l.profile {
 		if err := freshSockets(l.dir); err != nil {
