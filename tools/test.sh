@@ -58,6 +58,7 @@ workflows() {
 prose() { node test/pages/prose.mjs content; }
 golden() { test/site/golden.sh; }
 missing() { test/site/missing.sh; }
+written() { test/site/written.sh; }
 # What the steps below it look at.
 html() { test/pages/build.sh && node_modules/.bin/html-validate --config test/pages/htmlvalidate.json '.tools/pages/**/*.html'; }
 vnu() { node test/pages/vnu.mjs .tools/pages; }
@@ -72,7 +73,7 @@ same() { test/pages/same.sh; }
 # not. Steps whose result depends on time come after both, one by one: beside
 # others the trials of the lab would be invalid, and rightly so.
 code=(go_format go_vet go_modules go_tests go_peers workflows)
-site=(prose data golden html links machines weight vnu pages scripted missing same shell)
+site=(prose data golden html links machines weight vnu pages scripted missing written same shell)
 alone=(scripts go_runs)
 steps=("${code[@]}" "${site[@]}" "${alone[@]}")
 [ $# -eq 0 ] || steps=("$@")

@@ -33,7 +33,7 @@ while [ $# -gt 0 ]; do
 done
 
 case $server in
-  fiber) server=${FIBER_SERVER:-$here/../../.tools/bin/fiber_server} ;;
+  fiber) server=$here/../../.tools/bin/fiber_server ;;
   null) server=$here/../../.tools/bin/null_server ;;
   producer) server=$here/../../.tools/bin/event_producer ;;
   *) echo "server.sh: --server is fiber, null or producer, not '$server'" >&2; exit 2 ;;

@@ -65,7 +65,6 @@ func TestMain(m *testing.M) {
 type clone struct {
 	t    *testing.T
 	root string
-	mark string // in the environment of every process it starts
 	port int
 	env  []string
 }
@@ -107,8 +106,11 @@ const (
 
 func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone {
 	t.Helper()
-	c := &clone{t: t, root: t.TempDir(), port: freePort(t)}
-	c.mark = "LAB_TEST_MARK=" + filepath.Base(filepath.Dir(c.root)) + strconv.Itoa(c.port)
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // as the kernel names it
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &clone{t: t, root: dir, port: freePort(t)}
 	top, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +175,7 @@ func (c *clone) edit(old, new string) {
 func (c *clone) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(labBinary, args...)
 	cmd.Dir = c.root
-	cmd.Env = append(append(os.Environ(), c.mark), c.env...)
+	cmd.Env = append(os.Environ(), c.env...)
 	return cmd
 }
 
@@ -256,13 +258,13 @@ func (c *clone) only() *results.File {
 	return f
 }
 
-// processes lists what carries the clone's mark.
+// processes lists what runs in the clone's directory, as the lab and all that it
+// starts do.
 func (c *clone) processes() []string {
 	var out []string
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, d := range dirs {
-		env, err := os.ReadFile(d + "/environ")
-		if err != nil || !bytes.Contains(env, []byte(c.mark+"\x00")) {
+		if at, err := os.Readlink(d + "/cwd"); err != nil || at != c.root {
 			continue
 		}
 		line, _ := os.ReadFile(d + "/cmdline")
@@ -271,6 +273,17 @@ func (c *clone) processes() []string {
 		}
 	}
 	return out
+}
+
+// without makes a path with all that the lab calls but one program.
+func (c *clone) without(program string) string {
+	c.t.Helper()
+	for _, name := range []string{"bash", "dirname", "git", "node", "sh", "taskset"} {
+		if path, err := exec.LookPath(name); err == nil && name != program {
+			c.link(path, "bin/"+name)
+		}
+	}
+	return filepath.Join(c.root, "bin")
 }
 
 func freePort(t *testing.T) int {
@@ -685,7 +698,12 @@ func TestClearRefusals(t *testing.T) {
 		"no autocannon": {func(c *clone) { os.Remove(filepath.Join(c.root, "node_modules")) },
 			[]string{"autocannon is not installed", "make setup"}},
 		"no server": {func(c *clone) { os.Remove(filepath.Join(c.root, ".tools/bin/fiber_server")) },
-			[]string{"the server is not built", "make build"}},
+			[]string{".tools/bin/fiber_server is not built", "make build"}},
+		"no node": {func(c *clone) { c.env = []string{"PATH=" + c.without("node")} },
+			[]string{"node is not installed"}},
+		// A clone has no sources, so that any program will do; here it has some.
+		"a program of other sources": {func(c *clone) { c.write("lab/go.mod", "module example.invalid/lab\n") },
+			[]string{"does not say of which sources it was built", "make build"}},
 		"corrupt TOML": {func(c *clone) { c.write(experiment, "entry = \"99\"\ntitle = ") },
 			[]string{"99-tiny.toml", "line 2"}},
 		"results of version 99": {func(c *clone) { c.write("data/results/99-tiny/old.json", `{"schema_version": 99}`) },

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -20,6 +21,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/lock"
 	"github.com/line-rate/line-rate/lab/internal/progress"
+	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
@@ -174,6 +176,13 @@ func more(n int) string {
 	return fmt.Sprintf(" (and %d more; lab check lists them)", n)
 }
 
+func andMore(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
+
 // claim takes this machine for a load, or says why it cannot be had, and
 // divides its cores.
 func claim(j *journal.Journal) (split cores.Split, release func(), err error) {
@@ -206,6 +215,12 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 	}
 	fmt.Fprintf(os.Stderr, "on %s, at %s size, about %s\n", h.Name, m.size, total.Round(time.Second))
 
+	switch commit, differ := provenance.Differ(string(j.Root)); {
+	case commit == provenance.Unknown:
+		fmt.Fprintln(os.Stderr, "the results will name no commit, since this is no checkout of the journal's own")
+	case len(differ) > 0:
+		fmt.Fprintf(os.Stderr, "the results will say that the lab differs from its commit: %s%s\n", differ[0], andMore(len(differ)-1))
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return exitFailed, err
@@ -213,6 +228,7 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 	// Memory is cheaper here than a collector that runs beside a trial, and one
 	// thread that samples than several that wake each other.
 	debug.SetGCPercent(800)
+	debug.SetMemoryLimit(math.MaxInt64) // whatever GOMEMLIMIT the caller has
 	runtime.GOMAXPROCS(1)
 	reporter := progress.New(os.Stderr)
 	reporter.Runs = len(xs)
@@ -238,7 +254,7 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 			}
 			break
 		}
-		done = append(done, outcome{x, made.File, verdict.Decide(x, made.File, h)})
+		done = append(done, outcome{x, made.File, verdict.Decide(x, x, made.File, h)})
 	}
 	report(out, j.Root, done)
 	if failed != nil {
@@ -313,8 +329,8 @@ func keep(j *journal.Journal, h *host.Profile, made *run.Made) (err error) {
 	if err := results.Decode(data, results.SchemaURL, new(results.File)); err != nil {
 		return fmt.Errorf("the lab made a file it would refuse: %w", err)
 	}
-	// The raw profiles first, since the results file names them; and none of
-	// them without it.
+	// The design and the raw profiles first, since the results file names them;
+	// and none of them without it.
 	var written []string
 	defer func() {
 		for _, path := range written {
@@ -323,6 +339,12 @@ func keep(j *journal.Journal, h *host.Profile, made *run.Made) (err error) {
 			}
 		}
 	}()
+	if path := j.Root.Design(x.SHA256); !exists(path) {
+		if err := results.WriteNew(j.Root.Scratch(), path, x.Text); err != nil {
+			return err
+		}
+		written = append(written, path)
+	}
 	for _, name := range slices.Sorted(maps.Keys(made.Raw)) {
 		path := j.Root.Profile(name)
 		if err := results.WriteNew(j.Root.Scratch(), path, made.Raw[name]); err != nil {
@@ -338,4 +360,9 @@ func keep(j *journal.Journal, h *host.Profile, made *run.Made) (err error) {
 		return err
 	}
 	return j.Derive()
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

@@ -1,10 +1,10 @@
 // Package bound decides what limited a trial: the wire, the client's CPU, the
-// server's CPU, or nothing that is known.
+// server's CPU, several of them, or nothing that is known.
 //
-// Its stance: a guess is worse than "unknown". Each decision needs the figure
-// it rests on; telemetry that is missing can only ever lead to Unknown. Where
-// several things were saturated at once, the one that most weakens a claim
-// about the server is named: the client before the server.
+// Its stance: a guess is worse than "unknown". A trial has the set of all walls
+// that it met, since two can be met at once and either may have been what held
+// throughput. A resource that was not looked at is neither a wall nor room: it
+// is listed as unseen, and whoever draws a conclusion has to ask for both.
 //
 // The limit: these are thresholds on averages over the measured window. A
 // trial that alternates between two walls looks like neither.
@@ -12,19 +12,24 @@ package bound
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// A Bound is what limited a trial.
+// A Bound is what limited a trial, as results files write it: one wall, or
+// several joined by "+" in the order client-cpu, server-cpu, wire; or unknown.
 type Bound string
 
-// The bounds, in the words of the results files.
+// The single walls, and that none is known.
 const (
 	ServerCPU Bound = "server-cpu"
 	ClientCPU Bound = "client-cpu"
 	Wire      Bound = "wire"
 	Unknown   Bound = "unknown"
 )
+
+// single are the walls, in the order in which a bound joins them.
+var single = []Bound{ClientCPU, ServerCPU, Wire}
 
 // The thresholds: shares of the line rate and of a core's time from which a
 // resource counts as saturated. They were set before any run of this lab. At
@@ -73,40 +78,92 @@ func Of(metrics map[string]float64, lineRateBps float64) Evidence {
 	}
 }
 
-// Decide names the bound and the figures it was decided on.
-//
-// The wire comes first: a full wire is a wall whatever the CPUs did. The
-// server is only named where the client's CPU, and the wire if there is one,
-// are known to have had room.
-func Decide(e Evidence) (Bound, string) {
-	switch {
-	case e.Full(Wire):
-		return Wire, e.figures()
-	case e.Full(ClientCPU):
-		return ClientCPU, e.figures()
-	case e.ClientThreadBusy == nil || e.ClientCoresBusy == nil:
-		return Unknown, strings.TrimSuffix("the client's CPU was not recorded; "+e.figures(), "; ")
-	case e.WireUnread:
-		return Unknown, strings.TrimSuffix("the wire was not read; "+e.figures(), "; ")
-	case e.Full(ServerCPU):
-		return ServerCPU, e.figures()
-	}
-	return Unknown, e.figures()
+// Walls is what the evidence says of each resource. What stands in neither list
+// was looked at and had room.
+type Walls struct {
+	Met    []Bound // in the order in which a bound joins them
+	Unseen []Bound // could have been met, for all that was recorded
 }
 
-// Full tells whether a resource was saturated, whatever else was: the bound
-// names only one of several.
-func (e Evidence) Full(b Bound) bool {
+// Walls sorts the resources. A client of which one figure was not recorded is
+// unseen unless the other shows it saturated.
+func (e Evidence) Walls() Walls {
+	unread := map[Bound]bool{
+		ClientCPU: e.ClientThreadBusy == nil || e.ClientCoresBusy == nil,
+		ServerCPU: e.ServerWorkerBusy == nil && e.ServerCoresBusy == nil,
+		Wire:      e.WireUnread,
+	}
+	var w Walls
+	for _, b := range single {
+		switch {
+		case e.full(b):
+			w.Met = append(w.Met, b)
+		case unread[b]:
+			w.Unseen = append(w.Unseen, b)
+		}
+	}
+	return w
+}
+
+// Meets tells whether a wall was met, whatever else was.
+func (w Walls) Meets(b Bound) bool { return slices.Contains(w.Met, b) }
+
+// Room tells whether a resource was looked at and was not saturated.
+func (w Walls) Room(b Bound) bool { return !w.Meets(b) && !slices.Contains(w.Unseen, b) }
+
+// Bound names the walls met. The server is named only where client and wire
+// were looked at: it may have been waiting for either.
+func (w Walls) Bound() Bound {
+	var names []string
+	for _, b := range w.Met {
+		if b != ServerCPU || w.seen(ClientCPU) && w.seen(Wire) {
+			names = append(names, string(b))
+		}
+	}
+	if len(names) == 0 {
+		return Unknown
+	}
+	return Bound(strings.Join(names, "+"))
+}
+
+func (w Walls) seen(b Bound) bool { return !slices.Contains(w.Unseen, b) }
+
+// Decide names the walls met and the figures that say so.
+func Decide(e Evidence) (Bound, string) {
+	w, why := e.Walls(), e.figures()
+	switch {
+	case w.Bound() != Unknown:
+		return w.Bound(), why
+	case !w.seen(ClientCPU):
+		return Unknown, strings.TrimSuffix("the client's CPU was not recorded; "+why, "; ")
+	case !w.seen(Wire):
+		return Unknown, strings.TrimSuffix("the wire was not read; "+why, "; ")
+	}
+	return Unknown, why
+}
+
+// First is the one wall that files named before a bound was the set of walls:
+// the wire before the client, and both before the server.
+func First(e Evidence) Bound {
+	w := e.Walls()
+	for _, b := range []Bound{Wire, ClientCPU} {
+		if w.Meets(b) {
+			return b
+		}
+	}
+	return w.Bound()
+}
+
+// full tells whether a resource was saturated, whatever else was.
+func (e Evidence) full(b Bound) bool {
 	over := func(v *float64, limit float64) bool { return v != nil && *v >= limit }
 	switch b {
 	case Wire:
 		return over(e.LineRateShare, WireSaturated)
 	case ClientCPU:
 		return over(e.ClientThreadBusy, CPUSaturated) || over(e.ClientCoresBusy, CPUSaturated)
-	case ServerCPU:
-		return over(e.ServerWorkerBusy, CPUSaturated) || over(e.ServerCoresBusy, CPUSaturated)
 	}
-	return false
+	return over(e.ServerWorkerBusy, CPUSaturated) || over(e.ServerCoresBusy, CPUSaturated)
 }
 
 func (e Evidence) figures() string {

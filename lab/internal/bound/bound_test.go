@@ -1,6 +1,7 @@
 package bound
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -27,12 +28,13 @@ func TestDecideNamesTheWall(t *testing.T) {
 		{"server workers", map[string]float64{"server_workers_busy": 0.99}, ServerCPU},
 		{"server cores", map[string]float64{"server_cores_busy": 0.99}, ServerCPU},
 
-		// Several at once: what most weakens a claim about the server.
-		{"client and server", map[string]float64{"client_thread_busy_max": 0.95, "server_workers_busy": 1}, ClientCPU},
-		{"client's cores and server's", map[string]float64{"client_cores_busy": 0.95, "server_cores_busy": 1}, ClientCPU},
-		{"wire and client", map[string]float64{"line_rate_share": 0.95, "client_thread_busy_max": 1}, Wire},
-		{"wire and server", map[string]float64{"line_rate_share": 0.95, "server_workers_busy": 1}, Wire},
-		{"all", map[string]float64{"line_rate_share": 1, "client_thread_busy_max": 1, "client_cores_busy": 1, "server_workers_busy": 1, "server_cores_busy": 1}, Wire},
+		// Several at once are all named: either may have held throughput.
+		{"client and server", map[string]float64{"client_thread_busy_max": 0.95, "server_workers_busy": 1}, "client-cpu+server-cpu"},
+		{"server at 98 % beside a client at 94 %", map[string]float64{"client_thread_busy_max": 0.94, "server_cores_busy": 0.98}, "client-cpu+server-cpu"},
+		{"client's cores and server's", map[string]float64{"client_cores_busy": 0.95, "server_cores_busy": 1}, "client-cpu+server-cpu"},
+		{"wire and client", map[string]float64{"line_rate_share": 0.91, "client_thread_busy_max": 1}, "client-cpu+wire"},
+		{"wire and server", map[string]float64{"line_rate_share": 0.95, "server_workers_busy": 1}, "server-cpu+wire"},
+		{"all", map[string]float64{"line_rate_share": 1, "client_thread_busy_max": 1, "client_cores_busy": 1, "server_workers_busy": 1, "server_cores_busy": 1}, "client-cpu+server-cpu+wire"},
 
 		// The thresholds belong to what they saturate.
 		{"wire at the threshold", map[string]float64{"line_rate_share": 0.90}, Wire},
@@ -69,6 +71,61 @@ func TestDecideNamesTheWall(t *testing.T) {
 		if got, why := Decide(Of(m, 0)); got != c.want {
 			t.Errorf("%s: %s (%s), want %s", c.name, got, why, c.want)
 		}
+	}
+}
+
+// Of each resource it is said whether it was met, had room or was not looked at.
+func TestWallsTellRoomFromUnseen(t *testing.T) {
+	without := func(names ...string) map[string]float64 {
+		m := idle()
+		for _, name := range names {
+			delete(m, name)
+		}
+		return m
+	}
+	for _, c := range []struct {
+		name   string
+		m      map[string]float64
+		rate   float64
+		room   []Bound
+		unseen []Bound
+	}{
+		{"all seen", idle(), 1e9, []Bound{ClientCPU, ServerCPU, Wire}, nil},
+		{"no line rate is no wall", without("line_rate_share"), 0, []Bound{ClientCPU, ServerCPU, Wire}, nil},
+		{"a wire that was not read", without("line_rate_share"), 1e9, []Bound{ClientCPU, ServerCPU}, []Bound{Wire}},
+		{"a client without its threads", without("client_thread_busy_max"), 0, []Bound{ServerCPU, Wire}, []Bound{ClientCPU}},
+		{"a client without its cores", without("client_cores_busy"), 0, []Bound{ServerCPU, Wire}, []Bound{ClientCPU}},
+		{"no server", without("server_cores_busy", "server_workers_busy"), 0, []Bound{ClientCPU, Wire}, []Bound{ServerCPU}},
+		{"nothing", nil, 1e9, nil, []Bound{ClientCPU, ServerCPU, Wire}},
+	} {
+		w := Of(c.m, c.rate).Walls()
+		for _, b := range []Bound{ClientCPU, ServerCPU, Wire} {
+			if got, want := w.Room(b), slices.Contains(c.room, b); got != want || w.Meets(b) {
+				t.Errorf("%s: room at %s is %v, want %v; met %v", c.name, b, got, want, w.Met)
+			}
+		}
+		if !slices.Equal(w.Unseen, c.unseen) {
+			t.Errorf("%s: unseen %v, want %v", c.name, w.Unseen, c.unseen)
+		}
+	}
+}
+
+// Files written before a bound was a set name one wall, the wire first.
+func TestFirstIsTheWallThatEarlyFilesName(t *testing.T) {
+	m := idle()
+	for _, step := range []struct {
+		name string
+		want Bound
+	}{{"server_cores_busy", ServerCPU}, {"client_cores_busy", ClientCPU}, {"line_rate_share", Wire}} {
+		m[step.name] = 1
+		if got := First(Of(m, 0)); got != step.want {
+			t.Errorf("with %s: %s, want %s", step.name, got, step.want)
+		}
+	}
+	delete(m, "line_rate_share")
+	delete(m, "client_cores_busy")
+	if got := First(Of(m, 0)); got != Unknown {
+		t.Errorf("server full, client not recorded: %s", got)
 	}
 }
 

@@ -34,8 +34,8 @@ func (m Machine) quota(w *watch) Finding {
 	}
 	f.Level, f.Mend = Limit, "start the container or service without a CPU limit (docker run without --cpus; CPUQuota= in systemd)"
 	f.Means = "a trial that is stopped by it is invalid: " + m.name(m.claims(every))
-	f.Bars = m.claims(func(_ *experiment.Experiment, c experiment.Claim) bool {
-		return float64(c.Needs.Cores) > q.Cores
+	f.Bars = m.claims(func(x *experiment.Experiment, c experiment.Claim) bool {
+		return float64(x.CoresFor(c)) > q.Cores
 	})
 	if len(f.Bars) > 0 {
 		f.Means += "; not applicable: " + m.name(f.Bars)

@@ -1,10 +1,12 @@
 package doctor
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
 
 func limits(soft, hard string) tree {
@@ -94,10 +96,30 @@ func TestCoresSayWhichClaimsTheyBear(t *testing.T) {
 
 	m.Split, m.Allowed = cores.Split{Server: []int{0}, Client: []int{1}}, []int{0, 1}
 	f := m.division()
-	expect(t, "two of four", f, Limit, "2 of the machine's 4 are allowed", "they need 4 cores: near (more-cores)", "taskset")
+	expect(t, "two of four", f, Limit, "2 of the machine's 4 are allowed", "not applicable: 4 cores are needed by near (more-cores)", "taskset")
 	if bars(f) != "near/more-cores" {
 		t.Errorf("two of four: %q", bars(f))
 	}
+
+	// Each claim by what it needs itself: a design that takes 128 says nothing of
+	// one that takes four.
+	all := m.Experiments
+	large, err := experiment.Parse("large", []byte("entry = \"3\"\ntitle = \"t\"\nquestion = \"q\"\n"+
+		strings.Replace(strings.Replace(rest, "MOST", "100", 1), "[settings]", "[settings]\nserver_cpus = \"0-126\"\nirq = \"pinned\"", 1)+
+		"[topology]\nkind = \"fleet\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Experiments = append(slices.Clone(all), large)
+	f = m.division()
+	expect(t, "beside a larger design", f, Limit, "2 of", "not applicable: 4 cores are needed by near (more-cores); 128 by large", "taskset")
+	if bars(f) != "near/more-cores large/threads" {
+		t.Errorf("beside a larger design: %q", bars(f))
+	}
+	// Nor does a machine of that size load itself from another.
+	expect(t, "machines", m.machines(), Limit, "this one", "does not drive a second one yet: large", "")
+	m.Experiments = all
+	expect(t, "machines", m.machines(), Good, "this one", "", "")
 
 	m.Split, m.Allowed = cores.Split{}, []int{0}
 	f = m.division()

@@ -35,6 +35,7 @@ import (
 type Experiment struct {
 	Name     string `toml:"-"` // the file's name without its ending
 	SHA256   string `toml:"-"` // of the file, so that a run says which wording it tested
+	Text     []byte `toml:"-"` // the file itself, which a run keeps with the data
 	Entry    string `toml:"entry"`
 	Title    string `toml:"title"`
 	Question string `toml:"question"`
@@ -50,6 +51,9 @@ type Experiment struct {
 	Factors  []Factor        `toml:"factors"`
 	Sizes    map[string]Size `toml:"sizes"`
 	Claims   []Claim         `toml:"claims"`
+	// Withdrawn names the claims that runs were judged by and that no longer
+	// stand, so that none can go, or change, unseen.
+	Withdrawn []Withdrawal `toml:"withdrawn"`
 	// Profile, where it stands, has the server profiled in each trial, in a
 	// second window under the same load.
 	Profile *Profile `toml:"profile"`
@@ -72,6 +76,9 @@ type Factor struct {
 
 	levels []setting.Level
 }
+
+// Ends are the first and the last level, which a claim about a ratio compares.
+func (f Factor) Ends() (first, last setting.Level) { return f.levels[0], f.levels[len(f.levels)-1] }
 
 // A Profile says what the profiles are for.
 type Profile struct {
@@ -106,6 +113,9 @@ const (
 	Absent    Kind = "absent"    // a profile has no sample of a package
 )
 
+// AboutClient marks a claim about the load generator.
+const AboutClient = "client"
+
 // A Claim is a statement about the experiment's metrics that a run can decide.
 type Claim struct {
 	ID      string   `toml:"id"`
@@ -120,7 +130,11 @@ type Claim struct {
 	Bound   string   `toml:"bound"`    // bound
 	Equals  string   `toml:"equals"`   // count: the setting it equals
 	Plus    int64    `toml:"plus"`     // count: added to that setting's level
-	Needs   Needs    `toml:"needs"`
+	// About says whose figure the metric is: "client" where the claim is about
+	// the load generator itself, which then may be the wall; otherwise empty, and
+	// the claim is about the server.
+	About string `toml:"about"`
+	Needs Needs  `toml:"needs"`
 	// Profile is a kind of profile, and Package or Work what is looked for in
 	// it: by package, since symbols change their names from version to version.
 	Profile string `toml:"profile"` // share, absent
@@ -141,7 +155,7 @@ func (c Claim) Where() setting.Levels { return c.at }
 type Needs struct {
 	Bound    string `toml:"bound"`     // every trial is bounded by this
 	LineRate bool   `toml:"line_rate"` // the topology has a line rate
-	Cores    int    `toml:"cores"`     // logical CPUs of the server's host
+	Cores    int    `toml:"cores"`     // logical CPUs of the server's host; see CoresFor
 }
 
 var name = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
@@ -175,7 +189,7 @@ func Parse(id string, data []byte) (*Experiment, error) {
 		return nil, errors.New("planned: say in one line what the lab lacks to run this, or leave it out")
 	}
 	sum := sha256.Sum256(data)
-	x.Name, x.SHA256 = id, hex.EncodeToString(sum[:])
+	x.Name, x.SHA256, x.Text = id, hex.EncodeToString(sum[:]), data
 	if err := x.resolve(); err != nil {
 		return nil, err
 	}
@@ -283,10 +297,24 @@ func (x *Experiment) resolve() error {
 		if ids[c.ID] {
 			return fmt.Errorf("claims[%d]: the id %q stands twice", i, c.ID)
 		}
+		if n := x.cores(); c.Needs.Cores > 0 && c.Needs.Cores < n {
+			return fmt.Errorf("claims[%d] %q: needs.cores = %d, but the design takes %d; ask for as many or leave it out", i, c.ID, c.Needs.Cores, n)
+		}
 		if _, fixed := x.fixed[c.Equals]; c.Kind == Count && !fixed && !seen[c.Equals] {
 			return fmt.Errorf("claims[%d] %q: equals %q: the experiment does not set it", i, c.ID, c.Equals)
 		}
 		ids[c.ID] = true
+	}
+	for i, w := range x.Withdrawn {
+		switch {
+		case !name.MatchString(w.ID):
+			return fmt.Errorf("withdrawn[%d]: id must be lower-case words joined by hyphens", i)
+		case strings.TrimSpace(w.Why) == "":
+			return fmt.Errorf("withdrawn[%d] %q: why is missing: say what was wrong with the claim", i, w.ID)
+		case ids[w.ID]:
+			return fmt.Errorf("withdrawn[%d]: the id %q stands twice; a new claim takes a new id", i, w.ID)
+		}
+		ids[w.ID] = true
 	}
 	return nil
 }
@@ -434,6 +462,12 @@ func (c *Claim) check(factors map[string]bool) error {
 	}
 	if c.Text == "" {
 		return errors.New("text is missing")
+	}
+	if c.About != "" && c.About != AboutClient {
+		return fmt.Errorf("about %q: use client, or leave it out for a claim about the server", c.About)
+	}
+	if m, _ := metric.Lookup(c.Metric); c.About != "" && !m.MeasuresClient {
+		return fmt.Errorf("about: %q is not what a client achieves, so the wall makes no difference to it; leave about out", c.Metric)
 	}
 	known := func(b string) bool {
 		return b == string(bound.Wire) || b == string(bound.ClientCPU) || b == string(bound.ServerCPU)

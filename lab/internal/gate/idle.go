@@ -18,7 +18,7 @@ const uneven = 2
 func idle(t *trial) {
 	workers := t.Workers
 	if n, ok := t.figures["workers"]; ok && t.claimed("workers") {
-		workers = int(n) // how many there are is a claim's to decide
+		workers = min(workers, int(n)) // how many there are is a claim's to decide
 	}
 	if workers == 0 || t.Connections == 0 || t.claimed("workers_active") || t.claimed("workers_serving") {
 		return

@@ -120,6 +120,9 @@ func TestIdleWorkersWhereTheirNumberIsClaimed(t *testing.T) {
 	if len(Hold(IdleWorker, m, a)) == 0 {
 		t.Error("one of two serves, and the gate stands open")
 	}
+	if f := Hold(IdleWorker, map[string]float64{"workers": 5, "workers_serving": 4, "workers_active": 4}, a); len(f) > 0 {
+		t.Errorf("as many serve as were asked for, of more: %+v", f)
+	}
 	a.Claimed = []string{"workers_active"}
 	if f := Hold(IdleWorker, m, a); len(f) > 0 {
 		t.Errorf("that is what the claim is about: %+v", f)

@@ -81,7 +81,8 @@ type Journal struct {
 	Runs        []*results.File // by experiment, then run
 	Audits      []*audit.File   // by entry; none while anything else is faulty
 
-	raw map[string]rawFile // by name from data/profiles; those that the runs name
+	raw     map[string]rawFile                // by name from data/profiles; those that the runs name
+	designs map[string]*experiment.Experiment // by experiment and SHA-256; those that the runs name
 }
 
 // A Fault is one thing wrong with one file.
@@ -94,7 +95,7 @@ type Fault struct {
 // one pass names them all; only a broken experiment ends it at once, because
 // every run is read against one.
 func Open(root Root) (*Journal, []Fault, error) {
-	j := &Journal{Root: root, Hosts: map[string]*host.Profile{}, raw: map[string]rawFile{}}
+	j := &Journal{Root: root, Hosts: map[string]*host.Profile{}, raw: map[string]rawFile{}, designs: map[string]*experiment.Experiment{}}
 	var faults []Fault
 	fault := func(path string, err error) {
 		// Readers put the path before their message; it is said once.
@@ -136,6 +137,9 @@ func Open(root Root) (*Journal, []Fault, error) {
 			err = j.consistent(p, f)
 		}
 		if err == nil {
+			_, err = j.design(f)
+		}
+		if err == nil {
 			err = j.rawProfiles(f)
 		}
 		if err != nil {
@@ -151,6 +155,16 @@ func Open(root Root) (*Journal, []Fault, error) {
 	}
 	for _, p := range strays {
 		fault(p, errors.New("no run names it; remove it, or add the run"))
+	}
+
+	if len(unreadRuns) == 0 { // a run that was not read may be what names a design
+		if strays, err = j.strayDesigns(); err != nil {
+			return nil, nil, err
+		}
+		for _, p := range strays {
+			fault(p, errors.New("no run was made with it; remove it, or add the run"))
+		}
+		faults = append(faults, j.moved()...)
 	}
 
 	texts, unread, err := audit.LoadDir(root.path("data", "texts"))
@@ -235,7 +249,7 @@ func (j *Journal) derived() (map[string][]byte, error) {
 		if missing != nil {
 			return nil, missing
 		}
-		err = errors.Join(err, add(j.Root.Verdict(r.Experiment, r.Run), verdict.Decide(x, r, j.Hosts[r.Hosts.Server])))
+		err = errors.Join(err, add(j.Root.Verdict(r.Experiment, r.Run), verdict.Decide(x, j.Then(x, r), r, j.Hosts[r.Hosts.Server])))
 		path := j.Root.Sheet(r.Experiment, r.Run)
 		data, broken := sheet.Of(r)
 		if broken != nil {

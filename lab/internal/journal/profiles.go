@@ -65,9 +65,12 @@ func (j *Journal) rawProfiles(f *results.File) error {
 	return nil
 }
 
-// Add takes a run in that was made since the journal was read. Its raw profiles
-// have to be there.
+// Add takes a run in that was made since the journal was read. Its design and
+// its raw profiles have to be there.
 func (j *Journal) Add(f *results.File) error {
+	if _, err := j.design(f); err != nil {
+		return err
+	}
 	if err := j.rawProfiles(f); err != nil {
 		return err
 	}

@@ -123,6 +123,8 @@ func profiledClone(t *testing.T) Root {
 	t.Helper()
 	root := clone(t)
 	write(t, filepath.Join(root.Experiments(), "98-made-lock.toml"), lockDesign)
+	design := sha256.Sum256([]byte(lockDesign))
+	write(t, root.Design(hex.EncodeToString(design[:])), lockDesign)
 	var conditions, trials []string
 	for i, c := range []struct{ index, route string }{{"gofakeit", "/list"}, {"gofakeit", "/read"}, {"pool", "/list"}, {"pool", "/read"}} {
 		var named, came []string
@@ -142,7 +144,7 @@ func profiledClone(t *testing.T) Root {
 	write(t, root.path(lockFile), `{"schema_version": 1, "experiment": "98-made-lock", "run": "20260101t000000z-made-up", "source": "measured",
 "hosts": {"server": "c6in-8xlarge", "client": "c6in-8xlarge"},
 "provenance": {"started_at": "2026-01-01T00:00:00Z", "finished_at": "2026-01-01T00:01:00Z", "commit": "unknown", "dirty": false,
-"experiment_sha256": "`+strings.Repeat("0", 64)+`", "size": "smoke", "blocks": 2, "warmup_s": 0, "duration_s": 1, "seed": 1, "generator": "fortio", "tools": {}, "kernel": {}},
+"experiment_sha256": "`+hex.EncodeToString(design[:])+`", "size": "smoke", "blocks": 2, "warmup_s": 0, "duration_s": 1, "seed": 1, "generator": "fortio", "tools": {}, "kernel": {}},
 "topology": {"kind": "loopback"}, "settings": {"connections": 10},
 "conditions": [`+strings.Join(conditions, ",\n")+`],
 "trials": [`+strings.Join(trials, ",\n")+`]}
@@ -257,7 +259,15 @@ func TestARunIsAddedWithItsProfiles(t *testing.T) {
 	if err := os.Rename(before, root.path("away")); err != nil {
 		t.Fatal(err)
 	}
+	design := root.Design(f.Provenance.ExperimentSHA256)
+	if err := os.Remove(design); err != nil {
+		t.Fatal(err)
+	}
 	j := open(t, root)
+	if err := j.Add(f); err == nil || !strings.Contains(err.Error(), ".toml: missing") {
+		t.Errorf("without its design: %v", err)
+	}
+	write(t, design, lockDesign)
 	if err := j.Add(f); err == nil || !strings.Contains(err.Error(), "/conditions/0/profiles/0: data/profiles/"+lockRun+"/c1-block.pb.gz: missing") {
 		t.Errorf("without its profiles: %v", err)
 	}
@@ -421,8 +431,9 @@ func TestDriftOfFlames(t *testing.T) {
 	}
 
 	// With the run its profiles are strays, and what was drawn of them goes.
-	for _, p := range []string{lockFile, "data/profiles/98-made-lock"} {
-		if err := os.RemoveAll(root.path(p)); err != nil {
+	design := sha256.Sum256([]byte(lockDesign))
+	for _, p := range []string{root.path(lockFile), root.path("data/profiles/98-made-lock"), root.Design(hex.EncodeToString(design[:]))} {
+		if err := os.RemoveAll(p); err != nil {
 			t.Fatal(err)
 		}
 	}

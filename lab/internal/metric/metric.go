@@ -135,6 +135,16 @@ var byName = func() map[string]Metric {
 // All returns every metric, in the order pages list them.
 func All() []Metric { return append([]Metric(nil), all...) }
 
+// Throughput tells whether the figure is a rate that some wall holds, or that a
+// rate which was asked for does. Latencies are no rates.
+func (m Metric) Throughput() bool {
+	switch m.Name {
+	case "requests", "line_rate_share", "profiled_throughput_share":
+		return true
+	}
+	return m.MeasuresClient && (m.Unit == PerSecond || m.Unit == BytesPerSecond || m.Unit == BitsPerSecond)
+}
+
 // Lookup finds a metric by its name in the results files.
 func Lookup(name string) (Metric, bool) {
 	m, ok := byName[name]

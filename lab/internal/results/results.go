@@ -66,7 +66,7 @@ type Provenance struct {
 	StartedAt        time.Time         `json:"started_at"`
 	FinishedAt       time.Time         `json:"finished_at"`
 	Commit           string            `json:"commit" jsonschema:"description=Commit of the lab; 'unknown' outside a checkout."`
-	Dirty            bool              `json:"dirty" jsonschema:"description=Whether tracked files other than data differed from that commit."`
+	Dirty            bool              `json:"dirty" jsonschema:"description=Whether what the lab is made of differed from that commit: lab/\\, Makefile\\, package.json and package-lock.json; files that git does not track included."`
 	ExperimentSHA256 string            `json:"experiment_sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
 	Size             string            `json:"size" jsonschema:"enum=smoke,enum=full"`
 	Blocks           int               `json:"blocks" jsonschema:"minimum=1"`
@@ -77,10 +77,27 @@ type Provenance struct {
 	ServerCPUs       string            `json:"server_cpus,omitempty" jsonschema:"description=Cores the server was pinned to; absent if it was not pinned."`
 	ClientCPUs       string            `json:"client_cpus,omitempty" jsonschema:"description=Cores the client was pinned to; absent if it was not pinned."`
 	Tools            map[string]string `json:"tools"`
+	Binaries         map[string]Binary `json:"binaries,omitempty" jsonschema:"description=The programs that ran by name; absent where none did."`
+	Environment      *Environment      `json:"environment,omitempty" jsonschema:"description=All variables that the programs started with\\, but for GOMAXPROCS\\, which server.sh sets to the number of workers."`
 	Kernel           map[string]string `json:"kernel" jsonschema:"description=Kernel settings that matter to a throughput figure."`
 	Commands         []string          `json:"commands,omitempty" jsonschema:"description=Command lines of the topology, from the repository's root."`
 	CalibrationS     float64           `json:"calibration_s,omitempty" jsonschema:"description=Fastest calibration of the run: the server's core at its own full speed."`
 	StoppedEarly     string            `json:"stopped_early,omitempty" jsonschema:"description=Why the run ended before its last block."`
+}
+
+// A Binary is a program as it was when it ran.
+type Binary struct {
+	SHA256   string            `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the file; of autocannon\\, of all its files and those of what it depends on."`
+	Sources  string            `json:"sources_sha256,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the Go sources in lab/ that it was built from."`
+	Commit   string            `json:"commit,omitempty" jsonschema:"description=Commit of the checkout it was built in."`
+	Modified bool              `json:"modified,omitempty" jsonschema:"description=Whether those sources differed from that commit."`
+	Build    map[string]string `json:"build,omitempty" jsonschema:"description=Settings of the Go compiler."`
+}
+
+// Environment is what programs find in theirs.
+type Environment struct {
+	Set    map[string]string `json:"set,omitempty" jsonschema:"description=Variables that the lab gave a value."`
+	Passed []string          `json:"passed,omitempty" jsonschema:"description=Variables that had the caller's value\\, which is not recorded: it would name the machine's directories."`
 }
 
 // Topology says how client and server were joined.
@@ -113,7 +130,7 @@ type Trial struct {
 	Valid     bool      `json:"valid"`
 	Reasons   []Reason  `json:"reasons,omitempty" jsonschema:"description=Why the trial is invalid."`
 
-	Bound    bound.Bound `json:"bound" jsonschema:"enum=server-cpu,enum=client-cpu,enum=wire,enum=unknown"`
+	Bound    bound.Bound `json:"bound" jsonschema:"pattern=^(unknown|client-cpu(\\+server-cpu)?(\\+wire)?|server-cpu(\\+wire)?|wire)$,description=The walls that were met; early files name one of them."`
 	BoundWhy string      `json:"bound_why,omitempty" jsonschema:"description=The figures the bound was decided on."`
 
 	Metrics map[string]float64 `json:"metrics" jsonschema:"description=Figures in base SI units."`
@@ -121,6 +138,9 @@ type Trial struct {
 	// to whole milliseconds, and texts print <1ms.
 	Below   map[string]float64 `json:"below,omitempty" jsonschema:"description=Figures known only to be less than this."`
 	Printed map[string]string  `json:"printed,omitempty" jsonschema:"description=Published figures as they were printed."`
+	// Resolution holds the step in which a figure was recorded, where that is
+	// coarse enough to matter.
+	Resolution map[string]float64 `json:"resolution,omitempty" jsonschema:"description=A figure may stand for anything from itself up to this much more."`
 
 	Cores         []Core             `json:"cores,omitempty" jsonschema:"description=Where each core's time went in the measured window."`
 	ClientThreads []float64          `json:"client_threads,omitempty" jsonschema:"description=Share of a core that each of the load generator's threads used, busiest first; under one in a hundred left out."`

@@ -29,7 +29,7 @@ func Schema() []byte {
 		names = append(names, n)
 	}
 	trial := s.Definitions["Trial"]
-	for _, field := range []string{"metrics", "below", "printed"} {
+	for _, field := range []string{"metrics", "below", "printed", "resolution"} {
 		p, _ := trial.Properties.Get(field)
 		p.PropertyNames = &jsonschema.Schema{Enum: names}
 	}

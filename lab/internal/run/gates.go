@@ -32,7 +32,8 @@ func weather(t results.Trial) bool {
 }
 
 // A failer takes the reasons for which a trial is invalid, by the names of
-// package gate. None of them looks at how fast the trial was.
+// package gate. None of them looks at which condition a trial is of, or at whether
+// its figure suits a claim.
 type failer func(name, format string, args ...any)
 
 // faults are what the load generator's output has wrong with it. A rate that was

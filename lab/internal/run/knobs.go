@@ -143,7 +143,8 @@ func (l load) hold(ctx context.Context, k knob) (held, error) {
 		argv = l.link.Server(argv)
 	}
 	ready := make(chan struct{}, 1)
-	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: argv, Stdin: r, Lines: func(line string) {
+	// Where originals are kept is the caller's to say.
+	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: argv, Env: leash.Caller("HOME", "XDG_STATE_HOME", "LINE_RATE_STATE"), Stdin: r, Lines: func(line string) {
 		if line == "tune ready" {
 			ready <- struct{}{}
 		}
@@ -189,8 +190,8 @@ func (p Plan) unreachable() string {
 	x := p.Experiment
 	var why []string
 	// A machine with too few cores is not asked about its interrupts as well.
-	if _, wide := p.serverCores(); len(wide) > 0 && slices.Max(wide) >= p.Host.Cores {
-		why = append(why, fmt.Sprintf("needs %d cores; this host has %d", slices.Max(wide)+1, p.Host.Cores))
+	if n := x.LeastCores(); n > p.Host.Cores {
+		why = append(why, fmt.Sprintf("needs %d cores; this host has %d", n, p.Host.Cores))
 	} else {
 		why = p.outOfReach()
 	}

@@ -204,6 +204,9 @@ func Profiles(ctx context.Context, p Plan, each func(Profiled) error) error {
 		return err
 	}
 	defer link.Down()
+	if p.found, err = p.find(); err != nil {
+		return err
+	}
 	if err := link.Watch(string(p.Root), append(slices.Clone(p.Lab), "watch-shaper")); err != nil {
 		return err
 	}

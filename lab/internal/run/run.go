@@ -4,7 +4,7 @@
 //
 // Its stance: a trial is fresh (its own server process), blocked (every
 // condition once a block, in an order drawn from a recorded seed), and judged
-// by gates that never look at how fast it was. Invalid trials stay in the
+// by gates that know nothing of what claims hope for. Invalid trials stay in the
 // file; a bounded number of them is repeated. One condition, drawn by the same
 // seed, is measured twice under two names: the run's A/A control.
 //
@@ -47,6 +47,8 @@ type Plan struct {
 	Lab []string
 	// Profile has the server profiled although the experiment does not ask for it.
 	Profile bool
+
+	found *provenance.Programs // before the run
 }
 
 // A Made is a run that was made: its file, and the raw profiles that it names,
@@ -143,6 +145,10 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 		return nil, err
 	}
 	defer link.Down()
+	if p.found, err = p.find(); err != nil {
+		return nil, err
+	}
+	f.Provenance.Binaries, f.Provenance.Environment = p.found.Binaries(), provenance.Environment()
 	if link.Command != "" {
 		f.Provenance.Commands = []string{link.Command}
 	}
@@ -176,6 +182,9 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 		todo = m.recheck()
 	}
 	f.Provenance.CalibrationS = m.reference.Seconds()
+	if err := p.found.Changed(); err != nil {
+		return nil, err
+	}
 	raw, err := m.raw()
 	if err != nil {
 		return nil, err

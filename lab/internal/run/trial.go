@@ -22,14 +22,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
-
-// programs are the command names of the servers' processes.
-var programs = map[string]string{setting.Fiber: "fiber_server", setting.Null: "null_server", setting.Producer: "event_producer"}
 
 // The server's exit statuses that are told apart; server.sh has the first as
 // well, for a server that was not built.
@@ -45,7 +43,8 @@ type load struct {
 	link        *topology.Link
 	split       cores.Split
 	program     string // command name of the server's processes
-	workers     int    // 0: no prefork
+	found       *provenance.Programs
+	workers     int // 0: no prefork
 	generator   string
 	connections int
 	pipelining  int
@@ -72,13 +71,10 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 		return otherwise
 	}
 	addr := link.Host + ":" + strconv.Itoa(p.Port)
-	l := load{dir: string(p.Root), addr: addr, link: link, split: p.Split, lineRate: p.Experiment.Topology.LineRateBps,
+	l := load{dir: string(p.Root), found: p.found, addr: addr, link: link, split: p.Split, lineRate: p.Experiment.Topology.LineRateBps,
 		generator: generatorOf(s), connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
 		rate: float64(whole(setting.Rate, 0))}
-	server := setting.Fiber
-	if name, ok := s[setting.Server]; ok {
-		server = name.String()
-	}
+	server := serverOf(s)
 	l.program = programs[server]
 	l.server = []string{scriptPath("server.sh")}
 	if server != setting.Fiber {
@@ -354,6 +350,10 @@ func (l load) startServer(ctx context.Context) (*server, error) {
 	s := &server{proc, l.program}
 	select {
 	case <-ready:
+		if err := l.own(s); err != nil {
+			s.stop()
+			return nil, err
+		}
 		return s, nil
 	case <-proc.Done():
 		if proc.ExitCode() == addressInUse && strings.Contains(proc.LastLine(), l.addr) {

@@ -10,6 +10,7 @@ const (
 	NoSpread          Warning = "no-spread"
 	MeanOutside       Warning = "mean-outside-interval"
 	IntervalsDisagree Warning = "intervals-disagree"
+	Coarse            Warning = "coarse"
 )
 
 // There is none for two modes. Six to twelve ratios bear no test of that:
@@ -17,7 +18,7 @@ const (
 // one at such sizes.
 
 // AllWarnings lists them in the order in which they are given.
-var AllWarnings = []Warning{FewBlocks, NoSpread, MeanOutside, IntervalsDisagree}
+var AllWarnings = []Warning{FewBlocks, NoSpread, MeanOutside, IntervalsDisagree, Coarse}
 
 // Meaning says in one sentence what a warning stands for.
 func (w Warning) Meaning() string {
@@ -30,6 +31,8 @@ func (w Warning) Meaning() string {
 		return "a few blocks pull the mean out of the median's interval, so the two witnesses speak of different things"
 	case IntervalsDisagree:
 		return "the ratio of the medians and the median of the ratios lie outside each other's intervals, as they do where the machine changed speed between blocks"
+	case Coarse:
+		return "the figures are known only to the step in which they were recorded, and the answer has to hold for all that they may stand for"
 	}
 	return ""
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// weighControl holds the run's A/A control against the condition it repeats:
+// evaluateControl holds the run's A/A control against the condition it repeats:
 // by the two metrics that every experiment rests on, and by those of its claims
 // about ratios. They are corrected together, since any of them makes the run
 // suspect. It is nil where the run has no control.
-func (d *decider) weighControl(full bool) *Control {
+func (d *decider) evaluateControl(full bool) *Control {
 	if d.control == nil || len(d.r.Trials) == 0 {
 		return nil
 	}

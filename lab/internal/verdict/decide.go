@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"sort"
@@ -11,26 +10,31 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// Decide derives the verdict file of a run. The three must belong together:
-// the run's experiment, the run, the profile of its server's host.
-func Decide(x *experiment.Experiment, r *results.File, h *host.Profile) *File {
-	d := newDecider(x, r, h)
+// Decide derives the verdict file of a run. All must belong together: the
+// experiment as it is now, its design as it was when the run was made (the same
+// for a published run, which no design was written for), the run, and the
+// profile of its server's host.
+//
+// A run decides the claims of its own design, and no others: what was claimed
+// after it was made could have been read off it. Those that the experiment no
+// longer has, or has with other bars, are kept apart as withdrawn.
+func Decide(x, then *experiment.Experiment, r *results.File, h *host.Profile) *File {
+	d := newDecider(then, r, h)
 	f := &File{
 		SchemaVersion: Version, Experiment: x.Name, Entry: x.Entry, Run: r.Run, Source: string(r.Source),
 		Host: r.Hosts.Server, ClientHost: r.Hosts.Client,
 		Topology: r.Topology.Kind, LineRateBps: r.Topology.LineRateBps,
-		Trials: len(r.Trials), Conditions: d.summaries(), Control: d.weighControl(true),
+		Trials: len(r.Trials), Conditions: d.summaries(), Control: d.evaluateControl(true),
 	}
 	if p := r.Provenance; p != nil {
 		f.Started = p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
-		f.Date, f.Size, f.Blocks = f.Started[:10], p.Size, p.Blocks
+		f.Date, f.Size, f.Blocks, f.Design = f.Started[:10], p.Size, p.Blocks, then.SHA256
 	} else if r.Text != nil {
 		f.Date, f.Started = r.Text.Date, r.Text.Date
 	}
@@ -42,8 +46,31 @@ func Decide(x *experiment.Experiment, r *results.File, h *host.Profile) *File {
 	if r.Source == results.Measured && len(r.Trials) > 0 && f.Control == nil {
 		f.Warnings = append(f.Warnings, "no A/A control in this run")
 	}
-	f.Claims = d.claims(f.Control, true)
+	f.Claims = []Claim{}
+	for _, c := range d.claims(f.Control, true) {
+		was, _ := then.Claim(c.ID)
+		if x.Holds(then, was) {
+			f.Claims = append(f.Claims, c)
+		} else {
+			f.Withdrawn = append(f.Withdrawn, c)
+		}
+	}
+	f.BoundsNow = d.boundsNow()
 	return f
+}
+
+// boundsNow gives the bounds of trials that the file names by an earlier rule.
+func (d *decider) boundsNow() map[int]bound.Bound {
+	var now map[int]bound.Bound
+	for _, t := range d.r.Trials {
+		if b := d.walls(t).Bound(); b != t.Bound {
+			if now == nil {
+				now = map[int]bound.Bound{}
+			}
+			now[t.Seq] = b
+		}
+	}
+	return now
 }
 
 // A decider holds one run in the order in which claims ask for it.
@@ -106,7 +133,7 @@ func (d *decider) claims(control *Control, full bool) []Claim {
 	var open []*finding // of the claims about ratios, in their order
 	var at []int
 	for _, c := range d.x.Claims {
-		said, found := d.hear(c)
+		said, found := d.precheck(c)
 		if out = append(out, said); found != nil {
 			open, at = append(open, found), append(at, len(out)-1)
 		}
@@ -131,86 +158,6 @@ func (d *decider) claims(control *Control, full bool) []Claim {
 	return out
 }
 
-// hear says of a claim what can be said of it alone. A claim about ratios that
-// nothing stands against is left open, and its finding returned.
-func (d *decider) hear(c experiment.Claim) (Claim, *finding) {
-	out := Claim{ID: c.ID}
-	say := func(v Verdict, format string, args ...any) (Claim, *finding) {
-		out.Verdict, out.Reason = v, fmt.Sprintf(format, args...)
-		return out, nil
-	}
-	if d.r.NotApplicable != "" {
-		return say(NotApplicable, "%s", d.r.NotApplicable)
-	}
-	if c.Needs.Cores > 0 && d.h.Cores < c.Needs.Cores {
-		return say(NotApplicable, "needs %d cores; this host has %d", c.Needs.Cores, d.h.Cores)
-	}
-	if c.Needs.LineRate && d.r.Topology.LineRateBps == 0 {
-		return say(NotApplicable, "needs a wire of known line rate; this run went over %s", d.r.Topology.Kind)
-	}
-	if where := c.Where(); where != nil {
-		if d = d.at(where); len(d.conds) == 0 {
-			return say(NotApplicable, "the run has no condition with %s", where.Key())
-		}
-	}
-	trials := d.bearing(c)
-	if len(trials) == 0 {
-		if n := d.invalid(); len(n) > 0 && !d.anyValid() {
-			return say(Invalid, "no valid trial: %s", gates(n))
-		}
-		if c.Metric != "" {
-			return say(NotApplicable, "the run did not record %s", c.Metric)
-		}
-		if c.Profile != "" {
-			return say(NotApplicable, "the run has no %s profile", c.Profile)
-		}
-		return say(NotApplicable, "the run has no trial")
-	}
-	out.Bounds = map[string]int{}
-	for _, t := range trials {
-		out.Bounds[string(t.Bound)]++
-	}
-	if b := c.Needs.Bound; b != "" && out.Bounds[b] < len(trials) {
-		return say(NotApplicable, "needs every trial bounded by %s; %d of %d were (%s)", b, out.Bounds[b], len(trials), tally(out.Bounds))
-	}
-	m, _ := metric.Lookup(c.Metric)
-	if n := out.Bounds[string(bound.ClientCPU)]; m.MeasuresClient && n > 0 {
-		return say(Invalid, "measures the client: its CPU was the wall in %d of %d trials", n, len(trials))
-	}
-
-	found, err := d.weigh(c)
-	if none := (incomparable{}); errors.As(err, &none) {
-		return say(NotApplicable, "%s", none.why)
-	}
-	if err != nil {
-		return say(Invalid, "%v", err)
-	}
-	out.Effects, _ = found.effects(false)
-	blocks := 1
-	if d.r.Provenance != nil {
-		blocks = d.r.Provenance.Blocks
-	}
-	switch {
-	case d.r.Source == results.Published && blocks == 1 && c.Kind == experiment.Bound &&
-		out.Bounds[string(bound.Unknown)] > 0 && out.Bounds[string(bound.Unknown)]+out.Bounds[c.Bound] == len(trials):
-		// What a text did not record stands against no wall.
-		return say(Inconclusive, "what bounded %d of %d single runs is not known", out.Bounds[string(bound.Unknown)], len(trials))
-	case d.r.Source == results.Published && blocks == 1:
-		out.SingleRun = "disagrees"
-		if found.points {
-			out.SingleRun = "agrees"
-		}
-		return say(Inconclusive, "one run has no interval; %s", found.why)
-	case blocks < stats.MinSamples:
-		return say(Inconclusive, "%d blocks are too few for a 95 %% interval of a median; six are the least", blocks)
-	case found.pairs < stats.MinSamples:
-		return say(Invalid, "only %d of %d blocks are complete: %s", found.pairs, blocks, gates(d.invalid()))
-	case len(found.comparisons) == 0:
-		return say(found.verdict, "%s", found.why)
-	}
-	return out, &found
-}
-
 // at keeps to the conditions with these levels.
 func (d *decider) at(where setting.Levels) *decider {
 	kept := *d
@@ -223,9 +170,9 @@ func (d *decider) at(where setting.Levels) *decider {
 	return &kept
 }
 
-// bears tells whether a trial holds what a claim is about: its metric, its kind
+// holdsSubject tells whether a trial holds what a claim is about: its metric, its kind
 // of profile or, for a claim about bounds, anything.
-func bears(c experiment.Claim, t results.Trial) bool {
+func holdsSubject(c experiment.Claim, t results.Trial) bool {
 	switch c.Kind {
 	case experiment.Bound:
 		return true
@@ -233,17 +180,24 @@ func bears(c experiment.Claim, t results.Trial) bool {
 		_, ok := t.Profile(profiles.Kind(c.Profile))
 		return ok
 	}
-	_, ok := t.Metrics[c.Metric]
-	return ok
+	return has(t, c.Metric)
 }
 
-// bearing returns the valid trials that a claim rests on.
-func (d *decider) bearing(c experiment.Claim) []results.Trial {
+// has tells whether a trial says anything of a metric, if only that it was less
+// than something.
+func has(t results.Trial, name string) bool {
+	_, known := t.Metrics[name]
+	_, below := t.Below[name]
+	return known || below
+}
+
+// validTrials returns the valid trials that a claim rests on.
+func (d *decider) validTrials(c experiment.Claim) []results.Trial {
 	var ts []results.Trial
 	for _, cond := range d.conds {
 		for _, b := range blocksOf(d.valid[cond.ID]) {
 			t := d.valid[cond.ID][b]
-			if bears(c, t) {
+			if holdsSubject(c, t) {
 				ts = append(ts, t)
 			}
 		}
@@ -326,98 +280,9 @@ type finding struct {
 	comparisons []comparison // of claims about ratios
 	pairs       int          // complete blocks, of the comparison that has fewest
 	points      bool         // whether the medians alone agree with the claim
-}
-
-func (d *decider) weigh(c experiment.Claim) (finding, error) {
-	switch c.Kind {
-	case experiment.Bound:
-		return d.weighBound(c), nil
-	case experiment.Count:
-		return d.weighCount(c)
-	case experiment.Share, experiment.Absent:
-		return d.weighShares(c), nil
-	}
-	return d.weighRatios(c)
-}
-
-func (d *decider) weighBound(c experiment.Claim) finding {
-	f := finding{pairs: math.MaxInt}
-	hits, both, all := 0, 0, 0
-	least := math.Inf(1)
-	for _, cond := range d.conds {
-		n := 0
-		for _, t := range d.valid[cond.ID] {
-			n++
-			switch {
-			case string(t.Bound) == c.Bound:
-				hits++
-			// The trial is named for another wall, as the more telling one, but
-			// this one was met as well: that is neither for the claim nor against.
-			case bound.Of(t.Metrics, d.r.Topology.LineRateBps).Full(bound.Bound(c.Bound)):
-				both++
-			}
-			if s, ok := t.Metrics["line_rate_share"]; ok {
-				least = min(least, s)
-			}
-		}
-		all += n
-		f.pairs = min(f.pairs, n)
-	}
-	f.points = hits == all
-	f.why = fmt.Sprintf("%d of %d trials were bounded by %s", hits, all, c.Bound)
-	if both > 0 {
-		f.why += fmt.Sprintf("; in %d more that was saturated beside another wall", both)
-	}
-	if c.Bound == string(bound.Wire) && !math.IsInf(least, 1) {
-		f.why += fmt.Sprintf("; the least full wire was at %.1f %%", least*100)
-	}
-	switch {
-	case hits == all:
-		f.verdict = Reproduced
-	case 2*(hits+both) < all:
-		f.verdict = Refuted
-	default:
-		f.verdict = Inconclusive
-	}
-	return f
-}
-
-func (d *decider) weighCount(c experiment.Claim) (finding, error) {
-	f := finding{verdict: Reproduced, points: true, pairs: math.MaxInt}
-	all := 0
-	var odd string
-	for _, cond := range d.conds {
-		l, ok := d.r.Settings.With(cond.Levels)[c.Equals]
-		want, isNumber := l.Int()
-		if !ok || !isNumber {
-			continue
-		}
-		n := 0
-		for _, b := range blocksOf(d.valid[cond.ID]) {
-			got, ok := d.valid[cond.ID][b].Metrics[c.Metric]
-			if !ok {
-				continue
-			}
-			n++
-			if got != float64(want+c.Plus) && odd == "" {
-				odd = fmt.Sprintf("%s was %v at %s, not %d", c.Metric, got, cond.Levels.Key(), want+c.Plus)
-			}
-		}
-		// A condition that lost its trials counts as no block at all, so that
-		// the claim cannot pass without it.
-		if d.holds(cond.ID, c.Metric) {
-			all += n
-			f.pairs = min(f.pairs, n)
-		}
-	}
-	if f.pairs == math.MaxInt {
-		return f, incomparable{fmt.Sprintf("the run does not say its %s, which %s is held against", c.Equals, c.Metric)}
-	}
-	f.why = fmt.Sprintf("exact in all of %d trials", all)
-	if odd != "" {
-		f.verdict, f.points, f.why = Refuted, false, odd
-	}
-	return f, nil
+	// unseen says that nothing stands against the claim but what was not
+	// recorded, or that the figures may stand for either answer.
+	unseen bool
 }
 
 // strata groups the conditions that hold the claim's metric by the levels of
@@ -447,7 +312,7 @@ func (d *decider) strata(c experiment.Claim) [][]results.Condition {
 // so that the claim cannot pass without it.
 func (d *decider) holds(id, name string) bool {
 	for _, t := range d.valid[id] {
-		if _, ok := t.Metrics[name]; ok {
+		if has(t, name) {
 			return true
 		}
 	}

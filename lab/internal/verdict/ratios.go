@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -13,20 +14,38 @@ import (
 
 // A comparison is one ratio held against the band that a claim wants it in,
 // with what both witnesses make of it.
+//
+// Figures are readings: each may stand for a range. A block's ratio then lies
+// between a least and a greatest one, and each is a figure of its own that a
+// block gives. What is tested against an edge is the one nearer to it, so that
+// the answer holds wherever in their ranges the true figures lay.
 type comparison struct {
 	effect    Effect
-	name      string    // metric and levels, for reasons
-	as, bs    []float64 // figures by block
+	name      string            // metric and levels, for reasons
+	as, bs    []results.Reading // by block
 	low, high float64
-	sum       stats.Summary
-	test      stats.T
-	inside    float64 // p of "the ratio lies in the band"
-	outside   float64 // p of "it lies outside"
+	exact     bool          // every figure stands for itself alone
+	sum       stats.Summary // of the ratios as they stand; only if exact
+	test      stats.T       // as sum
+	least     witnesses     // of the least ratios
+	most      witnesses     // of the greatest
+	inside    float64       // p of "the ratio lies in the band"
+	outside   float64       // p of "it lies outside"
 	plan      plan
 }
 
-// compare holds figures of the same blocks against a band.
-func compare(e Effect, name string, as, bs []float64, low, high float64) (comparison, error) {
+// witnesses are both, for one end of the ranges.
+type witnesses struct {
+	sum  stats.Summary
+	test stats.T
+}
+
+func heard(ratios []float64) witnesses {
+	return witnesses{stats.Summarise(ratios), stats.Paired(ratios)}
+}
+
+// compare holds readings of the same blocks against a band.
+func compare(e Effect, name string, as, bs []results.Reading, low, high float64) (comparison, error) {
 	c := comparison{effect: e, name: name, as: as, bs: bs, low: low, high: high, inside: 1, outside: 1}
 	if low > 0 {
 		c.effect.BandLow = digits(low)
@@ -37,28 +56,65 @@ func compare(e Effect, name string, as, bs []float64, low, high float64) (compar
 	if c.effect.Pairs = len(as); len(as) == 0 {
 		return c, nil
 	}
-	ratios, err := stats.Ratios(as, bs)
-	if err != nil {
-		return c, fmt.Errorf("%s: %w", e.Metric, err)
+	least, most := make([]float64, len(as)), make([]float64, len(as))
+	c.exact = true
+	for i := range as {
+		if as[i].High <= 0 || bs[i].High <= 0 {
+			return c, fmt.Errorf("%s: block %d of %d has nought, which has no ratio", e.Metric, i+1, len(as))
+		}
+		least[i], most[i] = as[i].Low/bs[i].High, as[i].High/bs[i].Low
+		c.exact = c.exact && as[i].Exact() && bs[i].Exact()
 	}
-	c.sum, c.test = stats.Summarise(ratios), stats.Paired(ratios)
-	c.effect.Ratio = digits(c.sum.Median)
-	if c.sum.HasInterval {
-		c.inside, c.outside = c.test.Inside(low, high).P, c.test.Outside(low, high)
-		c.effect.Low, c.effect.High = digits(c.sum.Low), digits(c.sum.High)
+	c.least, c.most = heard(least), heard(most)
+	if c.exact {
+		c.sum, c.test = c.least.sum, c.least.test
+		c.effect.Ratio = digits(c.sum.Median)
+	} else {
+		c.effect.RatioLow, c.effect.RatioHigh = digits(c.least.sum.Median), finite(c.most.sum.Median)
+	}
+	if c.least.sum.HasInterval {
+		c.inside, c.outside = c.equivalent(), c.differs()
+		c.effect.Low, c.effect.High = digits(c.least.sum.Low), finite(c.most.sum.High)
 		c.effect.PInside, c.effect.POutside = ptr(rough(c.inside)), ptr(rough(c.outside))
 	}
 	return c, nil
 }
 
+// finite leaves out what has no upper end: a figure divided by one that may have
+// been as small as it likes.
+func finite(v float64) float64 {
+	if math.IsInf(v, 1) {
+		return 0
+	}
+	return digits(v)
+}
+
+// equivalent is the p of two one-sided tests, each of the end nearer to its edge.
+func (c comparison) equivalent() float64 {
+	return max(c.least.test.Inside(c.low, math.Inf(1)).P, c.most.test.Inside(0, c.high).P)
+}
+
+// differs is the p of the ratio's lying beyond an edge, for the end nearer to it.
+func (c comparison) differs() float64 {
+	below, above := c.most.test.Below(c.low), c.least.test.Above(c.high)
+	switch {
+	case math.IsInf(c.high, 1):
+		return below
+	case c.low <= 0:
+		return above
+	}
+	return min(1, 2*min(below, above))
+}
+
 // interval is what the first witness says: the exact interval.
 func (c comparison) interval() Verdict {
+	low, high := c.least.sum.Low, c.most.sum.High
 	switch {
-	case !c.sum.HasInterval:
+	case !c.least.sum.HasInterval:
 		return Inconclusive
-	case c.sum.Low >= c.low && c.sum.High <= c.high:
+	case low >= c.low && high <= c.high:
 		return Reproduced
-	case c.sum.High < c.low || c.sum.Low > c.high:
+	case high < c.low || low > c.high:
 		return Refuted
 	}
 	return Inconclusive
@@ -83,31 +139,55 @@ func (c comparison) verdict() Verdict {
 	return Inconclusive
 }
 
-// strain is how far an interval, or a lone ratio, reaches out of its band, in
+// margin is how far an interval, or a lone ratio, reaches out of its band, in
 // logarithms; below zero it lies inside.
-func (c comparison) strain() float64 {
-	from, to := c.sum.Median, c.sum.Median
-	if c.sum.HasInterval {
-		from, to = c.sum.Low, c.sum.High
+func (c comparison) margin() float64 {
+	from, to := c.least.sum.Median, c.most.sum.Median
+	if c.least.sum.HasInterval {
+		from, to = c.least.sum.Low, c.most.sum.High
 	}
 	return max(math.Log(c.low/from), math.Log(to/c.high))
 }
 
 func (c comparison) String() string {
-	want := fmt.Sprintf("%.3g to %.3g", c.low, c.high)
+	want := fmt.Sprintf("%s to %s", bar(c.low), bar(c.high))
 	if math.IsInf(c.high, 1) {
-		want = fmt.Sprintf("at least %.3g", c.low)
+		want = "at least " + bar(c.low)
 	} else if c.low == 0 {
-		want = fmt.Sprintf("at most %.3g", c.high)
+		want = "at most " + bar(c.high)
 	}
 	return fmt.Sprintf("%s: %s, claimed %s", c.name, c.figures(), want)
 }
 
-func (c comparison) figures() string {
-	if !c.sum.HasInterval {
-		return fmt.Sprintf("ratio %.3f", c.sum.Median)
+// bar prints an edge as the claim has it. The edges of a margin may have no end
+// of digits, and four of them are enough.
+func bar(v float64) string {
+	if s := strconv.FormatFloat(v, 'g', -1, 64); len(s) <= 6 {
+		return s
 	}
-	return fmt.Sprintf("ratio %.3f, interval %.3f to %.3f", c.sum.Median, c.sum.Low, c.sum.High)
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
+func (c comparison) figures() string {
+	said := fmt.Sprintf("ratio %.3f", c.sum.Median)
+	if !c.exact {
+		said = "ratio " + between(c.least.sum.Median, c.most.sum.Median)
+	}
+	if c.least.sum.HasInterval {
+		said += ", interval " + between(c.least.sum.Low, c.most.sum.High)
+	}
+	if !c.exact {
+		said += ", for all that the figures may stand for"
+	}
+	return said
+}
+
+// between names a range that may have no upper end.
+func between(low, high float64) string {
+	if math.IsInf(high, 1) {
+		return fmt.Sprintf("%.3f or more", low)
+	}
+	return fmt.Sprintf("%.3f to %.3f", low, high)
 }
 
 // open says why a comparison was left open, which is more than that its
@@ -130,11 +210,15 @@ func (c comparison) open() string {
 	return fmt.Sprintf("; the exact interval lies %s, while the t test puts it %s", is[interval], is[student])
 }
 
-// weighRatios compares levels of one factor, within each combination of the
+// evaluateRatios compares levels of one factor, within each combination of the
 // other factors' levels. All comparisons have to agree.
-func (d *decider) weighRatios(c experiment.Claim) (finding, error) {
+func (d *decider) evaluateRatios(c experiment.Claim) (finding, error) {
 	f := finding{points: true, pairs: math.MaxInt}
+	against := false
 	for _, s := range d.strata(c) {
+		if err := d.sameRange(c, s); err != nil {
+			return f, err
+		}
 		for _, p := range pairsOf(c.Kind, len(s)) {
 			low, high := band(c, p.whole)
 			got, err := d.comparison(c, s[p.a], s[p.b], low, high)
@@ -144,7 +228,9 @@ func (d *decider) weighRatios(c experiment.Claim) (finding, error) {
 			f.comparisons = append(f.comparisons, got)
 			f.pairs = min(f.pairs, got.effect.Pairs)
 			if got.effect.Pairs > 0 {
-				f.points = f.points && got.sum.Median >= low && got.sum.Median <= high
+				from, to := got.least.sum.Median, got.most.sum.Median
+				f.points = f.points && from >= low && to <= high
+				against = against || to < low || from > high
 			}
 		}
 	}
@@ -157,6 +243,7 @@ func (d *decider) weighRatios(c experiment.Claim) (finding, error) {
 	if w := f.worst(); w != nil {
 		f.why = w.String()
 	}
+	f.unseen = !f.points && !against
 	return f, nil
 }
 
@@ -170,7 +257,7 @@ func (f *finding) worst() *comparison {
 		if c.effect.Pairs == 0 {
 			continue
 		}
-		if w == nil || rank[c.verdict()] > rank[w.verdict()] || c.verdict() == w.verdict() && c.strain() > w.strain() {
+		if w == nil || rank[c.verdict()] > rank[w.verdict()] || c.verdict() == w.verdict() && c.margin() > w.margin() {
 			w = c
 		}
 	}
@@ -231,6 +318,9 @@ func (f *finding) prepare(claims int, corrected float64) {
 	alpha := stats.Alpha / float64(max(1, claims))
 	for i := range f.comparisons {
 		c := &f.comparisons[i]
+		if !c.exact {
+			continue // no number of blocks makes a figure finer
+		}
 		smallest, ok := stats.SmallestEffect(c.test.SD(), c.effect.Pairs, alpha)
 		if !ok {
 			continue
@@ -262,19 +352,31 @@ func (c comparison) wanting() string {
 // shown is the comparison as a verdict file keeps it, and what to be wary of.
 func (c comparison) shown(full bool) (Effect, []stats.Warning) {
 	e := c.effect
-	if !c.sum.HasInterval {
+	if !c.least.sum.HasInterval {
 		return e, nil
+	}
+	if !c.exact {
+		return e, []stats.Warning{stats.Coarse}
 	}
 	e.SmallestEffect, e.BlocksNeeded, e.BlocksOver = rough(c.plan.smallest), c.plan.blocks, c.plan.over
 	if !full {
 		return e, stats.Warn(c.sum, c.test, 0, nil)
 	}
-	ratio, boot, err := stats.Bootstrap(c.as, c.bs)
+	ratio, boot, err := stats.Bootstrap(nominal(c.as), nominal(c.bs))
 	if err != nil {
 		return e, stats.Warn(c.sum, c.test, 0, nil)
 	}
 	e.BootLow, e.BootHigh = digits(boot.Low), digits(boot.High)
 	return e, stats.Warn(c.sum, c.test, ratio, &boot)
+}
+
+// nominal are exact readings as plain figures.
+func nominal(rs []results.Reading) []float64 {
+	out := make([]float64, len(rs))
+	for i, r := range rs {
+		out[i] = r.Low
+	}
+	return out
 }
 
 // effects gives all comparisons as a verdict file keeps them, with their
@@ -304,17 +406,41 @@ func (d *decider) comparison(c experiment.Claim, a, b results.Condition, low, hi
 	return compare(e, fmt.Sprintf("%s %s over %s", c.Metric, a.Levels[c.Over], b.Levels[c.Over]), as, bs, low, high)
 }
 
-// paired gives a metric's figures in the blocks that hold it under both
+// paired gives a metric's readings in the blocks that hold it under both
 // conditions.
-func (d *decider) paired(name, a, b string) (as, bs []float64) {
+func (d *decider) paired(name, a, b string) (as, bs []results.Reading) {
 	for _, block := range blocksOf(d.valid[a]) {
-		x, xok := d.valid[a][block].Metrics[name]
-		y, yok := d.valid[b][block].Metrics[name]
+		x, xok := d.r.Reading(d.valid[a][block], name)
+		y, yok := d.r.Reading(d.valid[b][block], name)
 		if xok && yok {
 			as, bs = append(as, x), append(bs, y)
 		}
 	}
 	return as, bs
+}
+
+// sameRange refuses to hold a bar against a text whose levels lie closer
+// together, or farther apart, than those that the bar was set for: five times
+// the connections need not do what sixteen times do.
+func (d *decider) sameRange(c experiment.Claim, s []results.Condition) error {
+	if c.Kind != experiment.Ratio || d.r.Source != results.Published || len(s) < 2 {
+		return nil
+	}
+	for _, f := range d.x.Factors {
+		if f.Name != c.Over {
+			continue
+		}
+		first, last := f.Ends()
+		from, to := s[0].Levels[c.Over], s[len(s)-1].Levels[c.Over]
+		a, aok := first.Int()
+		b, bok := last.Int()
+		x, xok := from.Int()
+		y, yok := to.Int()
+		if numbers := aok && bok && xok && yok && a > 0; numbers && b*x != y*a || !numbers && (first != from || last != to) {
+			return incomparable{fmt.Sprintf("the claim is about %s from %s to %s; the text's go from %s to %s", c.Over, first, last, from, to)}
+		}
+	}
+	return nil
 }
 
 func only(ls setting.Levels, name string) setting.Levels {

@@ -13,13 +13,14 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
-// weighShares holds a share, or the absence of one, against every trial's own
+// evaluateShares holds a share, or the absence of one, against every trial's own
 // profile: all have to agree, and all have to disagree before it is refuted. A
 // trial is not averaged with others, so that no long window hides a short one.
-func (d *decider) weighShares(c experiment.Claim) finding {
+func (d *decider) evaluateShares(c experiment.Claim, whole *decider) finding {
 	f := finding{points: true, pairs: math.MaxInt}
 	var shares []float64
 	held, blind := 0, 0
+	thin := "" // the first profile whose whole is next to nothing
 	for _, cond := range d.conds {
 		n := 0
 		for _, b := range blocksOf(d.valid[cond.ID]) {
@@ -32,6 +33,9 @@ func (d *decider) weighShares(c experiment.Claim) finding {
 			if c.Kind == experiment.Absent && p.Packages[symbol.None] > 0 {
 				blind++
 			}
+			if thin == "" && c.Kind == experiment.Share {
+				thin = nextToNothing(p)
+			}
 			shares = append(shares, v)
 			if holdsShare(c, v) {
 				held++
@@ -41,6 +45,14 @@ func (d *decider) weighShares(c experiment.Claim) finding {
 	}
 	f.points = held == len(shares)
 	switch {
+	case thin != "":
+		f.verdict, f.points, f.unseen = Inconclusive, false, true
+		f.why = sayShares(c, shares, held) + "; but " + thin
+		return f
+	case c.Kind == experiment.Absent && held == len(shares) && d.r.Source == results.Measured && !d.couldShow(c, whole):
+		f.verdict, f.points = Inconclusive, false
+		f.why = fmt.Sprintf("no %s profile of this run shows %s at all, so it cannot be told that it is gone", c.Profile, c.Package)
+		return f
 	case held == len(shares) && blind > 0:
 		f.verdict, f.points = Inconclusive, false
 		f.why = fmt.Sprintf("%d of %d %s profiles have frames without a symbol, which could be of %s", blind, len(shares), c.Profile, c.Package)
@@ -55,6 +67,60 @@ func (d *decider) weighShares(c experiment.Claim) finding {
 	}
 	f.why = sayShares(c, shares, held)
 	return f
+}
+
+// The least that the whole of a profile has to come to before a share of it
+// says anything: a tenth of one core, or of one goroutine that waits, through
+// the window; a megabyte of heap; ten goroutines. The largest share of less is
+// still next to nothing of what the server does.
+const (
+	leastBusy       = 0.1
+	leastBytes      = 1e6
+	leastGoroutines = 10
+)
+
+// nextToNothing says what is wrong with a whole that is too small; it is empty
+// where nothing is, or where a text does not say how much there was.
+func nextToNothing(p profiles.Profile) string {
+	least, have, of := leastBytes, p.Total, "B"
+	switch p.Unit {
+	case "s":
+		if p.DurationS == 0 {
+			return ""
+		}
+		least, have, of = leastBusy, p.Total/p.DurationS, "s a second"
+	case "count":
+		least, of = leastGoroutines, "goroutines"
+	}
+	if have == 0 && len(p.Packages) > 0 || have >= least {
+		return ""
+	}
+	return fmt.Sprintf("the whole %s profile is %.3g %s, and less than %.3g is next to nothing", p.Kind, have, of, least)
+}
+
+// couldShow tells whether the run can show what a claim says is gone: another of its
+// conditions has it in a profile of the same kind or, where the claim is about
+// all conditions, the profiles have samples.
+func (d *decider) couldShow(c experiment.Claim, whole *decider) bool {
+	about := map[string]bool{}
+	for _, cond := range d.conds {
+		about[cond.ID] = true
+	}
+	for _, cond := range whole.conds {
+		for _, t := range whole.valid[cond.ID] {
+			p, ok := t.Profile(profiles.Kind(c.Profile))
+			switch {
+			case !ok:
+			case len(d.conds) == len(whole.conds):
+				if p.Total > 0 || p.Events > 0 {
+					return true
+				}
+			case !about[cond.ID] && p.Packages[c.Package] > 0:
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // share is what a profile gives what the claim looks for. What stands nowhere

@@ -45,7 +45,8 @@ claims = [`+strings.Join(claims, ",")+`]
 }
 
 // shares is a run whose trials with the lock give it these shares of the block
-// profile, a share of nought by leaving it out as profiles do.
+// profile, a share of nought by leaving it out as profiles do. At the other level
+// a fifth is the lock's, so that the profiles are known to show it.
 func shares(x *experiment.Experiment, of ...float64) *results.File {
 	r := made(x, len(of), func(setting.Levels, int) figures { return figures{rps: 1} })
 	for i := range r.Trials {
@@ -53,8 +54,10 @@ func shares(x *experiment.Experiment, of ...float64) *results.File {
 		p := profiles.Profile{Kind: profiles.Block, Unit: "s", Total: 2, DurationS: 1, Packages: map[string]float64{"runtime": 1}}
 		if v := of[t.Block-1]; t.Condition == "c1" && v > 0 {
 			p.Packages[lock] = v
+		} else if t.Condition == "c2" {
+			p.Packages[lock] = 0.2
 		}
-		cpu := profiles.Profile{Kind: profiles.CPU, Unit: "s", Total: 1, Work: map[string]float64{"write": 0.5, "http": 0.5}, Packages: map[string]float64{}}
+		cpu := profiles.Profile{Kind: profiles.CPU, Unit: "s", Total: 1, DurationS: 1, Work: map[string]float64{"write": 0.5, "http": 0.5}, Packages: map[string]float64{}}
 		t.Profiles = []profiles.Profile{cpu, p}
 	}
 	return r
@@ -119,6 +122,57 @@ func TestAbsenceNeedsProfiles(t *testing.T) {
 	}
 }
 
+// A profile that could not have shown it does not show that it is gone.
+func TestGoneTakesAProfileThatShowsIt(t *testing.T) {
+	x := profiled(t, gone)
+	r := shares(x, 0, 0, 0, 0, 0, 0)
+	for _, t := range r.Trials {
+		if p, _ := t.Profile(profiles.Block); t.Condition == "c2" {
+			delete(p.Packages, lock)
+		}
+	}
+	if got := one(t, x, r, machine); got.Verdict != Inconclusive || !strings.Contains(got.Reason, "no block profile of this run shows "+lock) {
+		t.Errorf("%s (%s)", got.Verdict, got.Reason)
+	}
+}
+
+// All of next to nothing is next to nothing, whichever way the claim goes.
+func TestAShareNeedsAWhole(t *testing.T) {
+	for claim, of := range map[string]float64{aTenth: 1, atMost10: 0.01} {
+		for _, c := range []struct {
+			total float64 // seconds of waiting in a second
+			want  Verdict
+		}{{0.1, Reproduced}, {0.0999, Inconclusive}, {0.05, Inconclusive}} {
+			x := profiled(t, claim)
+			r := shares(x, of, of, of, of, of, of)
+			last := &r.Trials[10] // of one block only
+			last.Profiles[1].Total = c.total
+			if got := one(t, x, r, machine); got.Verdict != c.want || c.want == Inconclusive && !strings.Contains(got.Reason, "next to nothing") {
+				t.Errorf("%v of %v s a second: %s (%s), want %s", of, c.total, got.Verdict, got.Reason, c.want)
+			}
+		}
+	}
+	for _, c := range []struct {
+		p    profiles.Profile
+		thin bool
+	}{
+		{profiles.Profile{Unit: "s", Total: 0.5, DurationS: 10, Packages: map[string]float64{"a": 1}}, true},
+		{profiles.Profile{Unit: "s", Total: 1, DurationS: 10, Packages: map[string]float64{"a": 1}}, false},
+		{profiles.Profile{Unit: "s", DurationS: 10}, true},
+		{profiles.Profile{Unit: "B", Total: 9e5, Packages: map[string]float64{"a": 1}}, true},
+		{profiles.Profile{Unit: "B", Total: 1e6, Packages: map[string]float64{"a": 1}}, false},
+		{profiles.Profile{Unit: "count", Total: 9, Packages: map[string]float64{"a": 1}}, true},
+		{profiles.Profile{Unit: "count", Total: 10, Packages: map[string]float64{"a": 1}}, false},
+		// A text prints a share of a whole that it does not give.
+		{profiles.Profile{Unit: "s", DurationS: 60, Packages: map[string]float64{"a": 0.77}}, false},
+		{profiles.Profile{Unit: "s", Packages: map[string]float64{"a": 0.77}}, false},
+	} {
+		if got := nextToNothing(c.p); (got != "") != c.thin {
+			t.Errorf("%+v: %q", c.p, got)
+		}
+	}
+}
+
 func TestAPrintedShareAgreesOrDisagrees(t *testing.T) {
 	for of, want := range map[float64]string{0.77: "agrees", 0.05: "disagrees"} {
 		x := profiled(t, aTenth)
@@ -135,7 +189,7 @@ func TestSharesDoNotMeasureTheClient(t *testing.T) {
 	x := profiled(t, aTenth)
 	r := shares(x, 0.2, 0.3, 0.1, 0.4, 0.5, 0.9)
 	for i := range r.Trials {
-		r.Trials[i].Bound = bound.ClientCPU
+		bounded(&r.Trials[i], bound.ClientCPU)
 	}
 	if got := one(t, x, r, machine); got.Verdict != Reproduced {
 		t.Errorf("%s (%s)", got.Verdict, got.Reason)
@@ -144,11 +198,11 @@ func TestSharesDoNotMeasureTheClient(t *testing.T) {
 
 func TestASummaryHasMediansOfProfiles(t *testing.T) {
 	x := profiled(t, aTenth)
-	f := Decide(x, shares(x, 0.2, 0.3, 0, 0, 0, 0), machine)
+	f := Decide(x, x, shares(x, 0.2, 0.3, 0, 0, 0, 0), machine)
 	i := slices.IndexFunc(f.Conditions, func(s Summary) bool { return s.ID == "c1" })
 	got := f.Conditions[i].Profiles
 	want := []profiles.Profile{
-		{Kind: profiles.CPU, Unit: "s", Total: 1, Work: map[string]float64{"write": 0.5, "http": 0.5}, Packages: map[string]float64{}},
+		{Kind: profiles.CPU, Unit: "s", Total: 1, DurationS: 1, Work: map[string]float64{"write": 0.5, "http": 0.5}, Packages: map[string]float64{}},
 		// In two trials of six: its median is nought, which is not to be absent.
 		{Kind: profiles.Block, Unit: "s", Total: 2, DurationS: 1, Work: map[string]float64{}, Packages: map[string]float64{"runtime": 1, lock: 0}},
 	}

@@ -31,7 +31,7 @@ func (d *decider) summary(cond results.Condition) Summary {
 	for _, b := range blocksOf(d.valid[cond.ID]) {
 		t := d.valid[cond.ID][b]
 		valid = append(valid, t)
-		s.Bounds[string(t.Bound)]++
+		s.Bounds[string(d.walls(t).Bound())]++
 	}
 	for _, m := range metric.All() {
 		if f, ok := figure(m.Name, valid); ok {

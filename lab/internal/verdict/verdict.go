@@ -3,7 +3,8 @@
 // Its stance: fail closed. A run too small for an interval, trials that a gate
 // refused, a client that was the wall, or a precondition that was not met each
 // have a verdict of their own, and none of them is "reproduced". Not having
-// seen a difference is inconclusive.
+// seen a difference is inconclusive. What was not recorded is neither room nor
+// evidence against a claim.
 //
 // A comparison of two levels is decided only where two witnesses agree: the
 // exact interval of the median ratio, which has no model and is not corrected,
@@ -12,8 +13,12 @@
 // of its comparisons to be reproduced, so its p is the largest of theirs; any
 // one refutes it, so its p then is the smallest, times their number. These p
 // are corrected by Holm's rule over all claims about ratios that the run
-// decides. At most one of a claim's two answers can be wrong, so it stands in
-// the correction once, with the one its figures point to.
+// decides. A claim stands in the correction once, with the answer that its
+// figures point to, since only one of its two answers can be wrong. Which one
+// that is, is read off the same data, and no theorem covers Holm's rule then.
+// What there is instead is a simulation: TestStatedErrorRatesOfVerdicts counts
+// wrong answers of several claims at their edges together, for each kind of
+// noise and number of blocks, and fails above one run in twenty.
 //
 // Claims about counts, bounds and profiles take no part: they are held against
 // every trial as it was counted, and there is no sampling error to correct. A
@@ -29,6 +34,7 @@
 package verdict
 
 import (
+	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -88,6 +94,14 @@ type File struct {
 	Claims        []Claim   `json:"claims"`
 	Conditions    []Summary `json:"conditions"`        // without the control
 	Control       *Control  `json:"control,omitempty"` // the A/A control, of a run that has one
+	// Design is the SHA-256 of the experiment's file as it was when the run was
+	// made; data/designs has it. Withdrawn are those of its claims that the
+	// experiment has no longer, or not so.
+	Design    string  `json:"design,omitempty"`
+	Withdrawn []Claim `json:"withdrawn,omitempty"`
+	// BoundsNow gives, by place, what bounded trials for which the results file
+	// names only the first of several walls.
+	BoundsNow map[int]bound.Bound `json:"bounds_now,omitempty"`
 }
 
 // A Claim is one claim's verdict in one run.
@@ -107,16 +121,21 @@ type Claim struct {
 // An Effect is one comparison: a metric at levels A over that at levels B.
 // What needs an interval is absent where there is none.
 type Effect struct {
-	Metric   string         `json:"metric"`
-	A        setting.Levels `json:"a,omitempty"` // absent in a control, whose levels are the same
-	B        setting.Levels `json:"b,omitempty"`
-	At       setting.Levels `json:"at,omitempty"` // levels of the other factors
-	Pairs    int            `json:"pairs"`
-	Ratio    float64        `json:"ratio"`               // median of the per-block ratios
-	Low      float64        `json:"low,omitempty"`       // its exact interval
-	High     float64        `json:"high,omitempty"`      // as Low
-	BandLow  float64        `json:"band_low,omitempty"`  // where the claim wants the ratio; absent without that edge
-	BandHigh float64        `json:"band_high,omitempty"` // as BandLow
+	Metric string         `json:"metric"`
+	A      setting.Levels `json:"a,omitempty"` // absent in a control, whose levels are the same
+	B      setting.Levels `json:"b,omitempty"`
+	At     setting.Levels `json:"at,omitempty"` // levels of the other factors
+	Pairs  int            `json:"pairs"`
+	Ratio  float64        `json:"ratio,omitempty"` // median of the per-block ratios; absent without a pair, or where only a range is known
+	// RatioLow and RatioHigh stand instead of Ratio where figures are coarse: the
+	// medians of the least and the greatest ratios that they may stand for.
+	// Without RatioHigh, or High below, there is no upper end.
+	RatioLow  float64 `json:"ratio_low,omitempty"`
+	RatioHigh float64 `json:"ratio_high,omitempty"`
+	Low       float64 `json:"low,omitempty"`       // exact interval
+	High      float64 `json:"high,omitempty"`      // as Low
+	BandLow   float64 `json:"band_low,omitempty"`  // where the claim wants the ratio; absent without that edge
+	BandHigh  float64 `json:"band_high,omitempty"` // as BandLow
 	// PInside and POutside are the t test's p of the ratio's lying in the band
 	// and outside of it, uncorrected.
 	PInside  *float64 `json:"p_inside,omitempty"`

@@ -68,12 +68,35 @@ claims = [`+strings.Join(claims, ",")+`]
 
 type figures = map[string]float64
 
+// bounded gives a trial the figures of one wall, and of room at the others; of
+// bound.Unknown it has none, so that nothing was looked at.
+func bounded(t *results.Trial, b bound.Bound) {
+	m := figures{}
+	for name, v := range t.Metrics {
+		if name != "client_thread_busy_max" && name != "client_cores_busy" && name != "server_cores_busy" && name != "line_rate_share" {
+			m[name] = v
+		}
+	}
+	if t.Metrics, t.Bound = m, b; b == bound.Unknown {
+		return
+	}
+	m["client_thread_busy_max"], m["client_cores_busy"], m["server_cores_busy"] = 0.5, 0.5, 0.5
+	switch b {
+	case bound.ClientCPU:
+		m["client_thread_busy_max"] = 0.95
+	case bound.ServerCPU:
+		m["server_cores_busy"] = 0.95
+	case bound.Wire:
+		m["line_rate_share"] = 0.95
+	}
+}
+
 // made is a made-up measured run: every condition once a block, of the figures
-// that the function gives. Its trials are valid and bounded by nothing known.
+// that the function gives. Its trials are valid and bounded by the server.
 func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block int) figures) *results.File {
 	r := &results.File{
 		SchemaVersion: 1, Experiment: x.Name, Run: "r", Source: results.Measured, Hosts: results.Hosts{Server: "h", Client: "h"},
-		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Size: "smoke", Blocks: blocks},
+		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Size: "smoke", Blocks: blocks, ServerCPUs: "0-1", ClientCPUs: "2-3"},
 		Topology:   results.Topology{Kind: "loopback"}, Settings: x.Fixed(),
 	}
 	for i, ls := range x.Conditions() {
@@ -81,9 +104,9 @@ func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block 
 	}
 	for b := 1; b <= blocks; b++ {
 		for _, c := range r.Conditions {
-			r.Trials = append(r.Trials, results.Trial{
-				Seq: len(r.Trials) + 1, Block: b, Condition: c.ID, Valid: true, Bound: bound.Unknown, Metrics: f(c.Levels, b),
-			})
+			t := results.Trial{Seq: len(r.Trials) + 1, Block: b, Condition: c.ID, Valid: true, Metrics: f(c.Levels, b)}
+			bounded(&t, bound.ServerCPU)
+			r.Trials = append(r.Trials, t)
 		}
 	}
 	return r
@@ -108,7 +131,7 @@ var machine = &host.Profile{SchemaVersion: 1, ID: "h", Name: "H", Cores: 4}
 
 func one(t *testing.T, x *experiment.Experiment, r *results.File, h *host.Profile) Claim {
 	t.Helper()
-	f := Decide(x, r, h)
+	f := Decide(x, x, r, h)
 	if len(f.Claims) != len(x.Claims) {
 		t.Fatalf("%d verdicts of %d claims", len(f.Claims), len(x.Claims))
 	}
@@ -130,7 +153,7 @@ func TestRatiosAgainstTheClaim(t *testing.T) {
 		says             string
 	}{
 		{"flat", isFlat, []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02}, Reproduced, 1.005, 0.98, 1.03,
-			"throughput_rps 2 over 1: ratio 1.005, interval 0.980 to 1.030, claimed 0.909 to 1.1"},
+			"throughput_rps 2 over 1: ratio 1.005, interval 0.980 to 1.030, claimed 0.9091 to 1.1"},
 		{"flat, refuted above", isFlat, []float64{1.22, 1.21, 1.24, 1.23, 1.26, 1.25}, Refuted, 1.235, 1.21, 1.26, "interval 1.210 to 1.260"},
 		{"flat, refuted below", isFlat, []float64{0.55, 0.54, 0.53, 0.52, 0.51, 0.50}, Refuted, 0.525, 0.50, 0.55, "interval 0.500 to 0.550"},
 		{"flat, crossing the upper margin", isFlat, []float64{1.05, 1.06, 1.07, 1.08, 1.09, 1.20}, Inconclusive, 1.075, 1.05, 1.20, "interval 1.050 to 1.200"},
@@ -254,9 +277,11 @@ func TestBoundClaims(t *testing.T) {
 		x := design(t, "", wireWall)
 		r := ratios(x, 1, 1, 1, 1, 1, 1)
 		for i := range r.Trials {
-			r.Trials[i].Metrics["line_rate_share"], r.Trials[i].Bound = 0.5, bound.ServerCPU
+			bounded(&r.Trials[i], bound.ServerCPU)
+			r.Trials[i].Metrics["line_rate_share"] = 0.5
 			if i < c.hits {
-				r.Trials[i].Metrics["line_rate_share"], r.Trials[i].Bound = 0.93+float64(i)/1000, bound.Wire
+				bounded(&r.Trials[i], bound.Wire)
+				r.Trials[i].Metrics["line_rate_share"] = 0.93 + float64(i)/1000
 			}
 		}
 		if got := one(t, x, r, machine); got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
@@ -272,12 +297,10 @@ func TestAWallMetBesideAnotherIsNotRefuted(t *testing.T) {
 		x := design(t, "", `{ id = "c", kind = "bound", text = "t", bound = "server-cpu" }`)
 		r := ratios(x, 1, 1, 1, 1, 1, 1)
 		for i := range r.Trials {
-			m := r.Trials[i].Metrics
-			m["client_cores_busy"], m["client_thread_busy_max"], m["server_cores_busy"] = 0.95, 0.95, 0.6
+			bounded(&r.Trials[i], bound.ClientCPU)
 			if i < both {
-				m["server_cores_busy"] = 0.98
+				r.Trials[i].Metrics["server_cores_busy"] = 0.98
 			}
-			r.Trials[i].Bound = bound.ClientCPU
 		}
 		if got := one(t, x, r, machine); got.Verdict != want || both > 0 && !strings.Contains(got.Reason, fmt.Sprintf("in %d more", both)) {
 			t.Errorf("%d of 12: %s (%s), want %s", both, got.Verdict, got.Reason, want)
@@ -310,7 +333,7 @@ func TestAClaimKeptToLevelsLooksAtThoseOnly(t *testing.T) {
 	r := made(x, 6, func(setting.Levels, int) figures { return figures{} })
 	for i := range r.Trials {
 		if r.Trials[i].Condition == "c1" || r.Trials[i].Condition == "c3" { // without pipelining
-			r.Trials[i].Bound = bound.ClientCPU
+			bounded(&r.Trials[i], bound.ClientCPU)
 		}
 	}
 	if c := one(t, x, r, machine); c.Verdict != Reproduced || c.Bounds["client-cpu"] != 12 {
@@ -387,14 +410,14 @@ func good(t *testing.T, blocks int) (*experiment.Experiment, *results.File) {
 		return figures{rps: base(b) * (1 + 0.05*float64(n-1)), "workers": float64(n)}
 	})
 	for i := range r.Trials {
-		r.Trials[i].Bound = bound.Wire
+		bounded(&r.Trials[i], bound.Wire)
 	}
 	return x, r
 }
 
 func TestSixGoodBlocksReproduceEveryKind(t *testing.T) {
 	x, r := good(t, 6)
-	for _, c := range Decide(x, r, machine).Claims {
+	for _, c := range Decide(x, x, r, machine).Claims {
 		if c.Verdict != Reproduced {
 			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
@@ -404,7 +427,7 @@ func TestSixGoodBlocksReproduceEveryKind(t *testing.T) {
 func TestFiveBlocksAreNeverReproduced(t *testing.T) {
 	for blocks := 1; blocks <= 5; blocks++ {
 		x, r := good(t, blocks)
-		for _, c := range Decide(x, r, machine).Claims {
+		for _, c := range Decide(x, x, r, machine).Claims {
 			if c.Verdict != Inconclusive || !strings.Contains(c.Reason, fmt.Sprintf("%d blocks are too few", blocks)) {
 				t.Errorf("%d blocks, %s: %s (%s)", blocks, c.ID, c.Verdict, c.Reason)
 			}
@@ -422,13 +445,13 @@ func TestFiveBlocksAreNeverReproduced(t *testing.T) {
 func TestSixPlannedAndFiveCompleteAreInvalid(t *testing.T) {
 	x, r := good(t, 6)
 	spoil(&r.Trials[3])
-	for _, c := range Decide(x, r, machine).Claims {
+	for _, c := range Decide(x, x, r, machine).Claims {
 		if c.Verdict != Invalid || !strings.Contains(c.Reason, "only 5 of 6 blocks are complete: 1 trial invalid (errors 1)") {
 			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
 	}
 	r.Trials = slices.Delete(r.Trials, 3, 4) // lost rather than invalid
-	for _, c := range Decide(x, r, machine).Claims {
+	for _, c := range Decide(x, x, r, machine).Claims {
 		if c.Verdict != Invalid || !strings.Contains(c.Reason, "only 5 of 6 blocks are complete: the other trials are missing") {
 			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
@@ -440,7 +463,7 @@ func TestTwelvePlannedBearTheLossOfSix(t *testing.T) {
 	for i := range 6 {
 		spoil(&r.Trials[2*i])
 	}
-	for _, c := range Decide(x, r, machine).Claims {
+	for _, c := range Decide(x, x, r, machine).Claims {
 		if c.Verdict != Reproduced {
 			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
@@ -455,7 +478,7 @@ func TestAConditionWithoutValidTrialsNeverLetsAClaimPass(t *testing.T) {
 				spoil(&r.Trials[i])
 			}
 		}
-		for _, c := range Decide(x, r, machine).Claims {
+		for _, c := range Decide(x, x, r, machine).Claims {
 			if c.Verdict != Invalid || !strings.Contains(c.Reason, "6 trials invalid (errors 6)") {
 				t.Errorf("without %s, %s: %s (%s)", lost, c.ID, c.Verdict, c.Reason)
 			}
@@ -466,7 +489,7 @@ func TestAConditionWithoutValidTrialsNeverLetsAClaimPass(t *testing.T) {
 	for i := range r.Trials {
 		spoil(&r.Trials[i])
 	}
-	for _, c := range Decide(x, r, machine).Claims {
+	for _, c := range Decide(x, x, r, machine).Claims {
 		if c.Verdict != Invalid || !strings.Contains(c.Reason, "no valid trial: 12 trials invalid (errors 12)") {
 			t.Errorf("without any, %s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
@@ -514,11 +537,12 @@ func TestAMetricThatWasNotRecordedIsNotTheTrialsFault(t *testing.T) {
 	if c := one(t, x, r, machine); c.Verdict != NotApplicable || c.Reason != "the run did not record "+cost {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
-	// What is only known as below a limit has no ratio either.
+	// What is only known as below a limit was recorded, and its ratio may be any.
 	for i := range r.Trials {
 		r.Trials[i].Below = figures{cost: 0.001}
+		r.Trials[i].Valid, r.Trials[i].Reasons = true, nil
 	}
-	if c := one(t, x, r, machine); c.Verdict != NotApplicable {
+	if c := one(t, x, r, machine); c.Verdict != Inconclusive || c.Effects[0].Ratio != 0 {
 		t.Errorf("below only: %s (%s)", c.Verdict, c.Reason)
 	}
 }
@@ -534,7 +558,7 @@ func TestAFigureWithoutARatioIsInvalid(t *testing.T) {
 
 func TestAnInvalidTrialChangesNothingButItsCount(t *testing.T) {
 	x, r := good(t, 6)
-	before := Decide(x, r, machine)
+	before := Decide(x, x, r, machine)
 	for b := 1; b <= 6; b++ {
 		great := results.Trial{
 			Block: b, Condition: "c2", Bound: bound.ClientCPU,
@@ -544,10 +568,11 @@ func TestAnInvalidTrialChangesNothingButItsCount(t *testing.T) {
 		// Before and behind the valid trial of its block.
 		r.Trials = append(append([]results.Trial{great}, r.Trials...), great)
 	}
-	after := Decide(x, r, machine)
+	after := Decide(x, x, r, machine)
 	if after.Trials != 24 || after.InvalidTrials != 12 || after.Conditions[1].Trials != 18 || after.Conditions[1].Invalid != 12 {
 		t.Errorf("counts: %d trials, %d invalid; of c2 %d and %d", after.Trials, after.InvalidTrials, after.Conditions[1].Trials, after.Conditions[1].Invalid)
 	}
+	after.BoundsNow = nil // theirs, which the figures do not bear out
 	after.Trials, after.InvalidTrials, after.Conditions[1].Trials, after.Conditions[1].Invalid = 12, 0, 6, 0
 	if !reflect.DeepEqual(before, after) {
 		t.Errorf("before %+v\nafter  %+v", before, after)
@@ -571,23 +596,23 @@ func TestARepeatedTrialCountsForItsBlock(t *testing.T) {
 func TestTheFirstValidTrialOfABlockStands(t *testing.T) {
 	x := design(t, "", isFlat)
 	r := ratios(x, 1, 1, 1, 1, 1, 1)
-	want := Decide(x, r, machine).Claims
+	want := Decide(x, x, r, machine).Claims
 	better := r.Trials[1]
 	better.Metrics = figures{rps: 1e6}
 	r.Trials = append(r.Trials, better)
-	if got := Decide(x, r, machine).Claims; !reflect.DeepEqual(got, want) {
+	if got := Decide(x, x, r, machine).Claims; !reflect.DeepEqual(got, want) {
 		t.Errorf("a second valid trial of a block replaced the first: %+v", got)
 	}
 }
 
 func TestTheOrderOfTrialsDoesNotMatter(t *testing.T) {
 	x, r := good(t, 6)
-	want := Decide(x, r, machine)
+	want := Decide(x, x, r, machine)
 	rnd := rand.New(rand.NewPCG(3, 3))
 	for range 20 {
 		rnd.Shuffle(len(r.Trials), func(i, j int) { r.Trials[i], r.Trials[j] = r.Trials[j], r.Trials[i] })
 		rnd.Shuffle(len(r.Conditions), func(i, j int) { r.Conditions[i], r.Conditions[j] = r.Conditions[j], r.Conditions[i] })
-		if got := Decide(x, r, machine); !reflect.DeepEqual(got, want) {
+		if got := Decide(x, x, r, machine); !reflect.DeepEqual(got, want) {
 			t.Fatalf("another order: %+v\nwant %+v", got, want)
 		}
 	}
@@ -598,9 +623,9 @@ func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
 		x := design(t, "", isFlat, strings.Replace(flatCost, `"c"`, `"cost"`, 1))
 		r := ratios(x, 1, 1, 1, 1, 1, 1)
 		for i := range n {
-			r.Trials[i].Bound = bound.ClientCPU
+			bounded(&r.Trials[i], bound.ClientCPU)
 		}
-		f := Decide(x, r, machine)
+		f := Decide(x, x, r, machine)
 		want := fmt.Sprintf("measures the client: its CPU was the wall in %d of 12 trials", n)
 		if c := f.Claims[0]; c.Verdict != Invalid || c.Reason != want || c.Bounds["client-cpu"] != n {
 			t.Errorf("throughput: %s (%s), bounds %v; want %s", c.Verdict, c.Reason, c.Bounds, want)
@@ -614,7 +639,7 @@ func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
 	x := design(t, "", isFlat)
 	r := ratios(x, 1, 1, 1, 1, 1, 1)
 	spoiled := r.Trials[0]
-	spoiled.Bound = bound.ClientCPU
+	bounded(&spoiled, bound.ClientCPU)
 	spoil(&spoiled)
 	r.Trials = append(r.Trials, spoiled)
 	if c := one(t, x, r, machine); c.Verdict != Reproduced {
@@ -633,22 +658,27 @@ func TestUnmetNeedsAreNotApplicable(t *testing.T) {
 		{"enough cores", "cores = 4", func(*results.File, *host.Profile) {}, Refuted, ""},
 		{"too few cores", "cores = 4", func(_ *results.File, h *host.Profile) { h.Cores = 2 }, NotApplicable, "needs 4 cores; this host has 2"},
 		{"cores not known", "cores = 4", func(_ *results.File, h *host.Profile) { h.Cores = 0 }, NotApplicable, "needs 4 cores"},
-		{"a line rate", "line_rate = true", func(r *results.File, _ *host.Profile) { r.Topology.LineRateBps = 1e9 }, Refuted, ""},
+		{"a line rate", "line_rate = true", func(r *results.File, _ *host.Profile) {
+			r.Topology.LineRateBps = 1e9
+			for i := range r.Trials {
+				r.Trials[i].Metrics["line_rate_share"] = 0.5
+			}
+		}, Refuted, ""},
 		{"no line rate", "line_rate = true", func(*results.File, *host.Profile) {}, NotApplicable, "needs a wire of known line rate; this run went over loopback"},
 		{"every trial so bounded", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
 			for i := range r.Trials {
-				r.Trials[i].Bound = bound.Wire
+				bounded(&r.Trials[i], bound.Wire)
 			}
 		}, Refuted, ""},
 		{"one trial not so bounded", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
 			for i := range r.Trials[1:] {
-				r.Trials[i].Bound = bound.Wire
+				bounded(&r.Trials[i], bound.Wire)
 			}
-		}, NotApplicable, "needs every trial bounded by wire; 11 of 12 were (unknown 1, wire 11)"},
+		}, NotApplicable, "needs every trial bounded by wire; 11 of 12 were (server-cpu 1, wire 11)"},
 		// Not the claim's fault either: the precondition goes before the wall.
 		{"bounded by the client", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
 			for i := range r.Trials {
-				r.Trials[i].Bound = bound.ClientCPU
+				bounded(&r.Trials[i], bound.ClientCPU)
 			}
 		}, NotApplicable, "0 of 12 were (client-cpu 12)"},
 		{"no such run here", "cores = 1", func(r *results.File, _ *host.Profile) { r.Trials, r.NotApplicable = nil, "no wire here" }, NotApplicable, "no wire here"},
@@ -667,7 +697,7 @@ func TestNeededBoundWithALostConditionDoesNotPass(t *testing.T) {
 	x := design(t, "", fmt.Sprintf(flatNeeds, `bound = "wire"`))
 	r := ratios(x, 1, 1, 1, 1, 1, 1)
 	for i := range r.Trials {
-		if r.Trials[i].Bound = bound.Wire; r.Trials[i].Condition == "c2" {
+		if bounded(&r.Trials[i], bound.Wire); r.Trials[i].Condition == "c2" {
 			spoil(&r.Trials[i])
 		}
 	}
@@ -709,7 +739,7 @@ func TestAPublishedSingleRunAgreesOrDisagrees(t *testing.T) {
 		x := design(t, "", c.claim)
 		r := asPrinted(ratios(x, c.ratio))
 		for i := range r.Trials {
-			r.Trials[i].Bound = c.bound
+			bounded(&r.Trials[i], c.bound)
 		}
 		got := one(t, x, r, machine)
 		if got.Verdict != Inconclusive || got.SingleRun != c.want || !strings.HasPrefix(got.Reason, "one run has no interval; ") {
@@ -722,13 +752,15 @@ func TestAPublishedSingleRunAgreesOrDisagrees(t *testing.T) {
 func TestAnUnknownBoundOfAPublishedRunDoesNotDisagree(t *testing.T) {
 	x := design(t, "", wireWall)
 	r := asPrinted(ratios(x, 1))
+	r.Topology.Kind = "fleet" // whose line rate it does not give
 	for i, b := range []bound.Bound{bound.Unknown, bound.Wire} {
-		r.Trials[i].Bound = b
+		bounded(&r.Trials[i], b)
 	}
-	if got := one(t, x, r, machine); got.Verdict != Inconclusive || got.SingleRun != "" || got.Reason != "what bounded 1 of 2 single runs is not known" {
+	if got := one(t, x, r, machine); got.Verdict != Inconclusive || got.SingleRun != "" || !strings.Contains(got.Reason, "of 1 more it was not recorded whether they were") {
 		t.Errorf("%s, %q (%s)", got.Verdict, got.SingleRun, got.Reason)
 	}
-	r.Trials[1].Bound = bound.ServerCPU
+	bounded(&r.Trials[1], bound.ServerCPU)
+	r.Trials[1].Metrics["line_rate_share"] = 0.5
 	if got := one(t, x, r, machine); got.SingleRun != "disagrees" {
 		t.Errorf("another wall: %s, %q (%s)", got.Verdict, got.SingleRun, got.Reason)
 	}
@@ -746,14 +778,14 @@ func TestAPublishedRunWithoutPairsNeitherAgreesNorDisagrees(t *testing.T) {
 
 func TestAPublishedRunIsDatedByItsText(t *testing.T) {
 	x := design(t, "", isFlat)
-	f := Decide(x, asPrinted(ratios(x, 1)), machine)
+	f := Decide(x, x, asPrinted(ratios(x, 1)), machine)
 	if f.Date != "2026-01-01" || f.Started != "2026-01-01" || f.Size != "" || f.Blocks != 0 || f.Source != "published" {
 		t.Errorf("%+v", f)
 	}
 	if got := f.Conditions[0].Metrics[rps]; got.Printed != "as printed" || got.N != 1 {
 		t.Errorf("figure %+v", got)
 	}
-	f = Decide(x, ratios(x, 1, 1, 1, 1, 1, 1), machine)
+	f = Decide(x, x, ratios(x, 1, 1, 1, 1, 1, 1), machine)
 	if f.Date != "2026-01-02" || f.Started != "2026-01-02T03:04:05Z" || f.Size != "smoke" || f.Blocks != 6 || f.Source != "measured" {
 		t.Errorf("%+v", f)
 	}
@@ -846,7 +878,7 @@ func TestSummariesStandInTheOrderOfLevels(t *testing.T) {
 	r := made(x, 1, func(setting.Levels, int) figures { return figures{rps: 1} })
 	slices.Reverse(r.Conditions)
 	var got []string
-	for _, s := range Decide(x, r, machine).Conditions {
+	for _, s := range Decide(x, x, r, machine).Conditions {
 		got = append(got, s.Levels.Key())
 	}
 	want := []string{"prefork=false workers=2", "prefork=false workers=10", "prefork=true workers=2", "prefork=true workers=10"}
@@ -903,7 +935,7 @@ func TestVerdictsDoNotDependOnNamesOfBlocksOrOnSpeed(t *testing.T) {
 				spoil(&f.Trials[i])
 			}
 		}
-		want := Decide(x, f, machine).Claims
+		want := Decide(x, x, f, machine).Claims
 		for _, c := range want {
 			seen[c.Verdict]++
 		}
@@ -912,22 +944,22 @@ func TestVerdictsDoNotDependOnNamesOfBlocksOrOnSpeed(t *testing.T) {
 		for i := range f.Trials {
 			f.Trials[i].Block = 1 + names[f.Trials[i].Block-1]
 		}
-		if got := Decide(x, f, machine).Claims; !reflect.DeepEqual(got, want) {
+		if got := Decide(x, x, f, machine).Claims; !reflect.DeepEqual(got, want) {
 			t.Fatalf("round %d: with other names of blocks %+v\nwant %+v", round, got, want)
 		}
 
 		// Powers of two leave each ratio as it is, to the last bit.
 		for i := range f.Trials {
-			f.Trials[i].Metrics = figures{rps: f.Trials[i].Metrics[rps] * 1024}
+			f.Trials[i].Metrics[rps] *= 1024
 		}
-		if got := Decide(x, f, machine).Claims; !reflect.DeepEqual(got, want) {
+		if got := Decide(x, x, f, machine).Claims; !reflect.DeepEqual(got, want) {
 			t.Fatalf("round %d: on a faster machine %+v\nwant %+v", round, got, want)
 		}
 		// Other factors round; the verdicts are to be the same all the same.
 		for i := range f.Trials {
-			f.Trials[i].Metrics = figures{rps: f.Trials[i].Metrics[rps] / 3}
+			f.Trials[i].Metrics[rps] /= 3
 		}
-		for i, got := range Decide(x, f, machine).Claims {
+		for i, got := range Decide(x, x, f, machine).Claims {
 			if got.Verdict != want[i].Verdict || got.SingleRun != want[i].SingleRun {
 				t.Fatalf("round %d: on a slower machine %+v, want %+v", round, got, want[i])
 			}
@@ -1022,14 +1054,17 @@ func TestAWholeVerdictFile(t *testing.T) {
 	for i := range r.Trials {
 		tr := &r.Trials[i]
 		tr.Below = figures{"latency_p50_s": 0.001}
+		bounded(tr, bound.ServerCPU)
+		tr.Metrics["line_rate_share"] = 0.5
 		if tr.Condition == "c2" || tr.Condition == "c4" {
-			tr.Bound, tr.Metrics["line_rate_share"] = bound.Wire, 0.96
+			bounded(tr, bound.Wire)
+			tr.Metrics["line_rate_share"] = 0.96
 		}
 	}
 	again := r.Trials[7]
 	spoil(&r.Trials[7])
 	r.Trials = append(r.Trials, again)
-	got, err := results.Encode(Decide(x, r, machine))
+	got, err := results.Encode(Decide(x, x, r, machine))
 	if err != nil {
 		t.Fatal(err)
 	}

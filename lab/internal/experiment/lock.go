@@ -1,0 +1,84 @@
+package experiment
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// A Withdrawal says why a claim no longer stands that runs were judged by. The
+// claim itself is kept with the design of those runs.
+type Withdrawal struct {
+	ID  string `toml:"id"`
+	Why string `toml:"why"`
+}
+
+// A locked is all that a claim's verdict rests on. Its words and its reasons are
+// not in it, nor are budgets: how much was measured changes what a run can tell,
+// and not what is asked of it.
+type locked struct {
+	Topology Topology       `json:"topology"`
+	Settings setting.Levels `json:"settings"`
+	Factors  []lockedFactor `json:"factors"`
+	Profiled bool           `json:"profiled"`
+	Kind     Kind           `json:"kind"`
+	Metric   string         `json:"metric"`
+	Over     string         `json:"over"`
+	Margin   *float64       `json:"margin"`
+	AtLeast  *float64       `json:"at_least"`
+	AtMost   *float64       `json:"at_most"`
+	Bound    string         `json:"bound"`
+	Equals   string         `json:"equals"`
+	Plus     int64          `json:"plus"`
+	Profile  string         `json:"profile"`
+	Package  string         `json:"package"`
+	Work     string         `json:"work"`
+	At       setting.Levels `json:"at"`
+	Needs    Needs          `json:"needs"`
+	About    string         `json:"about"`
+}
+
+type lockedFactor struct {
+	Name   string          `json:"name"`
+	Levels []setting.Level `json:"levels"`
+}
+
+// Lock is the SHA-256, in hexadecimal, of what decides a claim: the design and
+// the claim's own bars. Two claims with the same lock are the same claim,
+// whatever the file around them says.
+func (x *Experiment) Lock(c Claim) string {
+	l := locked{
+		Topology: x.Topology, Settings: x.fixed, Profiled: x.Profile != nil,
+		Kind: c.Kind, Metric: c.Metric, Over: c.Over, Margin: c.Margin, AtLeast: c.AtLeast, AtMost: c.AtMost,
+		Bound: c.Bound, Equals: c.Equals, Plus: c.Plus, Profile: c.Profile, Package: c.Package, Work: c.Work,
+		At: c.at, Needs: c.Needs, About: c.About,
+	}
+	for _, f := range x.Factors {
+		l.Factors = append(l.Factors, lockedFactor{f.Name, f.levels})
+	}
+	text, err := json.Marshal(l) // maps are written in the order of their keys
+	if err != nil {
+		panic(err) // a checked design holds nothing that JSON has not
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// Claim finds a claim by its id.
+func (x *Experiment) Claim(id string) (Claim, bool) {
+	for _, c := range x.Claims {
+		if c.ID == id {
+			return c, true
+		}
+	}
+	return Claim{}, false
+}
+
+// Holds tells whether the experiment has this very claim of another of its
+// designs: the same id and the same lock.
+func (x *Experiment) Holds(of *Experiment, c Claim) bool {
+	mine, ok := x.Claim(c.ID)
+	return ok && x.Lock(mine) == of.Lock(c)
+}

@@ -1,0 +1,123 @@
+package journal
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+// Design is where the text of an experiment's file is kept by its SHA-256, as
+// runs were made with it. That a claim was changed after a run shows by it.
+func (r Root) Design(sum string) string { return r.path("data", "designs", sum+".toml") }
+
+// design reads the design that a measured run was made with, and checks that it
+// is the one that the run names. A published run has none.
+func (j *Journal) design(f *results.File) (*experiment.Experiment, error) {
+	if f.Provenance == nil {
+		return nil, nil
+	}
+	sum := f.Provenance.ExperimentSHA256
+	key := f.Experiment + " " + sum
+	if x := j.designs[key]; x != nil {
+		return x, nil
+	}
+	path := j.Root.Design(sum)
+	at := "/provenance/experiment_sha256: " + filepath.ToSlash(j.Root.Rel(path))
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s: missing; add the experiment's file as it was when the run was made", at)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if is := sha256.Sum256(text); hex.EncodeToString(is[:]) != sum {
+		return nil, fmt.Errorf("%s: its SHA-256 is %x; a design is kept as it was, and never edited", at, is)
+	}
+	x, err := experiment.Parse(f.Experiment, text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", at, err)
+	}
+	j.designs[key] = x
+	return x, nil
+}
+
+// Then is the design that a run was made with. For a published run, which was
+// made with none, and for one that could not be made, which saw nothing that a
+// claim could be read off, it is the experiment as it is.
+func (j *Journal) Then(x *experiment.Experiment, f *results.File) *experiment.Experiment {
+	if f.NotApplicable != "" {
+		return x
+	}
+	if then, err := j.design(f); err == nil && then != nil {
+		return then
+	}
+	return x
+}
+
+// moved names the claims of experiments that are not what their runs were made
+// with and are not withdrawn either, by experiment's file.
+func (j *Journal) moved() []Fault {
+	var faults []Fault
+	for _, x := range j.Experiments {
+		was := map[string]int{} // claims of runs that do not stand so any more: how many runs
+		var order []string
+		for _, f := range j.Runs {
+			if f.Experiment != x.Name || f.Provenance == nil {
+				continue
+			}
+			then := j.Then(x, f)
+			for _, c := range then.Claims {
+				if x.Holds(then, c) {
+					continue
+				}
+				if was[c.ID]++; was[c.ID] == 1 {
+					order = append(order, c.ID)
+				}
+			}
+		}
+		fault := func(format string, args ...any) {
+			path := filepath.Join(j.Root.Experiments(), x.Name+".toml")
+			faults = append(faults, Fault{j.Root.Rel(path), fmt.Errorf(format, args...)})
+		}
+		for _, id := range order {
+			_, stands := x.Claim(id)
+			withdrawn := slices.ContainsFunc(x.Withdrawn, func(w experiment.Withdrawal) bool { return w.ID == id })
+			switch {
+			case stands:
+				fault("claim %q was changed after %s had been made with it; give the changed claim a new id, and name %q under [[withdrawn]] with the reason", id, runs(was[id]), id)
+			case !withdrawn:
+				fault("claim %q is gone, but %s decided it; name it under [[withdrawn]] with the reason", id, runs(was[id]))
+			}
+		}
+	}
+	return faults
+}
+
+func runs(n int) string {
+	if n == 1 {
+		return "a run"
+	}
+	return fmt.Sprintf("%d runs", n)
+}
+
+// strayDesigns lists those that no run names.
+func (j *Journal) strayDesigns() ([]string, error) {
+	have, err := files(j.Root.path("data", "designs"), ".toml")
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(have, func(p string) bool {
+		sum := strings.TrimSuffix(filepath.Base(p), ".toml")
+		return p == j.Root.Design(sum) && slices.ContainsFunc(j.Runs, func(f *results.File) bool {
+			return f.Provenance != nil && f.Provenance.ExperimentSHA256 == sum
+		})
+	}), nil
+}

@@ -1,0 +1,67 @@
+package results
+
+import (
+	"math"
+	"strings"
+)
+
+// A Reading is what a figure in a file may stand for: anything from Low to High,
+// both included. Nominal is the figure as it stands there, absent where only a
+// limit is known.
+type Reading struct {
+	Low, High float64
+	Nominal   *float64
+}
+
+// Exact tells whether the figure stands for itself alone.
+func (r Reading) Exact() bool { return r.Low == r.High }
+
+// steps says how finely a load generator records latencies, for files whose
+// trials do not say it themselves. autocannon cuts to whole milliseconds: a 2 is
+// anything from 2 up to 3. Fortio's client counts in a histogram of microseconds
+// with three digits.
+var steps = map[string]func(v float64) float64{
+	"autocannon": func(float64) float64 { return 1e-3 },
+	"fortio":     func(v float64) float64 { return math.Max(1e-6, v*1e-3) },
+}
+
+// cut are the metrics that those steps are about.
+var cut = map[string]bool{
+	"latency_p50_s": true, "latency_p90_s": true, "latency_p95_s": true, "latency_p99_s": true, "latency_p999_s": true, "latency_max_s": true,
+}
+
+// Reading gives what a trial's figure may stand for; false where the trial has
+// none of that name.
+func (f *File) Reading(t Trial, name string) (Reading, bool) {
+	if limit, ok := t.Below[name]; ok {
+		return Reading{0, limit, nil}, true
+	}
+	v, ok := t.Metrics[name]
+	if !ok {
+		return Reading{}, false
+	}
+	r := Reading{v, v, &v}
+	if step, said := t.Resolution[name]; said {
+		r.High = v + step
+	} else if f.Source == Measured && cut[name] {
+		if step := steps[f.generator(t.Condition)]; step != nil {
+			r.High = v + step(v)
+		}
+	}
+	return r, true
+}
+
+// generator is the name of a condition's load generator, without its version.
+func (f *File) generator(condition string) string {
+	name := ""
+	if f.Provenance != nil {
+		name = f.Provenance.Generator
+	}
+	for _, c := range f.Conditions {
+		if c.ID == condition && c.Generator != "" {
+			name = c.Generator
+		}
+	}
+	name, _, _ = strings.Cut(name, " ")
+	return name
+}

@@ -1,0 +1,272 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// Runs whose figures look as a claim wants them, and cannot bear it: what was
+// not recorded, what is too coarse, and what another side's wall may have made.
+
+const (
+	p50      = "latency_p50_s"
+	flatWait = `{ id = "c", kind = "flat", text = "t", metric = "latency_p50_s", over = "workers", margin = 0.1 }`
+	longer   = `{ id = "c", kind = "ratio", text = "t", metric = "latency_p50_s", over = "workers", at_least = 8 }`
+	shorter  = `{ id = "c", kind = "ratio", text = "t", metric = "latency_p50_s", over = "workers", at_most = 0.5 }`
+)
+
+func TestWhatWasNotSeenDecidesNothingAboutThroughput(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		lose []string // of one trial in twelve
+		says string
+	}{
+		{"the client's threads", []string{"client_thread_busy_max"}, "the client's CPU was not recorded in 1 of 12 trials"},
+		{"the client's cores", []string{"client_cores_busy"}, "the client's CPU was not recorded in 1 of 12 trials"},
+		{"the client", []string{"client_thread_busy_max", "client_cores_busy"}, "the client's CPU was not recorded in 1 of 12 trials"},
+		{"the server, so that no wall is known", []string{"server_cores_busy"}, "what held throughput in 1 of 12 trials is not known"},
+	} {
+		for _, r := range [][]float64{{1, 1, 1, 1, 1, 1}, {2, 2, 2, 2, 2, 2}} { // flat, and not
+			x := design(t, "", isFlat, strings.Replace(flatCost, `"c"`, `"cost"`, 1))
+			f := ratios(x, r...)
+			for _, name := range c.lose {
+				delete(f.Trials[7].Metrics, name)
+			}
+			got := Decide(x, x, f, machine).Claims
+			if got[0].Verdict != Inconclusive || !strings.Contains(got[0].Reason, c.says) {
+				t.Errorf("%s: %s (%s)", c.name, got[0].Verdict, got[0].Reason)
+			}
+			// A request's cost is read from the server's own processes.
+			if got[1].Verdict == Inconclusive {
+				t.Errorf("%s, cost: %s (%s)", c.name, got[1].Verdict, got[1].Reason)
+			}
+		}
+	}
+}
+
+// Where nothing was full something else held throughput, unless a rate was asked
+// for that was kept.
+func TestThroughputWithoutAWallIsUnknown(t *testing.T) {
+	run := func(set string) Claim {
+		x := design(t, "", isFlat)
+		f := ratios(x, 1, 1, 1, 1, 1, 1)
+		if set != "" {
+			f.Settings = f.Settings.With(setting.Levels{set: setting.Int(1000)})
+		}
+		for i := range f.Trials {
+			f.Trials[i].Metrics["server_cores_busy"] = 0.5
+		}
+		return one(t, x, f, machine)
+	}
+	if c := run(""); c.Verdict != Inconclusive || !strings.Contains(c.Reason, "in 12 of 12 trials is not known") {
+		t.Errorf("a closed loop: %s (%s)", c.Verdict, c.Reason)
+	}
+	for _, set := range []string{setting.Rate, setting.EventRate} {
+		if c := run(set); c.Verdict != Reproduced {
+			t.Errorf("with %s: %s (%s)", set, c.Verdict, c.Reason)
+		}
+	}
+}
+
+func TestTwoWallsAreBothLookedAt(t *testing.T) {
+	x := design(t, "", isFlat, strings.Replace(wireWall, `"c"`, `"wall"`, 1))
+	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	for i := range r.Trials {
+		m := r.Trials[i].Metrics
+		m["line_rate_share"], m["client_cores_busy"], m["server_cores_busy"] = 0.91, 1, 0.5
+	}
+	got := Decide(x, x, r, machine).Claims
+	if got[0].Verdict != Invalid || !strings.Contains(got[0].Reason, "measures the client") || got[0].Bounds["client-cpu+wire"] != 12 {
+		t.Errorf("a wire at 91 %% beside a client at 100 %%: %s (%s), %v", got[0].Verdict, got[0].Reason, got[0].Bounds)
+	}
+	if got[1].Verdict != Inconclusive {
+		t.Errorf("the wire as the only wall: %s (%s)", got[1].Verdict, got[1].Reason)
+	}
+	needs := design(t, "", strings.Replace(flatCost, " }", `, needs = { bound = "server-cpu" } }`, 1))
+	for i := range r.Trials {
+		m := r.Trials[i].Metrics
+		m["line_rate_share"], m["client_cores_busy"], m["server_cores_busy"] = 0, 0.94, 0.98
+	}
+	if c := one(t, needs, r, machine); c.Verdict != NotApplicable {
+		t.Errorf("a server at 98 %% beside a client at 94 %%: %s (%s)", c.Verdict, c.Reason)
+	}
+}
+
+func TestAnUnreadWallIsEvidenceOfNothing(t *testing.T) {
+	for _, claim := range []string{wireWall, strings.Replace(wireWall, `"wire"`, `"server-cpu"`, 1), strings.Replace(wireWall, `"wire"`, `"client-cpu"`, 1)} {
+		x := design(t, "", claim)
+		r := ratios(x, 1, 1, 1, 1, 1, 1)
+		r.Topology = results.Topology{Kind: "netns", LineRateBps: 5e8}
+		for i := range r.Trials {
+			r.Trials[i].Metrics = figures{rps: 1}
+		}
+		if c := one(t, x, r, machine); c.Verdict != Inconclusive || c.Bounds["unknown"] != 12 {
+			t.Errorf("%s: %s (%s)", x.Claims[0].Bound, c.Verdict, c.Reason)
+		}
+		// Seven of twelve that were looked at and had room are.
+		for i := range 7 {
+			r.Trials[i].Metrics = figures{"line_rate_share": 0.1, "client_cores_busy": 0.1, "client_thread_busy_max": 0.1, "server_cores_busy": 0.1}
+		}
+		if c := one(t, x, r, machine); c.Verdict != Refuted {
+			t.Errorf("%s, seven with room: %s (%s)", x.Claims[0].Bound, c.Verdict, c.Reason)
+		}
+	}
+	// The claimed wall was met, and another may have been.
+	x := design(t, "", strings.Replace(wireWall, `"wire"`, `"server-cpu"`, 1))
+	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	for i := range r.Trials {
+		delete(r.Trials[i].Metrics, "client_cores_busy")
+	}
+	if c := one(t, x, r, machine); c.Verdict != Inconclusive {
+		t.Errorf("a full server beside a client that was not looked at: %s (%s)", c.Verdict, c.Reason)
+	}
+}
+
+// waits makes a run of a generator whose latencies are given by level: below a
+// millisecond where nought.
+func waits(x *experiment.Experiment, generator string, at1, at2 []float64) *results.File {
+	r := made(x, len(at1), func(setting.Levels, int) figures { return figures{rps: 1} })
+	r.Provenance.Generator = generator
+	for i := range r.Trials {
+		tr := &r.Trials[i]
+		v := at1[tr.Block-1]
+		if tr.Condition == "c2" {
+			v = at2[tr.Block-1]
+		}
+		if v == 0 {
+			tr.Below = map[string]float64{p50: 0.001}
+		} else {
+			tr.Metrics[p50] = v
+		}
+	}
+	return r
+}
+
+func six(v float64) []float64 { return slices.Repeat([]float64{v}, 6) }
+
+func TestAVerdictHoldsForAllThatAFigureMayStandFor(t *testing.T) {
+	const cannon, fortio = "autocannon 8.0.0", "fortio 1.75.2"
+	for _, c := range []struct {
+		name, claim, generator string
+		at1, at2               []float64
+		want                   Verdict
+		says                   string
+	}{
+		// 2.05 and 2.9 ms are both cut to 2.
+		{"flat by whole milliseconds", flatWait, cannon, six(0.002), six(0.002), Inconclusive, "ratio 0.667 to 1.500, interval 0.667 to 1.500, for all that the figures may stand for, claimed 0.9091 to 1.1"},
+		{"flat by microseconds", flatWait, fortio, six(0.002), six(0.002), Reproduced, ""},
+		{"flat by whole milliseconds, where they are many", flatWait, cannon, six(0.100), six(0.100), Reproduced, ""},
+		{"not flat, whatever was cut off", flatWait, cannon, six(0.002), six(0.009), Refuted, ""},
+		{"nine times, or six", longer, cannon, six(0.002), six(0.018), Inconclusive, "ratio 6.000 to 9.500"},
+		{"nine times, nearly exactly", longer, fortio, six(0.002), six(0.018), Reproduced, ""},
+		{"thirteen times at the least", longer, cannon, six(0.002), six(0.040), Reproduced, ""},
+		// What lay below the clock's resolution was dropped, and the rest decided.
+		{"below the resolution, at least eight times", longer, cannon, six(0), six(0.009), Reproduced, ""},
+		{"below the resolution, at least seven times", longer, cannon, six(0), six(0.007), Inconclusive, "ratio 7.000 or more"},
+		{"below it at either level", flatWait, cannon, six(0), six(0), Inconclusive, ""},
+		{"below it now, four before", shorter, cannon, six(0.004), six(0), Reproduced, ""},
+		{"below it now, one before", shorter, cannon, six(0.001), six(0), Inconclusive, ""},
+		{"below it in one block of six", longer, cannon, []float64{0.002, 0, 0.002, 0.002, 0.002, 0.002}, []float64{0.040, 0.005, 0.040, 0.040, 0.040, 0.040}, Inconclusive, ""},
+		{"three blocks below it, which were dropped", longer, cannon,
+			[]float64{0.002, 0.002, 0.002, 0.002, 0.002, 0.002, 0, 0, 0}, []float64{0.040, 0.040, 0.040, 0.040, 0.040, 0.040, 0.001, 0.001, 0.001}, Inconclusive, "interval 1.000 or more"},
+	} {
+		x := design(t, "", c.claim)
+		got := one(t, x, waits(x, c.generator, c.at1, c.at2), machine)
+		if got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
+			t.Errorf("%s: %s (%s), want %s (%s)", c.name, got.Verdict, got.Reason, c.want, c.says)
+		}
+		if coarse := slices.Contains(got.Warnings, "coarse"); coarse != (c.generator == cannon) && c.generator == cannon {
+			t.Errorf("%s: warnings %v", c.name, got.Warnings)
+		}
+	}
+}
+
+// A trial may say itself how finely it was recorded.
+func TestATrialsOwnResolutionGoesFirst(t *testing.T) {
+	x := design(t, "", flatWait)
+	r := waits(x, "autocannon 8.0.0", six(0.002), six(0.002))
+	for i := range r.Trials {
+		r.Trials[i].Resolution = map[string]float64{p50: 1e-6}
+	}
+	if c := one(t, x, r, machine); c.Verdict != Reproduced {
+		t.Errorf("%s (%s)", c.Verdict, c.Reason)
+	}
+}
+
+func TestSharedCoresSayNothingOfThroughput(t *testing.T) {
+	for name, set := range map[string]func(*results.Provenance){
+		"not pinned":      func(p *results.Provenance) { p.ServerCPUs, p.ClientCPUs = "", "" },
+		"on one core":     func(p *results.Provenance) { p.ServerCPUs, p.ClientCPUs = "0", "0" },
+		"with one shared": func(p *results.Provenance) { p.ServerCPUs, p.ClientCPUs = "0-2", "2-3" },
+	} {
+		x := design(t, "", isFlat, strings.Replace(flatCost, `"c"`, `"cost"`, 1), strings.Replace(flatWait, `"c"`, `"wait"`, 1))
+		r := ratios(x, 1, 1, 1, 1, 1, 1)
+		set(r.Provenance)
+		got := Decide(x, x, r, machine).Claims
+		if got[0].Verdict != NotApplicable || !strings.Contains(got[0].Reason, "server and client shared theirs") || got[2].Verdict != NotApplicable {
+			t.Errorf("%s: %s (%s), %s", name, got[0].Verdict, got[0].Reason, got[2].Verdict)
+		}
+		if got[1].Verdict != Reproduced {
+			t.Errorf("%s, cost: %s (%s)", name, got[1].Verdict, got[1].Reason)
+		}
+	}
+}
+
+// A bar was set for a range of levels. A text's other range neither agrees nor
+// disagrees with it.
+func TestATextOfAnotherRangeIsNotHeldAgainstTheBar(t *testing.T) {
+	x := design(t, `{ name = "pipelining", levels = [50, 200, 800] }`, strings.Replace(longer, "workers", "pipelining", 1))
+	text := func(levels ...int64) Claim {
+		r := made(x, 1, func(setting.Levels, int) figures { return nil })
+		r.Conditions, r.Trials = nil, nil
+		for i, n := range levels {
+			id := string(rune('a' + i))
+			r.Conditions = append(r.Conditions, results.Condition{ID: id, Levels: setting.Levels{setting.Pipelining: setting.Int(n)}})
+			r.Trials = append(r.Trials, results.Trial{Seq: i + 1, Block: 1, Condition: id, Valid: true, Metrics: figures{p50: float64(n) / 1e4}})
+		}
+		return one(t, x, asPrinted(r), machine)
+	}
+	for _, c := range []struct {
+		levels []int64
+		want   Verdict
+		single string
+	}{
+		{[]int64{1000, 5000}, NotApplicable, ""},
+		{[]int64{100, 200, 10000}, NotApplicable, ""},
+		{[]int64{50, 800}, Inconclusive, "agrees"},
+		{[]int64{100, 1600}, Inconclusive, "agrees"}, // sixteen-fold as well
+	} {
+		if got := text(c.levels...); got.Verdict != c.want || got.SingleRun != c.single {
+			t.Errorf("%v: %s, %q (%s)", c.levels, got.Verdict, got.SingleRun, got.Reason)
+		}
+	}
+}
+
+// A run decides the claims that it was made with. One that was changed since has
+// an empty record, and what it was is kept as withdrawn.
+func TestARunDecidesTheClaimsItWasMadeWith(t *testing.T) {
+	strict := strings.Replace(flatCost, "margin = 0.1", "margin = 0.01", 1)
+	keeps := strings.Replace(isFlat, `"c"`, `"keeps"`, 1)
+	then := design(t, "", strict, keeps, strings.Replace(atLeast, `"c"`, `"gone"`, 1))
+	now := design(t, "", flatCost, keeps, strings.Replace(flatWide, `"c"`, `"new"`, 1))
+	r := ratios(then, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02)
+	f := Decide(now, then, r, machine)
+	if len(f.Claims) != 1 || f.Claims[0].ID != "keeps" {
+		t.Errorf("claims %+v; only the one that is as it was is decided", f.Claims)
+	}
+	if len(f.Withdrawn) != 2 || f.Withdrawn[0].ID != "c" || f.Withdrawn[0].Verdict != Inconclusive || f.Withdrawn[1].ID != "gone" {
+		t.Errorf("withdrawn %+v", f.Withdrawn)
+	}
+	if f.Design != then.SHA256 {
+		t.Errorf("design %s", f.Design)
+	}
+	// The loosened claim would have been reproduced.
+	if c := Decide(now, now, r, machine).Claims[0]; c.Verdict != Reproduced {
+		t.Errorf("%s (%s): the test shows nothing", c.Verdict, c.Reason)
+	}
+}
