@@ -142,11 +142,11 @@ func TestTheQuotaIsTheLeastOfAllGroupsAbove(t *testing.T) {
 		{"version 2, of the group above", tree{"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/b/cpu.max": "max 100000",
 			"sys/fs/cgroup/a/cpu.max": "150000 100000", "sys/fs/cgroup/a/cpu.stat": "usage_usec 5\nnr_periods 9\nnr_throttled 7\nthrottled_usec 1"},
 			Limit, "1.5 cores, used up in 7 periods", "near/more-cores"},
-		{"version 2, more than there is", tree{"proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "800000 100000"}, Good, "8 cores", ""},
+		{"version 2, more than there is", tree{"proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "800000 100000", "sys/fs/cgroup/cpu.stat": "nr_throttled 0\nthrottled_usec 0"}, Good, "8 cores", ""},
 		{"version 1", tree{"proc/self/cgroup": "5:memory:/x\n4:cpu,cpuacct:/x\n0::/", "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us": "200000",
-			"sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us": "100000", "sys/fs/cgroup/cpu,cpuacct/x/cpu.stat": "nr_periods 4\nnr_throttled 3"}, Limit, "2 cores, used up in 3", "near/more-cores"},
+			"sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us": "100000", "sys/fs/cgroup/cpu,cpuacct/x/cpu.stat": "nr_periods 4\nnr_throttled 3\nthrottled_time 9"}, Limit, "2 cores, used up in 3", "near/more-cores"},
 		{"version 1, none", tree{"proc/self/cgroup": "4:cpu:/", "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}, Good, "none", ""},
-		{"not shown", nil, Good, "none", ""},
+		{"not shown", nil, Limit, "not shown", ""},
 	} {
 		f := madeUp(t, c.tree).quota(nil)
 		if f.Level != c.level || !strings.Contains(f.Seen, c.seen) || bars(f) != c.bars || (f.Means == "") != (c.level == Good) {

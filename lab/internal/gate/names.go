@@ -25,6 +25,7 @@ const (
 
 	// Of server and client.
 	LostWorker   = "lost-worker"
+	IdleWorker   = "idle-worker"
 	ServerExited = "server-exited"
 	ClientFailed = "client-failed"
 	ClientHung   = "client-hung"
@@ -81,6 +82,7 @@ var All = []Gate{
 	{RateShort, fmt.Sprintf("less than %s of the asked rate was answered, where meeting it was not the question itself", percent(LeastShare)), Following},
 	{SendLate, fmt.Sprintf("at a fixed rate that should be met, the load generator itself was more than %s late with one request in a hundred", millis(SendLag)), Following},
 	{LostWorker, "a worker of the server ended, or was not there", Fault},
+	{IdleWorker, fmt.Sprintf("workers took no part, more of them than the hash that deals connections out leaves idle in one of %.0f trials, where that was not the question itself", 1/IdleChance), Fault},
 	{ServerExited, "the server ended before the load did", Fault},
 	{ClientFailed, "the load generator ended with an error", Fault},
 	{ClientHung, "the load generator did not end", Fault},

@@ -73,7 +73,10 @@ func (f *File) Check(x *experiment.Experiment) error {
 		return err
 	}
 	if f.Source == Measured {
-		return f.follows(x)
+		if err := f.follows(x); err != nil {
+			return err
+		}
+		return f.checkGates(x)
 	}
 	return nil
 }

@@ -172,7 +172,7 @@ func TestStackAndOverloadReachATrial(t *testing.T) {
 			t.Errorf("%q is missing in:\n%s", want, got)
 		}
 	}
-	if !l.overload {
+	if !l.asked.Overload {
 		t.Error("the gates are not told that the rate need not be met")
 	}
 }
@@ -229,7 +229,7 @@ func TestTheCostOfAnEvent(t *testing.T) {
 // is about; what was answered is a figure either way.
 func TestARateThatCannotBeMet(t *testing.T) {
 	closed := func(name string, overload bool) bool {
-		l := load{rate: 1000, overload: overload, generator: name, window: time.Second}
+		l := load{rate: 1000, generator: name, window: time.Second, asked: gate.Asked{Generator: name, Rate: 1000, Overload: overload}}
 		start := time.Unix(1, 0)
 		m := map[string]float64{"throughput_rps": 250, "requests": 250}
 		r := &generator.Result{Start: start, Finish: start.Add(time.Second), Metrics: m}
@@ -252,25 +252,6 @@ func TestARateThatCannotBeMet(t *testing.T) {
 		}
 		if closed(name, true) {
 			t.Errorf("%s: a gate closed on what the trial is about", name)
-		}
-	}
-}
-
-// A look that finds no worker where some were started is no trial of a server.
-func TestWorkersThatNobodySaw(t *testing.T) {
-	for _, c := range []struct {
-		asked, least, most int
-		closed             bool
-	}{{2, 0, 0, true}, {2, 2, 2, false}, {2, 1, 1, false}, {2, 1, 2, true}, {0, 0, 0, false}, {0, 1, 1, false}} {
-		start := time.Unix(1, 0)
-		m := map[string]float64{"throughput_rps": 250, "requests": 250}
-		r := &generator.Result{Start: start, Finish: start.Add(time.Second), Metrics: m}
-		closed := false
-		load{workers: c.asked, window: time.Second}.gates(r, telemetry.Window{WorkersMin: c.least, WorkersMax: c.most}, m, func(name, _ string, _ ...any) {
-			closed = closed || name == gate.LostWorker
-		})
-		if closed != c.closed {
-			t.Errorf("%d workers asked, %d to %d seen: closed is %v, want %v", c.asked, c.least, c.most, closed, c.closed)
 		}
 	}
 }

@@ -50,8 +50,8 @@ type load struct {
 	generator   string
 	connections int
 	pipelining  int
-	rate        float64 // asked for; 0: a closed loop
-	overload    bool    // that it cannot be met is what the trial is about
+	rate        float64    // asked for; 0: a closed loop
+	asked       gate.Asked // what the gates hold the trial's figures against
 	lineRate    float64
 	lab         []string // the lab's own command, for what compares answers
 	serves      string   // the server's name among the settings
@@ -86,7 +86,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 	if server != setting.Fiber {
 		l.server = append(l.server, "--server", server)
 	}
-	l.overload, _ = s[setting.Overload].Bool()
+	l.asked = results.Asked(p.Experiment, s, len(p.Split.Server), size.DurationS)
 	if server == setting.Fiber {
 		// Left to the machine, it is one a core of the server's.
 		l.workers = int(whole(setting.Workers, int64(max(len(p.Split.Server), 1))))

@@ -31,6 +31,8 @@ type Targets struct {
 	Server     int    // pid at the root of the server's processes
 	ServerName string // command name of those that count; wrappers around them do not
 	Client     func() int
+	// ServerCPUs and ClientCPUs are the cores of each side. A side without any
+	// may run wherever the lab may, and what disturbs it is looked for there.
 	ServerCPUs []int
 	ClientCPUs []int
 	Ends       int    // of each connection that lie in that namespace: 2 over loopback
@@ -42,6 +44,8 @@ type Targets struct {
 	// Window is how long the measured part will last. However dear sampling
 	// is, it is done often enough for a few samples to fall into that.
 	Window time.Duration
+
+	shared []int // the cores that the lab may run on
 }
 
 // interval is the time between samples unless sampling costs too much.
@@ -70,6 +74,7 @@ type sample struct {
 // A Sampler takes samples until it is stopped.
 type Sampler struct {
 	fs      procfs.FS
+	proc    string // where /proc is, but for what fs reads
 	sys     string // where /sys is
 	targets Targets
 	began   time.Time
@@ -95,7 +100,8 @@ func Start(t Targets) (*Sampler, error) {
 	if t.NetPID == 0 {
 		t.NetPID = os.Getpid()
 	}
-	s := &Sampler{fs: fs, sys: "/sys", targets: t, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{}), kernels: map[int]bool{}}
+	t.shared = Allowed()
+	s := &Sampler{fs: fs, proc: "/proc", sys: "/sys", targets: t, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{}), kernels: map[int]bool{}}
 	s.heat = s.heatFiles()
 	go s.loop()
 	return s, nil

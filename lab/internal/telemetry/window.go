@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/procfs"
 
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
@@ -54,6 +55,7 @@ func (s *Sampler) Between(from, to time.Time, rps, lineRate float64) Window {
 	d.workers(&w, in)
 	d.server(w.Metrics, s.targets, rps)
 	d.client(&w, s.targets, rps)
+	d.unpinned(w.Metrics, s.targets)
 	d.machine(&w)
 	d.watching(&w, in, s.wire(w.Metrics, from, to, lineRate))
 	d.surveys(&w, in, s.samples[0].survey, s.targets)
@@ -137,11 +139,6 @@ func used(a, b []process, keep func(process) bool) (total float64, n int) {
 
 func all(process) bool { return true }
 
-// activeShare of the busiest worker's CPU time makes a worker an active one.
-// Connections are dealt out by hash, so shares differ several times over; one
-// that serves nothing still wakes now and then.
-const activeShare = 0.1
-
 // active counts the workers that took part; ok is false where there are none.
 // Where no worker used any time, none did.
 func active(a, b []process, master int) (n int, ok bool) {
@@ -160,7 +157,7 @@ func active(a, b []process, master int) (n int, ok bool) {
 	}
 	most := slices.Max(spent)
 	for _, cpu := range spent {
-		if cpu > 0 && float64(cpu) >= activeShare*float64(most) {
+		if cpu > 0 && float64(cpu) >= gate.ActiveShare*float64(most) {
 			n++
 		}
 	}
@@ -350,6 +347,9 @@ func (d delta) surveys(w *Window, in []sample, began *survey, t Targets) {
 		slices.Sort(established)
 		w.Metrics["connections_established"] = math.Ceil(established[len(established)/2] / float64(max(t.Ends, 1)))
 	}
+	if n, ok := serving(began, found, d.b.server, master(d.b.server)); ok {
+		w.Metrics["workers_serving"] = float64(n)
+	}
 	if len(found) < 2 {
 		return
 	}
@@ -369,7 +369,7 @@ func (d delta) surveys(w *Window, in []sample, began *survey, t Targets) {
 	}
 	w.Others = others(a, b)
 	for side, cpus := range map[string][]int{"server": t.ServerCPUs, "client": t.ClientCPUs} {
-		if len(cpus) == 0 {
+		if cpus = t.on(cpus); len(cpus) == 0 {
 			continue
 		}
 		load := 0.0

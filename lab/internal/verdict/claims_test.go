@@ -139,8 +139,11 @@ func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, s setting.
 		"server_steal": 0, "client_steal": 0, "server_foreign_load": 0, "client_foreign_load": 0, "swap_pages": 0, "throttled_s": 0, "clock_step_s": 0,
 		"calibration_before_s": 1e-6, "calibration_after_s": 1e-6, "sampler_busy": 0.005,
 		"connections_established": number(setting.Connections, 100),
-		"workers":                 number(setting.Workers, 128) + float64(w.off), "workers_active": number(setting.Workers, 128) - float64(w.off),
+		"workers":                 number(setting.Workers, 128) + float64(w.off), "workers_active": number(setting.Workers, 128) + float64(w.off),
 		"processes": number(setting.Workers, 128) + 1 + float64(w.off),
+	}
+	if c.Metric == "workers_active" { // all are there, and some are idle
+		m["workers"], m["workers_active"] = number(setting.Workers, 128), number(setting.Workers, 128)-float64(w.off)
 	}
 	if prefork, ok := s[setting.Prefork].Bool(); ok && !prefork {
 		m["workers"], m["workers_active"], m["processes"] = 0, 0, 1
