@@ -135,7 +135,6 @@ func busiest(others []telemetry.Load, cpus []int) string {
 // apart closes the gates on profiles that are not of one window under load, or
 // not of all the processes that serve.
 func (l load) apart(set *profiles.Set, r *generator.Result, fail failer) {
-	clock := func(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 	if end := set.Started.Add(set.Window); set.Started.Before(r.Start) || end.After(r.Finish) {
 		fail(gate.ProfileApart, "the profiles were taken from %s to %s, the load was on from %s to %s", clock(set.Started), clock(end), clock(r.Start), clock(r.Finish))
 	}
@@ -146,6 +145,8 @@ func (l load) apart(set *profiles.Set, r *generator.Result, fail failer) {
 		fail(gate.ProfileFailed, "%d processes were profiled, %d serve", set.Processes, want)
 	}
 }
+
+func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
 // slow closes the gate on a trial whose core was not at its own full speed
 // before or after it, by the fastest calibration of the run so far.

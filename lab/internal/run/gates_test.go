@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
@@ -25,6 +26,7 @@ type measured struct {
 	m        map[string]float64
 	profiles profiles.Set
 	best     time.Duration // calibration of the run
+	compared *comparison   // of answers; nil where none were compared
 }
 
 func honest() *measured {
@@ -79,6 +81,7 @@ func (t *measured) closed() []string {
 	var fail failer = func(name, _ string, _ ...any) { names[name] = true }
 	t.gates(&t.said, t.w, t.m, fail)
 	t.apart(&t.profiles, &t.said, fail)
+	t.compared.judge(t.load, &t.said, fail)
 	trial := results.Trial{Valid: true, Metrics: t.m}
 	slow(&trial, t.best)
 	for _, r := range trial.Reasons {
@@ -105,6 +108,20 @@ func both(all ...func(*measured)) func(*measured) {
 	return func(t *measured) {
 		for _, f := range all {
 			f(t)
+		}
+	}
+}
+
+// comparedWith has /simple's answers counted and compared: a body of 16 bytes behind a
+// head of 108, and what the lab said of each that it compared.
+func comparedWith(bytes float64, said ...*answer.Fault) func(*measured) {
+	return func(t *measured) {
+		t.serves, t.route = setting.Fiber, "/simple"
+		t.said.Counts = generator.Counts{OK: 1000, Bytes: bytes, Compared: 15}
+		t.compared = &comparison{head: 106, all: []answer.Report{{}}, // the first is before the trial
+			sockets: &socketWatch{all: []holding{{from: t.said.Start.Add(100 * time.Millisecond)}, {from: t.said.Start.Add(200 * time.Millisecond)}}}}
+		for _, fault := range said {
+			t.compared.all = append(t.compared.all, answer.Report{At: t.said.Start.Add(time.Millisecond), Fault: fault})
 		}
 	}
 }
@@ -136,6 +153,14 @@ var table = map[string][]row{
 			t.said = *generator.Of(t.said.Start, t.said.Finish, generator.Counts{OK: 1000})
 		}, none},
 		{"missing: it does not look at bodies", func(*measured) {}, none},
+	},
+	gate.WrongAnswer: {
+		{"one that was compared", comparedWith(124_000, nil, &answer.Fault{Gate: gate.WrongAnswer, Detail: "107 bytes"}), gate.WrongAnswer},
+		{"none that was compared", comparedWith(124_000, nil), none},
+		{"a byte too few in all of them", comparedWith(123_999, nil), gate.WrongAnswer},
+		{"a byte too many", comparedWith(124_001, nil), gate.WrongAnswer},
+		{"missing: none was compared", comparedWith(124_000), gate.NoTelemetry},
+		{"missing: the load generator compared none", both(comparedWith(124_000, nil), func(t *measured) { t.said.Counts.Compared = 0 }), gate.NoTelemetry},
 	},
 	gate.NoRequests: figure(gate.NoRequests, "requests", 0, 1),
 	gate.RateShort: {
@@ -250,7 +275,7 @@ type ended struct {
 }
 
 // line is what fortio_load prints of a trial, an hour ago.
-const line = `echo '{"generator":"fortio","start":"2026-01-01T00:00:00Z","finish":"2026-01-01T00:00:01Z","requests":1,"non2xx":0,"errors":0,"timeouts":0,"resets":0,` +
+const line = `echo '{"generator":"fortio","start":"2026-01-01T00:00:00Z","finish":"2026-01-01T00:00:01Z","requests":1,"non2xx":0,"errors":0,"timeouts":0,"resets":0,"mismatches":0,"compared":1,` +
 	`"bytes":9,"asked_rate":0,"unanswered":0,"connections":1,"latency_s":{"mean":0.01,"p50":0.01,"p90":0.01,"p99":0.01,"p999":0.01,"max":0.01}}'`
 
 const serves = "exec sleep 60"
