@@ -13,6 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -43,7 +44,7 @@ func worlds() []world {
 		out = append(out,
 			world{effect: 1, wall: wall, noise: 1e-6, spare: 1}, world{effect: 1, wall: wall, noise: 1e-6, spare: 12},
 			world{effect: 1, wall: wall, noise: 0.5}, world{effect: 1, wall: wall, noise: 0.02}, world{effect: 1, wall: wall, noise: 0.002},
-			world{effect: 1, wall: wall, off: 1})
+			world{effect: 15, wall: wall, noise: 0.03}, world{effect: 1, wall: wall, off: 1})
 		for _, s := range []float64{0, 0.004, 0.3, 0.9} {
 			out = append(out, world{effect: 1, wall: wall, share: s, rest: s}, world{effect: 1, wall: wall, share: s, rest: 0.9 - s})
 		}
@@ -80,13 +81,14 @@ func in(x *experiment.Experiment, c experiment.Claim, w world, blocks int) *resu
 	if x.Profile != nil {
 		each *= 3
 	}
-	for b, seq := 1, 1; b <= blocks; b++ {
-		for _, at := range rnd.Perm(len(r.Conditions)) {
+	seq := 1
+	for b, block := range order.Draw(len(r.Conditions), blocks, r.Provenance.Seed) {
+		for _, at := range block {
 			cond := r.Conditions[at]
-			t := results.Trial{Seq: seq, Block: b, Condition: cond.ID, Valid: true, StartedAt: started.Add(time.Duration(seq) * each)}
+			t := results.Trial{Seq: seq, Block: b + 1, Condition: cond.ID, Valid: true, StartedAt: started.Add(time.Duration(seq) * each)}
 			t.Metrics = figuresIn(x, c, w, x.Fixed().With(cond.Levels), rnd)
 			if x.Profile != nil {
-				t.Profiles = profilesIn(c, w, seq)
+				t.Profiles = profilesIn(c, w, seq, t.Metrics)
 			}
 			t.Bound, _ = bound.Decide(bound.Of(t.Metrics, r.Topology.LineRateBps))
 			r.Trials = append(r.Trials, t)
@@ -134,7 +136,7 @@ func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, s setting.
 	overload, _ := s[setting.Overload].Bool()
 
 	m := figures{
-		"server_cpu_per_request_s": 2e-5, "client_cpu_per_request_s": 1e-5, "threads_per_worker": 8, "block_stacks": 50, "goroutines_parked": 100,
+		"server_cpu_per_request_s": 2e-5, "client_cpu_per_request_s": 1e-5, "threads_per_worker": 8, "block_stacks": 50000, "goroutines_parked": 100,
 		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "duration_s": seconds,
 		"server_steal": 0, "client_steal": 0, "server_foreign_load": 0, "client_foreign_load": 0, "swap_pages": 0, "throttled_s": 0, "clock_step_s": 0,
 		"calibration_before_s": 1e-6, "calibration_after_s": 1e-6, "sampler_busy": 0.005,
@@ -229,8 +231,9 @@ func wallsIn(w world, x *experiment.Experiment, rnd *rand.Rand) figures {
 
 var kinds = []profiles.Kind{profiles.CPU, profiles.Mutex, profiles.Block}
 
-// profilesIn gives what the claim looks for its share of each kind.
-func profilesIn(c experiment.Claim, w world, seq int) (out []profiles.Profile) {
+// profilesIn gives what the claim looks for its share of each kind, in profiles
+// that come to the trial's figures.
+func profilesIn(c experiment.Claim, w world, seq int, m figures) (out []profiles.Profile) {
 	share := w.share
 	if seq%3 == 0 {
 		share = w.rest
@@ -238,6 +241,10 @@ func profilesIn(c experiment.Claim, w world, seq int) (out []profiles.Profile) {
 	for _, kind := range kinds {
 		p := profiles.Profile{Kind: kind, Unit: "s", Total: 50, Events: 1000, Stacks: 10, DurationS: 10,
 			Work: map[string]float64{"http": 1}, Packages: map[string]float64{"net/http": 1}}
+		if kind == profiles.Block {
+			m["block_stacks"], m["block_events"] = math.Round(m["block_stacks"]), 1000
+			p.Stacks, p.Total = int(m["block_stacks"]), p.DurationS*m["goroutines_parked"]
+		}
 		if c.Work != "" && share > 0 {
 			p.Work = map[string]float64{c.Work: share, "http": 1 - share}
 		}
@@ -266,7 +273,7 @@ func TestEveryClaimCanBeReproducedRefutedAndLeftOpen(t *testing.T) {
 					// It has to be there elsewhere, and is here or not by the world.
 					for i := range r.Trials {
 						if !stands(r, r.Trials[i], c.Where()) {
-							r.Trials[i].Profiles = profilesIn(c, world{share: 0.5, rest: 0.5}, 1)
+							r.Trials[i].Profiles = profilesIn(c, world{share: 0.5, rest: 0.5}, 1, r.Trials[i].Metrics)
 						}
 					}
 				}
