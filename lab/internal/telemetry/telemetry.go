@@ -9,9 +9,10 @@
 // left out; nothing is filled in. What watching costs is a figure too.
 //
 // Its limit: time in interrupts is charged to whoever was interrupted, and the
-// kernel's own threads to nobody. CPU per process is by schedstat, in
-// nanoseconds; where the kernel has none, by ticks of a hundredth of a second,
-// as the cores' times are everywhere.
+// kernel's own threads to nobody. CPU per process is by the process's own clock,
+// in nanoseconds, with threads that have ended; of children that have ended it
+// is by ticks of a hundredth of a second, as the cores' times are. What a thread
+// used is known of those that live.
 package telemetry
 
 import (
@@ -57,6 +58,7 @@ const atLeast = 5
 type sample struct {
 	at         time.Time
 	mono       time.Duration // by the monotonic clock, since sampling began
+	uptime     time.Duration // since the machine was started
 	cpus       map[int64]procfs.CPUStat
 	server     []process
 	client     []process
@@ -151,7 +153,7 @@ func (s *Sampler) Stop() {
 
 func (s *Sampler) take() sample {
 	now := time.Now()
-	one := sample{at: now, mono: now.Sub(s.began), threads: map[int]time.Duration{}, own: ownCPU()}
+	one := sample{at: now, mono: now.Sub(s.began), uptime: uptime(), threads: map[int]time.Duration{}, own: ownCPU()}
 	if st, err := s.fs.Stat(); err == nil {
 		one.cpus, one.interrupts = st.CPU, float64(st.IRQTotal)
 	}
