@@ -180,24 +180,36 @@ func TestATrialOnASlowCoreIsInvalid(t *testing.T) {
 }
 
 // The core's full speed may show only later: earlier trials are then held
-// against that too, and made again.
+// against that too. Their blocks are over by then, and a trial that was made
+// again at the end would not be of its block: a whole block is made.
 func TestAFasterPassHoldsBackwards(t *testing.T) {
 	slow, fast := 2*time.Microsecond, time.Microsecond
-	// Slow around the first trial, which nothing shows yet; fast from the second on.
-	m, _ := script(t, 1, []results.Trial{good(1), good(1), good(1)}, slow, slow, fast)
-	m.reference = slow
-	if err := m.trials(context.Background(), four[:2]); err != nil {
-		t.Fatal(err)
-	}
-	todo := m.recheck()
-	if len(todo) != 1 || todo[0] != four[0] || m.file.Trials[0].Valid || !m.file.Trials[1].Valid || m.repeats != 0 {
-		t.Fatalf("to do %v, %+v", todo, m.file.Trials)
-	}
-	if err := m.trials(context.Background(), todo); err != nil {
-		t.Fatal(err)
-	}
-	if again := m.recheck(); len(again) != 0 || len(m.file.Trials) != 3 || !m.file.Trials[2].Valid {
-		t.Errorf("again %v, %+v", again, m.file.Trials)
+	for _, c := range []struct {
+		repeats, blocks, left int
+	}{{0, 2, 0}, {1, 2, 1}, {2, 3, 0}, {5, 3, 3}} {
+		outcomes := []results.Trial{good(1), good(1), good(1), good(1), good(1), good(1)}
+		// Slow around the first trial, which nothing shows yet; fast from the second on.
+		m, made := script(t, c.repeats, outcomes, slow, slow, fast)
+		m.reference, m.file.Provenance.Blocks = slow, 2
+		todo := order(2, 2, 0)
+		for rounds := 0; len(todo) > 0; rounds++ {
+			if err := m.trials(context.Background(), todo); err != nil {
+				t.Fatal(err)
+			}
+			if rounds > 1 {
+				t.Fatal("it goes on and on")
+			}
+			todo = m.again(m.recheck())
+		}
+		if m.file.Trials[0].Valid || *made != 2*c.blocks || m.file.Provenance.Blocks != c.blocks || m.repeats != c.left {
+			t.Errorf("%d repeats: %d trials, %d blocks, %d repeats left; want %d blocks, %d left", c.repeats, *made, m.file.Provenance.Blocks, m.repeats, c.blocks, c.left)
+		}
+		// What is of one block was made one after the other, in the order of the seed.
+		for i, s := range order(2, c.blocks, 0) {
+			if got := m.file.Trials[i]; got.Block != s.block || got.Condition != m.file.Conditions[s.cond].ID {
+				t.Errorf("%d repeats: trial %d is of block %d, condition %s; want %+v", c.repeats, i+1, got.Block, got.Condition, s)
+			}
+		}
 	}
 }
 
