@@ -173,6 +173,29 @@ func TestWhoWaitsIsOwed(t *testing.T) {
 	}
 }
 
+// The run's clock stops with its pacer and not before it: events that were added
+// after it would be more than were offered.
+func TestNoMoreIsAddedThanWasOffered(t *testing.T) {
+	for _, pacing := range []string{pacingOpen, pacingTicker} {
+		sink := takes(t, willing)
+		for range 50 {
+			r, err := begin(settings(t, "--pacing", pacing, "--event-rate", "500000", "--batch-size", "1000", "--queue", "100000"), sink.URL+"/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for by := time.Now().Add(patience); r.figures(false).Added < 2000 && time.Now().Before(by); {
+				time.Sleep(100 * time.Microsecond)
+			}
+			if f := r.stop(); f.Added > f.Offered {
+				t.Fatalf("%s: %d added of %d offered", pacing, f.Added, f.Offered)
+			}
+			sink.mu.Lock()
+			clear(sink.seen)
+			sink.mu.Unlock()
+		}
+	}
+}
+
 func TestARateIsChanged(t *testing.T) {
 	for _, pacing := range []string{pacingOpen, pacingTicker} {
 		sink := takes(t, willing)
