@@ -224,6 +224,10 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 			seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
 		}
 		made, err := run.Do(ctx, run.Plan{Root: j.Root, Experiment: x, Size: m.size, Seed: seed, Port: m.port, Split: split, Host: h, Lab: []string{self}}, reporter)
+		if left, ok := errors.AsType[run.Unrestored](err); ctx.Err() != nil && ok {
+			failed = fmt.Errorf("%s: interrupted; %w", x.Name, left)
+			break
+		}
 		if ctx.Err() != nil {
 			failed = fmt.Errorf("%s: interrupted; this experiment left nothing behind", x.Name)
 			break

@@ -174,7 +174,7 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 	if err != nil {
 		return t, err
 	}
-	defer func() { err = errors.Join(err, back()) }()
+	defer func() { err = also(err, back()) }()
 	t = results.Trial{StartedAt: time.Now().UTC(), Bound: bound.Unknown, Metrics: map[string]float64{}}
 	var fail failer = func(name, format string, args ...any) {
 		t.Reasons = append(t.Reasons, results.Reason{Gate: name, Detail: fmt.Sprintf(format, args...)})
