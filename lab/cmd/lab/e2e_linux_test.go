@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
@@ -570,6 +571,35 @@ func TestBusyLoopOnTheServersCore(t *testing.T) {
 		t.Errorf("exit %d, want %d", s.status, exitInvalid)
 	}
 	expectAllInvalid(t, c.only(), "other-load")
+}
+
+// Server and client that share a core are watched on it, each by all figures.
+func TestBusyLoopOnACoreThatIsShared(t *testing.T) {
+	allowed, err := allowedCPUs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newClone(t, loopback, "/read", 1, 1)
+	c.edit("repeats = 8", "repeats = 0")
+	stranger(t, allowed[0])
+	cmd := c.command("run", "99-tiny", "--port", strconv.Itoa(c.port))
+	pinned := exec.Command("taskset", append([]string{"--cpu-list", strconv.Itoa(allowed[0])}, cmd.Args...)...)
+	pinned.Dir, pinned.Env = cmd.Dir, cmd.Env
+	if s := finish(t, pinned); s.status == exitFailed {
+		t.Fatalf("exit %d", s.status)
+	}
+	for _, trial := range c.only().Trials {
+		for _, name := range []string{"server_steal", "client_steal", "server_cores_busy", "client_cores_busy"} {
+			if _, ok := trial.Metrics[name]; !ok {
+				t.Errorf("trial %d has no %s", trial.Seq, name)
+			}
+		}
+		for _, name := range []string{"server_foreign_load", "client_foreign_load"} {
+			if v := trial.Metrics[name]; v <= gate.ForeignLoad {
+				t.Errorf("trial %d: %s is %v beside a busy loop", trial.Seq, name, v)
+			}
+		}
+	}
 }
 
 // A wire that carries far less than is asked for makes a trial at a fixed rate

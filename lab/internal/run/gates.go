@@ -138,10 +138,11 @@ func (l load) sides() []string {
 }
 
 func (l load) cpusOf(side string) []int {
+	server, client := l.split.On()
 	if side == "server" {
-		return l.split.Server
+		return server
 	}
-	return l.split.Client
+	return client
 }
 
 func busiest(others []telemetry.Load, cpus []int) string {

@@ -191,10 +191,11 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 	defer server.stop()
 
 	var clientPID atomic.Int64
+	serverOn, clientOn := l.split.On()
 	sampler, err := telemetry.Start(telemetry.Targets{
 		Server: server.proc.Pid(), ServerName: l.program,
 		Client:     func() int { return int(clientPID.Load()) },
-		ServerCPUs: l.split.Server, ClientCPUs: l.split.Client,
+		ServerCPUs: serverOn, ClientCPUs: clientOn,
 		Ends: l.ends(), NetPID: l.link.NetPID, NetDevice: l.link.NetDevice, Wire: l.link.Wire,
 		Window: l.window,
 	})
