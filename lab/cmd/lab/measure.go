@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -180,7 +181,11 @@ func claim(j *journal.Journal) (split cores.Split, release func(), err error) {
 	if runtime.GOOS != "linux" {
 		return split, nil, errors.New("the lab measures on Linux only: it reads /proc and pins cores; the site can be built anywhere")
 	}
-	if release, err = lock.Take(j.Root.Scratch()); err != nil {
+	release, err = lock.Take(j.Root.Scratch())
+	if why := syscall.Errno(0); errors.As(err, &why) {
+		err = results.Unwritable(j.Root.Scratch(), why)
+	}
+	if err != nil {
 		return split, nil, err
 	}
 	if split, err = divide(); err != nil {
@@ -200,16 +205,37 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 		return exitFailed, err
 	}
 
-	var total time.Duration
-	for _, x := range xs {
-		total += run.Estimate(x, m.size)
-	}
-	fmt.Fprintf(os.Stderr, "on %s, at %s size, about %s\n", h.Name, m.size, total.Round(time.Second))
-
 	self, err := os.Executable()
 	if err != nil {
 		return exitFailed, err
 	}
+	plan := func(x *experiment.Experiment) run.Plan {
+		return run.Plan{Root: j.Root, Experiment: x, Size: m.size, Port: m.port, Split: split, Host: h, Lab: []string{self}}
+	}
+	// What no run can do without is asked for before the first.
+	var failed error
+	var total time.Duration
+	var ready []*experiment.Experiment
+	for _, x := range xs {
+		err := plan(x).Ready()
+		if err == nil {
+			err = writable(j.Root, x, h)
+		}
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", x.Name, err))
+			if m.keepGoing {
+				continue
+			}
+			return exitFailed, failed
+		}
+		ready = append(ready, x)
+		total += run.Estimate(x, m.size)
+	}
+	if xs = ready; len(xs) == 0 {
+		return exitFailed, failed
+	}
+	fmt.Fprintf(os.Stderr, "on %s, at %s size, about %s\n", h.Name, m.size, total.Round(time.Second))
+
 	// Memory is cheaper here than a collector that runs beside a trial, and one
 	// thread that samples than several that wake each other.
 	debug.SetGCPercent(800)
@@ -217,19 +243,16 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 	reporter := progress.New(os.Stderr)
 	reporter.Runs = len(xs)
 	var done []outcome
-	var failed error
 	for _, x := range xs {
 		seed := m.seed
 		if seed == 0 {
 			seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
 		}
-		made, err := run.Do(ctx, run.Plan{Root: j.Root, Experiment: x, Size: m.size, Seed: seed, Port: m.port, Split: split, Host: h, Lab: []string{self}}, reporter)
-		if left, ok := errors.AsType[run.Unrestored](err); ctx.Err() != nil && ok {
-			failed = fmt.Errorf("%s: interrupted; %w", x.Name, left)
-			break
-		}
+		p := plan(x)
+		p.Seed = seed
+		made, err := run.Do(ctx, p, reporter)
 		if ctx.Err() != nil {
-			failed = fmt.Errorf("%s: interrupted; this experiment left nothing behind", x.Name)
+			failed = fmt.Errorf("%s: interrupted; %w", x.Name, leftBehind(err))
 			break
 		}
 		if err == nil {
@@ -249,6 +272,14 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 		return exitFailed, failed
 	}
 	return status(done), nil
+}
+
+// leftBehind says what an interrupted run left: of files there are none.
+func leftBehind(err error) error {
+	if left, ok := errors.AsType[run.Unrestored](err); ok {
+		return left
+	}
+	return errors.New("this experiment left nothing behind")
 }
 
 // divide splits the cores this process may use.

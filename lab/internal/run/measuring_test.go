@@ -119,6 +119,26 @@ func TestWhatIsBrokenEndsTheRun(t *testing.T) {
 	}
 }
 
+// A client that cannot run here fails in each trial alike, and a file of such
+// trials would say nothing of the server.
+func TestAClientThatCannotRunLeavesNoFile(t *testing.T) {
+	var all []results.Trial
+	for range giveUp {
+		all = append(all, bad(gate.ClientFailed))
+	}
+	m, _ := script(t, 9, all, time.Microsecond)
+	if err := m.trials(context.Background(), append(four, four...)); err == nil || !strings.Contains(err.Error(), "in each of the first 4 trials made up") {
+		t.Errorf("%v", err)
+	}
+	// One that answered once is another matter, and so is one that failed otherwise.
+	for _, first := range []results.Trial{good(1), bad(gate.ServerExited)} {
+		m, _ := script(t, 9, append([]results.Trial{first}, all...), time.Microsecond)
+		if err := m.trials(context.Background(), append(four, four...)); err != nil || m.file.Provenance.StoppedEarly == "" {
+			t.Errorf("%v, stopped early %q", err, m.file.Provenance.StoppedEarly)
+		}
+	}
+}
+
 func TestASlowCoreIsWaitedFor(t *testing.T) {
 	fast, slow := time.Microsecond, 2*time.Microsecond
 	m, _ := script(t, 0, []results.Trial{good(1)}, slow, slow, fast)

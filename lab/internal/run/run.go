@@ -24,6 +24,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
@@ -267,6 +268,9 @@ func (m *measuring) trials(ctx context.Context, todo []slot) error {
 			limit *= 2
 		}
 		if m.deaths++; m.deaths >= limit {
+			if alike(f.Trials, gate.ClientFailed) {
+				return fmt.Errorf("nothing was measured: in each of the first %d trials %s", len(f.Trials), t.Reasons[0].Detail)
+			}
 			f.Provenance.StoppedEarly = fmt.Sprintf("%d trials in a row were invalid, the last: %s", m.deaths, t.Reasons[0].Detail)
 			return nil
 		}

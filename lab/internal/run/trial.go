@@ -239,7 +239,7 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 	}
 	if err := client.Err(); err != nil && len(t.Reasons) == 0 {
 		switch code := client.ExitCode(); code {
-		case 2, 3: // the script's own refusals: the next trial would meet the same
+		case 2, 3, 126, 127: // the script's own refusals, or the shell's: the next trial would meet the same
 			return t, fmt.Errorf("the client did not start: %s", client.LastLine())
 		default:
 			fail(gate.ClientFailed, "the client failed (%v): %s", err, client.LastLine())
