@@ -69,6 +69,18 @@ teardown() { stop_server; }
   [[ $output == *"autocannon is not installed"*"make setup"* ]]
 }
 
+@test "--check sees whether all can be started, and starts nothing" {
+  for call in "server.sh --cpus 0 --check -- --addr 127.0.0.1:1" "trial.sh --check --url http://127.0.0.1:1/ --cpus 0" \
+    "trial.sh --check --generator fortio --url http://127.0.0.1:1/" "sink.sh --check --producer http://127.0.0.1:1"; do
+    # shellcheck disable=SC2086 # a call is several words
+    run "$scripts"/$call
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+  done
+  run "$scripts/trial.sh" --check --url http://127.0.0.1:1/ --cpus 9999
+  [ "$status" -ne 0 ]
+}
+
 @test "trial.sh loads with fortio when asked, on the cores it is given" {
   start_server
   run --separate-stderr "$scripts/trial.sh" --generator fortio --url "$url/read" --connections 2 --duration 0.5 --warmup 0.1 --cpus 0

@@ -165,13 +165,13 @@ func (m Machine) clock() Finding {
 	return f
 }
 
-// schedstat is where CPU time stands in nanoseconds. A kernel that does not
-// keep it gives no file, or noughts.
+// schedstat is where threads' CPU time stands; that of processes every kernel
+// tells. One that does not keep it gives no file, or noughts.
 func (m Machine) schedstat() Finding {
-	f := Finding{Level: Good, About: "CPU time", Seen: "in nanoseconds, by schedstat"}
+	f := Finding{Level: Good, About: "CPU time", Seen: "of processes and of threads"}
 	if first, _, _ := strings.Cut(read(m.Proc, "self", "schedstat"), " "); first == "" || first == "0" {
-		f.Level, f.Seen = Limit, "in ticks of 10 ms: this kernel shows no schedstat"
-		f.Means = "the CPU time of short trials is coarse: " + m.name(m.claims(perCPU))
+		f.Level, f.Seen = Limit, "of processes, and not of threads: this kernel shows no schedstat"
+		f.Means = "how busy the client's busiest thread was is not known, and so whether the client was the wall: " + m.name(m.claims(needsCPUBound))
 		if first == "0" {
 			f.Mend = "sudo sysctl -w kernel.task_delayacct=1"
 		}

@@ -70,9 +70,9 @@ func TestSettingsAreHeldAgainstTheExperiments(t *testing.T) {
 		{"a clock without system calls", clock("tsc"), Machine.clock, Good, "tsc", "", "", ""},
 		{"a clock with system calls", clock("hpet"), Machine.clock, Limit, "hpet", "far (cost)", "echo tsc | sudo tee", ""},
 		{"no clock shown", nil, Machine.clock, Good, "not shown", "", "", ""},
-		{"nanoseconds", tree{"proc/self/schedstat": "821153 100964 2"}, Machine.schedstat, Good, "nanoseconds", "", "", ""},
-		{"ticks", nil, Machine.schedstat, Limit, "10 ms", "far (cost)", "", ""},
-		{"noughts", tree{"proc/self/schedstat": "0 0 0"}, Machine.schedstat, Limit, "10 ms", "far (cost)", "task_delayacct=1", ""},
+		{"times of threads", tree{"proc/self/schedstat": "821153 100964 2"}, Machine.schedstat, Good, "of threads", "", "", ""},
+		{"no times of threads", nil, Machine.schedstat, Limit, "no schedstat", "near (at-the-wall)", "", ""},
+		{"noughts", tree{"proc/self/schedstat": "0 0 0"}, Machine.schedstat, Limit, "no schedstat", "near (at-the-wall)", "task_delayacct=1", ""},
 
 		{"threads apart", tree{cpu + "cpu0/topology/thread_siblings_list": "0-1", cpu + "cpu1/topology/thread_siblings_list": "0-1"}, Machine.siblings, Good, "no core", "", "", ""},
 		{"threads on both sides", tree{cpu + "cpu1/topology/thread_siblings_list": "1-2"}, Machine.siblings, Limit, "1 and 2", "near (more-cores)", "echo off", ""},

@@ -112,14 +112,11 @@ func (l load) figures(r *generator.Result, m map[string]float64) {
 // cpusOf gives the cores that a metric of one side is of: those that both share,
 // where it has none of its own.
 func (l load) cpusOf(metric string) []int {
-	own := l.split.Client
+	server, client := l.split.On()
 	if strings.HasPrefix(metric, "server") {
-		own = l.split.Server
+		return server
 	}
-	if len(own) == 0 {
-		return telemetry.Allowed()
-	}
-	return own
+	return client
 }
 
 // busiest names who used most of some cores.

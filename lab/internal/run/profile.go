@@ -107,6 +107,9 @@ func (l load) profiled(ctx context.Context, t *results.Trial, server *server, fa
 	case failed != nil:
 		fail(gate.ProfileFailed, "%v", failed)
 		return nil
+	case set == nil:
+		fail(gate.ProfileFailed, "the client ended before the profiles of its window were begun")
+		return nil
 	}
 	r, err := l.parse(out.Bytes())
 	if err != nil {

@@ -5,7 +5,8 @@
 // Its stance: a trial is fresh (its own server process), blocked (every
 // condition once a block, in an order drawn from a recorded seed), and judged
 // by gates that know nothing of what claims hope for. Invalid trials stay in the
-// file; a bounded number of them is repeated. One condition, drawn by the same
+// file; a bounded number of them is repeated, in their own block or, where that
+// is over, with a whole new one. One condition, drawn by the same
 // seed, is measured twice under two names: the run's A/A control.
 //
 // Its limit: one machine, one client. Several hosts are not driven from here.
@@ -22,6 +23,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/oneline"
@@ -189,7 +191,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 		if err := m.trials(ctx, todo); err != nil {
 			return nil, err
 		}
-		todo = m.recheck()
+		todo = m.again(m.recheck())
 	}
 	f.Provenance.CalibrationS = m.reference.Seconds()
 	if err := p.found.Changed(); err != nil {
@@ -280,6 +282,9 @@ func (m *measuring) trials(ctx context.Context, todo []slot) error {
 			limit *= 2
 		}
 		if m.deaths++; m.deaths >= limit {
+			if alike(f.Trials, gate.ClientFailed) {
+				return fmt.Errorf("nothing was measured: in each of the first %d trials %s", len(f.Trials), t.Reasons[0].Detail)
+			}
 			f.Provenance.StoppedEarly = fmt.Sprintf("%d trials in a row were invalid, the last: %s", m.deaths, t.Reasons[0].Detail)
 			return nil
 		}
@@ -348,21 +353,31 @@ func (m *measuring) speed(ctx context.Context, loops int) (fastest time.Duration
 }
 
 // recheck holds the valid trials against the fastest calibration of the whole
-// run, which may have come after them, and returns the slots to make again.
-func (m *measuring) recheck() (todo []slot) {
+// run, which may have come after them, and returns how many blocks lost one.
+func (m *measuring) recheck() int {
+	lost := map[int]bool{}
 	for i := range m.file.Trials {
 		t := &m.file.Trials[i]
 		if !t.Valid {
 			continue
 		}
-		slow(t, m.reference)
-		if !t.Valid && m.repeats > 0 {
-			m.repeats--
-			cond := slices.IndexFunc(m.file.Conditions, func(c results.Condition) bool { return c.ID == t.Condition })
-			todo = append(todo, slot{t.Block, cond})
+		if slow(t, m.reference); !t.Valid {
+			lost[t.Block] = true
 		}
 	}
-	return todo
+	return len(lost)
+}
+
+// again adds whole blocks for those that lost a trial when they were over, as
+// far as the repeats go, and returns their slots. A trial that was made again by
+// itself would be of another time than what it is compared with; the blocks that
+// lost one stay as they are. The seed goes on with the order.
+func (m *measuring) again(lost int) []slot {
+	conditions, done := len(m.file.Conditions), m.file.Provenance.Blocks
+	blocks := min(lost, m.repeats/conditions)
+	m.repeats -= blocks * conditions
+	m.file.Provenance.Blocks += blocks
+	return slots(conditions, done+blocks, m.plan.Seed)[done*conditions:]
 }
 
 // giveUp is how many invalid trials in a row end a run: what fails like that

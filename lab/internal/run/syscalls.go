@@ -54,7 +54,7 @@ func (l load) traced(ctx context.Context) (c Calls, err error) {
 	if err != nil {
 		return c, err
 	}
-	defer func() { err = errors.Join(err, back()) }()
+	defer func() { err = also(err, back()) }()
 	server, err := l.startServer(ctx)
 	if err != nil {
 		return c, err

@@ -188,7 +188,7 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 	if err != nil {
 		return t, err
 	}
-	defer func() { err = errors.Join(err, back()) }()
+	defer func() { err = also(err, back()) }()
 	t = results.Trial{StartedAt: l.wall.now(), Bound: bound.Unknown, Metrics: map[string]float64{}}
 	var fail failer = func(name, format string, args ...any) {
 		t.Reasons = append(t.Reasons, results.Reason{Gate: name, Detail: oneline.Of(fmt.Sprintf(format, args...), longestReason)})
@@ -219,10 +219,11 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 	}
 
 	var clientPID atomic.Int64
+	serverOn, clientOn := l.split.On()
 	sampler, err := telemetry.Start(telemetry.Targets{
 		Server: server.proc.Pid(), ServerName: l.program,
 		Client:     func() int { return int(clientPID.Load()) },
-		ServerCPUs: l.split.Server, ClientCPUs: l.split.Client,
+		ServerCPUs: serverOn, ClientCPUs: clientOn,
 		Ends: l.ends(), NetPID: l.link.NetPID, NetDevice: l.link.NetDevice, Wire: l.link.Wire,
 		Window: l.window,
 	})
@@ -269,7 +270,7 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 	}
 	if err := client.Err(); err != nil && len(t.Reasons) == 0 {
 		switch code := client.ExitCode(); code {
-		case 2, 3: // the script's own refusals: the next trial would meet the same
+		case 2, 3, 126, 127: // the script's own refusals, or the shell's: the next trial would meet the same
 			return t, fmt.Errorf("the client did not start: %s", client.LastLine())
 		default:
 			fail(gate.ClientFailed, "the client failed (%v): %s", err, client.LastLine())
