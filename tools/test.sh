@@ -34,10 +34,13 @@ go_tests() {
     go test -trimpath -vet=off "${calm[@]/#/./}" || status=$?
     # The server's tests mostly wait, and so come first, beside what is compiled
     # for the others, and not last, beside nothing.
-    go list ./server ./... | grep -vE "/cmd/lab$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test -race -vet=off || status=$?
+    go list ./server ./... | grep -vE "/cmd/lab$|/internal/states$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test -race -vet=off || status=$?
     exit "$status"
   )
 }
+# Every state that a run can end in has its pages. Not by the cache: what Hugo
+# reads is no concern of Go's.
+states() { (cd lab && go test -trimpath -vet=off -count=1 ./internal/states); }
 # What lab/batch is compared with is a module of its own.
 go_peers() { (cd lab/peers && go vet -trimpath ./... && go test -trimpath -vet=off ./...); }
 # The lab's own runs come by themselves: beside other tests their trials would
@@ -73,7 +76,7 @@ same() { test/pages/same.sh; }
 # Two lanes run side by side: what the Go compiler is busy with, and what it is
 # not. Steps whose result depends on time come after both, one by one: beside
 # others the trials of the lab would be invalid, and rightly so.
-code=(go_format go_vet go_modules go_tests go_peers workflows)
+code=(go_format go_vet go_modules go_tests states go_peers workflows)
 site=(prose data golden escape html links machines weight vnu pages scripted missing written same shell)
 alone=(scripts go_runs)
 steps=("${code[@]}" "${site[@]}" "${alone[@]}")

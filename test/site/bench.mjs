@@ -13,6 +13,7 @@
 // those again under other names: Hugo cannot tell, and deriving the verdicts of
 // thousands of runs takes longer than building them.
 import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -148,7 +149,7 @@ function move (m, connections, cost) {
   if ('asked_in_flight' in m) m.asked_in_flight = connections
 }
 
-function results (n, k) {
+function results (n, k, made) {
   const levels = levelsOf(n)
   const conditions = levels.map((l, i) => ({ id: `c${i + 1}`, levels: { connections: l }, commands: model.conditions[0].commands }))
   conditions.push({ ...conditions[0], id: `c${levels.length + 1}`, control_of: 'c1' })
@@ -166,7 +167,7 @@ function results (n, k) {
     experiment: experiment(n),
     run: runName(n, k),
     hosts: { server: host(n * 3 + k), client: host(n * 3 + k) },
-    provenance: { ...model.provenance, started_at: new Date(began).toISOString(), finished_at: new Date(began + 5000 * trials.length).toISOString(), seed: `SEED ${order.seed}` },
+    provenance: { ...model.provenance, experiment_sha256: made, started_at: new Date(began).toISOString(), finished_at: new Date(began + 5000 * trials.length).toISOString(), seed: `SEED ${order.seed}` },
     conditions,
     trials
   }
@@ -174,8 +175,8 @@ function results (n, k) {
 
 function entry (n) {
   const exp = experiment(n)
-  const value = (m) => `{{< value exp="${exp}" host="${host(n * 3)}" metric="${m}" connections=${pick(levelsOf(n))} >}}`
-  const ratio = (m) => `{{< ratio exp="${exp}" host="${host(n * 3 + 1)}" metric="${m}" a="connections=200" b="connections=20" >}}`
+  const value = (m) => `{{< value exp="${exp}" run="${runName(n, 0)}" metric="${m}" connections=${pick(levelsOf(n))} >}}`
+  const ratio = (m) => `{{< ratio exp="${exp}" run="${runName(n, 1)}" metric="${m}" a="connections=200" b="connections=20" >}}`
   const said = () => `${prose(2)} It was ${value('throughput_rps')} at ${value('server_cpu_per_request_s')}, or ${ratio('server_cpu_per_request_s')} of it. ${prose(3)} Then ${value('latency_p99_s')}, and ${value('threads_per_worker')} threads. ${prose(2)}`
   return `+++
 number = "${pad(n)}"
@@ -236,8 +237,11 @@ function site (dir, n) {
   for (let i = 0; i < hosts; i++) write(join(dir, `data/hosts/${host(i)}.json`), JSON.stringify({ ...profile, id: host(i), name: `Bench host ${i}` }, null, 2))
   const first = Math.min(n, designs)
   for (let i = 0; i < first; i++) {
-    write(join(dir, `lab/experiments/${experiment(i)}.toml`), design(i))
-    for (let k = 0; k < 3; k++) write(join(dir, `data/results/${experiment(i)}/${runName(i, k)}.json`), JSON.stringify(results(i, k), null, 2).replace(/"SEED (\d+)"/, '$1') + '\n')
+    const text = design(i)
+    const sum = createHash('sha256').update(text).digest('hex')
+    write(join(dir, `lab/experiments/${experiment(i)}.toml`), text)
+    write(join(dir, `data/designs/${sum}.toml`), text)
+    for (let k = 0; k < 3; k++) write(join(dir, `data/results/${experiment(i)}/${runName(i, k)}.json`), JSON.stringify(results(i, k, sum), null, 2).replace(/"SEED (\d+)"/, '$1') + '\n')
   }
   const lab = spawnSync(join(repo, '.tools/bin/lab'), ['verdicts'], { cwd: dir, encoding: 'utf8' })
   if (lab.status !== 0) throw new Error(`lab verdicts: ${lab.stdout}${lab.stderr}`)

@@ -262,7 +262,7 @@ func TestARunDecidesTheClaimsItWasMadeWith(t *testing.T) {
 	if len(f.Withdrawn) != 2 || f.Withdrawn[0].ID != "c" || f.Withdrawn[0].Verdict != Inconclusive || f.Withdrawn[1].ID != "gone" {
 		t.Errorf("withdrawn %+v", f.Withdrawn)
 	}
-	if f.Design != then.SHA256 {
+	if f.Design != r.Provenance.ExperimentSHA256 {
 		t.Errorf("design %s", f.Design)
 	}
 	// The loosened claim would have been reproduced.

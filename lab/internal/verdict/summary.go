@@ -18,7 +18,7 @@ func (d *decider) summaries() []Summary {
 }
 
 func (d *decider) summary(cond results.Condition) Summary {
-	s := Summary{ID: cond.ID, Levels: cond.Levels, Bounds: map[string]int{}, Metrics: map[string]Figure{}}
+	s := Summary{ID: cond.ID, Levels: cond.Levels, Metrics: map[string]Figure{}}
 	for _, t := range d.r.Trials {
 		if t.Condition == cond.ID {
 			s.Trials++
@@ -29,10 +29,9 @@ func (d *decider) summary(cond results.Condition) Summary {
 	}
 	var valid []results.Trial
 	for _, b := range blocksOf(d.valid[cond.ID]) {
-		t := d.valid[cond.ID][b]
-		valid = append(valid, t)
-		s.Bounds[string(d.walls(t).Bound())]++
+		valid = append(valid, d.valid[cond.ID][b])
 	}
+	s.Bounds = d.tallyBounds(valid)
 	for _, m := range metric.All() {
 		if f, ok := figure(m.Name, valid); ok {
 			s.Metrics[m.Name] = f
