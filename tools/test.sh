@@ -25,7 +25,7 @@ go_modules() {
 go_tests() {
   (
     cd lab || exit
-    calm=(internal/{audit,autocannon,bound,cores,cpumask,event,eventsink,experiment,fortio,gate,generator,journal,metric,provenance,setting,shaper,sheet,stats,strictjson,stricttoml,verdict})
+    calm=(internal/{audit,autocannon,bound,cores,cpumask,event,eventsink,experiment,fortio,gate,generator,journal,metric,oneline,order,provenance,setting,shaper,sheet,stats,strictjson,stricttoml,verdict})
     if grep -rnE '(^|[^[:alnum:]_"])go (func|[a-z][[:alnum:]_.]*\()|\.(Go|Parallel|AfterFunc)\(' "${calm[@]}"; then
       echo "goroutines in packages that tools/test.sh tests without the race detector"
       exit 1
@@ -60,7 +60,9 @@ workflows() {
 }
 prose() { node test/pages/prose.mjs content; }
 golden() { test/site/golden.sh; }
+escape() { node test/site/escape.mjs; }
 missing() { test/site/missing.sh; }
+written() { test/site/written.sh; }
 # What the steps below it look at.
 html() { test/pages/build.sh && node_modules/.bin/html-validate --config test/pages/htmlvalidate.json '.tools/pages/**/*.html'; }
 vnu() { node test/pages/vnu.mjs .tools/pages; }
@@ -75,7 +77,7 @@ same() { test/pages/same.sh; }
 # not. Steps whose result depends on time come after both, one by one: beside
 # others the trials of the lab would be invalid, and rightly so.
 code=(go_format go_vet go_modules go_tests states go_peers workflows)
-site=(prose data golden html links machines weight vnu pages scripted missing same shell)
+site=(prose data golden escape html links machines weight vnu pages scripted missing written same shell)
 alone=(scripts go_runs)
 steps=("${code[@]}" "${site[@]}" "${alone[@]}")
 [ $# -eq 0 ] || steps=("$@")

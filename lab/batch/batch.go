@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
 )
 
-// Send delivers one batch, in full or not at all. The slice is the batcher's
-// and is used again once Send has returned. Send has to return soon after its
-// context has ended: Close waits for it.
+// Send delivers one batch, in full or not at all, or says with a PartialError
+// which of its events are left. The slice is the batcher's and is used again once
+// Send has returned. Send has to return soon after its context has ended: Close
+// waits for it.
 type Send[E any] func(ctx context.Context, events []E) error
 
 // Errors of adding.
@@ -52,6 +52,10 @@ type Batcher[E any] struct {
 	giveUp    context.CancelFunc
 	running   sync.WaitGroup // the senders and the clock
 
+	lost    losses
+	over    chan struct{}  // closed when no more can be lost
+	logging sync.WaitGroup // of losses
+
 	left     sync.Mutex
 	leftover []E // what Close returns
 }
@@ -85,7 +89,7 @@ func New[E any](send Send[E], opts ...Option) (*Batcher[E], error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Batcher[E]{config: c, send: send, closing: make(chan struct{}), pointers: pointers(reflect.TypeFor[E]())}
+	b := &Batcher[E]{config: c, send: send, closing: make(chan struct{}), over: make(chan struct{}), pointers: pointers(reflect.TypeFor[E]())}
 	if c.size != nil {
 		sizeOf, ok := c.size.(func(E) int)
 		if !ok {
@@ -107,11 +111,13 @@ func New[E any](send Send[E], opts ...Option) (*Batcher[E], error) {
 	if b.sizeOf == nil {
 		b.middle = uint(c.count - min(c.count, 2)) // all but the first and the last
 	}
+	b.lost.news = make(chan struct{}, 1)
 	b.ctx, b.giveUp = context.WithCancel(context.Background())
 	for range c.inFlight {
 		b.running.Go(b.deliverAll)
 	}
 	b.running.Go(b.tick)
+	b.logging.Go(b.logLosses)
 	return b, nil
 }
 
@@ -184,7 +190,7 @@ func (b *Batcher[E]) try(s *shard[E], e *E, room *buffer[E]) error {
 		if buf == nil {
 			s.mu.Unlock()
 			if b.policy == DropNewest {
-				b.drop(1, Full)
+				b.refuse()
 			}
 			return ErrFull
 		}
@@ -248,7 +254,7 @@ func (b *Batcher[E]) take() *buffer[E] {
 		select {
 		case old := <-b.full:
 			b.meter.Queued(-len(old.events))
-			b.drop(len(old.events), Full)
+			b.drop(len(old.events), Full, nil)
 			b.finish(old)
 			return old
 		default:
@@ -311,187 +317,25 @@ func (b *Batcher[E]) empty(buf *buffer[E]) {
 	buf.events, buf.bytes = buf.events[:0], 0
 }
 
-// drop counts events that will not be delivered.
-func (b *Batcher[E]) drop(events int, why Reason) {
-	b.meter.Dropped(events, why)
-	if b.logger != nil {
-		b.logger.Warn("events dropped", "events", events, "why", string(why))
-	}
-}
-
-// tick has what waits leave at the end of each interval.
-func (b *Batcher[E]) tick() {
-	t := time.NewTicker(b.interval)
-	defer t.Stop()
-	for {
-		select {
-		case <-t.C:
-			b.gather(false)
-		case <-b.closing:
-			return
-		}
-	}
-}
-
-// gather makes batches of what the shards hold: as few as possible, since there
-// was one request an interval to be made and not one for each processor.
-func (b *Batcher[E]) gather(shut bool) {
-	b.gathering.Lock()
-	defer b.gathering.Unlock()
-	var into *buffer[E]
-	for _, s := range b.shards {
-		s.mu.Lock()
-		s.shut = s.shut || shut
-		buf := s.filled
-		s.filled = nil
-		if len(b.shards) == 1 && buf != nil && len(buf.events) > 0 {
-			// Under the lock, so that no later batch can come before it.
-			b.dispatch(buf)
-			buf = nil
-		}
-		s.mu.Unlock()
-		switch {
-		case buf == nil:
-		case len(buf.events) == 0:
-			b.free <- buf
-		case into == nil:
-			into = buf
-		default:
-			into = b.merge(into, buf)
-		}
-	}
-	if into != nil {
-		b.dispatch(into)
-	}
-}
-
-// merge moves events from one buffer into another, and returns the one that
-// has room left. A full one is dispatched, an empty one freed.
-func (b *Batcher[E]) merge(into, from *buffer[E]) *buffer[E] {
-	n := 0
-	for n < len(from.events) && len(into.events) < b.count {
-		size := 0
-		if b.sizeOf != nil {
-			if size = b.sizeOf(from.events[n]); into.bytes+size > b.bytes {
-				break
-			}
-		}
-		into.events = append(into.events, from.events[n])
-		into.bytes, from.bytes = into.bytes+size, from.bytes-size
-		n++
-	}
-	if from.since.Before(into.since) {
-		into.since = from.since
-	}
-	if n == len(from.events) {
-		b.empty(from)
-		b.free <- from
-		return into
-	}
-	b.dispatch(into)
-	rest := copy(from.events, from.events[n:])
-	clear(from.events[rest:])
-	from.events = from.events[:rest]
-	return from
-}
-
-// deliverAll sends what waits, until there is nothing to come.
-func (b *Batcher[E]) deliverAll() {
-	for buf := range b.full {
-		b.meter.Queued(-len(buf.events))
-		b.deliver(buf)
-		b.finish(buf)
-		b.release(buf)
-	}
-}
-
-// deliver sends a batch, again if it is to be tried again, and accounts for it.
-func (b *Batcher[E]) deliver(buf *buffer[E]) {
-	n := len(buf.events)
-	b.meter.InFlight(1)
-	defer b.meter.InFlight(-1)
-	for attempt := 1; ; attempt++ {
-		if b.ctx.Err() != nil {
-			b.leave(buf.events)
-			return
-		}
-		began := time.Now()
-		err := b.attempt(buf.events)
-		b.meter.Sent(n, time.Since(began), began.Sub(buf.since), err)
-		if err == nil {
-			b.meter.Delivered(n)
-			return
-		}
-		if b.ctx.Err() != nil {
-			b.leave(buf.events)
-			return
-		}
-		var wait time.Duration
-		again := false
-		if b.retry != nil {
-			wait, again = b.retry(attempt, err)
-		}
-		if b.logger != nil {
-			b.logger.Warn("a batch failed", "events", n, "attempt", attempt, "again", again, "error", err)
-		}
-		if !again {
-			b.drop(n, Failed)
-			return
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-b.ctx.Done():
-			timer.Stop()
-		}
-	}
-}
-
-// A PanicError is what a Send that panicked comes to.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-func (p *PanicError) Error() string { return fmt.Sprintf("batch: send panicked: %v", p.Value) }
-
-// attempt sends once.
-func (b *Batcher[E]) attempt(events []E) (err error) {
-	ctx := b.ctx
-	if b.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, b.timeout)
-		defer cancel()
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{v, debug.Stack()}
-		}
-	}()
-	return b.send(ctx, events)
-}
-
-// leave keeps events for Close to return.
-func (b *Batcher[E]) leave(events []E) {
-	b.left.Lock()
-	defer b.left.Unlock()
-	b.leftover = append(b.leftover, events...)
-}
-
 // Flush has all that was added before it leave at once, and waits until it is
-// delivered, or dropped, or its context ends.
+// delivered or lost, or its context ends. If events were lost, by the batcher as
+// a whole and since an earlier Flush returned, it returns a *LostError, with the
+// context's error where that ended. So nil means that nothing was lost that no
+// Flush has told of; whoever ignores what one returns hides it from the next.
 func (b *Batcher[E]) Flush(ctx context.Context) error {
 	if b.closed.Load() {
 		return ErrClosed
 	}
+	before := b.lost.before()
 	b.gather(false)
 	done := b.open.settled()
+	var ended error
 	select {
 	case <-done:
-		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		ended = context.Cause(ctx)
 	}
+	return with(ended, b.lost.since(before))
 }
 
 // Held is how many events are held now: added, and neither delivered nor dropped
@@ -511,15 +355,17 @@ func (b *Batcher[E]) Held() int {
 }
 
 // Close takes no more events, and waits until all that were taken are delivered
-// or dropped. If its context ends first, it ends the context of each Send, waits
+// or lost. If its context ends first, it ends the context of each Send, waits
 // for those, and returns every event that was not delivered, with the context's
-// error; one whose Send failed late may have been taken in all the same. When
-// Close returns, no goroutine of the batcher is left. Further calls return
-// ErrClosed.
+// error; one whose Send failed late may have been taken in all the same. If
+// events were lost that no Flush has told of, its error is a *LostError or holds
+// one, so that nil and nil say that there were none. When it returns, no
+// goroutine of the batcher is left. Further calls return ErrClosed.
 func (b *Batcher[E]) Close(ctx context.Context) (undelivered []E, err error) {
 	if b.closed.Swap(true) {
 		return nil, ErrClosed
 	}
+	before := b.lost.before()
 	close(b.closing)
 	b.gather(true)
 	close(b.full) // every shard is shut, so nothing is dispatched any more
@@ -536,10 +382,12 @@ func (b *Batcher[E]) Close(ctx context.Context) (undelivered []E, err error) {
 		err = context.Cause(ctx)
 	}
 	b.giveUp()
+	close(b.over)
+	b.logging.Wait()
 	if len(b.leftover) == 0 {
-		return nil, nil
+		err = nil // it was in time after all
 	}
-	return b.leftover, err
+	return b.leftover, with(err, b.lost.since(before))
 }
 
 // pointers tells whether values of a type have pointers in them.

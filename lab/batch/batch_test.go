@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"reflect"
 	"runtime"
@@ -82,7 +83,8 @@ func (s *sink) send(ctx context.Context, events []event) error {
 
 var errSink = errors.New("made up")
 
-// Every event that was added is delivered, dropped and counted, or returned.
+// Every event that was added is delivered, or lost as Close and the meter say, or
+// returned.
 func TestNothingIsLost(t *testing.T) {
 	const producers, each = 16, 1_000_000 / 16
 	always := func(int, error) (time.Duration, bool) { return 0, true }
@@ -168,8 +170,15 @@ func TestNothingIsLost(t *testing.T) {
 			}
 			left, err := b.Close(ctx)
 			all.Wait()
-			if (err != nil) != (len(left) > 0) {
+			if errors.Is(err, context.Canceled) != (len(left) > 0) {
 				t.Errorf("%d are left, and the error is %v", len(left), err)
+			}
+			lost, ok := errors.AsType[*LostError](err)
+			if !ok {
+				lost = &LostError{}
+			}
+			if told := m.full.Load() - refused.Load(); int64(lost.Failed) != m.failed.Load() || int64(lost.Full) != told {
+				t.Errorf("Close says %v; the meter %d failed and %d that were added and dropped", err, m.failed.Load(), told)
 			}
 			returned := map[event]int{}
 			for _, e := range left {
@@ -412,7 +421,7 @@ func TestWhatIsHeld(t *testing.T) {
 		step <- nil
 		check("one delivered", 11, 0)
 		go func() { step <- nil; step <- nil }()
-		if left, err := b.Close(t.Context()); err != nil || len(left) > 0 {
+		if left, err := b.Close(t.Context()); len(left) > 0 || fmt.Sprint(err) != "batch: 20 events lost: 10 to make room, and 10 since sending failed: made up" {
 			t.Fatal(left, err)
 		}
 		check("Close", 0, 0)
@@ -541,13 +550,13 @@ func TestPanicsAndFailuresAreSaid(t *testing.T) {
 	if err := b.Add(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Close(t.Context()); err != nil {
+	if _, err := b.Close(t.Context()); !errors.Is(err, errSink) {
 		t.Fatal(err)
 	}
 	if calls != 3 || m.failed.Load() != 1 || m.sent.Load() != 3 {
 		t.Errorf("%d calls, %d sent, %d failed", calls, m.sent.Load(), m.failed.Load())
 	}
-	for _, want := range []string{"send panicked: made up", "attempt=3 again=false", "events dropped", "why=failed"} {
+	for _, want := range []string{"send panicked: made up", "attempt=2", "events lost", "failed=1", "made up"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, &log)
 		}
@@ -564,7 +573,7 @@ func TestATimeoutEndsAnAttempt(t *testing.T) {
 		}, Timeout(time.Second), WithRetry(Backoff(time.Second, time.Second, 2)), MaxCount(1))
 		_ = b.Add(t.Context(), 1)
 		began := time.Now()
-		if left, err := b.Close(t.Context()); err != nil || len(left) > 0 {
+		if left, err := b.Close(t.Context()); !errors.Is(err, context.DeadlineExceeded) || len(left) > 0 {
 			t.Errorf("%v, %v", left, err)
 		}
 		if took := time.Since(began); attempts != 2 || took < 2*time.Second || took > 4*time.Second {
@@ -642,7 +651,9 @@ func FuzzOptions(f *testing.F) {
 		}
 		left, err := b.Close(t.Context())
 		refused := max(events, 0) - added
-		if got := int(m.delivered.Load()+m.full.Load()) - refused + len(left); err != nil || got != added {
+		lost := int(m.full.Load()) - refused
+		said, _ := errors.AsType[*LostError](err)
+		if got := int(m.delivered.Load()) + lost + len(left); (lost == 0) != (err == nil) || lost > 0 && said.Full != lost || got != added {
 			t.Fatalf("%d of %d added are accounted for, %v", got, added, err)
 		}
 	})

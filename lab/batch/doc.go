@@ -1,10 +1,31 @@
 // Package batch gathers events and hands them on in batches, for services that
 // would otherwise make one request an event.
 //
-// Its stance: an event that was added is accounted for. It is delivered, or
-// counted as dropped under the policy that the caller chose, or returned by
-// Close; there is no fourth way. Memory is bounded from the start: all buffers
-// are made by New, and adding an event allocates nothing.
+// Its stance: an event that was added is accounted for. It is delivered, or lost
+// and counted as lost, or returned by Close; there is no fourth way. Memory is
+// bounded from the start: all buffers are made by New, and adding an event
+// allocates nothing.
+//
+// A receiver that takes in a part of a batch is no exception: Send says so with a
+// PartialError, and what is left of the batch is tried again, lost or returned by
+// itself.
+//
+// # What is lost
+//
+// An event is lost when its batch failed and Retry, or its absence, gives it up;
+// or when DropOldest makes room. Nothing is lost in silence. Flush and Close
+// return a LostError, with how many events it was and why. For those who ask
+// neither, or ignore what they say, the loss is logged to slog.Default: the
+// first at once, then a sum every ten seconds. WithLogger names another logger;
+// the only way to silence is to name one that discards. A Meter is told of each
+// loss as it happens.
+//
+// An event that DropNewest drops is refused: its Add returned ErrFull. It was
+// never taken in, so that LostError does not have it; the log and the Meter do.
+// What Add took in, by returning nil, is then what was delivered, what
+// LostErrors sum up to, what Close returned and what is Held. (Flushes at the
+// same time are told of the same loss, and then the sum is too high: better than
+// a Flush that returns nil for what another was told of.)
 //
 // # Who owns what
 //
@@ -45,7 +66,8 @@
 //
 // # Limits
 //
-// Nothing is kept on disk. Delivery is at least once: a Send that fails after
-// its receiver took the batch in is tried again if Retry says so. Under
-// DropOldest what is dropped is the oldest batch that waits, whole.
+// Nothing is kept on disk: what is held when a process ends without Close is
+// gone, and nobody is there to say so. Delivery is at least once: a Send that
+// fails after its receiver took the batch in is tried again if Retry says so.
+// Under DropOldest what is dropped is the oldest batch that waits, whole.
 package batch

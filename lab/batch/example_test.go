@@ -119,14 +119,14 @@ func ExampleWhenFull() {
 		}
 		answer <- true
 	}()
-	if _, err := b.Close(context.Background()); err != nil {
-		panic(err)
-	}
+	_, err = b.Close(context.Background())
+	fmt.Println(err)
 	fmt.Println(vars.Get("delivered"), "delivered in", vars.Get("attempts"), "batches")
 	// Output:
 	// 6 held, 4 of them wait to be sent, 2 dropped
 	// [1 2]
 	// [5 6]
 	// [7 8]
+	// batch: 2 events lost to make room
 	// 6 delivered in 3 batches
 }

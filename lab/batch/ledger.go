@@ -47,6 +47,13 @@ func (l *ledger) finish(number uint64, events int) {
 	l.waiting = kept
 }
 
+// part says that events of a batch under way are delivered, and the others not.
+func (l *ledger) part(events int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events -= events
+}
+
 // held is how many events are in batches under way.
 func (l *ledger) held() int {
 	l.mu.Lock()

@@ -20,9 +20,12 @@ type Meter interface {
 	// long the attempt took, how long the oldest event of the batch had waited
 	// since it was added, and how the attempt failed. So took and waited together
 	// are the latency from Add to delivered, where err is nil, of the event that
-	// waited longest; no other of its batch waited longer.
+	// waited longest; no other of its batch waited longer. Of what is left after a
+	// part was taken in, waited is still the whole batch's.
 	Sent(events int, took, waited time.Duration, err error)
-	// Delivered is called once for a batch that was taken in, with its size.
+	// Delivered is called once for a batch that was taken in, with its size, and
+	// for a part of one that was, with the part's. The attempt that came to a part
+	// is told to Sent first, with its PartialError.
 	Delivered(events int)
 	// Dropped is called for events that will not be delivered, and why.
 	Dropped(events int, why Reason)

@@ -21,7 +21,9 @@ const (
 )
 
 // A Retry says whether a batch that failed is tried again, and after how long.
-// attempt counts from 1. It may be called from several goroutines at once.
+// attempt counts from 1, and err is what Send returned. Where that is a
+// PartialError, it is about the rest of the batch. A Retry may be called from
+// several goroutines at once.
 type Retry func(attempt int, err error) (wait time.Duration, again bool)
 
 // Backoff tries a batch up to so many times in all, and waits between base and
@@ -159,7 +161,7 @@ func Ordered() Option {
 }
 
 // WithRetry has failed batches tried again. By default a batch that fails is
-// dropped, and counted.
+// lost, which Flush, Close and the log say.
 func WithRetry(r Retry) Option {
 	return func(c *config) error {
 		if r == nil {
@@ -181,11 +183,15 @@ func WithMeter(m Meter) Option {
 	}
 }
 
-// WithLogger has batches that failed and events that were dropped logged.
+// WithLogger has a logger told of what is lost, in the place of slog.Default: of
+// the first loss at once, and then every 10 seconds of what was lost meanwhile,
+// as sums. It is also told of each attempt that failed and is made again, which
+// the default is not; that is told while the batch waits, so a handler must not
+// wait for the batcher. Silence is slog.New(slog.DiscardHandler).
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) error {
 		if l == nil {
-			return errors.New("batch: WithLogger: nil; leave it out for none")
+			return errors.New("batch: WithLogger: nil; leave it out for slog.Default, or use slog.DiscardHandler for silence")
 		}
 		c.logger = l
 		return nil

@@ -12,6 +12,8 @@ import (
 
 	"fortio.org/fortio/fhttp"
 	"fortio.org/fortio/stats"
+
+	"github.com/line-rate/line-rate/lab/internal/answer"
 )
 
 const (
@@ -44,6 +46,10 @@ type connection struct {
 	timeout  time.Duration
 	tally    *tally
 
+	answers *answer.Set // what may be answered; nil: not looked at
+	turn    int         // counts answers, one in so many of which is compared in full
+	last    []byte      // the last answer, in fortio's own buffer
+
 	hand chan int64 // the open loop's next request, for one that waits
 	// current is when the request in flight was due, in nanoseconds of the
 	// load's clock, or none. The tally's lock guards its end.
@@ -59,9 +65,17 @@ type outcome struct {
 	bytes    int64
 	resets   int64
 	timedOut bool
+	compared bool  // in full, and not by its length alone
+	wrong    error // what is wrong with the body, if that was looked at
 }
 
 func (o outcome) ok() bool { return o.code >= 200 && o.code <= 299 }
+
+// Write is given each answer by fortio, with its head, and does not keep it.
+func (c *connection) Write(answer []byte) (int, error) {
+	c.last = answer
+	return len(answer), nil
+}
 
 // fetch sends one request and reads the answer.
 func (c *connection) fetch() outcome {
@@ -70,7 +84,7 @@ func (c *connection) fetch() outcome {
 		expected = 0
 	}
 	began := time.Now()
-	code, size, _ := c.client.StreamFetch(context.Background())
+	code, size, head := c.client.StreamFetch(context.Background())
 	o := outcome{code: code, bytes: size}
 	again := c.connects.Count - before - expected
 	if size >= bufferKiB<<10 {
@@ -87,10 +101,26 @@ func (c *connection) fetch() outcome {
 			o.resets = max(again, 0)
 		}
 	}
+	if c.answers != nil && o.ok() {
+		// A body that was cut off is short here: fortio takes the end of a
+		// connection for that of an answer.
+		c.compare(&o, c.last[min(int(head), len(c.last)):])
+	}
 	if c.open = o.ok(); !c.open {
 		c.client.Close() // fortio keeps some open
 	}
 	return o
+}
+
+// compare looks at an answer's body: by its length, and at the body itself of
+// one in so many.
+func (c *connection) compare(o *outcome, body []byte) {
+	if c.turn++; c.turn%c.answers.Share() != 0 {
+		o.wrong = c.answers.Length(len(body))
+		return
+	}
+	o.compared = true
+	o.wrong = c.answers.Body(body)
 }
 
 // A generator is one load.
@@ -169,13 +199,17 @@ func (g *generator) connect(ctx context.Context) error {
 	for i := range g.Connections {
 		o := fhttp.NewHTTPOptions(g.URL)
 		o.HTTPReqTimeOut = g.Timeout
+		// Connections start at different numbers, so that of few answers on
+		// each some are compared as well.
+		c := &connection{timeout: g.Timeout, answers: g.Answers, turn: i,
+			tally: g.tallies[i%len(g.tallies)], hand: make(chan int64, 1)}
+		o.DataWriter = c
 		client, err := fhttp.NewFastClient(o)
 		if err != nil {
 			return err
 		}
 		_, connects := client.GetIPAddress()
-		c := &connection{client: client, connects: connects, timeout: g.Timeout,
-			tally: g.tallies[i%len(g.tallies)], hand: make(chan int64, 1)}
+		c.client, c.connects = client, connects
 		c.current.Store(none)
 		g.conns = append(g.conns, c)
 		select {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -337,6 +338,8 @@ func TestRefusals(t *testing.T) {
 		{[]string{"--url", nobody, "--duration", "NaN"}, exitUsage, "seconds from 0.01"},
 		{[]string{"--url", nobody, "--warmup", "-1"}, exitUsage, "seconds from 0"},
 		{[]string{"--url", nobody, "--rate", "1.5"}, exitUsage, "whole number"},
+		{[]string{"--url", nobody + "/simplest", "--answers", "fiber"}, exitUsage, "does not know what the fiber server has to answer on /simplest"},
+		{[]string{"--url", nobody + "/simple", "--answers", "apache"}, exitUsage, "--answers"},
 		{[]string{"--url", nobody, "--pipelining", "2"}, exitUsage, "-pipelining"},
 		{[]string{"--url", nobody, "more"}, exitUsage, `"more"`},
 		{[]string{"--url", nobody, "--connections", "2"}, exitNotReached, "connection refused"},
@@ -475,5 +478,82 @@ func TestQueue(t *testing.T) {
 	}
 	if _, ok := q.next(conns[0], clock, nil); ok {
 		t.Error("a closed queue hands out")
+	}
+}
+
+// simple answers as the lab's server does on /simple, but for what change makes
+// of a body.
+func simple(change func(n int64, body string) string) func(int64, http.ResponseWriter) {
+	return func(n int64, w http.ResponseWriter) {
+		body := change(n, `{"message":"hi"}`)
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		io.WriteString(w, body)
+	}
+}
+
+// Each answer of a short route is compared, and one that is not the route's is a
+// mismatch, be it the only one.
+func TestAnswersAreCompared(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(n int64, body string) string
+		says   string // empty: all are right
+	}{
+		{"right", func(_ int64, b string) string { return b }, ""},
+		{"half of each", func(_ int64, b string) string { return b[:8] }, "8 bytes of body, the route's have 16"},
+		{"one of 107 bytes", func(n int64, b string) string {
+			if n == 50 {
+				return strings.Repeat("x", 107)
+			}
+			return b
+		}, "107 bytes of body, the route's have 16"},
+		{"one byte of one", func(n int64, b string) string {
+			if n == 50 {
+				return strings.Replace(b, "hi", "ho", 1)
+			}
+			return b
+		}, "differs from the route's at byte 14"},
+	} {
+		s := serve(t, simple(c.change))
+		out := measure(t, "--url", s.URL+"/simple", "--answers", "fiber", "--connections", "2", "--duration", "0.3", "--rate", "1000")
+		if out.Compared != out.Requests || out.Requests < 60 || (out.Mismatches > 0) != (c.says != "") || !strings.Contains(out.Mismatch, c.says) {
+			t.Errorf("%s: %+v", c.name, out)
+		}
+		if out := measure(t, "--url", s.URL+"/simple", "--connections", "2", "--duration", "0.05"); out.Mismatches+out.Compared > 0 {
+			t.Errorf("%s, not asked to compare: %+v", c.name, out)
+		}
+	}
+}
+
+// What is wrong in the warm-up is wrong, though it is not counted as a request.
+func TestAWrongAnswerInTheWarmUp(t *testing.T) {
+	s := serve(t, simple(func(n int64, b string) string {
+		if n == 10 {
+			return b[:8]
+		}
+		return b
+	}))
+	if out := measure(t, "--url", s.URL+"/simple", "--answers", "fiber", "--connections", "2", "--warmup", "0.3", "--duration", "0.3", "--rate", "200"); out.Mismatches != 1 {
+		t.Errorf("%+v", out)
+	}
+}
+
+// fortio takes the end of a connection for the end of an answer. Nothing else
+// tells a body that was cut off there.
+func TestABodyThatIsCutOff(t *testing.T) {
+	s := serve(t, func(n int64, w http.ResponseWriter) {
+		if n != 50 {
+			io.WriteString(w, `{"message":"hi"}`)
+			return
+		}
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err == nil {
+			conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n{\"messag"))
+			conn.Close()
+		}
+	})
+	out := measure(t, "--url", s.URL+"/simple", "--answers", "fiber", "--connections", "2", "--duration", "0.3", "--rate", "1000")
+	if out.Mismatches != 1 || !strings.Contains(out.Mismatch, "8 bytes of body") {
+		t.Errorf("%+v", out)
 	}
 }

@@ -27,6 +27,11 @@
 // not tune it. fortio's client tries once more, in silence, when a connection
 // ended before its answer; here that is noticed by the new connection and
 // counted as a reset.
+//
+// With --answers each answer is held against what the lab's server has for that
+// route: by its length, and one in 64, or each where they are short, byte by
+// byte. A body that a broken connection cut off is no success, though fortio
+// takes it for one.
 package main
 
 import (
@@ -49,6 +54,8 @@ import (
 
 	"fortio.org/fortio/fhttp"
 	"fortio.org/log"
+
+	"github.com/line-rate/line-rate/lab/internal/answer"
 )
 
 // The exit statuses.
@@ -77,6 +84,7 @@ type Settings struct {
 	Rate        int           // requests a second; 0: a closed loop
 	Workers     int           // 0: as many as there are CPUs for this process
 	Timeout     time.Duration // of one request
+	Answers     *answer.Set   // what may be answered; nil: it is not looked at
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -155,6 +163,8 @@ Usage: fortio_load --url URL [options]
                        each connection sends when its answer has come)
   --workers N          threads that send and read; 0 is one for each CPU that
                        this process may use                            (default 0)
+  --answers SERVER     compare answers with those that the lab's server, fiber
+                       or null, has for the route              (default: do not)
   --timeout SECONDS    after which a request is given up               (default 10)
 
 Exit statuses: 0 measured, whatever was answered; 1 failed, or ended by a
@@ -200,6 +210,7 @@ func parse(args []string) (Settings, error) {
 	fs.Func("rate", "", whole(&s.Rate, 0, maxRate))
 	fs.Func("workers", "", whole(&s.Workers, 0, maxWorkers))
 	fs.Func("timeout", "", seconds(&s.Timeout, 0.01))
+	server := fs.String("answers", "", "")
 	err := fs.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -210,6 +221,11 @@ func parse(args []string) (Settings, error) {
 		return s, fmt.Errorf("unexpected argument %q; see --help", fs.Arg(0))
 	case s.URL == "":
 		return s, errors.New("--url is missing; see --help")
+	case *server != "":
+		u, _ := url.Parse(s.URL) // it was, above
+		if s.Answers, err = answer.Of(*server, u.RequestURI()); err != nil {
+			return s, fmt.Errorf("--answers: %w", err)
+		}
 	}
 	return s, nil
 }

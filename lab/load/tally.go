@@ -37,6 +37,8 @@ type tally struct {
 	start, finish                      time.Duration
 	ok, other, errors, timeouts, reset int64
 	bytes                              int64
+	compared, mismatches               int64
+	mismatch                           error // the first
 	latency                            *hdrhistogram.Histogram
 	sum                                float64 // of the latencies, in seconds
 	counted                            int64
@@ -60,11 +62,20 @@ func (t *tally) add(o outcome, latency, now time.Duration, current *atomic.Int64
 	if current != nil {
 		current.Store(none)
 	}
+	// A wrong answer is one in the warm-up as well.
+	if o.wrong != nil {
+		if t.mismatches++; t.mismatch == nil {
+			t.mismatch = o.wrong
+		}
+	}
 	if now < t.start {
 		t.warmedUp++
 		return true
 	}
 	t.reset += o.resets
+	if o.compared {
+		t.compared++
+	}
 	switch {
 	case o.timedOut:
 		t.timeouts++
@@ -102,6 +113,9 @@ type output struct {
 	Errors      int64      `json:"errors"`
 	Timeouts    int64      `json:"timeouts"`
 	Resets      int64      `json:"resets"`
+	Mismatches  int64      `json:"mismatches"`         // bodies that were not the route's
+	Mismatch    string     `json:"mismatch,omitempty"` // the first
+	Compared    int64      `json:"compared"`           // bodies that were looked at in full
 	Bytes       int64      `json:"bytes"`
 	AskedRate   int        `json:"asked_rate"`
 	Unanswered  int64      `json:"unanswered"`
@@ -150,6 +164,10 @@ func (g *generator) collect() *output {
 		out.Errors += t.errors
 		out.Timeouts += t.timeouts
 		out.Resets += t.reset
+		out.Compared += t.compared
+		if out.Mismatches += t.mismatches; t.mismatch != nil && out.Mismatch == "" {
+			out.Mismatch = t.mismatch.Error()
+		}
 		out.Bytes += t.bytes
 		out.warmedUp += t.warmedUp
 		sum.latency.Merge(t.latency)

@@ -30,7 +30,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"os"
@@ -139,20 +138,13 @@ func newAnswers(now time.Time) (*answers, error) {
 	if err != nil {
 		return nil, err
 	}
-	product := pool.Body(0)
-	for i := range catalog.Size {
-		off := func(b []byte) float64 { return math.Abs(float64(len(b)) - pool.MeanBody()) }
-		if b := pool.Body(i); off(b) < off(product) {
-			product = b
-		}
-	}
 	response := func(code int, body []byte) []byte {
 		return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 			code, http.StatusText(code), now.UTC().Format(http.TimeFormat), len(body), body)
 	}
 	return &answers{
-		simple:  response(200, []byte(`{"message":"hi"}`)),
-		read:    response(200, product),
+		simple:  response(200, []byte(catalog.Simple)),
+		read:    response(200, pool.Middle()),
 		missing: response(404, []byte(`{"error":"Not Found"}`)),
 		refused: response(405, []byte(`{"error":"Method Not Allowed"}`)),
 	}, nil

@@ -214,11 +214,12 @@ func (r *runOf[E, P]) figures(reset bool) figures.Figures {
 }
 
 // stop ends the pacer and lets the variant send what it holds, for as long as
-// drainTime.
+// drainTime. The clock stops behind the pacer, which adds what is due until it
+// has seen that it is to end.
 func (r *runOf[E, P]) stop() figures.Figures {
-	r.stopped.Store(int64(r.clock()))
 	r.cancel()
 	r.pacing.Wait()
+	r.stopped.Store(int64(r.clock()))
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	_, err := r.variant.Close(ctx)

@@ -26,15 +26,20 @@ usage: trial.sh --url URL [options]
                        fortio one for each core it may use)
   --generator NAME     autocannon or fortio         (default autocannon)
   --rate N             requests a second to ask for (default 0: a closed loop)
+  --answers SERVER     compare each answer with what the lab's server has for
+                       the route: fiber or null     (default: do not; only
+                       fortio can)
   --cpus LIST          cores to run on, as taskset takes them (default: any)
+  --check              only see that the generator can be started
 EOF
 }
 
-url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus='' generator=autocannon rate=0
+url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus='' generator=autocannon rate=0 answers='' check=''
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
-    --url | --connections | --pipelining | --duration | --warmup | --workers | --cpus | --generator | --rate)
+    --check) check=yes; shift ;;
+    --url | --connections | --pipelining | --duration | --warmup | --workers | --cpus | --generator | --rate | --answers)
       [ $# -ge 2 ] || { echo "trial.sh: $1 needs a value" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"; shift 2 ;;
     *) echo "trial.sh: unknown option $1; see --help" >&2; exit 2 ;;
@@ -44,8 +49,10 @@ done
 
 case $generator in
   autocannon)
+    [ -z "$answers" ] || { echo "trial.sh: autocannon compares no answers; leave --answers out or use --generator fortio" >&2; exit 2; }
     autocannon=$here/../../node_modules/autocannon/autocannon.js
     [ -f "$autocannon" ] || { echo "trial.sh: autocannon is not installed; run 'make setup'" >&2; exit 3; }
+    command -v node >/dev/null || { echo "trial.sh: node is not installed; install Node.js 20 or newer" >&2; exit 3; }
     # The tenth of a second between samples lets a trial end when its time is
     # up; at the default of a second it would run on to the next full one.
     set -- node "$autocannon" --json --no-progress --sampleInt 100 \
@@ -53,16 +60,23 @@ case $generator in
     [ "$workers" = 0 ] || set -- "$@" --workers "$workers"
     [ "$rate" = 0 ] || set -- "$@" --overallRate "$rate" --ignoreCoordinatedOmission
     [ "$warmup" = 0 ] || set -- "$@" --warmup [ --connections "$connections" --duration "$warmup" ]
-    set -- "$@" "$url" ;;
+    set -- "$@" "$url"
+    [ -z "$check" ] || set -- node "$autocannon" --version ;;
   fortio)
     [ "$pipelining" = 1 ] || { echo "trial.sh: fortio has no pipelining; use --pipelining 1 or --generator autocannon" >&2; exit 2; }
     fortio=$here/../../.tools/bin/fortio_load
     [ -x "$fortio" ] || { echo "trial.sh: fortio_load is not built; run 'make build'" >&2; exit 3; }
     set -- "$fortio" --connections "$connections" --duration "$duration" --warmup "$warmup" \
-      --rate "$rate" --workers "$workers" --url "$url" ;;
+      --rate "$rate" --workers "$workers" --url "$url"
+    [ -z "$answers" ] || set -- "$@" --answers "$answers"
+    [ -z "$check" ] || set -- "$fortio" --help ;;
   *) echo "trial.sh: --generator is autocannon or fortio, not '$generator'" >&2; exit 2 ;;
 esac
-[ -z "$cpus" ] || set -- taskset --cpu-list "$cpus" "$@"
+if [ -n "$cpus" ]; then
+  command -v taskset >/dev/null || { echo "trial.sh: taskset is not installed; install util-linux" >&2; exit 3; }
+  set -- taskset --cpu-list "$cpus" "$@"
+fi
+[ -z "$check" ] || exec >/dev/null
 # exec, here and in the other scripts: whoever started the script can end the
 # program itself, and nothing is left in between.
 exec "$@"

@@ -16,9 +16,7 @@ const (
 	roleSingle = "single"
 )
 
-// simpleBody with Fiber's header makes a response of 124 bytes, which is what
-// entry 05's bytes over its requests come to.
-var simpleBody = []byte(`{"message":"hi"}`)
+var simpleBody = []byte(catalog.Simple)
 
 // Health is the answer of /healthz. GOMAXPROCS is there because Fiber changes
 // it in a worker, which entry 10 is about.

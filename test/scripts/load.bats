@@ -50,6 +50,16 @@ teardown() { stop_server; }
   run "$scripts/trial.sh" --url; [ "$status" -eq 2 ]; [[ $output == *"--url needs a value"* ]]
 }
 
+@test "trial.sh compares answers with fortio only" {
+  run "$scripts/trial.sh" --url http://127.0.0.1:1/simple --answers fiber
+  [ "$status" -eq 2 ]
+  [[ $output == *"autocannon compares no answers"* ]]
+  start_server
+  run --separate-stderr "$scripts/trial.sh" --url "$url/simple" --connections 2 --duration 0.3 --generator fortio --answers fiber
+  [ "$status" -eq 0 ]
+  node -e 'const r = JSON.parse(process.argv[1]); if (r.compared !== r.requests || r.mismatches !== 0) process.exit(1)' "$output"
+}
+
 @test "trial.sh says what to do when autocannon is not installed" {
   mkdir -p "$BATS_TEST_TMPDIR/lab/scripts"
   cp "$scripts/trial.sh" "$BATS_TEST_TMPDIR/lab/scripts/"
@@ -57,6 +67,18 @@ teardown() { stop_server; }
   [ "$status" -eq 3 ]
   [ "${#lines[@]}" -eq 1 ]
   [[ $output == *"autocannon is not installed"*"make setup"* ]]
+}
+
+@test "--check sees whether all can be started, and starts nothing" {
+  for call in "server.sh --cpus 0 --check -- --addr 127.0.0.1:1" "trial.sh --check --url http://127.0.0.1:1/ --cpus 0" \
+    "trial.sh --check --generator fortio --url http://127.0.0.1:1/" "sink.sh --check --producer http://127.0.0.1:1"; do
+    # shellcheck disable=SC2086 # a call is several words
+    run "$scripts"/$call
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+  done
+  run "$scripts/trial.sh" --check --url http://127.0.0.1:1/ --cpus 9999
+  [ "$status" -ne 0 ]
 }
 
 @test "trial.sh loads with fortio when asked, on the cores it is given" {

@@ -113,28 +113,61 @@ at_most = 0.9
 
 const runName = (n, k) => `2026010${k + 1}t000000z-${host(n * 3 + k)}`
 
+// A seed and the order that it draws for so many conditions, the first of them
+// twice: that of a real run, since the lab refuses another order.
+const drawn = (() => {
+  const of = {}
+  return (conditions) => {
+    if (of[conditions]) return of[conditions]
+    for (const f of readdirSync(join(repo, 'data/results'), { recursive: true }).filter((f) => f.endsWith('.json')).sort()) {
+      const r = JSON.parse(readFileSync(join(repo, 'data/results', f)))
+      if (r.source !== 'measured' || r.conditions.length !== conditions || r.conditions.at(-1).control_of !== 'c1' || r.provenance.blocks !== 6 || r.provenance.stopped_early) continue
+      const slots = new Set(r.trials.map((t) => `${t.block} ${t.condition}`))
+      const seed = /"seed": (\d+)/.exec(readFileSync(join(repo, 'data/results', f), 'utf8'))[1]
+      of[conditions] = { seed, slots: [...slots].map((s) => s.split(' ')) }
+      return of[conditions]
+    }
+    throw new Error(`data/results: no run of ${conditions} conditions to take the order from`)
+  }
+})()
+
+// What was measured moves by some percent, and what follows from it follows.
+const moved = () => 1 + (random() - 0.5) * 0.06
+function move (m, connections, cost) {
+  const slower = moved()
+  for (const name of Object.keys(m)) {
+    if (name.startsWith('latency_')) m[name] *= slower
+    else if (/^(throughput_rps|client_cpu_per_request_s|interrupts_per_s|.*_context_switches_per_s)$/.test(name)) m[name] *= moved()
+  }
+  m.duration_s = m.requests / m.throughput_rps
+  m.transfer_bytes_per_s = m.throughput_rps * m.response_bytes
+  m.server_cpu_per_request_s = cost
+  m.server_cpu_s = cost * m.throughput_rps * m.duration_s * 0.95
+  m.server_workers_busy = cost * m.throughput_rps / m.workers
+  m.connections_established = connections
+  if ('in_flight' in m) m.in_flight = m.throughput_rps * m.latency_mean_s
+  if ('asked_in_flight' in m) m.asked_in_flight = connections
+}
+
 function results (n, k, made) {
   const levels = levelsOf(n)
   const conditions = levels.map((l, i) => ({ id: `c${i + 1}`, levels: { connections: l }, commands: model.conditions[0].commands }))
   conditions.push({ ...conditions[0], id: `c${levels.length + 1}`, control_of: 'c1' })
   const effect = 0.8 + random() * 0.3
-  const trials = []
-  for (let block = 1; block <= 6; block++) {
-    conditions.forEach((c, i) => {
-      const t = structuredClone(pick(model.trials))
-      const at = c.control_of ? 0 : i
-      // What counts must stay whole; what was measured moves by some percent.
-      for (const [name, v] of Object.entries(t.metrics)) if (!Number.isInteger(v)) t.metrics[name] = v * (1 + (random() - 0.5) * 0.06)
-      t.metrics.server_cpu_per_request_s = 15e-6 * effect ** at * (1 + (random() - 0.5) * 0.06)
-      trials.push({ ...t, seq: trials.length + 1, block, condition: c.id })
-    })
-  }
+  const began = Date.UTC(2026, 0, k + 1)
+  const order = drawn(conditions.length)
+  const trials = order.slots.map(([block, id], i) => {
+    const c = conditions.findIndex((c) => c.id === id)
+    const t = structuredClone(pick(model.trials))
+    move(t.metrics, conditions[c].levels.connections, 15e-6 * effect ** (conditions[c].control_of ? 0 : c) * moved())
+    return { ...t, seq: i + 1, block: Number(block), condition: id, started_at: new Date(began + 5000 * i).toISOString() }
+  })
   return {
     ...model,
     experiment: experiment(n),
     run: runName(n, k),
     hosts: { server: host(n * 3 + k), client: host(n * 3 + k) },
-    provenance: { ...model.provenance, experiment_sha256: made, started_at: `2026-01-0${k + 1}T00:00:00Z`, finished_at: `2026-01-0${k + 1}T00:01:00Z` },
+    provenance: { ...model.provenance, experiment_sha256: made, started_at: new Date(began).toISOString(), finished_at: new Date(began + 5000 * trials.length).toISOString(), seed: `SEED ${order.seed}` },
     conditions,
     trials
   }
@@ -208,7 +241,7 @@ function site (dir, n) {
     const sum = createHash('sha256').update(text).digest('hex')
     write(join(dir, `lab/experiments/${experiment(i)}.toml`), text)
     write(join(dir, `data/designs/${sum}.toml`), text)
-    for (let k = 0; k < 3; k++) write(join(dir, `data/results/${experiment(i)}/${runName(i, k)}.json`), JSON.stringify(results(i, k, sum), null, 2) + '\n')
+    for (let k = 0; k < 3; k++) write(join(dir, `data/results/${experiment(i)}/${runName(i, k)}.json`), JSON.stringify(results(i, k, sum), null, 2).replace(/"SEED (\d+)"/, '$1') + '\n')
   }
   const lab = spawnSync(join(repo, '.tools/bin/lab'), ['verdicts'], { cwd: dir, encoding: 'utf8' })
   if (lab.status !== 0) throw new Error(`lab verdicts: ${lab.stdout}${lab.stderr}`)

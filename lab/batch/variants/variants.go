@@ -3,8 +3,10 @@ package variants
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strconv"
 	"strings"
 	"time"
@@ -96,7 +98,8 @@ func Check(name string, o Options) error {
 }
 
 // New starts a variant. send gets a slice that is used again once it has
-// returned, but for async's.
+// returned, but for async's. It delivers a batch in full or not at all: a
+// batch.PartialError is not the text's.
 func New[E any](name string, o Options, send batch.Send[E]) (Processor[E], error) {
 	if err := Check(name, o); err != nil {
 		return nil, fmt.Errorf("variants: %w", err)
@@ -137,6 +140,7 @@ func newLibrary[E any](o Options, send batch.Send[E]) (Processor[E], error) {
 	options := []batch.Option{
 		batch.MaxCount(o.BatchSize), batch.Interval(o.Interval), batch.Capacity(max(o.Queue, 1)),
 		batch.InFlight(inFlight), batch.WhenFull(policy), batch.WithMeter(l),
+		batch.WithLogger(slog.New(slog.DiscardHandler)), // what is lost is in the account
 	}
 	if attempts := cmp.Or(o.Attempts, 1); attempts > 1 {
 		options = append(options, batch.WithRetry(batch.Backoff(leastWait, mostWait, attempts)))
@@ -163,5 +167,8 @@ func (l *library[E]) Add(ctx context.Context, e E) error {
 func (l *library[E]) Close(ctx context.Context) (Account, error) {
 	left, err := l.batcher.Close(ctx)
 	l.returned.Add(int64(len(left)))
+	if _, lost := errors.AsType[*batch.LostError](err); lost && len(left) == 0 {
+		err = nil // it is in the account, as it is with the others
+	}
 	return l.Account(), err
 }

@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
@@ -65,7 +65,6 @@ func TestMain(m *testing.M) {
 type clone struct {
 	t    *testing.T
 	root string
-	mark string // in the environment of every process it starts
 	port int
 	env  []string
 }
@@ -107,8 +106,11 @@ const (
 
 func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone {
 	t.Helper()
-	c := &clone{t: t, root: t.TempDir(), port: freePort(t)}
-	c.mark = "LAB_TEST_MARK=" + filepath.Base(filepath.Dir(c.root)) + strconv.Itoa(c.port)
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // as the kernel names it
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &clone{t: t, root: dir, port: freePort(t)}
 	top, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +175,7 @@ func (c *clone) edit(old, new string) {
 func (c *clone) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(labBinary, args...)
 	cmd.Dir = c.root
-	cmd.Env = append(append(os.Environ(), c.mark), c.env...)
+	cmd.Env = append(os.Environ(), c.env...)
 	return cmd
 }
 
@@ -256,13 +258,13 @@ func (c *clone) only() *results.File {
 	return f
 }
 
-// processes lists what carries the clone's mark.
+// processes lists what runs in the clone's directory, as the lab and all that it
+// starts do.
 func (c *clone) processes() []string {
 	var out []string
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, d := range dirs {
-		env, err := os.ReadFile(d + "/environ")
-		if err != nil || !bytes.Contains(env, []byte(c.mark+"\x00")) {
+		if at, err := os.Readlink(d + "/cwd"); err != nil || at != c.root {
 			continue
 		}
 		line, _ := os.ReadFile(d + "/cmdline")
@@ -388,13 +390,19 @@ func undisturbed(t *testing.T, make func() *clone) (*clone, said) {
 }
 
 // weather tells whether every invalid trial of a run is invalid because of the
-// machine.
+// machine: by gates that may be its passing weather, and what follows from them.
 func weather(f *results.File) bool {
 	for _, trial := range f.Trials {
+		passing := trial.Valid
 		for _, r := range trial.Reasons {
-			if !slices.Contains([]string{"steal", "other-load", "slow-core", "window", "held-up", "throttled", "connections", "littles-law"}, r.Gate) {
+			g, ok := gate.Of(r.Gate)
+			if !ok || g.Kind == gate.Fault {
 				return false
 			}
+			passing = passing || g.Kind == gate.Passing
+		}
+		if !passing {
+			return false
 		}
 	}
 	return true
@@ -425,7 +433,7 @@ func (c *clone) loaded(last int) (client int) {
 	c.t.Helper()
 	// Well into the measured part: starting and the short warm-up take the
 	// client less CPU time than this.
-	eventually(c.t, 20*time.Second, "a loaded trial", func() bool {
+	eventually(c.t, 60*time.Second, "a loaded trial", func() bool {
 		client = c.pid("autocannon")
 		return client != last && c.pid("fiber_server") > 0 && ticks(client) > 70
 	})
@@ -500,7 +508,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 // the client is held for a while, and at last killed. Their length is no matter
 // but to the third; the fourth invalid one in a row ends the run.
 func TestWhatDiesOrIsStoppedInMidTrial(t *testing.T) {
-	c := newClone(t, loopback, "/read", 2, 4)
+	c := newClone(t, loopback, "/read", 2, 8) // long enough for a client that has a part of a core
 	c.edit("repeats = 8", "repeats = 0")
 	send := func(pid int, sig syscall.Signal) {
 		t.Helper()
@@ -570,6 +578,35 @@ func TestBusyLoopOnTheServersCore(t *testing.T) {
 		t.Errorf("exit %d, want %d", s.status, exitInvalid)
 	}
 	expectAllInvalid(t, c.only(), "other-load")
+}
+
+// Server and client that share a core are watched on it, each by all figures.
+func TestBusyLoopOnACoreThatIsShared(t *testing.T) {
+	allowed, err := allowedCPUs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newClone(t, loopback, "/read", 1, 1)
+	c.edit("repeats = 8", "repeats = 0")
+	stranger(t, allowed[0])
+	cmd := c.command("run", "99-tiny", "--port", strconv.Itoa(c.port))
+	pinned := exec.Command("taskset", append([]string{"--cpu-list", strconv.Itoa(allowed[0])}, cmd.Args...)...)
+	pinned.Dir, pinned.Env = cmd.Dir, cmd.Env
+	if s := finish(t, pinned); s.status == exitFailed {
+		t.Fatalf("exit %d", s.status)
+	}
+	for _, trial := range c.only().Trials {
+		for _, name := range []string{"server_steal", "client_steal", "server_cores_busy", "client_cores_busy"} {
+			if _, ok := trial.Metrics[name]; !ok {
+				t.Errorf("trial %d has no %s", trial.Seq, name)
+			}
+		}
+		for _, name := range []string{"server_foreign_load", "client_foreign_load"} {
+			if v := trial.Metrics[name]; v <= gate.ForeignLoad {
+				t.Errorf("trial %d: %s is %v beside a busy loop", trial.Seq, name, v)
+			}
+		}
+	}
 }
 
 // A wire that carries far less than is asked for makes a trial at a fixed rate
@@ -685,7 +722,10 @@ func TestClearRefusals(t *testing.T) {
 		"no autocannon": {func(c *clone) { os.Remove(filepath.Join(c.root, "node_modules")) },
 			[]string{"autocannon is not installed", "make setup"}},
 		"no server": {func(c *clone) { os.Remove(filepath.Join(c.root, ".tools/bin/fiber_server")) },
-			[]string{"the server is not built", "make build"}},
+			[]string{"the server cannot be started: server.sh: the server is not built", "make build"}},
+		// A clone has no sources, so that any program will do; here it has some.
+		"a program of other sources": {func(c *clone) { c.write("lab/go.mod", "module example.invalid/lab\n") },
+			[]string{"does not say of which sources it was built", "make build"}},
 		"corrupt TOML": {func(c *clone) { c.write(experiment, "entry = \"99\"\ntitle = ") },
 			[]string{"99-tiny.toml", "line 2"}},
 		"results of version 99": {func(c *clone) { c.write("data/results/99-tiny/old.json", `{"schema_version": 99}`) },

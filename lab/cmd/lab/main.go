@@ -71,7 +71,7 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 		"run": runExperiment, "reproduce": reproduce, "verdicts": verdicts,
 		"check": check, "audit": auditTexts, "doctor": examine, "list": list, "syscalls": syscalls,
 		"profile": profileCommand, "tune": tuneKernel,
-		"watch-shaper": watchShaper,
+		"watch-shaper": watchShaper, "watch-answers": watchAnswers,
 	}
 	if len(args) == 0 {
 		fmt.Fprint(errs, usageMessage)

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -20,6 +22,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/lock"
 	"github.com/line-rate/line-rate/lab/internal/progress"
+	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
@@ -174,13 +177,24 @@ func more(n int) string {
 	return fmt.Sprintf(" (and %d more; lab check lists them)", n)
 }
 
+func andMore(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
+
 // claim takes this machine for a load, or says why it cannot be had, and
 // divides its cores.
 func claim(j *journal.Journal) (split cores.Split, release func(), err error) {
 	if runtime.GOOS != "linux" {
 		return split, nil, errors.New("the lab measures on Linux only: it reads /proc and pins cores; the site can be built anywhere")
 	}
-	if release, err = lock.Take(j.Root.Scratch()); err != nil {
+	release, err = lock.Take(j.Root.Scratch())
+	if why := syscall.Errno(0); errors.As(err, &why) {
+		err = results.Unwritable(j.Root.Scratch(), why)
+	}
+	if err != nil {
 		return split, nil, err
 	}
 	if split, err = divide(); err != nil {
@@ -200,32 +214,61 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 		return exitFailed, err
 	}
 
-	var total time.Duration
-	for _, x := range xs {
-		total += run.Estimate(x, m.size)
-	}
-	fmt.Fprintf(os.Stderr, "on %s, at %s size, about %s\n", h.Name, m.size, total.Round(time.Second))
-
 	self, err := os.Executable()
 	if err != nil {
 		return exitFailed, err
 	}
+	plan := func(x *experiment.Experiment) run.Plan {
+		return run.Plan{Root: j.Root, Experiment: x, Size: m.size, Port: m.port, Split: split, Host: h, Lab: []string{self}}
+	}
+	// What no run can do without is asked for before the first.
+	var failed error
+	var total time.Duration
+	var ready []*experiment.Experiment
+	for _, x := range xs {
+		err := plan(x).Ready()
+		if err == nil {
+			err = writable(j.Root, x, h)
+		}
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", x.Name, err))
+			if m.keepGoing {
+				continue
+			}
+			return exitFailed, failed
+		}
+		ready = append(ready, x)
+		total += run.Estimate(x, m.size)
+	}
+	if xs = ready; len(xs) == 0 {
+		return exitFailed, failed
+	}
+	fmt.Fprintf(os.Stderr, "on %s, at %s size, about %s\n", h.Name, m.size, total.Round(time.Second))
+	switch commit, differ := provenance.Differ(string(j.Root)); {
+	case commit == provenance.Unknown:
+		fmt.Fprintln(os.Stderr, "the results will name no commit, since this is no checkout of the journal's own")
+	case len(differ) > 0:
+		fmt.Fprintf(os.Stderr, "the results will say that the lab differs from its commit: %s%s\n", differ[0], andMore(len(differ)-1))
+	}
+
 	// Memory is cheaper here than a collector that runs beside a trial, and one
 	// thread that samples than several that wake each other.
 	debug.SetGCPercent(800)
+	debug.SetMemoryLimit(math.MaxInt64) // whatever GOMEMLIMIT the caller has
 	runtime.GOMAXPROCS(1)
 	reporter := progress.New(os.Stderr)
 	reporter.Runs = len(xs)
 	var done []outcome
-	var failed error
 	for _, x := range xs {
 		seed := m.seed
 		if seed == 0 {
 			seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
 		}
-		made, err := run.Do(ctx, run.Plan{Root: j.Root, Experiment: x, Size: m.size, Seed: seed, Port: m.port, Split: split, Host: h, Lab: []string{self}}, reporter)
+		p := plan(x)
+		p.Seed = seed
+		made, err := run.Do(ctx, p, reporter)
 		if ctx.Err() != nil {
-			failed = fmt.Errorf("%s: interrupted; this experiment left nothing behind", x.Name)
+			failed = fmt.Errorf("%s: interrupted; %w", x.Name, leftBehind(err))
 			break
 		}
 		if err == nil {
@@ -245,6 +288,14 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 		return exitFailed, failed
 	}
 	return status(done), nil
+}
+
+// leftBehind says what an interrupted run left: of files there are none.
+func leftBehind(err error) error {
+	if left, ok := errors.AsType[run.Unrestored](err); ok {
+		return left
+	}
+	return errors.New("this experiment left nothing behind")
 }
 
 // divide splits the cores this process may use.

@@ -69,6 +69,9 @@ func profileExperiment(ctx context.Context, args []string, out io.Writer) (int, 
 		return exitFailed, err
 	}
 	plan := run.Plan{Root: j.Root, Experiment: x, Size: m.size, Port: m.port, Split: split, Host: h, Lab: []string{self}}
+	if err := plan.Ready(); err != nil {
+		return exitFailed, fmt.Errorf("%s: %w", x.Name, err)
+	}
 	all := x.Conditions()
 	done := 0
 	wait := func() func() {
@@ -96,7 +99,7 @@ func profileExperiment(ctx context.Context, args []string, out io.Writer) (int, 
 	end()
 	switch {
 	case ctx.Err() != nil:
-		return exitFailed, fmt.Errorf("%s: interrupted", x.Name)
+		return exitFailed, fmt.Errorf("%s: interrupted; %w", x.Name, leftBehind(err))
 	case err != nil:
 		return exitFailed, fmt.Errorf("%s: %w", x.Name, err)
 	}

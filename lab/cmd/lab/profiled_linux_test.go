@@ -105,8 +105,11 @@ func TestProfiledRun(t *testing.T) {
 	}
 	// What a results file names is what it was made from.
 	i := slices.IndexFunc(f.Conditions, func(c results.Condition) bool { return len(c.Profiles) > 0 })
+	if i < 0 && !weather(f) {
+		t.Fatal("no condition has a valid trial")
+	}
 	if i < 0 {
-		t.Fatal("no condition has a valid trial: leave the machine alone")
+		t.Skip("the machine is too disturbed to measure on: no condition has a valid trial, so there is no profile to be changed")
 	}
 	raw := filepath.Join(c.root, "data", "profiles", f.Conditions[i].Profiles[0].File)
 	if err := os.WriteFile(raw, []byte("another"), 0o644); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"sort"
 	"strings"
 	"text/tabwriter"
@@ -27,7 +28,14 @@ func syscalls(ctx context.Context, args []string, out io.Writer) (int, error) {
 	defer release()
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CONDITION\tREQUESTS\tCALLS A REQUEST\tMOST OF THEM\tCOUNTED BY")
-	plan := run.Plan{Root: j.Root, Experiment: x, Size: m.size, Port: m.port, Split: split, Host: &host.Profile{}}
+	self, err := os.Executable()
+	if err != nil {
+		return exitFailed, err
+	}
+	plan := run.Plan{Root: j.Root, Experiment: x, Size: m.size, Port: m.port, Split: split, Host: &host.Profile{}, Lab: []string{self}}
+	if err := plan.Ready(); err != nil {
+		return exitFailed, fmt.Errorf("%s: %w", x.Name, err)
+	}
 	err = run.Syscalls(ctx, plan, func(c run.Calls) {
 		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%s\t%s\n", c.Levels.Key(), c.Requests, float64(c.Counts.Total())/c.Requests, dearest(c), c.Tracer)
 	})

@@ -18,17 +18,30 @@ var whole = regexp.MustCompile(`^[0-9]+ ?ms$`)
 // a digit.
 var counted = map[string]bool{"workers": true, "workers_active": true, "processes": true, "requests": true, "connections_established": true}
 
-// What a route is known to answer with, apart from any text's figures: bodies
-// as the lab server sends them. /read's is a mean over products drawn at start;
-// two sets of them differ by less than the two in a hundred allowed.
-var bodies = map[string]Quantity{
-	"/simple": Exactly(16),
-	"/read":   Around(4522, 0.02*4522),
+// An answer is what a route is known to send, apart from any text's figures: the
+// body, and the head that the lab's server puts before it, which differs by the
+// digits of the body's length. /read's body is a mean over products drawn at
+// start; two sets of them differ by less than two in a hundred.
+type answer struct{ body, head, spread float64 }
+
+// A rate is of answers and a transfer of bytes read, and what is under way at
+// the ends of a window is in one of them only: never as much as a hundredth.
+var answers = map[string]answer{
+	"/simple": {16, 108, 0.01},
+	"/read":   {4522, 110, 0.02},
 }
 
-// head is what an HTTP/1.1 answer's head can weigh: at least a status line and
-// an empty line, and less than a plain one ever comes to.
-var head = Quantity{108, 19, 256}
+// anyHead is what the head of another server's answer can weigh: at least a
+// status line and an empty line, and less than a plain one ever comes to.
+var anyHead = Quantity{108, 19, 256}
+
+// size is what an answer of the given server weighs.
+func (a answer) size(stack string) Quantity {
+	if stack == "" || stack == setting.Fiber {
+		return Around(a.body+a.head, a.spread*(a.body+a.head))
+	}
+	return Around(a.body, a.spread*a.body).plus(anyHead)
+}
 
 // packing is what TCP and IP add at the least: 40 bytes to every 8,961 in the
 // largest frame such an interface takes, one of 9,001.
@@ -103,19 +116,21 @@ func (a *auto) find(kind Kind, of string, stands Quantity, rel Relation, to Quan
 	a.found = append(a.found, f)
 }
 
-// responses: bytes over requests are a body the route is known to send, and a
-// head.
+// responses: bytes over requests are an answer that the route is known to give.
 func (a *auto) responses() {
-	route := a.levels[setting.Route].String()
-	body, known := bodies[route]
+	route, stack := a.levels[setting.Route].String(), ""
+	if l, ok := a.levels[setting.Stack]; ok {
+		stack = l.String()
+	}
+	answer, known := answers[route]
 	bytes, ok := a.get("transfer_bytes_per_s")
 	rate, rated := a.get("throughput_rps")
 	if !known || !ok || !rated {
 		return
 	}
 	if size, err := bytes.over(rate); err == nil {
-		a.find(ResponseSize, "response", size, Equals, body.plus(head), metric.Bytes,
-			fmt.Sprintf("Bytes read a second over answers a second, against %s's known body and a head.", route))
+		a.find(ResponseSize, "response", size, Equals, answer.size(stack), metric.Bytes,
+			fmt.Sprintf("Bytes read a second over answers a second, against %s's known body and its head.", route))
 	}
 }
 

@@ -25,6 +25,7 @@ type Claim struct {
 	Runs       int    `toml:"runs"`        // of each condition that is compared
 	ClientBusy string `toml:"client_busy"` // formula; empty if the client's CPU was not recorded
 	ServerBusy string `toml:"server_busy"` // formula; empty if the server's CPU was not recorded
+	Wall       string `toml:"wall"`        // formula: how busy what the claim calls the wall was; empty if it calls nothing so
 	Comparison bool   `toml:"comparison"`  // whether the run it would be compared with was made
 }
 
@@ -43,8 +44,8 @@ func (c Claim) resolve(checks map[string]bool) error {
 	if c.Place == "" || c.Says == "" {
 		return errors.New("needs place and says")
 	}
-	if len(c.Needs) == 0 && len(c.Checks) == 0 {
-		return errors.New("needs neither anything nor a check: nothing would decide it")
+	if len(c.Needs) == 0 && len(c.Checks) == 0 && c.Wall == "" {
+		return errors.New("needs neither anything nor a check nor a wall: nothing would decide it")
 	}
 	for _, n := range c.Needs {
 		switch n {
@@ -85,24 +86,27 @@ func (b *book) claim(t *Text, c Claim, found map[string]Finding) (Verdict, error
 		out.Verdict, out.Reason = verdict.Refuted, "the text's own figures contradict it: "+strings.Join(against, "; ")
 		return out, nil
 	}
-	busy, watched := Quantity{}, c.ClientBusy != ""
-	if watched {
-		var err error
-		if busy, err = b.eval(t, c.ClientBusy); err != nil {
-			return out, fmt.Errorf("client_busy: %w", err)
-		}
+	client, err := b.busy(t, "client_busy", c.ClientBusy, found)
+	if err != nil {
+		return out, err
 	}
-	if c.ServerBusy != "" {
-		if _, err := b.eval(t, c.ServerBusy); err != nil {
-			return out, fmt.Errorf("server_busy: %w", err)
-		}
+	if _, err := b.busy(t, "server_busy", c.ServerBusy, found); err != nil {
+		return out, err
 	}
-	if m, _ := metric.Lookup(c.Metric); watched && m.MeasuresClient && busy.Low >= bound.CPUSaturated {
+	wall, err := b.busy(t, "wall", c.Wall, found)
+	if err != nil {
+		return out, err
+	}
+	watched := c.ClientBusy != ""
+	if m, _ := metric.Lookup(c.Metric); watched && m.MeasuresClient && client.Low >= bound.CPUSaturated {
 		out.Verdict = verdict.Invalid
-		out.Reason = fmt.Sprintf("measures the client: its cores were %.0f %% busy", busy.Value*100)
+		out.Reason = fmt.Sprintf("measures the client: its cores were %.3g %% busy", client.Value*100)
 		return out, nil
 	}
 	var lacks []string
+	if c.Wall != "" && wall.Low < bound.CPUSaturated {
+		lacks = append(lacks, fmt.Sprintf("what it calls the wall was %.3g %% busy at the most that fits its other figures, and %v %% is where this lab calls a wall", wall.Value*100, bound.CPUSaturated*100))
+	}
 	for _, n := range c.Needs {
 		switch {
 		case n == Repeats && c.Runs == 0:
@@ -124,6 +128,35 @@ func (b *book) claim(t *Text, c Claim, found map[string]Finding) (Verdict, error
 	}
 	out.SingleRun, out.Reason = Agrees, "its own figures bear it out"
 	return out, nil
+}
+
+// busy works out how busy a side was, for a claim's field of the given name; no
+// formula is nothing known. Each figure in it counts for no more than a check
+// on CPU sums leaves it, for a bound is not decided on a figure that cannot be.
+func (b *book) busy(t *Text, field, formula string, found map[string]Finding) (Quantity, error) {
+	if formula == "" {
+		return Quantity{}, nil
+	}
+	most := map[string]Quantity{}
+	for _, c := range t.Checks {
+		if f := found[c.ID]; c.Kind == CPUSum && f.Relation == AtMost && f.Verdict == Disagrees && lone(c.Of) {
+			most[strings.TrimSpace(c.Of)] = f.Recomputed
+		}
+	}
+	q, err := evaluate(formula, func(name string) (Quantity, error) {
+		n, err := b.find(t, name)
+		if least, capped := most[name]; capped {
+			return calls["min"](n.Quantity, least), err
+		}
+		return n.Quantity, err
+	})
+	if err == nil && q.Low > 1 {
+		err = fmt.Errorf("%q is %.4g %% or more, which no side can be; check its figures against what there is, with a check of kind %s and at_most", formula, q.Low*100, CPUSum)
+	}
+	if err != nil {
+		return q, fmt.Errorf("%s: %w", field, err)
+	}
+	return q, nil
 }
 
 func times(runs int) string {

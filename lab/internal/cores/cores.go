@@ -15,9 +15,23 @@ import (
 )
 
 // A Split is who runs where. Both sides are empty on a machine that has one
-// core: nothing can be kept apart there.
+// core: nothing can be kept apart there, and both share what there is.
 type Split struct {
 	Server, Client []int
+	Shared         []int // what both sides may use; empty where they are kept apart
+}
+
+// On tells where each side runs, to be watched: where nothing is kept apart, both
+// run on what they share.
+func (s Split) On() (server, client []int) {
+	server, client = s.Server, s.Client
+	if len(server) == 0 {
+		server = s.Shared
+	}
+	if len(client) == 0 {
+		client = s.Shared
+	}
+	return server, client
 }
 
 // Divide splits the allowed CPUs in two, by the groups of siblings that share
@@ -25,7 +39,7 @@ type Split struct {
 // that is the wall decides nothing.
 func Divide(groups [][]int) Split {
 	if len(groups) < 2 {
-		return Split{}
+		return Split{Shared: join(groups)}
 	}
 	half := len(groups) / 2
 	return Split{Server: join(groups[:half]), Client: join(groups[half:])}

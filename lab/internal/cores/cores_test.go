@@ -31,6 +31,13 @@ func TestDivideGivesTheServerNeverTheLargerHalf(t *testing.T) {
 		if !slices.Equal(s.Server, c.server) || !slices.Equal(s.Client, c.client) {
 			t.Errorf("%s: server %v, client %v; want %v, %v", c.name, s.Server, s.Client, c.server, c.client)
 		}
+		// Each core is watched, whether or not it is a side's alone.
+		server, client := s.On()
+		all := slices.Concat(c.groups...)
+		slices.Sort(all)
+		if apart := len(c.server) > 0; apart && (!slices.Equal(server, c.server) || !slices.Equal(client, c.client)) || !apart && (!slices.Equal(server, all) || !slices.Equal(client, all)) {
+			t.Errorf("%s: the server is on %v, the client on %v", c.name, server, client)
+		}
 	}
 }
 

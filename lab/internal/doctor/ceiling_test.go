@@ -16,17 +16,30 @@ func ceilingRun(run, host string, b bound.Bound, rps ...float64) *results.File {
 		Conditions: []results.Condition{{ID: "c1", Levels: levels}, {ID: "c2", Levels: levels, ControlOf: "c1"}},
 	}
 	for _, v := range rps {
-		r.Trials = append(r.Trials, results.Trial{Condition: "c1", Valid: true, Bound: b, Metrics: map[string]float64{"throughput_rps": v}})
+		r.Trials = append(r.Trials, ceilingTrial(b, v))
 	}
 	return r
+}
+
+// ceilingTrial is one that met the walls.
+func ceilingTrial(b bound.Bound, rps float64) results.Trial {
+	m := map[string]float64{"throughput_rps": rps, "client_thread_busy_max": 0.5, "client_cores_busy": 0.5, "server_cores_busy": 0.5}
+	if strings.Contains(string(b), string(bound.ClientCPU)) {
+		m["client_thread_busy_max"] = 1
+	}
+	if strings.Contains(string(b), string(bound.ServerCPU)) {
+		m["server_cores_busy"] = 1
+	}
+	return results.Trial{Condition: "c1", Valid: true, Bound: b, Metrics: m}
 }
 
 func TestCeilingIsTheNewestOfThisMachineWithTheClientAsTheWall(t *testing.T) {
 	older := ceilingRun("20260101t000000z-me", "me", bound.ClientCPU, 5)
 	newer := ceilingRun("20260202t000000z-me", "me", bound.ClientCPU, 10, 30, 20)
-	newer.Trials = append(newer.Trials,
-		results.Trial{Condition: "c1", Bound: bound.ClientCPU, Metrics: map[string]float64{"throughput_rps": 1e9}},
-		results.Trial{Condition: "c1", Valid: true, Bound: bound.ServerCPU, Metrics: map[string]float64{"throughput_rps": 1e9}})
+	invalid, both := ceilingTrial(bound.ClientCPU, 1e9), ceilingTrial("client-cpu+server-cpu", 1e9)
+	invalid.Valid = false
+	both.Bound = bound.ClientCPU // as early files name it
+	newer.Trials = append(newer.Trials, invalid, both, ceilingTrial(bound.ServerCPU, 1e9))
 	other := ceilingRun("20260303t000000z-you", "you", bound.ClientCPU, 99)
 	f := Machine{Host: "me", Runs: []*results.File{newer, other, older}}.ceiling()
 	if f.Level != Good || !strings.Contains(f.Seen, "fortio 20/s on /read (20260202)") || strings.Count(f.Seen, "fortio") != 1 {

@@ -8,7 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
 // A Claim names one claim of one experiment.
@@ -53,22 +53,11 @@ func perCPU(_ *experiment.Experiment, c experiment.Claim) bool {
 	return strings.Contains(c.Metric, "_cpu_")
 }
 
-// most is the largest number of connections that an experiment opens at once.
-func most(x *experiment.Experiment) int64 {
-	var n int64
-	for _, levels := range x.Conditions() {
-		if c, ok := x.Fixed().With(levels)[setting.Connections].Int(); ok {
-			n = max(n, c)
-		}
-	}
-	return n
-}
-
 // over lists the experiments of a topology ("" for any) that open more than so
 // many connections, and the most that any of them opens.
 func (m Machine) over(topology string, n int64) (names []string, largest int64) {
 	for _, x := range m.Experiments {
-		if c := most(x); c > n && (topology == "" || topology == x.Topology.Kind) {
+		if c := run.Connections(x); c > n && (topology == "" || topology == x.Topology.Kind) {
 			names, largest = append(names, x.Name), max(largest, c)
 		}
 	}

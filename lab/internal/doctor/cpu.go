@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,9 +19,9 @@ func (m Machine) cpu(elem ...string) string {
 func (m Machine) division() Finding {
 	s, n := m.Split, len(m.Allowed)
 	f := Finding{Level: Good, About: "cores", Seen: fmt.Sprintf("%d: server on %s, client on %s", n, cores.Format(s.Server), cores.Format(s.Client))}
-	f.Bars = m.claims(func(_ *experiment.Experiment, c experiment.Claim) bool { return c.Needs.Cores > n })
+	f.Bars = m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.CoresFor(c) > n })
 	if len(f.Bars) > 0 {
-		f.Level, f.Means = Limit, fmt.Sprintf("not applicable, for they need %d cores: %s", m.mostCores(), m.name(f.Bars))
+		f.Level, f.Means = Limit, "not applicable: "+m.byCores(n)
 	}
 	if len(s.Server) == 0 {
 		f.Level, f.Seen = Limit, "one core, which server and client share"
@@ -39,13 +40,26 @@ func (m Machine) division() Finding {
 	return f
 }
 
-func (m Machine) mostCores() (n int) {
+// byCores names the claims that need more than so many cores, and how many each
+// of them does: the nearest first.
+func (m Machine) byCores(n int) string {
+	need := map[int][]Claim{}
 	for _, x := range m.Experiments {
 		for _, c := range x.Claims {
-			n = max(n, c.Needs.Cores)
+			if cores := x.CoresFor(c); cores > n {
+				need[cores] = append(need[cores], Claim{x.Name, c.ID})
+			}
 		}
 	}
-	return n
+	var parts []string
+	for i, cores := range slices.Sorted(maps.Keys(need)) {
+		words := "%d by %s"
+		if i == 0 {
+			words = "%d cores are needed by %s"
+		}
+		parts = append(parts, fmt.Sprintf(words, cores, m.name(need[cores])))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // siblings looks for hardware threads of one core on both sides, or half in
@@ -151,13 +165,13 @@ func (m Machine) clock() Finding {
 	return f
 }
 
-// schedstat is where CPU time stands in nanoseconds. A kernel that does not
-// keep it gives no file, or noughts.
+// schedstat is where threads' CPU time stands; that of processes every kernel
+// tells. One that does not keep it gives no file, or noughts.
 func (m Machine) schedstat() Finding {
-	f := Finding{Level: Good, About: "CPU time", Seen: "in nanoseconds, by schedstat"}
+	f := Finding{Level: Good, About: "CPU time", Seen: "of processes and of threads"}
 	if first, _, _ := strings.Cut(read(m.Proc, "self", "schedstat"), " "); first == "" || first == "0" {
-		f.Level, f.Seen = Limit, "in ticks of 10 ms: this kernel shows no schedstat"
-		f.Means = "the CPU time of short trials is coarse: " + m.name(m.claims(perCPU))
+		f.Level, f.Seen = Limit, "of processes, and not of threads: this kernel shows no schedstat"
+		f.Means = "how busy the client's busiest thread was is not known, and so whether the client was the wall: " + m.name(m.claims(needsCPUBound))
 		if first == "0" {
 			f.Mend = "sudo sysctl -w kernel.task_delayacct=1"
 		}

@@ -1,10 +1,12 @@
 package doctor
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
 
 func limits(soft, hard string) tree {
@@ -68,9 +70,9 @@ func TestSettingsAreHeldAgainstTheExperiments(t *testing.T) {
 		{"a clock without system calls", clock("tsc"), Machine.clock, Good, "tsc", "", "", ""},
 		{"a clock with system calls", clock("hpet"), Machine.clock, Limit, "hpet", "far (cost)", "echo tsc | sudo tee", ""},
 		{"no clock shown", nil, Machine.clock, Good, "not shown", "", "", ""},
-		{"nanoseconds", tree{"proc/self/schedstat": "821153 100964 2"}, Machine.schedstat, Good, "nanoseconds", "", "", ""},
-		{"ticks", nil, Machine.schedstat, Limit, "10 ms", "far (cost)", "", ""},
-		{"noughts", tree{"proc/self/schedstat": "0 0 0"}, Machine.schedstat, Limit, "10 ms", "far (cost)", "task_delayacct=1", ""},
+		{"times of threads", tree{"proc/self/schedstat": "821153 100964 2"}, Machine.schedstat, Good, "of threads", "", "", ""},
+		{"no times of threads", nil, Machine.schedstat, Limit, "no schedstat", "near (at-the-wall)", "", ""},
+		{"noughts", tree{"proc/self/schedstat": "0 0 0"}, Machine.schedstat, Limit, "no schedstat", "near (at-the-wall)", "task_delayacct=1", ""},
 
 		{"threads apart", tree{cpu + "cpu0/topology/thread_siblings_list": "0-1", cpu + "cpu1/topology/thread_siblings_list": "0-1"}, Machine.siblings, Good, "no core", "", "", ""},
 		{"threads on both sides", tree{cpu + "cpu1/topology/thread_siblings_list": "1-2"}, Machine.siblings, Limit, "1 and 2", "near (more-cores)", "echo off", ""},
@@ -94,10 +96,30 @@ func TestCoresSayWhichClaimsTheyBear(t *testing.T) {
 
 	m.Split, m.Allowed = cores.Split{Server: []int{0}, Client: []int{1}}, []int{0, 1}
 	f := m.division()
-	expect(t, "two of four", f, Limit, "2 of the machine's 4 are allowed", "they need 4 cores: near (more-cores)", "taskset")
+	expect(t, "two of four", f, Limit, "2 of the machine's 4 are allowed", "not applicable: 4 cores are needed by near (more-cores)", "taskset")
 	if bars(f) != "near/more-cores" {
 		t.Errorf("two of four: %q", bars(f))
 	}
+
+	// Each claim by what it needs itself: a design that takes 128 says nothing of
+	// one that takes four.
+	all := m.Experiments
+	large, err := experiment.Parse("large", []byte("entry = \"3\"\ntitle = \"t\"\nquestion = \"q\"\n"+
+		strings.Replace(strings.Replace(rest, "MOST", "100", 1), "[settings]", "[settings]\nserver_cpus = \"0-126\"\nirq = \"pinned\"", 1)+
+		"[topology]\nkind = \"fleet\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Experiments = append(slices.Clone(all), large)
+	f = m.division()
+	expect(t, "beside a larger design", f, Limit, "2 of", "not applicable: 4 cores are needed by near (more-cores); 128 by large", "taskset")
+	if bars(f) != "near/more-cores large/threads" {
+		t.Errorf("beside a larger design: %q", bars(f))
+	}
+	// Nor does a machine of that size load itself from another.
+	expect(t, "machines", m.machines(), Limit, "this one", "does not drive a second one yet: large", "")
+	m.Experiments = all
+	expect(t, "machines", m.machines(), Good, "this one", "", "")
 
 	m.Split, m.Allowed = cores.Split{}, []int{0}
 	f = m.division()
@@ -120,11 +142,11 @@ func TestTheQuotaIsTheLeastOfAllGroupsAbove(t *testing.T) {
 		{"version 2, of the group above", tree{"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/b/cpu.max": "max 100000",
 			"sys/fs/cgroup/a/cpu.max": "150000 100000", "sys/fs/cgroup/a/cpu.stat": "usage_usec 5\nnr_periods 9\nnr_throttled 7\nthrottled_usec 1"},
 			Limit, "1.5 cores, used up in 7 periods", "near/more-cores"},
-		{"version 2, more than there is", tree{"proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "800000 100000"}, Good, "8 cores", ""},
+		{"version 2, more than there is", tree{"proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "800000 100000", "sys/fs/cgroup/cpu.stat": "nr_throttled 0\nthrottled_usec 0"}, Good, "8 cores", ""},
 		{"version 1", tree{"proc/self/cgroup": "5:memory:/x\n4:cpu,cpuacct:/x\n0::/", "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us": "200000",
-			"sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us": "100000", "sys/fs/cgroup/cpu,cpuacct/x/cpu.stat": "nr_periods 4\nnr_throttled 3"}, Limit, "2 cores, used up in 3", "near/more-cores"},
+			"sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us": "100000", "sys/fs/cgroup/cpu,cpuacct/x/cpu.stat": "nr_periods 4\nnr_throttled 3\nthrottled_time 9"}, Limit, "2 cores, used up in 3", "near/more-cores"},
 		{"version 1, none", tree{"proc/self/cgroup": "4:cpu:/", "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}, Good, "none", ""},
-		{"not shown", nil, Good, "none", ""},
+		{"not shown", nil, Limit, "not shown", ""},
 	} {
 		f := madeUp(t, c.tree).quota(nil)
 		if f.Level != c.level || !strings.Contains(f.Seen, c.seen) || bars(f) != c.bars || (f.Means == "") != (c.level == Good) {

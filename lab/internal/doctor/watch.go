@@ -78,7 +78,7 @@ func (m Machine) look() look {
 			l.thermal, l.heat = l.thermal+n, true
 		}
 	}
-	l.quota = m.cpuQuota().throttled
+	l.quota = m.cpuQuota().Stops
 	return l
 }
 

@@ -19,7 +19,7 @@ var before = tree{
 	"sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count": "4",
 	"proc/self/cgroup":       "0::/",
 	"sys/fs/cgroup/cpu.max":  "800000 100000",
-	"sys/fs/cgroup/cpu.stat": "nr_periods 9\nnr_throttled 2",
+	"sys/fs/cgroup/cpu.stat": "nr_periods 9\nnr_throttled 2\nthrottled_usec 90",
 }
 
 type core struct{ user, idle, steal int }
@@ -69,7 +69,7 @@ func TestWhatDisturbsIsNamed(t *testing.T) {
 		"proc/13/stat": process(13, "newcomer", 5),
 		"proc/vmstat":  "pswpin 101\npswpout 45",
 		"sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count": "6",
-		"sys/fs/cgroup/cpu.stat": "nr_periods 19\nnr_throttled 5",
+		"sys/fs/cgroup/cpu.stat": "nr_periods 19\nnr_throttled 5\nthrottled_usec 950",
 	})
 	// 20 of 500 ticks; the bar is three hundredths.
 	expect(t, "steal", m.steal(w), Limit, "4.0 % of a core in 1ms (CPU 1)", "every claim", "")

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
@@ -33,6 +34,16 @@ func (m Machine) wires() []Finding {
 		apart = Finding{Level: Good, About: apart.About, Seen: "not tried, for want of a tool"}
 	}
 	return []Finding{apart, wire}
+}
+
+// machines says which claims take a second machine to load this one from.
+func (m Machine) machines() Finding {
+	f := Finding{Level: Good, About: "machines", Seen: "this one"}
+	f.Bars = m.claims(func(x *experiment.Experiment, _ experiment.Claim) bool { return x.Topology.Kind == "fleet" })
+	if len(f.Bars) > 0 {
+		f.Level, f.Means = Limit, "not applicable, since the lab does not drive a second one yet: "+m.name(f.Bars)
+	}
+	return f
 }
 
 const containerMend = "run on the machine itself, or in a container with --privileged"

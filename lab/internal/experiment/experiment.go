@@ -25,6 +25,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/event"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/oneline"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stricttoml"
@@ -113,6 +114,9 @@ const (
 	Absent    Kind = "absent"    // a profile has no sample of a package
 )
 
+// AboutClient marks a claim about the load generator.
+const AboutClient = "client"
+
 // A Claim is a statement about the experiment's metrics that a run can decide.
 type Claim struct {
 	ID      string   `toml:"id"`
@@ -127,7 +131,11 @@ type Claim struct {
 	Bound   string   `toml:"bound"`    // bound
 	Equals  string   `toml:"equals"`   // count: the setting it equals
 	Plus    int64    `toml:"plus"`     // count: added to that setting's level
-	Needs   Needs    `toml:"needs"`
+	// About says whose figure the metric is: "client" where the claim is about
+	// the load generator itself, which then may be the wall; otherwise empty, and
+	// the claim is about the server.
+	About string `toml:"about"`
+	Needs Needs  `toml:"needs"`
 	// Profile is a kind of profile, and Package or Work what is looked for in
 	// it: by package, since symbols change their names from version to version.
 	Profile string `toml:"profile"` // share, absent
@@ -148,10 +156,13 @@ func (c Claim) Where() setting.Levels { return c.at }
 type Needs struct {
 	Bound    string `toml:"bound"`     // every trial is bounded by this
 	LineRate bool   `toml:"line_rate"` // the topology has a line rate
-	Cores    int    `toml:"cores"`     // logical CPUs of the server's host
+	Cores    int    `toml:"cores"`     // logical CPUs of the server's host; see CoresFor
 }
 
-var name = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var (
+	name  = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	entry = regexp.MustCompile(`^[a-z0-9]+$`)
+)
 
 // Load reads one experiment. Errors name the file and, where there is one,
 // the line.
@@ -178,7 +189,7 @@ func Parse(id string, data []byte) (*Experiment, error) {
 	if err := toml.Unmarshal(data, &said); err != nil {
 		return nil, err
 	}
-	if said.Planned != nil && (strings.TrimSpace(x.Planned) == "" || strings.ContainsAny(x.Planned, "\r\n")) {
+	if said.Planned != nil && (strings.TrimSpace(x.Planned) == "" || oneline.Check(x.Planned) != nil) {
 		return nil, errors.New("planned: say in one line what the lab lacks to run this, or leave it out")
 	}
 	sum := sha256.Sum256(data)
@@ -194,10 +205,16 @@ func (x *Experiment) resolve() error {
 	if !name.MatchString(x.Name) {
 		return fmt.Errorf("the file's name %q must be lower-case words joined by hyphens", x.Name)
 	}
-	for field, v := range map[string]string{"entry": x.Entry, "title": x.Title, "question": x.Question} {
-		if v == "" {
-			return fmt.Errorf("%s is missing", field)
+	for _, text := range []struct{ field, v string }{{"entry", x.Entry}, {"title", x.Title}, {"question", x.Question}} {
+		if text.v == "" {
+			return fmt.Errorf("%s is missing", text.field)
 		}
+		if err := oneline.Check(text.v); err != nil {
+			return fmt.Errorf("%s %w", text.field, err)
+		}
+	}
+	if !entry.MatchString(x.Entry) {
+		return fmt.Errorf("entry %q: an entry's number, as 09 or 06b, or a study's word", x.Entry)
 	}
 	if x.Planned != "" && x.Core {
 		return errors.New("core: a planned experiment is in no set that is run")
@@ -290,6 +307,9 @@ func (x *Experiment) resolve() error {
 		if ids[c.ID] {
 			return fmt.Errorf("claims[%d]: the id %q stands twice", i, c.ID)
 		}
+		if n := x.cores(); c.Needs.Cores > 0 && c.Needs.Cores < n {
+			return fmt.Errorf("claims[%d] %q: needs.cores = %d, but the design takes %d; ask for as many or leave it out", i, c.ID, c.Needs.Cores, n)
+		}
 		if _, fixed := x.fixed[c.Equals]; c.Kind == Count && !fixed && !seen[c.Equals] {
 			return fmt.Errorf("claims[%d] %q: equals %q: the experiment does not set it", i, c.ID, c.Equals)
 		}
@@ -344,7 +364,10 @@ func possible(s setting.Levels) error {
 	if done, err := possibleBatches(s); done {
 		return err
 	}
-	// The settings have more generators than the lab has: what texts used.
+	// The settings have more than the lab can do: what texts did.
+	if r, ok := s[setting.Route]; ok && !setting.IsPath(r) {
+		return fmt.Errorf("the lab requests one path at a time, and not %s", r)
+	}
 	if g, ok := s[setting.Generator]; ok && g != setting.String(setting.Autocannon) && g != setting.String(setting.Fortio) {
 		return fmt.Errorf("the lab does not run %s; use autocannon or fortio", g)
 	}
@@ -452,6 +475,17 @@ func (c *Claim) check(factors map[string]bool) error {
 	}
 	if c.Text == "" {
 		return errors.New("text is missing")
+	}
+	if c.About != "" && c.About != AboutClient {
+		return fmt.Errorf("about %q: use client, or leave it out for a claim about the server", c.About)
+	}
+	if m, _ := metric.Lookup(c.Metric); c.About != "" && !m.MeasuresClient {
+		return fmt.Errorf("about: %q is not what a client achieves, so the wall makes no difference to it; leave about out", c.Metric)
+	}
+	for _, said := range []struct{ field, v string }{{"text", c.Text}, {"why", c.Why}} {
+		if err := oneline.Check(said.v); err != nil {
+			return fmt.Errorf("%s %w", said.field, err)
+		}
 	}
 	known := func(b string) bool {
 		return b == string(bound.Wire) || b == string(bound.ClientCPU) || b == string(bound.ServerCPU)

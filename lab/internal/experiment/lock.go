@@ -37,6 +37,7 @@ type locked struct {
 	Work     string         `json:"work"`
 	At       setting.Levels `json:"at"`
 	Needs    Needs          `json:"needs"`
+	About    string         `json:"about"`
 }
 
 type lockedFactor struct {
@@ -52,7 +53,7 @@ func (x *Experiment) Lock(c Claim) string {
 		Topology: x.Topology, Settings: x.fixed, Profiled: x.Profile != nil,
 		Kind: c.Kind, Metric: c.Metric, Over: c.Over, Margin: c.Margin, AtLeast: c.AtLeast, AtMost: c.AtMost,
 		Bound: c.Bound, Equals: c.Equals, Plus: c.Plus, Profile: c.Profile, Package: c.Package, Work: c.Work,
-		At: c.at, Needs: c.Needs,
+		At: c.at, Needs: c.Needs, About: c.About,
 	}
 	for _, f := range x.Factors {
 		l.Factors = append(l.Factors, lockedFactor{f.Name, f.levels})

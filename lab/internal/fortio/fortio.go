@@ -26,6 +26,9 @@ type output struct {
 	Errors        *float64
 	Timeouts      *float64
 	Resets        *float64
+	Mismatches    *float64
+	Mismatch      string
+	Compared      *float64
 	Bytes         *float64
 	AskedRate     *float64 `json:"asked_rate"`
 	Unanswered    *float64
@@ -38,7 +41,7 @@ type output struct {
 func (o output) complete() error {
 	usable := func(figures map[string]*float64) error { return generator.Usable(program, figures) }
 	counts := map[string]*float64{
-		"requests": o.Requests, "non2xx": o.Non2xx, "errors": o.Errors, "timeouts": o.Timeouts, "resets": o.Resets, "bytes": o.Bytes,
+		"requests": o.Requests, "non2xx": o.Non2xx, "errors": o.Errors, "timeouts": o.Timeouts, "resets": o.Resets, "mismatches": o.Mismatches, "compared": o.Compared, "bytes": o.Bytes,
 		"asked_rate": o.AskedRate, "unanswered": o.Unanswered, "connections": o.Connections,
 	}
 	if err := usable(counts); err != nil {
@@ -94,7 +97,8 @@ func Parse(stdout []byte) (*generator.Result, error) {
 		return nil, err
 	}
 	r := generator.Of(o.Start, o.Finish, generator.Counts{
-		OK: *o.Requests, Non2xx: *o.Non2xx, Errors: *o.Errors, Timeouts: *o.Timeouts, Resets: *o.Resets, Bytes: *o.Bytes,
+		OK: *o.Requests, Non2xx: *o.Non2xx, Errors: *o.Errors, Timeouts: *o.Timeouts, Resets: *o.Resets,
+		Mismatches: *o.Mismatches, Mismatch: o.Mismatch, Compared: *o.Compared, Bytes: *o.Bytes,
 	})
 	if *o.Requests > 0 {
 		r.Metrics["latency_mean_s"] = *o.Latency.Mean

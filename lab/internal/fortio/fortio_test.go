@@ -17,7 +17,8 @@ import (
 )
 
 // The files in testdata are what lab/scripts/trial.sh --generator fortio
-// printed on a small machine over loopback, unchanged:
+// printed on a small machine over loopback, before it could compare answers: that
+// it found 0 mismatches among 0 compared was put in.
 //
 //	simple.json     --url .../simple --connections 4 --duration 1 --warmup 0.3
 //	rate.json       --url .../read --connections 4 --duration 1 --rate 500
@@ -105,7 +106,7 @@ func fault(name, detail string) generator.Fault { return generator.Fault{Gate: n
 func made(change ...string) []byte {
 	fields := []string{
 		`"generator":"fortio"`, `"version":"v1"`, `"start":"2026-01-01T00:00:00Z"`, `"finish":"2026-01-01T00:00:02Z"`,
-		`"requests":100`, `"non2xx":0`, `"errors":0`, `"timeouts":0`, `"resets":0`, `"bytes":5000`, `"asked_rate":0`,
+		`"requests":100`, `"non2xx":0`, `"errors":0`, `"timeouts":0`, `"resets":0`, `"mismatches":0`, `"compared":2`, `"bytes":5000`, `"asked_rate":0`,
 		`"unanswered":0`, `"connections":2`, `"latency_s":{"mean":0.002,"p50":0.001,"p90":0.002,"p99":0.03,"p999":0.04,"max":0.4}`,
 	}
 	for _, c := range change {
@@ -131,6 +132,7 @@ func TestFaults(t *testing.T) {
 		{"errors and timeouts", []string{`"errors":2`, `"timeouts":3`}, []generator.Fault{
 			fault(gate.Timeouts, "3 requests timed out"), fault(gate.Errors, "2 connection errors")}},
 		{"resets", []string{`"resets":2`}, []generator.Fault{fault(gate.Resets, "2 connections were reset")}},
+		{"wrong bodies", []string{`"mismatches":2`, `"mismatch":"107 bytes of body"`}, []generator.Fault{fault(gate.Mismatches, "2 bodies were not as expected, the first: 107 bytes of body")}},
 		{"nothing answered", []string{`"requests":0`, `"latency_s"`}, []generator.Fault{fault(gate.NoRequests, "no request was answered")}},
 		// 50 a second were answered: 0.99 of 50.5 is 49.995, of 50.51 it
 		// would be more; rates are whole, so 50 and 51 are told apart.
@@ -174,6 +176,8 @@ func TestRefusesWhatIsNoTrial(t *testing.T) {
 		{"null instead of a count", made(`"errors":null`), `"errors"`},
 		{"no timeouts said", made(`"timeouts"`), `"timeouts"`},
 		{"no resets said", made(`"resets"`), `"resets"`},
+		{"no wrong bodies said", made(`"mismatches"`), `"mismatches"`},
+		{"not said how many were compared", made(`"compared"`), `"compared"`},
 		{"no bytes", made(`"bytes"`), `"bytes"`},
 		{"no rate said", made(`"asked_rate"`), `"asked_rate"`},
 		{"no unanswered said", made(`"unanswered"`), `"unanswered"`},

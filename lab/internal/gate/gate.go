@@ -1,6 +1,11 @@
-// Package gate holds the thresholds beyond which a trial does not count, and
-// what the doctor warns of beforehand. They stand in one place, and none of
-// them looks at how fast a trial was.
+// Package gate says what makes a trial invalid: each gate's name, its sentence
+// and its kind, the thresholds, and a rule for each gate that a trial's figures
+// can close. A trial is judged by the same rules while it is measured and when
+// its file is checked. What the doctor warns of beforehand has its thresholds
+// here too.
+//
+// Its stance: a gate on a figure that was not seen does not stand open. Its rule
+// says which figure is missing.
 //
 // The limit: they are thresholds on whole windows. What disturbs a trial for a
 // tenth of its time can stay below each of them; blocks and intervals are there
@@ -40,6 +45,14 @@ const (
 	// server that keeps up falls short by less, and one that does not makes of the
 	// open loop a closed one.
 	LeastShare = 0.99
+	// ActiveShare of the busiest worker's CPU time makes a worker an active one.
+	// Connections are dealt out by hash, so shares differ several times over; one
+	// that serves nothing still wakes now and then.
+	ActiveShare = 0.1
+	// IdleChance is how likely it has to be that so many workers were left out by
+	// the hash alone: at one in a million, a study of thousands of trials never
+	// loses one to chance.
+	IdleChance = 1e-6
 	// ProfileSpread is the most by which the profiles of one window may begin
 	// apart: they are read as pictures of the same moments.
 	ProfileSpread = 50 * time.Millisecond

@@ -20,8 +20,12 @@ const (
 	RateShort  = "rate-short"
 	SendLate   = "send-late"
 
+	// Of comparing what the server sent with what the route has.
+	WrongAnswer = "wrong-answer"
+
 	// Of server and client.
 	LostWorker   = "lost-worker"
+	IdleWorker   = "idle-worker"
 	ServerExited = "server-exited"
 	ClientFailed = "client-failed"
 	ClientHung   = "client-hung"
@@ -73,10 +77,12 @@ var All = []Gate{
 	{Timeouts, "a request was not answered in time", Passing},
 	{Resets, "a connection was reset", Passing},
 	{Mismatches, "a body was not the one expected", Fault},
+	{WrongAnswer, "an answer that the lab compared was not one that the route has, or all of them came to more or fewer bytes than the route's can", Fault},
 	{NoRequests, "no request was completed", Fault},
 	{RateShort, fmt.Sprintf("less than %s of the asked rate was answered, where meeting it was not the question itself", percent(LeastShare)), Following},
 	{SendLate, fmt.Sprintf("at a fixed rate that should be met, the load generator itself was more than %s late with one request in a hundred", millis(SendLag)), Following},
 	{LostWorker, "a worker of the server ended, or was not there", Fault},
+	{IdleWorker, fmt.Sprintf("workers took no part, more of them than the hash that deals connections out leaves idle in one of %.0f trials, where that was not the question itself", 1/IdleChance), Fault},
 	{ServerExited, "the server ended before the load did", Fault},
 	{ClientFailed, "the load generator ended with an error", Fault},
 	{ClientHung, "the load generator did not end", Fault},

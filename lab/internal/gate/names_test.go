@@ -39,3 +39,24 @@ func TestSentencesHoldTheThresholds(t *testing.T) {
 		}
 	}
 }
+
+// A load generator that cuts its latencies gives a least mean, and needs no other.
+func TestTheMeanThatALittleNeeds(t *testing.T) {
+	m := map[string]float64{"throughput_rps": 1000, "requests": 1000}
+	a := Asked{Connections: 100, Pipelining: 1, WindowS: 1}
+	for step, want := range map[float64]string{0: "latency_mean_s", 0.001: "latency_mean_least_s"} {
+		a.ResolutionS = step
+		if f := Hold(Little, m, a); len(f) != 1 || !f[0].Missing() || f[0].Metric != want {
+			t.Errorf("%v: %+v, want %s to be missing", step, f, want)
+		}
+	}
+}
+
+// A rule without its gate would never be asked.
+func TestEveryRuleIsOfAGate(t *testing.T) {
+	for name := range rules {
+		if _, ok := Of(name); !ok {
+			t.Errorf("no gate %s", name)
+		}
+	}
+}

@@ -21,7 +21,11 @@ type Result struct {
 	Start, Finish time.Time
 	Metrics       map[string]float64 // by the names of package metric
 	Below         map[string]float64 // latencies under the resolution
-	Faults        []Fault
+	// Resolution is the step in which a latency was recorded, in seconds: it may
+	// stand for anything from itself up to that much more.
+	Resolution map[string]float64
+	Faults     []Fault
+	Counts     Counts
 
 	// CutMeanS is the mean, in seconds, of latencies cut down to whole
 	// milliseconds: the mean latency lies less than a millisecond above. Only
@@ -74,13 +78,15 @@ type Counts struct {
 	Timeouts   float64
 	Resets     float64
 	Mismatches float64 // 0 where bodies are not looked at
+	Mismatch   string  // the first, where it is said
+	Compared   float64 // bodies that were looked at in full
 	Bytes      float64
 }
 
 // Of computes what follows from a trial's counts alone.
 func Of(start, finish time.Time, c Counts) *Result {
 	done, window := c.OK+c.Non2xx, finish.Sub(start).Seconds()
-	r := &Result{Start: start, Finish: finish, Below: map[string]float64{}, Metrics: map[string]float64{
+	r := &Result{Start: start, Finish: finish, Counts: c, Below: map[string]float64{}, Resolution: map[string]float64{}, Metrics: map[string]float64{
 		"requests":             done,
 		"duration_s":           window,
 		"throughput_rps":       done / window,
@@ -95,6 +101,9 @@ func Of(start, finish time.Time, c Counts) *Result {
 	r.count(gate.Errors, c.Errors)
 	r.count(gate.Resets, c.Resets)
 	r.count(gate.Mismatches, c.Mismatches)
+	if n := len(r.Faults); c.Mismatches > 0 && c.Mismatch != "" {
+		r.Faults[n-1].Detail += ", the first: " + c.Mismatch
+	}
 	if done > 0 {
 		r.Metrics["response_bytes"] = c.Bytes / done
 	} else {

@@ -6,18 +6,18 @@ package host
 // Fields that are not known are absent.
 type Profile struct {
 	SchemaVersion int     `json:"schema_version" jsonschema:"enum=1"`
-	ID            string  `json:"id" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,description=Name of this file without its ending."`
+	ID            string  `json:"id" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,maxLength=100,description=Name of this file without its ending."`
 	Name          string  `json:"name" jsonschema:"minLength=1,description=How pages call it."`
 	CPU           string  `json:"cpu,omitempty" jsonschema:"description=CPU model."`
 	Arch          string  `json:"arch,omitempty"`
 	Cores         int     `json:"cores,omitempty" jsonschema:"minimum=1,description=Logical CPUs."`
-	MemoryBytes   int64   `json:"memory_bytes,omitempty"`
+	MemoryBytes   int64   `json:"memory_bytes,omitempty" jsonschema:"minimum=0"`
 	OS            string  `json:"os,omitempty"`
 	Kernel        string  `json:"kernel,omitempty"`
 	Virtual       string  `json:"virtual,omitempty" jsonschema:"description=Hypervisor as the CPU reports it."`
 	NIC           string  `json:"nic,omitempty" jsonschema:"description=Interface the load went over."`
-	NICQueues     int     `json:"nic_queues,omitempty"`
-	LineRateBps   float64 `json:"line_rate_bps,omitempty" jsonschema:"description=Bits a second of that interface."`
+	NICQueues     int     `json:"nic_queues,omitempty" jsonschema:"minimum=0"`
+	LineRateBps   float64 `json:"line_rate_bps,omitempty" jsonschema:"minimum=0,description=Bits a second of that interface."`
 	Note          string  `json:"note,omitempty"`
 }
 

@@ -49,9 +49,13 @@ func (j *Journal) design(f *results.File) (*experiment.Experiment, error) {
 	return x, nil
 }
 
-// Then is the design that a run was made with: for a published run, which was
-// made with none, the experiment as it is.
+// Then is the design that a run was made with. For a published run, which was
+// made with none, and for one that could not be made, which saw nothing that a
+// claim could be read off, it is the experiment as it is.
 func (j *Journal) Then(x *experiment.Experiment, f *results.File) *experiment.Experiment {
+	if f.NotApplicable != "" {
+		return x
+	}
 	if then, err := j.design(f); err == nil && then != nil {
 		return then
 	}

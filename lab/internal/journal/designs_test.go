@@ -36,6 +36,12 @@ func TestAClaimThatMovedAfterARunIsNamed(t *testing.T) {
 		{"a claim withdrawn", withdraw("threads-flat"), "", ""},
 		{"only its words changed", func(t *testing.T, r Root) { edit(t, r.path(threadsDesign), `text = "`, `text = "As before: `) }, "", ""},
 		{"only the budget changed", func(t *testing.T, r Root) { edit(t, r.path(threadsDesign), "blocks = 12", "blocks = 24") }, "", ""},
+		{"a bar moved after a run that could not be made", func(t *testing.T, r Root) {
+			edit(t, r.path(threadsDesign), "margin = 0.25", "margin = 0.5")
+			text := read(t, r.path(run))
+			from, to := strings.Index(text, `"conditions": [`), strings.LastIndex(text, "}")
+			write(t, r.path(run), text[:from]+`"conditions": [], "trials": [], "not_applicable": "no wire here"`+"\n"+text[to:])
+		}, "", ""},
 		{"a design that was edited", func(t *testing.T, r Root) { edit(t, r.path(kept), "margin = 0.25", "margin = 0.5") }, run, "/provenance/experiment_sha256: " + kept + ": its SHA-256 is "},
 		{"a design that is gone", func(t *testing.T, r Root) {
 			if err := os.Remove(r.path(kept)); err != nil {

@@ -154,8 +154,8 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 			edit(t, r.path(threads), `"server": "c6in-8xlarge"`, `"server": "c6in-9xlarge"`)
 		}, threads, "/hosts/server: no profile data/hosts/c6in-9xlarge.json"},
 		{"a run of another name than its file", func(t *testing.T, r Root) {
-			edit(t, r.path(threads), `"run": "published-2026-06-11-c6in-8xlarge"`, `"run": "another"`)
-		}, threads, `/run: "another" differs from the file's name`},
+			edit(t, r.path(threads), `"run": "published-2026-06-11-c6in-8xlarge"`, `"run": "published-2026-06-11-c6in-9xlarge"`)
+		}, threads, `/run: "published-2026-06-11-c6in-9xlarge" differs from the file's name`},
 		{"a host of another name than its file", func(t *testing.T, r Root) {
 			write(t, r.Host("new"), `{"schema_version": 1, "id": "old", "name": "N"}`)
 		}, "data/hosts/new.json", `/id: "old" differs from the file's name`},

@@ -3,11 +3,13 @@ package journal
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -29,6 +31,24 @@ const foldBelow = 0.005
 
 // rawExt ends the name of a profile in pprof's own format.
 const rawExt = ".pb.gz"
+
+// What a raw profile may have at the most, in bytes: a hundred times what those
+// of a dozen trials on two cores come to.
+const (
+	mostPacked   = 4 << 20
+	mostUnpacked = 64 << 20
+)
+
+// unpacked is how many bytes a profile unpacks to, as far as it may; what is no
+// packed file is left for the parser to refuse.
+func unpacked(data []byte) int64 {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return 0
+	}
+	n, _ := io.Copy(io.Discard, io.LimitReader(z, mostUnpacked+1))
+	return n
+}
 
 // A rawFile is a profile in data/profiles as it was read. Its bytes are kept, a
 // few kilobytes; what they parse to is hundreds, and made where it is needed.
@@ -79,12 +99,15 @@ func (j *Journal) Add(f *results.File) error {
 }
 
 func (j *Journal) rawProfile(named results.RawProfile) (rawFile, error) {
-	data, err := os.ReadFile(j.Root.Profile(named.File))
+	data, err := results.ReadUpTo(j.Root.Profile(named.File), mostPacked)
 	if errors.Is(err, os.ErrNotExist) {
 		return rawFile{}, errors.New("missing")
 	}
 	if err != nil {
 		return rawFile{}, err
+	}
+	if n := unpacked(data); n > mostUnpacked {
+		return rawFile{}, fmt.Errorf("unpacks to more than %d bytes, which no such profile does", mostUnpacked)
 	}
 	sum := sha256.Sum256(data)
 	if got := hex.EncodeToString(sum[:]); got != named.SHA256 {

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/flame"
+	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -23,7 +25,7 @@ import (
 // A made-up experiment with a lock in each request and without, over two
 // routes, and where its made-up run and that run's profiles lie.
 const (
-	lockRun  = "98-made-lock/20260101t000000z-made-up"
+	lockRun  = "98-made-lock/20260101t000000z-c6in-8xlarge"
 	lockFile = "data/results/" + lockRun + ".json"
 
 	lockDesign = `entry = "98"
@@ -125,7 +127,7 @@ func profiledClone(t *testing.T) Root {
 	write(t, filepath.Join(root.Experiments(), "98-made-lock.toml"), lockDesign)
 	design := sha256.Sum256([]byte(lockDesign))
 	write(t, root.Design(hex.EncodeToString(design[:])), lockDesign)
-	var conditions, trials []string
+	var conditions, profiled, trials []string
 	for i, c := range []struct{ index, route string }{{"gofakeit", "/list"}, {"gofakeit", "/read"}, {"pool", "/list"}, {"pool", "/read"}} {
 		var named, came []string
 		for _, kind := range []string{"block", "mutex", "heap"} {
@@ -137,11 +139,16 @@ func profiledClone(t *testing.T) Root {
 			came = append(came, trialLock(kind, c.index))
 		}
 		conditions = append(conditions, fmt.Sprintf(`{"id": "c%d", "levels": {"index": %q, "route": %q}, "profiles": [%s]}`, i+1, c.index, c.route, strings.Join(named, ",\n")))
-		for block := 1; block <= 2; block++ {
-			trials = append(trials, fmt.Sprintf(`{"seq": %d, "block": %d, "condition": "c%d", "valid": true, "bound": "unknown", "metrics": {"throughput_rps": 1000}, "profiles": [%s]}`, len(trials)+1, block, i+1, strings.Join(came, ",\n")))
+		profiled = append(profiled, strings.Join(came, ",\n"))
+	}
+	for b, block := range order.Draw(4, 2, 1) {
+		for _, c := range block {
+			n := len(trials)
+			trials = append(trials, fmt.Sprintf(`{"seq": %d, "block": %d, "condition": "c%d", "started_at": "2026-01-01T00:00:%02dZ", "valid": true, "bound": "unknown",
+"metrics": {"throughput_rps": 1000, "requests": 1000, "duration_s": 1}, "profiles": [%s]}`, n+1, b+1, c+1, 5*n, profiled[c]))
 		}
 	}
-	write(t, root.path(lockFile), `{"schema_version": 1, "experiment": "98-made-lock", "run": "20260101t000000z-made-up", "source": "measured",
+	write(t, root.path(lockFile), `{"schema_version": 1, "experiment": "98-made-lock", "run": "20260101t000000z-c6in-8xlarge", "source": "measured",
 "hosts": {"server": "c6in-8xlarge", "client": "c6in-8xlarge"},
 "provenance": {"started_at": "2026-01-01T00:00:00Z", "finished_at": "2026-01-01T00:01:00Z", "commit": "unknown", "dirty": false,
 "experiment_sha256": "`+hex.EncodeToString(design[:])+`", "size": "smoke", "blocks": 2, "warmup_s": 0, "duration_s": 1, "seed": 1, "generator": "fortio", "tools": {}, "kernel": {}},
@@ -349,6 +356,21 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 		}, lockFile, at + "its SHA-256 is "},
 		{"a file that is no profile", func(t *testing.T, r Root) { replace(t, r, []byte("no profile")) }, lockFile, at + "parsing profile"},
 		{"a file cut short", func(t *testing.T, r Root) { data := []byte(read(t, r.path(raw))); replace(t, r, data[:len(data)/2]) }, lockFile, at},
+		{"a file of more than any profile has", func(t *testing.T, r Root) { replace(t, r, make([]byte, mostPacked+1)) }, lockFile, at + "more than 4194304 bytes"},
+		{"a file that unpacks to more than any profile has", func(t *testing.T, r Root) {
+			var b bytes.Buffer
+			z := gzip.NewWriter(&b)
+			zeros := make([]byte, 1<<20)
+			for range mostUnpacked>>20 + 1 {
+				if _, err := z.Write(zeros); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := z.Close(); err != nil {
+				t.Fatal(err)
+			}
+			replace(t, r, b.Bytes())
+		}, lockFile, at + "unpacks to more than 67108864 bytes"},
 		{"a profile of another kind", func(t *testing.T, r Root) { replace(t, r, rawLock(t, "heap", "gofakeit")) }, lockFile, at + "profiles: block: the profile has no sample type"},
 		{"a profile of other trials", func(t *testing.T, r Root) { replace(t, r, rawLock(t, "block", "pool")) }, lockFile, at + "it holds 6 s, but its trials 18"},
 		{"a profile of another window", func(t *testing.T, r Root) {

@@ -3,7 +3,10 @@
 // Its stance: cleaning up is the kernel's task as far as it can be. A process
 // on a leash is killed by the kernel when the lab dies, however the lab dies,
 // and Stop ends it in good order before that. A process that its scripts put
-// into a wire's namespaces also dies with the wire.
+// into a wire's namespaces also dies with the wire. And what a process starts
+// with is the lab's to say: of the caller's environment it gets Passed and no
+// more, since any other variable (GOGC, NODE_OPTIONS, WRITE_BUFFER) could change
+// a figure and leave no trace.
 //
 // The limit: the kernel's part needs Linux. Elsewhere only Stop is left, and
 // the lab refuses to measure there anyway.
@@ -13,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -26,7 +28,7 @@ import (
 type Spec struct {
 	Dir    string
 	Argv   []string
-	Env    []string      // added to the lab's own
+	Env    []string      // added to Environment
 	Stdin  io.ReadCloser // nil: no input
 	Stdout io.Writer     // nil: read as lines, with standard error
 	Lines  func(string)  // called for each line of standard error
@@ -64,7 +66,7 @@ var starter = sync.OnceValue(func() chan func() {
 func Start(s Spec) (*Proc, error) {
 	p := &Proc{cmd: exec.Command(s.Argv[0], s.Argv[1:]...), done: make(chan struct{})}
 	p.cmd.Dir = s.Dir
-	p.cmd.Env = append(os.Environ(), s.Env...)
+	p.cmd.Env = append(Environment(), s.Env...)
 	if s.Stdin != nil {
 		p.cmd.Stdin = s.Stdin
 	}

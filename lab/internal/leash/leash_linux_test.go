@@ -242,6 +242,26 @@ func TestOutputErrorDirectoryAndEnvironment(t *testing.T) {
 	}
 }
 
+// A variable that a caller has, for whatever reason, is no part of a trial.
+func TestTheCallersEnvironmentDoesNotReachAProcess(t *testing.T) {
+	for _, name := range []string{"WRITE_BUFFER", "SPIN_NS", "GOGC", "GODEBUG", "GOMAXPROCS", "NODE_OPTIONS", "BASH_ENV", "LC_MESSAGES"} {
+		t.Setenv(name, "1")
+	}
+	t.Setenv("LC_ALL", "tlh")
+	var out bytes.Buffer
+	p := start(t, Spec{Argv: []string{"env"}, Env: []string{"LEASH_TEST_WORD=word"}, Stdout: &out})
+	<-p.Done()
+	got := strings.Fields(out.String())
+	slices.Sort(got)
+	if want := []string{"LC_ALL=C", "LEASH_TEST_WORD=word", "PATH=" + os.Getenv("PATH")}; !slices.Equal(got, want) {
+		t.Errorf("it starts with %q, want %q", got, want)
+	}
+	// What a process needs of the caller's besides is passed on by name.
+	if got := Caller("GOGC", "LEASH_TEST_NOT_THERE"); !slices.Equal(got, []string{"GOGC=1"}) {
+		t.Errorf("the caller's are %q", got)
+	}
+}
+
 func TestInputIsHandedOn(t *testing.T) {
 	r, w := io.Pipe()
 	var said lines

@@ -1,9 +1,11 @@
 package probe
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -32,6 +34,7 @@ func perf(pids []int, dir string) (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
+	mounted()
 	events := []string{every}
 	for _, c := range available(named, tracing) {
 		events = append(events, "syscalls:sys_enter_"+c)
@@ -70,6 +73,21 @@ func perf(pids []int, dir string) (*Probe, error) {
 
 // tracing is where the kernel shows its tracepoints.
 var tracing = []string{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}
+
+// mounted has perf mount the kernel's tracepoints where nobody has yet since
+// the machine was started. perf mounts them when it first looks one up; calls
+// whose tracepoints were looked for before that would not be counted by name.
+// Where it may not, it cannot count either, and says why itself.
+func mounted() {
+	for _, root := range tracing {
+		if _, err := os.Stat(filepath.Join(root, "events")); err == nil {
+			return
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_ = exec.CommandContext(ctx, "perf", "list", every).Run()
+}
 
 // available leaves out the calls that this machine's kernel does not have; of
 // epoll_wait arm64 has none, and perf refuses a list with one unknown.

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -157,6 +158,27 @@ func TestCallsAreCountedBetweenTheTwoMoments(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// On a machine that was just started nobody has mounted the tracepoints. The
+// test is run again where that is so: in a mount namespace of its own.
+func TestTheFirstCountNamesItsCalls(t *testing.T) {
+	const fresh = `for d in /sys/kernel/tracing /sys/kernel/debug/tracing /sys/kernel/debug; do
+		while umount "$d" 2>/dev/null; do :; done
+	done
+	[ ! -e /sys/kernel/tracing/events ] && [ ! -e /sys/kernel/debug/tracing/events ] || { echo cannot be unmounted; exit 77; }
+	exec "$0" -test.v -test.run '^TestCallsAreCountedBetweenTheTwoMoments$/^perf$'`
+	if err := exec.Command("unshare", "--mount", "true").Run(); err != nil {
+		t.Skip("this user may make no mount namespace")
+	}
+	cmd := exec.Command("unshare", "--mount", "sh", "-c", fresh, os.Args[0])
+	out, err := cmd.CombinedOutput()
+	switch {
+	case cmd.ProcessState.ExitCode() == 77, bytes.Contains(out, []byte("--- SKIP")):
+		t.Skipf("%s", out)
+	case err != nil:
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

@@ -19,9 +19,20 @@ import (
 // near is what the project asks of the starts of one window's profiles.
 const near = 50 * time.Millisecond
 
-// captureNear takes parts whose starts are near each other. The second try is
-// for a machine on which somebody else had the processors for a moment: a
-// capture that is late by itself is so twice.
+// busy tells whether somebody else has the processors: one that only sleeps wakes
+// late then.
+func busy() (late time.Duration, is bool) {
+	for range 100 {
+		began := time.Now()
+		time.Sleep(time.Millisecond)
+		late = max(late, time.Since(began)-time.Millisecond)
+	}
+	return late, late > near/10
+}
+
+// captureNear takes parts whose starts are near each other. It tries again, for a
+// machine on which somebody else had the processors for a moment: a capture that
+// is late by itself is so each time.
 func captureNear(t *testing.T, sources []Source, window time.Duration) ([]part, *Set) {
 	t.Helper()
 	for try := 1; ; try++ {
@@ -36,8 +47,11 @@ func captureNear(t *testing.T, sources []Source, window time.Duration) ([]part, 
 		if set.Spread < near {
 			return parts, set
 		}
-		if try == 2 {
-			t.Fatalf("the starts are %v apart, twice", set.Spread)
+		if try == 3 {
+			if late, is := busy(); is {
+				t.Skipf("the machine is too busy: the starts are %v apart, and one that only sleeps wakes %v late", set.Spread, late)
+			}
+			t.Fatalf("the starts are %v apart, in %d tries", set.Spread, try)
 		}
 		t.Logf("the starts are %v apart; once more", set.Spread)
 	}
@@ -152,11 +166,17 @@ func TestALockInEachRequestIsSeen(t *testing.T) {
 	const lock = "github.com/brianvoe/gofakeit"
 	s := startServer(t, 8, false, "--index=gofakeit", "--mutex-fraction=1", "--block-rate-ns=1")
 	s.load("/compute", 16, 0)
-	set, err := Capture(t.Context(), s.sources(), 2*time.Second)
-	if err != nil {
-		t.Fatal(err)
+	var set *Set
+	var err error
+	seen := false
+	// On a busy machine it may take more than one window for two to meet at the lock.
+	for try := 0; try < 5 && !seen; try++ {
+		if set, err = Capture(t.Context(), s.sources(), 2*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		seen = has(set.Merged[Mutex], lock) || has(set.Merged[Block], lock)
 	}
-	if !has(set.Merged[Mutex], lock) && !has(set.Merged[Block], lock) {
+	if !seen {
 		t.Errorf("neither profile has %s:\n%v\n%v", lock, symbols(set.Merged[Mutex]), symbols(set.Merged[Block]))
 	}
 

@@ -1,8 +1,16 @@
-// Package provenance records what a run was made with: the commit, the tools,
-// and the kernel settings that a throughput figure depends on.
+// Package provenance records what a run was made with: the commit, the programs,
+// the environment that they start with, the tools, and the kernel settings that
+// a throughput figure depends on.
 //
-// What cannot be found out is absent, never guessed; only the commit is said
-// to be "unknown", because its absence is itself worth knowing.
+// Its stance: what cannot be found out is absent, never guessed; only the commit
+// is said to be "unknown", because its absence is itself worth knowing. And what
+// can be compared is compared by content: files with the commit, a program's
+// sources with those that lie in lab/.
+//
+// Its limits: it tells mistakes, and not a forger, who could as well write the
+// results file by hand. What is said of a program is what it says itself; beyond
+// that it has its digest. The shell and the system's own tools, such as taskset
+// and tc, are not named.
 package provenance
 
 import (
@@ -13,28 +21,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-)
 
-// Commit names the commit of a checkout, and whether tracked files outside
-// data/ differ from it. Results that a run adds do not make the lab another.
-func Commit(root string) (commit string, dirty bool) {
-	git := func(args ...string) (string, error) {
-		out, err := exec.Command("git", append([]string{"-C", root}, args...)...).Output()
-		return strings.TrimSpace(string(out)), err
-	}
-	commit, err := git("rev-parse", "HEAD")
-	if err != nil {
-		return "unknown", true
-	}
-	changed, err := git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!data")
-	return commit, err != nil || changed != ""
-}
+	"github.com/line-rate/line-rate/lab/internal/leash"
+)
 
 // Tools gives versions by tool: of the programs that ran, and of what the
 // server was built from, read from the server itself.
 func Tools(root string) map[string]string {
 	tools := map[string]string{}
-	if out, err := exec.Command("node", "--version").Output(); err == nil {
+	node := exec.Command("node", "--version")
+	node.Env = leash.Environment()
+	if out, err := node.Output(); err == nil {
 		tools["node"] = strings.TrimPrefix(strings.TrimSpace(string(out)), "v")
 	}
 	var pkg struct{ Version string }

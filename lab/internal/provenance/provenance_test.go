@@ -46,54 +46,6 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-func TestCommitSaysWhetherTheLabDiffers(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		change func(dir string, git func(...string) string)
-		dirty  bool
-	}{
-		{"nothing changed", func(string, func(...string) string) {}, false},
-		{"a tracked file changed", func(dir string, _ func(...string) string) { write(t, dir, "lab/main.go", "two") }, true},
-		{"a tracked file deleted", func(dir string, _ func(...string) string) { os.Remove(filepath.Join(dir, "lab/main.go")) }, true},
-		{"a change that is staged", func(dir string, git func(...string) string) { write(t, dir, "lab/main.go", "two"); git("add", ".") }, true},
-		// What a run itself leaves behind.
-		{"a result added", func(dir string, _ func(...string) string) { write(t, dir, "data/results/new.json", "{}") }, false},
-		{"a data file changed", func(dir string, _ func(...string) string) { write(t, dir, "data/results/r.json", "{ }") }, false},
-		{"a file that is not tracked", func(dir string, _ func(...string) string) { write(t, dir, "notes.txt", "x") }, false},
-		// Only the data at the top is the journal's.
-		{"another data directory changed", func(dir string, git func(...string) string) {
-			write(t, dir, "lab/data/x", "1")
-			git("add", ".")
-			git("commit", "--quiet", "--no-verify", "-m", "second")
-			write(t, dir, "lab/data/x", "2")
-		}, true},
-	} {
-		dir, git := checkout(t)
-		c.change(dir, git)
-		commit, dirty := Commit(dir)
-		if want := git("rev-parse", "HEAD"); commit != want || dirty != c.dirty {
-			t.Errorf("%s: %s, dirty %v; want %s, %v", c.name, commit, dirty, want, c.dirty)
-		}
-	}
-}
-
-func TestOutsideACheckoutTheCommitIsUnknown(t *testing.T) {
-	// Nothing above a temporary directory may pass for the checkout.
-	dir := t.TempDir()
-	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(dir))
-	if commit, dirty := Commit(dir); commit != "unknown" || !dirty {
-		t.Errorf("%s, dirty %v", commit, dirty)
-	}
-}
-
-func TestWithoutGitTheCommitIsUnknown(t *testing.T) {
-	dir, _ := checkout(t)
-	t.Setenv("PATH", t.TempDir())
-	if commit, dirty := Commit(dir); commit != "unknown" || !dirty {
-		t.Errorf("%s, dirty %v", commit, dirty)
-	}
-}
-
 func TestToolsSayVersionsAndNoWords(t *testing.T) {
 	number := regexp.MustCompile(`^[0-9]`)
 	root := t.TempDir()

@@ -23,6 +23,9 @@ func (f *File) Check(x *experiment.Experiment) error {
 	case f.NotApplicable == "" && len(f.Trials) == 0:
 		return fmt.Errorf("/trials: empty")
 	}
+	if err := f.checkName(); err != nil {
+		return err
+	}
 	if err := levels("/settings", f.Settings); err != nil {
 		return err
 	}
@@ -30,14 +33,14 @@ func (f *File) Check(x *experiment.Experiment) error {
 	for _, fac := range x.Factors {
 		factors[fac.Name] = true
 	}
-	conds := map[string]bool{}
+	conds := map[string]Condition{}
 	keys := map[string]string{}
 	for i, c := range f.Conditions {
 		at := fmt.Sprintf("/conditions/%d", i)
 		if err := levels(at+"/levels", c.Levels); err != nil {
 			return err
 		}
-		if conds[c.ID] {
+		if _, again := conds[c.ID]; again {
 			return fmt.Errorf("%s/id: %q stands twice", at, c.ID)
 		}
 		other, again := keys[c.Levels.Key()]
@@ -49,7 +52,7 @@ func (f *File) Check(x *experiment.Experiment) error {
 		case c.ControlOf == "":
 			keys[c.Levels.Key()] = c.ID
 		}
-		conds[c.ID] = true
+		conds[c.ID] = c
 		// A published table may vary more than the lab's design does, but a
 		// measured run is that design.
 		for name := range c.Levels {
@@ -63,18 +66,25 @@ func (f *File) Check(x *experiment.Experiment) error {
 			return err
 		}
 	}
+	if err := f.checkTimes(); err != nil {
+		return err
+	}
 	if err := f.checkProfiles(x); err != nil {
 		return err
 	}
 	if f.Source == Measured {
-		return f.follows(x)
+		if err := f.follows(x); err != nil {
+			return err
+		}
+		return f.checkGates(x)
 	}
 	return nil
 }
 
 // follows checks that a measured run is of the experiment's design: another
-// route or another wire would decide claims that were never made of it. Sizes
-// may change between runs; a design that changes needs a new name.
+// route or another wire would decide claims that were never made of it, and so
+// would another order than the one drawn. Sizes may change between runs; a
+// design that changes needs a new name.
 func (f *File) follows(x *experiment.Experiment) error {
 	if want := x.Fixed(); f.Settings.Key() != want.Key() {
 		return fmt.Errorf("/settings: %q, but %s has %q; a changed design needs a new name", f.Settings.Key(), x.Name, want.Key())
@@ -101,19 +111,12 @@ func (f *File) follows(x *experiment.Experiment) error {
 	if n := len(f.Conditions) - f.controls(); n != len(want) {
 		return fmt.Errorf("/conditions: %d, but %s has %d", n, x.Name, len(want))
 	}
-	valid := map[slot]bool{}
 	for i, t := range f.Trials {
-		at := t.slot()
-		switch {
-		case t.Block > f.Provenance.Blocks:
+		if t.Block > f.Provenance.Blocks {
 			return fmt.Errorf("/trials/%d/block: %d of %d", i, t.Block, f.Provenance.Blocks)
-		case t.Valid && valid[at]:
-			return fmt.Errorf("/trials/%d: a second valid trial of its condition in block %d; only an invalid one is repeated", i, t.Block)
-		case t.Valid:
-			valid[at] = true
 		}
 	}
-	return nil
+	return f.checkOrder()
 }
 
 // controls counts the conditions that are A/A controls.
@@ -160,11 +163,12 @@ func levels(at string, ls setting.Levels) error {
 	return nil
 }
 
-func (t Trial) check(at string, f *File, i int, conds map[string]bool) error {
+func (t Trial) check(at string, f *File, i int, conds map[string]Condition) error {
+	cond, there := conds[t.Condition]
 	switch {
 	case t.Seq != i+1:
 		return fmt.Errorf("%s/seq: %d, but it is the trial at place %d; trials stand in the order they ran", at, t.Seq, i+1)
-	case !conds[t.Condition]:
+	case !there:
 		return fmt.Errorf("%s/condition: no condition %q", at, t.Condition)
 	case t.Valid && len(t.Reasons) > 0:
 		return fmt.Errorf("%s/reasons: a valid trial has none", at)
@@ -192,6 +196,12 @@ func (t Trial) check(at string, f *File, i int, conds map[string]bool) error {
 		if f.Source == Measured || !known && !below {
 			return fmt.Errorf("%s/printed/%s: no published figure of that name", at, name)
 		}
+	}
+	if err := t.gates(at); err != nil {
+		return err
+	}
+	if err := t.figures(at, f, f.Settings.With(cond.Levels)); err != nil {
+		return err
 	}
 	evidence := bound.Of(t.Metrics, f.Topology.LineRateBps)
 	if want, why := bound.Decide(evidence); t.Bound != want && t.Bound != bound.First(evidence) {

@@ -15,7 +15,7 @@ import (
 // windows of all valid trials of a condition, merged.
 type RawProfile struct {
 	Kind   profiles.Kind `json:"kind" jsonschema:"enum=cpu,enum=mutex,enum=block,enum=heap,enum=goroutine,enum=allocs"`
-	File   string        `json:"file" jsonschema:"minLength=1,description=Path from data/profiles."`
+	File   string        `json:"file" jsonschema:"pattern=^[a-z0-9-]+/[a-z0-9-]+/c[0-9]+-[a-z]+[.]pb[.]gz$,maxLength=250,description=Path from data/profiles."`
 	SHA256 string        `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
 	Trials int           `json:"trials" jsonschema:"minimum=1,description=How many trials' windows it holds."`
 }

@@ -19,8 +19,8 @@ func profiled(f *File) {
 		{Kind: "heap", Unit: "B", Total: 4096, Events: 2, Stacks: 1, Work: map[string]float64{"handler": 1}, Packages: map[string]float64{"encoding/json": 1}},
 	}
 	f.Conditions[0].Profiles = []RawProfile{
-		{Kind: "block", File: "made-up/r/c1-block.pb.gz", SHA256: digest, Trials: 1},
-		{Kind: "heap", File: "made-up/r/c1-heap.pb.gz", SHA256: digest, Trials: 1},
+		{Kind: "block", File: "made-up/20260102t030405z-h/c1-block.pb.gz", SHA256: digest, Trials: 1},
+		{Kind: "heap", File: "made-up/20260102t030405z-h/c1-heap.pb.gz", SHA256: digest, Trials: 1},
 	}
 }
 
@@ -36,7 +36,7 @@ func TestCheckOfProfiles(t *testing.T) {
 		{"as it should be", func(*File) {}, ""},
 		{"nothing was contended", func(f *File) {
 			*block(f) = profiles.Profile{Kind: "mutex", Unit: "s", DurationS: 1, Packages: map[string]float64{}}
-			*raw(f) = RawProfile{Kind: "mutex", File: "made-up/r/c1-mutex.pb.gz", SHA256: digest, Trials: 1}
+			*raw(f) = RawProfile{Kind: "mutex", File: "made-up/20260102t030405z-h/c1-mutex.pb.gz", SHA256: digest, Trials: 1}
 		}, ""},
 		{"an invalid trial too", func(f *File) { f.Trials[1].Profiles = f.Trials[0].Profiles[:1] }, ""},
 		{"published, without raw files", func(f *File) { published(f); f.Conditions[0].Profiles = nil }, ""},
@@ -63,9 +63,9 @@ func TestCheckOfProfiles(t *testing.T) {
 		{"a window without a length", func(f *File) { block(f).DurationS = 0 }, "/trials/0/profiles/0/duration_s: missing"},
 		{"a moment with a length", func(f *File) { heap(f).DurationS = 1 }, "/trials/0/profiles/1/duration_s: a heap profile is of one moment"},
 
-		{"of another run", func(f *File) { raw(f).File = "made-up/s/c1-block.pb.gz" }, `/conditions/0/profiles/0/file: "made-up/s/c1-block.pb.gz", but it lies in made-up/r and is named c1-block.pb.gz`},
-		{"of another condition", func(f *File) { raw(f).File = "made-up/r/c2-block.pb.gz" }, "/conditions/0/profiles/0/file: "},
-		{"of another kind", func(f *File) { raw(f).File = "made-up/r/c1-cpu.pb.gz" }, "/conditions/0/profiles/0/file: "},
+		{"of another run", func(f *File) { raw(f).File = "made-up/s/c1-block.pb.gz" }, `/conditions/0/profiles/0/file: "made-up/s/c1-block.pb.gz", but it lies in made-up/20260102t030405z-h and is named c1-block.pb.gz`},
+		{"of another condition", func(f *File) { raw(f).File = "made-up/20260102t030405z-h/c2-block.pb.gz" }, "/conditions/0/profiles/0/file: "},
+		{"of another kind", func(f *File) { raw(f).File = "made-up/20260102t030405z-h/c1-cpu.pb.gz" }, "/conditions/0/profiles/0/file: "},
 		{"outside data/profiles", func(f *File) {
 			f.Conditions[0].ID, f.Trials[0].Condition = "../../c1", "../../c1"
 			raw(f).File = "c1-block.pb.gz"
@@ -113,9 +113,9 @@ func TestOnlyAnExperimentThatProfilesHasProfiles(t *testing.T) {
 }
 
 func TestDecodeOfProfiles(t *testing.T) {
-	const with = `"metrics": {"throughput_rps": 1000.25},
+	const with = `"metrics": {"throughput_rps": 1000.25, "requests": 4001, "duration_s": 4},
       "profiles": [{"kind": "cpu", "unit": "s", "total": 0, "packages": {}}],`
-	run := strings.Replace(made, `"metrics": {"throughput_rps": 1000.25},`, with, 1)
+	run := strings.Replace(made, `"metrics": {"throughput_rps": 1000.25, "requests": 4001, "duration_s": 4},`, with, 1)
 	f, err := decode(t, run)
 	if err != nil {
 		t.Fatal(err)

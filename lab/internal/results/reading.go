@@ -1,9 +1,6 @@
 package results
 
-import (
-	"math"
-	"strings"
-)
+import "strings"
 
 // A Reading is what a figure in a file may stand for: anything from Low to High,
 // both included. Nominal is the figure as it stands there, absent where only a
@@ -13,16 +10,13 @@ type Reading struct {
 	Nominal   *float64
 }
 
-// Exact tells whether the figure stands for itself alone.
-func (r Reading) Exact() bool { return r.Low == r.High }
-
-// steps says how finely a load generator records latencies, for files whose
-// trials do not say it themselves. autocannon cuts to whole milliseconds: a 2 is
-// anything from 2 up to 3. Fortio's client counts in a histogram of microseconds
-// with three digits.
-var steps = map[string]func(v float64) float64{
-	"autocannon": func(float64) float64 { return 1e-3 },
-	"fortio":     func(v float64) float64 { return math.Max(1e-6, v*1e-3) },
+// steps says how far below and above a latency the true one may lie, by load
+// generator, where the trial does not say it itself. autocannon cuts to whole
+// milliseconds: a 2 is anything from 2 up to 3. Fortio's client counts in a
+// histogram of microseconds with three digits, and names a step's upper edge.
+var steps = map[string]func(v float64) (below, above float64){
+	"autocannon": func(float64) (float64, float64) { return 0, 1e-3 },
+	"fortio":     func(v float64) (float64, float64) { return min(v, max(1e-6, v*1e-3)), 1e-6 },
 }
 
 // cut are the metrics that those steps are about.
@@ -45,7 +39,8 @@ func (f *File) Reading(t Trial, name string) (Reading, bool) {
 		r.High = v + step
 	} else if f.Source == Measured && cut[name] {
 		if step := steps[f.generator(t.Condition)]; step != nil {
-			r.High = v + step(v)
+			below, above := step(v)
+			r.Low, r.High = v-below, v+above
 		}
 	}
 	return r, true

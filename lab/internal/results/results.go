@@ -4,9 +4,11 @@
 // Its stance: nothing is thrown away. Every trial is kept, invalid ones with
 // their reasons; a figure that was not measured is absent rather than zero;
 // a figure carried over from a text keeps the precision it was printed with.
+// Nor is a file taken on trust: Check reckons again what it can, from the order
+// of trials to each figure that follows from others.
 // Its limit: the file says what was seen, never what it means. Verdicts are
 // derived from it and kept elsewhere, so that a better rule can be applied to
-// old runs.
+// old runs. And that figures agree with each other does not make them true.
 package results
 
 import (
@@ -34,8 +36,8 @@ const (
 // A File is one run of one experiment.
 type File struct {
 	SchemaVersion int            `json:"schema_version" jsonschema:"enum=1"`
-	Experiment    string         `json:"experiment" jsonschema:"minLength=1,description=Name of the experiment's file without its ending."`
-	Run           string         `json:"run" jsonschema:"minLength=1,description=Name of this file without its ending."`
+	Experiment    string         `json:"experiment" jsonschema:"pattern=^[a-z0-9]+(-[a-z0-9]+)*$,maxLength=100,description=Name of the experiment's file without its ending."`
+	Run           string         `json:"run" jsonschema:"pattern=^([0-9]{8}t[0-9]{6}z|published-[0-9]{4}-[0-9]{2}-[0-9]{2})-[a-z0-9][a-z0-9-]*$,maxLength=120,description=Name of this file without its ending: when the run began (or 'published' and the day of the text) and on which host."`
 	Source        Source         `json:"source" jsonschema:"enum=measured,enum=published"`
 	Hosts         Hosts          `json:"hosts"`
 	Text          *Text          `json:"text,omitempty" jsonschema:"description=The text a published run was carried over from."`
@@ -50,13 +52,13 @@ type File struct {
 
 // Hosts names the machines by their profiles in data/hosts.
 type Hosts struct {
-	Server string `json:"server" jsonschema:"minLength=1"`
-	Client string `json:"client" jsonschema:"minLength=1"`
+	Server string `json:"server" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,maxLength=100"`
+	Client string `json:"client" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,maxLength=100"`
 }
 
 // Text is where a published run was printed.
 type Text struct {
-	Entry string `json:"entry" jsonschema:"minLength=1,description=Number of the entry."`
+	Entry string `json:"entry" jsonschema:"pattern=^[a-z0-9]+$,maxLength=20,description=Number of the entry."`
 	Date  string `json:"date" jsonschema:"pattern=^[0-9]{4}-[0-9]{2}-[0-9]{2}$"`
 	Note  string `json:"note,omitempty" jsonschema:"description=What the text leaves open about this run."`
 }
@@ -65,40 +67,57 @@ type Text struct {
 type Provenance struct {
 	StartedAt        time.Time         `json:"started_at"`
 	FinishedAt       time.Time         `json:"finished_at"`
-	Commit           string            `json:"commit" jsonschema:"description=Commit of the lab; 'unknown' outside a checkout."`
-	Dirty            bool              `json:"dirty" jsonschema:"description=Whether tracked files other than data differed from that commit."`
+	Commit           string            `json:"commit" jsonschema:"pattern=^([0-9a-f]{40}|[0-9a-f]{64}|unknown)$,description=Commit of the lab; 'unknown' outside a checkout."`
+	Dirty            bool              `json:"dirty" jsonschema:"description=Whether what the lab is made of differed from that commit: lab/\\, Makefile\\, package.json and package-lock.json; files that git does not track included."`
 	ExperimentSHA256 string            `json:"experiment_sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
 	Size             string            `json:"size" jsonschema:"enum=smoke,enum=full"`
-	Blocks           int               `json:"blocks" jsonschema:"minimum=1"`
-	WarmupS          float64           `json:"warmup_s"`
-	DurationS        float64           `json:"duration_s"`
+	Blocks           int               `json:"blocks" jsonschema:"minimum=1,maximum=1000"`
+	WarmupS          float64           `json:"warmup_s" jsonschema:"minimum=0,maximum=3600"`
+	DurationS        float64           `json:"duration_s" jsonschema:"exclusiveMinimum=0,maximum=3600"`
 	Seed             uint64            `json:"seed" jsonschema:"description=Seed of the order of trials."`
 	Generator        string            `json:"generator" jsonschema:"description=The load generator of every figure in this file."`
-	ServerCPUs       string            `json:"server_cpus,omitempty" jsonschema:"description=Cores the server was pinned to; absent if it was not pinned."`
-	ClientCPUs       string            `json:"client_cpus,omitempty" jsonschema:"description=Cores the client was pinned to; absent if it was not pinned."`
+	ServerCPUs       string            `json:"server_cpus,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$,maxLength=1000,description=Cores the server was pinned to; absent if it was not pinned."`
+	ClientCPUs       string            `json:"client_cpus,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$,maxLength=1000,description=Cores the client was pinned to; absent if it was not pinned."`
 	Tools            map[string]string `json:"tools"`
+	Binaries         map[string]Binary `json:"binaries,omitempty" jsonschema:"description=The programs that ran by name; absent where none did."`
+	Environment      *Environment      `json:"environment,omitempty" jsonschema:"description=All variables that the programs started with\\, but for GOMAXPROCS\\, which server.sh sets to the number of workers."`
 	Kernel           map[string]string `json:"kernel" jsonschema:"description=Kernel settings that matter to a throughput figure."`
 	Commands         []string          `json:"commands,omitempty" jsonschema:"description=Command lines of the topology, from the repository's root."`
-	CalibrationS     float64           `json:"calibration_s,omitempty" jsonschema:"description=Fastest calibration of the run: the server's core at its own full speed."`
+	CalibrationS     float64           `json:"calibration_s,omitempty" jsonschema:"minimum=0,description=Fastest calibration of the run: the server's core at its own full speed."`
 	StoppedEarly     string            `json:"stopped_early,omitempty" jsonschema:"description=Why the run ended before its last block."`
+}
+
+// A Binary is a program as it was when it ran.
+type Binary struct {
+	SHA256   string            `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the file; of autocannon\\, of all its files and those of what it depends on."`
+	Sources  string            `json:"sources_sha256,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the Go sources in lab/ that it was built from."`
+	Commit   string            `json:"commit,omitempty" jsonschema:"description=Commit of the checkout it was built in."`
+	Modified bool              `json:"modified,omitempty" jsonschema:"description=Whether those sources differed from that commit."`
+	Build    map[string]string `json:"build,omitempty" jsonschema:"description=Settings of the Go compiler."`
+}
+
+// Environment is what programs find in theirs.
+type Environment struct {
+	Set    map[string]string `json:"set,omitempty" jsonschema:"description=Variables that the lab gave a value."`
+	Passed []string          `json:"passed,omitempty" jsonschema:"description=Variables that had the caller's value\\, which is not recorded: it would name the machine's directories."`
 }
 
 // Topology says how client and server were joined.
 type Topology struct {
 	Kind        string  `json:"kind" jsonschema:"enum=loopback,enum=netns,enum=fleet"`
-	LineRateBps float64 `json:"line_rate_bps,omitempty" jsonschema:"description=Bits a second the wire carries each way."`
-	BurstBytes  int64   `json:"burst_bytes,omitempty"`
-	QueueS      float64 `json:"queue_s,omitempty" jsonschema:"description=Longest time a packet waits in the shaper before it is dropped."`
+	LineRateBps float64 `json:"line_rate_bps,omitempty" jsonschema:"minimum=0,description=Bits a second the wire carries each way."`
+	BurstBytes  int64   `json:"burst_bytes,omitempty" jsonschema:"minimum=0"`
+	QueueS      float64 `json:"queue_s,omitempty" jsonschema:"minimum=0,description=Longest time a packet waits in the shaper before it is dropped."`
 }
 
 // A Condition is one combination of levels of the experiment's factors.
 type Condition struct {
-	ID       string         `json:"id" jsonschema:"minLength=1"`
+	ID       string         `json:"id" jsonschema:"pattern=^c[1-9][0-9]*$,maxLength=10"`
 	Levels   setting.Levels `json:"levels"`
 	Commands []string       `json:"commands,omitempty" jsonschema:"description=Exact command lines of server and client, from the repository's root."`
 	// ControlOf marks the run's A/A control: the same levels once more, drawn
 	// into the order and measured like any other condition.
-	ControlOf string `json:"control_of,omitempty" jsonschema:"description=Id of the condition that this one repeats under another name as the run's A/A control."`
+	ControlOf string `json:"control_of,omitempty" jsonschema:"pattern=^c[1-9][0-9]*$,maxLength=10,description=Id of the condition that this one repeats under another name as the run's A/A control."`
 	Generator string `json:"generator,omitempty" jsonschema:"description=Load generator of this condition's figures, where it is a factor."`
 	// Profiles are the raw ones; what they came to in each trial is with it.
 	Profiles []RawProfile `json:"profiles,omitempty"`
@@ -108,7 +127,7 @@ type Condition struct {
 type Trial struct {
 	Seq       int       `json:"seq" jsonschema:"minimum=1,description=Place in the order of the run."`
 	Block     int       `json:"block" jsonschema:"minimum=1"`
-	Condition string    `json:"condition"`
+	Condition string    `json:"condition" jsonschema:"pattern=^c[1-9][0-9]*$,maxLength=10"`
 	StartedAt time.Time `json:"started_at,omitzero"`
 	Valid     bool      `json:"valid"`
 	Reasons   []Reason  `json:"reasons,omitempty" jsonschema:"description=Why the trial is invalid."`
@@ -135,21 +154,21 @@ type Trial struct {
 // clock ticks. What is not named was idle.
 type Core struct {
 	CPU     int     `json:"cpu" jsonschema:"minimum=0"`
-	User    float64 `json:"user"`
-	System  float64 `json:"system"`
-	SoftIRQ float64 `json:"softirq"`
-	Steal   float64 `json:"steal"`
-	Idle    float64 `json:"idle"`
+	User    float64 `json:"user" jsonschema:"minimum=0,maximum=1"`
+	System  float64 `json:"system" jsonschema:"minimum=0,maximum=1"`
+	SoftIRQ float64 `json:"softirq" jsonschema:"minimum=0,maximum=1"`
+	Steal   float64 `json:"steal" jsonschema:"minimum=0,maximum=1"`
+	Idle    float64 `json:"idle" jsonschema:"minimum=0,maximum=1"`
 }
 
 // An Interrupt is one interrupt line of the interface under load.
 type Interrupt struct {
 	Name string  `json:"name" jsonschema:"minLength=1"`
-	PerS float64 `json:"per_s"`
+	PerS float64 `json:"per_s" jsonschema:"minimum=0"`
 }
 
 // A Reason says which gate closed on a trial, and on what.
 type Reason struct {
-	Gate   string `json:"gate" jsonschema:"minLength=1"`
+	Gate   string `json:"gate" jsonschema:"pattern=^[a-z0-9]+(-[a-z0-9]+)*$,maxLength=40"`
 	Detail string `json:"detail" jsonschema:"minLength=1"`
 }

@@ -59,14 +59,14 @@ func TestEveryCommittedFileIsOfItsSchema(t *testing.T) {
 const made = `{
   "schema_version": 1,
   "experiment": "made-up",
-  "run": "r",
+  "run": "20260102t030405z-h",
   "source": "measured",
   "hosts": {"server": "h", "client": "h"},
   "provenance": {
     "started_at": "2026-01-02T03:04:05Z", "finished_at": "2026-01-02T03:05:05Z",
     "commit": "unknown", "dirty": true,
     "experiment_sha256": "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-    "size": "smoke", "blocks": 1, "warmup_s": 0.3, "duration_s": 1, "seed": 18446744073709551615,
+    "size": "smoke", "blocks": 1, "warmup_s": 0.3, "duration_s": 4, "seed": 18446744073709551603,
     "generator": "autocannon", "tools": {}, "kernel": {}
   },
   "topology": {"kind": "loopback"},
@@ -77,7 +77,7 @@ const made = `{
   ],
   "trials": [
     {"seq": 1, "block": 1, "condition": "c1", "started_at": "2026-01-02T03:04:06.5Z", "valid": true, "bound": "unknown",
-      "metrics": {"throughput_rps": 1000.25}, "below": {"latency_p50_s": 0.001}},
+      "metrics": {"throughput_rps": 1000.25, "requests": 4001, "duration_s": 4}, "below": {"latency_p50_s": 0.001}},
     {"seq": 2, "block": 1, "condition": "c2", "valid": false, "reasons": [{"gate": "errors", "detail": "1 connection errors"}],
       "bound": "unknown", "metrics": {}}
   ]
@@ -96,7 +96,7 @@ func TestDecodeReadsEveryField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Provenance.Seed != math.MaxUint64 || !f.Provenance.StartedAt.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) {
+	if f.Provenance.Seed != math.MaxUint64-12 || !f.Provenance.StartedAt.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) {
 		t.Errorf("provenance %+v", f.Provenance)
 	}
 	if f.Conditions[1].Levels[setting.Workers] != setting.Int(2) || f.Settings[setting.Prefork] != setting.Bool(true) {
@@ -128,11 +128,11 @@ func TestDecodeRefuses(t *testing.T) {
 
 		// By pointer, what is not of the shape. The pointer is to the object
 		// that holds the unknown key.
-		{"an unknown field at the top", `"run": "r",`, `"run": "r", "best_of": 3,`, "/: additional properties 'best_of' not allowed"},
+		{"an unknown field at the top", `"run": "20260102t030405z-h",`, `"run": "20260102t030405z-h", "best_of": 3,`, "/: additional properties 'best_of' not allowed"},
 		{"an unknown field in a trial", `"seq": 2,`, `"seq": 2, "note": "x",`, "/trials/1: additional properties 'note' not allowed"},
 		{"an unknown field in provenance", `"dirty": true,`, `"dirty": true, "user": "x",`, "/provenance: additional properties 'user' not allowed"},
-		{"a field in another case", `"run": "r",`, `"run": "r", "Run": "s",`, "/: additional properties 'Run' not allowed"},
-		{"a missing field", `"run": "r",`, ``, "/: missing property 'run'"},
+		{"a field in another case", `"run": "20260102t030405z-h",`, `"run": "20260102t030405z-h", "Run": "s",`, "/: additional properties 'Run' not allowed"},
+		{"a missing field", `"run": "20260102t030405z-h",`, ``, "/: missing property 'run'"},
 		{"a missing field in a trial", `"seq": 2, `, ``, "/trials/1: missing property 'seq'"},
 		{"an unknown metric", `"throughput_rps": 1000.25`, `"throughput": 1000.25`, `/trials/0/metrics: no metric "throughput"`},
 		{"an unknown metric below", `"latency_p50_s": 0.001`, `"latency_s": 0.001`, `/trials/0/below: no metric "latency_s"`},
@@ -154,8 +154,8 @@ func TestDecodeRefuses(t *testing.T) {
 
 		// Past the schema, by the decoder.
 		{"a time that is none", "2026-01-02T03:04:05Z", "yesterday", ""},
-		{"a seed beyond its range", "18446744073709551615", "18446744073709551616", ""},
-		{"a negative seed", "18446744073709551615", "-1", ""},
+		{"a seed beyond its range", "18446744073709551603", "18446744073709551616", ""},
+		{"a negative seed", "18446744073709551603", "-1", ""},
 		{"a number beyond float64", "1000.25", "1e400", ""},
 	} {
 		if strings.Count(made, c.old) == 0 {
@@ -270,9 +270,9 @@ claims = [{ id = "c", kind = "flat", text = "t", metric = "throughput_rps", over
 
 // published turns the made-up run into one that a text printed.
 func published(f *File) {
-	f.Source, f.Provenance = Published, nil
+	f.Source, f.Provenance, f.Run = Published, nil, "published-2026-01-01-h"
 	f.Text = &Text{Entry: "7", Date: "2026-01-01"}
-	f.Trials[0].Printed = map[string]string{"throughput_rps": "1,000", "latency_p50_s": "<1ms"}
+	f.Trials[0].Printed = map[string]string{"throughput_rps": "1,000", "requests": "4,001", "duration_s": "4 s", "latency_p50_s": "<1ms"}
 }
 
 // again measures the first condition so many times more, as controls.
@@ -282,6 +282,13 @@ func again(n int) func(*File) {
 			c := f.Conditions[0]
 			c.ID, c.ControlOf = fmt.Sprintf("a%d", i+1), c.ID
 			f.Conditions = append(f.Conditions, c)
+			// Where the seed draws it: behind the first condition.
+			t := f.Trials[0]
+			t.Condition, t.StartedAt = c.ID, t.StartedAt.Add(time.Duration(5*(i+1))*time.Second)
+			f.Trials = slices.Insert(f.Trials, 1+i, t)
+		}
+		for i := range f.Trials {
+			f.Trials[i].Seq = i + 1
 		}
 	}
 }
@@ -328,7 +335,7 @@ func TestCheckFindsContradictions(t *testing.T) {
 		{"known and below", func(f *File) { f.Trials[0].Below["throughput_rps"] = 1 }, "/trials/0/below/throughput_rps: the figure is known as well"},
 		{"published, not as printed", func(f *File) { published(f); delete(f.Trials[0].Printed, "throughput_rps") }, "/trials/0/printed/throughput_rps: missing"},
 		{"published, printed empty", func(f *File) { published(f); f.Trials[0].Printed["throughput_rps"] = "" }, "/trials/0/printed/throughput_rps: missing"},
-		{"printed, of no figure", func(f *File) { published(f); f.Trials[0].Printed["requests"] = "5" }, "/trials/0/printed/requests: no published figure"},
+		{"printed, of no figure", func(f *File) { published(f); f.Trials[0].Printed["errors"] = "5" }, "/trials/0/printed/errors: no published figure"},
 		{"measured, but printed", func(f *File) { f.Trials[0].Printed = map[string]string{"throughput_rps": "1,000"} }, "/trials/0/printed/throughput_rps: no published figure"},
 		{"a bound that the figures do not give", func(f *File) { f.Trials[0].Bound = bound.ServerCPU }, `/trials/0/bound: "server-cpu", but the figures give "unknown"`},
 		{"a bound kept back", func(f *File) { f.Trials[0].Metrics["client_cores_busy"] = 1 }, `/trials/0/bound: "unknown", but the figures give "client-cpu"`},
@@ -371,7 +378,7 @@ func TestEncodeIsTheSameForTheSameValue(t *testing.T) {
 	if !bytes.Contains(first, []byte("a < b & c > d")) {
 		t.Error("signs that HTML knows are escaped; a diff could not be read")
 	}
-	if !bytes.Contains(first, []byte("\n  \"run\": \"r\",\n")) {
+	if !bytes.Contains(first, []byte("\n  \"run\": \"20260102t030405z-h\",\n")) {
 		t.Error("it is not indented by two blanks")
 	}
 	// A trial that was not started has no time, not the year 1.
@@ -566,6 +573,7 @@ equals = "workers"
 	if err != nil {
 		t.Fatal(err)
 	}
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, test := range map[string]struct {
 		spoil func(f *File)
 		want  string
@@ -575,21 +583,24 @@ equals = "workers"
 		"another topology":     {func(f *File) { f.Topology = Topology{Kind: "netns", LineRateBps: 1} }, "/topology: "},
 		"another level":        {func(f *File) { f.Conditions[1].Levels["workers"] = setting.Int(8) }, "/conditions/1/levels: "},
 		"a condition short":    {func(f *File) { f.Conditions = f.Conditions[:1]; f.Trials = f.Trials[:1] }, "/conditions: 1, but x has 2"},
-		"a block too many":     {func(f *File) { f.Trials[1].Block = 3 }, "/trials/1/block: 3 of 2"},
-		"two chances, one won": {func(f *File) { f.Trials[1].Condition = "c1" }, "/trials/1: a second valid trial"},
+		"a block too many":     {func(f *File) { f.Trials[1].Block = 3 }, "/trials/1/block: 3 of 1"},
+		"two chances, one won": {func(f *File) { f.Trials[1].Condition = "c1" }, `/trials/1: "c1" counts already in block 1`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &File{
-				SchemaVersion: Version, Experiment: "x", Run: "r", Source: Measured, Provenance: &Provenance{Blocks: 2},
-				Topology: Topology{Kind: "loopback"}, Settings: x.Fixed(),
+				SchemaVersion: Version, Experiment: "x", Run: "20260102t030405z-h", Source: Measured, Hosts: Hosts{"h", "h"},
+				Provenance: &Provenance{Blocks: 1, DurationS: 1, Seed: 1, StartedAt: began, FinishedAt: began.Add(time.Minute)},
+				Topology:   Topology{Kind: "loopback"}, Settings: x.Fixed(),
 				Conditions: []Condition{
 					{ID: "c1", Levels: setting.Levels{"workers": setting.Int(1)}},
 					{ID: "c2", Levels: setting.Levels{"workers": setting.Int(2)}},
 				},
-				Trials: []Trial{
-					{Seq: 1, Block: 1, Condition: "c1", Valid: true, Bound: bound.Unknown, Metrics: map[string]float64{"workers": 1}},
-					{Seq: 2, Block: 1, Condition: "c2", Valid: true, Bound: bound.Unknown, Metrics: map[string]float64{"workers": 2}},
-				},
+			}
+			for i := range 2 {
+				f.Trials = append(f.Trials, Trial{
+					Seq: i + 1, Block: 1, Condition: f.Conditions[i].ID, StartedAt: began.Add(time.Duration(2*i) * time.Second), Valid: true, Bound: bound.Unknown,
+					Metrics: map[string]float64{"workers": float64(i + 1), "throughput_rps": 5, "requests": 5, "duration_s": 1},
+				})
 			}
 			test.spoil(f)
 			err := f.Check(x)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/oneline"
 )
 
 // SchemaURL and HostSchemaURL name the published schemas. They are names, not
@@ -47,7 +48,29 @@ func reflect(v any) *jsonschema.Schema {
 	// The default names types by package path; the bare type name reads better
 	// and nothing here collides.
 	r := &jsonschema.Reflector{ExpandedStruct: true, Anonymous: true}
-	return r.Reflect(v)
+	s := r.Reflect(v)
+	lines(s)
+	for _, d := range s.Definitions {
+		lines(d)
+	}
+	return s
+}
+
+// lines says of each text that has no form of its own that it is one line.
+// Decode refuses more than a pattern can say: see package oneline.
+func lines(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if s.Type == "string" && s.Pattern == "" && s.Format == "" && len(s.Enum) == 0 {
+		longest := uint64(oneline.Longest)
+		s.Pattern, s.MaxLength = `^[^\x00-\x1f\x7f-\x9f]*$`, &longest
+	}
+	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+		lines(p.Value)
+	}
+	lines(s.Items)
+	lines(s.AdditionalProperties)
 }
 
 func encode(s *jsonschema.Schema) []byte {

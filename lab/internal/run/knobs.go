@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -105,16 +106,27 @@ type held struct {
 	name   string
 }
 
+// Unrestored says that a knob did not come back: the machine is no longer as it
+// was, which whoever it belongs to has to be told, whatever else went wrong.
+type Unrestored struct{ Why string }
+
+func (u Unrestored) Error() string { return u.Why }
+
+// also joins two errors on one line; either may be none.
+func also(err, second error) error {
+	if err == nil || second == nil {
+		return errors.Join(err, second)
+	}
+	return fmt.Errorf("%w; and %w", err, second)
+}
+
 // turn turns the knobs of a trial, in order. What was turned comes back if a
 // later one cannot be.
 func (l load) turn(ctx context.Context) (back func() error, err error) {
 	var all []held
-	back = func() error {
-		var failed error
+	back = func() (failed error) {
 		for _, h := range slices.Backward(all) {
-			if err := h.release(); err != nil && failed == nil {
-				failed = err
-			}
+			failed = also(failed, h.release())
 		}
 		all = nil
 		return failed
@@ -122,8 +134,7 @@ func (l load) turn(ctx context.Context) (back func() error, err error) {
 	for _, k := range l.knobs {
 		h, err := l.hold(ctx, k)
 		if err != nil {
-			_ = back()
-			return nil, err
+			return nil, also(err, back())
 		}
 		all = append(all, h)
 	}
@@ -143,7 +154,8 @@ func (l load) hold(ctx context.Context, k knob) (held, error) {
 		argv = l.link.Server(argv)
 	}
 	ready := make(chan struct{}, 1)
-	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: argv, Stdin: r, Lines: func(line string) {
+	// Where originals are kept is the caller's to say.
+	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: argv, Env: leash.Caller("HOME", "XDG_STATE_HOME", "LINE_RATE_STATE"), Stdin: r, Lines: func(line string) {
 		if line == "tune ready" {
 			ready <- struct{}{}
 		}
@@ -161,24 +173,33 @@ func (l load) hold(ctx context.Context, k knob) (held, error) {
 		w.Close()
 		return held{}, fmt.Errorf("%s", proc.LastLine())
 	case <-ctx.Done():
-		_ = h.release()
-		return held{}, context.Cause(ctx)
+		return held{}, also(context.Cause(ctx), h.release())
 	case <-time.After(turnedWithin):
-		_ = h.release()
-		return held{}, fmt.Errorf("tune-%s.sh had not turned its knob after %v: %s", k.name, turnedWithin, proc.LastLine())
+		late := fmt.Errorf("tune-%s.sh had not turned its knob after %v: %s", k.name, turnedWithin, proc.LastLine())
+		return held{}, also(late, h.release())
 	}
 }
 
+// release brings the knob back.
 func (h held) release() error {
+	early := false
+	select {
+	case <-h.proc.Done():
+		early = true
+	default:
+	}
 	h.lifeln.Close()
 	select {
 	case <-h.proc.Done():
 	case <-time.After(turnedWithin):
 		_ = h.proc.Stop(h.proc.Pid(), time.Second)
-		return fmt.Errorf("tune-%s.sh did not end; lab/scripts/tune-%s.sh restore brings back what it changed", h.name, h.name)
+		return Unrestored{fmt.Sprintf("tune-%s.sh did not end; lab/scripts/tune-%s.sh restore brings back what it changed", h.name, h.name)}
 	}
 	if err := h.proc.Err(); err != nil {
-		return fmt.Errorf("what tune-%s.sh changed was not brought back (%s); lab/scripts/tune-%s.sh restore does it", h.name, h.proc.LastLine(), h.name)
+		return Unrestored{fmt.Sprintf("what tune-%s.sh changed was not brought back (%s); lab/scripts/tune-%s.sh restore does it", h.name, h.proc.LastLine(), h.name)}
+	}
+	if early {
+		return fmt.Errorf("tune-%s.sh ended before the trial did, and its knob was back for a part of it", h.name)
 	}
 	return nil
 }
@@ -189,8 +210,8 @@ func (p Plan) unreachable() string {
 	x := p.Experiment
 	var why []string
 	// A machine with too few cores is not asked about its interrupts as well.
-	if _, wide := p.serverCores(); len(wide) > 0 && slices.Max(wide) >= p.Host.Cores {
-		why = append(why, fmt.Sprintf("needs %d cores; this host has %d", slices.Max(wide)+1, p.Host.Cores))
+	if n := x.LeastCores(); n > p.Host.Cores {
+		why = append(why, fmt.Sprintf("needs %d cores; this host has %d", n, p.Host.Cores))
 	} else {
 		why = p.outOfReach()
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -95,9 +96,17 @@ func TestADesignForALargerMachineSaysWhatIsMissing(t *testing.T) {
 	if strings.Count(why, "needs 8 cores") != 1 {
 		t.Errorf("said more than once: %q", why)
 	}
-	// Entry 07 has its server always on the same cores: all others take interrupts.
-	if got := (Plan{Experiment: committed(t, "07-irq-matched"), Host: &host.Profile{Cores: 128}}).interruptCores(); got != "112-127" {
+	// Entry 07 has its server always on the same cores: all others take interrupts,
+	// and what its claims need has room for both.
+	x = committed(t, "07-irq-matched")
+	if got := (Plan{Experiment: x, Host: &host.Profile{Cores: 128}}).interruptCores(); got != "112-127" {
 		t.Errorf("interrupts of entry 07 go to %s, want 112-127", got)
+	}
+	for cores, says := range map[int]bool{112: true, 127: true, 128: false} {
+		why := Plan{Experiment: x, Host: &host.Profile{Cores: cores}}.unreachable()
+		if strings.Contains(why, fmt.Sprintf("needs 128 cores; this host has %d", cores)) != says {
+			t.Errorf("entry 07 on %d cores: %q", cores, why)
+		}
 	}
 	if why := (Plan{Experiment: committed(t, "08-cpu-bound"), Host: &host.Profile{Cores: 1}}).unreachable(); why != "" {
 		t.Errorf("a design that turns nothing: %q", why)

@@ -119,6 +119,26 @@ func TestWhatIsBrokenEndsTheRun(t *testing.T) {
 	}
 }
 
+// A client that cannot run here fails in each trial alike, and a file of such
+// trials would say nothing of the server.
+func TestAClientThatCannotRunLeavesNoFile(t *testing.T) {
+	var all []results.Trial
+	for range giveUp {
+		all = append(all, bad(gate.ClientFailed))
+	}
+	m, _ := script(t, 9, all, time.Microsecond)
+	if err := m.trials(context.Background(), append(four, four...)); err == nil || !strings.Contains(err.Error(), "in each of the first 4 trials made up") {
+		t.Errorf("%v", err)
+	}
+	// One that answered once is another matter, and so is one that failed otherwise.
+	for _, first := range []results.Trial{good(1), bad(gate.ServerExited)} {
+		m, _ := script(t, 9, append([]results.Trial{first}, all...), time.Microsecond)
+		if err := m.trials(context.Background(), append(four, four...)); err != nil || m.file.Provenance.StoppedEarly == "" {
+			t.Errorf("%v, stopped early %q", err, m.file.Provenance.StoppedEarly)
+		}
+	}
+}
+
 func TestASlowCoreIsWaitedFor(t *testing.T) {
 	fast, slow := time.Microsecond, 2*time.Microsecond
 	m, _ := script(t, 0, []results.Trial{good(1)}, slow, slow, fast)
@@ -180,40 +200,35 @@ func TestATrialOnASlowCoreIsInvalid(t *testing.T) {
 }
 
 // The core's full speed may show only later: earlier trials are then held
-// against that too, and made again.
+// against that too. Their blocks are over by then, and a trial that was made
+// again at the end would not be of its block: a whole block is made.
 func TestAFasterPassHoldsBackwards(t *testing.T) {
 	slow, fast := 2*time.Microsecond, time.Microsecond
-	// Slow around the first trial, which nothing shows yet; fast from the second on.
-	m, _ := script(t, 1, []results.Trial{good(1), good(1), good(1)}, slow, slow, fast)
-	m.reference = slow
-	if err := m.trials(context.Background(), four[:2]); err != nil {
-		t.Fatal(err)
-	}
-	todo := m.recheck()
-	if len(todo) != 1 || todo[0] != four[0] || m.file.Trials[0].Valid || !m.file.Trials[1].Valid || m.repeats != 0 {
-		t.Fatalf("to do %v, %+v", todo, m.file.Trials)
-	}
-	if err := m.trials(context.Background(), todo); err != nil {
-		t.Fatal(err)
-	}
-	if again := m.recheck(); len(again) != 0 || len(m.file.Trials) != 3 || !m.file.Trials[2].Valid {
-		t.Errorf("again %v, %+v", again, m.file.Trials)
-	}
-}
-
-// One condition is measured twice; which, the seed says.
-func TestTheControlIsDrawn(t *testing.T) {
-	seen := map[int]int{}
-	for seed := range uint64(300) {
-		drawn := control(3, seed)
-		if again := control(3, seed); again != drawn {
-			t.Fatalf("one seed drew two controls, %d and %d", drawn, again)
+	for _, c := range []struct {
+		repeats, blocks, left int
+	}{{0, 2, 0}, {1, 2, 1}, {2, 3, 0}, {5, 3, 3}} {
+		outcomes := []results.Trial{good(1), good(1), good(1), good(1), good(1), good(1)}
+		// Slow around the first trial, which nothing shows yet; fast from the second on.
+		m, made := script(t, c.repeats, outcomes, slow, slow, fast)
+		m.reference, m.file.Provenance.Blocks = slow, 2
+		todo := slots(2, 2, 0)
+		for rounds := 0; len(todo) > 0; rounds++ {
+			if err := m.trials(context.Background(), todo); err != nil {
+				t.Fatal(err)
+			}
+			if rounds > 1 {
+				t.Fatal("it goes on and on")
+			}
+			todo = m.again(m.recheck())
 		}
-		seen[drawn]++
-	}
-	for c := range 3 {
-		if seen[c] < 60 {
-			t.Errorf("condition %d was drawn %d times of 300", c, seen[c])
+		if m.file.Trials[0].Valid || *made != 2*c.blocks || m.file.Provenance.Blocks != c.blocks || m.repeats != c.left {
+			t.Errorf("%d repeats: %d trials, %d blocks, %d repeats left; want %d blocks, %d left", c.repeats, *made, m.file.Provenance.Blocks, m.repeats, c.blocks, c.left)
+		}
+		// What is of one block was made one after the other, in the order of the seed.
+		for i, s := range slots(2, c.blocks, 0) {
+			if got := m.file.Trials[i]; got.Block != s.block || got.Condition != m.file.Conditions[s.cond].ID {
+				t.Errorf("%d repeats: trial %d is of block %d, condition %s; want %+v", c.repeats, i+1, got.Block, got.Condition, s)
+			}
 		}
 	}
 }

@@ -107,6 +107,9 @@ func (l load) profiled(ctx context.Context, t *results.Trial, server *server, fa
 	case failed != nil:
 		fail(gate.ProfileFailed, "%v", failed)
 		return nil
+	case set == nil:
+		fail(gate.ProfileFailed, "the client ended before the profiles of its window were begun")
+		return nil
 	}
 	r, err := l.parse(out.Bytes())
 	if err != nil {
@@ -116,19 +119,9 @@ func (l load) profiled(ctx context.Context, t *results.Trial, server *server, fa
 	for _, f := range l.faults(r) {
 		fail(f.Gate, "in the profiled window: %s", f.Detail)
 	}
-	if end := set.Started.Add(set.Window); set.Started.Before(r.Start) || end.After(r.Finish) {
-		fail(gate.ProfileApart, "the profiles were taken from %s to %s, the load was on from %s to %s", clock(set.Started), clock(end), clock(r.Start), clock(r.Finish))
-	}
-	if set.Spread > gate.ProfileSpread {
-		fail(gate.ProfileApart, "the last profile began %v after the first", set.Spread.Round(time.Millisecond))
-	}
-	if want := max(l.workers, 1); set.Processes != want {
-		fail(gate.ProfileFailed, "%d processes were profiled, %d serve", set.Processes, want)
-	}
+	l.apart(set, r, fail)
 	return l.take(t, set, r.Metrics["throughput_rps"], fail)
 }
-
-func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
 // take puts what the profiles came to into the trial.
 func (l load) take(t *results.Trial, set *profiles.Set, rps float64, fail failer) error {
@@ -214,6 +207,9 @@ func Profiles(ctx context.Context, p Plan, each func(Profiled) error) error {
 		return err
 	}
 	defer link.Down()
+	if p.found, err = p.find(); err != nil {
+		return err
+	}
 	if err := link.Watch(string(p.Root), append(slices.Clone(p.Lab), "watch-shaper")); err != nil {
 		return err
 	}

@@ -4,8 +4,9 @@
 //
 // Its stance: a trial is fresh (its own server process), blocked (every
 // condition once a block, in an order drawn from a recorded seed), and judged
-// by gates that never look at how fast it was. Invalid trials stay in the
-// file; a bounded number of them is repeated. One condition, drawn by the same
+// by gates that know nothing of what claims hope for. Invalid trials stay in the
+// file; a bounded number of them is repeated, in their own block or, where that
+// is over, with a whole new one. One condition, drawn by the same
 // seed, is measured twice under two names: the run's A/A control.
 //
 // Its limit: one machine, one client. Several hosts are not driven from here.
@@ -15,7 +16,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,8 +23,11 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/oneline"
+	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -47,7 +50,18 @@ type Plan struct {
 	Lab []string
 	// Profile has the server profiled although the experiment does not ask for it.
 	Profile bool
+
+	found *provenance.Programs // before the run
+
+	wall wallClock
 }
+
+// A wallClock shows the wall clock's time as it was when the run began, moved on by the
+// monotonic clock: one that is set back in mid-run must not put trials before
+// those that they came after.
+type wallClock struct{ began time.Time }
+
+func (c wallClock) now() time.Time { return c.began.Add(time.Since(c.began)).UTC() }
 
 // A Made is a run that was made: its file, and the raw profiles that it names,
 // by path from data/profiles.
@@ -88,13 +102,12 @@ type slot struct {
 	cond  int
 }
 
-// order draws the order of trials: in each block every condition once.
-func order(conditions, blocks int, seed uint64) []slot {
-	r := rand.New(rand.NewPCG(seed, 0))
+// slots are the trials to be made, in the order drawn for the seed.
+func slots(conditions, blocks int, seed uint64) []slot {
 	var out []slot
-	for b := 1; b <= blocks; b++ {
-		for _, c := range r.Perm(conditions) {
-			out = append(out, slot{b, c})
+	for b, block := range order.Draw(conditions, blocks, seed) {
+		for _, c := range block {
+			out = append(out, slot{b + 1, c})
 		}
 	}
 	return out
@@ -104,6 +117,7 @@ func order(conditions, blocks int, seed uint64) []slot {
 // was interrupted, or could not begin. What goes wrong within a trial is in
 // the trial.
 func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
+	p.wall = wallClock{time.Now()}
 	x := p.Experiment
 	size := x.Sizes[p.Size]
 	f := &results.File{
@@ -115,7 +129,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	tools := provenance.Tools(string(p.Root))
 	commit, dirty := provenance.Commit(string(p.Root))
 	f.Provenance = &results.Provenance{
-		StartedAt: time.Now().UTC().Truncate(time.Second), Commit: commit, Dirty: dirty,
+		StartedAt: p.wall.now().Truncate(time.Second), Commit: commit, Dirty: dirty,
 		ExperimentSHA256: x.SHA256, Size: p.Size, Blocks: size.Blocks, WarmupS: size.WarmupS, DurationS: size.DurationS,
 		Seed: p.Seed, Generator: generators(x, tools),
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
@@ -123,7 +137,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	}
 	f.Run = f.Provenance.StartedAt.Format("20060102t150405z") + "-" + p.Host.ID
 	finish := func(raw map[string][]byte) (*Made, error) {
-		f.Provenance.FinishedAt = time.Now().UTC().Truncate(time.Second)
+		f.Provenance.FinishedAt = p.wall.now().Truncate(time.Second)
 		return &Made{f, raw}, nil
 	}
 
@@ -135,7 +149,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	link, err := p.up()
 	var unavailable topology.Unavailable
 	if errors.As(err, &unavailable) {
-		f.NotApplicable = fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, unavailable.Why)
+		f.NotApplicable = fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, oneline.Of(unavailable.Why, longestReason))
 		w.Begin(x, p.Size, 0, 0)
 		return finish(nil)
 	}
@@ -143,6 +157,10 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 		return nil, err
 	}
 	defer link.Down()
+	if p.found, err = p.find(); err != nil {
+		return nil, err
+	}
+	f.Provenance.Binaries, f.Provenance.Environment = p.found.Binaries(), provenance.Environment()
 	if link.Command != "" {
 		f.Provenance.Commands = []string{link.Command}
 	}
@@ -151,7 +169,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	}
 
 	conditions := x.Conditions()
-	twin := control(len(conditions), p.Seed)
+	twin := order.Control(len(conditions), p.Seed)
 	for i, levels := range append(conditions, conditions[twin]) {
 		l := p.load(link, x.Fixed().With(levels))
 		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: l.commands()}
@@ -167,15 +185,18 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	if err := m.calibrate(); err != nil {
 		return nil, err
 	}
-	todo := order(len(f.Conditions), size.Blocks, p.Seed)
+	todo := slots(len(f.Conditions), size.Blocks, p.Seed)
 	w.Begin(x, p.Size, len(todo), estimate(x, size))
 	for len(todo) > 0 && f.Provenance.StoppedEarly == "" {
 		if err := m.trials(ctx, todo); err != nil {
 			return nil, err
 		}
-		todo = m.recheck()
+		todo = m.again(m.recheck())
 	}
 	f.Provenance.CalibrationS = m.reference.Seconds()
+	if err := p.found.Changed(); err != nil {
+		return nil, err
+	}
 	raw, err := m.raw()
 	if err != nil {
 		return nil, err
@@ -191,11 +212,6 @@ func (p Plan) up() (*topology.Link, error) {
 		return slices.ContainsFunc(p.knobs("", x.Fixed().With(levels)), func(k knob) bool { return k.inside })
 	})
 	return topology.Up(x.Topology, string(p.Root), scriptPath("wire.sh"), turns)
-}
-
-// control draws the condition that is measured twice.
-func control(conditions int, seed uint64) int {
-	return rand.New(rand.NewPCG(seed, 1)).IntN(conditions)
 }
 
 // A measuring is a run under way.
@@ -266,6 +282,9 @@ func (m *measuring) trials(ctx context.Context, todo []slot) error {
 			limit *= 2
 		}
 		if m.deaths++; m.deaths >= limit {
+			if alike(f.Trials, gate.ClientFailed) {
+				return fmt.Errorf("nothing was measured: in each of the first %d trials %s", len(f.Trials), t.Reasons[0].Detail)
+			}
 			f.Provenance.StoppedEarly = fmt.Sprintf("%d trials in a row were invalid, the last: %s", m.deaths, t.Reasons[0].Detail)
 			return nil
 		}
@@ -334,21 +353,31 @@ func (m *measuring) speed(ctx context.Context, loops int) (fastest time.Duration
 }
 
 // recheck holds the valid trials against the fastest calibration of the whole
-// run, which may have come after them, and returns the slots to make again.
-func (m *measuring) recheck() (todo []slot) {
+// run, which may have come after them, and returns how many blocks lost one.
+func (m *measuring) recheck() int {
+	lost := map[int]bool{}
 	for i := range m.file.Trials {
 		t := &m.file.Trials[i]
 		if !t.Valid {
 			continue
 		}
-		slow(t, m.reference)
-		if !t.Valid && m.repeats > 0 {
-			m.repeats--
-			cond := slices.IndexFunc(m.file.Conditions, func(c results.Condition) bool { return c.ID == t.Condition })
-			todo = append(todo, slot{t.Block, cond})
+		if slow(t, m.reference); !t.Valid {
+			lost[t.Block] = true
 		}
 	}
-	return todo
+	return len(lost)
+}
+
+// again adds whole blocks for those that lost a trial when they were over, as
+// far as the repeats go, and returns their slots. A trial that was made again by
+// itself would be of another time than what it is compared with; the blocks that
+// lost one stay as they are. The seed goes on with the order.
+func (m *measuring) again(lost int) []slot {
+	conditions, done := len(m.file.Conditions), m.file.Provenance.Blocks
+	blocks := min(lost, m.repeats/conditions)
+	m.repeats -= blocks * conditions
+	m.file.Provenance.Blocks += blocks
+	return slots(conditions, done+blocks, m.plan.Seed)[done*conditions:]
 }
 
 // giveUp is how many invalid trials in a row end a run: what fails like that

@@ -1,7 +1,7 @@
 package run
 
 import (
-	"reflect"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -19,13 +19,13 @@ import (
 
 func TestOrderHoldsEveryConditionOnceABlock(t *testing.T) {
 	for seed := range uint64(50) {
-		slots := order(5, 7, seed)
-		if len(slots) != 35 {
-			t.Fatalf("%d slots, want 35", len(slots))
+		todo := slots(5, 7, seed)
+		if len(todo) != 35 {
+			t.Fatalf("%d slots, want 35", len(todo))
 		}
 		for b := range 7 {
 			seen := map[int]bool{}
-			for _, s := range slots[b*5 : b*5+5] {
+			for _, s := range todo[b*5 : b*5+5] {
 				if s.block != b+1 {
 					t.Fatalf("seed %d: block %d stands among those of block %d", seed, s.block, b+1)
 				}
@@ -35,28 +35,6 @@ func TestOrderHoldsEveryConditionOnceABlock(t *testing.T) {
 				t.Fatalf("seed %d, block %d: conditions %v", seed, b+1, seen)
 			}
 		}
-	}
-}
-
-func TestOrderIsTheSeeds(t *testing.T) {
-	if !reflect.DeepEqual(order(4, 6, 11), order(4, 6, 11)) {
-		t.Error("one seed gave two orders")
-	}
-	if reflect.DeepEqual(order(4, 6, 11), order(4, 6, 12)) {
-		t.Error("two seeds gave one order of 24 trials")
-	}
-	// Blocks must not all have the same order, or drift within a block would
-	// be an effect. With 4 conditions and 6 blocks chance does that once in
-	// 24^5 seeds.
-	first := order(4, 6, 11)[:4]
-	same := true
-	for b := 1; b < 6; b++ {
-		for i, s := range order(4, 6, 11)[b*4 : b*4+4] {
-			same = same && s.cond == first[i].cond
-		}
-	}
-	if same {
-		t.Error("all blocks have one order")
 	}
 }
 
@@ -137,6 +115,21 @@ metric = "workers"
 equals = "workers"
 `
 
+// A path is a path on the server under test, whatever is in it.
+func TestNoPathLeadsToAnotherServer(t *testing.T) {
+	for _, path := range []string{"/read", "@127.0.0.1:19999/x", ":1@127.0.0.1/x", "//127.0.0.1:19999/x", "/x?y", "#z", ".evil.example/x", "19999/x"} {
+		u, err := url.Parse(address("127.0.0.1:8083", path))
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		} else if u.Host != "127.0.0.1:8083" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			t.Errorf("%s leads to %s", path, u)
+		}
+	}
+	if got := address("127.0.0.1:8083", "/read"); got != "http://127.0.0.1:8083/read" {
+		t.Errorf("/read is at %s", got)
+	}
+}
+
 // The command lines are what a results file records and a reader types: every
 // setting has to reach them.
 func TestEverySettingReachesTheCommandLines(t *testing.T) {
@@ -179,7 +172,7 @@ func TestStackAndOverloadReachATrial(t *testing.T) {
 			t.Errorf("%q is missing in:\n%s", want, got)
 		}
 	}
-	if !l.overload {
+	if !l.asked.Overload {
 		t.Error("the gates are not told that the rate need not be met")
 	}
 }
@@ -236,7 +229,7 @@ func TestTheCostOfAnEvent(t *testing.T) {
 // is about; what was answered is a figure either way.
 func TestARateThatCannotBeMet(t *testing.T) {
 	closed := func(name string, overload bool) bool {
-		l := load{rate: 1000, overload: overload, generator: name, window: time.Second}
+		l := load{rate: 1000, generator: name, window: time.Second, asked: gate.Asked{Generator: name, Rate: 1000, Overload: overload}}
 		start := time.Unix(1, 0)
 		m := map[string]float64{"throughput_rps": 250, "requests": 250}
 		r := &generator.Result{Start: start, Finish: start.Add(time.Second), Metrics: m}
@@ -259,25 +252,6 @@ func TestARateThatCannotBeMet(t *testing.T) {
 		}
 		if closed(name, true) {
 			t.Errorf("%s: a gate closed on what the trial is about", name)
-		}
-	}
-}
-
-// A look that finds no worker where some were started is no trial of a server.
-func TestWorkersThatNobodySaw(t *testing.T) {
-	for _, c := range []struct {
-		asked, least, most int
-		closed             bool
-	}{{2, 0, 0, true}, {2, 2, 2, false}, {2, 1, 1, false}, {2, 1, 2, true}, {0, 0, 0, false}, {0, 1, 1, false}} {
-		start := time.Unix(1, 0)
-		m := map[string]float64{"throughput_rps": 250, "requests": 250}
-		r := &generator.Result{Start: start, Finish: start.Add(time.Second), Metrics: m}
-		closed := false
-		load{workers: c.asked, window: time.Second}.gates(r, telemetry.Window{WorkersMin: c.least, WorkersMax: c.most}, m, func(name, _ string, _ ...any) {
-			closed = closed || name == gate.LostWorker
-		})
-		if closed != c.closed {
-			t.Errorf("%d workers asked, %d to %d seen: closed is %v, want %v", c.asked, c.least, c.most, closed, c.closed)
 		}
 	}
 }

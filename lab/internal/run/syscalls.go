@@ -34,6 +34,9 @@ func Syscalls(ctx context.Context, p Plan, each func(Calls)) error {
 		return err
 	}
 	defer link.Down()
+	if p.found, err = p.find(); err != nil {
+		return err
+	}
 	for _, levels := range x.Conditions() {
 		l := p.load(link, x.Fixed().With(levels))
 		c, err := l.traced(ctx)
@@ -51,7 +54,7 @@ func (l load) traced(ctx context.Context) (c Calls, err error) {
 	if err != nil {
 		return c, err
 	}
-	defer func() { err = errors.Join(err, back()) }()
+	defer func() { err = also(err, back()) }()
 	server, err := l.startServer(ctx)
 	if err != nil {
 		return c, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,15 +22,14 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/oneline"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
-
-// programs are the command names of the servers' processes.
-var programs = map[string]string{setting.Fiber: "fiber_server", setting.Null: "null_server", setting.Producer: "event_producer"}
 
 // The server's exit statuses that are told apart; server.sh has the first as
 // well, for a server that was not built.
@@ -45,15 +45,20 @@ type load struct {
 	link        *topology.Link
 	split       cores.Split
 	program     string // command name of the server's processes
-	workers     int    // 0: no prefork
+	found       *provenance.Programs
+	workers     int // 0: no prefork
 	generator   string
 	connections int
 	pipelining  int
-	rate        float64 // asked for; 0: a closed loop
-	overload    bool    // that it cannot be met is what the trial is about
+	rate        float64    // asked for; 0: a closed loop
+	asked       gate.Asked // what the gates hold the trial's figures against
 	lineRate    float64
+	lab         []string // the lab's own command, for what compares answers
+	serves      string   // the server's name among the settings
+	route       string   // what is requested; empty where the server sends events
 	server      []string // command lines, without the topology's wrapping
 	client      []string
+	wall        wallClock
 	window      time.Duration // the measured part
 	warmup      time.Duration
 	knobs       []knob
@@ -72,19 +77,16 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 		return otherwise
 	}
 	addr := link.Host + ":" + strconv.Itoa(p.Port)
-	l := load{dir: string(p.Root), addr: addr, link: link, split: p.Split, lineRate: p.Experiment.Topology.LineRateBps,
+	l := load{dir: string(p.Root), found: p.found, addr: addr, link: link, split: p.Split, lineRate: p.Experiment.Topology.LineRateBps,
 		generator: generatorOf(s), connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
-		rate: float64(whole(setting.Rate, 0))}
-	server := setting.Fiber
-	if name, ok := s[setting.Server]; ok {
-		server = name.String()
-	}
-	l.program = programs[server]
+		rate: float64(whole(setting.Rate, 0)), wall: p.wall}
+	server := serverOf(s)
+	l.program, l.serves, l.lab = programs[server], server, p.Lab
 	l.server = []string{scriptPath("server.sh")}
 	if server != setting.Fiber {
 		l.server = append(l.server, "--server", server)
 	}
-	l.overload, _ = s[setting.Overload].Bool()
+	l.asked = results.Asked(p.Experiment, s, len(p.Split.Server), size.DurationS)
 	if server == setting.Fiber {
 		// Left to the machine, it is one a core of the server's.
 		l.workers = int(whole(setting.Workers, int64(max(len(p.Split.Server), 1))))
@@ -93,7 +95,8 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 	if server == setting.Producer {
 		l.client = receiver(addr, s, size)
 	} else {
-		l.client = []string{scriptPath("trial.sh"), "--url", "http://" + addr + get(setting.Route),
+		l.route = get(setting.Route)
+		l.client = []string{scriptPath("trial.sh"), "--url", address(addr, l.route),
 			"--connections", get(setting.Connections), "--pipelining", strconv.Itoa(l.pipelining),
 			"--duration", number(size.DurationS), "--warmup", number(size.WarmupS),
 			"--workers", strconv.FormatInt(whole(setting.ClientWorkers, 0), 10)}
@@ -102,6 +105,9 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 		}
 		if l.rate > 0 {
 			l.client = append(l.client, "--rate", number(l.rate))
+		}
+		if l.generator == setting.Fortio {
+			l.client = append(l.client, "--answers", server)
 		}
 	}
 	l.knobs = p.knobs(link.NetDevice, s)
@@ -143,6 +149,14 @@ func (p Plan) load(link *topology.Link, s setting.Levels) load {
 	return l
 }
 
+// address is what the client requests: on this server, whatever the path is.
+func address(server, path string) string {
+	return (&url.URL{Scheme: "http", Host: server, Path: path}).String()
+}
+
+// longestReason is how many signs of what a program said last are kept.
+const longestReason = 500
+
 // number writes out a million, which scripts do not take as 1e+06.
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
@@ -174,27 +188,42 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 	if err != nil {
 		return t, err
 	}
-	defer func() { err = errors.Join(err, back()) }()
-	t = results.Trial{StartedAt: time.Now().UTC(), Bound: bound.Unknown, Metrics: map[string]float64{}}
+	defer func() { err = also(err, back()) }()
+	t = results.Trial{StartedAt: l.wall.now(), Bound: bound.Unknown, Metrics: map[string]float64{}}
 	var fail failer = func(name, format string, args ...any) {
-		t.Reasons = append(t.Reasons, results.Reason{Gate: name, Detail: fmt.Sprintf(format, args...)})
+		t.Reasons = append(t.Reasons, results.Reason{Gate: name, Detail: oneline.Of(fmt.Sprintf(format, args...), longestReason)})
 	}
 	if l.profile {
 		if err := freshSockets(l.dir); err != nil {
 			return t, err
 		}
 	}
+	answers, err := l.compare()
+	if err != nil {
+		return t, err
+	}
+	defer answers.stop()
 	server, err := l.startServer(ctx)
 	if err != nil {
 		return t, err
 	}
 	defer server.stop()
+	if err := answers.begin(ctx, fail); err != nil {
+		return t, err
+	}
+	if len(t.Reasons) > 0 {
+		if server.gone() {
+			fail(gate.ServerExited, "the server exited before the trial: %s", server.lastWords())
+		}
+		return t, nil // its throughput would be of something else
+	}
 
 	var clientPID atomic.Int64
+	serverOn, clientOn := l.split.On()
 	sampler, err := telemetry.Start(telemetry.Targets{
 		Server: server.proc.Pid(), ServerName: l.program,
 		Client:     func() int { return int(clientPID.Load()) },
-		ServerCPUs: l.split.Server, ClientCPUs: l.split.Client,
+		ServerCPUs: serverOn, ClientCPUs: clientOn,
 		Ends: l.ends(), NetPID: l.link.NetPID, NetDevice: l.link.NetDevice, Wire: l.link.Wire,
 		Window: l.window,
 	})
@@ -210,6 +239,8 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 	clientPID.Store(int64(client.Pid()))
 	defer client.Stop(client.Pid(), time.Second)
 
+	answers.beside(client.Pid(), l)
+
 	timeout := time.NewTimer(l.limit)
 	defer timeout.Stop()
 	select {
@@ -224,6 +255,7 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 	case <-client.Done():
 	}
 	sampler.Stop()
+	answers.stop()
 
 	// Without a server to answer, what the client says is about that.
 	if server.gone() {
@@ -238,14 +270,14 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 	}
 	if err := client.Err(); err != nil && len(t.Reasons) == 0 {
 		switch code := client.ExitCode(); code {
-		case 2, 3: // the script's own refusals: the next trial would meet the same
+		case 2, 3, 126, 127: // the script's own refusals, or the shell's: the next trial would meet the same
 			return t, fmt.Errorf("the client did not start: %s", client.LastLine())
 		default:
 			fail(gate.ClientFailed, "the client failed (%v): %s", err, client.LastLine())
 		}
 	}
 	if len(t.Reasons) == 0 {
-		l.judge(&t, out.Bytes(), sampler, fail)
+		l.judge(&t, out.Bytes(), sampler, answers, fail)
 	}
 	if l.profile && len(t.Reasons) == 0 {
 		if err := l.profiled(ctx, &t, server, fail); err != nil {
@@ -265,7 +297,7 @@ func (l load) ends() int {
 }
 
 // judge takes the figures over and closes the gates.
-func (l load) judge(t *results.Trial, stdout []byte, sampler *telemetry.Sampler, fail failer) {
+func (l load) judge(t *results.Trial, stdout []byte, sampler *telemetry.Sampler, answers *comparison, fail failer) {
 	r, err := l.parse(stdout)
 	if err != nil {
 		fail(gate.ClientFailed, "%v", err)
@@ -278,8 +310,12 @@ func (l load) judge(t *results.Trial, stdout []byte, sampler *telemetry.Sampler,
 	if len(r.Below) > 0 {
 		t.Below = r.Below
 	}
+	if len(r.Resolution) > 0 {
+		t.Resolution = r.Resolution
+	}
 	take(t, w)
 	l.gates(r, w, t.Metrics, fail)
+	answers.judge(l, r, fail)
 	t.Bound, t.BoundWhy = bound.Decide(bound.Of(t.Metrics, l.lineRate))
 }
 
@@ -354,6 +390,10 @@ func (l load) startServer(ctx context.Context) (*server, error) {
 	s := &server{proc, l.program}
 	select {
 	case <-ready:
+		if err := l.own(s); err != nil {
+			s.stop()
+			return nil, err
+		}
 		return s, nil
 	case <-proc.Done():
 		if proc.ExitCode() == addressInUse && strings.Contains(proc.LastLine(), l.addr) {

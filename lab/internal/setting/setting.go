@@ -9,6 +9,7 @@ package setting
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 
@@ -87,7 +88,7 @@ type def struct {
 	kind  kind
 	least int64 // of a number
 	doc   string
-	words []string // of a text: all there are; nil where any will do
+	words []string // of a text: all there are; nil where it has a pattern
 }
 
 var defs = map[string]def{
@@ -125,6 +126,27 @@ var defs = map[string]def{
 	Attempts:      {number, 1, "how often the library tries a batch", nil},
 	SinkLatencyMs: {number, 0, "milliseconds that the receiver takes to answer", nil},
 	SinkErrors:    {number, 0, "of a thousand batches, how many the receiver refuses", nil},
+}
+
+// A path and a list of cores stand on command lines and in addresses: with
+// other signs than these, "@127.0.0.1:1/x" for one, they would mean something
+// else there. Texts have loads of several paths, with the share of each.
+var (
+	path     = `/([A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/?)?`
+	onePath  = regexp.MustCompile(`^` + path + `$`)
+	patterns = map[string]*regexp.Regexp{
+		Route:      regexp.MustCompile(`^(` + path + `|[0-9]{1,2} % /[a-z0-9 ]+( \+ [0-9]{1,2} % /[a-z0-9 ]+)+)$`),
+		ServerCPUs: regexp.MustCompile(`^[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*$`),
+	}
+)
+
+// longest is how many signs a level may have.
+const longest = 100
+
+// IsPath tells whether a route is one path, which a client can be sent to.
+func IsPath(l Level) bool {
+	s, ok := l.v.(string)
+	return ok && len(s) <= longest && onePath.MatchString(s)
 }
 
 // Names returns every setting in the order in which tables show them.
@@ -170,7 +192,13 @@ func Check(name string, l Level) error {
 	case int64:
 		ok = d.kind == number && l.v.(int64) >= d.least
 	case string:
-		ok = d.kind == text && (d.words == nil || slices.Contains(d.words, l.v.(string)))
+		s := l.v.(string)
+		ok = d.kind == text && len(s) <= longest
+		if pattern := patterns[name]; pattern != nil {
+			ok = ok && pattern.MatchString(s)
+		} else {
+			ok = ok && slices.Contains(d.words, s)
+		}
 	case bool:
 		ok = d.kind == boolean
 	default:
@@ -234,7 +262,9 @@ func (l *Level) UnmarshalJSON(b []byte) error {
 // JSONSchema describes a level for the published schema.
 func (Level) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
-		{Type: "integer", Minimum: "0"}, {Type: "string", MinLength: ptr(uint64(1))}, {Type: "boolean"},
+		{Type: "integer", Minimum: "0"},
+		{Type: "string", Pattern: `^[A-Za-z0-9/][A-Za-z0-9 %+/_.,-]*$`, MaxLength: ptr(uint64(longest))},
+		{Type: "boolean"},
 	}}
 }
 

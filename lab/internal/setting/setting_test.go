@@ -61,6 +61,51 @@ func TestCheckAcceptsOnlyLevelsOfTheRightKind(t *testing.T) {
 	}
 }
 
+// A route is put behind an address: what begins otherwise than a path could
+// send the load to another server, and what has other signs could be markup.
+func TestRoutesAndCoresHaveNoOtherMeaning(t *testing.T) {
+	for _, route := range []string{"/", "/read", "/list/20", "/v1.0/a_b-c/", "60 % /read + 40 % /list of 20 to 30"} {
+		if err := Check(Route, String(route)); err != nil {
+			t.Errorf("%s: %v", route, err)
+		}
+	}
+	for _, route := range []string{
+		"", "read", "@127.0.0.1:19999/x", "/@127.0.0.1:19999/x", "//127.0.0.1:19999/x", "/a//b", ":80/x", "http://127.0.0.1/x", "/read?n=1", "/read#x", "/a b", "/a\n",
+		"/%2e", "\\\\x", "/<img src=x>", `/"x"`, "/'x'", "/a&b", "/é", "60 % /read", "60 % @x + 40 % /y", "60 % /read + 40 % /<b>", "/" + strings.Repeat("a", 100),
+	} {
+		if err := Check(Route, String(route)); err == nil {
+			t.Errorf("%q is taken for a route", route)
+		}
+	}
+	for _, cpus := range []string{"0", "0-5", "0-5,8,10-11"} {
+		if err := Check(ServerCPUs, String(cpus)); err != nil {
+			t.Errorf("%s: %v", cpus, err)
+		}
+	}
+	for _, cpus := range []string{"", "all", "0-", "-1", "0,", "0 1", "0;reboot", "0-5<b>", "100000"} {
+		if err := Check(ServerCPUs, String(cpus)); err == nil {
+			t.Errorf("%q is taken for a list of cores", cpus)
+		}
+	}
+	for _, c := range []struct {
+		level Level
+		want  bool
+	}{{String("/read"), true}, {String("60 % /read + 40 % /list"), false}, {String("@x/y"), false}, {Int(1), false}} {
+		if got := IsPath(c.level); got != c.want {
+			t.Errorf("%v is one path: %v", c.level, got)
+		}
+	}
+}
+
+// A text that any word will do for would be markup on some page.
+func TestEachTextHasItsWordsOrAPattern(t *testing.T) {
+	for name, d := range defs {
+		if has := len(d.words) > 0 || patterns[name] != nil; has != (d.kind == text) {
+			t.Errorf("%s: words %v, pattern %v", name, d.words, patterns[name])
+		}
+	}
+}
+
 func TestOfTakesScalarsOnly(t *testing.T) {
 	for _, c := range []struct {
 		in   any

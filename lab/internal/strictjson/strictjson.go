@@ -1,6 +1,8 @@
 // Package strictjson finds what encoding/json lets pass: a key that stands
-// twice in one object (the last one would win in silence), and text after the
-// document. It says where, by line, because a person has to mend the file.
+// twice in one object (the last one would win in silence), text after the
+// document, and bytes that are no UTF-8 (which it would replace, so that two
+// different names became one). It says where, by line, because a person has to
+// mend the file.
 //
 // It does not check shapes; the JSON Schema does, by JSON pointer.
 package strictjson
@@ -12,10 +14,15 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
-// Check reports the first syntax error, duplicate key or trailing text.
+// Check reports the first byte that is no UTF-8, else the first syntax error,
+// duplicate key or trailing text.
 func Check(data []byte) error {
+	if at := notUTF8(data); at >= 0 {
+		return fmt.Errorf("line %d: byte %#02x is not UTF-8", line(data, int64(at)), data[at])
+	}
 	// Syntax comes first and of the whole: a Decoder's syntax errors count from
 	// somewhere within the document, and it nests without a limit.
 	var all json.RawMessage
@@ -64,6 +71,18 @@ func value(dec *json.Decoder, data []byte, pointer string) error {
 		return syntax(err, data)
 	}
 	return nil
+}
+
+// notUTF8 is where the text stops being UTF-8; -1 where all of it is.
+func notUTF8(data []byte) int {
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
 }
 
 func syntax(err error, data []byte) error {

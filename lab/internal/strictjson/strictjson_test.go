@@ -87,6 +87,22 @@ func TestNamesTheLineOfASyntaxError(t *testing.T) {
 	}
 }
 
+// encoding/json would put U+FFFD in its place and say nothing.
+func TestNamesTheLineOfWhatIsNotUTF8(t *testing.T) {
+	for _, c := range []struct{ doc, want string }{
+		{"{\n\"a\": \"b\xff\"}", "line 2: byte 0xff is not UTF-8"},
+		{"{\"a\xc3\":\n1}", "line 1: byte 0xc3 is not UTF-8"},
+		{"\n\xef\xbb", "line 2: byte 0xef is not UTF-8"},
+	} {
+		if err := Check([]byte(c.doc)); err == nil || err.Error() != c.want {
+			t.Errorf("%q: %v, want %s", c.doc, err, c.want)
+		}
+	}
+	if err := Check([]byte("\"\uFFFD é\"")); err != nil {
+		t.Errorf("U+FFFD as it is written: %v", err)
+	}
+}
+
 // encoding/json reads ten thousand levels and refuses more; a reader without
 // such a limit could be made to use up its stack.
 func TestRefusesEndlessNesting(t *testing.T) {

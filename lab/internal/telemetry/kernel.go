@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/quota"
 )
 
 // kernel reads the counters of the whole machine and of the network namespace
@@ -61,43 +63,37 @@ func field(text, name string) (float64, bool) {
 	return 0, false
 }
 
-// throttled is the time that a quota on the lab's own control group, or heat,
-// has held cores back since boot. Where neither is shown it is not known.
+// throttled is the time that a quota on one of the groups above the lab, the
+// server or the client, or heat, has held cores back since boot. Where the
+// groups are not shown it is not known; heat is not shown on most virtual
+// machines and counts where it is.
 func (s *Sampler) throttled() (seconds float64, ok bool) {
-	if text, err := os.ReadFile(filepath.Join(s.sys, "fs", "cgroup", s.group(), "cpu.stat")); err == nil {
-		if us, known := field(string(text), "throttled_usec"); known {
-			seconds, ok = us/1e6, true
+	who := []string{"self"}
+	for _, pid := range []int{s.targets.Server, s.surveyedClient} {
+		if pid > 0 {
+			who = append(who, strconv.Itoa(pid))
 		}
 	}
+	q := quota.Read(s.proc, filepath.Join(s.sys, "fs", "cgroup"), who...)
+	if !q.Seen {
+		return 0, false
+	}
+	seconds = q.Held.Seconds()
 	for _, path := range s.heat {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			continue
 		}
 		if ms, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64); err == nil {
-			seconds, ok = seconds+ms/1e3, true
+			seconds += ms / 1e3
 		}
 	}
-	return seconds, ok
+	return seconds, true
 }
 
 func (s *Sampler) heatFiles() []string {
 	files, _ := filepath.Glob(filepath.Join(s.sys, "devices", "system", "cpu", "cpu[0-9]*", "thermal_throttle", "core_throttle_total_time_ms"))
 	return files
-}
-
-// group is the lab's control group, below the root of their hierarchy.
-func (s *Sampler) group() string {
-	text, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(text)) {
-		if path, ok := strings.CutPrefix(line, "0::"); ok {
-			return strings.TrimSpace(path)
-		}
-	}
-	return ""
 }
 
 // interrupts counts those of an interface, by queue: the lines that name it.

@@ -18,6 +18,7 @@ type stat struct {
 	cpu       int // ticks of its own
 	children  int // ticks of children it has waited for
 	threads   int
+	began     int // ticks from the machine's start
 	rss       int // bytes
 	processor int // where it ran last
 }
@@ -52,7 +53,7 @@ func parseStat(text []byte) (s stat, err error) {
 	}
 	s = stat{
 		name: string(text[open+1 : shut]), state: f[0][0], parent: number(4), flags: number(9),
-		cpu: number(14) + number(15), children: number(16) + number(17), threads: number(20),
+		cpu: number(14) + number(15), children: number(16) + number(17), threads: number(20), began: number(22),
 		rss: number(24) * os.Getpagesize(), processor: number(last),
 	}
 	return s, err

@@ -10,7 +10,7 @@ const line = "1234 (a) R 9 (b) S 77 1234 1234 0 -1 4194560 10 20 0 0 150 50 30 2
 
 func TestStatIsReadBehindTheName(t *testing.T) {
 	got, err := parseStat([]byte(line))
-	want := stat{name: "a) R 9 (b", state: 'S', parent: 77, flags: 4194560, cpu: 200, children: 50, threads: 7, rss: 25 * os.Getpagesize(), processor: 3}
+	want := stat{name: "a) R 9 (b", state: 'S', parent: 77, flags: 4194560, cpu: 200, children: 50, threads: 7, began: 999, rss: 25 * os.Getpagesize(), processor: 3}
 	if err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}

@@ -15,6 +15,7 @@ type survey struct {
 	others   map[int]other
 	counters map[string]float64 // that only rise, by the name of their metric
 	irqs     map[string]float64 // of the interface under load, by queue
+	files    map[int]int        // open, of the server's own processes
 	// established counts the connections of the network namespace under load,
 	// both ends of each where both are in it; -1 where that was not read.
 	established float64
@@ -45,6 +46,7 @@ const tick = 10 * time.Millisecond
 // one are taken of.
 func (s *Sampler) look() *survey {
 	v := &survey{at: time.Now(), others: map[int]other{}}
+	s.surveyedClient = s.targets.Client()
 	v.counters, v.established = s.kernel()
 	// Only a real interface has interrupts, and only it has a device.
 	if d := s.targets.NetDevice; d != "" {
@@ -54,9 +56,9 @@ func (s *Sampler) look() *survey {
 	}
 	all := snapshot(s.kernels)
 	tree := children(all)
-	s.surveyedClient = s.targets.Client()
 	s.server = members(below(s.targets.Server, tree))
 	s.client = members(below(s.surveyedClient, tree))
+	v.files = s.files(all)
 	// A process that entered a wire's namespaces need not be a descendant.
 	own := map[int]bool{}
 	for _, root := range []int{os.Getpid(), s.targets.Server, s.surveyedClient} {

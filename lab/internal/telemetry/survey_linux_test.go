@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/quota"
 )
 
 // stranger starts a process that is no descendant of this one: its parent ends
@@ -144,16 +147,14 @@ func TestTheKernelsCountersAreRead(t *testing.T) {
 	}
 }
 
-// This tree is made up: a machine with a quota on the lab's group and two
-// cores that heat has held back.
+// This tree is made up: a machine with quotas on the server's group and on one
+// above the lab's, and two cores that heat has held back.
 func TestThrottlingIsQuotaAndHeat(t *testing.T) {
-	s := &Sampler{sys: t.TempDir()}
-	if v, ok := s.throttled(); ok {
-		t.Errorf("%v s where nothing says so", v)
-	}
+	root := t.TempDir()
+	s := &Sampler{proc: root + "/proc", sys: root + "/sys", targets: Targets{Server: 7}}
 	write := func(path, text string) {
 		t.Helper()
-		path = s.sys + "/" + path
+		path = root + "/" + path
 		if err := os.MkdirAll(path[:strings.LastIndex(path, "/")], 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -161,11 +162,179 @@ func TestThrottlingIsQuotaAndHeat(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("fs/cgroup"+s.group()+"/cpu.stat", "usage_usec 77\nnr_throttled 3\nthrottled_usec 250000\n")
-	write("devices/system/cpu/cpu0/thermal_throttle/core_throttle_total_time_ms", "1000\n")
-	write("devices/system/cpu/cpu1/thermal_throttle/core_throttle_total_time_ms", "500\n")
+	expect := func(what string, want float64, known bool) {
+		t.Helper()
+		if v, ok := s.throttled(); ok != known || v != want {
+			t.Errorf("%s: %v s (known: %v), want %v (%v)", what, v, ok, want, known)
+		}
+	}
+	expect("nothing is shown", 0, false)
+	// Heat alone is half of it: a quota could still have held the lab back.
+	write("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_total_time_ms", "1000\n")
+	write("sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_total_time_ms", "500\n")
 	s.heat = s.heatFiles()
-	if v, ok := s.throttled(); !ok || v != 1.75 {
-		t.Errorf("%v s (known: %v), want 0.25 by quota and 1.5 by heat", v, ok)
+	expect("no groups are shown", 0, false)
+	s.heat = nil
+
+	write("proc/self/cgroup", "0::/a/lab\n")
+	write("sys/fs/cgroup/cgroup.controllers", "cpu\n")
+	expect("groups without a quota", 0, true)
+	write("sys/fs/cgroup/a/cpu.max", "150000 100000\n")
+	write("sys/fs/cgroup/a/cpu.stat", "usage_usec 77\nnr_throttled 3\nthrottled_usec 250000\n")
+	expect("the group above", 0.25, true)
+	write("proc/7/cgroup", "0::/a/server\n")
+	write("sys/fs/cgroup/a/server/cpu.max", "50000 100000\n")
+	write("sys/fs/cgroup/a/server/cpu.stat", "nr_throttled 3\nthrottled_usec 500000\n")
+	expect("and the server's own", 0.75, true)
+	s.heat = s.heatFiles()
+	expect("and heat", 2.25, true)
+
+	// The same under version 1.
+	write("proc/self/cgroup", "3:cpu,cpuacct:/a/lab\n0::/\n")
+	write("proc/7/cgroup", "3:cpu,cpuacct:/a/server\n0::/\n")
+	write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "150000\n")
+	write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n")
+	write("sys/fs/cgroup/cpu,cpuacct/a/cpu.stat", "nr_periods 9\nnr_throttled 3\nthrottled_time 125000000\n")
+	s.heat = nil
+	expect("version 1", 0.125, true)
+}
+
+// A quota that no group can say anything of leaves the figure out; on this
+// machine, whatever it is, a quota that nothing has is nought and not missing.
+func TestNoQuotaIsSeen(t *testing.T) {
+	if q := quota.Read("/proc", "/sys/fs/cgroup", "self"); !q.Seen {
+		t.Skip("the control groups are not shown here")
+	}
+	w := watched(t, Targets{}, func(w Window) bool { _, ok := w.Metrics["throttled_s"]; return ok })
+	if _, ok := w.Metrics["throttled_s"]; !ok {
+		t.Error("throttling was not seen")
+	}
+}
+
+// Where server and client have no cores of their own, whoever runs beside them
+// disturbs both.
+func TestSharedCoresAreLookedAt(t *testing.T) {
+	stranger(t, "while :; do :; done")
+	beside := func(w Window) bool {
+		return w.Metrics["server_foreign_load"] > gate.ForeignLoad && w.Metrics["client_foreign_load"] > gate.ForeignLoad
+	}
+	var shared []int
+	if p, err := procfs.Self(); err == nil {
+		if st, err := p.NewStatus(); err == nil {
+			for _, c := range st.CpusAllowedList {
+				shared = append(shared, int(c))
+			}
+		}
+	}
+	w := watched(t, Targets{ServerCPUs: shared, ClientCPUs: shared}, beside)
+	if !beside(w) {
+		t.Errorf("a loop beside both goes unseen: %v", w.Metrics)
+	}
+	for _, name := range []string{"server_steal", "client_steal"} {
+		if _, ok := w.Metrics[name]; !ok {
+			t.Errorf("%s is missing", name)
+		}
+	}
+}
+
+// A worker that listens and never gets a connection is told from one that does,
+// however little either of them does.
+func TestWorkersThatHoldAConnectionServe(t *testing.T) {
+	look := func(files map[int]int) *survey { return &survey{files: files} }
+	workers := []process{{pid: 10}, {pid: 11, parent: 10}, {pid: 12, parent: 10}}
+	began := look(map[int]int{10: 5, 11: 8, 12: 8})
+	for _, c := range []struct {
+		name  string
+		began *survey
+		found []*survey
+		want  int
+		ok    bool
+	}{
+		{"both", began, []*survey{look(map[int]int{10: 5, 11: 20, 12: 9})}, 2, true},
+		{"one", began, []*survey{look(map[int]int{10: 5, 11: 20, 12: 8})}, 1, true},
+		{"one, and only for a while", began, []*survey{look(map[int]int{11: 8, 12: 8}), look(map[int]int{11: 9, 12: 8}), look(map[int]int{11: 8, 12: 8})}, 1, true},
+		{"none; the master's files are not a worker's", began, []*survey{look(map[int]int{10: 99, 11: 8, 12: 8})}, 0, true},
+		{"one cannot be seen", began, []*survey{look(map[int]int{11: 20})}, 0, false},
+		{"one came later", look(map[int]int{11: 8}), []*survey{look(map[int]int{11: 20, 12: 20})}, 0, false},
+		{"nobody looked before", nil, []*survey{look(map[int]int{11: 20, 12: 20})}, 0, false},
+		{"nobody looked", began, nil, 0, false},
+	} {
+		if n, ok := serving(c.began, c.found, workers, 10); n != c.want || ok != c.ok {
+			t.Errorf("%s: %d (%v), want %d (%v)", c.name, n, ok, c.want, c.ok)
+		}
+	}
+	if n, ok := serving(began, []*survey{began}, workers[:1], 10); n != 0 || ok {
+		t.Errorf("without workers there are %d (%v)", n, ok)
+	}
+}
+
+// Two real workers, of which one opens files, as one that takes connections
+// does, and the other never does. The number of the file that it waits for is
+// given out before that is open, so that it opens one more.
+func TestOneWorkerOfTwoServes(t *testing.T) {
+	fifo := t.TempDir() + "/fifo"
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := exec.Command("sh", "-c", "sleep 60 & sh -c 'exec 3<"+fifo+" 4</dev/null; exec sleep 60' & wait")
+	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = syscall.Kill(-server.Process.Pid, syscall.SIGKILL)
+		_ = server.Wait()
+	}()
+	// What is counted first is what they have open once they wait.
+	waits := func() bool {
+		all := Descendants(server.Process.Pid)
+		if len(all) != 3 || Command(all[1]) != "sleep" {
+			return false
+		}
+		line, _ := os.ReadFile("/proc/" + strconv.Itoa(all[2]) + "/cmdline")
+		st, _ := readStat(all[2])
+		return strings.Contains(string(line), "\x00exec 3<") && st.state == 'S'
+	}
+	for end := time.Now().Add(10 * time.Second); !waits() && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	var opened *os.File
+	w := watched(t, Targets{Server: server.Process.Pid}, func(w Window) bool {
+		if n, ok := w.Metrics["workers_serving"]; opened == nil && ok {
+			if n != 0 {
+				t.Errorf("%v serve before any has opened a file", n)
+			}
+			// Fails until the worker waits for the other end.
+			opened, _ = os.OpenFile(fifo, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		}
+		return w.Metrics["workers_serving"] == 1
+	})
+	if opened != nil {
+		opened.Close()
+	}
+	if w.Metrics["workers_serving"] != 1 || w.Metrics["workers"] != 2 {
+		t.Errorf("%v of %v workers serve, want 1 of 2", w.Metrics["workers_serving"], w.Metrics["workers"])
+	}
+}
+
+func TestOpenFilesAreCounted(t *testing.T) {
+	before, ok := openFiles(os.Getpid())
+	var held []*os.File
+	for range 5 {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, f)
+	}
+	after, also := openFiles(os.Getpid())
+	for _, f := range held {
+		f.Close()
+	}
+	if !ok || !also || after < before+5 {
+		t.Errorf("%d (%v), then %d (%v)", before, ok, after, also)
+	}
+	if n, ok := openFiles(1 << 30); ok {
+		t.Errorf("a process that does not exist has %d", n)
 	}
 }

@@ -9,9 +9,10 @@
 // left out; nothing is filled in. What watching costs is a figure too.
 //
 // Its limit: time in interrupts is charged to whoever was interrupted, and the
-// kernel's own threads to nobody. CPU per process is by schedstat, in
-// nanoseconds; where the kernel has none, by ticks of a hundredth of a second,
-// as the cores' times are everywhere.
+// kernel's own threads to nobody. CPU per process is by the process's own clock,
+// in nanoseconds, with threads that have ended; of children that have ended it
+// is by ticks of a hundredth of a second, as the cores' times are. What a thread
+// used is known of those that live.
 package telemetry
 
 import (
@@ -31,6 +32,8 @@ type Targets struct {
 	Server     int    // pid at the root of the server's processes
 	ServerName string // command name of those that count; wrappers around them do not
 	Client     func() int
+	// ServerCPUs and ClientCPUs are the cores that each side runs on, which may be
+	// the same: what disturbs a side is looked for there.
 	ServerCPUs []int
 	ClientCPUs []int
 	Ends       int    // of each connection that lie in that namespace: 2 over loopback
@@ -57,6 +60,7 @@ const atLeast = 5
 type sample struct {
 	at         time.Time
 	mono       time.Duration // by the monotonic clock, since sampling began
+	uptime     time.Duration // since the machine was started
 	cpus       map[int64]procfs.CPUStat
 	server     []process
 	client     []process
@@ -70,6 +74,7 @@ type sample struct {
 // A Sampler takes samples until it is stopped.
 type Sampler struct {
 	fs      procfs.FS
+	proc    string // where /proc is, but for what fs reads
 	sys     string // where /sys is
 	targets Targets
 	began   time.Time
@@ -95,7 +100,7 @@ func Start(t Targets) (*Sampler, error) {
 	if t.NetPID == 0 {
 		t.NetPID = os.Getpid()
 	}
-	s := &Sampler{fs: fs, sys: "/sys", targets: t, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{}), kernels: map[int]bool{}}
+	s := &Sampler{fs: fs, proc: "/proc", sys: "/sys", targets: t, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{}), kernels: map[int]bool{}}
 	s.heat = s.heatFiles()
 	go s.loop()
 	return s, nil
@@ -151,7 +156,7 @@ func (s *Sampler) Stop() {
 
 func (s *Sampler) take() sample {
 	now := time.Now()
-	one := sample{at: now, mono: now.Sub(s.began), threads: map[int]time.Duration{}, own: ownCPU()}
+	one := sample{at: now, mono: now.Sub(s.began), uptime: uptime(), threads: map[int]time.Duration{}, own: ownCPU()}
 	if st, err := s.fs.Stat(); err == nil {
 		one.cpus, one.interrupts = st.CPU, float64(st.IRQTotal)
 	}

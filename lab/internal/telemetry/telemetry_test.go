@@ -63,7 +63,7 @@ func pair() []sample {
 		},
 		{
 			at: at(12), mono: seconds(2), server: server(1.2, 3.6, 4.2, 8), client: []process{{pid: 20, parent: 1, cpu: seconds(6.5)}},
-			threads: map[int]time.Duration{20: seconds(5.4), 21: seconds(1.1), 22: seconds(9)},
+			threads: map[int]time.Duration{20: seconds(5.4), 21: seconds(1.1), 22: seconds(0.02)},
 			cpus:    map[int64]procfs.CPUStat{0: ticks(250, 80, 860, 10), 1: ticks(50, 0, 1150, 0), 2: ticks(90, 30, 80, 30)},
 			survey:  kernel(12, 10, 41), interrupts: 3000, own: seconds(1.01),
 		},
@@ -107,7 +107,7 @@ func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
 		// Core 0: of 200 ticks 10 idle; core 1: of 200 ticks 150.
 		"server_cores_busy": (0.95 + 0.25) / 2, "server_steal": (0.05 + 0) / 2,
 		"client_cpu_per_request_s": 1.5 / 2 / 1000,
-		// 1.4 s in two seconds; the thread that was not there at first is left out.
+		// 1.4 s in two seconds.
 		"client_thread_busy_max": 0.7,
 		// Of 190 ticks 70 were idle and 20 stolen.
 		"client_cores_busy": 120.0 / 190, "client_steal": 20.0 / 190,
@@ -241,9 +241,18 @@ func TestWhereEachCoresTimeWent(t *testing.T) {
 
 func TestClientThreadsStandBusiestFirst(t *testing.T) {
 	w := whole(sampler(pair()), 1000, 0)
-	if len(w.ClientThreads) != 2 || math.Abs(w.ClientThreads[0]-0.7) > 1e-9 || math.Abs(w.ClientThreads[1]-0.05) > 1e-9 {
-		t.Errorf("%v, want 0.7 and 0.05", w.ClientThreads)
+	// The last was started in between.
+	want := []float64{0.7, 0.05, 0.01}
+	if !slices.EqualFunc(w.ClientThreads, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
+		t.Errorf("%v, want %v", w.ClientThreads, want)
 	}
+}
+
+// A thread that ended takes its time with it. It may have been the busiest.
+func TestTheBusiestThreadIsNotKnownWhereOneHasEnded(t *testing.T) {
+	lacking(t, func(a, b *sample) {
+		delete(b.threads, 20)
+	}, "client_thread_busy_max")
 }
 
 func TestInterruptsByQueue(t *testing.T) {
@@ -258,12 +267,44 @@ func TestInterruptsByQueue(t *testing.T) {
 func TestWhoWasHeldAndForHowLongNothingWasSeen(t *testing.T) {
 	p := pair()
 	middle := sample{at: at(10.4), client: []process{{pid: 20, stopped: true}}}
-	w := whole(sampler([]sample{p[0], middle, p[1]}), 1000, 0)
+	w := sampler([]sample{p[0], middle, p[1]}).Between(at(10), at(12), 1000, 0)
 	if len(w.Stopped) != 1 || w.Stopped[0] != "client" || w.Gap != seconds(1.6) {
 		t.Errorf("stopped %v, gap %v; want the client, 1.6 s", w.Stopped, w.Gap)
 	}
 	if w := whole(sampler(p), 1000, 0); w.Stopped != nil {
 		t.Errorf("stopped %v", w.Stopped)
+	}
+}
+
+// A machine that stands still as the window begins or ends leaves no two samples
+// inside that are far apart.
+func TestAGapAtTheWindowsEdge(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		samples []float64
+		want    float64
+	}{
+		{"none", []float64{9.8, 10.2, 10.8, 11.4, 11.9, 12.2}, 0.6},
+		{"at the beginning", []float64{9, 11.4, 11.6, 11.8, 12.1}, 2.4},
+		{"at the end", []float64{9.9, 10.2, 10.4, 13}, 2.6},
+		{"from before the first sample", []float64{11.5, 11.8}, 1.5},
+		{"to behind the last", []float64{9.9, 10.1, 10.3}, 1.7},
+		{"all the while", []float64{9, 13}, 4},
+		{"no sample at all", nil, 2},
+		{"only before and after it", []float64{5, 9.9, 10.3, 10.9, 11.5, 12.1, 19}, 0.6},
+	} {
+		var samples []sample
+		for _, s := range c.samples {
+			samples = append(samples, sample{at: at(s)})
+		}
+		if got := gap(samples, at(10), at(12)); got != seconds(c.want) {
+			t.Errorf("%s: a gap of %v, want %v s", c.name, got, c.want)
+		}
+		if len(samples) > 0 {
+			if got := sampler(samples).Between(at(10), at(12), 1, 0).Gap; got != seconds(c.want) {
+				t.Errorf("%s: the window has a gap of %v, want %v s", c.name, got, c.want)
+			}
+		}
 	}
 }
 
@@ -386,15 +427,48 @@ func TestAWorkerThatVanishesIsSeen(t *testing.T) {
 	if w.WorkersMin != 1 || w.WorkersMax != 2 || w.Metrics["workers"] != 1 {
 		t.Errorf("workers from %d to %d, metric %v; want 1 to 2, and the least", w.WorkersMin, w.WorkersMax, w.Metrics["workers"])
 	}
-	// What it used until then is not known; what the others used is.
-	if got := w.Metrics["server_cpu_s"]; math.Abs(got-1.8) > 1e-9 {
-		t.Errorf("server CPU %v, want 0.2 of the master and 1.6 of the worker that stayed", got)
+	// What it used until then is not known, unless its master has waited for it.
+	if got, ok := w.Metrics["server_cpu_s"]; ok {
+		t.Errorf("server CPU %v, of the others alone", got)
+	}
+	p[1].server[0].waited = seconds(3.5)
+	if got := whole(sampler(p), 1000, 0).Metrics["server_cpu_s"]; math.Abs(got-2.3) > 1e-9 {
+		t.Errorf("server CPU %v, want 0.2 of the master, 1.6 of the worker that stayed and 0.5 of the one that ended", got)
 	}
 	// One that came and went in between is seen as well.
 	p = pair()
 	extra := sample{at: at(11), server: append(server(1.1, 2.1, 3.1, 6), process{pid: 13, parent: 10})}
 	if w := whole(sampler([]sample{p[0], extra, p[1]}), 1000, 0); w.WorkersMin != 2 || w.WorkersMax != 3 {
 		t.Errorf("workers from %d to %d, want 2 to 3", w.WorkersMin, w.WorkersMax)
+	}
+}
+
+func TestCPUTimeOfATree(t *testing.T) {
+	root := process{pid: 1, cpu: seconds(1)}
+	grown := process{pid: 1, cpu: seconds(1.5)}
+	child := func(pid, parent int, cpu, began float64) process {
+		return process{pid: pid, parent: parent, cpu: seconds(cpu), began: seconds(began)}
+	}
+	waited := func(s float64) process { p := grown; p.waited = seconds(s); return p }
+	for _, c := range []struct {
+		name string
+		a, b []process
+		want float64 // less than nought: not known
+	}{
+		{"alone", []process{root}, []process{grown}, 0.5},
+		{"gone", []process{root}, nil, -1},
+		{"one was started", []process{root}, []process{grown, child(2, 1, 0.3, 101)}, 0.8},
+		{"one was there and was not read", []process{root}, []process{grown, child(2, 1, 0.3, 99)}, -1},
+		{"one ended, and was waited for", []process{root, child(2, 1, 4, 9)}, []process{waited(4.2)}, 0.7},
+		{"one was started and ended", []process{root}, []process{waited(0.2)}, 0.7},
+		{"one ended, and nobody waited for it", []process{root, child(2, 1, 4, 9)}, []process{grown}, -1},
+		{"one ended with its child", []process{root, child(2, 1, 4, 9), child(3, 2, 1, 9)}, []process{waited(5.1)}, 0.6},
+		{"of two that ended one was waited for", []process{root, child(2, 1, 4, 9), child(3, 1, 4, 9)}, []process{waited(4.1)}, -1},
+	} {
+		got, ok := spent(c.a, c.b, seconds(100))
+		if ok != (c.want >= 0) || ok && math.Abs(got.Seconds()-c.want) > 1e-9 {
+			t.Errorf("%s: %v (known: %v), want %v s", c.name, got, ok, c.want)
+		}
 	}
 }
 

@@ -15,9 +15,11 @@ type process struct {
 	pid, parent int
 	threads     int
 	cpu         time.Duration
-	switches    int64 // times its threads were given a core; 0 where that is not kept
-	rss         int   // bytes
-	stopped     bool  // by a signal
+	waited      time.Duration // CPU time of children that ended and were waited for, in ticks
+	began       time.Duration // since the machine was started
+	switches    int64         // times its threads were given a core; 0 where that is not kept
+	rss         int           // bytes
+	stopped     bool          // by a signal
 }
 
 // A member is a process of a tree, with its threads. A process that was started
@@ -70,44 +72,51 @@ func processes(members []member, name string, threads map[int]time.Duration) []p
 		if st.threads != len(m.threads) {
 			*m = newMember(m.pid)
 		}
-		one := process{pid: m.pid, parent: st.parent, threads: st.threads, rss: st.rss, stopped: st.state == 'T'}
-		one.cpu = time.Duration(st.cpu) * tick
-		if cpu, switches, ok := m.times(threads); ok {
-			one.cpu, one.switches = cpu, switches
+		one := process{pid: m.pid, parent: st.parent, threads: st.threads, rss: st.rss, stopped: st.state == 'T',
+			waited: time.Duration(st.children) * tick, began: time.Duration(st.began) * tick}
+		var ok, all bool
+		if one.switches, ok, all = m.times(threads); ok && !all {
+			// One has ended, and as many were started.
+			*m = newMember(m.pid)
+			one.switches, _, _ = m.times(threads)
+		}
+		// After its threads, so that none of them has used more than it.
+		if one.cpu, ok = processCPU(m.pid); !ok {
+			one.cpu = time.Duration(st.cpu) * tick
 		}
 		out = append(out, one)
 	}
 	return out
 }
 
-// times sums the CPU time of a process's threads, in nanoseconds as the
-// scheduler keeps it, and the times each was given a core. A thread that has
-// ended is not in the sum; neither Go's nor Node's runtime ends threads under
-// load.
-func (m member) times(threads map[int]time.Duration) (cpu time.Duration, switches int64, ok bool) {
+// times gives each thread's CPU time, in nanoseconds as the scheduler keeps it,
+// and sums the times each was given a core. ok is false where the kernel keeps
+// neither, all where a thread has ended.
+func (m member) times(threads map[int]time.Duration) (switches int64, ok, all bool) {
 	var buf [128]byte
+	all = true
 	for _, t := range m.threads {
 		text, err := slurp(t.path, buf[:])
 		if err != nil {
+			all = false
 			continue
 		}
 		f := strings.Fields(string(text)) // on a core, waiting for one (both in ns), times it got one
 		if len(f) < 3 {
-			return 0, 0, false
+			return 0, false, all
 		}
 		ns, err1 := strconv.ParseInt(f[0], 10, 64)
 		times, err2 := strconv.ParseInt(f[2], 10, 64)
 		if err1 != nil || err2 != nil {
-			return 0, 0, false
+			return 0, false, all
 		}
 		ok = true
-		cpu += time.Duration(ns)
 		switches += times
 		if threads != nil {
 			threads[t.id] = time.Duration(ns)
 		}
 	}
-	return cpu, switches, ok
+	return switches, ok, all
 }
 
 // snapshot reads every process there is, but for the kernel's own threads, of

@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -23,8 +22,9 @@ type Window struct {
 	Interrupts    map[string]float64 // a second, by queue of the interface under load
 	Others        []Load             // other processes that ran, most first
 	Stopped       []string           // "server", "client": a signal held it at some time
-	// Gap is the longest time between two samples, about as long as the lab
-	// itself was held up at the most.
+	// Gap is the longest time between two samples of which the window has a part,
+	// about as long as the lab itself was held up at the most. Where no sample was
+	// taken before the window, or after it, its own ends take their place.
 	Gap time.Duration
 }
 
@@ -45,7 +45,7 @@ func (s *Sampler) Between(from, to time.Time, rps, lineRate float64) Window {
 			in = append(in, one)
 		}
 	}
-	w := Window{Metrics: map[string]float64{}}
+	w := Window{Metrics: map[string]float64{}, Gap: gap(s.samples, from, to)}
 	if len(in) < 2 {
 		return w // too short to say anything
 	}
@@ -62,6 +62,24 @@ func (s *Sampler) Between(from, to time.Time, rps, lineRate float64) Window {
 	all := delta{a: s.samples[0], b: s.samples[len(s.samples)-1]}
 	w.Metrics["clock_step_s"] = all.step().Abs().Seconds()
 	return w
+}
+
+// gap finds the longest time without a sample. The samples beside the window
+// count too: a machine that stands still as it begins or ends is not to be seen
+// between those inside.
+func gap(samples []sample, from, to time.Time) (longest time.Duration) {
+	last := from
+	for _, one := range samples {
+		if one.at.Before(from) {
+			last = one.at
+			continue
+		}
+		longest = max(longest, one.at.Sub(last))
+		if last = one.at; last.After(to) {
+			return longest
+		}
+	}
+	return max(longest, to.Sub(last))
 }
 
 // A delta is two samples and the seconds between them.
@@ -119,67 +137,15 @@ func (d delta) workers(w *Window, in []sample) {
 	}
 }
 
-// used is the CPU time that processes present in both samples used, and the
-// mean over those that keep admits.
-func used(a, b []process, keep func(process) bool) (total float64, n int) {
-	before := map[int]time.Duration{}
-	for _, p := range a {
-		before[p.pid] = p.cpu
-	}
-	for _, p := range b {
-		if was, ok := before[p.pid]; ok && keep(p) {
-			total += (p.cpu - was).Seconds()
-			n++
-		}
-	}
-	return total, n
-}
-
-func all(process) bool { return true }
-
-// activeShare of the busiest worker's CPU time makes a worker an active one.
-// Connections are dealt out by hash, so shares differ several times over; one
-// that serves nothing still wakes now and then.
-const activeShare = 0.1
-
-// active counts the workers that took part; ok is false where there are none.
-// Where no worker used any time, none did.
-func active(a, b []process, master int) (n int, ok bool) {
-	before := map[int]time.Duration{}
-	for _, p := range a {
-		before[p.pid] = p.cpu
-	}
-	var spent []time.Duration
-	for _, p := range b {
-		if was, there := before[p.pid]; there && p.pid != master {
-			spent = append(spent, p.cpu-was)
-		}
-	}
-	if len(spent) == 0 {
-		return 0, false
-	}
-	most := slices.Max(spent)
-	for _, cpu := range spent {
-		if cpu > 0 && float64(cpu) >= activeShare*float64(most) {
-			n++
-		}
-	}
-	return n, true
-}
-
 func (d delta) server(m map[string]float64, t Targets, rps float64) {
-	if cpu, n := used(d.a.server, d.b.server, all); n > 0 {
-		m["server_cpu_s"] = cpu
+	if cpu, ok := spent(d.a.server, d.b.server, d.a.uptime); ok {
+		m["server_cpu_s"] = cpu.Seconds()
 		if rps > 0 {
-			m["server_cpu_per_request_s"] = cpu / d.seconds / rps
+			m["server_cpu_per_request_s"] = cpu.Seconds() / d.seconds / rps
 		}
 	}
-	top := master(d.b.server)
-	if n, ok := active(d.a.server, d.b.server, top); ok {
-		m["workers_active"] = float64(n)
-	}
-	if cpu, n := used(d.a.server, d.b.server, func(p process) bool { return p.pid != top }); n > 0 {
-		m["server_workers_busy"] = cpu / d.seconds / float64(n)
+	if mean, active, ok := workers(d.a.server, d.b.server); ok {
+		m["server_workers_busy"], m["workers_active"] = mean.Seconds()/d.seconds, float64(active)
 	}
 	if n, ok := switches(d.a.server, d.b.server); ok {
 		m["server_context_switches_per_s"] = n / d.seconds
@@ -189,36 +155,17 @@ func (d delta) server(m map[string]float64, t Targets, rps float64) {
 
 func (d delta) client(w *Window, t Targets, rps float64) {
 	m := w.Metrics
-	if cpu, n := used(d.a.client, d.b.client, all); n > 0 && rps > 0 {
-		m["client_cpu_per_request_s"] = cpu / d.seconds / rps
+	if cpu, ok := spent(d.a.client, d.b.client, d.a.uptime); ok && rps > 0 {
+		m["client_cpu_per_request_s"] = cpu.Seconds() / d.seconds / rps
 	}
-	for tid, after := range d.b.threads {
-		if before, ok := d.a.threads[tid]; ok {
-			w.ClientThreads = append(w.ClientThreads, (after-before).Seconds()/d.seconds)
-		}
-	}
-	slices.SortFunc(w.ClientThreads, func(x, y float64) int { return cmp.Compare(y, x) })
-	if len(w.ClientThreads) > 0 {
+	var known bool
+	if w.ClientThreads, known = d.threads(); known {
 		m["client_thread_busy_max"] = w.ClientThreads[0]
 	}
 	if n, ok := switches(d.a.client, d.b.client); ok {
 		m["client_context_switches_per_s"] = n / d.seconds
 	}
 	d.cores(m, t.ClientCPUs, "client_cores_busy", "client_steal")
-}
-
-// switches counts how often threads were given a core.
-func switches(a, b []process) (n float64, ok bool) {
-	before := map[int]int64{}
-	for _, p := range a {
-		before[p.pid] = p.switches
-	}
-	for _, p := range b {
-		if was, there := before[p.pid]; there && p.switches > 0 {
-			n, ok = n+float64(p.switches-was), true
-		}
-	}
-	return n, ok
 }
 
 // cores gives the share of time that cores were not idle, and were stolen.
@@ -307,10 +254,7 @@ func (d delta) watching(w *Window, in []sample, shapers float64) {
 	}
 	held := map[string]bool{}
 	most := map[string]float64{}
-	for i, one := range in {
-		if i > 0 {
-			w.Gap = max(w.Gap, one.at.Sub(in[i-1].at))
-		}
+	for _, one := range in {
 		for side, ps := range map[string][]process{"server": one.server, "client": one.client} {
 			rss := 0.0
 			for _, p := range ps {
@@ -349,6 +293,9 @@ func (d delta) surveys(w *Window, in []sample, began *survey, t Targets) {
 	if len(established) > 0 {
 		slices.Sort(established)
 		w.Metrics["connections_established"] = math.Ceil(established[len(established)/2] / float64(max(t.Ends, 1)))
+	}
+	if n, ok := serving(began, found, d.b.server, master(d.b.server)); ok {
+		w.Metrics["workers_serving"] = float64(n)
 	}
 	if len(found) < 2 {
 		return

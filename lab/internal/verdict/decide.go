@@ -34,7 +34,7 @@ func Decide(x, then *experiment.Experiment, r *results.File, h *host.Profile) *F
 	}
 	if p := r.Provenance; p != nil {
 		f.Started = p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
-		f.Date, f.Size, f.Blocks, f.Design = f.Started[:10], p.Size, p.Blocks, then.SHA256
+		f.Date, f.Size, f.Blocks, f.Design = f.Started[:10], p.Size, p.Blocks, p.ExperimentSHA256
 	} else if r.Text != nil {
 		f.Date, f.Started = r.Text.Date, r.Text.Date
 	}

@@ -62,7 +62,12 @@ func (d *decider) precheck(c experiment.Claim) (Claim, *finding) {
 			return say(NotApplicable, "needs every trial bounded by %s; %d of %d were (%s)", b, n, len(trials), tally(out.Bounds))
 		}
 	}
-	if m.MeasuresClient {
+	if c.About == experiment.AboutClient {
+		// What the client achieves is then its own, unless the server held it.
+		if n := d.count(trials, func(w bound.Walls) bool { return !w.Room(bound.ServerCPU) }); n > 0 && c.Kind == experiment.Flat && d.r.Source == results.Measured {
+			return say(Invalid, "measures the server: its CPU was the wall in %d of %d trials, or was not recorded", n, len(trials))
+		}
+	} else if m.MeasuresClient {
 		if n := d.count(trials, func(w bound.Walls) bool { return w.Meets(bound.ClientCPU) }); n > 0 {
 			return say(Invalid, "measures the client: its CPU was the wall in %d of %d trials", n, len(trials))
 		}

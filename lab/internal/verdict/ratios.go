@@ -24,8 +24,8 @@ type comparison struct {
 	name      string            // metric and levels, for reasons
 	as, bs    []results.Reading // by block
 	low, high float64
-	exact     bool          // every figure stands for itself alone
-	sum       stats.Summary // of the ratios as they stand; only if exact
+	fine      bool          // no figure may stand for much else than itself
+	sum       stats.Summary // of the ratios as they stand; only if fine
 	test      stats.T       // as sum
 	least     witnesses     // of the least ratios
 	most      witnesses     // of the greatest
@@ -44,6 +44,10 @@ func heard(ratios []float64) witnesses {
 	return witnesses{stats.Summarise(ratios), stats.Paired(ratios)}
 }
 
+// fine is how far apart the ends of a ratio may lie that is shown as one figure:
+// well below the smallest margin of any claim.
+const fine = 0.005
+
 // compare holds readings of the same blocks against a band.
 func compare(e Effect, name string, as, bs []results.Reading, low, high float64) (comparison, error) {
 	c := comparison{effect: e, name: name, as: as, bs: bs, low: low, high: high, inside: 1, outside: 1}
@@ -57,17 +61,19 @@ func compare(e Effect, name string, as, bs []results.Reading, low, high float64)
 		return c, nil
 	}
 	least, most := make([]float64, len(as)), make([]float64, len(as))
-	c.exact = true
+	var nominal []float64
 	for i := range as {
 		if as[i].High <= 0 || bs[i].High <= 0 {
 			return c, fmt.Errorf("%s: block %d of %d has nought, which has no ratio", e.Metric, i+1, len(as))
 		}
 		least[i], most[i] = as[i].Low/bs[i].High, as[i].High/bs[i].Low
-		c.exact = c.exact && as[i].Exact() && bs[i].Exact()
+		if as[i].Nominal != nil && bs[i].Nominal != nil {
+			nominal = append(nominal, *as[i].Nominal / *bs[i].Nominal)
+		}
 	}
 	c.least, c.most = heard(least), heard(most)
-	if c.exact {
-		c.sum, c.test = c.least.sum, c.least.test
+	if c.fine = len(nominal) == len(as) && c.most.sum.Median <= (1+fine)*c.least.sum.Median; c.fine {
+		c.sum, c.test = stats.Summarise(nominal), stats.Paired(nominal)
 		c.effect.Ratio = digits(c.sum.Median)
 	} else {
 		c.effect.RatioLow, c.effect.RatioHigh = digits(c.least.sum.Median), finite(c.most.sum.Median)
@@ -170,13 +176,13 @@ func bar(v float64) string {
 
 func (c comparison) figures() string {
 	said := fmt.Sprintf("ratio %.3f", c.sum.Median)
-	if !c.exact {
+	if !c.fine {
 		said = "ratio " + between(c.least.sum.Median, c.most.sum.Median)
 	}
 	if c.least.sum.HasInterval {
 		said += ", interval " + between(c.least.sum.Low, c.most.sum.High)
 	}
-	if !c.exact {
+	if !c.fine {
 		said += ", for all that the figures may stand for"
 	}
 	return said
@@ -318,7 +324,7 @@ func (f *finding) prepare(claims int, corrected float64) {
 	alpha := stats.Alpha / float64(max(1, claims))
 	for i := range f.comparisons {
 		c := &f.comparisons[i]
-		if !c.exact {
+		if !c.fine {
 			continue // no number of blocks makes a figure finer
 		}
 		smallest, ok := stats.SmallestEffect(c.test.SD(), c.effect.Pairs, alpha)
@@ -355,7 +361,7 @@ func (c comparison) shown(full bool) (Effect, []stats.Warning) {
 	if !c.least.sum.HasInterval {
 		return e, nil
 	}
-	if !c.exact {
+	if !c.fine {
 		return e, []stats.Warning{stats.Coarse}
 	}
 	e.SmallestEffect, e.BlocksNeeded, e.BlocksOver = rough(c.plan.smallest), c.plan.blocks, c.plan.over
@@ -370,11 +376,11 @@ func (c comparison) shown(full bool) (Effect, []stats.Warning) {
 	return e, stats.Warn(c.sum, c.test, ratio, &boot)
 }
 
-// nominal are exact readings as plain figures.
+// nominal are fine readings as the plain figures that stand in the file.
 func nominal(rs []results.Reading) []float64 {
 	out := make([]float64, len(rs))
 	for i, r := range rs {
-		out[i] = r.Low
+		out[i] = *r.Nominal
 	}
 	return out
 }

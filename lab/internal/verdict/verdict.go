@@ -3,7 +3,8 @@
 // Its stance: fail closed. A run too small for an interval, trials that a gate
 // refused, a client that was the wall, or a precondition that was not met each
 // have a verdict of their own, and none of them is "reproduced". Not having
-// seen a difference is inconclusive.
+// seen a difference is inconclusive. What was not recorded is neither room nor
+// evidence against a claim.
 //
 // A comparison of two levels is decided only where two witnesses agree: the
 // exact interval of the median ratio, which has no model and is not corrected,
@@ -12,8 +13,12 @@
 // of its comparisons to be reproduced, so its p is the largest of theirs; any
 // one refutes it, so its p then is the smallest, times their number. These p
 // are corrected by Holm's rule over all claims about ratios that the run
-// decides. At most one of a claim's two answers can be wrong, so it stands in
-// the correction once, with the one its figures point to.
+// decides. A claim stands in the correction once, with the answer that its
+// figures point to, since only one of its two answers can be wrong. Which one
+// that is, is read off the same data, and no theorem covers Holm's rule then.
+// What there is instead is a simulation: TestStatedErrorRatesOfVerdicts counts
+// wrong answers of several claims at their edges together, for each kind of
+// noise and number of blocks, and fails above one run in twenty.
 //
 // Claims about counts, bounds and profiles take no part: they are held against
 // every trial as it was counted, and there is no sampling error to correct. A

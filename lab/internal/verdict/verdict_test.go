@@ -96,7 +96,7 @@ func bounded(t *results.Trial, b bound.Bound) {
 func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block int) figures) *results.File {
 	r := &results.File{
 		SchemaVersion: 1, Experiment: x.Name, Run: "r", Source: results.Measured, Hosts: results.Hosts{Server: "h", Client: "h"},
-		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Size: "smoke", Blocks: blocks, ServerCPUs: "0-1", ClientCPUs: "2-3"},
+		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ExperimentSHA256: x.SHA256, Size: "smoke", Blocks: blocks, ServerCPUs: "0-1", ClientCPUs: "2-3"},
 		Topology:   results.Topology{Kind: "loopback"}, Settings: x.Fixed(),
 	}
 	for i, ls := range x.Conditions() {

@@ -17,10 +17,10 @@ type Source interface {
 	Fill(dst []int)
 }
 
-const (
-	walkLen  = 1 << 20
-	walkMask = walkLen - 1
-)
+// WalkLen is the number of draws after which a [Walk] begins anew.
+const WalkLen = 1 << 20
+
+const walkMask = WalkLen - 1
 
 // A Walk is a Source that goes round a table of indices drawn beforehand. A
 // step is one atomic add and one load, with no lock to wait for.
@@ -29,7 +29,7 @@ const (
 // runs serve the same products in the same proportions. A seed from the clock
 // was rejected, since it buys nothing but a run that cannot be repeated.
 type Walk struct {
-	table  *[walkLen]uint16 // 2 MB; int32 would double it in each of 128 workers
+	table  *[WalkLen]uint16 // 2 MB; int32 would double it in each of 128 workers
 	_      [64]byte         // the cursor is written by every core, the pointer only read
 	cursor atomic.Uint64
 	_      [56]byte
@@ -38,7 +38,7 @@ type Walk struct {
 // NewWalk draws the table.
 func NewWalk(seed uint64) *Walk {
 	rng := rand.New(rand.NewPCG(seed, streamWalk))
-	w := &Walk{table: new([walkLen]uint16)}
+	w := &Walk{table: new([WalkLen]uint16)}
 	for i := range w.table {
 		w.table[i] = uint16(rng.IntN(Size))
 	}

@@ -57,11 +57,11 @@ func TestWalkGoesRound(t *testing.T) {
 	w := NewWalk(Seed)
 	first := w.Next()
 	second := w.Next()
-	w.cursor.Store(walkLen) // the step after a full round
+	w.cursor.Store(WalkLen) // the step after a full round
 	if got := w.Next(); got != first {
 		t.Errorf("after a full round Next() = %d, want %d", got, first)
 	}
-	w.cursor.Store(2*walkLen - 1)
+	w.cursor.Store(2*WalkLen - 1)
 	var buf [3]int
 	w.Fill(buf[:]) // crosses the end of the table
 	if want := [3]int{int(w.table[0]), first, second}; buf != want {
@@ -71,7 +71,7 @@ func TestWalkGoesRound(t *testing.T) {
 
 // Every step is handed out once, whoever asks.
 func TestWalkConcurrent(t *testing.T) {
-	const routines, steps = 8, walkLen / 8
+	const routines, steps = 8, WalkLen / 8
 	w := NewWalk(Seed)
 	var got [Size]int
 	var mu sync.Mutex

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
 )
@@ -22,6 +23,10 @@ const (
 	minBatch = 20
 	maxBatch = 30
 )
+
+// Simple is the answer of /simple. With Fiber's header it makes a response of
+// 124 bytes, which is what entry 05's bytes over its requests come to.
+const Simple = `{"message":"hi"}`
 
 // A Pool holds what the server answers with. It is read-only once made; a body
 // is handed to the network without a copy, so no caller may write to one.
@@ -86,6 +91,19 @@ func cutBatches(seed uint64, bodies [][]byte) [][]byte {
 
 // Body returns product i, serialised.
 func (p *Pool) Body(i int) []byte { return p.bodies[i] }
+
+// Middle returns the product whose length is nearest the mean.
+func (p *Pool) Middle() []byte {
+	mean := p.MeanBody()
+	off := func(b []byte) float64 { return math.Abs(float64(len(b)) - mean) }
+	nearest := p.bodies[0]
+	for _, b := range p.bodies {
+		if off(b) < off(nearest) {
+			nearest = b
+		}
+	}
+	return nearest
+}
 
 // Batch returns the list that belongs to product index i.
 func (p *Pool) Batch(i int) []byte { return p.batches[i%Batches] }

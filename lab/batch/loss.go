@@ -1,0 +1,184 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A LostError says how many events were lost of those that Add took in, and to
+// what. Flush and Close return it.
+type LostError struct {
+	Full   int   // DropOldest dropped them to make room
+	Failed int   // their sending failed, and was not to be tried again
+	Err    error // how it failed last; nil if Failed is 0
+}
+
+func (l *LostError) Error() string {
+	n := l.Full + l.Failed
+	said := fmt.Sprintf("batch: %d events lost", n)
+	if n == 1 {
+		said = "batch: 1 event lost"
+	}
+	switch {
+	case l.Failed == 0:
+		return said + " to make room"
+	case l.Full == 0:
+		return said + fmt.Sprintf(": sending failed: %v", l.Err)
+	}
+	return said + fmt.Sprintf(": %d to make room, and %d since sending failed: %v", l.Full, l.Failed, l.Err)
+}
+
+// Unwrap returns how sending failed last.
+func (l *LostError) Unwrap() error { return l.Err }
+
+// with joins an error with a loss, either of which may be nil. It keeps to one
+// line, which errors.Join does not.
+func with(err error, lost *LostError) error {
+	switch {
+	case lost == nil:
+		return err
+	case err == nil:
+		return lost
+	}
+	return fmt.Errorf("%w; %w", err, lost)
+}
+
+// losses count the events that were lost, until they are said and logged.
+type losses struct {
+	mu     sync.Mutex
+	all    toll
+	said   toll // what a Flush has returned
+	logged toll
+	last   error
+
+	// Refused with ErrFull: their callers know, and only the log has them. They
+	// come one by one, so that it is an atomic operation each.
+	refused       atomic.Int64
+	refusedLogged int64
+
+	news chan struct{} // has one if there may be something to log
+}
+
+// A toll counts events.
+type toll struct{ full, failed int }
+
+func (t toll) minus(u toll) toll { return toll{t.full - u.full, t.failed - u.failed} }
+
+func (l *losses) add(full, failed int, err error) {
+	l.mu.Lock()
+	l.all.full += full
+	l.all.failed += failed
+	if err != nil {
+		l.last = err
+	}
+	l.mu.Unlock()
+	l.tell()
+}
+
+// tell has what is lost logged.
+func (l *losses) tell() {
+	select {
+	case l.news <- struct{}{}:
+	default:
+	}
+}
+
+// before is what was said up to now.
+func (l *losses) before() toll {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.said
+}
+
+// since is what came on top of it, or nil. Whoever asks before the other has its
+// answer gets the same: of two that flush at once none may take what was lost
+// for delivered since the other was told.
+func (l *losses) since(before toll) *LostError {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.said = l.all
+	t := l.all.minus(before)
+	if t == (toll{}) {
+		return nil
+	}
+	lost := &LostError{Full: t.full, Failed: t.failed}
+	if t.failed > 0 {
+		lost.Err = l.last
+	}
+	return lost
+}
+
+// unlogged is what the log does not have yet, and will have now.
+func (l *losses) unlogged() (t toll, refused int64, last error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t, l.logged = l.all.minus(l.logged), l.all
+	now := l.refused.Load()
+	refused, l.refusedLogged = now-l.refusedLogged, now
+	return t, refused, l.last
+}
+
+// logEvery is the time between two lines of the log at least: a receiver that is
+// gone for an hour is one line each time, and not one for each batch.
+const logEvery = 10 * time.Second
+
+// drop counts events that Add took in and that will not be delivered. It comes
+// before the batch is finished, so that a Flush which waits for that knows.
+func (b *Batcher[E]) drop(events int, why Reason, err error) {
+	b.meter.Dropped(events, why)
+	if why == Full {
+		b.lost.add(events, 0, nil)
+	} else {
+		b.lost.add(0, events, err)
+	}
+}
+
+// refuse counts an event that Add does not take in under DropNewest.
+func (b *Batcher[E]) refuse() {
+	b.meter.Dropped(1, Full)
+	b.lost.refused.Add(1)
+	b.lost.tell()
+}
+
+// logLosses logs the first loss at once and then what has come together. It is a
+// goroutine to itself: a handler may be slow, or add what it is given to this
+// very batcher, and no event waits for it.
+func (b *Batcher[E]) logLosses() {
+	defer b.logLoss()
+	for {
+		select {
+		case <-b.lost.news:
+		case <-b.over:
+			return
+		}
+		b.logLoss()
+		timer := time.NewTimer(logEvery)
+		select {
+		case <-timer.C:
+		case <-b.over:
+			timer.Stop()
+			return
+		}
+	}
+}
+
+func (b *Batcher[E]) logLoss() {
+	t, refused, last := b.lost.unlogged()
+	if t == (toll{}) && refused == 0 {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("type", reflect.TypeFor[E]().String()), slog.Int("failed", t.failed), slog.Int("full", t.full), slog.Int64("refused", refused),
+	}
+	if t.failed > 0 {
+		attrs = append(attrs, slog.Any("error", last))
+	}
+	// The default is asked for now: a service may set it after New.
+	cmp.Or(b.logger, slog.Default()).LogAttrs(context.Background(), slog.LevelWarn, "batch: events lost", attrs...)
+}

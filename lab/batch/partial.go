@@ -1,0 +1,70 @@
+package batch
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// A PartialError is what a Send returns, or wraps, when its receiver took in a
+// part of a batch. That part is delivered. The rest is what Retry is asked
+// about, is sent again by itself and in its order, and is lost or returned as a
+// batch would be. Its attempts go on being counted from the batch's first.
+//
+// Rest has the places, in the slice that Send got, of the events that were not
+// taken in, in any order. A receiver that takes in events from the front up to
+// some place leaves all from there. A Rest that is empty, or names a place that
+// the batch does not have, can be no answer: the batch then counts as not taken
+// in at all, and the error says so.
+type PartialError struct {
+	Rest []int
+	Err  error // why they were not; may be nil
+}
+
+func (p *PartialError) Error() string {
+	s := fmt.Sprintf("batch: %d of a batch's events not taken in", len(p.Rest))
+	if p.Err != nil {
+		s += fmt.Sprintf(": %v", p.Err)
+	}
+	return s
+}
+
+// Unwrap returns why they were not taken in.
+func (p *PartialError) Unwrap() error { return p.Err }
+
+// remaining is which of so many events are left after an attempt that failed,
+// ascending; nil is all of them. What cannot be believed must cost a second
+// delivery at most, and no event: so all are left.
+func remaining(events int, err error) ([]int, error) {
+	partial, ok := errors.AsType[*PartialError](err)
+	if !ok || partial == nil {
+		return nil, err
+	}
+	if len(partial.Rest) == 0 {
+		return nil, fmt.Errorf("batch: a PartialError without a Rest, so the whole batch is left: %w", err)
+	}
+	rest := slices.Clone(partial.Rest)
+	slices.Sort(rest)
+	rest = slices.Compact(rest)
+	if rest[0] < 0 || rest[len(rest)-1] >= events {
+		return nil, fmt.Errorf("batch: a PartialError whose Rest goes from %d to %d in a batch of %d, so the whole batch is left: %w", rest[0], rest[len(rest)-1], events, err)
+	}
+	return rest, err
+}
+
+// shrink leaves in a batch what is left of it, and accounts for the others.
+func (b *Batcher[E]) shrink(buf *buffer[E], rest []int) {
+	taken := len(buf.events) - len(rest)
+	if rest == nil || taken == 0 {
+		return
+	}
+	for i, place := range rest {
+		buf.events[i] = buf.events[place]
+	}
+	if b.pointers {
+		clear(buf.events[len(rest):])
+	}
+	buf.events = buf.events[:len(rest)]
+	b.open.part(taken)
+	b.meter.Delivered(taken)
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// What a caller happens to have set must not change a figure: WRITE_BUFFER nearly
+// halves the server's time a request, and nothing in the results would say so.
+func TestTheCallersEnvironmentIsNoPartOfATrial(t *testing.T) {
+	t.Parallel()
+	c := newClone(t, loopback, "/read", 1, 60)
+	tracer := filepath.Join(t.TempDir(), "sourced")
+	c.env = []string{"WRITE_BUFFER=65536", "SPIN_NS=20000", "GOGC=400", "GODEBUG=gctrace=1", "GOMAXPROCS=7", "GOMEMLIMIT=1GiB",
+		"NODE_OPTIONS=--no-opt", "UV_THREADPOOL_SIZE=1", "BASH_ENV=" + tracer, "FIBER_SERVER=/nowhere"}
+	if err := os.WriteFile(tracer, []byte("export SPIN_NS=30000\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd, out, errs := c.underWay()
+	// What bash and the server's master add of their own.
+	known := []string{"PATH", "LC_ALL", "PWD", "OLDPWD", "SHLVL", "_", "GOMAXPROCS", "FIBER_PREFORK_CHILD", "FIBER_SERVER_MASTER_PID", "FIBER_SERVER_GATE_FD"}
+	seen := map[string]bool{}
+	for _, p := range c.processes() {
+		f := strings.Fields(p)
+		program := filepath.Base(f[1])
+		if program == filepath.Base(labBinary) {
+			continue
+		}
+		env, err := os.ReadFile("/proc/" + f[0] + "/environ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[program] = true
+		for _, variable := range strings.Split(strings.TrimRight(string(env), "\x00"), "\x00") {
+			name, value, _ := strings.Cut(variable, "=")
+			if !slices.Contains(known, name) {
+				t.Errorf("%s has %s", program, variable)
+			}
+			if name == "GOMAXPROCS" && value != "1" && value != "2" {
+				t.Errorf("%s has %s, which is no level of the experiment", program, variable)
+			}
+		}
+	}
+	if !seen["fiber_server"] || !seen["node"] {
+		t.Errorf("processes seen: %v", seen)
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, cmd, out, errs)
+}
+
+// What ran is in the file: each program by its digest, and what it started with.
+func TestARunNamesItsProgramsAndTheirEnvironment(t *testing.T) {
+	t.Parallel()
+	c := newClone(t, loopback, "/no-such-route", 1, 1) // whose trials are soon over
+	c.edit("repeats = 8", "repeats = 0")
+	c.run()
+	p := c.only().Provenance
+	for name, path := range map[string]string{"lab": labBinary, "fiber_server": serverBinary} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := p.Binaries[name].SHA256, fmt.Sprintf("%x", sha256.Sum256(text)); got != want {
+			t.Errorf("%s has digest %q, want %s", name, got, want)
+		}
+	}
+	if len(p.Binaries) != 4 || p.Binaries["node"].SHA256 == "" || p.Binaries["autocannon"].SHA256 == "" {
+		t.Errorf("programs: %v", p.Binaries)
+	}
+	if p.Environment == nil || p.Environment.Set["LC_ALL"] != "C" || !slices.Equal(p.Environment.Passed, []string{"PATH"}) {
+		t.Errorf("environment: %v", p.Environment)
+	}
+}
+
+// A build in the midst of a run makes its figures those of two programs.
+func TestAServerThatIsReplacedDuringARunEndsIt(t *testing.T) {
+	t.Parallel()
+	c := newClone(t, loopback, "/read", 1, 3)
+	cmd, out, errs := c.underWay()
+	text, err := os.ReadFile(serverBinary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(c.root, ".tools/bin/fiber_server")
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(link, append(text, 0), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := wait(t, cmd, out, errs)
+	if line := s.complaint(t); s.status != exitFailed || !strings.Contains(line, "fiber_server was replaced during the run") {
+		t.Errorf("exit %d, %q", s.status, line)
+	}
+	if files := c.files(); len(files) > 0 {
+		t.Errorf("files in data/: %v", files)
+	}
+}

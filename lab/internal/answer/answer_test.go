@@ -1,0 +1,292 @@
+package answer
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/server/catalog"
+)
+
+func catalogue(t testing.TB) *catalog.Pool {
+	t.Helper()
+	p, err := pool()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func set(t testing.TB, server, route string) *Set {
+	t.Helper()
+	s, err := Of(server, route)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// bodies are what the server's own code answers on a route, one draw after the
+// other.
+func bodies(t testing.TB, route string) func() []byte {
+	t.Helper()
+	p, walk := catalogue(t), catalog.NewWalk(catalog.Seed)
+	switch route {
+	case "/read":
+		return func() []byte { return p.Body(walk.Next()) }
+	case "/list":
+		return func() []byte { return p.Batch(walk.Next()) }
+	case "/compute":
+		return func() []byte {
+			at, items := make([]int, catalog.Sample), make([]catalog.Item, catalog.Sample)
+			walk.Fill(at)
+			for i, n := range at {
+				items[i] = p.Item(n)
+			}
+			body, err := json.Marshal(catalog.Summarise(items))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return body
+		}
+	}
+	return func() []byte { return []byte(catalog.Simple) }
+}
+
+var routes = []string{"/simple", "/read", "/list", "/compute"}
+
+func TestWhatTheServerAnswersIsRight(t *testing.T) {
+	for _, route := range routes {
+		s, next := set(t, "fiber", route), bodies(t, route)
+		for range 2000 {
+			if body := next(); s.Body(body) != nil || s.Length(len(body)) != nil {
+				t.Fatalf("%s: %v, %v: %.200s", route, s.Body(body), s.Length(len(body)), body)
+			}
+		}
+	}
+}
+
+func TestWhatIsNotTheRoutesIsWrong(t *testing.T) {
+	for _, route := range routes {
+		s, next := set(t, "fiber", route), bodies(t, route)
+		body := next()
+		changed := func(at int) []byte {
+			b := bytes.Clone(body)
+			b[at] ^= 1
+			return b
+		}
+		for name, b := range map[string][]byte{
+			"half":                body[:len(body)/2],
+			"all but a byte":      body[:len(body)-1],
+			"a byte more":         append(bytes.Clone(body), '\n'),
+			"107 bytes":           bytes.Repeat([]byte("x"), 107),
+			"nothing":             {},
+			"HTML":                []byte("<html><body>It works!</body></html>"),
+			"another first byte":  changed(0),
+			"another middle byte": changed(len(body) / 2),
+			"another last byte":   changed(len(body) - 1),
+		} {
+			if err := s.Body(b); err == nil || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: %s: %v", route, name, err)
+			}
+		}
+	}
+}
+
+func TestSummariesThatCannotBe(t *testing.T) {
+	s := set(t, "fiber", "/compute")
+	body := bodies(t, "/compute")()
+	for name, change := range map[string]func(*catalog.Aggregate){
+		"fewer products":             func(a *catalog.Aggregate) { a.Count-- },
+		"a histogram of fewer":       func(a *catalog.Aggregate) { a.Histogram[0].Count-- },
+		"a histogram of none":        func(a *catalog.Aggregate) { a.Histogram = nil },
+		"a count below nought":       func(a *catalog.Aggregate) { a.Histogram[0].Count -= 101; a.Histogram[1].Count += 101 },
+		"other parts":                func(a *catalog.Aggregate) { a.Histogram[1].From = 300 },
+		"a median elsewhere":         func(a *catalog.Aggregate) { a.Median = 10 },
+		"an average elsewhere":       func(a *catalog.Aggregate) { a.Average = 900 },
+		"a deviation beyond all":     func(a *catalog.Aggregate) { a.Deviation = 700 },
+		"no brands":                  func(a *catalog.Aggregate) { a.TopBrands = a.TopBrands[:0] },
+		"a brand that is not there":  func(a *catalog.Aggregate) { a.TopBrands[0].Brand = "Nobody and Sons" },
+		"brands in another order":    func(a *catalog.Aggregate) { a.TopBrands[0], a.TopBrands[4] = a.TopBrands[4], a.TopBrands[0] },
+		"a brand twice":              func(a *catalog.Aggregate) { a.TopBrands[1] = a.TopBrands[0] },
+		"brands of too many":         func(a *catalog.Aggregate) { a.TopBrands[0].Count = 100 },
+		"brands of too few products": func(a *catalog.Aggregate) { a.TopBrands[4].Count = 0 },
+	} {
+		var a catalog.Aggregate
+		if err := json.Unmarshal(body, &a); err != nil {
+			t.Fatal(err)
+		}
+		change(&a)
+		text, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Body(text); err == nil {
+			t.Errorf("%s: passes: %s", name, text)
+		}
+	}
+	for name, text := range map[string]string{
+		"a field more":   strings.Replace(string(body), `{"count"`, `{"more":1,"count"`, 1),
+		"spaces":         strings.Replace(string(body), `,"median`, `, "median`, 1),
+		"twice":          strings.Replace(string(body), `{"count":100,`, `{"count":100,"count":100,`, 1),
+		"a number typed": strings.Replace(string(body), `"count":100`, `"count":1e2`, 1),
+	} {
+		if text == string(body) || s.Body([]byte(text)) == nil {
+			t.Errorf("%s: passes: %s", name, text)
+		}
+	}
+}
+
+func FuzzSummary(f *testing.F) {
+	next := bodies(f, "/compute")
+	for range 3 {
+		f.Add(next())
+	}
+	s := set(f, "fiber", "/compute")
+	f.Fuzz(func(t *testing.T, body []byte) {
+		// What passes is a summary whose own sums hold.
+		if s.Body(body) != nil {
+			return
+		}
+		var a catalog.Aggregate
+		if err := json.Unmarshal(body, &a); err != nil {
+			t.Fatal(err)
+		}
+		sum := 0
+		for _, b := range a.Histogram {
+			sum += b.Count
+		}
+		if a.Count != catalog.Sample || sum != a.Count {
+			t.Errorf("passes: %s", body)
+		}
+	})
+}
+
+func TestTheNullServerHasOneProduct(t *testing.T) {
+	s, p := set(t, "null", "/read"), catalogue(t)
+	right := 0
+	for i := range catalog.Size {
+		if s.Body(p.Body(i)) == nil {
+			right++
+		}
+	}
+	if right != 1 || s.Body(p.Middle()) != nil {
+		t.Errorf("%d of the products are its answer", right)
+	}
+	if s.Body([]byte(catalog.Simple)) == nil || set(t, "null", "/simple").Body([]byte(catalog.Simple)) != nil {
+		t.Error("/simple is not /simple")
+	}
+}
+
+func TestUnknownRoutes(t *testing.T) {
+	for _, c := range [][2]string{{"fiber", "/healthz"}, {"fiber", "/read?x"}, {"fiber", "@127.0.0.1:1/read"}, {"null", "/list"}, {"null", "/compute"}, {"", "/read"}, {"producer", "/read"}} {
+		if _, err := Of(c[0], c[1]); err == nil || !strings.Contains(err.Error(), "does not know") {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+}
+
+func TestLengthsAreSaid(t *testing.T) {
+	for _, c := range []struct {
+		route string
+		n     int
+		want  string
+	}{
+		{"/simple", 107, "107 bytes of body, the route's have 16"},
+		{"/read", 107, "107 bytes of body, the route's have "},
+	} {
+		if err := set(t, "fiber", c.route).Length(c.n); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.route, err, c.want)
+		}
+	}
+}
+
+// The bytes of honest trials, of few answers and of many, of one process and of
+// several that draw alike, pass; those of dishonest ones do not.
+func TestBytes(t *testing.T) {
+	const head = 106
+	wire := func(body []byte) float64 { return float64(head + len([]byte(itoa(len(body)))) + len(body)) }
+	for _, route := range routes {
+		s := set(t, "fiber", route)
+		for _, n := range []int{1, 2, 30, 1000, 20_000} {
+			if route == "/compute" && n > 1000 {
+				n = 5000
+			}
+			for _, processes := range []int{1, 4} {
+				next := bodies(t, route)
+				for range rand.IntN(1000) { // the warm-up's
+					next()
+				}
+				sum, least := 0.0, 1e9
+				for range n {
+					w := wire(next())
+					sum += w
+					least = min(least, w)
+				}
+				one := Traffic{float64(n * processes), sum * float64(processes), head, processes, 0}
+				if err := s.Bytes(one); err != nil {
+					t.Errorf("%s, %d answers of each of %d: %v", route, n, processes, err)
+				}
+				if n < 1000 {
+					continue
+				}
+				// Now and then half a body. Lists differ much in length, so that
+				// only more of those are seen in a thousand.
+				short, often := one, 50.0
+				if route == "/list" {
+					often = 5
+				}
+				short.Bytes -= short.Answers / often * (least - head) / 2
+				if s.Bytes(short) == nil {
+					t.Errorf("%s, %d answers of each of %d: half of one body in %v passes", route, n, processes, often)
+				}
+				long := one
+				long.Head++
+				if route == "/simple" && s.Bytes(long) == nil {
+					t.Error("a byte of each answer passes")
+				}
+			}
+		}
+	}
+}
+
+// Of one body not one byte is too few, and as many too many as autocannon may
+// have read of answers that it has not counted.
+func TestBytesOfOneBodyAreExact(t *testing.T) {
+	s := set(t, "fiber", "/simple")
+	for _, c := range []struct {
+		bytes   float64
+		partial int
+		right   bool
+	}{
+		{124_000, 0, true}, {123_999, 0, false}, {124_001, 0, false},
+		{124_000, 10, true}, {123_999, 10, false}, {125_240, 10, true}, {125_241, 10, false},
+	} {
+		err := s.Bytes(Traffic{1000, c.bytes, 106, 1, c.partial})
+		if (err == nil) != c.right {
+			t.Errorf("%v bytes, %d in part: %v", c.bytes, c.partial, err)
+		}
+	}
+}
+
+// The generator's hot path: nothing is taken from memory for an answer that is
+// right.
+func TestComparingTakesNoMemory(t *testing.T) {
+	for _, route := range []string{"/simple", "/read", "/list"} {
+		s, body := set(t, "fiber", route), bodies(t, route)()
+		if n := testing.AllocsPerRun(100, func() {
+			if s.Body(body) != nil || s.Length(len(body)) != nil {
+				t.Error("wrong")
+			}
+		}); n > 0 {
+			t.Errorf("%s: %v allocations", route, n)
+		}
+	}
+}
+
+func itoa(n int) string {
+	b, _ := json.Marshal(n)
+	return string(b)
+}

@@ -1,0 +1,224 @@
+package answer
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/server/catalog"
+)
+
+const okHead = "HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 05:00:00 GMT\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+
+func whole(body string) string { return fmt.Sprintf(okHead, len(body)) + body }
+
+// serve answers request n, from 1, with what answer gives for it, and then closes
+// the connection if it says so.
+func serve(t *testing.T, answer func(n int64) (text string, hangUp bool)) (url string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	var n atomic.Int64
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				r := bufio.NewReader(conn)
+				for {
+					for line := ""; line != "\r\n"; {
+						if line, err = r.ReadString('\n'); err != nil {
+							return
+						}
+					}
+					text, hangUp := answer(n.Add(1))
+					io.WriteString(conn, text)
+					if hangUp {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return "http://" + l.Addr().String() + "/simple"
+}
+
+func TestEachAnswerBeforeTheTrialIsLookedAt(t *testing.T) {
+	simple := catalog.Simple
+	for _, c := range []struct {
+		name   string
+		text   string
+		hangUp bool
+		gate   string // empty: it is right
+		says   string
+	}{
+		{"the route's", whole(simple), false, "", ""},
+		{"half of it", whole(simple[:8]), false, gate.WrongAnswer, "8 bytes of body, the route's have 16"},
+		{"107 bytes", whole(strings.Repeat("x", 107)), false, gate.WrongAnswer, "107 bytes of body, the route's have 16"},
+		{"a gigabyte, it says", fmt.Sprintf(okHead, 1<<30) + simple, false, gate.WrongAnswer, "of body"},
+		{"half of it, and the end", fmt.Sprintf(okHead, 16) + simple[:8], true, gate.WrongAnswer, "8 bytes of body (no more: unexpected EOF), its Content-Length is 16"},
+		{"a head only, and the end", fmt.Sprintf(okHead, 16), true, gate.WrongAnswer, "0 bytes of body (no more: EOF), its Content-Length is 16"},
+		{"half a head, and the end", okHead[:30], true, gate.WrongAnswer, "a head that ends after 30 bytes"},
+		{"nothing, and the end", "", true, gate.Errors, "no answer: EOF"},
+		{"a byte changed", whole(`{"message":"ho"}`), false, gate.WrongAnswer, "differs from the route's at byte 14"},
+		{"a byte behind it", whole(simple) + "x", false, gate.WrongAnswer, ""},
+		{"HTML", strings.Replace(whole("<p>It works!</p>"), "application/json", "text/html", 1), false, gate.WrongAnswer, `Content-Type "text/html", the route's is "application/json"`},
+		{"another type", strings.Replace(whole(simple), "application/json", "application/json; charset=utf-8", 1), false, gate.WrongAnswer, "Content-Type"},
+		{"no type", strings.Replace(whole(simple), "Content-Type", "X-Content-Type", 1), false, gate.WrongAnswer, "Content-Type"},
+		{"in chunks", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n10\r\n" + simple + "\r\n0\r\n\r\n", false, gate.WrongAnswer, "without Content-Length"},
+		{"the last of its connection", strings.Replace(whole(simple), "Date", "Connection: close\r\nDate", 1), true, gate.WrongAnswer, "ends the connection"},
+		{"another 2xx", strings.Replace(whole(simple), "200 OK", "203 Non-Authoritative", 1), false, gate.WrongAnswer, "status 203"},
+		{"404", strings.Replace(whole(simple), "200 OK", "404 Not Found", 1), false, gate.Non2xx, "status 404"},
+		{"no HTTP", "hello\r\n\r\n", false, gate.WrongAnswer, "a head that is none"},
+		{"a head without end", strings.Repeat("x", mostHead-1) + "\n" + strings.Repeat("x", mostHead-1) + "\n", true, gate.WrongAnswer, "a head that ends"},
+	} {
+		// The third answer is the one that is not as the others.
+		url := serve(t, func(n int64) (string, bool) {
+			if n == 3 {
+				return c.text, c.hangUp
+			}
+			return whole(simple), false
+		})
+		client, err := newClient("fiber", url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := client.before(context.Background())
+		switch {
+		case c.gate == "" && f != nil:
+			t.Errorf("%s: %v", c.name, f)
+		case c.gate == "":
+		case c.name == "a byte behind it" && f != nil && f.Gate == gate.WrongAnswer:
+			// It is seen behind this answer, or in front of the next.
+		case f == nil || f.Gate != c.gate || !strings.HasPrefix(f.Detail, "answer 3 of 20 before the trial: ") || !strings.Contains(f.Detail, c.says) || strings.Contains(f.Detail, "\n"):
+			t.Errorf("%s: %+v, want %s and %q", c.name, f, c.gate, c.says)
+		}
+		if f == nil && client.head != len(fmt.Sprintf(okHead, 16))-2 {
+			t.Errorf("%s: a head of %d", c.name, client.head)
+		}
+	}
+}
+
+func TestHeadsOfOneLength(t *testing.T) {
+	url := serve(t, func(n int64) (string, bool) {
+		return strings.Replace(whole(catalog.Simple), "Date", strings.Repeat("X-A: b\r\n", int(n/2%2))+"Date", 1), false
+	})
+	client, err := newClient("fiber", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := client.before(context.Background()); f == nil || !strings.Contains(f.Detail, "answer 2 of 20 before the trial: a head of ") {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestWhatDoesNotAnswer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + l.Addr().String() + "/simple"
+	client, err := newClient("fiber", url) // nobody accepts, but the kernel connects
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.timeout = 50 * time.Millisecond
+	if f := client.before(context.Background()); f == nil || f.Gate != gate.Timeouts || !strings.Contains(f.Detail, "no answer within 50ms") {
+		t.Errorf("%+v", f)
+	}
+	l.Close()
+	if f := client.before(context.Background()); f == nil || f.Gate != gate.Errors || !strings.Contains(f.Detail, "no connection") {
+		t.Errorf("%+v", f)
+	}
+	slow := serve(t, func(int64) (string, bool) { return fmt.Sprintf(okHead, 16) + "{", false })
+	if client, err = newClient("fiber", slow); err != nil {
+		t.Fatal(err)
+	}
+	client.timeout = 50 * time.Millisecond
+	if f := client.before(context.Background()); f == nil || f.Gate != gate.WrongAnswer || !strings.Contains(f.Detail, "1 bytes of body (no more within 50ms), its Content-Length is 16") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// A route that the lab does not know is no route that passes.
+func TestAnUnknownRouteIsAFault(t *testing.T) {
+	url := serve(t, func(int64) (string, bool) { return whole(catalog.Simple), false }) + "st"
+	client, err := newClient("fiber", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := client.before(context.Background()); f == nil || f.Gate != gate.WrongAnswer || !strings.Contains(f.Detail, "does not know what the fiber server has to answer on /simplest") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// The whole command: it is ready, waits, compares those before the trial, then
+// one at a time, each on its own connection, and ends with its input.
+func TestWatch(t *testing.T) {
+	const good = 30
+	url := serve(t, func(n int64) (string, bool) {
+		if n > good {
+			return whole(`{"message":"ha"}`), false
+		}
+		return whole(catalog.Simple), false
+	})
+	in, stdin := io.Pipe()
+	stdout, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- Watch(context.Background(), []string{"--server", "fiber", "--url", url, "--every", "1ms"}, in, out)
+		out.Close()
+	}()
+	d := json.NewDecoder(stdout)
+	next := func() (r Report) {
+		t.Helper()
+		if err := d.Decode(&r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r := next(); !r.Ready || r.Fault != nil {
+		t.Errorf("first %+v", r)
+	}
+	fmt.Fprintln(stdin, "begin")
+	if r := next(); r.Head != len(okHead)-2 || r.Fault != nil {
+		t.Errorf("before the trial %+v", r)
+	}
+	for i := range good - 20 + 3 {
+		if r := next(); (r.Fault != nil) != (i >= good-20) || r.At.IsZero() {
+			t.Errorf("answer %d of the trial: %+v, %+v", i+1, r, r.Fault)
+		}
+	}
+	stdin.Close()
+	go io.Copy(io.Discard, stdout)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWatchEndsBeforeItBegan(t *testing.T) {
+	var out bytes.Buffer
+	if err := Watch(context.Background(), []string{"--server", "null", "--url", "http://127.0.0.1:1/simple"}, strings.NewReader(""), &out); err != nil || strings.Count(out.String(), "\n") != 1 {
+		t.Errorf("%v: %s", err, &out)
+	}
+	for _, args := range [][]string{{"--url", "http://127.0.0.1/simple"}, {"--url", "127.0.0.1:1"}, {"--every", "0s"}, {"more"}, {"--more"}} {
+		if err := Watch(context.Background(), args, strings.NewReader(""), io.Discard); err == nil || !strings.HasPrefix(err.Error(), "watch-answers") {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}

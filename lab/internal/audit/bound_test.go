@@ -1,0 +1,129 @@
+package audit
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// A client of 32 cores with 16.50 % idle has 26.72 cores to give, or 89 % of one
+// to each of 30 workers; what its processes are said to have taken makes 94 %.
+const crowded = `entry = "99"
+[[figures]]
+id = "sum"
+place = "the client: its processes in sum"
+printed = "2823%"
+[[figures]]
+id = "idle"
+place = "the client: idle"
+printed = "16.50%"
+[[figures]]
+id = "mean"
+place = "the client: busy"
+printed = "89.8%"
+[[checks]]
+id = "fits"
+kind = "cpu-sum"
+of = "sum"
+at_most = "(1 - idle) * 32"
+[[claims]]
+id = "c"
+place = "p"
+says = "s"
+metric = "throughput_rps"
+`
+
+func TestABoundIsDecidedOnAPossibleFigure(t *testing.T) {
+	for claim, want := range map[string]string{
+		// By the sum as printed the client was full, and by what it can have been not.
+		"needs = [\"repeats\"]\nruns = 1\nclient_busy = \"sum / 30\"": "inconclusive  one run of each has no interval",
+		"needs = [\"repeats\"]\nruns = 1\nclient_busy = \"sum / 29\"": "invalid  measures the client: its cores were 92.1 % busy",
+		"wall = \"sum / 30\"":     "inconclusive  what it calls the wall was 89.1 % busy at the most that fits its other figures, and 90 % is where this lab calls a wall",
+		"wall = \"sum / 29\"":     "inconclusive agrees its own figures bear it out",
+		"wall = \"1 - idle\"":     "inconclusive  what it calls the wall was 83.5 % busy at the most that fits its other figures, and 90 % is where this lab calls a wall",
+		"wall = \"mean + 0.002\"": "inconclusive  what it calls the wall was 90 % busy at the most that fits its other figures, and 90 % is where this lab calls a wall", // 89.95 to 90.05 %
+	} {
+		text, err := Parse("99", []byte(crowded+claim))
+		if err != nil {
+			t.Fatalf("%s: %v", claim, err)
+		}
+		files, err := Of([]*Text{text}, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", claim, err)
+		}
+		c := files[0].Claims[0]
+		if got := fmt.Sprintf("%s %s %s", c.Verdict, c.SingleRun, c.Reason); got != want {
+			t.Errorf("%s: %q, want %q", claim, got, want)
+		}
+	}
+}
+
+func TestNoSideIsMoreThanBusy(t *testing.T) {
+	text, err := Parse("99", []byte(crowded+`wall = "sum / 20"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = Of([]*Text{text}, nil); err == nil || !strings.Contains(err.Error(), `claims "c": wall: "sum / 20" is 133.6 % or more, which no side can be`) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAnAnswerIsABodyAndItsServersHead(t *testing.T) {
+	for _, c := range []struct {
+		stack, bytes, want string
+	}{
+		{"", "124 MB/s", Agrees},
+		{"fiber", "123.5 MB/s", Agrees},
+		// A body and half a head, or two.
+		{"", "70.0 MB/s", Disagrees},
+		{"", "232 MB/s", Disagrees},
+		// What other servers put before a body is not known.
+		{"net-http", "150 MB/s", Agrees},
+		{"net-http", "30.0 MB/s", Disagrees},
+	} {
+		levels := setting.Levels{setting.Route: setting.String("/simple")}
+		if c.stack != "" {
+			levels[setting.Stack] = setting.String(c.stack)
+		}
+		files, err := Of(nil, []*results.File{published(levels, map[string]string{"transfer_bytes_per_s": c.bytes, "throughput_rps": "1.000M"})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, f := range files[0].Findings {
+			if f.Kind == ResponseSize {
+				got = f.Verdict
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s of stack %q: %q, want %q", c.bytes, c.stack, got, c.want)
+		}
+	}
+}
+
+// A size that is only held to be more than a body, or less than any head allows,
+// agrees with nearly all there is.
+func TestSizesAreHeldAgainstWhatIsSent(t *testing.T) {
+	texts, _, err := LoadDir("../../../data/texts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, text := range texts {
+		for _, c := range text.Checks {
+			if c.Kind != ResponseSize {
+				continue
+			}
+			seen++
+			if rel, _ := c.relation(); rel != Equals {
+				t.Errorf("entry %s, check %s: %s", text.Entry, c.ID, rel)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no text has a check of an answer's size")
+	}
+}

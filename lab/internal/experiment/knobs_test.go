@@ -1,0 +1,71 @@
+package experiment
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func fleet(settings, factor string) string {
+	return `entry = "1"
+title = "t"
+question = "q"
+metrics = ["throughput_rps"]
+topology = { kind = "fleet" }
+settings = { route = "/r", connections = 1, ` + settings + ` }
+factors = [{ name = "workers", levels = [1, 2] }` + factor + `]
+sizes = { smoke = { blocks = 6, duration_s = 1 }, full = { blocks = 6, duration_s = 1 } }
+claims = [
+  { id = "four", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1, needs = { cores = FOUR } },
+  { id = "none", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1 },
+]`
+}
+
+func TestTheCoresThatADesignTakes(t *testing.T) {
+	const pinned = `, irq = "pinned"`
+	for _, c := range []struct {
+		settings, factor string
+		takes            int
+	}{
+		{`prefork = true`, ``, 0},
+		{`prefork = true` + pinned, ``, 0},
+		{`server_cpus = "0-111"`, ``, 112},
+		{`server_cpus = "0-111"` + pinned, ``, 113}, // interrupts on cores of their own take one at the least
+		{`prefork = true` + pinned, `, { name = "server_cpus", levels = ["0-5", "0-7"] }`, 8},
+		{`server_cpus = "2,5"`, `, { name = "irq", levels = ["default", "pinned"] }`, 7},
+	} {
+		text := fleet(c.settings, c.factor)
+		x := parse(t, strings.Replace(text, "FOUR", "400", 1))
+		if got := x.CoresFor(x.Claims[1]); got != c.takes || x.LeastCores() != c.takes {
+			t.Errorf("%s%s: a claim that asks for none needs %d, the least is %d, want %d", c.settings, c.factor, got, x.LeastCores(), c.takes)
+		}
+		if got := x.CoresFor(x.Claims[0]); got != 400 {
+			t.Errorf("%s%s: a claim that asks for 400 needs %d", c.settings, c.factor, got)
+		}
+		_, err := Parse("made-up", []byte(strings.Replace(text, "FOUR", "4", 1)))
+		if says := fmt.Sprintf(`"four": needs.cores = 4, but the design takes %d`, c.takes); (c.takes > 4) != (err != nil) || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s%s, where a claim asks for 4: %v", c.settings, c.factor, err)
+		}
+	}
+}
+
+// A design whose claims need different numbers of the cores that it names would
+// say in one place that it can be run, and in another that it cannot.
+func TestADesignThatNamesCoresNeedsAsManyForEachClaim(t *testing.T) {
+	paths, err := filepath.Glob("../../experiments/*.toml")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		x, err := Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range x.Claims {
+			if x.cores() > 0 && x.CoresFor(c) != x.LeastCores() {
+				t.Errorf("%s: claim %s needs %d cores, and another %d", x.Name, c.ID, x.CoresFor(c), x.LeastCores())
+			}
+		}
+	}
+}

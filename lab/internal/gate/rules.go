@@ -1,0 +1,249 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/speed"
+)
+
+// Asked is what a trial was asked for, as far as its figures are held against
+// that.
+type Asked struct {
+	Generator   string
+	Connections int     // 0 where none were asked for: events are received, not requested
+	Pipelining  int     // requests in flight on each connection
+	Rate        float64 // requests a second; 0 is a closed loop
+	Overload    bool    // that the rate cannot be met is what the trial is about
+	Refuses     bool    // the receiver was told to refuse some of what it is sent
+	Workers     int     // prefork workers; 0 where there are none
+	WindowS     float64 // seconds; 0 where it is not known
+	// ReferenceS is the fastest calibration of the run, in seconds; 0 where it is
+	// not known, or not yet.
+	ReferenceS float64
+	// ResolutionS is the step of the load generator's latencies, in seconds, where
+	// they are cut to whole steps.
+	ResolutionS float64
+	// Claimed names the metrics that the experiment's claims are about. A figure
+	// that decides a claim refutes it, and does not make the trial invalid.
+	Claimed []string
+}
+
+// A Finding is what closes a gate, or a figure that a gate needs and that the
+// trial does not have.
+type Finding struct {
+	Gate   string
+	Metric string // the figure that closes it, or that is missing
+	Detail string // what closes it; empty for one that is missing
+}
+
+// Missing tells whether the figure was not there. Then the gate stands open
+// unseen, which closes NoTelemetry on a trial that is being measured. Files of
+// older labs lack figures that those did not record.
+func (f Finding) Missing() bool { return f.Detail == "" }
+
+// Judge holds a trial's figures, by the names of package metric, against every
+// gate that can be told from them.
+func Judge(figures map[string]float64, a Asked) []Finding {
+	t := trial{Asked: a, figures: figures}
+	for _, g := range All {
+		t.hold(g.Name)
+	}
+	return t.found
+}
+
+// Hold holds figures against one gate alone.
+func Hold(name string, figures map[string]float64, a Asked) []Finding {
+	t := trial{Asked: a, figures: figures}
+	t.hold(name)
+	return t.found
+}
+
+type trial struct {
+	Asked
+	figures map[string]float64
+	gate    string // whose rule it is
+	found   []Finding
+}
+
+func (t *trial) hold(name string) {
+	if rule := rules[name]; rule != nil {
+		t.gate = name
+		rule(t)
+	}
+}
+
+// A rule closes its gate on a trial, or lets it stand open.
+type rule func(t *trial)
+
+// rules are those of the gates that figures can close. The others look at what
+// is only there while a trial is made: processes, samples, profiles.
+var rules = map[string]rule{
+	Non2xx: func(t *trial) {
+		if !t.Refuses { // else to be refused is what was asked for
+			t.none("non_2xx", true, "%.0f answers were not 2xx")
+		}
+	},
+	// Nobody counts how the connections of a receiver of events fail.
+	Errors: func(t *trial) {
+		n, ok := t.see("errors", t.Generator != setting.Sink)
+		if n -= t.figures["timeouts"]; ok && n > 0 { // which are among them
+			t.close("errors", "%.0f connection errors", n)
+		}
+	},
+	Timeouts: func(t *trial) { t.none("timeouts", t.Generator != setting.Sink, "%.0f requests timed out") },
+	Resets:   func(t *trial) { t.none("resets", t.Generator != setting.Sink, "%.0f connections were reset") },
+	NoRequests: func(t *trial) {
+		if n, ok := t.see("requests", true); ok && n < 1 {
+			t.close("requests", "no request was answered")
+		}
+	},
+	RateShort: func(t *trial) {
+		if t.Rate == 0 || t.Overload {
+			return
+		}
+		if got, ok := t.see("throughput_rps", true); ok && got < LeastShare*t.Rate {
+			t.close("throughput_rps", "%.1f requests a second were answered of %.0f asked for", got, t.Rate)
+		}
+	},
+	SendLate: func(t *trial) {
+		if t.Rate == 0 || t.Overload {
+			return
+		}
+		// autocannon does not say when it sent a request.
+		if lag, ok := t.see("send_lag_p99_s", t.Generator == setting.Fortio); ok && lag > SendLag.Seconds() {
+			t.close("send_lag_p99_s", "the load generator itself sent a hundredth of its requests more than %.1f ms late", lag*1e3)
+		}
+	},
+	LostWorker: func(t *trial) {
+		n, ok := t.see("workers", true)
+		switch {
+		case !ok || t.Workers == 0:
+		case n < 1: // a look at the wrong processes: every figure of the server would be nought
+			t.close("workers", "none of the server's %d workers was seen", t.Workers)
+		case n < float64(t.Workers) && !t.claimed("workers"):
+			t.close("workers", "%.0f of the server's %d workers were there", n, t.Workers)
+		}
+	},
+	IdleWorker: idle,
+	Connections: func(t *trial) {
+		if t.Connections == 0 {
+			return
+		}
+		if n, ok := t.see("connections_established", true); ok && n < float64(t.Connections) {
+			t.close("connections_established", "%.0f connections were established, asked were %d", n, t.Connections)
+		}
+	},
+	Little: little,
+	ProfileApart: func(t *trial) {
+		if v, ok := t.see("profile_spread_s", false); ok && v > ProfileSpread.Seconds() {
+			t.close("profile_spread_s", "the last profile began %v after the first", since(v).Round(time.Millisecond))
+		}
+	},
+	SlowCore: func(t *trial) {
+		if t.ReferenceS == 0 {
+			return
+		}
+		for _, when := range []string{"before", "after"} {
+			name := "calibration_" + when + "_s"
+			if v, ok := t.see(name, true); ok && speed.Slow(since(t.ReferenceS), since(v)) {
+				t.close(name, "the server's core took %v for what it did in %v at its best, %s the trial", since(v), since(t.ReferenceS), when)
+			}
+		}
+	},
+	OtherLoad: func(t *trial) {
+		t.sides("_foreign_load", ForeignLoad, func(side string, v float64) string {
+			return fmt.Sprintf("others ran on the %s's cores for %.2f of a core, more than %.2f", side, v, ForeignLoad)
+		})
+	},
+	Steal: func(t *trial) {
+		t.sides("_steal", StealShare, func(side string, v float64) string {
+			return fmt.Sprintf("%.1f %% of the %s's cores' time was stolen, more than %.0f %%", v*100, side, StealShare*100)
+		})
+	},
+	Throttled: func(t *trial) { t.none("throttled_s", true, "cores were held back for %.3f s") },
+	Swap:      func(t *trial) { t.none("swap_pages", true, "%.0f pages were swapped") },
+	Clock: func(t *trial) {
+		if v, ok := t.see("clock_step_s", true); ok && v > ClockStep.Seconds() {
+			t.close("clock_step_s", "the clock was set by %.3f s", v)
+		}
+	},
+	Window: func(t *trial) {
+		if t.WindowS == 0 {
+			return
+		}
+		if v, ok := t.see("duration_s", true); ok && math.Abs(v-t.WindowS) > max(WindowOff*t.WindowS, WindowSlack.Seconds()) {
+			t.close("duration_s", "the measured window was %.2f s, asked were %.2f s", v, t.WindowS)
+		}
+	},
+	// No other gate looks at it, but what bounded the trial hangs on it.
+	NoTelemetry: func(t *trial) { t.see("client_thread_busy_max", true) },
+}
+
+// see gives a figure. One that is no number is missing.
+func (t *trial) see(metric string, needed bool) (v float64, ok bool) {
+	v, ok = t.figures[metric]
+	if ok = ok && !math.IsNaN(v); !ok && needed {
+		t.found = append(t.found, Finding{Gate: t.gate, Metric: metric})
+	}
+	return v, ok
+}
+
+func (t *trial) close(metric, format string, args ...any) {
+	t.found = append(t.found, Finding{t.gate, metric, fmt.Sprintf(format, args...)})
+}
+
+// none closes the gate on anything more than nought.
+func (t *trial) none(metric string, needed bool, format string) {
+	if v, ok := t.see(metric, needed); ok && v > 0 {
+		t.close(metric, format, v)
+	}
+}
+
+// Sides are the server's and the client's, as they begin the names of metrics.
+var Sides = []string{"server", "client"}
+
+// sides holds both sides' figure against one bar. Where they share their cores
+// both are of the same cores, and are held against it all the same.
+func (t *trial) sides(suffix string, most float64, say func(side string, v float64) string) {
+	for _, side := range Sides {
+		if v, ok := t.see(side+suffix, true); ok && v > most {
+			t.close(side+suffix, "%s", say(side, v))
+		}
+	}
+}
+
+func (t *trial) claimed(metric string) bool { return slices.Contains(t.Claimed, metric) }
+
+// little holds rate times mean latency against the requests that a closed loop
+// keeps in flight. Requests in flight when the window ends are in no mean yet:
+// that explains a shortfall of up to the mean latency over the window.
+func little(t *trial) {
+	asked := float64(t.Connections * t.Pipelining)
+	if n, ok := t.figures["requests"]; t.Rate > 0 || asked == 0 || ok && n == 0 {
+		return // no closed loop, or nothing to take a mean of
+	}
+	rps, ok := t.see("throughput_rps", true)
+	metric := "latency_mean_s"
+	low, known := t.see(metric, t.ResolutionS == 0)
+	high := low
+	if !known && t.ResolutionS > 0 {
+		metric = "latency_mean_least_s"
+		low, known = t.see(metric, true)
+		high = low + t.ResolutionS
+	}
+	if !ok || !known || t.WindowS == 0 {
+		return
+	}
+	late := high / t.WindowS
+	if rps*high < asked*(1-LittleOff-late) || rps*low > asked*(1+LittleOff) {
+		t.close(metric, "rate times mean latency is %.0f to %.0f requests, %.0f were kept in flight", rps*low, rps*high, asked)
+	}
+}
+
+func since(seconds float64) time.Duration {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Nanosecond)
+}

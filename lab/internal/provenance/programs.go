@@ -1,0 +1,270 @@
+package provenance
+
+import (
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+// autocannon is the one program that is not a file but packages of node's.
+const autocannon = "autocannon"
+
+// Programs are the files that a run starts, as they were before it.
+type Programs struct {
+	root  string
+	files map[string]program
+}
+
+type program struct {
+	path   string
+	info   os.FileInfo // nil of autocannon
+	binary results.Binary
+}
+
+// Find looks up programs by name: lab, node, autocannon, or one of the root's
+// .tools/bin. lab is the file that runs now. A program of the lab's own that was
+// built from other sources than lab/ holds is refused: its figures would stand
+// under a commit that it is not of.
+func Find(root, lab string, names []string) (*Programs, error) {
+	sources, err := Sources(root)
+	if err != nil {
+		return nil, err
+	}
+	p := &Programs{root, map[string]program{}}
+	for _, name := range names {
+		var found program
+		var err error
+		switch name {
+		case autocannon:
+			found, err = p.packages(name)
+		case "node":
+			found, err = node()
+		case "lab":
+			found, err = p.built(lab, sources)
+		default:
+			found, err = p.built(filepath.Join(root, ".tools", "bin", name), sources)
+		}
+		if err != nil {
+			return nil, err
+		}
+		p.files[name] = found
+	}
+	return p, nil
+}
+
+// Binaries describes the programs for a results file.
+func (p *Programs) Binaries() map[string]results.Binary {
+	all := map[string]results.Binary{}
+	for name, found := range p.files {
+		all[name] = found.binary
+	}
+	return all
+}
+
+// Other tells whether a process is of another file than the one that was found
+// before the run under the name. Of a process that has ended it cannot tell.
+func (p *Programs) Other(name string, pid int) bool {
+	info, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
+	return err == nil && !os.SameFile(p.files[name].info, info)
+}
+
+// Changed is an error if a program is no longer what it was before the run, as
+// after a build in the midst of it.
+func (p *Programs) Changed() error {
+	for _, name := range slices.Sorted(maps.Keys(p.files)) {
+		found := p.files[name]
+		var now string
+		var err error
+		if name == autocannon {
+			now, err = packagesDigest(found.path)
+		} else {
+			now, err = digest(found.path)
+		}
+		if err != nil || now != found.binary.SHA256 {
+			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build nothing meanwhile", name)
+		}
+	}
+	return nil
+}
+
+// built takes a program of the lab's own.
+func (p *Programs) built(path, sources string) (program, error) {
+	name := path
+	if rel, err := filepath.Rel(p.root, path); err == nil && filepath.IsLocal(rel) {
+		name = rel
+	}
+	found, err := file(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return found, fmt.Errorf("%s is not built; run make build", name)
+	}
+	if err != nil {
+		return found, err
+	}
+	var s stamp
+	if info, err := buildinfo.ReadFile(path); err == nil {
+		found.binary.Build = map[string]string{}
+		for _, set := range info.Settings {
+			if set.Key == "-tags" {
+				s = parseStamp(set.Value)
+			}
+			if slices.Contains(compiler, set.Key) {
+				found.binary.Build[set.Key] = set.Value
+			}
+		}
+	}
+	found.binary.Sources, found.binary.Commit, found.binary.Modified = s.sources, s.commit, s.modified
+	switch {
+	case sources == "" || s.sources == sources:
+		return found, nil
+	case s.sources == "":
+		return found, fmt.Errorf("%s does not say of which sources it was built, as make build has it do; remove it and run make build", name)
+	}
+	return found, fmt.Errorf("%s was built from other sources than lab/ holds now; remove it and run make build", name)
+}
+
+// compiler names the settings that can make other code of the same sources.
+// What they say names no directory: the programs are built with -trimpath.
+var compiler = []string{"-race", "-msan", "-asan", "-gcflags", "-asmflags", "-pgo", "CGO_ENABLED", "GOAMD64", "GOARM64", "GOEXPERIMENT", "GOFIPS140", "DefaultGODEBUG"}
+
+// node asks node itself for its file: what a path leads to may be a script that
+// chooses one of several.
+func node() (program, error) {
+	cmd := exec.Command("node", "--print", "process.execPath")
+	cmd.Env = leash.Environment()
+	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		return program{}, errors.New("node is not installed; install Node.js 20.11 or newer, from nodejs.org or by your distribution")
+	}
+	if err != nil {
+		return program{}, fmt.Errorf("node does not run: %w", err)
+	}
+	return file(strings.TrimSpace(string(out)))
+}
+
+func file(path string) (program, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return program{}, err
+	}
+	sum, err := digest(path)
+	return program{path, info, results.Binary{SHA256: sum}}, err
+}
+
+func digest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// packages takes a program that is made of node's packages.
+func (p *Programs) packages(name string) (program, error) {
+	dir := filepath.Join(p.root, "node_modules", name)
+	sum, err := packagesDigest(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return program{}, fmt.Errorf("%s is not installed; run make setup", name)
+	}
+	return program{path: dir, binary: results.Binary{SHA256: sum}}, err
+}
+
+// packagesDigest is the digest of all files of a package and of those that it
+// depends on, found as node finds them.
+func packagesDigest(dir string) (string, error) {
+	top := filepath.Dir(dir)
+	h := sha256.New()
+	seen := map[string]bool{}
+	var visit func(dir string) error
+	visit = func(dir string) error {
+		if seen[dir] {
+			return nil
+		}
+		seen[dir] = true
+		text, err := os.ReadFile(filepath.Join(dir, "package.json"))
+		if err != nil {
+			return err
+		}
+		var about struct{ Dependencies, OptionalDependencies map[string]string }
+		if err := json.Unmarshal(text, &about); err != nil {
+			return fmt.Errorf("%s: %w", filepath.Join(dir, "package.json"), err)
+		}
+		if err := files(h, top, dir); err != nil {
+			return err
+		}
+		names := slices.Concat(slices.Collect(maps.Keys(about.Dependencies)), slices.Collect(maps.Keys(about.OptionalDependencies)))
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			if at := lookUp(top, dir, name); at != "" {
+				if err := visit(at); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	if err := visit(dir); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// lookUp finds the directory of a package that one in dir asks for; empty where
+// it is not installed, as an optional one may not be.
+func lookUp(top, dir, name string) string {
+	for {
+		at := filepath.Join(dir, "node_modules", name)
+		if dir == top {
+			at = filepath.Join(top, name)
+		}
+		if _, err := os.Stat(filepath.Join(at, "package.json")); err == nil {
+			return at
+		}
+		if dir == top {
+			return ""
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// files writes the digest and the name of each file below a directory.
+func files(to io.Writer, top, dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		sum, err := digest(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(top, path)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(to, "%s  %s\n", sum, filepath.ToSlash(rel))
+		return err
+	})
+}
+
+// Environment describes what leashed programs find in theirs.
+func Environment() *results.Environment {
+	return &results.Environment{Set: maps.Clone(leash.Set), Passed: slices.Clone(leash.Passed)}
+}

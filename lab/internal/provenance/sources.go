@@ -1,0 +1,137 @@
+package provenance
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Sources is the digest of the Go sources in a root's lab/: of all that the
+// compiler reads there, whichever program it is for. It is empty where there
+// are none, as where only the programs were copied to.
+//
+// Contents are compared and not times, which a checkout, a copy or a restored
+// backup all set as they please.
+func Sources(root string) (string, error) {
+	top := filepath.Join(root, "lab")
+	if _, err := os.Stat(filepath.Join(top, "go.mod")); os.IsNotExist(err) {
+		return "", nil
+	}
+	h := sha256.New()
+	err := filepath.WalkDir(top, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			if file != top && passedOver(file, d.Name()) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !compiled(rel) {
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "%x  %s\n", sha256.Sum256(text), rel)
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("the lab's sources: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// passedOver tells whether the compiler takes nothing from a directory: by its
+// name, or because it is a module of its own.
+func passedOver(dir, name string) bool {
+	if name == "testdata" || hidden(name) {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
+
+func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") }
+
+// compiled tells whether a path is one that the compiler may read.
+func compiled(rel string) bool {
+	name := path.Base(rel)
+	if rel == "lab/go.mod" || rel == "lab/go.sum" {
+		return true
+	}
+	return !hidden(name) && !strings.HasSuffix(name, "_test.go") && slices.Contains([]string{".go", ".s", ".pgo"}, path.Ext(name))
+}
+
+// A stamp says in a program of what it was built. It is written as tags of the
+// Go build, which bind no source here: they stand in every binary that Go makes,
+// where -ldflags are left out with -trimpath, and go version -m prints them.
+type stamp struct {
+	sources  string
+	commit   string
+	modified bool
+}
+
+// The stamp's tags. The first two are followed by what they say.
+const (
+	tagSources  = "sources."
+	tagCommit   = "commit."
+	tagModified = "modified"
+)
+
+func (s stamp) String() string {
+	tags := []string{tagSources + s.sources}
+	if s.commit != Unknown {
+		tags = append(tags, tagCommit+s.commit)
+	}
+	if s.modified {
+		tags = append(tags, tagModified)
+	}
+	return strings.Join(tags, ",")
+}
+
+// parseStamp finds a stamp among tags; without one all is empty.
+func parseStamp(tags string) (s stamp) {
+	for _, tag := range strings.Split(tags, ",") {
+		if v, ok := strings.CutPrefix(tag, tagSources); ok {
+			s.sources = v
+		}
+		if v, ok := strings.CutPrefix(tag, tagCommit); ok {
+			s.commit = v
+		}
+		s.modified = s.modified || tag == tagModified
+	}
+	return s
+}
+
+// Stamp gives the tags to build a root's programs with, given those of the last
+// build. They stay as they were while they are still true, so that a commit of
+// something else has nothing linked again.
+func Stamp(root, last string) (string, error) {
+	sources, err := Sources(root)
+	if err != nil {
+		return "", err
+	}
+	if sources == "" {
+		return "", fmt.Errorf("%s: no lab/go.mod; give the root of a checkout", root)
+	}
+	commit, differ := differ(root, compiled)
+	now := stamp{sources, commit, len(differ) > 0}
+	if was := parseStamp(last); was.sources == sources && (!was.modified || now.modified) {
+		return last, nil
+	}
+	return now.String(), nil
+}

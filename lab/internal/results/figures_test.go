@@ -1,0 +1,243 @@
+package results
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// full is the made-up run whose first trial has every figure that follows from
+// others, each as it follows.
+func full(t *testing.T) *File {
+	t.Helper()
+	f, err := decode(t, made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Provenance.ServerCPUs, f.Provenance.ClientCPUs, f.Provenance.CalibrationS = "0-1", "2", 9e-7
+	f.Settings[setting.Rate] = setting.Int(2000)
+	f.Topology.LineRateBps = 1e8
+	tr := &f.Trials[0]
+	tr.Below = map[string]float64{"latency_p50_s": 0.001}
+	maps.Copy(tr.Metrics, map[string]float64{
+		"response_bytes": 124, "transfer_bytes_per_s": 124 * 1000.25, "asked_rate_rps": 2000, "answered_share": 1000.25 / 2000, "asked_in_flight": 100,
+		"latency_p90_s": 0.002, "latency_p95_s": 0.003, "latency_p99_s": 0.003, "latency_p999_s": 0.004, "latency_max_s": 0.005,
+		"latency_mean_s": 0.002, "in_flight": 2.0005, "errors": 0, "timeouts": 0, "non_2xx": 0,
+		"wire_tx_bps": 2e6, "wire_rx_bps": 1e6, "line_rate_share": 0.02,
+		"workers": 2, "workers_active": 2, "processes": 3,
+		// Seen for 3.9 of 4 seconds, both workers busy for half of it.
+		"server_cpu_s": 3.9, "server_cpu_per_request_s": 3.9 / 3.9 / 1000.25, "server_workers_busy": 0.5,
+		"server_cores_busy": 0.6, "server_steal": 0.01, "client_cores_busy": 0.25, "client_steal": 0,
+		"client_thread_busy_max": 0.22225, "calibration_before_s": 9e-7, "calibration_after_s": 1e-6,
+		"delivery_p50_s": 0.1, "delivery_p99_s": 0.2, "delivered_per_s": 900, "offered_per_s": 1000, "delivered_share": 0.9,
+		"events_per_batch": 4, "server_cpu_per_event_s": 1 / 1000.25 / 4, "backlog_growth_per_s": -3,
+		"goroutines_parked": 2.5, "block_events": 7, "live_heap_bytes": 4096,
+	})
+	tr.Cores = []Core{{0, 0.3, 0.29, 0.1, 0.01, 0.3}, {1, 0.2, 0.2, 0.09, 0.01, 0.5}, {2, 0.2, 0.05, 0, 0, 0.75}}
+	tr.ClientThreads = []float64{0.2222, 0.01}
+	tr.Profiles = []profiles.Profile{{Kind: "block", Total: 10, DurationS: 4, Events: 7}, {Kind: "heap", Total: 4096}}
+	return f
+}
+
+func figuresOf(f *File) error {
+	return f.Trials[0].figures("/trials/0", f, f.Settings)
+}
+
+func TestFiguresThatFollowFromOthers(t *testing.T) {
+	if err := figuresOf(full(t)); err != nil {
+		t.Fatalf("the run that this test breaks is broken itself: %v", err)
+	}
+	set := func(name string, v float64) func(*File) {
+		return func(f *File) { f.Trials[0].Metrics[name] = v }
+	}
+	for _, c := range []struct {
+		name string
+		set  func(*File)
+		says string // empty: accepted
+	}{
+		{"a request too many", set("requests", 4002), "/trials/0/metrics/requests: 4002, but throughput_rps × duration_s gives 4001"},
+		{"another rate", set("throughput_rps", 1100), "/trials/0/metrics/requests: 4001, but"},
+		{"another window", set("duration_s", 5), "/trials/0/metrics/requests: 4001, but"},
+		{"another size", set("response_bytes", 125), "/trials/0/metrics/transfer_bytes_per_s: "},
+		{"another transfer", set("transfer_bytes_per_s", 1), "/trials/0/metrics/transfer_bytes_per_s: 1, but"},
+		{"all was answered", set("answered_share", 1), "/trials/0/metrics/answered_share: 1, but throughput_rps over asked_rate_rps gives 0.500125"},
+		{"a rate that was not set", set("asked_rate_rps", 1000.25), "/trials/0/metrics/asked_rate_rps: 1000.25, but the rate that is set gives 2000"},
+		{"a rate in a closed loop", func(f *File) { delete(f.Settings, setting.Rate) }, "/trials/0/metrics/asked_rate_rps: 2000, but the rate that is set gives NaN"},
+		{"another load", set("asked_in_flight", 200), "/trials/0/metrics/asked_in_flight: 200, but connections × pipelining gives 100"},
+		{"Little's law", set("in_flight", 100), "/trials/0/metrics/in_flight: 100, but throughput_rps × latency_mean_s gives 2.0005"},
+		{"another wire", set("line_rate_share", 0.95), "/trials/0/metrics/line_rate_share: 0.95, but the busier direction over the line rate gives 0.02"},
+		{"another line rate", func(f *File) { f.Topology.LineRateBps = 1e9 }, "/trials/0/metrics/line_rate_share: 0.02, but"},
+		{"all was delivered", set("delivered_share", 1), "/trials/0/metrics/delivered_share: 1, but"},
+		{"a cheaper event", set("server_cpu_per_event_s", 1e-6), "/trials/0/metrics/server_cpu_per_event_s: "},
+		{"more failed than were answered", set("non_2xx", 5000), ""}, // a sink's: what it refused stands apart
+		{"more failed than were answered, without a sink", func(f *File) {
+			delete(f.Trials[0].Metrics, "delivered_per_s")
+			f.Trials[0].Metrics["non_2xx"] = 5000
+		}, "/trials/0/metrics/non_2xx: 5000, more than the 4001 of requests"},
+		{"timeouts that are no errors", set("timeouts", 1), "/trials/0/metrics/timeouts: 1, more than the 0 of errors"},
+		{"more active than there are", set("workers_active", 3), "/trials/0/metrics/workers_active: 3, more than the 2 of workers"},
+		{"more workers than processes", set("workers", 4), "/trials/0/metrics/workers: 4, more than the 3 of processes"},
+
+		// Half the CPU a request would have been seen for twice the window.
+		{"a cheaper request", set("server_cpu_per_request_s", 0.5/1000.25), "/trials/0/metrics/server_cpu_per_event_s: "},
+		{"a cheaper request, and no events", func(f *File) {
+			delete(f.Trials[0].Metrics, "server_cpu_per_event_s")
+			f.Trials[0].Metrics["server_cpu_per_request_s"] = 0.5 / 1000.25
+		}, "/trials/0/metrics/server_cpu_per_request_s: "},
+		{"busier workers than their server", set("server_workers_busy", 0.95), "/trials/0/metrics/server_workers_busy: 0.95; 2 workers then used 1.9 cores, and the server all in all 1"},
+		{"a busier server", set("server_cores_busy", 0.95), "/trials/0/metrics/server_cores_busy: 0.95, but cores 0-1 give 0.6"},
+		{"more of it stolen", set("server_steal", 0), "/trials/0/metrics/server_steal: 0, but cores 0-1 give 0.01"},
+		{"an idler client", set("client_cores_busy", 0.1), "/trials/0/metrics/client_cores_busy: 0.1, but cores 2 give 0.25"},
+		{"another core's state", func(f *File) { f.Trials[0].Cores[2].User, f.Trials[0].Cores[2].Idle = 0.9, 0.05 }, "/trials/0/metrics/client_cores_busy: 0.25, but"},
+		{"cores that the condition sets", func(f *File) {
+			f.Settings[setting.ServerCPUs] = setting.String("0")
+			f.Trials[0].Metrics["server_cores_busy"] = 0.7
+		}, ""},
+		{"a core that was not seen", func(f *File) { f.Trials[0].Cores = f.Trials[0].Cores[:2] }, ""},
+		{"an idle counter that ran back", func(f *File) { f.Trials[0].Cores[0].User = 0.31 }, ""},
+		{"an idler client thread", set("client_thread_busy_max", 0.1), "/trials/0/metrics/client_thread_busy_max: 0.1, but the busiest of client_threads has 0.2222"},
+		{"a thread of a dozen cores", func(f *File) { f.Trials[0].ClientThreads[0] = 12 }, "/trials/0/client_threads/0: 12 is not a share of a core"},
+		{"threads not recorded", func(f *File) { f.Trials[0].ClientThreads = nil }, ""},
+		{"goroutines of another profile", set("goroutines_parked", 3), "/trials/0/metrics/goroutines_parked: 3, but the trial's profile gives 2.5"},
+		{"events of another profile", set("block_events", 8), "/trials/0/metrics/block_events: 8, but"},
+		{"another heap", set("live_heap_bytes", 1), "/trials/0/metrics/live_heap_bytes: 1, but"},
+		{"faster than the fastest", set("calibration_after_s", 8e-7), "/trials/0/metrics/calibration_after_s: 8e-07, faster than the run's fastest"},
+
+		{"no requests", func(f *File) { delete(f.Trials[0].Metrics, "requests") }, "/trials/0/metrics/requests: missing"},
+		{"no window", func(f *File) { delete(f.Trials[0].Metrics, "duration_s") }, "/trials/0/metrics/duration_s: missing"},
+		{"no rate", func(f *File) { delete(f.Trials[0].Metrics, "throughput_rps") }, "/trials/0/metrics/throughput_rps: missing"},
+		{"nothing, and it does not count", func(f *File) { f.Trials[0] = Trial{Seq: 1, Block: 1, Condition: "c1", Bound: bound.Unknown} }, ""},
+	} {
+		f := full(t)
+		c.set(f)
+		err := figuresOf(f)
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		}
+	}
+}
+
+// Whatever a metric is, less than nothing is none, nor a share of more than all.
+func TestEveryMetricHasItsRange(t *testing.T) {
+	for _, m := range metric.All() {
+		for _, published := range []bool{false, true} {
+			f := full(t)
+			if published {
+				f.Source, f.Provenance = Published, nil
+			}
+			f.Trials[0] = Trial{Metrics: map[string]float64{m.Name: -1}}
+			err := figuresOf(f)
+			if m.Name == "backlog_growth_per_s" {
+				if err != nil {
+					t.Errorf("%s can fall: %v", m.Name, err)
+				}
+			} else if err == nil || !strings.HasPrefix(err.Error(), "/trials/0/metrics/"+m.Name+": -1 is below 0") {
+				t.Errorf("%s of -1 (published: %v): %v", m.Name, published, err)
+			}
+			f.Trials[0].Metrics[m.Name] = 98 // percent
+			several := m.Name == "profiled_throughput_share" || m.Name == "sampler_busy" || strings.HasSuffix(m.Name, "_foreign_load")
+			if err := figuresOf(f); m.Unit == metric.Ratio && (published || !several) && (err == nil || !strings.Contains(err.Error(), "98 is a share of more than all")) {
+				t.Errorf("%s of 98 (published: %v): %v", m.Name, published, err)
+			}
+		}
+	}
+	for _, name := range []string{"requests", "errors", "workers", "connections_established", "tcp_retransmits", "swap_pages"} {
+		f := full(t)
+		f.Trials[0] = Trial{Metrics: map[string]float64{name: 1.5}}
+		if err := figuresOf(f); err == nil || !strings.HasPrefix(err.Error(), "/trials/0/metrics/"+name+": 1.5 is no whole number") {
+			t.Errorf("%s of 1.5: %v", name, err)
+		}
+	}
+}
+
+func TestQuantilesRiseAndStatesAreOfAWhole(t *testing.T) {
+	metrics := func(kv ...any) func(*Trial) {
+		return func(t *Trial) {
+			for i := 0; i < len(kv); i += 2 {
+				t.Metrics[kv[i].(string)] = kv[i+1].(float64)
+			}
+		}
+	}
+	below := func(name string, v float64) func(*Trial) {
+		return func(t *Trial) { delete(t.Metrics, name); t.Below[name] = v }
+	}
+	for _, c := range []struct {
+		name string
+		set  func(*Trial)
+		says string // of a measured and of a published run alike
+	}{
+		{"the median above the 90th", metrics("latency_p90_s", 0.0005, "latency_p50_s", 0.001), "/trials/0/metrics/latency_p90_s: 0.0005 is less than latency_p50_s, 0.001"},
+		{"one left out between them", func(t *Trial) { delete(t.Metrics, "latency_p95_s"); t.Metrics["latency_p99_s"] = 0.001 }, "/trials/0/metrics/latency_p99_s: 0.001 is less than latency_p90_s"},
+		{"the longest is not", metrics("latency_max_s", 0.0035), "/trials/0/metrics/latency_max_s: 0.0035 is less than latency_p999_s"},
+		{"a mean above the longest", metrics("latency_mean_s", 0.006), "/trials/0/metrics/latency_max_s: 0.005 is less than latency_mean_s"},
+		{"two the same", metrics("latency_p90_s", 0.003), ""},
+		{"less than one before it", below("latency_p99_s", 0.003), "/trials/0/below/latency_p99_s: less than 0.003 is less than latency_p95_s, 0.003"},
+		{"less than enough", below("latency_p99_s", 0.0031), ""},
+		{"less than nothing", below("latency_p99_s", 0), "/trials/0/below/latency_p99_s: 0; nothing is less than that"},
+		{"deliveries", metrics("delivery_p99_s", 0.05), "/trials/0/metrics/delivery_p99_s: 0.05 is less than delivery_p50_s"},
+
+		{"a state of more than all", func(t *Trial) { t.Cores[1].User = 1.2 }, "/trials/0/cores/1/user: 1.2 is not a share"},
+		{"a state below none", func(t *Trial) { t.Cores[1].Idle = -0.1 }, "/trials/0/cores/1/idle: -0.1 is not a share"},
+		{"states of more than all", func(t *Trial) { t.Cores[1].User = 0.9 }, "/trials/0/cores/1: its states sum to 1.7 of"},
+		{"a core twice", func(t *Trial) { t.Cores[1].CPU = 0 }, "/trials/0/cores/1/cpu: 0 comes after 0"},
+	} {
+		for _, source := range []Source{Measured, Published} {
+			f := full(t)
+			f.Source = source
+			tr := &f.Trials[0]
+			tr.Metrics["latency_p50_s"] = 0.001
+			delete(tr.Below, "latency_p50_s")
+			c.set(tr)
+			delete(tr.Metrics, "in_flight")
+			err := figuresOf(f)
+			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
+				t.Errorf("%s, %s: %v, want %q", c.name, source, err, c.says)
+			}
+		}
+	}
+	// Of a measured core nothing is left out; a text may print what it likes of it.
+	f := full(t)
+	f.Trials[0].Cores[1].Idle = 0.1
+	if err := figuresOf(f); err == nil || !strings.HasPrefix(err.Error(), "/trials/0/cores/1: its states sum to 0.6") {
+		t.Errorf("a core of six tenths: %v", err)
+	}
+	f.Source = Published
+	if err := figuresOf(f); err != nil {
+		t.Errorf("a core of which a text prints six tenths: %v", err)
+	}
+	f = full(t)
+	f.Trials[0].ClientThreads = []float64{0.1, 0.2222}
+	if err := figuresOf(f); err == nil || !strings.HasPrefix(err.Error(), "/trials/0/client_threads/1: 0.2222 comes after 0.1") {
+		t.Errorf("threads out of order: %v", err)
+	}
+}
+
+// A text's figure stays as it was printed, possible or not: where the file says
+// so, it is not the file that is wrong.
+func TestAPublishedFigureThatCannotBeIsNamed(t *testing.T) {
+	f := full(t)
+	published(f)
+	f.Trials[0].Metrics = map[string]float64{"server_cores_busy": 28.23}
+	if err := figuresOf(f); err == nil || !strings.HasSuffix(err.Error(), `say it in a warning that begins with "server_cores_busy:"`) {
+		t.Errorf("%v", err)
+	}
+	f.Warnings = []string{"client_cores_busy: 28.23 is more than all"}
+	if err := figuresOf(f); err == nil {
+		t.Error("a warning of another figure excuses it")
+	}
+	f.Warnings = append(f.Warnings, "server_cores_busy: printed as 2,823 %, of at most 2,672")
+	if err := figuresOf(f); err != nil {
+		t.Errorf("named, and refused all the same: %v", err)
+	}
+	f = full(t)
+	f.Trials[0].Metrics["server_cores_busy"] = 28.23
+	f.Warnings = []string{"server_cores_busy: so what"}
+	if err := figuresOf(f); err == nil {
+		t.Error("a warning excuses a measured figure")
+	}
+}

@@ -1,0 +1,122 @@
+package results
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// What a valid trial's own figures show to be invalid is named: the trial, the
+// figure, the gate. A figure that is missing is no fault.
+func TestCheckHoldsRecordedFiguresAgainstTheGates(t *testing.T) {
+	for _, c := range []struct {
+		metric string
+		v      float64
+		gate   string // empty: accepted
+	}{
+		{"non_2xx", 5000, gate.Non2xx}, {"non_2xx", 0, ""},
+		{"errors", 1, gate.Errors}, {"timeouts", 1, gate.Timeouts}, {"resets", 1, gate.Resets}, {"requests", 0, gate.NoRequests},
+		{"workers", 0, gate.LostWorker}, {"workers_active", 0, gate.IdleWorker}, {"workers_serving", 0, gate.IdleWorker},
+		{"connections_established", 99, gate.Connections}, {"connections_established", 100, ""},
+		{"latency_mean_s", 0.2, gate.Little}, {"latency_mean_least_s", 0.2, gate.Little}, {"latency_mean_least_s", 0.0995, ""},
+		{"profile_spread_s", 0.06, gate.ProfileApart},
+		{"calibration_before_s", 2e-6, gate.SlowCore}, {"calibration_after_s", 2e-6, gate.SlowCore}, {"calibration_after_s", 1.2e-6, ""},
+		{"server_foreign_load", 0.11, gate.OtherLoad}, {"client_foreign_load", 0.11, gate.OtherLoad},
+		{"server_steal", 0.04, gate.Steal}, {"client_steal", 0.04, gate.Steal}, {"client_steal", 0.03, ""},
+		{"throttled_s", 0.1, gate.Throttled}, {"swap_pages", 1, gate.Swap}, {"clock_step_s", 0.02, gate.Clock},
+		{"duration_s", 4.41, gate.Window}, {"duration_s", 4.39, ""},
+	} {
+		f, err := decode(t, made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+		f.Provenance.CalibrationS, f.Trials[0].StartedAt = 1e-6, at
+		f.Trials[0].Metrics[c.metric] = c.v
+		err = f.checkGates(design(t))
+		want := fmt.Sprintf("/trials/0/metrics/%s: ", c.metric)
+		switch {
+		case c.gate == "" && err != nil:
+			t.Errorf("%s of %v: %v", c.metric, c.v, err)
+		case c.gate != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "the gate "+c.gate+" makes")):
+			t.Errorf("%s of %v: %v, want %s by %s", c.metric, c.v, err, want, c.gate)
+		}
+		// An invalid trial may show anything.
+		f.Trials[0].Valid, f.Trials[0].Reasons = false, []Reason{{Gate: gate.Steal, Detail: "x"}}
+		if err := f.checkGates(design(t)); err != nil {
+			t.Errorf("invalid, %s of %v: %v", c.metric, c.v, err)
+		}
+	}
+}
+
+// A published run that is committed: one figure changed is found.
+func TestAPlantedFigureIsFound(t *testing.T) {
+	for _, p := range committed(t, "results", "10-workers", "*.json") {
+		f, err := Read(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := experiment.Load(filepath.Join("../../experiments", f.Experiment+".toml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, trial := range f.Trials {
+			if f.Source == Measured && trial.Valid {
+				trial.Metrics["non_2xx"] = 5000
+				if err := f.Check(x); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("/trials/%d/metrics/non_2xx", i)) {
+					t.Errorf("%s: %v", p, err)
+				}
+				break
+			}
+		}
+	}
+}
+
+// Runs from before windows were looked at stand as they are.
+func TestEarlyWindowsStand(t *testing.T) {
+	for when, says := range map[time.Time]string{windowsHeld.Add(-time.Second): "", windowsHeld: "duration_s", {}: "duration_s"} {
+		f, err := decode(t, made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Trials[0].StartedAt = when
+		f.Trials[0].Metrics["duration_s"] = 4.5
+		if err := f.checkGates(design(t)); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%v: %v", when, err)
+		}
+	}
+}
+
+func TestWhatATrialWasAskedFor(t *testing.T) {
+	x := design(t)
+	claimed := []string{"throughput_rps"}
+	for _, c := range []struct {
+		levels setting.Levels
+		want   gate.Asked
+	}{
+		{setting.Levels{"connections": setting.Int(50), "pipelining": setting.Int(4), "workers": setting.Int(3), "prefork": setting.Bool(true)},
+			gate.Asked{Generator: "autocannon", Connections: 50, Pipelining: 4, Workers: 3, WindowS: 2, ResolutionS: 0.001, Claimed: claimed}},
+		// Left to the machine, it is a worker on each of the server's cores.
+		{setting.Levels{"connections": setting.Int(50), "generator": setting.String("fortio"), "rate": setting.Int(900), "overload": setting.Bool(true)},
+			gate.Asked{Generator: "fortio", Connections: 50, Pipelining: 1, Rate: 900, Overload: true, Workers: 5, WindowS: 2, Claimed: claimed}},
+		{setting.Levels{"connections": setting.Int(9), "generator": setting.String("fortio"), "prefork": setting.Bool(false), "workers": setting.Int(3)},
+			gate.Asked{Generator: "fortio", Connections: 9, Pipelining: 1, WindowS: 2, Claimed: claimed}},
+		{setting.Levels{"connections": setting.Int(9), "generator": setting.String("fortio"), "server": setting.String("null")},
+			gate.Asked{Generator: "fortio", Connections: 9, Pipelining: 1, WindowS: 2, Claimed: claimed}},
+		{setting.Levels{"generator": setting.String("sink"), "server": setting.String("producer"), "sink_errors_permille": setting.Int(5)},
+			gate.Asked{Generator: "sink", Pipelining: 1, Refuses: true, WindowS: 2, Claimed: claimed}},
+	} {
+		if got := Asked(x, c.levels, 5, 2); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", c.want) {
+			t.Errorf("%v:\n%+v, want\n%+v", c.levels, got, c.want)
+		}
+	}
+	if got := Asked(x, setting.Levels{}, 0, 2); got.Workers != 1 {
+		t.Errorf("%d workers on a core that is shared", got.Workers)
+	}
+}

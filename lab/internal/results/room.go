@@ -1,0 +1,71 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+)
+
+// Room tells whether so many bytes could be written beside scratch and files be
+// added to some directories from there, as WriteNew does. It leaves neither a file
+// nor a directory behind.
+func Room(scratch string, bytes int, dirs ...string) (err error) {
+	var made []string
+	defer func() {
+		for _, d := range slices.Backward(made) {
+			_ = os.Remove(d) // one that is in use by now is not empty
+		}
+	}()
+	for _, dir := range append([]string{scratch}, dirs...) {
+		var missing []string
+		for d := dir; d != filepath.Dir(d); d = filepath.Dir(d) {
+			if _, err := os.Stat(d); !errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+			missing = append(missing, d)
+		}
+		slices.Reverse(missing)
+		for _, d := range missing {
+			if err := os.Mkdir(d, 0o755); err != nil {
+				return Unwritable(dir, err)
+			}
+			made = append(made, d)
+		}
+	}
+	tmp, err := stage(scratch, filepath.Join(scratch, "room"), make([]byte, bytes))
+	if err != nil {
+		return Unwritable(scratch, err)
+	}
+	defer os.Remove(tmp)
+	for _, dir := range dirs {
+		name := filepath.Join(dir, filepath.Base(tmp))
+		if err := os.Link(tmp, name); err != nil {
+			return Unwritable(dir, err)
+		}
+		if err := os.Remove(name); err != nil {
+			return Unwritable(dir, err)
+		}
+	}
+	return nil
+}
+
+// Unwritable says in a line that nothing can be written into a directory, why,
+// and the way out.
+func Unwritable(dir string, err error) error {
+	way := "make it writable, or work in a clone of your own"
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		way = "make room there"
+	case errors.Is(err, syscall.EXDEV):
+		way = "keep data/ and .tools/ on one file system"
+	}
+	var why syscall.Errno
+	if errors.As(err, &why) {
+		err = why // the names of the files that were tried are nobody's
+	}
+	return fmt.Errorf("%s: a run could not be written there (%w); %s", dir, err, way)
+}

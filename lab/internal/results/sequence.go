@@ -1,0 +1,140 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/order"
+)
+
+// now is when a file is read; a clock for tests.
+var now = time.Now
+
+const (
+	// ahead is how far a machine's clock may be before this one's: it may not
+	// know its time zone.
+	ahead = 24 * time.Hour
+	// cutOff is what a run's first and last moment are cut to.
+	cutOff = time.Second
+	// stamp is a run's start as its name has it.
+	stamp = "20060102t150405z"
+)
+
+// checkName holds a run's name against what it is made of: when it began, or
+// when its text appeared, and on which host.
+func (f *File) checkName() error {
+	if f.Source == Published {
+		want := "published-" + f.Text.Date + "-" + f.Hosts.Server
+		if f.Run != want && !strings.HasPrefix(f.Run, want+"-") {
+			return fmt.Errorf("/run: %q, but by date and host it is %q, or that and a word more", f.Run, want)
+		}
+		return nil
+	}
+	if want := f.Provenance.StartedAt.UTC().Format(stamp) + "-" + f.Hosts.Server; f.Run != want {
+		return fmt.Errorf("/run: %q, but by its start and host it is %q", f.Run, want)
+	}
+	return nil
+}
+
+// checkTimes finds a run that was not yet, and trials that were not one after
+// the other within it.
+func (f *File) checkTimes() error {
+	if f.Source == Published {
+		if date, err := time.Parse("2006-01-02", f.Text.Date); err != nil || date.After(now().Add(ahead)) {
+			return fmt.Errorf("/text/date: %q is no day until today", f.Text.Date)
+		}
+		return nil
+	}
+	p := f.Provenance
+	switch {
+	case p.FinishedAt.After(now().Add(ahead)), p.StartedAt.After(now().Add(ahead)):
+		return fmt.Errorf("/provenance/finished_at: %s is in the future; set this machine's clock, or that of the one that measured", p.FinishedAt.Format(time.RFC3339))
+	case p.FinishedAt.Before(p.StartedAt):
+		return fmt.Errorf("/provenance/finished_at: %s is before the run began", p.FinishedAt.Format(time.RFC3339))
+	}
+	free, of := p.StartedAt, "the run began"
+	for i, t := range f.Trials {
+		if t.StartedAt.IsZero() {
+			if t.Valid {
+				return fmt.Errorf("/trials/%d/started_at: missing; a trial that counts was started", i)
+			}
+			continue
+		}
+		if t.StartedAt.Before(free) {
+			return fmt.Errorf("/trials/%d/started_at: %s is before %s", i, t.StartedAt.Format(time.RFC3339Nano), of)
+		}
+		free, of = t.StartedAt.Add(t.took(p)), fmt.Sprintf("the trial before it ended, which ran for %.4g s", t.took(p).Seconds())
+	}
+	if free.After(p.FinishedAt.Add(cutOff)) {
+		return fmt.Errorf("/provenance/finished_at: %s is before its last trial ended", p.FinishedAt.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// took is the least that a trial took: warm-up and window. Of one that does not
+// count nothing is known: it may have been cut short, or its clock been set.
+func (t Trial) took(p *Provenance) time.Duration {
+	if !t.Valid {
+		return 0
+	}
+	return time.Duration((p.WarmupS + t.Metrics["duration_s"]) * float64(time.Second))
+}
+
+// checkOrder draws the run's order again from its seed and holds the trials
+// against it: each block has its conditions in the order drawn; repeats come
+// right behind their block, or behind all, and only where none before counts.
+func (f *File) checkOrder() error {
+	if n := len(f.Conditions); f.controls() == 1 {
+		own := f.Conditions[:n-1]
+		switch drawn := own[order.Control(len(own), f.Provenance.Seed)].ID; {
+		case f.Conditions[n-1].ControlOf == "":
+			return errors.New("/conditions: the A/A control stands last")
+		case f.Conditions[n-1].ControlOf != drawn:
+			return fmt.Errorf("/conditions/%d/control_of: %q, but the seed draws %q", n-1, f.Conditions[n-1].ControlOf, drawn)
+		}
+	}
+	var drawn []slot
+	for b, block := range order.Draw(len(f.Conditions), f.Provenance.Blocks, f.Provenance.Seed) {
+		for _, c := range block {
+			drawn = append(drawn, slot{b + 1, f.Conditions[c].ID})
+		}
+	}
+	before := map[slot]bool{} // and whether it counts
+	next := 0
+	for i, t := range f.Trials {
+		at := t.slot()
+		counts, again := before[at]
+		switch {
+		case !again && (next == len(drawn) || at != drawn[next]):
+			want := "no other trial"
+			if next < len(drawn) {
+				want = fmt.Sprintf("%q in block %d", drawn[next].condition, drawn[next].block)
+			}
+			return fmt.Errorf("/trials/%d: %q in block %d, but the seed draws %s next", i, at.condition, at.block, want)
+		case !again:
+			next++
+		case counts:
+			return fmt.Errorf("/trials/%d: %q counts already in block %d; only what does not count is repeated", i, at.condition, at.block)
+		case next < len(drawn) && (drawn[next-1].block != at.block || drawn[next].block == at.block):
+			return fmt.Errorf("/trials/%d: %q of block %d is repeated in mid-block; repeats come right behind their block, or behind all", i, at.condition, at.block)
+		}
+		before[at] = t.Valid
+	}
+	if next < len(drawn) && f.Provenance.StoppedEarly == "" {
+		return fmt.Errorf("/trials: %q of block %d never ran, and stopped_early does not say why", drawn[next].condition, drawn[next].block)
+	}
+	return nil
+}
+
+// gates finds a reason that no gate has given.
+func (t Trial) gates(at string) error {
+	for i, r := range t.Reasons {
+		if _, known := gate.Of(r.Gate); !known {
+			return fmt.Errorf("%s/reasons/%d/gate: no gate %q", at, i, r.Gate)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,305 @@
+package results
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/order"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// inOrder is a made-up run of three conditions and a control in two blocks, all
+// of them valid, each trial five seconds after the one before.
+func inOrder(t *testing.T) *File {
+	t.Helper()
+	f, err := decode(t, made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Provenance.Blocks, f.Provenance.Seed = 2, 11
+	f.Conditions = nil
+	for i := range 3 {
+		f.Conditions = append(f.Conditions, Condition{ID: fmt.Sprintf("c%d", i+1), Levels: setting.Levels{"workers": setting.Int(int64(i + 1))}})
+	}
+	twin := f.Conditions[order.Control(3, 11)]
+	f.Conditions = append(f.Conditions, Condition{ID: "c4", Levels: twin.Levels, ControlOf: twin.ID})
+	f.Trials = nil
+	// As the seed draws it: see package order, whose tests have it too.
+	for i, id := range []string{"c2", "c1", "c4", "c3", "c4", "c1", "c2", "c3"} {
+		f.Trials = append(f.Trials, Trial{Seq: i + 1, Block: 1 + i/4, Condition: id, Valid: true,
+			StartedAt: f.Provenance.StartedAt.Add(time.Duration(5*i) * time.Second),
+			Metrics:   map[string]float64{"duration_s": 4}})
+	}
+	return f
+}
+
+// repeat has a trial not count, and be made again at a place.
+func repeat(f *File, trial, at int) {
+	again := f.Trials[trial]
+	f.Trials[trial].Valid = false
+	f.Trials = slices.Insert(f.Trials, at, again)
+	for i := range f.Trials {
+		f.Trials[i].StartedAt = f.Provenance.StartedAt.Add(time.Duration(5*i) * time.Second)
+	}
+}
+
+// A run whose trials stand in another order than the one drawn was not measured
+// in it, or left something out.
+func TestTrialsStandInTheOrderOfTheirSeed(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		set  func(*File)
+		says string // empty: accepted
+	}{
+		{"as drawn", func(*File) {}, ""},
+		{"another seed", func(f *File) { f.Provenance.Seed = 12 }, `/conditions/3/control_of: "c3", but the seed draws "c2"`},
+		{"another control", func(f *File) { f.Conditions[3].ControlOf = "c2" }, `/conditions/3/control_of: "c2", but the seed draws "c3"`},
+		{"a control that is not the last", func(f *File) { slices.Reverse(f.Conditions) }, "/conditions: the A/A control stands last"},
+		{"two of a block swapped", func(f *File) {
+			f.Trials[1].Condition, f.Trials[2].Condition = f.Trials[2].Condition, f.Trials[1].Condition
+		}, `/trials/1: "c4" in block 1, but the seed draws "c1" in block 1 next`},
+		{"one left out", func(f *File) { f.Trials = slices.Delete(f.Trials, 2, 3) }, `/trials/2: "c3" in block 1, but the seed draws "c4" in block 1 next`},
+		{"the last left out", func(f *File) { f.Trials = f.Trials[:7] }, `/trials: "c3" of block 2 never ran, and stopped_early does not say why`},
+		{"stopped before the last", func(f *File) { f.Trials, f.Provenance.StoppedEarly = f.Trials[:7], "broken" }, ""},
+		{"one too many", func(f *File) {
+			f.Trials = append(f.Trials, Trial{Block: 2, Condition: "c9"})
+		}, `/trials/8: "c9" in block 2, but the seed draws no other trial next`},
+
+		{"repeated behind its block", func(f *File) { repeat(f, 0, 4) }, ""},
+		{"repeated at the end", func(f *File) { repeat(f, 0, 8) }, ""},
+		{"repeated twice", func(f *File) { repeat(f, 0, 4); repeat(f, 4, 5) }, ""},
+		{"repeated in mid-block", func(f *File) { repeat(f, 0, 2) }, `/trials/2: "c2" of block 1 is repeated in mid-block`},
+		{"repeated in another block", func(f *File) { repeat(f, 0, 6) }, `/trials/6: "c2" of block 1 is repeated in mid-block`},
+		{"repeated though it counts", func(f *File) { repeat(f, 0, 4); f.Trials[0].Valid = true }, `/trials/4: "c2" counts already in block 1; only what does not count is repeated`},
+	} {
+		f := inOrder(t)
+		c.set(f)
+		err := f.checkOrder()
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		}
+	}
+}
+
+func TestTrialsComeOneAfterTheOther(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		set  func(*File)
+		says string // empty: accepted
+	}{
+		{"as they ran", func(*File) {}, ""},
+		{"before the run", func(f *File) { f.Trials[0].StartedAt = f.Provenance.StartedAt.Add(-1) }, "/trials/0/started_at: 2026-01-02T03:04:04.999999999Z is before the run began"},
+		{"during the one before", func(f *File) { f.Trials[3].StartedAt = f.Trials[3].StartedAt.Add(-time.Second) }, "/trials/3/started_at: 2026-01-02T03:04:19Z is before the trial before it ended, which ran for 4.3 s"},
+		{"during one that does not count", func(f *File) {
+			f.Trials[2].Valid = false
+			f.Trials[3].StartedAt = f.Trials[3].StartedAt.Add(-time.Second)
+		}, ""},
+		{"before one that does not count", func(f *File) {
+			f.Trials[2].Valid = false
+			f.Trials[3].StartedAt = f.Trials[2].StartedAt.Add(-1)
+		}, "/trials/3/started_at: "},
+		{"at no time", func(f *File) { f.Trials[3].StartedAt = time.Time{} }, "/trials/3/started_at: missing"},
+		{"at no time, and it does not count", func(f *File) { f.Trials[3].StartedAt, f.Trials[3].Valid = time.Time{}, false }, ""},
+		{"after the run", func(f *File) { f.Provenance.FinishedAt = f.Trials[7].StartedAt }, "/provenance/finished_at: 2026-01-02T03:04:40Z is before its last trial ended"},
+		{"up to the second that it ended in", func(f *File) { f.Provenance.FinishedAt = f.Trials[7].StartedAt.Add(4 * time.Second) }, ""},
+		{"a run that ended before it began", func(f *File) { f.Provenance.FinishedAt = f.Provenance.StartedAt.Add(-1) }, "/provenance/finished_at: 2026-01-02T03:04:04Z is before the run began"},
+	} {
+		f := inOrder(t)
+		c.set(f)
+		err := f.checkTimes()
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		}
+	}
+}
+
+func TestNothingIsFromTheFuture(t *testing.T) {
+	defer func() { now = time.Now }()
+	f := inOrder(t)
+	text := &File{Source: Published, Text: &Text{Date: "2026-01-02"}}
+	for _, c := range []struct {
+		now             string
+		measured, print bool
+	}{
+		{"2026-01-02T03:06:00Z", true, true},
+		{"2026-01-01T03:06:00Z", true, true}, // a clock of another time zone
+		{"2026-01-01T03:04:00Z", false, true},
+		{"2025-12-31T03:06:00Z", false, false},
+	} {
+		at, err := time.Parse(time.RFC3339, c.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = func() time.Time { return at }
+		if err := f.checkTimes(); (err == nil) != c.measured || err != nil && !strings.HasPrefix(err.Error(), "/provenance/finished_at: 2026-01-02T03:05:05Z is in the future") {
+			t.Errorf("measured, at %s: %v", c.now, err)
+		}
+		if err := text.checkTimes(); (err == nil) != c.print || err != nil && !strings.HasPrefix(err.Error(), `/text/date: "2026-01-02" is no day until today`) {
+			t.Errorf("published, at %s: %v", c.now, err)
+		}
+	}
+	now = time.Now
+	text.Text.Date = "2026-02-30"
+	if err := text.checkTimes(); err == nil {
+		t.Error("the 30th of February is a day")
+	}
+}
+
+func TestARunIsNamedByItsStartAndHost(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		run  string
+		set  func(*File)
+		ok   bool
+	}{
+		{"by both", "20260102t030405z-h", func(*File) {}, true},
+		{"by another start", "20260102t030406z-h", func(*File) {}, false},
+		{"by another host", "20260102t030405z-g", func(*File) {}, false},
+		{"by the client's host", "20260102t030405z-h", func(f *File) { f.Hosts.Server = "g" }, false},
+		{"by a time of another zone", "20260102t040405z-h", func(f *File) { f.Provenance.StartedAt = f.Provenance.StartedAt.In(time.FixedZone("", 3600)) }, false},
+		{"by its text", "published-2026-01-01-h", published, true},
+		{"by its text and a word more", "published-2026-01-01-h-wide", published, true},
+		{"by its text on another day", "published-2026-01-02-h", published, false},
+		{"by its text on another host", "published-2026-01-01-hh", published, false},
+	} {
+		f, err := decode(t, made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.set(f)
+		f.Run = c.run
+		if err := f.checkName(); (err == nil) != c.ok || err != nil && !strings.HasPrefix(err.Error(), "/run: ") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestReasonsNameGatesThatThereAre(t *testing.T) {
+	for _, g := range gate.All {
+		if err := (Trial{Reasons: []Reason{{g.Name, "x"}}}).gates("/trials/0"); err != nil {
+			t.Error(err)
+		}
+	}
+	f, err := decode(t, made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Trials[1].Reasons = append(f.Trials[1].Reasons, Reason{"bad-mood", "x"})
+	if err := f.Check(design(t)); err == nil || err.Error() != `/trials/1/reasons/1/gate: no gate "bad-mood"` {
+		t.Errorf("%v", err)
+	}
+}
+
+// Names and ids become file names, addresses and attributes of pages: nothing
+// else than their own signs gets so far.
+func TestDecodeRefusesOtherSigns(t *testing.T) {
+	fields := []struct{ field, old, before, after string }{
+		{"/experiment", `"experiment": "made-up"`, `"experiment": "`, `"`},
+		{"/run", `"run": "20260102t030405z-h"`, `"run": "20260102t030405z-`, `"`},
+		{"/hosts/server", `"server": "h"`, `"server": "`, `"`},
+		{"/hosts/client", `"client": "h"`, `"client": "`, `"`},
+		{"/provenance/commit", `"commit": "unknown"`, `"commit": "`, `"`},
+		{"/provenance/server_cpus", `"tools": {}`, `"tools": {}, "server_cpus": "`, `"`},
+		{"/provenance/client_cpus", `"tools": {}`, `"tools": {}, "client_cpus": "`, `"`},
+		{"/conditions/0/id", `"id": "c1"`, `"id": "`, `"`},
+		{"/conditions/0/control_of", `"id": "c1",`, `"id": "c1", "control_of": "`, `",`},
+		{"/conditions/0/levels/workers", `{"workers": 1}`, `{"workers": "`, `"}`},
+		{"/settings/route", `"route": "/read"`, `"route": "`, `"`},
+		{"/trials/0/condition", `"condition": "c1"`, `"condition": "`, `"`},
+		{"/trials/1/reasons/0/gate", `"gate": "errors"`, `"gate": "`, `"`},
+	}
+	for _, f := range fields {
+		if strings.Count(made, f.old) == 0 {
+			t.Fatalf("%s: %q does not stand in the made-up run", f.field, f.old)
+		}
+		for _, sign := range []string{`<img src=x onerror=alert(1)>`, `\"'&`, "../../x", "a b\u00e9", "", "a\\u000ab", "\\u202ec1", "\u200b"} {
+			// Paths and blanks have a place in routes.
+			if (f.field == "/settings/route" || strings.Contains(f.field, "/levels/")) && sign == "../../x" {
+				continue
+			}
+			_, err := decode(t, strings.Replace(made, f.old, f.before+sign+f.after, 1))
+			if err == nil || !strings.HasPrefix(err.Error(), f.field+":") {
+				t.Errorf("%s of %q: %v", f.field, sign, err)
+			}
+		}
+	}
+}
+
+// Other texts are one line each, whatever is in them: pages escape it.
+func TestDecodeRefusesWhatIsNoLine(t *testing.T) {
+	fields := []struct{ field, old, before, after string }{
+		{"/trials/1/reasons/0/detail", `"detail": "1 connection errors"`, `"detail": "`, `"`},
+		{"/provenance/generator", `"generator": "autocannon"`, `"generator": "`, `"`},
+		{"/provenance/tools/node", `"tools": {}`, `"tools": {"node": "`, `"}`},
+		{"/provenance/stopped_early", `"tools": {}`, `"tools": {}, "stopped_early": "`, `"`},
+		{"/provenance/commands/0", `"tools": {}`, `"tools": {}, "commands": ["`, `"]`},
+		{"/warnings/0", `"topology"`, `"warnings": ["`, `"], "topology"`},
+		{"/trials/0/bound_why", `"metrics": {"throughput_rps"`, `"bound_why": "`, `", "metrics": {"throughput_rps"`},
+	}
+	for _, f := range fields {
+		if strings.Count(made, f.old) == 0 {
+			t.Fatalf("%s: %q does not stand in the made-up run", f.field, f.old)
+		}
+		put := func(text string) error {
+			_, err := decode(t, strings.Replace(made, f.old, f.before+text+f.after, 1))
+			return err
+		}
+		for _, text := range []string{"a\\u000ab", "\\u001b[31m", "a\\u202eb", "\\u0085", "\\u2028", strings.Repeat("x", 4097)} {
+			if err := put(text); err == nil || !strings.HasPrefix(err.Error(), f.field+": the text ") {
+				t.Errorf("%s of %.20q: %v", f.field, text, err)
+			}
+		}
+		if err := put(`<b>\"'& of 4.4 % · é`); err != nil {
+			t.Errorf("%s: a text with signs of markup is a text: %v", f.field, err)
+		}
+	}
+	_, err := decode(t, strings.Replace(made, `"tools": {}`, `"tools": {"no\u0000de": "1"}`, 1))
+	if err == nil || !strings.HasPrefix(err.Error(), "/provenance/tools: the name ") {
+		t.Errorf("a name that is no line: %v", err)
+	}
+}
+
+// A file over its size is refused before it is read, whatever is in it.
+func TestFilesHaveASize(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name string
+		most int64
+		read func(string) error
+	}{
+		{"results.json", mostBytes[SchemaURL], func(p string) error { _, err := Read(p); return err }},
+		{"host.json", mostBytes[HostSchemaURL], func(p string) error { _, err := ReadHost(p); return err }},
+	} {
+		path := filepath.Join(dir, c.name)
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(path, c.most+1); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.read(path); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("%s: more than %d bytes", path, c.most)) {
+			t.Errorf("%s, a byte over: %v", c.name, err)
+		}
+		// A terabyte is no more to read than that.
+		if err := os.Truncate(path, 1<<40); err == nil {
+			if err := c.read(path); err == nil || !strings.Contains(err.Error(), "more than") {
+				t.Errorf("%s of a terabyte: %v", c.name, err)
+			}
+		}
+	}
+	long := strings.Replace(made, "\n", strings.Repeat(" ", int(mostBytes[SchemaURL]))+"\n", 1)
+	if _, err := decode(t, long); err == nil || !strings.Contains(err.Error(), "at the most") {
+		t.Errorf("a document over its size: %v", err)
+	}
+	for _, p := range committed(t, "results", "*", "*.json") {
+		if info, err := os.Stat(p); err != nil || info.Size() > 300_000 {
+			t.Errorf("%s: %d bytes, %v; a run of two cores stays below 300 kB", p, info.Size(), err)
+		}
+	}
+}

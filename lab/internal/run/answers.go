@@ -1,0 +1,213 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/answer"
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// A comparison is what compares the server's answers with the route's, before a
+// trial and during it: a process of the lab's on the client's side of the wire.
+// It runs on the client's cores, so that its own cost is none of the server's.
+type comparison struct {
+	proc   *leash.Proc
+	in     io.WriteCloser
+	once   sync.Once
+	ready  chan struct{} // closed when its catalogue is made
+	before chan struct{} // closed when it has compared what it does before the trial
+
+	mu   sync.Mutex
+	head int
+	all  []answer.Report // before the trial one, during it one an answer
+
+	sockets *socketWatch // of the client, once it has been started
+}
+
+// compareEvery is how often an answer is compared. At a fixed rate that is low,
+// it is less often, so as not to add much to the load, but a few times in the
+// window in any case.
+func (l load) compareEvery() time.Duration {
+	every := answer.Every
+	if l.rate > 0 {
+		const share = 500 // of the load's own answers one
+		every = max(every, time.Duration(share/l.rate*float64(time.Second)))
+	}
+	return max(min(every, l.window/5), time.Millisecond)
+}
+
+// compare starts a comparison, which makes itself ready while the server starts;
+// none where no route is loaded, since the receiver of events looks at each of
+// them itself.
+func (l load) compare() (*comparison, error) {
+	if l.route == "" {
+		return nil, nil
+	}
+	argv := append(slices.Clone(l.lab), "watch-answers", "--server", l.serves, "--url", "http://"+l.addr+l.route, "--every", l.compareEvery().String())
+	if len(l.split.Client) > 0 {
+		argv = append([]string{"taskset", "--cpu-list", cores.Format(l.split.Client)}, argv...)
+	}
+	in, stdin, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	c := &comparison{in: stdin, ready: make(chan struct{}), before: make(chan struct{})}
+	c.proc, err = leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(argv), Env: []string{"GOMAXPROCS=1"}, Stdin: in, Lines: c.read})
+	if err != nil {
+		stdin.Close()
+		return nil, fmt.Errorf("the comparison of answers did not start: %w", err)
+	}
+	return c, nil
+}
+
+// read takes a line. What is no report is a complaint, and kept as the last line.
+func (c *comparison) read(line string) {
+	var r answer.Report
+	if json.Unmarshal([]byte(line), &r) != nil {
+		return
+	}
+	if r.Ready {
+		c.once.Do(func() { close(c.ready) })
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all = append(c.all, r); len(c.all) == 1 {
+		c.head = r.Head
+		close(c.before)
+	}
+}
+
+// readyToCompare bounds the wait for the catalogue, and for the answers before
+// the trial, one of which may take some seconds to be given up.
+const readyToCompare = 20 * time.Second
+
+// begin compares the answers before the trial and closes the gate on one that is
+// wrong. An error means that they could not be compared.
+func (c *comparison) begin(ctx context.Context, fail failer) error {
+	if c == nil {
+		return nil
+	}
+	if err := c.wait(ctx, c.ready); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(c.in, "begin\n"); err != nil {
+		return fmt.Errorf("the answers cannot be compared: %w", err)
+	}
+	if err := c.wait(ctx, c.before); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f := c.all[0].Fault; f != nil {
+		fail(f.Gate, "%s", f.Detail)
+	}
+	return nil
+}
+
+func (c *comparison) wait(ctx context.Context, said chan struct{}) error {
+	select {
+	case <-said:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-c.proc.Done():
+		select {
+		case <-said: // both at once
+			return nil
+		default:
+			return fmt.Errorf("the answers cannot be compared: %s", strings.TrimPrefix(c.proc.LastLine(), "lab: "))
+		}
+	case <-time.After(readyToCompare):
+		return errors.New("the answers cannot be compared: nothing was said of them for " + readyToCompare.String())
+	}
+}
+
+// beside is told of the client, when that has been started.
+func (c *comparison) beside(client int, l load) {
+	if c != nil {
+		c.sockets = watchSockets(client, l.connections, l.window)
+	}
+}
+
+// stop ends the comparison. It may be called twice.
+func (c *comparison) stop() {
+	if c == nil {
+		return
+	}
+	c.in.Close()
+	_ = c.proc.Stop(c.proc.Pid(), time.Second)
+	if c.sockets != nil {
+		c.sockets.end()
+	}
+}
+
+// judge closes the gates on what was wrong during the trial. What was not
+// compared closes one as well.
+func (c *comparison) judge(l load, r *generator.Result, fail failer) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	compared, wrong := 0, map[string]int{}
+	var first []answer.Report
+	for _, one := range c.all[1:] {
+		switch {
+		case one.Fault != nil:
+			if wrong[one.Fault.Gate]++; wrong[one.Fault.Gate] == 1 {
+				first = append(first, one)
+			}
+		case !one.At.Before(r.Start) && !one.At.After(r.Finish):
+			compared++
+		}
+	}
+	for _, one := range first {
+		fail(one.Fault.Gate, "%d of %d answers compared during the trial were wrong or did not come, the first at %s: %s",
+			wrong[one.Fault.Gate], len(c.all)-1, clock(one.At), one.Fault.Detail)
+	}
+	if compared == 0 && len(first) == 0 {
+		fail(gate.NoTelemetry, "no answer was compared in the measured window")
+	}
+	if l.generator == setting.Fortio && r.Counts.OK > 0 && r.Counts.Compared == 0 {
+		fail(gate.NoTelemetry, "the load generator compared none of its answers")
+	}
+	l.bytes(c.head, r, fail)
+	c.sockets.judge(r, fail)
+}
+
+// bytes holds what the load generator counted against what the route's answers
+// and their heads come to.
+func (l load) bytes(head int, r *generator.Result, fail failer) {
+	if r.Counts.Non2xx > 0 {
+		return // the bytes of those are not known, and their gate is closed
+	}
+	set, err := answer.Of(l.serves, l.route)
+	if err != nil {
+		fail(gate.WrongAnswer, "%v", err)
+		return
+	}
+	t := answer.Traffic{Answers: r.Counts.OK, Bytes: r.Counts.Bytes, Head: head, Processes: l.workers}
+	if l.generator == setting.Autocannon {
+		// It counts what it has read, and with the last answer of a read also
+		// the beginning of the next.
+		t.Partial = l.connections
+	}
+	if err := set.Bytes(t); err != nil {
+		fail(gate.WrongAnswer, "%v", err)
+	}
+}

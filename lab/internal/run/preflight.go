@@ -1,0 +1,110 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/topology"
+)
+
+// FilesBeside is how many files a process of the lab has open besides
+// connections.
+const FilesBeside = 64
+
+// Connections is the largest number of connections that an experiment opens at
+// once.
+func Connections(x *experiment.Experiment) int64 {
+	var n int64
+	for _, levels := range x.Conditions() {
+		if c, ok := x.Fixed().With(levels)[setting.Connections].Int(); ok {
+			n = max(n, c)
+		}
+	}
+	return n
+}
+
+// Ready tells before anything is measured what would make every trial fail: too
+// few open files, or a program that cannot be started or was built from other
+// sources. Of a design that cannot
+// be carried out here nothing is asked.
+func (p Plan) Ready() error {
+	if p.unreachable() != "" {
+		return nil
+	}
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err == nil {
+		if err := enough(Connections(p.Experiment)+FilesBeside, uint64(l.Max)); err != nil {
+			return err
+		}
+	}
+	var seen []string
+	for _, levels := range p.Experiment.Conditions() {
+		l := p.load(&topology.Link{Host: "127.0.0.1"}, p.Experiment.Fixed().With(levels))
+		for _, side := range []struct {
+			what, name string
+			argv       []string
+		}{{"server", l.program, l.server}, {"client", l.generator, l.client}} {
+			if slices.Contains(seen, side.name) {
+				continue
+			}
+			seen = append(seen, side.name)
+			if err := starts(l.dir, side.argv); err != nil {
+				return fmt.Errorf("the %s cannot be started: %w", side.what, err)
+			}
+		}
+	}
+	_, err := p.find()
+	return err
+}
+
+// enough holds the hard limit on open files, to which server and client raise
+// their own, against what one of them needs.
+func enough(needs int64, limit uint64) error {
+	if limit >= uint64(needs) {
+		return nil
+	}
+	return fmt.Errorf("server and client need %d open files each, and the hard limit is %d; raise it: sudo prlimit --pid $$ --nofile=%d:%d", needs, limit, 2*needs, 2*needs)
+}
+
+// startsWithin bounds the wait for a program that only says its version.
+const startsWithin = 20 * time.Second
+
+// starts has a script see whether what it starts can be.
+func starts(dir string, argv []string) error {
+	p, err := leash.Start(leash.Spec{Dir: dir, Argv: append([]string{argv[0], "--check"}, argv[1:]...)})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.Done():
+	case <-time.After(startsWithin):
+		_ = p.Stop(p.Pid(), 0)
+		return fmt.Errorf("%s --check did not end within %v", argv[0], startsWithin)
+	}
+	switch err := p.Err(); {
+	case err == nil:
+		return nil
+	case p.LastLine() == "":
+		return fmt.Errorf("%s --check: %w", argv[0], err)
+	}
+	return errors.New(p.LastLine())
+}
+
+// alike tells whether trials are all invalid by one gate with the same words: of
+// a client that cannot run here a file would say nothing of the server.
+func alike(trials []results.Trial, name string) bool {
+	for _, t := range trials {
+		if len(t.Reasons) != 1 || t.Reasons[0] != trials[0].Reasons[0] || t.Reasons[0].Gate != name {
+			return false
+		}
+	}
+	return true
+}

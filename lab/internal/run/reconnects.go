@@ -1,0 +1,118 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
+)
+
+// A holding is which sockets the client had open at a time, by their inodes.
+// The kernel gives no two sockets the same one, so that a connection that was
+// opened anew is another inode. The client's own list of open files is read and
+// not the kernel's counters of connections opened: those count every program's.
+type holding struct {
+	from, to time.Time // while it was read
+	inodes   map[string]bool
+}
+
+// A socketWatch looks at the client's sockets through a trial. autocannon opens a
+// connection anew, and does not say so, where the server ended it in mid-answer.
+type socketWatch struct {
+	connections int
+	stop, done  chan struct{}
+	once        sync.Once
+	all         []holding
+}
+
+// How often the client's sockets are looked at: a hundred take two tenths of a
+// millisecond. Where there are thousands it is less often, but a few times in
+// the window in any case.
+const (
+	socketsEvery = 200 * time.Millisecond
+	socketsShare = 200 // of the time that a look takes
+)
+
+// watchSockets looks at those of a process and all below it.
+func watchSockets(client, connections int, window time.Duration) *socketWatch {
+	s := &socketWatch{connections: connections, stop: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		var pids []int
+		for {
+			// The client may still be on its way to become what it is to be.
+			if n := len(s.all); n == 0 || len(s.all[n-1].inodes) < connections {
+				pids = telemetry.Descendants(client)
+			}
+			h := look(pids)
+			s.all = append(s.all, h)
+			select {
+			case <-s.stop:
+				return
+			case <-time.After(min(max(socketsEvery, socketsShare*h.to.Sub(h.from)), max(window/5, socketsEvery))):
+			}
+		}
+	}()
+	return s
+}
+
+// look reads which sockets some processes have open.
+func look(pids []int) holding {
+	h := holding{from: time.Now(), inodes: map[string]bool{}}
+	for _, pid := range pids {
+		dir := fmt.Sprintf("/proc/%d/fd", pid)
+		f, err := os.Open(dir)
+		if err != nil {
+			continue // it has ended; too few sockets then say so
+		}
+		names, _ := f.Readdirnames(-1)
+		f.Close()
+		for _, name := range names {
+			if to, err := os.Readlink(dir + "/" + name); err == nil && strings.HasPrefix(to, "socket:") {
+				h.inodes[to] = true
+			}
+		}
+	}
+	h.to = time.Now()
+	return h
+}
+
+// end stops looking. It may be called twice.
+func (s *socketWatch) end() {
+	s.once.Do(func() { close(s.stop) })
+	<-s.done
+}
+
+// settled is how long after the window's begin the sockets of a warm-up, which
+// autocannon closes just before, are surely gone.
+const settled = 50 * time.Millisecond
+
+// judge closes the gate on connections that were opened anew between the first
+// look and the last that fall into the measured window. What happens in the
+// fraction of a second before the one and after the other is not seen.
+func (s *socketWatch) judge(r *generator.Result, fail failer) {
+	var in []holding
+	for _, h := range s.all {
+		if h.from.After(r.Start.Add(settled)) && h.to.Before(r.Finish) && (len(in) > 0 || len(h.inodes) >= s.connections) {
+			in = append(in, h)
+		}
+	}
+	if len(in) < 2 {
+		fail(gate.NoTelemetry, "the client's %d connections were not seen twice in the measured window, so that none can be said to have lasted", s.connections)
+		return
+	}
+	anew := 0
+	for inode := range in[len(in)-1].inodes {
+		if !in[0].inodes[inode] {
+			anew++
+		}
+	}
+	if anew > 0 {
+		fail(gate.Resets, "%d of the client's %d connections were opened anew within the measured window: the server had ended them", anew, s.connections)
+	}
+}

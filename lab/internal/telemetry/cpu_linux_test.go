@@ -1,0 +1,127 @@
+package telemetry
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/procfs"
+)
+
+// The test binary is its own process to watch.
+const (
+	beBusy   = "TELEMETRY_TEST_BUSY"
+	beSpent  = "TELEMETRY_TEST_SPENT"
+	spendsNs = 120_000_000
+)
+
+func TestMain(m *testing.M) {
+	switch {
+	case os.Getenv(beSpent) != "":
+		spend(syscall.RUSAGE_SELF)
+	case os.Getenv(beBusy) != "":
+		runtime.LockOSThread() // a process keeps its first thread, whatever ran on it
+		busy()
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// spend uses CPU time, and returns once the kernel says so.
+func spend(who int) {
+	for end := cpuOf(who) + spendsNs; cpuOf(who) < end; {
+	}
+}
+
+// busy spends CPU time as it is told to, and says how much it was.
+func busy() {
+	const thisThread = 1
+	in := bufio.NewScanner(os.Stdin)
+	fmt.Println("up")
+	for in.Scan() {
+		before := cpuOf(syscall.RUSAGE_SELF) + cpuOf(syscall.RUSAGE_CHILDREN)
+		switch in.Text() {
+		case "a thread that ends":
+			tid := make(chan int)
+			go func() {
+				runtime.LockOSThread() // the thread ends with the goroutine
+				spend(thisThread)
+				tid <- syscall.Gettid()
+			}()
+			path := fmt.Sprintf("/proc/self/task/%d", <-tid)
+			for _, err := os.Stat(path); err == nil; _, err = os.Stat(path) {
+				time.Sleep(time.Millisecond)
+			}
+		case "a child that ends":
+			child := exec.Command(os.Args[0])
+			child.Env = append(os.Environ(), beSpent+"=1")
+			if err := child.Run(); err != nil {
+				fmt.Println(err)
+			}
+		}
+		fmt.Println(int64(cpuOf(syscall.RUSAGE_SELF) + cpuOf(syscall.RUSAGE_CHILDREN) - before))
+	}
+}
+
+// CPU time is of the process, and not of the threads and children that happen to
+// live when it is looked at: what ended within the window is in it too.
+func TestWhatEndedWithinTheWindowIsCounted(t *testing.T) {
+	for _, how := range []string{"a thread that ends", "a child that ends"} {
+		t.Run(how, func(t *testing.T) {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), beBusy+"=1")
+			in, _ := cmd.StdinPipe()
+			out, _ := cmd.StdoutPipe()
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+			said := bufio.NewScanner(out)
+			line := func() string {
+				if !said.Scan() {
+					t.Fatal("the process has ended")
+				}
+				return said.Text()
+			}
+			line()
+			pid := cmd.Process.Pid
+			fs, err := procfs.NewDefaultFS()
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &Sampler{fs: fs, began: time.Now(), kernels: map[int]bool{}, targets: Targets{Server: pid, Client: func() int { return pid }, NetPID: pid}}
+			s.look()
+			a := s.take()
+			fmt.Fprintln(in, how)
+			var spent time.Duration
+			fmt.Sscan(line(), (*int64)(&spent))
+			if spent < spendsNs {
+				t.Fatalf("%v were spent", spent)
+			}
+			s.look()
+			b := s.take()
+			d := delta{a, b, b.at.Sub(a.at).Seconds()}
+			w := Window{Metrics: map[string]float64{}}
+			d.server(w.Metrics, s.targets, 1)
+			d.client(&w, s.targets, 1)
+			// Children's time comes in ticks.
+			for name, got := range map[string]float64{
+				"server_cpu_s": w.Metrics["server_cpu_s"], "client_cpu_per_request_s": w.Metrics["client_cpu_per_request_s"] * d.seconds,
+			} {
+				if least := (spent - 3*tick).Seconds(); got < least {
+					t.Errorf("%s: %v s, and %v were spent", name, got, spent)
+				}
+			}
+			// The thread that was busiest is not to be seen any more: no other is it.
+			if busiest, ok := w.Metrics["client_thread_busy_max"]; ok && strings.Contains(how, "thread") {
+				t.Errorf("busiest of the client's threads is one with %v, of those that are left", busiest)
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package telemetry
+
+import (
+	"os"
+	"strconv"
+)
+
+// openFiles counts the files that a process has open, connections among them.
+func openFiles(pid int) (n int, ok bool) {
+	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
+	// Since version 6.2 the kernel gives their number as the directory's size.
+	// A process that holds ten thousand connections need not be listed then.
+	if st, err := os.Stat(dir); err == nil && st.Size() > 0 {
+		return int(st.Size()), true
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	return len(names), err == nil
+}
+
+// files counts the open files of the server's own processes.
+func (s *Sampler) files(all map[int]stat) map[int]int {
+	out := map[int]int{}
+	for _, m := range s.server {
+		if all[m.pid].name != s.targets.ServerName && s.targets.ServerName != "" {
+			continue
+		}
+		if n, ok := openFiles(m.pid); ok {
+			out[m.pid] = n
+		}
+	}
+	return out
+}
+
+// serving counts the workers that held a connection: those that had more files
+// open at some look in the window than before the client was started. CPU time
+// cannot tell one that holds a single connection at a low rate from one that
+// holds none and wakes up now and then. ok is false where there are no workers,
+// or the files of one of them were not to be seen.
+func serving(began *survey, found []*survey, workers []process, master int) (n int, ok bool) {
+	if began == nil || len(found) == 0 {
+		return 0, false
+	}
+	for _, p := range workers {
+		if p.pid == master {
+			continue
+		}
+		before, there := began.files[p.pid]
+		if !there {
+			return 0, false
+		}
+		seen, more := false, false
+		for _, v := range found {
+			now, there := v.files[p.pid]
+			seen, more = seen || there, more || now > before
+		}
+		if !seen {
+			return 0, false
+		}
+		ok = true
+		if more {
+			n++
+		}
+	}
+	return n, ok
+}

@@ -1,0 +1,118 @@
+package telemetry
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+)
+
+// spent is the CPU time that a tree of processes used between two samples, those
+// among them that ended or were started in between; ok is false where a part of
+// it is not known. uptime is the machine's at the first sample.
+func spent(a, b []process, uptime time.Duration) (total time.Duration, ok bool) {
+	before, after := byID(a), byID(b)
+	inherited := map[int]time.Duration{} // by processes, of those that ended
+	for _, p := range b {
+		was, there := before[p.pid]
+		if !there && p.began+tick < uptime {
+			return 0, false // it was there, and was not read
+		}
+		total += p.cpu + p.waited - was.cpu - was.waited
+		inherited[p.pid] = p.waited - was.waited
+	}
+	for _, p := range a {
+		if _, there := after[p.pid]; there {
+			continue
+		}
+		// Its time has gone over to its parent, or on to whose that was, unless
+		// nobody waited for it.
+		heir, had := p.parent, p.cpu+p.waited
+		for range a {
+			if _, there := after[heir]; !there {
+				heir = before[heir].parent
+			}
+		}
+		const cut = 2 * tick // user and system time, each cut to ticks
+		if inherited[heir] += cut - had; inherited[heir] < 0 {
+			return 0, false
+		}
+		total -= had
+	}
+	return total, len(b) > 0
+}
+
+func byID(ps []process) map[int]process {
+	all := map[int]process{}
+	for _, p := range ps {
+		all[p.pid] = p
+	}
+	return all
+}
+
+// grew is the CPU time that each process present in both samples used itself.
+func grew(a, b []process) map[int]time.Duration {
+	before := byID(a)
+	all := map[int]time.Duration{}
+	for _, p := range b {
+		if was, ok := before[p.pid]; ok {
+			all[p.pid] = p.cpu - was.cpu
+		}
+	}
+	return all
+}
+
+// workers tells how much CPU time each of the workers used on the mean, and how
+// many of them took part; ok is false where there are none. Where no worker used
+// any time, none did.
+func workers(a, b []process) (mean time.Duration, active int, ok bool) {
+	all := grew(a, b)
+	delete(all, master(b))
+	if len(all) == 0 {
+		return 0, 0, false
+	}
+	var sum, most time.Duration
+	for _, cpu := range all {
+		sum, most = sum+cpu, max(most, cpu)
+	}
+	for _, cpu := range all {
+		if cpu > 0 && float64(cpu) >= gate.ActiveShare*float64(most) {
+			active++
+		}
+	}
+	return sum / time.Duration(len(all)), active, true
+}
+
+// unseen is the share of a core that a client may use beyond what its threads
+// are seen to: their times and the process's are not read at one moment.
+const unseen = 0.05
+
+// threads gives each client thread's share of a core, busiest first. A thread
+// that was not there before was started in between. known is false where threads
+// have used more than these, and so have ended: the busiest may be among those.
+func (d delta) threads() (shares []float64, known bool) {
+	seen := 0.0
+	for id, after := range d.b.threads {
+		one := (after - d.a.threads[id]).Seconds() / d.seconds
+		shares, seen = append(shares, one), seen+one
+	}
+	slices.SortFunc(shares, func(x, y float64) int { return cmp.Compare(y, x) })
+	cpu, ok := spent(d.a.client, d.b.client, d.a.uptime)
+	return shares, ok && len(shares) > 0 && cpu.Seconds()/d.seconds-seen <= unseen
+}
+
+// switches counts how often threads were given a core. Where one has ended that
+// is not known: its count went with it.
+func switches(a, b []process) (n float64, ok bool) {
+	before := byID(a)
+	for _, p := range b {
+		if was, there := before[p.pid]; there && p.switches > 0 {
+			if p.switches < was.switches {
+				return 0, false
+			}
+			n, ok = n+float64(p.switches-was.switches), true
+		}
+	}
+	return n, ok
+}

@@ -1,0 +1,154 @@
+// Text of data files is text on every page: the golden pages' site is built from
+// data with markup in each field that takes free text, and in ids that the lab
+// would refuse, and no page, feed or JSON-LD has any of it as markup.
+//
+//   test/site/escape.mjs
+//
+// Fields are found by the published schemas: what is a text and has no form of
+// its own but that of one line. Where a schema refuses markup, tests beside the
+// lab's code say so.
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Parser } from 'htmlparser2'
+
+const repo = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
+mkdirSync(join(repo, '.tools/scratch'), { recursive: true })
+const copy = mkdtempSync(join(repo, '.tools/scratch/escape-'))
+process.on('exit', () => rmSync(copy, { recursive: true, force: true }))
+for (const f of ['config.toml', 'content', 'layouts', 'assets', 'static', 'test/site/config.toml', 'test/site/fixture']) cpSync(join(repo, f), join(copy, f), { recursive: true })
+const fixture = join(copy, 'test/site/fixture')
+
+// What is put behind each text, numbered by field: an end of an attribute and of
+// an element, an element, the same written as entities, and a link in Markdown.
+const fields = []
+const mark = (field) => {
+  if (!fields.includes(field)) fields.push(field)
+  const call = `alert(${fields.indexOf(field)})`
+  return `"'></script><img src=x onerror=${call}>&lt;img src=x onerror=${call}&gt;[x](javascript:${call})`
+}
+
+const run = (command, args, options) => {
+  const r = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 1 << 28, ...options })
+  if (r.status === 0) return
+  console.error(`${command} ${args.join(' ')}:\n${r.stdout}${r.stderr}`)
+  process.exit(1)
+}
+const json = (dir) => readdirSync(join(fixture, dir), { recursive: true }).filter((f) => f.endsWith('.json')).map((f) => join(fixture, dir, f))
+const edit = (file, change) => writeFileSync(file, change(readFileSync(file, 'utf8')))
+const lab = () => run(join(repo, '.tools/bin/lab'), ['verdicts'], { cwd: fixture })
+
+// The lab reads the printed figures; they are numbers to it.
+const read = /\/printed\//
+// free puts a mark behind each free text of a value of a schema. A key's name
+// is free where its object has no fields of its own.
+function free (value, schema, root, at) {
+  if (schema.$ref) schema = root.$defs[schema.$ref.split('/').at(-1)]
+  if (typeof value === 'string') return schema.type === 'string' && schema.pattern?.includes('\\x00') && !read.test(at) ? value + mark(at) : value
+  if (Array.isArray(value)) return value.map((v) => free(v, schema.items, root, `${at}/*`))
+  if (!value || typeof value !== 'object') return value
+  const out = {}
+  for (const [k, v] of Object.entries(value)) {
+    const own = schema.properties?.[k]
+    out[k] = free(v, own ?? schema.additionalProperties ?? {}, root, own || typeof v !== 'string' ? `${at}/${k}` : `${at}/NAME`)
+  }
+  if (schema.additionalProperties?.type === 'string' && !schema.propertyNames) out[`made up${mark(`${at} (name)`)}`] = '1'
+  return out
+}
+// Numbers of a seed's size would not survive: they are taken as texts meanwhile.
+const parse = (text) => JSON.parse(text.replace(/("seed": )(\d+)/g, '$1"SEED$2"'))
+const print = (value) => JSON.stringify(value, null, 2).replace(/"SEED(\d+)"/g, '$1') + '\n'
+
+lab() // writes the schemas
+for (const [dir, schema] of [['data/results', 'results-1'], ['data/hosts', 'host-1']]) {
+  const root = JSON.parse(readFileSync(join(fixture, 'static/schema', `${schema}.json`), 'utf8'))
+  for (const file of json(dir)) edit(file, (text) => print(free(parse(text), root, root, dir)))
+}
+// Designs and texts have no schema; their free texts have these names.
+for (const dir of ['lab/experiments', 'data/texts']) {
+  for (const f of readdirSync(join(fixture, dir))) {
+    edit(join(fixture, dir, f), (text) => text.replace(/^(title|question|planned|text|why|place|note|says) = "(.*)"$/gm,
+      (_, name, value) => `${name} = "${value}${mark(`${dir}: ${name}`).replaceAll('"', '\\"')}"`))
+  }
+}
+lab()
+
+// Names of functions come from profiles in pprof's own format, and ids, names of
+// gates, bounds and printed figures are what the lab refuses in any other form:
+// these stand in what it derives.
+const frame = mark('data/flames: n')
+for (const file of json('data/flames')) edit(file, (text) => text.replace(/"n":"(?!all")((?:[^"\\]|\\.)*)"/g, (_, name) => `"n":${JSON.stringify(JSON.parse(`"${name}"`) + frame)}`))
+const refused = (dir, ...forms) => {
+  // Profiles lie in files that are named by their condition's id: those stay.
+  for (const file of json(dir).filter((f) => !f.includes('93-lock'))) {
+    edit(file, (text) => forms.reduce((t, [field, form]) => t.replace(form, (_, kept) => `${kept}${JSON.stringify(mark(field)).slice(1)}`), text))
+  }
+}
+const id = ['a condition’s id', /("(?:id|condition|control_of)": "c\d+)"/g]
+refused('data/results', id, ['a gate’s name', /("gate": "[a-z0-9-]+)"/g], ['a bound', /("bound": "[a-z-]+)"/g])
+refused('data/verdicts', id, ['a printed figure', /("printed": "[^"]+)"/g])
+refused('data/audits', ['an audit’s id', /("id": "[^"]*published[^"]*)"/g], ['an audit’s printed figure', /("printed": "[^"]+)"/g])
+
+run(join(repo, '.tools/bin/hugo'), ['--panicOnWarning', '--noBuildLock', '--source', copy, '--config', 'config.toml,test/site/config.toml', '--destination', join(copy, 'public')])
+
+const faults = []
+const reached = new Set()
+const seen = (text) => { for (const [, n] of text.matchAll(/alert\((\d+)\)/g)) reached.add(fields[n]) }
+function check (where, html) {
+  const fault = (what) => { if (!faults.some((f) => f.startsWith(`${where}: ${what}`.slice(0, 120)))) faults.push(`${where}: ${what}`) }
+  let script = null
+  const parser = new Parser({
+    onopentag (name, a) {
+      if (a.src === 'x') fault(`an element of a text, of ${fields[/\d+/.exec(a.onerror)?.[0]]}`)
+      for (const [k, v] of Object.entries(a)) {
+        if (/^on/.test(k)) fault(`an attribute ${k}="${v}"`)
+        if (/^(href|src|action|xlink:href)$/.test(k) && /^\s*javascript:/i.test(v)) fault(`a link that is a program: ${v}`)
+        // An attribute that a text has ended goes on with what has no such name.
+        if (/['"<>&]/.test(k)) fault(`an attribute that a text broke: ${k}`)
+        seen(v)
+      }
+      script = name === 'script' ? { json: /json/.test(a.type ?? ''), text: '' } : null
+    },
+    ontext (t) { if (script) script.text += t; else seen(t) },
+    onclosetag (name) {
+      if (name !== 'script' || !script) return
+      seen(script.text)
+      if (script.json) { try { JSON.parse(script.text) } catch (e) { fault(`JSON-LD that is none: ${e.message}`) } } else if (/alert\(/.test(script.text)) fault('a text within a program')
+      script = null
+    }
+  })
+  parser.end(html)
+}
+let pages = 0
+for (const f of readdirSync(join(copy, 'public'), { recursive: true })) {
+  if (!/\.(html|xml|svg|css)$/.test(f)) continue
+  pages++
+  const text = readFileSync(join(copy, 'public', f), 'utf8')
+  if (f.endsWith('.html')) { check(f, text); continue }
+  if (/\.(svg|css)$/.test(f)) { if (/alert\(/.test(text)) faults.push(`${f}: a text in what is no page`); continue }
+  // A feed's readers unwrap its texts once, and take those of type html for pages.
+  let html = null
+  new Parser({
+    onopentag (name, a) {
+      if (a.src === 'x' || /^(img|script)$/.test(name)) faults.push(`${f}: an element ${name}`)
+      for (const v of Object.values(a)) seen(v)
+      html = a.type === 'html' ? '' : null
+    },
+    ontext (t) { seen(t); if (html !== null) html += t },
+    onclosetag () { if (html) check(`${f}, its text`, html); html = null }
+  }, { xmlMode: true }).end(text)
+}
+
+for (const f of faults) console.log(f)
+if (faults.length > 0) process.exit(1)
+if (process.argv.includes('--fields')) for (const f of fields) console.log(`${reached.has(f) ? 'shown ' : 'nowhere'} ${f}`)
+// A field whose mark is on no page was not tested. These are shown.
+const shown = ['data/hosts/name', 'data/results/text/note', 'data/results/warnings/*', 'data/results/provenance/tools/NAME', 'data/results/provenance/generator',
+  'data/results/conditions/*/commands/*', 'data/results/trials/*/reasons/*/detail', 'data/results/trials/*/bound_why', 'data/results/not_applicable',
+  'lab/experiments: title', 'lab/experiments: question', 'lab/experiments: text', 'lab/experiments: why', 'lab/experiments: planned',
+  'data/texts: place', 'data/texts: note', 'data/texts: says', 'data/flames: n', 'a condition’s id', 'a gate’s name', 'a bound', 'a printed figure',
+  'an audit’s id', 'an audit’s printed figure']
+const missing = shown.filter((f) => !reached.has(f))
+if (missing.length > 0) { console.log(`on no page, and so not tested: ${missing.join(', ')}`); process.exit(1) }
+console.log(`${pages} pages and feeds show ${reached.size} fields' markup as text (${basename(fileURLToPath(import.meta.url))})`)

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# A bar is shown as it was written, and a ratio of a measured run is the one
+# that its verdict rests on: the golden pages' site, with a few lines changed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+mkdir -p .tools/scratch
+copy=$(mktemp -d .tools/scratch/written-XXXXXX)
+trap 'rm -rf "$copy"' EXIT
+cp -R config.toml content layouts assets static data "$copy/"
+mkdir -p "$copy/lab" "$copy/test/site"
+cp -R lab/experiments "$copy/lab/"
+cp -R test/site/config.toml test/site/fixture "$copy/test/site/"
+fixture=$copy/test/site/fixture
+entry=$fixture/content/journal/90-workers.md
+
+# change FILE FROM TO changes what is there, and only what is there.
+change() { grep -qF -- "$2" "$1" || { echo "$1 has no $2"; exit 1; }; sed -i "s/$2/$3/" "$1"; }
+change "$fixture/lab/experiments/90-workers.toml" 'at_least = 1.5' 'at_least = 1.125'
+change "$fixture/lab/experiments/90-workers.toml" 'margin = 0.5' 'margin = 0.1125'
+change "$fixture/lab/experiments/93-lock.toml" 'at_least = 0.5' 'at_least = 0.1234'
+
+build() { said=$(.tools/bin/hugo --panicOnWarning --noBuildLock --source "$copy" --config config.toml,test/site/config.toml --destination "$PWD/$copy/public" 2>&1); }
+# shows PAGE WORDS sees that they stand on the page.
+shows() { grep -qF -- "$2" "$copy/public/$1/index.html" || { echo "$1 does not show: $2"; exit 1; }; }
+
+nb=$'\u00a0' # a figure and its sign stay on one line
+
+# The ratio of the medians, and the median of the ratios.
+run=20261120t080000z-small-cpu-2c-0000aaaa
+medians=$(node -e '
+  const d = JSON.parse(require("fs").readFileSync(process.argv[1]))
+  const at = (n) => d.conditions.find((c) => c.levels.workers === n).metrics.server_cpu_per_request_s.median
+  const e = d.claims.flatMap((c) => c.effects ?? []).find((e) => e.metric === "server_cpu_per_request_s" && e.a.workers === 4)
+  if ((at(4) / at(1)).toFixed(3) === e.ratio.toFixed(3)) process.exit(1)
+  console.log(e.ratio)' "$fixture/data/verdicts/90-workers/$run.json") || { echo "the run does not tell the two ratios apart"; exit 1; }
+cat >>"$entry" <<EOF
+
+Rests on {{< ratio exp="90-workers" run="$run" metric="server_cpu_per_request_s" a="workers=4" b="workers=1" >}}, so much more: {{< ratio exp="90-workers" run="$run" metric="server_cpu_per_request_s" a="workers=4" b="workers=1" as="percent" >}}.
+EOF
+build || { echo "$said"; exit 1; }
+shows claims/90-workers/serve-more 'is at least 1.125.'
+shows claims/90-workers/threads-flat "at most 11.25$nb% above"
+shows claims/93-lock/lock-in-block "at least 12.34$nb%"
+shows journal/90-workers '>1.125<'
+shows journal/90-workers ">11.25$nb%<"
+shows journal/90-workers "value=\"$medians\""
+
+# What no claim compares has no such figure.
+cat >>"$entry" <<EOF
+
+Nobody asked {{< ratio exp="90-workers" run="$run" metric="latency_p50_s" a="workers=4" b="workers=1" >}}.
+EOF
+if build; then echo "a ratio that no claim rests on is shown"; exit 1; fi
+grep -qF 'its claims compare' <<<"$said" || { echo "$said"; exit 1; }
+echo "bars are shown as written, and measured ratios as decided"
