@@ -83,6 +83,13 @@ why = "Twice was too low a bar."
 	older = older[:strings.Index(older, "[[claims]]\nid = \"wall\"")]
 	c.add(after(measuredBy("changed"), time.Hour), older)
 
+	// It could not be run, and its design has changed since.
+	c.experiment("changed-since", strings.Replace(design("changed-since"), "at_least = 2.0", "at_least = 3.0", 1))
+	page("changed-since", "measured", "done")
+	none := measuredBy("changed-since")
+	none.Trials, none.Conditions, none.NotApplicable = []results.Trial{}, []results.Condition{}, "no right to make a namespace"
+	c.add(none, design("changed-since"))
+
 	// With profiles, without, and with those of one condition.
 	lock := string(c.file("test/site/fixture/lab/experiments/93-lock.toml"))
 	withProfiles := func(name string, change func(*results.File)) {
@@ -134,6 +141,7 @@ why = "Twice was too low a bar."
 			"claim later":        {"No run yet: those of this experiment were made before"},
 			"claim wall":         {"20:06", "reproduced"},
 		}},
+		{"changed-since", nil, said{"run": {"the experiment’s file as it was"}, "claim queue": {"not applicable", "is at least 3."}}},
 		{"profiles", nil, said{"run": {"Profiles", "c1-cpu.pb.gz"}, "entry": {"All profiles of this run"}}},
 		{"profiles-lost", nil, said{"run": {"Profiles", "c2-cpu.pb.gz", "only 0 of 6 blocks are complete"}, "entry": {"has a block profile yet"}}},
 		{"profiles-none", nil, said{"run": {"the run has no block profile"}, "entry": {"has a CPU profile yet", "not measured yet"}}},
