@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,66 +54,63 @@ func (c *clone) must(err error) {
 	}
 }
 
-func (c *clone) file(path string) []byte {
+func (c *clone) file(name string) []byte {
 	c.t.Helper()
-	if c.read[path] == nil {
-		data, err := os.ReadFile(filepath.Join(repository, path))
+	if c.read[name] == nil {
+		data, err := os.ReadFile(filepath.Join(repository, name))
 		c.must(err)
-		c.read[path] = data
+		c.read[name] = data
 	}
-	return c.read[path]
+	return c.read[name]
 }
 
-func (c *clone) write(path string, data []byte) {
+func (c *clone) write(name string, data []byte) {
 	c.t.Helper()
-	path = filepath.Join(c.dir, filepath.FromSlash(path))
-	c.must(os.MkdirAll(filepath.Dir(path), 0o755))
-	c.must(os.WriteFile(path, data, 0o644))
+	name = filepath.Join(c.dir, filepath.FromSlash(name))
+	c.must(os.MkdirAll(filepath.Dir(name), 0o755))
+	c.must(os.WriteFile(name, data, 0o644))
 }
 
-func (c *clone) encode(path string, v any) {
+func (c *clone) encode(name string, v any) {
 	c.t.Helper()
 	data, err := results.Encode(v)
 	c.must(err)
-	c.write(path, data)
+	c.write(name, data)
 }
 
-// The runs that the others are made of: one that the lab measured, and the golden
-// pages' with profiles.
+// The runs that the others are made of: one that the lab measured, an early one of
+// the same design without a control, and the golden pages' with profiles.
 const (
 	measured = "data/results/11-threads/20261121t200646z-intel-xeon-processor-2c-ca1b5bc8.json"
+	without  = "data/results/11-threads/20261121t133317z-intel-xeon-processor-2c-ca1b5bc8.json"
 	profiled = "test/site/fixture/data/results/93-lock/20261120t100000z-small-cpu-2c-0000aaaa.json"
 )
 
-// run is a copy of one of them, under the name of another experiment.
+// run is a copy of one of them, of another experiment and by the small machine.
 func (c *clone) run(of, experiment string) *results.File {
 	c.t.Helper()
 	r := &results.File{}
 	c.must(json.Unmarshal(c.file(of), r))
 	r.Experiment = experiment
-	for i := range r.Conditions {
-		for k := range r.Conditions[i].Profiles {
-			p := &r.Conditions[i].Profiles[k]
-			_, rest, _ := strings.Cut(p.File, "/")
-			p.File = experiment + "/" + rest
-		}
-	}
+	r.Hosts = results.Hosts{Server: "small", Client: "small"}
 	return r
 }
 
-// add puts a run into the journal, made with the design that text is, and with
-// its raw profiles.
+// add puts a run into the journal under the name that its start and its host give
+// it, made with the design that text is, and with its raw profiles.
 func (c *clone) add(r *results.File, text string) {
 	c.t.Helper()
-	if r.Provenance != nil {
+	if p := r.Provenance; p != nil {
 		sum := sha256.Sum256([]byte(text))
-		r.Provenance.ExperimentSHA256 = hex.EncodeToString(sum[:])
-		c.write("data/designs/"+r.Provenance.ExperimentSHA256+".toml", []byte(text))
+		p.ExperimentSHA256 = hex.EncodeToString(sum[:])
+		c.write("data/designs/"+p.ExperimentSHA256+".toml", []byte(text))
+		r.Run = p.StartedAt.UTC().Format("20060102t150405z") + "-" + r.Hosts.Server
 	}
 	for _, cond := range r.Conditions {
-		for _, p := range cond.Profiles {
-			_, rest, _ := strings.Cut(p.File, "/")
-			c.write("data/profiles/"+p.File, c.file("test/site/fixture/data/profiles/93-lock/"+rest))
+		for k := range cond.Profiles {
+			from := "test/site/fixture/data/profiles/" + cond.Profiles[k].File
+			cond.Profiles[k].File = path.Join(r.Experiment, r.Run, path.Base(from))
+			c.write("data/profiles/"+cond.Profiles[k].File, c.file(from))
 		}
 	}
 	c.encode(fmt.Sprintf("data/results/%s/%s.json", r.Experiment, r.Run), r)
@@ -124,17 +122,27 @@ func (c *clone) host(p *host.Profile) {
 	c.encode("data/hosts/"+p.ID+".json", p)
 }
 
-// withRoom has the server as the wall of all trials, and room everywhere else, so
-// that claims about throughput are decided.
-func withRoom(r *results.File) {
+// busy has the server's core and the client's, with its one thread, busy for these
+// shares of all trials, in each figure that says so, and the walls that this means.
+func busy(r *results.File, server, client float64, walls bound.Bound) {
 	for i := range r.Trials {
 		t := &r.Trials[i]
-		t.Metrics = maps.Clone(t.Metrics)
-		t.Metrics["client_thread_busy_max"], t.Metrics["client_cores_busy"] = 0.5, 0.5
-		t.Metrics["server_cores_busy"] = 0.95
-		t.Bound, t.BoundWhy = bound.ServerCPU, "busiest client thread 50 %, client cores 50 %, server cores 95 %"
+		t.Metrics["client_thread_busy_max"], t.Metrics["client_cores_busy"] = client, client
+		t.ClientThreads = []float64{client}
+		t.Metrics["server_cores_busy"] = server
+		for k, share := range []float64{server, client} {
+			if k < len(t.Cores) {
+				steal := t.Cores[k].Steal
+				t.Cores[k] = results.Core{CPU: k, User: share - steal, Steal: steal, Idle: 1 - share}
+			}
+		}
+		t.Bound, t.BoundWhy = walls, fmt.Sprintf("busiest client thread %.0f %%, server cores %.0f %%", 100*client, 100*server)
 	}
 }
+
+// withRoom has the server as the wall of all trials, and room everywhere else, so
+// that claims about throughput are decided.
+func withRoom(r *results.File) { busy(r, 0.95, 0.5, bound.ServerCPU) }
 
 // spoil makes trials invalid, by a gate that the figures kept do not show.
 func spoil(r *results.File, which func(t results.Trial) bool) {
@@ -251,8 +259,11 @@ kind = "bound"
 text = "The server is the wall."
 why = "Made up."
 bound = "server-cpu"
-`, name, name)
+`, word(name), name)
 }
+
+// word is an entry's name, in the letters that one may have.
+func word(name string) string { return strings.ReplaceAll(name, "-", "") }
 
 // entry is a page about an experiment, with every shortcode that shows what runs
 // there are.
@@ -270,11 +281,10 @@ tags = ["NIC"]
 experiments = [%q]
 +++
 
-`, name, name, status, name)
+`, word(name), name, status, name)
 	say := func(format string, args ...any) { fmt.Fprintf(&b, "{{< "+format+" >}}\n\n", args...) }
 	of := fmt.Sprintf("exp=%q source=%q", name, source)
 	say(`results %s name="all" title="All" metrics="threads_per_worker throughput_rps latency_p50_s"`, of)
-	say(`results %s name="one" title="One metric" metrics=%q`, of, metric)
 	for _, kind := range []string{"dots", "bars"} {
 		say(`%s %s metric=%q name=%q title="A figure: %s"`, kind, of, metric, kind, kind)
 		say(`multiples of=%q %s metric=%q scale="shared" name="many-%s" title="Figures: %s"`, kind, of, metric, kind, kind)
@@ -285,6 +295,7 @@ experiments = [%q]
 		say(`multiples of="lines" %s metric=%q x=%q scale="shared" name="many-lines" title="Many lines"`, of, metric, x)
 	}
 	if source == "measured" {
+		say(`results %s name="one" title="One metric" metrics="threads_per_worker"`, of)
 		say(`cores %s name="cores" title="Cores"`, of)
 		say(`wire %s name="wire" title="Wire"`, of)
 	}

@@ -12,20 +12,15 @@ import (
 func (c *clone) others() []state {
 	measuredBy := func(name string) *results.File {
 		r := c.run(measured, name)
-		r.Hosts = results.Hosts{Server: "small", Client: "small"}
 		withRoom(r)
 		return r
 	}
 	page := func(name, source, status string) {
 		c.write("content/journal/"+name+".md", entry(name, "queue", "throughput_rps", "connections", source, status))
 	}
-	// at is a run of another time of the same day.
-	at := func(r *results.File, name string) *results.File {
-		moved, err := time.Parse("20060102t150405z", name[:16])
-		c.must(err)
-		by := moved.Sub(r.Provenance.StartedAt)
-		r.Run = name
-		r.Provenance.StartedAt, r.Provenance.FinishedAt = moved, r.Provenance.FinishedAt.Add(by)
+	// after is a run that was made so much later.
+	after := func(r *results.File, by time.Duration) *results.File {
+		r.Provenance.StartedAt, r.Provenance.FinishedAt = r.Provenance.StartedAt.Add(by), r.Provenance.FinishedAt.Add(by)
 		for i := range r.Trials {
 			r.Trials[i].StartedAt = r.Trials[i].StartedAt.Add(by)
 		}
@@ -83,17 +78,23 @@ why = "Twice was too low a bar."
 `
 	c.experiment("changed", changed)
 	c.write("content/journal/changed.md", entry("changed", "queue-thrice", "throughput_rps", "connections", "measured", "done"))
-	c.add(at(measuredBy("changed"), "20261121t210000z-small"), design("changed"))
+	c.add(measuredBy("changed"), design("changed"))
 	older := design("changed")
 	older = older[:strings.Index(older, "[[claims]]\nid = \"wall\"")]
-	c.add(at(measuredBy("changed"), "20261121t220000z-small"), older)
+	c.add(after(measuredBy("changed"), time.Hour), older)
+
+	// It could not be run, and its design has changed since.
+	c.experiment("changed-since", strings.Replace(design("changed-since"), "at_least = 2.0", "at_least = 3.0", 1))
+	page("changed-since", "measured", "done")
+	none := measuredBy("changed-since")
+	none.Trials, none.Conditions, none.NotApplicable = []results.Trial{}, []results.Condition{}, "no right to make a namespace"
+	c.add(none, design("changed-since"))
 
 	// With profiles, without, and with those of one condition.
 	lock := string(c.file("test/site/fixture/lab/experiments/93-lock.toml"))
 	withProfiles := func(name string, change func(*results.File)) {
-		text := strings.Replace(lock, `entry = "93"`, `entry = "`+name+`"`, 1)
+		text := strings.Replace(lock, `entry = "93"`, `entry = "`+word(name)+`"`, 1)
 		r := c.run(profiled, name)
-		r.Hosts = results.Hosts{Server: "small", Client: "small"}
 		change(r)
 		c.experiment(name, text)
 		c.add(r, text)
@@ -135,11 +136,12 @@ why = "Twice was too low a bar."
 		}},
 		{"changed", nil, said{
 			"run":                {"With more connections a request waits longer. withdrawn"},
-			"claim queue":        {"Withdrawn", "Twice was too low a bar.", "22:00", "21:00"},
+			"claim queue":        {"Withdrawn", "Twice was too low a bar.", "21:06", "20:06"},
 			"claim queue-thrice": {"No run yet: those of this experiment were made before"},
 			"claim later":        {"No run yet: those of this experiment were made before"},
-			"claim wall":         {"21:00", "reproduced"},
+			"claim wall":         {"20:06", "reproduced"},
 		}},
+		{"changed-since", nil, said{"run": {"the experiment’s file as it was"}, "claim queue": {"not applicable", "is at least 3."}}},
 		{"profiles", nil, said{"run": {"Profiles", "c1-cpu.pb.gz"}, "entry": {"All profiles of this run"}}},
 		{"profiles-lost", nil, said{"run": {"Profiles", "c2-cpu.pb.gz", "only 0 of 6 blocks are complete"}, "entry": {"has a block profile yet"}}},
 		{"profiles-none", nil, said{"run": {"the run has no block profile"}, "entry": {"has a CPU profile yet", "not measured yet"}}},
