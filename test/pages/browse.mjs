@@ -79,6 +79,10 @@ async function keyboard (v) {
   if (!/^#./.test(first.href ?? '')) { v.say('the first stop of the keyboard is no link past the head'); return }
   if (!first.seen) v.say('the link past the head has the focus and cannot be seen')
   await v.page.keyboard.press('Enter')
+  // The browser follows the link after the key: a Tab before that goes on from
+  // where the focus was.
+  await v.page.waitForFunction((href) => location.hash === href, first.href, { timeout: 5000 }).catch(() => {})
+  await v.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
   await v.page.keyboard.press('Tab')
   const next = await v.page.evaluate(() => {
     const main = document.querySelector('main')
