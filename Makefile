@@ -18,7 +18,9 @@ NULL_SERVER := $(BIN)/null_server
 LOAD := $(BIN)/fortio_load
 PRODUCER := $(BIN)/event_producer
 SINK := $(BIN)/event_sink
-GO_BUILD = GOWORK=off go build -trimpath -tags "$$(cat ../.tools/stamp/sources)"
+# The stamp names the commit of the sources; Go's own would make another program
+# of each commit, whatever it changed.
+GO_BUILD = GOWORK=off go build -trimpath -buildvcs=false -tags "$$(cat ../.tools/stamp/sources)"
 SIZE ?= smoke
 
 .PHONY: help

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/stamp"
 )
 
 // version names everything that can change a figure: the commit, Go, and the
@@ -15,12 +17,10 @@ func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if ok {
 		v = append(v, info.Main.Version)
-		for _, s := range info.Settings {
-			switch {
-			case s.Key == "vcs.revision":
-				v = append(v, s.Value)
-			case s.Key == "vcs.modified" && s.Value == "true":
-				v = append(v, "dirty")
+		if of := stamp.Of(info); of.Commit != "" {
+			v = append(v, of.Commit)
+			if of.Modified {
+				v = append(v, "modified")
 			}
 		}
 		for _, dep := range info.Deps {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/stamp"
 )
 
 // autocannon is the one program that is not a file but packages of node's.
@@ -114,23 +115,21 @@ func (p *Programs) built(path, sources string) (program, error) {
 	if err != nil {
 		return found, err
 	}
-	var s stamp
+	var s stamp.Stamp
 	if info, err := buildinfo.ReadFile(path); err == nil {
 		found.binary.Build = map[string]string{}
+		s = stamp.Of(info)
 		for _, set := range info.Settings {
-			if set.Key == "-tags" {
-				s = parseStamp(set.Value)
-			}
 			if slices.Contains(compiler, set.Key) {
 				found.binary.Build[set.Key] = set.Value
 			}
 		}
 	}
-	found.binary.Sources, found.binary.Commit, found.binary.Modified = s.sources, s.commit, s.modified
+	found.binary.Sources, found.binary.Commit, found.binary.Modified = s.Sources, s.Commit, s.Modified
 	switch {
-	case sources == "" || s.sources == sources:
+	case sources == "" || s.Sources == sources:
 		return found, nil
-	case s.sources == "":
+	case s.Sources == "":
 		return found, fmt.Errorf("%s does not say of which sources it was built, as make build has it do; remove it and run make build", name)
 	}
 	return found, fmt.Errorf("%s was built from other sources than lab/ holds now; remove it and run make build", name)

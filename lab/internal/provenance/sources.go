@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/stamp"
 )
 
 // Sources is the digest of the Go sources in a root's lab/: of all that the
@@ -76,47 +78,6 @@ func compiled(rel string) bool {
 	return !hidden(name) && !strings.HasSuffix(name, "_test.go") && slices.Contains([]string{".go", ".s", ".pgo"}, path.Ext(name))
 }
 
-// A stamp says in a program of what it was built. It is written as tags of the
-// Go build, which bind no source here: they stand in every binary that Go makes,
-// where -ldflags are left out with -trimpath, and go version -m prints them.
-type stamp struct {
-	sources  string
-	commit   string
-	modified bool
-}
-
-// The stamp's tags. The first two are followed by what they say.
-const (
-	tagSources  = "sources."
-	tagCommit   = "commit."
-	tagModified = "modified"
-)
-
-func (s stamp) String() string {
-	tags := []string{tagSources + s.sources}
-	if s.commit != Unknown {
-		tags = append(tags, tagCommit+s.commit)
-	}
-	if s.modified {
-		tags = append(tags, tagModified)
-	}
-	return strings.Join(tags, ",")
-}
-
-// parseStamp finds a stamp among tags; without one all is empty.
-func parseStamp(tags string) (s stamp) {
-	for _, tag := range strings.Split(tags, ",") {
-		if v, ok := strings.CutPrefix(tag, tagSources); ok {
-			s.sources = v
-		}
-		if v, ok := strings.CutPrefix(tag, tagCommit); ok {
-			s.commit = v
-		}
-		s.modified = s.modified || tag == tagModified
-	}
-	return s
-}
-
 // Stamp gives the tags to build a root's programs with, given those of the last
 // build. They stay as they were while they are still true, so that a commit of
 // something else has nothing linked again.
@@ -129,8 +90,11 @@ func Stamp(root, last string) (string, error) {
 		return "", fmt.Errorf("%s: no lab/go.mod; give the root of a checkout", root)
 	}
 	commit, differ := differ(root, compiled)
-	now := stamp{sources, commit, len(differ) > 0}
-	if was := parseStamp(last); was.sources == sources && (!was.modified || now.modified) {
+	if commit == Unknown {
+		commit = ""
+	}
+	now := stamp.Stamp{Sources: sources, Commit: commit, Modified: len(differ) > 0}
+	if was := stamp.Parse(last); was.Sources == sources && (!was.Modified || now.Modified) {
 		return last, nil
 	}
 	return now.String(), nil
