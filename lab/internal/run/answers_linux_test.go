@@ -231,8 +231,8 @@ func wrongAnswers(t *testing.T, p place) {
 		// Now and then.
 		{"half 500 50", "/read", []string{gate.WrongAnswer, gate.Mismatches}, ""},
 		{"107-bytes 500 500", "/simple", []string{gate.WrongAnswer, gate.Mismatches}, ""},
-		{"cut 500 1000", "/read", []string{gate.Resets, gate.Mismatches, gate.WrongAnswer}, ""},
-		{"cut 500 1000", "/simple", []string{gate.Resets, gate.Mismatches, gate.WrongAnswer}, ""},
+		{"cut 500 200", "/read", []string{gate.Resets, gate.Mismatches, gate.WrongAnswer, gate.Little, gate.Errors}, ""},
+		{"cut 500 200", "/simple", []string{gate.Resets, gate.Mismatches, gate.WrongAnswer, gate.Little, gate.Errors}, ""},
 	} {
 		for _, generator := range loaders {
 			t.Run(fmt.Sprintf("%s%s/%s", c.fault, c.route, generator), func(t *testing.T) {

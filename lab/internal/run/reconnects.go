@@ -34,7 +34,7 @@ type socketWatch struct {
 // millisecond. Where there are thousands it is less often, but a few times in
 // the window in any case.
 const (
-	socketsEvery = 200 * time.Millisecond
+	socketsEvery = 100 * time.Millisecond
 	socketsShare = 200 // of the time that a look takes
 )
 

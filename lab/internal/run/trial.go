@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -208,16 +209,8 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 		return t, err
 	}
 	defer server.stop()
-	if err := answers.begin(ctx, fail); err != nil {
-		return t, err
-	}
-	if len(t.Reasons) > 0 {
-		if server.gone() {
-			fail(gate.ServerExited, "the server exited before the trial: %s", server.lastWords())
-		}
-		return t, nil // its throughput would be of something else
-	}
-
+	// Before the answers are compared: the connections that takes are not to be
+	// among those that there were beforehand.
 	var clientPID atomic.Int64
 	serverOn, clientOn := l.split.On()
 	sampler, err := telemetry.Start(telemetry.Targets{
@@ -230,10 +223,22 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 	if err != nil {
 		return t, err
 	}
+	watched := sync.OnceFunc(sampler.Stop)
+	defer watched()
+	if err := answers.begin(ctx, fail); err != nil {
+		return t, err
+	}
+	if len(t.Reasons) > 0 {
+		if server.gone() {
+			fail(gate.ServerExited, "the server exited before the trial: %s", server.lastWords())
+		}
+		return t, nil // its throughput would be of something else
+	}
+
 	var out bytes.Buffer
 	client, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(l.client), Stdout: &out})
 	if err != nil {
-		sampler.Stop()
+		watched()
 		return t, fmt.Errorf("the client did not start: %w", err)
 	}
 	clientPID.Store(int64(client.Pid()))
@@ -245,7 +250,7 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 	defer timeout.Stop()
 	select {
 	case <-ctx.Done():
-		sampler.Stop()
+		watched()
 		return t, context.Cause(ctx)
 	case <-server.proc.Done():
 		client.Stop(client.Pid(), 0)
@@ -254,7 +259,7 @@ func (l load) trial(ctx context.Context) (t results.Trial, err error) {
 		client.Stop(client.Pid(), 0)
 	case <-client.Done():
 	}
-	sampler.Stop()
+	watched()
 	answers.stop()
 
 	// Without a server to answer, what the client says is about that.

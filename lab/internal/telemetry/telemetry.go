@@ -80,6 +80,7 @@ type Sampler struct {
 	began   time.Time
 	stop    chan struct{}
 	done    chan struct{}
+	first   chan struct{} // closed when there is a sample
 
 	// What the last survey found; for the sampling goroutine only.
 	server, client []member
@@ -91,7 +92,7 @@ type Sampler struct {
 	samples []sample
 }
 
-// Start begins sampling.
+// Start begins sampling, and returns when the first sample has been taken.
 func Start(t Targets) (*Sampler, error) {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -100,9 +101,10 @@ func Start(t Targets) (*Sampler, error) {
 	if t.NetPID == 0 {
 		t.NetPID = os.Getpid()
 	}
-	s := &Sampler{fs: fs, proc: "/proc", sys: "/sys", targets: t, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{}), kernels: map[int]bool{}}
+	s := &Sampler{fs: fs, proc: "/proc", sys: "/sys", targets: t, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{}), first: make(chan struct{}), kernels: map[int]bool{}}
 	s.heat = s.heatFiles()
 	go s.loop()
+	<-s.first
 	return s, nil
 }
 
@@ -128,6 +130,9 @@ func (s *Sampler) loop() {
 		cost := threadCPU() - before
 		s.mu.Lock()
 		s.samples = append(s.samples, one)
+		if len(s.samples) == 1 {
+			close(s.first)
+		}
 		s.mu.Unlock()
 		select {
 		case <-s.stop:

@@ -292,7 +292,8 @@ func (d delta) surveys(w *Window, in []sample, began *survey, t Targets) {
 	}
 	if len(established) > 0 {
 		slices.Sort(established)
-		w.Metrics["connections_established"] = math.Ceil(established[len(established)/2] / float64(max(t.Ends, 1)))
+		// Others may have closed some meanwhile; there are none less than none.
+		w.Metrics["connections_established"] = max(0, math.Ceil(established[len(established)/2]/float64(max(t.Ends, 1))))
 	}
 	if n, ok := serving(began, found, d.b.server, master(d.b.server)); ok {
 		w.Metrics["workers_serving"] = float64(n)
