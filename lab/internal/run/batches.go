@@ -1,21 +1,14 @@
 package run
 
 import (
-	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"time"
+
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// producer is what the producer of events is told, beside what every server is.
+// producer is what the producer of events is told that is no plain option.
 func producer(s setting.Levels) []string {
 	var argv []string
-	for _, option := range []struct{ setting, flag string }{
-		{setting.Variant, "--variant"}, {setting.Pacing, "--pacing"}, {setting.EventBytes, "--event-bytes"},
-		{setting.BatchEvents, "--batch-size"}, {setting.FlushMs, "--interval-ms"}, {setting.QueueEvents, "--queue"}, {setting.WhenFull, "--when-full"},
-	} {
-		if v, ok := s[option.setting]; ok {
-			argv = append(argv, option.flag, v.String())
-		}
-	}
 	// A receiver that looks for the limit sets the rate itself.
 	if v, ok := s[setting.EventRate]; ok && v != setting.Int(0) {
 		argv = append(argv, "--event-rate", v.String())
@@ -31,13 +24,9 @@ func producer(s setting.Levels) []string {
 }
 
 // receiver is the command line of what takes the batches in.
-func receiver(addr string, s setting.Levels, size experiment.Size) []string {
-	argv := []string{scriptPath("sink.sh"), "--producer", "http://" + addr, "--duration", number(size.DurationS), "--warmup", number(size.WarmupS)}
-	for _, option := range []struct{ setting, flag string }{{setting.SinkLatencyMs, "--latency-ms"}, {setting.SinkErrors, "--errors-permille"}} {
-		if v, ok := s[option.setting]; ok {
-			argv = append(argv, option.flag, v.String())
-		}
-	}
+func receiver(addr string, s setting.Levels, warmup, counts time.Duration) []string {
+	argv := []string{scriptPath("sink.sh"), "--producer", "http://" + addr, "--duration", number(counts.Seconds()), "--warmup", number(warmup.Seconds())}
+	argv = append(argv, options(setting.Sink, s)...)
 	if s[setting.EventRate] == setting.Int(0) {
 		argv = append(argv, "--find-limit")
 	}

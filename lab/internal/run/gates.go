@@ -15,8 +15,8 @@ import (
 )
 
 // weather tells whether a trial is invalid only for what may be the machine's
-// passing weather, and what that closes beside it. Such a trial is repeated.
-// Others never are: that would hide a server that died or answered wrongly.
+// passing weather, and what that closes beside it: a run goes on for longer through
+// weather than with a server that dies or answers wrongly.
 func weather(t results.Trial) bool {
 	found := false
 	for _, r := range t.Reasons {
@@ -42,28 +42,13 @@ func (l load) faults(r *generator.Result) []generator.Fault {
 	return slices.DeleteFunc(slices.Clone(r.Faults), func(f generator.Fault) bool { return l.asked.Overload && f.Gate == gate.RateShort })
 }
 
-// gates closes those that look at the trial's figures, by the rules that its
-// file is checked by later, and those that look at the samples. What was not
-// seen closes a gate as well: it would otherwise stand open.
-func (l load) gates(r *generator.Result, w telemetry.Window, m map[string]float64, fail failer) {
-	l.figures(r, m)
-	said := map[string]bool{} // by what saw more of it than the figures show
-	say := func(name, format string, args ...any) {
-		said[name] = true
-		fail(name, format, args...)
-	}
-	for _, f := range l.faults(r) {
-		say(f.Gate, "%s", f.Detail)
-	}
-	if w.WorkersMin < w.WorkersMax {
-		say(gate.LostWorker, "the server had %d workers at first and %d at last", w.WorkersMax, w.WorkersMin)
-	}
-	for _, side := range w.Stopped {
-		fail(gate.Stopped, "a signal stopped the %s for a while", side)
-	}
-	if w.Gap > gate.StoodStill+l.window/5 {
-		fail(gate.HeldUp, "nothing was sampled for %.1f s; the machine stood still", w.Gap.Seconds())
-	}
+// close closes the gates of a trial that took turns.
+func (l load) close(m map[string]float64, w telemetry.Window, fail failer) {
+	l.shut(m, w, map[string]bool{}, fail)
+}
+
+// shut judges the figures by the table of gates, but for what was said already.
+func (l load) shut(m map[string]float64, w telemetry.Window, said map[string]bool, fail failer) {
 	found := gate.Judge(m, l.asked)
 	for _, f := range found {
 		switch {
@@ -89,26 +74,6 @@ func missing(found []gate.Finding, fail failer) {
 	}
 }
 
-// figures adds those that follow from what was asked, and those that only the
-// load generator knows.
-func (l load) figures(r *generator.Result, m map[string]float64) {
-	if asked := m["asked_rate_rps"]; asked > 0 {
-		m["answered_share"] = m["throughput_rps"] / asked
-	}
-	if o := r.Open; o != nil {
-		m["send_lag_p99_s"] = o.SendLagP99S
-	}
-	if l.rate > 0 || l.generator == setting.Sink || m["requests"] == 0 {
-		return // no closed loop
-	}
-	m["asked_in_flight"] = float64(l.connections * l.pipelining)
-	if mean, ok := m["latency_mean_s"]; ok {
-		m["in_flight"] = m["throughput_rps"] * mean
-	} else {
-		m["latency_mean_least_s"] = r.CutMeanS
-	}
-}
-
 // cpusOf gives the cores that a metric of one side is of: those that both share,
 // where it has none of its own.
 func (l load) cpusOf(metric string) []int {
@@ -131,9 +96,9 @@ func busiest(others []telemetry.Load, cpus []int) string {
 
 // apart closes the gates on profiles that are not of one window under load, or
 // not of all the processes that serve.
-func (l load) apart(set *profiles.Set, r *generator.Result, fail failer) {
-	if end := set.Started.Add(set.Window); set.Started.Before(r.Start) || end.After(r.Finish) {
-		fail(gate.ProfileApart, "the profiles were taken from %s to %s, the load was on from %s to %s", clock(set.Started), clock(end), clock(r.Start), clock(r.Finish))
+func (l load) apart(set *profiles.Set, r loaded, fail failer) {
+	if end := set.Started.Add(set.Window); set.Started.Before(r.start) || end.After(r.Finish) {
+		fail(gate.ProfileApart, "the profiles were taken from %s to %s, the load was on from %s to %s", clockOf(set.Started), clockOf(end), clockOf(r.start), clockOf(r.finish))
 	}
 	for _, f := range gate.Hold(gate.ProfileApart, map[string]float64{"profile_spread_s": set.Spread.Seconds()}, l.asked) {
 		fail(f.Gate, "%s", f.Detail)
@@ -143,7 +108,7 @@ func (l load) apart(set *profiles.Set, r *generator.Result, fail failer) {
 	}
 }
 
-func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
+func clockOf(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
 // slow closes the gate on a trial whose core was not at its own full speed
 // before or after it, by the fastest calibration of the run so far.

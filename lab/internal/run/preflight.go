@@ -47,7 +47,7 @@ func (p Plan) Ready() error {
 	}
 	var seen []string
 	for _, levels := range p.Experiment.Conditions() {
-		l := p.load(&topology.Link{Host: "127.0.0.1"}, p.Experiment.Fixed().With(levels))
+		l := p.load(&topology.Link{Host: "127.0.0.1"}, p.Experiment.Fixed().With(levels), p.Port)
 		for _, side := range []struct {
 			what, name string
 			argv       []string

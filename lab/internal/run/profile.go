@@ -16,9 +16,10 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/rotation"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -54,73 +55,124 @@ func (l load) sockets() string {
 	return dir
 }
 
-// profiled loads the server once more, takes all profiles meanwhile, and puts
-// what they came to into the trial. The trial's own metrics are of the window
-// before, which nothing was taken in. An error ends the run.
-func (l load) profiled(ctx context.Context, t *results.Trial, server *server, fail failer) error {
+// profiled loads the group's one server once more, takes all profiles meanwhile,
+// and puts what they came to into the trial. The trial's own metrics are of the
+// window before, which nothing was taken in. An error ends the run.
+func (g *group) profiled(ctx context.Context) error {
+	l, t, fail := g.loads[0], &g.trials[0], g.failer(0)
 	sources, err := profiles.Sockets(l.sockets())
 	if err != nil {
 		fail(gate.ProfileFailed, "%v", err)
 		return nil
 	}
-	argv := slices.Clone(l.client)
-	lasts := l.window + profileLead + profileRest
-	for i, a := range argv {
-		if a == "--duration" {
-			argv[i+1] = number(lasts.Seconds())
+	capture := make(chan captured, 1)
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	printed, faults, err := g.again(profileLead+l.slot+profileRest, func() {
+		go func() {
+			select {
+			case <-time.After(l.warmup + profileLead):
+				set, err := profiles.Capture(within, sources, l.slot)
+				capture <- captured{set, err}
+			case <-within.Done():
+			}
+		}()
+	}).drive(ctx, g.servers)
+	if err != nil {
+		return err
+	}
+	var took captured
+	if len(faults) == 0 {
+		select {
+		case took = <-capture:
+		default: // it has not ended with the load, or was not begun
 		}
 	}
-	var out bytes.Buffer
-	client, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(argv), Stdout: &out})
-	if err != nil {
-		return fmt.Errorf("the client did not start: %w", err)
-	}
-	defer client.Stop(client.Pid(), time.Second)
-
-	ctx, cancel := context.WithTimeout(ctx, l.limit+profileLead+profileRest)
-	defer cancel()
-	var set *profiles.Set
-	var failed error
-	select {
-	case <-time.After(l.warmup + profileLead):
-		set, failed = profiles.Capture(ctx, sources, l.window)
-	case <-client.Done():
-	case <-ctx.Done():
-	}
-	select {
-	case <-client.Done():
-	case <-server.proc.Done():
-	case <-ctx.Done():
-	}
+	cancel()
 	switch {
-	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
-		fail(gate.ClientHung, "the client had not ended %v after it should have, in the profiled window", 15*time.Second)
+	case len(faults) > 0:
+		for i := range faults {
+			faults[i].Detail = "in the profiled window: " + faults[i].Detail
+		}
+		g.blame(faults)
 		return nil
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case server.gone():
-		fail(gate.ServerExited, "the server exited in the profiled window: %s", server.lastWords())
+	case took.err != nil:
+		fail(gate.ProfileFailed, "%v", took.err)
 		return nil
-	case client.Err() != nil:
-		fail(gate.ClientFailed, "the client failed in the profiled window (%v): %s", client.Err(), client.LastLine())
-		return nil
-	case failed != nil:
-		fail(gate.ProfileFailed, "%v", failed)
-		return nil
-	case set == nil:
-		fail(gate.ProfileFailed, "the client ended before the profiles of its window were begun")
+	case took.set == nil:
+		fail(gate.ProfileFailed, "the client ended before the profiles of its window were taken")
 		return nil
 	}
-	r, err := l.parse(out.Bytes())
+	load, err := l.loaded(printed)
 	if err != nil {
 		fail(gate.ClientFailed, "in the profiled window: %v", err)
 		return nil
 	}
-	for _, f := range l.faults(r) {
+	for _, f := range load.faults {
 		fail(f.Gate, "in the profiled window: %s", f.Detail)
 	}
-	l.apart(set, r, fail)
-	return l.take(t, set, r.Metrics["throughput_rps"], fail)
+	l.apart(took.set, load, fail)
+	if err := l.take(t, took.set, load.rps, fail); err == nil && len(t.Reasons) == 0 {
+		g.profiles[0] = took.set
+	}
+	return nil
+}
+
+// captured is what taking profiles came to.
+type captured struct {
+	set *profiles.Set
+	err error
+}
+
+// again is the client that loads the group's one server once more, for so long.
+// began is called when it has been started.
+func (g *group) again(counts time.Duration, began func()) client {
+	l := g.loads[0]
+	var c client
+	if l.rotates() {
+		p := g.plan(counts)
+		p.Slots = []rotation.Slot{{Target: 0, Seconds: l.warmup.Seconds()}, {Target: 0, Seconds: counts.Seconds(), Counts: true}}
+		if l.warmup == 0 {
+			p.Slots = p.Slots[1:]
+		}
+		c = g.client(p)
+	} else {
+		c = client{dir: l.dir, link: l.link, argv: l.lasting(l.warmup, counts), limit: l.warmup + counts + grace}
+	}
+	c.began = func(int) { began() }
+	return c
+}
+
+// A loaded is what a client said of a window in which only the load mattered.
+type loaded struct {
+	start, finish time.Time
+	rps, requests float64
+	faults        []generator.Fault
+}
+
+func (l load) loaded(printed []byte) (loaded, error) {
+	if !l.rotates() {
+		r, err := l.parse(printed)
+		if err != nil {
+			return loaded{}, err
+		}
+		return loaded{r.Start, r.Finish, r.Metrics["throughput_rps"], r.Metrics["requests"], l.faults(r)}, nil
+	}
+	r, err := rotation.Read(printed)
+	if err != nil {
+		return loaded{}, err
+	}
+	from, to := r.Counted()
+	out := loaded{start: l.clock.at(from), finish: l.clock.at(to)}
+	for _, s := range r.Of(0) {
+		out.requests += float64(s.Requests)
+		out.rps = out.requests / s.Seconds
+	}
+	t := r.Summary.Targets[0]
+	of := generator.Of(out.start, out.finish, generator.Counts{OK: out.requests, Non2xx: float64(t.Non2xx), Errors: float64(t.Errors),
+		Timeouts: float64(t.Timeouts), Resets: float64(t.Resets), Mismatches: float64(t.Mismatches), Mismatch: t.Mismatch})
+	out.faults = of.Faults
+	return out, nil
 }
 
 // take puts what the profiles came to into the trial.
@@ -144,22 +196,20 @@ func (l load) take(t *results.Trial, set *profiles.Set, rps float64, fail failer
 	if heap, ok := t.Profile(profiles.Heap); ok {
 		m["live_heap_bytes"] = heap.Total
 	}
-	if l.keep != nil {
-		l.keep(set)
-	}
 	return nil
 }
 
 // raw merges the profiles of each condition's valid trials, names them in the
 // file, and returns their bytes by that name.
-func (m *measuring) raw() (map[string][]byte, error) {
+func (e *engine) raw() (map[string][]byte, error) {
 	out := map[string][]byte{}
-	for i := range m.file.Conditions {
-		cond := &m.file.Conditions[i]
+	for i := range e.file.Conditions {
+		cond := &e.file.Conditions[i]
+		cond.Profiles = nil // of the run so far
 		for _, kind := range profiles.Kinds() {
 			var of []*profile.Profile
-			for _, t := range m.file.Trials {
-				if set := m.taken[t.Seq]; set != nil && t.Valid && t.Condition == cond.ID {
+			for _, t := range e.file.Trials {
+				if set := e.taken[t.Seq]; set != nil && t.Valid && t.Condition == cond.ID {
 					of = append(of, set.Merged[kind])
 				}
 			}
@@ -175,7 +225,7 @@ func (m *measuring) raw() (map[string][]byte, error) {
 				return nil, err
 			}
 			sum := sha256.Sum256(b.Bytes())
-			name := fmt.Sprintf("%s/%s/%s-%s.pb.gz", m.file.Experiment, m.file.Run, cond.ID, kind)
+			name := fmt.Sprintf("%s/%s/%s-%s.pb.gz", e.file.Experiment, e.file.Run, cond.ID, kind)
 			out[name] = b.Bytes()
 			cond.Profiles = append(cond.Profiles, results.RawProfile{Kind: kind, File: name, SHA256: hex.EncodeToString(sum[:]), Trials: len(of)})
 		}
@@ -202,6 +252,33 @@ func Profiles(ctx context.Context, p Plan, each func(Profiled) error) error {
 	if why := p.unreachable(); why != "" {
 		return errors.New(why)
 	}
+	p.Profile, p.clock = true, newClock()
+	return p.alone(func(e *engine) error {
+		for i, levels := range x.Conditions() {
+			m, err := e.group(ctx, []int{i})
+			switch {
+			case err != nil:
+			case m.profiles[0] == nil && len(m.trials[0].Reasons) > 0:
+				err = errors.New(m.trials[0].Reasons[0].Detail)
+			case m.profiles[0] == nil:
+				err = errors.New("no profile was taken")
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", levels.Key(), err)
+			}
+			t := m.trials[0]
+			done := Profiled{Levels: levels, Set: m.profiles[0], Before: t.Metrics["throughput_rps"], Shares: t.Profiles}
+			done.During = done.Before * t.Metrics["profiled_throughput_share"]
+			if err := each(done); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// alone makes the topology for something that is no run, and takes it away again.
+func (p Plan) alone(do func(*engine) error) error {
 	link, err := p.up()
 	if err != nil {
 		return err
@@ -213,39 +290,18 @@ func Profiles(ctx context.Context, p Plan, each func(Profiled) error) error {
 	if err := link.Watch(string(p.Root), append(slices.Clone(p.Lab), "watch-shaper")); err != nil {
 		return err
 	}
-	p.Profile = true
-	for _, levels := range x.Conditions() {
-		done := Profiled{Levels: levels}
-		l := p.load(link, x.Fixed().With(levels))
-		l.keep = func(s *profiles.Set) { done.Set = s }
-		t, err := l.trial(ctx)
-		switch {
-		case err != nil:
-		case done.Set == nil && len(t.Reasons) > 0:
-			err = errors.New(t.Reasons[0].Detail)
-		case done.Set == nil:
-			err = errors.New("no profile was taken")
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", levels.Key(), err)
-		}
-		done.Before = t.Metrics["throughput_rps"]
-		done.During = done.Before * t.Metrics["profiled_throughput_share"]
-		done.Shares = t.Profiles
-		if err := each(done); err != nil {
-			return err
-		}
-	}
-	return nil
+	f := p.file()
+	p.conditions(f, link)
+	return do(newEngine(p, link, f))
 }
 
-// ProfileEstimate is about how long one condition takes to be profiled.
-func ProfileEstimate(x *experiment.Experiment, size string) time.Duration {
-	s := x.Sizes[size]
-	return overhead + time.Duration((s.WarmupS+s.DurationS)*float64(time.Second)) + profiledFor(s.WarmupS, s.DurationS)
+// ProfileTime is about how long one condition takes to be profiled.
+func ProfileTime(x *experiment.Experiment) time.Duration {
+	b := x.Block
+	return groupOverhead + seconds(b.WarmupS+b.SlotS) + profiledFor(b.WarmupS, b.SlotS)
 }
 
 // profiledFor is how long the profiled window and what surrounds it take.
-func profiledFor(warmup, duration float64) time.Duration {
-	return time.Duration((warmup+duration)*float64(time.Second)) + profileLead + profileRest
+func profiledFor(warmup, slot float64) time.Duration {
+	return seconds(warmup+slot) + profileLead + profileRest
 }

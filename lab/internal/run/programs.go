@@ -1,9 +1,10 @@
 package run
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -12,7 +13,7 @@ import (
 var programs = map[string]string{setting.Fiber: "fiber_server", setting.Null: "null_server", setting.Producer: "event_producer"}
 
 // clients are the programs of the load generators.
-var clients = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.Fortio: {"fortio_load"}, setting.Sink: {"event_sink"}}
+var clients = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {"http_load"}, setting.Sink: {"event_sink"}}
 
 func serverOf(s setting.Levels) string {
 	if name, ok := s[setting.Server]; ok {
@@ -36,16 +37,18 @@ func (p Plan) find() (*provenance.Programs, error) {
 	return provenance.Find(string(p.Root), lab, slices.Compact(names))
 }
 
-// own is an error if the server's processes are not of the program that was
-// found before the run. Not all of them may be up yet.
-func (l load) own(s *server) error {
-	if l.found == nil {
-		return nil
-	}
-	for _, pid := range s.processes() {
-		if l.found.Other(l.program, pid) {
-			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build nothing meanwhile", l.program)
+// generators names the load generators of an experiment, with versions.
+func generators(x *experiment.Experiment, tools map[string]string) string {
+	var names []string
+	for _, levels := range x.Conditions() {
+		if name := versioned(generatorOf(x.Fixed().With(levels)), tools); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
-	return nil
+	return strings.Join(names, ", ")
+}
+
+// versioned is a load generator's name with its version, where that is known.
+func versioned(name string, tools map[string]string) string {
+	return strings.TrimSpace(name + " " + tools[name])
 }

@@ -1,15 +1,14 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/probe"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -29,24 +28,19 @@ func Syscalls(ctx context.Context, p Plan, each func(Calls)) error {
 	if why := p.unreachable(); why != "" {
 		return errors.New(why)
 	}
-	link, err := p.up()
-	if err != nil {
-		return err
-	}
-	defer link.Down()
-	if p.found, err = p.find(); err != nil {
-		return err
-	}
-	for _, levels := range x.Conditions() {
-		l := p.load(link, x.Fixed().With(levels))
-		c, err := l.traced(ctx)
-		if err != nil {
-			return fmt.Errorf("%s: %w", levels.Key(), err)
+	p.clock = newClock()
+	return p.alone(func(e *engine) error {
+		for _, levels := range x.Conditions() {
+			l := p.load(e.link, x.Fixed().With(levels), p.Port)
+			c, err := l.traced(ctx)
+			if err != nil {
+				return fmt.Errorf("%s: %w", levels.Key(), err)
+			}
+			c.Levels = levels
+			each(c)
 		}
-		c.Levels = levels
-		each(c)
-	}
-	return nil
+		return nil
+	})
 }
 
 func (l load) traced(ctx context.Context) (c Calls, err error) {
@@ -55,12 +49,12 @@ func (l load) traced(ctx context.Context) (c Calls, err error) {
 		return c, err
 	}
 	defer func() { err = also(err, back()) }()
-	server, err := l.startServer(ctx)
-	if err != nil {
+	g := &group{loads: []load{l}, sequence: []int{0}, trials: make([]results.Trial, 1)}
+	if g.servers, err = startServers(ctx, g.loads); err != nil {
 		return c, err
 	}
-	defer server.stop()
-	tracer, err := probe.Start(server.processes())
+	defer stopServers(g.servers)
+	tracer, err := probe.Start(g.servers[0].processes())
 	if err != nil {
 		return c, err
 	}
@@ -70,46 +64,31 @@ func (l load) traced(ctx context.Context) (c Calls, err error) {
 			_, _ = tracer.Stop()
 		}
 	}()
-	// Without a warm-up, every request that the server sees is one of the trial's.
-	argv := append([]string{}, l.client...)
-	for i, a := range argv {
-		if a == "--warmup" {
-			argv[i+1] = "0"
-		}
-	}
-	var out bytes.Buffer
-	client, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(argv), Stdout: &out})
+	// Without a warm-up, every request that the server sees is one that counts, but
+	// for the first on each connection.
+	g.loads[0].warmup = 0
+	printed, faults, err := g.again(l.slot*time.Duration(l.rounds), func() {}).drive(ctx, g.servers)
 	if err != nil {
-		return c, fmt.Errorf("the client did not start: %w", err)
-	}
-	defer client.Stop(client.Pid(), time.Second)
-	select {
-	case <-ctx.Done():
-		return c, context.Cause(ctx)
-	case <-server.proc.Done():
-		return c, fmt.Errorf("the server exited: %s", server.lastWords())
-	case <-time.After(l.limit):
-		return c, errors.New("the client did not end")
-	case <-client.Done():
+		return c, err
 	}
 	stopped = true
 	if c.Counts, err = tracer.Stop(); err != nil {
 		return c, err
 	}
-	if err := client.Err(); err != nil {
-		return c, fmt.Errorf("the client failed (%w): %s", err, client.LastLine())
+	if len(faults) > 0 {
+		return c, errors.New(faults[0].Detail)
 	}
-	r, err := l.parse(out.Bytes())
+	r, err := l.loaded(printed)
 	if err != nil {
 		return c, err
 	}
-	if faults := l.faults(r); len(faults) > 0 {
+	if len(r.faults) > 0 {
 		var why []string
-		for _, f := range faults {
+		for _, f := range r.faults {
 			why = append(why, f.Detail)
 		}
 		return c, errors.New(strings.Join(why, "; "))
 	}
-	c.Tracer, c.Requests = tracer.Tracer, r.Metrics["requests"]
+	c.Tracer, c.Requests = tracer.Tracer, r.requests
 	return c, nil
 }

@@ -12,7 +12,7 @@ func watching(b *testing.B) *Sampler {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return &Sampler{fs: fs, sys: "/sys", kernels: map[int]bool{}, targets: Targets{Server: os.Getpid(), Client: os.Getpid, NetPID: os.Getpid()}}
+	return &Sampler{fs: fs, sys: "/sys", kernels: map[int]bool{}, targets: Targets{Servers: []int{os.Getpid()}, Client: os.Getpid, NetPID: os.Getpid()}}
 }
 
 // What one sample and one survey cost: the first is taken five times a second,

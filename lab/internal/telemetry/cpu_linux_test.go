@@ -95,7 +95,7 @@ func TestWhatEndedWithinTheWindowIsCounted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &Sampler{fs: fs, began: time.Now(), kernels: map[int]bool{}, targets: Targets{Server: pid, Client: func() int { return pid }, NetPID: pid}}
+			s := &Sampler{fs: fs, began: time.Now(), kernels: map[int]bool{}, targets: Targets{Servers: []int{pid}, Client: func() int { return pid }, NetPID: pid}}
 			s.look()
 			a := s.take()
 			fmt.Fprintln(in, how)

@@ -69,7 +69,7 @@ func field(text, name string) (float64, bool) {
 // machines and counts where it is.
 func (s *Sampler) throttled() (seconds float64, ok bool) {
 	who := []string{"self"}
-	for _, pid := range []int{s.targets.Server, s.surveyedClient} {
+	for _, pid := range append([]int{s.surveyedClient}, s.targets.Servers...) {
 		if pid > 0 {
 			who = append(who, strconv.Itoa(pid))
 		}

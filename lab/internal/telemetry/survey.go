@@ -56,12 +56,15 @@ func (s *Sampler) look() *survey {
 	}
 	all := snapshot(s.kernels)
 	tree := children(all)
-	s.server = members(below(s.targets.Server, tree))
+	s.server = nil
+	for _, root := range s.targets.Servers {
+		s.server = append(s.server, members(below(root, tree))...)
+	}
 	s.client = members(below(s.surveyedClient, tree))
 	v.files = s.files(all)
 	// A process that entered a wire's namespaces need not be a descendant.
 	own := map[int]bool{}
-	for _, root := range []int{os.Getpid(), s.targets.Server, s.surveyedClient} {
+	for _, root := range append([]int{os.Getpid(), s.surveyedClient}, s.targets.Servers...) {
 		for _, pid := range below(root, tree) {
 			own[pid] = true
 		}

@@ -131,7 +131,7 @@ func TestAStoppedProcessIsSeen(t *testing.T) {
 	if err := syscall.Kill(-shell.Process.Pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	w := watched(t, Targets{Server: shell.Process.Pid}, func(w Window) bool { return len(w.Stopped) > 0 })
+	w := watched(t, Targets{Servers: []int{shell.Process.Pid}}, func(w Window) bool { return len(w.Stopped) > 0 })
 	// The test itself stands for the client, and the shell is its child too.
 	if !slices.Contains(w.Stopped, "server") {
 		t.Errorf("stopped: %v, want the server", w.Stopped)
@@ -151,7 +151,7 @@ func TestTheKernelsCountersAreRead(t *testing.T) {
 // above the lab's, and two cores that heat has held back.
 func TestThrottlingIsQuotaAndHeat(t *testing.T) {
 	root := t.TempDir()
-	s := &Sampler{proc: root + "/proc", sys: root + "/sys", targets: Targets{Server: 7}}
+	s := &Sampler{proc: root + "/proc", sys: root + "/sys", targets: Targets{Servers: []int{7}}}
 	write := func(path, text string) {
 		t.Helper()
 		path = root + "/" + path
@@ -299,7 +299,7 @@ func TestOneWorkerOfTwoServes(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	var opened *os.File
-	w := watched(t, Targets{Server: server.Process.Pid}, func(w Window) bool {
+	w := watched(t, Targets{Servers: []int{server.Process.Pid}}, func(w Window) bool {
 		if n, ok := w.Metrics["workers_serving"]; opened == nil && ok {
 			if n != 0 {
 				t.Errorf("%v serve before any has opened a file", n)

@@ -29,7 +29,7 @@ import (
 
 // Targets is what to watch.
 type Targets struct {
-	Server     int    // pid at the root of the server's processes
+	Servers    []int  // pids at the roots of the servers' processes
 	ServerName string // command name of those that count; wrappers around them do not
 	Client     func() int
 	// ServerCPUs and ClientCPUs are the cores that each side runs on, which may be

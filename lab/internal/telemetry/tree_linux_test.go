@@ -100,7 +100,7 @@ func TestCommandIsTheNameWithoutItsPath(t *testing.T) {
 func TestSamplerWatchesRealProcesses(t *testing.T) {
 	shell, pids := family(t)
 	s, err := Start(Targets{
-		Server: shell.Process.Pid, ServerName: "sleep", Client: func() int { return os.Getpid() },
+		Servers: []int{shell.Process.Pid}, ServerName: "sleep", Client: func() int { return os.Getpid() },
 		NetPID: os.Getpid(), NetDevice: "no-such-device", Window: time.Second,
 	})
 	if err != nil {

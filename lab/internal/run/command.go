@@ -1,0 +1,240 @@
+package run
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/provenance"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/topology"
+)
+
+// A load is one condition's server and client, ready to start: all that its
+// settings come to.
+type load struct {
+	dir         string
+	addr        string // where the server listens
+	link        *topology.Link
+	split       cores.Split
+	program     string // command name of the server's processes
+	found       *provenance.Programs
+	workers     int // 0: no prefork
+	generator   string
+	connections int
+	pipelining  int
+	rate        float64    // asked for; 0: a closed loop
+	asked       gate.Asked // what the gates hold the trial's figures against
+	lineRate    float64
+	lab         []string // the lab's own command, for what compares answers
+	serves      string   // the server's name among the settings
+	route       string   // what is requested; empty where the server sends events
+	server      []string // command lines, without the topology's wrapping
+	client      []string
+	threads     int // of the client; 0: one a core
+	clock       clock
+	slot        time.Duration // what counts of a turn
+	rounds      int
+	warmup      time.Duration
+	knobs       []knob
+	profile     bool // take profiles in a second window
+}
+
+// flags are the options of a server, by the setting that each is given: a new
+// setting is a line here.
+var flags = map[string][]struct{ setting, flag string }{
+	setting.Fiber: {
+		{setting.Stack, "--stack"}, {setting.Index, "--index"}, {setting.WriteBuffer, "--write-buffer"}, {setting.SpinNs, "--spin-ns"},
+		{setting.BlockRateNs, "--block-rate-ns"},
+	},
+	setting.Producer: {
+		{setting.Variant, "--variant"}, {setting.Pacing, "--pacing"}, {setting.EventBytes, "--event-bytes"},
+		{setting.BatchEvents, "--batch-size"}, {setting.FlushMs, "--interval-ms"}, {setting.QueueEvents, "--queue"}, {setting.WhenFull, "--when-full"},
+	},
+	setting.Sink: {{setting.SinkLatencyMs, "--latency-ms"}, {setting.SinkErrors, "--errors-permille"}},
+}
+
+func options(program string, s setting.Levels) []string {
+	var argv []string
+	for _, o := range flags[program] {
+		if v, ok := s[o.setting]; ok {
+			argv = append(argv, o.flag, v.String())
+		}
+	}
+	return argv
+}
+
+// load gives the condition with these settings, whose server listens on a port.
+func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
+	x := p.Experiment
+	whole := func(name string, otherwise int64) int64 {
+		if n, ok := s[name].Int(); ok {
+			return n
+		}
+		return otherwise
+	}
+	server := serverOf(s)
+	l := load{
+		dir: string(p.Root), found: p.found, link: link, split: p.Split, lineRate: x.Topology.LineRateBps, lab: p.Lab, clock: p.clock,
+		addr: link.Host + ":" + strconv.Itoa(port), program: programs[server], serves: server, generator: generatorOf(s),
+		connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
+		rate: float64(whole(setting.Rate, 0)), threads: int(whole(setting.ClientWorkers, 0)),
+		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: seconds(x.Block.WarmupS),
+		knobs: p.knobs(link.NetDevice, s), profile: p.profiled(),
+	}
+	if list, ok := s[setting.ServerCPUs]; ok {
+		cpus, err := cores.Parse(list.String())
+		if err != nil {
+			panic(err) // the experiment was checked
+		}
+		l.split.Server = cpus
+	}
+	l.asked = results.Asked(x, s, len(p.Split.Server), x.Block.SlotS*float64(x.Block.Rounds))
+	if server == setting.Fiber {
+		// Left to the machine, it is one a core of the server's.
+		l.workers = int(whole(setting.Workers, int64(max(len(p.Split.Server), 1))))
+	}
+	if server != setting.Producer {
+		l.route = s[setting.Route].String()
+	}
+	l.server = l.serverLine(s)
+	l.client = l.clientLine(s)
+	if prefork, ok := s[setting.Prefork].Bool(); ok && !prefork {
+		l.workers = 0
+	}
+	return l
+}
+
+func (l load) serverLine(s setting.Levels) []string {
+	argv := []string{scriptPath("server.sh")}
+	if l.serves != setting.Fiber {
+		argv = append(argv, "--server", l.serves)
+	} else {
+		argv = append(argv, "--workers", strconv.Itoa(l.workers))
+	}
+	if len(l.split.Server) > 0 {
+		argv = append(argv, "--cpus", cores.Format(l.split.Server))
+	}
+	argv = append(argv, "--", "--addr", l.addr)
+	if prefork, ok := s[setting.Prefork].Bool(); ok {
+		argv = append(argv, "--prefork="+strconv.FormatBool(prefork))
+	}
+	argv = append(argv, options(l.serves, s)...)
+	if l.serves == setting.Producer {
+		argv = append(argv, producer(s)...)
+	}
+	if l.profile {
+		argv = append(argv, "--pprof-sockets", pprofDir)
+	}
+	return argv
+}
+
+// clientLine is what a reader would type for this condition alone.
+func (l load) clientLine(s setting.Levels) []string {
+	counts := time.Duration(l.rounds) * l.slot
+	if l.serves == setting.Producer {
+		return l.onCores(receiver(l.addr, s, l.warmup, counts))
+	}
+	argv := []string{scriptPath("trial.sh"), "--url", address(l.addr, l.route), "--generator", l.generator,
+		"--connections", s[setting.Connections].String(), "--pipelining", strconv.Itoa(l.pipelining),
+		"--duration", number(counts.Seconds()), "--warmup", number(l.warmup.Seconds()), "--workers", strconv.Itoa(l.threads)}
+	if l.rate > 0 {
+		argv = append(argv, "--rate", number(l.rate))
+	}
+	if l.rotates() {
+		argv = append(argv, "--answers", l.serves)
+	}
+	return l.onCores(argv)
+}
+
+// rotates tells whether the lab's own generator loads the condition, which can
+// take turns.
+func (l load) rotates() bool { return l.generator == setting.HTTPLoad }
+
+// onCores pins a client's command line.
+func (l load) onCores(argv []string) []string {
+	if len(l.split.Server) > 0 {
+		argv = append(argv, "--cpus", cores.Format(l.split.Client))
+	}
+	return argv
+}
+
+// target is the condition as the lab's own generator is told of it.
+func (l load) target(processes []int) rotation.Target {
+	return rotation.Target{
+		Name: l.addr, URL: address(l.addr, l.route), Connections: l.connections, Pipelining: l.pipelining, Rate: l.rate,
+		Answers: l.serves, Processes: processes,
+	}
+}
+
+// address is what the client requests: on this server, whatever the path is.
+func address(server, path string) string {
+	return (&url.URL{Scheme: "http", Host: server, Path: path}).String()
+}
+
+// longestReason is how many signs of what a program said last are kept.
+const longestReason = 500
+
+// number writes out a million, which scripts do not take as 1e+06.
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// commands are the lines a reader would type; the wire's process ids, which
+// differ each time, are left as PID.
+func (l load) commands() []string {
+	side := func(role string, argv []string) string {
+		line := strings.Join(argv, " ")
+		if l.link.NetPID > 0 {
+			line = scriptPath("wire.sh") + " in " + role + " PID -- " + line
+		}
+		return line
+	}
+	var lines []string
+	for _, k := range l.knobs {
+		line := strings.Join(k.line(), " ")
+		if k.inside {
+			line = side("server", k.line())
+		}
+		lines = append(lines, line)
+	}
+	return append(lines, side("server", l.server), side("client", l.client))
+}
+
+// lasting is the client's command line with another length of what counts, and
+// of the warm-up.
+func (l load) lasting(warmup, counts time.Duration) []string {
+	argv := slices.Clone(l.client)
+	for i := range argv[:len(argv)-1] {
+		switch argv[i] {
+		case "--duration":
+			argv[i+1] = number(counts.Seconds())
+		case "--warmup":
+			argv[i+1] = number(warmup.Seconds())
+		}
+	}
+	return argv
+}
+
+func generatorOf(s setting.Levels) string {
+	if name, ok := s[setting.Generator]; ok {
+		return name.String()
+	}
+	return setting.Autocannon
+}
+
+// ends is how many ends of a connection lie on the server's side.
+func (l load) ends() int {
+	if l.link.NetPID == 0 {
+		return 2
+	}
+	return 1
+}
+
+// name is the condition for messages.
+func (l load) name() string { return fmt.Sprintf("%s on %s", l.program, l.addr) }

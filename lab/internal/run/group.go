@@ -1,0 +1,172 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/oneline"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
+)
+
+// A group is conditions whose servers are up at once.
+type group struct {
+	engine   *engine
+	conds    []int // indexes of conditions, rising
+	loads    []load
+	sequence []int // of the slots: places in conds
+	servers  []*server
+	trials   []results.Trial
+	profiles taken
+	sampler  *telemetry.Sampler
+	client   func() int
+}
+
+// group measures conditions that can be up together: their servers start, a
+// client goes round them in the sequence given, or has the one there is for
+// itself, and what both sides cost is read.
+func (e *engine) group(ctx context.Context, sequence []int) (m measured, err error) {
+	g := &group{engine: e, conds: distinct(sequence), profiles: taken{}}
+	for _, s := range sequence {
+		g.sequence = append(g.sequence, slices.Index(g.conds, s))
+	}
+	p, x := e.plan, e.plan.Experiment
+	for i, c := range g.conds {
+		cond := e.file.Conditions[c]
+		g.loads = append(g.loads, p.load(e.link, x.Fixed().With(cond.Levels), p.Port+i))
+	}
+	// They share what is turned, or they would not be up together.
+	back, err := g.loads[0].turn(ctx)
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = also(err, back()) }()
+	if g.loads[0].profile {
+		if err := freshSockets(string(p.Root)); err != nil {
+			return m, err
+		}
+	}
+	for _, c := range g.conds {
+		g.trials = append(g.trials, results.Trial{Condition: e.file.Conditions[c].ID, Bound: bound.Unknown, Metrics: map[string]float64{}})
+	}
+	if err := g.measure(ctx); err != nil {
+		return m, err
+	}
+	for i := range g.trials {
+		t := &g.trials[i]
+		t.Valid = len(t.Reasons) == 0
+		t.Bound, t.BoundWhy = bound.Decide(bound.Of(t.Metrics, g.loads[i].lineRate))
+	}
+	return measured{g.trials, g.profiles}, nil
+}
+
+// measure has the group's client do what it can do: take turns, or not.
+func (g *group) measure(ctx context.Context) error {
+	now := g.engine.plan.clock.now()
+	for i := range g.trials {
+		g.trials[i].StartedAt = now
+	}
+	if g.loads[0].rotates() {
+		return g.rotate(ctx)
+	}
+	return g.piece(ctx)
+}
+
+func distinct(sequence []int) []int {
+	all := slices.Clone(sequence)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// watch begins to sample what both sides and the machine do.
+func (g *group) watch(client func() int, window time.Duration) error {
+	l := g.loads[0]
+	serverOn, clientOn := l.split.On()
+	var roots []int
+	for _, s := range g.servers {
+		roots = append(roots, s.proc.Pid())
+	}
+	var err error
+	g.sampler, err = telemetry.Start(telemetry.Targets{
+		Servers: roots, ServerName: l.program, Client: client,
+		ServerCPUs: serverOn, ClientCPUs: clientOn,
+		Ends: l.ends(), NetPID: l.link.NetPID, NetDevice: l.link.NetDevice, Wire: l.link.Wire,
+		Window: window,
+	})
+	return err
+}
+
+// failer gives what takes the reasons of one of the group's trials.
+func (g *group) failer(i int) failer {
+	t := &g.trials[i]
+	return func(name, format string, args ...any) { t.Reasons = append(t.Reasons, reason(name, format, args...)) }
+}
+
+func reason(name, format string, args ...any) results.Reason {
+	return results.Reason{Gate: name, Detail: oneline.Of(fmt.Sprintf(format, args...), longestReason)}
+}
+
+// blame puts faults where they belong. One that is nobody's in particular is
+// everybody's, and a server that is gone leaves no block for the others either.
+func (g *group) blame(faults []fault) {
+	for _, f := range faults {
+		for i := range g.trials {
+			switch {
+			case f.of == i || f.of < 0:
+				g.trials[i].Reasons = append(g.trials[i].Reasons, f.Reason)
+			case len(g.trials[i].Reasons) == 0:
+				g.failer(i)(f.Gate, "beside it, %s: %s", g.loads[f.of].name(), f.Detail)
+			}
+		}
+	}
+}
+
+// machine are the figures of a sampled window that are the machine's and not of
+// one server: the trials of a block share them.
+var machine = []string{
+	"server_steal", "client_steal", "server_foreign_load", "client_foreign_load", "sampler_busy", "client_rss_bytes",
+	"tcp_retransmits", "listen_overflows", "listen_drops", "softnet_drops", "softnet_squeezes", "interrupts_per_s",
+	"throttled_s", "swap_pages", "clock_step_s", "wire_drops",
+}
+
+// shared copies them.
+func shared(into, from map[string]float64) {
+	for _, name := range machine {
+		if v, ok := from[name]; ok {
+			into[name] = v
+		}
+	}
+}
+
+// unwell closes the gates that look at the samples themselves: a signal that held
+// a side, and a machine that stood still.
+func unwell(w telemetry.Window, window time.Duration, fail failer) {
+	for _, side := range w.Stopped {
+		fail(gate.Stopped, "a signal stopped the %s for a while", side)
+	}
+	if w.Gap > gate.StoodStill+window/5 {
+		fail(gate.HeldUp, "nothing was sampled for %.1f s; the machine stood still", w.Gap.Seconds())
+	}
+}
+
+// take copies what a trial in one piece keeps beside its metrics.
+func take(t *results.Trial, w telemetry.Window) {
+	for _, c := range w.Cores {
+		t.Cores = append(t.Cores, results.Core{
+			CPU: c.CPU, User: share(c.User), System: share(c.System), SoftIRQ: share(c.SoftIRQ), Steal: share(c.Steal), Idle: share(c.Idle),
+		})
+	}
+	for _, busy := range w.ClientThreads {
+		if busy >= 0.01 {
+			t.ClientThreads = append(t.ClientThreads, share(busy))
+		}
+	}
+	for _, queue := range slices.Sorted(maps.Keys(w.Interrupts)) {
+		t.Interrupts = append(t.Interrupts, results.Interrupt{Name: queue, PerS: w.Interrupts[queue]})
+	}
+}

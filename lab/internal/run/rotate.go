@@ -1,0 +1,315 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
+)
+
+// rotate has one client go round the servers of the group in slots.
+func (g *group) rotate(ctx context.Context) error {
+	var err error
+	if g.servers, err = startServers(ctx, g.loads); err != nil {
+		return err
+	}
+	defer stopServers(g.servers)
+	plan := g.plan(g.loads[0].slot)
+	var pid atomic.Int64
+	if err := g.watch(func() int { return int(pid.Load()) }, lasts(plan)); err != nil {
+		return err
+	}
+	defer g.sampler.Stop()
+	var seen []telemetry.Held
+	c := g.client(plan)
+	c.began = func(p int) { pid.Store(int64(p)) }
+	c.held = func() { seen = g.census() }
+	printed, faults, err := c.drive(ctx, g.servers)
+	g.sampler.Stop()
+	if err != nil {
+		return err
+	}
+	if g.blame(faults); len(faults) > 0 {
+		return nil
+	}
+	report, err := rotation.Read(printed)
+	if err != nil {
+		g.blame([]fault{{reason(gate.ClientFailed, "%v", err), -1}})
+		return nil
+	}
+	g.judge(report, seen)
+	if g.loads[0].profile && len(g.trials[0].Reasons) == 0 {
+		return g.profiled(ctx)
+	}
+	return nil
+}
+
+// plan is what the client is told: a warm-up of each server, then the slots that
+// count, of that length.
+func (g *group) plan(slot time.Duration) rotation.Plan {
+	p := rotation.Plan{Threads: g.loads[0].threads}
+	for i, s := range g.servers {
+		p.Targets = append(p.Targets, g.loads[i].target(s.processes()))
+	}
+	if warmup := g.loads[0].warmup; warmup > 0 {
+		for _, i := range distinct(g.sequence) {
+			p.Slots = append(p.Slots, rotation.Slot{Target: i, Seconds: warmup.Seconds()})
+		}
+	}
+	for _, i := range g.sequence {
+		p.Slots = append(p.Slots, rotation.Slot{Target: i, Seconds: slot.Seconds(), Counts: true})
+	}
+	if link := g.loads[0].link; link.NetPID > 0 {
+		p.Wire = &rotation.Wire{ServerPID: link.NetPID, ServerDevice: link.NetDevice, ClientDevice: link.PeerDevice}
+	}
+	return p
+}
+
+// lasts is about how long a plan takes.
+func lasts(p rotation.Plan) time.Duration {
+	total := time.Duration(0)
+	for _, s := range p.Slots {
+		total += seconds(s.Seconds)
+	}
+	return total
+}
+
+// longestFill is how long a slot may take at the most until it counts: a slot
+// whose server does not answer is given up by then.
+const longestFill = 2 * time.Second
+
+// client drives the lab's own generator through a plan.
+func (g *group) client(p rotation.Plan) client {
+	l := g.loads[0]
+	input, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // a struct of plain fields
+	}
+	argv := []string{scriptPath("trial.sh"), "--generator", l.generator, "--plan", "-"}
+	if len(l.split.Server) > 0 {
+		argv = append(argv, "--cpus", cores.Format(l.split.Client))
+	}
+	return client{dir: l.dir, link: l.link, argv: argv, input: append(input, '\n'),
+		limit: lasts(p) + time.Duration(len(p.Slots))*longestFill/4 + longestFill + grace}
+}
+
+// census looks at the servers while the client still holds its connections.
+func (g *group) census() []telemetry.Held {
+	var out []telemetry.Held
+	for i, s := range g.servers {
+		_, port, _ := cut(g.loads[i].addr)
+		out = append(out, telemetry.Census(s.processes(), port))
+	}
+	return out
+}
+
+func cut(addr string) (host string, port int, ok bool) {
+	for i := len(addr) - 1; i >= 0; i-- {
+		if addr[i] == ':' {
+			n, err := strconv.Atoi(addr[i+1:])
+			return addr[:i], n, err == nil
+		}
+	}
+	return addr, 0, false
+}
+
+// judge makes trials of what the client saw, and closes the gates.
+func (g *group) judge(r *rotation.Report, seen []telemetry.Held) {
+	from, to := r.Counted()
+	clock := g.engine.plan.clock
+	w := g.sampler.Between(clock.at(from), clock.at(to), 0, 0)
+	for i := range g.trials {
+		t, l, fail := &g.trials[i], g.loads[i], g.failer(i)
+		slots := r.Of(i)
+		t.StartedAt = clock.now() // of a condition without a slot
+		if len(slots) > 0 {
+			t.StartedAt = clock.at(slots[0].AtNS).UTC()
+		}
+		t.Slots = l.columns(slots)
+		l.figures(t, slots, r.Summary.Targets[i])
+		if i < len(seen) {
+			held(t, l, seen[i], slots)
+		}
+		shared(t.Metrics, w.Metrics)
+		unwell(w, clock.at(to).Sub(clock.at(from)), fail)
+		complain(r.Summary.Targets[i], t.Metrics, fail)
+		l.close(t.Metrics, w, fail)
+	}
+}
+
+// columns are a trial's slots as its file has them.
+func (l load) columns(slots []rotation.SlotReport) *results.Slots {
+	s := &results.Slots{}
+	for _, one := range slots {
+		s.AtS = append(s.AtS, round(l.clock.since(one.AtNS), 1e6))
+		s.DurationS = append(s.DurationS, round(one.Seconds, 1e9))
+		s.FillS = append(s.FillS, round(one.FillS, 1e6))
+		s.Requests = append(s.Requests, one.Requests)
+		s.ServerCPUS = append(s.ServerCPUS, round(sum(one.ServerCPUS), 1e9))
+		s.ClientCPUS = append(s.ClientCPUS, round(one.ClientCPUS, 1e9))
+		s.IdleCPUS = append(s.IdleCPUS, round(one.IdleCPUS, 1e9))
+		if one.Wire != nil {
+			s.TxBytes = append(s.TxBytes, one.Wire.TxBytes)
+			s.RxBytes = append(s.RxBytes, one.Wire.RxBytes)
+		}
+	}
+	return s
+}
+
+func sum(vs []float64) float64 {
+	total := 0.0
+	for _, v := range vs {
+		total += v
+	}
+	return total
+}
+
+func round(v, per float64) float64 { return math.Round(v*per) / per }
+
+// figures are a trial's metrics by what the client saw: sums over its slots.
+func (l load) figures(t *results.Trial, slots []rotation.SlotReport, s rotation.TargetSummary) {
+	m := t.Metrics
+	serverOn, clientOn := l.split.On()
+	for name, v := range t.Slots.Metrics(len(serverOn), len(clientOn), l.lineRate) {
+		m[name] = v
+	}
+	var bytes, busiest, silence, packets [2]float64
+	workers := map[int]float64{}
+	for _, one := range slots {
+		bytes[0] += float64(one.Bytes)
+		busiest[0] += one.BusiestThreadS
+		silence[0] = max(silence[0], one.SilenceS)
+		if one.Wire != nil {
+			packets[0] += float64(one.Wire.TxPackets)
+			packets[1] += float64(one.Wire.RxPackets)
+			m["wire_drops"] += float64(one.Wire.Drops)
+		}
+		for i, cpu := range one.ServerCPUS[min(1, len(one.ServerCPUS)):] { // without the master
+			workers[i] += cpu
+		}
+	}
+	duration := m["duration_s"]
+	if duration > 0 {
+		m["transfer_bytes_per_s"] = bytes[0] / duration
+		m["client_thread_busy_max"] = busiest[0] / duration
+		if l.lineRate > 0 {
+			m["wire_tx_packets_per_s"], m["wire_rx_packets_per_s"] = packets[0]/duration, packets[1]/duration
+		}
+	}
+	if n := m["requests"]; n > 0 {
+		m["response_bytes"] = bytes[0] / n
+	}
+	m["silence_s"] = silence[0]
+	if len(workers) > 0 && l.workers > 0 && duration > 0 {
+		most, total, active := 0.0, 0.0, 0
+		for _, cpu := range workers {
+			most, total = max(most, cpu), total+cpu
+		}
+		for _, cpu := range workers {
+			if cpu > 0 && cpu >= gate.ActiveShare*most {
+				active++
+			}
+		}
+		m["server_workers_busy"], m["workers_active"] = total/float64(len(workers))/duration, float64(active)
+	}
+	m["errors"], m["timeouts"] = float64(s.Errors+s.Timeouts), float64(s.Timeouts)
+	m["resets"], m["non_2xx"] = float64(s.Resets), float64(s.Non2xx)
+	l.latencies(t, s)
+	l.asks(m)
+}
+
+func (l load) latencies(t *results.Trial, s rotation.TargetSummary) {
+	if s.Latency == nil {
+		return
+	}
+	for name, v := range map[string]float64{"mean": s.Latency.Mean, "p50": s.Latency.P50, "p90": s.Latency.P90, "p99": s.Latency.P99, "p999": s.Latency.P999, "max": s.Latency.Max} {
+		name = "latency_" + name + "_s"
+		t.Metrics[name] = v
+		if step := s.LatencyStepS(v); step > 0 && name != "latency_mean_s" {
+			if t.Resolution == nil {
+				t.Resolution = map[string]float64{}
+			}
+			t.Resolution[name] = step
+		}
+	}
+	if s.SendLag != nil {
+		t.Metrics["send_lag_p99_s"] = s.SendLag.P99
+	}
+}
+
+// asks adds the figures that follow from what was asked for.
+func (l load) asks(m map[string]float64) {
+	if l.rate > 0 {
+		m["asked_rate_rps"] = l.rate
+	}
+	if asked := m["asked_rate_rps"]; asked > 0 {
+		m["answered_share"] = m["throughput_rps"] / asked
+	}
+	if l.rate > 0 || l.connections == 0 || m["requests"] == 0 {
+		return // no closed loop
+	}
+	m["asked_in_flight"] = float64(l.connections * l.pipelining)
+	if mean, ok := m["latency_mean_s"]; ok {
+		m["in_flight"] = m["throughput_rps"] * mean
+	}
+}
+
+// held adds what was seen of the server's processes while the client held its
+// connections.
+func held(t *results.Trial, l load, h telemetry.Held, slots []rotation.SlotReport) {
+	m := t.Metrics
+	if len(h.Processes) == 0 {
+		return
+	}
+	m["processes"], m["server_rss_bytes"] = float64(len(h.Processes)), float64(h.RSS)
+	m["workers"] = float64(len(h.Processes) - 1)
+	if n := len(h.Processes) - 1; n > 0 {
+		threads, serving := 0, 0
+		for _, p := range h.Processes[1:] {
+			threads += p.Threads
+			if p.Connections > 0 {
+				serving++
+			}
+		}
+		m["threads_per_worker"], m["workers_serving"] = float64(threads)/float64(n), float64(serving)
+		m["connections_per_worker"] = float64(h.Connections) / float64(n)
+	}
+	m["connections_established"] = float64(h.Connections)
+	if planned := slots; len(planned) > 0 && len(planned[0].ServerCPUS) != len(h.Processes) {
+		t.Reasons = append(t.Reasons, reason(gate.LostWorker, "the server had %d processes at first and %d at last", len(planned[0].ServerCPUS), len(h.Processes)))
+	}
+}
+
+// complain closes the gates on what the client found wrong, in the words of what
+// it saw first.
+func complain(s rotation.TargetSummary, m map[string]float64, fail failer) {
+	if s.Mismatches > 0 {
+		fail(gate.Mismatches, "%d answers were not as expected, the first: %s", s.Mismatches, s.Mismatch)
+	}
+	if m["requests"] > 0 && s.Compared == 0 {
+		fail(gate.NoTelemetry, "the load generator compared none of its answers")
+	}
+	if s.Unanswered > 0 && s.SendLag == nil {
+		fail(gate.Timeouts, "%s", fmt.Sprintf("%d requests had no answer at the end of their slot", s.Unanswered))
+	}
+}
+
+// processes lists the pids of the servers, for what is shown of them.
+func (g *group) processes() []int {
+	var all []int
+	for _, s := range g.servers {
+		all = append(all, s.processes()...)
+	}
+	slices.Sort(all)
+	return all
+}
