@@ -15,7 +15,8 @@ metrics = ["throughput_rps"]
 topology = { kind = "fleet" }
 settings = { route = "/r", connections = 1, ` + settings + ` }
 factors = [{ name = "workers", levels = [1, 2] }` + factor + `]
-sizes = { smoke = { blocks = 6, duration_s = 1 }, full = { blocks = 6, duration_s = 1 } }
+budget_s = 60
+block = { slot_s = 1, rounds = 1 }
 claims = [
   { id = "four", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1, needs = { cores = FOUR } },
   { id = "none", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1 },

@@ -15,29 +15,35 @@ type Withdrawal struct {
 	Why string `toml:"why"`
 }
 
-// A locked is all that a claim's verdict rests on. Its words and its reasons are
-// not in it, nor are budgets: how much was measured changes what a run can tell,
-// and not what is asked of it.
+// A bars is a claim's own part of what its verdict rests on. Its words and its
+// reasons are not in it.
+type bars struct {
+	Kind    Kind           `json:"kind"`
+	Metric  string         `json:"metric"`
+	Over    string         `json:"over"`
+	Margin  *float64       `json:"margin"`
+	AtLeast *float64       `json:"at_least"`
+	AtMost  *float64       `json:"at_most"`
+	Bound   string         `json:"bound"`
+	Equals  string         `json:"equals"`
+	Plus    int64          `json:"plus"`
+	Profile string         `json:"profile"`
+	Package string         `json:"package"`
+	Work    string         `json:"work"`
+	At      setting.Levels `json:"at"`
+	Needs   Needs          `json:"needs"`
+	About   string         `json:"about"`
+}
+
+// A locked is all that a claim's verdict rests on. The budget is not in it: how
+// long a run went on changes what it can tell, and not what is asked of it.
 type locked struct {
 	Topology Topology       `json:"topology"`
 	Settings setting.Levels `json:"settings"`
 	Factors  []lockedFactor `json:"factors"`
 	Profiled bool           `json:"profiled"`
-	Kind     Kind           `json:"kind"`
-	Metric   string         `json:"metric"`
-	Over     string         `json:"over"`
-	Margin   *float64       `json:"margin"`
-	AtLeast  *float64       `json:"at_least"`
-	AtMost   *float64       `json:"at_most"`
-	Bound    string         `json:"bound"`
-	Equals   string         `json:"equals"`
-	Plus     int64          `json:"plus"`
-	Profile  string         `json:"profile"`
-	Package  string         `json:"package"`
-	Work     string         `json:"work"`
-	At       setting.Levels `json:"at"`
-	Needs    Needs          `json:"needs"`
-	About    string         `json:"about"`
+	Block    *Block         `json:"block"` // nil in a design of version 1
+	Bars     bars           `json:"bars"`
 }
 
 type lockedFactor struct {
@@ -45,20 +51,35 @@ type lockedFactor struct {
 	Levels []setting.Level `json:"levels"`
 }
 
-// Lock is the SHA-256, in hexadecimal, of what decides a claim: the design and
-// the claim's own bars. Two claims with the same lock are the same claim,
-// whatever the file around them says.
-func (x *Experiment) Lock(c Claim) string {
-	l := locked{
-		Topology: x.Topology, Settings: x.fixed, Profiled: x.Profile != nil,
+func (c Claim) bars() bars {
+	return bars{
 		Kind: c.Kind, Metric: c.Metric, Over: c.Over, Margin: c.Margin, AtLeast: c.AtLeast, AtMost: c.AtMost,
 		Bound: c.Bound, Equals: c.Equals, Plus: c.Plus, Profile: c.Profile, Package: c.Package, Work: c.Work,
 		At: c.at, Needs: c.Needs, About: c.About,
 	}
+}
+
+// Bars is the SHA-256, in hexadecimal, of the claim's own bars, whatever the
+// design around it: what is asked, and not of what.
+func (x *Experiment) Bars(c Claim) string { return digest(c.bars()) }
+
+// Lock is the SHA-256, in hexadecimal, of what decides a claim: the design and
+// the claim's own bars. Two claims with the same lock are the same claim,
+// whatever the file around them says. A design of version 1 has no lock in
+// common with a later one, since its blocks were others.
+func (x *Experiment) Lock(c Claim) string {
+	l := locked{Topology: x.Topology, Settings: x.fixed, Profiled: x.Profile != nil, Bars: c.bars()}
 	for _, f := range x.Factors {
 		l.Factors = append(l.Factors, lockedFactor{f.Name, f.levels})
 	}
-	text, err := json.Marshal(l) // maps are written in the order of their keys
+	if !x.Earlier {
+		l.Block = &x.Block
+	}
+	return digest(l)
+}
+
+func digest(v any) string {
+	text, err := json.Marshal(v) // maps are written in the order of their keys
 	if err != nil {
 		panic(err) // a checked design holds nothing that JSON has not
 	}
@@ -76,9 +97,13 @@ func (x *Experiment) Claim(id string) (Claim, bool) {
 	return Claim{}, false
 }
 
-// Holds tells whether the experiment has this very claim of another of its
-// designs: the same id and the same lock.
+// Holds tells whether the experiment still has this claim of another of its
+// designs: the same id and the same lock. Of a design of version 1, whose lock no
+// later one has, the id and the bars must be the same.
 func (x *Experiment) Holds(of *Experiment, c Claim) bool {
 	mine, ok := x.Claim(c.ID)
+	if of.Earlier && !x.Earlier {
+		return ok && x.Bars(mine) == of.Bars(c)
+	}
 	return ok && x.Lock(mine) == of.Lock(c)
 }

@@ -230,7 +230,8 @@ func (j *Journal) consistent(path string, f *results.File) error {
 // schemas, and what pages are told of metrics and method.
 func (j *Journal) derived() (map[string][]byte, error) {
 	out := map[string][]byte{
-		j.Root.path("static", "schema", "results-1.json"): results.Schema(),
+		j.Root.path("static", "schema", "results-1.json"): results.EarlierSchema(),
+		j.Root.path("static", "schema", "results-2.json"): results.Schema(),
 		j.Root.path("static", "schema", "host-1.json"):    results.HostSchema(),
 	}
 	add := func(path string, v any) error {

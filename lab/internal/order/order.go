@@ -1,16 +1,73 @@
 // Package order draws what a run leaves to chance: in which order each block
 // takes the conditions, and which condition is measured twice.
 //
-// Its stance: who chooses the order can choose the result, so nobody does. Both
-// are drawn from the run's seed alone and can be drawn again from its file;
-// `run` measures in this order and `results` checks that it did. The limit: the
-// seed itself is believed.
+// Its stance: who chooses the order can choose the result, so nobody does. All
+// is drawn from the run's seed alone and can be drawn again from its file; `run`
+// measures in this order and `results` checks that it did. The limit: the seed
+// itself is believed.
 package order
 
-import "math/rand/v2"
+import (
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
 
-// Draw gives the order of each block: every condition once, by its place among
-// the run's conditions.
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// Groups says which conditions can take turns within a block, by their places
+// among those given, each with all its levels. A group's places rise, and groups
+// stand in the order of their first ones.
+//
+// Only http_load can turn from one server to another, so that all conditions of
+// other generators stand alone; where profiles are taken, all do. A group has
+// one client process, whose number of threads is the same for all, and one
+// state of the machine's knobs, which nobody could turn for one slot.
+func Groups(conditions []setting.Levels, profiled bool) [][]int {
+	var groups [][]int
+	known := map[string]int{}
+	for i, levels := range conditions {
+		if profiled || levels[setting.Generator] != setting.String(setting.HTTPLoad) {
+			groups = append(groups, []int{i})
+			continue
+		}
+		same := setting.Levels{}
+		for _, name := range []string{setting.IRQ, setting.IRQBalance, setting.Crond, setting.RPS, setting.RFS, setting.ClientWorkers} {
+			if l, ok := levels[name]; ok {
+				same[name] = l
+			}
+		}
+		g, ok := known[same.Key()]
+		if !ok {
+			g = len(groups)
+			known[same.Key()] = g
+			groups = append(groups, nil)
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
+}
+
+// Block gives the order of one block, which are numbered from 1: the groups as
+// they come, each as the conditions of its slots. Every condition of a group is
+// once in each of its rounds. Neither other blocks nor their number matter to it.
+func Block(groups [][]int, rounds int, seed uint64, block int) [][]int {
+	r := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "seed %d block %d", seed, block))))
+	out := make([][]int, 0, len(groups))
+	for _, g := range r.Perm(len(groups)) {
+		slots := make([]int, 0, rounds*len(groups[g]))
+		for range rounds {
+			for _, i := range r.Perm(len(groups[g])) {
+				slots = append(slots, groups[g][i])
+			}
+		}
+		out = append(out, slots)
+	}
+	return out
+}
+
+// Draw gives the order of each block of a run of version 1: every condition
+// once, by its place among the run's conditions.
 func Draw(conditions, blocks int, seed uint64) [][]int {
 	r := rand.New(rand.NewPCG(seed, 0))
 	out := make([][]int, blocks)

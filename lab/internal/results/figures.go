@@ -146,7 +146,7 @@ func (f *File) most(m metric.Metric) float64 {
 			return limit
 		}
 		if carried[m.Name] {
-			return most["line_rate_share"] + f.Provenance.WarmupS/f.Provenance.DurationS
+			return most["line_rate_share"] + f.Provenance.warmupS()/f.Provenance.windowS()
 		}
 	}
 	return 1 + exactly

@@ -23,7 +23,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strictjson"
 )
 
-// Read reads a results file, refusing whatever is not one of this version:
+// Read reads a results file, refusing whatever is not one of a known version:
 // by line for syntax and duplicate keys, by JSON pointer for shape.
 func Read(path string) (*File, error) {
 	f := &File{}
@@ -73,7 +73,8 @@ func ReadUpTo(path string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// Decode checks a document against a schema by its URL and decodes it.
+// Decode checks a document and decodes it: a results file by SchemaURL, of
+// whichever known version it is, or a host profile by HostSchemaURL.
 func Decode(data []byte, schema string, into any) error {
 	if n := int64(len(data)); n > mostBytes[schema] {
 		return fmt.Errorf("%d bytes, where such a file has %d at the most", n, mostBytes[schema])
@@ -87,18 +88,25 @@ func Decode(data []byte, schema string, into any) error {
 	}
 	// The version comes first: every other complaint about a file of another
 	// version would mislead.
-	if err := version(doc); err != nil {
+	shape, err := version(doc, versions[schema])
+	if err != nil {
 		return err
 	}
 	if err := texts(doc, ""); err != nil {
 		return err
 	}
-	if err := compiled()[schema].Validate(doc); err != nil {
+	if err := compiled()[shape].Validate(doc); err != nil {
 		return deepest(err, doc)
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	return dec.Decode(into)
+	if err := dec.Decode(into); err != nil {
+		return err
+	}
+	if f, ok := into.(*File); ok {
+		return f.spread()
+	}
+	return nil
 }
 
 // texts finds the first text, or name, that is not one line of what can be seen.
@@ -127,19 +135,24 @@ func texts(v any, at string) error {
 	return nil
 }
 
-func version(doc any) error {
+// version gives the schema of a document's version, of those that are known.
+func version(doc any, known map[int]string) (string, error) {
 	obj, ok := doc.(map[string]any)
 	if !ok {
-		return errors.New("not a JSON object")
+		return "", errors.New("not a JSON object")
 	}
 	v, ok := obj["schema_version"]
 	if !ok {
-		return errors.New("/schema_version: missing")
+		return "", errors.New("/schema_version: missing")
 	}
-	if v != float64(Version) {
-		return fmt.Errorf("/schema_version: version %v is not known to this lab, which reads version %d; use the lab that wrote the file", v, Version)
+	var numbers []string
+	for _, n := range slices.Sorted(maps.Keys(known)) {
+		if v == float64(n) {
+			return known[n], nil
+		}
+		numbers = append(numbers, strconv.Itoa(n))
 	}
-	return nil
+	return "", fmt.Errorf("/schema_version: version %v is not known to this lab, which reads version %s; use the lab that wrote the file", v, strings.Join(numbers, " and "))
 }
 
 // deepest turns the validator's tree into its first innermost complaint.
@@ -159,14 +172,14 @@ func deepest(err error, doc any) error {
 	return fmt.Errorf("/%s: %s", strings.Join(v.InstanceLocation, "/"), v.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
 }
 
-// named finds the first object of a trial that has the name, by pointer.
+// named finds the first object of figures that has the name, by pointer.
 func named(v any, at, name string) string {
 	switch v := v.(type) {
 	case map[string]any:
-		if _, ok := v[name]; ok && strings.Count(at, "/") == 3 {
+		if _, ok := v[name]; ok && (strings.Count(at, "/") == 3 || at == "/figures") {
 			return at
 		}
-		for _, key := range []string{"trials", "metrics", "below", "printed"} {
+		for _, key := range []string{"figures", "trials", "metrics", "below", "printed", "resolution"} {
 			if found := named(v[key], at+"/"+key, name); found != "" {
 				return found
 			}
@@ -179,19 +192,6 @@ func named(v any, at, name string) string {
 		}
 	}
 	return ""
-}
-
-// Encode gives the bytes of a JSON file of this project: indented, with a
-// newline at the end, the same for the same value.
-func Encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
 }
 
 // WriteNew writes a file that must not exist yet. The text is complete before

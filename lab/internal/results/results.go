@@ -1,6 +1,14 @@
 // Package results is the results file: what a run leaves behind, and all that
 // verdicts and pages are made from.
 //
+// A trial is one condition in one block. In version 2 its time lies in slots,
+// turns that it took with the other conditions whose servers were up at once,
+// and its figures follow from the sums of its slots. What is the machine's
+// (steal, other load, calibrations, the clock) is of the whole block and stands
+// in each of its trials. Only complete blocks are kept, and none of their trials
+// is repeated. Version 1 has trials in one piece, sizes, and repeats; its files
+// stay readable for good, by the schema that they were written by.
+//
 // Its stance: nothing is thrown away. Every trial is kept, invalid ones with
 // their reasons; a figure that was not measured is absent rather than zero;
 // a figure carried over from a text keeps the precision it was printed with.
@@ -19,9 +27,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Version is the schema version that this package reads and writes. It reads
-// no other: an unknown version is refused by name.
-const Version = 1
+// Version is the schema version of new files. Files of version Earlier are read
+// as well; any other version is refused by name.
+const (
+	Version = 2
+	Earlier = 1
+)
 
 // A Source says where a run's figures come from.
 type Source string
@@ -35,7 +46,7 @@ const (
 
 // A File is one run of one experiment.
 type File struct {
-	SchemaVersion int            `json:"schema_version" jsonschema:"enum=1"`
+	SchemaVersion int            `json:"schema_version" jsonschema:"enum=2"`
 	Experiment    string         `json:"experiment" jsonschema:"pattern=^[a-z0-9]+(-[a-z0-9]+)*$,maxLength=100,description=Name of the experiment's file without its ending."`
 	Run           string         `json:"run" jsonschema:"pattern=^([0-9]{8}t[0-9]{6}z|published-[0-9]{4}-[0-9]{2}-[0-9]{2})-[a-z0-9][a-z0-9-]*$,maxLength=120,description=Name of this file without its ending: when the run began (or 'published' and the day of the text) and on which host."`
 	Source        Source         `json:"source" jsonschema:"enum=measured,enum=published"`
@@ -46,8 +57,11 @@ type File struct {
 	Settings      setting.Levels `json:"settings" jsonschema:"description=What was the same in every trial."`
 	Conditions    []Condition    `json:"conditions"`
 	Trials        []Trial        `json:"trials" jsonschema:"description=Every trial in the order it ran; invalid ones too."`
-	NotApplicable string         `json:"not_applicable,omitempty" jsonschema:"description=Why the experiment could not be run on this host; there are no trials then."`
-	Warnings      []string       `json:"warnings,omitempty"`
+	// Figures are the trials' metrics by column while a file is text. They are nil
+	// in a File: Decode hands them to the trials, Encode takes them from there.
+	Figures       map[string]Column `json:"figures,omitempty" jsonschema:"description=The trials' metrics in a measured run\\, in base SI units: a column for each with an entry for each trial\\, null where it was not measured."`
+	NotApplicable string            `json:"not_applicable,omitempty" jsonschema:"description=Why the experiment could not be run on this host; there are no trials then."`
+	Warnings      []string          `json:"warnings,omitempty"`
 }
 
 // Hosts names the machines by their profiles in data/hosts.
@@ -70,10 +84,13 @@ type Provenance struct {
 	Commit           string            `json:"commit" jsonschema:"pattern=^([0-9a-f]{40}|[0-9a-f]{64}|unknown)$,description=Commit of the lab; 'unknown' outside a checkout."`
 	Dirty            bool              `json:"dirty" jsonschema:"description=Whether what the lab is made of differed from that commit: lab/\\, Makefile\\, package.json and package-lock.json; files that git does not track included."`
 	ExperimentSHA256 string            `json:"experiment_sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
-	Size             string            `json:"size" jsonschema:"enum=smoke,enum=full"`
-	Blocks           int               `json:"blocks" jsonschema:"minimum=1,maximum=1000"`
-	WarmupS          float64           `json:"warmup_s" jsonschema:"minimum=0,maximum=3600"`
-	DurationS        float64           `json:"duration_s" jsonschema:"exclusiveMinimum=0,maximum=3600"`
+	Size             string            `json:"size,omitempty"`                                                                                                                                           // of version 1
+	Block            *BlockPlan        `json:"block,omitempty" jsonschema:"required,description=How a block's time was laid out."`                                                                       // of version 2
+	BudgetS          float64           `json:"budget_s,omitempty" jsonschema:"required,exclusiveMinimum=0,maximum=86400,description=The longest that the run was to go on while a claim was undecided."` // of version 2
+	Blocks           int               `json:"blocks" jsonschema:"minimum=0,maximum=1000,description=Complete blocks\\, whose trials the file holds; none where the experiment could not be run."`
+	Ended            Ended             `json:"ended,omitempty" jsonschema:"enum=decided,enum=budget,enum=blocks,enum=interrupted,enum=failing,description=Why no further block was begun."` // of version 2
+	WarmupS          *float64          `json:"warmup_s,omitempty"`                                                                                                                          // of version 1
+	DurationS        float64           `json:"duration_s,omitempty"`                                                                                                                        // of version 1
 	Seed             uint64            `json:"seed" jsonschema:"description=Seed of the order of trials."`
 	Generator        string            `json:"generator" jsonschema:"description=The load generator of every figure in this file."`
 	ServerCPUs       string            `json:"server_cpus,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$,maxLength=1000,description=Cores the server was pinned to; absent if it was not pinned."`
@@ -84,8 +101,50 @@ type Provenance struct {
 	Kernel           map[string]string `json:"kernel" jsonschema:"description=Kernel settings that matter to a throughput figure."`
 	Commands         []string          `json:"commands,omitempty" jsonschema:"description=Command lines of the topology, from the repository's root."`
 	CalibrationS     float64           `json:"calibration_s,omitempty" jsonschema:"minimum=0,description=Fastest calibration of the run: the server's core at its own full speed."`
-	StoppedEarly     string            `json:"stopped_early,omitempty" jsonschema:"description=Why the run ended before its last block."`
+	StoppedEarly     string            `json:"stopped_early,omitempty" jsonschema:"description=What kept a run from going on that was interrupted or whose trials failed."`
 }
+
+// A BlockPlan says how the time of a block is laid out, as the experiment's file
+// has it.
+type BlockPlan struct {
+	SlotS   float64 `json:"slot_s" jsonschema:"exclusiveMinimum=0,maximum=3600,description=What counts of a slot."`
+	Rounds  int     `json:"rounds" jsonschema:"minimum=1,maximum=1000,description=Slots of each condition in a block."`
+	WarmupS float64 `json:"warmup_s" jsonschema:"minimum=0,maximum=3600,description=Load on each server before its first slot."`
+}
+
+// WindowS is what counts of a trial, in seconds: all of its slots, or as much in
+// one piece.
+func (b *BlockPlan) WindowS() float64 { return b.SlotS * float64(b.Rounds) }
+
+// warmupS and windowS are how long each server was loaded before anything counted,
+// and what was to count of a trial, in seconds, as either version has them.
+func (p *Provenance) warmupS() float64 {
+	switch {
+	case p.Block != nil:
+		return p.Block.WarmupS
+	case p.WarmupS != nil:
+		return *p.WarmupS
+	}
+	return 0
+}
+
+func (p *Provenance) windowS() float64 {
+	if p.Block != nil {
+		return p.Block.WindowS()
+	}
+	return p.DurationS
+}
+
+// Ended says why no further block was begun.
+type Ended string
+
+const (
+	Decided     Ended = "decided"     // every claim is
+	Budget      Ended = "budget"      // the time was spent
+	Blocks      Ended = "blocks"      // as many as a file holds, or as were asked for
+	Interrupted Ended = "interrupted" // by a signal, or it was killed
+	Failing     Ended = "failing"     // trial upon trial was invalid
+)
 
 // A Binary is a program as it was when it ran.
 type Binary struct {
@@ -135,7 +194,9 @@ type Trial struct {
 	Bound    bound.Bound `json:"bound" jsonschema:"pattern=^(unknown|client-cpu(\\+server-cpu)?(\\+wire)?|server-cpu(\\+wire)?|wire)$,description=The walls that were met; early files name one of them."`
 	BoundWhy string      `json:"bound_why,omitempty" jsonschema:"description=The figures the bound was decided on."`
 
-	Metrics map[string]float64 `json:"metrics" jsonschema:"description=Figures in base SI units."`
+	// Metrics holds the trial's figures. In the text of a measured run of version 2
+	// they stand in the file's columns: see Encode.
+	Metrics map[string]float64 `json:"metrics,omitzero" jsonschema:"description=Figures in base SI units; those of a measured run stand in the file's figures."`
 	// Below holds figures known only as "less than": autocannon cuts latency
 	// to whole milliseconds, and texts print <1ms.
 	Below   map[string]float64 `json:"below,omitempty" jsonschema:"description=Figures known only to be less than this."`
@@ -143,6 +204,9 @@ type Trial struct {
 	// Resolution holds the step in which a figure was recorded, where that is
 	// coarse enough to matter.
 	Resolution map[string]float64 `json:"resolution,omitempty" jsonschema:"description=A figure may stand for anything from itself up to this much more."`
+
+	// Slots is nil where the trial lay in one piece.
+	Slots *Slots `json:"slots,omitempty" jsonschema:"description=The turns that the trial's time lies in; absent where it lay in one piece."`
 
 	Cores         []Core             `json:"cores,omitempty" jsonschema:"description=Where each core's time went in the measured window."`
 	ClientThreads []float64          `json:"client_threads,omitempty" jsonschema:"description=Share of a core that each of the load generator's threads used, busiest first; under one in a hundred left out."`

@@ -1,7 +1,9 @@
 package results
 
 import (
+	_ "embed"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"github.com/invopop/jsonschema"
@@ -12,17 +14,37 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/oneline"
 )
 
-// SchemaURL and HostSchemaURL name the published schemas. They are names, not
-// places: nothing is ever fetched from them.
+// The published schemas by their names. They are names, not places: nothing is
+// ever fetched from them.
 const (
-	SchemaURL     = "https://line-rate.github.io/line-rate/schema/results-1.json"
-	HostSchemaURL = "https://line-rate.github.io/line-rate/schema/host-1.json"
+	SchemaURL        = "https://line-rate.github.io/line-rate/schema/results-2.json"
+	EarlierSchemaURL = "https://line-rate.github.io/line-rate/schema/results-1.json"
+	HostSchemaURL    = "https://line-rate.github.io/line-rate/schema/host-1.json"
 )
 
-// Schema returns the JSON Schema of a results file, made from the Go types.
+// earlier is the schema of version 1 as it was when the last file of it was
+// written. It is not made from the types any more, which go on changing.
+//
+//go:embed results-1.json
+var earlier []byte
+
+// EarlierSchema returns the JSON Schema of results files of version 1.
+func EarlierSchema() []byte { return slices.Clone(earlier) }
+
+// versions has the schema of each version of a file, by the name under which
+// Decode is asked for the file.
+var versions = map[string]map[int]string{
+	SchemaURL:     {Earlier: EarlierSchemaURL, Version: SchemaURL},
+	HostSchemaURL: {1: HostSchemaURL},
+}
+
+// Schema returns the JSON Schema of a new results file, made from the Go types.
 func Schema() []byte {
 	s := reflect(&File{})
-	s.ID, s.Title = SchemaURL, "Line Rate results file, version 1"
+	s.ID, s.Title = SchemaURL, "Line Rate results file, version 2"
+	for _, gone := range []string{"size", "warmup_s", "duration_s"} {
+		s.Definitions["Provenance"].Properties.Delete(gone)
+	}
 	// A metric's name is part of the contract: a misspelt one would be shown
 	// by no page and decide no claim.
 	names := make([]any, 0, len(metric.Names()))
@@ -34,6 +56,8 @@ func Schema() []byte {
 		p, _ := trial.Properties.Get(field)
 		p.PropertyNames = &jsonschema.Schema{Enum: names}
 	}
+	figures, _ := s.Properties.Get("figures")
+	figures.PropertyNames = &jsonschema.Schema{Enum: names}
 	return encode(s)
 }
 
@@ -84,7 +108,7 @@ func encode(s *jsonschema.Schema) []byte {
 var compiled = sync.OnceValue(func() map[string]*validator.Schema {
 	c := validator.NewCompiler()
 	out := map[string]*validator.Schema{}
-	for url, text := range map[string][]byte{SchemaURL: Schema(), HostSchemaURL: HostSchema()} {
+	for url, text := range map[string][]byte{SchemaURL: Schema(), EarlierSchemaURL: earlier, HostSchemaURL: HostSchema()} {
 		var doc any
 		if err := json.Unmarshal(text, &doc); err != nil {
 			panic(err)

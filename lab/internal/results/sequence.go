@@ -80,7 +80,7 @@ func (t Trial) took(p *Provenance) time.Duration {
 	if !t.Valid {
 		return 0
 	}
-	return time.Duration((p.WarmupS + t.Metrics["duration_s"]) * float64(time.Second))
+	return time.Duration((p.warmupS() + t.Metrics["duration_s"]) * float64(time.Second))
 }
 
 // checkOrder draws the run's order again from its seed and holds the trials

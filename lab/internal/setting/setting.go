@@ -21,8 +21,8 @@ const (
 	Route         = "route"          // path requested, e.g. "/read"
 	Connections   = "connections"    // open TCP connections, all client workers together
 	Pipelining    = "pipelining"     // requests in flight on each connection
-	ClientWorkers = "client_workers" // load generator threads; 0 is its single event loop
-	Generator     = "generator"      // which load generator: "autocannon" or "fortio", "sink" for events, and others in texts
+	ClientWorkers = "client_workers" // load generator threads; 0 is one for each core in http_load, one event loop in autocannon
+	Generator     = "generator"      // which load generator: "http_load" or "autocannon", "sink" for events, and others in texts and earlier runs
 	Rate          = "rate"           // requests a second that are asked for; 0 is a closed loop
 	Overload      = "overload"       // whether a rate that cannot be met is what the trial is about
 	Workers       = "workers"        // the server's prefork workers, which is its GOMAXPROCS
@@ -67,10 +67,11 @@ const (
 
 // Words that more than this list has to know.
 const (
-	Autocannon = "autocannon" // generators
-	Fortio     = "fortio"
-	Sink       = "sink"  // receives what Producer sends, and counts it
-	Fiber      = "fiber" // servers
+	HTTPLoad   = "http_load"  // generators: the lab's own
+	Autocannon = "autocannon" // the published runs' own, and what an absent generator means
+	Fortio     = "fortio"     // in texts and earlier runs only
+	Sink       = "sink"       // receives what Producer sends, and counts it
+	Fiber      = "fiber"      // servers
 	Null       = "null"
 	Producer   = "producer"
 	Library    = "batch" // the variant that is lab/batch
@@ -95,12 +96,12 @@ var defs = map[string]def{
 	Route:         {text, 0, "path requested", nil},
 	Connections:   {number, 1, "open TCP connections", nil},
 	Pipelining:    {number, 1, "requests in flight on each connection", nil},
-	ClientWorkers: {number, 0, "load generator threads; 0 is one event loop", nil},
+	ClientWorkers: {number, 0, "load generator threads; 0 leaves it to the generator", nil},
 	Workers:       {number, 1, "prefork workers, the server's GOMAXPROCS", nil},
 	Prefork:       {boolean, 0, "whether the server forks workers", nil},
 	Index:         {text, 0, "how the server picks a product", []string{"pool", "gofakeit"}},
 	WriteBuffer:   {number, 1, "bytes of the server's write buffer", nil},
-	Generator:     {text, 0, "which load generator", []string{Autocannon, Fortio, Sink, "vegeta", "wrk"}},
+	Generator:     {text, 0, "which load generator", []string{HTTPLoad, Autocannon, Fortio, Sink, "vegeta", "wrk"}},
 	Rate:          {number, 0, "requests a second asked for; 0 is a closed loop", nil},
 	Overload:      {boolean, 0, "whether a rate that cannot be met is what the trial is about", nil},
 	Stack:         {text, 0, "what serves the routes", []string{Fiber, "fasthttp", "net-http"}},

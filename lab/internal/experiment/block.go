@@ -1,0 +1,117 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/line-rate/line-rate/lab/internal/order"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// A Block is how one block of a run lies in time. The servers of its conditions
+// are started afresh, and each condition gets its turns, which are called slots.
+type Block struct {
+	SlotS   float64 `toml:"slot_s" json:"slot_s"`     // seconds that count of one turn
+	Rounds  int     `toml:"rounds" json:"rounds"`     // turns of each condition
+	WarmupS float64 `toml:"warmup_s" json:"warmup_s"` // seconds of load on each server before its first turn
+}
+
+// A Size is how much of the design one run did, where the design is of version 1.
+type Size struct {
+	Blocks    int     `toml:"blocks"`
+	WarmupS   float64 `toml:"warmup_s"`
+	DurationS float64 `toml:"duration_s"`
+	Repeats   int     `toml:"repeats"` // how many invalid trials a run may repeat
+}
+
+// The sizes of a design of version 1.
+const (
+	Smoke = "smoke"
+	Full  = "full"
+)
+
+// A times is which keys about time a file has, whatever their values.
+type times struct {
+	BudgetS any `toml:"budget_s"`
+	Block   any `toml:"block"`
+	Sizes   any `toml:"sizes"`
+}
+
+// timed checks how long everything takes.
+func (x *Experiment) timed(has times) error {
+	switch now := has.BudgetS != nil || has.Block != nil; {
+	case has.Sizes != nil && now:
+		return errors.New("sizes: budget_s and [block] have taken its place; leave [sizes] out")
+	case x.Earlier:
+		return x.sized()
+	case has.BudgetS == nil:
+		return errors.New("budget_s is missing: say how many seconds a run may go on while a claim is undecided")
+	case has.Block == nil:
+		return errors.New("block is missing: write a table [block] with slot_s, rounds and warmup_s")
+	}
+	b := x.Block
+	switch {
+	case !(x.BudgetS > 0 && x.BudgetS <= 86400):
+		return fmt.Errorf("budget_s = %v: above 0 and up to 86400 seconds, which is a day", x.BudgetS)
+	case !(b.SlotS > 0 && b.SlotS <= 60):
+		return fmt.Errorf("block.slot_s = %v: above 0 and up to 60 seconds", b.SlotS)
+	case b.Rounds < 1 || b.Rounds > 100:
+		return fmt.Errorf("block.rounds = %d: 1 to 100", b.Rounds)
+	case !(b.WarmupS >= 0 && b.WarmupS <= 60):
+		return fmt.Errorf("block.warmup_s = %v: 0 to 60 seconds", b.WarmupS)
+	}
+	if x.Profile != nil {
+		// A profile is one window, and net/http/pprof takes it in whole seconds.
+		if b.SlotS != math.Trunc(b.SlotS) {
+			return fmt.Errorf("block.slot_s = %v: whole seconds, where profiles are taken", b.SlotS)
+		}
+		if b.Rounds > 1 {
+			return fmt.Errorf("block.rounds = %d: a profile is taken in one piece; write rounds = 1", b.Rounds)
+		}
+	}
+	if b.Rounds > 1 {
+		for _, levels := range x.Conditions() {
+			if g := generator(x.fixed.With(levels)); g != setting.HTTPLoad {
+				return fmt.Errorf("block.rounds = %d: %s measures in one piece; write rounds = 1", b.Rounds, g)
+			}
+		}
+	}
+	return nil
+}
+
+// sized checks the sizes of a design of version 1.
+func (x *Experiment) sized() error {
+	for _, s := range []string{Smoke, Full} {
+		size, ok := x.Sizes[s]
+		if !ok {
+			return fmt.Errorf("sizes.%s is missing", s)
+		}
+		if size.Blocks < 1 || size.Blocks > 1000 || !(size.DurationS > 0 && size.DurationS <= 3600) ||
+			!(size.WarmupS >= 0 && size.WarmupS <= 3600) || size.Repeats < 0 {
+			return fmt.Errorf("sizes.%s: blocks (1 to 1000) and duration_s (up to 3600) must be positive, warmup_s and repeats not negative", s)
+		}
+	}
+	if len(x.Sizes) != 2 {
+		return errors.New("sizes: only smoke and full exist")
+	}
+	return nil
+}
+
+// generator is what loads the server in a trial of these settings.
+func generator(s setting.Levels) string {
+	if g, ok := s[setting.Generator]; ok {
+		return g.String()
+	}
+	return setting.Autocannon // as in files that are older than the setting
+}
+
+// Groups gives the conditions whose servers can be up at once and take turns, by
+// their place among Conditions.
+func (x *Experiment) Groups() [][]int {
+	var all []setting.Levels
+	for _, levels := range x.Conditions() {
+		all = append(all, x.fixed.With(levels))
+	}
+	return order.Groups(all, x.Profile != nil)
+}

@@ -1,0 +1,189 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/oneline"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/symbol"
+)
+
+// A Kind is a form of claim.
+type Kind string
+
+// The kinds of claim that experiments use.
+const (
+	Flat      Kind = "flat"      // ratios over levels stay within 1/(1+margin) and 1+margin
+	Ratio     Kind = "ratio"     // last level over first is at least, or at most, a bar
+	Monotonic Kind = "monotonic" // no step falls by more than the margin, and the whole rises
+	Bound     Kind = "bound"     // every trial is bounded by the named wall
+	Count     Kind = "count"     // a count equals a level, or a level plus one
+	Share     Kind = "share"     // a profile gives a package, or a kind of work, at least or at most this share
+	Absent    Kind = "absent"    // a profile has no sample of a package
+)
+
+// AboutClient marks a claim about the load generator.
+const AboutClient = "client"
+
+// A Claim is a statement about the experiment's metrics that a run can decide.
+type Claim struct {
+	ID      string   `toml:"id"`
+	Kind    Kind     `toml:"kind"`
+	Text    string   `toml:"text"`
+	Why     string   `toml:"why"` // where the margin or the bar comes from
+	Metric  string   `toml:"metric"`
+	Over    string   `toml:"over"`     // the factor whose levels are compared
+	Margin  *float64 `toml:"margin"`   // flat, monotonic
+	AtLeast *float64 `toml:"at_least"` // ratio: last level over first
+	AtMost  *float64 `toml:"at_most"`  // ratio: last level over first
+	Bound   string   `toml:"bound"`    // bound
+	Equals  string   `toml:"equals"`   // count: the setting it equals
+	Plus    int64    `toml:"plus"`     // count: added to that setting's level
+	// About says whose figure the metric is: "client" where the claim is about
+	// the load generator itself, which then may be the wall; otherwise empty, and
+	// the claim is about the server.
+	About string `toml:"about"`
+	Needs Needs  `toml:"needs"`
+	// Profile is a kind of profile, and Package or Work what is looked for in
+	// it: by package, since symbols change their names from version to version.
+	Profile string `toml:"profile"` // share, absent
+	Package string `toml:"package"` // share, absent
+	Work    string `toml:"work"`    // share
+
+	// At keeps the claim to the conditions with these levels; without it, it is
+	// about all of them.
+	At map[string]any `toml:"at"`
+	at setting.Levels
+}
+
+// Where returns the levels that the claim is kept to.
+func (c Claim) Where() setting.Levels { return c.at }
+
+// Needs are a claim's preconditions. Unmet, the claim is not applicable to the
+// run; it is never refuted by a machine that could not have shown it.
+type Needs struct {
+	Bound    string `toml:"bound"`     // every trial is bounded by this
+	LineRate bool   `toml:"line_rate"` // the topology has a line rate
+	Cores    int    `toml:"cores"`     // logical CPUs of the server's host; see CoresFor
+}
+
+func (c *Claim) check(factors map[string]bool) error {
+	if !name.MatchString(c.ID) {
+		return errors.New("id must be lower-case words joined by hyphens")
+	}
+	if c.Text == "" {
+		return errors.New("text is missing")
+	}
+	if c.About != "" && c.About != AboutClient {
+		return fmt.Errorf("about %q: use client, or leave it out for a claim about the server", c.About)
+	}
+	if m, _ := metric.Lookup(c.Metric); c.About != "" && !m.MeasuresClient {
+		return fmt.Errorf("about: %q is not what a client achieves, so the wall makes no difference to it; leave about out", c.Metric)
+	}
+	for _, said := range []struct{ field, v string }{{"text", c.Text}, {"why", c.Why}} {
+		if err := oneline.Check(said.v); err != nil {
+			return fmt.Errorf("%s %w", said.field, err)
+		}
+	}
+	known := func(b string) bool {
+		return b == string(bound.Wire) || b == string(bound.ClientCPU) || b == string(bound.ServerCPU)
+	}
+	if c.Needs.Bound != "" && !known(c.Needs.Bound) {
+		return fmt.Errorf("needs.bound %q: use wire, client-cpu or server-cpu", c.Needs.Bound)
+	}
+	if c.Kind != Bound && c.Kind != Share && c.Kind != Absent {
+		if _, ok := metric.Lookup(c.Metric); !ok {
+			return fmt.Errorf("unknown metric %q", c.Metric)
+		}
+	}
+	if (c.Kind == Flat || c.Kind == Ratio || c.Kind == Monotonic) && !factors[c.Over] {
+		return fmt.Errorf("over %q: no factor of that name", c.Over)
+	}
+	// Each kind takes its own fields and no other, so that none is ignored.
+	type fields struct{ metric, margin, bar, bound, equals, over, profile bool }
+	takes := map[Kind]fields{
+		Flat: {metric: true, margin: true, over: true}, Monotonic: {metric: true, margin: true, over: true},
+		Ratio: {metric: true, bar: true, over: true}, Bound: {bound: true}, Count: {metric: true, equals: true},
+		Share: {profile: true, bar: true}, Absent: {profile: true},
+	}
+	want, ok := takes[c.Kind]
+	if !ok {
+		return fmt.Errorf("unknown kind %q: use flat, ratio, monotonic, bound, count, share or absent", c.Kind)
+	}
+	has := fields{c.Metric != "", c.Margin != nil, c.AtLeast != nil || c.AtMost != nil, c.Bound != "", c.Equals != "", c.Over != "", c.Profile != "" || c.Package != "" || c.Work != ""}
+	if has != want || c.Plus != 0 && c.Kind != Count {
+		return fmt.Errorf("kind %q does not take these fields (flat and monotonic: over, margin; ratio: over and one of at_least, at_most; bound: bound and no metric; count: equals, plus; share: profile, package or work, and one of at_least, at_most; absent: profile, package)", c.Kind)
+	}
+	if want.profile {
+		if err := c.checkProfile(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.Margin != nil && !(*c.Margin >= 0 && *c.Margin < 10), c.Kind == Flat && *c.Margin == 0:
+		return errors.New("margin must be above 0 (monotonic: 0 or more) and below 10")
+	case c.AtLeast != nil && c.AtMost != nil:
+		return errors.New("at_least and at_most exclude each other")
+	case c.AtLeast != nil && !bar(*c.AtLeast), c.AtMost != nil && !bar(*c.AtMost):
+		return errors.New("a ratio's bar, as a share's, must be a number above 0")
+	case c.Kind == Bound && !known(c.Bound):
+		return fmt.Errorf("bound %q: use wire, client-cpu or server-cpu", c.Bound)
+	case c.Kind == Count && setting.Check(c.Equals, setting.Int(1)) != nil:
+		return fmt.Errorf("equals %q: no such numeric setting", c.Equals)
+	}
+	return nil
+}
+
+// checkProfile refuses what no profile could be asked.
+func (c *Claim) checkProfile() error {
+	if !slices.Contains(profiles.Kinds(), profiles.Kind(c.Profile)) {
+		return fmt.Errorf("profile %q: use one of %v", c.Profile, profiles.Kinds())
+	}
+	switch {
+	case (c.Package == "") == (c.Work == ""):
+		return errors.New("say either package or work")
+	case c.Kind == Absent && c.Work != "":
+		return errors.New("absent is about a package: a kind of work covers too much to be gone")
+	case c.Work != "" && !symbol.IsWork(c.Work):
+		return fmt.Errorf("work %q: no such kind of work", c.Work)
+	case c.Package != "" && symbol.Package(c.Package+".F") != c.Package:
+		return fmt.Errorf("package %q: profiles count it as %q", c.Package, symbol.Package(c.Package+".F"))
+	case c.AtLeast != nil && *c.AtLeast > 1, c.AtMost != nil && *c.AtMost >= 1:
+		return errors.New("a share's bar lies between 0 and 1")
+	}
+	return nil
+}
+
+// resolve turns the raw levels that a claim is kept to into levels, each of
+// which must be one of the design's.
+func (c *Claim) resolve(factors []Factor) error {
+	for _, name := range slices.Sorted(maps.Keys(c.At)) {
+		l, err := setting.Of(c.At[name])
+		if err != nil {
+			return fmt.Errorf("at.%s: %w", name, err)
+		}
+		i := slices.IndexFunc(factors, func(f Factor) bool { return f.Name == name })
+		switch {
+		case i < 0:
+			return fmt.Errorf("at.%s: no factor of that name", name)
+		case name == c.Over:
+			return fmt.Errorf("at.%s: the claim compares its levels", name)
+		case !slices.Contains(factors[i].levels, l):
+			return fmt.Errorf("at.%s: %s is none of its levels", name, l)
+		}
+		if c.at == nil {
+			c.at = setting.Levels{}
+		}
+		c.at[name] = l
+	}
+	return nil
+}
+
+func bar(v float64) bool { return v > 0 && !math.IsInf(v, 0) }

@@ -1,0 +1,70 @@
+package experiment
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTheLockIsOfAllThatDecides(t *testing.T) {
+	x := parse(t, whole)
+	c := x.Claims[0]
+	for _, change := range []struct {
+		name, old, new string
+		lock, bars     bool // whether it changes them
+	}{
+		{"the words", "It is flat.", "It is even.", false, false},
+		{"the budget", "budget_s = 60", "budget_s = 600", false, false},
+		{"the slot", "slot_s = 0.1", "slot_s = 0.2", true, false},
+		{"the rounds", "rounds = 6", "rounds = 7", true, false},
+		{"the warm-up", "warmup_s = 0.2", "warmup_s = 0.3", true, false},
+		{"a setting", "connections = 100", "connections = 101", true, false},
+		{"a level", "levels = [1, 2, 4]", "levels = [1, 2, 8]", true, false},
+		{"the topology", "queue_s = 0.02", "queue_s = 0.03", true, false},
+		{"the margin", "margin = 0.1", "margin = 0.2", true, true},
+		{"the metric", "metric = \"throughput_rps\"", "metric = \"latency_p50_s\"", true, true},
+		{"where it holds", "margin = 0.1", "margin = 0.1\nat = { pipelining = 10 }", true, true},
+		{"what it needs", "margin = 0.1", "margin = 0.1\nneeds = { cores = 4 }", true, true},
+		{"whom it is about", "margin = 0.1", "margin = 0.1\nabout = \"client\"", true, true},
+		{"another claim", "at_least = 1.5", "at_least = 1.6", false, false},
+	} {
+		y := parse(t, strings.Replace(whole, change.old, change.new, 1))
+		if got := x.Lock(c) != y.Lock(y.Claims[0]); got != change.lock {
+			t.Errorf("%s: the lock changed: %v, want %v", change.name, got, change.lock)
+		}
+		if got := x.Bars(c) != y.Bars(y.Claims[0]); got != change.bars {
+			t.Errorf("%s: the bars changed: %v, want %v", change.name, got, change.bars)
+		}
+		if got := y.Holds(x, c); got == change.lock {
+			t.Errorf("%s: the claim still stands: %v", change.name, got)
+		}
+	}
+}
+
+// A claim outlives the design of version 1 that it stood in if it asks the same.
+func TestAClaimOfVersionOneIsHeldByItsBars(t *testing.T) {
+	x, was := parse(t, whole), parse(t, earlier)
+	for i, c := range was.Claims {
+		if x.Lock(x.Claims[i]) == was.Lock(c) {
+			t.Errorf("%s: one lock for designs of both versions", c.ID)
+		}
+		if x.Bars(x.Claims[i]) != was.Bars(c) || !x.Holds(was, c) {
+			t.Errorf("%s: its bars are the same, and it is not held", c.ID)
+		}
+	}
+	moved := parse(t, strings.Replace(whole, "margin = 0.1", "margin = 0.2", 1))
+	if moved.Holds(was, was.Claims[0]) {
+		t.Error("a claim whose margin moved is held")
+	}
+	renamed := parse(t, strings.Replace(whole, `id = "is-flat"`, `id = "is-flatter"`, 1))
+	if renamed.Holds(was, was.Claims[0]) {
+		t.Error("a claim of another id is held")
+	}
+	again := parse(t, strings.Replace(earlier, "blocks = 12", "blocks = 24", 1))
+	if !again.Holds(was, was.Claims[0]) {
+		t.Error("two designs of version 1 that differ in their budget do not hold each other's claims")
+	}
+	other := parse(t, strings.Replace(earlier, "connections = 100", "connections = 101", 1))
+	if other.Holds(was, was.Claims[0]) {
+		t.Error("two designs of version 1 with other settings hold each other's claims")
+	}
+}

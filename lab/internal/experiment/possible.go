@@ -1,0 +1,88 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/event"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// possible refuses settings that no trial could have together.
+func (x *Experiment) possible(s setting.Levels) error {
+	if done, err := possibleBatches(s); done {
+		return err
+	}
+	// The settings have more than the lab can do: what texts did.
+	if r, ok := s[setting.Route]; ok && !setting.IsPath(r) {
+		return fmt.Errorf("the lab requests one path at a time, and not %s", r)
+	}
+	switch g := generator(s); g {
+	case setting.HTTPLoad, setting.Autocannon:
+	case setting.Fortio:
+		if !x.Earlier {
+			return errors.New("the lab does not run fortio any more; use http_load or autocannon")
+		}
+	default:
+		return fmt.Errorf("the lab does not run %s; use http_load or autocannon", g)
+	}
+	if s[setting.Server] == setting.String(setting.Null) {
+		for _, name := range []string{setting.Stack, setting.Prefork, setting.Workers, setting.Index, setting.WriteBuffer, setting.SpinNs} {
+			if _, ok := s[name]; ok {
+				return fmt.Errorf("the null server has no %s", name)
+			}
+		}
+	}
+	if stack, ok := s[setting.Stack]; ok && stack != setting.String(setting.Fiber) && s[setting.Prefork] != setting.Bool(false) {
+		return fmt.Errorf("%s has no prefork; set prefork = false", stack)
+	}
+	overload, _ := s[setting.Overload].Bool()
+	if rate, _ := s[setting.Rate].Int(); overload && rate == 0 {
+		return errors.New("overload needs a rate: a closed loop asks for none")
+	}
+	return nil
+}
+
+// batching are the settings of a producer of events and its receiver; all that
+// they share with other trials is which server, generator and replicate.
+var batching = []string{
+	setting.Variant, setting.EventRate, setting.Pacing, setting.EventBytes, setting.BatchEvents, setting.FlushMs, setting.QueueEvents,
+	setting.WhenFull, setting.Stagger, setting.Attempts, setting.SinkLatencyMs, setting.SinkErrors,
+}
+
+// possibleBatches refuses what a producer of events cannot do, and what nobody
+// else can. done says that there is nothing more to be looked at.
+func possibleBatches(s setting.Levels) (done bool, err error) {
+	sends, receives := s[setting.Server] == setting.String(setting.Producer), s[setting.Generator] == setting.String(setting.Sink)
+	if sends != receives {
+		return true, fmt.Errorf("server = %q and generator = %q belong together", setting.Producer, setting.Sink)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		shared := name == setting.Server || name == setting.Generator || name == setting.Replicate
+		switch batches := slices.Contains(batching, name); {
+		case sends && !batches && !shared:
+			return true, fmt.Errorf("a producer of events has no %s", name)
+		case !sends && batches:
+			return true, fmt.Errorf("%s is a producer's; set server = %q and generator = %q", name, setting.Producer, setting.Sink)
+		}
+	}
+	if !sends {
+		return false, nil
+	}
+	switch variant := s[setting.Variant].String(); {
+	case s[setting.Stagger] == setting.Bool(true) && !strings.HasPrefix(variant, "pool-"):
+		return true, fmt.Errorf("stagger is about a pool's workers, and variant = %q has none", variant)
+	case s[setting.EventRate] == setting.Int(0) && s[setting.Pacing] == setting.String("ticker"):
+		return true, errors.New("event_rate = 0 looks for the limit, which takes pacing = \"open\"")
+	}
+	if n, ok := s[setting.EventBytes].Int(); ok && !slices.Contains(event.Sizes, int(n)) {
+		return true, fmt.Errorf("event_bytes = %d; use 64, 256, 1024 or 4096", n)
+	}
+	if n, _ := s[setting.SinkErrors].Int(); n > 1000 {
+		return true, fmt.Errorf("sink_errors_permille = %d is more than all", n)
+	}
+	return true, nil
+}

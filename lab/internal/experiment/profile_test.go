@@ -1,0 +1,83 @@
+package experiment
+
+import (
+	"strings"
+	"testing"
+)
+
+// profiling is whole as an experiment that takes profiles, with a claim of each
+// kind about them.
+var profiling = strings.NewReplacer("slot_s = 0.1", "slot_s = 2", "rounds = 6", "rounds = 1", "[block]", "[profile]\ncompare = \"workers\"\n[block]").Replace(whole) + `
+[[claims]]
+id = "seen"
+kind = "share"
+text = "It is seen."
+profile = "block"
+package = "github.com/brianvoe/gofakeit"
+at_least = 0.01
+[[claims]]
+id = "writes"
+kind = "share"
+text = "It writes."
+profile = "cpu"
+work = "write"
+at_most = 0.5
+[[claims]]
+id = "gone"
+kind = "absent"
+text = "It is gone."
+profile = "mutex"
+package = "github.com/brianvoe/gofakeit"
+at = { workers = 4 }
+`
+
+func TestReadsClaimsAboutProfiles(t *testing.T) {
+	x := parse(t, profiling)
+	if x.Profile == nil || x.Profile.Compare != "workers" {
+		t.Errorf("profile %+v", x.Profile)
+	}
+	if c := x.Claims[6]; c.Kind != Share || c.Profile != "block" || c.Package != "github.com/brianvoe/gofakeit" || *c.AtLeast != 0.01 {
+		t.Errorf("claim %+v", c)
+	}
+	if c := x.Claims[7]; c.Work != "write" || *c.AtMost != 0.5 {
+		t.Errorf("claim %+v", c)
+	}
+	if c := x.Claims[8]; c.Kind != Absent || c.Where().Key() != "workers=4" {
+		t.Errorf("claim %+v", c)
+	}
+}
+
+func TestRefusesProfilesThatCouldNotBeTakenOrRead(t *testing.T) {
+	for _, c := range []struct{ name, old, new, says string }{
+		{"compare what is no factor", `compare = "workers"`, `compare = "route"`, `profile.compare "route": no factor`},
+		{"an unknown key", `compare = "workers"`, `kinds = ["cpu"]`, `unknown key "profile.kinds"`},
+		{"part of a second", "slot_s = 2\n", "slot_s = 2.5\n", "block.slot_s = 2.5: whole seconds"},
+		{"in several pieces", "rounds = 1\n", "rounds = 2\n", "block.rounds = 2: a profile is taken in one piece"},
+		{"an unknown kind", `profile = "block"`, `profile = "threads"`, `claims[6] "seen": profile "threads": use one of`},
+		{"no kind", "profile = \"block\"\n", "", `claims[6] "seen": profile ""`},
+		{"neither package nor work", "work = \"write\"\n", "", `claims[7] "writes": say either package or work`},
+		{"both", "work = \"write\"", "work = \"write\"\npackage = \"sync\"", `claims[7] "writes": say either package or work`},
+		{"an unknown kind of work", `work = "write"`, `work = "writing"`, `claims[7] "writes": work "writing"`},
+		{"a package by its version", `package = "github.com/brianvoe/gofakeit"`, `package = "github.com/brianvoe/gofakeit/v7"`, `claims[6] "seen": package "github.com/brianvoe/gofakeit/v7": profiles count it as "github.com/brianvoe/gofakeit"`},
+		{"a share with a metric", `work = "write"`, "work = \"write\"\nmetric = \"throughput_rps\"", `claims[7] "writes": kind "share" does not take`},
+		{"a share without a bar", "at_least = 0.01\n", "", `claims[6] "seen": kind "share" does not take`},
+		{"a share in per cent", "at_least = 0.01", "at_least = 2", `claims[6] "seen": a share's bar lies between 0 and 1`},
+		{"a share that is always so", "at_most = 0.5\n[[claims]]\nid = \"gone\"", "at_most = 1\n[[claims]]\nid = \"gone\"", `claims[7] "writes": a share's bar lies between 0 and 1`},
+		{"absent with a bar", "profile = \"mutex\"", "profile = \"mutex\"\nat_most = 0.1", `claims[8] "gone": kind "absent" does not take`},
+		{"a ratio of a profile", "at_least = 1.5", "at_least = 1.5\nprofile = \"cpu\"", `claims[1] "more": kind "ratio" does not take`},
+	} {
+		if !strings.Contains(profiling, c.old) {
+			t.Fatalf("%s: %q does not stand in the made-up experiment", c.name, c.old)
+		}
+		_, err := Parse("made-up", []byte(strings.Replace(profiling, c.old, c.new, 1)))
+		if err == nil {
+			t.Errorf("%s: accepted", c.name)
+		} else if !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %q does not say %q", c.name, err, c.says)
+		}
+	}
+	_, err := Parse("made-up", []byte(strings.Replace(profiling, "[profile]\ncompare = \"workers\"\n", "", 1)))
+	if err == nil || !strings.Contains(err.Error(), `claims[6] "seen": profile: the experiment takes none`) {
+		t.Errorf("without a [profile] table: %v", err)
+	}
+}
