@@ -3,7 +3,6 @@ package run
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -37,8 +36,8 @@ type fault struct {
 	of int
 }
 
-// holding is the line by which a load generator says that its load is over.
-var holding = []byte(`{"held":true}`)
+// overLine is the line by which a load generator says that its load is over.
+var overLine = []byte(`{"held":true}`)
 
 // drive starts a load generator, waits for it, and returns what it printed. It is
 // the one place where the lab waits for a client: bounded, and never longer than
@@ -146,9 +145,9 @@ type output struct {
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	from := max(0, o.all.Len()-len(holding))
+	from := max(0, o.all.Len()-len(overLine))
 	o.all.Write(b)
-	if bytes.Contains(o.all.Bytes()[from:], holding) {
+	if bytes.Contains(o.all.Bytes()[from:], overLine) {
 		o.once.Do(func() { close(o.held) })
 	}
 	return len(b), nil
@@ -159,6 +158,3 @@ func (o *output) bytes() []byte {
 	defer o.mu.Unlock()
 	return o.all.Bytes()
 }
-
-// errNoProfile says that a window gave none, and why not in the trial's reasons.
-var errNoProfile = errors.New("no profile was taken")

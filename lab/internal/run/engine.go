@@ -8,6 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/speed"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
@@ -38,15 +39,28 @@ type measured struct {
 }
 
 func newEngine(p Plan, link *topology.Link, f *results.File) *engine {
-	e := &engine{plan: p, link: link, file: f, groups: p.groups(), spare: loopsSpare, taken: taken{}, pause: loopPause, loop: speed.Loop}
+	e := &engine{plan: p, link: link, file: f, groups: groups(p, f), spare: loopsSpare, taken: taken{}, pause: loopPause, loop: speed.Loop}
 	e.turn = e.group
 	return e
+}
+
+// groups are the conditions that can be up together, the control among them.
+func groups(p Plan, f *results.File) [][]int {
+	var all []setting.Levels
+	for _, c := range f.Conditions {
+		all = append(all, f.Settings.With(c.Levels))
+	}
+	return order.Groups(all, p.profiled())
 }
 
 // giveUp is how many blocks in a row without a valid trial end a run: what fails
 // like that is broken, and more of it would only take longer. Weather may last
 // twice as long.
 const giveUp = 4
+
+// mostBlocks is how many blocks a run has at the most: its file stays well below
+// what one may have.
+const mostBlocks = 40
 
 // blocks makes blocks until more would not tell more, or the budget is spent.
 func (e *engine) blocks(ctx context.Context, w Watcher) (*Made, error) {
@@ -95,25 +109,25 @@ func (e *engine) interrupted(ctx context.Context, err error) (*Made, error) {
 	if ctx.Err() == nil || e.file.Provenance.Blocks == 0 {
 		return nil, err
 	}
-	e.file.Provenance.Ended = Interrupted
+	e.file.Provenance.Ended = results.Interrupted
 	made, failed := e.made()
 	return made, also(err, failed)
 }
 
 // ended says why no further block is made; empty where one is.
-func (e *engine) ended() string {
+func (e *engine) ended() results.Ended {
 	p, f := e.plan, e.file
 	took := p.clock.now().Sub(p.clock.began)
 	n := f.Provenance.Blocks
 	switch {
 	case f.Provenance.StoppedEarly != "":
-		return Failing
+		return results.Failing
 	case p.Decided != nil && p.Decided(f):
-		return Decided
-	case n >= results.MaxBlocks, p.MaxBlocks > 0 && n >= p.MaxBlocks:
-		return BlocksDone
+		return results.Decided
+	case n >= mostBlocks, p.MaxBlocks > 0 && n >= p.MaxBlocks:
+		return results.Blocks
 	case took+took/time.Duration(n) > p.budget():
-		return BudgetSpent
+		return results.Budget
 	}
 	return ""
 }

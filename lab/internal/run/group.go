@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -24,7 +25,6 @@ type group struct {
 	trials   []results.Trial
 	profiles taken
 	sampler  *telemetry.Sampler
-	client   func() int
 }
 
 // group measures conditions that can be up together: their servers start, a
@@ -170,3 +170,6 @@ func take(t *results.Trial, w telemetry.Window) {
 		t.Interrupts = append(t.Interrupts, results.Interrupt{Name: queue, PerS: w.Interrupts[queue]})
 	}
 }
+
+// share rounds to a hundredth of a percent, which is finer than clock ticks.
+func share(v float64) float64 { return math.Round(v*1e4) / 1e4 }

@@ -68,7 +68,8 @@ func (g *group) profiled(ctx context.Context) error {
 	capture := make(chan captured, 1)
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
-	printed, faults, err := g.again(profileLead+l.slot+profileRest, func() {
+	c, plan := g.again(profileLead + l.slot + profileRest)
+	c.began = func(int) {
 		go func() {
 			select {
 			case <-time.After(l.warmup + profileLead):
@@ -77,7 +78,8 @@ func (g *group) profiled(ctx context.Context) error {
 			case <-within.Done():
 			}
 		}()
-	}).drive(ctx, g.servers)
+	}
+	printed, faults, err := c.drive(ctx, g.servers)
 	if err != nil {
 		return err
 	}
@@ -103,7 +105,7 @@ func (g *group) profiled(ctx context.Context) error {
 		fail(gate.ProfileFailed, "the client ended before the profiles of its window were taken")
 		return nil
 	}
-	load, err := l.loaded(printed)
+	load, err := g.loaded(plan, printed)
 	if err != nil {
 		fail(gate.ClientFailed, "in the profiled window: %v", err)
 		return nil
@@ -124,23 +126,20 @@ type captured struct {
 	err error
 }
 
-// again is the client that loads the group's one server once more, for so long.
-// began is called when it has been started.
-func (g *group) again(counts time.Duration, began func()) client {
+// again is the client that loads the group's one server once more, for so long,
+// with the plan that it carries out if it takes one.
+func (g *group) again(counts time.Duration) (client, rotation.Plan) {
 	l := g.loads[0]
-	var c client
-	if l.rotates() {
-		p := g.plan(counts)
-		p.Slots = []rotation.Slot{{Target: 0, Seconds: l.warmup.Seconds()}, {Target: 0, Seconds: counts.Seconds(), Counts: true}}
-		if l.warmup == 0 {
-			p.Slots = p.Slots[1:]
-		}
-		c = g.client(p)
-	} else {
-		c = client{dir: l.dir, link: l.link, argv: l.lasting(l.warmup, counts), limit: l.warmup + counts + grace}
+	if !l.rotates() {
+		return client{dir: l.dir, link: l.link, argv: l.lasting(l.warmup, counts), limit: l.warmup + counts + grace}, rotation.Plan{}
 	}
-	c.began = func(int) { began() }
-	return c
+	p := g.plan(counts)
+	p.Slots = nil
+	if l.warmup > 0 {
+		p.Slots = append(p.Slots, rotation.Slot{Seconds: l.warmup.Seconds()})
+	}
+	p.Slots = append(p.Slots, rotation.Slot{Seconds: counts.Seconds(), Counts: true})
+	return g.rotating(p), p
 }
 
 // A loaded is what a client said of a window in which only the load mattered.
@@ -150,7 +149,8 @@ type loaded struct {
 	faults        []generator.Fault
 }
 
-func (l load) loaded(printed []byte) (loaded, error) {
+func (g *group) loaded(plan rotation.Plan, printed []byte) (loaded, error) {
+	l := g.loads[0]
 	if !l.rotates() {
 		r, err := l.parse(printed)
 		if err != nil {
@@ -158,20 +158,22 @@ func (l load) loaded(printed []byte) (loaded, error) {
 		}
 		return loaded{r.Start, r.Finish, r.Metrics["throughput_rps"], r.Metrics["requests"], l.faults(r)}, nil
 	}
-	r, err := rotation.Read(printed)
+	r, err := read(plan, printed)
 	if err != nil {
 		return loaded{}, err
 	}
-	from, to := r.Counted()
+	from, to := r.counted()
 	out := loaded{start: l.clock.at(from), finish: l.clock.at(to)}
-	for _, s := range r.Of(0) {
+	for _, s := range r.of(0) {
+		if s.Failed != "" {
+			return loaded{}, errors.New(s.Failed)
+		}
 		out.requests += float64(s.Requests)
 		out.rps = out.requests / s.Seconds
 	}
-	t := r.Summary.Targets[0]
-	of := generator.Of(out.start, out.finish, generator.Counts{OK: out.requests, Non2xx: float64(t.Non2xx), Errors: float64(t.Errors),
-		Timeouts: float64(t.Timeouts), Resets: float64(t.Resets), Mismatches: float64(t.Mismatches), Mismatch: t.Mismatch})
-	out.faults = of.Faults
+	t := r.report.Summary.Targets[0]
+	out.faults = generator.Of(out.start, out.finish, generator.Counts{OK: out.requests, Non2xx: float64(t.Non2xx), Errors: float64(t.Errors),
+		Timeouts: float64(t.Timeouts), Resets: float64(t.Resets), Mismatches: float64(t.Mismatches), Mismatch: t.Mismatch}).Faults
 	return out, nil
 }
 

@@ -1,10 +1,9 @@
 package run
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"math"
+	"maps"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -31,7 +30,7 @@ func (g *group) rotate(ctx context.Context) error {
 	}
 	defer g.sampler.Stop()
 	var seen []telemetry.Held
-	c := g.client(plan)
+	c := g.rotating(plan)
 	c.began = func(p int) { pid.Store(int64(p)) }
 	c.held = func() { seen = g.census() }
 	printed, faults, err := c.drive(ctx, g.servers)
@@ -42,12 +41,12 @@ func (g *group) rotate(ctx context.Context) error {
 	if g.blame(faults); len(faults) > 0 {
 		return nil
 	}
-	report, err := rotation.Read(printed)
+	done, err := read(plan, printed)
 	if err != nil {
 		g.blame([]fault{{reason(gate.ClientFailed, "%v", err), -1}})
 		return nil
 	}
-	g.judge(report, seen)
+	g.judge(done, seen)
 	if g.loads[0].profile && len(g.trials[0].Reasons) == 0 {
 		return g.profiled(ctx)
 	}
@@ -88,18 +87,18 @@ func lasts(p rotation.Plan) time.Duration {
 // whose server does not answer is given up by then.
 const longestFill = 2 * time.Second
 
-// client drives the lab's own generator through a plan.
-func (g *group) client(p rotation.Plan) client {
+// rotating is the lab's own generator with a plan to carry out.
+func (g *group) rotating(p rotation.Plan) client {
 	l := g.loads[0]
-	input, err := json.Marshal(p)
-	if err != nil {
+	var input bytes.Buffer
+	if err := p.Write(&input); err != nil {
 		panic(err) // a struct of plain fields
 	}
 	argv := []string{scriptPath("trial.sh"), "--generator", l.generator, "--plan", "-"}
 	if len(l.split.Server) > 0 {
 		argv = append(argv, "--cpus", cores.Format(l.split.Client))
 	}
-	return client{dir: l.dir, link: l.link, argv: argv, input: append(input, '\n'),
+	return client{dir: l.dir, link: l.link, argv: argv, input: input.Bytes(),
 		limit: lasts(p) + time.Duration(len(p.Slots))*longestFill/4 + longestFill + grace}
 }
 
@@ -124,71 +123,96 @@ func cut(addr string) (host string, port int, ok bool) {
 }
 
 // judge makes trials of what the client saw, and closes the gates.
-func (g *group) judge(r *rotation.Report, seen []telemetry.Held) {
-	from, to := r.Counted()
+func (g *group) judge(r round, seen []telemetry.Held) {
+	from, to := r.counted()
 	clock := g.engine.plan.clock
 	w := g.sampler.Between(clock.at(from), clock.at(to), 0, 0)
 	for i := range g.trials {
 		t, l, fail := &g.trials[i], g.loads[i], g.failer(i)
-		slots := r.Of(i)
+		slots := r.of(i)
 		t.StartedAt = clock.now() // of a condition without a slot
 		if len(slots) > 0 {
 			t.StartedAt = clock.at(slots[0].AtNS).UTC()
 		}
 		t.Slots = l.columns(slots)
-		l.figures(t, slots, r.Summary.Targets[i])
+		l.figures(t, slots, r.report.Summary.Targets[i])
 		if i < len(seen) {
-			held(t, l, seen[i], slots)
+			attended(t, seen[i], slots)
 		}
 		shared(t.Metrics, w.Metrics)
 		unwell(w, clock.at(to).Sub(clock.at(from)), fail)
-		complain(r.Summary.Targets[i], t.Metrics, fail)
+		complain(r.report.Summary.Targets[i], slots, t.Metrics, fail)
 		l.close(t.Metrics, w, fail)
 	}
+}
+
+// A round is a plan that was carried out, and what was reported of it.
+type round struct {
+	plan   rotation.Plan
+	report *rotation.Report
+}
+
+// read takes what the client printed of a plan.
+func read(plan rotation.Plan, printed []byte) (round, error) {
+	r, err := rotation.Read(bytes.NewReader(printed))
+	if err == nil {
+		err = r.Fits(&plan)
+	}
+	return round{plan, r}, err
+}
+
+// of gives the slots of a target that count.
+func (r round) of(target int) []rotation.SlotReport {
+	return slices.DeleteFunc(slices.Clone(r.report.Slots), func(s rotation.SlotReport) bool {
+		return s.Target != target || !r.plan.Slots[s.Slot].Counts
+	})
+}
+
+// counted is from when to when slots counted, by the monotonic clock in ns.
+func (r round) counted() (from, to int64) {
+	for _, s := range r.report.Slots {
+		if !r.plan.Slots[s.Slot].Counts || s.Failed != "" {
+			continue
+		}
+		if from == 0 {
+			from = s.AtNS
+		}
+		to = s.AtNS + int64(s.Seconds*1e9)
+	}
+	return from, to
 }
 
 // columns are a trial's slots as its file has them.
 func (l load) columns(slots []rotation.SlotReport) *results.Slots {
 	s := &results.Slots{}
 	for _, one := range slots {
-		s.AtS = append(s.AtS, round(l.clock.since(one.AtNS), 1e6))
-		s.DurationS = append(s.DurationS, round(one.Seconds, 1e9))
-		s.FillS = append(s.FillS, round(one.FillS, 1e6))
+		cpu := 0.0
+		for _, v := range one.ServerCPUS {
+			cpu += v
+		}
+		s.AtS, s.DurationS, s.FillS = append(s.AtS, l.clock.since(one.AtNS)), append(s.DurationS, one.Seconds), append(s.FillS, one.FillS)
 		s.Requests = append(s.Requests, one.Requests)
-		s.ServerCPUS = append(s.ServerCPUS, round(sum(one.ServerCPUS), 1e9))
-		s.ClientCPUS = append(s.ClientCPUS, round(one.ClientCPUS, 1e9))
-		s.IdleCPUS = append(s.IdleCPUS, round(one.IdleCPUS, 1e9))
+		s.ServerCPUS, s.ClientCPUS, s.IdleCPUS = append(s.ServerCPUS, cpu), append(s.ClientCPUS, one.ClientCPUS), append(s.IdleCPUS, one.IdleCPUS)
 		if one.Wire != nil {
-			s.TxBytes = append(s.TxBytes, one.Wire.TxBytes)
-			s.RxBytes = append(s.RxBytes, one.Wire.RxBytes)
+			s.TxBytes, s.RxBytes = append(s.TxBytes, one.Wire.TxBytes), append(s.RxBytes, one.Wire.RxBytes)
 		}
 	}
+	s.Round()
 	return s
 }
-
-func sum(vs []float64) float64 {
-	total := 0.0
-	for _, v := range vs {
-		total += v
-	}
-	return total
-}
-
-func round(v, per float64) float64 { return math.Round(v*per) / per }
 
 // figures are a trial's metrics by what the client saw: sums over its slots.
 func (l load) figures(t *results.Trial, slots []rotation.SlotReport, s rotation.TargetSummary) {
 	m := t.Metrics
 	serverOn, clientOn := l.split.On()
-	for name, v := range t.Slots.Metrics(len(serverOn), len(clientOn), l.lineRate) {
-		m[name] = v
-	}
-	var bytes, busiest, silence, packets [2]float64
+	maps.Copy(m, t.Slots.Metrics(results.Setup{SlotS: l.slot.Seconds(), ServerCores: len(serverOn), ClientCores: len(clientOn), LineRateBps: l.lineRate}))
+	var read, busiest, silence float64
+	var packets [2]float64
 	workers := map[int]float64{}
 	for _, one := range slots {
-		bytes[0] += float64(one.Bytes)
-		busiest[0] += one.BusiestThreadS
-		silence[0] = max(silence[0], one.SilenceS)
+		read += float64(one.Bytes)
+		busiest += one.BusiestThreadS
+		silence = max(silence, one.SilenceS)
 		if one.Wire != nil {
 			packets[0] += float64(one.Wire.TxPackets)
 			packets[1] += float64(one.Wire.RxPackets)
@@ -200,16 +224,16 @@ func (l load) figures(t *results.Trial, slots []rotation.SlotReport, s rotation.
 	}
 	duration := m["duration_s"]
 	if duration > 0 {
-		m["transfer_bytes_per_s"] = bytes[0] / duration
-		m["client_thread_busy_max"] = busiest[0] / duration
+		m["transfer_bytes_per_s"] = read / duration
+		m["client_thread_busy_max"] = busiest / duration
 		if l.lineRate > 0 {
 			m["wire_tx_packets_per_s"], m["wire_rx_packets_per_s"] = packets[0]/duration, packets[1]/duration
 		}
 	}
 	if n := m["requests"]; n > 0 {
-		m["response_bytes"] = bytes[0] / n
+		m["response_bytes"] = read / n
 	}
-	m["silence_s"] = silence[0]
+	m["silence_s"] = silence
 	if len(workers) > 0 && l.workers > 0 && duration > 0 {
 		most, total, active := 0.0, 0.0, 0
 		for _, cpu := range workers {
@@ -235,12 +259,6 @@ func (l load) latencies(t *results.Trial, s rotation.TargetSummary) {
 	for name, v := range map[string]float64{"mean": s.Latency.Mean, "p50": s.Latency.P50, "p90": s.Latency.P90, "p99": s.Latency.P99, "p999": s.Latency.P999, "max": s.Latency.Max} {
 		name = "latency_" + name + "_s"
 		t.Metrics[name] = v
-		if step := s.LatencyStepS(v); step > 0 && name != "latency_mean_s" {
-			if t.Resolution == nil {
-				t.Resolution = map[string]float64{}
-			}
-			t.Resolution[name] = step
-		}
 	}
 	if s.SendLag != nil {
 		t.Metrics["send_lag_p99_s"] = s.SendLag.P99
@@ -264,9 +282,9 @@ func (l load) asks(m map[string]float64) {
 	}
 }
 
-// held adds what was seen of the server's processes while the client held its
+// attended adds what was seen of the server's processes while the client held its
 // connections.
-func held(t *results.Trial, l load, h telemetry.Held, slots []rotation.SlotReport) {
+func attended(t *results.Trial, h telemetry.Held, slots []rotation.SlotReport) {
 	m := t.Metrics
 	if len(h.Processes) == 0 {
 		return
@@ -292,24 +310,21 @@ func held(t *results.Trial, l load, h telemetry.Held, slots []rotation.SlotRepor
 
 // complain closes the gates on what the client found wrong, in the words of what
 // it saw first.
-func complain(s rotation.TargetSummary, m map[string]float64, fail failer) {
+func complain(s rotation.TargetSummary, slots []rotation.SlotReport, m map[string]float64, fail failer) {
 	if s.Mismatches > 0 {
 		fail(gate.Mismatches, "%d answers were not as expected, the first: %s", s.Mismatches, s.Mismatch)
+	}
+	for _, one := range slots {
+		switch {
+		case one.Failed != "":
+			fail(gate.NoRequests, "a slot of %.4g s gave nothing: %s", one.Seconds, one.Failed)
+			return
+		case len(one.Unread) > 0:
+			fail(gate.LostWorker, "%d processes of the servers had ended, or their CPU clocks could not be read", len(one.Unread))
+			return
+		}
 	}
 	if m["requests"] > 0 && s.Compared == 0 {
 		fail(gate.NoTelemetry, "the load generator compared none of its answers")
 	}
-	if s.Unanswered > 0 && s.SendLag == nil {
-		fail(gate.Timeouts, "%s", fmt.Sprintf("%d requests had no answer at the end of their slot", s.Unanswered))
-	}
-}
-
-// processes lists the pids of the servers, for what is shown of them.
-func (g *group) processes() []int {
-	var all []int
-	for _, s := range g.servers {
-		all = append(all, s.processes()...)
-	}
-	slices.Sort(all)
-	return all
 }

@@ -83,15 +83,6 @@ type Watcher interface {
 	Block(f *results.File, trials []results.Trial)
 }
 
-// How a run ended.
-const (
-	Decided     = "decided"     // more blocks could not tell more
-	BudgetSpent = "budget"      // its time was up
-	BlocksDone  = "blocks"      // it has as many blocks as were asked for
-	Interrupted = "interrupted" // by a signal, or by the end of the lab
-	Failing     = "failing"     // too many blocks in a row had no valid trial
-)
-
 // Do makes the run. With an error there may be a run all the same: the blocks
 // that were complete when it was interrupted. What goes wrong within a trial is
 // in the trial.
@@ -174,15 +165,6 @@ func (p Plan) conditions(f *results.File, link *topology.Link) {
 		}
 		f.Conditions = append(f.Conditions, c)
 	}
-}
-
-// groups are the conditions that can be up together, the control with what it
-// repeats.
-func (p Plan) groups() [][]int {
-	all := p.Experiment.Groups()
-	n := len(p.Experiment.Conditions())
-	twin := order.Control(n, p.Seed)
-	return order.WithControl(all, n, twin)
 }
 
 func (p Plan) budget() time.Duration {

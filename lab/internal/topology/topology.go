@@ -30,11 +30,11 @@ type Link struct {
 	NetPID    int    // a process on the server's side of the wire; 0 without one
 	NetDevice string // the server's interface there
 
-	peer    string      // the client's interface
-	wrap    [2][]string // what comes before a command of the server, the client
-	holder  *leash.Proc
-	watches []*watch // of the server's shaper and the client's
-	lifeln  *os.File // the wire ends when this is closed
+	PeerDevice string      // the client's interface
+	wrap       [2][]string // what comes before a command of the server, the client
+	holder     *leash.Proc
+	watches    []*watch // of the server's shaper and the client's
+	lifeln     *os.File // the wire ends when this is closed
 }
 
 // Up makes the topology. dir is the repository's root and script is wire.sh
@@ -76,7 +76,7 @@ func Up(t experiment.Topology, dir, script string, asRoot bool) (*Link, error) {
 		l.Down()
 		return nil, fmt.Errorf("%s was not ready after ten seconds: %s", filepath.Base(script), holder.LastLine())
 	}
-	l.Host, l.NetDevice, l.peer = said["server_addr"], said["server_dev"], said["client_dev"]
+	l.Host, l.NetDevice, l.PeerDevice = said["server_addr"], said["server_dev"], said["client_dev"]
 	if l.NetPID, err = strconv.Atoi(said["server_pid"]); err != nil {
 		l.Down()
 		return nil, fmt.Errorf("%s gave no server_pid", filepath.Base(script))

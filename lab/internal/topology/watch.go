@@ -26,7 +26,7 @@ func (l *Link) Watch(dir string, argv []string) error {
 	if l.holder == nil {
 		return nil
 	}
-	for i, device := range []string{l.NetDevice, l.peer} {
+	for i, device := range []string{l.NetDevice, l.PeerDevice} {
 		w := &watch{first: make(chan struct{})}
 		var once sync.Once
 		full := append(append(append([]string{}, l.wrap[i]...), argv...), device)
