@@ -39,40 +39,6 @@ func more(n int) string {
 	return fmt.Sprintf(" (and %d more; lab check lists them)", n)
 }
 
-func verdicts(_ context.Context, args []string, out io.Writer) (int, error) {
-	fs := flags("verdicts")
-	compare := fs.Bool("check", false, "")
-	if err := none(parse(fs, args)); err != nil {
-		return exitFailed, err
-	}
-	j, err := open()
-	if err != nil {
-		return exitFailed, err
-	}
-	if *compare {
-		return drift(j, out)
-	}
-	if err := j.Derive(); err != nil {
-		return exitFailed, err
-	}
-	fmt.Fprintf(out, "verdicts of %d runs are up to date\n", len(j.Runs))
-	return exitHeld, nil
-}
-
-func drift(j *journal.Journal, out io.Writer) (int, error) {
-	lines, err := j.Drift()
-	if err != nil {
-		return exitFailed, err
-	}
-	for _, l := range lines {
-		fmt.Fprintln(out, l)
-	}
-	if len(lines) > 0 {
-		return exitFailed, fmt.Errorf("%d derived files have drifted; run lab verdicts and commit what it writes", len(lines))
-	}
-	return exitHeld, nil
-}
-
 func check(_ context.Context, args []string, out io.Writer) (int, error) {
 	if err := none(parse(flags("check"), args)); err != nil {
 		return exitFailed, err

@@ -44,15 +44,22 @@ func (r *record) with(f *results.File) *verdict.File {
 	return verdict.Decide(r.x, r.h, append(slices.Clone(r.runs), verdict.Run{File: f, Then: r.x}))
 }
 
-// said is what the record says; nil where there is no run of today's design.
+// said is what the record says; nil where its newest run was not made with all of
+// today's claims.
 func (r *record) said() *verdict.File {
 	if len(r.runs) == 0 {
 		return nil
 	}
-	if f := verdict.Decide(r.x, r.h, r.runs); len(f.Claims) > 0 {
-		return f
+	newest := r.runs[len(r.runs)-1]
+	for _, c := range r.x.Claims {
+		if was, ok := newest.Then.Claim(c.ID); !ok || !r.x.Holds(newest.Then, was) {
+			return nil
+		}
 	}
-	return nil
+	if newest.File.SchemaVersion == results.Earlier {
+		return nil
+	}
+	return verdict.Decide(r.x, r.h, r.runs)
 }
 
 // tracked are the results that git knows in this clone; false where there is no
