@@ -31,6 +31,9 @@ import (
 var labBinary, serverBinary, loadBinary, producerBinary, sinkBinary string
 
 func TestMain(m *testing.M) {
+	if root := os.Getenv(victimRoot); root != "" {
+		victim(root)
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "lab-test-")
 		if err != nil {
