@@ -137,9 +137,6 @@ func Open(root Root) (*Journal, []Fault, error) {
 			err = j.consistent(p, f)
 		}
 		if err == nil {
-			_, err = j.design(f)
-		}
-		if err == nil {
 			err = j.rawProfiles(f)
 		}
 		if err != nil {
@@ -222,6 +219,15 @@ func (j *Journal) consistent(path string, f *results.File) error {
 			return fmt.Errorf("/hosts/%s: no profile %s", role, j.Root.Rel(j.Root.Host(id)))
 		}
 	}
+	// What was measured is of the design that it was made with, which may be an
+	// earlier one. What a text printed is held against the experiment as it is.
+	then, err := j.design(f)
+	if err != nil {
+		return err
+	}
+	if then != nil {
+		x = then
+	}
 	return f.Check(x)
 }
 
@@ -250,14 +256,15 @@ func (j *Journal) derived() (map[string][]byte, error) {
 		if missing != nil {
 			return nil, missing
 		}
-		err = errors.Join(err, add(j.Root.Verdict(r.Experiment, r.Run), verdict.Decide(x, j.Then(x, r), r, j.Hosts[r.Hosts.Server])))
+		then := j.Then(x, r)
+		err = errors.Join(err, add(j.Root.Verdict(r.Experiment, r.Run), verdict.Decide(x, then, r, j.Hosts[r.Hosts.Server])))
 		path := j.Root.Sheet(r.Experiment, r.Run)
 		data, broken := sheet.Of(r)
 		if broken != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", j.Root.Rel(path), broken))
 		}
 		out[path] = data
-		err = errors.Join(err, j.flames(x, r, func(path string, data []byte) { out[path] = data }))
+		err = errors.Join(err, j.flames(then, r, func(path string, data []byte) { out[path] = data }))
 	}
 	for _, a := range j.Audits {
 		err = errors.Join(err, add(j.Root.Audit(a.Entry), a))
