@@ -255,15 +255,14 @@ func (j *Journal) derived() (map[string][]byte, error) {
 		if missing != nil {
 			return nil, missing
 		}
-		then := j.Then(x, r)
-		err = errors.Join(err, add(j.Root.Verdict(r.Experiment, r.Run), verdict.Decide(x, then, r, j.Hosts[r.Hosts.Server])))
+		err = errors.Join(err, add(j.Root.Verdict(r.Experiment, r.Run), verdict.Decide(x, j.Then(x, r), r, j.Hosts[r.Hosts.Server])))
 		path := j.Root.Sheet(r.Experiment, r.Run)
 		data, broken := sheet.Of(r)
 		if broken != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", j.Root.Rel(path), broken))
 		}
 		out[path] = data
-		err = errors.Join(err, j.flames(then, r, func(path string, data []byte) { out[path] = data }))
+		err = errors.Join(err, j.flames(x, r, func(path string, data []byte) { out[path] = data }))
 	}
 	for _, a := range j.Audits {
 		err = errors.Join(err, add(j.Root.Audit(a.Entry), a))
