@@ -118,13 +118,20 @@ func runs(n int) string {
 	return fmt.Sprintf("%d runs", n)
 }
 
-// strayDesigns lists those that no run names.
+// strayDesigns lists those that no run names, nor one that is pending.
 func (j *Journal) strayDesigns() ([]string, error) {
 	have, err := files(j.Root.path("data", "designs"), ".toml")
 	if err != nil {
 		return nil, err
 	}
+	arriving, err := j.Root.arriving()
+	if err != nil {
+		return nil, err
+	}
 	return slices.DeleteFunc(have, func(p string) bool {
+		if arriving[p] {
+			return true
+		}
 		sum := strings.TrimSuffix(filepath.Base(p), ".toml")
 		return p == j.Root.Design(sum) && slices.ContainsFunc(j.Runs, func(f *results.File) bool {
 			return f.Provenance != nil && f.Provenance.ExperimentSHA256 == sum
