@@ -2,12 +2,10 @@ package results
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -62,10 +60,7 @@ func TestAPlantedFigureIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := experiment.Load(filepath.Join("../../experiments", f.Experiment+".toml"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := madeWith(t, f)
 		for i, trial := range f.Trials {
 			if f.Source == Measured && trial.Valid {
 				trial.Metrics["non_2xx"] = 5000
@@ -115,6 +110,11 @@ func TestWhatATrialWasAskedFor(t *testing.T) {
 		if got := Asked(x, c.levels, 5, 2); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", c.want) {
 			t.Errorf("%v:\n%+v, want\n%+v", c.levels, got, c.want)
 		}
+	}
+	turns := setting.Levels{"generator": setting.String("http_load"), "connections": setting.Int(9), "prefork": setting.Bool(false)}
+	want := gate.Asked{Generator: "http_load", Connections: 9, Pipelining: 1, WindowS: 0.6, SlotS: 0.1, Rounds: 6, Claimed: []string{"server_cpu_per_request_s"}}
+	if got := Asked(turning(t), turns, 5, 0.6); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+		t.Errorf("in turns:\n%+v, want\n%+v", got, want)
 	}
 	if got := Asked(x, setting.Levels{}, 0, 2); got.Workers != 1 {
 		t.Errorf("%d workers on a core that is shared", got.Workers)

@@ -4,8 +4,8 @@
 // A trial is one condition in one block. In version 2 its time lies in slots,
 // turns that it took with the other conditions whose servers were up at once,
 // and its figures follow from the sums of its slots. What is the machine's
-// (steal, other load, calibrations, the clock) is of the whole block and stands
-// in each of its trials. Only complete blocks are kept, and none of their trials
+// (steal, other load, calibrations, the clock) is of all that was up together, and
+// stands in each of those trials. Only complete blocks are kept, and none of their trials
 // is repeated. Version 1 has trials in one piece, sizes, and repeats; its files
 // stay readable for good, by the schema that they were written by.
 //
@@ -57,9 +57,10 @@ type File struct {
 	Settings      setting.Levels `json:"settings" jsonschema:"description=What was the same in every trial."`
 	Conditions    []Condition    `json:"conditions"`
 	Trials        []Trial        `json:"trials" jsonschema:"description=Every trial in the order it ran; invalid ones too."`
-	// Figures are the trials' metrics by column while a file is text. They are nil
-	// in a File: Decode hands them to the trials, Encode takes them from there.
+	// Figures and Resolutions are the trials' by column while a file is text. They
+	// are nil in a File: Decode hands them to the trials, Encode takes them from there.
 	Figures       map[string]Column `json:"figures,omitempty" jsonschema:"description=The trials' metrics in a measured run\\, in base SI units: a column for each with an entry for each trial\\, null where it was not measured."`
+	Resolutions   map[string]Column `json:"resolutions,omitempty" jsonschema:"description=The trials' resolutions in a measured run\\, in columns like figures."`
 	NotApplicable string            `json:"not_applicable,omitempty" jsonschema:"description=Why the experiment could not be run on this host; there are no trials then."`
 	Warnings      []string          `json:"warnings,omitempty"`
 }

@@ -134,8 +134,10 @@ func (g *group) judge(r round, seen []telemetry.Held) {
 		if len(slots) > 0 {
 			t.StartedAt = clock.at(slots[0].AtNS).UTC()
 		}
-		t.Slots = l.columns(slots)
-		l.figures(t, slots, r.report.Summary.Targets[i])
+		if len(slots) > 0 {
+			t.Slots = l.columns(slots)
+			l.figures(t, slots, r.report.Summary.Targets[i])
+		}
 		if i < len(seen) {
 			attended(t, seen[i], slots)
 		}
