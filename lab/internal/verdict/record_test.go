@@ -1,11 +1,13 @@
 package verdict
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -179,6 +181,53 @@ func TestControlsOfSeveralRunsCountTogether(t *testing.T) {
 	}
 	if c := Decide(x, machine, []Run{a, b}).Control; c.Outcome != Differs || c.Effects[0].Blocks != 10 || c.Condition.Trials != 5 {
 		t.Errorf("both: %+v", c)
+	}
+}
+
+// Whatever runs have lost, each claim has a verdict with a reason.
+func TestRunsThatLostAnythingHaveVerdicts(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(8, 8))
+	x := profiled(t, aTenth, named(gone, "gone"), named(writing, "writing"), named(strings.ReplaceAll(isFlat, "workers", "index"), "flat"),
+		named(wireWall, "wall"), `{ id = "count", kind = "count", text = "t", metric = "workers", equals = "connections" }`)
+	lose := []func(*results.Trial){
+		func(t *results.Trial) { spoil(t) },
+		func(t *results.Trial) { t.Profiles = nil },
+		func(t *results.Trial) { delete(t.Metrics, rps) },
+		func(t *results.Trial) { t.Metrics[rps] = 0 },
+		func(t *results.Trial) { t.Metrics, t.Below = figures{}, figures{rps: 1} },
+		func(t *results.Trial) { t.Metrics["workers"] = 100 },
+	}
+	for range 300 {
+		var runs []Run
+		for range 1 + rnd.IntN(3) {
+			f := shares(x, make([]float64, 1+rnd.IntN(8))...)
+			for i := range f.Trials {
+				for k, how := range lose {
+					if rnd.IntN(6) < k%3 {
+						how(&f.Trials[i])
+					}
+				}
+			}
+			f.Trials = slices.DeleteFunc(f.Trials, func(results.Trial) bool { return rnd.IntN(5) == 0 })
+			if rnd.IntN(5) == 0 {
+				for i := range f.Trials { // all of one kind
+					lose[rnd.IntN(2)](&f.Trials[i])
+				}
+			}
+			runs = append(runs, Run{f, x})
+		}
+		if rnd.IntN(6) == 0 {
+			runs = []Run{{asPrinted(runs[0].File), x}}
+		}
+		f := Decide(x, machine, runs)
+		for _, c := range f.Claims {
+			if c.Reason == "" || c.Verdict.Meaning() == "" || c.For+c.Against > c.Blocks && c.Blocks > 0 {
+				t.Fatalf("%+v", c)
+			}
+		}
+		if _, err := results.Encode(f); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
