@@ -117,13 +117,19 @@ func TestAStalledServerIsPassedOver(t *testing.T) {
 
 // A server that has died is opened anew a bounded number of times.
 func TestADeadServerIsPassedOver(t *testing.T) {
-	var bad *site
-	bad = serve(t, func(n int64, c net.Conn) bool {
+	dead := make(chan struct{})
+	bad := serve(t, func(n int64, c net.Conn) bool {
 		if n == 20 {
-			bad.die()
+			close(dead)
 			return false
 		}
 		return say(c, hello)
+	})
+	go func() { <-dead; bad.die() }()
+	t.Cleanup(func() {
+		if bad.hits.Load() < 20 {
+			close(dead)
+		}
 	})
 	testPassedOver(t, bad, func(sum rotation.TargetSummary) bool {
 		return sum.Errors >= 1 && sum.Resets == 2 && sum.Errors <= 2+2*mostReopened

@@ -2,7 +2,9 @@ package main
 
 import (
 	"net"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/rotation"
 )
@@ -33,11 +35,13 @@ func TestClosedLoop(t *testing.T) {
 		if sum.Compared < sum.Requests || sum.Latency == nil || sum.SendLag != nil || sum.Unanswered != 0 {
 			t.Errorf("%+v: %+v", c, sum)
 		}
+		s.mu.Lock()
 		for peer, n := range s.open {
 			if n < c.pipelining {
 				t.Errorf("%+v: %d requests on %v", c, n, peer.RemoteAddr())
 			}
 		}
+		s.mu.Unlock()
 		if r.Summary.Threads != min(c.threads, c.connections) {
 			t.Errorf("%+v: %d threads", c, r.Summary.Threads)
 		}
@@ -134,9 +138,10 @@ func TestSocketsThatAreFull(t *testing.T) {
 		return say(c, hello)
 	})
 	target := s.target(1, 1024)
-	target.URL += "?" + string(make([]byte, 0)) + longQuery
+	target.URL += "?" + longQuery
 	go func() {
 		for s.connections.Load() == 0 {
+			time.Sleep(time.Millisecond)
 		}
 		close(began)
 	}()
@@ -148,10 +153,4 @@ func TestSocketsThatAreFull(t *testing.T) {
 }
 
 // longQuery makes a thousand requests more than a socket takes at once.
-var longQuery = func() string {
-	b := make([]byte, 8000)
-	for i := range b {
-		b[i] = 'x'
-	}
-	return string(b)
-}()
+var longQuery = strings.Repeat("x", 8000)
