@@ -40,7 +40,7 @@ func Tools(root string) map[string]string {
 			tools["autocannon"] = pkg.Version
 		}
 	}
-	for _, program := range []string{"fiber_server", "fortio_load"} {
+	for _, program := range []string{"fiber_server", "http_load"} {
 		info, err := buildinfo.ReadFile(filepath.Join(root, ".tools", "bin", program))
 		if err != nil {
 			continue
@@ -55,12 +55,11 @@ func Tools(root string) map[string]string {
 	return tools
 }
 
-// builtFrom names the modules that make a server or a generator another one.
+// builtFrom names the modules that make a server another one.
 var builtFrom = map[string]string{
 	"github.com/gofiber/fiber/v3":     "fiber",
 	"github.com/brianvoe/gofakeit/v7": "gofakeit",
 	"github.com/valyala/fasthttp":     "fasthttp",
-	"fortio.org/fortio":               "fortio",
 }
 
 // kernel names the settings that bear on connections, queues and forwarding of

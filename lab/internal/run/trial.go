@@ -19,7 +19,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/eventsink"
-	"github.com/line-rate/line-rate/lab/internal/fortio"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/leash"
@@ -353,8 +352,6 @@ func generatorOf(s setting.Levels) string {
 
 func (l load) parse(stdout []byte) (*generator.Result, error) {
 	switch l.generator {
-	case setting.Fortio:
-		return fortio.Parse(stdout)
 	case setting.Sink:
 		return eventsink.Parse(stdout)
 	}
