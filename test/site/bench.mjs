@@ -6,14 +6,13 @@
 //   bench.mjs [--keep] [--hugo=FLAG]… [N…]     N: 100 300 1000 unless given
 //
 // An entry has prose with figures, tables and charts, one experiment with two
-// claims, and three runs by three of twenty hosts; a run has six blocks of two
-// or three conditions and an A/A control, with all that the lab records of a
-// trial. Trials are jittered copies of a real one by a seeded generator, and
-// the lab derives verdicts and CSV of the first twenty entries. Later entries are
-// those again under other names: Hugo cannot tell, and deriving the verdicts of
-// thousands of runs takes longer than building them.
+// claims, and three runs by two of twenty hosts, two of which are a record. A run has
+// twelve blocks of two or three conditions and an A/A control, three slots each, with
+// all that the lab records of a trial. The lab makes the runs up, and derives
+// verdicts and CSV of the first twenty entries. Later entries are those again under
+// other names: Hugo cannot tell, and deriving the verdicts of thousands of runs takes
+// longer than building them.
 import { spawn, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -46,15 +45,6 @@ const sentence = () => {
 }
 const prose = (n) => Array.from({ length: n }, sentence).join(' ')
 
-const model = (() => {
-  const dir = join(repo, 'data/results/11-threads')
-  for (const f of readdirSync(dir).filter((f) => !f.startsWith('published')).sort()) {
-    const r = JSON.parse(readFileSync(join(dir, f)))
-    if (r.trials.length >= 18) return r
-  }
-  throw new Error(`${dir}: no measured run to copy trials from`)
-})()
-
 const levelsOf = (n) => n % 2 ? [20, 200] : [20, 200, 1000]
 
 function design (n) {
@@ -63,6 +53,7 @@ title = "Bench ${pad(n)}"
 question = "${sentence().replace('.', '?')}"
 core = false
 metrics = ["threads_per_worker", "throughput_rps", "server_cpu_per_request_s", "latency_p99_s"]
+budget_s = 60
 
 [topology]
 kind = "loopback"
@@ -72,6 +63,7 @@ route = "/read"
 prefork = true
 index = "pool"
 workers = 2
+generator = "http_load"
 pipelining = 1
 client_workers = 0
 
@@ -79,17 +71,10 @@ client_workers = 0
 name = "connections"
 levels = [${levelsOf(n).join(', ')}]
 
-[sizes.smoke]
-blocks = 6
-warmup_s = 0.3
-duration_s = 1
-repeats = 6
-
-[sizes.full]
-blocks = 12
-warmup_s = 3
-duration_s = 10
-repeats = 24
+[block]
+slot_s = 0.1
+rounds = 3
+warmup_s = 0.1
 
 [[claims]]
 id = "threads-flat"
@@ -111,72 +96,27 @@ at_most = 0.9
 `
 }
 
-const runName = (n, k) => `2026010${k + 1}t000000z-${host(n * 3 + k)}`
+// The first two runs are by one host, and a record.
+const by = (n, k) => host(n * 3 + (k === 1 ? 0 : k))
+const runName = (n, k) => `2026010${k + 1}t000000z-${by(n, k)}`
 
-// A seed and the order that it draws for so many conditions, the first of them
-// twice: that of a real run, since the lab refuses another order.
-const drawn = (() => {
-  const of = {}
-  return (conditions) => {
-    if (of[conditions]) return of[conditions]
-    for (const f of readdirSync(join(repo, 'data/results'), { recursive: true }).filter((f) => f.endsWith('.json')).sort()) {
-      const r = JSON.parse(readFileSync(join(repo, 'data/results', f)))
-      if (r.source !== 'measured' || r.conditions.length !== conditions || r.conditions.at(-1).control_of !== 'c1' || r.provenance.blocks !== 6 || r.provenance.stopped_early) continue
-      const slots = new Set(r.trials.map((t) => `${t.block} ${t.condition}`))
-      const seed = /"seed": (\d+)/.exec(readFileSync(join(repo, 'data/results', f), 'utf8'))[1]
-      of[conditions] = { seed, slots: [...slots].map((s) => s.split(' ')) }
-      return of[conditions]
-    }
-    throw new Error(`data/results: no run of ${conditions} conditions to take the order from`)
-  }
-})()
-
-// What was measured moves by some percent, and what follows from it follows.
-const moved = () => 1 + (random() - 0.5) * 0.06
-function move (m, connections, cost) {
-  const slower = moved()
-  for (const name of Object.keys(m)) {
-    if (name.startsWith('latency_')) m[name] *= slower
-    else if (/^(throughput_rps|client_cpu_per_request_s|interrupts_per_s|.*_context_switches_per_s)$/.test(name)) m[name] *= moved()
-  }
-  m.duration_s = m.requests / m.throughput_rps
-  m.transfer_bytes_per_s = m.throughput_rps * m.response_bytes
-  m.server_cpu_per_request_s = cost
-  m.server_cpu_s = cost * m.throughput_rps * m.duration_s * 0.95
-  m.server_workers_busy = cost * m.throughput_rps / m.workers
-  m.connections_established = connections
-  if ('in_flight' in m) m.in_flight = m.throughput_rps * m.latency_mean_s
-  if ('asked_in_flight' in m) m.asked_in_flight = connections
-}
-
-function results (n, k, made) {
-  const levels = levelsOf(n)
-  const conditions = levels.map((l, i) => ({ id: `c${i + 1}`, levels: { connections: l }, commands: model.conditions[0].commands }))
-  conditions.push({ ...conditions[0], id: `c${levels.length + 1}`, control_of: 'c1' })
+function plan (n, k) {
   const effect = 0.8 + random() * 0.3
-  const began = Date.UTC(2026, 0, k + 1)
-  const order = drawn(conditions.length)
-  const trials = order.slots.map(([block, id], i) => {
-    const c = conditions.findIndex((c) => c.id === id)
-    const t = structuredClone(pick(model.trials))
-    move(t.metrics, conditions[c].levels.connections, 15e-6 * effect ** (conditions[c].control_of ? 0 : c) * moved())
-    return { ...t, seq: i + 1, block: Number(block), condition: id, started_at: new Date(began + 5000 * i).toISOString() }
-  })
-  return {
-    ...model,
+  return JSON.stringify({
     experiment: experiment(n),
-    run: runName(n, k),
-    hosts: { server: host(n * 3 + k), client: host(n * 3 + k) },
-    provenance: { ...model.provenance, experiment_sha256: made, started_at: new Date(began).toISOString(), finished_at: new Date(began + 5000 * trials.length).toISOString(), seed: `SEED ${order.seed}` },
-    conditions,
-    trials
-  }
+    host: by(n, k),
+    started: `2026-01-0${k + 1}T00:00:00Z`,
+    seed: n * 3 + k + 1,
+    blocks: 12,
+    ended: pick(['decided', 'budget']),
+    costs: Object.fromEntries(levelsOf(n).map((l, i) => [l, effect ** i]))
+  }) + '\n'
 }
 
 function entry (n) {
   const exp = experiment(n)
   const value = (m) => `{{< value exp="${exp}" run="${runName(n, 0)}" metric="${m}" connections=${pick(levelsOf(n))} >}}`
-  const ratio = (m) => `{{< ratio exp="${exp}" run="${runName(n, 1)}" metric="${m}" a="connections=200" b="connections=20" >}}`
+  const ratio = (m) => `{{< ratio exp="${exp}" run="${runName(n, 1)}" metric="${m}" a="connections=${levelsOf(n).at(-1)}" b="connections=20" >}}`
   const said = () => `${prose(2)} It was ${value('throughput_rps')} at ${value('server_cpu_per_request_s')}, or ${ratio('server_cpu_per_request_s')} of it. ${prose(3)} Then ${value('latency_p99_s')}, and ${value('threads_per_worker')} threads. ${prose(2)}`
   return `+++
 number = "${pad(n)}"
@@ -226,6 +166,11 @@ ${said()}
 `
 }
 
+const run = (command, args, options) => {
+  const r = spawnSync(command, args, { encoding: 'utf8', ...options })
+  if (r.status !== 0) throw new Error(`${command} ${args.join(' ')}: ${r.stdout}${r.stderr}${r.error ?? ''}`)
+}
+
 // site puts the real site with n entries more at dir.
 function site (dir, n) {
   for (const f of ['config.toml', 'content', 'layouts', 'assets', 'static', 'data', 'lab/experiments', 'CITATION.cff']) {
@@ -233,27 +178,22 @@ function site (dir, n) {
   }
   if (n === 0) return
   state = 2463534242
-  const profile = JSON.parse(readFileSync(join(repo, 'data/hosts', `${model.hosts.server}.json`)))
-  for (let i = 0; i < hosts; i++) write(join(dir, `data/hosts/${host(i)}.json`), JSON.stringify({ ...profile, id: host(i), name: `Bench host ${i}` }, null, 2))
+  for (let i = 0; i < hosts; i++) write(join(dir, `data/hosts/${host(i)}.json`), JSON.stringify({ schema_version: 1, id: host(i), name: `Bench host ${i}`, cpu: 'Bench CPU', arch: 'amd64', cores: 2, memory_bytes: 8e9, os: 'linux', kernel: '6.1.0' }, null, 2))
   const first = Math.min(n, designs)
+  let plans = ''
   for (let i = 0; i < first; i++) {
-    const text = design(i)
-    const sum = createHash('sha256').update(text).digest('hex')
-    write(join(dir, `lab/experiments/${experiment(i)}.toml`), text)
-    write(join(dir, `data/designs/${sum}.toml`), text)
-    for (let k = 0; k < 3; k++) write(join(dir, `data/results/${experiment(i)}/${runName(i, k)}.json`), JSON.stringify(results(i, k, sum), null, 2).replace(/"SEED (\d+)"/, '$1') + '\n')
-  }
-  const lab = spawnSync(join(repo, '.tools/bin/lab'), ['verdicts'], { cwd: dir, encoding: 'utf8' })
-  if (lab.status !== 0) throw new Error(`lab verdicts: ${lab.stdout}${lab.stderr}`)
-  for (let i = first; i < n; i++) {
-    const from = i % designs
-    const rename = (text, k) => text.replaceAll(experiment(from), experiment(i)).replaceAll(`"entry": "${pad(from)}"`, `"entry": "${pad(i)}"`).replaceAll(host(from * 3 + k), host(i * 3 + k))
     write(join(dir, `lab/experiments/${experiment(i)}.toml`), design(i))
+    for (let k = 0; k < 3; k++) plans += plan(i, k)
+  }
+  run('go', ['run', './internal/madeup/runs', dir], { cwd: join(repo, 'lab'), input: plans })
+  run(join(repo, '.tools/bin/lab'), ['verdicts'], { cwd: dir })
+  for (let i = first; i < n; i++) {
+    const from = i % designs // whose hosts are the same
+    const again = (file) => write(file(i), readFileSync(file(from), 'utf8').replaceAll(experiment(from), experiment(i)).replaceAll(`"entry": "${pad(from)}"`, `"entry": "${pad(i)}"`))
+    write(join(dir, `lab/experiments/${experiment(i)}.toml`), design(i))
+    again((i) => join(dir, `data/claims/${experiment(i)}.json`))
     for (let k = 0; k < 3; k++) {
-      for (const [kind, end] of [['results', 'json'], ['verdicts', 'json'], ['csv', 'csv']]) {
-        const text = readFileSync(join(dir, `data/${kind}/${experiment(from)}/${runName(from, k)}.${end}`), 'utf8')
-        write(join(dir, `data/${kind}/${experiment(i)}/${runName(i, k)}.${end}`), rename(text, k))
-      }
+      for (const [kind, end] of [['results', 'json'], ['verdicts', 'json'], ['csv', 'csv']]) again((i) => join(dir, `data/${kind}/${experiment(i)}/${runName(i, k)}.${end}`))
     }
   }
   for (let i = 0; i < n; i++) write(join(dir, `content/journal/${pad(i)}-bench.md`), entry(i))
