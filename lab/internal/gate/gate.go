@@ -7,9 +7,9 @@
 // Its stance: a gate on a figure that was not seen does not stand open. Its rule
 // says which figure is missing.
 //
-// The limit: they are thresholds on whole windows. What disturbs a trial for a
-// tenth of its time can stay below each of them; blocks and intervals are there
-// for that.
+// The limit: most are thresholds on whole windows, all slots of a trial taken
+// together. What disturbs a trial for a tenth of its time can stay below each of
+// them; blocks and counting them are there for that.
 package gate
 
 import "time"
@@ -56,6 +56,24 @@ const (
 	// ProfileSpread is the most by which the profiles of one window may begin
 	// apart: they are read as pictures of the same moments.
 	ProfileSpread = 50 * time.Millisecond
+	// IdleServer, in cores, is the most that the servers may use together that are
+	// up and not loaded: what they take in another's slot is none of its work. A
+	// server that waits wakes for its timers, which costs a tenth of that.
+	IdleServer = 0.02
+	// Silence is the share of a slot that may pass without an answer, and
+	// SilenceShare that of all of a trial, whichever is less. No time below
+	// SilenceSlack counts as silence: a small machine takes that much now and then.
+	Silence      = 0.5
+	SilenceShare = 0.10
+	SilenceSlack = 50 * time.Millisecond
+	// SlotOff and SlotSlack bound how far a slot may differ from the asked length:
+	// by this share of it, or by this much if that is more.
+	SlotOff   = 0.10
+	SlotSlack = 20 * time.Millisecond
+	// SlotBusy is the most that a server may use of its cores in a slot: the CPU
+	// clocks are read one right after the other, and more than all says that they
+	// were not.
+	SlotBusy = 1.10
 	// SamplerShare is the share of one core that watching a trial aims to stay
 	// below: where a sample costs more, there are fewer of them.
 	SamplerShare = 0.01

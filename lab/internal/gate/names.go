@@ -32,6 +32,9 @@ const (
 	Connections  = "connections"
 	Little       = "littles-law"
 	Stopped      = "stopped"
+	Silent       = "silent"
+	IdleServers  = "idle-server"
+	Slot         = "slot"
 
 	// Of profiles, where they are taken.
 	ProfileFailed = "profile-failed"
@@ -89,6 +92,9 @@ var All = []Gate{
 	{Connections, "fewer connections were established than asked for", Passing},
 	{Little, fmt.Sprintf("rate times mean latency was more than %s off what a closed loop keeps in flight, beyond what resolution and the window's ends explain", percent(LittleOff)), Following},
 	{Stopped, "a signal held the server or the client", Passing},
+	{Silent, fmt.Sprintf("no answer came for longer than %s, %s of a slot or %s of all that counts of the trial, and than twice the mean latency or ten requests of an asked rate take", millis(SilenceSlack), percent(Silence), percent(SilenceShare)), Passing},
+	{IdleServers, fmt.Sprintf("servers that were up and not loaded used more than %s of a core in the trial's slots", percent(IdleServer)), Passing},
+	{Slot, fmt.Sprintf("a slot was missing or had no answer, was off the asked length by more than %s, or %s if that is more, or showed its server on more than %s of its cores: its ends were not read in one moment", percent(SlotOff), millis(SlotSlack), percent(SlotBusy)), Passing},
 	{ProfileFailed, "a profile of one of the server's processes was not to be had, or did not parse", Fault},
 	{ProfileApart, fmt.Sprintf("the profiles of one window, but for that of goroutines, began more than %s apart, or outside of the load", millis(ProfileSpread)), Passing},
 	{SlowCore, fmt.Sprintf("the calibration loop took more than %.4g times its best of the run, before the trial or after it", speed.SlowBy), Passing},

@@ -20,7 +20,9 @@ type Asked struct {
 	Overload    bool    // that the rate cannot be met is what the trial is about
 	Refuses     bool    // the receiver was told to refuse some of what it is sent
 	Workers     int     // prefork workers; 0 where there are none
-	WindowS     float64 // seconds; 0 where it is not known
+	WindowS     float64 // seconds, of all slots; 0 where it is not known
+	SlotS       float64 // seconds; 0 where the trial lies in one piece
+	Rounds      int     // slots; 0 where the trial lies in one piece
 	// ReferenceS is the fastest calibration of the run, in seconds; 0 where it is
 	// not known, or not yet.
 	ReferenceS float64
@@ -113,8 +115,8 @@ var rules = map[string]rule{
 		if t.Rate == 0 || t.Overload {
 			return
 		}
-		// autocannon does not say when it sent a request.
-		if lag, ok := t.see("send_lag_p99_s", t.Generator == setting.Fortio); ok && lag > SendLag.Seconds() {
+		// autocannon does not say when it sent a request; fortio, of earlier runs, did.
+		if lag, ok := t.see("send_lag_p99_s", t.Generator == setting.HTTPLoad || t.Generator == setting.Fortio); ok && lag > SendLag.Seconds() {
 			t.close("send_lag_p99_s", "the load generator itself sent a hundredth of its requests more than %.1f ms late", lag*1e3)
 		}
 	},
@@ -138,6 +140,13 @@ var rules = map[string]rule{
 		}
 	},
 	Little: little,
+	Silent: silent,
+	IdleServers: func(t *trial) {
+		if v, ok := t.see("idle_servers_busy", t.SlotS > 0); ok && v > IdleServer {
+			t.close("idle_servers_busy", "servers that were not loaded used %.3f of a core in the trial's slots, more than %.2f", v, IdleServer)
+		}
+	},
+	Slot: slot,
 	ProfileApart: func(t *trial) {
 		if v, ok := t.see("profile_spread_s", false); ok && v > ProfileSpread.Seconds() {
 			t.close("profile_spread_s", "the last profile began %v after the first", since(v).Round(time.Millisecond))
@@ -238,9 +247,53 @@ func little(t *trial) {
 	if !ok || !known || t.WindowS == 0 {
 		return
 	}
-	late := high / t.WindowS
+	ends := t.WindowS
+	if t.SlotS > 0 {
+		ends = t.SlotS // each of them ends with requests in flight
+	}
+	late := high / ends
 	if rps*high < asked*(1-LittleOff-late) || rps*low > asked*(1+LittleOff) {
 		t.close(metric, "rate times mean latency is %.0f to %.0f requests, %.0f were kept in flight", rps*low, rps*high, asked)
+	}
+}
+
+// silent closes the gate where nothing was answered for so long that the server or
+// the client must have stood still. In a closed loop answers may come all at once,
+// a latency apart; at a rate they cannot come faster than it.
+func silent(t *trial) {
+	v, ok := t.see("silence_s", t.SlotS > 0)
+	if !ok {
+		return
+	}
+	most := SilenceShare * t.WindowS
+	if t.SlotS > 0 {
+		most = min(most, Silence*t.SlotS)
+	}
+	most = max(most, SilenceSlack.Seconds(), 2*t.figures["latency_mean_s"])
+	if t.Rate > 0 {
+		most = max(most, 10/t.Rate)
+	}
+	if v > most {
+		t.close("silence_s", "no answer came for %.0f ms, where up to %.0f ms can be", v*1e3, most*1e3)
+	}
+}
+
+// slot looks at each of a trial's slots by the one that is furthest off.
+func slot(t *trial) {
+	if t.SlotS == 0 {
+		return
+	}
+	if n, ok := t.see("slots", true); ok && n < float64(t.Rounds) {
+		t.close("slots", "%.0f slots of %d", n, t.Rounds)
+	}
+	if n, ok := t.see("slot_requests_least", true); ok && n < 1 {
+		t.close("slot_requests_least", "no request was answered in one of the slots")
+	}
+	if v, ok := t.see("slot_off_s", true); ok && v > max(SlotOff*t.SlotS, SlotSlack.Seconds()) {
+		t.close("slot_off_s", "a slot was off the %.4g ms that were asked for by %.1f ms", t.SlotS*1e3, v*1e3)
+	}
+	if v, ok := t.see("slot_server_busy_max", false); ok && v > SlotBusy {
+		t.close("slot_server_busy_max", "the server used %.2f times its cores' time in one of the slots", v)
 	}
 }
 

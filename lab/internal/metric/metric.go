@@ -71,6 +71,7 @@ var all = []Metric{
 	{"server_steal", Ratio, "Steal, server cores", "Share of time the hypervisor ran something else, mean over the server's cores.", false},
 	{"client_steal", Ratio, "Steal, client cores", "Share of time the hypervisor ran something else, mean over the client's cores.", false},
 	{"idle_servers_busy", Ratio, "Idle servers busy", "CPU time of the servers that were up and not loaded, all of them together, over the trial's slots, in cores.", false},
+	{"slots", Count, "Slots", "Turns that the trial's time lies in; absent where it lies in one piece.", false},
 	{"slot_off_s", Second, "Slot off", "The most by which what counts of a slot was longer or shorter than asked.", false},
 	{"slot_requests_least", Count, "Least of a slot", "Completed requests in the trial's slot that has fewest.", true},
 	{"slot_server_busy_max", Ratio, "Busiest slot", "CPU time of the server in one slot over the slot and the server's cores, the most of any slot.", false},

@@ -23,6 +23,9 @@ func (f *File) Check(x *experiment.Experiment) error {
 	case f.NotApplicable == "" && len(f.Trials) == 0:
 		return fmt.Errorf("/trials: empty")
 	}
+	if err := f.checkVersion(); err != nil {
+		return err
+	}
 	if err := f.checkName(); err != nil {
 		return err
 	}
@@ -83,14 +86,22 @@ func (f *File) Check(x *experiment.Experiment) error {
 
 // follows checks that a measured run is of the experiment's design: another
 // route or another wire would decide claims that were never made of it, and so
-// would another order than the one drawn. Sizes may change between runs; a
-// design that changes needs a new name.
+// would another order than the one drawn. In version 1 sizes may change between
+// runs.
 func (f *File) follows(x *experiment.Experiment) error {
 	if want := x.Fixed(); f.Settings.Key() != want.Key() {
 		return fmt.Errorf("/settings: %q, but %s has %q; a changed design needs a new name", f.Settings.Key(), x.Name, want.Key())
 	}
 	if want := Topology(x.Topology); f.Topology != want {
 		return fmt.Errorf("/topology: %+v, but %s has %+v; a changed design needs a new name", f.Topology, x.Name, want)
+	}
+	if f.SchemaVersion != Earlier {
+		if x.Earlier {
+			return fmt.Errorf("/schema_version: %d, but %s is a design of version %d", f.SchemaVersion, x.Name, Earlier)
+		}
+		if want := (BlockPlan{x.Block.SlotS, x.Block.Rounds, x.Block.WarmupS}); *f.Provenance.Block != want {
+			return fmt.Errorf("/provenance/block: %+v, but %s has %+v", *f.Provenance.Block, x.Name, want)
+		}
 	}
 	if f.NotApplicable != "" {
 		return nil
@@ -116,7 +127,10 @@ func (f *File) follows(x *experiment.Experiment) error {
 			return fmt.Errorf("/trials/%d/block: %d of %d", i, t.Block, f.Provenance.Blocks)
 		}
 	}
-	return f.checkOrder()
+	if f.SchemaVersion == Earlier {
+		return f.checkOrder()
+	}
+	return f.checkBlocks(x)
 }
 
 // controls counts the conditions that are A/A controls.
@@ -130,13 +144,13 @@ func (f *File) controls() int {
 	return n
 }
 
-// A slot is the place of one valid trial in a design.
-type slot struct {
+// A turn is the place of one valid trial in a design.
+type turn struct {
 	block     int
 	condition string
 }
 
-func (t Trial) slot() slot { return slot{t.Block, t.Condition} }
+func (t Trial) turn() turn { return turn{t.Block, t.Condition} }
 
 // Complete tells whether every condition of a measured run has a valid trial
 // in every block. Enough blocks may be left for verdicts all the same: a server
@@ -145,10 +159,10 @@ func (f *File) Complete() bool {
 	if f.NotApplicable != "" {
 		return true
 	}
-	valid := map[slot]bool{}
+	valid := map[turn]bool{}
 	for _, t := range f.Trials {
 		if t.Valid {
-			valid[t.slot()] = true
+			valid[t.turn()] = true
 		}
 	}
 	return len(valid) == f.Provenance.Blocks*len(f.Conditions)
@@ -174,6 +188,11 @@ func (t Trial) check(at string, f *File, i int, conds map[string]Condition) erro
 		return fmt.Errorf("%s/reasons: a valid trial has none", at)
 	case !t.Valid && len(t.Reasons) == 0:
 		return fmt.Errorf("%s/reasons: an invalid trial needs at least one", at)
+	}
+	if t.Slots != nil {
+		if err := t.Slots.shape(at + "/slots"); err != nil {
+			return err
+		}
 	}
 	for name, v := range t.Metrics {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

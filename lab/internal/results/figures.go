@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -35,6 +34,9 @@ var (
 		"profiled_throughput_share": math.Inf(1),
 	}
 
+	// Shares of cores that follow from a trial's slots.
+	ofSlots = map[string]bool{"server_cores_busy": true, "client_cores_busy": true, "idle_servers_busy": true, "slot_server_busy_max": true}
+
 	// What falls due in the warm-up can be answered in the window.
 	carried = map[string]bool{"answered_share": true, "delivered_share": true}
 
@@ -47,8 +49,10 @@ var (
 )
 
 const (
-	// exactly is how far two ways to reckon one figure may lie apart.
+	// exactly is how far two ways to reckon one figure may lie apart, and nine that
+	// where each figure of the two was cut to nine digits first.
 	exactly = 1e-9
+	nine    = 2e-8
 	// printed is how far shares may be off that are kept to four digits.
 	printed = 1e-4
 	// ranBack is how far a core's states may be off a whole: the kernel's idle
@@ -102,7 +106,7 @@ func (t Trial) figures(at string, f *File, levels setting.Levels) error {
 	if f.Source == Published {
 		return nil
 	}
-	for _, found := range []*wrong{t.complete(), t.recomputed(f, levels), t.busyCores(f, levels), t.threads(), t.profiled(), t.calibrated(f.Provenance)} {
+	for _, found := range []*wrong{t.complete(), t.slotted(f, levels), t.recomputed(f, levels), t.busyCores(f, levels), t.threads(), t.profiled(), t.calibrated(f.Provenance)} {
 		if err := check(found); err != nil {
 			return err
 		}
@@ -125,7 +129,7 @@ func (t Trial) inRange(name string, f *File) *wrong {
 	}
 	m, _ := metric.Lookup(name)
 	at := "metrics/" + name
-	switch limit := f.most(m); {
+	switch limit := f.most(m, t); {
 	case v < 0 && !belowNought[name]:
 		return &wrong{at, name, fmt.Sprintf("%v is below 0", v)}
 	case v > limit:
@@ -136,9 +140,11 @@ func (t Trial) inRange(name string, f *File) *wrong {
 	return nil
 }
 
-// most is the largest that a figure of a unit can be.
-func (f *File) most(m metric.Metric) float64 {
-	if m.Unit != metric.Ratio {
+// most is the largest that a trial's figure of a unit can be.
+func (f *File) most(m metric.Metric, t Trial) float64 {
+	// What follows from slots is held against them: of a single slot, whose clocks
+	// were not read in one moment, it may be more than all.
+	if m.Unit != metric.Ratio || t.Slots != nil && ofSlots[m.Name] {
 		return math.Inf(1)
 	}
 	if f.Source == Measured {
@@ -146,7 +152,11 @@ func (f *File) most(m metric.Metric) float64 {
 			return limit
 		}
 		if carried[m.Name] {
-			return most["line_rate_share"] + f.Provenance.warmupS()/f.Provenance.windowS()
+			before := f.Provenance.warmupS()
+			if t.Slots != nil {
+				before += sum(t.Slots.FillS)
+			}
+			return most["line_rate_share"] + before/f.Provenance.windowS()
 		}
 	}
 	return 1 + exactly
@@ -170,34 +180,6 @@ func (t Trial) inOrder(names []string) *wrong {
 	return nil
 }
 
-// cores finds what cannot be of where the cores' time went.
-func (t Trial) cores(source Source) *wrong {
-	last := -1
-	for i, c := range t.Cores {
-		at := fmt.Sprintf("cores/%d", i)
-		if c.CPU <= last {
-			return &wrong{at + "/cpu", "cores", fmt.Sprintf("%d comes after %d; each core stands once, in order", c.CPU, last)}
-		}
-		last = c.CPU
-		for _, s := range []struct {
-			name string
-			v    float64
-		}{{"user", c.User}, {"system", c.System}, {"softirq", c.SoftIRQ}, {"steal", c.Steal}, {"idle", c.Idle}} {
-			if !(s.v >= 0 && s.v <= 1) {
-				return &wrong{at + "/" + s.name, "cores", fmt.Sprintf("%v is not a share", s.v)}
-			}
-		}
-		switch sum := c.sum(); {
-		case source == Published && sum > 1+wholePercents,
-			source == Measured && math.Abs(sum-1) > ranBack:
-			return &wrong{at, "cores", fmt.Sprintf("its states sum to %.4g of the core's time", sum)}
-		}
-	}
-	return nil
-}
-
-func (c Core) sum() float64 { return c.User + c.System + c.SoftIRQ + c.Steal + c.Idle }
-
 // complete finds a figure that every trial that counts has.
 func (t Trial) complete() *wrong {
 	for _, name := range []string{"requests", "duration_s", "throughput_rps"} {
@@ -206,6 +188,14 @@ func (t Trial) complete() *wrong {
 		}
 	}
 	return nil
+}
+
+// exactly is how far two ways to reckon a figure of the file may lie apart.
+func (f *File) exactly() float64 {
+	if f.SchemaVersion == Earlier {
+		return exactly
+	}
+	return nine
 }
 
 // recomputed finds a figure that does not follow from those that it is made of.
@@ -237,7 +227,7 @@ func (t Trial) recomputed(f *File, levels setting.Levels) *wrong {
 		if !there || !known(m, r.needs...) {
 			continue
 		}
-		if want := r.want(); !same(got, want, exactly) {
+		if want := r.want(); !same(got, want, f.exactly()) {
 			return &wrong{"metrics/" + r.name, r.name, fmt.Sprintf("%v, but %s gives %.12g", got, r.how, want)}
 		}
 	}
@@ -253,82 +243,6 @@ func (t Trial) recomputed(f *File, levels setting.Levels) *wrong {
 		}
 	}
 	return t.cpu()
-}
-
-// cpu holds the server's CPU time against the window, the requests and the
-// workers. The samples that it is from lie within the window, and how far from
-// its edges differs; so what follows from it is a range.
-func (t Trial) cpu() *wrong {
-	m := t.Metrics
-	if !t.Valid || !known(m, "server_cpu_s", "server_cpu_per_request_s", "throughput_rps", "duration_s") {
-		return nil
-	}
-	used := m["server_cpu_per_request_s"] * m["throughput_rps"] // in cores
-	if sampled := m["server_cpu_s"] / used; used > 0 && sampled > m["duration_s"]*(1+moments) {
-		return &wrong{"metrics/server_cpu_per_request_s", "server_cpu_per_request_s",
-			fmt.Sprintf("%v; with server_cpu_s it was seen for %.3g s of a window of %v s", m["server_cpu_per_request_s"], sampled, m["duration_s"])}
-	}
-	if known(m, "server_workers_busy", "workers") {
-		if workers := m["server_workers_busy"] * m["workers"]; workers > used*(1+moments) {
-			return &wrong{"metrics/server_workers_busy", "server_workers_busy",
-				fmt.Sprintf("%v; %v workers then used %.3g cores, and the server all in all %.3g", m["server_workers_busy"], m["workers"], workers, used)}
-		}
-	}
-	return nil
-}
-
-// busyCores holds what a side's cores did in the mean against the cores.
-func (t Trial) busyCores(f *File, levels setting.Levels) *wrong {
-	byCPU := map[int]Core{}
-	for _, c := range t.Cores {
-		byCPU[c.CPU] = c
-	}
-	server := f.Provenance.ServerCPUs
-	if l, ok := levels[setting.ServerCPUs]; ok {
-		server = l.String()
-	}
-	for _, side := range []struct{ name, cpus string }{{"server", server}, {"client", f.Provenance.ClientCPUs}} {
-		cpus, err := cores.Parse(side.cpus)
-		if side.cpus == "" || err != nil {
-			continue
-		}
-		var busy, steal float64
-		seen := len(t.Cores) > 0
-		for _, cpu := range cpus {
-			c, there := byCPU[cpu]
-			// Where a counter ran back, the mean was cut otherwise than its parts.
-			seen = seen && there && math.Abs(c.sum()-1) <= 5*printed
-			busy += (1 - c.Idle) / float64(len(cpus))
-			steal += c.Steal / float64(len(cpus))
-		}
-		for _, mean := range []struct {
-			name string
-			want float64
-		}{{side.name + "_cores_busy", busy}, {side.name + "_steal", steal}} {
-			if got, there := t.Metrics[mean.name]; there && seen && math.Abs(got-mean.want) > printed {
-				return &wrong{"metrics/" + mean.name, mean.name, fmt.Sprintf("%v, but cores %s give %.4g", got, side.cpus, mean.want)}
-			}
-		}
-	}
-	return nil
-}
-
-// threads holds the load generator's threads against the busiest of them.
-func (t Trial) threads() *wrong {
-	for i, v := range t.ClientThreads {
-		at := fmt.Sprintf("client_threads/%d", i)
-		switch {
-		case !(v >= 0 && v <= most["client_thread_busy_max"]):
-			return &wrong{at, "client_threads", fmt.Sprintf("%v is not a share of a core", v)}
-		case i > 0 && v > t.ClientThreads[i-1]:
-			return &wrong{at, "client_threads", fmt.Sprintf("%v comes after %v; the busiest stands first", v, t.ClientThreads[i-1])}
-		}
-	}
-	const name = "client_thread_busy_max"
-	if busiest, there := t.Metrics[name]; there && len(t.ClientThreads) > 0 && math.Abs(busiest-t.ClientThreads[0]) > printed {
-		return &wrong{"metrics/" + name, name, fmt.Sprintf("%v, but the busiest of client_threads has %v", busiest, t.ClientThreads[0])}
-	}
-	return nil
 }
 
 // profiled holds the metrics that are a profile's against the profile.
@@ -354,7 +268,7 @@ func (t Trial) profiled() *wrong {
 // calibrated holds the trial's calibrations against the fastest of the run.
 func (t Trial) calibrated(p *Provenance) *wrong {
 	for _, name := range []string{"calibration_before_s", "calibration_after_s"} {
-		if v, there := t.Metrics[name]; there && v < p.CalibrationS {
+		if v, there := t.Metrics[name]; there && v < p.CalibrationS*(1-exactly) {
 			return &wrong{"metrics/" + name, name, fmt.Sprintf("%v, faster than the run's fastest, calibration_s of %v", v, p.CalibrationS)}
 		}
 	}

@@ -14,7 +14,8 @@ import (
 
 // Asked gives what a trial of an experiment is held against by the gates.
 // Levels are all of the trial's settings, and serverCores is how many cores the
-// server has: prefork starts one worker on each where nothing else is set.
+// server has: prefork starts one worker on each where nothing else is set. The
+// window is what counts of the trial, all of its slots together.
 func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, windowS float64) gate.Asked {
 	whole := func(name string, otherwise int) int {
 		if n, ok := levels[name].Int(); ok {
@@ -31,6 +32,9 @@ func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, win
 	}
 	if a.Generator == setting.Autocannon {
 		a.ResolutionS = autocannon.Resolution
+	}
+	if a.Generator == setting.HTTPLoad {
+		a.SlotS, a.Rounds = x.Block.SlotS, x.Block.Rounds
 	}
 	a.Overload, _ = levels[setting.Overload].Bool()
 	server, other := levels[setting.Server]
@@ -66,7 +70,7 @@ func (f *File) checkGates(x *experiment.Experiment) error {
 	}
 	asked := map[string]gate.Asked{}
 	for _, c := range f.Conditions {
-		a := Asked(x, f.Settings.With(c.Levels), serverCores, p.DurationS)
+		a := Asked(x, f.Settings.With(c.Levels), serverCores, p.windowS())
 		a.ReferenceS = p.CalibrationS
 		asked[c.ID] = a
 	}

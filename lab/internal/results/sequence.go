@@ -55,6 +55,9 @@ func (f *File) checkTimes() error {
 	case p.FinishedAt.Before(p.StartedAt):
 		return fmt.Errorf("/provenance/finished_at: %s is before the run began", p.FinishedAt.Format(time.RFC3339))
 	}
+	if f.SchemaVersion != Earlier {
+		return nil // the rest is checkBlocks'
+	}
 	free, of := p.StartedAt, "the run began"
 	for i, t := range f.Trials {
 		if t.StartedAt.IsZero() {
@@ -74,38 +77,53 @@ func (f *File) checkTimes() error {
 	return nil
 }
 
-// took is the least that a trial took: warm-up and window. Of one that does not
-// count nothing is known: it may have been cut short, or its clock been set.
+// took is the least that a trial took: warm-up and window, or from its first slot
+// to the end of its last. Of one that does not count nothing is known: it may have
+// been cut short, or its clock been set.
 func (t Trial) took(p *Provenance) time.Duration {
 	if !t.Valid {
 		return 0
 	}
+	if s := t.Slots; s != nil {
+		last := len(s.AtS) - 1
+		return time.Duration((s.AtS[last] + s.DurationS[last] - s.AtS[0]) * float64(time.Second))
+	}
 	return time.Duration((p.warmupS() + t.Metrics["duration_s"]) * float64(time.Second))
 }
 
-// checkOrder draws the run's order again from its seed and holds the trials
-// against it: each block has its conditions in the order drawn; repeats come
-// right behind their block, or behind all, and only where none before counts.
-func (f *File) checkOrder() error {
-	if n := len(f.Conditions); f.controls() == 1 {
-		own := f.Conditions[:n-1]
-		switch drawn := own[order.Control(len(own), f.Provenance.Seed)].ID; {
-		case f.Conditions[n-1].ControlOf == "":
-			return errors.New("/conditions: the A/A control stands last")
-		case f.Conditions[n-1].ControlOf != drawn:
-			return fmt.Errorf("/conditions/%d/control_of: %q, but the seed draws %q", n-1, f.Conditions[n-1].ControlOf, drawn)
-		}
+// checkControl finds an A/A control that is not the one the seed draws.
+func (f *File) checkControl() error {
+	n := len(f.Conditions)
+	if f.controls() != 1 {
+		return nil
 	}
-	var drawn []slot
+	own := f.Conditions[:n-1]
+	switch drawn := own[order.Control(len(own), f.Provenance.Seed)].ID; {
+	case f.Conditions[n-1].ControlOf == "":
+		return errors.New("/conditions: the A/A control stands last")
+	case f.Conditions[n-1].ControlOf != drawn:
+		return fmt.Errorf("/conditions/%d/control_of: %q, but the seed draws %q", n-1, f.Conditions[n-1].ControlOf, drawn)
+	}
+	return nil
+}
+
+// checkOrder draws the order of a run of version 1 again from its seed and holds
+// the trials against it: each block has its conditions in the order drawn; repeats
+// come right behind their block, or behind all, and only where none before counts.
+func (f *File) checkOrder() error {
+	if err := f.checkControl(); err != nil {
+		return err
+	}
+	var drawn []turn
 	for b, block := range order.Draw(len(f.Conditions), f.Provenance.Blocks, f.Provenance.Seed) {
 		for _, c := range block {
-			drawn = append(drawn, slot{b + 1, f.Conditions[c].ID})
+			drawn = append(drawn, turn{b + 1, f.Conditions[c].ID})
 		}
 	}
-	before := map[slot]bool{} // and whether it counts
+	before := map[turn]bool{} // and whether it counts
 	next := 0
 	for i, t := range f.Trials {
-		at := t.slot()
+		at := t.turn()
 		counts, again := before[at]
 		switch {
 		case !again && (next == len(drawn) || at != drawn[next]):

@@ -31,7 +31,7 @@ type Setup struct {
 func (s *Slots) Metrics(on Setup) map[string]float64 {
 	duration, requests, server := sum(s.DurationS), float64(sum(s.Requests)), sum(s.ServerCPUS)
 	client, idle := sum(s.ClientCPUS), sum(s.IdleCPUS)
-	m := map[string]float64{"requests": requests, "duration_s": duration, "server_cpu_s": server}
+	m := map[string]float64{"requests": requests, "duration_s": duration, "server_cpu_s": server, "slots": float64(len(s.Requests))}
 	if len(s.Requests) > 0 {
 		least, off, busiest := s.Requests[0], 0.0, 0.0
 		for i, n := range s.Requests {

@@ -1,0 +1,194 @@
+package results
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/order"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// edge is how far two slots may overlap on paper: both are cut to microseconds.
+const edge = 3e-6
+
+// checkVersion finds what only files of another version have, and what every run
+// of this one has.
+func (f *File) checkVersion() error {
+	earlier := f.SchemaVersion == Earlier
+	if !earlier && f.SchemaVersion != Version {
+		return fmt.Errorf("/schema_version: version %d is not known to this lab", f.SchemaVersion)
+	}
+	for i, t := range f.Trials {
+		if t.Slots != nil && (earlier || f.Source != Measured) {
+			return fmt.Errorf("/trials/%d/slots: only a measured run of version %d has slots", i, Version)
+		}
+	}
+	p := f.Provenance
+	if p == nil {
+		return nil
+	}
+	for _, field := range []struct {
+		name   string
+		there  bool
+		wanted bool
+	}{
+		{"size", p.Size != "", earlier}, {"warmup_s", p.WarmupS != nil, earlier}, {"duration_s", p.DurationS != 0, earlier},
+		{"block", p.Block != nil, !earlier}, {"budget_s", p.BudgetS != 0, !earlier}, {"ended", p.Ended != "", !earlier && f.NotApplicable == ""},
+	} {
+		switch {
+		case field.there && !field.wanted:
+			return fmt.Errorf("/provenance/%s: no such run of version %d has it", field.name, f.SchemaVersion)
+		case field.wanted && !field.there:
+			return fmt.Errorf("/provenance/%s: missing in version %d", field.name, f.SchemaVersion)
+		}
+	}
+	switch ran := f.NotApplicable == ""; {
+	case ran != (p.Blocks > 0) && !earlier:
+		return fmt.Errorf("/provenance/blocks: %d; a run has at least one, and one that could not be made has none", p.Blocks)
+	case p.StoppedEarly != "" && !earlier && p.Ended != Failing && p.Ended != Interrupted:
+		return fmt.Errorf("/provenance/stopped_early: the run ended by itself, %q", p.Ended)
+	}
+	return nil
+}
+
+// checkBlocks draws each block's order again from the run's seed, and holds its
+// trials and their slots against it. The trials stand by block, in it by group as
+// they were drawn, in a group by condition; all groups have been up one after the
+// other, and the slots of one too.
+func (f *File) checkBlocks(x *experiment.Experiment) error {
+	if err := f.checkControl(); err != nil {
+		return err
+	}
+	p := f.Provenance
+	if want := p.Blocks * len(f.Conditions); len(f.Trials) != want {
+		return fmt.Errorf("/trials: %d, but %d complete blocks of %d conditions have %d", len(f.Trials), p.Blocks, len(f.Conditions), want)
+	}
+	var all []setting.Levels
+	for _, c := range f.Conditions {
+		all = append(all, f.Settings.With(c.Levels))
+	}
+	groups := order.Groups(all, x.Profile != nil)
+	clock := &clock{at: p.StartedAt, of: "the run began"}
+	next := 0
+	for b := 1; b <= p.Blocks; b++ {
+		for _, sequence := range order.Block(groups, p.Block.Rounds, p.Seed, b) {
+			conditions := slices.Clone(sequence)
+			slices.Sort(conditions)
+			conditions = slices.Compact(conditions)
+			for k, c := range conditions {
+				t := f.Trials[next+k]
+				if want := (turn{b, f.Conditions[c].ID}); t.turn() != want {
+					return fmt.Errorf("/trials/%d: %q in block %d, but the seed draws %q in block %d next", next+k, t.Condition, t.Block, want.condition, want.block)
+				}
+				if rotates := all[c][setting.Generator] == setting.String(setting.HTTPLoad); t.Slots == nil && rotates && t.Valid {
+					return fmt.Errorf("/trials/%d/slots: missing; http_load takes turns", next+k)
+				} else if t.Slots != nil && !rotates {
+					return fmt.Errorf("/trials/%d/slots: only http_load takes turns", next+k)
+				}
+			}
+			if err := clock.group(f, next, len(conditions)); err != nil {
+				return err
+			}
+			// Places among the group's trials, in the order of the slots.
+			places := make([]int, len(sequence))
+			for i, c := range sequence {
+				places[i] = next + slices.Index(conditions, c)
+			}
+			if err := clock.slots(f, places); err != nil {
+				return err
+			}
+			next += len(conditions)
+		}
+	}
+	if clock.at.After(p.FinishedAt.Add(cutOff)) {
+		return fmt.Errorf("/provenance/finished_at: %s is before its last trial ended", p.FinishedAt.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// A clock is until when a run is accounted for.
+type clock struct {
+	at    time.Time // by the machine's clock
+	of    string    // what happened then
+	slotS float64   // end of the last slot, in seconds since the run began
+}
+
+// group holds the trials that were up together against what ended before.
+func (c *clock) group(f *File, first, n int) error {
+	latest, of := c.at, c.of
+	for i, t := range f.Trials[first : first+n] {
+		if t.StartedAt.IsZero() {
+			if t.Valid {
+				return fmt.Errorf("/trials/%d/started_at: missing; a trial that counts was started", first+i)
+			}
+			continue
+		}
+		if t.StartedAt.Before(c.at) {
+			return fmt.Errorf("/trials/%d/started_at: %s is before %s", first+i, t.StartedAt.Format(time.RFC3339Nano), c.of)
+		}
+		if end := t.StartedAt.Add(t.took(f.Provenance)); !end.Before(latest) {
+			latest, of = end, fmt.Sprintf("the trial of %q before it ended, which ran for %.4g s", t.Condition, t.took(f.Provenance).Seconds())
+		}
+	}
+	c.at, c.of = latest, of
+	return nil
+}
+
+// slots holds those of a group against the order drawn for them. A trial that was
+// cut short has fewer.
+func (c *clock) slots(f *File, places []int) error {
+	taken := map[int]int{}
+	for _, i := range places {
+		s, k := f.Trials[i].Slots, taken[i]
+		if s == nil || k >= len(s.AtS) {
+			continue
+		}
+		if begun := s.AtS[k] - s.FillS[k]; begun < c.slotS-edge {
+			return fmt.Errorf("/trials/%d/slots/at_s/%d: %v, filled for %v s, but the slot that the seed draws before it ended at %.9g", i, k, s.AtS[k], s.FillS[k], c.slotS)
+		}
+		c.slotS = s.AtS[k] + s.DurationS[k]
+		taken[i]++
+	}
+	for i, n := range taken {
+		if have := len(f.Trials[i].Slots.AtS); have > n {
+			return fmt.Errorf("/trials/%d/slots/at_s: %d slots of %d", i, have, n)
+		}
+	}
+	return nil
+}
+
+// shape finds columns of slots that do not belong together, or what no slot is.
+func (s *Slots) shape(at string) error {
+	n := len(s.AtS)
+	if n == 0 {
+		return fmt.Errorf("%s: none; leave it out", at)
+	}
+	column := func(name string, have int, wanted bool, v func(int) float64) error {
+		if have != n && (wanted || have > 0) {
+			return fmt.Errorf("%s/%s: %d entries of %d slots", at, name, have, n)
+		}
+		for i := range have {
+			if v := v(i); !(v >= 0) || math.IsInf(v, 0) {
+				return fmt.Errorf("%s/%s/%d: %v cannot be of a slot", at, name, i, v)
+			}
+		}
+		return nil
+	}
+	real := func(c []float64) func(int) float64 { return func(i int) float64 { return c[i] } }
+	whole := func(c []int64) func(int) float64 { return func(i int) float64 { return float64(c[i]) } }
+	for _, err := range []error{
+		column("at_s", len(s.AtS), true, real(s.AtS)), column("duration_s", len(s.DurationS), true, real(s.DurationS)),
+		column("fill_s", len(s.FillS), true, real(s.FillS)), column("requests", len(s.Requests), true, whole(s.Requests)),
+		column("server_cpu_s", len(s.ServerCPUS), true, real(s.ServerCPUS)), column("client_cpu_s", len(s.ClientCPUS), true, real(s.ClientCPUS)),
+		column("idle_servers_cpu_s", len(s.IdleCPUS), true, real(s.IdleCPUS)),
+		column("wire_tx_bytes", len(s.TxBytes), len(s.RxBytes) > 0, whole(s.TxBytes)), column("wire_rx_bytes", len(s.RxBytes), len(s.TxBytes) > 0, whole(s.RxBytes)),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package results
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// cores finds what cannot be of where the cores' time went.
+func (t Trial) cores(source Source) *wrong {
+	last := -1
+	for i, c := range t.Cores {
+		at := fmt.Sprintf("cores/%d", i)
+		if c.CPU <= last {
+			return &wrong{at + "/cpu", "cores", fmt.Sprintf("%d comes after %d; each core stands once, in order", c.CPU, last)}
+		}
+		last = c.CPU
+		for _, s := range []struct {
+			name string
+			v    float64
+		}{{"user", c.User}, {"system", c.System}, {"softirq", c.SoftIRQ}, {"steal", c.Steal}, {"idle", c.Idle}} {
+			if !(s.v >= 0 && s.v <= 1) {
+				return &wrong{at + "/" + s.name, "cores", fmt.Sprintf("%v is not a share", s.v)}
+			}
+		}
+		switch sum := c.sum(); {
+		case source == Published && sum > 1+wholePercents,
+			source == Measured && math.Abs(sum-1) > ranBack:
+			return &wrong{at, "cores", fmt.Sprintf("its states sum to %.4g of the core's time", sum)}
+		}
+	}
+	return nil
+}
+
+func (c Core) sum() float64 { return c.User + c.System + c.SoftIRQ + c.Steal + c.Idle }
+
+// slotted finds a figure that does not follow from the trial's slots.
+func (t Trial) slotted(f *File, levels setting.Levels) *wrong {
+	if t.Slots == nil {
+		return nil
+	}
+	count := func(cpus string) int {
+		list, err := cores.Parse(cpus)
+		if cpus == "" || err != nil {
+			return 0
+		}
+		return len(list)
+	}
+	want := t.Slots.Metrics(Setup{f.Provenance.Block.SlotS, count(f.serverCPUs(levels)), count(f.Provenance.ClientCPUs), f.Topology.LineRateBps})
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if got, there := t.Metrics[name]; !there {
+			return &wrong{"metrics/" + name, name, fmt.Sprintf("missing; the trial's slots give %.9g", want[name])}
+		} else if !same(got, want[name], f.exactly()) {
+			return &wrong{"metrics/" + name, name, fmt.Sprintf("%v, but the trial's slots give %.9g", got, want[name])}
+		}
+	}
+	return nil
+}
+
+// cpu holds the server's CPU time against the window, the requests and the
+// workers. The samples that it is from lie within the window, and how far from
+// its edges differs; so what follows from it is a range.
+func (t Trial) cpu() *wrong {
+	m := t.Metrics
+	if !t.Valid || !known(m, "server_cpu_s", "server_cpu_per_request_s", "throughput_rps", "duration_s") {
+		return nil
+	}
+	used := m["server_cpu_per_request_s"] * m["throughput_rps"] // in cores
+	if sampled := m["server_cpu_s"] / used; used > 0 && sampled > m["duration_s"]*(1+moments) {
+		return &wrong{"metrics/server_cpu_per_request_s", "server_cpu_per_request_s",
+			fmt.Sprintf("%v; with server_cpu_s it was seen for %.3g s of a window of %v s", m["server_cpu_per_request_s"], sampled, m["duration_s"])}
+	}
+	if known(m, "server_workers_busy", "workers") {
+		if workers := m["server_workers_busy"] * m["workers"]; workers > used*(1+moments) {
+			return &wrong{"metrics/server_workers_busy", "server_workers_busy",
+				fmt.Sprintf("%v; %v workers then used %.3g cores, and the server all in all %.3g", m["server_workers_busy"], m["workers"], workers, used)}
+		}
+	}
+	return nil
+}
+
+// busyCores holds what a side's cores did in the mean against the cores.
+func (t Trial) busyCores(f *File, levels setting.Levels) *wrong {
+	byCPU := map[int]Core{}
+	for _, c := range t.Cores {
+		byCPU[c.CPU] = c
+	}
+	for _, side := range []struct{ name, cpus string }{{"server", f.serverCPUs(levels)}, {"client", f.Provenance.ClientCPUs}} {
+		cpus, err := cores.Parse(side.cpus)
+		if side.cpus == "" || err != nil {
+			continue
+		}
+		var busy, steal float64
+		seen := len(t.Cores) > 0
+		for _, cpu := range cpus {
+			c, there := byCPU[cpu]
+			// Where a counter ran back, the mean was cut otherwise than its parts.
+			seen = seen && there && math.Abs(c.sum()-1) <= 5*printed
+			busy += (1 - c.Idle) / float64(len(cpus))
+			steal += c.Steal / float64(len(cpus))
+		}
+		for _, mean := range []struct {
+			name string
+			want float64
+		}{{side.name + "_cores_busy", busy}, {side.name + "_steal", steal}} {
+			if t.Slots != nil && ofSlots[mean.name] {
+				continue
+			}
+			if got, there := t.Metrics[mean.name]; there && seen && math.Abs(got-mean.want) > printed {
+				return &wrong{"metrics/" + mean.name, mean.name, fmt.Sprintf("%v, but cores %s give %.4g", got, side.cpus, mean.want)}
+			}
+		}
+	}
+	return nil
+}
+
+// serverCPUs are the cores that the server of a condition was pinned to.
+func (f *File) serverCPUs(levels setting.Levels) string {
+	if l, ok := levels[setting.ServerCPUs]; ok {
+		return l.String()
+	}
+	return f.Provenance.ServerCPUs
+}
+
+// threads holds the load generator's threads against the busiest of them.
+func (t Trial) threads() *wrong {
+	for i, v := range t.ClientThreads {
+		at := fmt.Sprintf("client_threads/%d", i)
+		switch {
+		case !(v >= 0 && v <= most["client_thread_busy_max"]):
+			return &wrong{at, "client_threads", fmt.Sprintf("%v is not a share of a core", v)}
+		case i > 0 && v > t.ClientThreads[i-1]:
+			return &wrong{at, "client_threads", fmt.Sprintf("%v comes after %v; the busiest stands first", v, t.ClientThreads[i-1])}
+		}
+	}
+	const name = "client_thread_busy_max"
+	if busiest, there := t.Metrics[name]; there && len(t.ClientThreads) > 0 && math.Abs(busiest-t.ClientThreads[0]) > printed {
+		return &wrong{"metrics/" + name, name, fmt.Sprintf("%v, but the busiest of client_threads has %v", busiest, t.ClientThreads[0])}
+	}
+	return nil
+}
