@@ -1,0 +1,114 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/topology"
+	"github.com/line-rate/line-rate/lab/internal/tune"
+)
+
+// committed reads one of the journal's own designs.
+func committed(t *testing.T, name string) *experiment.Experiment {
+	t.Helper()
+	x, err := experiment.Load("../../experiments/" + name + ".toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// What a condition turns is recorded as what a reader would type, in the order
+// in which it is turned; on the wire where the wire has it, else outside.
+func TestKnobsStandBeforeTheServer(t *testing.T) {
+	x := committed(t, "03-rps-rfs")
+	link := &topology.Link{Host: "192.0.2.1", NetPID: 7, NetDevice: "wire-server"}
+	commands := func(rps, rfs bool) []string {
+		s := x.Fixed().With(setting.Levels{setting.RPS: setting.Bool(rps), setting.RFS: setting.Bool(rfs)})
+		all := Plan{Experiment: x}.load(link, s, 9000).commands()
+		return all[:len(all)-2] // without server and client
+	}
+	for _, c := range []struct {
+		rps, rfs bool
+		want     []string
+	}{
+		{false, false, nil},
+		{true, false, []string{"lab/scripts/wire.sh in server PID -- lab/scripts/tune-rps.sh hold --dev wire-server"}},
+		{true, true, []string{
+			"lab/scripts/wire.sh in server PID -- lab/scripts/tune-rps.sh hold --dev wire-server",
+			"lab/scripts/tune-rfs.sh hold --table-only --entries 32768",
+			"lab/scripts/wire.sh in server PID -- lab/scripts/tune-rfs.sh hold --queues-only --dev wire-server --entries 32768",
+		}},
+	} {
+		if got := commands(c.rps, c.rfs); !slices.Equal(got, c.want) {
+			t.Errorf("rps %v, rfs %v:\n%s\nwant\n%s", c.rps, c.rfs, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
+	}
+}
+
+func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
+	x := committed(t, "06-irq-factorial")
+	p := Plan{Experiment: x, Host: &host.Profile{Cores: 16}}
+	s := x.Fixed().With(setting.Levels{
+		setting.IRQ: setting.String("pinned"), setting.IRQBalance: setting.Bool(false), setting.Crond: setting.Bool(false),
+		setting.RPS: setting.Bool(true), setting.RFS: setting.Bool(false),
+	})
+	var got []string
+	for _, k := range p.knobs("ens5", s) {
+		got = append(got, strings.Join(k.line()[:1], "")+" "+strings.Join(k.args, " "))
+		if k.inside {
+			t.Errorf("%s is turned on a wire that there is not", k.name)
+		}
+	}
+	var want []string
+	if tune.Runs("irqbalance") { // what does not run is not stopped
+		want = append(want, "lab/scripts/tune-irqbalance.sh ")
+	}
+	if tune.Runs("crond", "cron") {
+		want = append(want, "lab/scripts/tune-crond.sh ")
+	}
+	want = append(want,
+		"lab/scripts/tune-irq-pin.sh --dev ens5 --cpus 6-7", // those that its server leaves free
+		"lab/scripts/tune-rps.sh --dev ens5",
+	)
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if left := p.knobs("ens5", x.Fixed().With(setting.Levels{setting.IRQ: setting.String("default"), setting.IRQBalance: setting.Bool(true), setting.RPS: setting.Bool(false)})); len(left) > 0 {
+		t.Errorf("a machine as it is has %v turned", left)
+	}
+}
+
+// The reason names what the machine lacks before what the lab does.
+func TestADesignForALargerMachineSaysWhatIsMissing(t *testing.T) {
+	x := committed(t, "06-irq-factorial")
+	why := Plan{Experiment: x, Host: &host.Profile{Cores: 2}}.unreachable()
+	for _, want := range []string{"needs 8 cores; this host has 2", "a second machine"} {
+		if !strings.Contains(why, want) {
+			t.Errorf("%q does not say %q", why, want)
+		}
+	}
+	if strings.Count(why, "needs 8 cores") != 1 {
+		t.Errorf("said more than once: %q", why)
+	}
+	// Entry 07 has its server always on the same cores: all others take interrupts,
+	// and what its claims need has room for both.
+	x = committed(t, "07-irq-matched")
+	if got := (Plan{Experiment: x, Host: &host.Profile{Cores: 128}}).interruptCores(); got != "112-127" {
+		t.Errorf("interrupts of entry 07 go to %s, want 112-127", got)
+	}
+	for cores, says := range map[int]bool{112: true, 127: true, 128: false} {
+		why := Plan{Experiment: x, Host: &host.Profile{Cores: cores}}.unreachable()
+		if strings.Contains(why, fmt.Sprintf("needs 128 cores; this host has %d", cores)) != says {
+			t.Errorf("entry 07 on %d cores: %q", cores, why)
+		}
+	}
+	if why := (Plan{Experiment: committed(t, "08-cpu-bound"), Host: &host.Profile{Cores: 1}}).unreachable(); why != "" {
+		t.Errorf("a design that turns nothing: %q", why)
+	}
+}
