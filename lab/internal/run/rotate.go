@@ -46,7 +46,9 @@ func (g *group) rotate(ctx context.Context) error {
 		g.blame([]fault{{reason(gate.ClientFailed, "%v", err), -1}})
 		return nil
 	}
-	g.judge(done, seen)
+	from, to := done.counted()
+	clock := g.engine.plan.clock
+	g.judge(done, seen, g.sampler.Between(clock.at(from), clock.at(to), 0, 0))
 	if g.loads[0].profile && len(g.trials[0].Reasons) == 0 {
 		return g.profiled(ctx)
 	}
@@ -122,11 +124,11 @@ func cut(addr string) (host string, port int, ok bool) {
 	return addr, 0, false
 }
 
-// judge makes trials of what the client saw, and closes the gates.
-func (g *group) judge(r round, seen []telemetry.Held) {
+// judge makes trials of what the client saw, of what was seen of the servers
+// beside it, and of what was sampled meanwhile, and closes the gates.
+func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 	from, to := r.counted()
 	clock := g.engine.plan.clock
-	w := g.sampler.Between(clock.at(from), clock.at(to), 0, 0)
 	for i := range g.trials {
 		t, l, fail := &g.trials[i], g.loads[i], g.failer(i)
 		slots := r.of(i)
