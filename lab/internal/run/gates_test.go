@@ -1,0 +1,171 @@
+package run
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
+)
+
+// A row is what is done to an honest trial of a kind, and the one gate that it
+// closes, or none.
+type row[T any] struct {
+	what   string
+	spoil  func(T)
+	closes string
+}
+
+const none = ""
+
+// covers tells whether rows have one that closes a gate, one that does not, and
+// one with something missing.
+func covers[T any](rows []row[T], name string) bool {
+	var shuts, stays, missing bool
+	for _, r := range rows {
+		shuts, stays, missing = shuts || r.closes == name, stays || r.closes == none, missing || strings.Contains(r.what, "missing")
+	}
+	return shuts && stays && missing
+}
+
+// Every gate has a figure that closes it, and it alone; one that does not; and
+// one that is missing, which is not the same as one that does not. A gate without
+// its rows could be taken out and nothing would show it.
+func TestEveryGateHasItsRows(t *testing.T) {
+	for _, g := range gate.All {
+		if !covers(turnRows[g.Name], g.Name) && !covers(pieceRows[g.Name], g.Name) && !covers(profileRows[g.Name], g.Name) && !covers(processRows[g.Name], g.Name) {
+			t.Errorf("%s lacks a row that closes it, or one that does not, or one with something missing", g.Name)
+		}
+	}
+	for _, names := range [][]string{slices.Collect(maps.Keys(turnRows)), slices.Collect(maps.Keys(pieceRows)), slices.Collect(maps.Keys(profileRows)), slices.Collect(maps.Keys(processRows))} {
+		for _, name := range names {
+			if _, ok := gate.Of(name); !ok {
+				t.Errorf("%s has rows and is no gate", name)
+			}
+		}
+	}
+}
+
+// A run goes on for longer through what may be passing than through what is not,
+// whatever follows from it.
+func TestOnlyWeatherPasses(t *testing.T) {
+	for _, name := range []string{gate.Errors, gate.Timeouts, gate.Resets, gate.NoTelemetry, gate.Steal, gate.SlowCore, gate.OtherLoad, gate.Stopped, gate.Silent, gate.IdleServers, gate.Slot} {
+		if !weather(bad(name)) {
+			t.Errorf("%s does not pass", name)
+		}
+		if weather(bad(name, gate.Non2xx)) {
+			t.Errorf("%s excuses a wrong answer", name)
+		}
+		if !weather(bad(gate.Little, name)) {
+			t.Errorf("what follows from %s does not pass with it", name)
+		}
+	}
+	for _, name := range []string{gate.LostWorker, gate.ServerExited, gate.ClientFailed, gate.ClientHung, gate.Little, gate.WrongAnswer,
+		gate.Non2xx, gate.Mismatches, gate.NoRequests, gate.RateShort, "a gate of the future"} {
+		if weather(bad(name)) {
+			t.Errorf("%s passes", name)
+		}
+	}
+}
+
+// A profiled is a window in which profiles were taken, made up.
+type profiledWindow struct {
+	load
+	set profiles.Set
+	on  loaded
+}
+
+var profileRows = map[string][]row[*profiledWindow]{
+	gate.ProfileFailed: {
+		{"of fewer processes than serve", func(p *profiledWindow) { p.set.Processes = 3 }, gate.ProfileFailed},
+		{"of all", func(*profiledWindow) {}, none},
+		{"missing", func(p *profiledWindow) { p.set = profiles.Set{Started: p.on.start} }, gate.ProfileFailed},
+		{"of one process without workers", func(p *profiledWindow) { p.workers, p.set.Processes = 0, 1 }, none},
+	},
+	gate.ProfileApart: {
+		{"apart", func(p *profiledWindow) { p.set.Spread = 51 * time.Millisecond }, gate.ProfileApart},
+		{"begun before the load", func(p *profiledWindow) { p.set.Started = p.on.start.Add(-time.Millisecond) }, gate.ProfileApart},
+		{"ended after it", func(p *profiledWindow) { p.set.Window = time.Second }, gate.ProfileApart},
+		{"together, within the load", func(*profiledWindow) {}, none},
+		{"missing: begun at no time", func(p *profiledWindow) { p.set.Started = time.Time{} }, gate.ProfileApart},
+	},
+}
+
+func TestProfilesAreOfOneWindow(t *testing.T) {
+	start := time.Unix(1, 0)
+	for name, rows := range profileRows {
+		for _, r := range rows {
+			p := &profiledWindow{load{workers: 4}, profiles.Set{Processes: 4, Started: start.Add(100 * time.Millisecond), Window: 800 * time.Millisecond, Spread: 50 * time.Millisecond},
+				loaded{start: start, finish: start.Add(time.Second)}}
+			r.spoil(p)
+			closes(t, name+", "+r.what, r.closes, func(fail failer) { p.apart(&p.set, p.on, fail) })
+		}
+	}
+}
+
+// closes holds the gates that something closes, each once, against the one that
+// it is to close.
+func closes(t *testing.T, what, want string, do func(failer)) {
+	t.Helper()
+	found := map[string]bool{}
+	said := []string{}
+	do(func(name, format string, args ...any) {
+		found[name] = true
+		r := reason(name, format, args...)
+		said = append(said, r.Gate+": "+r.Detail)
+	})
+	names := slices.Sorted(maps.Keys(found))
+	if want == none && len(names) > 0 || want != none && !slices.Equal(names, []string{want}) {
+		t.Errorf("%s: closed %q, want %q", what, said, want)
+	}
+}
+
+// A trial on a core that was slow before it or after it is invalid; so is one of
+// which that is not known.
+func TestSlowCores(t *testing.T) {
+	for _, c := range []struct {
+		what      string
+		figures   map[string]float64
+		reference time.Duration
+		gates     []string
+	}{
+		{"as fast as ever", map[string]float64{"calibration_before_s": 1e-6, "calibration_after_s": 1.25e-6}, 1000, nil},
+		{"slow before", map[string]float64{"calibration_before_s": 1.251e-6, "calibration_after_s": 1e-6}, 1000, []string{gate.SlowCore}},
+		{"slow after", map[string]float64{"calibration_before_s": 1e-6, "calibration_after_s": 1.251e-6}, 1000, []string{gate.SlowCore}},
+		{"no reference", map[string]float64{"calibration_before_s": 1e-6, "calibration_after_s": 1e-6}, 0, []string{gate.SlowCore, gate.SlowCore}},
+		{"no time", map[string]float64{"calibration_before_s": 0, "calibration_after_s": 1e-6}, 1000, []string{gate.SlowCore}},
+		{"not measured", map[string]float64{"calibration_before_s": 1e-6}, 1000, []string{gate.NoTelemetry}},
+	} {
+		trial := results.Trial{Valid: true, Metrics: c.figures}
+		slow(&trial, c.reference)
+		if !slices.Equal(gatesOf(trial), c.gates) || trial.Valid != (c.gates == nil) {
+			t.Errorf("%s: valid %v, %v; want %v", c.what, trial.Valid, trial.Reasons, c.gates)
+		}
+	}
+}
+
+// Whoever ran most on a side's cores is named.
+func TestOtherLoadIsNamed(t *testing.T) {
+	l := load{split: cores.Split{Server: []int{0}, Client: []int{1}}}
+	w := telemetry.Window{Others: []telemetry.Load{{Name: "beside-client", Core: 1, Cores: 0.4}, {Name: "beside-server", Core: 0, Cores: 0.3}}}
+	for metric, want := range map[string]string{"server_foreign_load": "beside-server (0.30)", "client_foreign_load": "beside-client (0.40)"} {
+		var said string
+		l.shut(map[string]float64{metric: 0.5}, w, map[string]bool{}, func(name, format string, args ...any) {
+			if name == gate.OtherLoad {
+				said = reason(name, format, args...).Detail
+			}
+		})
+		if !strings.HasSuffix(said, "most of it "+want) {
+			t.Errorf("%s: %q, want %q in the end", metric, said, want)
+		}
+	}
+	if got := busiest(nil, []int{0}); got != "unknown" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,4 @@
+package run
+
+var pieceRows = map[string][]row[*int]{}
+var processRows = map[string][]row[*int]{}
