@@ -281,7 +281,7 @@ func (m measurement) measure(ctx context.Context, j *journal.Journal, xs []*expe
 			}
 			break
 		}
-		done = append(done, outcome{x, made.File, verdict.Decide(x, x, made.File, h)})
+		done = append(done, outcome{x, made.File, verdict.Decide(x, h, j.Record(x, made.File))})
 	}
 	report(out, j.Root, done)
 	if failed != nil {

@@ -54,6 +54,9 @@ func (r Root) Host(id string) string        { return r.path("data", "hosts", id+
 func (r Root) Text(entry string) string     { return r.path("data", "texts", entry+".toml") }
 func (r Root) Audit(entry string) string    { return r.path("data", "audits", entry+".json") }
 
+// Hosts is what all hosts' records say of an experiment's claims.
+func (r Root) Hosts(x string) string { return r.path("data", "claims", x+".json") }
+
 // Profile is a raw profile by its name in a run, Flame what pages draw of one.
 func (r Root) Profile(file string) string {
 	return r.path("data", "profiles", filepath.FromSlash(file))
@@ -226,8 +229,9 @@ func (j *Journal) consistent(path string, f *results.File) error {
 }
 
 // derived makes every file that follows from others, by path: the verdicts and
-// the CSV of each run, the trees of its profiles, the audit of each text, the
-// schemas, and what pages are told of metrics and method.
+// the CSV of each run, the trees of its profiles, each experiment's claims over all
+// hosts, the audit of each text, the schemas, and what pages are told of metrics and
+// method.
 func (j *Journal) derived() (map[string][]byte, error) {
 	out := map[string][]byte{
 		j.Root.path("static", "schema", "results-1.json"): results.EarlierSchema(),
@@ -245,12 +249,17 @@ func (j *Journal) derived() (map[string][]byte, error) {
 	err := errors.Join(
 		add(j.Root.path("data", "metrics.json"), metric.Document()),
 		add(j.Root.path("data", "method.json"), verdict.Rules()))
+	newest := map[string][]*verdict.File{} // of each host, by experiment
 	for _, r := range j.Runs {
 		x, missing := j.Experiment(r.Experiment)
 		if missing != nil {
 			return nil, missing
 		}
-		err = errors.Join(err, add(j.Root.Verdict(r.Experiment, r.Run), verdict.Decide(x, j.Then(x, r), r, j.Hosts[r.Hosts.Server])))
+		said := verdict.Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
+		err = errors.Join(err, add(j.Root.Verdict(r.Experiment, r.Run), said))
+		if j.newest(r) {
+			newest[x.Name] = append(newest[x.Name], said)
+		}
 		path := j.Root.Sheet(r.Experiment, r.Run)
 		data, broken := sheet.Of(r)
 		if broken != nil {
@@ -259,13 +268,16 @@ func (j *Journal) derived() (map[string][]byte, error) {
 		out[path] = data
 		err = errors.Join(err, j.flames(x, r, func(path string, data []byte) { out[path] = data }))
 	}
+	for _, x := range j.Experiments {
+		err = errors.Join(err, add(j.Root.Hosts(x.Name), verdict.OverHosts(x, newest[x.Name])))
+	}
 	for _, a := range j.Audits {
 		err = errors.Join(err, add(j.Root.Audit(a.Entry), a))
 	}
 	return out, err
 }
 
-// stale lists verdicts, CSV, trees and audits that nothing gives any more, each
+// stale lists verdicts, CSV, trees, claims and audits that nothing gives any more, each
 // with what is gone.
 func (j *Journal) stale(derived map[string][]byte) (map[string]string, error) {
 	out := map[string]string{}
@@ -274,6 +286,7 @@ func (j *Journal) stale(derived map[string][]byte) (map[string]string, error) {
 		{"csv", ".csv", "its run is gone"},
 		{"flames", ".json", "its profile is gone"},
 		{"audits", ".json", "its text is gone"},
+		{"claims", ".json", "its experiment is gone"},
 	} {
 		have, err := files(j.Root.path("data", kind.dir), kind.ext)
 		if err != nil {

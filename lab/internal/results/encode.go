@@ -3,6 +3,7 @@ package results
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -20,40 +21,82 @@ func (Column) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, {Type: "null"}}}}
 }
 
-// columns tells whether the trials' metrics stand in columns while the file is
+// Longest is how many bytes a run's file may have. Blocks are added as long as the
+// next still fits, and LeastBlocks in any case: where each trial says what dozens
+// of cores did, the file is longer.
+const (
+	Longest     = 300_000
+	LeastBlocks = 12
+	mostBlocks  = 1000
+)
+
+// Full tells whether a run has as many blocks as its file has room for. More of
+// the design is measured by further runs, which count together.
+func (f *File) Full() bool {
+	n := f.Provenance.Blocks
+	if n < LeastBlocks {
+		return false
+	}
+	text, err := Encode(f)
+	return err != nil || n >= mostBlocks || len(text)+len(text)/n > Longest
+}
+
+// columns tells whether the trials' figures stand in columns while the file is
 // text: named once for all trials they take a quarter of the room. A published
 // run has few, beside each as it was printed.
 func (f *File) columns() bool { return f.SchemaVersion != Earlier && f.Source == Measured }
 
-// spread hands each trial its metrics after a file was read.
+// A columned is what stands in columns: where in the text, and in a trial.
+type columned struct {
+	text, name string
+	all        *map[string]Column
+	of         func(*Trial) *map[string]float64
+}
+
+func (f *File) columned() []columned {
+	return []columned{
+		{"figures", "metrics", &f.Figures, func(t *Trial) *map[string]float64 { return &t.Metrics }},
+		{"resolutions", "resolution", &f.Resolutions, func(t *Trial) *map[string]float64 { return &t.Resolution }},
+	}
+}
+
+// spread hands each trial its figures after a file was read.
 func (f *File) spread() error {
 	if f.SchemaVersion == Earlier {
 		return nil
 	}
-	if !f.columns() && f.Figures != nil {
-		return fmt.Errorf("/figures: those of a published run stand in its trials' metrics, beside what was printed")
+	if !f.columns() && (f.Figures != nil || f.Resolutions != nil) {
+		return errors.New("/figures: those of a published run stand in its trials' metrics, beside what was printed")
+	}
+	for _, c := range f.columned() {
+		for i := range f.Trials {
+			if f.columns() && *c.of(&f.Trials[i]) != nil {
+				return fmt.Errorf("/trials/%d/%s: that of a measured run stands in columns, in /%s", i, c.name, c.text)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(*c.all)) {
+			column := (*c.all)[name]
+			if len(column) != len(f.Trials) {
+				return fmt.Errorf("/%s/%s: %d entries for %d trials", c.text, name, len(column), len(f.Trials))
+			}
+			for i, v := range column {
+				if v == nil {
+					continue
+				}
+				of := c.of(&f.Trials[i])
+				if *of == nil {
+					*of = map[string]float64{}
+				}
+				(*of)[name] = *v
+			}
+		}
+		*c.all = nil
 	}
 	for i := range f.Trials {
-		t := &f.Trials[i]
-		if f.columns() && t.Metrics != nil {
-			return fmt.Errorf("/trials/%d/metrics: those of a measured run stand in /figures, a column each", i)
-		}
-		if t.Metrics == nil {
+		if t := &f.Trials[i]; t.Metrics == nil {
 			t.Metrics = map[string]float64{}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.Figures)) {
-		column := f.Figures[name]
-		if len(column) != len(f.Trials) {
-			return fmt.Errorf("/figures/%s: %d entries for %d trials", name, len(column), len(f.Trials))
-		}
-		for i, v := range column {
-			if v != nil {
-				f.Trials[i].Metrics[name] = *v
-			}
-		}
-	}
-	f.Figures = nil
 	return nil
 }
 
@@ -62,16 +105,19 @@ func (f File) gathered() File {
 	if !f.columns() {
 		return f
 	}
-	f.Figures, f.Trials = map[string]Column{}, slices.Clone(f.Trials)
-	for i := range f.Trials {
-		t := &f.Trials[i]
-		for name, v := range t.Metrics {
-			if f.Figures[name] == nil {
-				f.Figures[name] = make(Column, len(f.Trials))
+	f.Trials = slices.Clone(f.Trials)
+	for _, c := range f.columned() {
+		*c.all = map[string]Column{}
+		for i := range f.Trials {
+			of := c.of(&f.Trials[i])
+			for name, v := range *of {
+				if (*c.all)[name] == nil {
+					(*c.all)[name] = make(Column, len(f.Trials))
+				}
+				(*c.all)[name][i] = &v
 			}
-			f.Figures[name][i] = &v
+			*of = nil
 		}
-		t.Metrics = nil
 	}
 	return f
 }

@@ -42,9 +42,9 @@ func ReadHost(path string) (*host.Profile, error) {
 	return p, nil
 }
 
-// What files may have at the most, in bytes. A results file of 180 trials, the
-// most that one machine's experiments come to, has 8 MB where each trial says
-// what 256 cores did; on two cores it stays below 300 kB. A host is a few lines.
+// What files may have at the most, in bytes. A results file of 180 trials has 8 MB
+// where each trial says what 256 cores did; on two cores it stays below Longest. A
+// host is a few lines.
 var mostBytes = map[string]int64{SchemaURL: 8 << 20, HostSchemaURL: 16 << 10}
 
 func read(path, schema string, into any) error {
@@ -176,10 +176,10 @@ func deepest(err error, doc any) error {
 func named(v any, at, name string) string {
 	switch v := v.(type) {
 	case map[string]any:
-		if _, ok := v[name]; ok && (strings.Count(at, "/") == 3 || at == "/figures") {
+		if _, ok := v[name]; ok && (strings.Count(at, "/") == 3 || at == "/figures" || at == "/resolutions") {
 			return at
 		}
-		for _, key := range []string{"figures", "trials", "metrics", "below", "printed", "resolution"} {
+		for _, key := range []string{"figures", "resolutions", "trials", "metrics", "below", "printed", "resolution"} {
 			if found := named(v[key], at+"/"+key, name); found != "" {
 				return found
 			}

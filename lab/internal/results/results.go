@@ -57,9 +57,10 @@ type File struct {
 	Settings      setting.Levels `json:"settings" jsonschema:"description=What was the same in every trial."`
 	Conditions    []Condition    `json:"conditions"`
 	Trials        []Trial        `json:"trials" jsonschema:"description=Every trial in the order it ran; invalid ones too."`
-	// Figures are the trials' metrics by column while a file is text. They are nil
-	// in a File: Decode hands them to the trials, Encode takes them from there.
+	// Figures and Resolutions are the trials' by column while a file is text. They
+	// are nil in a File: Decode hands them to the trials, Encode takes them from there.
 	Figures       map[string]Column `json:"figures,omitempty" jsonschema:"description=The trials' metrics in a measured run\\, in base SI units: a column for each with an entry for each trial\\, null where it was not measured."`
+	Resolutions   map[string]Column `json:"resolutions,omitempty" jsonschema:"description=The trials' resolutions in a measured run\\, in columns like figures."`
 	NotApplicable string            `json:"not_applicable,omitempty" jsonschema:"description=Why the experiment could not be run on this host; there are no trials then."`
 	Warnings      []string          `json:"warnings,omitempty"`
 }

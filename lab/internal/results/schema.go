@@ -56,8 +56,10 @@ func Schema() []byte {
 		p, _ := trial.Properties.Get(field)
 		p.PropertyNames = &jsonschema.Schema{Enum: names}
 	}
-	figures, _ := s.Properties.Get("figures")
-	figures.PropertyNames = &jsonschema.Schema{Enum: names}
+	for _, field := range []string{"figures", "resolutions"} {
+		p, _ := s.Properties.Get(field)
+		p.PropertyNames = &jsonschema.Schema{Enum: names}
+	}
 	return encode(s)
 }
 

@@ -1,23 +1,32 @@
 // Package stats holds the few statistics that verdicts rest on.
 //
-// Its stance: paired, exact, and two witnesses. A neighbour can halve a core's
-// speed for minutes, so two conditions are compared within a block, where they
-// met the same machine. The first witness has no model of the noise: its
-// interval is the sign test's, order statistics of the per-block ratios. That
-// costs power and buys one thing: the stated coverage holds whatever the
-// distribution. The second is Student's t on the logarithms of the same
-// ratios. It has a model, and in exchange a p value fine enough to be corrected
-// for the number of claims, equivalence tests, and a say on power. Neither is
-// believed alone.
+// Its stance: paired, without a model, and valid whenever one stops. A neighbour
+// can halve a core's speed for minutes, so two conditions are compared within a
+// block, where they met the same machine. What a block says then is one bit: its
+// ratio lies on this side of an edge, or not. Blocks are counted and the counts
+// are bet on (LogE), so that one may look after each block, stop when it suits,
+// and go on tomorrow, which no p value of a fixed sample bears. Nothing is asked
+// of the shape of the noise. What is asked is that each block, whatever came
+// before it, is as likely as any other to fall on either side: blocks that start
+// servers afresh and draw their order are made for that, and KruskalWallis looks
+// whether runs of different days still agree.
 //
-// The limit follows from the arithmetic. With n blocks the widest exact
-// interval covers 1 - 2^(1-n): five blocks reach 93.75 %, six 96.875 %. Fewer
-// than six therefore have no 95 % interval at all, and the package says so
-// instead of giving a narrower promise.
+// The sources: Ville, "Étude critique de la notion de collectif" (1939), for the
+// inequality; Howard and Ramdas, "Sequential estimation of quantiles with
+// applications to A/B testing and best-arm identification" (2022), for
+// confidence sequences of a median; Waudby-Smith and Ramdas, "Estimating means of
+// bounded random variables by betting" (2024), for mixtures of bets; Ramdas, Ruf,
+// Larsson and Koolen, "Admissible anytime-valid sequential inference must rely on
+// nonnegative martingales" (2020), for why nothing else would do.
+//
+// The price is power: a t test would decide on fewer blocks where its model is
+// true. And the median block is all that is spoken of, never the mean.
+//
+// Summarise stays for single figures, which nothing is decided by: its interval
+// is the sign test's, for a sample of the size that it has.
 package stats
 
 import (
-	"fmt"
 	"math"
 	"slices"
 )
@@ -25,7 +34,8 @@ import (
 // Confidence is the least coverage of every interval in the lab.
 const Confidence = 0.95
 
-// MinSamples is the smallest sample that has an interval of that coverage.
+// MinSamples is the smallest sample that has an interval of that coverage, and
+// the least number of blocks that decides anything.
 const MinSamples = 6
 
 // A Summary is a median with its exact interval.
@@ -88,21 +98,4 @@ func rank(n int) (k int, coverage float64) {
 		logTerm += math.Log(float64(n-i) / float64(i+1))
 	}
 	return k, coverage
-}
-
-// Ratios divides a by b, pair by pair; pairs come from the same block. It
-// refuses figures that have no ratio, since dropping them would be choosing.
-func Ratios(a, b []float64) ([]float64, error) {
-	if len(a) != len(b) || len(a) == 0 {
-		return nil, fmt.Errorf("%d figures against %d: a paired ratio needs as many, and at least one", len(a), len(b))
-	}
-	ratios := make([]float64, len(a))
-	for i := range a {
-		r := a[i] / b[i]
-		if !(a[i] > 0) || !(b[i] > 0) || !(r > 0) || math.IsInf(r, 0) {
-			return nil, fmt.Errorf("pair %d: no ratio of %v over %v", i+1, a[i], b[i])
-		}
-		ratios[i] = r
-	}
-	return ratios, nil
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -185,73 +184,6 @@ func TestAgreesWithBenchmathWhereThatIsSymmetric(t *testing.T) {
 	}
 }
 
-// pairedRatio summarises a over b, pair by pair, as verdicts do: the interval is
-// that of the median of the ratios.
-func pairedRatio(a, b []float64) (Summary, error) {
-	ratios, err := Ratios(a, b)
-	if err != nil {
-		return Summary{}, err
-	}
-	return Summarise(ratios), nil
-}
-
-func TestPairedRatioComparesWithinPairs(t *testing.T) {
-	for _, c := range []struct {
-		name              string
-		a, b              []float64
-		median, low, high float64
-		interval          bool
-	}{
-		// Each pair met another machine speed; the ratio within it is the same.
-		{"a common factor cancels", []float64{2, 20, 200, 4, 40, 400}, []float64{1, 10, 100, 2, 20, 200}, 2, 2, 2, true},
-		// Ratios 1/2, 1, 3/2, 2, 5/2, 3 in mixed order: median (3/2+2)/2.
-		{"six ratios in halves", []float64{6, 1, 5, 2, 4, 3}, []float64{2, 2, 2, 2, 2, 2}, 1.75, 0.5, 3, true},
-		// Ratios 1 to 9: ranks 2 and 8.
-		{"nine ratios", []float64{9, 8, 7, 6, 5, 4, 3, 2, 1}, []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}, 5, 2, 8, true},
-		{"one pair", []float64{3}, []float64{4}, 0.75, 0, 0, false},
-		// The ratio of the medians would be 2/2 = 1; the median ratio is 1/2.
-		{"not the ratio of medians", []float64{1, 2, 3}, []float64{2, 4, 1}, 0.5, 0, 0, false},
-	} {
-		s, err := pairedRatio(c.a, c.b)
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		if s.Median != c.median || s.Low != c.low || s.High != c.high || s.HasInterval != c.interval {
-			t.Errorf("%s: %+v, want median %v, interval %v to %v (%v)", c.name, s, c.median, c.low, c.high, c.interval)
-		}
-	}
-}
-
-func TestPairedRatioRefusesWhatHasNoRatio(t *testing.T) {
-	inf, nan := math.Inf(1), math.NaN()
-	for _, c := range []struct {
-		name string
-		a, b []float64
-		says string
-	}{
-		{"nothing", nil, nil, "0 figures against 0"},
-		{"unequal numbers", []float64{1, 2}, []float64{1}, "2 figures against 1"},
-		{"over zero", []float64{1, 1}, []float64{1, 0}, "pair 2"},
-		{"zero over", []float64{0, 1}, []float64{1, 1}, "pair 1"},
-		{"negative", []float64{1, -1}, []float64{1, 1}, "pair 2"},
-		{"both negative, whose ratio would be positive", []float64{-1}, []float64{-1}, "pair 1"},
-		{"not a number above", []float64{nan}, []float64{1}, "pair 1"},
-		{"not a number below", []float64{1}, []float64{nan}, "pair 1"},
-		{"infinite over infinite", []float64{inf}, []float64{inf}, "pair 1"},
-		{"infinite above", []float64{inf}, []float64{1}, "pair 1"},
-		{"infinite below", []float64{1}, []float64{inf}, "pair 1"},
-		{"overflow", []float64{1e300}, []float64{1e-300}, "pair 1"},
-	} {
-		s, err := pairedRatio(c.a, c.b)
-		if err == nil {
-			t.Errorf("%s: gives %+v", c.name, s)
-		} else if !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %q does not say %q", c.name, err, c.says)
-		}
-	}
-}
-
 // The coverage is to hold whatever the noise is. Each noise has median 1; the
 // share of intervals that hold it is simulated from a fixed seed. Ten thousand
 // draws leave a standard error of 0.002, against a least coverage of 0.9586
@@ -281,16 +213,14 @@ func TestCoverageHoldsWhateverTheNoise(t *testing.T) {
 	} {
 		for _, n := range []int{6, 9, 12, 20} {
 			r := rand.New(rand.NewPCG(uint64(n), 20))
-			a, b := make([]float64, n), make([]float64, n)
+			sample := make([]float64, n)
 			held, stated := 0, 0.0
 			for range draws {
-				for i := range a {
-					a[i], b[i] = noise.pair(r)
+				for i := range sample {
+					a, b := noise.pair(r)
+					sample[i] = a / b
 				}
-				s, err := pairedRatio(a, b)
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := Summarise(sample)
 				stated = s.Coverage
 				if s.Low <= 1 && 1 <= s.High {
 					held++

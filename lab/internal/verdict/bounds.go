@@ -7,107 +7,97 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// walls are those that a trial met, by the rule that is in force now.
-func (d *decider) walls(t results.Trial) bound.Walls {
-	return bound.Of(t.Metrics, d.r.Topology.LineRateBps).Walls()
-}
-
-// tallyBounds counts trials by what bounded them.
-func (d *decider) tallyBounds(trials []results.Trial) map[string]int {
-	out := map[string]int{}
-	for _, t := range trials {
-		out[string(d.walls(t).Bound())]++
-	}
+// tallyBounds counts the valid trials that a claim rests on by what bounded them.
+func (rec *record) tallyBounds(c experiment.Claim) map[string]int {
+	var out map[string]int
+	rec.each(func(s *source, t results.Trial) {
+		if !holdsSubject(c, t) {
+			return
+		}
+		if out == nil {
+			out = map[string]int{}
+		}
+		out[string(s.walls(t).Bound())]++
+	})
 	return out
-}
-
-// count tells of how many trials something holds.
-func (d *decider) count(trials []results.Trial, holds func(bound.Walls) bool) int {
-	n := 0
-	for _, t := range trials {
-		if holds(d.walls(t)) {
-			n++
-		}
-	}
-	return n
-}
-
-// offered tells whether the load of a trial's condition is what bounds its
-// throughput: a rate was asked for that is to be met.
-func (d *decider) offered(t results.Trial) bool {
-	for _, c := range d.r.Conditions {
-		if c.ID == t.Condition {
-			s := d.r.Settings.With(c.Levels)
-			rate, _ := s[setting.Rate].Int()
-			events, _ := s[setting.EventRate].Int()
-			overload, _ := s[setting.Overload].Bool()
-			return rate > 0 && !overload || events > 0
-		}
-	}
-	return false
 }
 
 // wireSeen tells whether it is known how full the wire was: over loopback there
 // is none, and of a wire whose line rate nobody gave nothing can be said.
-func (d *decider) wireSeen(t results.Trial) bool {
+func (s *source) wireSeen(t results.Trial) bool {
 	_, read := t.Metrics["line_rate_share"]
-	return read || d.r.Topology.Kind == "loopback" || d.r.Topology.LineRateBps > 0
+	return read || s.Topology.Kind == "loopback" || s.Topology.LineRateBps > 0
 }
 
-// evaluateBound holds the claimed wall against every trial's walls. A trial
-// speaks for the claim where that wall alone was met and the others are known
-// to have had room, and against it where it was looked at and had room. What
+// A stand is what a trial says of a claimed wall.
+type stand int
+
+const (
+	unrecorded stand = iota // it was not seen whether that wall was met, or another
+	beside                  // met, and another as well
+	room                    // looked at, and not met
+	alone                   // met, and the others had room
+)
+
+// stands tells what a trial says of a wall. A text seldom records everything:
+// there the wall it shows is enough to agree.
+func (rec *record) stands(s *source, t results.Trial, claimed bound.Bound) stand {
+	w := s.walls(t)
+	switch complete := len(w.Unseen) == 0 || rec.text; {
+	case w.Bound() == claimed && complete:
+		return alone
+	case w.Meets(claimed) && len(w.Met) > 1:
+		return beside
+	case w.Room(claimed) && (claimed != bound.Wire || s.wireSeen(t)):
+		return room
+	}
+	return unrecorded
+}
+
+// evaluateBound holds the claimed wall against the walls of every trial. A block
+// speaks for the claim where that wall alone was met in all of its trials and the
+// others are known to have had room, and against it where it had room in one. What
 // was not recorded is evidence of neither.
-//
-// A text seldom records everything: there the wall it shows is enough to agree.
-func (d *decider) evaluateBound(c experiment.Claim) finding {
-	f := finding{pairs: math.MaxInt}
+func (rec *record) evaluateBound(c experiment.Claim) finding {
 	claimed := bound.Bound(c.Bound)
-	hits, beside, unseen, against, all := 0, 0, 0, 0, 0
-	least := math.Inf(1)
-	for _, cond := range d.conds {
-		n := 0
-		for _, t := range d.valid[cond.ID] {
-			n++
-			w := d.walls(t)
-			switch complete := len(w.Unseen) == 0 || d.r.Source == results.Published; {
-			case w.Bound() == claimed && complete:
-				hits++
-			case w.Meets(claimed) && len(w.Met) > 1:
-				beside++
-			case w.Room(claimed) && (claimed != bound.Wire || d.wireSeen(t)):
-				against++
-			default:
-				unseen++
-			}
-			if s, ok := t.Metrics["line_rate_share"]; ok {
-				least = min(least, s)
-			}
+	f := finding{seen: rec.look(c, rec.complete(rec.conds))}
+	var v votes
+	for i, b := range f.seen.blocks {
+		v.all++
+		if f.seen.blind[i] != none {
+			continue
 		}
-		all += n
-		f.pairs = min(f.pairs, n)
+		all, any := true, false
+		for _, t := range b.trials {
+			s := rec.stands(b.of, t, claimed)
+			all, any = all && s == alone, any || s == room
+		}
+		add(&v, all, any)
 	}
-	f.points, f.unseen = hits == all, against == 0 && unseen > 0
-	f.why = fmt.Sprintf("%d of %d trials were bounded by %s", hits, all, c.Bound)
-	if beside > 0 {
-		f.why += fmt.Sprintf("; in %d more that was saturated beside another wall", beside)
+	count, trials, fullest := map[stand]int{}, 0, math.Inf(1)
+	rec.each(func(s *source, t results.Trial) {
+		trials++
+		count[rec.stands(s, t, claimed)]++
+		if share, ok := t.Metrics["line_rate_share"]; ok {
+			fullest = min(fullest, share)
+		}
+	})
+	f.points, f.unseen = count[alone] == trials, count[room] == 0 && count[unrecorded] > 0
+	f.why = fmt.Sprintf("%d of %d trials were bounded by %s", count[alone], trials, c.Bound)
+	if !rec.text {
+		f.why = fmt.Sprintf("in %d of %d %s %s was the only wall of every trial, in %d a trial had room there; %s", v.inside, v.all, plural(v.all, "block"), c.Bound, v.beyond, f.why)
 	}
-	if unseen > 0 {
-		f.why += fmt.Sprintf("; of %d more it was not recorded whether they were", unseen)
+	if n := count[beside]; n > 0 {
+		f.why += fmt.Sprintf("; in %d more that was saturated beside another wall", n)
 	}
-	if claimed == bound.Wire && !math.IsInf(least, 1) {
-		f.why += fmt.Sprintf("; the least full wire was at %.1f %%", least*100)
+	if n := count[unrecorded]; n > 0 {
+		f.why += fmt.Sprintf("; of %d more it was not recorded whether they were", n)
 	}
-	switch {
-	case hits == all:
-		f.verdict = Reproduced
-	case 2*against > all:
-		f.verdict = Refuted
-	default:
-		f.verdict = Inconclusive
+	if claimed == bound.Wire && !math.IsInf(fullest, 1) {
+		f.why += fmt.Sprintf("; the least full wire was at %.1f %%", fullest*100)
 	}
+	f.tellBy(v, rec.level)
 	return f
 }

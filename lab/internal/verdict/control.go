@@ -4,40 +4,64 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// evaluateControl holds the run's A/A control against the condition it repeats:
-// by the two metrics that every experiment rests on, and by those of its claims
-// about ratios. They are corrected together, since any of them makes the run
-// suspect. It is nil where the run has no control.
-func (d *decider) evaluateControl(full bool) *Control {
-	if d.control == nil || len(d.r.Trials) == 0 {
-		return nil
-	}
-	out := &Control{Of: d.control.ControlOf, Condition: d.summary(*d.control)}
-	var found finding
-	for _, name := range d.controlled() {
-		as, bs := d.paired(name, d.control.ID, out.Of)
-		c, err := compare(Effect{Metric: name}, name, as, bs, 1, 1)
-		// Figures of nought have no ratio, and a metric that was not recorded
-		// has none either; a claim that rests on one is not decided by it.
-		if err == nil && len(as) > 0 {
-			c.effect.BandLow, c.effect.BandHigh, c.effect.PInside = 0, 0, nil
-			found.comparisons = append(found.comparisons, c)
+// controlAlpha is the chance that a record's A/A control is said to differ where
+// nothing does, over all of its metrics and however long it goes on. It is smaller
+// than the error of verdicts: where it differs, everything is lost.
+const controlAlpha = 0.01
+
+// evaluateControl holds the A/A controls of a record's runs against the conditions
+// that they repeat: by the two metrics that every experiment rests on, and by those
+// of the last run's claims about ratios. It is nil where no run has a control.
+func (d *decider) evaluateControl() *Control {
+	var runs []*source
+	for _, s := range d.like() {
+		if s.control != nil && len(s.Trials) > 0 {
+			runs = append(runs, s)
 		}
 	}
-	if full {
-		found.prepare(len(found.comparisons), 0)
+	if len(runs) == 0 {
+		return nil
 	}
-	out.Effects, _ = found.effects(full)
-	for i := range out.Effects { // nothing was claimed that blocks could decide
-		out.Effects[i].BlocksNeeded, out.Effects[i].BlocksOver = 0, 0
+	newest := runs[len(runs)-1]
+	out := &Control{Of: newest.control.ControlOf, Condition: newest.summary(*newest.control)}
+	var found []*comparison
+	for _, name := range d.controlled() {
+		var blocks []block
+		for _, s := range runs {
+			for _, n := range blocksOf(s.valid[s.control.ID]) {
+				of, ok := s.valid[s.control.ControlOf][n]
+				again := s.valid[s.control.ID][n]
+				if ok && has(again, name) && has(of, name) {
+					blocks = append(blocks, block{s, n, []results.Trial{again, of}})
+				}
+			}
+		}
+		c, err := compare(Effect{Metric: name}, name, band{1, 1}, blocks, make([]blindness, len(blocks)), func(b block) (x, y results.Reading) {
+			x, _ = b.of.Reading(b.trials[0], name)
+			y, _ = b.of.Reading(b.trials[1], name)
+			return x, y
+		})
+		// Figures of nought have no ratio, and a metric that was not recorded
+		// has none either; a claim that rests on one is not decided by it.
+		if err == nil && len(blocks) > 0 {
+			found = append(found, c)
+		}
 	}
-	out.Outcome, out.Reason = found.control()
+	ways := 2 * len(found)
+	for _, c := range found {
+		c.settle(controlAlpha/max(1, float64(len(found))), ways)
+		// Nothing was claimed, so nothing lies in a band or is to be decided.
+		c.effect.BandLow, c.effect.BandHigh, c.effect.BlocksNeeded = 0, 0, 0
+		c.effect.For, c.effect.Against, c.effect.EFor = 0, 0, 0
+		out.Effects = append(out.Effects, c.effect)
+	}
+	out.Outcome, out.Reason = judgeControl(found)
 	if out.Outcome == Undecided {
-		out.Reason = fmt.Sprintf("only %d blocks have its A/A control complete, and %d are the least", found.least(), stats.MinSamples)
+		out.Reason = fmt.Sprintf("only %d blocks have its A/A control complete, and %d are the least", out.least(), stats.MinSamples)
 	}
 	return out
 }
@@ -45,35 +69,39 @@ func (d *decider) evaluateControl(full bool) *Control {
 // controlled names the metrics that a control is held to.
 func (d *decider) controlled() []string {
 	names := []string{"server_cpu_per_request_s", "throughput_rps"}
-	for _, c := range d.x.Claims {
-		if c.Kind != experiment.Bound && c.Kind != experiment.Count && !slices.Contains(names, c.Metric) {
+	for _, c := range d.last.then.Claims {
+		if isRatio(c.Kind) && !slices.Contains(names, c.Metric) {
 			names = append(names, c.Metric)
 		}
 	}
 	return names
 }
 
-// control tells whether any of the comparisons differs, both witnesses agreeing.
-func (f *finding) control() (Outcome, string) {
-	var ps []float64
-	for _, c := range f.comparisons {
-		ps = append(ps, c.outside)
-	}
-	for i, p := range stats.Holm(ps) {
-		if c := f.comparisons[i]; p <= stats.Alpha && c.interval() == Refuted {
-			return Differs, fmt.Sprintf("its A/A control differed (%s %s)", c.name, c.figures())
+// judgeControl tells whether any of the comparisons differs, up or down: each has a
+// part of the error for either side.
+func judgeControl(found []*comparison) (Outcome, string) {
+	least := 0
+	for i, c := range found {
+		if i == 0 || c.effect.Blocks < least {
+			least = c.effect.Blocks
+		}
+		level := controlAlpha / float64(2*len(found))
+		for side, e := range c.edges {
+			if e.all >= stats.MinSamples && stats.Shown(e.beyond, e.all, level) {
+				return Differs, fmt.Sprintf("its A/A control differed (%s: %d of %d blocks lie %s 1; %s)", c.name, e.beyond, e.all, [2]string{"below", "above"}[side], c.figures())
+			}
 		}
 	}
-	if f.least() < stats.MinSamples {
+	if least < stats.MinSamples {
 		return Undecided, ""
 	}
-	return Same, fmt.Sprintf("no difference seen in %d %s; %s %s", len(f.comparisons), plural(len(f.comparisons), "metric"), f.comparisons[0].name, f.comparisons[0].figures())
+	return Same, fmt.Sprintf("no difference seen in %d %s; %s: %s", len(found), plural(len(found), "metric"), found[0].name, found[0].figures())
 }
 
-// least is the number of complete blocks of the comparison that has fewest.
-func (f *finding) least() int {
-	if len(f.comparisons) == 0 {
+// least is the number of blocks of the comparison that has fewest.
+func (c *Control) least() int {
+	if len(c.Effects) == 0 {
 		return 0
 	}
-	return slices.MinFunc(f.comparisons, func(a, b comparison) int { return a.effect.Pairs - b.effect.Pairs }).effect.Pairs
+	return slices.MinFunc(c.Effects, func(a, b Effect) int { return a.Blocks - b.Blocks }).Blocks
 }

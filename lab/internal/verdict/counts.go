@@ -2,46 +2,79 @@ package verdict
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// evaluateCount holds a count against a level, exactly, in every trial.
-func (d *decider) evaluateCount(c experiment.Claim) (finding, error) {
-	f := finding{verdict: Reproduced, points: true, pairs: math.MaxInt}
-	all := 0
-	var odd string
-	for _, cond := range d.conds {
-		l, ok := d.r.Settings.With(cond.Levels)[c.Equals]
-		want, isNumber := l.Int()
-		if !ok || !isNumber {
+// evaluateCount holds a count against a level, exactly, in every trial of every
+// block that can tell. One that is off refutes.
+func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
+	var conds []setting.Levels
+	for _, levels := range rec.holding(c) {
+		if _, ok := rec.fixed.With(levels)[c.Equals].Int(); ok {
+			conds = append(conds, levels)
+		}
+	}
+	f := finding{points: true}
+	if len(conds) == 0 {
+		return f, fmt.Errorf("the run does not say its %s, which %s is held against", c.Equals, c.Metric)
+	}
+	f.seen = rec.look(c, rec.complete(conds))
+	if rec.text {
+		f.seen = rec.look(c, rec.printed(c))
+	}
+	trials, odd := 0, ""
+	for i, b := range f.seen.blocks {
+		if f.seen.blind[i] != none {
 			continue
 		}
-		n := 0
-		for _, b := range blocksOf(d.valid[cond.ID]) {
-			got, ok := d.valid[cond.ID][b].Metrics[c.Metric]
+		exact := true
+		for _, levels := range conds {
+			want, _ := rec.fixed.With(levels)[c.Equals].Int()
+			got, ok := b.of.at(levels)[b.number].Metrics[c.Metric]
 			if !ok {
 				continue
 			}
-			n++
-			if got != float64(want+c.Plus) && odd == "" {
-				odd = fmt.Sprintf("%s was %v at %s, not %d", c.Metric, got, cond.Levels.Key(), want+c.Plus)
+			trials++
+			if got != float64(want+c.Plus) {
+				exact = false
+				if odd == "" {
+					odd = fmt.Sprintf("%s was %v at %s, not %d", c.Metric, got, levels.Key(), want+c.Plus)
+				}
 			}
 		}
-		// A condition that lost its trials counts as no block at all, so that
-		// the claim cannot pass without it.
-		if d.holds(cond.ID, c.Metric) {
-			all += n
-			f.pairs = min(f.pairs, n)
-		}
+		f.sayStrictly(exact)
 	}
-	if f.pairs == math.MaxInt {
-		return f, incomparable{fmt.Sprintf("the run does not say its %s, which %s is held against", c.Equals, c.Metric)}
-	}
-	f.why = fmt.Sprintf("exact in all of %d trials", all)
-	if odd != "" {
-		f.verdict, f.points, f.why = Refuted, false, odd
-	}
+	f.points = odd == ""
+	f.concludeStrictly(odd, fmt.Sprintf("exact in all of %d trials", trials))
 	return f, nil
+}
+
+// sayStrictly counts a block that can tell.
+func (f *finding) sayStrictly(holds bool) {
+	if holds {
+		f.yes++
+	} else {
+		f.no++
+	}
+}
+
+// concludeStrictly is the verdict of a claim that one contradiction refutes: it
+// takes no fewer blocks that can tell than any other.
+func (f *finding) concludeStrictly(against, holds string) {
+	told := f.yes + f.no
+	switch {
+	case told < stats.MinSamples:
+		f.verdict, f.needed = Inconclusive, stats.MinSamples-told
+		f.why = fmt.Sprintf("only %d of %d blocks can tell, and six are the least that decide", told, len(f.seen.blocks))
+		if against != "" {
+			f.why += "; " + against
+		}
+	case against != "":
+		f.verdict, f.why = Refuted, against
+	default:
+		f.verdict, f.why = Reproduced, holds
+	}
 }

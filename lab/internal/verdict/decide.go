@@ -2,39 +2,48 @@ package verdict
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"sort"
-	"strconv"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// Decide derives the verdict file of a run. All must belong together: the
-// experiment as it is now, its design as it was when the run was made (the same
-// for a published run, which no design was written for), the run, and the
-// profile of its server's host.
+// A Run is one of those that a record may be made of, with the design that it was
+// made with; for a published run, which no design was written for, the experiment
+// as it is now.
+type Run struct {
+	File *results.File
+	Then *experiment.Experiment
+}
+
+// Decide derives the verdict file of the last of some runs: of one experiment on
+// one server's host, whose profile is given, and one client's, oldest first. x is
+// the experiment as it is now.
 //
-// A run decides the claims of its own design, and no others: what was claimed
-// after it was made could have been read off it. Those that the experiment no
-// longer has, or has with other bars, are kept apart as withdrawn.
-func Decide(x, then *experiment.Experiment, r *results.File, h *host.Profile) *File {
-	d := newDecider(then, r, h)
+// All blocks count together of the runs that are of the last one's schema version
+// and made with the same claim, by its lock; another version measured otherwise. A
+// published run stands alone. A run decides the claims of its own design, and no
+// others: what was claimed after it was made could have been read off it. Those
+// that the experiment no longer has, or has with other bars, are kept apart as
+// withdrawn.
+func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
+	d := newDecider(h, runs)
+	r := d.last
 	f := &File{
 		SchemaVersion: Version, Experiment: x.Name, Entry: x.Entry, Run: r.Run, Source: string(r.Source),
 		Host: r.Hosts.Server, ClientHost: r.Hosts.Client,
 		Topology: r.Topology.Kind, LineRateBps: r.Topology.LineRateBps,
-		Trials: len(r.Trials), Conditions: d.summaries(), Control: d.evaluateControl(true),
+		Trials: len(r.Trials), Claims: []Claim{}, Conditions: r.summaries(), Control: d.evaluateControl(),
 	}
 	if p := r.Provenance; p != nil {
 		f.Started = p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
 		f.Date, f.Size, f.Blocks, f.Design = f.Started[:10], p.Size, p.Blocks, p.ExperimentSHA256
+		f.Record = d.of()
 	} else if r.Text != nil {
 		f.Date, f.Started = r.Text.Date, r.Text.Date
 	}
@@ -43,27 +52,102 @@ func Decide(x, then *experiment.Experiment, r *results.File, h *host.Profile) *F
 			f.InvalidTrials++
 		}
 	}
-	if r.Source == results.Measured && len(r.Trials) > 0 && f.Control == nil {
+	if r.Source == results.Measured && len(r.Trials) > 0 && r.control == nil {
 		f.Warnings = append(f.Warnings, "no A/A control in this run")
 	}
-	f.Claims = []Claim{}
-	for _, c := range d.claims(f.Control, true) {
-		was, _ := then.Claim(c.ID)
-		if x.Holds(then, was) {
-			f.Claims = append(f.Claims, c)
-		} else {
-			f.Withdrawn = append(f.Withdrawn, c)
+	earlier := r.Source == results.Measured && r.SchemaVersion == 1
+	for _, c := range r.then.Claims {
+		said := d.decide(c, f.Control)
+		_, named := x.Claim(c.ID)
+		switch {
+		case earlier && named:
+			f.Earlier = append(f.Earlier, said)
+		case !earlier && x.Holds(r.then, c):
+			f.Claims = append(f.Claims, said)
+		default:
+			f.Withdrawn = append(f.Withdrawn, said)
 		}
 	}
-	f.BoundsNow = d.boundsNow()
+	f.BoundsNow = r.boundsNow()
 	return f
 }
 
+// Decided tells whether further blocks could move none of a file's claims: all are
+// decided, or cannot be by this design on this host.
+func Decided(f *File) bool {
+	return !slices.ContainsFunc(f.Claims, func(c Claim) bool { return c.Open })
+}
+
+// Needed is about how many further blocks decide one more of a file's claims;
+// false where none is open, or where none can be foreseen to be decided.
+func Needed(f *File) (blocks int, ok bool) {
+	for _, c := range f.Claims {
+		if c.Open && c.BlocksNeeded > 0 && (!ok || c.BlocksNeeded < blocks) {
+			blocks, ok = c.BlocksNeeded, true
+		}
+	}
+	return blocks, ok
+}
+
+// A decider holds the runs of a record as claims ask for them.
+type decider struct {
+	h       *host.Profile
+	last    *source
+	runs    []*source                                    // that may count with the last, which is the last of them
+	locks   map[*experiment.Experiment]map[string]string // by claim
+	sharing int                                          // claims that blocks decide
+}
+
+func newDecider(h *host.Profile, runs []Run) *decider {
+	d := &decider{h: h, locks: map[*experiment.Experiment]map[string]string{}}
+	last := runs[len(runs)-1]
+	for _, r := range runs {
+		alone := last.File.Source != results.Measured
+		if r == last || !alone && r.File.Source == results.Measured && r.File.SchemaVersion == last.File.SchemaVersion {
+			d.runs = append(d.runs, newSource(r))
+		}
+	}
+	d.last = d.runs[len(d.runs)-1]
+	for _, c := range last.Then.Claims {
+		if byBlocks(c.Kind) {
+			d.sharing++
+		}
+	}
+	return d
+}
+
+// byBlocks tells whether blocks decide a kind of claim by their number.
+func byBlocks(k experiment.Kind) bool { return k != experiment.Count && k != experiment.Absent }
+
+// of says what the verdicts rest on: the runs that share any claim with the last.
+func (d *decider) of() *Record {
+	out := &Record{Runs: []string{}, Claims: d.sharing}
+	for _, s := range d.like() {
+		out.Runs = append(out.Runs, s.Run)
+		rec := record{runs: []*source{s}}
+		for _, c := range s.conds {
+			rec.all = append(rec.all, c.Levels)
+		}
+		out.Blocks += len(rec.complete(rec.all))
+	}
+	return out
+}
+
+// like are the runs of the last one's design: a claim's lock holds all of it.
+func (d *decider) like() (out []*source) {
+	for _, s := range d.runs {
+		if s == d.last || slices.ContainsFunc(d.last.then.Claims, func(c experiment.Claim) bool { return d.same(s.then, c) }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // boundsNow gives the bounds of trials that the file names by an earlier rule.
-func (d *decider) boundsNow() map[int]bound.Bound {
+func (s *source) boundsNow() map[int]bound.Bound {
 	var now map[int]bound.Bound
-	for _, t := range d.r.Trials {
-		if b := d.walls(t).Bound(); b != t.Bound {
+	for _, t := range s.Trials {
+		if b := s.walls(t).Bound(); b != t.Bound {
 			if now == nil {
 				now = map[int]bound.Bound{}
 			}
@@ -73,165 +157,150 @@ func (d *decider) boundsNow() map[int]bound.Bound {
 	return now
 }
 
-// A decider holds one run in the order in which claims ask for it.
-type decider struct {
-	x     *experiment.Experiment
-	r     *results.File
-	h     *host.Profile
-	conds []results.Condition
-	// control is the A/A control, which is no level: it stands in no
-	// comparison, count or bound of a claim.
-	control *results.Condition
-	valid   map[string]map[int]results.Trial // condition, block: the valid trial
-}
-
-func newDecider(x *experiment.Experiment, r *results.File, h *host.Profile) *decider {
-	d := &decider{x: x, r: r, h: h, valid: map[string]map[int]results.Trial{}}
-	for _, c := range r.Conditions {
-		if c.ControlOf == "" {
-			d.conds = append(d.conds, c)
-		} else if d.control == nil {
-			d.control = &c
+// decide says of a claim what its record says, with the control's word on it.
+func (d *decider) decide(c experiment.Claim, control *Control) Claim {
+	out := d.weigh(c)
+	if decided := out.Verdict == Reproduced || out.Verdict == Refuted; decided && byBlocks(c.Kind) && control != nil && control.Outcome != Same {
+		out.Reason = fmt.Sprintf("the record is suspect: %s; else %s, by %s", control.Reason, out.Verdict, out.Reason)
+		out.Verdict, out.Open, out.BlocksNeeded = Inconclusive, true, 0
+		if n := control.least(); control.Outcome == Undecided && n < stats.MinSamples {
+			out.BlocksNeeded = stats.MinSamples - n
 		}
-	}
-	sort.SliceStable(d.conds, func(i, j int) bool { return less(d.conds[i].Levels, d.conds[j].Levels) })
-	for _, t := range r.Trials {
-		if !t.Valid {
-			continue
-		}
-		if d.valid[t.Condition] == nil {
-			d.valid[t.Condition] = map[int]results.Trial{}
-		}
-		// At most one trial of a block is valid: only an invalid one is
-		// repeated. The first stands, so that no later one can replace it.
-		if _, ok := d.valid[t.Condition][t.Block]; !ok {
-			d.valid[t.Condition][t.Block] = t
-		}
-	}
-	return d
-}
-
-func less(a, b setting.Levels) bool {
-	for _, name := range setting.Names() {
-		x, xok := a[name]
-		y, yok := b[name]
-		if xok != yok {
-			return !xok
-		}
-		if xok && x != y {
-			return x.Less(y)
-		}
-	}
-	return false
-}
-
-// claims decides all claims of the run. Those about ratios are corrected
-// together, so each waits for the others. In full it also works out what
-// decides nothing: the plans and the bootstrap, which simulations do without.
-func (d *decider) claims(control *Control, full bool) []Claim {
-	var out []Claim
-	var open []*finding // of the claims about ratios, in their order
-	var at []int
-	for _, c := range d.x.Claims {
-		said, found := d.precheck(c)
-		if out = append(out, said); found != nil {
-			open, at = append(open, found), append(at, len(out)-1)
-		}
-	}
-	ps := make([]float64, len(open))
-	for i, f := range open {
-		ps[i] = f.p()
-	}
-	for i, corrected := range stats.Holm(ps) {
-		c := &out[at[i]]
-		if full {
-			open[i].prepare(len(open), corrected)
-		}
-		c.Verdict, c.Reason, c.P = open[i].conclude(corrected, len(open))
-		if (c.Verdict == Reproduced || c.Verdict == Refuted) && control != nil && control.Outcome != Same {
-			c.Verdict, c.Reason = Inconclusive, fmt.Sprintf("the run is suspect: %s; else %s, by %s", control.Reason, c.Verdict, c.Reason)
-		}
-	}
-	for i, f := range open {
-		out[at[i]].Effects, out[at[i]].Warnings = f.effects(full)
 	}
 	return out
 }
 
-// at keeps to the conditions with these levels.
-func (d *decider) at(where setting.Levels) *decider {
-	kept := *d
-	kept.conds = nil
-	for _, cond := range d.conds {
-		if all := d.r.Settings.With(cond.Levels); all.With(where).Key() == all.Key() {
-			kept.conds = append(kept.conds, cond)
-		}
+// weigh says whether a claim applies, whether the blocks can tell at all, and what
+// they tell.
+func (d *decider) weigh(c experiment.Claim) Claim {
+	out := Claim{ID: c.ID}
+	say := func(v Verdict, open bool, format string, args ...any) Claim {
+		out.Verdict, out.Reason, out.Open = v, fmt.Sprintf(format, args...), open
+		return out
 	}
-	return &kept
+	rec := d.record(c)
+	if rec == nil {
+		return say(NotApplicable, false, "%s", d.last.NotApplicable)
+	}
+	if c.Needs.Cores > 0 && d.h.Cores < c.Needs.Cores {
+		return say(NotApplicable, false, "needs %d cores; this host has %d", c.Needs.Cores, d.h.Cores)
+	}
+	if c.Needs.LineRate && rec.line.LineRateBps == 0 {
+		return say(NotApplicable, false, "needs a wire of known line rate; this run went over %s", rec.line.Kind)
+	}
+	if len(rec.conds) == 0 {
+		return say(NotApplicable, false, "the run has no condition with %s", c.Where().Key())
+	}
+	out.Bounds = rec.tallyBounds(c)
+	few := !rec.text && rec.begun() < stats.MinSamples
+	if len(out.Bounds) == 0 {
+		return rec.silent(c, few, say)
+	}
+	f, err := rec.evaluate(c)
+	n := len(f.seen.blocks)
+	if !rec.text {
+		out.Blocks, out.Runs, out.For, out.Against = n, ofRuns(f.seen.blocks), f.yes, f.no
+	}
+	if v, why, so := f.seen.mostly(rec, c); so {
+		return say(v, !rec.text && (n < stats.MinSamples || v == Inconclusive), "%s", why)
+	}
+	if err != nil {
+		return say(NotApplicable, few, "%v", err)
+	}
+	if f.broken != "" {
+		return say(Invalid, false, "%s", f.broken)
+	}
+	out.Effects, out.Warnings = f.effects()
+	begun := rec.begun()
+	switch {
+	case rec.text && f.unseen:
+		return say(Inconclusive, false, "one run has no interval, and what it recorded cannot tell; %s", f.why)
+	case rec.text:
+		out.SingleRun = "disagrees"
+		if f.points {
+			out.SingleRun = "agrees"
+		}
+		return say(Inconclusive, false, "one run has no interval; %s", f.why)
+	case n < stats.MinSamples && begun == n:
+		say(Inconclusive, true, "%d %s too few: six are the least that decide", n, blocksAre(n))
+	case n < stats.MinSamples && begun >= stats.MinSamples && 2*n < begun:
+		// Not a claim's end all the same: what closes gates may pass.
+		return say(Invalid, true, "only %d of %d blocks are complete: %s", n, begun, gates(rec.invalid()))
+	case n < stats.MinSamples:
+		say(Inconclusive, true, "%d of %d blocks %s complete, and six are the least that decide: %s", n, begun, map[bool]string{true: "is", false: "are"}[n == 1], gates(rec.invalid()))
+	default:
+		say(f.verdict, f.verdict == Inconclusive, "%s%s", f.why, f.seen.wanting(c))
+	}
+	if out.Open {
+		out.BlocksNeeded = f.needed
+	}
+	if out.BlocksNeeded > 0 && n >= stats.MinSamples {
+		out.Reason += fmt.Sprintf("; about %d more %s would tell", f.needed, plural(f.needed, "block"))
+	}
+	return out
 }
 
-// holdsSubject tells whether a trial holds what a claim is about: its metric, its kind
-// of profile or, for a claim about bounds, anything.
-func holdsSubject(c experiment.Claim, t results.Trial) bool {
+func blocksAre(n int) string {
+	if n == 1 {
+		return "block is"
+	}
+	return "blocks are"
+}
+
+// silent says why no valid trial holds what a claim is about.
+func (rec *record) silent(c experiment.Claim, few bool, say func(Verdict, bool, string, ...any) Claim) Claim {
+	anyValid := false
+	rec.each(func(*source, results.Trial) { anyValid = true })
+	switch n := rec.invalid(); {
+	case len(n) > 0 && !anyValid:
+		return say(Invalid, true, "no valid trial: %s", gates(n))
+	case c.Profile != "":
+		return say(NotApplicable, few, "the run has no %s profile", c.Profile)
+	case c.Metric != "":
+		return say(NotApplicable, few, "the run did not record %s", c.Metric)
+	}
+	return say(NotApplicable, few, "the run has no trial")
+}
+
+// A finding is what the blocks say, before anything is said of whether there are
+// enough of them.
+type finding struct {
+	verdict     Verdict
+	why         string
+	seen        sight        // the complete blocks, and which of them can tell
+	yes, no     int          // blocks for the claim and against it
+	needed      int          // about so many more would decide; 0 where that cannot be said
+	comparisons []comparison // of claims about ratios
+	points      bool         // whether the medians alone agree with the claim
+	// unseen says that nothing stands against the claim but what was not
+	// recorded, or that the figures may stand for either answer.
+	unseen bool
+	broken string // why a text's figures cannot be compared
+}
+
+// evaluate holds the claim against the figures; an error says why there is nothing
+// to hold it against.
+func (rec *record) evaluate(c experiment.Claim) (finding, error) {
 	switch c.Kind {
 	case experiment.Bound:
-		return true
-	case experiment.Share, experiment.Absent:
-		_, ok := t.Profile(profiles.Kind(c.Profile))
-		return ok
+		return rec.evaluateBound(c), nil
+	case experiment.Count:
+		return rec.evaluateCount(c)
+	case experiment.Share:
+		return rec.evaluateShare(c), nil
+	case experiment.Absent:
+		return rec.evaluateAbsent(c), nil
 	}
-	return has(t, c.Metric)
+	return rec.evaluateRatios(c)
 }
 
-// has tells whether a trial says anything of a metric, if only that it was less
-// than something.
-func has(t results.Trial, name string) bool {
-	_, known := t.Metrics[name]
-	_, below := t.Below[name]
-	return known || below
-}
-
-// validTrials returns the valid trials that a claim rests on.
-func (d *decider) validTrials(c experiment.Claim) []results.Trial {
-	var ts []results.Trial
-	for _, cond := range d.conds {
-		for _, b := range blocksOf(d.valid[cond.ID]) {
-			t := d.valid[cond.ID][b]
-			if holdsSubject(c, t) {
-				ts = append(ts, t)
-			}
-		}
+// tellBy decides by the votes on a claim's only edge.
+func (f *finding) tellBy(v votes, level float64) {
+	edges := []votes{v}
+	f.yes, f.no = v.inside, v.beyond
+	if f.verdict = judge(edges, level, 1); f.verdict == Inconclusive {
+		f.needed = needed(edges, level, 1)
 	}
-	return ts
-}
-
-func (d *decider) anyValid() bool {
-	for _, cond := range d.conds {
-		if len(d.valid[cond.ID]) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// invalid returns the invalid trials of levels; the control's are its own.
-func (d *decider) invalid() []results.Trial {
-	var ts []results.Trial
-	for _, t := range d.r.Trials {
-		if !t.Valid && (d.control == nil || t.Condition != d.control.ID) {
-			ts = append(ts, t)
-		}
-	}
-	return ts
-}
-
-func blocksOf(m map[int]results.Trial) []int {
-	var bs []int
-	for b := range m {
-		bs = append(bs, b)
-	}
-	sort.Ints(bs)
-	return bs
 }
 
 // gates counts the reasons of invalid trials: "3 trials invalid (non-2xx 2, errors 1)".
@@ -265,117 +334,4 @@ func tally(count map[string]int) string {
 		keys[i] = fmt.Sprintf("%s %d", k, count[k])
 	}
 	return strings.Join(keys, ", ")
-}
-
-// incomparable says why a run has nothing that a claim could be held against.
-type incomparable struct{ why string }
-
-func (i incomparable) Error() string { return i.why }
-
-// A finding is what the figures say, before anything is said of whether there
-// are enough of them.
-type finding struct {
-	verdict     Verdict // of claims that need no interval
-	why         string
-	comparisons []comparison // of claims about ratios
-	pairs       int          // complete blocks, of the comparison that has fewest
-	points      bool         // whether the medians alone agree with the claim
-	// unseen says that nothing stands against the claim but what was not
-	// recorded, or that the figures may stand for either answer.
-	unseen bool
-}
-
-// strata groups the conditions that hold the claim's metric by the levels of
-// all factors but the claim's, each group in the order of that factor's levels.
-func (d *decider) strata(c experiment.Claim) [][]results.Condition {
-	var order []string
-	groups := map[string][]results.Condition{}
-	for _, cond := range d.conds {
-		if _, ok := cond.Levels[c.Over]; !ok || !d.holds(cond.ID, c.Metric) {
-			continue
-		}
-		key := cond.Levels.Without(c.Over).Key()
-		if groups[key] == nil {
-			order = append(order, key)
-		}
-		groups[key] = append(groups[key], cond)
-	}
-	var out [][]results.Condition
-	for _, key := range order {
-		out = append(out, groups[key])
-	}
-	return out
-}
-
-// holds tells whether a condition has the metric in any trial, or has lost all
-// of its trials to gates; a condition that lost them must still be compared,
-// so that the claim cannot pass without it.
-func (d *decider) holds(id, name string) bool {
-	for _, t := range d.valid[id] {
-		if has(t, name) {
-			return true
-		}
-	}
-	return d.r.Source == results.Measured && len(d.valid[id]) == 0
-}
-
-// A pair is two levels by their index; whole marks the comparison of the last
-// with the first, which a monotonic claim asks more of.
-type pair struct {
-	a, b  int
-	whole bool
-}
-
-func pairsOf(k experiment.Kind, n int) []pair {
-	var ps []pair
-	switch k {
-	case experiment.Flat:
-		for b := range n {
-			for a := b + 1; a < n; a++ {
-				ps = append(ps, pair{a, b, false})
-			}
-		}
-	case experiment.Monotonic:
-		for b := 0; b+1 < n; b++ {
-			ps = append(ps, pair{b + 1, b, false})
-		}
-		fallthrough
-	case experiment.Ratio:
-		if n > 1 {
-			ps = append(ps, pair{n - 1, 0, true})
-		}
-	}
-	return ps
-}
-
-// band is where a claim wants a ratio to lie.
-func band(c experiment.Claim, whole bool) (low, high float64) {
-	switch {
-	case c.Kind == experiment.Flat:
-		return 1 / (1 + *c.Margin), 1 + *c.Margin
-	case c.Kind == experiment.Monotonic && whole:
-		return 1, math.Inf(1)
-	case c.Kind == experiment.Monotonic:
-		return 1 / (1 + *c.Margin), math.Inf(1)
-	case c.AtMost != nil:
-		return 0, *c.AtMost
-	}
-	return *c.AtLeast, math.Inf(1)
-}
-
-// digits rounds to nine significant digits: more than any figure here bears,
-// few enough that architectures which fuse multiplications agree.
-func digits(v float64) float64 {
-	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-		return v
-	}
-	// By way of text: scaled by powers of ten, small figures overflow.
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 8, 64), 64)
-	return v
-}
-
-// rough rounds to four, for what is an estimate of size: a p, a plan.
-func rough(v float64) float64 {
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 3, 64), 64)
-	return v
 }

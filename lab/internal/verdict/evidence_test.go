@@ -37,7 +37,7 @@ func TestWhatWasNotSeenDecidesNothingAboutThroughput(t *testing.T) {
 			for _, name := range c.lose {
 				delete(f.Trials[7].Metrics, name)
 			}
-			got := Decide(x, x, f, machine).Claims
+			got := Decide(x, machine, []Run{{f, x}}).Claims
 			if got[0].Verdict != Inconclusive || !strings.Contains(got[0].Reason, c.says) {
 				t.Errorf("%s: %s (%s)", c.name, got[0].Verdict, got[0].Reason)
 			}
@@ -80,7 +80,7 @@ func TestTwoWallsAreBothLookedAt(t *testing.T) {
 		m := r.Trials[i].Metrics
 		m["line_rate_share"], m["client_cores_busy"], m["server_cores_busy"] = 0.91, 1, 0.5
 	}
-	got := Decide(x, x, r, machine).Claims
+	got := Decide(x, machine, []Run{{r, x}}).Claims
 	if got[0].Verdict != Invalid || !strings.Contains(got[0].Reason, "measures the client") || got[0].Bounds["client-cpu+wire"] != 12 {
 		t.Errorf("a wire at 91 %% beside a client at 100 %%: %s (%s), %v", got[0].Verdict, got[0].Reason, got[0].Bounds)
 	}
@@ -207,7 +207,7 @@ func TestSharedCoresSayNothingOfThroughput(t *testing.T) {
 		x := design(t, "", isFlat, strings.Replace(flatCost, `"c"`, `"cost"`, 1), strings.Replace(flatWait, `"c"`, `"wait"`, 1))
 		r := ratios(x, 1, 1, 1, 1, 1, 1)
 		set(r.Provenance)
-		got := Decide(x, x, r, machine).Claims
+		got := Decide(x, machine, []Run{{r, x}}).Claims
 		if got[0].Verdict != NotApplicable || !strings.Contains(got[0].Reason, "server and client shared theirs") || got[2].Verdict != NotApplicable {
 			t.Errorf("%s: %s (%s), %s", name, got[0].Verdict, got[0].Reason, got[2].Verdict)
 		}

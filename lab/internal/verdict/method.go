@@ -13,32 +13,40 @@ import (
 type Method struct {
 	WireSaturated float64                  `json:"wire_saturated"`
 	CPUSaturated  float64                  `json:"cpu_saturated"`
-	Confidence    float64                  `json:"confidence"`
+	Confidence    float64                  `json:"confidence"` // of the medians of single figures
 	MinBlocks     int                      `json:"min_blocks"`
-	Alpha         float64                  `json:"alpha"`
-	Power         float64                  `json:"power"`
-	MaxBlocks     int                      `json:"max_blocks"`
+	Alpha         float64                  `json:"alpha"`         // chance of a wrong verdict, an experiment
+	ControlAlpha  float64                  `json:"control_alpha"` // chance of a control that differs by chance, a record
+	Bold          float64                  `json:"bold"`          // share of blocks that half of each bet is laid on
+	MaxBlocks     int                      `json:"max_blocks"`    // that are looked ahead to
+	DifferBlocks  int                      `json:"differ_blocks"` // of runs that are compared with each other
+	DifferAlpha   float64                  `json:"differ_alpha"`
+	DifferApart   float64                  `json:"differ_apart"` // ratio of their medians
 	Verdicts      map[Verdict]string       `json:"verdicts"`
 	Warnings      map[stats.Warning]string `json:"warnings"`
 	SlowBy        float64                  `json:"slow_by"`
 	SamplerShare  float64                  `json:"sampler_share"`
 	Gates         []Gate                   `json:"gates"`
 	Works         []symbol.WorkDoc         `json:"works"`
-	// What TestStatedErrorRatesOfVerdicts finds: how many made-up runs it makes
-	// for each kind of noise and number of blocks, and the largest share of them
-	// with a claim wrongly held, or refuted, or a control that differs.
+	// What TestWrongVerdictsOfWholeCampaigns finds, over all kinds of noise, numbers
+	// of claims and ways to stop: how many made-up campaigns each is made of, of how
+	// many blocks at the most, and the largest shares of them with a wrong verdict
+	// and with a control that differs. Of claims well inside or outside of their
+	// edges, SimulatedOpen is the largest share that stays open.
 	SimulatedRuns    int     `json:"simulated_runs"`
-	SimulatedHeld    float64 `json:"simulated_held"`
-	SimulatedRefuted float64 `json:"simulated_refuted"`
+	SimulatedBlocks  int     `json:"simulated_blocks"`
+	SimulatedWrong   float64 `json:"simulated_wrong"`
 	SimulatedControl float64 `json:"simulated_control"`
+	SimulatedOpen    float64 `json:"simulated_open"`
 }
 
 // The simulation's results, which the test holds to what it computes.
 const (
-	simulatedRuns    = 1000
-	simulatedHeld    = 0.037
-	simulatedRefuted = 0.032
-	simulatedControl = 0.041
+	simulatedRuns    = 400
+	simulatedBlocks  = 60
+	simulatedWrong   = 0.05
+	simulatedControl = 0.01
+	simulatedOpen    = 0.5
 )
 
 // A Gate is what pages are told of one.
@@ -57,10 +65,12 @@ func Rules() Method {
 	m := Method{
 		WireSaturated: bound.WireSaturated, CPUSaturated: bound.CPUSaturated,
 		Confidence: stats.Confidence, MinBlocks: stats.MinSamples,
-		Alpha: stats.Alpha, Power: stats.Power, MaxBlocks: stats.MaxBlocks,
+		Alpha: stats.Alpha, ControlAlpha: controlAlpha, Bold: stats.Bold, MaxBlocks: stats.MaxBlocks,
+		DifferBlocks: differBlocks, DifferAlpha: differAlpha, DifferApart: differApart,
 		Verdicts: map[Verdict]string{}, Warnings: map[stats.Warning]string{},
 		SlowBy: speed.SlowBy, SamplerShare: gate.SamplerShare, Works: symbol.Works(),
-		SimulatedRuns: simulatedRuns, SimulatedHeld: simulatedHeld, SimulatedRefuted: simulatedRefuted, SimulatedControl: simulatedControl,
+		SimulatedRuns: simulatedRuns, SimulatedBlocks: simulatedBlocks, SimulatedWrong: simulatedWrong,
+		SimulatedControl: simulatedControl, SimulatedOpen: simulatedOpen,
 	}
 	for _, v := range []Verdict{Reproduced, Refuted, Inconclusive, Invalid, NotApplicable} {
 		m.Verdicts[v] = v.Meaning()

@@ -166,7 +166,7 @@ var (
 
 func TestAControlTakesNoPartInClaims(t *testing.T) {
 	x, r := good(t, 6)
-	want := Decide(x, x, r, machine)
+	want := Decide(x, machine, []Run{{r, x}})
 	if want.Control != nil || !slices.Equal(want.Warnings, []string{"no A/A control in this run"}) {
 		t.Fatalf("%+v, %v", want.Control, want.Warnings)
 	}
@@ -177,7 +177,7 @@ func TestAControlTakesNoPartInClaims(t *testing.T) {
 			r.Trials[i].Bound, r.Trials[i].Metrics["workers"] = bound.Unknown, 7
 		}
 	}
-	got := Decide(x, x, r, machine)
+	got := Decide(x, machine, []Run{{r, x}})
 	if !reflect.DeepEqual(got.Claims, want.Claims) || !reflect.DeepEqual(got.Conditions, want.Conditions) || got.Warnings != nil {
 		t.Errorf("%+v\nwant %+v", got.Claims, want.Claims)
 	}
@@ -188,7 +188,7 @@ func TestAControlTakesNoPartInClaims(t *testing.T) {
 	// Nor are its lost trials a claim's.
 	spoil(&r.Trials[0])
 	spoil(&r.Trials[12])
-	if c := Decide(x, x, r, machine).Claims[0]; !strings.Contains(c.Reason, "1 trial invalid") {
+	if c := Decide(x, machine, []Run{{r, x}}).Claims[0]; !strings.Contains(c.Reason, "1 trial invalid") {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
 }

@@ -3,7 +3,6 @@ package verdict
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -13,59 +12,118 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
-// evaluateShares holds a share, or the absence of one, against every trial's own
-// profile: all have to agree, and all have to disagree before it is refuted. A
-// trial is not averaged with others, so that no long window hides a short one.
-func (d *decider) evaluateShares(c experiment.Claim, whole *decider) finding {
-	f := finding{points: true, pairs: math.MaxInt}
-	var shares []float64
-	held, blind := 0, 0
-	thin := "" // the first profile whose whole is next to nothing
-	for _, cond := range d.conds {
-		n := 0
-		for _, b := range blocksOf(d.valid[cond.ID]) {
-			p, ok := d.valid[cond.ID][b].Profile(profiles.Kind(c.Profile))
-			if !ok {
-				continue
-			}
-			n++
-			v := share(c, p)
-			if c.Kind == experiment.Absent && p.Packages[symbol.None] > 0 {
-				blind++
-			}
-			if thin == "" && c.Kind == experiment.Share {
-				thin = nextToNothing(p)
-			}
-			shares = append(shares, v)
-			if holdsShare(c, v) {
+// shareOf is what a trial's own profile gives what the claim looks for; why says
+// what is wrong with a profile whose whole is next to nothing.
+func (s *source) shareOf(c experiment.Claim, t results.Trial) (share float64, why string) {
+	p, _ := t.Profile(profiles.Kind(c.Profile))
+	// What stands nowhere in a profile has none of it: profiles list all that
+	// they hold.
+	if share = p.Packages[c.Package]; c.Work != "" {
+		share = p.Work[c.Work]
+	}
+	return share, nextToNothing(p)
+}
+
+// profiled lists the blocks of a claim about profiles, and of all trials in them
+// the shares. A trial is not averaged with others, so that no long window hides a
+// short one.
+func (rec *record) profiled(c experiment.Claim) (f finding, shares []float64, held int) {
+	f = finding{seen: rec.look(c, rec.complete(rec.conds))}
+	if rec.text {
+		f.seen = rec.look(c, rec.printed(c))
+	}
+	for _, b := range f.seen.blocks {
+		for _, t := range rec.about(c, b) {
+			v, _ := b.of.shareOf(c, t)
+			if shares = append(shares, v); holdsShare(c, v) {
 				held++
 			}
 		}
-		f.pairs = min(f.pairs, n)
 	}
-	f.points = held == len(shares)
-	switch {
-	case thin != "":
-		f.verdict, f.points, f.unseen = Inconclusive, false, true
-		f.why = sayShares(c, shares, held) + "; but " + thin
-		return f
-	case c.Kind == experiment.Absent && held == len(shares) && d.r.Source == results.Measured && !d.couldShow(c, whole):
-		f.verdict, f.points = Inconclusive, false
-		f.why = fmt.Sprintf("no %s profile of this run shows %s at all, so it cannot be told that it is gone", c.Profile, c.Package)
-		return f
-	case held == len(shares) && blind > 0:
-		f.verdict, f.points = Inconclusive, false
-		f.why = fmt.Sprintf("%d of %d %s profiles have frames without a symbol, which could be of %s", blind, len(shares), c.Profile, c.Package)
-		return f
-	case held == len(shares):
-		f.verdict = Reproduced
-	case held == 0, c.Kind == experiment.Absent:
-		// One sample is enough to say that something is not gone.
-		f.verdict = Refuted
-	default:
-		f.verdict = Inconclusive
+	f.points = held == len(shares) && len(shares) > 0
+	return f, shares, held
+}
+
+// evaluateShare holds a share against every trial's own profile: a block speaks for
+// the claim where it holds in all of its trials, and against it where it does in
+// none.
+func (rec *record) evaluateShare(c experiment.Claim) finding {
+	f, shares, held := rec.profiled(c)
+	var v votes
+	for i, b := range f.seen.blocks {
+		v.all++
+		if f.seen.blind[i] != none {
+			continue
+		}
+		holds, ts := 0, rec.about(c, b)
+		for _, t := range ts {
+			if share, _ := b.of.shareOf(c, t); holdsShare(c, share) {
+				holds++
+			}
+		}
+		add(&v, holds == len(ts), holds == 0)
 	}
 	f.why = sayShares(c, shares, held)
+	if rec.text {
+		for _, b := range f.seen.blocks {
+			for _, t := range rec.about(c, b) {
+				if _, thin := b.of.shareOf(c, t); thin != "" && !f.unseen {
+					f.points, f.unseen = false, true
+					f.why += "; but " + thin
+				}
+			}
+		}
+		return f
+	}
+	f.tellBy(v, rec.level)
+	if v.all > 1 {
+		f.why = fmt.Sprintf("it holds in %d of %d blocks, and in %d in no trial; %s", v.inside, v.all, v.beyond, f.why)
+	}
+	return f
+}
+
+// evaluateAbsent holds the absence of a package against every trial's own profile.
+// One sample is enough to say that something is not gone.
+func (rec *record) evaluateAbsent(c experiment.Claim) finding {
+	f, shares, held := rec.profiled(c)
+	unnamed := 0
+	for i, b := range f.seen.blocks {
+		if f.seen.blind[i] != none {
+			continue
+		}
+		gone := true
+		for _, t := range rec.about(c, b) {
+			share, _ := b.of.shareOf(c, t)
+			gone = gone && holdsShare(c, share)
+			if p, _ := t.Profile(profiles.Kind(c.Profile)); p.Packages[symbol.None] > 0 {
+				unnamed++
+			}
+		}
+		f.sayStrictly(gone)
+	}
+	against := ""
+	if f.no > 0 {
+		against = sayShares(c, shares, held)
+	}
+	f.concludeStrictly(against, sayShares(c, shares, held))
+	doubt := ""
+	switch {
+	case held < len(shares):
+		return f
+	case !rec.text && !rec.couldShow(c):
+		doubt = fmt.Sprintf("no %s profile of these runs shows %s at all, so it cannot be told that it is gone", c.Profile, c.Package)
+	case unnamed > 0:
+		doubt = fmt.Sprintf("%d of %d %s profiles have frames without a symbol, which could be of %s", unnamed, len(shares), c.Profile, c.Package)
+	default:
+		if rec.text {
+			f.why = sayShares(c, shares, held)
+		}
+		return f
+	}
+	f.points = false
+	if f.verdict == Reproduced || rec.text {
+		f.verdict, f.why = Inconclusive, doubt
+	}
 	return f
 }
 
@@ -98,38 +156,31 @@ func nextToNothing(p profiles.Profile) string {
 	return fmt.Sprintf("the whole %s profile is %.3g %s, and less than %.3g is next to nothing", p.Kind, have, of, least)
 }
 
-// couldShow tells whether the run can show what a claim says is gone: another of its
-// conditions has it in a profile of the same kind or, where the claim is about
-// all conditions, the profiles have samples.
-func (d *decider) couldShow(c experiment.Claim, whole *decider) bool {
+// couldShow tells whether the runs can show what a claim says is gone: another of
+// their conditions has it in a profile of the same kind or, where the claim is
+// about all conditions, the profiles have samples.
+func (rec *record) couldShow(c experiment.Claim) bool {
 	about := map[string]bool{}
-	for _, cond := range d.conds {
-		about[cond.ID] = true
+	for _, levels := range rec.conds {
+		about[levels.Key()] = true
 	}
-	for _, cond := range whole.conds {
-		for _, t := range whole.valid[cond.ID] {
-			p, ok := t.Profile(profiles.Kind(c.Profile))
-			switch {
-			case !ok:
-			case len(d.conds) == len(whole.conds):
-				if p.Total > 0 || p.Events > 0 {
+	for _, s := range rec.runs {
+		for _, levels := range rec.all {
+			for _, t := range s.at(levels) {
+				p, ok := t.Profile(profiles.Kind(c.Profile))
+				switch {
+				case !ok:
+				case len(rec.conds) == len(rec.all):
+					if p.Total > 0 || p.Events > 0 {
+						return true
+					}
+				case !about[levels.Key()] && p.Packages[c.Package] > 0:
 					return true
 				}
-			case !about[cond.ID] && p.Packages[c.Package] > 0:
-				return true
 			}
 		}
 	}
 	return false
-}
-
-// share is what a profile gives what the claim looks for. What stands nowhere
-// in a profile has none of it: profiles list all that they hold.
-func share(c experiment.Claim, p profiles.Profile) float64 {
-	if c.Work != "" {
-		return p.Work[c.Work]
-	}
-	return p.Packages[c.Package]
 }
 
 func holdsShare(c experiment.Claim, v float64) bool {

@@ -9,36 +9,37 @@ import (
 )
 
 // summaries gives each condition's medians, in the order of its levels.
-func (d *decider) summaries() []Summary {
+func (s *source) summaries() []Summary {
 	out := []Summary{}
-	for _, cond := range d.conds {
-		out = append(out, d.summary(cond))
+	for _, cond := range s.conds {
+		out = append(out, s.summary(cond))
 	}
 	return out
 }
 
-func (d *decider) summary(cond results.Condition) Summary {
-	s := Summary{ID: cond.ID, Levels: cond.Levels, Metrics: map[string]Figure{}}
-	for _, t := range d.r.Trials {
+func (s *source) summary(cond results.Condition) Summary {
+	out := Summary{Bounds: map[string]int{}, ID: cond.ID, Levels: cond.Levels, Metrics: map[string]Figure{}}
+	for _, t := range s.Trials {
 		if t.Condition == cond.ID {
-			s.Trials++
+			out.Trials++
 			if !t.Valid {
-				s.Invalid++
+				out.Invalid++
 			}
 		}
 	}
 	var valid []results.Trial
-	for _, b := range blocksOf(d.valid[cond.ID]) {
-		valid = append(valid, d.valid[cond.ID][b])
+	for _, b := range blocksOf(s.valid[cond.ID]) {
+		t := s.valid[cond.ID][b]
+		valid = append(valid, t)
+		out.Bounds[string(s.walls(t).Bound())]++
 	}
-	s.Bounds = d.tallyBounds(valid)
 	for _, m := range metric.All() {
 		if f, ok := figure(m.Name, valid); ok {
-			s.Metrics[m.Name] = f
+			out.Metrics[m.Name] = f
 		}
 	}
-	s.Profiles = profilesOf(valid)
-	return s
+	out.Profiles = profilesOf(valid)
+	return out
 }
 
 // figure is the median of one metric over trials, some of whose figures may be

@@ -1,36 +1,49 @@
-// Package verdict says what a run makes of its experiment's claims.
+// Package verdict says what a host's runs make of an experiment's claims.
 //
-// Its stance: fail closed. A run too small for an interval, trials that a gate
-// refused, a client that was the wall, or a precondition that was not met each
-// have a verdict of their own, and none of them is "reproduced". Not having
-// seen a difference is inconclusive. What was not recorded is neither room nor
-// evidence against a claim.
+// Its stance: fail closed. Too few blocks, trials that a gate refused, a client
+// that was the wall, or a precondition that was not met each have a verdict of
+// their own, and none of them is "reproduced". Not having seen a difference is
+// inconclusive. What was not recorded is neither room nor evidence against a
+// claim.
 //
-// A comparison of two levels is decided only where two witnesses agree: the
-// exact interval of the median ratio, which has no model and is not corrected,
-// lies on one side of the claim's band; and Student's t on the logarithms of
-// the same ratios says so (TOST for a band with two edges). A claim needs all
-// of its comparisons to be reproduced, so its p is the largest of theirs; any
-// one refutes it, so its p then is the smallest, times their number. These p
-// are corrected by Holm's rule over all claims about ratios that the run
-// decides. A claim stands in the correction once, with the answer that its
-// figures point to, since only one of its two answers can be wrong. Which one
-// that is, is read off the same data, and no theorem covers Holm's rule then.
-// What there is instead is a simulation: TestStatedErrorRatesOfVerdicts counts
-// wrong answers of several claims at their edges together, for each kind of
-// noise and number of blocks, and fails above one run in twenty.
+// Blocks decide, and a block has one vote. All blocks of one claim's design on
+// one host count together, whichever runs measured them: they are the claim's
+// record. A comparison (a metric at one level over another) gives one ratio a
+// block. The claim wants it in a band, and is about the median block: of each edge
+// of the band it says that half of all blocks or more lie inside. A block speaks
+// for an edge if its whole range lies inside, against it if its whole range lies
+// beyond, and else it cannot tell. One that cannot tell, as where the client was
+// the wall, still counts in the total, so it weighs against both answers. A claim
+// about walls, or about shares of a profile, has one vote a block in the same way.
 //
-// Claims about counts, bounds and profiles take no part: they are held against
-// every trial as it was counted, and there is no sampling error to correct. A
-// share has to lie on the claim's side in all trials, and is refuted only where
-// it lies on the other in all.
+// Why a wrong answer is as seldom as said. An experiment may give any wrong answer
+// with a chance of stats.Alpha, 0.05. Each of the m claims that blocks decide has
+// an equal part, alpha/m; m is fixed by the design. A claim is reproduced where
+// every edge has an e-value of m/alpha or more for "more than half of all blocks
+// lie inside". If the claim is false, at most half lie inside of some edge, and
+// the e-value of that edge ever comes so high with a chance of alpha/m (Ville's
+// inequality, see package stats). A claim is refuted where any of its edges, e of
+// them over all comparisons, has one of m·e/alpha or more for "more than half lie
+// beyond". If the claim is true, at most half lie beyond each, and the chances add
+// up to alpha/m again. A claim is true or false, so only one of the two can be
+// wrong. All of it holds at every block, hence wherever one stops, and whatever
+// made one stop. The figure that counts is the one at the present number of
+// blocks: a claim that was decided may become open again by further blocks.
+// TestWrongVerdictsOfWholeCampaigns counts wrong answers of made-up campaigns.
 //
-// A run's A/A control, the same levels measured twice, is held to the same
-// rule. Where it differs, or too little of it is left to tell, no claim about
-// ratios is decided by that run.
+// Two rules only ever take decisions away. A run's A/A control, the same levels
+// measured twice, is pooled and bet on like a comparison; where it differs, blocks
+// decide nothing. And runs that lie further apart than their blocks explain are
+// said to differ.
 //
-// Its limit: with six blocks the exact interval is the range of the ratios, so
-// one odd block leaves a claim open, and no p mends that.
+// Claims about counts, and about what is gone from a profile, are held against
+// every block as it was counted: there is no sampling error to share, and one
+// contradiction refutes.
+//
+// Its limits: what tells one day from the next, and not one block from the next,
+// is in all blocks of a run, and no count of blocks sees it; that is what runs of
+// several days are for. And blocks are left out in which a compared trial is
+// invalid, so a gate that closes by what a trial shows would choose.
 package verdict
 
 import (
@@ -41,7 +54,7 @@ import (
 )
 
 // Version is the schema version of the verdict files.
-const Version = 1
+const Version = 2
 
 // A Verdict is what a run says of a claim.
 type Verdict string
@@ -59,21 +72,23 @@ const (
 func (v Verdict) Meaning() string {
 	switch v {
 	case Reproduced:
-		return "both witnesses, the exact interval and the corrected t test, put every ratio that bears on the claim on its side of the margin"
+		return "so many of all blocks lie on the claim's side of every edge that chance would bring it about in one experiment of twenty at the most"
 	case Refuted:
-		return "both witnesses put a ratio wholly on the other side of the margin, or a count or a wall is another than claimed"
+		return "so many of all blocks lie beyond an edge of what is claimed, or a count or a profile is another than claimed"
 	case Inconclusive:
-		return "the run cannot tell: an interval crosses the margin, the witnesses disagree, the control differed, or there are too few blocks"
+		return "the blocks so far cannot tell: too few lie on either side, runs or the control differ, or there are fewer than six"
 	case Invalid:
 		return "the trials cannot bear the claim: a gate refused too many, or the client was the wall"
 	case NotApplicable:
-		return "a precondition of the claim is not met on this host or in this run"
+		return "a precondition of the claim is not met on this host or in these runs"
 	}
 	return ""
 }
 
-// A File is what one run says of all its claims, with the figures that pages
-// show. It is derived: `lab verdicts` makes it anew from the results file.
+// A File is what the record said of all claims of a run when that run had been
+// added, with the figures that pages show. It is derived: `lab verdicts` makes it
+// anew from the results files. The file of a host's newest run is the record as
+// it stands.
 type File struct {
 	SchemaVersion int       `json:"schema_version"`
 	Experiment    string    `json:"experiment"`
@@ -84,69 +99,93 @@ type File struct {
 	ClientHost    string    `json:"client_host"`
 	Date          string    `json:"date"`             // day the run started, or the text's
 	Started       string    `json:"started"`          // for order; a published run's is its date
-	Size          string    `json:"size,omitempty"`   // smoke or full, of a measured run
-	Blocks        int       `json:"blocks,omitempty"` // planned, of a measured run
+	Size          string    `json:"size,omitempty"`   // smoke or full, of a measured run of version 1
+	Blocks        int       `json:"blocks,omitempty"` // of this run, if measured; version 1 has those that were planned
 	Topology      string    `json:"topology"`
 	LineRateBps   float64   `json:"line_rate_bps,omitempty"`
 	Trials        int       `json:"trials"`
 	InvalidTrials int       `json:"invalid_trials"`
 	Warnings      []string  `json:"warnings,omitempty"`
+	Record        *Record   `json:"record,omitempty"` // what the verdicts of a measured run rest on
 	Claims        []Claim   `json:"claims"`
-	Conditions    []Summary `json:"conditions"`        // without the control
-	Control       *Control  `json:"control,omitempty"` // the A/A control, of a run that has one
+	Conditions    []Summary `json:"conditions"`        // of this run alone, without the control
+	Control       *Control  `json:"control,omitempty"` // the A/A control, where the record has one
 	// Design is the SHA-256 of the experiment's file as it was when the run was
 	// made; data/designs has it. Withdrawn are those of its claims that the
 	// experiment has no longer, or not so.
-	Design    string  `json:"design,omitempty"`
+	Design string `json:"design,omitempty"`
+	// Earlier are the claims of a run of version 1 whose names the experiment still
+	// has. Its design was another, so they are no verdicts of today's claims, and
+	// Claims is empty then.
+	Earlier   []Claim `json:"earlier,omitempty"`
 	Withdrawn []Claim `json:"withdrawn,omitempty"`
 	// BoundsNow gives, by place, what bounded trials for which the results file
 	// names only the first of several walls.
 	BoundsNow map[int]bound.Bound `json:"bounds_now,omitempty"`
 }
 
-// A Claim is one claim's verdict in one run.
+// A Record says what verdicts rest on.
+type Record struct {
+	Runs   []string `json:"runs"`   // those of the last one's design, oldest first
+	Blocks int      `json:"blocks"` // with a valid trial under every condition
+	Claims int      `json:"claims"` // that blocks decide, and that share stats.Alpha
+}
+
+// A Claim is what the record says of one claim.
 type Claim struct {
 	ID      string  `json:"id"`
 	Verdict Verdict `json:"verdict"`
 	// SingleRun is "agrees" or "disagrees": what the point figures of one run
 	// say, which is never enough for a verdict.
-	SingleRun string          `json:"single_run,omitempty"`
-	Reason    string          `json:"reason"`
-	P         *float64        `json:"p,omitempty"`        // after Holm's correction; absent where the witnesses disagree
-	Warnings  []stats.Warning `json:"warnings,omitempty"` // of any of its comparisons
-	Bounds    map[string]int  `json:"bounds,omitempty"`   // valid trials by what bounded them
-	Effects   []Effect        `json:"effects,omitempty"`
+	SingleRun string `json:"single_run,omitempty"`
+	Reason    string `json:"reason"`
+	// Blocks are the complete ones, of so many Runs. For and Against count those
+	// that speak for the claim and against it; where it has several comparisons, of
+	// the one that decides.
+	Blocks  int `json:"blocks,omitempty"`
+	Runs    int `json:"runs,omitempty"`
+	For     int `json:"for,omitempty"`
+	Against int `json:"against,omitempty"`
+	// Open says that further blocks could decide the claim, and BlocksNeeded about
+	// how many would, if they went on as so far; absent where that cannot be said.
+	Open         bool            `json:"open,omitempty"`
+	BlocksNeeded int             `json:"blocks_needed,omitempty"`
+	Warnings     []stats.Warning `json:"warnings,omitempty"` // of any of its comparisons
+	Bounds       map[string]int  `json:"bounds,omitempty"`   // valid trials by what bounded them
+	Effects      []Effect        `json:"effects,omitempty"`
 }
 
 // An Effect is one comparison: a metric at levels A over that at levels B.
 // What needs an interval is absent where there is none.
 type Effect struct {
-	Metric string         `json:"metric"`
-	A      setting.Levels `json:"a,omitempty"` // absent in a control, whose levels are the same
-	B      setting.Levels `json:"b,omitempty"`
-	At     setting.Levels `json:"at,omitempty"` // levels of the other factors
-	Pairs  int            `json:"pairs"`
-	Ratio  float64        `json:"ratio,omitempty"` // median of the per-block ratios; absent without a pair, or where only a range is known
+	Metric  string         `json:"metric"`
+	A       setting.Levels `json:"a,omitempty"` // absent in a control, whose levels are the same
+	B       setting.Levels `json:"b,omitempty"`
+	At      setting.Levels `json:"at,omitempty"`      // levels of the other factors
+	Blocks  int            `json:"blocks"`            // complete ones
+	Pairs   int            `json:"pairs"`             // of them, those that can tell: they have a ratio
+	For     int            `json:"for,omitempty"`     // whole range in the band
+	Against int            `json:"against,omitempty"` // whole range beyond an edge
+	Decides bool           `json:"decides,omitempty"` // of the claim's comparisons, the one whose counts are the claim's
+	Ratio   float64        `json:"ratio,omitempty"`   // median of the per-block ratios; absent without a pair, or where only a range is known
 	// RatioLow and RatioHigh stand instead of Ratio where figures are coarse: the
 	// medians of the least and the greatest ratios that they may stand for.
 	// Without RatioHigh, or High below, there is no upper end.
 	RatioLow  float64 `json:"ratio_low,omitempty"`
 	RatioHigh float64 `json:"ratio_high,omitempty"`
-	Low       float64 `json:"low,omitempty"`       // exact interval
-	High      float64 `json:"high,omitempty"`      // as Low
-	BandLow   float64 `json:"band_low,omitempty"`  // where the claim wants the ratio; absent without that edge
-	BandHigh  float64 `json:"band_high,omitempty"` // as BandLow
-	// PInside and POutside are the t test's p of the ratio's lying in the band
-	// and outside of it, uncorrected.
-	PInside  *float64 `json:"p_inside,omitempty"`
-	POutside *float64 `json:"p_outside,omitempty"`
-	BootLow  float64  `json:"boot_low,omitempty"`  // bootstrap interval of the ratio of the medians
-	BootHigh float64  `json:"boot_high,omitempty"` // as BootLow
-	// SmallestEffect is the ratio that as many blocks of this noise would have
-	// told from 1, or from a bar.
-	SmallestEffect float64 `json:"smallest_effect,omitempty"`
-	BlocksNeeded   int     `json:"blocks_needed,omitempty"` // to decide what was seen, where it was not
-	BlocksOver     int     `json:"blocks_over,omitempty"`   // more than so many, instead
+	// Low and High are the confidence sequence of the median ratio at the claim's
+	// part of stats.Alpha. It has two sides where a verdict asks for one, so it may
+	// reach a little over an edge that is decided.
+	Low      float64 `json:"low,omitempty"`
+	High     float64 `json:"high,omitempty"`
+	BandLow  float64 `json:"band_low,omitempty"`  // where the claim wants the ratio; absent without that edge
+	BandHigh float64 `json:"band_high,omitempty"` // as BandLow
+	// EFor is the e-value of "more than half of all blocks lie inside", of the edge
+	// that has the least; EAgainst that of "beyond", of the edge that has the most.
+	// Both are rounded, and never above 1e12.
+	EFor         float64 `json:"e_for,omitempty"`
+	EAgainst     float64 `json:"e_against,omitempty"`
+	BlocksNeeded int     `json:"blocks_needed,omitempty"` // as a claim's
 }
 
 // An Outcome is what an A/A control showed.

@@ -417,7 +417,7 @@ func good(t *testing.T, blocks int) (*experiment.Experiment, *results.File) {
 
 func TestSixGoodBlocksReproduceEveryKind(t *testing.T) {
 	x, r := good(t, 6)
-	for _, c := range Decide(x, x, r, machine).Claims {
+	for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
 		if c.Verdict != Reproduced {
 			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
@@ -427,7 +427,7 @@ func TestSixGoodBlocksReproduceEveryKind(t *testing.T) {
 func TestFiveBlocksAreNeverReproduced(t *testing.T) {
 	for blocks := 1; blocks <= 5; blocks++ {
 		x, r := good(t, blocks)
-		for _, c := range Decide(x, x, r, machine).Claims {
+		for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
 			if c.Verdict != Inconclusive || !strings.Contains(c.Reason, fmt.Sprintf("%d blocks are too few", blocks)) {
 				t.Errorf("%d blocks, %s: %s (%s)", blocks, c.ID, c.Verdict, c.Reason)
 			}
@@ -445,13 +445,13 @@ func TestFiveBlocksAreNeverReproduced(t *testing.T) {
 func TestSixPlannedAndFiveCompleteAreInvalid(t *testing.T) {
 	x, r := good(t, 6)
 	spoil(&r.Trials[3])
-	for _, c := range Decide(x, x, r, machine).Claims {
+	for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
 		if c.Verdict != Invalid || !strings.Contains(c.Reason, "only 5 of 6 blocks are complete: 1 trial invalid (errors 1)") {
 			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
 	}
 	r.Trials = slices.Delete(r.Trials, 3, 4) // lost rather than invalid
-	for _, c := range Decide(x, x, r, machine).Claims {
+	for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
 		if c.Verdict != Invalid || !strings.Contains(c.Reason, "only 5 of 6 blocks are complete: the other trials are missing") {
 			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
@@ -463,7 +463,7 @@ func TestTwelvePlannedBearTheLossOfSix(t *testing.T) {
 	for i := range 6 {
 		spoil(&r.Trials[2*i])
 	}
-	for _, c := range Decide(x, x, r, machine).Claims {
+	for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
 		if c.Verdict != Reproduced {
 			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
@@ -478,7 +478,7 @@ func TestAConditionWithoutValidTrialsNeverLetsAClaimPass(t *testing.T) {
 				spoil(&r.Trials[i])
 			}
 		}
-		for _, c := range Decide(x, x, r, machine).Claims {
+		for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
 			if c.Verdict != Invalid || !strings.Contains(c.Reason, "6 trials invalid (errors 6)") {
 				t.Errorf("without %s, %s: %s (%s)", lost, c.ID, c.Verdict, c.Reason)
 			}
@@ -489,7 +489,7 @@ func TestAConditionWithoutValidTrialsNeverLetsAClaimPass(t *testing.T) {
 	for i := range r.Trials {
 		spoil(&r.Trials[i])
 	}
-	for _, c := range Decide(x, x, r, machine).Claims {
+	for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
 		if c.Verdict != Invalid || !strings.Contains(c.Reason, "no valid trial: 12 trials invalid (errors 12)") {
 			t.Errorf("without any, %s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
@@ -558,7 +558,7 @@ func TestAFigureWithoutARatioIsInvalid(t *testing.T) {
 
 func TestAnInvalidTrialChangesNothingButItsCount(t *testing.T) {
 	x, r := good(t, 6)
-	before := Decide(x, x, r, machine)
+	before := Decide(x, machine, []Run{{r, x}})
 	for b := 1; b <= 6; b++ {
 		great := results.Trial{
 			Block: b, Condition: "c2", Bound: bound.ClientCPU,
@@ -568,7 +568,7 @@ func TestAnInvalidTrialChangesNothingButItsCount(t *testing.T) {
 		// Before and behind the valid trial of its block.
 		r.Trials = append(append([]results.Trial{great}, r.Trials...), great)
 	}
-	after := Decide(x, x, r, machine)
+	after := Decide(x, machine, []Run{{r, x}})
 	if after.Trials != 24 || after.InvalidTrials != 12 || after.Conditions[1].Trials != 18 || after.Conditions[1].Invalid != 12 {
 		t.Errorf("counts: %d trials, %d invalid; of c2 %d and %d", after.Trials, after.InvalidTrials, after.Conditions[1].Trials, after.Conditions[1].Invalid)
 	}
@@ -596,23 +596,23 @@ func TestARepeatedTrialCountsForItsBlock(t *testing.T) {
 func TestTheFirstValidTrialOfABlockStands(t *testing.T) {
 	x := design(t, "", isFlat)
 	r := ratios(x, 1, 1, 1, 1, 1, 1)
-	want := Decide(x, x, r, machine).Claims
+	want := Decide(x, machine, []Run{{r, x}}).Claims
 	better := r.Trials[1]
 	better.Metrics = figures{rps: 1e6}
 	r.Trials = append(r.Trials, better)
-	if got := Decide(x, x, r, machine).Claims; !reflect.DeepEqual(got, want) {
+	if got := Decide(x, machine, []Run{{r, x}}).Claims; !reflect.DeepEqual(got, want) {
 		t.Errorf("a second valid trial of a block replaced the first: %+v", got)
 	}
 }
 
 func TestTheOrderOfTrialsDoesNotMatter(t *testing.T) {
 	x, r := good(t, 6)
-	want := Decide(x, x, r, machine)
+	want := Decide(x, machine, []Run{{r, x}})
 	rnd := rand.New(rand.NewPCG(3, 3))
 	for range 20 {
 		rnd.Shuffle(len(r.Trials), func(i, j int) { r.Trials[i], r.Trials[j] = r.Trials[j], r.Trials[i] })
 		rnd.Shuffle(len(r.Conditions), func(i, j int) { r.Conditions[i], r.Conditions[j] = r.Conditions[j], r.Conditions[i] })
-		if got := Decide(x, x, r, machine); !reflect.DeepEqual(got, want) {
+		if got := Decide(x, machine, []Run{{r, x}}); !reflect.DeepEqual(got, want) {
 			t.Fatalf("another order: %+v\nwant %+v", got, want)
 		}
 	}
@@ -625,7 +625,7 @@ func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
 		for i := range n {
 			bounded(&r.Trials[i], bound.ClientCPU)
 		}
-		f := Decide(x, x, r, machine)
+		f := Decide(x, machine, []Run{{r, x}})
 		want := fmt.Sprintf("measures the client: its CPU was the wall in %d of 12 trials", n)
 		if c := f.Claims[0]; c.Verdict != Invalid || c.Reason != want || c.Bounds["client-cpu"] != n {
 			t.Errorf("throughput: %s (%s), bounds %v; want %s", c.Verdict, c.Reason, c.Bounds, want)
@@ -778,7 +778,7 @@ func TestAPublishedRunWithoutPairsNeitherAgreesNorDisagrees(t *testing.T) {
 
 func TestAPublishedRunIsDatedByItsText(t *testing.T) {
 	x := design(t, "", isFlat)
-	f := Decide(x, x, asPrinted(ratios(x, 1)), machine)
+	f := Decide(x, machine, []Run{{asPrinted(ratios(x, 1)), x}})
 	if f.Date != "2026-01-01" || f.Started != "2026-01-01" || f.Size != "" || f.Blocks != 0 || f.Source != "published" {
 		t.Errorf("%+v", f)
 	}
@@ -878,7 +878,7 @@ func TestSummariesStandInTheOrderOfLevels(t *testing.T) {
 	r := made(x, 1, func(setting.Levels, int) figures { return figures{rps: 1} })
 	slices.Reverse(r.Conditions)
 	var got []string
-	for _, s := range Decide(x, x, r, machine).Conditions {
+	for _, s := range Decide(x, machine, []Run{{r, x}}).Conditions {
 		got = append(got, s.Levels.Key())
 	}
 	want := []string{"prefork=false workers=2", "prefork=false workers=10", "prefork=true workers=2", "prefork=true workers=10"}
@@ -935,7 +935,7 @@ func TestVerdictsDoNotDependOnNamesOfBlocksOrOnSpeed(t *testing.T) {
 				spoil(&f.Trials[i])
 			}
 		}
-		want := Decide(x, x, f, machine).Claims
+		want := Decide(x, machine, []Run{{f, x}}).Claims
 		for _, c := range want {
 			seen[c.Verdict]++
 		}
@@ -944,7 +944,7 @@ func TestVerdictsDoNotDependOnNamesOfBlocksOrOnSpeed(t *testing.T) {
 		for i := range f.Trials {
 			f.Trials[i].Block = 1 + names[f.Trials[i].Block-1]
 		}
-		if got := Decide(x, x, f, machine).Claims; !reflect.DeepEqual(got, want) {
+		if got := Decide(x, machine, []Run{{f, x}}).Claims; !reflect.DeepEqual(got, want) {
 			t.Fatalf("round %d: with other names of blocks %+v\nwant %+v", round, got, want)
 		}
 
@@ -952,14 +952,14 @@ func TestVerdictsDoNotDependOnNamesOfBlocksOrOnSpeed(t *testing.T) {
 		for i := range f.Trials {
 			f.Trials[i].Metrics[rps] *= 1024
 		}
-		if got := Decide(x, x, f, machine).Claims; !reflect.DeepEqual(got, want) {
+		if got := Decide(x, machine, []Run{{f, x}}).Claims; !reflect.DeepEqual(got, want) {
 			t.Fatalf("round %d: on a faster machine %+v\nwant %+v", round, got, want)
 		}
 		// Other factors round; the verdicts are to be the same all the same.
 		for i := range f.Trials {
 			f.Trials[i].Metrics[rps] /= 3
 		}
-		for i, got := range Decide(x, x, f, machine).Claims {
+		for i, got := range Decide(x, machine, []Run{{f, x}}).Claims {
 			if got.Verdict != want[i].Verdict || got.SingleRun != want[i].SingleRun {
 				t.Fatalf("round %d: on a slower machine %+v, want %+v", round, got, want[i])
 			}
@@ -1064,7 +1064,7 @@ func TestAWholeVerdictFile(t *testing.T) {
 	again := r.Trials[7]
 	spoil(&r.Trials[7])
 	r.Trials = append(r.Trials, again)
-	got, err := results.Encode(Decide(x, x, r, machine))
+	got, err := results.Encode(Decide(x, machine, []Run{{r, x}}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,41 @@
+package journal
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// Record lists the runs that a run's verdicts may rest on, oldest first and itself
+// last: those of the same experiment on the same hosts that began before it. The run
+// need not be one of the journal's yet. A published run stands alone.
+func (j *Journal) Record(x *experiment.Experiment, f *results.File) []verdict.Run {
+	var out []verdict.Run
+	for _, r := range j.Runs {
+		if alike(r, f) && byStart(r, f) < 0 {
+			out = append(out, verdict.Run{File: r, Then: j.Then(x, r)})
+		}
+	}
+	slices.SortFunc(out, func(a, b verdict.Run) int { return byStart(a.File, b.File) })
+	return append(out, verdict.Run{File: f, Then: j.Then(x, f)})
+}
+
+// alike tells whether two measured runs are of one experiment on the same hosts.
+func alike(a, b *results.File) bool {
+	return a.Experiment == b.Experiment && a.Hosts == b.Hosts && a.Provenance != nil && b.Provenance != nil
+}
+
+// byStart orders measured runs by when they began; of two that began together the
+// name decides, so that the order is one.
+func byStart(a, b *results.File) int {
+	return cmp.Or(a.Provenance.StartedAt.Compare(b.Provenance.StartedAt), cmp.Compare(a.Run, b.Run))
+}
+
+// newest tells whether a run is its hosts' newest of its experiment, whose verdicts
+// are what the record says now.
+func (j *Journal) newest(f *results.File) bool {
+	return f.Provenance != nil && !slices.ContainsFunc(j.Runs, func(r *results.File) bool { return alike(r, f) && byStart(f, r) < 0 })
+}

@@ -1,0 +1,138 @@
+package results
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/order"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// turning is a design of four conditions, two of which each can be up at once.
+func turning(t testing.TB) *experiment.Experiment {
+	t.Helper()
+	x, err := experiment.Parse("turning", []byte(`
+entry = "7"
+title = "t"
+question = "q"
+metrics = ["server_cpu_per_request_s"]
+topology = { kind = "netns", line_rate_bps = 500000000, burst_bytes = 65536, queue_s = 0.01 }
+settings = { route = "/read", generator = "http_load", connections = 100 }
+factors = [{ name = "rps", levels = [false, true] }, { name = "workers", levels = [1, 2] }]
+budget_s = 60
+block = { slot_s = 0.1, rounds = 6, warmup_s = 0.2 }
+claims = [{ id = "c", kind = "flat", text = "t", metric = "server_cpu_per_request_s", over = "workers", margin = 0.1 }]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// turned is a made-up run of so many blocks of a design, with a control or without,
+// as the lab makes one: each trial with all that it records.
+func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *File {
+	t.Helper()
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	const digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	f := &File{
+		SchemaVersion: Version, Experiment: x.Name, Run: "20260102t030405z-h", Source: Measured, Hosts: Hosts{"h", "h"},
+		Provenance: &Provenance{
+			StartedAt: began, Commit: "unknown", Dirty: true, ExperimentSHA256: digest,
+			Block: &BlockPlan{x.Block.SlotS, x.Block.Rounds, x.Block.WarmupS}, BudgetS: x.BudgetS, Blocks: blocks, Ended: Decided, Seed: 11,
+			Generator: "http_load 1", ServerCPUs: "0", ClientCPUs: "1", Tools: map[string]string{}, Kernel: map[string]string{}, CalibrationS: 9e-7,
+		},
+		Topology: Topology(x.Topology), Settings: x.Fixed(),
+	}
+	for i, levels := range x.Conditions() {
+		f.Conditions = append(f.Conditions, Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels})
+	}
+	if n := len(f.Conditions); control {
+		twin := f.Conditions[order.Control(n, 11)]
+		f.Conditions = append(f.Conditions, Condition{ID: fmt.Sprintf("c%d", n+1), Levels: twin.Levels, ControlOf: twin.ID})
+	}
+	var all []setting.Levels
+	for _, c := range f.Conditions {
+		all = append(all, f.Settings.With(c.Levels))
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	at := 1.0
+	for b := 1; b <= blocks; b++ {
+		for _, sequence := range order.Block(order.Groups(all, false), x.Block.Rounds, 11, b) {
+			at += x.Block.WarmupS
+			slots := map[int]*Slots{}
+			for _, c := range sequence {
+				s := slots[c]
+				if s == nil {
+					s = &Slots{}
+					slots[c] = s
+				}
+				s.add(x.Block.SlotS, at, r)
+				at += s.FillS[0] + x.Block.SlotS + 0.002
+			}
+			for _, c := range slices.Sorted(maps.Keys(slots)) {
+				f.Trials = append(f.Trials, f.trial(b, c, slots[c], r))
+			}
+		}
+	}
+	f.Provenance.FinishedAt = began.Add(time.Duration((at + 1) * float64(time.Second)))
+	return f
+}
+
+// add has one more slot fill from a moment on.
+func (s *Slots) add(slotS, from float64, r *rand.Rand) {
+	fill := 0.001 + 0.0005*r.Float64()
+	if len(s.FillS) > 0 {
+		fill = s.FillS[0]
+	}
+	s.AtS, s.FillS = append(s.AtS, from+fill), append(s.FillS, fill)
+	s.DurationS = append(s.DurationS, slotS+1e-4*r.Float64())
+	s.Requests = append(s.Requests, 1200+r.Int64N(100))
+	s.ServerCPUS = append(s.ServerCPUS, slotS*(0.95+0.02*r.Float64()))
+	s.ClientCPUS = append(s.ClientCPUS, slotS*(0.5+0.02*r.Float64()))
+	s.IdleCPUS = append(s.IdleCPUS, slotS*0.001*r.Float64())
+	s.TxBytes, s.RxBytes = append(s.TxBytes, 5_600_000+r.Int64N(100_000)), append(s.RxBytes, 140_000+r.Int64N(10_000))
+	s.Round()
+}
+
+func (f *File) trial(block, condition int, s *Slots, r *rand.Rand) Trial {
+	m := s.Metrics(Setup{f.Provenance.Block.SlotS, 1, 1, f.Topology.LineRateBps})
+	workers, _ := f.Conditions[condition].Levels[setting.Workers].Int()
+	maps.Copy(m, map[string]float64{
+		"asked_in_flight": 100, "errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0,
+		"latency_mean_s": 100 / m["throughput_rps"] * (1 + 0.01*r.Float64()), "silence_s": 0.004 + 0.001*r.Float64(), "latency_max_s": 0.05 + 0.01*r.Float64(),
+		"workers": float64(workers), "workers_active": float64(workers), "workers_serving": float64(workers), "processes": float64(workers + 1),
+		"threads_per_worker": 6.5, "connections_per_worker": 100 / float64(workers), "connections_established": 100,
+		"server_workers_busy": m["server_cores_busy"] / float64(workers) * 0.99, "client_thread_busy_max": m["client_cores_busy"],
+		"server_rss_bytes": 45424640, "client_rss_bytes": 15286272, "calibration_before_s": 9.58e-7, "calibration_after_s": 9.95e-7,
+		"server_steal": 0.001 * r.Float64(), "client_steal": 0.001 * r.Float64(), "server_foreign_load": 0.01 * r.Float64(), "client_foreign_load": 0.01 * r.Float64(),
+		"sampler_busy": 0.005 * r.Float64(), "interrupts_per_s": 5000 * r.Float64(), "clock_step_s": 4e-9, "throttled_s": 0, "swap_pages": 0,
+		"tcp_retransmits": 0, "listen_drops": 0, "listen_overflows": 0, "softnet_drops": 0, "softnet_squeezes": 0, "wire_drops": 0,
+		"wire_tx_packets_per_s": 80000 * r.Float64(), "wire_rx_packets_per_s": 20000 * r.Float64(),
+		"response_bytes": 4631.798730754293,
+	})
+	if s.TxBytes == nil {
+		delete(m, "wire_drops")
+		delete(m, "wire_tx_packets_per_s")
+		delete(m, "wire_rx_packets_per_s")
+	}
+	m["transfer_bytes_per_s"], m["in_flight"] = m["throughput_rps"]*m["response_bytes"], m["throughput_rps"]*m["latency_mean_s"]
+	steps := map[string]float64{"latency_max_s": 0.00024}
+	for name, q := range map[string]float64{"p50": 1, "p90": 1.2, "p99": 1.5, "p999": 2} {
+		name = "latency_" + name + "_s"
+		m[name], steps[name] = m["latency_mean_s"]*q, 1.5e-5
+	}
+	Round(m)
+	t := Trial{
+		Seq: len(f.Trials) + 1, Block: block, Condition: f.Conditions[condition].ID, Valid: true, Metrics: m, Resolution: steps, Slots: s,
+		StartedAt: f.Provenance.StartedAt.Add(time.Duration(s.AtS[0] * float64(time.Second))),
+	}
+	t.Bound, t.BoundWhy = bound.Decide(bound.Of(m, f.Topology.LineRateBps))
+	return t
+}

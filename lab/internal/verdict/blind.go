@@ -1,0 +1,201 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// A blindness is why a block cannot tell; none of it says that it can.
+type blindness int
+
+// In the order in which they are looked for.
+const (
+	none blindness = iota
+	sharedCores
+	otherWall
+	serverWall
+	clientWall
+	clientUnseen
+	noWall
+	missing
+	nought
+	thin
+)
+
+// blindnesses gives for each the verdict where it is most of the blocks, and says
+// it of some blocks, in words that follow "in 3 of 12 blocks".
+var blindnesses = map[blindness]struct {
+	verdict Verdict
+	says    string
+}{
+	sharedCores:  {NotApplicable, "server and client shared cores, and what the client achieves needs cores of its own for each side"},
+	otherWall:    {NotApplicable, "the wall was another than the %s that it needs, or was not seen"},
+	serverWall:   {Invalid, "the server's CPU was the wall, or was not recorded, so that the figures measure the server"},
+	clientWall:   {Invalid, "the client's CPU was the wall, so that the figures measure the client"},
+	clientUnseen: {Inconclusive, "the client's CPU was not recorded: it may have been the wall"},
+	noWall:       {Inconclusive, "what held throughput is not known: no wall was seen to be met"},
+	missing:      {Inconclusive, "a figure that the claim rests on was not recorded"},
+	nought:       {Invalid, "a figure is nought, which has no ratio"},
+	thin:         {Inconclusive, "the whole profile is next to nothing"},
+}
+
+// blind tells why a block cannot tell, of what the claim's trials in it met.
+func (rec *record) blind(c experiment.Claim, b block) blindness {
+	m, _ := metric.Lookup(c.Metric)
+	trials := rec.about(c, b)
+	any := func(holds func(bound.Walls) bool) bool {
+		return slices.ContainsFunc(trials, func(t results.Trial) bool { return holds(b.of.walls(t)) })
+	}
+	if m.MeasuresClient && b.of.sharedCores() {
+		return sharedCores
+	}
+	if need := bound.Bound(c.Needs.Bound); need != "" {
+		// The server's wall is only one where the client is known to have had room.
+		if any(func(w bound.Walls) bool {
+			return !w.Meets(need) || need == bound.ServerCPU && !w.Room(bound.ClientCPU)
+		}) {
+			return otherWall
+		}
+	}
+	switch {
+	case c.About == experiment.AboutClient:
+		// What the client achieves is then its own, unless the server held it.
+		if c.Kind == experiment.Flat && !rec.text && any(func(w bound.Walls) bool { return !w.Room(bound.ServerCPU) }) {
+			return serverWall
+		}
+	case m.MeasuresClient:
+		if any(func(w bound.Walls) bool { return w.Meets(bound.ClientCPU) }) {
+			return clientWall
+		}
+		// A text prints one run, which is no verdict whatever it recorded.
+		if !rec.text && any(func(w bound.Walls) bool { return !w.Room(bound.ClientCPU) }) {
+			return clientUnseen
+		}
+		if !rec.text && m.Throughput() && slices.ContainsFunc(trials, func(t results.Trial) bool {
+			return b.of.walls(t).Bound() == bound.Unknown && !b.of.offered(t)
+		}) {
+			return noWall
+		}
+	}
+	return rec.unseen(c, b)
+}
+
+// unseen tells whether a figure or a profile that the claim rests on cannot speak.
+func (rec *record) unseen(c experiment.Claim, b block) blindness {
+	for _, t := range b.trials {
+		switch {
+		case rec.text: // each comparison has blocks of its own
+			continue
+		case !holdsSubject(c, t):
+			return missing
+		case isRatio(c.Kind):
+			if r, ok := b.of.Reading(t, c.Metric); ok && r.High <= 0 {
+				return nought
+			}
+		case c.Kind == experiment.Share:
+			if _, why := b.of.shareOf(c, t); why != "" {
+				return thin
+			}
+		}
+	}
+	return none
+}
+
+func isRatio(k experiment.Kind) bool {
+	return k == experiment.Flat || k == experiment.Ratio || k == experiment.Monotonic
+}
+
+// A sight is which of the complete blocks can tell.
+type sight struct {
+	blocks []block
+	blind  []blindness // of each block
+	count  map[blindness]int
+}
+
+func (rec *record) look(c experiment.Claim, blocks []block) sight {
+	s := sight{blocks: blocks, count: map[blindness]int{}}
+	for _, b := range blocks {
+		why := rec.blind(c, b)
+		s.blind = append(s.blind, why)
+		if why != none {
+			s.count[why]++
+		}
+	}
+	return s
+}
+
+// cannot counts the blocks that cannot tell, and names what most of them lack.
+func (s sight) cannot() (n int, most blindness) {
+	for why := sharedCores; why <= thin; why++ {
+		if s.count[why] > s.count[most] {
+			most = why
+		}
+		n += s.count[why]
+	}
+	return n, most
+}
+
+// mostly says what keeps more than half of the blocks from telling. A text's one
+// run has to be able to tell as a whole.
+func (s sight) mostly(rec *record, c experiment.Claim) (Verdict, string, bool) {
+	n, most := s.cannot()
+	if n == 0 || 2*n <= len(s.blocks) && !rec.text {
+		return "", "", false
+	}
+	return blindnesses[most].verdict, s.says(most, c), true
+}
+
+func (s sight) says(why blindness, c experiment.Claim) string {
+	says := blindnesses[why].says
+	if why == otherWall {
+		says = fmt.Sprintf(says, c.Needs.Bound)
+	}
+	return fmt.Sprintf("in %d of %d %s %s", s.count[why], len(s.blocks), plural(len(s.blocks), "block"), says)
+}
+
+// wanting says of some blocks that they cannot tell; it is empty where all can.
+func (s sight) wanting(c experiment.Claim) string {
+	out := ""
+	for why := sharedCores; why <= thin; why++ {
+		if s.count[why] > 0 {
+			out += "; " + s.says(why, c)
+		}
+	}
+	return out
+}
+
+// offered tells whether the load of a trial's condition is what bounds its
+// throughput: a rate was asked for that is to be met.
+func (s *source) offered(t results.Trial) bool {
+	for _, c := range s.Conditions {
+		if c.ID == t.Condition {
+			all := s.Settings.With(c.Levels)
+			rate, _ := all[setting.Rate].Int()
+			events, _ := all[setting.EventRate].Int()
+			overload, _ := all[setting.Overload].Bool()
+			return rate > 0 && !overload || events > 0
+		}
+	}
+	return false
+}
+
+// sharedCores tells whether server and client ran on the same cores. There the
+// one takes from the other what it is measured by.
+func (s *source) sharedCores() bool {
+	if s.Provenance == nil || s.Topology.Kind == "fleet" {
+		return false
+	}
+	server, err := cores.Parse(s.Provenance.ServerCPUs)
+	client, err2 := cores.Parse(s.Provenance.ClientCPUs)
+	if err != nil || err2 != nil || len(server) == 0 || len(client) == 0 {
+		return true // not pinned apart
+	}
+	return slices.ContainsFunc(server, func(cpu int) bool { return slices.Contains(client, cpu) })
+}

@@ -1,0 +1,283 @@
+package verdict
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+)
+
+// A source is one run in the order in which claims ask for it.
+type source struct {
+	*results.File
+	then  *experiment.Experiment
+	conds []results.Condition // by their levels
+	// control is the A/A control, which is no level: it stands in no
+	// comparison, count or bound of a claim.
+	control *results.Condition
+	valid   map[string]map[int]results.Trial // condition, block: the valid trial
+	ids     map[string]string                // of conditions, by the key of their levels
+}
+
+func newSource(run Run) *source {
+	s := &source{File: run.File, then: run.Then, valid: map[string]map[int]results.Trial{}, ids: map[string]string{}}
+	for _, c := range s.Conditions {
+		if c.ControlOf == "" {
+			s.conds = append(s.conds, c)
+			s.ids[c.Levels.Key()] = c.ID
+		} else if s.control == nil {
+			s.control = &c
+		}
+	}
+	sort.SliceStable(s.conds, func(i, j int) bool { return less(s.conds[i].Levels, s.conds[j].Levels) })
+	for _, t := range s.Trials {
+		if !t.Valid {
+			continue
+		}
+		if s.valid[t.Condition] == nil {
+			s.valid[t.Condition] = map[int]results.Trial{}
+		}
+		// At most one trial of a block is valid: only an invalid one is
+		// repeated. The first stands, so that no later one can replace it.
+		if _, ok := s.valid[t.Condition][t.Block]; !ok {
+			s.valid[t.Condition][t.Block] = t
+		}
+	}
+	return s
+}
+
+func less(a, b setting.Levels) bool {
+	for _, name := range setting.Names() {
+		x, xok := a[name]
+		y, yok := b[name]
+		if xok != yok {
+			return !xok
+		}
+		if xok && x != y {
+			return x.Less(y)
+		}
+	}
+	return false
+}
+
+// at gives the valid trials under a condition, by block.
+func (s *source) at(levels setting.Levels) map[int]results.Trial { return s.valid[s.ids[levels.Key()]] }
+
+// begun lists the blocks that have any trial of a level, valid or not.
+func (s *source) begun() []int {
+	seen := map[int]bool{}
+	for _, t := range s.Trials {
+		if s.control == nil || t.Condition != s.control.ID {
+			seen[t.Block] = true
+		}
+	}
+	var out []int
+	for b := range seen {
+		out = append(out, b)
+	}
+	sort.Ints(out)
+	return out
+}
+
+// walls are those that a trial met, by the rule that is in force now.
+func (s *source) walls(t results.Trial) bound.Walls {
+	return bound.Of(t.Metrics, s.Topology.LineRateBps).Walls()
+}
+
+// A record is all that one claim rests on: the runs that were made with its
+// design, and the conditions that it is about.
+type record struct {
+	runs  []*source        // that have trials, oldest first
+	conds []setting.Levels // that the claim is about, in their order
+	all   []setting.Levels // of the design
+	fixed setting.Levels   // settings of every trial
+	line  results.Topology // of every run
+	level float64          // the claim's part of stats.Alpha
+	text  bool             // whether it is a published run
+	x     *experiment.Experiment
+}
+
+// record gathers the runs of a claim. Where none could be made there is none.
+func (d *decider) record(c experiment.Claim) *record {
+	rec := &record{level: stats.Alpha / float64(max(1, d.sharing)), text: d.last.Source == results.Published, x: d.last.then}
+	for _, s := range d.runs {
+		if s.NotApplicable == "" && d.same(s.then, c) {
+			rec.runs = append(rec.runs, s)
+		}
+	}
+	if len(rec.runs) == 0 {
+		return nil
+	}
+	newest := rec.runs[len(rec.runs)-1]
+	rec.fixed, rec.line = newest.Settings, newest.Topology
+	for _, cond := range newest.conds {
+		rec.all = append(rec.all, cond.Levels)
+		if whole := rec.fixed.With(cond.Levels); whole.With(c.Where()).Key() == whole.Key() {
+			rec.conds = append(rec.conds, cond.Levels)
+		}
+	}
+	return rec
+}
+
+// same tells whether another design has this very claim of the last run's.
+func (d *decider) same(then *experiment.Experiment, c experiment.Claim) bool {
+	if then == d.last.then {
+		return true
+	}
+	for _, x := range []*experiment.Experiment{then, d.last.then} {
+		if d.locks[x] == nil {
+			d.locks[x] = map[string]string{}
+			for _, c := range x.Claims {
+				d.locks[x][c.ID] = x.Lock(c)
+			}
+		}
+	}
+	return d.locks[then][c.ID] != "" && d.locks[then][c.ID] == d.locks[d.last.then][c.ID]
+}
+
+// A block is one of one run, with its valid trials under the conditions that were
+// asked for, in their order.
+type block struct {
+	of     *source
+	number int
+	trials []results.Trial
+}
+
+// complete lists the blocks that have a valid trial under each of the conditions.
+func (rec *record) complete(conds []setting.Levels) []block {
+	var out []block
+	for _, s := range rec.runs {
+		for _, n := range s.begun() {
+			b := block{of: s, number: n}
+			for _, levels := range conds {
+				if t, ok := s.at(levels)[n]; ok {
+					b.trials = append(b.trials, t)
+				}
+			}
+			if len(b.trials) == len(conds) && len(conds) > 0 {
+				out = append(out, b)
+			}
+		}
+	}
+	return out
+}
+
+// begun counts the blocks that have any trial.
+func (rec *record) begun() int {
+	n := 0
+	for _, s := range rec.runs {
+		n += len(s.begun())
+	}
+	return n
+}
+
+// ofRuns counts the runs that blocks are of.
+func ofRuns(blocks []block) int {
+	var seen []*source
+	for _, b := range blocks {
+		if !slices.Contains(seen, b.of) {
+			seen = append(seen, b.of)
+		}
+	}
+	return len(seen)
+}
+
+// about lists a block's valid trials that a claim rests on, also under conditions
+// that lie between those it compares.
+func (rec *record) about(c experiment.Claim, b block) []results.Trial {
+	var out []results.Trial
+	for _, levels := range rec.conds {
+		if t, ok := b.of.at(levels)[b.number]; ok && holdsSubject(c, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// each visits all valid trials under the claim's conditions, in complete blocks
+// and others.
+func (rec *record) each(visit func(s *source, t results.Trial)) {
+	for _, s := range rec.runs {
+		for _, levels := range rec.conds {
+			valid := s.at(levels)
+			for _, n := range blocksOf(valid) {
+				visit(s, valid[n])
+			}
+		}
+	}
+}
+
+// holds tells whether a condition has what a claim is about in any trial, or has
+// lost all of its trials to gates; a condition that lost them must still be
+// compared, so that the claim cannot pass without it.
+func (rec *record) holds(levels setting.Levels, c experiment.Claim) bool {
+	lost := true
+	for _, s := range rec.runs {
+		for _, t := range s.at(levels) {
+			if holdsSubject(c, t) {
+				return true
+			}
+			lost = false
+		}
+	}
+	return !rec.text && lost
+}
+
+// holding lists the claim's conditions that hold what it is about.
+func (rec *record) holding(c experiment.Claim) []setting.Levels {
+	var out []setting.Levels
+	for _, levels := range rec.conds {
+		if rec.holds(levels, c) {
+			out = append(out, levels)
+		}
+	}
+	return out
+}
+
+// invalid returns the invalid trials of levels; the control's are its own.
+func (rec *record) invalid() []results.Trial {
+	var ts []results.Trial
+	for _, s := range rec.runs {
+		for _, t := range s.Trials {
+			if !t.Valid && (s.control == nil || t.Condition != s.control.ID) {
+				ts = append(ts, t)
+			}
+		}
+	}
+	return ts
+}
+
+// holdsSubject tells whether a trial holds what a claim is about: its metric, its kind
+// of profile or, for a claim about bounds, anything.
+func holdsSubject(c experiment.Claim, t results.Trial) bool {
+	switch c.Kind {
+	case experiment.Bound:
+		return true
+	case experiment.Share, experiment.Absent:
+		_, ok := t.Profile(profiles.Kind(c.Profile))
+		return ok
+	}
+	return has(t, c.Metric)
+}
+
+// has tells whether a trial says anything of a metric, if only that it was less
+// than something.
+func has(t results.Trial, name string) bool {
+	_, known := t.Metrics[name]
+	_, below := t.Below[name]
+	return known || below
+}
+
+func blocksOf(m map[int]results.Trial) []int {
+	var bs []int
+	for b := range m {
+		bs = append(bs, b)
+	}
+	sort.Ints(bs)
+	return bs
+}
