@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,13 +29,14 @@ func (g *group) rotate(ctx context.Context) error {
 	if err := g.watch(func() int { return int(pid.Load()) }, lasts(plan)); err != nil {
 		return err
 	}
-	defer g.sampler.Stop()
+	watched := sync.OnceFunc(g.sampler.Stop)
+	defer watched()
 	var seen []telemetry.Held
 	c := g.rotating(plan)
 	c.began = func(p int) { pid.Store(int64(p)) }
 	c.held = func() { seen = g.census() }
 	printed, faults, err := c.drive(ctx, g.servers)
-	g.sampler.Stop()
+	watched()
 	if err != nil {
 		return err
 	}
