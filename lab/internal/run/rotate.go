@@ -134,14 +134,16 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 	for i := range g.trials {
 		t, l, fail := &g.trials[i], g.loads[i], g.failer(i)
 		slots := r.of(i)
-		t.StartedAt = clock.now() // of a condition without a slot
-		if len(slots) > 0 {
-			t.StartedAt = clock.at(slots[0].AtNS).UTC()
+		came := slices.DeleteFunc(slices.Clone(slots), func(s rotation.SlotReport) bool { return s.Failed != "" })
+		t.Slots = l.columns(came)
+		l.figures(t, came, r.report.Summary.Targets[i])
+		if len(came) > 0 {
+			t.StartedAt = clock.at(came[0].AtNS).UTC()
+		} else {
+			t.Slots = nil
 		}
-		t.Slots = l.columns(slots)
-		l.figures(t, slots, r.report.Summary.Targets[i])
 		if i < len(seen) {
-			attended(t, seen[i], slots)
+			attended(t, seen[i], came)
 		}
 		shared(t.Metrics, w.Metrics)
 		unwell(w, clock.at(to).Sub(clock.at(from)), fail)
