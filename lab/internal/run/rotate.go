@@ -103,7 +103,7 @@ func (g *group) rotating(p rotation.Plan) client {
 		argv = append(argv, "--cpus", cores.Format(l.split.Client))
 	}
 	return client{dir: l.dir, link: l.link, argv: argv, input: input.Bytes(),
-		limit: lasts(p) + time.Duration(len(p.Slots))*longestFill/4 + longestFill + grace}
+		limit: lasts(p) + time.Duration(len(p.Slots))*longestFill/4 + longestFill + l.grace}
 }
 
 // census looks at the servers while the client still holds its connections.
