@@ -41,7 +41,7 @@ func newTurned() *turned {
 			slot: seconds(slotS), rounds: rounds, split: cores.Split{Server: []int{0}, Client: []int{1}}, clock: c}
 		l.asked = gate.Asked{Generator: setting.HTTPLoad, Connections: 100, Pipelining: 1, Workers: 4, WindowS: rounds * slotS, SlotS: slotS, Rounds: rounds}
 		t.loads = append(t.loads, l)
-		t.trials = append(t.trials, results.Trial{Condition: fmt.Sprintf("c%d", i+1), Metrics: map[string]float64{}})
+		t.trials = append(t.trials, results.Trial{Condition: fmt.Sprintf("c%d", i+1), Metrics: map[string]float64{}, StartedAt: c.now()})
 		plan.Targets = append(plan.Targets, rotation.Target{Name: l.addr, Processes: []int{1, 2, 3, 4, 5}})
 		h := telemetry.Held{Connections: 100, RSS: 5 << 20}
 		for pid := range 5 {
@@ -94,6 +94,21 @@ func (t *turned) rated() {
 	t.first().SendLag = &rotation.SendLag{P99: 0.001, Max: 0.002}
 }
 
+// lose has a worker of the first server end before connections are counted; those
+// that it had are the others'.
+func (t *turned) lose() {
+	t.seen[0].Processes = t.seen[0].Processes[:4]
+	t.seen[0].Processes[1].Connections += 25
+}
+
+// gone has nothing come of a slot.
+func gone(s *rotation.SlotReport) {
+	*s = rotation.SlotReport{Slot: s.Slot, Target: s.Target, FillS: 2, Failed: "the server ended the connections"}
+}
+
+// nothing is what closes where no slot came to anything.
+var nothing = strings.Join([]string{gate.NoRequests, gate.NoTelemetry, gate.Slot}, " ")
+
 // closed judges the block, and gives what closed on each of its trials.
 func (t *turned) closed() (first, second []results.Reason) {
 	t.judge(t.said, t.seen, t.w)
@@ -145,18 +160,14 @@ var turnRows = map[string][]row[*turned]{
 		{"missing: none was compared", saw(func(s *rotation.TargetSummary) { s.Compared = 0 }), gate.NoTelemetry},
 	},
 	gate.NoRequests: {
-		{"nothing came of a slot", one(func(s *rotation.SlotReport) {
-			*s = rotation.SlotReport{Slot: s.Slot, Target: s.Target, FillS: 2, Failed: "the server answered nothing for 2 s"}
-		}), gate.NoRequests},
+		{"nothing came of a slot", one(gone), gate.NoRequests + " " + gate.Slot},
+		{"missing: no slot came to anything", all(gone), nothing},
 	},
 	gate.RateShort: {
 		{"a hundredth and more is unanswered", func(t *turned) { t.rated(); t.slots()[0].Requests -= 21 }, gate.RateShort},
 		{"a hundredth is", func(t *turned) { t.rated(); t.slots()[0].Requests -= 20 }, none},
 		{"that it cannot be met is what the trial is about", func(t *turned) { t.rated(); t.loads[0].asked.Overload = true; t.slots()[0].Requests -= 900 }, none},
-		{"missing: no length", func(t *turned) {
-			t.rated()
-			all(func(s *rotation.SlotReport) { s.Seconds = 0; s.Requests = 0; s.Failed = "gone" })(t)
-		}, gate.NoRequests},
+		{"missing: no slot came to anything", func(t *turned) { t.rated(); all(gone)(t) }, nothing},
 	},
 	gate.SendLate: {
 		{"over a millisecond", func(t *turned) { t.rated(); t.first().SendLag.P99 = 0.0011 }, gate.SendLate},
@@ -166,15 +177,15 @@ var turnRows = map[string][]row[*turned]{
 	},
 	gate.LostWorker: {
 		{"one ended, and its clock could not be read", one(func(s *rotation.SlotReport) { s.Unread = []int{3} }), gate.LostWorker},
-		{"one ended before the connections were counted", func(t *turned) { t.seen[0].Processes = t.seen[0].Processes[:4]; t.seen[0].Connections = 100 }, gate.LostWorker},
+		{"one ended before the connections were counted", func(t *turned) { t.lose() }, gate.LostWorker + " " + gate.IdleWorker},
 		{"one was never there", func(t *turned) {
-			t.seen[0].Processes = t.seen[0].Processes[:4]
+			t.lose()
 			for i := range t.said.report.Slots {
 				if s := &t.said.report.Slots[i]; s.Target == 0 {
 					s.ServerCPUS = s.ServerCPUS[:4]
 				}
 			}
-		}, gate.LostWorker},
+		}, gate.LostWorker + " " + gate.IdleWorker},
 		{"all were there", func(*turned) {}, none},
 		{"no workers were asked for", func(t *turned) {
 			t.loads[0].workers, t.loads[0].asked.Workers = 0, 0
@@ -217,6 +228,7 @@ var turnRows = map[string][]row[*turned]{
 	gate.Silent: {
 		{"in one slot", one(func(s *rotation.SlotReport) { s.SilenceS = 0.051 }), gate.Silent},
 		{"at the bar", one(func(s *rotation.SlotReport) { s.SilenceS = 0.05 }), none},
+		{"missing: no slot came to anything", all(gone), nothing},
 		{"as long as the few requests of a rate are apart", func(t *turned) {
 			t.rated()
 			t.loads[0].rate, t.loads[0].asked.Rate = 100, 100
@@ -226,12 +238,14 @@ var turnRows = map[string][]row[*turned]{
 	gate.IdleServers: {
 		{"those beside it worked", all(func(s *rotation.SlotReport) { s.IdleCPUS = 0.0021 }), gate.IdleServers},
 		{"at the bar", all(func(s *rotation.SlotReport) { s.IdleCPUS = 0.002 }), none},
+		{"missing: no slot came to anything", all(gone), nothing},
 	},
 	gate.Slot: {
-		{"too short", one(func(s *rotation.SlotReport) { s.Seconds -= 0.021 }), gate.Slot},
+		{"too short", one(func(s *rotation.SlotReport) { s.Seconds -= 0.021; s.Requests -= 210 }), gate.Slot},
 		{"too long", one(func(s *rotation.SlotReport) { s.Seconds += 0.021 }), gate.Slot},
 		{"a little too long", one(func(s *rotation.SlotReport) { s.Seconds += 0.019 }), none},
 		{"its ends were not read in one moment", one(func(s *rotation.SlotReport) { s.ServerCPUS = []float64{0, 0.111, 0, 0, 0} }), gate.Slot},
+		{"missing: one", one(gone), gate.Slot + " " + gate.NoRequests},
 		{"a server that works at all it has", all(func(s *rotation.SlotReport) { s.ServerCPUS = []float64{0, 0.025, 0.025, 0.025, 0.025} }), none},
 	},
 	gate.Stopped: {
@@ -332,9 +346,6 @@ func TestFiguresOfTurnsOverAWire(t *testing.T) {
 // A slot of which nothing came is not kept as one of no length; that it is missing
 // shows in their number.
 func TestASlotThatFailedHasNoFigures(t *testing.T) {
-	gone := func(s *rotation.SlotReport) {
-		*s = rotation.SlotReport{Slot: s.Slot, Target: s.Target, FillS: 2, Failed: "the server ended the connections"}
-	}
 	block := newTurned()
 	gone(block.slots()[1])
 	block.closed()
