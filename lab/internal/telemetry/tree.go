@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/cpuclock"
 )
 
 // A process is one process of a tree at one time.
@@ -81,7 +83,7 @@ func processes(members []member, name string, threads map[int]time.Duration) []p
 			one.switches, _, _ = m.times(threads)
 		}
 		// After its threads, so that none of them has used more than it.
-		if one.cpu, ok = processCPU(m.pid); !ok {
+		if one.cpu, ok = cpuclock.Process(m.pid); !ok {
 			one.cpu = time.Duration(st.cpu) * tick
 		}
 		out = append(out, one)
