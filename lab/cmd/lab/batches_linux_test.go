@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,6 +17,7 @@ const batches = `entry = "99"
 title = "A tiny experiment with batches"
 question = "Does the whole way hold for events?"
 metrics = ["delivered_per_s", "arrived_share"]
+budget_s = 600
 [topology]
 kind = "loopback"
 [settings]
@@ -33,14 +33,10 @@ name = "variant"
 levels = ["batch", "pool-10"]
 [profile]
 compare = "variant"
-[sizes.smoke]
-blocks = 1
+[block]
+slot_s = 1
+rounds = 1
 warmup_s = 0.2
-duration_s = 1
-repeats = 8
-[sizes.full]
-blocks = 1
-duration_s = 1
 [[claims]]
 id = "arrives"
 kind = "flat"
@@ -109,10 +105,9 @@ func TestRunOfBatches(t *testing.T) {
 // says so, and nobody is left behind.
 func TestProducerOrSinkDies(t *testing.T) {
 	c := batching(t)
-	c.edit("repeats = 8", "repeats = 0")
-	c.edit("duration_s = 1\nrepeats", "duration_s = 4\nrepeats")
+	c.edit("slot_s = 1", "slot_s = 4")
 	c.edit("[profile]\ncompare = \"variant\"\n", "")
-	cmd := c.command("run", "99-tiny", "--port", strconv.Itoa(c.port))
+	cmd := c.run99()
 	out, errs := new(bytes.Buffer), new(bytes.Buffer)
 	cmd.Stdout, cmd.Stderr = out, errs
 	if err := cmd.Start(); err != nil {

@@ -12,40 +12,31 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
-func verdicts(_ context.Context, args []string, out io.Writer) (int, error) {
-	fs := flags("verdicts")
-	compare := fs.Bool("check", false, "")
-	if err := none(parse(fs, args)); err != nil {
-		return exitFailed, err
-	}
-	j, err := open()
+// open reads the journal and refuses one with faults: a run on top of them
+// could not be judged.
+func open() (*journal.Journal, error) {
+	root, err := journal.Find(".")
 	if err != nil {
-		return exitFailed, err
+		return nil, err
 	}
-	if *compare {
-		return drift(j, out)
+	j, faults, err := journal.Open(root)
+	if err != nil {
+		return nil, err
 	}
-	if err := j.Derive(); err != nil {
-		return exitFailed, err
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("%s: %w%s", faults[0].Path, faults[0].Err, more(len(faults)-1))
 	}
-	fmt.Fprintf(out, "verdicts of %d runs are up to date\n", len(j.Runs))
-	return exitHeld, nil
+	return j, nil
 }
 
-func drift(j *journal.Journal, out io.Writer) (int, error) {
-	lines, err := j.Drift()
-	if err != nil {
-		return exitFailed, err
+func more(n int) string {
+	if n == 0 {
+		return ""
 	}
-	for _, l := range lines {
-		fmt.Fprintln(out, l)
-	}
-	if len(lines) > 0 {
-		return exitFailed, fmt.Errorf("%d derived files have drifted; run lab verdicts and commit what it writes", len(lines))
-	}
-	return exitHeld, nil
+	return fmt.Sprintf(" (and %d more; lab check lists them)", n)
 }
 
 func check(_ context.Context, args []string, out io.Writer) (int, error) {
@@ -136,16 +127,19 @@ func list(_ context.Context, args []string, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	for _, x := range xs {
-		core := ""
+		set := ""
 		if x.Core {
-			core = ", core"
+			set = ", core"
 		}
 		if x.Planned != "" {
-			core = ", planned"
+			set = ", planned"
 		}
-		fmt.Fprintf(out, "%s (entry %s, %s%s): %s\n", x.Name, x.Entry, x.Topology.Kind, core, x.Question)
+		fmt.Fprintf(out, "%s (entry %s, %s%s): %s\n", x.Name, x.Entry, x.Topology.Kind, set, x.Question)
 		if x.Planned != "" {
 			fmt.Fprintf(out, "    cannot be run yet: %s\n", x.Planned)
+		} else {
+			fmt.Fprintf(out, "    blocks of about %.0f s, %s of %v s for each of %s; budget %v s\n", run.BlockTime(x).Seconds(),
+				count(x.Block.Rounds, "slot", "slots"), x.Block.SlotS, count(len(x.Conditions()), "condition", "conditions"), x.BudgetS)
 		}
 		for _, c := range x.Claims {
 			fmt.Fprintf(out, "    %s (%s): %s\n", c.ID, c.Kind, c.Text)

@@ -25,10 +25,10 @@ import (
 //
 // Those whose trials are to be valid, or invalid for one reason that the load of
 // a neighbour could bring about as well, come one by one. The others go parallel
-// to each other, after them; trials that they let run to their end are not
-// repeated, as beside others they may be invalid for that alone.
+// to each other, after them: beside others a trial may be invalid for that
+// alone.
 
-var labBinary, serverBinary, fortioBinary, producerBinary, sinkBinary string
+var labBinary, serverBinary, loadBinary, producerBinary, sinkBinary string
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 			path        *string
 			built, name string
 		}{
-			{&serverBinary, "server", "fiber_server"}, {&fortioBinary, "load", "fortio_load"},
+			{&serverBinary, "server", "fiber_server"}, {&loadBinary, "load", "http_load"},
 			{&producerBinary, "producer", "event_producer"}, {&sinkBinary, "sink", "event_sink"},
 		} {
 			*program.path = filepath.Join(dir, program.name)
@@ -67,12 +67,15 @@ type clone struct {
 	root string
 	port int
 	env  []string
+	// blocks are the most that a run makes.
+	blocks int
 }
 
 const tiny = `entry = "99"
 title = "A tiny experiment"
 question = "Does the whole way hold?"
 metrics = ["workers", "throughput_rps"]
+budget_s = 600
 [topology]
 %s
 [settings]
@@ -82,14 +85,10 @@ pipelining = 1
 [[factors]]
 name = "workers"
 levels = [1, 2]
-[sizes.smoke]
-blocks = %d
+[block]
+slot_s = %d
+rounds = 1
 warmup_s = 0.1
-duration_s = %d
-repeats = 8
-[sizes.full]
-blocks = 1
-duration_s = 1
 [[claims]]
 id = "count"
 kind = "count"
@@ -110,7 +109,7 @@ func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &clone{t: t, root: dir, port: freePort(t)}
+	c := &clone{t: t, root: dir, port: freePort(t), blocks: blocks}
 	top, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
@@ -124,13 +123,13 @@ func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone 
 	}
 	c.link(filepath.Join(top, "node_modules"), "node_modules")
 	c.link(serverBinary, ".tools/bin/fiber_server")
-	c.link(fortioBinary, ".tools/bin/fortio_load")
+	c.link(loadBinary, ".tools/bin/http_load")
 	for _, dir := range []string{"data/results", "data/hosts", "data/verdicts"} {
 		if err := os.MkdirAll(filepath.Join(c.root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c.write("lab/experiments/99-tiny.toml", fmt.Sprintf(tiny, topology, route, blocks, seconds))
+	c.write("lab/experiments/99-tiny.toml", fmt.Sprintf(tiny, topology, route, seconds))
 	t.Cleanup(func() {
 		for _, p := range c.processes() {
 			t.Errorf("left behind: %s", p)
@@ -203,9 +202,14 @@ func wait(t *testing.T, cmd *exec.Cmd, out, errs *bytes.Buffer) said {
 	return s
 }
 
+// run99 is the command that makes a run of the experiment.
+func (c *clone) run99() *exec.Cmd {
+	return c.command("run", "99-tiny", "--port", strconv.Itoa(c.port), "--blocks", strconv.Itoa(c.blocks))
+}
+
 func (c *clone) run() said {
 	c.t.Helper()
-	return finish(c.t, c.command("run", "99-tiny", "--port", strconv.Itoa(c.port)))
+	return finish(c.t, c.run99())
 }
 
 // complaint is the one line that the lab ends with; there must be just one.
@@ -411,7 +415,7 @@ func weather(f *results.File) bool {
 // underWay starts a run and waits until its first trial is loaded.
 func (c *clone) underWay() (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 	c.t.Helper()
-	cmd := c.command("run", "99-tiny", "--port", strconv.Itoa(c.port))
+	cmd := c.run99()
 	out, errs := new(bytes.Buffer), new(bytes.Buffer)
 	cmd.Stdout, cmd.Stderr = out, errs
 	if err := cmd.Start(); err != nil {
@@ -509,7 +513,6 @@ func TestNothingIsLeftBehind(t *testing.T) {
 // but to the third; the fourth invalid one in a row ends the run.
 func TestWhatDiesOrIsStoppedInMidTrial(t *testing.T) {
 	c := newClone(t, loopback, "/read", 2, 8) // long enough for a client that has a part of a core
-	c.edit("repeats = 8", "repeats = 0")
 	send := func(pid int, sig syscall.Signal) {
 		t.Helper()
 		if err := syscall.Kill(pid, sig); err != nil {
@@ -572,7 +575,6 @@ func TestBusyLoopOnTheServersCore(t *testing.T) {
 		t.Skip("one core: server and client share it with everybody")
 	}
 	c := newClone(t, loopback, "/read", 1, 1)
-	c.edit("repeats = 8", "repeats = 0")
 	stranger(t, split.Server[0])
 	if s := c.run(); s.status != exitInvalid {
 		t.Errorf("exit %d, want %d", s.status, exitInvalid)
@@ -587,9 +589,8 @@ func TestBusyLoopOnACoreThatIsShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newClone(t, loopback, "/read", 1, 1)
-	c.edit("repeats = 8", "repeats = 0")
 	stranger(t, allowed[0])
-	cmd := c.command("run", "99-tiny", "--port", strconv.Itoa(c.port))
+	cmd := c.run99()
 	pinned := exec.Command("taskset", append([]string{"--cpu-list", strconv.Itoa(allowed[0])}, cmd.Args...)...)
 	pinned.Dir, pinned.Env = cmd.Dir, cmd.Env
 	if s := finish(t, pinned); s.status == exitFailed {
@@ -616,7 +617,7 @@ func TestWireFarBelowTheAskedRate(t *testing.T) {
 		t.Skip("this machine lets no user make namespaces")
 	}
 	c := newClone(t, thin, "/read", 1, 1)
-	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"fortio\"\nrate = 2000")
+	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"http_load\"\nrate = 2000")
 	if s := c.run(); s.status != exitInvalid {
 		t.Errorf("exit %d, want %d", s.status, exitInvalid)
 	}
@@ -759,7 +760,6 @@ func TestClearRefusals(t *testing.T) {
 func TestPlannedExperimentsArePassedOver(t *testing.T) {
 	t.Parallel()
 	c := newClone(t, loopback, "/read", 1, 1)
-	c.edit("repeats = 8", "repeats = 0")
 	const path = "lab/experiments/99-tiny.toml"
 	design, err := os.ReadFile(filepath.Join(c.root, path))
 	if err != nil {
@@ -812,7 +812,11 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"frobnicate"}, `no command "frobnicate"`},
 		{[]string{"run"}, "one experiment"},
 		{[]string{"run", "nothing"}, `no experiment "nothing"; there are 99-tiny`},
-		{[]string{"run", "99-tiny", "--size", "huge"}, "smoke or full"},
+		{[]string{"run", "99-tiny", "--size", "full"}, "there is one design a file now"},
+		{[]string{"profile", "99-tiny", "--size=smoke"}, "there is one design a file now"},
+		{[]string{"run", "99-tiny", "--budget", "25h"}, "--budget 25h0m0s: use 1s to 24h"},
+		{[]string{"run", "99-tiny", "--budget", "5"}, "missing unit in duration"},
+		{[]string{"run", "99-tiny", "--blocks", "0"}, "--blocks 0: use 1 to 1000"},
 		{[]string{"run", "99-tiny", "--prot", "1"}, "lab help"},
 		{[]string{"reproduce", "12"}, `entry "12"; there are entries 99`},
 		{[]string{"reproduce", "--all", "99"}, "not both"},

@@ -60,7 +60,6 @@ func TestTheCallersEnvironmentIsNoPartOfATrial(t *testing.T) {
 func TestARunNamesItsProgramsAndTheirEnvironment(t *testing.T) {
 	t.Parallel()
 	c := newClone(t, loopback, "/no-such-route", 1, 1) // whose trials are soon over
-	c.edit("repeats = 8", "repeats = 0")
 	c.run()
 	p := c.only().Provenance
 	for name, path := range map[string]string{"lab": labBinary, "fiber_server": serverBinary} {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,7 +18,7 @@ func turning(t *testing.T, c *clone) {
 	c.link(labBinary, ".tools/bin/lab")
 	c.env = append(c.env, "LINE_RATE_STATE="+t.TempDir())
 	c.edit("name = \"workers\"\nlevels = [1, 2]", "name = \"rps\"\nlevels = [false, true]\n[[factors]]\nname = \"rfs\"\nlevels = [false, true]")
-	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"fortio\"\nworkers = 1")
+	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"http_load\"\nworkers = 1")
 }
 
 // flowTable is the one knob of these that has a value for the whole machine.
@@ -63,7 +62,6 @@ func TestKnobsAreTurnedForATrialAndBack(t *testing.T) {
 	before := flows(t)
 	c := newClone(t, wire, "/simple", 1, 1)
 	turning(t, c)
-	c.edit("repeats = 8", "repeats = 0")
 	// RFS acts where RPS is on; half of the combinations show both.
 	c.edit("[[factors]]\nname = \"rps\"\nlevels = [false, true]\n", "")
 	c.edit("workers = 1", "workers = 1\nrps = true")
@@ -113,7 +111,7 @@ func TestKnobsComeBackWhenTheLabDies(t *testing.T) {
 			turning(t, c)
 			c.edit("name = \"rfs\"\nlevels = [false, true]", "name = \"replicate\"\nlevels = [1, 2]")
 			c.edit("workers = 1", "workers = 1\nrfs = true")
-			cmd := c.command("run", "99-tiny", "--port", strconv.Itoa(c.port))
+			cmd := c.run99()
 			var out, errs bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &errs
 			if err := cmd.Start(); err != nil {

@@ -25,8 +25,9 @@ const (
 	exitFailed   = 3 // a run failed, a check found faults, or the call was wrong
 	usageMessage = `lab: the journal's experiments, on this machine
 
-  lab run EXPERIMENT              run one experiment
-  lab reproduce [ENTRY…|--all]    run the experiments of entries; without any, the core set
+  lab run EXPERIMENT              run one experiment, until its claims are decided or its budget is spent
+  lab reproduce [ENTRY…|--all]    run the experiments of entries within one budget; without any, the core
+                                  set. It passes over those that runs made in this clone have decided
   lab syscalls EXPERIMENT         system calls a request, with a tracer on the server; keeps nothing
   lab profile EXPERIMENT [--out DIR]
                                   load each condition once without profiles and once with, and print what
@@ -35,23 +36,31 @@ const (
                                   profiles of a server that runs, all kinds over one window of N seconds
                                   (default 30). SOURCE is http://127.0.0.1:PORT or the directory of the
                                   server's --pprof-sockets; more --from, more processes, merged
-  lab verdicts [--check]          derive data/verdicts, data/csv and data/audits; --check only compares
+  lab verdicts [--check]          derive data/verdicts, data/csv and data/audits, and sum up over hosts;
+                                  --check only compares
   lab audit [--all] [ENTRY…]      recompute what printed figures imply; --all shows agreement too
   lab check                       check every data file, and that nothing derived has drifted
   lab doctor [--no-watch]         say what this machine can decide; it watches for five seconds
   lab tune KNOB [ACTION]          turn a knob of the kernel, and back; see lab tune -h
   lab list                        list experiments and their claims
 
-run and reproduce take (syscalls and profile EXPERIMENT: --size, --port)
-  --size smoke|full   how much of the design to run (default smoke)
-  --seed N            seed of the order of trials (default: drawn anew)
-  --port N            port of the server (default 8083)
+run and reproduce take (syscalls and profile EXPERIMENT: --port)
+  --budget DURATION   the longest that it goes on, as 90s or 20m (default: what the experiments say
+                      together; reproduce takes no more than 200 s for the core set and 24m for --all)
+  --blocks N          of run: N blocks at the most
+  --again             of reproduce: what this clone measured earlier does not count
+  --keep-going        of reproduce: on a failed experiment go on with the next
+  --seed N            seed of the order of slots; further runs of one call take N+1 and so on
+                      (default: drawn anew)
+  --port N            port of the first server; others of a block have those above (default 8083)
   --host NAME         call this machine NAME in data/hosts (default: made of its CPU)
-  --keep-going        on a failed experiment go on with the next
+Verdicts of run count all blocks that the journal has of this host; those of reproduce only blocks
+that were measured in this clone and that git does not track. An interrupted run keeps its complete
+blocks. So does one that was killed: the next run or reproduce adds them.
 
 Exit status
   0  every claim was reproduced or is not applicable here
-  1  some claim was refuted, or the run cannot tell
+  1  some claim was refuted, or is not decided
   2  some claim is invalid: its trials cannot bear a verdict
   3  a run failed, a check found faults, or the call was wrong
 `

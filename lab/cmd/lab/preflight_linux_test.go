@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -70,10 +69,10 @@ func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
 			os.Chmod(filepath.Join(c.root, ".tools/bin/fiber_server"), 0o755)
 		}, want: []string{"99-tiny: the server cannot be started"}},
 		"a generator that may not be started": {spoil: func(c *clone) {
-			c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"fortio\"")
-			os.Remove(filepath.Join(c.root, ".tools/bin/fortio_load"))
-			c.write(".tools/bin/fortio_load", "#!/bin/sh\n")
-		}, want: []string{"the client cannot be started: trial.sh: fortio_load is not built", "make build"}},
+			c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"http_load\"")
+			os.Remove(filepath.Join(c.root, ".tools/bin/http_load"))
+			c.write(".tools/bin/http_load", "#!/bin/sh\n")
+		}, want: []string{"the client cannot be started: trial.sh: http_load is not built", "make build"}},
 		"data that is read-only": {by: mounts("mount --bind data data; mount -o remount,bind,ro data"),
 			want: []string{"99-tiny: nothing was measured: ", "data/results", "read-only file system", "make it writable"}},
 		"scratch that is read-only": {by: mounts("mkdir -p .tools/scratch; mount --bind .tools/scratch .tools/scratch; mount -o remount,bind,ro .tools/scratch"),
@@ -89,7 +88,7 @@ func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
 			if test.spoil != nil {
 				test.spoil(c)
 			}
-			cmd := c.command("run", "99-tiny", "--port", strconv.Itoa(c.port))
+			cmd := c.run99()
 			if test.by != nil {
 				argv := test.by(c, cmd.Args)
 				by := exec.Command(argv[0], argv[1:]...)

@@ -45,13 +45,13 @@ func profileCommand(ctx context.Context, args []string, out io.Writer) (int, err
 // profiles and then with, and prints what they came to. As lab syscalls, it adds
 // nothing to the journal: one window decides nothing.
 func profileExperiment(ctx context.Context, args []string, out io.Writer) (int, error) {
-	var m measurement
-	j, x, err := m.one("profile", args)
+	var o options
+	j, x, err := o.one("profile", args)
 	if err != nil {
 		return exitFailed, err
 	}
-	if m.out != "" {
-		if err := profiles.Vacant(m.out); err != nil {
+	if o.out != "" {
+		if err := profiles.Vacant(o.out); err != nil {
 			return exitFailed, fmt.Errorf("profile: --out %w", err)
 		}
 	}
@@ -60,7 +60,7 @@ func profileExperiment(ctx context.Context, args []string, out io.Writer) (int, 
 		return exitFailed, err
 	}
 	defer release()
-	h, err := m.profile(j)
+	h, err := o.profile(j)
 	if err != nil {
 		return exitFailed, err
 	}
@@ -68,7 +68,7 @@ func profileExperiment(ctx context.Context, args []string, out io.Writer) (int, 
 	if err != nil {
 		return exitFailed, err
 	}
-	plan := run.Plan{Root: j.Root, Experiment: x, Size: m.size, Port: m.port, Split: split, Host: h, Lab: []string{self}}
+	plan := run.Plan{Root: j.Root, Experiment: x, Port: o.port, Split: split, Host: h, Lab: []string{self}}
 	if err := plan.Ready(); err != nil {
 		return exitFailed, fmt.Errorf("%s: %w", x.Name, err)
 	}
@@ -79,7 +79,7 @@ func profileExperiment(ctx context.Context, args []string, out io.Writer) (int, 
 			return func() {}
 		}
 		what := fmt.Sprintf("profiles of condition %d of %d", done+1, len(all))
-		return progress.New(os.Stderr).Wait(what, run.ProfileEstimate(x, m.size))
+		return progress.New(os.Stderr).Wait(what, run.ProfileTime(x))
 	}
 	end := wait()
 	err = run.Profiles(ctx, plan, func(p run.Profiled) error {
@@ -88,8 +88,8 @@ func profileExperiment(ctx context.Context, args []string, out io.Writer) (int, 
 		printProfiles(out, p.Set)
 		fmt.Fprintln(out)
 		done++
-		if m.out != "" {
-			if err := profiles.Write(filepath.Join(m.out, fmt.Sprintf("c%d", done)), p.Set); err != nil {
+		if o.out != "" {
+			if err := profiles.Write(filepath.Join(o.out, fmt.Sprintf("c%d", done)), p.Set); err != nil {
 				return fmt.Errorf("--out %w", err)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,8 +22,8 @@ import (
 
 // profiling makes of a clone's experiment one that takes profiles.
 func profiling(c *clone) {
-	c.edit("[sizes.smoke]", "[profile]\ncompare = \"workers\"\n[sizes.smoke]")
-	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"fortio\"\nindex = \"gofakeit\"")
+	c.edit("[block]", "[profile]\ncompare = \"workers\"\n[block]")
+	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"http_load\"\nindex = \"gofakeit\"")
 	c.edit("[[claims]]\nid = \"count\"", `[[claims]]
 id = "writes"
 kind = "share"
@@ -135,7 +134,7 @@ func startProfiled(t *testing.T) *profiledRun {
 	t.Helper()
 	c := newClone(t, loopback, "/read", 1, 1)
 	profiling(c)
-	r := &profiledRun{c: c, cmd: c.command("run", "99-tiny", "--port", strconv.Itoa(c.port)), ended: make(chan struct{})}
+	r := &profiledRun{c: c, cmd: c.run99(), ended: make(chan struct{})}
 	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.errs
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)

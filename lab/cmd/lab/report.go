@@ -5,53 +5,58 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// An outcome is one finished run with its verdicts.
-type outcome struct {
-	experiment *experiment.Experiment
-	results    *results.File
-	verdicts   *verdict.File
-}
-
-// report prints the table of claims, then where the results are.
-func report(out io.Writer, root journal.Root, done []outcome) {
-	if len(done) == 0 {
-		return
-	}
+// report prints the table of claims, where the results are, and how many claims
+// are decided.
+func report(out io.Writer, root journal.Root, outcomes []*outcome) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nCLAIM\tVERDICT\tFIGURES")
-	for _, o := range done {
-		for _, c := range o.verdicts.Claims {
-			fmt.Fprintf(w, "%s/%s\t%s\t%s\n", o.experiment.Name, c.ID, c.Verdict, c.Reason)
+	for _, o := range outcomes {
+		if o.says == nil {
+			for _, c := range o.x.Claims {
+				fmt.Fprintf(w, "%s/%s\t%s\tnot measured: %s\n", o.x.Name, c.ID, verdict.Inconclusive, o.unmade)
+			}
+			continue
+		}
+		for _, c := range o.says.Claims {
+			fmt.Fprintf(w, "%s/%s\t%s\t%s\n", o.x.Name, c.ID, c.Verdict, c.Reason)
 		}
 	}
 	w.Flush()
 	fmt.Fprintln(out)
-	for _, o := range done {
-		invalid := ""
-		if n := o.verdicts.InvalidTrials; n > 0 {
-			invalid = fmt.Sprintf(" (%d of %d trials invalid)", n, o.verdicts.Trials)
+	for _, o := range outcomes {
+		for _, f := range o.made {
+			about, invalid := "", 0
+			for _, t := range f.Trials {
+				if !t.Valid {
+					invalid++
+				}
+			}
+			if invalid > 0 {
+				about = fmt.Sprintf(" (%d of %d trials invalid)", invalid, len(f.Trials))
+			}
+			if why := f.Provenance.StoppedEarly; why != "" {
+				about += "; stopped early: " + why
+			}
+			fmt.Fprintf(out, "results: %s%s\n", root.Rel(root.Result(f.Experiment, f.Run)), about)
 		}
-		if why := o.results.Provenance.StoppedEarly; why != "" {
-			invalid += "; stopped early: " + why
-		}
-		fmt.Fprintf(out, "results: %s%s\n", root.Rel(root.Result(o.results.Experiment, o.results.Run)), invalid)
 	}
+	decided, claims, inapplicable := tally(outcomes)
+	fmt.Fprintf(out, "%d of %s decided here; %d not applicable\n", decided, count(claims, "claim", "claims"), inapplicable)
 }
 
 // status is the exit status of the worst verdict.
-func status(done []outcome) int {
+func status(outcomes []*outcome) int {
 	worst := exitHeld
-	for _, o := range done {
-		if !o.results.Complete() {
-			worst = max(worst, exitInvalid)
+	for _, o := range outcomes {
+		if o.says == nil {
+			worst = max(worst, exitNotHeld)
+			continue
 		}
-		for _, c := range o.verdicts.Claims {
+		for _, c := range o.says.Claims {
 			switch c.Verdict {
 			case verdict.Refuted, verdict.Inconclusive:
 				worst = max(worst, exitNotHeld)

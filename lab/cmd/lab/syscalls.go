@@ -16,8 +16,8 @@ import (
 // syscalls prints what a request costs the server in system calls, by
 // condition. It writes no results: tracing slows the server.
 func syscalls(ctx context.Context, args []string, out io.Writer) (int, error) {
-	var m measurement
-	j, x, err := m.one("syscalls", args)
+	var o options
+	j, x, err := o.one("syscalls", args)
 	if err != nil {
 		return exitFailed, err
 	}
@@ -32,7 +32,7 @@ func syscalls(ctx context.Context, args []string, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	plan := run.Plan{Root: j.Root, Experiment: x, Size: m.size, Port: m.port, Split: split, Host: &host.Profile{}, Lab: []string{self}}
+	plan := run.Plan{Root: j.Root, Experiment: x, Port: o.port, Split: split, Host: &host.Profile{}, Lab: []string{self}}
 	if err := plan.Ready(); err != nil {
 		return exitFailed, fmt.Errorf("%s: %w", x.Name, err)
 	}

@@ -56,11 +56,11 @@ const (
 type Kind int
 
 const (
-	// Fault is what must not be repeated away: a server that died or answered
+	// Fault is what the server or the load generator did: it died, or answered
 	// wrongly.
 	Fault Kind = iota
-	// Passing is what may be the machine's passing weather. A trial that only
-	// such gates made invalid is repeated.
+	// Passing is what may be the machine's passing weather. In runs of version 1 a
+	// trial that only such gates made invalid was repeated.
 	Passing
 	// Following is closed by weather beside one of those, and alone by a fault.
 	Following

@@ -18,35 +18,43 @@ import (
 // runs were made with it. That a claim was changed after a run shows by it.
 func (r Root) Design(sum string) string { return r.path("data", "designs", sum+".toml") }
 
-// design reads the design that a measured run was made with, and checks that it
-// is the one that the run names. A published run has none.
+// design gives the design that a measured run was made with, and checks that it
+// is the one that the run names, and of the run's version. A published run has
+// none.
 func (j *Journal) design(f *results.File) (*experiment.Experiment, error) {
 	if f.Provenance == nil {
 		return nil, nil
 	}
 	sum := f.Provenance.ExperimentSHA256
+	at := "/provenance/experiment_sha256: " + filepath.ToSlash(j.Root.Rel(j.Root.Design(sum)))
 	key := f.Experiment + " " + sum
-	if x := j.designs[key]; x != nil {
-		return x, nil
+	x := j.designs[key]
+	if x == nil {
+		var err error
+		if x, err = j.readDesign(f.Experiment, sum); err != nil {
+			return nil, fmt.Errorf("%s: %w", at, err)
+		}
+		j.designs[key] = x
 	}
-	path := j.Root.Design(sum)
-	at := "/provenance/experiment_sha256: " + filepath.ToSlash(j.Root.Rel(path))
-	text, err := os.ReadFile(path)
+	if first := f.SchemaVersion == 1; first != x.Earlier {
+		has := map[bool]string{true: "[sizes]", false: "[block]"}
+		return nil, fmt.Errorf("%s: a design with %s, but runs of version %d have one with %s; name the design that the run was made with", at, has[x.Earlier], f.SchemaVersion, has[first])
+	}
+	return x, nil
+}
+
+func (j *Journal) readDesign(id, sum string) (*experiment.Experiment, error) {
+	text, err := os.ReadFile(j.Root.Design(sum))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s: missing; add the experiment's file as it was when the run was made", at)
+		return nil, errors.New("missing; add the experiment's file as it was when the run was made")
 	}
 	if err != nil {
 		return nil, err
 	}
 	if is := sha256.Sum256(text); hex.EncodeToString(is[:]) != sum {
-		return nil, fmt.Errorf("%s: its SHA-256 is %x; a design is kept as it was, and never edited", at, is)
+		return nil, fmt.Errorf("its SHA-256 is %x; a design is kept as it was, and never edited", is)
 	}
-	x, err := experiment.Parse(f.Experiment, text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", at, err)
-	}
-	j.designs[key] = x
-	return x, nil
+	return experiment.Parse(id, text)
 }
 
 // Then is the design that a run was made with. For a published run, which was
@@ -63,7 +71,9 @@ func (j *Journal) Then(x *experiment.Experiment, f *results.File) *experiment.Ex
 }
 
 // moved names the claims of experiments that are not what their runs were made
-// with and are not withdrawn either, by experiment's file.
+// with and are not withdrawn either, by experiment's file. Runs of version 1 are
+// of designs that no experiment has any more: of their claims the bars must stand,
+// of those of later runs the design as well.
 func (j *Journal) moved() []Fault {
 	var faults []Fault
 	for _, x := range j.Experiments {
@@ -108,13 +118,20 @@ func runs(n int) string {
 	return fmt.Sprintf("%d runs", n)
 }
 
-// strayDesigns lists those that no run names.
+// strayDesigns lists those that no run names, nor one that is pending.
 func (j *Journal) strayDesigns() ([]string, error) {
 	have, err := files(j.Root.path("data", "designs"), ".toml")
 	if err != nil {
 		return nil, err
 	}
+	arriving, err := j.Root.arriving()
+	if err != nil {
+		return nil, err
+	}
 	return slices.DeleteFunc(have, func(p string) bool {
+		if arriving[p] {
+			return true
+		}
 		sum := strings.TrimSuffix(filepath.Base(p), ".toml")
 		return p == j.Root.Design(sum) && slices.ContainsFunc(j.Runs, func(f *results.File) bool {
 			return f.Provenance != nil && f.Provenance.ExperimentSHA256 == sum

@@ -1,10 +1,15 @@
 package journal
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 const threadsDesign = "lab/experiments/11-threads.toml"
@@ -35,7 +40,17 @@ func TestAClaimThatMovedAfterARunIsNamed(t *testing.T) {
 		{"another withdrawn instead", withdraw("threads-other"), threadsDesign, `claim "threads-flat" is gone`},
 		{"a claim withdrawn", withdraw("threads-flat"), "", ""},
 		{"only its words changed", func(t *testing.T, r Root) { edit(t, r.path(threadsDesign), `text = "`, `text = "As before: `) }, "", ""},
-		{"only the budget changed", func(t *testing.T, r Root) { edit(t, r.path(threadsDesign), "blocks = 12", "blocks = 24") }, "", ""},
+		{"only the budget changed", func(t *testing.T, r Root) { edit(t, r.path(threadsDesign), "budget_s = ", "budget_s = 1") }, "", ""},
+		// No later design is that of a run of version 1: its claims are held by
+		// what they ask.
+		{"another block, after a run of version 1", func(t *testing.T, r Root) { edit(t, r.path(threadsDesign), "slot_s = 0.1", "slot_s = 0.2") }, "", ""},
+		{"another level, after a run of version 1", func(t *testing.T, r Root) { edit(t, r.path(threadsDesign), "[20, 200, 1000]", "[20, 200, 2000]") }, "", ""},
+		{"a run of version 1 of a later design", func(t *testing.T, r Root) {
+			now := read(t, r.path(threadsDesign))
+			sum := sha256.Sum256([]byte(now))
+			write(t, r.Design(hex.EncodeToString(sum[:])), now)
+			edit(t, r.path(run), measuredDesign, hex.EncodeToString(sum[:]))
+		}, run, ".toml: a design with [block], but runs of version 1 have one with [sizes]"},
 		{"a bar moved after a run that could not be made", func(t *testing.T, r Root) {
 			edit(t, r.path(threadsDesign), "margin = 0.25", "margin = 0.5")
 			text := read(t, r.path(run))
@@ -70,6 +85,46 @@ func TestAClaimThatMovedAfterARunIsNamed(t *testing.T) {
 				t.Errorf("faults %v, want %s: %s", faults, c.path, c.says)
 			}
 		})
+	}
+}
+
+// From version 2 on, the claims of a run are held by their locks: blocks of
+// another design are no evidence for them.
+func TestAClaimWhoseDesignMovedAfterARunIsNamed(t *testing.T) {
+	root := Root(repository)
+	text := read(t, root.path(threadsDesign))
+	was, err := experiment.Parse("11-threads", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, old, new string
+		says           string // empty: no fault
+	}{
+		{"nothing", "", "", ""},
+		{"the words", `text = "`, `text = "As before: `, ""},
+		{"the budget", "budget_s = ", "budget_s = 1", ""},
+		{"the slot", "slot_s = 0.1", "slot_s = 0.2", `claim "threads-flat" was changed after a run had been made with it`},
+		{"the rounds", "rounds = ", "rounds = 1", `claim "threads-flat" was changed`},
+		{"a level", "[20, 200, 1000]", "[20, 200, 2000]", `claim "threads-flat" was changed`},
+		{"a bar", "margin = 0.25", "margin = 0.5", `claim "threads-flat" was changed`},
+		{"the id", `id = "threads-flat"`, `id = "threads-flatter"`, `claim "threads-flat" is gone, but a run decided it`},
+	} {
+		x, err := experiment.Parse("11-threads", []byte(strings.Replace(text, c.old, c.new, 1)))
+		if err != nil || c.old != "" && !strings.Contains(text, c.old) {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		j := &Journal{
+			Root: root, Experiments: []*experiment.Experiment{x}, designs: map[string]*experiment.Experiment{"11-threads " + was.SHA256: was},
+			Runs: []*results.File{{SchemaVersion: 2, Experiment: "11-threads", Provenance: &results.Provenance{ExperimentSHA256: was.SHA256}}},
+		}
+		faults := j.moved()
+		switch {
+		case c.says == "" && len(faults) > 0:
+			t.Errorf("%s changed: %v, want no fault", c.name, faults)
+		case c.says != "" && (len(faults) != 1 || !strings.Contains(faults[0].Err.Error(), c.says)):
+			t.Errorf("%s changed: %v, want %s", c.name, faults, c.says)
+		}
 	}
 }
 

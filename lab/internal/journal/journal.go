@@ -140,9 +140,6 @@ func Open(root Root) (*Journal, []Fault, error) {
 			err = j.consistent(p, f)
 		}
 		if err == nil {
-			_, err = j.design(f)
-		}
-		if err == nil {
 			err = j.rawProfiles(f)
 		}
 		if err != nil {
@@ -225,6 +222,15 @@ func (j *Journal) consistent(path string, f *results.File) error {
 			return fmt.Errorf("/hosts/%s: no profile %s", role, j.Root.Rel(j.Root.Host(id)))
 		}
 	}
+	// What was measured is of the design that it was made with, which may be an
+	// earlier one. What a text printed is held against the experiment as it is.
+	then, err := j.design(f)
+	if err != nil {
+		return err
+	}
+	if then != nil {
+		x = then
+	}
 	return f.Check(x)
 }
 
@@ -266,7 +272,7 @@ func (j *Journal) derived() (map[string][]byte, error) {
 			err = errors.Join(err, fmt.Errorf("%s: %w", j.Root.Rel(path), broken))
 		}
 		out[path] = data
-		err = errors.Join(err, j.flames(x, r, func(path string, data []byte) { out[path] = data }))
+		err = errors.Join(err, j.flames(j.Then(x, r), r, func(path string, data []byte) { out[path] = data }))
 	}
 	for _, x := range j.Experiments {
 		err = errors.Join(err, add(j.Root.Hosts(x.Name), verdict.OverHosts(x, newest[x.Name])))

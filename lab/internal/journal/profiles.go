@@ -85,19 +85,6 @@ func (j *Journal) rawProfiles(f *results.File) error {
 	return nil
 }
 
-// Add takes a run in that was made since the journal was read. Its design and
-// its raw profiles have to be there.
-func (j *Journal) Add(f *results.File) error {
-	if _, err := j.design(f); err != nil {
-		return err
-	}
-	if err := j.rawProfiles(f); err != nil {
-		return err
-	}
-	j.Runs = append(j.Runs, f)
-	return nil
-}
-
 func (j *Journal) rawProfile(named results.RawProfile) (rawFile, error) {
 	data, err := results.ReadUpTo(j.Root.Profile(named.File), mostPacked)
 	if errors.Is(err, os.ErrNotExist) {
@@ -145,7 +132,7 @@ func agrees(f *results.File, c results.Condition, named results.RawProfile, raw 
 }
 
 // strays names the raw profiles that no run has. Those of a run that could not
-// be read are passed over: it may well have them.
+// be read are passed over: it may well have them. So are those of a pending run.
 func (j *Journal) strays(unread map[string]bool) ([]string, error) {
 	all, err := files(j.Root.path("data", "profiles"), rawExt)
 	if err != nil {
@@ -159,7 +146,11 @@ func (j *Journal) strays(unread map[string]bool) ([]string, error) {
 			}
 		}
 	}
-	return slices.DeleteFunc(all, func(p string) bool { return named[p] || unread[filepath.Dir(p)] }), nil
+	arriving, err := j.Root.arriving()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(p string) bool { return named[p] || arriving[p] || unread[filepath.Dir(p)] }), nil
 }
 
 // flames makes what pages draw of a run's profiles: a tree for each, and where

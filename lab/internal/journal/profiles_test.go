@@ -60,6 +60,9 @@ margin = 0.1
 `
 )
 
+// lockNow is the experiment as it is, whose run was made with lockDesign.
+var lockNow = strings.NewReplacer(`question = "What does it cost?"`, "question = \"What does it cost?\"\nbudget_s = 60", "[sizes.smoke]\nblocks = 2\nduration_s = 1\n[sizes.full]\nblocks = 6\nduration_s = 1\n", "[block]\nslot_s = 1\nrounds = 1\n").Replace(lockDesign)
+
 // lockSamples are what one trial of a condition came to: stacks, with
 // milliseconds blocked or bytes live.
 var lockSamples = map[string]map[string]map[string]int64{
@@ -124,7 +127,7 @@ func trialLock(kind, index string) string {
 func profiledClone(t *testing.T) Root {
 	t.Helper()
 	root := clone(t)
-	write(t, filepath.Join(root.Experiments(), "98-made-lock.toml"), lockDesign)
+	write(t, filepath.Join(root.Experiments(), "98-made-lock.toml"), lockNow)
 	design := sha256.Sum256([]byte(lockDesign))
 	write(t, root.Design(hex.EncodeToString(design[:])), lockDesign)
 	var conditions, profiled, trials []string
@@ -396,8 +399,11 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 			edit(t, r.path(lockFile), `"schema_version": 1`, `"schema_version": 99`)
 		}, lockFile, "/schema_version: version 99"},
 		{"a kind of work that is none", func(t *testing.T, r Root) { edit(t, r.path(lockFile), `"lock": `, `"locks": `) }, lockFile, "/trials/0/profiles/0/work/locks: "},
-		{"an experiment that profiles nothing", func(t *testing.T, r Root) {
-			edit(t, filepath.Join(r.Experiments(), "98-made-lock.toml"), "[profile]\ncompare = \"index\"\n", "")
+		{"a design that profiles nothing", func(t *testing.T, r Root) {
+			was, without := sha256.Sum256([]byte(lockDesign)), strings.Replace(lockDesign, "[profile]\ncompare = \"index\"\n", "", 1)
+			is := sha256.Sum256([]byte(without))
+			write(t, r.Design(hex.EncodeToString(is[:])), without)
+			edit(t, r.path(lockFile), hex.EncodeToString(was[:]), hex.EncodeToString(is[:]))
 		}, lockFile, "/trials/0/profiles/0: 98-made-lock profiles nothing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,5 +1,6 @@
-// Package progress tells a person how a run goes on: one line that is
-// rewritten on a terminal, one plain line a trial or ten seconds in a log.
+// Package progress tells a person how measuring goes on: in one line for the whole
+// of a call, which is rewritten on a terminal; in a log, in plain lines, one a
+// block and no more than one in ten seconds.
 package progress
 
 import (
@@ -11,26 +12,22 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 // A Reporter writes the progress of runs, one after the other.
 type Reporter struct {
-	// Runs is how many runs there will be; with more than one, each says
-	// which it is.
-	Runs int
-
 	out      io.Writer
 	terminal bool
 	now      func() time.Time
 
-	run     int // how many have begun
-	planned int
-	each    time.Duration
-	began   time.Time
-	current string
-	last    string
-	width   int // of the line on the terminal
+	began  time.Time
+	budget time.Duration
+	tally  func() (decided, claims int)
+
+	what  string // experiment and block
+	said  time.Time
+	told  map[string]bool // gates that were told of in this run
+	width int             // of the line on the terminal
 }
 
 // New reports to a file, as to a terminal if it is one.
@@ -39,71 +36,105 @@ func New(f *os.File) *Reporter {
 	return &Reporter{out: f, terminal: err == nil && info.Mode()&os.ModeCharDevice != 0, now: time.Now}
 }
 
-// Begin names a run that starts.
-func (r *Reporter) Begin(x *experiment.Experiment, size string, trials int, each time.Duration) {
-	r.planned, r.each, r.began, r.last, r.width = trials, each, r.now(), "", 0
-	r.run++
-	if r.Runs > 1 {
-		fmt.Fprintf(r.out, "[%d/%d] ", r.run, r.Runs)
-	}
-	if trials == 0 {
-		fmt.Fprintf(r.out, "%s: cannot be run here\n", x.Name)
-	} else {
-		fmt.Fprintf(r.out, "%s (%s, %d trials, about %s): %s\n", x.Name, size, trials, short(time.Duration(trials)*each), x.Title)
-	}
+// Whole begins the time of a call that may take so long. Tally says how many of
+// its claims are decided so far.
+func (r *Reporter) Whole(budget time.Duration, tally func() (decided, claims int)) {
+	r.began, r.budget, r.tally = r.now(), budget, tally
 }
 
-// Trial says which trial is under way.
-func (r *Reporter) Trial(seq, block int, levels setting.Levels) {
-	r.planned = max(r.planned, seq)
-	r.current = fmt.Sprintf("trial %d/%d  block %d  %s", seq, r.planned, block, levels.Key())
+// Say writes a line of its own.
+func (r *Reporter) Say(format string, args ...any) {
 	if r.terminal {
-		r.rewrite(fmt.Sprintf("  %s  %s left%s", r.current, short(r.left(seq-1)), r.last))
-	}
-}
-
-// left is how long the rest should take, by the pace so far.
-func (r *Reporter) left(done int) time.Duration {
-	each := r.each
-	if done > 0 {
-		each = r.now().Sub(r.began) / time.Duration(done)
-	}
-	return time.Duration(r.planned-done) * each
-}
-
-// Result says what a trial showed.
-func (r *Reporter) Result(t results.Trial) {
-	seen := "invalid"
-	if t.Valid {
-		seen = fmt.Sprintf("%s, bound %s", rate(t), t.Bound)
-	}
-	r.last = "  (last: " + seen + ")"
-	if !r.terminal {
-		fmt.Fprintf(r.out, "  %s: %s, %s left\n", r.current, seen, short(r.left(t.Seq)))
-	} else if t.Seq == r.planned {
 		r.rewrite("")
 	}
-	for _, why := range t.Reasons {
-		if r.terminal {
-			r.rewrite("")
-		}
-		fmt.Fprintf(r.out, "  %s: invalid: %s: %s\n", r.current, why.Gate, why.Detail)
+	fmt.Fprintf(r.out, format+"\n", args...)
+}
+
+// End takes the line away.
+func (r *Reporter) End() {
+	if r.terminal {
+		r.rewrite("")
 	}
 }
 
-// rate is what went through in a trial: events where it was about events.
-func rate(t results.Trial) string {
-	if limit, ok := t.Metrics["limit_per_s"]; ok {
-		return fmt.Sprintf("%.0f events/s at most", limit)
+// Begin names a run that starts. The budget is nought where it cannot be made.
+func (r *Reporter) Begin(x *experiment.Experiment, block, budget time.Duration) {
+	r.what, r.said, r.told = x.Name, time.Time{}, map[string]bool{}
+	switch {
+	case budget == 0:
+		r.Say("%s: cannot be run here", x.Name)
+	case r.terminal:
+		r.rewrite(r.line())
+	default:
+		r.Say("%s (a block takes about %s): %s", x.Name, short(block), x.Title)
 	}
-	if events, ok := t.Metrics["delivered_per_s"]; ok {
-		return fmt.Sprintf("%.0f events/s", events)
+}
+
+// Turn says which block is being made, and which of its groups.
+func (r *Reporter) Turn(block, group, groups int) {
+	name, _, _ := strings.Cut(r.what, " ")
+	r.what = fmt.Sprintf("%s block %d", name, block)
+	if groups > 1 {
+		r.what += fmt.Sprintf(" (%d/%d)", group, groups)
 	}
-	return fmt.Sprintf("%.0f requests/s", t.Metrics["throughput_rps"])
+	if r.terminal {
+		r.rewrite(r.line())
+	}
+}
+
+// Block says how far it is after a block. What made trials invalid is told once a
+// run for each gate.
+func (r *Reporter) Block(f *results.File, trials []results.Trial) {
+	name, _, _ := strings.Cut(r.what, " ")
+	n := f.Provenance.Blocks
+	for _, t := range trials {
+		for _, why := range t.Reasons {
+			if !r.told[why.Gate] {
+				r.told[why.Gate] = true
+				r.Say("  %s block %d  %s: invalid: %s: %s", name, n, levels(f, t), why.Gate, why.Detail)
+			}
+		}
+	}
+	r.what = fmt.Sprintf("%s block %d", name, n)
+	ended := f.Provenance.Ended
+	if ended != "" {
+		r.what += fmt.Sprintf(", the last (%s)", ended)
+	}
+	switch {
+	case r.terminal:
+		r.rewrite(r.line())
+	case ended != "" || r.said.IsZero() || r.now().Sub(r.said) >= logEvery:
+		r.said = r.now()
+		r.Say("%s", r.line())
+	}
+}
+
+// levels names a trial's condition.
+func levels(f *results.File, t results.Trial) string {
+	for _, c := range f.Conditions {
+		if c.ID == t.Condition {
+			return c.Levels.Key()
+		}
+	}
+	return t.Condition
+}
+
+// line says how far the whole is.
+func (r *Reporter) line() string {
+	over := r.now().Sub(r.began)
+	text := fmt.Sprintf("  %s: %s, at most %s left", r.what, short(over), short(max(0, r.budget-over)))
+	if r.tally != nil {
+		decided, claims := r.tally()
+		text += fmt.Sprintf(", %d of %d claims decided", decided, claims)
+	}
+	return text
 }
 
 // rewrite replaces the terminal's line; an empty text clears it.
 func (r *Reporter) rewrite(text string) {
+	if text == "" && r.width == 0 {
+		return
+	}
 	fmt.Fprintf(r.out, "\r%s%s", text, strings.Repeat(" ", max(0, r.width-len(text))))
 	if text == "" {
 		fmt.Fprint(r.out, "\r")

@@ -9,7 +9,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Check finds where a file contradicts itself or its experiment, by pointer.
+// Check finds where a file contradicts itself or its experiment, by pointer: a
+// measured run the design that it was made with, a published one the experiment as
+// it is.
 func (f *File) Check(x *experiment.Experiment) error {
 	switch {
 	case f.Source == Measured && f.Provenance == nil:
@@ -90,17 +92,17 @@ func (f *File) Check(x *experiment.Experiment) error {
 // runs.
 func (f *File) follows(x *experiment.Experiment) error {
 	if want := x.Fixed(); f.Settings.Key() != want.Key() {
-		return fmt.Errorf("/settings: %q, but %s has %q; a changed design needs a new name", f.Settings.Key(), x.Name, want.Key())
+		return fmt.Errorf("/settings: %q, but the design of %s that the run was made with has %q", f.Settings.Key(), x.Name, want.Key())
 	}
 	if want := Topology(x.Topology); f.Topology != want {
-		return fmt.Errorf("/topology: %+v, but %s has %+v; a changed design needs a new name", f.Topology, x.Name, want)
+		return fmt.Errorf("/topology: %+v, but the design of %s that the run was made with has %+v", f.Topology, x.Name, want)
 	}
 	if f.SchemaVersion != Earlier {
 		if x.Earlier {
 			return fmt.Errorf("/schema_version: %d, but %s is a design of version %d", f.SchemaVersion, x.Name, Earlier)
 		}
 		if want := (BlockPlan{x.Block.SlotS, x.Block.Rounds, x.Block.WarmupS}); *f.Provenance.Block != want {
-			return fmt.Errorf("/provenance/block: %+v, but %s has %+v", *f.Provenance.Block, x.Name, want)
+			return fmt.Errorf("/provenance/block: %+v, but the design of %s that the run was made with has %+v", *f.Provenance.Block, x.Name, want)
 		}
 	}
 	if f.NotApplicable != "" {
@@ -113,7 +115,7 @@ func (f *File) follows(x *experiment.Experiment) error {
 	}
 	for i, c := range f.Conditions {
 		if !designed[c.Levels.Key()] {
-			return fmt.Errorf("/conditions/%d/levels: %q is no condition of %s; a changed design needs a new name", i, c.Levels.Key(), x.Name)
+			return fmt.Errorf("/conditions/%d/levels: %q is no condition of the design of %s that the run was made with", i, c.Levels.Key(), x.Name)
 		}
 	}
 	if n := f.controls(); n > 1 {

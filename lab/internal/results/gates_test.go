@@ -2,12 +2,10 @@ package results
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -62,10 +60,7 @@ func TestAPlantedFigureIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := experiment.Load(filepath.Join("../../experiments", f.Experiment+".toml"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := madeWith(t, f)
 		for i, trial := range f.Trials {
 			if f.Source == Measured && trial.Valid {
 				trial.Metrics["non_2xx"] = 5000

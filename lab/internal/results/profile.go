@@ -54,7 +54,7 @@ func (f *File) checkProfiles(x *experiment.Experiment) error {
 		for k, p := range t.Profiles {
 			at := fmt.Sprintf("/trials/%d/profiles/%d", i, k)
 			if f.Source == Measured && x.Profile == nil {
-				return fmt.Errorf("%s: %s profiles nothing; a changed design needs a new name", at, x.Name)
+				return fmt.Errorf("%s: %s profiles nothing in the design that the run was made with", at, x.Name)
 			}
 			if kinds[p.Kind] {
 				return fmt.Errorf("%s/kind: %q stands twice in the trial", at, p.Kind)
@@ -73,7 +73,7 @@ func (f *File) checkProfiles(x *experiment.Experiment) error {
 		for k, p := range c.Profiles {
 			at := fmt.Sprintf("/conditions/%d/profiles/%d", i, k)
 			if f.Source == Measured && x.Profile == nil {
-				return fmt.Errorf("%s: %s profiles nothing; a changed design needs a new name", at, x.Name)
+				return fmt.Errorf("%s: %s profiles nothing in the design that the run was made with", at, x.Name)
 			}
 			key := taken{c.ID, p.Kind}
 			if named[key] {

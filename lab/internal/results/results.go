@@ -4,8 +4,8 @@
 // A trial is one condition in one block. In version 2 its time lies in slots,
 // turns that it took with the other conditions whose servers were up at once,
 // and its figures follow from the sums of its slots. What is the machine's
-// (steal, other load, calibrations, the clock) is of the whole block and stands
-// in each of its trials. Only complete blocks are kept, and none of their trials
+// (steal, other load, calibrations, the clock) is of all that was up together, and
+// stands in each of those trials. Only complete blocks are kept, and none of their trials
 // is repeated. Version 1 has trials in one piece, sizes, and repeats; its files
 // stay readable for good, by the schema that they were written by.
 //

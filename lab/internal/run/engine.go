@@ -58,10 +58,6 @@ func groups(p Plan, f *results.File) [][]int {
 // twice as long.
 const giveUp = 4
 
-// mostBlocks is how many blocks a run has at the most: its file stays well below
-// what one may have.
-const mostBlocks = 40
-
 // blocks makes blocks until more would not tell more, or the budget is spent.
 func (e *engine) blocks(ctx context.Context, w Watcher) (*Made, error) {
 	p, f := e.plan, e.file
@@ -124,7 +120,7 @@ func (e *engine) ended() results.Ended {
 		return results.Failing
 	case p.Decided != nil && p.Decided(f):
 		return results.Decided
-	case n >= mostBlocks, p.MaxBlocks > 0 && n >= p.MaxBlocks:
+	case f.Full(), p.MaxBlocks > 0 && n >= p.MaxBlocks:
 		return results.Blocks
 	case took+took/time.Duration(n) > p.budget():
 		return results.Budget

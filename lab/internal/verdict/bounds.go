@@ -87,7 +87,11 @@ func (rec *record) evaluateBound(c experiment.Claim) finding {
 	f.points, f.unseen = count[alone] == trials, count[room] == 0 && count[unrecorded] > 0
 	f.why = fmt.Sprintf("%d of %d trials were bounded by %s", count[alone], trials, c.Bound)
 	if !rec.text {
-		f.why = fmt.Sprintf("in %d of %d %s %s was the only wall of every trial, in %d a trial had room there; %s", v.inside, v.all, plural(v.all, "block"), c.Bound, v.beyond, f.why)
+		said := fmt.Sprintf("in %d of %d %s %s was the only wall of every trial", v.inside, v.all, plural(v.all, "block"), c.Bound)
+		if v.beyond > 0 {
+			said += fmt.Sprintf(", in %d a trial had room there", v.beyond)
+		}
+		f.why = said + "; " + f.why
 	}
 	if n := count[beside]; n > 0 {
 		f.why += fmt.Sprintf("; in %d more that was saturated beside another wall", n)

@@ -255,7 +255,7 @@ func TestARunDecidesTheClaimsItWasMadeWith(t *testing.T) {
 	then := design(t, "", strict, keeps, strings.Replace(atLeast, `"c"`, `"gone"`, 1))
 	now := design(t, "", flatCost, keeps, strings.Replace(flatWide, `"c"`, `"new"`, 1))
 	r := ratios(then, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02)
-	f := Decide(now, then, r, machine)
+	f := Decide(now, machine, []Run{{r, then}})
 	if len(f.Claims) != 1 || f.Claims[0].ID != "keeps" {
 		t.Errorf("claims %+v; only the one that is as it was is decided", f.Claims)
 	}
@@ -266,7 +266,7 @@ func TestARunDecidesTheClaimsItWasMadeWith(t *testing.T) {
 		t.Errorf("design %s", f.Design)
 	}
 	// The loosened claim would have been reproduced.
-	if c := Decide(now, now, r, machine).Claims[0]; c.Verdict != Reproduced {
+	if c := Decide(now, machine, []Run{{r, now}}).Claims[0]; c.Verdict != Reproduced {
 		t.Errorf("%s (%s): the test shows nothing", c.Verdict, c.Reason)
 	}
 }

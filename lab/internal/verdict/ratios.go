@@ -50,7 +50,7 @@ func compare(e Effect, name string, within band, blocks []block, blind []blindne
 			if a.High <= 0 || b.High <= 0 {
 				return c, fmt.Errorf("%s: block %d of %d has nought, which has no ratio", e.Metric, i+1, len(blocks))
 			}
-			at = span{a.Low / b.High, a.High / b.Low}
+			at = span{least: a.Low / b.High, most: a.High / b.Low}
 			c.effect.Pairs++
 			if a.Nominal != nil && b.Nominal != nil {
 				c.nominal, c.runs = append(c.nominal, *a.Nominal / *b.Nominal), append(c.runs, bl.of)
@@ -76,7 +76,7 @@ func (c *comparison) add(s span) {
 	c.spans = append(c.spans, s)
 	c.band.count(c.edges, s)
 	switch {
-	case s == anywhere:
+	case s.blind:
 	case c.band.inside(s):
 		c.effect.For++
 	case c.band.beyond(s):
@@ -115,7 +115,7 @@ func (c *comparison) side(end func(span) float64) []float64 {
 func (c *comparison) medians() (from, to float64) {
 	var a, b []float64
 	for _, s := range c.spans {
-		if s != anywhere {
+		if !s.blind {
 			a, b = append(a, s.least), append(b, s.most)
 		}
 	}

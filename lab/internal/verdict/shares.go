@@ -76,9 +76,11 @@ func (rec *record) evaluateShare(c experiment.Claim) finding {
 		return f
 	}
 	f.tellBy(v, rec.level)
-	if v.all > 1 {
-		f.why = fmt.Sprintf("it holds in %d of %d blocks, and in %d in no trial; %s", v.inside, v.all, v.beyond, f.why)
+	said := fmt.Sprintf("it holds in %d of %d %s", v.inside, v.all, plural(v.all, "block"))
+	if v.beyond > 0 {
+		said += fmt.Sprintf(", and in %d it does in no trial", v.beyond)
 	}
+	f.why = said + "; " + f.why
 	return f
 }
 

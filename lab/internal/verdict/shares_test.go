@@ -198,7 +198,7 @@ func TestSharesDoNotMeasureTheClient(t *testing.T) {
 
 func TestASummaryHasMediansOfProfiles(t *testing.T) {
 	x := profiled(t, aTenth)
-	f := Decide(x, x, shares(x, 0.2, 0.3, 0, 0, 0, 0), machine)
+	f := Decide(x, machine, []Run{{shares(x, 0.2, 0.3, 0, 0, 0, 0), x}})
 	i := slices.IndexFunc(f.Conditions, func(s Summary) bool { return s.ID == "c1" })
 	got := f.Conditions[i].Profiles
 	want := []profiles.Profile{

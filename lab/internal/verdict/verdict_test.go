@@ -95,7 +95,7 @@ func bounded(t *results.Trial, b bound.Bound) {
 // that the function gives. Its trials are valid and bounded by the server.
 func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block int) figures) *results.File {
 	r := &results.File{
-		SchemaVersion: 1, Experiment: x.Name, Run: "r", Source: results.Measured, Hosts: results.Hosts{Server: "h", Client: "h"},
+		SchemaVersion: 2, Experiment: x.Name, Run: "r", Source: results.Measured, Hosts: results.Hosts{Server: "h", Client: "h"},
 		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ExperimentSHA256: x.SHA256, Size: "smoke", Blocks: blocks, ServerCPUs: "0-1", ClientCPUs: "2-3"},
 		Topology:   results.Topology{Kind: "loopback"}, Settings: x.Fixed(),
 	}
@@ -131,7 +131,7 @@ var machine = &host.Profile{SchemaVersion: 1, ID: "h", Name: "H", Cores: 4}
 
 func one(t *testing.T, x *experiment.Experiment, r *results.File, h *host.Profile) Claim {
 	t.Helper()
-	f := Decide(x, x, r, h)
+	f := Decide(x, h, []Run{{r, x}})
 	if len(f.Claims) != len(x.Claims) {
 		t.Fatalf("%d verdicts of %d claims", len(f.Claims), len(x.Claims))
 	}
@@ -785,7 +785,7 @@ func TestAPublishedRunIsDatedByItsText(t *testing.T) {
 	if got := f.Conditions[0].Metrics[rps]; got.Printed != "as printed" || got.N != 1 {
 		t.Errorf("figure %+v", got)
 	}
-	f = Decide(x, x, ratios(x, 1, 1, 1, 1, 1, 1), machine)
+	f = Decide(x, machine, []Run{{ratios(x, 1, 1, 1, 1, 1, 1), x}})
 	if f.Date != "2026-01-02" || f.Started != "2026-01-02T03:04:05Z" || f.Size != "smoke" || f.Blocks != 6 || f.Source != "measured" {
 		t.Errorf("%+v", f)
 	}
@@ -998,7 +998,7 @@ func TestIdenticalConditionsAreSeldomRefuted(t *testing.T) {
 			seen := map[Verdict]int{}
 			for range runs {
 				f := made(x, blocks, func(_ setting.Levels, b int) figures { return figures{rps: base(b) * noise.draw(r)} })
-				seen[newDecider(x, f, machine).claims(nil, false)[0].Verdict]++
+				seen[one(t, x, f, machine).Verdict]++
 			}
 			if seen[Reproduced]+seen[Inconclusive]+seen[Refuted] != runs {
 				t.Errorf("%s, %d blocks: %v", noise.name, blocks, seen)

@@ -11,11 +11,15 @@ import (
 // neither lie inside nor beyond cannot tell.
 type votes struct{ inside, beyond, all int }
 
-// A block's range of ratios, from the least to the greatest that its figures may
-// stand for; what cannot tell may lie anywhere.
-type span struct{ least, most float64 }
+// A span is a block's range of ratios, from the least to the greatest that its
+// figures may stand for. One of a block that cannot tell is blind, and reaches from
+// nought to beyond all.
+type span struct {
+	least, most float64
+	blind       bool
+}
 
-var anywhere = span{0, math.Inf(1)}
+var anywhere = span{0, math.Inf(1), true}
 
 // A band is where a claim wants a ratio, edges included. Below nought and above
 // all there is no edge.

@@ -123,7 +123,7 @@ func (c *comparison) figures() string {
 	case e.Pairs > 1:
 		low, high := math.Inf(1), 0.0
 		for _, s := range c.spans {
-			if s != anywhere {
+			if !s.blind {
 				low, high = min(low, s.least), max(high, s.most)
 			}
 		}

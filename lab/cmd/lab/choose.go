@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+)
+
+// one reads the arguments of a subcommand that takes one experiment.
+func (o *options) one(name string, args []string) (*journal.Journal, *experiment.Experiment, error) {
+	names, err := o.parse(name, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(names) != 1 {
+		return nil, nil, fmt.Errorf("%s takes one experiment; lab list names them", name)
+	}
+	j, err := open()
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := j.Experiment(names[0])
+	if err == nil && x.Planned != "" {
+		err = errors.New(planned(x))
+	}
+	return j, x, err
+}
+
+// planned says in a line why an experiment is not run.
+func planned(x *experiment.Experiment) string {
+	return fmt.Sprintf("%s is planned and cannot be run yet: %s", x.Name, x.Planned)
+}
+
+// runnable are the experiments that are not only planned.
+func runnable(xs []*experiment.Experiment) []*experiment.Experiment {
+	return slices.DeleteFunc(slices.Clone(xs), func(x *experiment.Experiment) bool { return x.Planned != "" })
+}
+
+// choose picks the experiments of entries, all of them, or the core set. Those
+// that are only planned are among them, so that they can be named.
+func choose(xs []*experiment.Experiment, entries []string, all bool) ([]*experiment.Experiment, error) {
+	if all && len(entries) > 0 {
+		return nil, errors.New("name entries or say --all, not both")
+	}
+	var known []string
+	for _, x := range xs {
+		known = append(known, x.Entry)
+	}
+	for _, e := range entries {
+		if !slices.Contains(known, e) {
+			return nil, fmt.Errorf("no experiment belongs to entry %q; there are entries %s", e, strings.Join(slices.Compact(known), ", "))
+		}
+	}
+	var chosen []*experiment.Experiment
+	for _, x := range xs {
+		if all || slices.Contains(entries, x.Entry) || len(entries) == 0 && x.Core {
+			chosen = append(chosen, x)
+		}
+	}
+	return chosen, nil
+}
+
+// The longest that reproduce takes where nobody says: with building and the site,
+// the core set is to be done within five minutes, and all of it within 25.
+const (
+	coreBudget = 200 * time.Second
+	allBudget  = 24 * time.Minute
+)
+
+// budgetOf is what the chosen experiments ask for together, within those limits.
+func budgetOf(xs []*experiment.Experiment, entries []string, all bool) time.Duration {
+	var sum time.Duration
+	for _, x := range xs {
+		sum += time.Duration(x.BudgetS * float64(time.Second))
+	}
+	switch {
+	case all:
+		return min(sum, allBudget)
+	case len(entries) == 0:
+		return min(sum, coreBudget)
+	}
+	return min(sum, longest)
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/run"
+)
+
+// A run that is being made lies under .tools/scratch/pending/<experiment>/ with all
+// of its complete blocks, so that whatever ends the lab ends none of them. After
+// each block a new version of it is written beside the last one and gets its name,
+// <run>.<blocks>, when it is whole; only then is the last one removed.
+
+// halfWritten is a version that has no name yet.
+const halfWritten = "new"
+
+// version is where a run of so many blocks lies, as the root of a journal of its
+// own.
+func version(root journal.Root, f *results.File) journal.Root {
+	return journal.Root(filepath.Join(root.Pending(), f.Experiment, fmt.Sprintf("%s.%04d", f.Run, f.Provenance.Blocks)))
+}
+
+// setAside writes the run so far.
+func setAside(root journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made) error {
+	f := made.File
+	own := filepath.Join(root.Pending(), f.Experiment)
+	beside := journal.Root(filepath.Join(own, halfWritten))
+	if err := os.RemoveAll(string(beside)); err != nil {
+		return err
+	}
+	data, err := results.Encode(f)
+	if err != nil {
+		return err
+	}
+	profile, err := results.Encode(h)
+	if err != nil {
+		return err
+	}
+	// On the disk at once, rather than whenever the kernel finds time for it, which
+	// would be in the next block.
+	write := func(path string, data []byte) {
+		if err == nil {
+			err = results.Replace(string(beside), path, data)
+		}
+	}
+	write(beside.Host(h.ID), profile)
+	write(beside.Design(x.SHA256), x.Text)
+	for name, raw := range made.Raw {
+		write(beside.Profile(name), raw)
+	}
+	write(beside.Result(f.Experiment, f.Run), data)
+	if err != nil {
+		return results.Unwritable(root.Pending(), err)
+	}
+	named := string(version(root, f))
+	if err := os.Rename(string(beside), named); err != nil {
+		return results.Unwritable(root.Pending(), err)
+	}
+	return forget(root, f, named)
+}
+
+// forget removes all versions of a run but one; none is kept where that is empty.
+func forget(root journal.Root, f *results.File, but string) error {
+	own := filepath.Join(root.Pending(), f.Experiment)
+	versions, err := filepath.Glob(filepath.Join(own, f.Run+".*"))
+	if err != nil {
+		return err
+	}
+	for _, v := range versions {
+		if v != but {
+			err = errors.Join(err, os.RemoveAll(v))
+		}
+	}
+	_ = os.Remove(own) // if it is empty
+	return err
+}
+
+// adopt adds the runs that were cut short, of one experiment or, where that is
+// empty, of all. Each is told in a line, and so is one that the journal would
+// refuse, which is moved aside. It returns those that it added.
+func adopt(j *journal.Journal, name string, say func(format string, args ...any)) ([]*results.File, error) {
+	var added []*results.File
+	dirs, err := os.ReadDir(j.Root.Pending())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range dirs {
+		own := filepath.Join(j.Root.Pending(), dir.Name())
+		if !dir.IsDir() || own == j.Root.Refused() || name != "" && name != dir.Name() {
+			continue
+		}
+		newest, err := versions(own)
+		if err != nil {
+			return added, err
+		}
+		for _, v := range newest {
+			f, err := adoptOne(j, dir.Name(), journal.Root(filepath.Join(own, v)))
+			if errors.As(err, new(unfit)) {
+				err = refuse(j.Root, dir.Name(), v, err, say)
+				f = nil
+			}
+			if err != nil {
+				return added, fmt.Errorf("%s: %w", j.Root.Rel(filepath.Join(own, v)), err)
+			}
+			if f != nil {
+				added = append(added, f)
+				say("kept %s of a run of %s that was cut short", count(f.Provenance.Blocks, "block", "blocks"), f.Experiment)
+			}
+		}
+		// What else is there is older, or half of one.
+		if err := os.RemoveAll(own); err != nil {
+			return added, err
+		}
+	}
+	return added, nil
+}
+
+// versions lists the newest version of each run that lies in a directory.
+func versions(own string) ([]string, error) {
+	entries, err := os.ReadDir(own)
+	if err != nil {
+		return nil, err
+	}
+	newest := map[string]string{}
+	for _, e := range entries {
+		if run, _, ok := strings.Cut(e.Name(), "."); ok {
+			newest[run] = max(newest[run], e.Name())
+		}
+	}
+	var out []string
+	for _, v := range newest {
+		out = append(out, v)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// adoptOne adds a version of a run to the journal; nil where it is there already.
+func adoptOne(j *journal.Journal, name string, from journal.Root) (*results.File, error) {
+	id, _, _ := strings.Cut(filepath.Base(string(from)), ".")
+	if slices.ContainsFunc(j.Runs, func(r *results.File) bool { return r.Experiment == name && r.Run == id }) {
+		return nil, nil
+	}
+	f, err := results.Read(from.Result(name, id))
+	if err != nil {
+		return nil, unfit{err}
+	}
+	p := f.Provenance
+	if f.Experiment != name || f.Run != id || p == nil {
+		return nil, unfit{fmt.Errorf("it is no run of its name: experiment %q, run %q", f.Experiment, f.Run)}
+	}
+	if p.Ended == "" {
+		p.Ended = results.Interrupted
+	}
+	h, ok := j.Hosts[f.Hosts.Server]
+	if !ok {
+		if h, err = results.ReadHost(from.Host(f.Hosts.Server)); err != nil {
+			return nil, unfit{err}
+		}
+		if h.ID != f.Hosts.Server {
+			return nil, unfit{fmt.Errorf("the profile of its host is of %q", h.ID)}
+		}
+	}
+	design, err := os.ReadFile(from.Design(p.ExperimentSHA256))
+	if err != nil {
+		return nil, unfit{err}
+	}
+	made := &run.Made{File: f, Raw: map[string][]byte{}}
+	for _, c := range f.Conditions {
+		for _, named := range c.Profiles {
+			if made.Raw[named.File], err = os.ReadFile(from.Profile(named.File)); err != nil {
+				return nil, unfit{err}
+			}
+		}
+	}
+	return f, keep(j, h, design, made)
+}
+
+// refuse moves a version aside that the journal would refuse.
+func refuse(root journal.Root, name, version string, why error, say func(format string, args ...any)) error {
+	to := filepath.Join(root.Refused(), name+"."+version)
+	if err := os.MkdirAll(root.Refused(), 0o755); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(to); err != nil {
+		return err
+	}
+	if err := os.Rename(filepath.Join(root.Pending(), name, version), to); err != nil {
+		return err
+	}
+	message := strings.ReplaceAll(why.Error(), filepath.Join(root.Pending(), name, version), root.Rel(to))
+	say("a run of %s that was cut short cannot be kept, and lies in %s: %s", name, root.Rel(to), message)
+	return nil
+}

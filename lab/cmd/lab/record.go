@@ -1,0 +1,94 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// A record is what the claims of one experiment rest on here.
+type record struct {
+	x    *experiment.Experiment
+	h    *host.Profile
+	runs []verdict.Run // oldest first
+}
+
+// recordOf gathers a host's measured runs of an experiment, those that count.
+func recordOf(j *journal.Journal, x *experiment.Experiment, h *host.Profile, counts func(*results.File) bool) *record {
+	rec := &record{x: x, h: h}
+	for _, f := range j.Runs {
+		if f.Experiment == x.Name && f.Source == results.Measured && f.Hosts.Server == h.ID && f.Hosts.Client == h.ID && counts(f) {
+			rec.add(f, j.Then(x, f))
+		}
+	}
+	return rec
+}
+
+func (r *record) add(f *results.File, then *experiment.Experiment) {
+	r.runs = append(r.runs, verdict.Run{File: f, Then: then})
+	slices.SortStableFunc(r.runs, func(a, b verdict.Run) int {
+		return a.File.Provenance.StartedAt.Compare(b.File.Provenance.StartedAt)
+	})
+}
+
+// with is what the record says once a run is added that is made of today's design.
+func (r *record) with(f *results.File) *verdict.File {
+	return verdict.Decide(r.x, r.h, append(slices.Clone(r.runs), verdict.Run{File: f, Then: r.x}))
+}
+
+// said is what the record says; nil where its newest run was not made with all of
+// today's claims.
+func (r *record) said() *verdict.File {
+	if len(r.runs) == 0 {
+		return nil
+	}
+	newest := r.runs[len(r.runs)-1]
+	for _, c := range r.x.Claims {
+		if was, ok := newest.Then.Claim(c.ID); !ok || !r.x.Holds(newest.Then, was) {
+			return nil
+		}
+	}
+	if newest.File.SchemaVersion == results.Earlier {
+		return nil
+	}
+	return verdict.Decide(r.x, r.h, r.runs)
+}
+
+// tracked are the results that git knows in this clone; false where there is no
+// git, or no checkout.
+func tracked(root journal.Root) (map[string]bool, bool) {
+	// A lab that lies somewhere in another project's checkout has none.
+	if _, err := os.Stat(filepath.Join(string(root), ".git")); err != nil {
+		return nil, false
+	}
+	cmd := exec.Command("git", "-C", string(root), "ls-files", "-z", "--", "data/results")
+	// Variables such as GIT_DIR would have it speak of another checkout.
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, false
+	}
+	known := map[string]bool{}
+	for _, path := range strings.Split(string(out), "\x00") {
+		if path != "" {
+			known[filepath.Join(string(root), filepath.FromSlash(path))] = true
+		}
+	}
+	return known, true
+}
+
+// madeHere tells which runs this clone made: those that git does not track. The
+// name of a host is made of its CPU, so a committed run of the same name may well
+// be another machine's. Where git cannot tell, none is.
+func madeHere(root journal.Root) func(*results.File) bool {
+	known, ok := tracked(root)
+	return func(f *results.File) bool { return ok && !known[root.Result(f.Experiment, f.Run)] }
+}

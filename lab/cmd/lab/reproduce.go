@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// leastBlocks is what a run has that was asked for by name, although the record
+// may be decided already.
+const leastBlocks = 2
+
+// runExperiment makes one run; its claims rest on the host's whole record.
+func runExperiment(ctx context.Context, args []string, out io.Writer) (int, error) {
+	var o options
+	j, x, err := o.one("run", args)
+	if err != nil {
+		return exitFailed, err
+	}
+	b, release, err := newBench(j, o)
+	if err != nil {
+		return exitFailed, err
+	}
+	defer release()
+	return b.run(ctx, x, out)
+}
+
+func (b *bench) run(ctx context.Context, x *experiment.Experiment, out io.Writer) (int, error) {
+	if _, err := adopt(b.j, "", b.report.Say); err != nil {
+		return exitFailed, err
+	}
+	if err := b.asks(x); err != nil {
+		return exitFailed, err
+	}
+	o := &outcome{x: x, record: recordOf(b.j, x, b.profile, func(*results.File) bool { return true }), least: leastBlocks}
+	budget := b.budget
+	if budget == 0 {
+		budget = time.Duration(x.BudgetS * float64(time.Second))
+	}
+	if o.says = o.record.said(); o.says != nil && verdict.Decided(o.says) {
+		b.report.Say("further blocks are not needed to decide %s on %s; %s are made all the same", x.Name, b.profile.ID, count(leastBlocks, "block", "blocks"))
+	}
+	b.report.Say("on %s, for %s at the most", b.profile.Name, budget.Round(time.Second))
+	return b.measure(ctx, []*outcome{o}, budget, nil, out)
+}
+
+// reproduce measures the chosen experiments within one budget. Their claims rest on
+// what this clone made, and on nothing that came with it.
+func reproduce(ctx context.Context, args []string, out io.Writer) (int, error) {
+	var o options
+	entries, err := o.parse("reproduce", args)
+	if err != nil {
+		return exitFailed, err
+	}
+	j, err := open()
+	if err != nil {
+		return exitFailed, err
+	}
+	xs, err := choose(j.Experiments, entries, o.all)
+	if err != nil {
+		return exitFailed, err
+	}
+	b, release, err := newBench(j, o)
+	if err != nil {
+		return exitFailed, err
+	}
+	defer release()
+	if o.budget == 0 {
+		b.budget = budgetOf(runnable(xs), entries, o.all)
+	}
+	return b.reproduce(ctx, xs, out)
+}
+
+func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out io.Writer) (int, error) {
+	for _, x := range xs {
+		if x.Planned != "" {
+			b.report.Say("passed over: %s", planned(x))
+		}
+	}
+	if xs = runnable(xs); len(xs) == 0 {
+		return exitFailed, errors.New("nothing to run: all that was asked for is planned")
+	}
+	if _, err := adopt(b.j, "", b.report.Say); err != nil {
+		return exitFailed, err
+	}
+	counts := madeHere(b.j.Root)
+	if b.again {
+		counts = func(*results.File) bool { return false }
+	}
+	var failed error
+	var outcomes []*outcome
+	var earlier, decided []string
+	for _, x := range xs {
+		o := &outcome{x: x, record: recordOf(b.j, x, b.profile, counts)}
+		if o.says = o.record.said(); o.says != nil {
+			earlier = append(earlier, fmt.Sprintf("%s %d", x.Name, len(o.record.runs)))
+			if verdict.Decided(o.says) {
+				decided = append(decided, x.Name)
+				o.unmade = "decided by runs made here earlier"
+				outcomes = append(outcomes, o)
+				continue
+			}
+		}
+		// What no run can do without is asked for before the first.
+		if err := b.asks(x); err != nil {
+			if failed = errors.Join(failed, err); !b.keepGoing {
+				return exitFailed, failed
+			}
+			o.unmade = "the run failed"
+		}
+		outcomes = append(outcomes, o)
+	}
+	if len(earlier) > 0 {
+		b.report.Say("runs that this clone made earlier count: %s (--again leaves them out)", strings.Join(earlier, ", "))
+	}
+	if len(decided) > 0 {
+		b.report.Say("passed over, since further blocks are not needed: %s", strings.Join(decided, ", "))
+	}
+	b.report.Say("on %s, for %s at the most", b.profile.Name, b.budget.Round(time.Second))
+	return b.measure(ctx, outcomes, b.budget, failed, out)
+}
+
+// clearCase is how many blocks decide an experiment's claims where all blocks say
+// the same.
+func clearCase(x *experiment.Experiment) int {
+	claims := 0
+	for _, c := range x.Claims {
+		if c.Kind != experiment.Count && c.Kind != experiment.Absent { // which no number of blocks decides
+			claims++
+		}
+	}
+	n := stats.MinSamples
+	for claims > 0 && !stats.Shown(n, n, stats.Alpha/float64(claims)) {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"slices"
+	"time"
+)
+
+// A spend shares one budget of time among experiments. First each gets the blocks
+// that decide a clear case; then what is left goes where the fewest further blocks
+// decide the most. Within either pass, whatever decides most claims a second is
+// next, so that a budget that ends early has done the most. It chooses only, and
+// measures nothing.
+type spend struct {
+	left  time.Duration
+	parts []*part
+}
+
+// A part is one experiment's.
+type part struct {
+	block  time.Duration // about how long one block takes
+	claims int           // that it has
+	clear  int           // blocks that decide a clear case
+	most   int           // blocks that may be made of it; 0: any number
+	made   int
+	over   bool  // nothing more is to be had of it
+	needs  []int // of each claim that is open after a run, about how many further blocks decide it; 0: cannot be said
+}
+
+// A stint is what comes next: so many blocks of a part at the most, 0 for as many
+// as the budget holds.
+type stint struct{ part, blocks int }
+
+// leastFurther is the least that a further run has, where the budget holds it: one
+// block alone is hardly worth a file, and estimates fall short.
+const leastFurther = 3
+
+// next says what to measure next; false where nothing more can be decided within
+// the budget.
+func (s *spend) next() (stint, bool) {
+	if len(s.parts) == 1 {
+		return s.alone()
+	}
+	best, rate := stint{}, 0.0
+	try := func(i, blocks, claims int, cost time.Duration) {
+		if r := float64(claims) / cost.Seconds(); cost <= s.left && r > rate {
+			best, rate = stint{i, blocks}, r
+		}
+	}
+	for i, p := range s.parts {
+		if !p.over && p.made == 0 {
+			try(i, p.clear, p.claims, time.Duration(p.clear)*p.block)
+		}
+	}
+	if rate > 0 {
+		return best, true
+	}
+	for i, p := range s.parts {
+		if p.over || p.made == 0 {
+			continue
+		}
+		needs := slices.DeleteFunc(slices.Clone(p.needs), func(n int) bool { return n == 0 })
+		slices.Sort(needs)
+		for k, n := range needs {
+			fits := int(s.left / p.block)
+			try(i, min(max(n+n/2, leastFurther), fits), k+1, time.Duration(n)*p.block)
+		}
+	}
+	return best, rate > 0
+}
+
+// alone goes on with the only experiment until its claims are decided or the time
+// is spent: nobody else could use it.
+func (s *spend) alone() (stint, bool) {
+	p := s.parts[0]
+	switch {
+	case p.over, p.most > 0 && p.made >= p.most, p.made > 0 && s.left < p.block:
+		return stint{}, false
+	case p.most > 0:
+		return stint{0, p.most - p.made}, true
+	}
+	return stint{}, true
+}
+
+// took takes a run off the budget. Its blocks tell how long the next ones take.
+func (s *spend) took(at, blocks int, length time.Duration) {
+	p := s.parts[at]
+	s.left -= length
+	if p.made += blocks; blocks == 0 {
+		p.over = true
+		return
+	}
+	p.block = max(p.block, length/time.Duration(blocks))
+}

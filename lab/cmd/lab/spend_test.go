@@ -1,0 +1,197 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// spendAll spends a budget to its end: what makes a run of what was chosen, and says
+// what is open after it.
+func spendAll(t *testing.T, s *spend, what func(n int, c stint) (blocks int, took time.Duration, over bool, needs []int)) (chosen []stint) {
+	t.Helper()
+	for n := 0; ; n++ {
+		c, ok := s.next()
+		if !ok {
+			return chosen
+		}
+		if chosen = append(chosen, c); n > 50 {
+			t.Fatalf("it never ends: %v", chosen)
+		}
+		blocks, took, over, needs := what(n, c)
+		s.took(c.part, blocks, took)
+		p := s.parts[c.part]
+		p.over, p.needs = p.over || over, needs
+	}
+}
+
+func three() []*part {
+	return []*part{
+		{block: 10 * time.Second, claims: 1, clear: 6},
+		{block: 2 * time.Second, claims: 4, clear: 8},
+		{block: 2 * time.Second, claims: 2, clear: 7},
+	}
+}
+
+func TestEachHasItsClearCaseFirst(t *testing.T) {
+	s := &spend{left: time.Hour, parts: three()}
+	got := spendAll(t, s, func(_ int, c stint) (int, time.Duration, bool, []int) {
+		return c.blocks, time.Duration(c.blocks) * s.parts[c.part].block, true, nil
+	})
+	// Four claims in 16 s come before two in 14 s, and one in 60 s comes last.
+	if want := []stint{{1, 8}, {2, 7}, {0, 6}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if want := time.Hour - 90*time.Second; s.left != want {
+		t.Errorf("left %v, want %v", s.left, want)
+	}
+}
+
+func TestWhatDoesNotFitIsLeftOut(t *testing.T) {
+	s := &spend{left: 31 * time.Second, parts: three()}
+	got := spendAll(t, s, func(_ int, c stint) (int, time.Duration, bool, []int) {
+		return c.blocks, time.Duration(c.blocks) * s.parts[c.part].block, true, nil
+	})
+	if want := []stint{{1, 8}, {2, 7}}; !reflect.DeepEqual(got, want) || s.parts[0].made != 0 {
+		t.Errorf("%v, want %v; of the first %d blocks", got, want, s.parts[0].made)
+	}
+}
+
+func TestWhatIsLeftGoesWhereItDecidesMost(t *testing.T) {
+	s := &spend{left: 240 * time.Second, parts: three()}
+	got := spendAll(t, s, func(n int, c stint) (int, time.Duration, bool, []int) {
+		length := time.Duration(c.blocks) * s.parts[c.part].block
+		if n < 3 {
+			// One claim is open here, two there: the first for 2 blocks of 10 s, the
+			// others for 4 and 5 blocks of 2 s. What nobody can foresee has nothing.
+			return c.blocks, length, false, [][]int{{2}, {0, 5, 4}, {0}}[c.part]
+		}
+		return c.blocks, length, true, nil
+	})
+	// Half as much again as was foreseen, and three blocks at least.
+	if want := []stint{{1, 8}, {2, 7}, {0, 6}, {1, 7}, {0, 3}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestNothingIsMeasuredThatCannotDecide(t *testing.T) {
+	s := &spend{left: time.Hour, parts: three()}
+	got := spendAll(t, s, func(n int, c stint) (int, time.Duration, bool, []int) {
+		return c.blocks, time.Duration(c.blocks) * s.parts[c.part].block, false, []int{0, 10000}
+	})
+	if len(got) != 3 {
+		t.Errorf("%v: more than one run each, where no budget decides them", got)
+	}
+}
+
+func TestBlocksThatTakeLongerAreReckonedSo(t *testing.T) {
+	s := &spend{left: 100 * time.Second, parts: three()[1:]}
+	got := spendAll(t, s, func(n int, c stint) (int, time.Duration, bool, []int) {
+		return c.blocks, time.Duration(c.blocks) * 5 * time.Second, false, []int{6}
+	})
+	// 75 s are gone after the first pass, and six blocks of 5 s do not fit.
+	if want := []stint{{0, 8}, {1, 7}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestAFailedOneIsPassedOver(t *testing.T) {
+	s := &spend{left: time.Hour, parts: three()}
+	got := spendAll(t, s, func(n int, c stint) (int, time.Duration, bool, []int) {
+		if c.part == 1 {
+			return 0, time.Second, false, nil
+		}
+		return c.blocks, time.Second, true, nil
+	})
+	if len(got) != 3 || !s.parts[1].over {
+		t.Errorf("%v", got)
+	}
+}
+
+// Nobody else could use the time.
+func TestAnExperimentAloneHasTheWholeBudget(t *testing.T) {
+	for _, c := range []struct {
+		most  int
+		files []int // blocks of each run
+		want  []stint
+	}{
+		{0, []int{12}, []stint{{0, 0}}},
+		{0, []int{40, 10}, []stint{{0, 0}, {0, 0}}},
+		{50, []int{40, 10}, []stint{{0, 50}, {0, 10}}},
+		{1, []int{1}, []stint{{0, 1}}},
+	} {
+		s := &spend{left: 500 * time.Second, parts: []*part{{block: 10 * time.Second, claims: 1, clear: 6, most: c.most}}}
+		got := spendAll(t, s, func(n int, chosen stint) (int, time.Duration, bool, []int) {
+			return c.files[n], time.Duration(c.files[n]) * 10 * time.Second, c.most == 0 && n == len(c.files)-1, []int{0}
+		})
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	// It is measured however little time there is, once.
+	s := &spend{left: time.Second, parts: []*part{{block: 10 * time.Second, claims: 1, clear: 6}}}
+	got := spendAll(t, s, func(int, stint) (int, time.Duration, bool, []int) { return 1, 10 * time.Second, false, []int{5} })
+	if len(got) != 1 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestAPartKnowsWhatIsOpen(t *testing.T) {
+	file := &results.File{Provenance: &results.Provenance{Ended: results.Blocks}}
+	says := &verdict.File{Claims: []verdict.Claim{{Verdict: verdict.Reproduced}, {Open: true, BlocksNeeded: 3}, {Open: true}}}
+	p := &part{}
+	if p.say(says, file); p.over || !reflect.DeepEqual(p.needs, []int{3, 0}) {
+		t.Errorf("%+v", p)
+	}
+	says.Claims = says.Claims[:1]
+	if p.say(says, file); !p.over {
+		t.Error("all is decided, and it goes on")
+	}
+	p = &part{}
+	file.Provenance.Ended = results.Failing
+	if p.say(&verdict.File{Claims: []verdict.Claim{{Open: true, BlocksNeeded: 3}}}, file); !p.over {
+		t.Error("its trials fail, and it goes on")
+	}
+}
+
+func TestBudgets(t *testing.T) {
+	xs := func(n int) (out []*experiment.Experiment) {
+		for range n {
+			out = append(out, &experiment.Experiment{BudgetS: 60})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		n       int
+		entries string
+		all     bool
+		want    time.Duration
+	}{
+		{2, "", false, 2 * time.Minute}, {9, "", false, 200 * time.Second},
+		{9, "01", false, 9 * time.Minute}, {9, "", true, 9 * time.Minute}, {90, "", true, 24 * time.Minute},
+	} {
+		if got := budgetOf(xs(c.n), strings.Fields(c.entries), c.all); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+func TestAClearCaseTakesMoreBlocksForMoreClaims(t *testing.T) {
+	var got []string
+	for _, claims := range []int{0, 1, 3, 9} {
+		x := &experiment.Experiment{Claims: []experiment.Claim{{Kind: experiment.Count}}}
+		for range claims {
+			x.Claims = append(x.Claims, experiment.Claim{Kind: experiment.Flat})
+		}
+		got = append(got, fmt.Sprint(clearCase(x)))
+	}
+	if want := "6 6 7 9"; strings.Join(got, " ") != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+func verdicts(_ context.Context, args []string, out io.Writer) (int, error) {
+	fs := flags("verdicts")
+	compare := fs.Bool("check", false, "")
+	if err := none(parse(fs, args)); err != nil {
+		return exitFailed, err
+	}
+	j, err := open()
+	if err != nil {
+		return exitFailed, err
+	}
+	if *compare {
+		return drift(j, out)
+	}
+	if err := j.Derive(); err != nil {
+		return exitFailed, err
+	}
+	var all []*verdict.Hosts
+	for _, x := range j.Experiments {
+		path := j.Root.Hosts(x.Name)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return exitFailed, err
+		}
+		h := &verdict.Hosts{}
+		if err := json.Unmarshal(data, h); err != nil {
+			return exitFailed, fmt.Errorf("%s: %w", j.Root.Rel(path), err)
+		}
+		all = append(all, h)
+	}
+	overHosts(out, all)
+	fmt.Fprintf(out, "verdicts of %d runs are up to date\n", len(j.Runs))
+	return exitHeld, nil
+}
+
+// overHosts prints a line for each claim that several hosts measured, and how many
+// claims the hosts agree on.
+func overHosts(out io.Writer, all []*verdict.Hosts) {
+	several, alike, apart := 0, 0, 0
+	for _, h := range all {
+		for _, c := range h.Claims {
+			if len(c.Hosts) < 2 {
+				continue
+			}
+			several++
+			says := c.Says
+			if c.Agree != "" {
+				says += "; " + c.Agree
+			}
+			fmt.Fprintf(out, "%s/%s: %s\n", h.Experiment, c.ID, says)
+			switch held, refuted := c.Verdicts[verdict.Reproduced], c.Verdicts[verdict.Refuted]; {
+			case held > 0 && refuted > 0:
+				apart++
+			case held+refuted > 1:
+				alike++
+			}
+		}
+	}
+	if several > 0 {
+		fmt.Fprintf(out, "%s measured on more than one machine: on %d several decide alike, on %d they contradict each other, on %d fewer than two decide\n",
+			count(several, "claim", "claims"), alike, apart, several-alike-apart)
+	}
+}
+
+func drift(j *journal.Journal, out io.Writer) (int, error) {
+	lines, err := j.Drift()
+	if err != nil {
+		return exitFailed, err
+	}
+	for _, l := range lines {
+		fmt.Fprintln(out, l)
+	}
+	if len(lines) > 0 {
+		return exitFailed, fmt.Errorf("%d derived files have drifted; run lab verdicts and commit what it writes", len(lines))
+	}
+	return exitHeld, nil
+}
