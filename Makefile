@@ -15,7 +15,7 @@ HUGO := $(BIN)/hugo
 LAB := $(BIN)/lab
 SERVER := $(BIN)/fiber_server
 NULL_SERVER := $(BIN)/null_server
-LOAD := $(BIN)/fortio_load
+LOAD := $(BIN)/http_load
 PRODUCER := $(BIN)/event_producer
 SINK := $(BIN)/event_sink
 # The stamp names the commit of the sources; Go's own would make another program

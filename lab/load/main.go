@@ -1,61 +1,67 @@
-// Command fortio_load loads one URL through fortio's fast HTTP client and
-// prints what it saw as one line of JSON.
+// Command http_load loads HTTP servers and prints what it saw, one JSON object a
+// line.
 //
-//	fortio_load --url http://127.0.0.1:8083/read --connections 100
-//	fortio_load --url http://127.0.0.1:8083/read --connections 100 --rate 5000
+//	http_load --url http://127.0.0.1:8083/read --connections 100 --pipelining 10
+//	http_load --url http://127.0.0.1:8083/read --connections 100 --rate 5000
+//	http_load --plan -
 //
-// It is the lab's second generator. autocannon is what the entries used; this
-// one costs the client a third of the CPU for each request, or less, so it
-// checks whether a throughput was the server's, and it says what autocannon
-// cannot: latencies below a millisecond, and latencies at a fixed rate.
+// It is the lab's own generator, and its stance is that a client must not be
+// the wall: it is made so that a request costs it little but its share of two
+// system calls. A thread waits by epoll for all its connections. Requests are
+// prepared, and as many are written at once as answers were read. An answer is
+// read only as far as it takes to believe it: its status, its end by
+// Content-Length or by chunks, and its body, which is held against what the
+// lab's server has for the route (--answers) or else against the first, by
+// length, and byte by byte the first 32, each short one and one in 64 of the
+// others. No memory is taken for a request.
 //
-// Without a rate the loop is closed: each connection sends its next request
-// when the answer to the last has come. With one it is open. Request i is due
-// at start + i/rate, fixed before the first is sent, and its latency counts
-// from then, so that the time it waited for a free connection is in it: a
-// server that stalls cannot put off the requests that would have shown the
-// stall. What was due and not answered by the end is counted as unanswered, and
-// stands among the latencies with its age at the end, the least it can be.
+// With a plan it goes round several servers in short slots, so that they can be
+// compared at nearly the same time; package rotation has the plan's and the
+// output's form. A slot counts from when each connection has had its first
+// answer in it; then what is in flight is drained, and the next target's slot
+// begins. At both edges of what counts it reads, one right after the other, the
+// clock, its own counters, the CPU clocks of the servers and of itself, and the
+// wire's shapers.
 //
-// The limits. There is no pipelining: fortio's client has one request in flight
-// on a connection. A closed loop on a saturated core measures the client, as
-// with any generator. A request that began in the warm-up and ended after it
-// counts in the measured part. A pacer that sleeps wakes late where its core is
-// busy; how late is in send_lag_s, which has nothing to do with the server, and
-// neither has a latency of that size. An answer has to fit in a buffer of 256
-// KiB. fortio sets the size of each socket's receive buffer, so the kernel does
-// not tune it. fortio's client tries once more, in silence, when a connection
-// ended before its answer; here that is noticed by the new connection and
-// counted as a reset.
+// Without a rate the loop is closed: the next request goes when an answer has
+// come. With one it is open. Request i is due at a time that is fixed before the
+// first, and its latency counts from then, so that the time it waited for a
+// connection is in it: a server that stalls cannot put off the requests that
+// would have shown it. What was due within what counts and had no answer when
+// the slot was drained is counted as unanswered, and stands among the latencies
+// with its age, the least it can be.
 //
-// With --answers each answer is held against what the lab's server has for that
-// route: by its length, and one in 64, or each where they are short, byte by
-// byte. A body that a broken connection cut off is no success, though fortio
-// takes it for one.
+// The clock is read once after each read from a socket. An answer's time is
+// therefore late by no more than the reads before it in the same batch, and
+// those of answers that one read brought are the same. With several threads a
+// slot's edges are one thread's: the other threads' counters are those of their
+// last batch.
+//
+// The limits. Linux only. GET only, HTTP/1.1 without TLS; an answer whose end is
+// that of the connection is an error. A timeout counts from the last sign of
+// life of a connection, so a server that answers deep pipelines very slowly is
+// not one that times out. In an open loop each thread has its own part of the
+// connections and of the schedule. A connection that breaks is opened anew at
+// most five times. A target that stalls or dies in one slot is passed over in
+// all later ones, so that the other targets' slots come in time.
 package main
 
 import (
+	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math"
-	"net/url"
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"strconv"
-	"sync"
+	"strings"
 	"syscall"
-	"time"
 
-	"fortio.org/fortio/fhttp"
-	"fortio.org/log"
-
-	"github.com/line-rate/line-rate/lab/internal/answer"
+	"github.com/line-rate/line-rate/lab/internal/rotation"
 )
 
 // The exit statuses.
@@ -66,178 +72,163 @@ const (
 	exitNotReached = 3 // nothing listens there
 )
 
-// The bounds of the settings. They are there so that a slip of the finger is
-// told at once, and not by a machine that has run out of memory.
-const (
-	maxConnections = 20_000
-	maxSeconds     = 3600
-	maxRate        = 1_000_000
-	maxWorkers     = 1024
-)
+const help = `http_load loads HTTP servers and prints a line of JSON for each slot, then a summary.
 
-// Settings are what a person can choose.
-type Settings struct {
-	URL         string
-	Connections int
-	Duration    time.Duration // the measured part
-	Warmup      time.Duration
-	Rate        int           // requests a second; 0: a closed loop
-	Workers     int           // 0: as many as there are CPUs for this process
-	Timeout     time.Duration // of one request
-	Answers     *answer.Set   // what may be answered; nil: it is not looked at
-}
-
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
-
-func run(args []string, stdout, stderr io.Writer) int {
-	say := func(format string, a ...any) { fmt.Fprintf(stderr, "fortio_load: "+format+"\n", a...) }
-	s, err := parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, help)
-		return exitOK
-	case err != nil:
-		say("%v", err)
-		return exitUsage
-	}
-
-	settle()
-	setProcs(s)
-
-	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer cancel()
-	out, err := load(ctx, s)
-	switch {
-	case ctx.Err() != nil:
-		say("ended by a signal; nothing was measured")
-		return exitFailure
-	case errors.Is(err, errNotReached):
-		say("%v", err)
-		return exitNotReached
-	case err != nil:
-		say("%v", err)
-		return exitFailure
-	}
-	line, err := json.Marshal(out)
-	if err == nil {
-		_, err = fmt.Fprintf(stdout, "%s\n", line)
-	}
-	if err != nil {
-		say("%v", err)
-		return exitFailure
-	}
-	return exitOK
-}
-
-// settle makes fortio's own settings, which are the process's. fortio tells of
-// each broken connection as it breaks. Here they are counted.
-var settle = sync.OnceFunc(func() {
-	log.SetOutput(io.Discard)
-	log.SetLogLevelQuiet(log.Critical)
-	fhttp.BufferSizeKb = bufferKiB
-})
-
-// setProcs gives Go its threads. The pacer sleeps in a system call, and for
-// some of that time keeps what lets a thread run Go code from the others: it
-// gets one of its own.
-func setProcs(s Settings) {
-	n := s.Workers
-	if n == 0 {
-		n = runtime.GOMAXPROCS(0) // Go's own: by affinity and cgroup
-	}
-	if s.Rate > 0 {
-		n++
-	}
-	runtime.GOMAXPROCS(n)
-}
-
-const help = `fortio_load loads one URL and prints one line of JSON.
-
-Usage: fortio_load --url URL [options]
+Usage: http_load --url URL [options]
+       http_load --plan -
 
   --url URL            what to request, http only
-  --connections N      open connections, one request in flight on each (default 100)
-  --duration SECONDS   length of the measured part                     (default 20)
-  --warmup SECONDS     the same before it, not counted                 (default 0)
+  --connections N      open connections                                (default 100)
+  --pipelining N       requests in flight on each                      (default 1)
   --rate N             requests a second, due at times fixed before    (default 0:
-                       each connection sends when its answer has come)
-  --workers N          threads that send and read; 0 is one for each CPU that
-                       this process may use                            (default 0)
+                       each connection sends when an answer has come)
+  --duration SECONDS   length of the measured part                     (default 20)
+  --warmup SECONDS     the same before it, in no figure but the faults (default 0)
+  --threads N          client threads; 0 is one for each core that this
+                       process may use                                 (default 0)
   --answers SERVER     compare answers with those that the lab's server, fiber
-                       or null, has for the route              (default: do not)
+                       or null, has for the route     (default: with each other)
   --timeout SECONDS    after which a request is given up               (default 10)
+  --plan -             read a plan of several targets and slots, as JSON, from
+                       standard input; at its end keep the connections until the
+                       word "end" or the end of the input
 
 Exit statuses: 0 measured, whatever was answered; 1 failed, or ended by a
 signal; 2 a setting was refused; 3 nothing listens there.
 `
 
+func main() {
+	// What Go has no thread for it cannot keep busy; the load asks for more.
+	runtime.GOMAXPROCS(1)
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer cancel()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	say := func(err error) {
+		fmt.Fprintf(stderr, "http_load: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	plan, fromInput, err := parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, help)
+		return exitOK
+	case err != nil:
+		say(err)
+		return exitUsage
+	}
+	var hold func() error
+	if fromInput {
+		var rest io.Reader
+		if plan, rest, err = rotation.ReadPlan(stdin); err != nil {
+			say(err)
+			return exitUsage
+		}
+		hold = func() error {
+			if err := (rotation.Line{Held: true}).Write(stdout); err != nil {
+				return fmt.Errorf("standard output: %w", err)
+			}
+			return await(ctx, rest)
+		}
+	}
+	summary, err := carryOut(ctx, plan, stdout, hold)
+	if err == nil {
+		err = rotation.Line{Summary: summary}.Write(stdout)
+	}
+	if err != nil {
+		say(err)
+		if errors.Is(err, errNotReached) {
+			return exitNotReached
+		}
+		return exitFailure
+	}
+	return exitOK
+}
+
+// await waits for the word "end" or the end of the input.
+func await(ctx context.Context, input io.Reader) error {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		lines := bufio.NewScanner(input)
+		for lines.Scan() && strings.TrimSpace(lines.Text()) != "end" {
+		}
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return errors.New("ended by a signal while it waited to be ended")
+	}
+}
+
 // parse reads the flags. Every error is one line that names what is accepted.
-func parse(args []string) (Settings, error) {
-	s := Settings{Connections: 100, Duration: 20 * time.Second, Timeout: 10 * time.Second}
-	fs := flag.NewFlagSet("fortio_load", flag.ContinueOnError)
+func parse(args []string) (plan *rotation.Plan, fromInput bool, err error) {
+	t := rotation.Target{Connections: 100, Pipelining: 1}
+	p := &rotation.Plan{}
+	warmup, duration := 0.0, 20.0
+	fs := flag.NewFlagSet("http_load", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	whole := func(dst *int, lo, hi int) func(string) error {
+	whole := func(dst *int, least, most int) func(string) error {
 		return func(v string) error {
 			n, err := strconv.Atoi(v)
-			if err != nil || n < lo || n > hi {
-				return fmt.Errorf("give a whole number from %d to %d", lo, hi)
+			if err != nil || n < least || n > most {
+				return fmt.Errorf("give a whole number from %d to %d", least, most)
 			}
 			*dst = n
 			return nil
 		}
 	}
-	seconds := func(dst *time.Duration, least float64) func(string) error {
+	number := func(dst *float64, least, most float64) func(string) error {
 		return func(v string) error {
 			n, err := strconv.ParseFloat(v, 64)
-			if err != nil || math.IsNaN(n) || n < least || n > maxSeconds {
-				return fmt.Errorf("give seconds from %g to %d", least, maxSeconds)
+			if err != nil || math.IsNaN(n) || n != 0 && n < least || n > most {
+				return fmt.Errorf("give a number from %v to %.0f", least, most)
 			}
-			*dst = time.Duration(n * float64(time.Second))
+			*dst = n
 			return nil
 		}
 	}
-	fs.Func("url", "", func(v string) error {
-		u, err := url.Parse(v)
-		if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.User != nil {
-			return errors.New("give http://HOST:PORT/PATH")
+	fs.StringVar(&t.URL, "url", "", "")
+	fs.StringVar(&t.Answers, "answers", "", "")
+	fs.Func("connections", "", whole(&t.Connections, 1, rotation.MaxConnections))
+	fs.Func("pipelining", "", whole(&t.Pipelining, 1, rotation.MaxPipelining))
+	fs.Func("threads", "", whole(&p.Threads, 0, rotation.MaxThreads))
+	fs.Func("rate", "", number(&t.Rate, 0.001, rotation.MaxRate))
+	fs.Func("duration", "", number(&duration, 0.001, rotation.MaxSeconds))
+	fs.Func("warmup", "", number(&warmup, 0.001, rotation.MaxSeconds))
+	fs.Func("timeout", "", number(&p.TimeoutS, 0.001, rotation.MaxSeconds))
+	fs.Func("plan", "", func(v string) error {
+		if fromInput = v == "-"; !fromInput {
+			return errors.New("give -, and the plan on standard input")
 		}
-		s.URL = v
 		return nil
 	})
-	fs.Func("connections", "", whole(&s.Connections, 1, maxConnections))
-	fs.Func("duration", "", seconds(&s.Duration, 0.01))
-	fs.Func("warmup", "", seconds(&s.Warmup, 0))
-	fs.Func("rate", "", whole(&s.Rate, 0, maxRate))
-	fs.Func("workers", "", whole(&s.Workers, 0, maxWorkers))
-	fs.Func("timeout", "", seconds(&s.Timeout, 0.01))
-	server := fs.String("answers", "", "")
-	err := fs.Parse(args)
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, false, err
+		}
+		return nil, false, fmt.Errorf("%w; see --help", err)
+	}
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return s, err
-	case err != nil:
-		return s, fmt.Errorf("%w; see --help", err)
 	case fs.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q; see --help", fs.Arg(0))
-	case s.URL == "":
-		return s, errors.New("--url is missing; see --help")
-	case *server != "":
-		u, _ := url.Parse(s.URL) // it was, above
-		if s.Answers, err = answer.Of(*server, u.RequestURI()); err != nil {
-			return s, fmt.Errorf("--answers: %w", err)
-		}
+		return nil, false, fmt.Errorf("unexpected argument %q; see --help", fs.Arg(0))
+	case fromInput && fs.NFlag() > 1:
+		return nil, false, errors.New("--plan has all settings in it; leave out the others")
+	case fromInput:
+		return nil, true, nil
+	case t.URL == "":
+		return nil, false, errors.New("--url is missing; see --help")
 	}
-	return s, nil
-}
-
-// version is that of the fortio this was built with.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, dep := range info.Deps {
-			if dep.Path == "fortio.org/fortio" {
-				return dep.Version
-			}
-		}
+	t.Name = t.URL
+	p.Targets = []rotation.Target{t}
+	if warmup > 0 {
+		p.Slots = append(p.Slots, rotation.Slot{Seconds: warmup})
 	}
-	return "unknown"
+	p.Slots = append(p.Slots, rotation.Slot{Seconds: duration, Counts: true})
+	if err := p.Check(); err != nil {
+		return nil, false, fmt.Errorf("%w; see --help", err)
+	}
+	return p, false, nil
 }

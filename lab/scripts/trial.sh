@@ -3,7 +3,7 @@
 #
 #   lab/scripts/trial.sh --url http://127.0.0.1:8083/read --connections 100
 #
-# With --rate the loop is open: fortio counts latency from when a request was
+# With --rate the loop is open: http_load counts latency from when a request was
 # due. autocannon's own correction for that is wrong (it takes seconds for
 # milliseconds) and is turned off: its latencies then count from the sending.
 # Nor does it hold the rate: of 100 a second it made 400 requests in three.
@@ -23,33 +23,33 @@ usage: trial.sh --url URL [options]
   --duration SECONDS   length of the measured part  (default 20)
   --warmup SECONDS     length of the warm-up        (default 0: none)
   --workers N          client threads (default 0: autocannon one event loop,
-                       fortio one for each core it may use)
-  --generator NAME     autocannon or fortio         (default autocannon)
+                       http_load one for each core it may use)
+  --generator NAME     autocannon or http_load         (default autocannon)
   --rate N             requests a second to ask for (default 0: a closed loop)
   --answers SERVER     compare each answer with what the lab's server has for
                        the route: fiber or null     (default: do not; only
-                       fortio can)
+                       http_load can)
   --cpus LIST          cores to run on, as taskset takes them (default: any)
   --check              only see that the generator can be started
 EOF
 }
 
-url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus='' generator=autocannon rate=0 answers='' check=''
+url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus='' generator=autocannon rate=0 answers='' plan='' check=''
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
     --check) check=yes; shift ;;
-    --url | --connections | --pipelining | --duration | --warmup | --workers | --cpus | --generator | --rate | --answers)
+    --url | --connections | --pipelining | --duration | --warmup | --workers | --cpus | --generator | --rate | --answers | --plan)
       [ $# -ge 2 ] || { echo "trial.sh: $1 needs a value" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"; shift 2 ;;
     *) echo "trial.sh: unknown option $1; see --help" >&2; exit 2 ;;
   esac
 done
-[ -n "$url" ] || { echo "trial.sh: --url is missing; see --help" >&2; exit 2; }
+[ -n "$url$plan" ] || { echo "trial.sh: --url is missing; see --help" >&2; exit 2; }
 
 case $generator in
   autocannon)
-    [ -z "$answers" ] || { echo "trial.sh: autocannon compares no answers; leave --answers out or use --generator fortio" >&2; exit 2; }
+    [ -z "$answers" ] || { echo "trial.sh: autocannon compares no answers; leave --answers out or use --generator http_load" >&2; exit 2; }
     autocannon=$here/../../node_modules/autocannon/autocannon.js
     [ -f "$autocannon" ] || { echo "trial.sh: autocannon is not installed; run 'make setup'" >&2; exit 3; }
     command -v node >/dev/null || { echo "trial.sh: node is not installed; install Node.js 20 or newer" >&2; exit 3; }
@@ -62,15 +62,18 @@ case $generator in
     [ "$warmup" = 0 ] || set -- "$@" --warmup [ --connections "$connections" --duration "$warmup" ]
     set -- "$@" "$url"
     [ -z "$check" ] || set -- node "$autocannon" --version ;;
-  fortio)
-    [ "$pipelining" = 1 ] || { echo "trial.sh: fortio has no pipelining; use --pipelining 1 or --generator autocannon" >&2; exit 2; }
-    fortio=$here/../../.tools/bin/fortio_load
-    [ -x "$fortio" ] || { echo "trial.sh: fortio_load is not built; run 'make build'" >&2; exit 3; }
-    set -- "$fortio" --connections "$connections" --duration "$duration" --warmup "$warmup" \
-      --rate "$rate" --workers "$workers" --url "$url"
-    [ -z "$answers" ] || set -- "$@" --answers "$answers"
-    [ -z "$check" ] || set -- "$fortio" --help ;;
-  *) echo "trial.sh: --generator is autocannon or fortio, not '$generator'" >&2; exit 2 ;;
+  http_load)
+    load=$here/../../.tools/bin/http_load
+    [ -x "$load" ] || { echo "trial.sh: http_load is not built; run 'make build'" >&2; exit 3; }
+    if [ -n "$plan" ]; then
+      set -- "$load" --plan "$plan"
+    else
+      set -- "$load" --connections "$connections" --pipelining "$pipelining" --duration "$duration" --warmup "$warmup" \
+        --rate "$rate" --threads "$workers" --url "$url"
+      [ -z "$answers" ] || set -- "$@" --answers "$answers"
+    fi
+    [ -z "$check" ] || set -- "$load" --help ;;
+  *) echo "trial.sh: --generator is autocannon or http_load, not '$generator'" >&2; exit 2 ;;
 esac
 if [ -n "$cpus" ]; then
   command -v taskset >/dev/null || { echo "trial.sh: taskset is not installed; install util-linux" >&2; exit 3; }

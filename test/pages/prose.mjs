@@ -1,6 +1,6 @@
 // No figure in prose is typed by hand: digits may stand in Markdown only where
 // they are not figures (code, links, shortcodes, front matter, a name such as
-// HTTP/2 or p50). Prints each place and fails if there is one.
+// HTTP/2 or p50, the year of a work that is cited). Prints each place and fails if there is one.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -14,6 +14,7 @@ const notProse = [
   /\{\{[<%][\s\S]*?[%>]\}\}/g, // shortcodes
   /<!--[\s\S]*?-->/g,
   /`[^`\n]*`/g, // code
+  /\[[^\]\n]*\b(19|20)\d\d(?=\]\()/g, // a work that is cited, by its year
   /\]\([^)]*\)/g, /<https?:[^>]*>/g, /\{[#.][^}]*\}/g, // link targets, attributes
   /^\{.*\}$/gm,
 ]

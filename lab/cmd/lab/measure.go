@@ -202,10 +202,11 @@ func (b *bench) measure(ctx context.Context, outcomes []*outcome, budget time.Du
 func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Duration) (failed error) {
 	s := &spend{left: budget}
 	for _, o := range outcomes {
-		s.parts = append(s.parts, &part{
-			block: run.BlockTime(o.x), claims: len(o.x.Claims), clear: clearCase(o.x), most: b.blocks,
-			over: o.unmade != "",
-		})
+		p := &part{block: run.BlockTime(o.x), claims: len(o.x.Claims), clear: clearCase(o.x), most: b.blocks, over: o.unmade != ""}
+		if b.plan(o.x).Unreachable() != "" {
+			p.block = time.Millisecond // to say so takes no room
+		}
+		s.parts = append(s.parts, p)
 	}
 	for {
 		next, ok := s.next()
@@ -233,13 +234,17 @@ func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Dura
 				o.unmade = "the run failed"
 			}
 			if ctx.Err() != nil || !b.keepGoing {
-				return failed
+				break
 			}
 		}
 	}
 	for i, o := range outcomes {
-		if p := s.parts[i]; !p.over && p.made == 0 {
-			o.unmade = fmt.Sprintf("about %s, and the budget has no room for it", (time.Duration(p.clear) * p.block).Round(time.Second))
+		switch p := s.parts[i]; {
+		case p.over || p.made > 0:
+		case failed != nil:
+			o.unmade = "something else failed before"
+		default:
+			o.unmade = fmt.Sprintf("it takes about %s, for which the budget has no room", (time.Duration(p.clear) * p.block).Round(time.Second))
 		}
 	}
 	return failed

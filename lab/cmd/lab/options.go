@@ -35,7 +35,12 @@ func (o *options) parse(name string, args []string) ([]string, error) {
 	fs := flags(name)
 	fs.IntVar(&o.port, "port", 8083, "")
 	if name == "run" || name == "reproduce" {
-		fs.DurationVar(&o.budget, "budget", 0, "")
+		fs.Func("budget", "", func(v string) (err error) {
+			if o.budget, err = time.ParseDuration(v); err != nil {
+				return errors.New("write it with its unit, as 90s or 20m")
+			}
+			return nil
+		})
 		fs.Uint64Var(&o.seed, "seed", 0, "")
 		fs.StringVar(&o.host, "host", "", "")
 	}

@@ -201,7 +201,7 @@ func refuse(root journal.Root, name, version string, why error, say func(format 
 	if err := os.Rename(filepath.Join(root.Pending(), name, version), to); err != nil {
 		return err
 	}
-	message := strings.ReplaceAll(why.Error(), filepath.Join(root.Pending(), name, version), root.Rel(to))
-	say("a run of %s that was cut short cannot be kept, and lies in %s: %s", name, root.Rel(to), message)
+	message := strings.ReplaceAll(why.Error(), filepath.Join(root.Pending(), name, version)+string(filepath.Separator), "")
+	say("a run of %s that was cut short cannot be kept: %s; it lies in %s", name, message, root.Rel(to))
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -25,14 +24,15 @@ func reporter(terminal bool) (*Reporter, *bytes.Buffer, *clock) {
 	return &Reporter{out: &out, terminal: terminal, now: c.now}, &out, c
 }
 
-var (
-	design = &experiment.Experiment{Name: "7-made-up", Title: "A made-up comparison"}
-	two    = setting.Levels{setting.Workers: setting.Int(2)}
-	good   = results.Trial{Valid: true, Bound: bound.Wire, Metrics: map[string]float64{"throughput_rps": 12345.6}}
-	bad    = results.Trial{Reasons: []results.Reason{{Gate: "non-2xx", Detail: "3 answers were not 2xx"}, {Gate: "errors", Detail: "1 connection errors"}}}
-)
+var design = &experiment.Experiment{Name: "7-made-up", Title: "A made-up comparison"}
 
-func nth(t results.Trial, seq int) results.Trial { t.Seq = seq; return t }
+// after is a run after so many blocks.
+func after(blocks int, ended results.Ended) *results.File {
+	return &results.File{
+		Provenance: &results.Provenance{Blocks: blocks, Ended: ended},
+		Conditions: []results.Condition{{ID: "c1", Levels: setting.Levels{setting.Workers: setting.Int(2)}}},
+	}
+}
 
 func check(t *testing.T, out *bytes.Buffer, want string) {
 	t.Helper()
@@ -42,127 +42,87 @@ func check(t *testing.T, out *bytes.Buffer, want string) {
 	out.Reset()
 }
 
-func TestLogHasOnePlainLineATrial(t *testing.T) {
+func TestLogHasALineABlockOrTenSeconds(t *testing.T) {
 	r, out, c := reporter(false)
-	r.Begin(design, "smoke", 3, 40*time.Second)
-	check(t, out, "7-made-up (smoke, 3 trials, about 2 min 00 s): A made-up comparison\n")
-	r.Trial(1, 1, two)
+	decided := 0
+	r.Whole(2*time.Minute, func() (int, int) { return decided, 5 })
+	r.Begin(design, 4*time.Second, 2*time.Minute)
+	check(t, out, "7-made-up (a block takes about 4 s): A made-up comparison\n")
+	r.Turn(1, 1, 2)
+	r.Turn(1, 2, 2)
 	check(t, out, "")
-	c.at = c.at.Add(30 * time.Second)
-	r.Result(nth(good, 1))
-	// Thirty seconds a trial so far, and two to go.
-	check(t, out, "  trial 1/3  block 1  workers=2: 12346 requests/s, bound wire, 1 min 00 s left\n")
-	r.Trial(2, 1, two)
-	c.at = c.at.Add(10 * time.Second)
-	r.Result(nth(bad, 2))
-	check(t, out, "  trial 2/3  block 1  workers=2: invalid, 20 s left\n"+
-		"  trial 2/3  block 1  workers=2: invalid: non-2xx: 3 answers were not 2xx\n"+
-		"  trial 2/3  block 1  workers=2: invalid: errors: 1 connection errors\n")
-	// A repeated trial makes the run longer than it was planned.
-	r.Trial(3, 2, two)
-	r.Result(nth(good, 3))
+	c.at = c.at.Add(4 * time.Second)
+	r.Block(after(1, ""), nil)
+	check(t, out, "  7-made-up block 1: 4 s, at most 1 min 56 s left, 0 of 5 claims decided\n")
+	c.at = c.at.Add(4 * time.Second)
+	r.Block(after(2, ""), nil)
+	check(t, out, "")
+	c.at, decided = c.at.Add(6*time.Second), 2
+	r.Block(after(3, ""), nil)
+	check(t, out, "  7-made-up block 3: 14 s, at most 1 min 46 s left, 2 of 5 claims decided\n")
+	c.at = c.at.Add(time.Second)
+	r.Block(after(4, results.Decided), nil)
+	check(t, out, "  7-made-up block 4, the last (decided): 15 s, at most 1 min 45 s left, 2 of 5 claims decided\n")
+	// More than there was leaves nothing, not less.
+	c.at = c.at.Add(time.Hour)
+	r.Begin(design, time.Second, time.Second)
 	out.Reset()
-	r.Trial(4, 2, two)
-	r.Result(nth(good, 4))
-	check(t, out, "  trial 4/4  block 2  workers=2: 12346 requests/s, bound wire, 0 s left\n")
+	r.Block(after(1, ""), nil)
+	if !strings.Contains(out.String(), "at most 0 s left") {
+		t.Errorf("%q", out)
+	}
 }
 
-// What a trial of batches is about is its events.
-func TestBatchesAreToldByTheirEvents(t *testing.T) {
-	r, out, _ := reporter(false)
-	r.Begin(design, "smoke", 2, time.Second)
-	out.Reset()
-	for _, c := range []struct {
-		metrics map[string]float64
-		want    string
-	}{
-		{map[string]float64{"throughput_rps": 4, "delivered_per_s": 1994.6}, ": 1995 events/s, bound "},
-		{map[string]float64{"throughput_rps": 4, "delivered_per_s": 1994.6, "limit_per_s": 64000}, ": 64000 events/s at most, bound "},
-	} {
-		one := nth(good, 1)
-		one.Metrics = c.metrics
-		r.Trial(1, 1, two)
-		r.Result(one)
-		if !strings.Contains(out.String(), c.want) {
-			t.Errorf("%q does not say %q", out, c.want)
+func TestWhatMadeTrialsInvalidIsToldOnceARun(t *testing.T) {
+	r, out, c := reporter(false)
+	r.Whole(time.Minute, nil)
+	bad := []results.Trial{{Condition: "c1", Reasons: []results.Reason{{Gate: "non-2xx", Detail: "3 answers were not 2xx"}, {Gate: "errors", Detail: "1 error"}}}}
+	const told = "  7-made-up block 1  workers=2: invalid: non-2xx: 3 answers were not 2xx\n  7-made-up block 1  workers=2: invalid: errors: 1 error\n"
+	for range 2 {
+		r.Begin(design, time.Second, time.Minute)
+		out.Reset()
+		r.Block(after(1, ""), bad)
+		if !strings.HasPrefix(out.String(), told) {
+			t.Errorf("%q", out)
 		}
 		out.Reset()
+		c.at = c.at.Add(time.Second)
+		r.Block(after(2, ""), bad)
+		check(t, out, "")
 	}
 }
 
 func TestTerminalRewritesOneLine(t *testing.T) {
 	r, out, c := reporter(true)
-	r.Begin(design, "full", 2, 10*time.Second)
-	check(t, out, "7-made-up (full, 2 trials, about 20 s): A made-up comparison\n")
-	r.Trial(1, 1, setting.Levels{setting.Workers: setting.Int(10), setting.Pipelining: setting.Int(100)})
-	first := "  trial 1/2  block 1  workers=10 pipelining=100  20 s left"
+	r.Whole(20*time.Second, func() (int, int) { return 1, 3 })
+	r.Begin(design, 4*time.Second, 20*time.Second)
+	first := "  7-made-up: 0 s, at most 20 s left, 1 of 3 claims decided"
 	check(t, out, "\r"+first)
-	c.at = c.at.Add(4 * time.Second)
-	r.Result(nth(good, 1))
-	check(t, out, "") // the line of the next trial says it
-	r.Trial(2, 1, two)
-	second := "  trial 2/2  block 1  workers=2  4 s left  (last: 12346 requests/s, bound wire)"
+	r.Turn(1, 2, 2)
+	second := "  7-made-up block 1 (2/2): 0 s, at most 20 s left, 1 of 3 claims decided"
 	check(t, out, "\r"+second)
-	r.Result(nth(good, 2))
-	// After the last trial the line is cleared: blanks over all of it.
-	check(t, out, "\r"+blanks(len(second))+"\r")
+	c.at = c.at.Add(4 * time.Second)
+	r.Block(after(1, ""), nil)
+	third := "  7-made-up block 1: 4 s, at most 16 s left, 1 of 3 claims decided"
+	check(t, out, "\r"+third+blanks(len(second)-len(third)))
+	// What is said between stands on a line of its own, and all of the line is
+	// taken away.
+	r.Say("kept %d blocks", 7)
+	check(t, out, "\r"+blanks(len(third))+"\rkept 7 blocks\n")
+	r.Turn(2, 1, 1)
+	fourth := "  7-made-up block 2: 4 s, at most 16 s left, 1 of 3 claims decided"
+	check(t, out, "\r"+fourth)
+	r.End()
+	check(t, out, "\r"+blanks(len(fourth))+"\r")
+	r.End()
+	check(t, out, "")
 }
 
-func TestTerminalCoversWhatALongerLineLeft(t *testing.T) {
-	r, out, _ := reporter(true)
-	r.Begin(design, "full", 2, time.Second)
-	r.Trial(1, 1, setting.Levels{setting.Route: setting.String("/a-route-of-some-length")})
-	long := "  trial 1/2  block 1  route=/a-route-of-some-length  2 s left"
-	out.Reset()
-	r.Trial(1, 1, setting.Levels{setting.Route: setting.String("/")})
-	short := "  trial 1/2  block 1  route=/  2 s left"
-	check(t, out, "\r"+short+blanks(len(long)-len(short)))
-}
-
-func TestTerminalKeepsReasonsAsLines(t *testing.T) {
-	r, out, _ := reporter(true)
-	r.Begin(design, "full", 3, time.Second)
-	r.Trial(1, 1, two)
-	line := "  trial 1/3  block 1  workers=2  3 s left"
-	out.Reset()
-	r.Result(nth(bad, 1))
-	check(t, out, "\r"+blanks(len(line))+"\r"+"  trial 1/3  block 1  workers=2: invalid: non-2xx: 3 answers were not 2xx\n"+
-		"\r\r"+"  trial 1/3  block 1  workers=2: invalid: errors: 1 connection errors\n")
-	r.Trial(2, 1, two)
-	if got := out.String(); got != "\r  trial 2/3  block 1  workers=2  0 s left  (last: invalid)" {
-		t.Errorf("the next line is %q", got)
-	}
-}
-
-func TestARunWithoutTrialsIsNamed(t *testing.T) {
+func TestARunThatCannotBeMadeIsNamed(t *testing.T) {
 	r, out, _ := reporter(false)
-	r.Begin(design, "smoke", 0, 0)
+	r.Whole(time.Minute, nil)
+	r.Begin(design, 0, 0)
 	check(t, out, "7-made-up: cannot be run here\n")
-}
-
-func TestOfSeveralRunsEachIsCounted(t *testing.T) {
-	r, out, _ := reporter(false)
-	r.Runs = 2
-	r.Begin(design, "smoke", 0, 0)
-	check(t, out, "[1/2] 7-made-up: cannot be run here\n")
-	r.Begin(design, "smoke", 2, time.Second)
-	check(t, out, "[2/2] 7-made-up (smoke, 2 trials, about 2 s): A made-up comparison\n")
-	r, out, _ = reporter(false)
-	r.Runs = 1
-	r.Begin(design, "smoke", 1, time.Second)
-	check(t, out, "7-made-up (smoke, 1 trials, about 1 s): A made-up comparison\n")
-}
-
-func TestASecondRunStartsAfresh(t *testing.T) {
-	r, out, c := reporter(true)
-	r.Begin(design, "full", 5, time.Second)
-	r.Trial(1, 1, two)
-	r.Result(nth(good, 1))
-	c.at = c.at.Add(time.Hour)
-	r.Begin(design, "full", 2, time.Second)
-	out.Reset()
-	r.Trial(1, 1, two)
-	check(t, out, "\r  trial 1/2  block 1  workers=2  2 s left")
 }
 
 func TestAFileIsNoTerminal(t *testing.T) {

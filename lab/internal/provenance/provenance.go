@@ -40,7 +40,7 @@ func Tools(root string) map[string]string {
 			tools["autocannon"] = pkg.Version
 		}
 	}
-	for _, program := range []string{"fiber_server", "fortio_load"} {
+	for _, program := range []string{"fiber_server", "http_load"} {
 		info, err := buildinfo.ReadFile(filepath.Join(root, ".tools", "bin", program))
 		if err != nil {
 			continue
@@ -60,7 +60,6 @@ var builtFrom = map[string]string{
 	"github.com/gofiber/fiber/v3":     "fiber",
 	"github.com/brianvoe/gofakeit/v7": "gofakeit",
 	"github.com/valyala/fasthttp":     "fasthttp",
-	"fortio.org/fortio":               "fortio",
 }
 
 // kernel names the settings that bear on connections, queues and forwarding of

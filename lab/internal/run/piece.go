@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"maps"
-	"sync"
 	"sync/atomic"
 
 	"github.com/line-rate/line-rate/lab/internal/autocannon"
@@ -33,8 +32,7 @@ func (g *group) piece(ctx context.Context) error {
 	if err := g.watch(func() int { return int(pid.Load()) }, l.slot); err != nil {
 		return err
 	}
-	watched := sync.OnceFunc(g.sampler.Stop)
-	defer watched()
+	defer g.sampler.Stop()
 	if err := answers.begin(ctx, fail); err != nil {
 		return err
 	}
@@ -49,7 +47,7 @@ func (g *group) piece(ctx context.Context) error {
 		answers.beside(p, l)
 	}}
 	printed, faults, err := c.drive(ctx, g.servers)
-	watched()
+	g.sampler.Stop()
 	answers.stop()
 	if err != nil {
 		return err

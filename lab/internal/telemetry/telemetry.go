@@ -79,6 +79,7 @@ type Sampler struct {
 	targets Targets
 	began   time.Time
 	stop    chan struct{}
+	once    sync.Once // closes it
 	done    chan struct{}
 	first   chan struct{} // closed when there is a sample
 
@@ -153,9 +154,9 @@ func (s *Sampler) pace(cost, least time.Duration, perWindow int) time.Duration {
 	return wait
 }
 
-// Stop ends sampling.
+// Stop ends sampling. It may be called twice.
 func (s *Sampler) Stop() {
-	close(s.stop)
+	s.once.Do(func() { close(s.stop) })
 	<-s.done
 }
 

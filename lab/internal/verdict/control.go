@@ -85,9 +85,8 @@ func judgeControl(found []*comparison) (Outcome, string) {
 		if i == 0 || c.effect.Blocks < least {
 			least = c.effect.Blocks
 		}
-		level := controlAlpha / float64(2*len(found))
 		for side, e := range c.edges {
-			if e.all >= stats.MinSamples && stats.Shown(e.beyond, e.all, level) {
+			if differsBy(e, len(found)) {
 				return Differs, fmt.Sprintf("its A/A control differed (%s: %d of %d blocks lie %s 1; %s)", c.name, e.beyond, e.all, [2]string{"below", "above"}[side], c.figures())
 			}
 		}
@@ -96,6 +95,12 @@ func judgeControl(found []*comparison) (Outcome, string) {
 		return Undecided, ""
 	}
 	return Same, fmt.Sprintf("no difference seen in %d %s; %s: %s", len(found), plural(len(found), "metric"), found[0].name, found[0].figures())
+}
+
+// differsBy tells whether one of so many metrics differs on one side: it may do so
+// on two, and all have a part of the error.
+func differsBy(side votes, metrics int) bool {
+	return side.all >= stats.MinSamples && stats.Shown(side.beyond, side.all, controlAlpha/float64(2*metrics))
 }
 
 // least is the number of blocks of the comparison that has fewest.

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -20,30 +21,42 @@ const (
 	shorter  = `{ id = "c", kind = "ratio", text = "t", metric = "latency_p50_s", over = "workers", at_most = 0.5 }`
 )
 
+// A block whose client was not looked at cannot tell of throughput: it counts in
+// the total, on neither side; and where more than half of all are such, nothing is
+// said at all.
 func TestWhatWasNotSeenDecidesNothingAboutThroughput(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		lose []string // of one trial in twelve
+		lose []string
 		says string
 	}{
-		{"the client's threads", []string{"client_thread_busy_max"}, "the client's CPU was not recorded in 1 of 12 trials"},
-		{"the client's cores", []string{"client_cores_busy"}, "the client's CPU was not recorded in 1 of 12 trials"},
-		{"the client", []string{"client_thread_busy_max", "client_cores_busy"}, "the client's CPU was not recorded in 1 of 12 trials"},
-		{"the server, so that no wall is known", []string{"server_cores_busy"}, "what held throughput in 1 of 12 trials is not known"},
+		{"the client's threads", []string{"client_thread_busy_max"}, "blocks the client's CPU was not recorded"},
+		{"the client's cores", []string{"client_cores_busy"}, "blocks the client's CPU was not recorded"},
+		{"the client", []string{"client_thread_busy_max", "client_cores_busy"}, "blocks the client's CPU was not recorded"},
+		{"the server, so that no wall is known", []string{"server_cores_busy"}, "blocks what held throughput is not known"},
 	} {
-		for _, r := range [][]float64{{1, 1, 1, 1, 1, 1}, {2, 2, 2, 2, 2, 2}} { // flat, and not
-			x := design(t, "", isFlat, strings.Replace(flatCost, `"c"`, `"cost"`, 1))
-			f := ratios(x, r...)
-			for _, name := range c.lose {
-				delete(f.Trials[7].Metrics, name)
-			}
-			got := Decide(x, machine, []Run{{f, x}}).Claims
-			if got[0].Verdict != Inconclusive || !strings.Contains(got[0].Reason, c.says) {
-				t.Errorf("%s: %s (%s)", c.name, got[0].Verdict, got[0].Reason)
-			}
-			// A request's cost is read from the server's own processes.
-			if got[1].Verdict == Inconclusive {
-				t.Errorf("%s, cost: %s (%s)", c.name, got[1].Verdict, got[1].Reason)
+		for _, ratio := range []float64{1, 2} { // flat, and not
+			want := map[float64]Verdict{1: Reproduced, 2: Refuted}[ratio]
+			x := design(t, "", isFlat, named(flatCost, "cost"))
+			f := ratios(x, slices.Repeat([]float64{ratio}, 16)...)
+			for blind := 1; blind <= 9; blind++ {
+				for _, name := range c.lose { // of one trial of the block
+					delete(f.Trials[2*blind-1].Metrics, name)
+				}
+				got := Decide(x, machine, []Run{{f, x}}).Claims
+				says := fmt.Sprintf("in %d of 16 %s", blind, c.says)
+				switch {
+				// Fifteen of sixteen have an e-value of over 400.
+				case blind == 1 && (got[0].Verdict != want || got[0].For+got[0].Against != 15 || !strings.Contains(got[0].Reason, says)):
+					t.Errorf("%s in one block: %+v", c.name, got[0])
+				case blind > 4 && (got[0].Verdict != Inconclusive || !strings.Contains(got[0].Reason, says)):
+					t.Errorf("%s in %d blocks: %s (%s)", c.name, blind, got[0].Verdict, got[0].Reason)
+				case blind == 9 && !strings.HasPrefix(got[0].Reason, says):
+					t.Errorf("%s in more than half: %s", c.name, got[0].Reason)
+				// A request's cost is read from the server's own processes.
+				case got[1].Verdict != want:
+					t.Errorf("%s, cost: %s (%s)", c.name, got[1].Verdict, got[1].Reason)
+				}
 			}
 		}
 	}
@@ -63,7 +76,7 @@ func TestThroughputWithoutAWallIsUnknown(t *testing.T) {
 		}
 		return one(t, x, f, machine)
 	}
-	if c := run(""); c.Verdict != Inconclusive || !strings.Contains(c.Reason, "in 12 of 12 trials is not known") {
+	if c := run(""); c.Verdict != Inconclusive || !strings.Contains(c.Reason, "in 6 of 6 blocks what held throughput is not known") {
 		t.Errorf("a closed loop: %s (%s)", c.Verdict, c.Reason)
 	}
 	for _, set := range []string{setting.Rate, setting.EventRate} {
@@ -81,7 +94,7 @@ func TestTwoWallsAreBothLookedAt(t *testing.T) {
 		m["line_rate_share"], m["client_cores_busy"], m["server_cores_busy"] = 0.91, 1, 0.5
 	}
 	got := Decide(x, machine, []Run{{r, x}}).Claims
-	if got[0].Verdict != Invalid || !strings.Contains(got[0].Reason, "measures the client") || got[0].Bounds["client-cpu+wire"] != 12 {
+	if got[0].Verdict != Invalid || !strings.Contains(got[0].Reason, "the figures measure the client") || got[0].Bounds["client-cpu+wire"] != 12 {
 		t.Errorf("a wire at 91 %% beside a client at 100 %%: %s (%s), %v", got[0].Verdict, got[0].Reason, got[0].Bounds)
 	}
 	if got[1].Verdict != Inconclusive {
@@ -108,12 +121,12 @@ func TestAnUnreadWallIsEvidenceOfNothing(t *testing.T) {
 		if c := one(t, x, r, machine); c.Verdict != Inconclusive || c.Bounds["unknown"] != 12 {
 			t.Errorf("%s: %s (%s)", x.Claims[0].Bound, c.Verdict, c.Reason)
 		}
-		// Seven of twelve that were looked at and had room are.
-		for i := range 7 {
+		// Six of six blocks that were looked at, in one trial each, and had room are.
+		for i := 0; i < 12; i += 2 {
 			r.Trials[i].Metrics = figures{"line_rate_share": 0.1, "client_cores_busy": 0.1, "client_thread_busy_max": 0.1, "server_cores_busy": 0.1}
 		}
-		if c := one(t, x, r, machine); c.Verdict != Refuted {
-			t.Errorf("%s, seven with room: %s (%s)", x.Claims[0].Bound, c.Verdict, c.Reason)
+		if c := one(t, x, r, machine); c.Verdict != Refuted || c.Against != 6 {
+			t.Errorf("%s, with room: %s (%s)", x.Claims[0].Bound, c.Verdict, c.Reason)
 		}
 	}
 	// The claimed wall was met, and another may have been.
@@ -147,7 +160,9 @@ func waits(x *experiment.Experiment, generator string, at1, at2 []float64) *resu
 	return r
 }
 
-func six(v float64) []float64 { return slices.Repeat([]float64{v}, 6) }
+// ten is more than six or seven, which decide, so that one block more or less does
+// not.
+func ten(v float64) []float64 { return slices.Repeat([]float64{v}, 10) }
 
 func TestAVerdictHoldsForAllThatAFigureMayStandFor(t *testing.T) {
 	const cannon, fortio = "autocannon 8.0.0", "fortio 1.75.2"
@@ -158,22 +173,22 @@ func TestAVerdictHoldsForAllThatAFigureMayStandFor(t *testing.T) {
 		says                   string
 	}{
 		// 2.05 and 2.9 ms are both cut to 2.
-		{"flat by whole milliseconds", flatWait, cannon, six(0.002), six(0.002), Inconclusive, "ratio 0.667 to 1.500, interval 0.667 to 1.500, for all that the figures may stand for, claimed 0.9091 to 1.1"},
-		{"flat by microseconds", flatWait, fortio, six(0.002), six(0.002), Reproduced, ""},
-		{"flat by whole milliseconds, where they are many", flatWait, cannon, six(0.100), six(0.100), Reproduced, ""},
-		{"not flat, whatever was cut off", flatWait, cannon, six(0.002), six(0.009), Refuted, ""},
-		{"nine times, or six", longer, cannon, six(0.002), six(0.018), Inconclusive, "ratio 6.000 to 9.500"},
-		{"nine times, nearly exactly", longer, fortio, six(0.002), six(0.018), Reproduced, ""},
-		{"thirteen times at the least", longer, cannon, six(0.002), six(0.040), Reproduced, ""},
+		{"flat by whole milliseconds", flatWait, cannon, ten(0.002), ten(0.002), Inconclusive, "0 of 10 blocks lie between 0.9091 and 1.1; median ratio 0.667 to 1.5 (0.667 to 1.5), for all that the figures may stand for"},
+		{"flat by microseconds", flatWait, fortio, ten(0.002), ten(0.002), Reproduced, ""},
+		{"flat by whole milliseconds, where they are many", flatWait, cannon, ten(0.100), ten(0.100), Reproduced, ""},
+		{"not flat, whatever was cut off", flatWait, cannon, ten(0.002), ten(0.009), Refuted, ""},
+		{"nine times, or six", longer, cannon, ten(0.002), ten(0.018), Inconclusive, "median ratio 6 to 9.5"},
+		{"nine times, nearly exactly", longer, fortio, ten(0.002), ten(0.018), Reproduced, ""},
+		{"thirteen times at the least", longer, cannon, ten(0.002), ten(0.040), Reproduced, ""},
 		// What lay below the clock's resolution was dropped, and the rest decided.
-		{"below the resolution, at least eight times", longer, cannon, six(0), six(0.009), Reproduced, ""},
-		{"below the resolution, at least seven times", longer, cannon, six(0), six(0.007), Inconclusive, "ratio 7.000 or more"},
-		{"below it at either level", flatWait, cannon, six(0), six(0), Inconclusive, ""},
-		{"below it now, four before", shorter, cannon, six(0.004), six(0), Reproduced, ""},
-		{"below it now, one before", shorter, cannon, six(0.001), six(0), Inconclusive, ""},
-		{"below it in one block of six", longer, cannon, []float64{0.002, 0, 0.002, 0.002, 0.002, 0.002}, []float64{0.040, 0.005, 0.040, 0.040, 0.040, 0.040}, Inconclusive, ""},
-		{"three blocks below it, which were dropped", longer, cannon,
-			[]float64{0.002, 0.002, 0.002, 0.002, 0.002, 0.002, 0, 0, 0}, []float64{0.040, 0.040, 0.040, 0.040, 0.040, 0.040, 0.001, 0.001, 0.001}, Inconclusive, "interval 1.000 or more"},
+		{"below the resolution, at least eight times", longer, cannon, ten(0), ten(0.009), Reproduced, ""},
+		{"below the resolution, at least seven times", longer, cannon, ten(0), ten(0.007), Inconclusive, "median ratio 7 or more"},
+		{"below it at either level", flatWait, cannon, ten(0), ten(0), Inconclusive, ""},
+		{"below it now, four before", shorter, cannon, ten(0.004), ten(0), Reproduced, ""},
+		{"below it now, one before", shorter, cannon, ten(0.001), ten(0), Inconclusive, ""},
+		{"below it in one block of ten, at either level", longer, cannon, append(ten(0.002)[:9], 0), append(ten(0.040)[:9], 0), Inconclusive, "9 of 10 blocks lie at 8 or above"},
+		{"three blocks below it, which say nothing", longer, cannon,
+			[]float64{0.002, 0.002, 0.002, 0.002, 0.002, 0.002, 0, 0, 0}, []float64{0.040, 0.040, 0.040, 0.040, 0.040, 0.040, 0.001, 0.001, 0.001}, Inconclusive, "6 of 9 blocks lie at 8 or above"},
 	} {
 		x := design(t, "", c.claim)
 		got := one(t, x, waits(x, c.generator, c.at1, c.at2), machine)
@@ -189,7 +204,7 @@ func TestAVerdictHoldsForAllThatAFigureMayStandFor(t *testing.T) {
 // A trial may say itself how finely it was recorded.
 func TestATrialsOwnResolutionGoesFirst(t *testing.T) {
 	x := design(t, "", flatWait)
-	r := waits(x, "autocannon 8.0.0", six(0.002), six(0.002))
+	r := waits(x, "autocannon 8.0.0", ten(0.002), ten(0.002))
 	for i := range r.Trials {
 		r.Trials[i].Resolution = map[string]float64{p50: 1e-6}
 	}
@@ -205,10 +220,10 @@ func TestSharedCoresSayNothingOfThroughput(t *testing.T) {
 		"with one shared": func(p *results.Provenance) { p.ServerCPUs, p.ClientCPUs = "0-2", "2-3" },
 	} {
 		x := design(t, "", isFlat, strings.Replace(flatCost, `"c"`, `"cost"`, 1), strings.Replace(flatWait, `"c"`, `"wait"`, 1))
-		r := ratios(x, 1, 1, 1, 1, 1, 1)
+		r := ratios(x, 1, 1, 1, 1, 1, 1, 1, 1)
 		set(r.Provenance)
 		got := Decide(x, machine, []Run{{r, x}}).Claims
-		if got[0].Verdict != NotApplicable || !strings.Contains(got[0].Reason, "server and client shared theirs") || got[2].Verdict != NotApplicable {
+		if got[0].Verdict != NotApplicable || !strings.Contains(got[0].Reason, "server and client shared cores") || got[2].Verdict != NotApplicable {
 			t.Errorf("%s: %s (%s), %s", name, got[0].Verdict, got[0].Reason, got[2].Verdict)
 		}
 		if got[1].Verdict != Reproduced {
@@ -254,7 +269,7 @@ func TestARunDecidesTheClaimsItWasMadeWith(t *testing.T) {
 	keeps := strings.Replace(isFlat, `"c"`, `"keeps"`, 1)
 	then := design(t, "", strict, keeps, strings.Replace(atLeast, `"c"`, `"gone"`, 1))
 	now := design(t, "", flatCost, keeps, strings.Replace(flatWide, `"c"`, `"new"`, 1))
-	r := ratios(then, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02)
+	r := ratios(then, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1, 1)
 	f := Decide(now, machine, []Run{{r, then}})
 	if len(f.Claims) != 1 || f.Claims[0].ID != "keeps" {
 		t.Errorf("claims %+v; only the one that is as it was is decided", f.Claims)

@@ -42,11 +42,11 @@ type Method struct {
 
 // The simulation's results, which the test holds to what it computes.
 const (
-	simulatedRuns    = 400
+	simulatedRuns    = 1000
 	simulatedBlocks  = 60
-	simulatedWrong   = 0.05
-	simulatedControl = 0.01
-	simulatedOpen    = 0.5
+	simulatedWrong   = 0.038
+	simulatedControl = 0.0067
+	simulatedOpen    = 0.442
 )
 
 // A Gate is what pages are told of one.

@@ -197,6 +197,9 @@ func holdsShare(c experiment.Claim, v float64) bool {
 
 func sayShares(c experiment.Claim, shares []float64, held int) string {
 	what := c.Package + c.Work
+	if len(shares) == 0 {
+		return fmt.Sprintf("no complete block has its %s profiles", c.Profile)
+	}
 	if c.Kind == experiment.Absent {
 		if held == len(shares) {
 			return fmt.Sprintf("no sample of %s in the %s profiles of %d %s", what, c.Profile, len(shares), plural(len(shares), "trial"))

@@ -99,12 +99,12 @@ func TestAbsenceNeedsProfiles(t *testing.T) {
 	}
 	some := shares(x, 0, 0, 0, 0, 0, 0)
 	some.Trials[0].Profiles = nil
-	if got := one(t, x, some, machine); got.Verdict != Invalid || !strings.HasPrefix(got.Reason, "only 5 of 6 blocks") {
+	if got := one(t, x, some, machine); got.Verdict != Inconclusive || !strings.HasPrefix(got.Reason, "only 5 of 6 blocks can tell") {
 		t.Errorf("with one missing: %s (%s)", got.Verdict, got.Reason)
 	}
 	lost := shares(x, 0, 0, 0, 0, 0, 0)
 	spoil(&lost.Trials[0])
-	if got := one(t, x, lost, machine); got.Verdict != Invalid {
+	if got := one(t, x, lost, machine); got.Verdict != Inconclusive || !strings.HasPrefix(got.Reason, "5 of 6 blocks are complete") {
 		t.Errorf("with an invalid trial: %s (%s)", got.Verdict, got.Reason)
 	}
 	// A frame that nobody could name might be anybody's.
@@ -131,7 +131,7 @@ func TestGoneTakesAProfileThatShowsIt(t *testing.T) {
 			delete(p.Packages, lock)
 		}
 	}
-	if got := one(t, x, r, machine); got.Verdict != Inconclusive || !strings.Contains(got.Reason, "no block profile of this run shows "+lock) {
+	if got := one(t, x, r, machine); got.Verdict != Inconclusive || !strings.Contains(got.Reason, "no block profile of these runs shows "+lock) {
 		t.Errorf("%s (%s)", got.Verdict, got.Reason)
 	}
 }

@@ -110,11 +110,16 @@ func bar(v float64) string {
 // for one, their range.
 func (c *comparison) figures() string {
 	from, to := c.medians()
-	said := "median ratio " + ratio(c.effect.Ratio)
-	if !c.fine {
-		said = "median ratio " + between(from, to)
-	}
 	e := c.effect
+	said := "median ratio "
+	if e.Pairs == 1 {
+		said = "ratio "
+	}
+	if c.fine {
+		said += ratio(e.Ratio)
+	} else {
+		said += between(from, to)
+	}
 	switch {
 	case e.High > 0:
 		said += " (" + between(e.Low, e.High) + ")"

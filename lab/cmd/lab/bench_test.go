@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/run"
+)
+
+func TestARunStopsWhenItsClaimsAreDecided(t *testing.T) {
+	w := newWorkshop(t)
+	status, out, err := w.run(context.Background(), options{})
+	runs := w.inOrder()
+	if err != nil || status != exitHeld || !slices.Equal(blocks(runs), []int{6}) || runs[0].Provenance.Ended != results.Decided {
+		t.Fatalf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
+	}
+	for _, want := range []string{counted + "/count  reproduced", "results: data/results/" + counted + "/" + runs[0].Run + ".json\n", "\n1 of 1 claim decided here; 0 not applicable\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if said := w.said(); !strings.Contains(said, "block 6, the last (decided): ") || !strings.Contains(said, " left, 1 of 1 claims decided\n") {
+		t.Error(said)
+	}
+	// By name it is measured all the same; its blocks add up.
+	status, out, err = w.run(context.Background(), options{})
+	if runs := w.inOrder(); err != nil || status != exitHeld || !slices.Equal(blocks(runs), []int{6, 2}) {
+		t.Errorf("exit %d, %v; blocks %v", status, err, blocks(runs))
+	}
+	if said := w.said(); !strings.Contains(said, "further blocks are not needed to decide 97-counted on made-up; 2 blocks are made all the same\n") {
+		t.Error(said)
+	}
+}
+
+func TestARunStopsWhenItsBudgetIsSpent(t *testing.T) {
+	for name, c := range map[string]struct {
+		o     options
+		want  int
+		ended results.Ended
+	}{
+		"the experiment's": {options{}, 6, results.Decided},
+		"less":             {options{budget: 13 * time.Second}, 3, results.Budget},
+		"blocks":           {options{blocks: 4}, 4, results.Blocks},
+	} {
+		w := newWorkshop(t)
+		status, out, err := w.run(context.Background(), c.o)
+		runs := w.inOrder()
+		if err != nil || !slices.Equal(blocks(runs), []int{c.want}) || runs[0].Provenance.Ended != c.ended {
+			t.Errorf("%s: exit %d, %v; blocks %v\n%s", name, status, err, blocks(runs), out)
+		}
+		if (status == exitHeld) != (c.ended == results.Decided) || status > exitNotHeld {
+			t.Errorf("%s: exit %d", name, status)
+		}
+	}
+}
+
+// Invalid blocks are not counted; whether a claim is decided is the status.
+func TestTheStatusIsThatOfTheVerdicts(t *testing.T) {
+	w := newWorkshop(t)
+	w.seen = func(int64) float64 { return 9 }
+	if status, out, _ := w.run(context.Background(), options{}); status != exitNotHeld || !strings.Contains(out, "refuted") {
+		t.Errorf("refuted: exit %d\n%s", status, out)
+	}
+	w = newWorkshop(t)
+	w.broken = true
+	if status, out, _ := w.run(context.Background(), options{blocks: 6}); status != exitInvalid || !strings.Contains(out, "(18 of 18 trials invalid)") {
+		t.Errorf("invalid: exit %d\n%s", status, out)
+	}
+	w.broken = false
+	if status, out, _ := w.run(context.Background(), options{}); status != exitHeld {
+		t.Errorf("valid blocks later: exit %d\n%s", status, out)
+	}
+}
+
+func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
+	w := newWorkshop(t)
+	w.git("init", "-q")
+	o := options{budget: 10 * time.Minute}
+	status, out, err := w.reproduce(o)
+	if runs := w.inOrder(); err != nil || status != exitHeld || !slices.Equal(blocks(runs), []int{6, 6}) || !strings.Contains(out, "2 of 2 claims decided here") {
+		t.Fatalf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
+	}
+	if said := w.said(); strings.Contains(said, "passed over") || strings.Contains(said, "earlier") {
+		t.Error(said)
+	}
+	// Again: nothing is to be done, and the verdicts are told.
+	status, out, err = w.reproduce(o)
+	if runs := w.inOrder(); err != nil || status != exitHeld || len(runs) != 2 || !strings.Contains(out, "2 of 2 claims decided here") {
+		t.Errorf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
+	}
+	said := w.said()
+	for _, want := range []string{"runs that this clone made earlier count: 97-counted 1, 98-other 1 (--again leaves them out)\n", "passed over, since further blocks are not needed: 97-counted, 98-other\n"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in\n%s", want, said)
+		}
+	}
+	o.again = true
+	if _, _, err = w.reproduce(o); err != nil || len(w.inOrder()) != 4 {
+		t.Errorf("again: %v, %d runs", err, len(w.inOrder()))
+	}
+	// What is committed may be another machine's of the same name, and so may all be
+	// that no git can tell of.
+	o.again = false
+	w.said()
+	w.git("add", "data/results/"+counted)
+	if _, _, err = w.reproduce(o); err != nil || len(w.inOrder()) != 5 || strings.Contains(w.said(), "count: 97") {
+		t.Errorf("with a committed run: %v, %d runs", err, len(w.inOrder()))
+	}
+	if err := os.RemoveAll(filepath.Join(string(w.root), ".git")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err = w.reproduce(o); err != nil || len(w.inOrder()) != 7 {
+		t.Errorf("without git: %v, %d runs", err, len(w.inOrder()))
+	}
+}
+
+func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
+	w := newWorkshop(t)
+	b := w.bench(options{})
+	one := time.Duration(clearCase(b.j.Experiments[0])) * run.BlockTime(b.j.Experiments[0])
+	status, out, err := w.reproduce(options{budget: one + time.Second})
+	if err != nil || status != exitNotHeld || len(w.inOrder()) != 1 {
+		t.Errorf("exit %d, %v, %d runs", status, err, len(w.inOrder()))
+	}
+	for _, want := range []string{"inconclusive  not measured: it takes about ", "for which the budget has no room", "\n1 of 2 claims decided here; 0 not applicable\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+func TestAFailedExperimentEndsReproduce(t *testing.T) {
+	for _, goOn := range []bool{false, true} {
+		w := newWorkshop(t)
+		b := w.bench(options{budget: 10 * time.Minute, keepGoing: goOn})
+		b.do = func(ctx context.Context, p run.Plan, watch run.Watcher) (*run.Made, error) {
+			if p.Experiment.Name == counted {
+				return nil, errBroken
+			}
+			return w.do(ctx, p, watch)
+		}
+		status, err := b.reproduce(context.Background(), b.j.Experiments, new(bytes.Buffer))
+		if status != exitFailed || err == nil || !strings.Contains(err.Error(), "97-counted: a cable was pulled") {
+			t.Errorf("exit %d, %v", status, err)
+		}
+		if want := map[bool]int{true: 1}[goOn]; len(w.inOrder()) != want {
+			t.Errorf("going on %v: %d runs", goOn, len(w.inOrder()))
+		}
+	}
+}
+
+// Further runs of one call draw other orders.
+func TestASeedIsEachRunsOwn(t *testing.T) {
+	w := newWorkshop(t)
+	w.seen = func(n int64) float64 { return float64(n) }
+	w.broken = true
+	if _, _, err := w.run(context.Background(), options{seed: 7, blocks: 50, budget: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	var got []uint64
+	for _, p := range w.plan {
+		got = append(got, p.Seed)
+	}
+	if !slices.Equal(got, []uint64{7, 8}) || !slices.Equal(blocks(w.inOrder()), []int{40, 10}) {
+		t.Errorf("seeds %v, blocks %v", got, blocks(w.inOrder()))
+	}
+}

@@ -1,0 +1,382 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/progress"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/run"
+)
+
+// leave leaves a run of so many blocks pending, as a lab does that is killed.
+func (w *workshop) leave(n int) *results.File {
+	w.t.Helper()
+	b := w.bench(options{})
+	x, err := b.j.Experiment(counted)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p := b.plan(x)
+	p.Budget, p.Seed = time.Minute, 3
+	f := w.blank(p)
+	for range n {
+		w.block(f)
+		if err := setAside(w.root, b.profile, x, &run.Made{File: f}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.at = w.at.Add(time.Minute)
+	return f
+}
+
+func (w *workshop) pending() (out []string) {
+	dirs, _ := filepath.Glob(filepath.Join(w.root.Pending(), "*", "*"))
+	for _, d := range dirs {
+		rel, _ := filepath.Rel(w.root.Pending(), d)
+		out = append(out, rel)
+	}
+	return out
+}
+
+func TestEachBlockReplacesTheVersionBefore(t *testing.T) {
+	w := newWorkshop(t)
+	f := w.leave(3)
+	if got := w.pending(); !slices.Equal(got, []string{counted + "/" + f.Run + ".0003"}) {
+		t.Errorf("pending: %v", got)
+	}
+	if err := forget(w.root, f, ""); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(w.root.Pending()); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// Wherever a kill strikes, what the next lab finds is one of these.
+func TestWhatAKilledLabLeftIsKept(t *testing.T) {
+	in := func(w *workshop, f *results.File) journal.Root { return version(w.root, f) }
+	for name, spoil := range map[string]func(w *workshop, f *results.File){
+		"between blocks": func(*workshop, *results.File) {},
+		"while a version was written": func(w *workshop, f *results.File) {
+			w.write(filepath.Join(w.root.Pending(), counted, halfWritten, "data", "results", counted, f.Run+".json"), "{")
+			w.write(filepath.Join(w.root.Pending(), counted, halfWritten, "staged-1"), "{")
+		},
+		"before the last version was removed": func(w *workshop, f *results.File) {
+			was := filepath.Join(w.root.Pending(), counted, f.Run+".0006")
+			if err := os.CopyFS(was, os.DirFS(string(in(w, f)))); err != nil {
+				w.t.Fatal(err)
+			}
+			w.write(journal.Root(was).Result(counted, f.Run), "{")
+		},
+		"when its design was in place": func(w *workshop, f *results.File) {
+			sum := f.Provenance.ExperimentSHA256
+			text, _ := os.ReadFile(in(w, f).Design(sum))
+			w.write(w.root.Design(sum), string(text))
+		},
+		"when all but the results were in place": func(w *workshop, f *results.File) {
+			if err := os.CopyFS(filepath.Join(string(w.root), "data"), os.DirFS(filepath.Join(string(in(w, f)), "data"))); err != nil {
+				w.t.Fatal(err)
+			}
+			if err := os.Remove(w.root.Result(counted, f.Run)); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkshop(t)
+			f := w.leave(7)
+			spoil(w, f)
+			finished := f.Provenance.FinishedAt
+			if _, _, err := w.run(context.Background(), options{}); err != nil {
+				t.Fatal(err)
+			}
+			runs := w.inOrder()
+			if !slices.Equal(blocks(runs), []int{7, 2}) {
+				t.Fatalf("blocks %v", blocks(runs))
+			}
+			if p := runs[0].Provenance; p.Ended != results.Interrupted || !p.FinishedAt.Equal(finished) {
+				t.Errorf("ended %q at %v, want interrupted at %v", p.Ended, p.FinishedAt, finished)
+			}
+			if said := w.said(); !strings.Contains(said, "kept 7 blocks of a run of 97-counted that was cut short\n") {
+				t.Error(said)
+			}
+		})
+	}
+}
+
+// One that had come to its end when the lab was killed ended as it says.
+func TestARunThatWasOverKeepsItsEnd(t *testing.T) {
+	w := newWorkshop(t)
+	f := w.leave(6)
+	b := w.bench(options{})
+	x, _ := b.j.Experiment(counted)
+	f.Provenance.Ended = results.Decided
+	if err := forget(w.root, f, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := setAside(w.root, b.profile, x, &run.Made{File: f}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := adopt(b.j, "", b.report.Say); err != nil {
+		t.Fatal(err)
+	}
+	if runs := b.j.Runs; len(runs) != 1 || runs[0].Provenance.Ended != results.Decided {
+		t.Errorf("%d runs", len(runs))
+	}
+}
+
+// It was in the journal already, and only that it was pending still stood there.
+func TestARunIsNotKeptTwice(t *testing.T) {
+	w := newWorkshop(t)
+	f := w.leave(3)
+	b := w.bench(options{})
+	x, _ := b.j.Experiment(counted)
+	f.Provenance.Ended = results.Budget
+	if err := keep(b.j, b.profile, x.Text, &run.Made{File: f}); err != nil {
+		t.Fatal(err)
+	}
+	w.said()
+	if _, _, err := w.run(context.Background(), options{}); err != nil {
+		t.Fatal(err)
+	}
+	if runs := w.inOrder(); len(runs) != 2 || runs[0].Provenance.Ended != results.Budget {
+		t.Errorf("%d runs", len(runs))
+	}
+	if said := w.said(); strings.Contains(said, "kept") {
+		t.Error(said)
+	}
+}
+
+func TestWhatTheJournalWouldRefuseIsMovedAside(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(w *workshop, at journal.Root, f *results.File)
+		want  string
+	}{
+		"cut short": {func(w *workshop, at journal.Root, f *results.File) {
+			w.write(at.Result(counted, f.Run), "{\n")
+		}, "line 2"},
+		"changed": {func(w *workshop, at journal.Root, f *results.File) {
+			text, _ := os.ReadFile(at.Result(counted, f.Run))
+			w.write(at.Result(counted, f.Run), strings.Replace(string(text), `"seed": 3`, `"seed": 4`, 1))
+		}, "but the seed draws"},
+		"without its design": {func(w *workshop, at journal.Root, f *results.File) {
+			os.Remove(at.Design(f.Provenance.ExperimentSHA256))
+		}, "no such file"},
+		"of another design": {func(w *workshop, at journal.Root, f *results.File) {
+			w.write(at.Design(f.Provenance.ExperimentSHA256), "entry = \"97\"\n")
+		}, "its SHA-256 is"},
+		"whose claim was changed since": {func(w *workshop, at journal.Root, f *results.File) {
+			path := filepath.Join(w.root.Experiments(), counted+".toml")
+			text, _ := os.ReadFile(path)
+			w.write(path, strings.Replace(string(text), `equals = "workers"`, "equals = \"workers\"\nplus = 1", 1))
+		}, `claim "count" was changed after`},
+		"of an experiment that is gone": {func(w *workshop, at journal.Root, f *results.File) {
+			os.Rename(filepath.Join(w.root.Experiments(), counted+".toml"), filepath.Join(w.root.Experiments(), "96-renamed.toml"))
+		}, `no experiment "97-counted"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorkshop(t)
+			f := w.leave(3)
+			c.spoil(w, version(w.root, f), f)
+			b := w.bench(options{})
+			if _, err := adopt(b.j, "", b.report.Say); err != nil {
+				t.Fatal(err)
+			}
+			aside := "refused/" + counted + "." + f.Run + ".0003"
+			if got := w.pending(); !slices.Equal(got, []string{aside}) {
+				t.Errorf("pending: %v", got)
+			}
+			said := w.said()
+			if !strings.HasPrefix(said, "a run of 97-counted that was cut short cannot be kept: ") || !strings.HasSuffix(said, "; it lies in .tools/scratch/pending/"+aside+"\n") || !strings.Contains(said, c.want) || strings.Count(said, "\n") != 1 {
+				t.Errorf("said %q, want %q", said, c.want)
+			}
+			// Nothing of it is in the journal, and it is not tried again.
+			if left, _ := filepath.Glob(filepath.Join(string(w.root), "data", "*", "*")); len(left) > 0 {
+				t.Errorf("in data/: %v", left)
+			}
+			again := w.bench(options{})
+			if added, err := adopt(again.j, "", again.report.Say); err != nil || len(added) > 0 || w.said() != "" {
+				t.Errorf("once more: %d, %v", len(added), err)
+			}
+		})
+	}
+}
+
+// What is no version of a run does not stop anyone.
+func TestStrangeFilesAmongPendingRuns(t *testing.T) {
+	w := newWorkshop(t)
+	w.write(filepath.Join(w.root.Pending(), "README"), "?")
+	w.write(filepath.Join(w.root.Pending(), counted, "notes"), "?")
+	b := w.bench(options{})
+	if added, err := adopt(b.j, "", b.report.Say); err != nil || len(added) > 0 {
+		t.Errorf("%d, %v", len(added), err)
+	}
+}
+
+func TestAnInterruptedRunKeepsItsCompleteBlocks(t *testing.T) {
+	for _, n := range []int{0, 3} {
+		w := newWorkshop(t)
+		ctx, cancel := context.WithCancel(context.Background())
+		if w.fail, w.cancel = n, cancel; n == 0 {
+			cancel()
+		}
+		status, out, err := w.run(ctx, options{})
+		runs := w.inOrder()
+		if status != exitFailed || err == nil || len(runs) != min(n, 1) {
+			t.Fatalf("after %d: exit %d, %v, %d runs", n, status, err, len(runs))
+		}
+		want := map[int]string{0: "97-counted: interrupted; this experiment left nothing behind", 3: "97-counted: interrupted; 3 complete blocks are kept"}[n]
+		if err.Error() != want {
+			t.Errorf("%q, want %q", err, want)
+		}
+		if n > 0 && (!slices.Equal(blocks(runs), []int{n}) || runs[0].Provenance.Ended != results.Interrupted || !strings.Contains(out, "0 of 1 claim decided here")) {
+			t.Errorf("blocks %v, %s", blocks(runs), out)
+		}
+		// The next goes on from there.
+		w.fail, w.cancel = 0, nil
+		w.at = w.at.Add(time.Minute)
+		if _, _, err := w.run(context.Background(), options{}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := blocks(w.inOrder()), []int{3, 3}; n > 0 && !slices.Equal(got, want) {
+			t.Errorf("blocks %v, want %v", got, want)
+		}
+	}
+}
+
+// A run that fails keeps what was complete before, unless nothing was measured.
+func TestAFailedRunKeepsItsCompleteBlocks(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		w := newWorkshop(t)
+		w.fail, w.broken = 3, broken
+		status, _, err := w.run(context.Background(), options{})
+		if status != exitFailed || err == nil || !strings.Contains(err.Error(), "a cable was pulled") {
+			t.Fatalf("exit %d, %v", status, err)
+		}
+		want := map[bool][]int{false: {3}}[broken]
+		if got := blocks(w.inOrder()); !slices.Equal(got, want) {
+			t.Errorf("broken %v: blocks %v, want %v", broken, got, want)
+		}
+	}
+}
+
+// victimRoot names the workshop in which a lab goes on until it is killed.
+const victimRoot = "LINE_RATE_TEST_VICTIM"
+
+// victim makes runs until it is killed, and says of each block that it is complete.
+func victim(root string) {
+	began, err := strconv.ParseInt(os.Getenv(victimRoot+"_AT"), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	t := &testing.T{} // what fails says nothing, and is seen by what is missing
+	w := &workshop{t: t, root: journal.Root(root), at: time.Unix(began, 0)}
+	nobody, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		panic(err)
+	}
+	for {
+		j, faults, err := journal.Open(w.root)
+		if err != nil || len(faults) > 0 {
+			fmt.Println("fault", err, faults)
+			os.Exit(1)
+		}
+		b := &bench{j: j, profile: machine(j), self: "lab", report: progress.New(nobody), ready: func(run.Plan) error { return nil }, now: func() time.Time { return w.at }}
+		b.do = func(ctx context.Context, p run.Plan, watch run.Watcher) (*run.Made, error) {
+			keep := p.Keep
+			p.Keep = func(made *run.Made) error {
+				err := keep(made)
+				fmt.Println("complete", made.File.Run, made.File.Provenance.Blocks)
+				return err
+			}
+			return w.do(ctx, p, watch)
+		}
+		x, err := j.Experiment(counted)
+		if err != nil {
+			panic(err)
+		}
+		if _, err := b.run(context.Background(), x, io.Discard); err != nil {
+			fmt.Println("fault", err)
+			os.Exit(1)
+		}
+	}
+}
+
+func TestAKillLosesNoCompleteBlock(t *testing.T) {
+	w := newWorkshop(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	complete := map[string]int{}
+	cut := 0
+	for i := range 25 {
+		cmd := exec.Command(self)
+		cmd.Env = append(os.Environ(), victimRoot+"="+string(w.root), fmt.Sprintf("%s_AT=%d", victimRoot, w.at.Add(time.Duration(i)*20*time.Minute).Unix()))
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		for first := true; lines.Scan(); first = false {
+			var run string
+			var n int
+			if _, err := fmt.Sscanf(lines.Text(), "complete %s %d", &run, &n); err != nil {
+				t.Errorf("the victim: %s", lines.Text())
+				break
+			}
+			complete[run] = n
+			if first { // anywhere within the next blocks, and the end of a run
+				time.AfterFunc(time.Duration(rand.Int64N(int64(60*time.Millisecond))), func() { _ = cmd.Process.Kill() })
+			}
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if errs.Len() > 0 {
+			t.Fatalf("%s", &errs)
+		}
+		if len(w.pending()) > 0 {
+			cut++
+		}
+		b := w.bench(options{})
+		if _, err := adopt(b.j, "", b.report.Say); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.j.Derive(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs := w.inOrder()
+	have := map[string]int{}
+	for _, f := range runs {
+		have[f.Run] = f.Provenance.Blocks
+	}
+	for run, n := range complete {
+		if have[run] < n {
+			t.Errorf("%s: %d blocks are kept, and %d were complete", run, have[run], n)
+		}
+	}
+	t.Logf("%d runs, %d of them cut short", len(runs), cut)
+	if said := w.said(); strings.Contains(said, "cannot be kept") {
+		t.Error(said)
+	}
+}

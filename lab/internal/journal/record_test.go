@@ -1,0 +1,86 @@
+package journal
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// began is a run that holds nothing but who made it when.
+func began(x, name, host string, minute int) *results.File {
+	return &results.File{SchemaVersion: 2, Experiment: x, Run: name, Source: results.Measured, Hosts: results.Hosts{Server: host, Client: host},
+		NotApplicable: "made up", Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)}}
+}
+
+func TestARecordIsOfTheRunsThatBeganBefore(t *testing.T) {
+	j := open(t, clone(t))
+	x, err := j.Experiment("11-threads")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second, third := began(x.Name, "first", "h", 1), began(x.Name, "second", "h", 2), began(x.Name, "third", "h", 3)
+	text := began(x.Name, "published", "h", 1)
+	text.Source, text.Provenance = results.Published, nil
+	j.Runs = []*results.File{third, text, began(x.Name, "elsewhere", "other", 1), first, began("10-workers", "another", "h", 1), second}
+	for _, c := range []struct {
+		of   *results.File
+		want []string
+	}{
+		{first, []string{"first"}},
+		{third, []string{"first", "second", "third"}},
+		{text, []string{"published"}},
+		// One that the journal does not have yet.
+		{began(x.Name, "fourth", "h", 4), []string{"first", "second", "third", "fourth"}},
+	} {
+		var got []string
+		for _, r := range j.Record(x, c.of) {
+			if got = append(got, r.File.Run); r.Then != x {
+				t.Errorf("%s: its design is missing", r.File.Run)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.of.Run, got, c.want)
+		}
+	}
+	for _, r := range j.Runs {
+		if want := r.Run != "first" && r.Run != "second" && r.Run != "published"; j.newest(r) != want {
+			t.Errorf("%s: newest %v", r.Run, !want)
+		}
+	}
+}
+
+// Each experiment has a file of its claims over all hosts, which goes with it.
+func TestClaimsOverHostsAreDerived(t *testing.T) {
+	root := clone(t)
+	write(t, root.Hosts("gone"), "{}")
+	j := open(t, root)
+	if err := j.Derive(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(root.Hosts("gone")); err == nil {
+		t.Error("the claims of an experiment that is gone were left")
+	}
+	for _, x := range j.Experiments {
+		var got verdict.Hosts
+		if err := json.Unmarshal([]byte(read(t, root.Hosts(x.Name))), &got); err != nil {
+			t.Fatal(err)
+		}
+		var ids, want []string
+		for _, c := range got.Claims {
+			if ids = append(ids, c.ID); c.Says == "" {
+				t.Errorf("%s/%s: nothing is said", x.Name, c.ID)
+			}
+		}
+		for _, c := range x.Claims {
+			want = append(want, c.ID)
+		}
+		if got.Experiment != x.Name || !slices.Equal(ids, want) {
+			t.Errorf("%s: %v, want %v", got.Experiment, ids, want)
+		}
+	}
+}

@@ -1,0 +1,289 @@
+package verdict
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+func runOf(x *experiment.Experiment, name string, rs ...float64) Run {
+	f := ratios(x, rs...)
+	f.Run = name
+	return Run{f, x}
+}
+
+func claimsOf(x *experiment.Experiment, runs ...Run) []Claim { return Decide(x, machine, runs).Claims }
+
+func TestBlocksOfSeveralRunsCountTogether(t *testing.T) {
+	x := design(t, "", isFlat)
+	a, b := runOf(x, "a", 1.01, 0.99, 1), runOf(x, "b", 1.02, 0.98, 1, 1)
+	for _, r := range []Run{a, b} {
+		if c := claimsOf(x, r)[0]; c.Verdict != Inconclusive || c.Runs != 1 {
+			t.Errorf("%s alone: %+v", r.File.Run, c)
+		}
+	}
+	f := Decide(x, machine, []Run{a, b})
+	if c := f.Claims[0]; c.Verdict != Reproduced || c.Blocks != 7 || c.Runs != 2 || c.For != 7 || c.Effects[0].Low != 0.98 || c.Effects[0].High != 1.02 {
+		t.Errorf("together: %+v", c)
+	}
+	if f.Record == nil || !slices.Equal(f.Record.Runs, []string{"a", "b"}) || f.Record.Blocks != 7 || f.Record.Claims != 1 {
+		t.Errorf("record %+v", f.Record)
+	}
+	// What is of the run alone stays so.
+	if f.Run != "b" || f.Blocks != 4 || f.Trials != 8 || f.Conditions[0].Trials != 4 {
+		t.Errorf("%s: %d blocks, %d trials, %d of c1", f.Run, f.Blocks, f.Trials, f.Conditions[0].Trials)
+	}
+}
+
+// Two runs may have a block 1 and a condition c1 each, and mean others by them.
+func TestRunsAreJoinedByLevelsAndNotByNames(t *testing.T) {
+	x := design(t, "", atLeast)
+	a, b := runOf(x, "a", 2, 2, 2), runOf(x, "b", 2, 2, 2)
+	want := claimsOf(x, a, b)[0]
+	if want.Verdict != Reproduced {
+		t.Fatalf("%+v", want)
+	}
+	names := map[string]string{"c1": "c2", "c2": "c1"}
+	for i := range b.File.Conditions {
+		b.File.Conditions[i].ID = names[b.File.Conditions[i].ID]
+	}
+	for i := range b.File.Trials {
+		b.File.Trials[i].Condition = names[b.File.Trials[i].Condition]
+	}
+	if got := claimsOf(x, a, b)[0]; got.Verdict != Reproduced || got.Effects[0].Ratio != 2 || got.Blocks != 6 {
+		t.Errorf("%s (%s)", got.Verdict, got.Reason)
+	}
+}
+
+func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
+	x := design(t, "", atLeast, named(flatCost, "cost"))
+	// The bar of one claim was another; the other claim is the same.
+	other := design(t, "", strings.Replace(atLeast, "1.5", "1.4", 1), named(flatCost, "cost"))
+	// Another factor level makes another design of both.
+	third := design(t, `{ name = "workers", levels = [1, 2, 4] }`, atLeast, named(flatCost, "cost"))
+	six := slices.Repeat([]float64{2}, 6)
+	now := runOf(x, "now", six...)
+	was, more := runOf(other, "was", six...), runOf(third, "more", six...)
+	f := Decide(x, machine, []Run{was, more, now})
+	if c := f.Claims[0]; c.Blocks != 6 || c.Runs != 1 {
+		t.Errorf("the claim that was changed: %+v", c)
+	}
+	if c := f.Claims[1]; c.Blocks != 12 || c.Runs != 2 {
+		t.Errorf("the claim that was not: %+v", c)
+	}
+	if !slices.Equal(f.Record.Runs, []string{"was", "now"}) {
+		t.Errorf("record %v", f.Record.Runs)
+	}
+	// Nor do those of another schema version, or a text's.
+	old, text := runOf(x, "old", six...), runOf(x, "text", 2)
+	old.File.SchemaVersion = 1
+	asPrinted(text.File)
+	if c := claimsOf(x, old, text, now)[0]; c.Blocks != 6 || c.Runs != 1 {
+		t.Errorf("beside an old run and a text: %+v", c)
+	}
+	if c := claimsOf(x, now, old, text)[0]; c.SingleRun != "agrees" {
+		t.Errorf("a text beside runs: %+v", c)
+	}
+}
+
+// A run of version 1 has another way of measuring behind it: what it says stands
+// apart, under the claims' names, decided by the same rule among its own kind.
+func TestRunsOfTheFirstVersionAreKeptApart(t *testing.T) {
+	then := design(t, "", isFlat, named(atLeast, "gone"))
+	now := design(t, "", strings.Replace(isFlat, "margin = 0.1", "margin = 0.2", 1))
+	a, b := runOf(then, "a", 1, 1, 1, 1), runOf(then, "b", 1, 1, 1, 1)
+	a.File.SchemaVersion, b.File.SchemaVersion = 1, 1
+	f := Decide(now, machine, []Run{a, b})
+	if f.SchemaVersion != 2 || f.Claims == nil || len(f.Claims) != 0 {
+		t.Errorf("version %d, claims %v", f.SchemaVersion, f.Claims)
+	}
+	if len(f.Earlier) != 1 || f.Earlier[0].ID != "c" || f.Earlier[0].Verdict != Reproduced || f.Earlier[0].Blocks != 8 {
+		t.Errorf("earlier %+v", f.Earlier)
+	}
+	if len(f.Withdrawn) != 1 || f.Withdrawn[0].ID != "gone" {
+		t.Errorf("withdrawn %+v", f.Withdrawn)
+	}
+	if text := Decide(then, machine, []Run{{asPrinted(ratios(then, 1)), then}}); len(text.Claims) != 2 || len(text.Earlier) != 0 {
+		t.Errorf("a text of version 1: %+v", text)
+	}
+}
+
+// A run that could not be made takes nothing from the record.
+func TestARunThatCouldNotBeMadeLeavesTheRecord(t *testing.T) {
+	x := design(t, "", atLeast)
+	not := runOf(x, "not")
+	not.File.Trials, not.File.Conditions, not.File.NotApplicable = nil, nil, "no root"
+	if c := claimsOf(x, not)[0]; c.Verdict != NotApplicable || c.Reason != "no root" || c.Open {
+		t.Errorf("alone: %+v", c)
+	}
+	made := runOf(x, "made", slices.Repeat([]float64{2}, 6)...)
+	for _, runs := range [][]Run{{made, not}, {not, made}} {
+		if c := claimsOf(x, runs...)[0]; c.Verdict != Reproduced || c.Blocks != 6 || c.Runs != 1 {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// A claim that was decided may become open again: what counts is the figure now.
+func TestADecidedClaimMayBecomeOpenAgain(t *testing.T) {
+	x := design(t, "", atLeast)
+	a, b := runOf(x, "a", slices.Repeat([]float64{2}, 6)...), runOf(x, "b", 1, 1, 1)
+	if c := claimsOf(x, a)[0]; c.Verdict != Reproduced || c.Open {
+		t.Fatalf("%+v", c)
+	}
+	if c := claimsOf(x, a, b)[0]; c.Verdict != Inconclusive || !c.Open || c.For != 6 || c.Against != 3 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestRunsThatDifferDecideNothing(t *testing.T) {
+	x := design(t, "", atLeast)
+	about := func(v float64, n int) []float64 {
+		var out []float64
+		for i := range n {
+			out = append(out, v*(1+0.001*float64(i)))
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name    string
+		a, b    []float64
+		differs bool
+	}{
+		// Rank sums 21 and 57 of twelve: H is 8.3, p 0.004.
+		{"six against six, 5 % apart", about(2, 6), about(2.1, 6), true},
+		{"2 % apart", about(2, 6), about(2.04, 6), false},
+		// Rank sums 10 and 26 of eight: H is 5.3, p 0.02.
+		{"four against four", about(2, 4), about(2.1, 4), false},
+		{"three, which are not asked", about(2, 12), about(2.4, 3), false},
+		{"the same", about(2, 6), about(2, 6), false},
+	} {
+		got := claimsOf(x, runOf(x, "a", c.a...), runOf(x, "b", c.b...))[0]
+		says := "runs differ by more than their blocks explain: throughput_rps 2 over 1 has a median ratio of 2 in run a and of 2.11 in run b"
+		if differs := strings.HasPrefix(got.Reason, says); differs != c.differs || differs != (got.Verdict == Inconclusive) || differs && (!got.Open || got.BlocksNeeded != 0) {
+			t.Errorf("%s: %s (%s)", c.name, got.Verdict, got.Reason)
+		}
+	}
+}
+
+// A control of each run is pooled, whichever condition it repeated.
+func TestControlsOfSeveralRunsCountTogether(t *testing.T) {
+	x := design(t, "", named(asMany, "d"))
+	a := Run{controlled(ratios(x, slices.Repeat([]float64{1}, 5)...), 1.08, 1.07, 1.09, 1.1, 1.06), x}
+	b := Run{controlled(ratios(x, slices.Repeat([]float64{1}, 5)...), 1.08, 1.07, 1.09, 1.1, 1.06), x}
+	if c := Decide(x, machine, []Run{a}).Control; c.Outcome != Undecided {
+		t.Errorf("one: %+v", c)
+	}
+	if c := Decide(x, machine, []Run{a, b}).Control; c.Outcome != Differs || c.Effects[0].Blocks != 10 || c.Condition.Trials != 5 {
+		t.Errorf("both: %+v", c)
+	}
+}
+
+// Whatever runs have lost, each claim has a verdict with a reason.
+func TestRunsThatLostAnythingHaveVerdicts(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(8, 8))
+	x := profiled(t, aTenth, named(gone, "gone"), named(writing, "writing"), named(strings.ReplaceAll(isFlat, "workers", "index"), "flat"),
+		named(wireWall, "wall"), `{ id = "count", kind = "count", text = "t", metric = "workers", equals = "connections" }`)
+	lose := []func(*results.Trial){
+		func(t *results.Trial) { spoil(t) },
+		func(t *results.Trial) { t.Profiles = nil },
+		func(t *results.Trial) { delete(t.Metrics, rps) },
+		func(t *results.Trial) { t.Metrics[rps] = 0 },
+		func(t *results.Trial) { t.Metrics, t.Below = figures{}, figures{rps: 1} },
+		func(t *results.Trial) { t.Metrics["workers"] = 100 },
+	}
+	for range 300 {
+		var runs []Run
+		for range 1 + rnd.IntN(3) {
+			f := shares(x, make([]float64, 1+rnd.IntN(8))...)
+			for i := range f.Trials {
+				for k, how := range lose {
+					if rnd.IntN(6) < k%3 {
+						how(&f.Trials[i])
+					}
+				}
+			}
+			f.Trials = slices.DeleteFunc(f.Trials, func(results.Trial) bool { return rnd.IntN(5) == 0 })
+			if rnd.IntN(5) == 0 {
+				for i := range f.Trials { // all of one kind
+					lose[rnd.IntN(2)](&f.Trials[i])
+				}
+			}
+			runs = append(runs, Run{f, x})
+		}
+		if rnd.IntN(6) == 0 {
+			runs = []Run{{asPrinted(runs[0].File), x}}
+		}
+		f := Decide(x, machine, runs)
+		for _, c := range f.Claims {
+			if c.Reason == "" || c.Verdict.Meaning() == "" || c.For+c.Against > c.Blocks && c.Blocks > 0 {
+				t.Fatalf("%+v", c)
+			}
+		}
+		if _, err := results.Encode(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The confidence sequence is not narrower than what decides.
+func TestAnIntervalBeyondAnEdgeIsDecided(t *testing.T) {
+	x := design(t, "", atLeast, named(isFlat, "d"))
+	for n := 6; n < 40; n += 3 {
+		for odd := range n / 2 {
+			rs := slices.Repeat([]float64{2}, n-odd)
+			c := claimsOf(x, runOf(x, "a", append(rs, slices.Repeat([]float64{1}, odd)...)...))[0]
+			if e := c.Effects[0]; e.Low > 1.5 && c.Verdict != Reproduced {
+				t.Errorf("%d of %d: %v to %v, and %s", n-odd, n, e.Low, e.High, c.Verdict)
+			}
+		}
+	}
+}
+
+func file(host string, verdict Verdict, ratio, low, high float64) *File {
+	return &File{Host: host, ClientHost: host, Run: "run-" + host, Claims: []Claim{{ID: "c", Verdict: verdict, Reason: "r", Blocks: 9, Runs: 2, For: 8, Against: 1,
+		Effects: []Effect{{Metric: rps, A: setting.Levels{"workers": setting.Int(2)}, B: setting.Levels{"workers": setting.Int(1)}, Ratio: ratio, Low: low, High: high, Decides: true}}}}}
+}
+
+func TestAClaimOverHosts(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files []*File
+		says  string
+		agree string
+		apart []string
+	}{
+		{"none", nil, "no machine has measured it yet", "", nil},
+		{"one", []*File{file("a", Reproduced, 2, 1.9, 2.1)}, "held on 1 of 1 machine", "", nil},
+		{"two that agree", []*File{file("a", Reproduced, 2, 1.9, 2.1), file("b", Inconclusive, 2.1, 1.5, 2.5)},
+			"held on 1 of 2 machines, cannot tell on 1", "the intervals of all 2 machines overlap those of most others", nil},
+		{"two that do not", []*File{file("a", Reproduced, 2, 1.9, 2.1), file("b", Refuted, 1, 0.9, 1.1)},
+			"held on 1 of 2 machines, refuted on 1", "the 2 machines differ: the interval of each lies apart from those of most others", []string{"a", "b"}},
+		{"one of three apart", []*File{file("a", Reproduced, 2, 1.9, 2.1), file("b", Reproduced, 2, 1.9, 2.1), file("c", Refuted, 1, 0.9, 1.1)},
+			"held on 2 of 3 machines, refuted on 1", "of 3 machines, c lies apart from most others", []string{"c"}},
+		{"without an interval", []*File{file("a", Reproduced, 2, 1.9, 2.1), file("b", NotApplicable, 0, 0, 0)},
+			"held on 1 of 2 machines, does not apply on 1", "", nil},
+		{"with an open end", []*File{file("a", Reproduced, 2, 1.9, 2.1), file("b", Reproduced, 3, 1.5, 0)},
+			"held on 2 of 2 machines", "the intervals of all 2 machines overlap those of most others", nil},
+	} {
+		got := Over("c", c.files)
+		if got.Says != c.says || got.Agree != c.agree || !slices.Equal(got.Apart, c.apart) || len(got.Hosts) != len(c.files) || got.Hosts == nil {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+	got := Over("c", []*File{file("b", Refuted, 1, 0.9, 1.1), file("a", Reproduced, 2, 1.9, 2.1)})
+	want := OnHost{Host: "a", ClientHost: "a", Run: "run-a", Verdict: Reproduced, Reason: "r", Blocks: 9, Runs: 2, For: 8, Against: 1, Ratio: 2, Low: 1.9, High: 2.1}
+	if got.Hosts[0] != want || got.Verdicts[Reproduced] != 1 || got.Verdicts[Refuted] != 1 {
+		t.Errorf("%+v", got)
+	}
+	x := design(t, "", isFlat, named(atLeast, "d"))
+	all := OverHosts(x, []*File{file("a", Reproduced, 2, 1.9, 2.1)})
+	if len(all.Claims) != 2 || all.Claims[1].Says != "no machine has measured it yet" || all.Claims[0].ID != "c" || all.Experiment != x.Name {
+		t.Errorf("%+v", all)
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// readable reads what has come on a connection, and sends the next requests. It
+// reports whether there may be more; there is if the connection's end has come.
+func (w *thread) readable(c *connection, ended bool) (more bool) {
+	n, errno := receive(c.fd, w.buffer)
+	switch {
+	case errno == syscall.EAGAIN:
+		return false
+	case errno == syscall.EINTR:
+		return true
+	case errno != 0:
+		w.broke(c, fmt.Sprintf("the connection broke, %d requests in flight: %v", c.inFlight, errno))
+		return false
+	case n == 0 && !c.parser.between():
+		w.broke(c, fmt.Sprintf("the server closed the connection within an answer, after %d bytes of body", c.parser.got))
+		return false
+	case n == 0:
+		w.broke(c, fmt.Sprintf("the server closed the connection, %d requests in flight", c.inFlight))
+		return false
+	}
+	// What one read brought has come by now; what is read of it after this is
+	// the client's own time.
+	now := w.load.clock.now()
+	w.now = now
+	in, l, done := w.buffer[:n], c.lane, 0
+	for len(in) > 0 {
+		if c.inFlight == 0 {
+			w.malformed(c, errors.New("an answer that nobody asked for"))
+			return false
+		}
+		used, whole, err := c.parser.next(in, &l.heads, l.comparer.wants())
+		if err != nil {
+			w.malformed(c, err)
+			return false
+		}
+		in = in[used:]
+		if whole {
+			w.took(c, now)
+			done++
+		}
+	}
+	if done == 0 {
+		return ended || n == len(w.buffer)
+	}
+	c.since = now
+	if w.phase == counting && l == w.lane {
+		if quiet := now - w.load.lastAnswer.Swap(now); quiet > w.silence {
+			w.silence = quiet
+		}
+	}
+	switch {
+	case w.phase > counting || l != w.lane:
+	case l.paced:
+		l.offer(c)
+		w.dispatch()
+	default:
+		w.send(c, done, now)
+	}
+	return ended || n == len(w.buffer)
+}
+
+// took counts one answer.
+func (w *thread) took(c *connection, now int64) {
+	l, p := c.lane, &c.parser
+	from := c.pop()
+	l.bytes += p.answered()
+	if p.status <= 299 {
+		l.requests++
+		l.comparer.take(p.body, p.length)
+	} else {
+		l.non2xx++
+		l.fault(now, fmt.Sprintf("status %d", p.status))
+	}
+	switch {
+	case !w.slot.Counts:
+	case l.paced:
+		if w.load.counts(from) {
+			l.latency.add(now - from)
+		}
+	case w.phase == counting:
+		l.latency.add(now - from)
+	}
+	if !c.first {
+		c.first = true
+		if w.phase == filling && l == w.lane {
+			w.filled()
+		}
+	}
+}
+
+// malformed counts what is no answer, and ends the connection: where the next
+// one begins is not known.
+func (w *thread) malformed(c *connection, err error) {
+	l := c.lane
+	l.errors += int64(max(c.inFlight, 1))
+	l.fault(w.now, err.Error())
+	w.end(c)
+}

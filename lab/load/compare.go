@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/line-rate/line-rate/lab/internal/answer"
+)
+
+const (
+	firstInFull = 32  // so many of a target's first answers are looked at in full
+	shortBody   = 256 // up to this length each is: it costs some nanoseconds
+	oneIn       = 64  // of longer ones
+)
+
+// A comparer looks at the bodies that came from one target. With a set of
+// answers it holds them against that; without, against the first body, if the
+// first so many were all that one.
+type comparer struct {
+	set    *answer.Set // nil: none is known
+	share  int         // one in so many is looked at in full; 0: none
+	seen   int         // bodies up to firstInFull
+	turn   int
+	model  []byte // the first body; or, of a set, the last that was right
+	varies bool   // the first were not all alike, so there is nothing to compare with
+
+	compared, mismatches int64
+	mismatch             string // the first
+}
+
+func newComparer(set *answer.Set) comparer {
+	c := comparer{set: set}
+	if set != nil {
+		c.share = set.Share()
+	}
+	return c
+}
+
+// wants says whether the next body is to be kept for take.
+func (c *comparer) wants() bool {
+	if c.seen < firstInFull {
+		return !c.varies
+	}
+	return c.share == 1 || c.share > 1 && c.turn+1 >= c.share
+}
+
+// take looks at the body of an answer 2xx. body is nil where it was not kept.
+func (c *comparer) take(body []byte, length int64) {
+	if c.varies {
+		return
+	}
+	if c.turn++; c.turn >= c.share {
+		c.turn = 0
+	}
+	if c.set == nil && !c.learnt(body, length) {
+		return
+	}
+	if c.seen < firstInFull {
+		c.seen++
+	}
+	if body == nil {
+		c.wrong(c.length(length))
+		return
+	}
+	c.compared++
+	if c.model != nil && bytes.Equal(body, c.model) {
+		return
+	}
+	if c.set == nil {
+		c.wrong(c.differs(body))
+		return
+	}
+	if err := c.set.Body(body); err != nil {
+		c.wrong(err)
+	} else if c.share == 1 {
+		c.model = append(c.model[:0], body...)
+	}
+}
+
+// learnt says whether there is a model to compare this body with.
+func (c *comparer) learnt(body []byte, length int64) bool {
+	if c.seen == firstInFull {
+		return true
+	}
+	switch {
+	case body == nil, c.model != nil && !bytes.Equal(body, c.model):
+		c.varies, c.model = true, nil
+		return false
+	case c.model == nil:
+		c.model = append([]byte{}, body...)
+	}
+	if c.seen++; c.seen == firstInFull {
+		if c.share = oneIn; len(c.model) <= shortBody {
+			c.share = 1
+		}
+		c.compared += firstInFull
+	}
+	return false
+}
+
+func (c *comparer) length(n int64) error {
+	if c.set != nil {
+		return c.set.Length(int(n))
+	}
+	if n != int64(len(c.model)) {
+		return fmt.Errorf("%d bytes of body, the first %d had %d", n, firstInFull, len(c.model))
+	}
+	return nil
+}
+
+func (c *comparer) differs(body []byte) error {
+	if err := c.length(int64(len(body))); err != nil {
+		return err
+	}
+	at := 0
+	for body[at] == c.model[at] {
+		at++
+	}
+	return fmt.Errorf("a body that differs from the first %d at byte %d", firstInFull, at+1)
+}
+
+func (c *comparer) wrong(err error) {
+	if err == nil {
+		return
+	}
+	if c.mismatches++; c.mismatches == 1 {
+		c.mismatch = err.Error()
+	}
+}

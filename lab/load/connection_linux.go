@@ -1,0 +1,223 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// A connection that broke is opened anew so often, over the whole load, and
+	// waits before it, longer each time: a server that has gone is not to be
+	// hammered, and one that closes each connection not to be taken for slow.
+	mostReopened = 5
+	leastPause   = int64(20 * time.Millisecond)
+
+	dialTimeout = 3 * time.Second
+)
+
+// What a connection is.
+const (
+	isOpen = iota
+	isOpening
+	isBroken // to be opened anew
+	isLost   // for good
+)
+
+// A connection belongs to one thread and one target.
+type connection struct {
+	fd         int32
+	index      int32 // among the thread's
+	generation int32 // of its socket, so that an event of an earlier one is told
+	state      uint8
+	first      bool // an answer has come in this slot
+	blocked    bool // the socket is full: requests are owed to it
+	queued     bool // stands in the lane's ring of those with room
+	reopened   uint8
+	lane       *lane
+	parser     parser
+	owed       int   // bytes of requests
+	inFlight   int   // requests
+	since      int64 // of the last answer, or of the sending if none was in flight then
+	again      int64 // when to open it anew
+	// From when each request in flight counts, oldest at head: a ring.
+	times []int64
+	head  int
+}
+
+// push notes n requests that count from ns.
+func (c *connection) push(n int, ns int64) {
+	at := c.head + c.inFlight
+	for range n {
+		if at >= len(c.times) {
+			at -= len(c.times)
+		}
+		c.times[at] = ns
+		at++
+	}
+	c.inFlight += n
+	c.lane.inFlight += n
+}
+
+// pop takes the oldest request.
+func (c *connection) pop() (ns int64) {
+	ns = c.times[c.head]
+	if c.head++; c.head == len(c.times) {
+		c.head = 0
+	}
+	c.inFlight--
+	c.lane.inFlight--
+	return ns
+}
+
+// dial opens a socket and waits for the connection.
+func dial(addr unix.Sockaddr) (int32, error) {
+	fd, err := socket(addr)
+	if err != nil {
+		return -1, err
+	}
+	// The kernel bounds connect by this too.
+	limit := unix.NsecToTimeval(int64(dialTimeout))
+	err = unix.SetsockoptTimeval(int(fd), unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit)
+	for err == nil {
+		err = unix.Connect(int(fd), addr)
+		if err == nil {
+			return fd, unix.SetNonblock(int(fd), true)
+		}
+		if errors.Is(err, unix.EINTR) {
+			err = nil
+		}
+	}
+	unix.Close(int(fd))
+	if errors.Is(err, unix.EINPROGRESS) {
+		err = fmt.Errorf("no connection within %v", dialTimeout)
+	}
+	return -1, err
+}
+
+func socket(addr unix.Sockaddr) (int32, error) {
+	family := unix.AF_INET
+	if _, ok := addr.(*unix.SockaddrInet6); ok {
+		family = unix.AF_INET6
+	}
+	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	// Requests are to leave when they are written.
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return int32(fd), nil
+}
+
+// address finds what a URL's host and port lead to.
+func address(host, port string) (unix.Sockaddr, error) {
+	if port == "" {
+		port = "80"
+	}
+	tcp, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, err
+	}
+	if ip := tcp.IP.To4(); ip != nil {
+		return &unix.SockaddrInet4{Port: tcp.Port, Addr: [4]byte(ip)}, nil
+	}
+	a := &unix.SockaddrInet6{Port: tcp.Port, Addr: [16]byte(tcp.IP.To16())}
+	if tcp.Zone != "" {
+		nic, err := net.InterfaceByName(tcp.Zone)
+		if err != nil {
+			return nil, err
+		}
+		a.ZoneId = uint32(nic.Index)
+	}
+	return a, nil
+}
+
+// reopen begins to open a broken connection anew.
+func (w *thread) reopen(c *connection) {
+	c.reopened++
+	c.since = w.now
+	fd, err := socket(c.lane.target.addr)
+	if err == nil {
+		c.fd, c.state = fd, isOpening
+		c.generation++
+		if err = unix.SetNonblock(int(fd), true); err == nil {
+			if err = unix.Connect(int(fd), c.lane.target.addr); errors.Is(err, unix.EINPROGRESS) {
+				err = nil
+			}
+		}
+		if err == nil {
+			err = w.poller.watch(fd, c.index, c.generation)
+		}
+	}
+	if err != nil {
+		w.refused(c, err)
+	}
+}
+
+// opened looks at how opening a connection anew went.
+func (w *thread) opened(c *connection) {
+	errno, err := unix.GetsockoptInt(int(c.fd), unix.SOL_SOCKET, unix.SO_ERROR)
+	if err == nil && errno != 0 {
+		err = syscall.Errno(errno)
+	}
+	if err != nil {
+		w.refused(c, err)
+		return
+	}
+	c.state = isOpen
+	w.unsound--
+	w.ready(c)
+}
+
+// refused counts a connection that could not be opened anew.
+func (w *thread) refused(c *connection, err error) {
+	c.lane.errors++
+	c.lane.fault(w.now, fmt.Sprintf("no new connection: %v", err))
+	if c.state == isOpening {
+		unix.Close(int(c.fd))
+	}
+	w.unsound--
+	c.fd = -1
+	w.abandon(c)
+}
+
+// end closes a connection that was open. What was in flight on it has no
+// answer.
+func (w *thread) end(c *connection) {
+	l := c.lane
+	for l.paced && c.inFlight > 0 {
+		w.unanswered(l, c.pop(), w.now)
+	}
+	l.inFlight -= c.inFlight
+	c.inFlight, c.head, c.owed, c.blocked = 0, 0, 0, false
+	c.parser.reset()
+	unix.Close(int(c.fd)) // which takes it out of epoll
+	c.fd = -1
+	w.abandon(c)
+}
+
+// abandon leaves a closed connection to be opened anew, or for good.
+func (w *thread) abandon(c *connection) {
+	c.generation++
+	if c.reopened < mostReopened {
+		c.state = isBroken
+		c.again = w.now + leastPause<<c.reopened
+		w.unsound++
+		return
+	}
+	c.state = isLost
+	c.lane.living--
+	if w.phase == filling && c.lane == w.lane {
+		w.load.living.Add(-1)
+		if !c.first {
+			w.filled()
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/line-rate/line-rate/lab/internal/cpuclock"
+	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/shaper"
+)
+
+// An edge is all that is read at one edge of what counts, one right after the
+// other by one thread. Both edges are read in the same order, so that what the
+// reading itself takes moves both alike.
+type edge struct {
+	at              int64
+	requests, bytes int64
+	processes       []int64 // CPU time in ns, by gauges.pids; -1: not to be read
+	client          int64
+	threads         []int64
+	server, own     shaper.Reading
+}
+
+// gauges read the edges.
+type gauges struct {
+	load  *load
+	pids  []int   // of all targets, each once, as the plan has them
+	here  []int   // the same as this process's PID namespace has them
+	of    [][]int // by target: its processes' places in pids
+	wires []*shaper.Queue
+}
+
+func newGauges(l *load) (*gauges, error) {
+	g := &gauges{load: l}
+	own := len(numbers("self"))
+	for _, t := range l.plan.Targets {
+		places := []int{}
+		for _, pid := range t.Processes {
+			at := slices.Index(g.pids, pid)
+			if at < 0 {
+				at = len(g.pids)
+				g.pids = append(g.pids, pid)
+				// Inside a wire's namespaces /proc is still that of the outside,
+				// whose numbers the plan has; a clock goes by the inside's.
+				if all := numbers(strconv.Itoa(pid)); own > 0 && len(all) >= own {
+					pid = all[own-1]
+				}
+				g.here = append(g.here, pid)
+			}
+			places = append(places, at)
+		}
+		g.of = append(g.of, places)
+	}
+	if w := l.plan.Wire; w != nil {
+		server, err := openIn(w.ServerPID, w.ServerDevice)
+		if err != nil {
+			return nil, fmt.Errorf("the server's shaper: %w", err)
+		}
+		g.wires = append(g.wires, server)
+		own, err := shaper.Open(w.ClientDevice)
+		if err != nil {
+			return nil, fmt.Errorf("the client's shaper: %w", err)
+		}
+		g.wires = append(g.wires, own)
+	}
+	return g, nil
+}
+
+// numbers are those of a process by PID namespace: from that of /proc to its own.
+func numbers(process string) (all []int) {
+	text, err := os.ReadFile("/proc/" + process + "/status")
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			for _, field := range strings.Fields(rest) {
+				n, _ := strconv.Atoi(field) // the kernel's own
+				all = append(all, n)
+			}
+		}
+	}
+	return all
+}
+
+// openIn opens a shaper in the network namespace of a process. The socket stays
+// in that namespace; the thread that opened it ends, so that nobody else comes
+// to run there.
+func openIn(pid int, device string) (*shaper.Queue, error) {
+	type opened struct {
+		queue *shaper.Queue
+		err   error
+	}
+	result := make(chan opened)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with this
+		queue, err := func() (*shaper.Queue, error) {
+			ns, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
+			if err != nil {
+				return nil, err
+			}
+			defer ns.Close()
+			if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
+				return nil, fmt.Errorf("the network namespace of process %d: %w", pid, err)
+			}
+			return shaper.Open(device)
+		}()
+		result <- opened{queue, err}
+	}()
+	o := <-result
+	return o.queue, o.err
+}
+
+func (g *gauges) newEdge() edge {
+	return edge{processes: make([]int64, len(g.pids)), threads: make([]int64, len(g.load.threads))}
+}
+
+// read reads an edge of a slot of a target: first what its own figures rest on.
+func (g *gauges) read(e *edge, target int) (err error) {
+	e.at = g.load.clock.now()
+	e.requests, e.bytes = 0, 0
+	for i, w := range g.load.threads {
+		l := w.lanes[target]
+		if i == 0 {
+			l.show() // the leader's own: nobody else writes it
+		}
+		e.requests += l.shownRequests.Load()
+		e.bytes += l.shownBytes.Load()
+	}
+	for _, i := range g.of[target] {
+		e.processes[i] = g.process(i)
+	}
+	for i := range g.pids {
+		if !slices.Contains(g.of[target], i) {
+			e.processes[i] = g.process(i)
+		}
+	}
+	for i, w := range g.load.threads {
+		t, _ := cpuclock.Thread(w.tid)
+		e.threads[i] = int64(t)
+	}
+	t, _ := cpuclock.Process(g.load.pid)
+	e.client = int64(t)
+	if len(g.wires) == 2 {
+		if e.server, err = g.wires[0].Read(); err == nil {
+			e.own, err = g.wires[1].Read()
+		}
+	}
+	return err
+}
+
+func (g *gauges) process(i int) int64 {
+	t, ok := cpuclock.Process(g.here[i])
+	if !ok {
+		return -1
+	}
+	return int64(t)
+}
+
+// between is what lies between two edges.
+func (g *gauges) between(a, b *edge, target int) rotation.SlotReport {
+	r := rotation.SlotReport{
+		AtNS: a.at, Seconds: seconds(b.at - a.at), Requests: b.requests - a.requests, Bytes: b.bytes - a.bytes,
+		ServerCPUS: []float64{}, ClientCPUS: seconds(b.client - a.client),
+	}
+	used := func(i int) float64 {
+		if a.processes[i] < 0 || b.processes[i] < a.processes[i] {
+			if !slices.Contains(r.Unread, g.pids[i]) {
+				r.Unread = append(r.Unread, g.pids[i])
+			}
+			return 0
+		}
+		return seconds(b.processes[i] - a.processes[i])
+	}
+	for _, i := range g.of[target] {
+		r.ServerCPUS = append(r.ServerCPUS, used(i))
+	}
+	for i := range g.pids {
+		if !slices.Contains(g.of[target], i) {
+			r.IdleCPUS += used(i)
+		}
+	}
+	for i := range a.threads {
+		r.BusiestThreadS = max(r.BusiestThreadS, seconds(b.threads[i]-a.threads[i]))
+	}
+	if len(g.wires) == 2 {
+		s, c := a.server, a.own
+		r.Wire = &rotation.WireReport{
+			TxBytes: int64(b.server.Bytes - s.Bytes), TxPackets: int64(b.server.Packets - s.Packets),
+			RxBytes: int64(b.own.Bytes - c.Bytes), RxPackets: int64(b.own.Packets - c.Packets),
+			Drops: int64(b.server.Drops - s.Drops + b.own.Drops - c.Drops),
+		}
+	}
+	return r
+}

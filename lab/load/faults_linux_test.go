@@ -1,0 +1,200 @@
+package main
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/server/catalog"
+)
+
+// Each fault is counted as what it is and described, and the rest of the load
+// goes on.
+func TestFaults(t *testing.T) {
+	after := func(n int64, text string, stay bool) func(int64, net.Conn) bool {
+		return func(i int64, c net.Conn) bool {
+			if i == n {
+				return say(c, text) && stay
+			}
+			return say(c, hello)
+		}
+	}
+	type counts struct{ non2xx, errors, timeouts, resets, mismatches int64 }
+	for _, c := range []struct {
+		name   string
+		answer func(int64, net.Conn) bool
+		want   counts
+		text   string
+	}{
+		{"a wrong status", after(50, "HTTP/1.1 503 No\r\nContent-Length: 2\r\n\r\nno", true), counts{non2xx: 1}, "status 503"},
+		{"a redirection", after(50, "HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", true), counts{non2xx: 1}, "status 302"},
+		{"a body cut off", after(50, hello[:len(hello)-2], false), counts{errors: 1, resets: 1}, "within an answer, after 3 bytes"},
+		{"a head cut off", after(50, hello[:20], false), counts{errors: 1, resets: 1}, "within an answer, after 0 bytes"},
+		{"a wrong byte of the right length", after(50, strings.Replace(hello, "hello", "hallo", 1), true), counts{mismatches: 1}, "differs from the first 32 at byte 2"},
+		{"a shorter body", after(50, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell", true), counts{mismatches: 1}, "4 bytes of body, the first 32 had 5"},
+		{"no body", after(50, "HTTP/1.1 204 No Content\r\n\r\n", true), counts{mismatches: 1}, "0 bytes of body"},
+		{"it closes", after(50, "", false), counts{errors: 1, resets: 1}, "closed the connection, 1 requests in flight"},
+		{"it resets", func(i int64, c net.Conn) bool {
+			if i == 50 {
+				_ = c.(*net.TCPConn).SetLinger(0)
+				return false
+			}
+			return say(c, hello)
+		}, counts{errors: 1, resets: 1}, "reset"},
+		{"what is no HTTP", after(50, "hello there, how are you", true), counts{errors: 1}, "no HTTP/1 answer"},
+		{"an answer too many", after(50, hello+hello, true), counts{errors: 1}, "nobody asked for"},
+		{"no end of the body", after(50, "HTTP/1.1 200 OK\r\n\r\nhello", false), counts{errors: 1}, "without Content-Length"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := serve(t, c.answer)
+			sum := carry(t, once(s.target(1, 1), 0.3)).Summary.Targets[0]
+			got := counts{sum.Non2xx, sum.Errors, sum.Timeouts, sum.Resets, sum.Mismatches}
+			if got != c.want || !strings.Contains(sum.Fault+sum.Mismatch, c.text) {
+				t.Errorf("%+v, %q, %q; want %+v, %q", got, sum.Fault, sum.Mismatch, c.want, c.text)
+			}
+			if s.hits.Load() < 60 {
+				t.Errorf("%d requests: the load did not go on", s.hits.Load())
+			}
+		})
+	}
+}
+
+// Without known answers a server whose bodies differ is not told from one that
+// is wrong, and so not compared at all.
+func TestBodiesThatDifferFromTheBeginning(t *testing.T) {
+	s := serve(t, func(n int64, c net.Conn) bool {
+		if n%2 == 0 {
+			return say(c, strings.Replace(hello, "hello", "hallo", 1))
+		}
+		return say(c, hello)
+	})
+	sum := carry(t, once(s.target(1, 1), 0.05)).Summary.Targets[0]
+	clean(t, sum)
+	if sum.Compared != 0 {
+		t.Errorf("%+v", sum)
+	}
+}
+
+func TestKnownAnswers(t *testing.T) {
+	right := "HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n" + catalog.Simple
+	for _, c := range []struct {
+		other, want string
+		n           int64
+	}{
+		{right[:len(right)-3] + "x" + right[len(right)-2:], "differs from the route's at byte 14", 1},
+		{right[:len(right)-3] + "x" + right[len(right)-2:], "differs from the route's at byte 14", 500},
+		{hello, "5 bytes of body, the route's have 16", 500},
+	} {
+		s := serve(t, func(i int64, conn net.Conn) bool {
+			if i == c.n {
+				return say(conn, c.other)
+			}
+			return say(conn, right)
+		})
+		target := s.target(1, 1)
+		target.Answers = "null"
+		sum := carry(t, once(target, 0.2)).Summary.Targets[0]
+		if sum.Mismatches != 1 || !strings.Contains(sum.Mismatch, c.want) || sum.Errors+sum.Resets+sum.Non2xx > 0 {
+			t.Errorf("%+v, want %q", sum, c.want)
+		}
+	}
+}
+
+// A server that stalls holds its own slots up to the timeout, once, and the
+// other's not at all.
+func TestAStalledServerIsPassedOver(t *testing.T) {
+	hang := make(chan struct{})
+	bad := serve(t, func(n int64, c net.Conn) bool {
+		if n > 20 {
+			<-hang
+		}
+		return say(c, hello)
+	})
+	t.Cleanup(func() { close(hang) })
+	testPassedOver(t, bad, func(sum rotation.TargetSummary) bool { return sum.Timeouts >= 2 })
+}
+
+// A server that has died is opened anew a bounded number of times.
+func TestADeadServerIsPassedOver(t *testing.T) {
+	dead := make(chan struct{})
+	bad := serve(t, func(n int64, c net.Conn) bool {
+		if n == 20 {
+			close(dead)
+			return false
+		}
+		return say(c, hello)
+	})
+	go func() { <-dead; bad.die() }()
+	t.Cleanup(func() {
+		if bad.hits.Load() < 20 {
+			close(dead)
+		}
+	})
+	testPassedOver(t, bad, func(sum rotation.TargetSummary) bool {
+		return sum.Errors >= 1 && sum.Resets == 2 && sum.Errors <= 2+2*mostReopened
+	})
+}
+
+func testPassedOver(t *testing.T, bad *site, told func(rotation.TargetSummary) bool) {
+	t.Helper()
+	good := serve(t, polite)
+	p := &rotation.Plan{Threads: 1, TimeoutS: 0.2, Targets: []rotation.Target{bad.target(2, 1), good.target(2, 1)}}
+	for i := range 20 {
+		p.Slots = append(p.Slots, rotation.Slot{Target: i % 2, Seconds: 0.02, Counts: true})
+	}
+	r := carry(t, p)
+	passed := 0
+	for i, s := range r.Slots {
+		switch {
+		case i%2 == 1 && (s.Failed != "" || s.Requests == 0):
+			t.Errorf("slot %d of the good server: %+v", i, s)
+		case i%2 == 0 && strings.HasPrefix(s.Failed, "passed over: "):
+			passed++
+		}
+	}
+	if passed < 5 {
+		t.Errorf("%d of ten slots were passed over: %+v", passed, r.Slots)
+	}
+	if sum := r.Summary.Targets[0]; !told(sum) || sum.Fault == "" {
+		t.Errorf("%+v", sum)
+	}
+	clean(t, r.Summary.Targets[1])
+}
+
+// One that ends each connection after its answer is not loaded for ever.
+func TestReopeningIsBounded(t *testing.T) {
+	s := serve(t, func(_ int64, c net.Conn) bool {
+		say(c, hello)
+		return false
+	})
+	p := once(s.target(2, 1), 1.5)
+	p.TimeoutS = 1
+	var resets int64
+	r := carry(t, p)
+	if resets = r.Summary.Targets[0].Resets; resets < 2 || resets > 2*(1+mostReopened) {
+		t.Errorf("%d resets: %+v", resets, r.Summary.Targets[0])
+	}
+	if n := s.connections.Load(); n > 2*(1+mostReopened) {
+		t.Errorf("%d connections for 2", n)
+	}
+}
+
+// What is in flight when a slot ends and is not answered then is a timeout, and
+// its answer does not come to a later request.
+func TestWhatIsNotDrainedTimesOut(t *testing.T) {
+	hang := make(chan struct{})
+	s := serve(t, func(n int64, c net.Conn) bool {
+		if n == 30 {
+			<-hang
+		}
+		return say(c, hello)
+	})
+	t.Cleanup(func() { close(hang) })
+	p := once(s.target(2, 1), 0.05)
+	p.TimeoutS = 0.3
+	r := carry(t, p)
+	if sum := r.Summary.Targets[0]; sum.Timeouts != 1 || sum.Requests == 0 || !strings.Contains(sum.Fault, "no answer within") {
+		t.Errorf("%+v", sum)
+	}
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/line-rate/line-rate/lab/internal/answer"
+	"github.com/line-rate/line-rate/lab/internal/rotation"
+)
+
+// A target is one server, as all threads see it.
+type target struct {
+	rotation.Target
+	addr    unix.Sockaddr
+	answers *answer.Set // nil: they are compared with each other
+	request []byte      // as often as there can be in flight on a connection
+	one     int         // bytes of a request
+}
+
+// A lane is one thread's part of a target: its connections and what came of
+// them. Only its thread touches it while the load goes on, but for what is
+// published.
+type lane struct {
+	target   *target
+	conns    []*connection
+	living   int // connections that are not lost
+	pending  int // of them, without an answer in this slot
+	inFlight int // requests
+
+	paced bool // an open loop
+	schedule
+	room       []*connection // a ring of connections that can take a request
+	roomAt     int
+	roomInUse  int
+	heads      headCache
+	comparer   comparer
+	latency    *histogram
+	lag        *histogram
+	requests   int64 // answers 2xx
+	bytes      int64 // of all answers
+	non2xx     int64
+	errors     int64
+	timeouts   int64
+	resets     int64
+	unanswered int64
+	faultAt    int64 // ns; 0: none yet
+	faultText  string
+
+	// What other threads see of requests and bytes: as of the last batch.
+	shownRequests, shownBytes atomic.Int64
+}
+
+func (l *lane) show() {
+	l.shownRequests.Store(l.requests)
+	l.shownBytes.Store(l.bytes)
+}
+
+// fault keeps the first fault of all.
+func (l *lane) fault(now int64, text string) {
+	if l.faultAt == 0 {
+		l.faultAt, l.faultText = now, text
+	}
+}
+
+// offer puts a connection behind those that can take a request, which spreads a
+// light load over all of them, and so over all of a server's workers.
+func (l *lane) offer(c *connection) {
+	if c.queued || c.state != isOpen || c.inFlight >= l.target.Pipelining {
+		return
+	}
+	at := l.roomAt + l.roomInUse
+	if at >= len(l.room) {
+		at -= len(l.room)
+	}
+	l.room[at] = c
+	l.roomInUse++
+	c.queued = true
+}
+
+// taker is the connection that has waited longest for a request; nil: none does.
+func (l *lane) taker() *connection {
+	for l.roomInUse > 0 {
+		c := l.room[l.roomAt]
+		if l.roomAt++; l.roomAt == len(l.room) {
+			l.roomAt = 0
+		}
+		l.roomInUse--
+		c.queued = false
+		if c.state == isOpen && c.inFlight < l.target.Pipelining {
+			return c
+		}
+	}
+	return nil
+}

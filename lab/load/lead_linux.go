@@ -1,0 +1,198 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/rotation"
+)
+
+// The phases of a slot. A stage is a slot's number times phases, and its phase.
+const (
+	idle     = iota
+	filling  // until each connection has had its first answer
+	counting // what counts
+	draining // nothing more is sent
+	cutting  // what is then in flight is given up, with its connections
+	over     // all slots are
+	phases   = 8
+)
+
+// mostDrain bounds how long what is in flight is waited for.
+const mostDrain = 2 * time.Second
+
+func drainTime(p *rotation.Plan) time.Duration { return min(mostDrain, p.Timeout()) }
+
+var errStopped = errors.New("ended by a signal; nothing was measured")
+
+// A leader decides for all threads which stage they are in, and reads the edges
+// of what counts. One of the threads does it by the way.
+type leader struct {
+	load     *load
+	own      *thread
+	out      io.Writer
+	slot     int
+	phase    int
+	deadline int64 // of the phase, ns
+	fillS    float64
+	edges    [2]edge
+	gauges   *gauges
+	failed   []string // by target: why it is passed over
+	failure  string   // of this slot
+	reports  []rotation.SlotReport
+}
+
+// step goes on to the next stage if it is time.
+func (b *leader) step(now int64) error {
+	l := b.load
+	if l.stopped.Load() && b.phase != over {
+		l.failure = errStopped
+		b.set(over)
+		return nil
+	}
+	all := int(l.ready.Load()) == len(l.threads)
+	switch b.phase {
+	case idle:
+		return b.next(now)
+	case filling:
+		switch {
+		case all && l.living.Load() == 0:
+			b.fail(now, "no connection is left")
+		case all:
+			b.begin(l.clock.now())
+		case now >= b.deadline:
+			b.fail(now, fmt.Sprintf("%d of %d connections had no answer within %v", l.pending.Load(), l.plan.Targets[b.target()].Connections, l.plan.Timeout()))
+		}
+	case counting:
+		if now >= b.deadline {
+			if err := b.gauges.read(&b.edges[1], b.target()); err != nil {
+				return err
+			}
+			b.drain(now)
+		}
+	case draining:
+		if all {
+			return b.end(now)
+		}
+		if now >= b.deadline {
+			if b.failed[b.target()] == "" {
+				b.failed[b.target()] = fmt.Sprintf("what was in flight at the end of slot %d was not answered within %v", b.slot, drainTime(l.plan))
+			}
+			b.set(cutting)
+		}
+	case cutting:
+		if all {
+			return b.end(now)
+		}
+	}
+	return nil
+}
+
+func (b *leader) target() int { return b.load.plan.Slots[b.slot].Target }
+
+// set begins a stage, for all threads.
+func (b *leader) set(phase int) {
+	b.phase = phase
+	if phase != counting {
+		b.deadline = farOff
+	}
+	b.load.ready.Store(0)
+	b.load.stage.Store(uint64(b.slot*phases + phase))
+	for _, w := range b.load.threads[1:] {
+		w.wake()
+	}
+}
+
+const farOff = int64(1) << 62
+
+// next begins the next slot whose target has not failed.
+func (b *leader) next(now int64) error {
+	l := b.load
+	for ; b.slot < len(l.plan.Slots); b.slot++ {
+		if why := b.failed[b.target()]; why != "" {
+			if err := b.report(rotation.SlotReport{Failed: "passed over: " + why}); err != nil {
+				return err
+			}
+			continue
+		}
+		b.failure = ""
+		l.pending.Store(0)
+		l.living.Store(0)
+		l.fillBegan = l.clock.now()
+		b.set(filling)
+		// A little more than the timeout, so that what times out is counted as
+		// that first.
+		b.deadline = now + l.timeout + 3*tick
+		return nil
+	}
+	b.slot = len(l.plan.Slots) - 1
+	b.set(over)
+	return nil
+}
+
+// begin is the first edge.
+func (b *leader) begin(now int64) {
+	l := b.load
+	length := int64(l.plan.Slots[b.slot].Seconds * 1e9)
+	// An error would be that of the second edge too, where it is told.
+	_ = b.gauges.read(&b.edges[0], b.target())
+	at := b.edges[0].at
+	b.fillS = seconds(at - l.fillBegan)
+	l.begin.Store(at)
+	l.finish.Store(at + length)
+	l.lastAnswer.Store(at)
+	b.deadline = at + length
+	b.set(counting)
+}
+
+func (b *leader) drain(now int64) {
+	b.set(draining)
+	b.deadline = now + int64(drainTime(b.load.plan))
+}
+
+// fail ends a slot that did not come to count.
+func (b *leader) fail(now int64, why string) {
+	b.failure = why
+	b.fillS = seconds(now - b.load.fillBegan)
+	b.failed[b.target()] = fmt.Sprintf("slot %d failed: %s", b.slot, why)
+	// No schedule has a request that counts in this slot.
+	b.load.begin.Store(now)
+	b.load.finish.Store(now)
+	b.drain(now)
+}
+
+// end reports a slot and goes on to the next.
+func (b *leader) end(now int64) error {
+	r := rotation.SlotReport{Failed: b.failure, FillS: b.fillS}
+	if b.failure == "" {
+		r = b.gauges.between(&b.edges[0], &b.edges[1], b.target())
+		r.FillS = b.fillS
+		r.SilenceS = seconds(b.silence())
+	}
+	if err := b.report(r); err != nil {
+		return err
+	}
+	b.slot++
+	b.phase = idle
+	return b.next(b.load.clock.now())
+}
+
+// silence is the longest time without an answer between the edges.
+func (b *leader) silence() int64 {
+	longest := b.edges[1].at - b.load.lastAnswer.Load()
+	for _, w := range b.load.threads {
+		longest = max(longest, w.silence)
+	}
+	return min(max(longest, 0), b.edges[1].at-b.edges[0].at)
+}
+
+func (b *leader) report(r rotation.SlotReport) error {
+	r.Slot, r.Target = b.slot, b.target()
+	b.reports = append(b.reports, r)
+	if err := (rotation.Line{Slot: &r}).Write(b.out); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/line-rate/line-rate/lab/internal/answer"
+	"github.com/line-rate/line-rate/lab/internal/rotation"
+)
+
+// A load is one plan being carried out.
+type load struct {
+	plan    *rotation.Plan
+	clock   clock
+	pid     int
+	timeout int64 // ns
+	targets []*target
+	threads []*thread
+	leader  *leader
+	started sync.WaitGroup // threads that know their own number
+	failure error          // why it ended early
+
+	// What the leader tells the threads. fillBegan is written before the stage.
+	stage         atomic.Uint64
+	fillBegan     int64
+	begin, finish atomic.Int64 // of what counts, ns
+	stopped       atomic.Bool
+	// What they tell it.
+	ready      atomic.Int32 // threads that are through with the phase
+	pending    atomic.Int64 // connections without an answer in this slot
+	living     atomic.Int64 // connections of the slot's target that are not lost
+	lastAnswer atomic.Int64 // ns
+}
+
+// counts says whether what is due then counts.
+func (l *load) counts(due int64) bool { return due >= l.begin.Load() && due < l.finish.Load() }
+
+// heapLimit is from where on Go's garbage is collected. The load itself makes
+// none; what it writes between slots and comparing bodies of /compute make some.
+const heapLimit = 256 << 20
+
+// carryOut carries out a plan and prints a line for each slot. When all are
+// over it calls hold with the connections still open.
+func carryOut(ctx context.Context, p *rotation.Plan, out io.Writer, hold func() error) (*rotation.Summary, error) {
+	l, err := prepare(p, out)
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	if err := l.connect(ctx); err != nil {
+		return nil, err
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(heapLimit))
+	if n := len(l.threads); runtime.GOMAXPROCS(0) < n {
+		runtime.GOMAXPROCS(n)
+	}
+	// The garbage so far is not to be what reaches the limit.
+	runtime.GC()
+
+	defer context.AfterFunc(ctx, func() {
+		l.stopped.Store(true)
+		l.threads[0].wake()
+	})()
+	begin := time.Now().Round(0)
+	var running sync.WaitGroup
+	l.started.Add(len(l.threads))
+	errs := make([]error, len(l.threads))
+	for i, w := range l.threads {
+		running.Go(func() {
+			if errs[i] = w.run(); errs[i] != nil {
+				l.abort()
+			}
+		})
+	}
+	running.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if l.failure != nil {
+		return nil, l.failure
+	}
+	s := l.summary(begin, time.Now().Round(0))
+	if hold != nil {
+		if err := hold(); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// abort ends all threads after one of them failed.
+func (l *load) abort() {
+	l.stopped.Store(true) // for a leader that goes on
+	l.stage.Store(over)
+	for _, w := range l.threads {
+		w.wake()
+	}
+}
+
+// prepare makes threads, targets and lanes, and opens what the edges read.
+func prepare(p *rotation.Plan, out io.Writer) (*load, error) {
+	l := &load{plan: p, clock: newClock(), pid: os.Getpid(), timeout: int64(p.Timeout())}
+	widest := 0
+	for i := range p.Targets {
+		t, err := newTarget(p.Targets[i])
+		if err != nil {
+			return nil, fmt.Errorf("target %q: %w", p.Targets[i].Name, err)
+		}
+		l.targets = append(l.targets, t)
+		widest = max(widest, t.Connections)
+	}
+	n := p.Threads
+	if n == 0 {
+		n = runtime.NumCPU() // as the process's affinity has it
+	}
+	for i := range min(n, widest) {
+		w, err := l.newThread(i)
+		if w != nil {
+			l.threads = append(l.threads, w)
+		}
+		if err != nil {
+			l.close()
+			return nil, err
+		}
+	}
+	g, err := newGauges(l)
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	w := l.threads[0]
+	w.leader = &leader{load: l, own: w, out: out, gauges: g, failed: make([]string, len(p.Targets)), deadline: farOff,
+		edges: [2]edge{g.newEdge(), g.newEdge()}}
+	l.leader = w.leader
+	return l, nil
+}
+
+func newTarget(asked rotation.Target) (*target, error) {
+	t := &target{Target: asked}
+	u, err := url.Parse(asked.URL)
+	if err != nil {
+		return nil, err
+	}
+	if t.addr, err = address(u.Hostname(), u.Port()); err != nil {
+		return nil, err
+	}
+	if asked.Answers != "" {
+		if t.answers, err = answer.Of(asked.Answers, u.RequestURI()); err != nil {
+			return nil, err
+		}
+	}
+	one := "GET " + u.RequestURI() + " HTTP/1.1\r\nHost: " + u.Host + "\r\n\r\n"
+	t.one = len(one)
+	for range asked.Pipelining {
+		t.request = append(t.request, one...)
+	}
+	return t, nil
+}
+
+func (l *load) newThread(id int) (*thread, error) {
+	w := &thread{load: l, id: id, buffer: make([]byte, bufferSize)}
+	var err error
+	if w.poller, err = newPoller(); err != nil {
+		return nil, fmt.Errorf("epoll: %w", err)
+	}
+	if w.wakeFD, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return w, fmt.Errorf("eventfd: %w", err)
+	}
+	for _, t := range l.targets {
+		a := &lane{target: t, paced: t.Rate > 0, comparer: newComparer(t.answers), latency: newHistogram()}
+		if a.paced {
+			a.lag = newHistogram()
+		}
+		w.lanes = append(w.lanes, a)
+	}
+	return w, w.poller.watch(int32(w.wakeFD), wakeIndex, 0)
+}
+
+// errNotReached is the error of a server that is not there.
+var errNotReached = errors.New("nothing listens there")
+
+// connect opens all connections of all targets, in turn for the threads.
+func (l *load) connect(ctx context.Context) error {
+	for i, t := range l.targets {
+		for n := range t.Connections {
+			if err := ctx.Err(); err != nil {
+				return errStopped
+			}
+			fd, err := dial(t.addr)
+			if errors.Is(err, syscall.ECONNREFUSED) {
+				err = fmt.Errorf("%w: %w", errNotReached, err)
+			}
+			if err != nil {
+				return fmt.Errorf("target %q, %s, connection %d: %w", t.Name, t.URL, n+1, err)
+			}
+			w := l.threads[n%len(l.threads)]
+			a := w.lanes[i]
+			c := &connection{fd: fd, index: int32(len(w.conns)), lane: a, times: make([]int64, t.Pipelining)}
+			w.conns = append(w.conns, c)
+			a.conns = append(a.conns, c)
+			a.living++
+			if err := w.poller.watch(fd, c.index, 0); err != nil {
+				return fmt.Errorf("epoll: %w", err)
+			}
+		}
+		for _, w := range l.threads {
+			if a := w.lanes[i]; a.paced {
+				a.paced = len(a.conns) > 0
+				a.room = make([]*connection, len(a.conns))
+				a.schedule = newSchedule(t.Rate, w.id, min(len(l.threads), t.Connections))
+			}
+		}
+	}
+	return nil
+}
+
+// close gives back all that was opened.
+func (l *load) close() {
+	for _, w := range l.threads {
+		for _, c := range w.conns {
+			if c.fd >= 0 {
+				unix.Close(int(c.fd))
+			}
+		}
+		w.poller.close()
+		unix.Close(w.wakeFD)
+	}
+	if l.leader != nil {
+		for _, q := range l.leader.gauges.wires {
+			q.Close()
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/rotation"
+)
+
+func TestClosedLoop(t *testing.T) {
+	for _, c := range []struct{ threads, connections, pipelining int }{{1, 3, 1}, {1, 3, 4}, {2, 5, 1}, {2, 1, 16}} {
+		s := serve(t, polite)
+		p := once(s.target(c.connections, c.pipelining), 0.2)
+		p.Threads = c.threads
+		r := carry(t, p)
+		sum, slot := r.Summary.Targets[0], r.Slots[0]
+		clean(t, sum)
+		// All that was sent: what is counted, what filled, what was drained.
+		room := int64(c.connections * c.pipelining)
+		if sent := s.hits.Load(); sum.Requests == 0 || sent < sum.Requests+room {
+			t.Errorf("%+v: %d requests counted of %d sent", c, sum.Requests, sent)
+		}
+		if n := s.connections.Load(); n != int64(c.connections) {
+			t.Errorf("%+v: %d connections", c, n)
+		}
+		if sum.Bytes != sum.Requests*int64(len(hello)) {
+			t.Errorf("%+v: %d bytes in %d answers of %d", c, sum.Bytes, sum.Requests, len(hello))
+		}
+		if slot.Seconds < 0.2 || slot.FillS <= 0 || slot.SilenceS <= 0 || slot.SilenceS > slot.Seconds {
+			t.Errorf("%+v: %+v", c, slot)
+		}
+		// The first bodies were alike, so all are compared with them.
+		if sum.Compared < sum.Requests || sum.Latency == nil || sum.SendLag != nil || sum.Unanswered != 0 {
+			t.Errorf("%+v: %+v", c, sum)
+		}
+		s.mu.Lock()
+		for peer, n := range s.open {
+			if n < c.pipelining {
+				t.Errorf("%+v: %d requests on %v", c, n, peer.RemoteAddr())
+			}
+		}
+		s.mu.Unlock()
+		if r.Summary.Threads != min(c.threads, c.connections) {
+			t.Errorf("%+v: %d threads", c, r.Summary.Threads)
+		}
+	}
+}
+
+func TestAWarmUpIsInNoFigureButTheFaults(t *testing.T) {
+	s := serve(t, func(n int64, c net.Conn) bool {
+		if n == 5 {
+			return say(c, "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
+		}
+		return say(c, hello)
+	})
+	p := once(s.target(2, 1), 0.05)
+	p.Slots = append([]rotation.Slot{{Target: 0, Seconds: 0.1}}, p.Slots...)
+	r := carry(t, p)
+	sum := r.Summary.Targets[0]
+	if sum.Requests != r.Slots[1].Requests || r.Slots[0].Requests == 0 || sum.Non2xx != 1 || sum.Fault != "status 500" {
+		t.Errorf("%+v, %+v", r.Slots, sum)
+	}
+}
+
+// The plan's slots come in its order, and only the slot's target is loaded.
+func TestTurns(t *testing.T) {
+	for _, threads := range []int{1, 2} {
+		a, b := serve(t, polite), serve(t, polite)
+		p := &rotation.Plan{Threads: threads, Targets: []rotation.Target{a.target(2, 1), b.target(3, 8)}}
+		for _, target := range []int{0, 1, 1, 0, 1} {
+			p.Slots = append(p.Slots, rotation.Slot{Target: target, Seconds: 0.02, Counts: true})
+		}
+		r := carry(t, p)
+		for i, s := range r.Slots {
+			if s.Requests == 0 || s.Failed != "" {
+				t.Errorf("slot %d: %+v", i, s)
+			}
+		}
+		for i, site := range []*site{a, b} {
+			sum := r.Summary.Targets[i]
+			clean(t, sum)
+			if n := site.connections.Load(); n != int64(p.Targets[i].Connections) {
+				t.Errorf("%d connections for %d: slots open none anew", n, p.Targets[i].Connections)
+			}
+			// As many answers as requests: nothing was in flight when the other's
+			// slot began, or it would have been cut off.
+			if sum.Requests > site.hits.Load() {
+				t.Errorf("%d requests of %d", sum.Requests, site.hits.Load())
+			}
+		}
+	}
+}
+
+// A slot counts when each connection has had its first answer in it.
+func TestTheFillWaitsForTheLastConnection(t *testing.T) {
+	hold := make(chan struct{})
+	s := serve(t, func(n int64, c net.Conn) bool {
+		if n == 1 {
+			<-hold
+		}
+		if n == 200 {
+			close(hold)
+		}
+		return say(c, hello)
+	})
+	r := carry(t, once(s.target(3, 1), 0.05))
+	clean(t, r.Summary.Targets[0])
+	// The other two connections had some two hundred answers before that.
+	if hits := s.hits.Load(); r.Slots[0].Requests > hits-190 {
+		t.Errorf("%d requests counted of %d: those of the fill are among them", r.Slots[0].Requests, hits)
+	}
+}
+
+// One slow answer in a deep pipeline and large bodies: what one read brings is
+// not all there is, and sockets fill up in both directions.
+func TestLargeBodiesAndDeepPipelines(t *testing.T) {
+	body := make([]byte, 300_000)
+	text := "HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n" + string(body)
+	s := serve(t, func(_ int64, c net.Conn) bool { return say(c, text) })
+	r := carry(t, once(s.target(2, 50), 0.2))
+	sum := r.Summary.Targets[0]
+	clean(t, sum)
+	if sum.Requests == 0 || sum.Bytes != sum.Requests*int64(len(text)) {
+		t.Errorf("%+v", sum)
+	}
+}
+
+// A server that does not read for a while leaves requests unsent; not one of
+// them is lost or sent twice.
+func TestSocketsThatAreFull(t *testing.T) {
+	began := make(chan struct{})
+	s := serve(t, func(n int64, c net.Conn) bool {
+		if n == 1 {
+			<-began // by then the client has written what it could
+		}
+		return say(c, hello)
+	})
+	target := s.target(1, 1024)
+	target.URL += "?" + longQuery
+	go func() {
+		for s.connections.Load() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		close(began)
+	}()
+	r := carry(t, once(target, 0.1))
+	clean(t, r.Summary.Targets[0])
+	if r.Summary.Targets[0].Requests == 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// longQuery makes a thousand requests more than a socket takes at once.
+var longQuery = strings.Repeat("x", 8000)

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/rotation"
+)
+
+// paced is a plan of one slot at a fixed rate.
+func (s *site) paced(connections, pipelining int, rate, seconds float64) *rotation.Plan {
+	t := s.target(connections, pipelining)
+	t.Rate = rate
+	return once(t, seconds)
+}
+
+// Each request that was due is accounted for once.
+func TestFixedRate(t *testing.T) {
+	for _, c := range []struct{ threads, pipelining int }{{1, 1}, {2, 1}, {1, 4}} {
+		s := serve(t, polite)
+		p := s.paced(4, c.pipelining, 400, 0.5)
+		p.Threads = c.threads
+		r := carry(t, p)
+		sum := r.Summary.Targets[0]
+		clean(t, sum)
+		if sum.Latency == nil || sum.SendLag == nil || sum.Unanswered != 0 {
+			t.Fatalf("%+v", sum)
+		}
+		// 400 a second for half a second, but for those in flight at an edge.
+		if sum.Requests < 190 || sum.Requests > 210 {
+			t.Errorf("%+v: %d requests, about 200 were due", c, sum.Requests)
+		}
+		// A load this light takes turns over the connections.
+		s.mu.Lock()
+		for peer, n := range s.open {
+			if n < 30 {
+				t.Errorf("%+v: %d requests from %s, of 200 in turns over 4", c, n, peer.RemoteAddr())
+			}
+		}
+		s.mu.Unlock()
+	}
+}
+
+// One answer in a hundred comes 50 ms late: all that is late stands in the tail
+// and nothing in the middle, though the others were not held up.
+func TestLateAnswersStandInTheTail(t *testing.T) {
+	s := serve(t, func(n int64, c net.Conn) bool {
+		if n%100 == 50 {
+			time.Sleep(50 * time.Millisecond)
+		}
+		return say(c, hello)
+	})
+	r := carry(t, s.paced(50, 1, 1000, 1))
+	sum := r.Summary.Targets[0]
+	clean(t, sum)
+	if l := sum.Latency; l.P999 < 0.05 || l.Max < 0.05 {
+		t.Errorf("ten in a thousand were 50 ms late: %+v", l)
+	}
+	// The mean holds them all: a hundredth of 50 ms, at the least.
+	if sum.Latency.Mean < 0.0004 {
+		t.Errorf("%+v", sum.Latency)
+	}
+}
+
+// A stall of 300 ms is in the latency of every request that was due in it, not
+// only of the two that were in flight when it began.
+func TestAStallIsSeenByAllThatWereDue(t *testing.T) {
+	const stall = 300 * time.Millisecond
+	var once sync.Once
+	var mu sync.Mutex
+	var until time.Time
+	s := serve(t, func(n int64, c net.Conn) bool {
+		if n > 30 {
+			once.Do(func() { mu.Lock(); until = time.Now().Add(stall); mu.Unlock() })
+		}
+		mu.Lock()
+		wait := time.Until(until)
+		mu.Unlock()
+		time.Sleep(wait)
+		return say(c, hello)
+	})
+	r := carry(t, s.paced(2, 1, 200, 1))
+	sum := r.Summary.Targets[0]
+	clean(t, sum)
+	if sum.Latency.Max < 0.25 {
+		t.Errorf("a greatest latency of %v s, and the server stalled for 0.3", sum.Latency.Max)
+	}
+	// Those due in the first 200 ms of the stall, a fifth of all, waited for
+	// 100 ms at least.
+	if sum.Latency.P90 < 0.1 {
+		t.Errorf("p90 is %v s: what was due in the stall is not in it", sum.Latency.P90)
+	}
+	if r.Slots[0].SilenceS < 0.25 {
+		t.Errorf("a silence of %v s", r.Slots[0].SilenceS)
+	}
+}
+
+// What is not answered is counted, and as late as it is known to be.
+func TestUnanswered(t *testing.T) {
+	hang := make(chan struct{})
+	s := serve(t, func(n int64, c net.Conn) bool {
+		if n > 20 {
+			<-hang
+		}
+		return say(c, hello)
+	})
+	t.Cleanup(func() { close(hang) })
+	p := s.paced(2, 1, 100, 1)
+	r := carry(t, p)
+	sum := r.Summary.Targets[0]
+	// Two more were sent and not answered, the others not sent.
+	if sum.Timeouts != 2 || sum.Unanswered < 70 || sum.Requests+sum.Unanswered < 95 || sum.Requests+sum.Unanswered > 105 {
+		t.Errorf("%+v", sum)
+	}
+	if sum.Latency.Max < 0.7 || sum.Latency.P50 < 0.2 {
+		t.Errorf("latencies %+v leave out what was not answered", sum.Latency)
+	}
+}
+
+// A server that is slower than the rate is not sent more than it takes, and its
+// backlog stands in the latencies.
+func TestMoreThanTheServerTakes(t *testing.T) {
+	s := serve(t, func(_ int64, c net.Conn) bool {
+		time.Sleep(10 * time.Millisecond)
+		return say(c, hello)
+	})
+	r := carry(t, s.paced(1, 1, 1000, 0.5))
+	sum := r.Summary.Targets[0]
+	clean(t, sum)
+	if sum.Requests > 51 || sum.Unanswered < 400 || sum.Latency.P50 < 0.1 {
+		t.Errorf("%+v, %+v", sum, sum.Latency)
+	}
+	// How late the client was with what it could send has nothing to do with it.
+	if sum.SendLag.P50 > sum.Latency.P50/2 {
+		t.Errorf("the wait for the server is taken for the client's: %+v", sum.SendLag)
+	}
+}

@@ -1,0 +1,391 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+const (
+	mostHead = 16 << 10 // of one head, all its interim ones and its trailers
+	mostKept = 4 << 20  // of a body that is kept to be looked at; a longer one is known by its length alone
+)
+
+// What a parser waits for next.
+const (
+	ofHead = iota
+	ofBody
+	ofChunkSize
+	ofChunkRest // of the line with the size
+	ofChunk
+	ofChunkEnd
+	ofTrailer
+)
+
+// A framing is what a head says of the answer.
+type framing struct {
+	status  int
+	length  int64 // of the body; -1: not said
+	chunked bool
+}
+
+// A headCache holds the last whole head of a server and what it said: most are
+// alike to the byte, and need not be read again.
+type headCache struct {
+	text []byte
+	said framing
+}
+
+// A parser reads the answers of one connection, however they are cut. It copies
+// nothing but what is cut off: a head, and a body that is to be looked at.
+type parser struct {
+	state   uint8
+	keep    bool // the body is wanted, and not too long
+	digits  int8 // of a chunk's size; of a trailer's line, whether it may be the last
+	framing      // of the answer being read
+	left    int64
+	size    int64 // of the answer on the wire, up to here
+	got     int64 // of the body
+	heads   int   // bytes of heads, interim ones and trailers too
+	line    int   // bytes of the line being read, of a chunk's size or a trailer
+	hold    []byte
+	body    []byte // of an answer that is done, if it was kept
+}
+
+func (p *parser) reset() { *p = parser{hold: p.hold[:0]} }
+
+// between says that no part of an answer has come.
+func (p *parser) between() bool { return p.state == ofHead && p.size == 0 && len(p.hold) == 0 }
+
+var (
+	endOfHead   = []byte("\r\n\r\n")
+	errLongHead = fmt.Errorf("a head of more than %d bytes", mostHead)
+	errBareLine = errors.New("a line of a head that does not end with CR LF")
+	errChunk    = errors.New("a chunk whose size or end is none")
+)
+
+// next reads on. It says how many bytes of in it used and whether an answer is
+// done, which then stands in the parser until next is called again. want says
+// whether the body of the answer that begins here is to be kept.
+func (p *parser) next(in []byte, cache *headCache, want bool) (used int, done bool, err error) {
+	for used < len(in) {
+		var n int
+		switch p.state {
+		case ofHead:
+			if p.size == 0 && len(p.hold) == 0 {
+				p.begin(want)
+			}
+			n, err = p.head(in[used:], cache)
+			done = err == nil && p.state == ofBody && p.left == 0
+		case ofBody:
+			n = p.take(in[used:])
+			done = p.left == 0
+		default:
+			n, done, err = p.inChunks(in[used:])
+		}
+		used += n
+		p.size += int64(n)
+		if err != nil {
+			return used, false, err
+		}
+		if done {
+			p.finish()
+			return used, true, nil
+		}
+	}
+	return used, false, nil
+}
+
+// begin clears what the last answer left.
+func (p *parser) begin(want bool) {
+	p.got, p.heads, p.body, p.keep = 0, 0, nil, want
+}
+
+// finish makes the parser ready for the next answer. The figures of this one
+// stay.
+func (p *parser) finish() {
+	if p.keep && p.body == nil {
+		p.body = append(p.hold, 0)[:len(p.hold)] // not nil, though it may be empty
+	}
+	p.hold = p.hold[:0]
+	p.state = ofHead
+}
+
+// answered gives the size of an answer that is done, and forgets it.
+func (p *parser) answered() int64 {
+	n := p.size
+	p.size = 0
+	return n
+}
+
+// head reads a head, or as much of it as there is.
+func (p *parser) head(in []byte, cache *headCache) (used int, err error) {
+	if len(p.hold) == 0 {
+		if n := len(cache.text); n > 0 && len(in) >= n && string(in[:n]) == string(cache.text) {
+			return n, p.open(cache.said, n)
+		}
+		if end := bytes.Index(in, endOfHead); end >= 0 {
+			used = end + len(endOfHead)
+			return used, p.read(in[:used], cache)
+		}
+		if err := plausible(in); err != nil {
+			return 0, err
+		}
+		p.hold = append(p.hold, in...)
+		if len(p.hold) > mostHead {
+			return len(in), errLongHead
+		}
+		return len(in), nil
+	}
+	had := len(p.hold)
+	p.hold = append(p.hold, in[:min(len(in), mostHead)]...)
+	if err := plausible(p.hold); err != nil {
+		return 0, err
+	}
+	from := max(0, had-len(endOfHead)+1)
+	end := bytes.Index(p.hold[from:], endOfHead)
+	if end < 0 {
+		if len(p.hold) > mostHead {
+			return 0, errLongHead
+		}
+		return len(in), nil
+	}
+	whole := from + end + len(endOfHead)
+	err = p.read(p.hold[:whole], cache)
+	p.hold = p.hold[:0]
+	return whole - had, err
+}
+
+// plausible refuses at once what can be no answer, so that nobody waits for the
+// end of its head.
+func plausible(head []byte) error {
+	const begin = "HTTP/1."
+	if n := min(len(head), len(begin)); string(head[:n]) != begin[:n] {
+		return fmt.Errorf("no HTTP/1 answer: it begins with %.40q", head[:min(len(head), 40)])
+	}
+	return nil
+}
+
+// read reads a whole head.
+func (p *parser) read(head []byte, cache *headCache) error {
+	f, err := parseHead(head)
+	if err != nil {
+		return err
+	}
+	if f.status >= 200 {
+		cache.text, cache.said = append(cache.text[:0], head...), f
+	}
+	return p.open(f, len(head))
+}
+
+// open goes on to what a head announced.
+func (p *parser) open(f framing, size int) error {
+	if p.heads += size; p.heads > mostHead {
+		return errLongHead
+	}
+	p.framing = f
+	switch {
+	case f.status == 101:
+		return errors.New("status 101, and nobody asked for another protocol")
+	case f.status < 200:
+		return nil // an interim answer; the one that counts is to come
+	case f.status == 204 || f.status == 304:
+		p.length, p.left, p.state = 0, 0, ofBody
+		p.body = []byte{}
+		return nil
+	case f.chunked:
+		p.length, p.digits, p.left, p.line, p.state = 0, 0, 0, 0, ofChunkSize
+		return nil
+	case f.length < 0:
+		return errors.New("an answer without Content-Length and not chunked, whose end is that of the connection")
+	}
+	p.left, p.state = f.length, ofBody
+	if f.length > mostKept {
+		p.keep = false
+	}
+	if f.length == 0 {
+		p.body = []byte{}
+	}
+	return nil
+}
+
+// take reads of the body, or of one chunk. One that lies in the buffer as a
+// whole is not copied.
+func (p *parser) take(in []byte) int {
+	n := int(min(p.left, int64(len(in))))
+	if p.keep {
+		if p.state == ofBody && p.got == 0 && int64(n) == p.left {
+			p.body = in[:n]
+		} else if len(p.hold)+n > mostKept {
+			p.keep, p.hold = false, p.hold[:0]
+		} else {
+			p.hold = append(p.hold, in[:n]...)
+		}
+	}
+	p.left -= int64(n)
+	p.got += int64(n)
+	return n
+}
+
+// inChunks reads on in a chunked body.
+func (p *parser) inChunks(in []byte) (used int, done bool, err error) {
+	for used < len(in) {
+		if p.state == ofChunk {
+			used += p.take(in[used:])
+			if p.left == 0 {
+				p.state, p.line = ofChunkEnd, 0
+			}
+			continue
+		}
+		b := in[used]
+		used++
+		p.line++
+		if p.heads++; p.heads > mostHead {
+			// Long bodies have many chunks; only what is between them counts.
+			return used, false, errLongHead
+		}
+		switch p.state {
+		case ofChunkSize:
+			err = p.chunkSize(b)
+		case ofChunkRest:
+			if b == '\n' {
+				p.chunkBegins()
+			}
+		case ofChunkEnd:
+			if (p.line == 1 && b != '\r') || (p.line == 2 && b != '\n') {
+				return used, false, errChunk
+			}
+			if p.line == 2 {
+				p.state, p.digits, p.left, p.line = ofChunkSize, 0, 0, 0
+				p.heads -= 2
+			}
+		case ofTrailer:
+			switch {
+			case p.line == 1:
+				p.digits = 0
+				if b == '\r' {
+					p.digits = 1 // it may be the empty line
+				}
+			case p.line == 2 && p.digits == 1 && b == '\n':
+				p.length = p.got
+				return used, true, nil
+			}
+			if b == '\n' {
+				p.line = 0
+			}
+		}
+		if err != nil {
+			return used, false, err
+		}
+	}
+	return used, false, nil
+}
+
+// chunkSize reads a byte of the line that a chunk begins with.
+func (p *parser) chunkSize(b byte) error {
+	var digit int64
+	switch {
+	case b >= '0' && b <= '9':
+		digit = int64(b - '0')
+	case b|0x20 >= 'a' && b|0x20 <= 'f':
+		digit = int64(b|0x20-'a') + 10
+	case p.digits > 0 && (b == '\r' || b == ';' || b == ' ' || b == '\t'):
+		p.state = ofChunkRest
+		return nil
+	default:
+		return errChunk
+	}
+	if p.digits++; p.digits > 15 {
+		return errChunk
+	}
+	p.left = p.left<<4 | digit
+	return nil
+}
+
+// chunkBegins follows the line with a chunk's size.
+func (p *parser) chunkBegins() {
+	p.heads -= p.line // a head's bound is for what has no other
+	p.line, p.state = 0, ofChunk
+	if p.left == 0 {
+		p.state = ofTrailer
+	}
+}
+
+// parseHead reads what a whole head says of the answer's end.
+func parseHead(head []byte) (framing, error) {
+	f := framing{length: -1}
+	if err := plausible(head); err != nil {
+		return f, err
+	}
+	const statusEnd = len("HTTP/1.1 200")
+	if len(head) <= statusEnd || head[8] != ' ' || (head[statusEnd] != ' ' && head[statusEnd] != '\r') {
+		return f, fmt.Errorf("a status line that is none: %.40q", head[:min(len(head), 40)])
+	}
+	for _, b := range head[9:statusEnd] {
+		if b < '0' || b > '9' {
+			return f, fmt.Errorf("a status line that is none: %.40q", head[:min(len(head), 40)])
+		}
+		f.status = f.status*10 + int(b-'0')
+	}
+	if f.status < 100 || f.status > 599 {
+		return f, fmt.Errorf("a status of %d", f.status)
+	}
+	lines := head[bytes.IndexByte(head, '\n')+1:]
+	if head[len(head)-len(lines)-2] != '\r' {
+		return f, errBareLine
+	}
+	for len(lines) > 2 {
+		end := bytes.IndexByte(lines, '\n')
+		line := lines[:end]
+		lines = lines[end+1:]
+		if len(line) < 2 || line[len(line)-1] != '\r' {
+			return f, errBareLine
+		}
+		var err error
+		switch line[0] | 0x20 {
+		case 'c':
+			if v, ok := value(line, "content-length"); ok {
+				err = f.contentLength(v)
+			}
+		case 't':
+			if v, ok := value(line, "transfer-encoding"); ok {
+				if !bytes.EqualFold(v, []byte("chunked")) || f.chunked {
+					err = fmt.Errorf("Transfer-Encoding %.40q; only chunked can be read", v)
+				}
+				f.chunked = true
+			}
+		case ' ', '\t' | 0x20:
+			err = errors.New("a line of a head that is folded")
+		}
+		if err != nil {
+			return f, err
+		}
+	}
+	if f.chunked && f.length >= 0 {
+		return f, errors.New("a head with both Content-Length and Transfer-Encoding")
+	}
+	return f, nil
+}
+
+func (f *framing) contentLength(v []byte) error {
+	n, err := strconv.ParseUint(string(v), 10, 62)
+	if err != nil || f.length >= 0 && f.length != int64(n) {
+		return fmt.Errorf("Content-Length %.40q, which is none or a second one", v)
+	}
+	f.length = int64(n)
+	return nil
+}
+
+// value gives a line's value if the line is of that name, in whatever case.
+func value(line []byte, name string) ([]byte, bool) {
+	if len(line) <= len(name) || line[len(name)] != ':' {
+		return nil, false
+	}
+	for i := range len(name) {
+		if b := line[i]; b != name[i] && b|0x20 != name[i] {
+			return nil, false
+		}
+	}
+	return bytes.Trim(line[len(name)+1:], " \t\r"), true
+}

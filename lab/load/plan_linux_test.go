@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/rotation"
+)
+
+// realPlan goes round two of the lab's own servers.
+func realPlan(t *testing.T) *rotation.Plan {
+	null, nullPID := start(t, "null_server")
+	fiber, fiberPID := start(t, "fiber_server", "--prefork=false")
+	p := &rotation.Plan{Threads: 1, Targets: []rotation.Target{
+		{Name: "null", URL: "http://" + null + "/simple", Connections: 4, Pipelining: 8, Answers: "null", Processes: []int{nullPID}},
+		{Name: "read", URL: "http://" + fiber + "/read", Connections: 4, Pipelining: 2, Answers: "fiber", Processes: []int{fiberPID}},
+		{Name: "compute", URL: "http://" + fiber + "/compute", Connections: 2, Pipelining: 1, Answers: "fiber", Processes: []int{fiberPID}},
+		{Name: "list", URL: "http://" + fiber + "/list", Connections: 2, Pipelining: 1, Rate: 200, Answers: "fiber", Processes: []int{fiberPID}},
+	}}
+	for i := range 12 {
+		p.Slots = append(p.Slots, rotation.Slot{Target: i % 4, Seconds: 0.1, Counts: i >= 4})
+	}
+	return p
+}
+
+// The program as the lab starts it: a plan on standard input, a line a slot, and
+// connections that stay until it is told to end.
+func TestAPlanOverRealServers(t *testing.T) {
+	p := realPlan(t)
+	cmd := exec.Command(filepath.Join(built, "http_load"), "--plan", "-")
+	stdin, _ := cmd.StdinPipe()
+	stdout, _ := cmd.StdoutPipe()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	if err := p.Write(stdin); err != nil {
+		t.Fatal(err)
+	}
+	var all bytes.Buffer
+	lines := bufio.NewScanner(io.TeeReader(stdout, &all))
+	for lines.Scan() {
+		l, err := rotation.ParseLine(lines.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !l.Held {
+			continue
+		}
+		if n := established(t, p.Targets[0].URL); n != 4 {
+			t.Errorf("%d connections while it is held, want 4", n)
+		}
+		io.WriteString(stdin, "end\n")
+	}
+	if err := cmd.Wait(); err != nil || stderr.Len() > 0 {
+		t.Fatalf("%v: %s", err, &stderr)
+	}
+	r, err := rotation.Read(&all)
+	if err == nil {
+		err = r.Fits(p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range r.Slots {
+		if s.Failed != "" || s.Requests == 0 || s.ServerCPUS[0] <= 0 || s.ClientCPUS <= 0 || s.BusiestThreadS <= 0 || s.BusiestThreadS > s.ClientCPUS || len(s.Unread) > 0 {
+			t.Errorf("slot %d: %+v", i, s)
+		}
+		// The idle server is a process that slept, but for the slots of the null
+		// server's turn, when it is Fiber, which may collect garbage.
+		if i%4 != 0 && s.IdleCPUS > s.Seconds/4 {
+			t.Errorf("slot %d: an idle server took %v s of CPU", i, s.IdleCPUS)
+		}
+	}
+	for i, s := range r.Summary.Targets {
+		clean(t, s)
+		if s.Compared < 32 || s.Latency == nil || (s.SendLag != nil) != (i == 3) {
+			t.Errorf("%+v", s)
+		}
+	}
+	if !r.Held {
+		t.Error("it was not held")
+	}
+}
+
+// established counts the connections to a server, by its port.
+func established(t *testing.T, url string) int {
+	t.Helper()
+	_, port, _ := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/simple"))
+	var number int
+	fmt.Sscan(port, &number)
+	text, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, line := range strings.Split(string(text), "\n") {
+		if f := strings.Fields(line); len(f) > 3 && strings.HasSuffix(f[2], fmt.Sprintf(":%04X", number)) && f[3] == "01" {
+			n++
+		}
+	}
+	return n
+}
+
+// A server that is killed in the midst is told as errors, and its clock as one
+// that could not be read; the other's slots all come.
+func TestAServerThatIsKilled(t *testing.T) {
+	p := realPlan(t)
+	p.TimeoutS = 1
+	var out bytes.Buffer
+	killer := &onLine{Buffer: &out, at: 5, do: func() { _ = syscall.Kill(p.Targets[0].Processes[0], syscall.SIGKILL) }}
+	s, err := carryOut(context.Background(), p, killer, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = rotation.Line{Summary: s}.Write(&out)
+	r, err := rotation.Read(&out)
+	if err == nil {
+		err = r.Fits(p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := r.Summary.Targets[0]; sum.Resets != 4 || sum.Errors == 0 {
+		t.Errorf("%+v", sum)
+	}
+	if r.Slots[8].Failed == "" {
+		t.Errorf("%+v", r.Slots[8])
+	}
+	for i := 1; i < 4; i++ {
+		clean(t, r.Summary.Targets[i])
+	}
+}
+
+// onLine does something when so many lines have been written.
+type onLine struct {
+	*bytes.Buffer
+	at int
+	do func()
+}
+
+func (o *onLine) Write(p []byte) (int, error) {
+	if o.at--; o.at == 0 {
+		o.do()
+	}
+	return o.Buffer.Write(p)
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/rotation"
+)
+
+// built holds the programs, built for the tests that need processes.
+var built string
+
+func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+
+func buildAndRun(m *testing.M) int {
+	// A thread that waits keeps one of Go's to itself, and the servers of these
+	// tests are in the same process.
+	runtime.GOMAXPROCS(8)
+	var err error
+	if built, err = os.MkdirTemp("", "http_load"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(built)
+	for name, pkg := range map[string]string{"http_load": ".", "null_server": "../null", "fiber_server": "../server"} {
+		if out, err := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(built, name), pkg).CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+			return 1
+		}
+	}
+	return m.Run()
+}
+
+// A site is a server that does just what a test says. Requests are numbered
+// from 1.
+type site struct {
+	url         string
+	ln          net.Listener
+	hits        atomic.Int64
+	connections atomic.Int64
+	mu          sync.Mutex
+	open        map[net.Conn]int // requests on each
+}
+
+// serve answers each request by a function, which says whether to go on.
+func serve(t *testing.T, answer func(n int64, c net.Conn) bool) *site {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{url: "http://" + ln.Addr().String() + "/simple", ln: ln, open: map[net.Conn]int{}}
+	t.Cleanup(s.die)
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			s.connections.Add(1)
+			s.mu.Lock()
+			s.open[c] = 0
+			s.mu.Unlock()
+			go s.talk(c, answer)
+		}
+	}()
+	return s
+}
+
+func (s *site) talk(c net.Conn, answer func(n int64, c net.Conn) bool) {
+	defer c.Close()
+	r := bufio.NewReader(c)
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return
+		}
+		if line == "\r\n" {
+			s.mu.Lock()
+			s.open[c]++
+			s.mu.Unlock()
+			if !answer(s.hits.Add(1), c) {
+				return
+			}
+		}
+	}
+}
+
+// die ends the server and all its connections.
+func (s *site) die() {
+	s.ln.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.open {
+		c.Close()
+	}
+}
+
+const hello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+
+func say(c net.Conn, text string) bool {
+	_, err := io.WriteString(c, text)
+	return err == nil
+}
+
+func polite(_ int64, c net.Conn) bool { return say(c, hello) }
+
+// target loads a site by some connections.
+func (s *site) target(connections, pipelining int) rotation.Target {
+	return rotation.Target{Name: s.url, URL: s.url, Connections: connections, Pipelining: pipelining}
+}
+
+// once is a plan of one slot.
+func once(t rotation.Target, seconds float64) *rotation.Plan {
+	return &rotation.Plan{Threads: 1, Targets: []rotation.Target{t}, Slots: []rotation.Slot{{Target: 0, Seconds: seconds, Counts: true}}}
+}
+
+// carry carries out a plan in this process and reads what it printed.
+func carry(t *testing.T, p *rotation.Plan) *rotation.Report {
+	t.Helper()
+	var out bytes.Buffer
+	s, err := carryOut(context.Background(), p, &out, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (rotation.Line{Summary: s}).Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	r, err := rotation.Read(&out)
+	if err == nil {
+		err = r.Fits(p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// clean says that there were no faults.
+func clean(t *testing.T, s rotation.TargetSummary) {
+	t.Helper()
+	if s.Errors+s.Timeouts+s.Resets+s.Non2xx+s.Mismatches > 0 || s.Fault != "" || s.Mismatch != "" {
+		t.Errorf("faults: %+v", s)
+	}
+}
+
+// start starts a server of the lab's and gives its address and pid.
+func start(t *testing.T, program string, args ...string) (addr string, pid int) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr = ln.Addr().String()
+	ln.Close()
+	cmd := exec.Command(filepath.Join(built, program), append(args, "--addr", addr)...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), "listening") {
+			go io.Copy(io.Discard, stderr)
+			return addr, cmd.Process.Pid
+		}
+	}
+	t.Fatalf("%s does not listen", program)
+	return "", 0
+}

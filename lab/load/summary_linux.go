@@ -1,0 +1,57 @@
+package main
+
+import (
+	"runtime/debug"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/stamp"
+)
+
+// summary adds up what all threads counted, when they have ended.
+func (l *load) summary(begin, end time.Time) *rotation.Summary {
+	s := &rotation.Summary{Version: version(), Threads: len(l.threads), Start: begin.UTC(), Finish: end.UTC(),
+		LatencyStep: latencyStep, Targets: []rotation.TargetSummary{}}
+	for i, t := range l.targets {
+		sum := rotation.TargetSummary{Name: t.Name}
+		for n, r := range l.leader.reports {
+			if r.Target == i && l.plan.Slots[n].Counts {
+				sum.Requests += r.Requests
+				sum.Bytes += r.Bytes
+			}
+		}
+		latency, lag, first := newHistogram(), newHistogram(), int64(0)
+		for _, w := range l.threads {
+			a := w.lanes[i]
+			sum.Non2xx += a.non2xx
+			sum.Errors += a.errors
+			sum.Timeouts += a.timeouts
+			sum.Resets += a.resets
+			sum.Unanswered += a.unanswered
+			sum.Compared += a.comparer.compared
+			if sum.Mismatches += a.comparer.mismatches; sum.Mismatch == "" {
+				sum.Mismatch = a.comparer.mismatch
+			}
+			if a.faultAt > 0 && (first == 0 || a.faultAt < first) {
+				first, sum.Fault = a.faultAt, a.faultText
+			}
+			latency.merge(a.latency)
+			if a.lag != nil {
+				lag.merge(a.lag)
+			}
+		}
+		sum.Latency, sum.SendLag = latency.latency(), lag.lag()
+		s.Targets = append(s.Targets, sum)
+	}
+	return s
+}
+
+// version is of which sources this program was built.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if s := stamp.Of(info); s.Sources != "" {
+			return s.Sources[:min(12, len(s.Sources))]
+		}
+	}
+	return "unknown"
+}
