@@ -105,8 +105,8 @@ var processRows = map[string][]row[*scripted]{
 		{"it measures", func(*scripted) {}, none},
 	},
 	gate.ClientHung: {
-		{"it does not end", func(s *scripted) { s.client, s.grace = endless, -2*time.Second }, gate.ClientHung},
-		{"missing: it has said all and does not end", func(s *scripted) { s.client, s.grace = measures+"; "+endless, -2*time.Second }, gate.ClientHung},
+		{"it does not end", func(s *scripted) { s.client, s.grace = endless, -4*time.Second }, gate.ClientHung},
+		{"missing: it has said all and does not end", func(s *scripted) { s.client, s.grace = measures+"; "+endless, -4*time.Second }, gate.ClientHung},
 		{"it ends", func(*scripted) {}, none},
 	},
 }
@@ -305,7 +305,7 @@ func TestThePlanOfAGroup(t *testing.T) {
 	for _, i := range g.sequence {
 		slots = append(slots, rotation.Slot{Target: i, Seconds: 0.1, Counts: true})
 	}
-	if !slices.Equal(p.Slots, slots) || p.Threads != 3 || *p.Wire != (rotation.Wire{ServerPID: 7, ServerDevice: "s", ClientDevice: "c"}) {
+	if !slices.Equal(p.Slots, slots) || p.Threads != 3 || p.TimeoutS != longestFill.Seconds() || *p.Wire != (rotation.Wire{ServerPID: 7, ServerDevice: "s", ClientDevice: "c"}) {
 		t.Errorf("%+v", p)
 	}
 	for i, target := range p.Targets {

@@ -60,7 +60,7 @@ func (g *group) rotate(ctx context.Context) error {
 // plan is what the client is told: a warm-up of each server, then the slots that
 // count, of that length.
 func (g *group) plan(slot time.Duration) rotation.Plan {
-	p := rotation.Plan{Threads: g.loads[0].threads}
+	p := rotation.Plan{Threads: g.loads[0].threads, TimeoutS: longestFill.Seconds()}
 	for i, s := range g.servers {
 		p.Targets = append(p.Targets, g.loads[i].target(s.processes()))
 	}
@@ -87,8 +87,9 @@ func lasts(p rotation.Plan) time.Duration {
 	return total
 }
 
-// longestFill is how long a slot may take at the most until it counts: a slot
-// whose server does not answer is given up by then.
+// longestFill is how long a slot may take at the most until it counts, and again
+// until what is in flight at its end has come: the client gives up a server that
+// does not answer by then, and passes it over in all its later slots.
 const longestFill = 2 * time.Second
 
 // rotating is the lab's own generator with a plan to carry out.
@@ -103,7 +104,7 @@ func (g *group) rotating(p rotation.Plan) client {
 		argv = append(argv, "--cpus", cores.Format(l.split.Client))
 	}
 	return client{dir: l.dir, link: l.link, argv: argv, input: input.Bytes(),
-		limit: lasts(p) + time.Duration(len(p.Slots))*longestFill/4 + longestFill + l.grace}
+		limit: lasts(p) + time.Duration(len(p.Slots))*longestFill/4 + time.Duration(2*len(p.Targets))*longestFill + l.grace}
 }
 
 // census looks at the servers while the client still holds its connections.
