@@ -45,7 +45,7 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	names := map[string]string{"server": "fiber_server", "null": "null_server", "load": "http_load", "sink": "event_sink", "producer": "event_producer", "faulty": "faulty/fiber_server", "lab": "the-lab"}
-	argv := []string{"build", "-trimpath", "-o", dir + "/", "../../server", "../../null", "../../load", "../../sink", "../../producer", "../../cmd/lab", "./testdata/faulty"}
+	argv := []string{"build", "-trimpath", "-ldflags=-s -w", "-o", dir + "/", "../../server", "../../null", "../../load", "../../sink", "../../producer", "../../cmd/lab", "./testdata/faulty"}
 	if out, err := exec.Command("go", argv...).CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("go build: %w\n%s", err, out)
 	}
@@ -106,7 +106,7 @@ func newPlace(t *testing.T) place {
 func (p place) use(name string) {
 	p.t.Helper()
 	p.without(filepath.Base(name))
-	if err := os.Symlink(filepath.Join(p.built, name), filepath.Join(p.root, ".tools", "bin", filepath.Base(name))); err != nil {
+	if err := os.Link(filepath.Join(p.built, name), filepath.Join(p.root, ".tools", "bin", filepath.Base(name))); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -118,7 +118,7 @@ func (p place) without(name string) { _ = os.Remove(filepath.Join(p.root, ".tool
 func (p place) faulty(fault string) {
 	p.t.Helper()
 	p.use("faulty/fiber_server")
-	if err := os.WriteFile(filepath.Join(p.built, "faulty", "fault"), []byte(fault), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(p.root, ".tools", "bin", "fault"), []byte(fault), 0o644); err != nil {
 		p.t.Fatal(err)
 	}
 }

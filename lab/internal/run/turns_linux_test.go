@@ -69,7 +69,7 @@ func TestWrongAnswersInTurns(t *testing.T) {
 		fault string
 		gates []string // one of these, in each trial
 	}{
-		{"half", wrong}, {"cut", append(wrong, gate.Resets, gate.NoRequests)}, {"half-of-its-length", append(wrong, gate.Timeouts, gate.NoRequests, gate.Resets)},
+		{"half", wrong}, {"cut", append(wrong, gate.Resets, gate.NoRequests)},
 		{"107-bytes", wrong}, {"html", wrong}, {"a-byte", wrong},
 		// Right at first, and wrong in the middle of it, or now and then.
 		{"half 200", wrong}, {"a-byte 200", wrong}, {"107-bytes 100 100", wrong}, {"cut 200 100", append(wrong, gate.Resets)},
@@ -87,6 +87,18 @@ func TestWrongAnswersInTurns(t *testing.T) {
 				return len(trials) == 3
 			})
 		})
+	}
+}
+
+// A server whose answers never end is given up, well before the client is taken to
+// hang.
+func TestAServerThatNeverEndsItsAnswers(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.faulty("half-of-its-length")
+	trials := p.block(p.engine(design{}.parse(t), loopback, setting.Levels{setting.Route: text("/read")}))
+	if one := trials[0]; one.Valid || !closed(one, gate.Timeouts) || !closed(one, gate.NoRequests) || one.Slots != nil {
+		t.Errorf("%q, %+v", one.Reasons, one.Slots)
 	}
 }
 
