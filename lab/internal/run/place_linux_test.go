@@ -166,7 +166,7 @@ func (p place) block(e *engine) []results.Trial {
 // that.
 func (p place) until(make func() []results.Trial, shows func([]results.Trial) bool) {
 	p.t.Helper()
-	const patience = 4
+	const patience = 3
 	for try := 1; ; try++ {
 		trials := make()
 		if shows(trials) {
@@ -185,7 +185,7 @@ func (p place) until(make func() []results.Trial, shows func([]results.Trial) bo
 
 // disturbed tells whether the machine had trouble of its own in a trial.
 func disturbed(t results.Trial) bool {
-	return closed(t, gate.Steal, gate.OtherLoad, gate.SlowCore, gate.HeldUp, gate.Throttled, gate.Swap, gate.Clock, gate.NoTelemetry, gate.Silent, gate.Slot, gate.IdleServers)
+	return closed(t, gate.Steal, gate.OtherLoad, gate.SlowCore, gate.HeldUp, gate.Throttled, gate.Swap, gate.Clock, gate.NoTelemetry, gate.ProfileApart, gate.Silent, gate.Slot, gate.IdleServers)
 }
 
 func closed(t results.Trial, names ...string) bool {
