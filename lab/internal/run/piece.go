@@ -42,7 +42,7 @@ func (g *group) piece(ctx context.Context) error {
 		}
 		return nil // its throughput would be of something else
 	}
-	c := client{dir: l.dir, link: l.link, argv: l.client, limit: l.warmup + l.slot + grace, began: func(p int) {
+	c := client{dir: l.dir, link: l.link, argv: l.client, limit: l.warmup + l.slot + l.grace, began: func(p int) {
 		pid.Store(int64(p))
 		answers.beside(p, l)
 	}}
