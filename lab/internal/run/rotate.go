@@ -48,9 +48,12 @@ func (g *group) rotate(ctx context.Context) error {
 		g.blame([]fault{{reason(gate.ClientFailed, "%v", err), -1}})
 		return nil
 	}
-	from, to := done.counted()
-	clock := g.engine.plan.clock
-	g.judge(done, seen, g.sampler.Between(clock.at(from), clock.at(to), 0, 0))
+	var w telemetry.Window
+	if from, to := done.counted(); to > 0 { // else no slot says of when the samples should be
+		clock := g.engine.plan.clock
+		w = g.sampler.Between(clock.at(from), clock.at(to), 0, 0)
+	}
+	g.judge(done, seen, w)
 	if g.loads[0].profile && len(g.trials[0].Reasons) == 0 {
 		return g.profiled(ctx)
 	}

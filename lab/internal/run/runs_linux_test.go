@@ -15,6 +15,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -104,22 +105,26 @@ func TestARunWhoseServerDies(t *testing.T) {
 	nothingRuns(t)
 }
 
-// A server that stalls leaves a file that holds, with fewer slots of its own.
+// A server that stalls has fewer slots, in a file that holds, and those of the
+// servers beside it come all the same.
 func TestARunWhoseServerStalls(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.faulty("half-of-its-length 2000")
+	p.faulty("half-of-its-length 500 1 /read")
 	x := design{}.parse(t)
 	plan := p.plan(x)
 	plan.MaxBlocks = 1
+	for order.Control(2, plan.Seed) != 1 {
+		plan.Seed++ // the control is to be of the route that is well
+	}
 	made, err := Do(t.Context(), plan, &watching{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	sound(t, x, made.File)
 	for _, one := range made.File.Trials {
-		if one.Valid || !closed(one, gate.Timeouts) {
-			t.Errorf("%s: %q", one.Condition, one.Reasons)
+		if stalls := one.Condition == "c1"; stalls && (one.Valid || !closed(one, gate.Timeouts)) || !stalls && (len(one.Slots.AtS) != 2 || closed(one, gate.Timeouts, gate.NoRequests)) {
+			t.Errorf("%s: %q, %+v", one.Condition, one.Reasons, one.Slots)
 		}
 	}
 }

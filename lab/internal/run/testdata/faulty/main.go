@@ -1,7 +1,8 @@
 // Command fiber_server, as the tests build it, answers as the lab's server does
 // but for one fault: the first word in the file "fault" beside it. A number
 // behind that says how many answers are right before the first wrong one, and a
-// second one how many of them there are from one wrong one to the next.
+// second one how many of them there are from one wrong one to the next; a route
+// behind that is the only one that is answered wrongly.
 //
 // Two faults are of connections and not of answers. A stranger is a process of
 // another name that listens on the same port, and one-of-two are workers of which
@@ -33,9 +34,9 @@ func main() {
 	check(err)
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(self), "fault"))
 	check(err)
-	var fault string
+	var fault, route string
 	var right, every int64
-	fmt.Sscan(string(text), &fault, &right, &every)
+	fmt.Sscan(string(text), &fault, &right, &every, &route)
 	every = max(every, 1)
 
 	addr := os.Args[slices.Index(os.Args, "--addr")+1]
@@ -78,13 +79,14 @@ func main() {
 				if bytes.HasPrefix(line, []byte("GET /read ")) {
 					body = pool.Body(walk.Next())
 				}
+				spared := route != "" && !bytes.HasPrefix(line, []byte("GET "+route+" "))
 				for len(line) > 2 {
 					if line, err = r.ReadBytes('\n'); err != nil {
 						return
 					}
 				}
 				n := answered.Add(1) - right - 1
-				if n < 0 || n%every != 0 {
+				if n < 0 || n%every != 0 || spared {
 					conn.Write(answer("", body))
 					continue
 				}
