@@ -96,6 +96,9 @@ func Run(p Plan) *results.File {
 		},
 		Topology: results.Topology(x.Topology), Settings: x.Fixed(),
 	}
+	if f.Settings[setting.Generator] == setting.String(setting.Autocannon) {
+		f.Provenance.Generator = "autocannon 9.0.0"
+	}
 	if p.Shared {
 		f.Provenance.ServerCPUs, f.Provenance.ClientCPUs = "", ""
 	}

@@ -250,6 +250,11 @@ func inOnePiece(name string) string {
 	return strings.NewReplacer(`generator = "http_load"`, `generator = "autocannon"`, "rounds = 2", "rounds = 1").Replace(design(name))
 }
 
+// overAWire is the design over a wire of known rate.
+func overAWire(name string) string {
+	return strings.Replace(design(name), `kind = "loopback"`, "kind = \"netns\"\nline_rate_bps = 500_000_000\nburst_bytes = 262_144\nqueue_s = 0.02", 1)
+}
+
 // designOfOld is the design as it was in version 1.
 func designOfOld(name string) string {
 	return strings.NewReplacer("budget_s = 60\n", "", "generator = \"http_load\"\n", "", "[block]\nslot_s = 0.1\nrounds = 2\nwarmup_s = 0.1\n", `[sizes.smoke]

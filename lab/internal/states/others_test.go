@@ -49,20 +49,22 @@ func (c *clone) others() []state {
 		}},
 		{name: "all-withdrawn", says: said{
 			"run":             {"withdrawn"},
-			"entry":           {"No run was made with this claim yet", "queue was withdrawn: The bar was too low."},
-			"claim new-queue": {"No run was made with this claim yet"},
+			"claim queue":     {"Withdrawn claim", "The bar was too low.", "What runs said of it, newest first"},
+			"entry":           {"Withdrawn, with what runs said of them", "No run yet: those of this experiment were made before the claim was written"},
+			"claim new-queue": {"No run yet: those of this experiment were made before the claim was written"},
 		}},
 		{name: "changed", says: said{
 			"run":                {"withdrawn"},
-			"claim later":        {"No run was made with this claim yet"},
-			"claim queue-thrice": {"No run was made with this claim yet"},
+			"claim later":        {"No run yet: those of this experiment were made before the claim was written"},
+			"claim queue-thrice": {"No run yet: those of this experiment were made before the claim was written"},
 			"claim wall":         {"reproduced"},
-			"entry":              {"queue was withdrawn: Twice was too low a bar."},
+			"claim queue":        {"Withdrawn claim", "Twice was too low a bar.", "32 of 32 for"},
+			"entry":              {"Withdrawn, with what runs said of it"},
 		}},
 		{name: "changed-since", says: said{"claim queue": {"not applicable", "no right to make a namespace"}}},
-		{name: "profiles", says: said{"run": {"Profiles", "block"}, "entry": {"c1-cpu.pb.gz", "c1-block.pb.gz"}}},
-		{name: "profiles-lost", says: said{"run": {"made up"}, "entry": {"No run of profiles-lost has profiles with this and without"}}},
-		{name: "profiles-none", says: said{"claim lock-in-block": {"not applicable"}, "entry": {"No measured run of profiles-none has this profile", "no measured run has this share yet"}}},
+		{name: "profiles", says: said{"run": {"Profiles", "block"}, "entry": {"c2-cpu.pb.gz", "c1-block.pb.gz"}}},
+		{name: "profiles-lost", says: said{"run": {"made up"}, "entry": {"No host’s run of profiles-lost has a block profile yet"}}},
+		{name: "profiles-none", says: said{"claim lock-in-block": {"not applicable"}, "entry": {"No host’s run of profiles-none has a CPU profile yet", "not measured yet"}}},
 	}
 }
 
@@ -186,7 +188,10 @@ func (c *clone) profiles() {
 	lock := string(c.file("test/site/fixture/lab/experiments/93-lock.toml"))
 	with := func(name string, change func(*results.File)) {
 		text := strings.Replace(lock, `entry = "93"`, `entry = "`+word(name)+`"`, 1)
-		r := c.run(profiled, name, "small")
+		p := c.plan(name, text)
+		p.Blocks, p.Ended, p.NoControl, p.Trial = 6, results.Blocks, true, nil
+		r := madeup.Run(p)
+		c.profile(r)
 		change(r)
 		c.experiment(name, text)
 		c.add(r, text)
@@ -213,4 +218,28 @@ func (c *clone) profiles() {
 			r.Trials[i].Profiles = nil
 		}
 	})
+}
+
+// profile gives each trial the profiles that the golden pages' run has of its
+// condition and block, whose raw files lie beside that one.
+func (c *clone) profile(r *results.File) {
+	of := c.run(profiled, "93-lock", "small")
+	for i := range r.Conditions {
+		r.Conditions[i].Profiles = of.Conditions[i].Profiles
+	}
+	for i := range r.Trials {
+		t := &r.Trials[i]
+		for _, from := range of.Trials {
+			if from.Block == t.Block && from.Condition == t.Condition {
+				t.Profiles = from.Profiles
+			}
+		}
+		if p, ok := t.Profile("block"); ok {
+			t.Metrics["block_events"], t.Metrics["block_stacks"], t.Metrics["goroutines_parked"] = p.Events, float64(p.Stacks), p.Total/p.DurationS
+		}
+		if p, ok := t.Profile("heap"); ok {
+			t.Metrics["live_heap_bytes"] = p.Total
+		}
+		results.Round(t.Metrics)
+	}
 }

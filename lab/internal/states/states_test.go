@@ -189,10 +189,15 @@ var states = []state{
 	}), says: said{"claim queue": {"or more"}, "entry": {"or more"}}},
 	{name: "coarse", text: inOnePiece, plan: all(func(c *madeup.Came, _ int, _ bool) {
 		c.Metrics = waits(0.02)
-	}), says: said{"claim queue": {"0.95 to 1.05", "refuted"}}},
+	}), says: said{"claim queue": {"0.952 to 1.050", "refuted"}}},
+	{name: "wire", text: overAWire, plan: all(func(c *madeup.Came, _ int, _ bool) { c.ResponseBytes = 4631 }), says: said{
+		"run":        {"500 Mbit/s", "wire 48"},
+		"entry":      {"96"},
+		"claim wall": {"refuted"},
+	}},
 	{name: "one-core", plan: func(p *madeup.Plan) { p.Hosts, p.Shared = results.Hosts{Server: "single", Client: "single"}, true }, says: said{
-		"run":          {"server and client shared theirs", "One core"},
-		"hosts/single": {"Cores 1", "server and client shared theirs"},
+		"run":          {"server and client shared cores", "One core"},
+		"hosts/single": {"Cores 1", "server and client shared cores"},
 	}},
 	{name: "two-hosts", plan: func(p *madeup.Plan) { p.Hosts.Client = "bare" }, says: said{
 		"run":        {"A machine of which nothing is known"},
