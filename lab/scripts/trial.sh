@@ -3,6 +3,10 @@
 #
 #   lab/scripts/trial.sh --url http://127.0.0.1:8083/read --connections 100
 #
+# autocannon is what the published runs used; http_load is the lab's own, which
+# costs the client next to nothing. It prints a line for each slot, the warm-up's
+# first, and a summary.
+#
 # With --rate the loop is open: http_load counts latency from when a request was
 # due. autocannon's own correction for that is wrong (it takes seconds for
 # milliseconds) and is turned off: its latencies then count from the sending.
@@ -24,11 +28,13 @@ usage: trial.sh --url URL [options]
   --warmup SECONDS     length of the warm-up        (default 0: none)
   --workers N          client threads (default 0: autocannon one event loop,
                        http_load one for each core it may use)
-  --generator NAME     autocannon or http_load         (default autocannon)
+  --generator NAME     autocannon or http_load      (default autocannon)
   --rate N             requests a second to ask for (default 0: a closed loop)
   --answers SERVER     compare each answer with what the lab's server has for
-                       the route: fiber or null     (default: do not; only
-                       http_load can)
+                       the route: fiber or null     (default: http_load
+                       compares them with each other, autocannon does not)
+  --plan FILE          instead of all of the above: turns of several servers, as
+                       JSON; - is standard input       (http_load only)
   --cpus LIST          cores to run on, as taskset takes them (default: any)
   --check              only see that the generator can be started
 EOF
@@ -46,6 +52,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 [ -n "$url$plan" ] || { echo "trial.sh: --url is missing; see --help" >&2; exit 2; }
+[ -z "$plan" ] || [ "$generator" = http_load ] || { echo "trial.sh: only http_load carries out a plan; add --generator http_load" >&2; exit 2; }
 
 case $generator in
   autocannon)
@@ -63,16 +70,16 @@ case $generator in
     set -- "$@" "$url"
     [ -z "$check" ] || set -- node "$autocannon" --version ;;
   http_load)
-    load=$here/../../.tools/bin/http_load
-    [ -x "$load" ] || { echo "trial.sh: http_load is not built; run 'make build'" >&2; exit 3; }
+    http_load=$here/../../.tools/bin/http_load
+    [ -x "$http_load" ] || { echo "trial.sh: http_load is not built; run 'make build'" >&2; exit 3; }
     if [ -n "$plan" ]; then
-      set -- "$load" --plan "$plan"
+      set -- "$http_load" --plan "$plan"
     else
-      set -- "$load" --connections "$connections" --pipelining "$pipelining" --duration "$duration" --warmup "$warmup" \
+      set -- "$http_load" --connections "$connections" --pipelining "$pipelining" --duration "$duration" --warmup "$warmup" \
         --rate "$rate" --threads "$workers" --url "$url"
       [ -z "$answers" ] || set -- "$@" --answers "$answers"
     fi
-    [ -z "$check" ] || set -- "$load" --help ;;
+    [ -z "$check" ] || set -- "$http_load" --help ;;
   *) echo "trial.sh: --generator is autocannon or http_load, not '$generator'" >&2; exit 2 ;;
 esac
 if [ -n "$cpus" ]; then

@@ -68,7 +68,9 @@ function parse (text) {
 }
 let runs = 0
 for (const f of files.filter((f) => f.endsWith('.csv'))) {
-  const { trials, conditions } = JSON.parse(read(f.replace(/csv$/, 'json')))
+  const { trials, conditions, figures } = JSON.parse(read(f.replace(/csv$/, 'json')))
+  // Metrics stand in each trial, or for all trials in columns.
+  const metrics = (t, i) => figures ? Object.entries(figures).map(([k, column]) => [k, column[i]]).filter(([, v]) => v !== null) : Object.entries(t.metrics ?? {})
   const [head, ...rows] = parse(read(f))
   expect(head !== undefined && rows.length === trials.length, `${f}: ${rows.length} rows for ${trials.length} trials`)
   rows.slice(0, trials.length).forEach((row, i) => {
@@ -76,7 +78,7 @@ for (const f of files.filter((f) => f.endsWith('.csv'))) {
     const c = conditions.find((c) => c.id === t.condition)
     const want = new Map([['seq', t.seq], ['block', t.block], ['condition', t.condition], ['control_of', c.control_of ?? ''], ['valid', t.valid], ['reasons', (t.reasons ?? []).map((r) => `${r.gate}: ${r.detail}`).join('; ')], ['bound', t.bound], ['bound_why', t.bound_why ?? '']])
     for (const [k, v] of Object.entries(c.levels)) want.set(`level_${k}`, v)
-    for (const [k, v] of Object.entries(t.metrics ?? {})) want.set(k, v)
+    for (const [k, v] of metrics(t, i)) want.set(k, v)
     for (const [k, v] of Object.entries(t.below ?? {})) want.set(`below_${k}`, v)
     for (const [k, v] of Object.entries(t.printed ?? {})) want.set(`printed_${k}`, v)
     expect(row.length === head.length, `${f}:${i + 2}: ${row.length} cells under ${head.length} names`)

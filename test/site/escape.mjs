@@ -61,9 +61,14 @@ const parse = (text) => JSON.parse(text.replace(/("seed": )(\d+)/g, '$1"SEED$2"'
 const print = (value) => JSON.stringify(value, null, 2).replace(/"SEED(\d+)"/g, '$1') + '\n'
 
 lab() // writes the schemas
-for (const [dir, schema] of [['data/results', 'results-1'], ['data/hosts', 'host-1']]) {
-  const root = JSON.parse(readFileSync(join(fixture, 'static/schema', `${schema}.json`), 'utf8'))
-  for (const file of json(dir)) edit(file, (text) => print(free(parse(text), root, root, dir)))
+for (const [dir, schema] of [['data/results', 'results'], ['data/hosts', 'host']]) {
+  for (const file of json(dir)) {
+    edit(file, (text) => {
+      const value = parse(text)
+      const root = JSON.parse(readFileSync(join(fixture, 'static/schema', `${schema}-${value.schema_version}.json`), 'utf8'))
+      return print(free(value, root, root, dir))
+    })
+  }
 }
 // Designs and texts have no schema; their free texts have these names.
 for (const dir of ['lab/experiments', 'data/texts']) {

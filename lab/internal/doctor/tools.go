@@ -38,7 +38,7 @@ func (m Machine) programs() []Finding {
 	fs := []Finding{
 		file("server", filepath.Join(m.Root, ".tools", "bin", "fiber_server"), "no experiment can run", "make build"),
 		file("autocannon", filepath.Join(m.Root, "node_modules", "autocannon", "autocannon.js"), "no experiment with it can run", "make setup"),
-		file("fortio", filepath.Join(m.Root, ".tools", "bin", "fortio_load"), "no experiment with it can run", "make build"),
+		file("http_load", filepath.Join(m.Root, ".tools", "bin", "http_load"), "no claim about a server can be decided", "make build"),
 		file("null server", filepath.Join(m.Root, ".tools", "bin", "null_server"), "the load generators' ceilings cannot be calibrated", "make build"),
 		file("event producer", filepath.Join(m.Root, ".tools", "bin", "event_producer"), "no experiment with batches can run", "make build"),
 		file("event sink", filepath.Join(m.Root, ".tools", "bin", "event_sink"), "no experiment with batches can run", "make build"),

@@ -12,12 +12,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/flame"
-	"github.com/line-rate/line-rate/lab/internal/order"
+	"github.com/line-rate/line-rate/lab/internal/madeup"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -32,24 +34,23 @@ const (
 title = "A lock in each request"
 question = "What does it cost?"
 metrics = ["throughput_rps"]
+budget_s = 60
 [profile]
 compare = "index"
 [topology]
 kind = "loopback"
 [settings]
 connections = 10
+generator = "http_load"
 [[factors]]
 name = "index"
 levels = ["gofakeit", "pool"]
 [[factors]]
 name = "route"
 levels = ["/list", "/read"]
-[sizes.smoke]
-blocks = 2
-duration_s = 1
-[sizes.full]
-blocks = 6
-duration_s = 1
+[block]
+slot_s = 1
+rounds = 1
 [[claims]]
 id = "c"
 kind = "flat"
@@ -59,9 +60,6 @@ over = "index"
 margin = 0.1
 `
 )
-
-// lockNow is the experiment as it is, whose run was made with lockDesign.
-var lockNow = strings.NewReplacer(`question = "What does it cost?"`, "question = \"What does it cost?\"\nbudget_s = 60", "[sizes.smoke]\nblocks = 2\nduration_s = 1\n[sizes.full]\nblocks = 6\nduration_s = 1\n", "[block]\nslot_s = 1\nrounds = 1\n").Replace(lockDesign)
 
 // lockSamples are what one trial of a condition came to: stacks, with
 // milliseconds blocked or bytes live.
@@ -107,17 +105,22 @@ func rawLock(t *testing.T, kind, index string) []byte {
 }
 
 // trialLock is what a results file says of one such trial.
-func trialLock(kind, index string) string {
-	for _, p := range []struct{ kind, index, text string }{
-		{"block", "gofakeit", `{"kind": "block", "unit": "s", "total": 9, "events": 2, "stacks": 2, "duration_s": 3, "work": {"lock": 0.666666667, "profiler": 0.333333333}, "packages": {"github.com/brianvoe/gofakeit": 0.666666667, "net/http/pprof": 0.333333333}}`},
-		{"block", "pool", `{"kind": "block", "unit": "s", "total": 3, "events": 1, "stacks": 1, "duration_s": 3, "work": {"profiler": 1}, "packages": {"net/http/pprof": 1}}`},
-		{"mutex", "gofakeit", `{"kind": "mutex", "unit": "s", "total": 0.6, "events": 1, "stacks": 1, "duration_s": 3, "work": {"lock": 1}, "packages": {"github.com/brianvoe/gofakeit": 1}}`},
-		{"mutex", "pool", `{"kind": "mutex", "unit": "s", "total": 0, "duration_s": 3, "packages": {}}`},
-		{"heap", "gofakeit", `{"kind": "heap", "unit": "B", "total": 1048576, "events": 1, "stacks": 1, "work": {"handler": 1}, "packages": {"encoding/json": 1}}`},
-		{"heap", "pool", `{"kind": "heap", "unit": "B", "total": 1572864, "events": 2, "stacks": 2, "work": {"handler": 1}, "packages": {"encoding/json": 0.666666667}}`},
+func trialLock(kind, index string) profiles.Profile {
+	const fake, pprof, json = "github.com/brianvoe/gofakeit", "net/http/pprof", "encoding/json"
+	type shares = map[string]float64
+	for _, p := range []struct {
+		index string
+		profiles.Profile
+	}{
+		{"gofakeit", profiles.Profile{Kind: "block", Unit: "s", Total: 9, Events: 2, Stacks: 2, DurationS: 3, Work: shares{"lock": 0.666666667, "profiler": 0.333333333}, Packages: shares{fake: 0.666666667, pprof: 0.333333333}}},
+		{"pool", profiles.Profile{Kind: "block", Unit: "s", Total: 3, Events: 1, Stacks: 1, DurationS: 3, Work: shares{"profiler": 1}, Packages: shares{pprof: 1}}},
+		{"gofakeit", profiles.Profile{Kind: "mutex", Unit: "s", Total: 0.6, Events: 1, Stacks: 1, DurationS: 3, Work: shares{"lock": 1}, Packages: shares{fake: 1}}},
+		{"pool", profiles.Profile{Kind: "mutex", Unit: "s", DurationS: 3, Packages: shares{}}},
+		{"gofakeit", profiles.Profile{Kind: "heap", Unit: "B", Total: 1048576, Events: 1, Stacks: 1, Work: shares{"handler": 1}, Packages: shares{json: 1}}},
+		{"pool", profiles.Profile{Kind: "heap", Unit: "B", Total: 1572864, Events: 2, Stacks: 2, Work: shares{"handler": 1}, Packages: shares{json: 0.666666667}}},
 	} {
-		if p.kind == kind && p.index == index {
-			return p.text
+		if string(p.Kind) == kind && p.index == index {
+			return p.Profile
 		}
 	}
 	panic(kind + " of " + index)
@@ -127,38 +130,39 @@ func trialLock(kind, index string) string {
 func profiledClone(t *testing.T) Root {
 	t.Helper()
 	root := clone(t)
-	write(t, filepath.Join(root.Experiments(), "98-made-lock.toml"), lockNow)
+	write(t, filepath.Join(root.Experiments(), "98-made-lock.toml"), lockDesign)
 	design := sha256.Sum256([]byte(lockDesign))
 	write(t, root.Design(hex.EncodeToString(design[:])), lockDesign)
-	var conditions, profiled, trials []string
-	for i, c := range []struct{ index, route string }{{"gofakeit", "/list"}, {"gofakeit", "/read"}, {"pool", "/list"}, {"pool", "/read"}} {
-		var named, came []string
+	x, err := experiment.Parse("98-made-lock", []byte(lockDesign))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := madeup.Run(madeup.Plan{
+		Experiment: x, Hosts: results.Hosts{Server: "c6in-8xlarge", Client: "c6in-8xlarge"}, Started: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		Seed: 1, Blocks: 2, Ended: results.Blocks, NoControl: true,
+	})
+	index := map[string]string{}
+	for i := range f.Conditions {
+		c := &f.Conditions[i]
+		index[c.ID] = c.Levels[setting.Index].String()
 		for _, kind := range []string{"block", "mutex", "heap"} {
-			data := rawLock(t, kind, c.index)
-			file := fmt.Sprintf("%s/c%d-%s.pb.gz", lockRun, i+1, kind)
+			data := rawLock(t, kind, index[c.ID])
+			file := fmt.Sprintf("%s/%s-%s.pb.gz", lockRun, c.ID, kind)
 			write(t, root.Profile(file), string(data))
 			sum := sha256.Sum256(data)
-			named = append(named, fmt.Sprintf(`{"kind": %q, "file": %q, "sha256": %q, "trials": 2}`, kind, file, hex.EncodeToString(sum[:])))
-			came = append(came, trialLock(kind, c.index))
-		}
-		conditions = append(conditions, fmt.Sprintf(`{"id": "c%d", "levels": {"index": %q, "route": %q}, "profiles": [%s]}`, i+1, c.index, c.route, strings.Join(named, ",\n")))
-		profiled = append(profiled, strings.Join(came, ",\n"))
-	}
-	for b, block := range order.Draw(4, 2, 1) {
-		for _, c := range block {
-			n := len(trials)
-			trials = append(trials, fmt.Sprintf(`{"seq": %d, "block": %d, "condition": "c%d", "started_at": "2026-01-01T00:00:%02dZ", "valid": true, "bound": "unknown",
-"metrics": {"throughput_rps": 1000, "requests": 1000, "duration_s": 1}, "profiles": [%s]}`, n+1, b+1, c+1, 5*n, profiled[c]))
+			c.Profiles = append(c.Profiles, results.RawProfile{Kind: profiles.Kind(kind), File: file, SHA256: hex.EncodeToString(sum[:]), Trials: 2})
 		}
 	}
-	write(t, root.path(lockFile), `{"schema_version": 1, "experiment": "98-made-lock", "run": "20260101t000000z-c6in-8xlarge", "source": "measured",
-"hosts": {"server": "c6in-8xlarge", "client": "c6in-8xlarge"},
-"provenance": {"started_at": "2026-01-01T00:00:00Z", "finished_at": "2026-01-01T00:01:00Z", "commit": "unknown", "dirty": false,
-"experiment_sha256": "`+hex.EncodeToString(design[:])+`", "size": "smoke", "blocks": 2, "warmup_s": 0, "duration_s": 1, "seed": 1, "generator": "fortio", "tools": {}, "kernel": {}},
-"topology": {"kind": "loopback"}, "settings": {"connections": 10},
-"conditions": [`+strings.Join(conditions, ",\n")+`],
-"trials": [`+strings.Join(trials, ",\n")+`]}
-`)
+	for i := range f.Trials {
+		for _, kind := range []string{"block", "mutex", "heap"} {
+			f.Trials[i].Profiles = append(f.Trials[i].Profiles, trialLock(kind, index[f.Trials[i].Condition]))
+		}
+	}
+	text, err := results.Encode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, root.path(lockFile), string(text))
 	return root
 }
 
@@ -241,9 +245,22 @@ func decodeFlame(t *testing.T, root Root, name string, into any) {
 	}
 }
 
+// redesign has the made-up run of another design.
+func redesign(t *testing.T, root Root, old, new string) {
+	t.Helper()
+	was, text := sha256.Sum256([]byte(lockDesign)), strings.Replace(lockDesign, old, new, 1)
+	is := sha256.Sum256([]byte(text))
+	write(t, root.Design(hex.EncodeToString(is[:])), text)
+	if err := os.Remove(root.Design(hex.EncodeToString(was[:]))); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(root.Experiments(), "98-made-lock.toml"), text)
+	edit(t, root.path(lockFile), hex.EncodeToString(was[:]), hex.EncodeToString(is[:]))
+}
+
 func TestOnlyWhatIsComparedHasADifference(t *testing.T) {
 	root := profiledClone(t)
-	edit(t, filepath.Join(root.Experiments(), "98-made-lock.toml"), `compare = "index"`, "")
+	redesign(t, root, "compare = \"index\"\n", "")
 	j := open(t, root)
 	if err := j.Derive(); err != nil {
 		t.Fatal(err)
@@ -396,14 +413,11 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 		}, "data/profiles/98-made-lock/gone/c1-cpu.pb.gz", "no run names it"},
 		// Its profiles are its own all the same.
 		{"a run that is faulty itself", func(t *testing.T, r Root) {
-			edit(t, r.path(lockFile), `"schema_version": 1`, `"schema_version": 99`)
+			edit(t, r.path(lockFile), `"schema_version": 2`, `"schema_version": 99`)
 		}, lockFile, "/schema_version: version 99"},
-		{"a kind of work that is none", func(t *testing.T, r Root) { edit(t, r.path(lockFile), `"lock": `, `"locks": `) }, lockFile, "/trials/0/profiles/0/work/locks: "},
+		{"a kind of work that is none", func(t *testing.T, r Root) { edit(t, r.path(lockFile), `"lock": `, `"locks": `) }, lockFile, "/trials/1/profiles/0/work/locks: "},
 		{"a design that profiles nothing", func(t *testing.T, r Root) {
-			was, without := sha256.Sum256([]byte(lockDesign)), strings.Replace(lockDesign, "[profile]\ncompare = \"index\"\n", "", 1)
-			is := sha256.Sum256([]byte(without))
-			write(t, r.Design(hex.EncodeToString(is[:])), without)
-			edit(t, r.path(lockFile), hex.EncodeToString(was[:]), hex.EncodeToString(is[:]))
+			redesign(t, r, "[profile]\ncompare = \"index\"\n", "")
 		}, lockFile, "/trials/0/profiles/0: 98-made-lock profiles nothing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -55,7 +55,7 @@ func Tools(root string) map[string]string {
 	return tools
 }
 
-// builtFrom names the modules that make a server or a generator another one.
+// builtFrom names the modules that make a server another one.
 var builtFrom = map[string]string{
 	"github.com/gofiber/fiber/v3":     "fiber",
 	"github.com/brianvoe/gofakeit/v7": "gofakeit",

@@ -3,7 +3,6 @@ package states
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -11,10 +10,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/madeup"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 // repository is the clone that the test is run in.
@@ -41,7 +43,7 @@ func newClone(t *testing.T) *clone {
 	}
 	c.write("config.toml", c.file("config.toml"))
 	// Hugo mounts what the configuration names, whether or not a run has any.
-	for _, dir := range []string{"profiles", "flames", "audits", "texts"} {
+	for _, dir := range []string{"profiles", "flames", "audits", "texts", "claims"} {
 		c.must(os.MkdirAll(filepath.Join(c.dir, "data", dir), 0o755))
 	}
 	return c
@@ -78,22 +80,39 @@ func (c *clone) encode(name string, v any) {
 	c.write(name, data)
 }
 
-// The runs that the others are made of: one that the lab measured, an early one of
-// the same design without a control, and the golden pages' with profiles.
+// Runs of version 1 that the lab measured with the design of designOfOld, and the
+// golden pages' run with profiles.
 const (
-	measured = "data/results/11-threads/20261121t200646z-intel-xeon-processor-2c-ca1b5bc8.json"
-	without  = "data/results/11-threads/20261121t133317z-intel-xeon-processor-2c-ca1b5bc8.json"
+	old      = "data/results/11-threads/20261121t200646z-intel-xeon-processor-2c-ca1b5bc8.json"
 	profiled = "test/site/fixture/data/results/93-lock/20261120t100000z-small-cpu-2c-0000aaaa.json"
 )
 
-// run is a copy of one of them, of another experiment and by the small machine.
-func (c *clone) run(of, experiment string) *results.File {
+// run is a copy of one of them, of another experiment and by another machine.
+func (c *clone) run(of, experiment, host string) *results.File {
 	c.t.Helper()
 	r := &results.File{}
-	c.must(json.Unmarshal(c.file(of), r))
+	c.must(results.Decode(c.file(of), results.SchemaURL, r))
 	r.Experiment = experiment
-	r.Hosts = results.Hosts{Server: "small", Client: "small"}
+	r.Hosts = results.Hosts{Server: host, Client: host}
 	return r
+}
+
+// plan is a run that nothing went wrong with, of blocks enough to decide claims.
+func (c *clone) plan(name, text string) madeup.Plan {
+	c.t.Helper()
+	x, err := experiment.Parse(name, []byte(text))
+	c.must(err)
+	return madeup.Plan{
+		Experiment: x, Hosts: results.Hosts{Server: "small", Client: "small"}, Started: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
+		Seed: 7, Blocks: 16, Ended: results.Decided, Trial: func(levels setting.Levels, _ int, _ bool) madeup.Came { return gains(levels) },
+	}
+}
+
+// gains has a request cost a little less with more connections, so that throughput
+// rises with them.
+func gains(levels setting.Levels) madeup.Came {
+	n, _ := levels[setting.Connections].Int()
+	return madeup.Came{CostS: map[int64]float64{20: 8e-6, 200: 7e-6, 1000: 6e-6}[n]}
 }
 
 // add puts a run into the journal under the name that its start and its host give
@@ -122,28 +141,6 @@ func (c *clone) host(p *host.Profile) {
 	c.encode("data/hosts/"+p.ID+".json", p)
 }
 
-// busy has the server's core and the client's, with its one thread, busy for these
-// shares of all trials, in each figure that says so, and the walls that this means.
-func busy(r *results.File, server, client float64, walls bound.Bound) {
-	for i := range r.Trials {
-		t := &r.Trials[i]
-		t.Metrics["client_thread_busy_max"], t.Metrics["client_cores_busy"] = client, client
-		t.ClientThreads = []float64{client}
-		t.Metrics["server_cores_busy"] = server
-		for k, share := range []float64{server, client} {
-			if k < len(t.Cores) {
-				steal := t.Cores[k].Steal
-				t.Cores[k] = results.Core{CPU: k, User: share - steal, Steal: steal, Idle: 1 - share}
-			}
-		}
-		t.Bound, t.BoundWhy = walls, fmt.Sprintf("busiest client thread %.0f %%, server cores %.0f %%", 100*client, 100*server)
-	}
-}
-
-// withRoom has the server as the wall of all trials, and room everywhere else, so
-// that claims about throughput are decided.
-func withRoom(r *results.File) { busy(r, 0.95, 0.5, bound.ServerCPU) }
-
 // spoil makes trials invalid, by a gate that the figures kept do not show.
 func spoil(r *results.File, which func(t results.Trial) bool) {
 	for i := range r.Trials {
@@ -151,18 +148,6 @@ func spoil(r *results.File, which func(t results.Trial) bool) {
 			t.Valid, t.Reasons = false, []results.Reason{{Gate: "window", Detail: "made up"}}
 		}
 	}
-}
-
-// keep drops trials, and numbers those that are left.
-func keep(r *results.File, which func(t results.Trial) bool) {
-	var kept []results.Trial
-	for _, t := range r.Trials {
-		if which(t) {
-			t.Seq = len(kept) + 1
-			kept = append(kept, t)
-		}
-	}
-	r.Trials = kept
 }
 
 // lose takes a metric from trials, whatever is known of it.
@@ -176,13 +161,14 @@ func lose(r *results.File, name string, of func(t results.Trial) bool) {
 	}
 }
 
-// design is the experiment that most runs are of: the design of the measured run,
-// with a claim of each kind that needs no profile.
+// design is the experiment that most runs are of: the threads experiment, with a
+// claim of each kind that needs no profile.
 func design(name string) string {
 	return fmt.Sprintf(`entry = %q
 title = "The state %s"
 question = "Does a run that ends so have its pages?"
 metrics = ["threads_per_worker", "workers", "throughput_rps", "latency_p50_s", "server_cpu_per_request_s"]
+budget_s = 60
 
 [topology]
 kind = "loopback"
@@ -192,6 +178,7 @@ route = "/read"
 prefork = true
 index = "pool"
 workers = 2
+generator = "http_load"
 pipelining = 1
 client_workers = 0
 
@@ -199,15 +186,10 @@ client_workers = 0
 name = "connections"
 levels = [20, 200, 1000]
 
-[sizes.smoke]
-blocks = 6
-warmup_s = 0.3
-duration_s = 1
-
-[sizes.full]
-blocks = 12
-warmup_s = 3
-duration_s = 10
+[block]
+slot_s = 0.1
+rounds = 2
+warmup_s = 0.1
 
 [[claims]]
 id = "threads"
@@ -262,6 +244,31 @@ bound = "server-cpu"
 `, word(name), name)
 }
 
+// inOnePiece is the design with the generator that cannot take turns, and cuts
+// latencies to whole milliseconds.
+func inOnePiece(name string) string {
+	return strings.NewReplacer(`generator = "http_load"`, `generator = "autocannon"`, "rounds = 2", "rounds = 1").Replace(design(name))
+}
+
+// overAWire is the design over a wire of known rate.
+func overAWire(name string) string {
+	return strings.Replace(design(name), `kind = "loopback"`, "kind = \"netns\"\nline_rate_bps = 500_000_000\nburst_bytes = 262_144\nqueue_s = 0.02", 1)
+}
+
+// designOfOld is the design as it was in version 1.
+func designOfOld(name string) string {
+	return strings.NewReplacer("budget_s = 60\n", "", "generator = \"http_load\"\n", "", "[block]\nslot_s = 0.1\nrounds = 2\nwarmup_s = 0.1\n", `[sizes.smoke]
+blocks = 6
+warmup_s = 0.3
+duration_s = 1
+
+[sizes.full]
+blocks = 12
+warmup_s = 3
+duration_s = 10
+`).Replace(design(name))
+}
+
 // word is an entry's name, in the letters that one may have.
 func word(name string) string { return strings.ReplaceAll(name, "-", "") }
 
@@ -296,6 +303,10 @@ experiments = [%q]
 	}
 	if source == "measured" {
 		say(`results %s name="one" title="One metric" metrics="threads_per_worker"`, of)
+		say(`dots %s metric="errors" name="nought" title="What is nought"`, of)
+		if x != "" {
+			say(`chart %s metric="errors" x=%q name="noughts" title="Lines of nought"`, of, x)
+		}
 		say(`cores %s name="cores" title="Cores"`, of)
 		say(`wire %s name="wire" title="Wire"`, of)
 	}

@@ -48,7 +48,7 @@ func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
 		f.sayStrictly(exact)
 	}
 	f.points = odd == ""
-	f.concludeStrictly(odd, fmt.Sprintf("exact in all of %d trials", trials))
+	f.concludeStrictly(rec.text, odd, fmt.Sprintf("exact in all of %d trials", trials))
 	return f, nil
 }
 
@@ -62,11 +62,11 @@ func (f *finding) sayStrictly(holds bool) {
 }
 
 // concludeStrictly is the verdict of a claim that one contradiction refutes: it
-// takes no fewer blocks that can tell than any other.
-func (f *finding) concludeStrictly(against, holds string) {
+// takes no fewer blocks that can tell than any other. A text's one run has none.
+func (f *finding) concludeStrictly(text bool, against, holds string) {
 	told := f.yes + f.no
 	switch {
-	case told < stats.MinSamples:
+	case told < stats.MinSamples && !text:
 		f.verdict, f.needed = Inconclusive, stats.MinSamples-told
 		f.why = fmt.Sprintf("only %d of %d blocks can tell, and six are the least that decide", told, len(f.seen.blocks))
 		if against != "" {

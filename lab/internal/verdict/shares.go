@@ -107,7 +107,7 @@ func (rec *record) evaluateAbsent(c experiment.Claim) finding {
 	if f.no > 0 {
 		against = sayShares(c, shares, held)
 	}
-	f.concludeStrictly(against, sayShares(c, shares, held))
+	f.concludeStrictly(rec.text, against, sayShares(c, shares, held))
 	doubt := ""
 	switch {
 	case held < len(shares):
@@ -117,9 +117,6 @@ func (rec *record) evaluateAbsent(c experiment.Claim) finding {
 	case unnamed > 0:
 		doubt = fmt.Sprintf("%d of %d %s profiles have frames without a symbol, which could be of %s", unnamed, len(shares), c.Profile, c.Package)
 	default:
-		if rec.text {
-			f.why = sayShares(c, shares, held)
-		}
 		return f
 	}
 	f.points = false

@@ -1,0 +1,300 @@
+// Package madeup makes up runs of version 2 for tests: those of any closed-loop
+// design, with all that the lab records of a trial, in the order that the seed
+// draws.
+//
+// Its stance: a made-up run is one that the lab could have made. It passes
+// results.File's Check, so figures that follow from others follow, and slots lie
+// one after the other. What came out of a trial is the caller's to say; noise is
+// drawn from the run's seed, so that the same plan gives the same bytes.
+//
+// Its limits: one host on each side, one thread of the client, no fixed rates, no
+// sinks, and no profiles, which a caller adds.
+package madeup
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/order"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// A Plan is a run to be made up.
+type Plan struct {
+	Experiment *experiment.Experiment
+	Hosts      results.Hosts
+	Started    time.Time // in whole seconds
+	Seed       uint64
+	Blocks     int
+	Ended      results.Ended
+	Stopped    string // stopped_early, of a run that was interrupted or failing
+	NoControl  bool
+	Shared     bool // one core, for server and client alike; else each has its own
+	// Trial says how one came out; nil: all alike, with the server as the wall. The
+	// control is told apart.
+	Trial func(levels setting.Levels, block int, control bool) Came
+}
+
+// Came is how a trial came out. A field of nought is what Usual has.
+type Came struct {
+	CostS         float64 // server CPU a request, in s
+	ServerBusy    float64 // share of the server's cores
+	ClientBusy    float64 // share of the client's core, and of its thread
+	ResponseBytes float64
+	Noise         float64            // standard deviation of what differs between trials, as a share
+	Metrics       map[string]float64 // in place of what would be recorded; NaN: not recorded
+	Below         map[string]float64 // as a trial's; these are not recorded otherwise
+	Reasons       []results.Reason   // why it is invalid
+	Lost          bool               // and nothing came of it: no slot, no figure
+}
+
+// Usual is a trial whose wall is the server.
+var Usual = Came{CostS: 8e-6, ServerBusy: 0.97, ClientBusy: 0.55, ResponseBytes: 640, Noise: 0.01}
+
+func (c Came) whole() Came {
+	for _, f := range []struct {
+		v     *float64
+		usual float64
+	}{{&c.CostS, Usual.CostS}, {&c.ServerBusy, Usual.ServerBusy}, {&c.ClientBusy, Usual.ClientBusy}, {&c.ResponseBytes, Usual.ResponseBytes}, {&c.Noise, Usual.Noise}} {
+		if *f.v == 0 {
+			*f.v = f.usual
+		}
+	}
+	return c
+}
+
+// Commit is that of the lab which no lab has.
+const Commit = "0123456789abcdef0123456789abcdef01234567"
+
+const (
+	calibration = 9.5e-7 // a core's best time for the lab's loop, in s
+	fullWire    = 0.96   // share of its rate that a wire carries at the most
+	overhead    = 70     // bytes around an answer
+)
+
+// Run makes up a run.
+func Run(p Plan) *results.File {
+	x := p.Experiment
+	m := &maker{Plan: p, r: rand.New(rand.NewPCG(p.Seed, 2)), at: 1}
+	f := &results.File{
+		SchemaVersion: results.Version, Experiment: x.Name, Run: Name(p.Started, p.Hosts.Server), Source: results.Measured, Hosts: p.Hosts,
+		Provenance: &results.Provenance{
+			StartedAt: p.Started, Commit: Commit, ExperimentSHA256: x.SHA256,
+			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS}, BudgetS: x.BudgetS,
+			Blocks: p.Blocks, Ended: p.Ended, StoppedEarly: p.Stopped, Seed: p.Seed, Generator: "http_load 1", ServerCPUs: "0", ClientCPUs: "1",
+			Tools: map[string]string{"go": "go1.26.8"}, Kernel: map[string]string{"net.core.somaxconn": "4096"}, CalibrationS: calibration,
+			Binaries: map[string]results.Binary{"fiber_server": {SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte("made up")))}},
+		},
+		Topology: results.Topology(x.Topology), Settings: x.Fixed(),
+	}
+	if f.Settings[setting.Generator] == setting.String(setting.Autocannon) {
+		f.Provenance.Generator = "autocannon 9.0.0"
+	}
+	if p.Shared {
+		f.Provenance.ServerCPUs, f.Provenance.ClientCPUs = "", ""
+	}
+	for i, levels := range x.Conditions() {
+		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: commands(levels)})
+	}
+	if n := len(f.Conditions); !p.NoControl {
+		twin := f.Conditions[order.Control(n, p.Seed)]
+		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", n+1), Levels: twin.Levels, ControlOf: twin.ID, Commands: twin.Commands})
+	}
+	m.f = f
+	for b := 1; b <= p.Blocks; b++ {
+		m.block(b)
+	}
+	f.Provenance.FinishedAt = p.Started.Add(time.Duration(math.Ceil(m.at)+1) * time.Second)
+	return f
+}
+
+// Name is a run's, by its start and its server's host.
+func Name(started time.Time, host string) string {
+	return started.UTC().Format("20060102t150405z") + "-" + host
+}
+
+func commands(levels setting.Levels) []string {
+	return []string{"lab/scripts/server.sh " + levels.Key(), "lab/scripts/trial.sh --generator http_load --plan - <plan>"}
+}
+
+type maker struct {
+	Plan
+	f  *results.File
+	r  *rand.Rand
+	at float64 // s since the run began
+}
+
+func (m *maker) about(v, part float64) float64 { return v * math.Exp(part*m.r.NormFloat64()) }
+
+// block makes the trials of one, group after group.
+func (m *maker) block(number int) {
+	f, x := m.f, m.Experiment
+	var all []setting.Levels
+	for _, c := range f.Conditions {
+		all = append(all, f.Settings.With(c.Levels))
+	}
+	for _, sequence := range order.Block(order.Groups(all, x.Profile != nil), x.Block.Rounds, m.Seed, number) {
+		m.at += 0.4 + x.Block.WarmupS
+		machine := m.machine()
+		came, slots := map[int]Came{}, map[int]*results.Slots{}
+		for _, c := range sequence {
+			if slots[c] == nil {
+				slots[c] = &results.Slots{}
+				if m.Trial != nil {
+					came[c] = m.Trial(all[c], number, f.Conditions[c].ControlOf != "")
+				}
+				one := came[c].whole()
+				one.CostS = m.about(one.CostS, one.Noise)
+				came[c] = one
+			}
+			m.slot(slots[c], came[c])
+		}
+		for _, c := range slices.Sorted(maps.Keys(slots)) {
+			slots[c].Round()
+			f.Trials = append(f.Trials, m.trial(number, c, all[c], came[c], slots[c], machine))
+		}
+	}
+}
+
+// slot has one more of a trial's pass.
+func (m *maker) slot(s *results.Slots, c Came) {
+	length := m.Experiment.Block.SlotS
+	fill := 0.001
+	s.AtS, s.FillS = append(s.AtS, m.at+fill), append(s.FillS, fill)
+	length += 1e-4 * m.r.Float64()
+	busy := c.ServerBusy
+	if line := m.f.Topology.LineRateBps; line > 0 { // a wire carries no more than it does
+		busy = min(busy, fullWire*line/8/(c.ResponseBytes+overhead)*c.CostS)
+	}
+	server := min(1, busy*(1+0.005*(m.r.Float64()-0.5))) * length
+	requests := math.Round(server / c.CostS)
+	s.DurationS, s.Requests = append(s.DurationS, length), append(s.Requests, int64(requests))
+	s.ServerCPUS, s.ClientCPUS = append(s.ServerCPUS, server), append(s.ClientCPUS, min(1, c.ClientBusy*(1+0.005*(m.r.Float64()-0.5)))*length)
+	s.IdleCPUS = append(s.IdleCPUS, 0.001*m.r.Float64()*length)
+	if m.f.Topology.LineRateBps > 0 {
+		s.TxBytes, s.RxBytes = append(s.TxBytes, int64(requests*(c.ResponseBytes+overhead))), append(s.RxBytes, int64(requests*110))
+	}
+	m.at += fill + length + 0.002
+}
+
+// machine is what is of a whole block, and stands in each of its trials.
+func (m *maker) machine() map[string]float64 {
+	steal := math.Round(m.r.Float64()*10) / 1e4
+	return map[string]float64{
+		"calibration_before_s": m.about(calibration*1.05, 0.005), "calibration_after_s": m.about(calibration*1.05, 0.005),
+		"server_steal": steal, "client_steal": steal, "server_foreign_load": 0.01 * m.r.Float64(), "client_foreign_load": 0.01 * m.r.Float64(),
+		"sampler_busy": 0.004 * m.r.Float64(), "clock_step_s": 4e-9, "throttled_s": 0, "swap_pages": 0, "interrupts_per_s": m.about(5000, 0.1),
+		"tcp_retransmits": 0, "listen_drops": 0, "listen_overflows": 0, "softnet_drops": 0, "softnet_squeezes": 0,
+	}
+}
+
+func (m *maker) trial(block, condition int, all setting.Levels, c Came, s *results.Slots, machine map[string]float64) results.Trial {
+	t := results.Trial{
+		Seq: len(m.f.Trials) + 1, Block: block, Condition: m.f.Conditions[condition].ID, Valid: len(c.Reasons) == 0, Reasons: c.Reasons, Below: c.Below, Slots: s,
+		StartedAt: m.Started.Add(time.Duration(s.AtS[0] * float64(time.Second))),
+	}
+	on := results.Setup{SlotS: m.Experiment.Block.SlotS, ServerCores: 1, ClientCores: 1, LineRateBps: m.f.Topology.LineRateBps}
+	if m.Shared {
+		on.ServerCores, on.ClientCores = 0, 0
+	} else if l, ok := all[setting.ServerCPUs]; ok {
+		if list, err := cores.Parse(l.String()); err == nil {
+			on.ServerCores = len(list)
+		}
+	}
+	figures := s.Metrics(on)
+	maps.Copy(figures, machine)
+	maps.Copy(figures, m.served(all, c, figures))
+	if m.Shared {
+		figures["server_cores_busy"], figures["client_cores_busy"] = 1, 1
+	}
+	t.Cores = m.cores(c, machine["server_steal"])
+	if all[setting.Generator] != setting.String(setting.HTTPLoad) { // one piece, of whose cores the kernel's clock tells
+		t.Slots = nil
+		for i, name := range []string{"server_cores_busy", "client_cores_busy"} {
+			if !m.Shared {
+				figures[name] = 1 - t.Cores[i].Idle
+			}
+		}
+		for _, name := range []string{"slots", "slot_requests_least", "slot_off_s", "slot_server_busy_max", "idle_servers_busy", "silence_s"} {
+			delete(figures, name)
+		}
+	}
+	for name, v := range c.Metrics {
+		figures[name] = v
+	}
+	for name, v := range figures {
+		if _, limited := c.Below[name]; limited || math.IsNaN(v) {
+			delete(figures, name)
+		}
+	}
+	if c.Lost {
+		t.Slots, t.Cores, figures = nil, nil, machine
+	}
+	results.Round(figures)
+	t.Metrics = figures
+	if busy, ok := figures["client_thread_busy_max"]; ok {
+		t.ClientThreads = []float64{math.Round(busy*1e4) / 1e4}
+	}
+	t.Bound, t.BoundWhy = bound.Decide(bound.Of(figures, m.f.Topology.LineRateBps))
+	return t
+}
+
+// served is what a trial records beside its slots and the machine.
+func (m *maker) served(all setting.Levels, c Came, of map[string]float64) map[string]float64 {
+	number := func(name string, otherwise float64) float64 {
+		if n, ok := all[name].Int(); ok {
+			return float64(n)
+		}
+		return otherwise
+	}
+	connections := number(setting.Connections, 50)
+	asked, rps := connections*number(setting.Pipelining, 1), of["throughput_rps"]
+	workers := number(setting.Workers, 1)
+	out := map[string]float64{
+		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "response_bytes": c.ResponseBytes, "transfer_bytes_per_s": rps * c.ResponseBytes,
+		"silence_s": m.about(0.002, 0.1), "client_thread_busy_max": of["client_cpu_per_request_s"] * rps, "server_rss_bytes": 45424640, "client_rss_bytes": 15286272,
+		"connections_established": connections, "processes": 1, "workers": 0, "asked_in_flight": asked,
+	}
+	// A server that does not fork serves by itself.
+	if prefork, ok := all[setting.Prefork].Bool(); !ok || prefork {
+		maps.Copy(out, map[string]float64{
+			"processes": workers + 1, "workers": workers, "workers_active": workers, "workers_serving": workers, "threads_per_worker": 6 + math.Round(2*m.r.Float64())/2,
+			"connections_per_worker": connections / workers, "server_workers_busy": of["server_cpu_s"] / of["duration_s"] / workers * 0.99,
+		})
+	}
+	mean := m.about(asked/rps, 0.002)
+	out["latency_mean_s"], out["in_flight"] = mean, mean*rps
+	for name, q := range map[string]float64{"p50": 0.9, "p90": 1.3, "p99": 1.8, "p999": 2.5, "max": 4} {
+		out["latency_"+name+"_s"] = mean * q
+	}
+	if m.f.Topology.LineRateBps > 0 {
+		out["wire_drops"], out["wire_tx_packets_per_s"], out["wire_rx_packets_per_s"] = 0, rps*4, rps*2
+	}
+	return out
+}
+
+// cores says where the time of both cores went.
+func (m *maker) cores(c Came, steal float64) []results.Core {
+	var out []results.Core
+	for i, busy := range []float64{c.ServerBusy, c.ClientBusy} {
+		if m.Shared {
+			busy = 1 - steal
+		}
+		round := func(v float64) float64 { return math.Round(v*1e4) / 1e4 }
+		core := results.Core{CPU: i, User: round(0.45 * busy), System: round(0.4 * busy), SoftIRQ: round(0.15*busy - 0.01), Steal: steal}
+		core.Idle = round(1 - core.User - core.System - core.SoftIRQ - core.Steal)
+		if out = append(out, core); m.Shared {
+			break
+		}
+	}
+	return out
+}
