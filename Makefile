@@ -61,6 +61,7 @@ serve: $(HUGO) ## serve the site on loopback and rebuild it as files change
 .PHONY: bench
 bench: build ## print benchmarks as ratios measured side by side
 	@cd lab && go test -run '^$$' -bench . -benchtime 1s ./server/catalog
+	@cd lab && go test -run '^$$' -bench BesideWrk -benchtime 1x ./load
 	@cd lab/peers && go run -trimpath .
 
 .PHONY: bench-site

@@ -113,6 +113,10 @@ func socket(addr unix.Sockaddr) (int32, error) {
 		unix.Close(fd)
 		return -1, err
 	}
+	// Some hosts' default is bbr, which paces each request by a timer of its own.
+	// reno is part of every kernel; where it may not be chosen, the default is as
+	// right and only costs more.
+	_ = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, "reno")
 	return int32(fd), nil
 }
 

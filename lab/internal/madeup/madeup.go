@@ -78,8 +78,10 @@ const Commit = "0123456789abcdef0123456789abcdef01234567"
 const (
 	calibration = 9.5e-7 // a core's best time for the lab's loop, in s
 	fullWire    = 0.96   // share of its rate that a wire carries at the most
-	overhead    = 70     // bytes around an answer
 )
+
+// Overhead is how many bytes a wire carries around an answer.
+const Overhead = 70
 
 // Run makes up a run.
 func Run(p Plan) *results.File {
@@ -156,7 +158,7 @@ func (m *maker) block(number int) {
 				one.CostS = m.about(one.CostS, one.Noise)
 				came[c] = one
 			}
-			m.slot(slots[c], came[c])
+			m.slot(slots[c], came[c], ServerCores(all[c]))
 		}
 		for _, c := range slices.Sorted(maps.Keys(slots)) {
 			slots[c].Round()
@@ -165,23 +167,33 @@ func (m *maker) block(number int) {
 	}
 }
 
+// ServerCores is how many cores the server of a condition has.
+func ServerCores(all setting.Levels) float64 {
+	if l, ok := all[setting.ServerCPUs]; ok {
+		if list, err := cores.Parse(l.String()); err == nil {
+			return float64(len(list))
+		}
+	}
+	return 1
+}
+
 // slot has one more of a trial's pass.
-func (m *maker) slot(s *results.Slots, c Came) {
+func (m *maker) slot(s *results.Slots, c Came, serverCores float64) {
 	length := m.Experiment.Block.SlotS
 	fill := 0.001
 	s.AtS, s.FillS = append(s.AtS, m.at+fill), append(s.FillS, fill)
 	length += 1e-4 * m.r.Float64()
 	busy := c.ServerBusy
 	if line := m.f.Topology.LineRateBps; line > 0 { // a wire carries no more than it does
-		busy = min(busy, fullWire*line/8/(c.ResponseBytes+overhead)*c.CostS)
+		busy = min(busy, fullWire*line/8/(c.ResponseBytes+Overhead)*c.CostS/serverCores)
 	}
-	server := min(1, busy*(1+0.005*(m.r.Float64()-0.5))) * length
+	server := min(1, busy*(1+0.005*(m.r.Float64()-0.5))) * length * serverCores
 	requests := math.Round(server / c.CostS)
 	s.DurationS, s.Requests = append(s.DurationS, length), append(s.Requests, int64(requests))
 	s.ServerCPUS, s.ClientCPUS = append(s.ServerCPUS, server), append(s.ClientCPUS, min(1, c.ClientBusy*(1+0.005*(m.r.Float64()-0.5)))*length)
 	s.IdleCPUS = append(s.IdleCPUS, 0.001*m.r.Float64()*length)
 	if m.f.Topology.LineRateBps > 0 {
-		s.TxBytes, s.RxBytes = append(s.TxBytes, int64(requests*(c.ResponseBytes+overhead))), append(s.RxBytes, int64(requests*110))
+		s.TxBytes, s.RxBytes = append(s.TxBytes, int64(requests*(c.ResponseBytes+Overhead))), append(s.RxBytes, int64(requests*110))
 	}
 	m.at += fill + length + 0.002
 }
@@ -202,13 +214,9 @@ func (m *maker) trial(block, condition int, all setting.Levels, c Came, s *resul
 		Seq: len(m.f.Trials) + 1, Block: block, Condition: m.f.Conditions[condition].ID, Valid: len(c.Reasons) == 0, Reasons: c.Reasons, Below: c.Below, Slots: s,
 		StartedAt: m.Started.Add(time.Duration(s.AtS[0] * float64(time.Second))),
 	}
-	on := results.Setup{SlotS: m.Experiment.Block.SlotS, ServerCores: 1, ClientCores: 1, LineRateBps: m.f.Topology.LineRateBps}
+	on := results.Setup{SlotS: m.Experiment.Block.SlotS, ServerCores: int(ServerCores(all)), ClientCores: 1, LineRateBps: m.f.Topology.LineRateBps}
 	if m.Shared {
 		on.ServerCores, on.ClientCores = 0, 0
-	} else if l, ok := all[setting.ServerCPUs]; ok {
-		if list, err := cores.Parse(l.String()); err == nil {
-			on.ServerCores = len(list)
-		}
 	}
 	figures := s.Metrics(on)
 	maps.Copy(figures, machine)
@@ -258,7 +266,7 @@ func (m *maker) served(all setting.Levels, c Came, of map[string]float64) map[st
 	}
 	connections := number(setting.Connections, 50)
 	asked, rps := connections*number(setting.Pipelining, 1), of["throughput_rps"]
-	workers := number(setting.Workers, 1)
+	workers := number(setting.Workers, ServerCores(all))
 	out := map[string]float64{
 		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "response_bytes": c.ResponseBytes, "transfer_bytes_per_s": rps * c.ResponseBytes,
 		"silence_s": m.about(0.002, 0.1), "client_thread_busy_max": of["client_cpu_per_request_s"] * rps, "server_rss_bytes": 45424640, "client_rss_bytes": 15286272,

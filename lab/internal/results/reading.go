@@ -13,10 +13,12 @@ type Reading struct {
 // steps says how far below and above a latency the true one may lie, by load
 // generator, where the trial does not say it itself. autocannon cuts to whole
 // milliseconds: a 2 is anything from 2 up to 3. Fortio's client counts in a
-// histogram of microseconds with three digits, and names a step's upper edge.
+// histogram of microseconds with three digits, and names a step's upper edge, as
+// the lab's own does of steps of a thousandth.
 var steps = map[string]func(v float64) (below, above float64){
 	"autocannon": func(float64) (float64, float64) { return 0, 1e-3 },
 	"fortio":     func(v float64) (float64, float64) { return min(v, max(1e-6, v*1e-3)), 1e-6 },
+	"http_load":  func(v float64) (float64, float64) { return v * 1e-3, 0 },
 }
 
 // cut are the metrics that those steps are about.

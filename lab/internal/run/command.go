@@ -44,7 +44,9 @@ type load struct {
 	rounds      int
 	warmup      time.Duration
 	knobs       []knob
-	profile     bool // take profiles in a second window
+	profile     bool          // take profiles in a second window
+	ready       time.Duration // how long the server may take to listen
+	grace       time.Duration // and the client beyond its load
 }
 
 // flags are the options of a server, by the setting that each is given: a new
@@ -87,7 +89,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 		connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
 		rate: float64(whole(setting.Rate, 0)), threads: int(whole(setting.ClientWorkers, 0)),
 		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: seconds(x.Block.WarmupS),
-		knobs: p.knobs(link.NetDevice, s), profile: p.profiled(),
+		knobs: p.knobs(link.NetDevice, s), profile: p.profiled(), ready: readyWithin, grace: grace,
 	}
 	if list, ok := s[setting.ServerCPUs]; ok {
 		cpus, err := cores.Parse(list.String())

@@ -92,7 +92,7 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 			proc.Stop(proc.Pid(), 0)
 			waiting = false
 		case <-timeout.C:
-			fail(-1, gate.ClientHung, "the client had not ended %v after it should have", grace)
+			fail(-1, gate.ClientHung, "the client had not ended %v after its start", c.limit)
 			proc.Stop(proc.Pid(), 0)
 			waiting = false
 		case <-held:

@@ -131,7 +131,7 @@ func (g *group) blame(faults []fault) {
 var machine = []string{
 	"server_steal", "client_steal", "server_foreign_load", "client_foreign_load", "sampler_busy", "client_rss_bytes",
 	"tcp_retransmits", "listen_overflows", "listen_drops", "softnet_drops", "softnet_squeezes", "interrupts_per_s",
-	"throttled_s", "swap_pages", "clock_step_s", "wire_drops",
+	"throttled_s", "swap_pages", "clock_step_s",
 }
 
 // shared copies them.

@@ -83,3 +83,38 @@ func TestAKnobThatDoesNotComeBackIsSaid(t *testing.T) {
 		}
 	})
 }
+
+// A knob that does not come back ends the run by that, whatever else befell it,
+// and its trials count for nothing: the machine is not as it was.
+func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
+	p := newPlace(t)
+	x := design{topology: shaped, settings: "generator = \"http_load\"\nconnections = 4\nprefork = false\nroute = \"/read\"", factor: "rps", levels: "[false, true]",
+		block: "slot_s = 0.05\nrounds = 1\nwarmup_s = 0.05"}.parse(t)
+	script := filepath.Join(p.root, "lab", "scripts", "tune-rps.sh")
+	for does, says := range map[string]string{
+		`echo tune ready; cat; echo "the kernel would not have it" >&2; exit 1`: "what tune-rps.sh changed was not brought back (the kernel would not have it); lab/scripts/tune-rps.sh restore does it",
+		`echo "this kernel has none" >&2; exit 3`:                               "this kernel has none",
+		`echo tune ready; exit 0`:                                               "tune-rps.sh ended before the trial did, and its knob was back for a part of it",
+	} {
+		if err := os.WriteFile(script, []byte("#!/bin/sh\n"+does+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		e := p.engine(x, loopback)
+		e.plan.clock = newClock()
+		made, err := e.blocks(t.Context(), &watching{})
+		if made != nil || err == nil || err.Error() != says {
+			t.Errorf("%v, %v; want %q", made, err, says)
+		}
+		nothingRuns(t)
+	}
+	// One that comes back leaves all as it was, for as many groups as there are.
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho tune ready; cat >/dev/null; echo back >>"+filepath.Join(p.root, "back")+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if trials := p.block(p.engine(x, loopback)); len(trials) != 3 {
+		t.Errorf("%d trials", len(trials))
+	}
+	if back, err := os.ReadFile(filepath.Join(p.root, "back")); err != nil || string(back) != "back\n" {
+		t.Errorf("%q, %v", back, err)
+	}
+}

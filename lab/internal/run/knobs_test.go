@@ -30,7 +30,7 @@ func TestKnobsStandBeforeTheServer(t *testing.T) {
 	link := &topology.Link{Host: "192.0.2.1", NetPID: 7, NetDevice: "wire-server"}
 	commands := func(rps, rfs bool) []string {
 		s := x.Fixed().With(setting.Levels{setting.RPS: setting.Bool(rps), setting.RFS: setting.Bool(rfs)})
-		all := Plan{Experiment: x, Size: experiment.Smoke, Port: 9000}.load(link, s).commands()
+		all := Plan{Experiment: x}.load(link, s, 9000).commands()
 		return all[:len(all)-2] // without server and client
 	}
 	for _, c := range []struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"sync/atomic"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/autocannon"
 	"github.com/line-rate/line-rate/lab/internal/eventsink"
@@ -37,12 +38,15 @@ func (g *group) piece(ctx context.Context) error {
 		return err
 	}
 	if len(t.Reasons) > 0 {
-		if s := g.servers[0]; s.gone() {
+		s := g.servers[0]
+		select {
+		case <-s.proc.Done():
 			fail(gate.ServerExited, "the server exited before the trial: %s", s.lastWords())
+		case <-time.After(noticed):
 		}
 		return nil // its throughput would be of something else
 	}
-	c := client{dir: l.dir, link: l.link, argv: l.client, limit: l.warmup + l.slot + grace, began: func(p int) {
+	c := client{dir: l.dir, link: l.link, argv: l.client, limit: l.warmup + l.slot + l.grace, began: func(p int) {
 		pid.Store(int64(p))
 		answers.beside(p, l)
 	}}
@@ -78,6 +82,10 @@ func (g *group) piece(ctx context.Context) error {
 	}
 	return nil
 }
+
+// noticed is how long it may take until the end of a server is, which its
+// connections have told already.
+const noticed = 200 * time.Millisecond
 
 func (l load) parse(stdout []byte) (*generator.Result, error) {
 	if l.generator == setting.Sink {

@@ -131,7 +131,7 @@ type captured struct {
 func (g *group) again(counts time.Duration) (client, rotation.Plan) {
 	l := g.loads[0]
 	if !l.rotates() {
-		return client{dir: l.dir, link: l.link, argv: l.lasting(l.warmup, counts), limit: l.warmup + counts + grace}, rotation.Plan{}
+		return client{dir: l.dir, link: l.link, argv: l.lasting(l.warmup, counts), limit: l.warmup + counts + l.grace}, rotation.Plan{}
 	}
 	p := g.plan(counts)
 	p.Slots = nil

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,13 +29,14 @@ func (g *group) rotate(ctx context.Context) error {
 	if err := g.watch(func() int { return int(pid.Load()) }, lasts(plan)); err != nil {
 		return err
 	}
-	defer g.sampler.Stop()
+	watched := sync.OnceFunc(g.sampler.Stop)
+	defer watched()
 	var seen []telemetry.Held
 	c := g.rotating(plan)
 	c.began = func(p int) { pid.Store(int64(p)) }
 	c.held = func() { seen = g.census() }
 	printed, faults, err := c.drive(ctx, g.servers)
-	g.sampler.Stop()
+	watched()
 	if err != nil {
 		return err
 	}
@@ -46,7 +48,12 @@ func (g *group) rotate(ctx context.Context) error {
 		g.blame([]fault{{reason(gate.ClientFailed, "%v", err), -1}})
 		return nil
 	}
-	g.judge(done, seen)
+	var w telemetry.Window
+	if from, to := done.counted(); to > 0 { // else no slot says of when the samples should be
+		clock := g.engine.plan.clock
+		w = g.sampler.Between(clock.at(from), clock.at(to), 0, 0)
+	}
+	g.judge(done, seen, w)
 	if g.loads[0].profile && len(g.trials[0].Reasons) == 0 {
 		return g.profiled(ctx)
 	}
@@ -56,7 +63,7 @@ func (g *group) rotate(ctx context.Context) error {
 // plan is what the client is told: a warm-up of each server, then the slots that
 // count, of that length.
 func (g *group) plan(slot time.Duration) rotation.Plan {
-	p := rotation.Plan{Threads: g.loads[0].threads}
+	p := rotation.Plan{Threads: g.loads[0].threads, TimeoutS: longestFill.Seconds()}
 	for i, s := range g.servers {
 		p.Targets = append(p.Targets, g.loads[i].target(s.processes()))
 	}
@@ -83,8 +90,9 @@ func lasts(p rotation.Plan) time.Duration {
 	return total
 }
 
-// longestFill is how long a slot may take at the most until it counts: a slot
-// whose server does not answer is given up by then.
+// longestFill is how long a slot may take at the most until it counts, and again
+// until what is in flight at its end has come: the client gives up a server that
+// does not answer by then, and passes it over in all its later slots.
 const longestFill = 2 * time.Second
 
 // rotating is the lab's own generator with a plan to carry out.
@@ -99,7 +107,7 @@ func (g *group) rotating(p rotation.Plan) client {
 		argv = append(argv, "--cpus", cores.Format(l.split.Client))
 	}
 	return client{dir: l.dir, link: l.link, argv: argv, input: input.Bytes(),
-		limit: lasts(p) + time.Duration(len(p.Slots))*longestFill/4 + longestFill + grace}
+		limit: lasts(p) + time.Duration(len(p.Slots))*longestFill/4 + time.Duration(2*len(p.Targets))*longestFill + l.grace}
 }
 
 // census looks at the servers while the client still holds its connections.
@@ -122,24 +130,24 @@ func cut(addr string) (host string, port int, ok bool) {
 	return addr, 0, false
 }
 
-// judge makes trials of what the client saw, and closes the gates.
-func (g *group) judge(r round, seen []telemetry.Held) {
+// judge makes trials of what the client saw, of what was seen of the servers
+// beside it, and of what was sampled meanwhile, and closes the gates.
+func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 	from, to := r.counted()
 	clock := g.engine.plan.clock
-	w := g.sampler.Between(clock.at(from), clock.at(to), 0, 0)
 	for i := range g.trials {
 		t, l, fail := &g.trials[i], g.loads[i], g.failer(i)
 		slots := r.of(i)
-		t.StartedAt = clock.now() // of a condition without a slot
-		if len(slots) > 0 {
-			t.StartedAt = clock.at(slots[0].AtNS).UTC()
-		}
-		if len(slots) > 0 {
-			t.Slots = l.columns(slots)
-			l.figures(t, slots, r.report.Summary.Targets[i])
+		came := slices.DeleteFunc(slices.Clone(slots), func(s rotation.SlotReport) bool { return s.Failed != "" })
+		t.Slots = l.columns(came)
+		l.figures(t, came, r.report.Summary.Targets[i])
+		if len(came) > 0 {
+			t.StartedAt = clock.at(came[0].AtNS).UTC()
+		} else {
+			t.Slots = nil
 		}
 		if i < len(seen) {
-			attended(t, seen[i], slots)
+			attended(t, seen[i], came)
 		}
 		shared(t.Metrics, w.Metrics)
 		unwell(w, clock.at(to).Sub(clock.at(from)), fail)

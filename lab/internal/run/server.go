@@ -95,9 +95,9 @@ func (l load) start(ctx context.Context) (*server, error) {
 	case <-ctx.Done():
 		s.stop()
 		return nil, context.Cause(ctx)
-	case <-time.After(readyWithin):
+	case <-time.After(l.ready):
 		s.stop()
-		return nil, fmt.Errorf("the server was not listening after %v: %s", readyWithin, proc.LastLine())
+		return nil, fmt.Errorf("the server was not listening after %v: %s", l.ready, proc.LastLine())
 	}
 }
 

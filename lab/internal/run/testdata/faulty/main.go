@@ -1,19 +1,30 @@
 // Command fiber_server, as the tests build it, answers as the lab's server does
 // but for one fault: the first word in the file "fault" beside it. A number
 // behind that says how many answers are right before the first wrong one, and a
-// second one how many of them there are from one wrong one to the next.
+// second one how many of them there are from one wrong one to the next; a route
+// behind that is the only one that is answered wrongly.
+//
+// Two faults are of connections and not of answers. A stranger is a process of
+// another name that listens on the same port, and one-of-two are workers of which
+// only one listens at all.
 package main
 
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
@@ -23,15 +34,33 @@ func main() {
 	check(err)
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(self), "fault"))
 	check(err)
-	var fault string
+	var fault, route string
 	var right, every int64
-	fmt.Sscan(string(text), &fault, &right, &every)
+	fmt.Sscan(string(text), &fault, &right, &every, &route)
 	every = max(every, 1)
+
+	addr := os.Args[slices.Index(os.Args, "--addr")+1]
+	switch role := os.Getenv(role); {
+	case fault == "one-of-two" && role == "":
+		together(addr, self, "first", self, "second")
+	case role == "second":
+		fmt.Fprintf(os.Stderr, "fiber_server: worker pid=%d listening addr=%s\n", os.Getpid(), addr)
+		select {}
+	case fault == "stranger" && role == "":
+		other := filepath.Join(filepath.Dir(self), "stranger")
+		_ = os.Remove(other)
+		check(os.Link(self, other))
+		together(addr, self, "first", self, "first", other, "first")
+	}
 
 	pool, err := catalog.NewPool(catalog.Seed)
 	check(err)
 	walk := catalog.NewWalk(catalog.Seed)
-	ln, err := net.Listen("tcp", os.Args[slices.Index(os.Args, "--addr")+1])
+	// Several may listen on one port, as with prefork.
+	shared := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		return c.Control(func(fd uintptr) { check(unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)) })
+	}}
+	ln, err := shared.Listen(context.Background(), "tcp", addr)
 	check(err)
 	fmt.Fprintf(os.Stderr, "fiber_server: worker pid=%d listening addr=%s\n", os.Getpid(), ln.Addr())
 	var answered atomic.Int64
@@ -50,15 +79,19 @@ func main() {
 				if bytes.HasPrefix(line, []byte("GET /read ")) {
 					body = pool.Body(walk.Next())
 				}
+				spared := route != "" && !bytes.HasPrefix(line, []byte("GET "+route+" "))
 				for len(line) > 2 {
 					if line, err = r.ReadBytes('\n'); err != nil {
 						return
 					}
 				}
 				n := answered.Add(1) - right - 1
-				if n < 0 || n%every != 0 {
+				if n < 0 || n%every != 0 || spared {
 					conn.Write(answer("", body))
 					continue
+				}
+				if fault == "dies" {
+					os.Exit(1)
 				}
 				conn.Write(answer(fault, body))
 				if strings.HasPrefix(fault, "cut") {
@@ -67,6 +100,25 @@ func main() {
 			}
 		}()
 	}
+}
+
+// role is the variable that says what a process is to be, of several.
+const role = "FAULTY_ROLE"
+
+// together starts processes, each a program and its role, and ends with the first
+// of them.
+func together(addr string, programs ...string) {
+	ended := make(chan error)
+	for i := 0; i < len(programs); i += 2 {
+		c := exec.Command(programs[i], "--addr", addr)
+		c.Env, c.Stderr = append(os.Environ(), role+"="+programs[i+1]), os.Stderr
+		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		runtime.LockOSThread() // which is what the kernel takes for the parent
+		check(c.Start())
+		go func() { ended <- c.Wait() }()
+	}
+	check(<-ended)
+	os.Exit(0)
 }
 
 // answer is a whole one, or what the fault makes of it.

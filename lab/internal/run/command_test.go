@@ -1,0 +1,191 @@
+package run
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/topology"
+)
+
+var (
+	loopback = &topology.Link{Host: "127.0.0.1"}
+	apart    = cores.Split{Server: []int{0, 1}, Client: []int{2, 3}}
+)
+
+// A path is a path on the server under test, whatever is in it.
+func TestNoPathLeadsToAnotherServer(t *testing.T) {
+	for _, path := range []string{"/read", "@127.0.0.1:19999/x", ":1@127.0.0.1/x", "//127.0.0.1:19999/x", "/x?y", "#z", ".evil.example/x", "19999/x"} {
+		u, err := url.Parse(address("127.0.0.1:8083", path))
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		} else if u.Host != "127.0.0.1:8083" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			t.Errorf("%s leads to %s", path, u)
+		}
+	}
+	if got := address("127.0.0.1:8083", "/read"); got != "http://127.0.0.1:8083/read" {
+		t.Errorf("/read is at %s", got)
+	}
+}
+
+// The command lines are what a results file records and a reader types: every
+// setting has to reach them.
+func TestEverySettingReachesTheCommandLines(t *testing.T) {
+	x := design{block: "slot_s = 0.25\nrounds = 6\nwarmup_s = 0.3"}.parse(t)
+	inPieces := design{settings: "connections = 10", block: "slot_s = 1.5\nrounds = 1\nwarmup_s = 0.3"}.parse(t)
+	base := setting.Levels{"generator": text("http_load"), "route": text("/read"), "connections": whole(10)}
+	batches := setting.Levels{"server": text("producer"), "generator": text("sink"), "variant": text("pool-10"),
+		"event_rate": whole(2000), "pacing": text("ticker"), "event_bytes": whole(64), "batch_events": whole(500), "flush_interval_ms": whole(250),
+		"queue_events": whole(0), "when_full": text("block"), "stagger": either(true), "attempts": whole(3), "sink_latency_ms": whole(20), "sink_errors_permille": whole(5)}
+	for _, c := range []struct {
+		name           string
+		x              *experiment.Experiment
+		with           setting.Levels
+		split          cores.Split
+		server, client string
+		workers        int // that are waited for
+		program        string
+	}{
+		{"turns", x, base.With(setting.Levels{"workers": whole(2), "prefork": either(false), "index": text("gofakeit"), "write_buffer": whole(8192), "pipelining": whole(7), "client_workers": whole(3)}), apart,
+			"server.sh --workers 2 --cpus 0-1 -- --addr 127.0.0.1:9000 --prefork=false --index gofakeit --write-buffer 8192",
+			"trial.sh --url http://127.0.0.1:9000/read --generator http_load --connections 10 --pipelining 7 --duration 1.5 --warmup 0.3 --workers 3 --answers fiber --cpus 2-3",
+			0, "fiber_server"},
+		{"one piece", inPieces, base.With(setting.Levels{"generator": text("autocannon"), "rate": whole(1_000_000)}), apart,
+			"server.sh --workers 2 --cpus 0-1 -- --addr 127.0.0.1:9000",
+			"trial.sh --url http://127.0.0.1:9000/read --generator autocannon --connections 10 --pipelining 1 --duration 1.5 --warmup 0.3 --workers 0 --rate 1000000 --cpus 2-3",
+			2, "fiber_server"},
+		{"the null server", x, base.With(setting.Levels{"server": text("null")}), apart,
+			"server.sh --server null --cpus 0-1 -- --addr 127.0.0.1:9000",
+			"trial.sh --url http://127.0.0.1:9000/read --generator http_load --connections 10 --pipelining 1 --duration 1.5 --warmup 0.3 --workers 0 --answers null --cpus 2-3",
+			0, "null_server"},
+		{"another stack", x, base.With(setting.Levels{"stack": text("net-http"), "prefork": either(true), "workers": whole(3), "spin_ns": whole(200)}), cores.Split{},
+			"server.sh --workers 3 -- --addr 127.0.0.1:9000 --prefork=true --stack net-http --spin-ns 200",
+			"trial.sh --url http://127.0.0.1:9000/read --generator http_load --connections 10 --pipelining 1 --duration 1.5 --warmup 0.3 --workers 0 --answers fiber",
+			3, "fiber_server"},
+		{"cores of its own", x, base.With(setting.Levels{"server_cpus": text("0-2"), "prefork": either(false)}), apart,
+			"server.sh --workers 2 --cpus 0-2 -- --addr 127.0.0.1:9000 --prefork=false",
+			"trial.sh --url http://127.0.0.1:9000/read --generator http_load --connections 10 --pipelining 1 --duration 1.5 --warmup 0.3 --workers 0 --answers fiber --cpus 2-3",
+			0, "fiber_server"},
+		{"batches", inPieces, batches, apart,
+			"server.sh --server producer --cpus 0-1 -- --addr 127.0.0.1:9000 --variant pool-10 --pacing ticker --event-bytes 64 --batch-size 500 --interval-ms 250 --queue 0 --when-full block --event-rate 2000 --stagger=true",
+			"sink.sh --producer http://127.0.0.1:9000 --duration 1.5 --warmup 0.3 --latency-ms 20 --errors-permille 5 --cpus 2-3",
+			0, "event_producer"},
+		// The library tries again, and at no rate the sink looks for one.
+		{"batches at no rate", inPieces, batches.With(setting.Levels{"variant": text("batch"), "event_rate": whole(0), "stagger": either(false)}), apart,
+			"server.sh --server producer --cpus 0-1 -- --addr 127.0.0.1:9000 --variant batch --pacing ticker --event-bytes 64 --batch-size 500 --interval-ms 250 --queue 0 --when-full block --stagger=false --attempts 3",
+			"sink.sh --producer http://127.0.0.1:9000 --duration 1.5 --warmup 0.3 --latency-ms 20 --errors-permille 5 --find-limit --cpus 2-3",
+			0, "event_producer"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := Plan{Experiment: c.x, Split: c.split}.load(loopback, c.with, 9000)
+			if want := []string{"lab/scripts/" + c.server, "lab/scripts/" + c.client}; !slices.Equal(l.commands(), want) {
+				t.Errorf("commands:\n%s\nwant:\n%s", strings.Join(l.commands(), "\n"), strings.Join(want, "\n"))
+			}
+			if l.workers != c.workers || l.program != c.program {
+				t.Errorf("%d workers of %s are waited for, want %d of %s", l.workers, l.program, c.workers, c.program)
+			}
+		})
+	}
+}
+
+// Over a wire a reader types the same inside of its namespaces.
+func TestCommandLinesOverAWire(t *testing.T) {
+	x := design{}.parse(t)
+	over := Plan{Experiment: x}.load(&topology.Link{Host: "192.0.2.1", NetPID: 7}, x.Fixed().With(x.Conditions()[0]), 9000).commands()
+	if !strings.HasPrefix(over[0], "lab/scripts/wire.sh in server PID -- lab/scripts/server.sh ") ||
+		!strings.HasPrefix(over[1], "lab/scripts/wire.sh in client PID -- lab/scripts/trial.sh --url http://192.0.2.1:9000/read ") {
+		t.Errorf("%q", over)
+	}
+}
+
+// What the gates are told of a condition, where they could not know.
+func TestOverloadReachesTheGates(t *testing.T) {
+	x := design{}.parse(t)
+	l := Plan{Experiment: x, Split: apart}.load(loopback, x.Fixed().With(x.Conditions()[0]).With(setting.Levels{"rate": whole(500), "overload": either(true)}), 9000)
+	if !l.asked.Overload || l.asked.Rate != 500 || l.asked.WindowS != 0.2 || l.rate != 500 {
+		t.Errorf("%+v", l.asked)
+	}
+}
+
+// A file's head says what was measured and how, before the first trial.
+func TestTheHeadOfAFile(t *testing.T) {
+	x := design{settings: "connections = 4\nprefork = false\nroute = \"/read\"", factor: "generator", levels: `["autocannon", "http_load"]`,
+		block: "slot_s = 0.5\nrounds = 1\nwarmup_s = 0.1"}.parse(t)
+	p := Plan{Root: "/nowhere", Experiment: x, Seed: 11, Port: 9000, Split: apart, Host: &host.Profile{ID: "here", Cores: 4}, Budget: time.Minute, clock: newClock()}
+	f := p.file()
+	f.Provenance.Tools = map[string]string{"autocannon": "8.0.0"}
+	p.conditions(f, loopback)
+	pr := f.Provenance
+	if f.SchemaVersion != results.Version || f.Experiment != "x" || f.Hosts.Server != "here" || !strings.HasSuffix(f.Run, "z-here") {
+		t.Errorf("%+v", f)
+	}
+	if *pr.Block != (results.BlockPlan{SlotS: 0.5, Rounds: 1, WarmupS: 0.1}) || pr.BudgetS != 60 || pr.Seed != 11 || pr.ServerCPUs != "0-1" || pr.ClientCPUs != "2-3" || pr.ExperimentSHA256 != x.SHA256 {
+		t.Errorf("%+v", pr)
+	}
+	if !strings.Contains(pr.Generator, "autocannon") || !strings.Contains(pr.Generator, "http_load") {
+		t.Errorf("generators %q", pr.Generator)
+	}
+	var ids []string
+	for _, c := range f.Conditions {
+		ids = append(ids, c.ID)
+		want := c.Levels["generator"].String()
+		if want == "autocannon" {
+			want += " 8.0.0"
+		}
+		if c.Generator != want || len(c.Commands) != 2 || !strings.Contains(c.Commands[1], "--generator "+c.Levels["generator"].String()+" ") {
+			t.Errorf("%s: generator %q, want %q; %q", c.ID, c.Generator, want, c.Commands)
+		}
+	}
+	if want := []string{"c1", "c2", "c3"}; !slices.Equal(ids, want) || f.Conditions[2].ControlOf == "" {
+		t.Errorf("conditions %v, the last of them a control of %q", ids, f.Conditions[2].ControlOf)
+	}
+	p.Budget = 0
+	if got := p.budget(); got != 600*time.Second {
+		t.Errorf("the budget is %v where the plan leaves it to the experiment", got)
+	}
+}
+
+// A block takes longer with more conditions, more groups of them, over a wire, and
+// with profiles; and never less than what counts.
+func TestBlockTime(t *testing.T) {
+	turns := design{}.parse(t)
+	pieces := design{settings: "connections = 4\nprefork = false", block: "slot_s = 1\nrounds = 1\nwarmup_s = 0.1"}
+	profiled := pieces
+	profiled.more = "[profile]"
+	wire := design{topology: "kind = \"netns\"\nline_rate_bps = 1e8\nburst_bytes = 262144\nqueue_s = 0.02"}.parse(t)
+	if got, least := BlockTime(turns), 3*(50+2*100)*time.Millisecond; got < least || got > 2*least+groupOverhead {
+		t.Errorf("three conditions in turns take %v, and what counts and its warm-up %v", got, least)
+	}
+	if got := BlockTime(wire); got <= BlockTime(turns) {
+		t.Errorf("over a wire %v, over loopback %v", got, BlockTime(turns))
+	}
+	alone, with := BlockTime(pieces.parse(t)), BlockTime(profiled.parse(t))
+	if least := 3*1100*time.Millisecond + 3*groupOverhead; alone < least || alone > 2*least {
+		t.Errorf("three conditions in pieces take %v, and what counts with what comes to it %v", alone, least)
+	}
+	if with < alone+3*ProfileTime(pieces.parse(t))-3*(groupOverhead+1100*time.Millisecond) {
+		t.Errorf("with profiles %v, without %v", with, alone)
+	}
+}
+
+// An event costs what its batch costs, over the events in it.
+func TestTheCostOfAnEvent(t *testing.T) {
+	m := map[string]float64{"server_cpu_per_request_s": 0.01, "events_per_batch": 500}
+	perEvent(m)
+	if got := m["server_cpu_per_event_s"]; got != 0.00002 {
+		t.Errorf("%v", got)
+	}
+	for _, m := range []map[string]float64{{"server_cpu_per_request_s": 0.01}, {"events_per_batch": 500}} {
+		perEvent(m)
+		if v, ok := m["server_cpu_per_event_s"]; ok {
+			t.Errorf("%v of %v", v, m)
+		}
+	}
+}

@@ -1,0 +1,337 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/order"
+	"github.com/line-rate/line-rate/lab/internal/provenance"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/topology"
+)
+
+// A watching keeps what it is told of how a run goes on.
+type watching struct {
+	begun         string
+	block, budget time.Duration
+	turns         []string
+	told          []int // trials of each block
+}
+
+func (w *watching) Begin(x *experiment.Experiment, block, budget time.Duration) {
+	w.begun, w.block, w.budget = x.Name, block, budget
+}
+func (w *watching) Turn(block, group, groups int) {
+	w.turns = append(w.turns, fmt.Sprintf("%d: %d of %d", block, group, groups))
+}
+func (w *watching) Block(_ *results.File, trials []results.Trial) {
+	w.told = append(w.told, len(trials))
+}
+
+// A made-up engine measures nothing: the outcome of each condition's trial is
+// given by its block and place, and calibrations are all alike. Each turn takes
+// ten seconds by the run's clock.
+type madeUp struct {
+	*engine
+	watching
+	kept      []results.File // as they were when they were given to be kept
+	sequences [][]int        // of all turns
+}
+
+const turnTakes = 10 * time.Second
+
+func newMadeUp(t *testing.T, p Plan, outcome func(block, cond int) results.Trial) *madeUp {
+	t.Helper()
+	if p.Experiment == nil {
+		p.Experiment = design{}.parse(t)
+	}
+	p.Host, p.clock, p.found = &host.Profile{ID: "here", Cores: 2}, newClock(), &provenance.Programs{}
+	m := &madeUp{}
+	if p.Keep == nil {
+		p.Keep = func(made *Made) error {
+			f := *made.File
+			about := *f.Provenance
+			f.Provenance, f.Trials = &about, slices.Clone(f.Trials)
+			m.kept = append(m.kept, f)
+			return nil
+		}
+	}
+	f := p.file()
+	link := &topology.Link{Host: "127.0.0.1"}
+	p.conditions(f, link)
+	m.engine = newEngine(p, link, f)
+	m.pause, m.reference = 0, time.Microsecond
+	m.loop = func([]int) (time.Duration, error) { return time.Microsecond, nil }
+	m.turn = func(ctx context.Context, sequence []int) (measured, error) {
+		m.sequences = append(m.sequences, sequence)
+		m.plan.clock.began = m.plan.clock.began.Add(-turnTakes)
+		if err := context.Cause(ctx); err != nil {
+			return measured{}, err
+		}
+		var got measured
+		for _, c := range distinct(sequence) {
+			one := outcome(m.file.Provenance.Blocks+1, c)
+			one.Condition, one.Metrics = m.file.Conditions[c].ID, maps.Clone(one.Metrics)
+			got.trials = append(got.trials, one)
+		}
+		return got, nil
+	}
+	return m
+}
+
+// all makes the run, with all its blocks.
+func (m *madeUp) all(t *testing.T) *results.File {
+	t.Helper()
+	made, err := m.blocks(t.Context(), &m.watching)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.File
+}
+
+func good(rps float64) results.Trial {
+	return results.Trial{Valid: true, Metrics: map[string]float64{"throughput_rps": rps}}
+}
+
+func bad(gates ...string) results.Trial {
+	t := results.Trial{Metrics: map[string]float64{"throughput_rps": 1}}
+	for _, g := range gates {
+		t.Reasons = append(t.Reasons, results.Reason{Gate: g, Detail: "made up"})
+	}
+	return t
+}
+
+func always(t results.Trial) func(int, int) results.Trial {
+	return func(int, int) results.Trial { return t }
+}
+
+// A run goes on until more would not tell more, its time is up, or it has as many
+// blocks as it may have; after each block it is kept, with how it stands.
+func TestARunEnds(t *testing.T) {
+	after := func(n int) func(*results.File) bool {
+		return func(f *results.File) bool { return f.Provenance.Blocks >= n }
+	}
+	for _, c := range []struct {
+		name   string
+		plan   Plan
+		blocks int
+		why    results.Ended
+	}{
+		{"decided", Plan{Decided: after(3), MaxBlocks: 9}, 3, results.Decided},
+		{"decided with its last block", Plan{Decided: after(3), MaxBlocks: 3}, 3, results.Decided},
+		{"as many blocks as were asked for", Plan{Decided: after(9), MaxBlocks: 4}, 4, results.Blocks},
+		{"nobody decides", Plan{MaxBlocks: 2}, 2, results.Blocks},
+		{"there is no time for another block", Plan{Budget: 3*turnTakes + turnTakes/2}, 3, results.Budget},
+		{"there is time for not even one", Plan{Budget: 1}, 1, results.Budget},
+		{"the experiment's budget", Plan{}, 59, results.Budget}, // 600 s, less what the test takes
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMadeUp(t, c.plan, always(good(1)))
+			f := m.all(t)
+			if f.Provenance.Ended != c.why || f.Provenance.Blocks != c.blocks || len(f.Trials) != 3*c.blocks || len(m.told) != c.blocks {
+				t.Errorf("ended %q after %d blocks, %d trials, %d told of; want %q after %d", f.Provenance.Ended, f.Provenance.Blocks, len(f.Trials), len(m.told), c.why, c.blocks)
+			}
+			for i, k := range m.kept {
+				if k.Provenance.Blocks != i+1 || len(k.Trials) != 3*(i+1) || (k.Provenance.Ended != "") != (i == c.blocks-1) {
+					t.Errorf("kept after block %d: %d blocks, %d trials, ended %q", i+1, k.Provenance.Blocks, len(k.Trials), k.Provenance.Ended)
+				}
+			}
+			if len(m.kept) != c.blocks {
+				t.Errorf("kept %d times, want %d", len(m.kept), c.blocks)
+			}
+		})
+	}
+}
+
+// A file that has no room for another block gets none.
+func TestAFullFileEndsTheRun(t *testing.T) {
+	long := good(1)
+	long.BoundWhy = strings.Repeat("x", results.Longest/30)
+	f := newMadeUp(t, Plan{}, always(long)).all(t)
+	if f.Provenance.Ended != results.Blocks || f.Provenance.Blocks != results.LeastBlocks {
+		t.Errorf("ended %q after %d blocks", f.Provenance.Ended, f.Provenance.Blocks)
+	}
+}
+
+// A run that cannot be kept does not go on: its blocks would be lost with it.
+func TestARunThatCannotBeKeptEnds(t *testing.T) {
+	full := errors.New("no space left")
+	m := newMadeUp(t, Plan{Keep: func(*Made) error { return full }}, always(good(1)))
+	if made, err := m.blocks(t.Context(), &m.watching); made != nil || !errors.Is(err, full) || len(m.told) != 1 {
+		t.Errorf("%v, %v after %d blocks", made, err, len(m.told))
+	}
+}
+
+// Groups and slots come in the order that the seed draws, and trials stand as
+// their groups came, numbered through the run; the control takes turns with what
+// it repeats.
+func TestTheOrderIsTheOneDrawn(t *testing.T) {
+	// Two groups: one client has one number of threads.
+	x := design{settings: "generator = \"http_load\"\nconnections = 4\nroute = \"/read\"", factor: "client_workers", levels: "[1, 2]",
+		more: "[[factors]]\nname = \"pipelining\"\nlevels = [1, 7]"}.parse(t)
+	for seed := range uint64(8) {
+		m := newMadeUp(t, Plan{Experiment: x, Seed: seed, MaxBlocks: 3}, always(good(1)))
+		f := m.all(t)
+		twin := order.Control(4, seed)
+		groups := [][]int{{0, 1}, {2, 3}}
+		groups[twin/2] = append(groups[twin/2], 4)
+		if f.Conditions[4].ControlOf != f.Conditions[twin].ID || f.Conditions[4].Levels.Key() != f.Conditions[twin].Levels.Key() {
+			t.Fatalf("seed %d: the control is %+v, drawn was %s", seed, f.Conditions[4], f.Conditions[twin].ID)
+		}
+		var want [][]int
+		var trials []string
+		for block := 1; block <= 3; block++ {
+			for _, s := range order.Block(groups, x.Block.Rounds, seed, block) {
+				want = append(want, s)
+				for _, c := range distinct(s) {
+					trials = append(trials, fmt.Sprintf("%d %d %s", len(trials)+1, block, f.Conditions[c].ID))
+				}
+			}
+		}
+		if !reflect.DeepEqual(m.sequences, want) {
+			t.Errorf("seed %d: slots %v, want %v", seed, m.sequences, want)
+		}
+		var got []string
+		for _, one := range f.Trials {
+			got = append(got, fmt.Sprintf("%d %d %s", one.Seq, one.Block, one.Condition))
+		}
+		if !slices.Equal(got, trials) {
+			t.Errorf("seed %d: trials %q, want %q", seed, got, trials)
+		}
+		if told := []string{"1: 1 of 2", "1: 2 of 2", "2: 1 of 2", "2: 2 of 2", "3: 1 of 2", "3: 2 of 2"}; !slices.Equal(m.turns, told) {
+			t.Errorf("told of %q, want %q", m.turns, told)
+		}
+	}
+}
+
+// Every trial that was made is in the file: the slowest, the invalid, and those
+// beside them. None is made again.
+func TestNothingDropsTheWorst(t *testing.T) {
+	outcomes := [][]results.Trial{{good(1000), good(0.001), bad(gate.Steal)}, {bad(gate.LostWorker), good(2000), bad(gate.ServerExited)}}
+	m := newMadeUp(t, Plan{MaxBlocks: 2}, func(block, cond int) results.Trial { return outcomes[block-1][cond] })
+	f := m.all(t)
+	if len(f.Trials) != 6 || len(m.sequences) != 2 {
+		t.Fatalf("%d trials of %d turns", len(f.Trials), len(m.sequences))
+	}
+	for i, got := range f.Trials {
+		want := outcomes[i/3][i%3]
+		if got.Valid != want.Valid || !slices.Equal(gatesOf(got), gatesOf(want)) || got.Metrics["throughput_rps"] != want.Metrics["throughput_rps"] {
+			t.Errorf("trial %d: %+v, want %+v", i+1, got, want)
+		}
+	}
+}
+
+// What is broken ends a run; weather may last longer, and one trial that counts
+// shows that it can be measured.
+func TestWhatIsBrokenEndsTheRun(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		outcome func(block, cond int) results.Trial
+		blocks  int
+	}{
+		{"a server that dies", always(bad(gate.ServerExited)), giveUp},
+		{"weather", always(bad(gate.Steal)), 2 * giveUp},
+		{"weather beside one that dies", func(_, cond int) results.Trial {
+			return []results.Trial{bad(gate.Steal), bad(gate.LostWorker), bad(gate.Steal)}[cond]
+		}, giveUp},
+		{"a trial that counts between", func(block, _ int) results.Trial {
+			if block == 3 {
+				return good(1)
+			}
+			return bad(gate.ServerExited)
+		}, 3 + giveUp},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newMadeUp(t, Plan{}, c.outcome).all(t)
+			p := f.Provenance
+			if p.Ended != results.Failing || p.Blocks != c.blocks || !strings.Contains(p.StoppedEarly, "blocks in a row had no valid trial; the last: made up") {
+				t.Errorf("ended %q after %d blocks: %q; want failing after %d", p.Ended, p.Blocks, p.StoppedEarly, c.blocks)
+			}
+		})
+	}
+	// One condition that never works keeps nobody from measuring the others.
+	f := newMadeUp(t, Plan{MaxBlocks: 12}, func(_, cond int) results.Trial {
+		return []results.Trial{bad(gate.ServerExited), good(1), good(1)}[cond]
+	}).all(t)
+	if f.Provenance.Blocks != 12 || f.Provenance.StoppedEarly != "" {
+		t.Errorf("%d blocks, %q", f.Provenance.Blocks, f.Provenance.StoppedEarly)
+	}
+}
+
+// A client that cannot run here fails in each trial alike, and a file of such
+// trials would say nothing of the server.
+func TestAClientThatCannotRunLeavesNoFile(t *testing.T) {
+	m := newMadeUp(t, Plan{}, always(bad(gate.ClientFailed)))
+	if made, err := m.blocks(t.Context(), &m.watching); made != nil || err == nil || !strings.Contains(err.Error(), "in each of the first 12 trials made up") {
+		t.Errorf("%v, %v", made, err)
+	}
+	// One that answered once is another matter, and so is one that failed otherwise.
+	for _, first := range []results.Trial{good(1), bad(gate.ServerExited)} {
+		m := newMadeUp(t, Plan{}, func(block, _ int) results.Trial {
+			if block == 1 {
+				return first
+			}
+			return bad(gate.ClientFailed)
+		})
+		if f := m.all(t); f.Provenance.Ended != results.Failing {
+			t.Errorf("ended %q", f.Provenance.Ended)
+		}
+	}
+}
+
+// An interrupted run keeps its complete blocks, and nothing of the one that it
+// was in; one that fails otherwise gives nothing, and says why.
+func TestAnInterruptedRunKeepsItsBlocks(t *testing.T) {
+	why := errors.New("a signal came")
+	for _, c := range []struct {
+		name   string
+		blocks int // that were complete
+		cancel bool
+		groups int
+	}{{"in the third block", 2, true, 1}, {"in the first", 0, true, 1}, {"not by a signal", 2, false, 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			m := newMadeUp(t, Plan{}, always(good(1)))
+			turn := m.turn
+			m.turn = func(ctx context.Context, s []int) (measured, error) {
+				if m.file.Provenance.Blocks == c.blocks {
+					if !c.cancel {
+						return measured{}, why
+					}
+					cancel(why)
+				}
+				return turn(ctx, s)
+			}
+			made, err := m.blocks(ctx, &m.watching)
+			if !errors.Is(err, why) {
+				t.Errorf("%v, want %v", err, why)
+			}
+			if len(m.kept) != c.blocks {
+				t.Errorf("kept %d times, want %d", len(m.kept), c.blocks)
+			}
+			if !c.cancel || c.blocks == 0 {
+				if made != nil {
+					t.Errorf("there is a run all the same: %+v", made)
+				}
+				return
+			}
+			if made == nil {
+				t.Fatal("the complete blocks are lost")
+			}
+			if p := made.File.Provenance; p.Ended != results.Interrupted || p.Blocks != c.blocks || len(made.File.Trials) != 3*c.blocks || p.FinishedAt.Before(p.StartedAt) {
+				t.Errorf("%d trials, %+v", len(made.File.Trials), p)
+			}
+		})
+	}
+}

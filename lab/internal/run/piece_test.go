@@ -1,0 +1,288 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/answer"
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
+)
+
+// A pieced trial is one in one piece, made up: what was asked for, what autocannon
+// said, what was sampled. An honest one closes no gate.
+type pieced struct {
+	load
+	said     generator.Result
+	w        telemetry.Window
+	m        map[string]float64
+	compared *comparison // of answers; nil where none were compared
+}
+
+func newPieced() *pieced {
+	start := time.Unix(1, 0)
+	p := &pieced{
+		load: load{connections: 100, pipelining: 1, workers: 4, slot: time.Second, rounds: 1, generator: setting.Autocannon, split: cores.Split{Server: []int{0}, Client: []int{1}}},
+		said: generator.Result{Start: start, Finish: start.Add(time.Second), CutMeanS: 0.0999},
+		w:    telemetry.Window{WorkersMin: 4, WorkersMax: 4, Gap: 300 * time.Millisecond},
+		m: map[string]float64{
+			"requests": 1000, "throughput_rps": 1000, "duration_s": 1,
+			"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0,
+			"workers": 4, "workers_active": 4, "workers_serving": 4, "connections_established": 100, "client_thread_busy_max": 0.5,
+			"server_steal": 0.03, "client_steal": 0, "server_foreign_load": 0, "client_foreign_load": 0.1,
+			"swap_pages": 0, "throttled_s": 0, "clock_step_s": 0.01, "calibration_before_s": 1e-6, "calibration_after_s": 1.25e-6,
+		},
+	}
+	p.asked = gate.Asked{Generator: setting.Autocannon, Connections: 100, Pipelining: 1, Workers: 4, WindowS: 1, ResolutionS: 0.001}
+	return p
+}
+
+// rated is the same at a fixed rate.
+func (p *pieced) rated() {
+	p.rate, p.asked.Rate = 1000, 1000
+	p.m["asked_rate_rps"] = 1000
+}
+
+// events makes the client a receiver of events.
+func (p *pieced) events() {
+	p.generator, p.workers, p.connections, p.said.CutMeanS = setting.Sink, 0, 0, 0
+	p.asked = gate.Asked{Generator: setting.Sink, Pipelining: 1, WindowS: 1}
+	for _, name := range []string{"errors", "timeouts", "resets", "workers_active", "workers_serving"} {
+		delete(p.m, name)
+	}
+	p.m["workers"], p.w.WorkersMin, p.w.WorkersMax = 0, 0, 0
+}
+
+// lost leaves only what the load generator said, and the calibrations.
+func (p *pieced) lost() {
+	p.w = telemetry.Window{}
+	for _, name := range []string{"workers", "workers_active", "workers_serving", "connections_established", "client_thread_busy_max", "server_steal",
+		"client_steal", "server_foreign_load", "client_foreign_load", "swap_pages", "throttled_s", "clock_step_s"} {
+		delete(p.m, name)
+	}
+}
+
+// judge closes the trial's gates.
+func (p *pieced) judge(fail failer) {
+	p.gates(&p.said, p.w, p.m, fail)
+	p.compared.judge(p.load, &p.said, fail)
+}
+
+func set(metric string, v float64) func(*pieced) { return func(p *pieced) { p.m[metric] = v } }
+func lack(metric string) func(*pieced)           { return func(p *pieced) { delete(p.m, metric) } }
+
+// comparedWith has /simple's answers counted and compared: a body of 16 bytes behind a
+// head of 108, and what the lab said of each that it compared.
+func comparedWith(bytes float64, said ...*answer.Fault) func(*pieced) {
+	return func(p *pieced) {
+		p.serves, p.route = setting.Fiber, "/simple"
+		p.said.Counts = generator.Counts{OK: 1000, Bytes: bytes}
+		p.connections, p.asked.Connections, p.m["connections_established"], p.said.CutMeanS = 0, 0, 0, 0
+		p.compared = &comparison{head: 106, all: []answer.Report{{}}, // the first is before the trial
+			sockets: &socketWatch{all: []holding{{from: p.said.Start.Add(100 * time.Millisecond)}, {from: p.said.Start.Add(200 * time.Millisecond)}}}}
+		for _, fault := range said {
+			p.compared.all = append(p.compared.all, answer.Report{At: p.said.Start.Add(time.Millisecond), Fault: fault})
+		}
+	}
+}
+
+// figure is the rows of a gate that looks at one figure, which is always needed.
+func figure(name, metric string, shuts, stays float64) []row[*pieced] {
+	return []row[*pieced]{{"over", set(metric, shuts), name}, {"at the bar", set(metric, stays), none}, {"missing", lack(metric), gate.NoTelemetry}}
+}
+
+// optional is the rows of one that a receiver of events does not count.
+func optional(name, metric string) []row[*pieced] {
+	return append(figure(name, metric, 1, 0), row[*pieced]{"of events, missing", (*pieced).events, none}, row[*pieced]{"of events", both((*pieced).events, set(metric, 1)), name})
+}
+
+// pieceRows has rows for the gates that close on trials in one piece.
+var pieceRows = map[string][]row[*pieced]{
+	gate.Non2xx: append(figure(gate.Non2xx, "non_2xx", 5000, 0),
+		row[*pieced]{"of a receiver that was told to refuse", func(p *pieced) { p.events(); p.asked.Refuses = true; p.m["non_2xx"] = 3 }, none},
+		row[*pieced]{"of a receiver that was not", both((*pieced).events, set("non_2xx", 3)), gate.Non2xx}),
+	gate.Errors:   append(optional(gate.Errors, "errors"), row[*pieced]{"that were timeouts", both(set("errors", 2), set("timeouts", 2)), gate.Timeouts}),
+	gate.Timeouts: optional(gate.Timeouts, "timeouts"),
+	gate.Resets:   optional(gate.Resets, "resets"),
+	gate.WrongAnswer: {
+		{"one that was compared", comparedWith(124_000, nil, &answer.Fault{Gate: gate.WrongAnswer, Detail: "107 bytes"}), gate.WrongAnswer},
+		{"none that was compared", comparedWith(124_000, nil), none},
+		{"a byte too few in all of them", comparedWith(123_999, nil), gate.WrongAnswer},
+		{"a byte too many", comparedWith(124_001, nil), gate.WrongAnswer},
+		{"a route that the lab does not know", both(comparedWith(124_000, nil), func(p *pieced) { p.route = "/healthz" }), gate.WrongAnswer},
+		{"of answers that were no success the bytes are not known", both(comparedWith(1, nil), func(p *pieced) { p.said.Counts.Non2xx = 1 }), none},
+		{"missing: none was compared", comparedWith(124_000), gate.NoTelemetry},
+	},
+	gate.NoRequests: figure(gate.NoRequests, "requests", 0, 1),
+	gate.RateShort: {
+		{"a hundredth and more is unanswered", both((*pieced).rated, set("throughput_rps", 989)), gate.RateShort},
+		{"a hundredth is", both((*pieced).rated, set("throughput_rps", 990)), none},
+		{"missing", both((*pieced).rated, lack("throughput_rps")), gate.NoTelemetry},
+		{"the load generator says so", func(p *pieced) {
+			p.rated()
+			p.said.Faults = []generator.Fault{{Gate: gate.RateShort, Detail: "it was short"}}
+		}, gate.RateShort},
+		{"that it cannot be met is what the trial is about", func(p *pieced) {
+			p.rated()
+			p.asked.Overload, p.m["throughput_rps"] = true, 250
+			p.said.Faults = []generator.Fault{{Gate: gate.RateShort, Detail: "it was short"}}
+		}, none},
+	},
+	gate.LostWorker: {
+		{"one ended", func(p *pieced) { p.w.WorkersMin = 3 }, gate.LostWorker},
+		{"one was never there", func(p *pieced) { p.m["workers"], p.w.WorkersMin, p.w.WorkersMax = 3, 3, 3 }, gate.LostWorker},
+		{"none was seen", func(p *pieced) { p.m["workers"], p.w.WorkersMin, p.w.WorkersMax = 0, 0, 0 }, gate.LostWorker},
+		{"how many there are is a claim's", func(p *pieced) {
+			p.asked.Claimed = []string{"workers"}
+			p.w.WorkersMin, p.w.WorkersMax = 3, 3
+			for _, name := range []string{"workers", "workers_active", "workers_serving"} {
+				p.m[name] = 3
+			}
+		}, none},
+		{"how many there are is a claim's, and one ended", func(p *pieced) { p.asked.Claimed = []string{"workers"}; p.w.WorkersMin = 3 }, gate.LostWorker},
+		{"missing", lack("workers"), gate.NoTelemetry},
+	},
+	gate.IdleWorker: {
+		{"one of four holds connections", set("workers_serving", 1), gate.IdleWorker},
+		{"all hold some and one uses CPU time", set("workers_active", 1), gate.IdleWorker},
+		{"few connections, which leave one out by chance", func(p *pieced) {
+			p.connections, p.asked.Connections, p.said.CutMeanS = 10, 10, 0.0099
+			p.m["workers_active"], p.m["workers_serving"] = 3, 3
+		}, none},
+		{"missing", lack("workers_serving"), gate.NoTelemetry},
+		{"CPU times missing", lack("workers_active"), gate.NoTelemetry},
+	},
+	gate.Connections: figure(gate.Connections, "connections_established", 99, 100),
+	gate.Little: {
+		{"more in flight than there can be", func(p *pieced) { p.said.CutMeanS = 0.111 }, gate.Little},
+		{"fewer in flight than there should be", func(p *pieced) { p.said.CutMeanS = 0.078 }, gate.Little},
+		{"within its resolution", func(p *pieced) { p.said.CutMeanS = 0.082 }, none},
+		{"missing: no rate", lack("throughput_rps"), gate.NoTelemetry},
+		{"at a fixed rate", func(p *pieced) { p.rated(); p.said.CutMeanS = 5 }, none},
+	},
+	gate.Silent: {
+		{"for longer than a tenth of it", set("silence_s", 0.31), gate.Silent},
+		{"not seen, which is missing with autocannon", lack("silence_s"), none},
+	},
+	gate.Stopped: {
+		{"the client was", func(p *pieced) { p.w.Stopped = []string{"client"} }, gate.Stopped},
+		{"missing: no samples", (*pieced).lost, gate.NoTelemetry},
+	},
+	gate.OtherLoad: append(append(figure(gate.OtherLoad, "server_foreign_load", 0.11, 0.1), figure(gate.OtherLoad, "client_foreign_load", 0.11, 0.1)...),
+		row[*pieced]{"on a core that both share", func(p *pieced) { p.split = cores.Split{}; p.m["server_foreign_load"] = 0.5 }, gate.OtherLoad},
+		row[*pieced]{"on a core that both share, missing", func(p *pieced) { p.split = cores.Split{}; delete(p.m, "server_foreign_load") }, gate.NoTelemetry}),
+	gate.Steal:     append(figure(gate.Steal, "server_steal", 0.031, 0.03), figure(gate.Steal, "client_steal", 0.031, 0.03)...),
+	gate.Throttled: figure(gate.Throttled, "throttled_s", 0.001, 0),
+	gate.Swap:      figure(gate.Swap, "swap_pages", 1, 0),
+	gate.Clock:     figure(gate.Clock, "clock_step_s", 0.011, 0.01),
+	gate.HeldUp: {
+		{"longer than a second and a fifth of the window", func(p *pieced) { p.w.Gap = 1201 * time.Millisecond }, gate.HeldUp},
+		{"just so long", func(p *pieced) { p.w.Gap = 1200 * time.Millisecond }, none},
+		{"missing: no samples", (*pieced).lost, gate.NoTelemetry},
+	},
+	gate.Window: append(figure(gate.Window, "duration_s", 1.31, 1.29), row[*pieced]{"too short", set("duration_s", 0.69), gate.Window},
+		row[*pieced]{"of a long one", func(p *pieced) { p.asked.WindowS = 10; p.m["duration_s"] = 8.9 }, gate.Window},
+		row[*pieced]{"a tenth of a long one", func(p *pieced) { p.asked.WindowS = 10; p.m["duration_s"] = 9 }, none}),
+	gate.NoTelemetry: {
+		{"what bounded the trial was not seen", lack("client_thread_busy_max"), gate.NoTelemetry},
+		{"all was seen", func(*pieced) {}, none},
+		{"missing: no samples", (*pieced).lost, gate.NoTelemetry},
+	},
+}
+
+func TestPiecesCloseGates(t *testing.T) {
+	for name, rows := range pieceRows {
+		for _, r := range rows {
+			one := newPieced()
+			r.spoil(one)
+			closes(t, name+", "+r.what, r.closes, one.judge)
+		}
+	}
+}
+
+// What the figures show less of is said in the words of what saw more.
+func TestAReasonIsSaidOnce(t *testing.T) {
+	one := newPieced()
+	one.said.Faults = []generator.Fault{{Gate: gate.Timeouts, Detail: "3 requests timed out"}}
+	one.m["errors"], one.m["timeouts"] = 3, 3
+	one.w.WorkersMin, one.m["workers"] = 3, 3
+	one.m["server_foreign_load"] = 0.5
+	var said []string
+	one.judge(func(name, format string, args ...any) { said = append(said, name) })
+	slices.Sort(said)
+	if want := []string{gate.LostWorker, gate.OtherLoad, gate.Timeouts}; !slices.Equal(said, want) {
+		t.Errorf("%v, want %v", said, want)
+	}
+}
+
+// An answer is compared less often at a low rate, and a few times in any case.
+func TestHowOftenAnswersAreCompared(t *testing.T) {
+	for _, c := range []struct {
+		rate float64
+		slot time.Duration
+		want time.Duration
+	}{{0, 10 * time.Second, answer.Every}, {100, 10 * time.Second, 2 * time.Second}, {1000, 10 * time.Second, 500 * time.Millisecond}, {0, 100 * time.Millisecond, 20 * time.Millisecond}, {0, 0, time.Millisecond}} {
+		if got := (load{rate: c.rate, slot: c.slot}).compareEvery(); got != c.want {
+			t.Errorf("at %v requests a second, in %v: every %v, want %v", c.rate, c.slot, got, c.want)
+		}
+	}
+}
+
+// Of the looks at the client's sockets those in the window count, and as few as
+// one say nothing.
+func TestConnectionsOpenedAnew(t *testing.T) {
+	start := time.Unix(1000, 0)
+	r := &generator.Result{Start: start, Finish: start.Add(time.Second)}
+	at := func(ms int, inodes ...string) holding {
+		h := holding{from: start.Add(time.Duration(ms) * time.Millisecond), inodes: map[string]bool{}}
+		h.to = h.from.Add(time.Millisecond)
+		for _, i := range inodes {
+			h.inodes[i] = true
+		}
+		return h
+	}
+	for _, c := range []struct {
+		name string
+		all  []holding
+		want string // the gate
+	}{
+		{"the same", []holding{at(200, "a", "b"), at(800, "b", "a")}, ""},
+		{"one anew", []holding{at(200, "a", "b"), at(800, "b", "c")}, gate.Resets},
+		{"one anew, in the middle", []holding{at(200, "a", "b"), at(500, "b", "c"), at(800, "c", "b")}, gate.Resets},
+		{"those of the warm-up", []holding{at(-300, "x", "y"), at(10, "x", "a"), at(200, "a", "b"), at(800, "b", "a")}, ""},
+		{"after the end", []holding{at(200, "a", "b"), at(800, "b", "a"), at(1100, "c")}, ""},
+		{"still opening", []holding{at(100, "a"), at(200, "a", "b"), at(800, "b", "a")}, ""},
+		{"never all of them", []holding{at(200, "a"), at(800, "a")}, gate.NoTelemetry},
+		{"once", []holding{at(200, "a", "b")}, gate.NoTelemetry},
+		{"never", nil, gate.NoTelemetry},
+	} {
+		closes(t, c.name, c.want, func(fail failer) { (&socketWatch{connections: 2, all: c.all}).judge(r, fail) })
+	}
+}
+
+// An interrupted run does not wait for what compares.
+func TestComparingCanBeInterrupted(t *testing.T) {
+	why := errors.New("a signal came")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	if err := (load{route: "/read", slot: time.Second, link: loopback, lab: []string{"sleep", "60", "#"}}).interrupted(ctx, t); !errors.Is(err, why) {
+		t.Errorf("%v, want %v", err, why)
+	}
+}
+
+func (l load) interrupted(ctx context.Context, t *testing.T) error {
+	t.Helper()
+	l.lab = []string{"sh", "-c", "sleep 60"}
+	c, err := l.compare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.stop()
+	return c.begin(ctx, func(string, string, ...any) {})
+}

@@ -1,0 +1,130 @@
+package run
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// inPieces is a design whose trials lie in one piece: autocannon takes no turns.
+var inPieces = design{settings: "generator = \"autocannon\"\nconnections = 4\nprefork = false", block: "slot_s = 0.7\nrounds = 1\nwarmup_s = 0.1"}
+
+// The lab's own server is right for autocannon too.
+func TestRightAnswersInOnePiece(t *testing.T) {
+	p := newPlace(t)
+	type levels = setting.Levels
+	e := p.engine(inPieces.parse(t), loopback,
+		levels{setting.Route: text("/simple"), setting.Pipelining: whole(4)},
+		levels{setting.Route: text("/read"), setting.Prefork: either(true), setting.Workers: whole(2), setting.ClientWorkers: whole(2)},
+		levels{setting.Route: text("/read"), setting.Rate: whole(200)})
+	p.until(func() []results.Trial { return p.block(e) }, func(trials []results.Trial) bool {
+		seen := true
+		for i, one := range trials {
+			if closed(one, gate.WrongAnswer, gate.Mismatches, gate.Resets, gate.Errors, gate.Non2xx) || one.Metrics["requests"] == 0 || one.Slots != nil {
+				t.Errorf("%s: %q", e.file.Conditions[i].Levels.Key(), one.Reasons)
+			}
+			seen = seen && !closed(one, gate.NoTelemetry) && len(one.Cores) > 0
+		}
+		return seen
+	})
+	nothingRuns(t)
+}
+
+// A server that answers wrongly makes no trial that counts, whether it does so
+// from the first or only under load.
+func TestWrongAnswersInOnePiece(t *testing.T) {
+	p := newPlace(t)
+	x := inPieces.parse(t)
+	for _, c := range []struct {
+		fault, route string
+		gates        []string // one of these
+		says         string
+	}{
+		{"half", "/simple", []string{gate.WrongAnswer}, "answer 1 of 20 before the trial: 8 bytes of body, the route's have 16"},
+		{"type", "/read", []string{gate.WrongAnswer}, "Content-Type"},
+		{"a-byte", "/read", []string{gate.WrongAnswer}, "none of the route's 500"},
+		{"half 2", "/simple", []string{gate.WrongAnswer}, "answer 3 of 20 before the trial"},
+		{"type 500", "/simple", []string{gate.WrongAnswer}, "Content-Type"},
+		{"half 500 50", "/read", []string{gate.WrongAnswer}, ""},
+		{"cut 500 200", "/read", []string{gate.Resets, gate.WrongAnswer, gate.Little, gate.Errors}, ""},
+	} {
+		t.Run(c.fault+c.route, func(t *testing.T) {
+			p := p
+			p.t = t
+			p.faulty(c.fault)
+			e := p.engine(x, loopback, setting.Levels{setting.Route: text(c.route)})
+			p.until(func() []results.Trial { return p.block(e) }, func(trials []results.Trial) bool {
+				return !trials[0].Valid && slices.ContainsFunc(trials[0].Reasons, func(r results.Reason) bool {
+					return slices.Contains(c.gates, r.Gate) && strings.Contains(r.Detail, c.says)
+				})
+			})
+		})
+	}
+	nothingRuns(t)
+}
+
+// What could not be compared closes a gate, or ends the run.
+func TestAnswersThatWereNotCompared(t *testing.T) {
+	p := newPlace(t)
+	x := inPieces.parse(t)
+	only := func(lab []string, route string) *engine {
+		e := p.engine(x, loopback, setting.Levels{setting.Route: text(route)})
+		if lab != nil {
+			e.plan.Lab = lab
+		}
+		return e
+	}
+	for name, lab := range map[string][]string{
+		"no such program":     {filepath.Join(p.built, "nothing")},
+		"one that says no":    {"sh", "-c", "echo no >&2; exit 3"},
+		"one that ends early": {"sh", "-c", `echo '{"ready":true}'; read -r _`},
+	} {
+		if trials, err := only(lab, "/simple").block(t.Context(), 1, &watching{}); err == nil || len(trials) > 0 {
+			t.Errorf("%s: %v, %+v", name, err, trials)
+		}
+	}
+	// It says that all was well before the trial, and nothing during it.
+	mute := []string{"sh", "-c", `echo '{"ready":true}'; read -r _; echo '{"head":106}'; cat`}
+	if one := p.block(only(mute, "/simple"))[0]; one.Valid || !slices.ContainsFunc(one.Reasons, func(r results.Reason) bool {
+		return r.Gate == gate.NoTelemetry && strings.Contains(r.Detail, "no answer was compared")
+	}) {
+		t.Errorf("%q", one.Reasons)
+	}
+	// A route that the server has and the lab does not know, and one that it has not.
+	if one := p.block(only(nil, "/healthz"))[0]; one.Valid || !closed(one, gate.WrongAnswer) {
+		t.Errorf("%q", one.Reasons)
+	}
+	if one := p.block(only(nil, "/nothing"))[0]; one.Valid || !closed(one, gate.Non2xx) {
+		t.Errorf("%q", one.Reasons)
+	}
+	nothingRuns(t)
+}
+
+// A server that is gone by the time its answers are compared is said to be.
+func TestAServerThatIsGoneBeforeItsTrial(t *testing.T) {
+	p := newPlace(t)
+	p.faulty("dies 2")
+	one := p.block(p.engine(inPieces.parse(t), loopback, setting.Levels{setting.Route: text("/simple")}))[0]
+	if one.Valid || !closed(one, gate.ServerExited) || len(one.Metrics) > 2 { // the calibrations
+		t.Errorf("%q, %v", one.Reasons, one.Metrics)
+	}
+}
+
+// Batches of events are received, not requested, and looked at by the receiver.
+func TestBatchesOfEvents(t *testing.T) {
+	p := newPlace(t)
+	x := design{
+		settings: "server = \"producer\"\ngenerator = \"sink\"\nevent_rate = 2000\nflush_interval_ms = 100\nbatch_events = 100\nevent_bytes = 64\nqueue_events = 1000\nsink_latency_ms = 5",
+		factor:   "variant", levels: `["batch", "pool-10"]`, block: "slot_s = 1.1\nrounds = 1\nwarmup_s = 0.2"}.parse(t)
+	e := p.engine(x, loopback, setting.Levels{setting.Variant: text("batch")})
+	p.until(func() []results.Trial { return p.block(e) }, func(trials []results.Trial) bool {
+		m := trials[0].Metrics
+		return !closed(trials[0], gate.ClientFailed) && m["requests"] > 0 && m["events_per_batch"] > 1 && m["server_cpu_per_event_s"] > 0 && m["server_cpu_per_event_s"] < m["server_cpu_per_request_s"]
+	})
+	nothingRuns(t)
+}

@@ -1,0 +1,273 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	"github.com/line-rate/line-rate/lab/internal/topology"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, err := programsOnce(); err == nil && builtAny {
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+var builtAny bool
+
+// programsOnce builds what trials start, and a server with faults, once for all
+// tests.
+var programsOnce = sync.OnceValues(func() (string, error) {
+	builtAny = true
+	dir, err := os.MkdirTemp("", "programs")
+	if err != nil {
+		return "", err
+	}
+	names := map[string]string{"server": "fiber_server", "null": "null_server", "load": "http_load", "sink": "event_sink", "producer": "event_producer", "faulty": "faulty/fiber_server", "lab": "the-lab"}
+	argv := []string{"build", "-trimpath", "-ldflags=-s -w", "-o", dir + "/", "../../server", "../../null", "../../load", "../../sink", "../../producer", "../../cmd/lab", "./testdata/faulty"}
+	if out, err := exec.Command("go", argv...).CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	for from, to := range names {
+		if err := os.Rename(filepath.Join(dir, from), filepath.Join(dir, "new")); err != nil {
+			return dir, err
+		}
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, to)), 0o755); err != nil {
+			return dir, err
+		}
+		if err := os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, to)); err != nil {
+			return dir, err
+		}
+	}
+	return dir, nil
+})
+
+// A place is a directory as a clone has it, with programs to measure with.
+type place struct {
+	t     *testing.T
+	root  string
+	built string
+}
+
+func newPlace(t *testing.T) place {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("trials of real servers take some seconds")
+	}
+	top, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(top, "node_modules", "autocannon")); err != nil {
+		t.Fatal("autocannon is not installed: run make setup first")
+	}
+	p := place{t: t, root: t.TempDir()}
+	if p.built, err = programsOnce(); err != nil {
+		t.Fatal(err)
+	}
+	// The scripts find the programs from where they lie, so they are copied.
+	if err := os.CopyFS(filepath.Join(p.root, "lab", "scripts"), os.DirFS(filepath.Join(top, "lab", "scripts"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(p.root, ".tools", "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(top, "node_modules"), filepath.Join(p.root, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"fiber_server", "null_server", "http_load", "event_sink", "event_producer"} {
+		p.use(name)
+	}
+	return p
+}
+
+// use puts a program where the scripts look for it.
+func (p place) use(name string) {
+	p.t.Helper()
+	p.without(filepath.Base(name))
+	if err := os.Link(filepath.Join(p.built, name), filepath.Join(p.root, ".tools", "bin", filepath.Base(name))); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// without takes a program away.
+func (p place) without(name string) { _ = os.Remove(filepath.Join(p.root, ".tools", "bin", name)) }
+
+// faulty puts the server with a fault in the place of the lab's.
+func (p place) faulty(fault string) {
+	p.t.Helper()
+	p.use("faulty/fiber_server")
+	if err := os.WriteFile(filepath.Join(p.root, ".tools", "bin", "fault"), []byte(fault), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// plan is that of a run here.
+func (p place) plan(x *experiment.Experiment) Plan {
+	p.t.Helper()
+	return Plan{Root: journal.Root(p.root), Experiment: x, Port: freePorts(p.t, 30), Lab: []string{filepath.Join(p.built, "the-lab")}, Split: sides(p.t),
+		Host: &host.Profile{ID: "here", Cores: 1 << 10}, clock: newClock()}
+}
+
+// engine has the conditions given, or those of the experiment, and calibrations
+// that never find a core slow.
+func (p place) engine(x *experiment.Experiment, link *topology.Link, conditions ...setting.Levels) *engine {
+	p.t.Helper()
+	plan := p.plan(x)
+	f := plan.file()
+	plan.conditions(f, link)
+	if len(conditions) > 0 {
+		f.Conditions = nil
+		for i, levels := range conditions {
+			f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels})
+		}
+	}
+	e := newEngine(plan, link, f)
+	e.reference = time.Microsecond
+	e.loop = func([]int) (time.Duration, error) { return time.Microsecond, nil }
+	return e
+}
+
+// block makes the first one.
+func (p place) block(e *engine) []results.Trial {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
+	defer cancel()
+	trials, err := e.block(ctx, 1, &watching{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return trials
+}
+
+// until makes blocks until one shows what it is to, some times at the most. Where
+// the machine shows that it is busy with something else, the test is skipped for
+// that.
+func (p place) until(make func() []results.Trial, shows func([]results.Trial) bool) {
+	p.t.Helper()
+	const patience = 3
+	for try := 1; ; try++ {
+		trials := make()
+		if shows(trials) {
+			return
+		}
+		for _, one := range trials {
+			p.t.Logf("try %d: %s: valid %v, %q", try, one.Condition, one.Valid, one.Reasons)
+		}
+		if busy := slices.ContainsFunc(trials, disturbed); try == patience && busy {
+			p.t.Skip("this machine is too disturbed to show it")
+		} else if try == patience || !busy && try > 1 {
+			p.t.Fatal("it does not show")
+		}
+	}
+}
+
+// disturbed tells whether the machine had trouble of its own in a trial.
+func disturbed(t results.Trial) bool {
+	return closed(t, gate.Steal, gate.OtherLoad, gate.SlowCore, gate.HeldUp, gate.Throttled, gate.Swap, gate.Clock, gate.NoTelemetry, gate.ProfileApart, gate.Silent, gate.Slot, gate.IdleServers)
+}
+
+func closed(t results.Trial, names ...string) bool {
+	return slices.ContainsFunc(t.Reasons, func(r results.Reason) bool { return slices.Contains(names, r.Gate) })
+}
+
+// freePorts gives the first of some ports in a row that nobody listens on.
+func freePorts(t *testing.T, n int) int {
+	t.Helper()
+	for range 100 {
+		first, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := first.Addr().(*net.TCPAddr).Port
+		first.Close()
+		free := port+n < 1<<16
+		for i := range n {
+			if !free {
+				break
+			}
+			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+i))
+			if free = err == nil; free {
+				l.Close()
+			}
+		}
+		if free {
+			return port
+		}
+	}
+	t.Fatal("no ports are free")
+	return 0
+}
+
+// sides divides the cores as the lab does.
+func sides(t *testing.T) cores.Split {
+	t.Helper()
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		t.Fatal(err)
+	}
+	var allowed []int
+	for cpu := range len(set) * 64 {
+		if set.IsSet(cpu) {
+			allowed = append(allowed, cpu)
+		}
+	}
+	groups, err := cores.Groups("/sys/devices/system/cpu", allowed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cores.Divide(groups)
+}
+
+// children are the test's own processes of a command name, however deep below it,
+// parents first.
+func children(name string) (pids []int) {
+	for _, pid := range telemetry.Descendants(os.Getpid()) {
+		if telemetry.Command(pid) == name {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// listening are those that were told to listen on a port.
+func listening(name string, port int) (pids []int) {
+	for _, pid := range children(name) {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if strings.Contains(string(line), fmt.Sprintf(":%d\x00", port)) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// nothingRuns fails where a run left something behind.
+func nothingRuns(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"fiber_server", "null_server", "http_load", "node", "event_sink", "event_producer", "the-lab"} {
+		if left := children(name); len(left) > 0 {
+			t.Errorf("%s runs on: %v", name, left)
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/topology"
+)
+
+// A scripted group is one whose servers and client are shell scripts.
+type scripted struct {
+	servers []string // what each does when it says that it listens
+	client  string
+	grace   time.Duration
+}
+
+// serve waits in the shell itself, which is the server's one process.
+const serve = "read -r never <>fifo$$"
+
+// endless is a client that does not end.
+const endless = "exec sleep 60"
+
+// group is ready to be measured.
+func (s *scripted) group(t *testing.T) *group {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "g") // short, as the path of a socket in it is bounded
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	scripts := filepath.Join(dir, "lab", "scripts")
+	if err := os.MkdirAll(scripts, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := newClock()
+	g := &group{engine: &engine{plan: Plan{clock: c}}, profiles: taken{}}
+	for i, does := range s.servers {
+		g.sequence = append(g.sequence, i)
+		g.loads = append(g.loads, load{dir: dir, addr: "nowhere:" + string(rune('1'+i)), link: &topology.Link{}, program: "sh", generator: setting.HTTPLoad, clock: c, connections: 1,
+			slot: 100 * time.Millisecond, rounds: 1, grace: s.grace, ready: time.Minute, server: []string{"sh", "-c", "mkfifo fifo$$; echo 'it is listening addr=nowhere' >&2; " + does}})
+		g.trials = append(g.trials, results.Trial{Metrics: map[string]float64{}})
+	}
+	if err := os.WriteFile(filepath.Join(scripts, "trial.sh"), []byte("#!/bin/sh\nread -r plan\n"+s.client+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "said"), []byte(said(t, len(s.servers))), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// said is what a client says of a slot on each of some servers, to the line that
+// it holds its connections.
+func said(t *testing.T, servers int) string {
+	t.Helper()
+	var out bytes.Buffer
+	at := newClock().mono
+	for i := range servers {
+		at += 1e8
+		if err := (rotation.Line{Slot: &rotation.SlotReport{Slot: i, Target: i, AtNS: at, Seconds: 0.1, Requests: 10, ServerCPUS: []float64{0.01}}}).Write(&out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.String()
+}
+
+// summed is its last line, of one server.
+const summed = `echo '{"summary":{"version":"v","threads":1,"start":"2026-01-01T00:00:00Z","finish":"2026-01-01T00:00:01Z","latency_step":0.01,"targets":[` +
+	`{"name":"nowhere:1","requests":10,"bytes":0,"non2xx":0,"errors":0,"timeouts":0,"resets":0,"mismatches":0,"compared":1,"unanswered":0}]}}'`
+
+// measures is a client that does what it is told.
+const measures = `cat said; echo '{"held":true}'; read -r end; [ "$end" = end ] || exit 9; ` + summed
+
+func serving(does string) func(*scripted) { return func(s *scripted) { s.servers[0] = does } }
+func loading(does string) func(*scripted) { return func(s *scripted) { s.client = does } }
+
+// processRows has the rows of the gates that look at how processes end.
+var processRows = map[string][]row[*scripted]{
+	gate.ServerExited: {
+		{"it exits", both(serving("sleep 0.2; exit 1"), loading(endless)), gate.ServerExited},
+		{"it is killed", both(serving("sleep 0.2; kill -9 $$"), loading(endless)), gate.ServerExited},
+		{"missing: it ends without a word or a status", both(serving("sleep 0.2; exit 0"), loading(endless)), gate.ServerExited},
+		{"it serves to the end", func(*scripted) {}, none},
+		{"it exits, and the client fails for that", both(serving("sleep 0.2; exit 1"), loading("sleep 0.6; exit 1")), gate.ServerExited},
+	},
+	gate.LostWorker: {
+		{"its master ends with it", both(serving("sleep 0.2; exit 4"), loading(endless)), gate.LostWorker},
+	},
+	gate.ClientFailed: {
+		{"it fails", loading("exit 1"), gate.ClientFailed},
+		{"it is killed", loading("kill -9 $$"), gate.ClientFailed},
+		{"missing: it says nothing", loading("exit 0"), gate.ClientFailed},
+		{"it talks nonsense", loading("echo nonsense"), gate.ClientFailed},
+		{"it lacks a figure", loading(`echo '{"slot":0}'`), gate.ClientFailed},
+		{"it ends without its summary", loading("cat said"), gate.ClientFailed},
+		{"it measured another plan", loading("cat said; sed s/nowhere:1/elsewhere/ <<END\n" + strings.Trim(strings.TrimPrefix(summed, "echo "), "'") + "\nEND"), gate.ClientFailed},
+		{"it measures", func(*scripted) {}, none},
+	},
+	gate.ClientHung: {
+		{"it does not end", func(s *scripted) { s.client, s.grace = endless, -4*time.Second }, gate.ClientHung},
+		{"missing: it has said all and does not end", func(s *scripted) { s.client, s.grace = measures+"; "+endless, -4*time.Second }, gate.ClientHung},
+		{"it ends", func(*scripted) {}, none},
+	},
+}
+
+func TestProcessesCloseGates(t *testing.T) {
+	for name, rows := range processRows {
+		for _, r := range rows {
+			t.Run(name+"/"+r.what, func(t *testing.T) {
+				t.Parallel()
+				s := &scripted{[]string{serve}, measures, time.Minute}
+				r.spoil(s)
+				g := s.group(t)
+				if err := g.rotate(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				closes(t, r.what, r.closes, func(fail failer) {
+					for _, one := range g.trials[0].Reasons {
+						if processRows[one.Gate] != nil && one.Gate != gate.LostWorker || r.closes == gate.LostWorker && one.Gate == gate.LostWorker {
+							fail(one.Gate, "%s", one.Detail)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// A server that is gone leaves no block for those beside it, and what the client
+// says of that is not blamed on the client.
+func TestAServerThatIsGoneEndsItsBlock(t *testing.T) {
+	s := &scripted{[]string{serve, "sleep 0.2; echo no more >&2; exit 7", serve}, endless, time.Minute}
+	g := s.group(t)
+	if err := g.rotate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, trial := range g.trials {
+		want := "the server exited in mid-trial: no more (exit status 7)"
+		if i != 1 {
+			want = "beside it, sh on nowhere:2: " + want
+		}
+		if len(trial.Reasons) != 1 || trial.Reasons[0] != (results.Reason{Gate: gate.ServerExited, Detail: want}) {
+			t.Errorf("trial %d: %v, want %q", i+1, trial.Reasons, want)
+		}
+	}
+	over(t, g)
+}
+
+// over fails where one of a group's servers runs on.
+func over(t *testing.T, g *group) {
+	t.Helper()
+	for _, s := range g.servers {
+		if !s.gone() {
+			t.Errorf("%s runs on", s.name())
+		}
+	}
+}
+
+// What a client cannot start for, the next block would meet as well: the run ends,
+// in the words of whoever said it.
+func TestAClientThatDoesNotStartEndsTheRun(t *testing.T) {
+	for code, says := range map[string]string{"2": "unknown option", "3": "trial.sh: http_load is not built; run 'make build'", "126": "not a program", "127": "no such file"} {
+		g := (&scripted{[]string{serve}, "echo \"" + says + "\" >&2; exit " + code, time.Minute}).group(t)
+		if err := g.rotate(t.Context()); err == nil || err.Error() != "the client did not start: "+says {
+			t.Errorf("exit status %s: %v", code, err)
+		}
+		over(t, g)
+	}
+	g := (&scripted{[]string{serve}, "", time.Minute}).group(t)
+	if err := os.Remove(filepath.Join(g.loads[0].dir, "lab", "scripts", "trial.sh")); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.rotate(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "the client did not start: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Servers that do not come up end the run, with those beside them.
+func TestServersThatDoNotStart(t *testing.T) {
+	for what, c := range map[string]struct{ does, want string }{
+		"it says why":                 {"echo 'sh: no such option' >&2; exit 2", "the server did not start: no such option (exit status 2)"},
+		"the port is taken":           {"echo 'sh: nowhere:1 is already in use; stop the other' >&2; exit 3", "nowhere:1 is already in use; stop what listens there, or choose another with --port"},
+		"a port of its own is taken":  {"echo 'sh: nowhere:999 is already in use' >&2; exit 3", "the server did not start: nowhere:999 is already in use (exit status 3)"},
+		"it never listens":            {"echo 'still at it' >&2; exec sleep 60", "the server was not listening after 200ms: still at it"},
+		"its profiles listen, not it": {"echo 'pprof pid=1 is listening addr=nowhere' >&2; exec sleep 60", "the server was not listening after 200ms: pprof pid=1 is listening addr=nowhere"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			g := (&scripted{[]string{serve, serve}, measures, time.Minute}).group(t)
+			g.loads[0].server, g.loads[0].ready = []string{"sh", "-c", c.does}, 200*time.Millisecond
+			servers, err := startServers(t.Context(), g.loads)
+			if servers != nil || err == nil || err.Error() != c.want {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+	g := (&scripted{[]string{serve}, measures, time.Minute}).group(t)
+	g.loads[0].server = []string{"/nonexistent/server"}
+	if _, err := startServers(t.Context(), g.loads); err == nil || !strings.HasPrefix(err.Error(), "the server did not start: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+// All workers of a server have to listen before it counts as up.
+func TestEveryWorkerHasToListen(t *testing.T) {
+	g := (&scripted{[]string{"echo 'so is the second listening addr=nowhere' >&2; " + serve}, measures, time.Minute}).group(t)
+	for workers, up := range map[int]bool{2: true, 3: false} {
+		l := g.loads[0]
+		l.workers, l.ready = workers, 300*time.Millisecond
+		if up {
+			l.ready = time.Minute
+		}
+		s, err := l.start(t.Context())
+		if (err == nil) != up {
+			t.Errorf("%d workers: %v", workers, err)
+		}
+		if s != nil {
+			s.stop()
+		}
+	}
+}
+
+// A run that is interrupted leaves nothing running, whatever it waited for.
+func TestInterruptedWhileWaiting(t *testing.T) {
+	why := errors.New("a signal came")
+	soon := func(t *testing.T) context.Context {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(200*time.Millisecond, func() { cancel(why) })
+		return ctx
+	}
+	t.Run("for a server", func(t *testing.T) {
+		l := (&scripted{[]string{serve}, measures, time.Minute}).group(t).loads[0]
+		l.server = []string{"sleep", "60"}
+		if s, err := l.start(soon(t)); s != nil || !errors.Is(err, why) {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("for a client", func(t *testing.T) {
+		g := (&scripted{[]string{serve, serve}, endless, time.Minute}).group(t)
+		if err := g.rotate(soon(t)); !errors.Is(err, why) {
+			t.Errorf("%v", err)
+		}
+		over(t, g)
+	})
+	if left := children("sleep"); len(left) > 0 {
+		t.Errorf("%v run on", left)
+	}
+}
+
+// The line by which a client says that it holds its connections is seen however it
+// comes in, and once.
+func TestHeldIsSeen(t *testing.T) {
+	for _, parts := range [][]string{{"{\"held\":true}\n"}, {"{\"slot\":0}\n{\"he", "ld\":tr", "ue}\n"}, {"{\"held\":true}", "\n{\"held\":true}\n"}} {
+		o := &output{held: make(chan struct{})}
+		for _, p := range parts {
+			if n, err := o.Write([]byte(p)); n != len(p) || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		select {
+		case <-o.held:
+		default:
+			t.Errorf("%q: not seen", parts)
+		}
+		if got := string(o.bytes()); got != strings.Join(parts, "") {
+			t.Errorf("%q became %q", parts, got)
+		}
+	}
+	o := &output{held: make(chan struct{})}
+	_, _ = o.Write([]byte(`{"held":fal`))
+	_, _ = o.Write([]byte(`se}`))
+	select {
+	case <-o.held:
+		t.Error("seen where it was not said")
+	default:
+	}
+}
+
+// What a plan of slots tells the client: each server's warm-up, then the turns.
+func TestThePlanOfAGroup(t *testing.T) {
+	g := (&scripted{[]string{serve, serve}, measures, time.Minute}).group(t)
+	var err error
+	if g.servers, err = startServers(t.Context(), g.loads); err != nil {
+		t.Fatal(err)
+	}
+	defer stopServers(g.servers)
+	g.sequence = []int{1, 0, 0, 1}
+	for i := range g.loads {
+		g.loads[i].warmup, g.loads[i].threads, g.loads[i].split = 50*time.Millisecond, 3, cores.Split{Server: []int{0}, Client: []int{1}}
+		g.loads[i].link = &topology.Link{NetPID: 7, NetDevice: "s", PeerDevice: "c"}
+	}
+	p := g.plan(100 * time.Millisecond)
+	var slots []rotation.Slot
+	for _, i := range []int{0, 1} {
+		slots = append(slots, rotation.Slot{Target: i, Seconds: 0.05})
+	}
+	for _, i := range g.sequence {
+		slots = append(slots, rotation.Slot{Target: i, Seconds: 0.1, Counts: true})
+	}
+	if !slices.Equal(p.Slots, slots) || p.Threads != 3 || p.TimeoutS != longestFill.Seconds() || *p.Wire != (rotation.Wire{ServerPID: 7, ServerDevice: "s", ClientDevice: "c"}) {
+		t.Errorf("%+v", p)
+	}
+	for i, target := range p.Targets {
+		if target.Name != g.loads[i].addr || !slices.Equal(target.Processes, g.servers[i].processes()) || len(target.Processes) != 1 {
+			t.Errorf("target %d: %+v", i, target)
+		}
+	}
+	if got := lasts(p); got != 500*time.Millisecond {
+		t.Errorf("it lasts %v", got)
+	}
+	if got, want := g.rotating(p).argv, []string{"lab/scripts/trial.sh", "--generator", "http_load", "--plan", "-", "--cpus", "1"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,314 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/order"
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+// sound fails where a run's file is not one that could be kept: it is written,
+// read again, and held against its experiment.
+func sound(t *testing.T, x *experiment.Experiment, f *results.File) {
+	t.Helper()
+	text, err := results.Encode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := &results.File{}
+	if err := results.Decode(text, results.SchemaURL, again); err != nil {
+		t.Fatalf("%v\n%.2000s", err, text)
+	}
+	if err := again.Check(x); err != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// A whole run of real servers goes through all that a run is: two blocks of two
+// routes and a control, each kept, in a file that holds.
+func TestAWholeRun(t *testing.T) {
+	p := newPlace(t)
+	x := longBlock.parse(t)
+	plan := p.plan(x)
+	plan.Seed = 7
+	var kept []int
+	plan.Keep = func(m *Made) error {
+		kept = append(kept, m.File.Provenance.Blocks)
+		f := *m.File
+		about := *f.Provenance
+		if f.Provenance = &about; about.Ended == "" {
+			about.Ended = results.Interrupted // as whoever finds it says
+		}
+		sound(t, x, &f)
+		return nil
+	}
+	plan.Decided = func(f *results.File) bool { return f.Provenance.Blocks == 2 }
+	if err := plan.Ready(); err != nil {
+		t.Fatal(err)
+	}
+	w := &watching{}
+	made, err := Do(t.Context(), plan, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := made.File
+	sound(t, x, f)
+	if pr := f.Provenance; pr.Ended != results.Decided || pr.Blocks != 2 || len(f.Trials) != 6 || pr.CalibrationS <= 0 || pr.FinishedAt.Before(pr.StartedAt) {
+		t.Errorf("%d trials, %+v", len(f.Trials), pr)
+	}
+	for _, name := range []string{"fiber_server", "http_load", "lab"} {
+		if f.Provenance.Binaries[name].SHA256 == "" {
+			t.Errorf("nothing says which %s ran", name)
+		}
+	}
+	if !slices.Equal(kept, []int{1, 2}) || w.begun != "x" || w.budget != 600*time.Second || !slices.Equal(w.turns, []string{"1: 1 of 1", "2: 1 of 1"}) || !slices.Equal(w.told, []int{3, 3}) {
+		t.Errorf("kept %v, told %+v", kept, w)
+	}
+	for _, one := range f.Trials {
+		if len(one.Slots.AtS) != 5 || one.Metrics["requests"] == 0 || one.Metrics["calibration_before_s"] <= 0 {
+			t.Errorf("%s in block %d: %+v", one.Condition, one.Block, one.Metrics)
+		}
+	}
+	nothingRuns(t)
+}
+
+// A run of which a server dies in each block is one that holds as well, and ends.
+func TestARunWhoseServerDies(t *testing.T) {
+	p := newPlace(t)
+	p.faulty("dies 300")
+	x := design{}.parse(t)
+	made, err := Do(t.Context(), p.plan(x), &watching{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound(t, x, made.File)
+	if pr := made.File.Provenance; pr.Ended != results.Failing || pr.Blocks != giveUp || !strings.Contains(pr.StoppedEarly, "the server exited") {
+		t.Errorf("%+v", pr)
+	}
+	for _, one := range made.File.Trials {
+		if one.Valid || !closed(one, gate.ServerExited) {
+			t.Errorf("%s in block %d: %v", one.Condition, one.Block, one.Reasons)
+		}
+	}
+	nothingRuns(t)
+}
+
+// A server that stalls has fewer slots, in a file that holds, and those of the
+// servers beside it come all the same.
+func TestARunWhoseServerStalls(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.faulty("half-of-its-length 500 1 /read")
+	x := design{}.parse(t)
+	plan := p.plan(x)
+	plan.MaxBlocks = 1
+	for order.Control(2, plan.Seed) != 1 {
+		plan.Seed++ // the control is to be of the route that is well
+	}
+	made, err := Do(t.Context(), plan, &watching{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound(t, x, made.File)
+	for _, one := range made.File.Trials {
+		if stalls := one.Condition == "c1"; stalls && (one.Valid || !closed(one, gate.Timeouts)) || !stalls && (len(one.Slots.AtS) != 2 || closed(one, gate.Timeouts, gate.NoRequests)) {
+			t.Errorf("%s: %q, %+v", one.Condition, one.Reasons, one.Slots)
+		}
+	}
+}
+
+// An interrupted run has its complete blocks, in a file that holds, and leaves
+// nothing running.
+func TestAnInterruptedRun(t *testing.T) {
+	p := newPlace(t)
+	x := design{}.parse(t)
+	why := errors.New("a signal came")
+	for _, c := range []struct{ during, blocks int }{{1, 0}, {3, 2}} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		w := &interrupting{during: c.during, then: func() { cancel(why) }}
+		made, err := Do(ctx, p.plan(x), w)
+		w.Wait()
+		cancel(nil)
+		if !errors.Is(err, why) {
+			t.Fatalf("%v, want %v", err, why)
+		}
+		if (made != nil) != (c.blocks > 0) {
+			t.Fatalf("interrupted in block %d: %+v", c.during, made)
+		}
+		if made != nil {
+			sound(t, x, made.File)
+			if pr := made.File.Provenance; pr.Ended != results.Interrupted || pr.Blocks != c.blocks || len(made.File.Trials) != 3*c.blocks {
+				t.Errorf("%d trials, %+v", len(made.File.Trials), pr)
+			}
+		}
+		nothingRuns(t)
+	}
+}
+
+// An interrupting watcher does something while a block's client is at work.
+type interrupting struct {
+	watching
+	sync.WaitGroup
+	during int
+	then   func()
+}
+
+func (w *interrupting) Turn(block, _, _ int) {
+	if block == w.during {
+		w.Go(func() {
+			for end := time.Now().Add(time.Minute); len(children("http_load")) == 0 && time.Now().Before(end); {
+				time.Sleep(5 * time.Millisecond)
+			}
+			w.then()
+		})
+	}
+}
+
+// What keeps a run from its first trial is one clear line, and no run.
+func TestWhatKeepsARunFromBeginning(t *testing.T) {
+	p := newPlace(t)
+	x := design{}.parse(t)
+	begin := func(t *testing.T, plan Plan) string {
+		t.Helper()
+		made, err := Do(t.Context(), plan, &watching{})
+		if made != nil || err == nil || strings.Contains(err.Error(), "\n") {
+			t.Fatalf("%+v, %v", made, err)
+		}
+		nothingRuns(t)
+		return err.Error()
+	}
+	t.Run("a port in use", func(t *testing.T) {
+		plan := p.plan(x)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", plan.Port+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if got, want := begin(t, plan), fmt.Sprintf("127.0.0.1:%d is already in use; stop what listens there, or choose another with --port", plan.Port+1); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
+	t.Run("a foreign server that shares its port", func(t *testing.T) {
+		plan := p.plan(design{settings: "generator = \"http_load\"\nconnections = 4\nprefork = true\nworkers = 2"}.parse(t))
+		p := p
+		p.t = t
+		p.faulty("none")
+		defer p.use("fiber_server")
+		l := p.engine(x, loopback).plan.load(loopback, x.Fixed(), plan.Port)
+		s, err := l.start(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.use("fiber_server")
+		made, err := Do(t.Context(), plan, &watching{})
+		s.stop()
+		if made != nil || err == nil || !strings.Contains(err.Error(), "is already in use") {
+			t.Errorf("%+v, %v", made, err)
+		}
+	})
+	for _, name := range []string{"http_load", "fiber_server"} {
+		t.Run("without "+name, func(t *testing.T) {
+			p := p
+			p.t = t
+			p.without(name)
+			defer p.use(name)
+			if got := begin(t, p.plan(x)); got != ".tools/bin/"+name+" is not built; run make build" {
+				t.Errorf("%q", got)
+			}
+			if err := p.plan(x).Ready(); err == nil || !strings.Contains(err.Error(), "is not built; run 'make build'") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// A program that is another one in mid-run makes figures of two: the run ends.
+func TestAProgramThatIsReplaced(t *testing.T) {
+	p := newPlace(t)
+	x := design{}.parse(t)
+	for _, name := range []string{"http_load", "fiber_server"} {
+		plan := p.plan(x)
+		plan.Decided = func(*results.File) bool { return false }
+		w := &replacing{p: p, name: name}
+		made, err := Do(t.Context(), plan, w)
+		if made != nil || err == nil || err.Error() != name+" was replaced during the run, so its figures are of two programs; run again and build nothing meanwhile" {
+			t.Errorf("%+v, %v", made, err)
+		}
+		p.use(name)
+		nothingRuns(t)
+	}
+}
+
+// A replacing watcher builds another program after the first block, or before it.
+type replacing struct {
+	watching
+	p    place
+	name string
+}
+
+func (w *replacing) Turn(block, _, _ int) {
+	if w.name == "fiber_server" && block == 1 { // which each of its processes shows
+		w.replace()
+	}
+}
+
+func (w *replacing) Block(f *results.File, _ []results.Trial) {
+	if w.name == "http_load" {
+		w.replace()
+	}
+}
+
+func (w *replacing) replace() {
+	text, err := os.ReadFile(filepath.Join(w.p.built, w.name))
+	if err != nil {
+		w.p.t.Error(err)
+	}
+	w.p.without(w.name)
+	if err := os.WriteFile(filepath.Join(w.p.root, ".tools", "bin", w.name), append(text, 0), 0o755); err != nil {
+		w.p.t.Error(err)
+	}
+}
+
+// A design that cannot be carried out here is a file that says so.
+func TestADesignThatCannotBeCarriedOut(t *testing.T) {
+	p := newPlace(t)
+	x := design{topology: `kind = "fleet"`}.parse(t)
+	w := &watching{}
+	made, err := Do(t.Context(), p.plan(x), w)
+	if err != nil || !strings.Contains(made.File.NotApplicable, "a second machine") || w.begun != "x" || w.block+w.budget != 0 {
+		t.Errorf("%+v, %v, told %+v", made, err, w)
+	}
+	if err := p.plan(x).Ready(); err != nil {
+		t.Errorf("it is asked for programs: %v", err)
+	}
+	if err := Syscalls(t.Context(), p.plan(x), nil); err == nil || !strings.Contains(err.Error(), "a second machine") {
+		t.Errorf("%v", err)
+	}
+	if err := Profiles(t.Context(), p.plan(x), nil); err == nil || !strings.Contains(err.Error(), "a second machine") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestOpenFiles(t *testing.T) {
+	if err := enough(100, 100); err != nil {
+		t.Error(err)
+	}
+	if err := enough(100, 99); err == nil || !strings.Contains(err.Error(), "need 100 open files each, and the hard limit is 99; raise it: sudo prlimit --pid $$ --nofile=200:200") {
+		t.Errorf("%v", err)
+	}
+	if got := Connections(design{factor: "connections", levels: "[5, 70]", settings: "route = \"/read\"\ngenerator = \"http_load\""}.parse(t)); got != 70 {
+		t.Errorf("%d connections at once", got)
+	}
+}

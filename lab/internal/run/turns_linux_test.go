@@ -1,0 +1,193 @@
+package run
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// longBlock is one whose slots together are long enough for the machine to be
+// sampled a few times in them.
+var longBlock = design{settings: "generator = \"http_load\"\nconnections = 4\nprefork = false", block: "slot_s = 0.1\nrounds = 5\nwarmup_s = 0.05"}
+
+// The lab's own servers are right on every route, with every stack and depth of
+// pipelining, all of them up at once.
+func TestRightAnswersInTurns(t *testing.T) {
+	p := newPlace(t)
+	type levels = setting.Levels
+	e := p.engine(design{block: "slot_s = 0.1\nrounds = 2\nwarmup_s = 0.05"}.parse(t), loopback,
+		levels{setting.Route: text("/simple")},
+		levels{setting.Route: text("/read")},
+		levels{setting.Route: text("/list")},
+		levels{setting.Route: text("/compute"), setting.Pipelining: whole(4)},
+		levels{setting.Route: text("/simple"), setting.Stack: text("fasthttp"), setting.Pipelining: whole(50)},
+		levels{setting.Route: text("/read"), setting.Stack: text("net-http"), setting.Pipelining: whole(4)},
+		levels{setting.Route: text("/read"), setting.Index: text("gofakeit")},
+		levels{setting.Route: text("/simple"), setting.Rate: whole(200)},
+		levels{setting.Route: text("/read"), setting.Prefork: either(true), setting.Workers: whole(2), setting.Connections: whole(40)})
+	p.until(func() []results.Trial { return p.block(e) }, func(trials []results.Trial) bool {
+		right := true
+		for i, one := range trials {
+			if closed(one, gate.Mismatches, gate.Resets, gate.Errors, gate.Timeouts, gate.Non2xx, gate.NoRequests, gate.LostWorker, gate.IdleWorker, gate.Connections) || one.Metrics["requests"] == 0 {
+				t.Errorf("%s: %q", e.file.Conditions[i].Levels.Key(), one.Reasons)
+			}
+			if one.Metrics["slots"] != 2 || len(one.Slots.AtS) != 2 || one.Metrics["server_cpu_s"] <= 0 || one.Metrics["client_cpu_per_request_s"] <= 0 {
+				t.Errorf("%s: %+v, %v", e.file.Conditions[i].Levels.Key(), one.Slots, one.Metrics)
+			}
+			right = right && one.Valid
+		}
+		if last := trials[len(trials)-1].Metrics; last["workers"] != 2 || last["processes"] != 3 || last["workers_serving"] != 2 || last["connections_established"] != 40 {
+			t.Errorf("two workers and 40 connections: %v", last)
+		}
+		return right
+	})
+	nothingRuns(t)
+}
+
+// The null server has one process and no options of Fiber's.
+func TestTheNullServerInTurns(t *testing.T) {
+	p := newPlace(t)
+	x := design{settings: "generator = \"http_load\"\nserver = \"null\"\nconnections = 4\npipelining = 8", block: longBlock.block}.parse(t)
+	p.until(func() []results.Trial { return p.block(p.engine(x, loopback)) }, func(trials []results.Trial) bool {
+		return !slices.ContainsFunc(trials, func(one results.Trial) bool { return !one.Valid })
+	})
+}
+
+// A server that answers wrongly makes no trial that counts, whether it does so
+// from the first or only under load.
+func TestWrongAnswersInTurns(t *testing.T) {
+	p := newPlace(t)
+	x := design{block: "slot_s = 0.1\nrounds = 2\nwarmup_s = 0.02"}.parse(t)
+	wrong := []string{gate.Mismatches, gate.Errors}
+	for _, c := range []struct {
+		fault string
+		gates []string // one of these, in each trial
+	}{
+		{"half", wrong}, {"cut", append(wrong, gate.Resets, gate.NoRequests)},
+		{"107-bytes", wrong}, {"html", wrong}, {"a-byte", wrong},
+		// Right at first, and wrong in the middle of it, or now and then.
+		{"half 200", wrong}, {"a-byte 200", wrong}, {"107-bytes 100 100", wrong}, {"cut 200 100", append(wrong, gate.Resets)},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			p := p
+			p.t = t
+			p.faulty(c.fault)
+			p.until(func() []results.Trial { return p.block(p.engine(x, loopback)) }, func(trials []results.Trial) bool {
+				for _, one := range trials {
+					if one.Valid || !closed(one, c.gates...) {
+						return false
+					}
+				}
+				return len(trials) == 3
+			})
+		})
+	}
+}
+
+// A server whose answers never end is given up, well before the client is taken to
+// hang.
+func TestAServerThatNeverEndsItsAnswers(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.faulty("half-of-its-length")
+	trials := p.block(p.engine(design{}.parse(t), loopback, setting.Levels{setting.Route: text("/read")}))
+	if one := trials[0]; one.Valid || !closed(one, gate.Timeouts) || !closed(one, gate.NoRequests) || one.Slots != nil {
+		t.Errorf("%q, %+v", one.Reasons, one.Slots)
+	}
+}
+
+// Whatever befalls a server or the client in mid-block is told, by the gate of
+// its own, and leaves nothing running.
+func TestFaultsInMidBlock(t *testing.T) {
+	p := newPlace(t)
+	signal := func(sig syscall.Signal, pids ...int) {
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, sig)
+		}
+	}
+	stop := func(pids ...int) {
+		signal(syscall.SIGSTOP, pids...)
+		time.Sleep(700 * time.Millisecond)
+		signal(syscall.SIGCONT, pids...)
+	}
+	single := longBlock.parse(t)
+	prefork := design{settings: "generator = \"http_load\"\nconnections = 40\nprefork = true\nworkers = 2", block: longBlock.block}.parse(t)
+	for _, c := range []struct {
+		name    string
+		prefork bool
+		befalls func(port int)
+		first   string // what closes on the first condition's trial
+		others  string // and on the others, in their details too
+	}{
+		{"the client is stopped", false, func(int) { stop(children("http_load")...) }, gate.Stopped, "a signal stopped the client"},
+		{"a server is stopped", false, func(port int) { stop(listening("fiber_server", port)...) }, gate.Stopped, "a signal stopped the server"},
+		{"a worker is stopped", true, func(port int) { stop(listening("fiber_server", port)[1]) }, gate.Stopped, "a signal stopped the server"},
+		{"a worker is killed", true, func(port int) { signal(syscall.SIGKILL, listening("fiber_server", port)[1]) }, gate.LostWorker, "beside it, fiber_server on 127.0.0.1:"},
+		{"a server is killed", false, func(port int) { signal(syscall.SIGKILL, listening("fiber_server", port)...) }, gate.ServerExited, "beside it, fiber_server on 127.0.0.1:"},
+		{"a server is asked to end", false, func(port int) { signal(syscall.SIGTERM, listening("fiber_server", port)...) }, gate.ServerExited, "beside it, fiber_server on 127.0.0.1:"},
+		{"the client is killed", false, func(int) { signal(syscall.SIGKILL, children("http_load")...) }, gate.ClientFailed, "the client failed (signal: killed)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := p
+			p.t = t
+			x := single
+			if c.prefork {
+				x = prefork
+			}
+			p.until(func() []results.Trial {
+				e := p.engine(x, loopback)
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					for len(children("http_load")) == 0 && t.Context().Err() == nil {
+						time.Sleep(10 * time.Millisecond)
+					}
+					time.Sleep(500 * time.Millisecond)
+					c.befalls(e.plan.Port)
+				}()
+				defer func() { <-done }()
+				return p.block(e)
+			}, func(trials []results.Trial) bool {
+				for i, one := range trials {
+					says := slices.ContainsFunc(one.Reasons, func(r results.Reason) bool {
+						return r.Gate == c.first && (i == 0 || strings.HasPrefix(r.Detail, c.others))
+					})
+					if one.Valid || !says {
+						return false
+					}
+				}
+				return len(trials) == 3
+			})
+			nothingRuns(t)
+		})
+	}
+}
+
+// A stranger that listens on a server's port as well takes connections from it; a
+// worker that takes none leaves them all to the others.
+func TestConnectionsThatTheServerDoesNotHave(t *testing.T) {
+	p := newPlace(t)
+	x := design{settings: "generator = \"http_load\"\nconnections = 40\nprefork = true\nworkers = 2", block: longBlock.block}.parse(t)
+	for fault, want := range map[string]string{"stranger": gate.Connections, "one-of-two": gate.IdleWorker} {
+		t.Run(fault, func(t *testing.T) {
+			p := p
+			p.t = t
+			p.faulty(fault)
+			p.until(func() []results.Trial { return p.block(p.engine(x, loopback)) }, func(trials []results.Trial) bool {
+				for _, one := range trials {
+					if one.Valid || !closed(one, want) {
+						return false
+					}
+				}
+				return true
+			})
+			nothingRuns(t)
+		})
+	}
+}

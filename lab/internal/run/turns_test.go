@@ -1,0 +1,382 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
+)
+
+// A turned block is two conditions that took turns, made up: what was asked for,
+// what the load generator reported, who held the connections, what was sampled.
+// An honest one closes no gate.
+type turned struct {
+	*group
+	said round
+	seen []telemetry.Held
+	w    telemetry.Window
+}
+
+// Two rounds of two conditions, each slot after 20 ms in which it fills.
+const (
+	slotS  = 0.1
+	rounds = 2
+	fillS  = 0.02
+)
+
+func newTurned() *turned {
+	c := newClock()
+	t := &turned{group: &group{engine: &engine{plan: Plan{clock: c}}, conds: []int{0, 1}, profiles: taken{}}}
+	plan := rotation.Plan{}
+	for i := range 2 {
+		l := load{addr: fmt.Sprintf("127.0.0.1:900%d", i), program: "fiber_server", connections: 100, pipelining: 1, workers: 4, generator: setting.HTTPLoad,
+			slot: seconds(slotS), rounds: rounds, split: cores.Split{Server: []int{0}, Client: []int{1}}, clock: c}
+		l.asked = gate.Asked{Generator: setting.HTTPLoad, Connections: 100, Pipelining: 1, Workers: 4, WindowS: rounds * slotS, SlotS: slotS, Rounds: rounds}
+		t.loads = append(t.loads, l)
+		t.trials = append(t.trials, results.Trial{Condition: fmt.Sprintf("c%d", i+1), Metrics: map[string]float64{}, StartedAt: c.now()})
+		plan.Targets = append(plan.Targets, rotation.Target{Name: l.addr, Processes: []int{1, 2, 3, 4, 5}})
+		h := telemetry.Held{Connections: 100, RSS: 5 << 20}
+		for pid := range 5 {
+			one := telemetry.HeldBy{PID: pid + 1, Threads: 4, Connections: 25}
+			if pid == 0 {
+				one.Connections = 0
+			}
+			h.Processes = append(h.Processes, one)
+		}
+		t.seen = append(t.seen, h)
+		plan.Slots = append(plan.Slots, rotation.Slot{Target: i, Seconds: 0.05})
+	}
+	for _, i := range []int{0, 1, 1, 0} {
+		plan.Slots = append(plan.Slots, rotation.Slot{Target: i, Seconds: slotS, Counts: true})
+	}
+	t.said = round{plan, &rotation.Report{Held: true}}
+	at := c.mono
+	for i, s := range plan.Slots {
+		at += int64(fillS * 1e9)
+		t.said.report.Slots = append(t.said.report.Slots, rotation.SlotReport{Slot: i, Target: s.Target, AtNS: at, Seconds: s.Seconds, FillS: fillS, Requests: int64(1e4 * s.Seconds), Bytes: int64(1e6 * s.Seconds),
+			ServerCPUS: []float64{0, s.Seconds / 5, s.Seconds / 5, s.Seconds / 5, s.Seconds / 5}, IdleCPUS: s.Seconds / 100, ClientCPUS: s.Seconds / 2, BusiestThreadS: s.Seconds / 2, SilenceS: 0.001})
+		at += int64(s.Seconds * 1e9)
+	}
+	for i := range 2 {
+		t.said.report.Summary.Targets = append(t.said.report.Summary.Targets, rotation.TargetSummary{Name: plan.Targets[i].Name, Requests: 2000, Bytes: 200_000, Compared: 200,
+			Latency: &rotation.Latency{Mean: 0.01, P50: 0.01, P90: 0.01, P99: 0.01, P999: 0.01, Max: 0.02}})
+	}
+	t.w = telemetry.Window{Gap: 300 * time.Millisecond, Metrics: map[string]float64{
+		"server_steal": 0.03, "client_steal": 0, "server_foreign_load": 0, "client_foreign_load": 0.1, "swap_pages": 0, "throttled_s": 0, "clock_step_s": 0.01,
+		"server_cpu_s": 77, "workers": 77, // not of one server, and to be left alone
+	}}
+	return t
+}
+
+// first is what was said of the first condition, which most rows spoil.
+func (t *turned) first() *rotation.TargetSummary { return &t.said.report.Summary.Targets[0] }
+
+// slots are the first condition's that count.
+func (t *turned) slots() (all []*rotation.SlotReport) {
+	for i := range t.said.report.Slots {
+		if s := &t.said.report.Slots[i]; s.Target == 0 && t.said.plan.Slots[i].Counts {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func (t *turned) rated() {
+	t.loads[0].rate, t.loads[0].asked.Rate = 10_000, 10_000
+	t.first().SendLag = &rotation.SendLag{P99: 0.001, Max: 0.002}
+}
+
+// lose has a worker of the first server end before connections are counted; those
+// that it had are the others'.
+func (t *turned) lose() {
+	t.seen[0].Processes = t.seen[0].Processes[:4]
+	t.seen[0].Processes[1].Connections += 25
+}
+
+// gone has nothing come of a slot.
+func gone(s *rotation.SlotReport) {
+	*s = rotation.SlotReport{Slot: s.Slot, Target: s.Target, FillS: 2, Failed: "the server ended the connections"}
+}
+
+// nothing is what closes where no slot came to anything.
+var nothing = strings.Join([]string{gate.NoRequests, gate.NoTelemetry, gate.Slot}, " ")
+
+// closed judges the block, and gives what closed on each of its trials.
+func (t *turned) closed() (first, second []results.Reason) {
+	t.judge(t.said, t.seen, t.w)
+	return t.trials[0].Reasons, t.trials[1].Reasons
+}
+
+func saw(spoil func(*rotation.TargetSummary)) func(*turned) {
+	return func(t *turned) { spoil(t.first()) }
+}
+
+// one spoils one slot that counts, all of them.
+func one(spoil func(*rotation.SlotReport)) func(*turned) {
+	return func(t *turned) { spoil(t.slots()[1]) }
+}
+func all(spoil func(*rotation.SlotReport)) func(*turned) {
+	return func(t *turned) {
+		for _, s := range t.slots() {
+			spoil(s)
+		}
+	}
+}
+
+func unseen(metric string) func(*turned) { return func(t *turned) { delete(t.w.Metrics, metric) } }
+func sampled(metric string, v float64) func(*turned) {
+	return func(t *turned) { t.w.Metrics[metric] = v }
+}
+
+// ofMachine is the rows of a gate that looks at one figure of the machine, which
+// all trials of a block share.
+func ofMachine(name, metric string, shuts, stays float64) []row[*turned] {
+	return []row[*turned]{{metric + " over", sampled(metric, shuts), name}, {metric + " at the bar", sampled(metric, stays), none}, {metric + " missing", unseen(metric), gate.NoTelemetry}}
+}
+
+// turnRows has rows for the gates that close on trials that took turns.
+var turnRows = map[string][]row[*turned]{
+	gate.Non2xx: {
+		{"one", saw(func(s *rotation.TargetSummary) { s.Non2xx = 1 }), gate.Non2xx},
+		{"none", func(*turned) {}, none},
+		{"of a receiver that was told to refuse", func(t *turned) { t.first().Non2xx = 1; t.loads[0].asked.Refuses = true }, none},
+	},
+	gate.Errors: {
+		{"one", saw(func(s *rotation.TargetSummary) { s.Errors = 1 }), gate.Errors},
+		{"that were timeouts", saw(func(s *rotation.TargetSummary) { s.Timeouts = 2 }), gate.Timeouts},
+	},
+	gate.Resets: {{"one", saw(func(s *rotation.TargetSummary) { s.Resets = 1 }), gate.Resets}},
+	gate.Mismatches: {
+		{"one", saw(func(s *rotation.TargetSummary) { s.Mismatches, s.Mismatch = 1, "107 bytes" }), gate.Mismatches},
+		{"none", func(*turned) {}, none},
+		{"missing: none was compared", saw(func(s *rotation.TargetSummary) { s.Compared = 0 }), gate.NoTelemetry},
+	},
+	gate.NoRequests: {
+		{"nothing came of a slot", one(gone), gate.NoRequests + " " + gate.Slot},
+		{"missing: no slot came to anything", all(gone), nothing},
+	},
+	gate.RateShort: {
+		{"a hundredth and more is unanswered", func(t *turned) { t.rated(); t.slots()[0].Requests -= 21 }, gate.RateShort},
+		{"a hundredth is", func(t *turned) { t.rated(); t.slots()[0].Requests -= 20 }, none},
+		{"that it cannot be met is what the trial is about", func(t *turned) { t.rated(); t.loads[0].asked.Overload = true; t.slots()[0].Requests -= 900 }, none},
+		{"missing: no slot came to anything", func(t *turned) { t.rated(); all(gone)(t) }, nothing},
+	},
+	gate.SendLate: {
+		{"over a millisecond", func(t *turned) { t.rated(); t.first().SendLag.P99 = 0.0011 }, gate.SendLate},
+		{"a millisecond", (*turned).rated, none},
+		{"missing", func(t *turned) { t.rated(); t.first().SendLag = nil }, gate.NoTelemetry},
+		{"the rate cannot be met", func(t *turned) { t.rated(); t.loads[0].asked.Overload = true; t.first().SendLag.P99 = 1 }, none},
+	},
+	gate.LostWorker: {
+		{"one ended, and its clock could not be read", one(func(s *rotation.SlotReport) { s.Unread = []int{3} }), gate.LostWorker},
+		{"one ended before the connections were counted", func(t *turned) { t.lose() }, gate.LostWorker + " " + gate.IdleWorker},
+		{"one was never there", func(t *turned) {
+			t.lose()
+			for i := range t.said.report.Slots {
+				if s := &t.said.report.Slots[i]; s.Target == 0 {
+					s.ServerCPUS = s.ServerCPUS[:4]
+				}
+			}
+		}, gate.LostWorker + " " + gate.IdleWorker},
+		{"all were there", func(*turned) {}, none},
+		{"no workers were asked for", func(t *turned) {
+			t.loads[0].workers, t.loads[0].asked.Workers = 0, 0
+			t.seen[0].Processes = []telemetry.HeldBy{{PID: 1, Threads: 4, Connections: 100}}
+			for i := range t.said.report.Slots {
+				if s := &t.said.report.Slots[i]; s.Target == 0 {
+					s.ServerCPUS = s.ServerCPUS[1:2]
+				}
+			}
+		}, none},
+		{"missing: nobody looked", func(t *turned) { t.seen = nil }, gate.NoTelemetry},
+	},
+	gate.IdleWorker: {
+		{"one of four holds all connections", func(t *turned) {
+			for i := range t.seen[0].Processes {
+				t.seen[0].Processes[i].Connections = 0
+			}
+			t.seen[0].Processes[2].Connections = 100
+		}, gate.IdleWorker},
+		{"all hold some and one uses CPU time", all(func(s *rotation.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0.001, 0} }), gate.IdleWorker},
+		{"one works in each slot, and all in one of them", one(func(s *rotation.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0, 0} }), none},
+		{"that they all serve is a claim's to decide", func(t *turned) {
+			t.loads[0].asked.Claimed = []string{"workers_active"}
+			all(func(s *rotation.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0, 0} })(t)
+		}, none},
+		{"missing: nobody looked", func(t *turned) { t.seen = nil }, gate.NoTelemetry},
+	},
+	gate.Connections: {
+		{"one too few", func(t *turned) { t.seen[0].Connections, t.seen[0].Processes[1].Connections = 99, 24 }, gate.Connections},
+		{"all", func(*turned) {}, none},
+		{"missing: nobody looked", func(t *turned) { t.seen = nil }, gate.NoTelemetry},
+	},
+	gate.Little: {
+		{"more in flight than there can be", saw(func(s *rotation.TargetSummary) { s.Latency.Mean = 0.0111 }), gate.Little},
+		{"fewer than the slots' ends explain", saw(func(s *rotation.TargetSummary) { s.Latency.Mean = 0.0079 }), gate.Little},
+		{"as few as they explain", saw(func(s *rotation.TargetSummary) { s.Latency.Mean = 0.0083 }), none},
+		{"missing", saw(func(s *rotation.TargetSummary) { s.Latency = nil }), gate.NoTelemetry},
+		{"at a fixed rate", func(t *turned) { t.rated(); t.first().Latency.Mean = 5 }, none},
+	},
+	gate.Silent: {
+		{"in one slot", one(func(s *rotation.SlotReport) { s.SilenceS = 0.051 }), gate.Silent},
+		{"at the bar", one(func(s *rotation.SlotReport) { s.SilenceS = 0.05 }), none},
+		{"missing: no slot came to anything", all(gone), nothing},
+		{"as long as the few requests of a rate are apart", func(t *turned) {
+			t.rated()
+			t.loads[0].rate, t.loads[0].asked.Rate = 100, 100
+			all(func(s *rotation.SlotReport) { s.SilenceS = 0.1 })(t)
+		}, none},
+	},
+	gate.IdleServers: {
+		{"those beside it worked", all(func(s *rotation.SlotReport) { s.IdleCPUS = 0.0021 }), gate.IdleServers},
+		{"at the bar", all(func(s *rotation.SlotReport) { s.IdleCPUS = 0.002 }), none},
+		{"missing: no slot came to anything", all(gone), nothing},
+	},
+	gate.Slot: {
+		{"too short", one(func(s *rotation.SlotReport) { s.Seconds -= 0.021; s.Requests -= 210 }), gate.Slot},
+		{"too long", one(func(s *rotation.SlotReport) { s.Seconds += 0.021 }), gate.Slot},
+		{"a little too long", one(func(s *rotation.SlotReport) { s.Seconds += 0.019 }), none},
+		{"its ends were not read in one moment", one(func(s *rotation.SlotReport) { s.ServerCPUS = []float64{0, 0.111, 0, 0, 0} }), gate.Slot},
+		{"missing: one", one(gone), gate.Slot + " " + gate.NoRequests},
+		{"a server that works at all it has", all(func(s *rotation.SlotReport) { s.ServerCPUS = []float64{0, 0.025, 0.025, 0.025, 0.025} }), none},
+	},
+	gate.Stopped: {
+		{"the server was", func(t *turned) { t.w.Stopped = []string{"server"} }, gate.Stopped},
+		{"nobody was", func(*turned) {}, none},
+		{"missing: no samples", func(t *turned) { t.w = telemetry.Window{Metrics: map[string]float64{}} }, gate.NoTelemetry},
+	},
+	gate.HeldUp: {
+		{"longer than a second and a fifth of all slots", func(t *turned) { t.w.Gap = 2 * time.Second }, gate.HeldUp},
+		{"a second", func(t *turned) { t.w.Gap = time.Second }, none},
+		{"missing: no samples", func(t *turned) { t.w = telemetry.Window{Metrics: map[string]float64{}} }, gate.NoTelemetry},
+	},
+	gate.OtherLoad: append(ofMachine(gate.OtherLoad, "server_foreign_load", 0.11, 0.1), ofMachine(gate.OtherLoad, "client_foreign_load", 0.11, 0.1)...),
+	gate.Steal:     append(ofMachine(gate.Steal, "server_steal", 0.031, 0.03), ofMachine(gate.Steal, "client_steal", 0.031, 0.03)...),
+	gate.Throttled: ofMachine(gate.Throttled, "throttled_s", 0.001, 0),
+	gate.Swap:      ofMachine(gate.Swap, "swap_pages", 1, 0),
+	gate.Clock:     ofMachine(gate.Clock, "clock_step_s", 0.011, 0.01),
+}
+
+// What is wrong with one condition's slots closes a gate on its trial and leaves
+// the others alone; what is wrong with the machine closes it on all of them.
+func TestTurnsCloseGates(t *testing.T) {
+	shared := []string{gate.Stopped, gate.HeldUp, gate.OtherLoad, gate.Steal, gate.Throttled, gate.Swap, gate.Clock}
+	for name, rows := range turnRows {
+		for _, r := range rows {
+			block := newTurned()
+			r.spoil(block)
+			first, second := block.closed()
+			both := slices.Contains(shared, name) || strings.Contains(r.what, "nobody looked")
+			for i, reasons := range [][]results.Reason{first, second} {
+				want := r.closes
+				if i == 1 && !both {
+					want = none
+				}
+				closes(t, fmt.Sprintf("%s, %s, trial %d", name, r.what, i+1), want, func(fail failer) {
+					for _, one := range reasons {
+						fail(one.Gate, "%s", one.Detail)
+					}
+				})
+			}
+		}
+	}
+}
+
+// The figures of a trial are of its own slots that count, and each slot is kept.
+func TestFiguresOfTurns(t *testing.T) {
+	block := newTurned()
+	block.slots()[1].Requests, block.slots()[1].ServerCPUS[2] = 900, 0.03
+	block.slots()[0].SilenceS = 0.004
+	if first, second := block.closed(); len(first)+len(second) > 0 {
+		t.Fatalf("%v %v", first, second)
+	}
+	got := block.trials[0]
+	for name, want := range map[string]float64{
+		"requests": 1900, "duration_s": 0.2, "throughput_rps": 9500, "server_cpu_s": 0.17, "client_cpu_per_request_s": 0.1 / 1900, "silence_s": 0.004, "slots": 2,
+		"response_bytes": 200_000. / 1900, "transfer_bytes_per_s": 1e6, "client_thread_busy_max": 0.5, "processes": 5, "workers": 4, "workers_serving": 4, "workers_active": 4,
+		"threads_per_worker": 4, "connections_per_worker": 25, "connections_established": 100, "server_rss_bytes": 5 << 20, "latency_mean_s": 0.01, "latency_max_s": 0.02,
+		"asked_in_flight": 100, "in_flight": 95, "server_workers_busy": 0.17 / 4 / 0.2, "server_steal": 0.03, "clock_step_s": 0.01, "idle_servers_busy": 0.01,
+	} {
+		if v, ok := got.Metrics[name]; !ok || v < want*(1-1e-8) || v > want*(1+1e-8) {
+			t.Errorf("%s is %v, want %v", name, v, want)
+		}
+	}
+	if s := got.Slots; !slices.Equal(s.Requests, []int64{1000, 900}) || !slices.Equal(s.DurationS, []float64{slotS, slotS}) || !slices.Equal(s.FillS, []float64{fillS, fillS}) ||
+		!slices.Equal(s.AtS, []float64{0.16, 0.52}) || len(s.TxBytes) > 0 {
+		t.Errorf("%+v", s)
+	}
+	if want := block.engine.plan.clock.at(block.slots()[0].AtNS); !got.StartedAt.Equal(want) {
+		t.Errorf("it began at %v, its first slot at %v", got.StartedAt, want)
+	}
+	if block.trials[1].Metrics["requests"] != 2000 {
+		t.Errorf("the other trial has %v requests", block.trials[1].Metrics["requests"])
+	}
+}
+
+// Over a wire the shapers are read at the slots' edges too.
+func TestFiguresOfTurnsOverAWire(t *testing.T) {
+	block := newTurned()
+	for i := range block.said.report.Slots {
+		block.said.report.Slots[i].Wire = &rotation.WireReport{TxBytes: 1_000_000, TxPackets: 700, RxBytes: 100_000, RxPackets: 300, Drops: 1}
+	}
+	for i := range block.loads {
+		block.loads[i].lineRate = 100e6
+	}
+	block.w.Metrics["wire_drops"] = 99 // of other times than the slots'
+	block.closed()
+	m := block.trials[0].Metrics
+	for name, want := range map[string]float64{"wire_tx_bps": 80e6, "wire_rx_bps": 8e6, "line_rate_share": 0.8, "wire_tx_packets_per_s": 7000, "wire_rx_packets_per_s": 3000, "wire_drops": 2} {
+		if v := m[name]; v < want*(1-1e-8) || v > want*(1+1e-8) {
+			t.Errorf("%s is %v, want %v", name, v, want)
+		}
+	}
+	if s := block.trials[0].Slots; !slices.Equal(s.TxBytes, []int64{1_000_000, 1_000_000}) || !slices.Equal(s.RxBytes, []int64{100_000, 100_000}) {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A slot of which nothing came is not kept as one of no length; that it is missing
+// shows in their number.
+func TestASlotThatFailedHasNoFigures(t *testing.T) {
+	block := newTurned()
+	gone(block.slots()[1])
+	block.closed()
+	got := block.trials[0]
+	if got.Slots == nil || len(got.Slots.AtS) != 1 || got.Metrics["slots"] != 1 || got.Metrics["requests"] != 1000 || got.Metrics["duration_s"] != slotS {
+		t.Errorf("%+v, %v", got.Slots, got.Metrics)
+	}
+	block = newTurned()
+	for _, s := range block.slots() {
+		gone(s)
+	}
+	block.closed()
+	if got := block.trials[0]; got.Slots != nil || got.StartedAt.Before(block.engine.plan.clock.began) {
+		t.Errorf("no slot came to anything: %+v, from %v", got.Slots, got.StartedAt)
+	}
+	if other := block.trials[1]; len(other.Slots.AtS) != 2 || len(other.Reasons) > 0 {
+		t.Errorf("the other trial: %+v", other)
+	}
+}
+
+// The faults of a client or of a server are the trials' that they touch.
+func TestFaultsAreBlamedWhereTheyBelong(t *testing.T) {
+	block := newTurned()
+	block.blame([]fault{{reason(gate.ServerExited, "it exited"), 0}})
+	if first, second := block.trials[0].Reasons, block.trials[1].Reasons; len(first) != 1 || first[0].Detail != "it exited" ||
+		len(second) != 1 || second[0].Gate != gate.ServerExited || second[0].Detail != "beside it, fiber_server on 127.0.0.1:9000: it exited" {
+		t.Errorf("%v, %v", first, second)
+	}
+	block = newTurned()
+	block.blame([]fault{{reason(gate.LostWorker, "a worker ended"), 1}, {reason(gate.ClientHung, "it hung"), -1}})
+	if first, second := gatesOf(block.trials[0]), gatesOf(block.trials[1]); !slices.Equal(first, []string{gate.LostWorker, gate.ClientHung}) || !slices.Equal(second, first) {
+		t.Errorf("%v, %v", first, second)
+	}
+}

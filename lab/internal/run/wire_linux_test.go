@@ -1,0 +1,112 @@
+package run
+
+import (
+	"errors"
+	"os/exec"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/topology"
+)
+
+const shaped = "kind = \"netns\"\nline_rate_bps = 100_000_000\nburst_bytes = 262_144\nqueue_s = 0.02"
+
+// needsWire skips the test where this user can make no namespaces.
+func needsWire(t *testing.T) {
+	t.Helper()
+	if exec.Command("unshare", "--user", "--map-root-user", "--net", "true").Run() != nil {
+		t.Skip("this machine lets this user make no namespaces")
+	}
+}
+
+// Over a wire both sides are started in its namespaces, and each slot has the
+// bytes that went over it.
+func TestARunOverAWire(t *testing.T) {
+	needsWire(t)
+	p := newPlace(t)
+	x := design{topology: shaped, block: longBlock.block}.parse(t)
+	plan := p.plan(x)
+	plan.MaxBlocks = 1
+	p.until(func() []results.Trial {
+		made, err := Do(t.Context(), plan, &watching{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := made.File.NotApplicable; why != "" {
+			t.Skip(why)
+		}
+		sound(t, x, made.File)
+		if len(made.File.Provenance.Commands) != 1 {
+			t.Errorf("nothing says how the wire was made: %q", made.File.Provenance.Commands)
+		}
+		return made.File.Trials
+	}, func(trials []results.Trial) bool {
+		for _, one := range trials {
+			if closed(one, gate.Mismatches, gate.Resets, gate.Errors, gate.Non2xx, gate.NoRequests, gate.Connections) {
+				t.Errorf("%s: %q", one.Condition, one.Reasons)
+			}
+			m := one.Metrics
+			if s := one.Slots; len(s.TxBytes) != 5 || slices.Min(s.TxBytes) <= 0 || slices.Min(s.RxBytes) <= 0 || m["wire_tx_bps"] <= 0 || m["wire_tx_packets_per_s"] <= 0 || m["line_rate_share"] <= 0 || m["line_rate_share"] > 1.1 {
+				t.Errorf("%s: %+v, %v", one.Condition, s, m)
+			}
+		}
+		// 4.5 kB an answer fill a wire of 100 Mbit/s.
+		return trials[0].Metrics["line_rate_share"] > 0.5
+	})
+	nothingRuns(t)
+}
+
+// Over a wire the comparison has to reach the server from the client's side too.
+func TestPiecesOverAWire(t *testing.T) {
+	needsWire(t)
+	p := newPlace(t)
+	x := design{topology: shaped, settings: inPieces.settings, block: inPieces.block}.parse(t)
+	wire, err := topology.Up(x.Topology, p.root, scriptPath("wire.sh"), false)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer wire.Down()
+	if err := wire.Watch(p.root, append(p.plan(x).Lab, "watch-shaper")); err != nil {
+		t.Fatal(err)
+	}
+	levels := setting.Levels{setting.Route: text("/read")}
+	p.until(func() []results.Trial { return p.block(p.engine(x, wire, levels)) }, func(trials []results.Trial) bool {
+		one := trials[0]
+		if closed(one, gate.WrongAnswer, gate.Resets, gate.Errors) || one.Metrics["requests"] == 0 {
+			t.Errorf("%q", one.Reasons)
+		}
+		return one.Metrics["line_rate_share"] > 0.5
+	})
+	p.faulty("half 100")
+	p.until(func() []results.Trial { return p.block(p.engine(x, wire, levels)) }, func(trials []results.Trial) bool {
+		return !trials[0].Valid && closed(trials[0], gate.WrongAnswer)
+	})
+}
+
+// A wire that ends by itself ends the run.
+func TestAWireThatIsGone(t *testing.T) {
+	needsWire(t)
+	p := newPlace(t)
+	x := design{topology: shaped, block: longBlock.block}.parse(t)
+	wire, err := topology.Up(x.Topology, p.root, scriptPath("wire.sh"), false)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer wire.Down()
+	e := p.engine(x, wire)
+	w := &interrupting{during: 1, then: func() {
+		for _, pid := range children("unshare") {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}}
+	trials, err := e.block(t.Context(), 1, w)
+	w.Wait()
+	if !errors.Is(err, errWireGone) || len(trials) > 0 {
+		t.Errorf("%v, %v", trials, err)
+	}
+	nothingRuns(t)
+}

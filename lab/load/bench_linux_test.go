@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/rotation"
+)
+
+// BenchmarkBesideWrk prints what a request costs the client, and the ratio to
+// what it costs wrk, where that is installed: the same load in turns, the server
+// on one core and the client on another. It prints, and asserts nothing: other
+// work on the machine moves both.
+func BenchmarkBesideWrk(b *testing.B) {
+	if runtime.NumCPU() < 2 {
+		b.Skip("one core")
+	}
+	addr := pinned(b)
+	for _, route := range []string{"/simple", "/read", "/compute"} {
+		for _, depth := range []int{1, 10, 50} {
+			b.Run(fmt.Sprintf("%s/%d", route[1:], depth), func(b *testing.B) {
+				url := "http://" + addr + route
+				var own, ratios, rates []float64
+				for range rounds {
+					mine, rate := ownCost(b, url, depth)
+					own = append(own, mine)
+					if theirs, theirRate, ok := wrkCost(b, url, route, depth); ok {
+						ratios, rates = append(ratios, mine/theirs), append(rates, rate/theirRate)
+					}
+				}
+				b.ReportMetric(0, "ns/op")
+				b.ReportMetric(median(own)*1e6, "client-us/request")
+				if len(ratios) > 0 {
+					b.ReportMetric(median(ratios), "of-wrk's-CPU")
+					b.ReportMetric(median(rates), "of-wrk's-rate")
+				}
+			})
+		}
+	}
+}
+
+// rounds of a second each way, of which the median is printed.
+const rounds = 5
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+// pinned starts the server on the first core.
+func pinned(b *testing.B) string {
+	b.Helper()
+	const addr = "127.0.0.1:18390"
+	cmd := exec.Command("taskset", "-c", "0", filepath.Join(built, "fiber_server"), "--prefork=false", "--addr", addr)
+	stderr, _ := cmd.StderrPipe()
+	if err := cmd.Start(); err != nil {
+		b.Skip(err)
+	}
+	b.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	var said bytes.Buffer
+	for line := make([]byte, 4096); !strings.Contains(said.String(), "listening"); {
+		n, err := stderr.Read(line)
+		if said.Write(line[:n]); err != nil {
+			b.Fatalf("the server: %s", &said)
+		}
+	}
+	return addr
+}
+
+// ownCost is CPU seconds a request, and requests a second.
+func ownCost(b *testing.B, url string, depth int) (cost, rate float64) {
+	b.Helper()
+	out, err := exec.Command("taskset", "-c", "1", filepath.Join(built, "http_load"), "--url", url, "--connections", "50",
+		"--pipelining", strconv.Itoa(depth), "--duration", "1", "--answers", "fiber").Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := rotation.Read(bytes.NewReader(out))
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := r.Slots[0]
+	return s.ClientCPUS / float64(s.Requests), float64(s.Requests) / s.Seconds
+}
+
+var wrkCount = regexp.MustCompile(`(\d+) requests in ([\d.]+)s`)
+
+// wrkCost is the same of wrk, whose pipelining is a script.
+func wrkCost(b *testing.B, url, route string, depth int) (cost, rate float64, ok bool) {
+	b.Helper()
+	script := filepath.Join(b.TempDir(), "pipeline.lua")
+	text := fmt.Sprintf("init = function(args) local r = {} for i = 1, %d do r[i] = wrk.format('GET', '%s') end all = table.concat(r) end\nrequest = function() return all end\n", depth, route)
+	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	args := []string{"-c", "1", "wrk", "-t1", "-c50", "-d1s"}
+	if depth > 1 {
+		args = append(args, "-s", script)
+	}
+	cmd := exec.Command("taskset", append(args, url)...)
+	out, err := cmd.Output()
+	m := wrkCount.FindSubmatch(out)
+	if err != nil || m == nil {
+		return 0, 0, false
+	}
+	n, _ := strconv.ParseFloat(string(m[1]), 64)
+	took, _ := strconv.ParseFloat(string(m[2]), 64)
+	return (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds() / n, n / took, true
+}
