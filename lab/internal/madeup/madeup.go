@@ -72,8 +72,8 @@ func (c Came) whole() Came {
 	return c
 }
 
-// Commit is that of the lab which no lab has.
-const Commit = "0123456789abcdef0123456789abcdef01234567"
+// commit is that of a lab that never was.
+const commit = "0123456789abcdef0123456789abcdef01234567"
 
 const (
 	calibration = 9.5e-7 // a core's best time for the lab's loop, in s
@@ -90,7 +90,7 @@ func Run(p Plan) *results.File {
 	f := &results.File{
 		SchemaVersion: results.Version, Experiment: x.Name, Run: Name(p.Started, p.Hosts.Server), Source: results.Measured, Hosts: p.Hosts,
 		Provenance: &results.Provenance{
-			StartedAt: p.Started, Commit: Commit, ExperimentSHA256: x.SHA256,
+			StartedAt: p.Started, Commit: commit, ExperimentSHA256: x.SHA256,
 			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS}, BudgetS: x.BudgetS,
 			Blocks: p.Blocks, Ended: p.Ended, StoppedEarly: p.Stopped, Seed: p.Seed, Generator: "http_load 1", ServerCPUs: "0", ClientCPUs: "1",
 			Tools: map[string]string{"go": "go1.26.8"}, Kernel: map[string]string{"net.core.somaxconn": "4096"}, CalibrationS: calibration,
