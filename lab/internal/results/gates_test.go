@@ -73,7 +73,7 @@ func TestAPlantedFigureIsFound(t *testing.T) {
 	}
 }
 
-// Runs from before windows were looked at stand as they are.
+// Runs of version 1 from before windows were looked at stand as they are.
 func TestEarlyWindowsStand(t *testing.T) {
 	for when, says := range map[time.Time]string{windowsHeld.Add(-time.Second): "", windowsHeld: "duration_s", {}: "duration_s"} {
 		f, err := decode(t, made)
@@ -85,6 +85,14 @@ func TestEarlyWindowsStand(t *testing.T) {
 		if err := f.checkGates(design(t)); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("%v: %v", when, err)
 		}
+	}
+	x := turning(t)
+	f := turned(t, x, 1, false)
+	if f.Trials[0].Metrics["duration_s"] *= 2; f.Trials[0].StartedAt.After(windowsHeld) {
+		t.Error("this run is not from before")
+	}
+	if err := f.checkGates(x); err == nil || !strings.Contains(err.Error(), "duration_s") {
+		t.Errorf("of version 2: %v", err)
 	}
 }
 

@@ -207,21 +207,19 @@ func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, all settin
 		}
 	}
 	mean := inFlight(all) / rps
-	p50 := mean * 0.9
-	if rate > 0 {
-		mean, p50 = 2e-4, 2e-4
-	}
-	if c.Metric == "in_flight" {
+	switch {
+	case rate > 0:
+		mean = 2e-4
+	case c.Metric == "in_flight":
 		mean *= effect / math.Pow(16, at)
 	}
-	p99 := 10 * mean
+	p50, p99 := mean*0.9, mean*10
 	switch c.Metric {
 	case "latency_p50_s":
 		p50 = 1e-4 * effect
 		p99 = max(p99, 2*p50)
 	case "latency_p99_s":
-		p99 = 10 * 5e-3 * effect
-		mean, p50 = min(mean, p99), min(p50, p99/2)
+		p99 *= effect
 	}
 	m["latency_mean_s"], m["latency_p50_s"], m["latency_p90_s"], m["latency_p99_s"], m["latency_p999_s"], m["latency_max_s"] = mean, p50, max(p50, p99/2), p99, 2*p99, 4*p99
 	m["in_flight"] = rps * mean
