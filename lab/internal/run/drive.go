@@ -116,7 +116,7 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 			fail(i, gate.ServerExited, "the server exited in mid-trial: %s", s.lastWords())
 		}
 	}
-	if c.link.Lost() {
+	if c.lost(len(faults) > 0 || proc.Err() != nil) {
 		return nil, nil, errWireGone
 	}
 	if err := proc.Err(); err != nil && len(faults) == 0 {
@@ -129,6 +129,19 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 	}
 	return out.bytes(), faults, nil
 }
+
+// lost tells whether the wire is gone. Whoever was on it may be known to have ended
+// a moment earlier than the wire is.
+func (c client) lost(ended bool) bool {
+	for began := time.Now(); ended && c.link.NetPID > 0 && !c.link.Lost() && time.Since(began) < noticed; {
+		time.Sleep(noticed / 20)
+	}
+	return c.link.Lost()
+}
+
+// noticed is how long it may take until the end of a process is, which its
+// connections have told already.
+const noticed = 200 * time.Millisecond
 
 // grace is how long a client may take beyond its load.
 const grace = 15 * time.Second

@@ -83,10 +83,6 @@ func (g *group) piece(ctx context.Context) error {
 	return nil
 }
 
-// noticed is how long it may take until the end of a server is, which its
-// connections have told already.
-const noticed = 200 * time.Millisecond
-
 func (l load) parse(stdout []byte) (*generator.Result, error) {
 	if l.generator == setting.Sink {
 		return eventsink.Parse(stdout)

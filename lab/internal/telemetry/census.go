@@ -27,14 +27,14 @@ type HeldBy struct {
 // that another program took is not among them.
 func Census(pids []int, port int) Held {
 	var h Held
-	if len(pids) == 0 {
-		return h
-	}
-	inodes := established(pids[0], port)
+	var inodes map[string]bool // of the first that lives: all are in one namespace
 	for _, pid := range pids {
 		st, err := readStat(pid)
 		if err != nil {
 			continue
+		}
+		if inodes == nil {
+			inodes = established(pid, port)
 		}
 		one := HeldBy{PID: pid, Threads: st.threads}
 		for _, socket := range sockets(pid) {

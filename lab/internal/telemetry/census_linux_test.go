@@ -3,6 +3,7 @@ package telemetry
 import (
 	"net"
 	"os"
+	"os/exec"
 	"testing"
 )
 
@@ -36,5 +37,72 @@ func TestCensusCountsConnectionsToThePort(t *testing.T) {
 	}
 	if h := Census(nil, port); len(h.Processes) != 0 {
 		t.Errorf("%+v of no process", h)
+	}
+}
+
+// A server's processes are told apart, in the order asked for; one that has ended
+// is missing, and none of the others' figures with it.
+func TestCensusOfSeveralProcesses(t *testing.T) {
+	l, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skip("this machine has no IPv6")
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	other := exec.Command("sleep", "60")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	h := Census([]int{os.Getpid(), ended.Process.Pid, other.Process.Pid}, port)
+	if len(h.Processes) != 2 || h.Processes[0].PID != os.Getpid() || h.Processes[1].PID != other.Process.Pid {
+		t.Fatalf("%+v", h)
+	}
+	if h.Connections != 1 || h.Processes[0].Connections != 1 || h.Processes[1].Connections != 0 || h.Processes[1].Threads != 1 {
+		t.Errorf("%+v, want one connection of the first", h)
+	}
+	_ = other.Process.Kill()
+	_ = other.Wait()
+	// Those that have ended hold nothing, even where they were asked for first.
+	if h := Census([]int{ended.Process.Pid, os.Getpid()}, port); len(h.Processes) != 1 || h.Connections != 1 {
+		t.Errorf("%+v", h)
+	}
+}
+
+// A connection counts while it is established: not one that its client has ended.
+func TestCensusLeavesOutWhatIsEnded(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	c.Close()
+	if _, err := s.Read(make([]byte, 1)); err == nil {
+		t.Fatal("it goes on")
+	}
+	if h := Census([]int{os.Getpid()}, l.Addr().(*net.TCPAddr).Port); h.Connections != 0 {
+		t.Errorf("%+v", h)
 	}
 }
