@@ -109,7 +109,7 @@ func TestCommandLinesOverAWire(t *testing.T) {
 func TestOverloadReachesTheGates(t *testing.T) {
 	x := design{}.parse(t)
 	l := Plan{Experiment: x, Split: apart}.load(loopback, x.Fixed().With(x.Conditions()[0]).With(setting.Levels{"rate": whole(500), "overload": either(true)}), 9000)
-	if !l.asked.Overload || l.asked.Rate != 500 || l.asked.WindowS != 0.2 || l.rate != 500 {
+	if !l.asked.Overload || l.asked.Rate != 500 || l.asked.WindowS != 0.1 || l.rate != 500 {
 		t.Errorf("%+v", l.asked)
 	}
 }
@@ -160,7 +160,7 @@ func TestBlockTime(t *testing.T) {
 	profiled := pieces
 	profiled.more = "[profile]"
 	wire := design{topology: "kind = \"netns\"\nline_rate_bps = 1e8\nburst_bytes = 262144\nqueue_s = 0.02"}.parse(t)
-	if got, least := BlockTime(turns), 3*(50+2*100)*time.Millisecond; got < least || got > 2*least+groupOverhead {
+	if got, least := BlockTime(turns), 3*(50+2*50)*time.Millisecond; got < least || got > 2*least+groupOverhead {
 		t.Errorf("three conditions in turns take %v, and what counts and its warm-up %v", got, least)
 	}
 	if got := BlockTime(wire); got <= BlockTime(turns) {

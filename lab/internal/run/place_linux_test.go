@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -196,23 +197,17 @@ func closed(t results.Trial, names ...string) bool {
 func freePorts(t *testing.T, n int) int {
 	t.Helper()
 	for range 100 {
-		first, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := first.Addr().(*net.TCPAddr).Port
-		first.Close()
-		free := port+n < 1<<16
-		for i := range n {
-			if !free {
+		// Below those that the kernel gives to clients, of which some are always taken.
+		port := 10_000 + rand.IntN(20_000)
+		free := 0
+		for ; free < n; free++ {
+			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+free))
+			if err != nil {
 				break
 			}
-			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+i))
-			if free = err == nil; free {
-				l.Close()
-			}
+			l.Close()
 		}
-		if free {
+		if free == n {
 			return port
 		}
 	}

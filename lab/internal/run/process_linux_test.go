@@ -116,6 +116,7 @@ var processRows = map[string][]row[*scripted]{
 }
 
 func TestProcessesCloseGates(t *testing.T) {
+	t.Parallel()
 	for name, rows := range processRows {
 		for _, r := range rows {
 			t.Run(name+"/"+r.what, func(t *testing.T) {
@@ -189,6 +190,7 @@ func TestAClientThatDoesNotStartEndsTheRun(t *testing.T) {
 
 // Servers that do not come up end the run, with those beside them.
 func TestServersThatDoNotStart(t *testing.T) {
+	t.Parallel()
 	for what, c := range map[string]struct{ does, want string }{
 		"it says why":                 {"echo 'sh: no such option' >&2; exit 2", "the server did not start: no such option (exit status 2)"},
 		"the port is taken":           {"echo 'sh: nowhere:1 is already in use; stop the other' >&2; exit 3", "nowhere:1 is already in use; stop what listens there, or choose another with --port"},

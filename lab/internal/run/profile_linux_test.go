@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"net"
 	"path/filepath"
 	"slices"
@@ -15,28 +14,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 // profiling is a design that takes profiles, which are of whole seconds.
 var profiling = design{settings: longBlock.settings, block: "slot_s = 1\nrounds = 1\nwarmup_s = 0.1", more: "[profile]"}
 
-// Each condition's server is profiled under the load that it has without.
-func TestProfiles(t *testing.T) {
-	p := newPlace(t)
-	enough := errors.New("one is enough")
-	var got []Profiled
-	err := Profiles(t.Context(), p.plan(profiling.parse(t)), func(one Profiled) error {
-		got = append(got, one)
-		return enough
-	})
-	nothingRuns(t)
-	if !errors.Is(err, enough) && len(got) == 0 {
-		t.Skipf("this machine is too disturbed: %v", err) // a server that cannot be profiled is the next test's
-	}
-	one := got[0]
-	if one.Levels[setting.Route] != text("/read") || one.Before <= 0 || one.During <= 0 || one.Set.Processes != 1 || len(one.Set.Merged) != len(profiles.Kinds()) || len(one.Shares) != len(profiles.Kinds()) {
-		t.Errorf("%+v", one)
+// The null server serves no profiles.
+func TestTheNullServerHasNoProfiles(t *testing.T) {
+	x := design{settings: "generator = \"http_load\"\nserver = \"null\"\nconnections = 4"}.parse(t)
+	if err := Profiles(t.Context(), Plan{Experiment: x}, nil); err == nil || err.Error() != "the null server has no profiles" {
+		t.Errorf("%v", err)
 	}
 }
 

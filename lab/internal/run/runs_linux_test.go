@@ -40,7 +40,7 @@ func sound(t *testing.T, x *experiment.Experiment, f *results.File) {
 // routes and a control, each kept, in a file that holds.
 func TestAWholeRun(t *testing.T) {
 	p := newPlace(t)
-	x := longBlock.parse(t)
+	x := design{}.parse(t)
 	plan := p.plan(x)
 	plan.Seed = 7
 	var kept []int
@@ -77,7 +77,7 @@ func TestAWholeRun(t *testing.T) {
 		t.Errorf("kept %v, told %+v", kept, w)
 	}
 	for _, one := range f.Trials {
-		if len(one.Slots.AtS) != 5 || one.Metrics["requests"] == 0 || one.Metrics["calibration_before_s"] <= 0 {
+		if len(one.Slots.AtS) != 2 || one.Metrics["requests"] == 0 || one.Metrics["calibration_before_s"] <= 0 {
 			t.Errorf("%s in block %d: %+v", one.Condition, one.Block, one.Metrics)
 		}
 	}
@@ -135,7 +135,7 @@ func TestAnInterruptedRun(t *testing.T) {
 	p := newPlace(t)
 	x := design{}.parse(t)
 	why := errors.New("a signal came")
-	for _, c := range []struct{ during, blocks int }{{1, 0}, {3, 2}} {
+	for _, c := range []struct{ during, blocks int }{{1, 0}, {2, 1}} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		w := &interrupting{during: c.during, then: func() { cancel(why) }}
 		made, err := Do(ctx, p.plan(x), w)

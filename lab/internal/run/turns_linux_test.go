@@ -21,15 +21,18 @@ var longBlock = design{settings: "generator = \"http_load\"\nconnections = 4\npr
 func TestRightAnswersInTurns(t *testing.T) {
 	p := newPlace(t)
 	type levels = setting.Levels
-	e := p.engine(design{block: "slot_s = 0.1\nrounds = 2\nwarmup_s = 0.05"}.parse(t), loopback,
-		levels{setting.Route: text("/simple")},
-		levels{setting.Route: text("/read")},
-		levels{setting.Route: text("/list")},
-		levels{setting.Route: text("/compute"), setting.Pipelining: whole(4)},
-		levels{setting.Route: text("/simple"), setting.Stack: text("fasthttp"), setting.Pipelining: whole(50)},
-		levels{setting.Route: text("/read"), setting.Stack: text("net-http"), setting.Pipelining: whole(4)},
-		levels{setting.Route: text("/read"), setting.Index: text("gofakeit")},
-		levels{setting.Route: text("/simple"), setting.Rate: whole(200)},
+	off := levels{setting.Prefork: either(false)}
+	e := p.engine(design{settings: "generator = \"http_load\"\nconnections = 4", block: "slot_s = 0.1\nrounds = 2\nwarmup_s = 0.05"}.parse(t), loopback,
+		levels{setting.Route: text("/simple"), setting.Server: text(setting.Null), setting.Pipelining: whole(8)},
+		levels{setting.Route: text("/read"), setting.Server: text(setting.Null)},
+		off.With(levels{setting.Route: text("/simple")}),
+		off.With(levels{setting.Route: text("/read")}),
+		off.With(levels{setting.Route: text("/list")}),
+		off.With(levels{setting.Route: text("/compute"), setting.Pipelining: whole(4)}),
+		off.With(levels{setting.Route: text("/simple"), setting.Stack: text("fasthttp"), setting.Pipelining: whole(50)}),
+		off.With(levels{setting.Route: text("/read"), setting.Stack: text("net-http"), setting.Pipelining: whole(4)}),
+		off.With(levels{setting.Route: text("/read"), setting.Index: text("gofakeit")}),
+		off.With(levels{setting.Route: text("/simple"), setting.Rate: whole(200)}),
 		levels{setting.Route: text("/read"), setting.Prefork: either(true), setting.Workers: whole(2), setting.Connections: whole(40)})
 	p.until(func() []results.Trial { return p.block(e) }, func(trials []results.Trial) bool {
 		right := true
@@ -50,27 +53,18 @@ func TestRightAnswersInTurns(t *testing.T) {
 	nothingRuns(t)
 }
 
-// The null server has one process and no options of Fiber's.
-func TestTheNullServerInTurns(t *testing.T) {
-	p := newPlace(t)
-	x := design{settings: "generator = \"http_load\"\nserver = \"null\"\nconnections = 4\npipelining = 8", block: longBlock.block}.parse(t)
-	p.until(func() []results.Trial { return p.block(p.engine(x, loopback)) }, func(trials []results.Trial) bool {
-		return !slices.ContainsFunc(trials, func(one results.Trial) bool { return !one.Valid })
-	})
-}
-
 // A server that answers wrongly makes no trial that counts, whether it does so
 // from the first or only under load.
 func TestWrongAnswersInTurns(t *testing.T) {
 	p := newPlace(t)
-	x := design{block: "slot_s = 0.1\nrounds = 2\nwarmup_s = 0.02"}.parse(t)
+	x := design{}.parse(t)
 	wrong := []string{gate.Mismatches, gate.Errors}
 	for _, c := range []struct {
 		fault string
 		gates []string // one of these, in each trial
 	}{
 		{"half", wrong}, {"cut", append(wrong, gate.Resets, gate.NoRequests)},
-		{"html", wrong}, {"a-byte", wrong},
+		{"html", wrong},
 		// Right at first, and wrong in the middle of it, or now and then.
 		{"a-byte 200", wrong}, {"107-bytes 100 100", wrong}, {"cut 200 100", append(wrong, gate.Resets)},
 	} {
@@ -127,7 +121,6 @@ func TestFaultsInMidBlock(t *testing.T) {
 	}{
 		{"the client is stopped", false, func(int) { stop(children("http_load")...) }, gate.Stopped, "a signal stopped the client"},
 		{"a server is stopped", false, func(port int) { stop(listening("fiber_server", port)...) }, gate.Stopped, "a signal stopped the server"},
-		{"a worker is stopped", true, func(port int) { stop(listening("fiber_server", port)[1]) }, gate.Stopped, "a signal stopped the server"},
 		{"a worker is killed", true, func(port int) { signal(syscall.SIGKILL, listening("fiber_server", port)[1]) }, gate.LostWorker, "beside it, fiber_server on 127.0.0.1:"},
 		{"a server is killed", false, func(port int) { signal(syscall.SIGKILL, listening("fiber_server", port)...) }, gate.ServerExited, "beside it, fiber_server on 127.0.0.1:"},
 		{"the client is killed", false, func(int) { signal(syscall.SIGKILL, children("http_load")...) }, gate.ClientFailed, "the client failed (signal: killed)"},

@@ -28,7 +28,7 @@ func needsWire(t *testing.T) {
 func TestARunOverAWire(t *testing.T) {
 	needsWire(t)
 	p := newPlace(t)
-	x := design{topology: shaped, block: longBlock.block}.parse(t)
+	x := design{topology: shaped, block: "slot_s = 0.1\nrounds = 3\nwarmup_s = 0.05"}.parse(t)
 	plan := p.plan(x)
 	plan.MaxBlocks = 1
 	p.until(func() []results.Trial {
@@ -50,7 +50,7 @@ func TestARunOverAWire(t *testing.T) {
 				t.Errorf("%s: %q", one.Condition, one.Reasons)
 			}
 			m := one.Metrics
-			if s := one.Slots; len(s.TxBytes) != 5 || slices.Min(s.TxBytes) <= 0 || slices.Min(s.RxBytes) <= 0 || m["wire_tx_bps"] <= 0 || m["wire_tx_packets_per_s"] <= 0 || m["line_rate_share"] <= 0 || m["line_rate_share"] > 1.1 {
+			if s := one.Slots; len(s.TxBytes) != 3 || slices.Min(s.TxBytes) <= 0 || slices.Min(s.RxBytes) <= 0 || m["wire_tx_bps"] <= 0 || m["wire_tx_packets_per_s"] <= 0 || m["line_rate_share"] <= 0 || m["line_rate_share"] > 1.1 {
 				t.Errorf("%s: %+v, %v", one.Condition, s, m)
 			}
 		}
@@ -64,7 +64,8 @@ func TestARunOverAWire(t *testing.T) {
 func TestPiecesOverAWire(t *testing.T) {
 	needsWire(t)
 	p := newPlace(t)
-	x := design{topology: shaped, settings: inPieces.settings, block: inPieces.block}.parse(t)
+	// Its shapers are read twice a second.
+	x := design{topology: shaped, settings: inPieces.settings, block: "slot_s = 1.2\nrounds = 1\nwarmup_s = 0.1"}.parse(t)
 	wire, err := topology.Up(x.Topology, p.root, scriptPath("wire.sh"), false)
 	if err != nil {
 		t.Skip(err)
@@ -80,10 +81,6 @@ func TestPiecesOverAWire(t *testing.T) {
 			t.Errorf("%q", one.Reasons)
 		}
 		return one.Metrics["line_rate_share"] > 0.5
-	})
-	p.faulty("half 100")
-	p.until(func() []results.Trial { return p.block(p.engine(x, wire, levels)) }, func(trials []results.Trial) bool {
-		return !trials[0].Valid && closed(trials[0], gate.WrongAnswer)
 	})
 }
 
