@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,17 +25,17 @@ func (g *group) rotate(ctx context.Context) error {
 	defer stopServers(g.servers)
 	plan := g.plan(g.loads[0].slot)
 	var pid atomic.Int64
+	began := time.Now()
 	if err := g.watch(func() int { return int(pid.Load()) }, lasts(plan)); err != nil {
 		return err
 	}
-	watched := sync.OnceFunc(g.sampler.Stop)
-	defer watched()
+	defer g.sampler.Stop()
 	var seen []telemetry.Held
 	c := g.rotating(plan)
 	c.began = func(p int) { pid.Store(int64(p)) }
 	c.held = func() { seen = g.census() }
 	printed, faults, err := c.drive(ctx, g.servers)
-	watched()
+	g.sampler.Stop()
 	if err != nil {
 		return err
 	}
@@ -49,9 +48,9 @@ func (g *group) rotate(ctx context.Context) error {
 		return nil
 	}
 	var w telemetry.Window
-	if from, to := done.counted(); to > 0 { // else no slot says of when the samples should be
-		clock := g.engine.plan.clock
-		w = g.sampler.Between(clock.at(from), clock.at(to), 0, 0)
+	if _, to := done.counted(); to > 0 { // else nothing was measured that the machine could have disturbed
+		// All the time that the servers were up together, which no slot is too short for.
+		w = g.sampler.Between(began, time.Now(), 0, 0)
 	}
 	g.judge(done, seen, w)
 	if g.loads[0].profile && len(g.trials[0].Reasons) == 0 {

@@ -117,9 +117,9 @@ func (s *Sampler) loop() {
 	defer runtime.UnlockOSThread()
 	var surveyed time.Time
 	apart := time.Duration(0)
-	for {
+	for last := false; ; {
 		var v *survey
-		if now := time.Now(); now.Sub(surveyed) >= apart || s.targets.Client() != s.surveyedClient {
+		if now := time.Now(); last || now.Sub(surveyed) >= apart || s.targets.Client() != s.surveyedClient {
 			before := threadCPU()
 			v = s.look()
 			surveyed = now
@@ -135,9 +135,13 @@ func (s *Sampler) loop() {
 			close(s.first)
 		}
 		s.mu.Unlock()
+		if last {
+			return
+		}
 		select {
 		case <-s.stop:
-			return
+			// The whole time that was watched ends with a sample, however short it was.
+			last = true
 		case <-time.After(s.pace(cost, interval, atLeast)):
 		}
 	}
