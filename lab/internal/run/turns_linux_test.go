@@ -63,7 +63,7 @@ func TestWrongAnswersInTurns(t *testing.T) {
 		fault string
 		gates []string // one of these, in each trial
 	}{
-		{"half", wrong}, {"cut", append(wrong, gate.Resets, gate.NoRequests)},
+		{"half", wrong},
 		{"html", wrong},
 		// Right at first, and wrong in the middle of it, or now and then.
 		{"a-byte 200", wrong}, {"107-bytes 100 100", wrong}, {"cut 200 100", append(wrong, gate.Resets)},
