@@ -344,7 +344,7 @@ func TestAddEndsWithItsContext(t *testing.T) {
 	for _, name := range []string{"pool-1", "async", "swap", "batch"} {
 		hold := make(chan struct{})
 		p := made(t, name, Options{BatchSize: 1, Interval: time.Hour}, func(context.Context, []int) error { <-hold; return nil })
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		n := int64(0)
 		var err error
 		for n < 1000 && err == nil { // async never refuses

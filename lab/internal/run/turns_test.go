@@ -220,8 +220,8 @@ var turnRows = map[string][]row[*turned]{
 	},
 	gate.Little: {
 		{"more in flight than there can be", saw(func(s *rotation.TargetSummary) { s.Latency.Mean = 0.0111 }), gate.Little},
-		{"fewer than the slots' ends explain", saw(func(s *rotation.TargetSummary) { s.Latency.Mean = 0.0079 }), gate.Little},
-		{"as few as they explain", saw(func(s *rotation.TargetSummary) { s.Latency.Mean = 0.0083 }), none},
+		{"fewer than the slots' ends explain", saw(func(s *rotation.TargetSummary) { s.Latency.Mean = 0.0069 }), gate.Little},
+		{"as few as they explain", saw(func(s *rotation.TargetSummary) { s.Latency.Mean = 0.0071 }), none},
 		{"missing", saw(func(s *rotation.TargetSummary) { s.Latency = nil }), gate.NoTelemetry},
 		{"at a fixed rate", func(t *turned) { t.rated(); t.first().Latency.Mean = 5 }, none},
 	},

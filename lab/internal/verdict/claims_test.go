@@ -217,6 +217,9 @@ func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, all settin
 	switch c.Metric {
 	case "latency_p50_s":
 		p50 = 1e-4 * effect
+		if all[setting.Generator] != setting.String(setting.HTTPLoad) {
+			p50 = 0.1 * effect // autocannon cuts to whole milliseconds
+		}
 		p99 = max(p99, 2*p50)
 	case "latency_p99_s":
 		p99 *= effect
