@@ -33,6 +33,7 @@ type bench struct {
 	profile *host.Profile
 	split   cores.Split
 	self    string // the lab's own program
+	had     int    // how many runs the journal had before this call
 
 	// What measures, so that all around it can be tested without.
 	ready  func(run.Plan) error
@@ -47,7 +48,7 @@ func newBench(j *journal.Journal, o options) (b *bench, release func(), err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	b = &bench{options: o, j: j, split: split, ready: run.Plan.Ready, do: run.Do, now: time.Now, report: progress.New(os.Stderr)}
+	b = &bench{options: o, j: j, had: len(j.Runs), split: split, ready: run.Plan.Ready, do: run.Do, now: time.Now, report: progress.New(os.Stderr)}
 	if b.self, err = os.Executable(); err == nil {
 		b.profile, err = o.profile(j)
 	}
@@ -188,6 +189,9 @@ func (b *bench) measure(ctx context.Context, outcomes []*outcome, budget time.Du
 	})
 	failed = errors.Join(failed, b.spend(ctx, outcomes, budget))
 	b.report.End()
+	if len(b.j.Runs) == b.had && failed != nil {
+		return exitFailed, failed // nothing is there to be told of
+	}
 	if err := b.j.Derive(); err != nil {
 		failed = errors.Join(failed, err)
 	}

@@ -80,6 +80,9 @@ func newWorkshop(t *testing.T) *workshop {
 	w.log = filepath.Join(t.TempDir(), "log")
 	w.write(filepath.Join(w.root.Experiments(), counted+".toml"), fmt.Sprintf(workshopDesign, "97", true))
 	w.write(filepath.Join(w.root.Experiments(), other+".toml"), fmt.Sprintf(workshopDesign, "98", true))
+	if err := w.bench(options{}).j.Derive(); err != nil {
+		t.Fatal(err)
+	}
 	return w
 }
 
@@ -103,7 +106,7 @@ func (w *workshop) bench(o options) *bench {
 	}
 	w.t.Cleanup(func() { log.Close() })
 	return &bench{
-		options: o, j: j, profile: machine(j), self: "lab", report: progress.New(log),
+		options: o, j: j, had: len(j.Runs), profile: machine(j), self: "lab", report: progress.New(log),
 		ready: func(run.Plan) error { return nil }, do: w.do, now: func() time.Time { return w.at },
 	}
 }
