@@ -140,6 +140,17 @@ func (t Trial) inRange(name string, f *File) *wrong {
 	return nil
 }
 
+// bursts is how much of the line rate the shaper's bursts can add to a trial in
+// turns: the wire rests while the turn is another's, and each of its own may then
+// begin with a whole burst.
+func (t Trial) bursts(name string, f *File) float64 {
+	duration := t.Metrics["duration_s"]
+	if name != "line_rate_share" || t.Slots == nil || f.Topology.LineRateBps == 0 || duration == 0 {
+		return 0
+	}
+	return 8 * float64(f.Topology.BurstBytes) * float64(len(t.Slots.AtS)) / (f.Topology.LineRateBps * duration)
+}
+
 // most is the largest that a trial's figure of a unit can be.
 func (f *File) most(m metric.Metric, t Trial) float64 {
 	// What follows from slots is held against them: of a single slot, whose clocks
@@ -149,7 +160,7 @@ func (f *File) most(m metric.Metric, t Trial) float64 {
 	}
 	if f.Source == Measured {
 		if limit, ok := most[m.Name]; ok {
-			return limit
+			return limit + t.bursts(m.Name, f)
 		}
 		if carried[m.Name] {
 			before := f.Provenance.warmupS()

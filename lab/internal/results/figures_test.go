@@ -241,3 +241,21 @@ func TestAPublishedFigureThatCannotBeIsNamed(t *testing.T) {
 		t.Error("a warning excuses a measured figure")
 	}
 }
+
+// Each turn may begin with a burst of the shaper, which a trial in one piece has
+// once at the most.
+func TestBurstsOfTurns(t *testing.T) {
+	f := &File{Topology: Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 250_000}}
+	in := Trial{Metrics: map[string]float64{"duration_s": 0.4}, Slots: &Slots{AtS: []float64{1, 2}}}
+	if got := in.bursts("line_rate_share", f); got != 0.1 { // 4 Mbit of 40
+		t.Errorf("two bursts add %v of the line rate, want 0.1", got)
+	}
+	for name, other := range map[string]Trial{"one piece": {Metrics: in.Metrics}, "no time": {Metrics: map[string]float64{}, Slots: in.Slots}} {
+		if got := other.bursts("line_rate_share", f); got != 0 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if got := in.bursts("answered_share", f); got != 0 {
+		t.Errorf("another figure: %v", got)
+	}
+}
