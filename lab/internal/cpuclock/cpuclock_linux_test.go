@@ -19,8 +19,9 @@ func TestClocksGoOn(t *testing.T) {
 	for n := 0; n < 1e7; n++ {
 		_ = os.Getpid
 	}
-	p, _ := Process(os.Getpid())
+	// The thread's first, so that its stretch lies within the process's.
 	h, _ := Thread(syscall.Gettid())
+	p, _ := Process(os.Getpid())
 	if p <= process || h <= thread || h-thread > p-process {
 		t.Errorf("a process's went from %v to %v, a thread of it from %v to %v", process, p, thread, h)
 	}
