@@ -31,19 +31,6 @@ type Result struct {
 	// milliseconds: the mean latency lies less than a millisecond above. Only
 	// autocannon has it, printed to a hundredth of a millisecond.
 	CutMeanS float64
-
-	// Of an open loop, else nil.
-	Open *Open
-}
-
-// An Open is what only a trial at a fixed rate has.
-type Open struct {
-	// Unanswered is how many requests were due in the trial and had no answer
-	// at its end. They stand among the latencies with their age at the end.
-	Unanswered float64
-	// SendLag is how late the generator itself was, in seconds. A latency of
-	// that size says nothing of the server.
-	SendLagP50S, SendLagP99S, SendLagMaxS float64
 }
 
 // A Fault is something that makes a trial invalid, however rare.
@@ -79,7 +66,6 @@ type Counts struct {
 	Resets     float64
 	Mismatches float64 // 0 where bodies are not looked at
 	Mismatch   string  // the first, where it is said
-	Compared   float64 // bodies that were looked at in full
 	Bytes      float64
 }
 
@@ -120,11 +106,7 @@ func (r *Result) Asked(rate float64) {
 	}
 	r.Metrics["asked_rate_rps"] = rate
 	if got := r.Metrics["throughput_rps"]; got < gate.LeastShare*rate {
-		unanswered := ""
-		if r.Open != nil {
-			unanswered = fmt.Sprintf(", %.0f were due and unanswered at the end", r.Open.Unanswered)
-		}
-		r.fault(gate.RateShort, "%.1f requests a second were answered of %.0f asked for%s", got, rate, unanswered)
+		r.fault(gate.RateShort, "%.1f requests a second were answered of %.0f asked for", got, rate)
 	}
 }
 

@@ -36,7 +36,7 @@ func (j *Journal) design(f *results.File) (*experiment.Experiment, error) {
 		}
 		j.designs[key] = x
 	}
-	if first := f.SchemaVersion == 1; first != x.Earlier {
+	if first := f.SchemaVersion == results.Earlier; first != x.Earlier {
 		has := map[bool]string{true: "[sizes]", false: "[block]"}
 		return nil, fmt.Errorf("%s: a design with %s, but runs of version %d have one with %s; name the design that the run was made with", at, has[x.Earlier], f.SchemaVersion, has[first])
 	}

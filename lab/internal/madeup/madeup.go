@@ -144,7 +144,7 @@ func (m *maker) block(number int) {
 	for _, c := range f.Conditions {
 		all = append(all, f.Settings.With(c.Levels))
 	}
-	for _, sequence := range order.Block(order.Groups(all, x.Profile != nil), x.Block.Rounds, m.Seed, number) {
+	for _, sequence := range order.Block(f.Groups(x.Profile != nil), x.Block.Rounds, m.Seed, number) {
 		m.at += 0.4 + x.Block.WarmupS
 		machine := m.machine()
 		came, slots := map[int]Came{}, map[int]*results.Slots{}

@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -64,6 +65,14 @@ func Block(groups [][]int, rounds int, seed uint64, block int) [][]int {
 		out = append(out, slots)
 	}
 	return out
+}
+
+// Members are the conditions that have a slot in a sequence of Block, each once
+// and rising.
+func Members(sequence []int) []int {
+	all := slices.Clone(sequence)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Draw gives the order of each block of a run of version 1: every condition

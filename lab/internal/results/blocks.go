@@ -54,6 +54,16 @@ func (f *File) checkVersion() error {
 	return nil
 }
 
+// Groups are the run's conditions that can take turns within a block, by their
+// place, its control among them.
+func (f *File) Groups(profiled bool) [][]int {
+	var all []setting.Levels
+	for _, c := range f.Conditions {
+		all = append(all, f.Settings.With(c.Levels))
+	}
+	return order.Groups(all, profiled)
+}
+
 // checkBlocks draws each block's order again from the run's seed, and holds its
 // trials and their slots against it. The trials stand by block, in it by group as
 // they were drawn, in a group by condition; all groups have been up one after the
@@ -66,24 +76,18 @@ func (f *File) checkBlocks(x *experiment.Experiment) error {
 	if want := p.Blocks * len(f.Conditions); len(f.Trials) != want {
 		return fmt.Errorf("/trials: %d, but %d complete blocks of %d conditions have %d", len(f.Trials), p.Blocks, len(f.Conditions), want)
 	}
-	var all []setting.Levels
-	for _, c := range f.Conditions {
-		all = append(all, f.Settings.With(c.Levels))
-	}
-	groups := order.Groups(all, x.Profile != nil)
+	groups := f.Groups(x.Profile != nil)
 	clock := &clock{at: p.StartedAt, of: "the run began"}
 	next := 0
 	for b := 1; b <= p.Blocks; b++ {
 		for _, sequence := range order.Block(groups, p.Block.Rounds, p.Seed, b) {
-			conditions := slices.Clone(sequence)
-			slices.Sort(conditions)
-			conditions = slices.Compact(conditions)
+			conditions := order.Members(sequence)
 			for k, c := range conditions {
 				t := f.Trials[next+k]
 				if want := (turn{b, f.Conditions[c].ID}); t.turn() != want {
 					return fmt.Errorf("/trials/%d: %q in block %d, but the seed draws %q in block %d next", next+k, t.Condition, t.Block, want.condition, want.block)
 				}
-				if rotates := all[c][setting.Generator] == setting.String(setting.HTTPLoad); t.Slots == nil && rotates && t.Valid {
+				if rotates := f.Settings.With(f.Conditions[c].Levels)[setting.Generator] == setting.String(setting.HTTPLoad); t.Slots == nil && rotates && t.Valid {
 					return fmt.Errorf("/trials/%d/slots: missing; http_load takes turns", next+k)
 				} else if t.Slots != nil && !rotates {
 					return fmt.Errorf("/trials/%d/slots: only http_load takes turns", next+k)

@@ -22,6 +22,7 @@ import (
 type load struct {
 	dir         string
 	addr        string // where the server listens
+	port        int
 	link        *topology.Link
 	split       cores.Split
 	program     string // command name of the server's processes
@@ -85,7 +86,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 	server := serverOf(s)
 	l := load{
 		dir: string(p.Root), found: p.found, link: link, split: p.Split, lineRate: x.Topology.LineRateBps, lab: p.Lab, clock: p.clock,
-		addr: link.Host + ":" + strconv.Itoa(port), program: programs[server], serves: server, generator: generatorOf(s),
+		addr: link.Host + ":" + strconv.Itoa(port), port: port, program: programs[server], serves: server, generator: generatorOf(s),
 		connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
 		rate: float64(whole(setting.Rate, 0)), threads: int(whole(setting.ClientWorkers, 0)),
 		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: seconds(x.Block.WarmupS),

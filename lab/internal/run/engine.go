@@ -8,7 +8,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/speed"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
@@ -39,18 +38,9 @@ type measured struct {
 }
 
 func newEngine(p Plan, link *topology.Link, f *results.File) *engine {
-	e := &engine{plan: p, link: link, file: f, groups: groups(p, f), spare: loopsSpare, taken: taken{}, pause: loopPause, loop: speed.Loop}
+	e := &engine{plan: p, link: link, file: f, groups: f.Groups(p.profiled()), spare: loopsSpare, taken: taken{}, pause: loopPause, loop: speed.Loop}
 	e.turn = e.group
 	return e
-}
-
-// groups are the conditions that can be up together, the control among them.
-func groups(p Plan, f *results.File) [][]int {
-	var all []setting.Levels
-	for _, c := range f.Conditions {
-		all = append(all, f.Settings.With(c.Levels))
-	}
-	return order.Groups(all, p.profiled())
 }
 
 // giveUp is how many blocks in a row without a valid trial end a run: what fails
@@ -61,7 +51,7 @@ const giveUp = 4
 // blocks makes blocks until more would not tell more, or the budget is spent.
 func (e *engine) blocks(ctx context.Context, w Watcher) (*Made, error) {
 	p, f := e.plan, e.file
-	for block := 1; f.Provenance.Ended == ""; block++ {
+	for block := 1; ; block++ {
 		trials, err := e.block(ctx, block, w)
 		if err != nil {
 			return e.interrupted(ctx, err)
@@ -86,8 +76,10 @@ func (e *engine) blocks(ctx context.Context, w Watcher) (*Made, error) {
 				return nil, err
 			}
 		}
+		if f.Provenance.Ended != "" {
+			return made, nil
+		}
 	}
-	return e.made()
 }
 
 // made is the run as it stands.

@@ -79,7 +79,7 @@ func newMadeUp(t *testing.T, p Plan, outcome func(block, cond int) results.Trial
 			return measured{}, err
 		}
 		var got measured
-		for _, c := range distinct(sequence) {
+		for _, c := range order.Members(sequence) {
 			one := outcome(m.file.Provenance.Blocks+1, c)
 			one.Condition, one.Metrics = m.file.Conditions[c].ID, maps.Clone(one.Metrics)
 			got.trials = append(got.trials, one)
@@ -193,7 +193,7 @@ func TestTheOrderIsTheOneDrawn(t *testing.T) {
 		for block := 1; block <= 3; block++ {
 			for _, s := range order.Block(groups, x.Block.Rounds, seed, block) {
 				want = append(want, s)
-				for _, c := range distinct(s) {
+				for _, c := range order.Members(s) {
 					trials = append(trials, fmt.Sprintf("%d %d %s", len(trials)+1, block, f.Conditions[c].ID))
 				}
 			}

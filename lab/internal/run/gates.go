@@ -41,12 +41,8 @@ func (l load) faults(r *generator.Result) []generator.Fault {
 	return slices.DeleteFunc(slices.Clone(r.Faults), func(f generator.Fault) bool { return l.asked.Overload && f.Gate == gate.RateShort })
 }
 
-// close closes the gates of a trial that took turns.
-func (l load) close(m map[string]float64, w telemetry.Window, fail failer) {
-	l.shut(m, w, map[string]bool{}, fail)
-}
-
-// shut judges the figures by the table of gates, but for what was said already.
+// shut closes gates by the table, which judges a trial's figures, but for those that
+// were said already.
 func (l load) shut(m map[string]float64, w telemetry.Window, said map[string]bool, fail failer) {
 	found := gate.Judge(m, l.asked)
 	for _, f := range found {

@@ -11,6 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/oneline"
+	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
@@ -31,7 +32,7 @@ type group struct {
 // client goes round them in the sequence given, or has the one there is for
 // itself, and what both sides cost is read.
 func (e *engine) group(ctx context.Context, sequence []int) (m measured, err error) {
-	g := &group{engine: e, conds: distinct(sequence), profiles: taken{}}
+	g := &group{engine: e, conds: order.Members(sequence), profiles: taken{}}
 	for _, s := range sequence {
 		g.sequence = append(g.sequence, slices.Index(g.conds, s))
 	}
@@ -75,12 +76,6 @@ func (g *group) measure(ctx context.Context) error {
 		return g.rotate(ctx)
 	}
 	return g.piece(ctx)
-}
-
-func distinct(sequence []int) []int {
-	all := slices.Clone(sequence)
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // watch begins to sample what both sides and the machine do.

@@ -204,9 +204,9 @@ func (h held) release() error {
 	return nil
 }
 
-// unreachable says why the design cannot be carried out on this machine; empty
-// where it can.
-func (p Plan) unreachable() string {
+// Unreachable says why the design cannot be carried out on this machine, as far as
+// that shows without trying; empty where nothing shows. Its run takes no time.
+func (p Plan) Unreachable() string {
 	x := p.Experiment
 	var why []string
 	// A machine with too few cores is not asked about its interrupts as well.

@@ -87,7 +87,7 @@ func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 // The reason names what the machine lacks before what the lab does.
 func TestADesignForALargerMachineSaysWhatIsMissing(t *testing.T) {
 	x := committed(t, "06-irq-factorial")
-	why := Plan{Experiment: x, Host: &host.Profile{Cores: 2}}.unreachable()
+	why := Plan{Experiment: x, Host: &host.Profile{Cores: 2}}.Unreachable()
 	for _, want := range []string{"needs 8 cores; this host has 2", "a second machine"} {
 		if !strings.Contains(why, want) {
 			t.Errorf("%q does not say %q", why, want)
@@ -103,12 +103,12 @@ func TestADesignForALargerMachineSaysWhatIsMissing(t *testing.T) {
 		t.Errorf("interrupts of entry 07 go to %s, want 112-127", got)
 	}
 	for cores, says := range map[int]bool{112: true, 127: true, 128: false} {
-		why := Plan{Experiment: x, Host: &host.Profile{Cores: cores}}.unreachable()
+		why := Plan{Experiment: x, Host: &host.Profile{Cores: cores}}.Unreachable()
 		if strings.Contains(why, fmt.Sprintf("needs 128 cores; this host has %d", cores)) != says {
 			t.Errorf("entry 07 on %d cores: %q", cores, why)
 		}
 	}
-	if why := (Plan{Experiment: committed(t, "08-cpu-bound"), Host: &host.Profile{Cores: 1}}).unreachable(); why != "" {
+	if why := (Plan{Experiment: committed(t, "08-cpu-bound"), Host: &host.Profile{Cores: 1}}).Unreachable(); why != "" {
 		t.Errorf("a design that turns nothing: %q", why)
 	}
 }

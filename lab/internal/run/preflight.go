@@ -36,7 +36,7 @@ func Connections(x *experiment.Experiment) int64 {
 // sources. Of a design that cannot
 // be carried out here nothing is asked.
 func (p Plan) Ready() error {
-	if p.unreachable() != "" {
+	if p.Unreachable() != "" {
 		return nil
 	}
 	var l unix.Rlimit

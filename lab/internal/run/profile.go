@@ -251,7 +251,7 @@ func Profiles(ctx context.Context, p Plan, each func(Profiled) error) error {
 	if x.Null() {
 		return errors.New("the null server has no profiles")
 	}
-	if why := p.unreachable(); why != "" {
+	if why := p.Unreachable(); why != "" {
 		return errors.New(why)
 	}
 	p.Profile, p.clock = true, newClock()

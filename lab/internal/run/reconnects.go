@@ -1,9 +1,6 @@
 package run
 
 import (
-	"fmt"
-	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -65,17 +62,8 @@ func watchSockets(client, connections int, window time.Duration) *socketWatch {
 func look(pids []int) holding {
 	h := holding{from: time.Now(), inodes: map[string]bool{}}
 	for _, pid := range pids {
-		dir := fmt.Sprintf("/proc/%d/fd", pid)
-		f, err := os.Open(dir)
-		if err != nil {
-			continue // it has ended; too few sockets then say so
-		}
-		names, _ := f.Readdirnames(-1)
-		f.Close()
-		for _, name := range names {
-			if to, err := os.Readlink(dir + "/" + name); err == nil && strings.HasPrefix(to, "socket:") {
-				h.inodes[to] = true
-			}
+		for _, socket := range telemetry.Sockets(pid) { // of one that has ended too few say so
+			h.inodes[socket] = true
 		}
 	}
 	h.to = time.Now()

@@ -5,12 +5,11 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"sync/atomic"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/rotation"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
@@ -67,7 +66,7 @@ func (g *group) plan(slot time.Duration) rotation.Plan {
 		p.Targets = append(p.Targets, g.loads[i].target(s.processes()))
 	}
 	if warmup := g.loads[0].warmup; warmup > 0 {
-		for _, i := range distinct(g.sequence) {
+		for _, i := range order.Members(g.sequence) {
 			p.Slots = append(p.Slots, rotation.Slot{Target: i, Seconds: warmup.Seconds()})
 		}
 	}
@@ -101,10 +100,7 @@ func (g *group) rotating(p rotation.Plan) client {
 	if err := p.Write(&input); err != nil {
 		panic(err) // a struct of plain fields
 	}
-	argv := []string{scriptPath("trial.sh"), "--generator", l.generator, "--plan", "-"}
-	if len(l.split.Server) > 0 {
-		argv = append(argv, "--cpus", cores.Format(l.split.Client))
-	}
+	argv := l.onCores([]string{scriptPath("trial.sh"), "--generator", l.generator, "--plan", "-"})
 	return client{dir: l.dir, link: l.link, argv: argv, input: input.Bytes(),
 		limit: lasts(p) + time.Duration(len(p.Slots))*longestFill/4 + time.Duration(2*len(p.Targets))*longestFill + l.grace}
 }
@@ -113,20 +109,9 @@ func (g *group) rotating(p rotation.Plan) client {
 func (g *group) census() []telemetry.Held {
 	var out []telemetry.Held
 	for i, s := range g.servers {
-		_, port, _ := cut(g.loads[i].addr)
-		out = append(out, telemetry.Census(s.processes(), port))
+		out = append(out, telemetry.Census(s.processes(), g.loads[i].port))
 	}
 	return out
-}
-
-func cut(addr string) (host string, port int, ok bool) {
-	for i := len(addr) - 1; i >= 0; i-- {
-		if addr[i] == ':' {
-			n, err := strconv.Atoi(addr[i+1:])
-			return addr[:i], n, err == nil
-		}
-	}
-	return addr, 0, false
 }
 
 // judge makes trials of what the client saw, of what was seen of the servers
@@ -151,7 +136,7 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 		shared(t.Metrics, w.Metrics)
 		unwell(w, clock.at(to).Sub(clock.at(from)), fail)
 		complain(r.report.Summary.Targets[i], slots, t.Metrics, fail)
-		l.close(t.Metrics, w, fail)
+		l.shut(t.Metrics, w, nil, fail)
 	}
 }
 
@@ -217,7 +202,7 @@ func (l load) figures(t *results.Trial, slots []rotation.SlotReport, s rotation.
 	maps.Copy(m, t.Slots.Metrics(results.Setup{SlotS: l.slot.Seconds(), ServerCores: len(serverOn), ClientCores: len(clientOn), LineRateBps: l.lineRate}))
 	var read, busiest, silence float64
 	var packets [2]float64
-	workers := map[int]float64{}
+	var workers []float64 // CPU time of each
 	for _, one := range slots {
 		read += float64(one.Bytes)
 		busiest += one.BusiestThreadS
@@ -227,7 +212,9 @@ func (l load) figures(t *results.Trial, slots []rotation.SlotReport, s rotation.
 			packets[1] += float64(one.Wire.RxPackets)
 			m["wire_drops"] += float64(one.Wire.Drops)
 		}
-		for i, cpu := range one.ServerCPUS[min(1, len(one.ServerCPUS)):] { // without the master
+		own := one.ServerCPUS[min(1, len(one.ServerCPUS)):] // without the master
+		workers = append(workers, make([]float64, max(0, len(own)-len(workers)))...)
+		for i, cpu := range own {
 			workers[i] += cpu
 		}
 	}
@@ -244,16 +231,8 @@ func (l load) figures(t *results.Trial, slots []rotation.SlotReport, s rotation.
 	}
 	m["silence_s"] = silence
 	if len(workers) > 0 && l.workers > 0 && duration > 0 {
-		most, total, active := 0.0, 0.0, 0
-		for _, cpu := range workers {
-			most, total = max(most, cpu), total+cpu
-		}
-		for _, cpu := range workers {
-			if cpu > 0 && cpu >= gate.ActiveShare*most {
-				active++
-			}
-		}
-		m["server_workers_busy"], m["workers_active"] = total/float64(len(workers))/duration, float64(active)
+		mean, active := telemetry.TookPart(workers)
+		m["server_workers_busy"], m["workers_active"] = mean/duration, float64(active)
 	}
 	m["errors"], m["timeouts"] = float64(s.Errors+s.Timeouts), float64(s.Timeouts)
 	m["resets"], m["non_2xx"] = float64(s.Resets), float64(s.Non2xx)

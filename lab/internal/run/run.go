@@ -90,7 +90,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	p.clock = newClock()
 	x := p.Experiment
 	f := p.file()
-	if why := p.unreachable(); why != "" {
+	if why := p.Unreachable(); why != "" {
 		f.NotApplicable = why
 		w.Begin(x, 0, 0)
 		return p.finish(f, nil), nil

@@ -25,7 +25,7 @@ type Calls struct {
 // a claim could be decided by.
 func Syscalls(ctx context.Context, p Plan, each func(Calls)) error {
 	x := p.Experiment
-	if why := p.unreachable(); why != "" {
+	if why := p.Unreachable(); why != "" {
 		return errors.New(why)
 	}
 	p.clock = newClock()

@@ -37,7 +37,7 @@ func Census(pids []int, port int) Held {
 			inodes = established(pid, port)
 		}
 		one := HeldBy{PID: pid, Threads: st.threads}
-		for _, socket := range sockets(pid) {
+		for _, socket := range Sockets(pid) {
 			if inodes[socket] {
 				one.Connections++
 			}
@@ -72,8 +72,9 @@ func established(pid, port int) map[string]bool {
 	return out
 }
 
-// sockets lists the sockets that a process has open.
-func sockets(pid int) []string {
+// Sockets lists the sockets that a process has open, as the kernel names them; none
+// of one that has ended.
+func Sockets(pid int) []string {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	f, err := os.Open(dir)
 	if err != nil {

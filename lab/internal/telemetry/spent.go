@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -72,16 +73,22 @@ func workers(a, b []process) (mean time.Duration, active int, ok bool) {
 	if len(all) == 0 {
 		return 0, 0, false
 	}
-	var sum, most time.Duration
-	for _, cpu := range all {
-		sum, most = sum+cpu, max(most, cpu)
-	}
-	for _, cpu := range all {
-		if cpu > 0 && float64(cpu) >= gate.ActiveShare*float64(most) {
+	mean, active = TookPart(slices.Collect(maps.Values(all)))
+	return mean, active, true
+}
+
+// TookPart gives the mean of the CPU times of some workers, of which there is at
+// least one, and how many of them took part.
+func TookPart[T time.Duration | float64](cpus []T) (mean T, active int) {
+	var sum T
+	least := gate.ActiveShare * float64(slices.Max(cpus))
+	for _, cpu := range cpus {
+		sum += cpu
+		if cpu > 0 && float64(cpu) >= least {
 			active++
 		}
 	}
-	return sum / time.Duration(len(all)), active, true
+	return sum / T(len(cpus)), active
 }
 
 // unseen is the share of a core that a client may use beyond what its threads

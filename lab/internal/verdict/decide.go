@@ -55,7 +55,7 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	if r.Source == results.Measured && len(r.Trials) > 0 && r.control == nil {
 		f.Warnings = append(f.Warnings, "no A/A control in this run")
 	}
-	earlier := r.Source == results.Measured && r.SchemaVersion == 1
+	earlier := r.Source == results.Measured && r.SchemaVersion == results.Earlier
 	for _, c := range r.then.Claims {
 		said := d.decide(c, f.Control)
 		_, named := x.Claim(c.ID)
