@@ -71,6 +71,9 @@ func (w *thread) took(c *connection, now int64) {
 	l, p := c.lane, &c.parser
 	from := c.pop()
 	l.bytes += p.answered()
+	if !l.paced {
+		l.response += (now - from - l.response) / smoothed
+	}
 	if p.status <= 299 {
 		l.requests++
 		l.comparer.take(p.body, p.length)

@@ -18,6 +18,9 @@ type target struct {
 	one     int         // bytes of a request
 }
 
+// smoothed is over how many answers their time is averaged.
+const smoothed = 64
+
 // A lane is one thread's part of a target: its connections and what came of
 // them. Only its thread touches it while the load goes on, but for what is
 // published.
@@ -27,6 +30,8 @@ type lane struct {
 	living   int // connections that are not lost
 	pending  int // of them, without an answer in this slot
 	inFlight int // requests
+
+	response int64 // how long answers take in a closed loop, in ns: a moving average
 
 	paced bool // an open loop
 	schedule

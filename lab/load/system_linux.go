@@ -69,8 +69,9 @@ func (p *poller) watch(fd, index, generation int32) error {
 // of Go's can stop the world for as long as a wait lasts, which is a tick.
 
 // waitUntil waits for events or for a time, both rarely the timer: setting a
-// timer for each wait costs as much as the wait.
-func (p *poller) waitUntil(at int64) ([]unix.EpollEvent, error) {
+// timer for each wait costs as much as the wait. Where there are none it first
+// sleeps for nap nanoseconds, in which no event wakes it.
+func (p *poller) waitUntil(at, nap int64) ([]unix.EpollEvent, error) {
 	if at != p.armed {
 		p.armed = at
 		when := unix.ItimerSpec{Value: unix.NsecToTimespec(max(at, 1))}
@@ -78,29 +79,40 @@ func (p *poller) waitUntil(at int64) ([]unix.EpollEvent, error) {
 			return nil, err
 		}
 	}
-	forEver := -1
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), atOnce, uintptr(forEver), 0, 0)
+	if nap > 0 {
+		if events, err := p.poll(0); len(events) > 0 || err != nil {
+			return events, err
+		}
+		t := unix.NsecToTimespec(nap)
+		// One that is cut short by a signal was long enough.
+		_, _, _ = unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, 0, uintptr(unsafe.Pointer(&t)), 0, 0, 0)
+	}
+	const forEver = -1
+	return p.poll(forEver)
+}
+
+// poll waits for events for so many milliseconds.
+func (p *poller) poll(ms int) ([]unix.EpollEvent, error) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), atOnce, uintptr(ms), 0, 0)
 	return p.came(n, errno)
 }
 
 // waitFor waits for events for at most so many nanoseconds.
 func (p *poller) waitFor(ns int64) ([]unix.EpollEvent, error) {
 	limit := unix.NsecToTimespec(max(ns, 0))
-	var n uintptr
-	var errno syscall.Errno
 	if !p.coarse {
-		n, _, errno = unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), atOnce, uintptr(unsafe.Pointer(&limit)), 0, 0)
-		p.coarse = errno == unix.ENOSYS || errno == unix.EPERM // which a sandbox may say of a call that it does not know
-	}
-	if p.coarse {
-		// ppoll knows nanoseconds on any kernel.
-		set := [1]unix.PollFd{{Fd: p.fd, Events: unix.POLLIN}}
-		if _, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&set[0])), 1, uintptr(unsafe.Pointer(&limit)), 0, 0, 0); errno != 0 {
-			return p.came(0, errno)
+		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), atOnce, uintptr(unsafe.Pointer(&limit)), 0, 0)
+		if errno != unix.ENOSYS && errno != unix.EPERM { // which a sandbox may say of a call that it does not know
+			return p.came(n, errno)
 		}
-		n, _, errno = unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), atOnce, 0, 0, 0)
+		p.coarse = true
 	}
-	return p.came(n, errno)
+	// ppoll knows nanoseconds on any kernel.
+	set := [1]unix.PollFd{{Fd: p.fd, Events: unix.POLLIN}}
+	if _, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&set[0])), 1, uintptr(unsafe.Pointer(&limit)), 0, 0, 0); errno != 0 {
+		return p.came(0, errno)
+	}
+	return p.poll(0)
 }
 
 func (p *poller) came(n uintptr, errno syscall.Errno) ([]unix.EpollEvent, error) {

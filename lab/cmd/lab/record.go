@@ -56,7 +56,7 @@ func (r *record) said() *verdict.File {
 			return nil
 		}
 	}
-	if newest.File.SchemaVersion == results.Earlier {
+	if newest.File.EarlierDesign() {
 		return nil
 	}
 	return verdict.Decide(r.x, r.h, r.runs)

@@ -98,12 +98,15 @@ func (x *Experiment) Claim(id string) (Claim, bool) {
 }
 
 // Holds tells whether the experiment still has this claim of another of its
-// designs: the same id and the same lock. Of a design of version 1, whose lock no
-// later one has, the id and the bars must be the same.
+// designs: the same id and the same lock.
 func (x *Experiment) Holds(of *Experiment, c Claim) bool {
 	mine, ok := x.Claim(c.ID)
-	if of.Earlier && !x.Earlier {
-		return ok && x.Bars(mine) == of.Bars(c)
-	}
 	return ok && x.Lock(mine) == of.Lock(c)
+}
+
+// Asks tells whether the experiment still has a claim of that id with the same
+// bars, whatever the design around it.
+func (x *Experiment) Asks(of *Experiment, c Claim) bool {
+	mine, ok := x.Claim(c.ID)
+	return ok && x.Bars(mine) == of.Bars(c)
 }

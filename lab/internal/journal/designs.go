@@ -71,9 +71,9 @@ func (j *Journal) Then(x *experiment.Experiment, f *results.File) *experiment.Ex
 }
 
 // moved names the claims of experiments that are not what their runs were made
-// with and are not withdrawn either, by experiment's file. Runs of version 1 are
-// of designs that no experiment has any more: of their claims the bars must stand,
-// of those of later runs the design as well.
+// with and are not withdrawn either, by experiment's file. What an earlier design
+// of the lab measured decides nothing now: of the claims of such runs the bars must
+// stand, of those of later runs how they are measured as well.
 func (j *Journal) moved() []Fault {
 	var faults []Fault
 	for _, x := range j.Experiments {
@@ -85,7 +85,11 @@ func (j *Journal) moved() []Fault {
 			}
 			then := j.Then(x, f)
 			for _, c := range then.Claims {
-				if x.Holds(then, c) {
+				stands := x.Holds
+				if f.EarlierDesign() {
+					stands = x.Asks
+				}
+				if stands(then, c) {
 					continue
 				}
 				if was[c.ID]++; was[c.ID] == 1 {

@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 // Tools gives versions by tool: of the programs that ran, and of what the
@@ -44,6 +45,9 @@ func Tools(root string) map[string]string {
 		info, err := buildinfo.ReadFile(filepath.Join(root, ".tools", "bin", program))
 		if err != nil {
 			continue
+		}
+		if program == setting.HTTPLoad {
+			tools[program] = setting.HTTPLoadVersion
 		}
 		tools["go"] = strings.TrimPrefix(info.GoVersion, "go")
 		for _, d := range info.Deps {

@@ -20,6 +20,7 @@
 package results
 
 import (
+	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/bound"
@@ -236,4 +237,19 @@ type Interrupt struct {
 type Reason struct {
 	Gate   string `json:"gate" jsonschema:"pattern=^[a-z0-9]+(-[a-z0-9]+)*$,maxLength=40"`
 	Detail string `json:"detail" jsonschema:"minLength=1"`
+}
+
+// EarlierDesign tells whether a run was measured by an earlier design of the lab:
+// in trials of one piece, or by a load generator of its own under which a server
+// costs another amount. What such a run says stands, and never counts together
+// with a run of today's.
+func (f *File) EarlierDesign() bool {
+	if f.Source != Measured {
+		return false
+	}
+	if f.SchemaVersion == Earlier {
+		return true
+	}
+	p := f.Provenance
+	return p != nil && strings.Contains(p.Generator, setting.HTTPLoad) && p.Tools[setting.HTTPLoad] != setting.HTTPLoadVersion
 }

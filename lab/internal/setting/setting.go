@@ -65,6 +65,12 @@ const (
 	SinkErrors    = "sink_errors_permille" // of a thousand batches, how many the receiver refuses
 )
 
+// HTTPLoadVersion is that of the lab's own load generator. It goes up when a
+// server would cost another amount under the same load: what earlier versions
+// measured then no longer counts together with what this one does. Version 1 let
+// the server wake it, which was part of what a request cost.
+const HTTPLoadVersion = "2"
+
 // Words that more than this list has to know.
 const (
 	HTTPLoad   = "http_load"  // generators: the lab's own

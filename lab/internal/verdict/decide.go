@@ -25,8 +25,8 @@ type Run struct {
 // one server's host, whose profile is given, and one client's, oldest first. x is
 // the experiment as it is now.
 //
-// All blocks count together of the runs that are of the last one's schema version
-// and made with the same claim, by its lock; another version measured otherwise. A
+// All blocks count together of the runs that were measured as the last one was
+// and made with the same claim, by its lock; an earlier design's are apart. A
 // published run stands alone. A run decides the claims of its own design, and no
 // others: what was claimed after it was made could have been read off it. Those
 // that the experiment no longer has, or has with other bars, are kept apart as
@@ -55,14 +55,14 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	if r.Source == results.Measured && len(r.Trials) > 0 && r.control == nil {
 		f.Warnings = append(f.Warnings, "no A/A control in this run")
 	}
-	earlier := r.Source == results.Measured && r.SchemaVersion == results.Earlier
+	f.EarlierDesign = r.EarlierDesign()
 	for _, c := range r.then.Claims {
 		said := d.decide(c, f.Control)
 		_, named := x.Claim(c.ID)
 		switch {
-		case earlier && named:
+		case f.EarlierDesign && named:
 			f.Earlier = append(f.Earlier, said)
-		case !earlier && x.Holds(r.then, c):
+		case !f.EarlierDesign && x.Holds(r.then, c):
 			f.Claims = append(f.Claims, said)
 		default:
 			f.Withdrawn = append(f.Withdrawn, said)
@@ -103,7 +103,7 @@ func newDecider(h *host.Profile, runs []Run) *decider {
 	last := runs[len(runs)-1]
 	for _, r := range runs {
 		alone := last.File.Source != results.Measured
-		if r == last || !alone && r.File.Source == results.Measured && r.File.SchemaVersion == last.File.SchemaVersion {
+		if r == last || !alone && r.File.Source == results.Measured && r.File.SchemaVersion == last.File.SchemaVersion && r.File.EarlierDesign() == last.File.EarlierDesign() {
 			d.runs = append(d.runs, newSource(r))
 		}
 	}

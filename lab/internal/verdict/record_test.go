@@ -86,6 +86,16 @@ func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
 	if c := claimsOf(x, old, text, now)[0]; c.Blocks != 6 || c.Runs != 1 {
 		t.Errorf("beside an old run and a text: %+v", c)
 	}
+	// Nor one that a load generator measured under which a server costs another amount.
+	woke := runOf(x, "woke", six...)
+	woke.File.Provenance.Generator, woke.File.Provenance.Tools = "http_load", nil
+	now.File.Provenance.Generator, now.File.Provenance.Tools = "http_load 2", map[string]string{"http_load": "2"}
+	if f := Decide(x, machine, []Run{woke, now}); f.EarlierDesign || f.Claims[0].Blocks != 6 {
+		t.Errorf("beside a run of an earlier load generator: %+v", f.Claims[0])
+	}
+	if f := Decide(x, machine, []Run{now, woke}); !f.EarlierDesign || len(f.Claims) != 0 || len(f.Earlier) != 2 || f.Earlier[0].Blocks != 6 {
+		t.Errorf("a run of an earlier load generator: %+v", f)
+	}
 	if c := claimsOf(x, now, old, text)[0]; c.SingleRun != "agrees" {
 		t.Errorf("a text beside runs: %+v", c)
 	}

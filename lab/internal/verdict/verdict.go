@@ -114,11 +114,12 @@ type File struct {
 	// made; data/designs has it. Withdrawn are those of its claims that the
 	// experiment has no longer, or not so.
 	Design string `json:"design,omitempty"`
-	// Earlier are the claims of a run of version 1 whose names the experiment still
-	// has. Its design was another, so they are no verdicts of today's claims, and
-	// Claims is empty then.
-	Earlier   []Claim `json:"earlier,omitempty"`
-	Withdrawn []Claim `json:"withdrawn,omitempty"`
+	// EarlierDesign marks a run that an earlier design of the lab measured. Earlier
+	// are those of its claims whose names the experiment still has: they are no
+	// verdicts of today's, and Claims is empty then.
+	EarlierDesign bool    `json:"earlier_design,omitempty"`
+	Earlier       []Claim `json:"earlier,omitempty"`
+	Withdrawn     []Claim `json:"withdrawn,omitempty"`
 	// BoundsNow gives, by place, what bounded trials for which the results file
 	// names only the first of several walls.
 	BoundsNow map[int]bound.Bound `json:"bounds_now,omitempty"`

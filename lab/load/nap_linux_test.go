@@ -1,0 +1,43 @@
+package main
+
+import (
+	"testing"
+	"time"
+)
+
+// A nap must never be what a server waits for: it is a sixteenth of the time that
+// answers take, and none where that is too short to sleep for.
+func TestHowLongAThreadSleeps(t *testing.T) {
+	for response, want := range map[time.Duration]time.Duration{
+		0: 0, 30 * time.Microsecond: 0, 159 * time.Microsecond: 0,
+		160 * time.Microsecond: 10 * time.Microsecond,
+		400 * time.Microsecond: 25 * time.Microsecond,
+		800 * time.Microsecond: 50 * time.Microsecond,
+		2 * time.Second:        50 * time.Microsecond,
+	} {
+		if got := napFor(int64(response)); got != int64(want) {
+			t.Errorf("answers take %v: %v, want %v", response, time.Duration(got), want)
+		}
+	}
+}
+
+// What the nap follows is how long answers take now, in a closed loop.
+func TestTheNapFollowsTheAnswers(t *testing.T) {
+	const late = int64(4 * time.Millisecond)
+	for _, paced := range []bool{false, true} {
+		w := &thread{load: &load{}}
+		w.lane = &lane{target: &target{}, paced: paced, comparer: newComparer(nil), latency: newHistogram()}
+		c := &connection{lane: w.lane, times: make([]int64, 1)}
+		c.parser.status = 200
+		for i := range int64(500) {
+			c.push(1, i*late)
+			w.took(c, (i+1)*late)
+		}
+		switch got := w.lane.response; {
+		case paced && got != 0:
+			t.Errorf("an open loop, which does not sleep before it waits, has %v", time.Duration(got))
+		case !paced && (got < late*9/10 || got > late):
+			t.Errorf("answers take %v, it is thought %v", time.Duration(late), time.Duration(got))
+		}
+	}
+}
