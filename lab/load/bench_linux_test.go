@@ -16,29 +16,31 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/rotation"
 )
 
-// BenchmarkBesideWrk prints what a request costs the client, and the ratio to
-// what it costs wrk, where that is installed: the same load in turns, the server
-// on one core and the client on another. It prints, and asserts nothing: other
-// work on the machine moves both.
+// BenchmarkBesideWrk prints what a request costs the client, how much of its core
+// each side uses, and the ratios to wrk, where that is installed: the same load in
+// turns, the server on one core and the client on another. It prints, and asserts
+// nothing: other work on the machine moves both.
 func BenchmarkBesideWrk(b *testing.B) {
 	if runtime.NumCPU() < 2 {
 		b.Skip("one core")
 	}
-	addr := pinned(b)
+	addr, server := pinned(b)
 	for _, route := range []string{"/simple", "/read", "/compute"} {
 		for _, depth := range []int{1, 10, 50} {
 			b.Run(fmt.Sprintf("%s/%d", route[1:], depth), func(b *testing.B) {
 				url := "http://" + addr + route
-				var own, ratios, rates []float64
+				var own, ratios, rates, there, here []float64
 				for range rounds {
-					mine, rate := ownCost(b, url, depth)
-					own = append(own, mine)
+					mine, rate, busy := ownCost(b, url, depth, server)
+					own, there, here = append(own, mine), append(there, busy), append(here, mine*rate)
 					if theirs, theirRate, ok := wrkCost(b, url, route, depth); ok {
 						ratios, rates = append(ratios, mine/theirs), append(rates, rate/theirRate)
 					}
 				}
 				b.ReportMetric(0, "ns/op")
 				b.ReportMetric(median(own)*1e6, "client-us/request")
+				b.ReportMetric(median(there), "server-core")
+				b.ReportMetric(median(here), "client-core")
 				if len(ratios) > 0 {
 					b.ReportMetric(median(ratios), "of-wrk's-CPU")
 					b.ReportMetric(median(rates), "of-wrk's-rate")
@@ -57,9 +59,9 @@ func median(v []float64) float64 {
 }
 
 // pinned starts the server on the first core.
-func pinned(b *testing.B) string {
+func pinned(b *testing.B) (addr string, pid int) {
 	b.Helper()
-	const addr = "127.0.0.1:18390"
+	addr = "127.0.0.1:18390"
 	cmd := exec.Command("taskset", "-c", "0", filepath.Join(built, "fiber_server"), "--prefork=false", "--addr", addr)
 	stderr, _ := cmd.StderrPipe()
 	if err := cmd.Start(); err != nil {
@@ -73,14 +75,24 @@ func pinned(b *testing.B) string {
 			b.Fatalf("the server: %s", &said)
 		}
 	}
-	return addr
+	return addr, cmd.Process.Pid // which taskset has become
 }
 
-// ownCost is CPU seconds a request, and requests a second.
-func ownCost(b *testing.B, url string, depth int) (cost, rate float64) {
+// ownCost is CPU seconds a request, requests a second, and the server's share of
+// its core.
+func ownCost(b *testing.B, url string, depth, server int) (cost, rate, busy float64) {
 	b.Helper()
-	out, err := exec.Command("taskset", "-c", "1", filepath.Join(built, "http_load"), "--url", url, "--connections", "50",
-		"--pipelining", strconv.Itoa(depth), "--duration", "1", "--answers", "fiber").Output()
+	plan := rotation.Plan{Threads: 1, TimeoutS: 2, Targets: []rotation.Target{{
+		Name: "server", URL: url, Connections: 50, Pipelining: depth, Answers: "fiber", Processes: []int{server},
+	}}, Slots: []rotation.Slot{{Seconds: 0.1}, {Seconds: 1, Counts: true}}}
+	var input bytes.Buffer
+	if err := plan.Write(&input); err != nil {
+		b.Fatal(err)
+	}
+	cmd := exec.Command("taskset", "-c", "1", filepath.Join(built, "http_load"), "--plan", "-")
+	input.WriteString("end\n")
+	cmd.Stdin = &input
+	out, err := cmd.Output()
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -88,8 +100,8 @@ func ownCost(b *testing.B, url string, depth int) (cost, rate float64) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := r.Slots[0]
-	return s.ClientCPUS / float64(s.Requests), float64(s.Requests) / s.Seconds
+	s := r.Slots[1]
+	return s.ClientCPUS / float64(s.Requests), float64(s.Requests) / s.Seconds, s.ServerCPUS[0] / s.Seconds
 }
 
 var wrkCount = regexp.MustCompile(`(\d+) requests in ([\d.]+)s`)
