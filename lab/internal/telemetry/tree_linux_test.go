@@ -100,7 +100,7 @@ func TestCommandIsTheNameWithoutItsPath(t *testing.T) {
 func TestSamplerWatchesRealProcesses(t *testing.T) {
 	shell, pids := family(t)
 	s, err := Start(Targets{
-		Servers: []int{shell.Process.Pid}, ServerName: "sleep", Client: func() int { return os.Getpid() },
+		Pairs: []Pair{{Servers: []int{shell.Process.Pid}, Client: os.Getpid}}, ServerName: "sleep",
 		NetPID: os.Getpid(), NetDevice: "no-such-device", Window: time.Second,
 	})
 	if err != nil {
@@ -109,7 +109,7 @@ func TestSamplerWatchesRealProcesses(t *testing.T) {
 	// Until two samples are there, however long that takes.
 	for {
 		s.mu.Lock()
-		n := len(s.samples)
+		n := len(s.samples[0])
 		s.mu.Unlock()
 		if n >= 2 {
 			break
@@ -117,7 +117,7 @@ func TestSamplerWatchesRealProcesses(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	s.Stop()
-	one := s.samples[0]
+	one := s.samples[0][0]
 	// Only processes of the name count: the two shells do not.
 	var seen []int
 	for _, p := range one.server {
@@ -135,7 +135,7 @@ func TestSamplerWatchesRealProcesses(t *testing.T) {
 	if one.wire != nil {
 		t.Error("a device that is not there was read")
 	}
-	w := s.Between(time.Time{}, time.Now().Add(time.Hour), 1, 0)
+	w := s.Between(0, time.Time{}, time.Now().Add(time.Hour), 1, 0)
 	if _, ok := w.Metrics["client_thread_busy_max"]; !ok {
 		t.Errorf("the client's threads are missing from %v", w.Metrics)
 	}
