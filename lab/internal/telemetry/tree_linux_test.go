@@ -143,3 +143,40 @@ func TestSamplerWatchesRealProcesses(t *testing.T) {
 		t.Errorf("processes that sleep used %v s", v)
 	}
 }
+
+// Two servers that are watched at once are told apart by their roots, and neither
+// is a stranger to the other.
+func TestPairsOfRealProcesses(t *testing.T) {
+	first, _ := family(t)
+	second, pids := family(t)
+	client := 0
+	s := &Sampler{kernels: map[int]bool{}, targets: Targets{ServerName: "sleep", NetPID: os.Getpid(), Pairs: []Pair{
+		{[]int{first.Process.Pid}, os.Getpid}, {[]int{second.Process.Pid}, func() int { return client }}}}}
+	v := s.look()
+	all := s.take(v)
+	if len(all) != 2 || !all[0].at.Equal(all[1].at) {
+		t.Fatalf("%d samples, of one time each", len(all))
+	}
+	var seen []int
+	for _, p := range all[1].server {
+		seen = append(seen, p.pid)
+	}
+	slices.Sort(seen)
+	want := named(pids, "sleep")
+	slices.Sort(want)
+	if !slices.Equal(seen, want) || slices.ContainsFunc(all[0].server, func(p process) bool { return slices.Contains(want, p.pid) }) {
+		t.Errorf("of the second %v, want %v; of the first %v", seen, want, all[0].server)
+	}
+	for _, pid := range append(pids, first.Process.Pid) {
+		if o, there := v.others[pid]; there {
+			t.Errorf("%d %s counts as somebody else", pid, o.name)
+		}
+	}
+	if len(all[0].client) == 0 || len(all[1].client) != 0 || s.another() {
+		t.Errorf("clients of %d and %d processes", len(all[0].client), len(all[1].client))
+	}
+	// A client that comes later is not left out until the next survey is due.
+	if client = os.Getpid(); !s.another() {
+		t.Error("a second client was started, and nobody looks")
+	}
+}
