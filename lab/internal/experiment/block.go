@@ -106,8 +106,8 @@ func generator(s setting.Levels) string {
 	return setting.Autocannon // as in files that are older than the setting
 }
 
-// Groups gives the conditions whose servers can be up at once and take turns, by
-// their place among Conditions.
+// Groups gives the conditions whose servers are up at once, by their place among
+// Conditions.
 func (x *Experiment) Groups() [][]int {
 	var all []setting.Levels
 	for _, levels := range x.Conditions() {

@@ -1,14 +1,14 @@
 // Package madeup makes up runs of version 2 for tests: those of any closed-loop
-// design, with all that the lab records of a trial, in the order that the seed
-// draws.
+// design, and of those with a receiver of events, with all that the lab records of a trial, in
+// the order that the seed draws.
 //
 // Its stance: a made-up run is one that the lab could have made. It passes
 // results.File's Check, so figures that follow from others follow, and slots lie
 // one after the other. What came out of a trial is the caller's to say; noise is
 // drawn from the run's seed, so that the same plan gives the same bytes.
 //
-// Its limits: one host on each side, one thread of the client, no fixed rates, no
-// sinks, and no profiles, which a caller adds.
+// Its limits: one host on each side, one thread of the client, no fixed rates of
+// requests, and no profiles, which a caller adds.
 package madeup
 
 import (
@@ -98,8 +98,11 @@ func Run(p Plan) *results.File {
 		},
 		Topology: results.Topology(x.Topology), Settings: x.Fixed(),
 	}
-	if f.Settings[setting.Generator] == setting.String(setting.Autocannon) {
+	switch f.Settings[setting.Generator] {
+	case setting.String(setting.Autocannon):
 		f.Provenance.Generator = "autocannon 9.0.0"
+	case setting.String(setting.Sink):
+		f.Provenance.Generator = setting.Sink
 	}
 	if p.Shared {
 		f.Provenance.ServerCPUs, f.Provenance.ClientCPUs = "", ""
@@ -147,16 +150,14 @@ func (m *maker) block(number int) {
 	for _, sequence := range order.Block(f.Groups(x.Profile != nil), x.Block.Rounds, m.Seed, number) {
 		m.at += 0.4 + x.Block.WarmupS
 		machine := m.machine()
+		if all[sequence[0]][setting.Generator] == setting.String(setting.Sink) {
+			m.atOnce(number, order.Members(sequence), all, machine)
+			continue
+		}
 		came, slots := map[int]Came{}, map[int]*results.Slots{}
 		for _, c := range sequence {
 			if slots[c] == nil {
-				slots[c] = &results.Slots{}
-				if m.Trial != nil {
-					came[c] = m.Trial(all[c], number, f.Conditions[c].ControlOf != "")
-				}
-				one := came[c].whole()
-				one.CostS = m.about(one.CostS, one.Noise)
-				came[c] = one
+				slots[c], came[c] = &results.Slots{}, m.came(number, c, all[c])
 			}
 			m.slot(slots[c], came[c], ServerCores(all[c]))
 		}
@@ -165,6 +166,17 @@ func (m *maker) block(number int) {
 			f.Trials = append(f.Trials, m.trial(number, c, all[c], came[c], slots[c], machine))
 		}
 	}
+}
+
+// came says how a trial came out, with the noise that its block has.
+func (m *maker) came(block, condition int, all setting.Levels) Came {
+	one := Came{}
+	if m.Trial != nil {
+		one = m.Trial(all, block, m.f.Conditions[condition].ControlOf != "")
+	}
+	one = one.whole()
+	one.CostS = m.about(one.CostS, one.Noise)
+	return one
 }
 
 // ServerCores is how many cores the server of a condition has.
@@ -236,6 +248,12 @@ func (m *maker) trial(block, condition int, all setting.Levels, c Came, s *resul
 			delete(figures, name)
 		}
 	}
+	m.finish(&t, c, figures, machine)
+	return t
+}
+
+// finish puts into a trial what it came to.
+func (m *maker) finish(t *results.Trial, c Came, figures, machine map[string]float64) {
 	for name, v := range c.Metrics {
 		figures[name] = v
 	}
@@ -253,7 +271,6 @@ func (m *maker) trial(block, condition int, all setting.Levels, c Came, s *resul
 		t.ClientThreads = []float64{math.Round(busy*1e4) / 1e4}
 	}
 	t.Bound, t.BoundWhy = bound.Decide(bound.Of(figures, m.f.Topology.LineRateBps))
-	return t
 }
 
 // served is what a trial records beside its slots and the machine.
@@ -298,7 +315,7 @@ func (m *maker) cores(c Came, steal float64) []results.Core {
 			busy = 1 - steal
 		}
 		round := func(v float64) float64 { return math.Round(v*1e4) / 1e4 }
-		core := results.Core{CPU: i, User: round(0.45 * busy), System: round(0.4 * busy), SoftIRQ: round(0.15*busy - 0.01), Steal: steal}
+		core := results.Core{CPU: i, User: round(0.45 * busy), System: round(0.4 * busy), SoftIRQ: max(0, round(0.15*busy-0.01)), Steal: steal}
 		core.Idle = round(1 - core.User - core.System - core.SoftIRQ - core.Steal)
 		if out = append(out, core); m.Shared {
 			break

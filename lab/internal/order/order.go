@@ -16,24 +16,30 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Groups says which conditions can take turns within a block, by their places
+// Groups says which conditions are up together within a block, by their places
 // among those given, each with all its levels. A group's places rise, and groups
 // stand in the order of their first ones.
 //
-// Only http_load can turn from one server to another, so that all conditions of
-// other generators stand alone; where profiles are taken, all do. A group has
-// one client process, whose number of threads is the same for all, and one
-// state of the machine's knobs, which nobody could turn for one slot.
+// Only http_load can turn from one server to another. Conditions that are measured
+// at once need no turns, and make groups too. All others stand alone; where
+// profiles are taken, all do. A group has one kind of client, whose number of
+// threads is the same for all, and one state of the machine's knobs, which nobody
+// could turn for one slot.
 func Groups(conditions []setting.Levels, profiled bool) [][]int {
 	var groups [][]int
 	known := map[string]int{}
 	for i, levels := range conditions {
-		if profiled || levels[setting.Generator] != setting.String(setting.HTTPLoad) {
+		turns := levels[setting.Generator] == setting.String(setting.HTTPLoad)
+		if profiled || !turns && !AtOnce(levels) {
 			groups = append(groups, []int{i})
 			continue
 		}
+		names := []string{setting.Generator, setting.IRQ, setting.IRQBalance, setting.Crond, setting.RPS, setting.RFS, setting.ClientWorkers}
+		if !turns { // they share one look at the server's cores
+			names = append(names, setting.ServerCPUs)
+		}
 		same := setting.Levels{}
-		for _, name := range []string{setting.IRQ, setting.IRQBalance, setting.Crond, setting.RPS, setting.RFS, setting.ClientWorkers} {
+		for _, name := range names {
 			if l, ok := levels[name]; ok {
 				same[name] = l
 			}
@@ -49,9 +55,19 @@ func Groups(conditions []setting.Levels, profiled bool) [][]int {
 	return groups
 }
 
+// AtOnce tells whether a condition, with all its levels, can be measured while
+// others like it are, each by a client of its own: a receiver of events that come
+// at a set rate. A few thousand events a second take a few hundredths of a core.
+// One that looks for the highest rate takes all there is.
+func AtOnce(levels setting.Levels) bool {
+	rate, set := levels[setting.EventRate].Int()
+	return levels[setting.Generator] == setting.String(setting.Sink) && set && rate > 0
+}
+
 // Block gives the order of one block, which are numbered from 1: the groups as
 // they come, each as the conditions of its slots. Every condition of a group is
-// once in each of its rounds. Neither other blocks nor their number matter to it.
+// once in each of its rounds. Of what is measured at once there is one round, and its
+// order says nothing. Neither other blocks nor their number matter to any of it.
 func Block(groups [][]int, rounds int, seed uint64, block int) [][]int {
 	r := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "seed %d block %d", seed, block))))
 	out := make([][]int, 0, len(groups))

@@ -88,6 +88,9 @@ func TestGroupsAreOfWhatCanTakeTurns(t *testing.T) {
 	own := func(pairs ...any) setting.Levels {
 		return levels(t, append([]any{"generator", "http_load"}, pairs...)...)
 	}
+	events := func(pairs ...any) setting.Levels {
+		return levels(t, append([]any{"generator", "sink", "event_rate", 2000}, pairs...)...)
+	}
 	for _, c := range []struct {
 		name       string
 		conditions []setting.Levels
@@ -105,6 +108,11 @@ func TestGroupsAreOfWhatCanTakeTurns(t *testing.T) {
 		{"cores are each server's own", []setting.Levels{own("server_cpus", "0"), own("server_cpus", "1")}, false, [][]int{{0, 1}}},
 		{"one process has one number of threads", []setting.Levels{own("client_workers", 1), own("client_workers", 2), own("client_workers", 1)}, false, [][]int{{0, 2}, {1}}},
 		{"others", []setting.Levels{levels(t, "generator", "autocannon"), own(), levels(t), own(), levels(t, "generator", "sink")}, false, [][]int{{0}, {1, 3}, {2}, {4}}},
+		{"events at a set rate are measured at once", []setting.Levels{events("variant", "async"), own(), events("variant", "batch"), own(), events("variant", "async")}, false, [][]int{{0, 2, 4}, {1, 3}}},
+		{"with profiles each alone", []setting.Levels{events(), events()}, true, [][]int{{0}, {1}}},
+		{"who looks for the limit is alone", []setting.Levels{events("event_rate", 0), events("event_rate", 10), events("event_rate", 20), events("event_rate", 0)}, false, [][]int{{0}, {1, 2}, {3}}},
+		{"events, and the machine's knobs", []setting.Levels{events("crond", false), events("crond", true), events("crond", false)}, false, [][]int{{0, 2}, {1}}},
+		{"events, and other cores", []setting.Levels{events("server_cpus", "0"), events("server_cpus", "1"), events("server_cpus", "0")}, false, [][]int{{0, 2}, {1}}},
 	} {
 		if got := Groups(c.conditions, c.profiled); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)

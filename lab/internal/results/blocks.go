@@ -54,7 +54,7 @@ func (f *File) checkVersion() error {
 	return nil
 }
 
-// Groups are the run's conditions that can take turns within a block, by their
+// Groups are the run's conditions that are up together within a block, by their
 // place, its control among them.
 func (f *File) Groups(profiled bool) [][]int {
 	var all []setting.Levels
@@ -67,7 +67,7 @@ func (f *File) Groups(profiled bool) [][]int {
 // checkBlocks draws each block's order again from the run's seed, and holds its
 // trials and their slots against it. The trials stand by block, in it by group as
 // they were drawn, in a group by condition; all groups have been up one after the
-// other, and the slots of one too.
+// other, and the slots of one too. A group that takes no turns began all at once.
 func (f *File) checkBlocks(x *experiment.Experiment) error {
 	if err := f.checkControl(); err != nil {
 		return err
@@ -91,6 +91,8 @@ func (f *File) checkBlocks(x *experiment.Experiment) error {
 					return fmt.Errorf("/trials/%d/slots: missing; http_load takes turns", next+k)
 				} else if t.Slots != nil && !rotates {
 					return fmt.Errorf("/trials/%d/slots: only http_load takes turns", next+k)
+				} else if first := f.Trials[next]; !rotates && !t.StartedAt.Equal(first.StartedAt) && !t.StartedAt.IsZero() && !first.StartedAt.IsZero() {
+					return fmt.Errorf("/trials/%d/started_at: %s, but %q began at %s, and what takes no turns is up together only to be measured at once", next+k, t.StartedAt.Format(time.RFC3339Nano), first.Condition, first.StartedAt.Format(time.RFC3339Nano))
 				}
 			}
 			if err := clock.group(f, next, len(conditions)); err != nil {

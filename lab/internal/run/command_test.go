@@ -170,6 +170,15 @@ func TestBlockTime(t *testing.T) {
 	if least := 3*1100*time.Millisecond + 3*groupOverhead; alone < least || alone > 2*least {
 		t.Errorf("three conditions in pieces take %v, and what counts with what comes to it %v", alone, least)
 	}
+	events := design{settings: "server = \"producer\"\ngenerator = \"sink\"\nflush_interval_ms = 100\nbatch_events = 100\nevent_bytes = 64\nqueue_events = 1000\nsink_latency_ms = 5\npacing = \"open\"\nvariant = \"async\"",
+		factor: "event_rate", levels: "[1000, 2000, 3000, 4000]", block: pieces.block}
+	if got, least := BlockTime(events.parse(t)), 1100*time.Millisecond; got < least || got > least+groupOverhead+fillLoopback {
+		t.Errorf("four conditions at once take %v, and what counts and its warm-up %v", got, least)
+	}
+	events.levels = "[0, 1000, 2000]"
+	if got, least := BlockTime(events.parse(t)), 2*1100*time.Millisecond+2*groupOverhead; got < least || got > 2*least {
+		t.Errorf("one alone and two at once take %v, and what counts with what comes to it %v", got, least)
+	}
 	if with < alone+3*ProfileTime(pieces.parse(t))-3*(groupOverhead+1100*time.Millisecond) {
 		t.Errorf("with profiles %v, without %v", with, alone)
 	}

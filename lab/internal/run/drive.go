@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -105,6 +106,11 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 		case <-proc.Done():
 			waiting = false
 		}
+	}
+	// A client may know of its server's end before the lab does.
+	gone := func() bool { return slices.ContainsFunc(servers, (*server).gone) }
+	for began := time.Now(); proc.Err() != nil && len(faults) == 0 && !gone() && time.Since(began) < noticed; {
+		time.Sleep(noticed / 20)
 	}
 	// Without a server to answer, what the client says is about that.
 	for i, s := range servers {

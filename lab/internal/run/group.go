@@ -29,8 +29,8 @@ type group struct {
 }
 
 // group measures conditions that can be up together: their servers start, a
-// client goes round them in the sequence given, or has the one there is for
-// itself, and what both sides cost is read.
+// client goes round them in the sequence given, or each has one of its own, and
+// what both sides cost is read.
 func (e *engine) group(ctx context.Context, sequence []int) (m measured, err error) {
 	g := &group{engine: e, conds: order.Members(sequence), profiles: taken{}}
 	for _, s := range sequence {
@@ -66,7 +66,7 @@ func (e *engine) group(ctx context.Context, sequence []int) (m measured, err err
 	return measured{g.trials, g.profiles}, nil
 }
 
-// measure has the group's client do what it can do: take turns, or not.
+// measure has the group's clients do what they can do: take turns, or not.
 func (g *group) measure(ctx context.Context) error {
 	now := g.engine.plan.clock.now()
 	for i := range g.trials {
@@ -75,20 +75,25 @@ func (g *group) measure(ctx context.Context) error {
 	if g.loads[0].rotates() {
 		return g.rotate(ctx)
 	}
-	return g.piece(ctx)
+	return g.pieces(ctx)
+}
+
+// pair is a client with the servers that it loads, to be watched.
+func (g *group) pair(client func() int, servers ...*server) telemetry.Pair {
+	p := telemetry.Pair{Client: client}
+	for _, s := range servers {
+		p.Servers = append(p.Servers, s.proc.Pid())
+	}
+	return p
 }
 
 // watch begins to sample what both sides and the machine do.
-func (g *group) watch(client func() int, window time.Duration) error {
+func (g *group) watch(window time.Duration, pairs ...telemetry.Pair) error {
 	l := g.loads[0]
 	serverOn, clientOn := l.split.On()
-	var roots []int
-	for _, s := range g.servers {
-		roots = append(roots, s.proc.Pid())
-	}
 	var err error
 	g.sampler, err = telemetry.Start(telemetry.Targets{
-		Servers: roots, ServerName: l.program, Client: client,
+		Pairs: pairs, ServerName: l.program,
 		ServerCPUs: serverOn, ClientCPUs: clientOn,
 		Ends: l.ends(), NetPID: l.link.NetPID, NetDevice: l.link.NetDevice, Wire: l.link.Wire,
 		Window: window,

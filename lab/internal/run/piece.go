@@ -3,6 +3,8 @@ package run
 import (
 	"context"
 	"maps"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -10,61 +12,141 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/eventsink"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// piece measures the group's one condition in one piece, by a load generator that
-// cannot take turns: autocannon, and the receiver of events.
-func (g *group) piece(ctx context.Context) error {
-	l, t, fail := g.loads[0], &g.trials[0], g.failer(0)
-	answers, err := l.compare()
-	if err != nil {
-		return err
+// A piece is one condition of a group that is measured in one piece.
+type piece struct {
+	answers *comparison
+	pid     atomic.Int64 // of its client
+	printed []byte
+}
+
+// pieces measures the group's conditions in one piece each, by load generators that
+// cannot take turns: autocannon, and the receiver of events. Where there are several
+// they run at once, each server with a client of its own, and share their weather
+// from the first moment to the last.
+func (g *group) pieces(ctx context.Context) error {
+	pieces := make([]piece, len(g.loads))
+	compared := func() {
+		for i := range pieces {
+			pieces[i].answers.stop()
+		}
 	}
-	defer answers.stop()
+	defer compared()
+	var err error
+	for i, l := range g.loads {
+		if pieces[i].answers, err = l.compare(); err != nil {
+			return err
+		}
+	}
 	if g.servers, err = startServers(ctx, g.loads); err != nil {
 		return err
 	}
 	defer stopServers(g.servers)
 	// Before the answers are compared: the connections that takes are not to be
 	// among those that there were beforehand.
-	var pid atomic.Int64
-	if err := g.watch(func() int { return int(pid.Load()) }, l.slot); err != nil {
+	var pairs []telemetry.Pair
+	for i := range pieces {
+		pairs = append(pairs, g.pair(func() int { return int(pieces[i].pid.Load()) }, g.servers[i]))
+	}
+	if err := g.watch(g.loads[0].slot, pairs...); err != nil {
 		return err
 	}
 	defer g.sampler.Stop()
-	if err := answers.begin(ctx, fail); err != nil {
-		return err
-	}
-	if len(t.Reasons) > 0 {
-		s := g.servers[0]
-		select {
-		case <-s.proc.Done():
-			fail(gate.ServerExited, "the server exited before the trial: %s", s.lastWords())
-		case <-time.After(noticed):
+	for i := range pieces {
+		if err := pieces[i].answers.begin(ctx, g.failer(i)); err != nil {
+			return err
 		}
-		return nil // its throughput would be of something else
 	}
-	c := client{dir: l.dir, link: l.link, argv: l.client, limit: l.warmup + l.slot + l.grace, began: func(p int) {
-		pid.Store(int64(p))
-		answers.beside(p, l)
-	}}
-	printed, faults, err := c.drive(ctx, g.servers)
+	if slices.ContainsFunc(g.trials, func(t results.Trial) bool { return len(t.Reasons) > 0 }) {
+		g.goneBefore()
+		return nil // their throughput would be of something else
+	}
+	faults, err := g.drive(ctx, pieces)
 	g.sampler.Stop()
-	answers.stop()
+	compared()
 	if err != nil {
 		return err
 	}
 	if g.blame(faults); len(faults) > 0 {
 		return nil
 	}
-	r, err := l.parse(printed)
+	for i := range pieces {
+		g.judgePiece(i, &pieces[i])
+	}
+	if g.loads[0].profile && len(g.trials[0].Reasons) == 0 {
+		return g.profiled(ctx)
+	}
+	return nil
+}
+
+// goneBefore tells of servers that have exited before their trials.
+func (g *group) goneBefore() {
+	wait := time.After(noticed)
+	for i, s := range g.servers {
+		if len(g.trials[i].Reasons) == 0 {
+			continue
+		}
+		select {
+		case <-s.proc.Done():
+			g.failer(i)(gate.ServerExited, "the server exited before the trial: %s", s.lastWords())
+		case <-wait:
+			return
+		}
+	}
+}
+
+// drive has each piece's client load its own server, all at once, and returns what
+// went wrong and with which of them. An error of one ends them all.
+func (g *group) drive(ctx context.Context, pieces []piece) ([]fault, error) {
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	found := make([][]fault, len(pieces))
+	var all sync.WaitGroup
+	for i := range pieces {
+		all.Go(func() {
+			p, l := &pieces[i], g.loads[i]
+			c := client{dir: l.dir, link: l.link, argv: l.client, limit: l.warmup + l.slot + l.grace, began: func(pid int) {
+				p.pid.Store(int64(pid))
+				p.answers.beside(pid, l)
+			}}
+			var err error
+			if p.printed, found[i], err = c.drive(within, g.servers[i:i+1]); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	all.Wait()
+	if within.Err() != nil {
+		return nil, context.Cause(within)
+	}
+	var faults []fault
+	for i, some := range found {
+		for _, f := range some {
+			f.of = i // its server's, or its client's, which serves nobody else
+			faults = append(faults, f)
+		}
+	}
+	return faults, nil
+}
+
+// judgePiece makes a trial of what the piece's client printed and of what was
+// sampled in the window that it tells, and closes the gates.
+//
+// CPU times are those of the piece's own server and client. How busy the cores were
+// is of all that ran, and so is what the trial was bounded by: of several at once
+// none is said to have had room that it had to share.
+func (g *group) judgePiece(i int, p *piece) {
+	l, t, fail := g.loads[i], &g.trials[i], g.failer(i)
+	r, err := l.parse(p.printed)
 	if err != nil {
 		fail(gate.ClientFailed, "%v", err)
-		return nil
+		return
 	}
-	w := g.sampler.Between(r.Start, r.Finish, r.Metrics["throughput_rps"], l.lineRate)
+	w := g.sampler.Between(i, r.Start, r.Finish, r.Metrics["throughput_rps"], l.lineRate)
 	maps.Copy(t.Metrics, r.Metrics)
 	maps.Copy(t.Metrics, w.Metrics)
 	perEvent(t.Metrics)
@@ -76,11 +158,7 @@ func (g *group) piece(ctx context.Context) error {
 	}
 	take(t, w)
 	l.gates(r, w, t.Metrics, fail)
-	answers.judge(l, r, fail)
-	if l.profile && len(t.Reasons) == 0 {
-		return g.profiled(ctx)
-	}
-	return nil
+	p.answers.judge(l, r, fail)
 }
 
 func (l load) parse(stdout []byte) (*generator.Result, error) {

@@ -25,7 +25,7 @@ func (g *group) rotate(ctx context.Context) error {
 	plan := g.plan(g.loads[0].slot)
 	var pid atomic.Int64
 	began := time.Now()
-	if err := g.watch(func() int { return int(pid.Load()) }, lasts(plan)); err != nil {
+	if err := g.watch(lasts(plan), g.pair(func() int { return int(pid.Load()) }, g.servers...)); err != nil {
 		return err
 	}
 	defer g.sampler.Stop()
@@ -49,7 +49,7 @@ func (g *group) rotate(ctx context.Context) error {
 	var w telemetry.Window
 	if _, to := done.counted(); to > 0 { // else nothing was measured that the machine could have disturbed
 		// All the time that the servers were up together, which no slot is too short for.
-		w = g.sampler.Between(began, time.Now(), 0, 0)
+		w = g.sampler.Between(0, began, time.Now(), 0, 0)
 	}
 	g.judge(done, seen, w)
 	if g.loads[0].profile && len(g.trials[0].Reasons) == 0 {

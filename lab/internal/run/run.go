@@ -5,9 +5,10 @@
 // Its stance: what is compared is measured side by side. The servers of all
 // conditions that can live together are up at once on the same cores, and one
 // client goes round them in short slots, in an order drawn from a recorded seed.
-// What cannot live together (other settings of the kernel, a load generator that
-// cannot take turns, profiles) is measured one condition after the other within
-// the block. Gates that know nothing of what claims hope for judge each trial;
+// Producers of events at a set rate leave most of the cores idle, and are measured
+// at once, each by a receiver of its own. What cannot live together (other settings
+// of the kernel, a load generator that takes all it gets in one piece, profiles) is
+// measured one condition after the other within the block. Gates that know nothing of what claims hope for judge each trial;
 // invalid ones stay in the file and are never made again: the next block is
 // another one. One condition, drawn by the same seed, is measured twice under two
 // names: the run's A/A control.
@@ -209,12 +210,21 @@ func BlockTime(x *experiment.Experiment) time.Duration {
 	if x.Profile != nil {
 		each += profiledFor(x.Block.WarmupS, x.Block.SlotS)
 	}
-	groups := x.Groups()
-	control := each
-	if len(groups) == len(x.Conditions()) {
+	all, groups := x.Conditions(), x.Groups()
+	total, control := time.Duration(0), time.Duration(0)
+	for _, g := range groups {
+		total += groupOverhead
+		if x.Profile == nil && order.AtOnce(x.Fixed().With(all[g[0]])) {
+			total += each // all of them, and the control if it is one of them
+			continue
+		}
+		total += time.Duration(len(g)) * each
+		control = each
+	}
+	if control > 0 && len(groups) == len(all) {
 		control += groupOverhead
 	}
-	return time.Duration(len(groups))*groupOverhead + time.Duration(len(x.Conditions()))*each + control
+	return total + control
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

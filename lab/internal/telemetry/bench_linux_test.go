@@ -12,7 +12,7 @@ func watching(b *testing.B) *Sampler {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return &Sampler{fs: fs, sys: "/sys", kernels: map[int]bool{}, targets: Targets{Servers: []int{os.Getpid()}, Client: os.Getpid, NetPID: os.Getpid()}}
+	return &Sampler{fs: fs, sys: "/sys", kernels: map[int]bool{}, targets: Targets{Pairs: []Pair{{[]int{os.Getpid()}, os.Getpid}}, NetPID: os.Getpid()}}
 }
 
 // What one sample and one survey cost: the first is taken five times a second,
@@ -21,7 +21,7 @@ func BenchmarkSample(b *testing.B) {
 	s := watching(b)
 	s.look()
 	for b.Loop() {
-		s.take()
+		s.take(nil)
 	}
 }
 

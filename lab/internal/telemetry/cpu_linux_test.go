@@ -95,9 +95,9 @@ func TestWhatEndedWithinTheWindowIsCounted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &Sampler{fs: fs, began: time.Now(), kernels: map[int]bool{}, targets: Targets{Servers: []int{pid}, Client: func() int { return pid }, NetPID: pid}}
+			s := &Sampler{fs: fs, began: time.Now(), kernels: map[int]bool{}, targets: Targets{Pairs: []Pair{{[]int{pid}, func() int { return pid }}}, NetPID: pid}}
 			s.look()
-			a := s.take()
+			a := s.take(nil)[0]
 			fmt.Fprintln(in, how)
 			var spent time.Duration
 			fmt.Sscan(line(), (*int64)(&spent))
@@ -105,7 +105,7 @@ func TestWhatEndedWithinTheWindowIsCounted(t *testing.T) {
 				t.Fatalf("%v were spent", spent)
 			}
 			s.look()
-			b := s.take()
+			b := s.take(nil)[0]
 			d := delta{a, b, b.at.Sub(a.at).Seconds()}
 			w := Window{Metrics: map[string]float64{}}
 			d.server(w.Metrics, s.targets, 1)

@@ -69,10 +69,18 @@ func field(text, name string) (float64, bool) {
 // machines and counts where it is.
 func (s *Sampler) throttled() (seconds float64, ok bool) {
 	who := []string{"self"}
-	for _, pid := range append([]int{s.surveyedClient}, s.targets.Servers...) {
-		if pid > 0 {
-			who = append(who, strconv.Itoa(pid))
+	add := func(pids ...int) {
+		for _, pid := range pids {
+			if pid > 0 {
+				who = append(who, strconv.Itoa(pid))
+			}
 		}
+	}
+	for _, f := range s.found {
+		add(f.pid)
+	}
+	for _, p := range s.targets.Pairs {
+		add(p.Servers...)
 	}
 	q := quota.Read(s.proc, filepath.Join(s.sys, "fs", "cgroup"), who...)
 	if !q.Seen {

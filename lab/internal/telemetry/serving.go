@@ -22,15 +22,17 @@ func openFiles(pid int) (n int, ok bool) {
 	return len(names), err == nil
 }
 
-// files counts the open files of the server's own processes.
+// files counts the open files of the servers' own processes.
 func (s *Sampler) files(all map[int]stat) map[int]int {
 	out := map[int]int{}
-	for _, m := range s.server {
-		if all[m.pid].name != s.targets.ServerName && s.targets.ServerName != "" {
-			continue
-		}
-		if n, ok := openFiles(m.pid); ok {
-			out[m.pid] = n
+	for _, f := range s.found {
+		for _, m := range f.server {
+			if all[m.pid].name != s.targets.ServerName && s.targets.ServerName != "" {
+				continue
+			}
+			if n, ok := openFiles(m.pid); ok {
+				out[m.pid] = n
+			}
 		}
 	}
 	return out

@@ -30,11 +30,6 @@ type other struct {
 	core   int           // where it ran last
 }
 
-const (
-	surveyEvery    = 333 * time.Millisecond
-	surveysAtLeast = 3
-)
-
 // kernelThread is the kernel's flag for threads of its own. They work for
 // others, as a rule for the load itself.
 const kernelThread = 0x00200000
@@ -46,7 +41,12 @@ const tick = 10 * time.Millisecond
 // one are taken of.
 func (s *Sampler) look() *survey {
 	v := &survey{at: time.Now(), others: map[int]other{}}
-	s.surveyedClient = s.targets.Client()
+	s.found = make([]found, len(s.targets.Pairs))
+	roots := []int{os.Getpid()}
+	for i, p := range s.targets.Pairs {
+		s.found[i].pid = p.Client()
+		roots = append(append(roots, s.found[i].pid), p.Servers...)
+	}
 	v.counters, v.established = s.kernel()
 	// Only a real interface has interrupts, and only it has a device.
 	if d := s.targets.NetDevice; d != "" {
@@ -56,15 +56,17 @@ func (s *Sampler) look() *survey {
 	}
 	all := snapshot(s.kernels)
 	tree := children(all)
-	s.server = nil
-	for _, root := range s.targets.Servers {
-		s.server = append(s.server, members(below(root, tree))...)
+	for i, p := range s.targets.Pairs {
+		f := &s.found[i]
+		for _, root := range p.Servers {
+			f.server = append(f.server, members(below(root, tree))...)
+		}
+		f.client = members(below(f.pid, tree))
 	}
-	s.client = members(below(s.surveyedClient, tree))
 	v.files = s.files(all)
 	// A process that entered a wire's namespaces need not be a descendant.
 	own := map[int]bool{}
-	for _, root := range append([]int{os.Getpid(), s.surveyedClient}, s.targets.Servers...) {
+	for _, root := range roots {
 		for _, pid := range below(root, tree) {
 			own[pid] = true
 		}

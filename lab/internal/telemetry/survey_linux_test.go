@@ -36,7 +36,10 @@ func stranger(t *testing.T, command string) int {
 // watched samples until the condition holds, or for ten seconds.
 func watched(t *testing.T, targets Targets, enough func(Window) bool) Window {
 	t.Helper()
-	targets.Client = func() int { return os.Getpid() }
+	if targets.Pairs == nil {
+		targets.Pairs = make([]Pair, 1)
+	}
+	targets.Pairs[0].Client = os.Getpid
 	targets.Window = time.Second
 	s, err := Start(targets)
 	if err != nil {
@@ -45,7 +48,7 @@ func watched(t *testing.T, targets Targets, enough func(Window) bool) Window {
 	defer s.Stop()
 	var w Window
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if w = s.Between(time.Time{}, end, 1, 0); enough(w) {
+		if w = s.Between(0, time.Time{}, end, 1, 0); enough(w) {
 			return w
 		}
 	}
@@ -79,7 +82,7 @@ func TestOwnChildrenAreNoStrangers(t *testing.T) {
 		_ = syscall.Kill(-own.Process.Pid, syscall.SIGKILL)
 		_ = own.Wait()
 	}()
-	s := &Sampler{targets: Targets{NetPID: os.Getpid(), Client: func() int { return 0 }}, kernels: map[int]bool{}}
+	s := &Sampler{targets: Targets{NetPID: os.Getpid()}, kernels: map[int]bool{}}
 	var err error
 	if s.fs, err = procfs.NewDefaultFS(); err != nil {
 		t.Fatal(err)
@@ -131,7 +134,7 @@ func TestAStoppedProcessIsSeen(t *testing.T) {
 	if err := syscall.Kill(-shell.Process.Pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	w := watched(t, Targets{Servers: []int{shell.Process.Pid}}, func(w Window) bool { return len(w.Stopped) > 0 })
+	w := watched(t, Targets{Pairs: []Pair{{Servers: []int{shell.Process.Pid}}}}, func(w Window) bool { return len(w.Stopped) > 0 })
 	// The test itself stands for the client, and the shell is its child too.
 	if !slices.Contains(w.Stopped, "server") {
 		t.Errorf("stopped: %v, want the server", w.Stopped)
@@ -151,7 +154,7 @@ func TestTheKernelsCountersAreRead(t *testing.T) {
 // above the lab's, and two cores that heat has held back.
 func TestThrottlingIsQuotaAndHeat(t *testing.T) {
 	root := t.TempDir()
-	s := &Sampler{proc: root + "/proc", sys: root + "/sys", targets: Targets{Servers: []int{7}}}
+	s := &Sampler{proc: root + "/proc", sys: root + "/sys", targets: Targets{Pairs: []Pair{{Servers: []int{7}}}}}
 	write := func(path, text string) {
 		t.Helper()
 		path = root + "/" + path
@@ -299,7 +302,7 @@ func TestOneWorkerOfTwoServes(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	var opened *os.File
-	w := watched(t, Targets{Servers: []int{server.Process.Pid}}, func(w Window) bool {
+	w := watched(t, Targets{Pairs: []Pair{{Servers: []int{server.Process.Pid}}}}, func(w Window) bool {
 		if n, ok := w.Metrics["workers_serving"]; opened == nil && ok {
 			if n != 0 {
 				t.Errorf("%v serve before any has opened a file", n)

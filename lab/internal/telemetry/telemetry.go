@@ -23,15 +23,13 @@ import (
 
 	"github.com/prometheus/procfs"
 
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
 // Targets is what to watch.
 type Targets struct {
-	Servers    []int  // pids at the roots of the servers' processes
-	ServerName string // command name of those that count; wrappers around them do not
-	Client     func() int
+	Pairs      []Pair
+	ServerName string // command name of the servers' processes that count; wrappers around them do not
 	// ServerCPUs and ClientCPUs are the cores that each side runs on, which may be
 	// the same: what disturbs a side is looked for there.
 	ServerCPUs []int
@@ -47,16 +45,16 @@ type Targets struct {
 	Window time.Duration
 }
 
-// interval is the time between samples unless sampling costs too much.
-const interval = 250 * time.Millisecond
+// A Pair is a server and what loads it. Where several are up at once, each has
+// windows of its own: its processes' figures in them are the pair's alone, all
+// others are the machine's.
+type Pair struct {
+	Servers []int      // pids at the roots of its processes
+	Client  func() int // 0 until it has been started
+}
 
-// budget is the share of one core the sampler aims to use at most.
-const budget = gate.SamplerShare
-
-// atLeast is how many intervals a measured window is cut into at the least.
-const atLeast = 5
-
-// A sample is all counters at one time.
+// A sample is all counters at one time, as one pair has them. Pairs share what is
+// the machine's.
 type sample struct {
 	at         time.Time
 	mono       time.Duration // by the monotonic clock, since sampling began
@@ -84,13 +82,18 @@ type Sampler struct {
 	first   chan struct{} // closed when there is a sample
 
 	// What the last survey found; for the sampling goroutine only.
-	server, client []member
-	surveyedClient int
-	kernels        map[int]bool // threads of the kernel's own
-	heat           []string     // files that count how long heat held cores back
+	found   []found
+	kernels map[int]bool // threads of the kernel's own
+	heat    []string     // files that count how long heat held cores back
 
 	mu      sync.Mutex
-	samples []sample
+	samples [][]sample // by pair; all have as many, of the same times
+}
+
+// A found is what a survey found of a pair.
+type found struct {
+	server, client []member
+	pid            int // the client's
 }
 
 // Start begins sampling, and returns when the first sample has been taken.
@@ -102,7 +105,8 @@ func Start(t Targets) (*Sampler, error) {
 	if t.NetPID == 0 {
 		t.NetPID = os.Getpid()
 	}
-	s := &Sampler{fs: fs, proc: "/proc", sys: "/sys", targets: t, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{}), first: make(chan struct{}), kernels: map[int]bool{}}
+	s := &Sampler{fs: fs, proc: "/proc", sys: "/sys", targets: t, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{}), first: make(chan struct{}),
+		kernels: map[int]bool{}, samples: make([][]sample, len(t.Pairs))}
 	s.heat = s.heatFiles()
 	go s.loop()
 	<-s.first
@@ -115,26 +119,24 @@ func (s *Sampler) loop() {
 	// clock is mostly time spent waiting for a core.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	var surveyed time.Time
-	apart := time.Duration(0)
+	p := pacing{window: s.targets.Window}
+	first := sync.OnceFunc(func() { close(s.first) })
 	for last := false; ; {
 		var v *survey
-		if now := time.Now(); last || now.Sub(surveyed) >= apart || s.targets.Client() != s.surveyedClient {
+		if now := time.Now(); last || p.due(now.Sub(s.began)) || s.another() {
 			before := threadCPU()
 			v = s.look()
-			surveyed = now
-			apart = s.pace(threadCPU()-before, surveyEvery, surveysAtLeast)
+			p.surveyed(now.Sub(s.began), threadCPU()-before)
 		}
 		before := threadCPU()
-		one := s.take()
-		one.survey = v
+		all := s.take(v)
 		cost := threadCPU() - before
 		s.mu.Lock()
-		s.samples = append(s.samples, one)
-		if len(s.samples) == 1 {
-			close(s.first)
+		for i, one := range all {
+			s.samples[i] = append(s.samples[i], one)
 		}
 		s.mu.Unlock()
+		first()
 		if last {
 			return
 		}
@@ -142,20 +144,19 @@ func (s *Sampler) loop() {
 		case <-s.stop:
 			// The whole time that was watched ends with a sample, however short it was.
 			last = true
-		case <-time.After(s.pace(cost, interval, atLeast)):
+		case <-time.After(p.sampled(cost)):
 		}
 	}
 }
 
-// pace is how long to wait after something that cost so much CPU time. Many
-// workers make a sample dear; it is then taken less often rather than at the
-// server's expense, but a few times a window in any case.
-func (s *Sampler) pace(cost, least time.Duration, perWindow int) time.Duration {
-	wait := max(least, time.Duration(float64(cost)/budget))
-	if s.targets.Window > 0 {
-		wait = min(wait, max(s.targets.Window/time.Duration(perWindow), interval))
+// another tells whether a client was started, or changed, since the last survey.
+func (s *Sampler) another() bool {
+	for i, p := range s.targets.Pairs {
+		if p.Client() != s.found[i].pid {
+			return true
+		}
 	}
-	return wait
+	return false
 }
 
 // Stop ends sampling. It may be called twice.
@@ -164,13 +165,20 @@ func (s *Sampler) Stop() {
 	<-s.done
 }
 
-func (s *Sampler) take() sample {
+// take reads the machine's counters once, and those of each pair's processes.
+func (s *Sampler) take(v *survey) []sample {
 	now := time.Now()
-	one := sample{at: now, mono: now.Sub(s.began), uptime: uptime(), threads: map[int]time.Duration{}, own: ownCPU()}
+	machine := sample{at: now, mono: now.Sub(s.began), uptime: uptime(), own: ownCPU(), survey: v}
 	if st, err := s.fs.Stat(); err == nil {
-		one.cpus, one.interrupts = st.CPU, float64(st.IRQTotal)
+		machine.cpus, machine.interrupts = st.CPU, float64(st.IRQTotal)
 	}
-	one.server = processes(s.server, s.targets.ServerName, nil)
-	one.client = processes(s.client, "", one.threads)
-	return one
+	all := make([]sample, len(s.found))
+	for i, f := range s.found {
+		one := machine
+		one.threads = map[int]time.Duration{}
+		one.server = processes(f.server, s.targets.ServerName, nil)
+		one.client = processes(f.client, "", one.threads)
+		all[i] = one
+	}
+	return all
 }

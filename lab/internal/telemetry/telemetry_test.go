@@ -71,11 +71,11 @@ func pair() []sample {
 }
 
 func sampler(samples []sample) *Sampler {
-	return &Sampler{targets: Targets{ServerCPUs: []int{0, 1}, ClientCPUs: []int{2}, Wire: bothWays}, samples: samples}
+	return &Sampler{targets: Targets{Pairs: make([]Pair, 1), ServerCPUs: []int{0, 1}, ClientCPUs: []int{2}, Wire: bothWays}, samples: [][]sample{samples}}
 }
 
 func whole(s *Sampler, rps, lineRate float64) Window {
-	return s.Between(at(9.5), at(100), rps, lineRate)
+	return s.Between(0, at(9.5), at(100), rps, lineRate)
 }
 
 func expect(t *testing.T, got map[string]float64, want map[string]float64) {
@@ -139,7 +139,7 @@ func TestWindowIsCutToItsTimes(t *testing.T) {
 	middle := sample{at: at(11), server: server(1.1, 2.1, 3.1, 7)}
 	late := sample{at: at(12.1), mono: seconds(2.1), server: server(100, 100, 100, 99), threads: map[int]time.Duration{20: seconds(99)}}
 	p := pair()
-	got := sampler([]sample{warm, p[0], middle, p[1], late}).Between(at(10), at(12), 1000, 1e6)
+	got := sampler([]sample{warm, p[0], middle, p[1], late}).Between(0, at(10), at(12), 1000, 1e6)
 	want := whole(sampler(pair()), 1000, 1e6)
 	expect(t, got.Metrics, want.Metrics)
 }
@@ -267,7 +267,7 @@ func TestInterruptsByQueue(t *testing.T) {
 func TestWhoWasHeldAndForHowLongNothingWasSeen(t *testing.T) {
 	p := pair()
 	middle := sample{at: at(10.4), client: []process{{pid: 20, stopped: true}}}
-	w := sampler([]sample{p[0], middle, p[1]}).Between(at(10), at(12), 1000, 0)
+	w := sampler([]sample{p[0], middle, p[1]}).Between(0, at(10), at(12), 1000, 0)
 	if len(w.Stopped) != 1 || w.Stopped[0] != "client" || w.Gap != seconds(1.6) {
 		t.Errorf("stopped %v, gap %v; want the client, 1.6 s", w.Stopped, w.Gap)
 	}
@@ -301,7 +301,7 @@ func TestAGapAtTheWindowsEdge(t *testing.T) {
 			t.Errorf("%s: a gap of %v, want %v s", c.name, got, c.want)
 		}
 		if len(samples) > 0 {
-			if got := sampler(samples).Between(at(10), at(12), 1, 0).Gap; got != seconds(c.want) {
+			if got := sampler(samples).Between(0, at(10), at(12), 1, 0).Gap; got != seconds(c.want) {
 				t.Errorf("%s: the window has a gap of %v, want %v s", c.name, got, c.want)
 			}
 		}
@@ -385,7 +385,7 @@ func TestConnectionsAreThoseBeyondTheFirstCount(t *testing.T) {
 	for ends, want := range map[int]float64{1: 200, 2: 100, 3: 67} {
 		s := sampler(append(slices.Clone(samples), p[1]))
 		s.targets.Ends = ends
-		if got := s.Between(at(10), at(11.9), 1, 0).Metrics["connections_established"]; got != want {
+		if got := s.Between(0, at(10), at(11.9), 1, 0).Metrics["connections_established"]; got != want {
 			t.Errorf("%d ends of each: %v connections, want %v", ends, got, want)
 		}
 	}
@@ -403,7 +403,7 @@ func TestAStepOfTheClockIsSeen(t *testing.T) {
 	p := pair()
 	p[0].mono, p[1].mono = seconds(5), seconds(7)
 	warm := sample{at: at(4), mono: 0}
-	if got := sampler([]sample{warm, p[0], p[1]}).Between(at(10), at(12), 1, 0).Metrics["clock_step_s"]; got != 1 {
+	if got := sampler([]sample{warm, p[0], p[1]}).Between(0, at(10), at(12), 1, 0).Metrics["clock_step_s"]; got != 1 {
 		t.Errorf("a step of %v, want the second by which it was set before", got)
 	}
 }

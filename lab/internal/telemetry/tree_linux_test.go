@@ -100,7 +100,7 @@ func TestCommandIsTheNameWithoutItsPath(t *testing.T) {
 func TestSamplerWatchesRealProcesses(t *testing.T) {
 	shell, pids := family(t)
 	s, err := Start(Targets{
-		Servers: []int{shell.Process.Pid}, ServerName: "sleep", Client: func() int { return os.Getpid() },
+		Pairs: []Pair{{Servers: []int{shell.Process.Pid}, Client: os.Getpid}}, ServerName: "sleep",
 		NetPID: os.Getpid(), NetDevice: "no-such-device", Window: time.Second,
 	})
 	if err != nil {
@@ -109,7 +109,7 @@ func TestSamplerWatchesRealProcesses(t *testing.T) {
 	// Until two samples are there, however long that takes.
 	for {
 		s.mu.Lock()
-		n := len(s.samples)
+		n := len(s.samples[0])
 		s.mu.Unlock()
 		if n >= 2 {
 			break
@@ -117,7 +117,7 @@ func TestSamplerWatchesRealProcesses(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	s.Stop()
-	one := s.samples[0]
+	one := s.samples[0][0]
 	// Only processes of the name count: the two shells do not.
 	var seen []int
 	for _, p := range one.server {
@@ -135,11 +135,48 @@ func TestSamplerWatchesRealProcesses(t *testing.T) {
 	if one.wire != nil {
 		t.Error("a device that is not there was read")
 	}
-	w := s.Between(time.Time{}, time.Now().Add(time.Hour), 1, 0)
+	w := s.Between(0, time.Time{}, time.Now().Add(time.Hour), 1, 0)
 	if _, ok := w.Metrics["client_thread_busy_max"]; !ok {
 		t.Errorf("the client's threads are missing from %v", w.Metrics)
 	}
 	if v := w.Metrics["server_cpu_s"]; v < 0 {
 		t.Errorf("processes that sleep used %v s", v)
+	}
+}
+
+// Two servers that are watched at once are told apart by their roots, and neither
+// is a stranger to the other.
+func TestPairsOfRealProcesses(t *testing.T) {
+	first, _ := family(t)
+	second, pids := family(t)
+	client := 0
+	s := &Sampler{kernels: map[int]bool{}, targets: Targets{ServerName: "sleep", NetPID: os.Getpid(), Pairs: []Pair{
+		{[]int{first.Process.Pid}, os.Getpid}, {[]int{second.Process.Pid}, func() int { return client }}}}}
+	v := s.look()
+	all := s.take(v)
+	if len(all) != 2 || !all[0].at.Equal(all[1].at) {
+		t.Fatalf("%d samples, of one time each", len(all))
+	}
+	var seen []int
+	for _, p := range all[1].server {
+		seen = append(seen, p.pid)
+	}
+	slices.Sort(seen)
+	want := named(pids, "sleep")
+	slices.Sort(want)
+	if !slices.Equal(seen, want) || slices.ContainsFunc(all[0].server, func(p process) bool { return slices.Contains(want, p.pid) }) {
+		t.Errorf("of the second %v, want %v; of the first %v", seen, want, all[0].server)
+	}
+	for _, pid := range append(pids, first.Process.Pid) {
+		if o, there := v.others[pid]; there {
+			t.Errorf("%d %s counts as somebody else", pid, o.name)
+		}
+	}
+	if len(all[0].client) == 0 || len(all[1].client) != 0 || s.another() {
+		t.Errorf("clients of %d and %d processes", len(all[0].client), len(all[1].client))
+	}
+	// A client that comes later is not left out until the next survey is due.
+	if client = os.Getpid(); !s.another() {
+		t.Error("a second client was started, and nobody looks")
 	}
 }

@@ -34,18 +34,20 @@ type Core struct {
 	User, System, SoftIRQ, Steal, Idle float64
 }
 
-// Between cuts the samples to a window. Requests is how many were completed in
-// it a second, for figures per request; lineRate is bits a second, 0 for none.
-func (s *Sampler) Between(from, to time.Time, rps, lineRate float64) Window {
+// Between cuts the samples to a window of one pair, by its place among them. rps is
+// how many requests were completed in it a second, for figures per request; lineRate
+// is bits a second, 0 for none.
+func (s *Sampler) Between(pair int, from, to time.Time, rps, lineRate float64) Window {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	samples := s.samples[pair]
 	var in []sample
-	for _, one := range s.samples {
+	for _, one := range samples {
 		if !one.at.Before(from) && !one.at.After(to) {
 			in = append(in, one)
 		}
 	}
-	w := Window{Metrics: map[string]float64{}, Gap: gap(s.samples, from, to)}
+	w := Window{Metrics: map[string]float64{}, Gap: gap(samples, from, to)}
 	if len(in) < 2 {
 		return w // too short to say anything
 	}
@@ -56,10 +58,10 @@ func (s *Sampler) Between(from, to time.Time, rps, lineRate float64) Window {
 	d.client(&w, s.targets, rps)
 	d.machine(&w)
 	d.watching(&w, in, s.wire(w.Metrics, from, to, lineRate))
-	d.surveys(&w, in, s.samples[0].survey, s.targets)
+	d.surveys(&w, in, samples[0].survey, s.targets)
 	// The clock is looked at over the whole trial: a step before the window
 	// puts the window in the wrong place.
-	all := delta{a: s.samples[0], b: s.samples[len(s.samples)-1]}
+	all := delta{a: samples[0], b: samples[len(samples)-1]}
 	w.Metrics["clock_step_s"] = all.step().Abs().Seconds()
 	return w
 }
@@ -290,7 +292,8 @@ func (d delta) surveys(w *Window, in []sample, began *survey, t Targets) {
 			established = append(established, one.survey.established-began.established)
 		}
 	}
-	if len(established) > 0 {
+	// Of several pairs nobody knows whose they are.
+	if len(established) > 0 && len(t.Pairs) == 1 {
 		slices.Sort(established)
 		// Others may have closed some meanwhile; there are none less than none.
 		w.Metrics["connections_established"] = max(0, math.Ceil(established[len(established)/2]/float64(max(t.Ends, 1))))

@@ -1,0 +1,144 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// atOnce is a design of producers at a set rate, and an engine for so many of them,
+// each at a rate of its own: a thousand events a second, two thousand, and so on.
+func (p place) atOnce(n int) *engine {
+	p.t.Helper()
+	x := design{
+		settings: "server = \"producer\"\ngenerator = \"sink\"\nflush_interval_ms = 100\nbatch_events = 100\nevent_bytes = 64\nqueue_events = 1000\nsink_latency_ms = 5\nvariant = \"async\"",
+		factor:   "event_rate", levels: "[1000, 2000]", block: "slot_s = 1\nrounds = 1\nwarmup_s = 0.5"}.parse(p.t)
+	var conditions []setting.Levels
+	for i := range n {
+		conditions = append(conditions, setting.Levels{setting.EventRate: whole(int64(1000 * (i + 1)))})
+	}
+	return p.engine(x, loopback, conditions...)
+}
+
+// once waits until all clients of a block are there, and then does something.
+func (p place) once(clients int, do func()) (done chan bool) {
+	done = make(chan bool, 1)
+	go func() {
+		for began := time.Now(); time.Since(began) < 30*time.Second; time.Sleep(5 * time.Millisecond) {
+			if len(children("event_sink")) == clients {
+				do()
+				done <- true
+				return
+			}
+		}
+		done <- false
+	}()
+	return done
+}
+
+func TestABlockIsMeasuredAtOnce(t *testing.T) {
+	p := newPlace(t)
+	const n = 4
+	p.until(func() []results.Trial {
+		e := p.atOnce(n)
+		together := p.once(n, func() {})
+		trials := p.block(e)
+		if !<-together {
+			t.Error("never were all receivers there at one time")
+		}
+		return trials
+	}, func(trials []results.Trial) bool {
+		if len(trials) != n {
+			t.Fatalf("%d trials of %d conditions", len(trials), n)
+		}
+		shows := true
+		for i, one := range trials {
+			m := one.Metrics
+			if one.Slots != nil || !one.StartedAt.Equal(trials[0].StartedAt) {
+				t.Errorf("%s began at %v, the first at %v", one.Condition, one.StartedAt, trials[0].StartedAt)
+			}
+			if rate := float64(1000 * (i + 1)); !(math.Abs(m["delivered_per_s"]-rate) < 0.2*rate && m["processes"] == 1 && m["unaccounted_events"] == 0) {
+				t.Logf("%s: %v events a second, want about %v, of %v processes", one.Condition, m["delivered_per_s"], rate, m["processes"])
+				shows = false
+			}
+			// Far from a whole core, which a look at other processes could give.
+			if v := m["server_cpu_per_event_s"]; !(v > 1e-7 && v < 5e-4) {
+				t.Logf("%s: an event costs %v s", one.Condition, v)
+				shows = false
+			}
+			if v := m["client_thread_busy_max"]; !(v > 0 && v < 0.9) {
+				t.Logf("%s: the receiver was busy for %v", one.Condition, v)
+				shows = false
+			}
+			if _, there := m["connections_established"]; there {
+				t.Errorf("%s: %v connections, and nobody can tell whose", one.Condition, m["connections_established"])
+			}
+			shows = shows && one.Valid
+		}
+		return shows
+	})
+	nothingRuns(t)
+}
+
+// What goes wrong with one is its own, and told to the others of its block.
+func TestOneOfABlockIsLost(t *testing.T) {
+	p := newPlace(t)
+	const n, victim = 3, 1
+	for _, c := range []struct {
+		name, program string
+		gate          string
+	}{{"a producer", "event_producer", gate.ServerExited}, {"a client", "event_sink", gate.ClientFailed}} {
+		e := p.atOnce(n)
+		lost := p.once(n, func() {
+			// Both name the producer's port.
+			for _, pid := range listening(c.program, e.plan.Port+victim) {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		})
+		trials := p.block(e)
+		if !<-lost {
+			t.Fatalf("%s: not all were there", c.name)
+		}
+		for i, one := range trials {
+			beside := slices.ContainsFunc(one.Reasons, func(r results.Reason) bool {
+				return r.Gate == c.gate && strings.HasPrefix(r.Detail, "beside it, "+e.loadOf(victim).name()+": ")
+			})
+			if one.Valid || !closed(one, c.gate) || beside != (i != victim) {
+				t.Errorf("%s that was killed beside place %d: %q", c.name, i, one.Reasons)
+			}
+		}
+		nothingRuns(t)
+	}
+}
+
+// loadOf is a condition of the one group there is, by its place.
+func (e *engine) loadOf(i int) load {
+	return e.plan.load(e.link, e.plan.Experiment.Fixed().With(e.file.Conditions[i].Levels), e.plan.Port+i)
+}
+
+func TestABlockAtOnceEndsWithItsRun(t *testing.T) {
+	p := newPlace(t)
+	why := errors.New("a signal came")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	e := p.atOnce(3)
+	there := p.once(3, func() { cancel(why) })
+	if trials, err := e.block(ctx, 1, &watching{}); !errors.Is(err, why) || trials != nil || !<-there {
+		t.Errorf("%v, %+v", err, trials)
+	}
+	nothingRuns(t)
+	// A client that cannot start ends the run, and the others with it.
+	p.without("event_sink")
+	if trials, err := p.atOnce(3).block(t.Context(), 1, &watching{}); err == nil || !strings.Contains(err.Error(), "the client did not start") || trials != nil {
+		t.Errorf("%v, %+v", err, trials)
+	}
+	nothingRuns(t)
+}
