@@ -101,42 +101,44 @@ func TestRunOfBatches(t *testing.T) {
 	}
 }
 
-// The service is killed in one trial and its receiver in the next; each trial
-// says so, and nobody is left behind.
+// The service of one condition is killed in mid-block, and in another run its
+// receiver; its trial says so, those of the others beside it that it did, and nobody
+// is left behind.
 func TestProducerOrSinkDies(t *testing.T) {
-	c := batching(t)
-	c.edit("slot_s = 1", "slot_s = 4")
-	c.edit("[profile]\ncompare = \"variant\"\n", "")
-	cmd := c.run99()
-	out, errs := new(bytes.Buffer), new(bytes.Buffer)
-	cmd.Stdout, cmd.Stderr = out, errs
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	last := 0
-	for _, victim := range []string{"event_producer", "event_sink"} {
-		eventually(t, 20*time.Second, "a trial under way", func() bool {
-			sink := c.pid("event_sink")
-			if sink == 0 || sink == last || c.pid("event_producer") == 0 {
-				return false
+	for victim, want := range map[string]string{"event_producer": gate.ServerExited, "event_sink": gate.ClientFailed} {
+		t.Run(victim, func(t *testing.T) {
+			c := batching(t)
+			c.edit("slot_s = 1", "slot_s = 4")
+			c.edit("[profile]\ncompare = \"variant\"\n", "")
+			cmd := c.run99()
+			out, errs := new(bytes.Buffer), new(bytes.Buffer)
+			cmd.Stdout, cmd.Stderr = out, errs
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
 			}
-			last = sink
-			return true
+			eventually(t, 20*time.Second, "a block under way", func() bool { return c.pid("event_sink") != 0 && c.pid("event_producer") != 0 })
+			time.Sleep(700 * time.Millisecond) // into the window
+			if err := syscall.Kill(c.pid(victim), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			s := wait(t, cmd, out, errs)
+			f := c.only()
+			if s.status == exitFailed || len(f.Trials) != 3 {
+				t.Fatalf("status %d, %d trials", s.status, len(f.Trials))
+			}
+			own := 0
+			for i, trial := range f.Trials {
+				said := slices.IndexFunc(trial.Reasons, func(r results.Reason) bool { return r.Gate == want })
+				if said < 0 {
+					t.Errorf("trial %d: %+v, want %s", i+1, trial.Reasons, want)
+				} else if !strings.HasPrefix(trial.Reasons[said].Detail, "beside it, ") {
+					own++
+				}
+			}
+			if own != 1 {
+				t.Errorf("%d trials blame their own, want one", own)
+			}
+			eventually(t, 5*time.Second, "all processes gone", func() bool { return len(c.processes()) == 0 })
 		})
-		time.Sleep(700 * time.Millisecond) // into the window
-		if err := syscall.Kill(c.pid(victim), syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
 	}
-	s := wait(t, cmd, out, errs)
-	f := c.only()
-	if s.status == exitFailed || len(f.Trials) != 3 {
-		t.Fatalf("status %d, %d trials", s.status, len(f.Trials))
-	}
-	for i, want := range []string{gate.ServerExited, gate.ClientFailed} {
-		if !slices.ContainsFunc(f.Trials[i].Reasons, func(r results.Reason) bool { return r.Gate == want }) {
-			t.Errorf("trial %d: %+v, want %s", i+1, f.Trials[i].Reasons, want)
-		}
-	}
-	eventually(t, 5*time.Second, "all processes gone", func() bool { return len(c.processes()) == 0 })
 }

@@ -11,8 +11,9 @@ import (
 
 // atOnce makes the trials of a group of producers, of which there may be several, each
 // with a receiver of its own. All begin together, and the cores are as busy as all of them make them.
-// A batch costs what a request does otherwise, and how busy a side is follows from
-// what all cost; a receiver costs half of its producer.
+// A batch costs what a request does otherwise. At a set rate a receiver costs half of
+// its producer, and how busy a side is follows; where the receiver looks for the
+// limit, both sides are as busy as the trial says.
 func (m *maker) atOnce(block int, conditions []int, all []setting.Levels, machine map[string]float64) {
 	x := m.Experiment
 	began := m.Started.Add(time.Duration((m.at - x.Block.WarmupS) * float64(time.Second)))
@@ -22,8 +23,9 @@ func (m *maker) atOnce(block int, conditions []int, all []setting.Levels, machin
 	for _, c := range conditions {
 		came[c] = m.came(block, c, all[c])
 		figures[c] = m.received(all[c], came[c])
-		used := figures[c]["server_cpu_per_request_s"] * figures[c]["throughput_rps"]
-		busy.ServerBusy, busy.ClientBusy = busy.ServerBusy+used, busy.ClientBusy+used/2
+		rps := figures[c]["throughput_rps"]
+		busy.ServerBusy += figures[c]["server_cpu_per_request_s"] * rps
+		busy.ClientBusy += figures[c]["client_cpu_per_request_s"] * rps
 		longest = max(longest, figures[c]["duration_s"])
 	}
 	cores := m.cores(busy, machine["server_steal"])
@@ -42,21 +44,18 @@ func (m *maker) atOnce(block int, conditions []int, all []setting.Levels, machin
 	m.at += longest
 }
 
-// limit is what receivers find that look for it, in events a second.
-const limit = 200_000
-
 // received are the figures of a trial of a producer that delivers all it is offered.
 func (m *maker) received(all setting.Levels, c Came) map[string]float64 {
 	number := func(name string) float64 {
 		n, _ := all[name].Int()
 		return float64(n)
 	}
-	rate := number(setting.EventRate)
-	if rate == 0 {
-		rate = limit
-	}
 	duration := m.Experiment.Block.SlotS + 1e-3*m.r.Float64()
-	batches := max(1, math.Round(rate/max(1, number(setting.BatchEvents))*duration))
+	batch, rate, client := max(1, number(setting.BatchEvents)), number(setting.EventRate), c.CostS/2
+	if rate == 0 {
+		rate, client = batch*c.ServerBusy/c.CostS, c.CostS*c.ClientBusy/c.ServerBusy
+	}
+	batches := max(1, math.Round(rate/batch*duration))
 	events := math.Round(rate * duration)
 	wait := 0.0005 + number(setting.SinkLatencyMs)/1e3
 	out := map[string]float64{
@@ -66,12 +65,12 @@ func (m *maker) received(all setting.Levels, c Came) map[string]float64 {
 		"duplicate_events": 0, "unaccounted_events": 0, "backlog_growth_per_s": 0, "sink_in_flight_max": 1,
 		"add_p99_s": m.about(4e-7, 0.1), "pace_lag_p99_s": m.about(1e-3, 0.1), "delivery_p50_s": m.about(wait, 0.01), "delivery_p99_s": m.about(2*wait, 0.01),
 		"server_cpu_s":             0.8 * c.CostS * batches, // of the samples that fall into the window
-		"server_cpu_per_request_s": c.CostS, "server_cpu_per_event_s": c.CostS * batches / events, "client_cpu_per_request_s": c.CostS / 2,
-		"client_thread_busy_max": c.CostS / 2 * batches / duration, "server_rss_bytes": 15245312, "client_rss_bytes": 10043392,
+		"server_cpu_per_request_s": c.CostS, "server_cpu_per_event_s": c.CostS * batches / events, "client_cpu_per_request_s": client,
+		"client_thread_busy_max": client * batches / duration, "server_rss_bytes": 15245312, "client_rss_bytes": 10043392,
 		"processes": 1, "workers": 0,
 	}
-	if rate == limit {
-		out["limit_per_s"] = limit
+	if number(setting.EventRate) == 0 {
+		out["limit_per_s"] = rate
 	}
 	return out
 }

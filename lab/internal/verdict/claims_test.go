@@ -233,7 +233,8 @@ func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, all settin
 	}
 	m["threads_per_worker"] = 8
 	if x.Batches() {
-		for _, name := range []string{"errors", "timeouts", "resets", "workers", "workers_active", "workers_serving", "server_workers_busy", "threads_per_worker", "connections_established", "connections_per_worker", "asked_in_flight", "in_flight"} {
+		for _, name := range []string{"errors", "timeouts", "resets", "workers", "workers_active", "workers_serving", "server_workers_busy", "threads_per_worker", "connections_established", "connections_per_worker", "asked_in_flight", "in_flight",
+			"offered_per_s", "delivered_share", "events_per_batch"} { // from which what the world says would follow
 			delete(m, name)
 		}
 		maps.DeleteFunc(m, func(name string, _ float64) bool { return strings.HasPrefix(name, "latency_") })
