@@ -91,7 +91,7 @@ func Run(p Plan) *results.File {
 		SchemaVersion: results.Version, Experiment: x.Name, Run: Name(p.Started, p.Hosts.Server), Source: results.Measured, Hosts: p.Hosts,
 		Provenance: &results.Provenance{
 			StartedAt: p.Started, Commit: commit, ExperimentSHA256: x.SHA256,
-			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS}, BudgetS: x.BudgetS,
+			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS, ProfileS: x.ProfileS()}, BudgetS: x.BudgetS,
 			Blocks: p.Blocks, Ended: p.Ended, StoppedEarly: p.Stopped, Seed: p.Seed, Generator: "http_load 1", ServerCPUs: "0", ClientCPUs: "1",
 			Tools: map[string]string{"go": "go1.26.8"}, Kernel: map[string]string{"net.core.somaxconn": "4096"}, CalibrationS: calibration,
 			Binaries: map[string]results.Binary{"fiber_server": {SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte("made up")))}},

@@ -21,14 +21,16 @@ import (
 // stand in the order of their first ones.
 //
 // Only http_load can turn from one server to another, so that all conditions of
-// other generators stand alone; where profiles are taken, all do. A group has
-// one client process, whose number of threads is the same for all, and one
-// state of the machine's knobs, which nobody could turn for one slot.
+// other generators stand alone. Where profiles are taken, its conditions share a
+// group all the same: each server has its profiled window to itself when all have
+// had their turns. A group has one client process, whose number of threads is the
+// same for all, and one state of the machine's knobs, which nobody could turn for
+// one slot.
 func Groups(conditions []setting.Levels, profiled bool) [][]int {
 	var groups [][]int
 	known := map[string]int{}
 	for i, levels := range conditions {
-		if profiled || levels[setting.Generator] != setting.String(setting.HTTPLoad) {
+		if levels[setting.Generator] != setting.String(setting.HTTPLoad) { // profiled or not
 			groups = append(groups, []int{i})
 			continue
 		}

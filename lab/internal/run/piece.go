@@ -77,10 +77,7 @@ func (g *group) piece(ctx context.Context) error {
 	take(t, w)
 	l.gates(r, w, t.Metrics, fail)
 	answers.judge(l, r, fail)
-	if l.profile && len(t.Reasons) == 0 {
-		return g.profiled(ctx)
-	}
-	return nil
+	return g.profiled(ctx)
 }
 
 func (l load) parse(stdout []byte) (*generator.Result, error) {

@@ -6,8 +6,9 @@
 // conditions that can live together are up at once on the same cores, and one
 // client goes round them in short slots, in an order drawn from a recorded seed.
 // What cannot live together (other settings of the kernel, a load generator that
-// cannot take turns, profiles) is measured one condition after the other within
-// the block. Gates that know nothing of what claims hope for judge each trial;
+// cannot take turns) is measured one condition after the other within the block.
+// Profiles are taken when all have had their turns: each server is then loaded
+// alone for one more window, which no metric but theirs is of. Gates that know nothing of what claims hope for judge each trial;
 // invalid ones stay in the file and are never made again: the next block is
 // another one. One condition, drawn by the same seed, is measured twice under two
 // names: the run's A/A control.
@@ -32,6 +33,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
@@ -139,7 +141,7 @@ func (p Plan) file() *results.File {
 	f.Provenance = &results.Provenance{
 		StartedAt: p.clock.now().Truncate(time.Second), Commit: commit, Dirty: dirty,
 		ExperimentSHA256: x.SHA256, Seed: p.Seed, Generator: generators(x, tools),
-		Block:      &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS},
+		Block:      &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS, ProfileS: x.ProfileS()},
 		BudgetS:    p.budget().Seconds(),
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
 		Tools: tools, Kernel: provenance.Kernel(),
@@ -198,23 +200,33 @@ const (
 	fillWire      = 250 * time.Millisecond // a deep pipeline fills the shaper's queue first
 )
 
+func fills(wire bool) time.Duration {
+	if wire {
+		return fillWire
+	}
+	return fillLoopback
+}
+
 // BlockTime is about how long a block of an experiment takes.
 func BlockTime(x *experiment.Experiment) time.Duration {
-	fill := fillLoopback
-	if x.Topology.Kind == "netns" {
-		fill = fillWire
-	}
+	fill := fills(x.Topology.Kind == "netns")
 	slots := time.Duration(x.Block.Rounds) * (seconds(x.Block.SlotS) + fill)
-	each := seconds(x.Block.WarmupS) + slots
-	if x.Profile != nil {
-		each += profiledFor(x.Block.WarmupS, x.Block.SlotS)
+	each := func(levels setting.Levels) time.Duration {
+		took := seconds(x.Block.WarmupS) + slots
+		if x.Profile != nil {
+			took += Plan{Experiment: x}.profiledFor(levels)
+		}
+		return took
 	}
-	groups := x.Groups()
-	control := each
-	if len(groups) == len(x.Conditions()) {
-		control += groupOverhead
+	groups, all := x.Groups(), x.Conditions()
+	total := time.Duration(len(groups))*groupOverhead + each(all[0]) // the control
+	if len(groups) == len(all) {
+		total += groupOverhead // it stands alone as well
 	}
-	return time.Duration(len(groups))*groupOverhead + time.Duration(len(x.Conditions()))*each + control
+	for _, levels := range all {
+		total += each(levels)
+	}
+	return total
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -222,9 +234,6 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // scriptPath names a script from the repository's root, so that recorded
 // command lines can be typed there.
 func scriptPath(name string) string { return filepath.Join("lab", "scripts", name) }
-
-// profiled tells whether the run takes profiles.
-func (p Plan) profiled() bool { return p.Profile || p.Experiment.Profile != nil }
 
 // taken are the profiles of trials, by their place.
 type taken map[int]*profiles.Set
