@@ -73,13 +73,14 @@ func (p Plan) profileFor() time.Duration {
 	return unsaid
 }
 
-// around is how long the load of a profiled window goes on before the profiles and
-// after them. They begin when the client has surely begun to measure, and end
-// before it has ended. http_load does so when each connection has had its first
-// answer; of the others it is not known to the tenth of a second.
+// around is how long a profiled window is loaded before its profiles are asked for,
+// and after their time. They begin when the client has surely begun to measure, and
+// end before it has ended, though a busy server takes its time to answer that it
+// can be asked. http_load measures when each connection has had its first answer; of
+// the others it is not known to the tenth of a second.
 func around(generator string, wire bool) (lead, rest time.Duration) {
 	if generator == setting.HTTPLoad {
-		return 150*time.Millisecond + 2*fills(wire), 200 * time.Millisecond
+		return 50*time.Millisecond + 2*fills(wire), 350 * time.Millisecond
 	}
 	return 600 * time.Millisecond, 600 * time.Millisecond
 }
