@@ -96,7 +96,8 @@ func TestGroupsAreOfWhatCanTakeTurns(t *testing.T) {
 	}{
 		{"none", nil, false, nil},
 		{"routes", []setting.Levels{own("route", "/a"), own("route", "/b"), own("route", "/a")}, false, [][]int{{0, 1, 2}}},
-		{"profiles", []setting.Levels{own("route", "/a"), own("route", "/b")}, true, [][]int{{0}, {1}}},
+		{"profiles", []setting.Levels{own("route", "/a"), own("route", "/b")}, true, [][]int{{0, 1}}},
+		{"profiles of what cannot turn", []setting.Levels{levels(t, "generator", "sink"), own(), levels(t, "generator", "sink"), own(), levels(t, "generator", "autocannon")}, true, [][]int{{0}, {1, 3}, {2}, {4}}},
 		{"rps", []setting.Levels{own("rps", false), own("rps", true), own("rps", false)}, false, [][]int{{0, 2}, {1}}},
 		{"rfs", []setting.Levels{own("rfs", false), own("rfs", true)}, false, [][]int{{0}, {1}}},
 		{"irq", []setting.Levels{own("irq", "default"), own("irq", "pinned")}, false, [][]int{{0}, {1}}},

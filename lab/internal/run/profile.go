@@ -135,13 +135,16 @@ func (g *group) profile(ctx context.Context, i int) error {
 		return err
 	}
 	if len(faults) > 0 {
-		for k := range faults {
-			faults[k].Detail = "in the profiled window: " + faults[k].Detail
-			if faults[k].of < 0 {
-				faults[k].of = i // the client's, and it loaded nobody else
+		var servers []fault
+		for _, f := range faults {
+			f.Detail = "in the profiled window: " + f.Detail
+			if f.of >= 0 {
+				servers = append(servers, f)
+			} else {
+				t.Reasons = append(t.Reasons, f.Reason) // the client loaded nobody else
 			}
 		}
-		g.blame(faults)
+		g.blame(servers)
 		return nil
 	}
 	took := await(begun, capture)
