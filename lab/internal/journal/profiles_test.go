@@ -416,7 +416,7 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 		{"a run that is faulty itself", func(t *testing.T, r Root) {
 			edit(t, r.path(lockFile), `"schema_version": 2`, `"schema_version": 99`)
 		}, lockFile, "/schema_version: version 99"},
-		{"a kind of work that is none", func(t *testing.T, r Root) { edit(t, r.path(lockFile), `"lock": `, `"locks": `) }, lockFile, "/trials/1/profiles/0/work/locks: "},
+		{"a kind of work that is none", func(t *testing.T, r Root) { edit(t, r.path(lockFile), `"lock": `, `"locks": `) }, lockFile, "/trials/0/profiles/0/work/locks: "},
 		{"a design that profiles nothing", func(t *testing.T, r Root) {
 			redesign(t, r, "[profile]\nseconds = 1\ncompare = \"index\"\n", "")
 		}, lockFile, "/trials/0/profiles/0: 98-made-lock profiles nothing"},
