@@ -73,14 +73,15 @@ func (p Plan) profileFor() time.Duration {
 	return unsaid
 }
 
-// around is how long a profiled window is loaded before its profiles are asked for,
-// and after their time. They begin when the client has surely begun to measure, and
-// end before it has ended, though a busy server takes its time to answer that it
-// can be asked. http_load measures when each connection has had its first answer; of
-// the others it is not known to the tenth of a second.
+// around is how long a profiled window is loaded, after its warm-up, before its
+// profiles are asked for, and after their time. They begin when the client has surely
+// begun to measure, and end before it has ended, though they begin only when all
+// processes of a busy server have answered that they can be asked. http_load says when its warm-up is over, and
+// measures when each connection has had its first answer; of the others it is not
+// known to the tenth of a second.
 func around(generator string, wire bool) (lead, rest time.Duration) {
 	if generator == setting.HTTPLoad {
-		return 50*time.Millisecond + 2*fills(wire), 350 * time.Millisecond
+		return fills(wire), 400 * time.Millisecond
 	}
 	return 600 * time.Millisecond, 600 * time.Millisecond
 }
@@ -118,17 +119,21 @@ func (g *group) profile(ctx context.Context, i int) error {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	capture, begun := make(chan captured, 1), make(chan struct{})
-	c, plan := g.again(i, lead+l.profile+rest)
-	c.began = func(int) {
-		go func() {
-			select {
-			case <-time.After(l.warmup + lead):
-				close(begun)
-				set, err := profiles.Capture(within, sources, l.profile)
-				capture <- captured{set, err}
-			case <-within.Done():
-			}
-		}()
+	begin := func(after time.Duration) {
+		select {
+		case <-time.After(after):
+			close(begun)
+			set, err := profiles.Capture(within, sources, l.profile)
+			capture <- captured{set, err}
+		case <-within.Done():
+		}
+	}
+	warmup := max(l.warmup, leastWarmup)
+	c, plan := g.again(i, warmup, lead+l.profile+rest)
+	if l.rotates() {
+		c.first = func() { go begin(lead) }
+	} else {
+		c.began = func(int) { go begin(warmup + lead) }
 	}
 	printed, faults, err := c.drive(ctx, g.servers)
 	if err != nil {
@@ -196,17 +201,20 @@ func await(begun <-chan struct{}, capture <-chan captured) captured {
 	}
 }
 
+// leastWarmup has every profiled window begin with a warm-up, whose end is seen.
+const leastWarmup = 50 * time.Millisecond
+
 // again is the client that loads one member's server once more, and no other, for
 // so long, with the plan that it carries out if it takes one.
-func (g *group) again(i int, counts time.Duration) (client, rotation.Plan) {
+func (g *group) again(i int, warmup, counts time.Duration) (client, rotation.Plan) {
 	l := g.loads[i]
 	if !l.rotates() {
-		return client{dir: l.dir, link: l.link, argv: l.lasting(l.warmup, counts), limit: l.warmup + counts + l.grace}, rotation.Plan{}
+		return client{dir: l.dir, link: l.link, argv: l.lasting(warmup, counts), limit: warmup + counts + l.grace}, rotation.Plan{}
 	}
 	p := g.plan(counts)
 	p.Targets, p.Slots = p.Targets[i:i+1], nil
-	if l.warmup > 0 {
-		p.Slots = append(p.Slots, rotation.Slot{Seconds: l.warmup.Seconds()})
+	if warmup > 0 {
+		p.Slots = append(p.Slots, rotation.Slot{Seconds: warmup.Seconds()})
 	}
 	p.Slots = append(p.Slots, rotation.Slot{Seconds: counts.Seconds(), Counts: true})
 	return g.rotating(p), p
@@ -378,7 +386,7 @@ func ProfileTime(x *experiment.Experiment) time.Duration {
 func (p Plan) profiledFor(levels setting.Levels) time.Duration {
 	x := p.Experiment
 	lead, rest := around(generatorOf(x.Fixed().With(levels)), x.Topology.Kind == "netns")
-	return clientStart + seconds(x.Block.WarmupS) + lead + p.profileFor() + rest
+	return clientStart + max(seconds(x.Block.WarmupS), leastWarmup) + lead + p.profileFor() + rest
 }
 
 // clientStart is what it takes to start a client once more, and to end it.

@@ -272,15 +272,15 @@ func TestThePlanOfAProfiledWindow(t *testing.T) {
 	}
 	defer stopServers(g.servers)
 	g.sequence = []int{1, 0, 0, 1}
-	for i := range g.loads {
-		g.loads[i].warmup = 50 * time.Millisecond
-	}
-	_, p := g.again(1, 3*time.Second)
+	_, p := g.again(1, 50*time.Millisecond, 3*time.Second)
 	if len(p.Targets) != 1 || p.Targets[0].Name != "nowhere:2" || !slices.Equal(p.Targets[0].Processes, g.servers[1].processes()) {
 		t.Errorf("targets %+v", p.Targets)
 	}
 	if want := []rotation.Slot{{Seconds: 0.05}, {Seconds: 3, Counts: true}}; !slices.Equal(p.Slots, want) {
 		t.Errorf("slots %+v, want %+v", p.Slots, want)
+	}
+	if _, p := g.again(1, 0, time.Second); len(p.Slots) != 1 {
+		t.Errorf("without a warm-up %+v", p.Slots)
 	}
 }
 
