@@ -284,7 +284,7 @@ func TestSocketDirRefused(t *testing.T) {
 		dir  string
 		want string
 	}{
-		{filepath.Join(root, "nothing"), "does not exist; make it with mkdir -m 700"},
+		{filepath.Join(root, "nothing"), "does not exist; make it with mkdir -p -m 700"},
 		{file, "is not a directory"},
 		{mkdir("group", 0o750), "has mode 0750"},
 		{mkdir("others", 0o701), "has mode 0701"},

@@ -32,6 +32,7 @@ sink_latency_ms = 5
 name = "variant"
 levels = ["batch", "pool-10"]
 [profile]
+seconds = 1
 compare = "variant"
 [block]
 slot_s = 1
@@ -109,7 +110,7 @@ func TestProducerOrSinkDies(t *testing.T) {
 		t.Run(victim, func(t *testing.T) {
 			c := batching(t)
 			c.edit("slot_s = 1", "slot_s = 4")
-			c.edit("[profile]\ncompare = \"variant\"\n", "")
+			c.edit("[profile]\nseconds = 1\ncompare = \"variant\"\n", "")
 			cmd := c.run99()
 			out, errs := new(bytes.Buffer), new(bytes.Buffer)
 			cmd.Stdout, cmd.Stderr = out, errs

@@ -22,7 +22,7 @@ import (
 
 // profiling makes of a clone's experiment one that takes profiles.
 func profiling(c *clone) {
-	c.edit("[block]", "[profile]\ncompare = \"workers\"\n[block]")
+	c.edit("[block]", "[profile]\nseconds = 1\ncompare = \"workers\"\n[block]")
 	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"http_load\"\nindex = \"gofakeit\"")
 	c.edit("[[claims]]\nid = \"count\"", `[[claims]]
 id = "writes"
@@ -96,7 +96,7 @@ func TestProfiledRun(t *testing.T) {
 			}
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(c.root, pprofSockets, "*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(c.root, pprofSockets, "*", "*")); len(left) > 0 {
 		t.Errorf("sockets left behind: %v", left)
 	}
 	if s := finish(t, c.command("check")); s.status != exitHeld {
@@ -119,7 +119,18 @@ func TestProfiledRun(t *testing.T) {
 	}
 }
 
+// pprofSockets has a directory for each server.
 const pprofSockets = ".tools/scratch/pprof"
+
+// profilesTaken tells whether a server in the clone is being profiled.
+func (r *profiledRun) profilesTaken(t *testing.T) bool {
+	t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(r.c.root, pprofSockets, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(dirs, func(dir string) bool { return beingTaken(t, dir) })
+}
 
 // A profiledRun is a lab at work in a clone that takes profiles.
 type profiledRun struct {
@@ -147,18 +158,17 @@ func startProfiled(t *testing.T) *profiledRun {
 	return r
 }
 
-// window waits for the second window of a trial, in which profiles are taken,
-// and leads well into it. There is none where the lab has ended before.
+// window waits for the window of a trial in which profiles are taken, and leads
+// well into it. There is none where the lab has ended before.
 func (r *profiledRun) window(t *testing.T) bool {
 	t.Helper()
-	dir := filepath.Join(r.c.root, pprofSockets)
 	for {
 		select {
 		case <-r.ended:
 			return false
 		case <-time.After(20 * time.Millisecond):
 		}
-		if beingTaken(t, dir) {
+		if r.profilesTaken(t) {
 			time.Sleep(300 * time.Millisecond)
 			return true
 		}
@@ -172,8 +182,8 @@ func (r *profiledRun) end(t *testing.T) {
 	t.Logf("exit %d\n%s%s", r.cmd.ProcessState.ExitCode(), r.errs.String(), r.out.String())
 }
 
-// Where the machine's weather makes every first window invalid there is no
-// second one, and what dies or is stopped in a first one is another test's.
+// Where the machine's weather makes every trial invalid there are no profiles, and
+// what dies or is stopped before them is another test's.
 const noWindow = "the machine is too disturbed to measure on: no trial came to its profiles"
 
 func TestProfilingIsInterrupted(t *testing.T) {
@@ -199,7 +209,7 @@ func TestProfilingIsInterrupted(t *testing.T) {
 	}
 }
 
-// The server of each trial is killed while its profiles are taken.
+// The servers of a block are killed while profiles of one of them are taken.
 func TestServerDiesWhileProfiled(t *testing.T) {
 	r := startProfiled(t)
 	killed := 0
@@ -210,14 +220,15 @@ func TestServerDiesWhileProfiled(t *testing.T) {
 			}
 		}
 		killed++
-		until(t, "the server is dead", func() bool { return !beingTaken(t, filepath.Join(r.c.root, pprofSockets)) })
+		until(t, "the server is dead", func() bool { return !r.profilesTaken(t) })
 	}
 	r.end(t)
 	if killed == 0 {
 		t.Skip(noWindow)
 	}
 	found := 0
-	for _, trial := range r.c.only().Trials {
+	f := r.c.only()
+	for _, trial := range f.Trials {
 		if trial.Valid || len(trial.Profiles) > 0 {
 			t.Errorf("a trial in which the server died has profiles: %+v", trial)
 		}
@@ -227,7 +238,7 @@ func TestServerDiesWhileProfiled(t *testing.T) {
 			found++
 		}
 	}
-	if found != killed {
-		t.Errorf("%d trials are invalid for it, %d servers were killed", found, killed)
+	if found != killed*len(f.Conditions) {
+		t.Errorf("%d trials are invalid for it, and the servers of %d blocks of %d were killed", found, killed, len(f.Conditions))
 	}
 }

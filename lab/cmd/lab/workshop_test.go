@@ -167,7 +167,7 @@ func (w *workshop) block(f *results.File) []results.Trial {
 		all = append(all, f.Settings.With(c.Levels))
 	}
 	first := len(f.Trials)
-	for _, sequence := range order.Block(order.Groups(all, false), 1, p.Seed, p.Blocks) {
+	for _, sequence := range order.Block(order.Groups(all), 1, p.Seed, p.Blocks) {
 		c := f.Conditions[sequence[0]]
 		t := results.Trial{Seq: len(f.Trials) + 1, Block: p.Blocks, Condition: c.ID, StartedAt: w.at, Valid: !w.broken, Bound: bound.Unknown, Metrics: map[string]float64{"requests": 100, "duration_s": 1, "throughput_rps": 100}}
 		n, _ := c.Levels[setting.Workers].Int()

@@ -61,14 +61,9 @@ func (x *Experiment) timed(has times) error {
 	case !(b.WarmupS >= 0 && b.WarmupS <= 60):
 		return fmt.Errorf("block.warmup_s = %v: 0 to 60 seconds", b.WarmupS)
 	}
-	if x.Profile != nil {
-		// A profile is one window, and net/http/pprof takes it in whole seconds.
-		if b.SlotS != math.Trunc(b.SlotS) {
-			return fmt.Errorf("block.slot_s = %v: whole seconds, where profiles are taken", b.SlotS)
-		}
-		if b.Rounds > 1 {
-			return fmt.Errorf("block.rounds = %d: a profile is taken in one piece; write rounds = 1", b.Rounds)
-		}
+	// net/http/pprof takes no parts of seconds.
+	if p := x.Profile; p != nil && (!(p.Seconds >= 1 && p.Seconds <= 60) || p.Seconds != math.Trunc(p.Seconds)) {
+		return fmt.Errorf("profile.seconds = %v: say for how long a profile is taken, 1 to 60 whole seconds", p.Seconds)
 	}
 	if b.Rounds > 1 {
 		for _, levels := range x.Conditions() {
@@ -95,6 +90,9 @@ func (x *Experiment) sized() error {
 	if len(x.Sizes) != 2 {
 		return errors.New("sizes: only smoke and full exist")
 	}
+	if x.ProfileS() != 0 {
+		return errors.New("profile.seconds: with [sizes] a profile is as long as the trial; leave it out")
+	}
 	return nil
 }
 
@@ -106,6 +104,15 @@ func generator(s setting.Levels) string {
 	return setting.Autocannon // as in files that are older than the setting
 }
 
+// ProfileS is for how many seconds each server is profiled; nought where none is,
+// and in a design of version 1, whose profiles were as long as its trials.
+func (x *Experiment) ProfileS() float64 {
+	if x.Profile == nil {
+		return 0
+	}
+	return x.Profile.Seconds
+}
+
 // Groups gives the conditions whose servers are up at once, by their place among
 // Conditions.
 func (x *Experiment) Groups() [][]int {
@@ -113,5 +120,5 @@ func (x *Experiment) Groups() [][]int {
 	for _, levels := range x.Conditions() {
 		all = append(all, x.fixed.With(levels))
 	}
-	return order.Groups(all, x.Profile != nil)
+	return order.Groups(all)
 }

@@ -112,7 +112,8 @@ func TestConditionsThatCanBeUpTogether(t *testing.T) {
 		{"a knob", strings.Replace(whole, "name = \"pipelining\"\nlevels = [1, 10]", "name = \"rps\"\nlevels = [false, true]", 1), [][]int{{0, 2, 4}, {1, 3, 5}}},
 		{"a generator that cannot turn", strings.Replace(one, "http_load", "autocannon", 1), [][]int{{0}, {1}, {2}, {3}, {4}, {5}}},
 		{"two generators", strings.NewReplacer("generator = \"http_load\"\n", "", "name = \"pipelining\"\nlevels = [1, 10]", "name = \"generator\"\nlevels = [\"autocannon\", \"http_load\"]").Replace(one), [][]int{{0}, {1, 3, 5}, {2}, {4}}},
-		{"profiles", profiling, [][]int{{0}, {1}, {2}, {3}, {4}, {5}}},
+		{"profiles", profiling, [][]int{{0, 1, 2, 3, 4, 5}}},
+		{"profiles of what cannot turn", strings.NewReplacer("http_load", "autocannon", "rounds = 6", "rounds = 1").Replace(profiling), [][]int{{0}, {1}, {2}, {3}, {4}, {5}}},
 	} {
 		text := c.text
 		if strings.Contains(text, `"rps"`) || strings.Contains(text, `["autocannon"`) {

@@ -56,8 +56,8 @@ type Experiment struct {
 	// Withdrawn names the claims that runs were judged by and that no longer
 	// stand, so that none can go, or change, unseen.
 	Withdrawn []Withdrawal `toml:"withdrawn"`
-	// Profile, where it stands, has the server profiled in each trial, in a
-	// second window under the same load.
+	// Profile, where it stands, has the server of each trial profiled, in a
+	// window of its own under the same load.
 	Profile *Profile `toml:"profile"`
 
 	fixed setting.Levels
@@ -84,7 +84,8 @@ func (f Factor) Ends() (first, last setting.Level) { return f.levels[0], f.level
 
 // A Profile says what the profiles are for.
 type Profile struct {
-	Compare string `toml:"compare"` // the factor whose last level is drawn against its first
+	Seconds float64 `toml:"seconds"` // how long one lasts: whole seconds
+	Compare string  `toml:"compare"` // the factor whose last level is drawn against its first
 }
 
 var (

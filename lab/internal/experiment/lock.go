@@ -42,7 +42,8 @@ type locked struct {
 	Settings setting.Levels `json:"settings"`
 	Factors  []lockedFactor `json:"factors"`
 	Profiled bool           `json:"profiled"`
-	Block    *Block         `json:"block"` // nil in a design of version 1
+	ProfileS float64        `json:"profile_s,omitempty"` // left out where none is taken, as in designs that are older than it
+	Block    *Block         `json:"block"`               // nil in a design of version 1
 	Bars     bars           `json:"bars"`
 }
 
@@ -68,7 +69,7 @@ func (x *Experiment) Bars(c Claim) string { return digest(c.bars()) }
 // whatever the file around them says. A design of version 1 has no lock in
 // common with a later one, since its blocks were others.
 func (x *Experiment) Lock(c Claim) string {
-	l := locked{Topology: x.Topology, Settings: x.fixed, Profiled: x.Profile != nil, Bars: c.bars()}
+	l := locked{Topology: x.Topology, Settings: x.fixed, Profiled: x.Profile != nil, ProfileS: x.ProfileS(), Bars: c.bars()}
 	for _, f := range x.Factors {
 		l.Factors = append(l.Factors, lockedFactor{f.Name, f.levels})
 	}

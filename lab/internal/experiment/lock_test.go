@@ -40,6 +40,25 @@ func TestTheLockIsOfAllThatDecides(t *testing.T) {
 	}
 }
 
+// How long a profile lasts decides what it shows. A design without profiles has
+// the lock that it had before there was a length to set.
+func TestTheLockIsOfTheLengthOfProfiles(t *testing.T) {
+	x, longer := parse(t, profiling), parse(t, strings.Replace(profiling, "seconds = 2", "seconds = 3", 1))
+	other := parse(t, strings.Replace(profiling, `compare = "workers"`, `compare = "pipelining"`, 1))
+	for i, c := range x.Claims {
+		if x.Lock(c) == longer.Lock(longer.Claims[i]) || longer.Holds(x, c) {
+			t.Errorf("%s: longer profiles leave its lock as it was", c.ID)
+		}
+		if x.Lock(c) != other.Lock(other.Claims[i]) {
+			t.Errorf("%s: its lock is of what pages compare", c.ID)
+		}
+	}
+	x = parse(t, whole)
+	if got, want := x.Lock(x.Claims[0]), "e92042905110d8dfedb415e7c0b65a247678ea7d2d50c9e5203f1a93fea244fc"; got != want {
+		t.Errorf("without profiles the lock is %s, and it was %s", got, want)
+	}
+}
+
 // What an earlier design of the lab measured decides nothing now, so its claims
 // only have to ask the same.
 func TestAClaimOfAnEarlierDesignAsksTheSameByItsBars(t *testing.T) {

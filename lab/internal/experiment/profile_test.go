@@ -7,7 +7,7 @@ import (
 
 // profiling is whole as an experiment that takes profiles, with a claim of each
 // kind about them.
-var profiling = strings.NewReplacer("slot_s = 0.1", "slot_s = 2", "rounds = 6", "rounds = 1", "[block]", "[profile]\ncompare = \"workers\"\n[block]").Replace(whole) + `
+var profiling = strings.Replace(whole, "[block]", "[profile]\nseconds = 2\ncompare = \"workers\"\n[block]", 1) + `
 [[claims]]
 id = "seen"
 kind = "share"
@@ -33,7 +33,7 @@ at = { workers = 4 }
 
 func TestReadsClaimsAboutProfiles(t *testing.T) {
 	x := parse(t, profiling)
-	if x.Profile == nil || x.Profile.Compare != "workers" {
+	if x.Profile == nil || x.Profile.Compare != "workers" || x.ProfileS() != 2 {
 		t.Errorf("profile %+v", x.Profile)
 	}
 	if c := x.Claims[6]; c.Kind != Share || c.Profile != "block" || c.Package != "github.com/brianvoe/gofakeit" || *c.AtLeast != 0.01 {
@@ -51,8 +51,12 @@ func TestRefusesProfilesThatCouldNotBeTakenOrRead(t *testing.T) {
 	for _, c := range []struct{ name, old, new, says string }{
 		{"compare what is no factor", `compare = "workers"`, `compare = "route"`, `profile.compare "route": no factor`},
 		{"an unknown key", `compare = "workers"`, `kinds = ["cpu"]`, `unknown key "profile.kinds"`},
-		{"part of a second", "slot_s = 2\n", "slot_s = 2.5\n", "block.slot_s = 2.5: whole seconds"},
-		{"in several pieces", "rounds = 1\n", "rounds = 2\n", "block.rounds = 2: a profile is taken in one piece"},
+		{"part of a second", "seconds = 2\n", "seconds = 2.5\n", "profile.seconds = 2.5: say for how long a profile is taken, 1 to 60 whole seconds"},
+		{"no time", "seconds = 2\n", "", "profile.seconds = 0: say for how long"},
+		{"less than no time", "seconds = 2\n", "seconds = -1\n", "profile.seconds = -1: say"},
+		{"more than a minute", "seconds = 2\n", "seconds = 61\n", "profile.seconds = 61: say"},
+		{"no number of seconds", "seconds = 2\n", "seconds = nan\n", "profile.seconds = NaN: say"},
+		{"in several pieces, by what takes no turns", "generator = \"http_load\"", "generator = \"autocannon\"", "block.rounds = 6: autocannon measures in one piece"},
 		{"an unknown kind", `profile = "block"`, `profile = "threads"`, `claims[6] "seen": profile "threads": use one of`},
 		{"no kind", "profile = \"block\"\n", "", `claims[6] "seen": profile ""`},
 		{"neither package nor work", "work = \"write\"\n", "", `claims[7] "writes": say either package or work`},
@@ -76,8 +80,20 @@ func TestRefusesProfilesThatCouldNotBeTakenOrRead(t *testing.T) {
 			t.Errorf("%s: %q does not say %q", c.name, err, c.says)
 		}
 	}
-	_, err := Parse("made-up", []byte(strings.Replace(profiling, "[profile]\ncompare = \"workers\"\n", "", 1)))
+	_, err := Parse("made-up", []byte(strings.Replace(profiling, "[profile]\nseconds = 2\ncompare = \"workers\"\n", "", 1)))
 	if err == nil || !strings.Contains(err.Error(), `claims[6] "seen": profile: the experiment takes none`) {
 		t.Errorf("without a [profile] table: %v", err)
+	}
+}
+
+// Profiles of version 1 were as long as its trials, which sizes said.
+func TestProfilesOfVersionOneHaveNoLengthOfTheirOwn(t *testing.T) {
+	was := strings.Replace(earlier, "[[factors]]", "[profile]\n[[factors]]", 1)
+	if x := parse(t, was); x.Profile == nil || x.ProfileS() != 0 {
+		t.Errorf("%+v", x.Profile)
+	}
+	_, err := Parse("made-up", []byte(strings.Replace(was, "[profile]\n", "[profile]\nseconds = 2\n", 1)))
+	if err == nil || err.Error() != "profile.seconds: with [sizes] a profile is as long as the trial; leave it out" {
+		t.Errorf("%v", err)
 	}
 }

@@ -36,6 +36,7 @@ question = "What does it cost?"
 metrics = ["throughput_rps"]
 budget_s = 60
 [profile]
+seconds = 1
 compare = "index"
 [topology]
 kind = "loopback"
@@ -415,9 +416,9 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 		{"a run that is faulty itself", func(t *testing.T, r Root) {
 			edit(t, r.path(lockFile), `"schema_version": 2`, `"schema_version": 99`)
 		}, lockFile, "/schema_version: version 99"},
-		{"a kind of work that is none", func(t *testing.T, r Root) { edit(t, r.path(lockFile), `"lock": `, `"locks": `) }, lockFile, "/trials/1/profiles/0/work/locks: "},
+		{"a kind of work that is none", func(t *testing.T, r Root) { edit(t, r.path(lockFile), `"lock": `, `"locks": `) }, lockFile, "/trials/0/profiles/0/work/locks: "},
 		{"a design that profiles nothing", func(t *testing.T, r Root) {
-			redesign(t, r, "[profile]\ncompare = \"index\"\n", "")
+			redesign(t, r, "[profile]\nseconds = 1\ncompare = \"index\"\n", "")
 		}, lockFile, "/trials/0/profiles/0: 98-made-lock profiles nothing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

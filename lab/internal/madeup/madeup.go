@@ -91,7 +91,7 @@ func Run(p Plan) *results.File {
 		SchemaVersion: results.Version, Experiment: x.Name, Run: Name(p.Started, p.Hosts.Server), Source: results.Measured, Hosts: p.Hosts,
 		Provenance: &results.Provenance{
 			StartedAt: p.Started, Commit: commit, ExperimentSHA256: x.SHA256,
-			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS}, BudgetS: x.BudgetS,
+			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS, ProfileS: x.ProfileS()}, BudgetS: x.BudgetS,
 			Blocks: p.Blocks, Ended: p.Ended, StoppedEarly: p.Stopped, Seed: p.Seed, Generator: "http_load " + setting.HTTPLoadVersion, ServerCPUs: "0", ClientCPUs: "1",
 			Tools: map[string]string{"go": "go1.26.8", "http_load": setting.HTTPLoadVersion}, Kernel: map[string]string{"net.core.somaxconn": "4096"}, CalibrationS: calibration,
 			Binaries: map[string]results.Binary{"fiber_server": {SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte("made up")))}},
@@ -147,7 +147,7 @@ func (m *maker) block(number int) {
 	for _, c := range f.Conditions {
 		all = append(all, f.Settings.With(c.Levels))
 	}
-	for _, sequence := range order.Block(f.Groups(x.Profile != nil), x.Block.Rounds, m.Seed, number) {
+	for _, sequence := range order.Block(f.Groups(), x.Block.Rounds, m.Seed, number) {
 		m.at += 0.4 + x.Block.WarmupS
 		machine := m.machine()
 		if all[sequence[0]][setting.Generator] == setting.String(setting.Sink) {

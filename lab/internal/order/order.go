@@ -21,16 +21,17 @@ import (
 // stand in the order of their first ones.
 //
 // Only http_load can turn from one server to another. Conditions that are measured
-// at once need no turns, and make groups too. All others stand alone; where
-// profiles are taken, all do. A group has one kind of client, whose number of
-// threads is the same for all, and one state of the machine's knobs, which nobody
-// could turn for one slot.
-func Groups(conditions []setting.Levels, profiled bool) [][]int {
+// at once need no turns, and make groups too. All others stand alone. Where profiles
+// are taken of servers that take turns, each has its profiled window to itself when
+// all have had their turns. A group has one kind of client, whose number of threads
+// is the same for all, and one state of the machine's knobs, which nobody could turn
+// for one slot.
+func Groups(conditions []setting.Levels) [][]int {
 	var groups [][]int
 	known := map[string]int{}
 	for i, levels := range conditions {
 		turns := levels[setting.Generator] == setting.String(setting.HTTPLoad)
-		if profiled || !turns && !AtOnce(levels) {
+		if !turns && !AtOnce(levels) {
 			groups = append(groups, []int{i})
 			continue
 		}

@@ -94,27 +94,24 @@ func TestGroupsAreOfWhatCanTakeTurns(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		conditions []setting.Levels
-		profiled   bool
 		want       [][]int
 	}{
-		{"none", nil, false, nil},
-		{"routes", []setting.Levels{own("route", "/a"), own("route", "/b"), own("route", "/a")}, false, [][]int{{0, 1, 2}}},
-		{"profiles", []setting.Levels{own("route", "/a"), own("route", "/b")}, true, [][]int{{0}, {1}}},
-		{"rps", []setting.Levels{own("rps", false), own("rps", true), own("rps", false)}, false, [][]int{{0, 2}, {1}}},
-		{"rfs", []setting.Levels{own("rfs", false), own("rfs", true)}, false, [][]int{{0}, {1}}},
-		{"irq", []setting.Levels{own("irq", "default"), own("irq", "pinned")}, false, [][]int{{0}, {1}}},
-		{"irqbalance", []setting.Levels{own("irqbalance", false), own("irqbalance", true)}, false, [][]int{{0}, {1}}},
-		{"crond", []setting.Levels{own("crond", false), own("crond", true)}, false, [][]int{{0}, {1}}},
-		{"cores are each server's own", []setting.Levels{own("server_cpus", "0"), own("server_cpus", "1")}, false, [][]int{{0, 1}}},
-		{"one process has one number of threads", []setting.Levels{own("client_workers", 1), own("client_workers", 2), own("client_workers", 1)}, false, [][]int{{0, 2}, {1}}},
-		{"others", []setting.Levels{levels(t, "generator", "autocannon"), own(), levels(t), own(), levels(t, "generator", "sink")}, false, [][]int{{0}, {1, 3}, {2}, {4}}},
-		{"events at a set rate are measured at once", []setting.Levels{events("variant", "async"), own(), events("variant", "batch"), own(), events("variant", "async")}, false, [][]int{{0, 2, 4}, {1, 3}}},
-		{"with profiles each alone", []setting.Levels{events(), events()}, true, [][]int{{0}, {1}}},
-		{"who looks for the limit is alone", []setting.Levels{events("event_rate", 0), events("event_rate", 10), events("event_rate", 20), events("event_rate", 0)}, false, [][]int{{0}, {1, 2}, {3}}},
-		{"events, and the machine's knobs", []setting.Levels{events("crond", false), events("crond", true), events("crond", false)}, false, [][]int{{0, 2}, {1}}},
-		{"events, and other cores", []setting.Levels{events("server_cpus", "0"), events("server_cpus", "1"), events("server_cpus", "0")}, false, [][]int{{0, 2}, {1}}},
+		{"none", nil, nil},
+		{"routes", []setting.Levels{own("route", "/a"), own("route", "/b"), own("route", "/a")}, [][]int{{0, 1, 2}}},
+		{"rps", []setting.Levels{own("rps", false), own("rps", true), own("rps", false)}, [][]int{{0, 2}, {1}}},
+		{"rfs", []setting.Levels{own("rfs", false), own("rfs", true)}, [][]int{{0}, {1}}},
+		{"irq", []setting.Levels{own("irq", "default"), own("irq", "pinned")}, [][]int{{0}, {1}}},
+		{"irqbalance", []setting.Levels{own("irqbalance", false), own("irqbalance", true)}, [][]int{{0}, {1}}},
+		{"crond", []setting.Levels{own("crond", false), own("crond", true)}, [][]int{{0}, {1}}},
+		{"cores are each server's own", []setting.Levels{own("server_cpus", "0"), own("server_cpus", "1")}, [][]int{{0, 1}}},
+		{"one process has one number of threads", []setting.Levels{own("client_workers", 1), own("client_workers", 2), own("client_workers", 1)}, [][]int{{0, 2}, {1}}},
+		{"others", []setting.Levels{levels(t, "generator", "autocannon"), own(), levels(t), own(), levels(t, "generator", "sink")}, [][]int{{0}, {1, 3}, {2}, {4}}},
+		{"events at a set rate are measured at once", []setting.Levels{events("variant", "async"), own(), events("variant", "batch"), own(), events("variant", "async")}, [][]int{{0, 2, 4}, {1, 3}}},
+		{"who looks for the limit is alone", []setting.Levels{events("event_rate", 0), events("event_rate", 10), events("event_rate", 20), events("event_rate", 0)}, [][]int{{0}, {1, 2}, {3}}},
+		{"events, and the machine's knobs", []setting.Levels{events("crond", false), events("crond", true), events("crond", false)}, [][]int{{0, 2}, {1}}},
+		{"events, and other cores", []setting.Levels{events("server_cpus", "0"), events("server_cpus", "1"), events("server_cpus", "0")}, [][]int{{0, 2}, {1}}},
 	} {
-		if got := Groups(c.conditions, c.profiled); !reflect.DeepEqual(got, c.want) {
+		if got := Groups(c.conditions); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -72,7 +72,7 @@ func TestDirRefused(t *testing.T) {
 	fits := mkdir(strings.Repeat("y", longestPath-len("//4194304.sock")-len(root)), 0o700)
 
 	for dir, want := range map[string]string{
-		filepath.Join(root, "nothing"): "does not exist; make it with mkdir -m 700",
+		filepath.Join(root, "nothing"): "does not exist; make it with mkdir -p -m 700",
 		file:                           "is not a directory",
 		mkdir("group", 0o750):          "has mode 0750",
 		mkdir("others", 0o701):         "has mode 0701",

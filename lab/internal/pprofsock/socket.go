@@ -32,7 +32,7 @@ func Check(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%s does not exist; make it with mkdir -m 700", dir)
+		return fmt.Errorf("%s does not exist; make it with mkdir -p -m 700", dir)
 	case err != nil:
 		return err
 	case !info.IsDir():

@@ -21,8 +21,12 @@ import (
 // Asked for one by one, each waits for its turn in a server that is busy, and
 // on a machine with fewer cores than threads that run Go code they were seen to
 // begin more than a tenth of a second apart. So they are held back until all
-// have come, and one goroutine then takes all of them. The answers are what
-// net/http/pprof would have sent.
+// have come, and one goroutine then takes all of them. Several processes can be
+// told a moment to begin at, by "at" in nanoseconds since 1970, so that none is
+// late for waiting for its requests; it begins at once where that has passed.
+//
+// The answers are what net/http/pprof would have sent, but for when the CPU
+// profile says that it began and how long it took: see timed.
 type windows struct {
 	mu      sync.Mutex
 	forming *window
@@ -33,6 +37,8 @@ var windowKinds = []string{"profile", "mutex", "block", "heap", "goroutine", "al
 const (
 	// formWithin is how long those that have come wait for the others.
 	formWithin = 10 * time.Second
+	// beginWithin is how far off the moment to begin at can be.
+	beginWithin = 10 * time.Second
 	// yieldFor is how long an answer that only says that another one failed
 	// leaves that other one to be read first.
 	yieldFor = 5 * time.Second
@@ -41,6 +47,7 @@ const (
 // A window is one set of profiles, from the first that asks for it on.
 type window struct {
 	seconds int
+	at      time.Time // when it is to begin; by default when all have come
 	come    []string
 	ctx     context.Context // ends when one of those that asked has gone
 	giveUp  context.CancelFunc
@@ -58,7 +65,7 @@ func (ws *windows) handler(next http.Handler) http.Handler {
 			return
 		}
 		kind := strings.TrimPrefix(r.URL.Path, "/debug/pprof/")
-		win, err := ws.join(kind, r.URL.Query().Get("seconds"))
+		win, err := ws.join(kind, r.URL.Query().Get("seconds"), r.URL.Query().Get("at"))
 		if err != nil {
 			http.Error(w, "together: "+err.Error(), http.StatusBadRequest)
 			return
@@ -98,7 +105,7 @@ func (ws *windows) handler(next http.Handler) http.Handler {
 }
 
 // join adds a request to the window that forms, and begins it if all are there.
-func (ws *windows) join(kind, seconds string) (*window, error) {
+func (ws *windows) join(kind, seconds, at string) (*window, error) {
 	if !slices.Contains(windowKinds, kind) {
 		return nil, fmt.Errorf("no kind %q; there are %s", kind, strings.Join(windowKinds, ", "))
 	}
@@ -107,6 +114,13 @@ func (ws *windows) join(kind, seconds string) (*window, error) {
 		var err error
 		if n, err = strconv.Atoi(seconds); err != nil || n < 1 {
 			return nil, fmt.Errorf("seconds: %q is no whole number from 1", seconds)
+		}
+	}
+	var begin time.Time
+	if at != "" {
+		ns, err := strconv.ParseInt(at, 10, 64)
+		if begin = time.Unix(0, ns); err != nil || time.Until(begin) > beginWithin {
+			return nil, fmt.Errorf("at: %q is no moment in nanoseconds since 1970, up to %v from now", at, beginWithin)
 		}
 	}
 	ws.mu.Lock()
@@ -124,6 +138,9 @@ func (ws *windows) join(kind, seconds string) (*window, error) {
 		return nil, fmt.Errorf("%s is to take %d s, another %d s", kind, n, win.seconds)
 	}
 	win.come, win.seconds = append(win.come, kind), max(win.seconds, n)
+	if begin.After(win.at) {
+		win.at = begin
+	}
 	if len(win.come) == len(windowKinds) {
 		ws.forming = nil
 		close(win.begun)
@@ -148,11 +165,18 @@ func (ws *windows) leave(win *window) {
 func (win *window) take() {
 	defer close(win.done)
 	defer win.giveUp()
+	select {
+	case <-time.After(time.Until(win.at)):
+	case <-win.ctx.Done():
+		win.failed, win.err = "profile", win.ctx.Err()
+		return
+	}
 	var cpu bytes.Buffer
 	if err := pprof.StartCPUProfile(&cpu); err != nil {
 		win.failed, win.err = "profile", fmt.Errorf("CPU profiling: %w", err)
 		return
 	}
+	began := time.Now()
 	mutex, block, memory := state("mutex"), state("block"), state("heap")
 	win.taken["heap"], win.taken["goroutine"] = memory, state("goroutine")
 
@@ -165,8 +189,14 @@ func (win *window) take() {
 	}
 
 	after := map[string][]byte{"mutex": state("mutex"), "block": state("block"), "allocs": state("heap")}
+	took := time.Since(began)
 	pprof.StopCPUProfile()
-	win.taken["profile"] = cpu.Bytes()
+	sampled, err := timed(cpu.Bytes(), began, took)
+	if err != nil {
+		win.failed, win.err = "profile", err
+		return
+	}
+	win.taken["profile"] = sampled
 	for kind, before := range map[string][]byte{"mutex": mutex, "block": block, "allocs": memory} {
 		grown, err := growth(before, after[kind])
 		if err != nil {
@@ -183,6 +213,23 @@ func state(name string) []byte {
 	// A buffer takes all that is written to it.
 	_ = pprof.Lookup(name).WriteTo(&b, 0)
 	return b.Bytes()
+}
+
+// timed has a CPU profile say when its samples began and for how long they were
+// taken. By itself it says when the goroutine that writes it had its first turn,
+// tens of milliseconds after the first sample in a server that is busy, and how
+// long until its last, which sleeps for a tenth of a second at a time.
+func timed(cpu []byte, began time.Time, took time.Duration) ([]byte, error) {
+	p, err := profile.ParseData(cpu)
+	if err != nil {
+		return nil, err
+	}
+	p.TimeNanos, p.DurationNanos = began.UnixNano(), took.Nanoseconds()
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
 }
 
 // growth is what a later state has more than an earlier one. As net/http/pprof

@@ -2,6 +2,7 @@ package pprofsock
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -24,12 +25,18 @@ func asked(ctx context.Context, ws *windows, target string) *httptest.ResponseRe
 // whole asks for all kinds of a window of one second.
 func whole(t *testing.T, ws *windows) map[string]*profile.Profile {
 	t.Helper()
+	return wholeAt(t, ws, func(string) string { return "" })
+}
+
+// wholeAt asks with more words for each kind.
+func wholeAt(t *testing.T, ws *windows, more func(kind string) string) map[string]*profile.Profile {
+	t.Helper()
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	got := map[string]*profile.Profile{}
 	for _, kind := range windowKinds {
 		all.Go(func() {
-			w := asked(t.Context(), ws, kind+"?together&seconds=1")
+			w := asked(t.Context(), ws, kind+"?together&seconds=1"+more(kind))
 			p, err := profile.Parse(w.Body)
 			if err != nil || w.Code != http.StatusOK {
 				t.Errorf("%s: status %d, %v", kind, w.Code, err)
@@ -76,6 +83,54 @@ func TestAllProfilesOfAWindowAreTakenTogether(t *testing.T) {
 	}
 }
 
+// A window that is told when to begin does not begin before, and one that is told
+// late begins at once.
+func TestAWindowBeginsWhenItIsTold(t *testing.T) {
+	for _, off := range []time.Duration{300 * time.Millisecond, -time.Hour} {
+		asked := time.Now()
+		at := asked.Add(off)
+		got := wholeAt(t, new(windows), func(kind string) string {
+			if kind == "heap" && off > 0 {
+				return "" // the latest of those that say one
+			}
+			return fmt.Sprintf("&at=%d", at.UnixNano())
+		})
+		if len(got) != len(windowKinds) {
+			t.Fatalf("%d profiles", len(got))
+		}
+		begins := asked
+		if off > 0 {
+			begins = at
+		}
+		cpu := got["profile"]
+		if began := time.Unix(0, cpu.TimeNanos); began.Before(begins) || time.Unix(0, got["heap"].TimeNanos).Before(began) {
+			t.Errorf("told %v: it began %v after, and its heap is of %v after", off, began.Sub(begins), time.Unix(0, got["heap"].TimeNanos).Sub(begins))
+		}
+		// By itself the CPU profile would be of when its writer woke up.
+		mutex := got["mutex"]
+		if began := mutex.TimeNanos - mutex.DurationNanos; began < cpu.TimeNanos || mutex.TimeNanos > cpu.TimeNanos+cpu.DurationNanos {
+			t.Errorf("told %v: the states of the window are not of the CPU profile's time: %d to %d, %d to %d", off, began, mutex.TimeNanos, cpu.TimeNanos, cpu.TimeNanos+cpu.DurationNanos)
+		}
+	}
+}
+
+// Who gives up before the moment takes the window with him.
+func TestAWindowThatHasNotBegunIsGivenUp(t *testing.T) {
+	ws := new(windows)
+	ctx, gone := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for _, kind := range windowKinds {
+		all.Go(func() {
+			asked(ctx, ws, fmt.Sprintf("%s?together&seconds=1&at=%d", kind, time.Now().Add(beginWithin-time.Second).UnixNano()))
+		})
+	}
+	time.AfterFunc(100*time.Millisecond, gone)
+	all.Wait()
+	if got := whole(t, ws); len(got) != len(windowKinds) {
+		t.Errorf("%d profiles after one was given up", len(got))
+	}
+}
+
 func waitsFor(c <-chan struct{}) { <-c }
 
 func names(p *profile.Profile, symbol string) bool {
@@ -97,6 +152,10 @@ func TestAWindowIsRefusedByWhatItLacks(t *testing.T) {
 		"mutex?together&seconds=0":   `seconds: "0" is no whole number`,
 		"mutex?together&seconds=x":   `seconds: "x" is no whole number`,
 		"mutex?together&seconds=0.5": `seconds: "0.5" is no whole number`,
+		"mutex?together&at=x":        `at: "x" is no moment in nanoseconds since 1970`,
+		"mutex?together&at=9e18":     `at: "9e18" is no moment`,
+
+		fmt.Sprintf("mutex?together&at=%d", time.Now().Add(time.Minute).UnixNano()): "is no moment in nanoseconds since 1970, up to 10s from now",
 	} {
 		if w := asked(t.Context(), ws, target); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), says) {
 			t.Errorf("%s: %d %q", target, w.Code, w.Body)

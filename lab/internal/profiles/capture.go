@@ -20,6 +20,10 @@ const (
 	// answerWithin is how long after the window's end an answer may take.
 	answerWithin = 30 * time.Second
 
+	// beginAfter is how long the requests for a window have to reach the processes
+	// before it begins.
+	beginAfter = 150 * time.Millisecond
+
 	// largest is the most bytes of one file. Those of a server are some tens of
 	// kilobytes; this only ends what would fill the memory.
 	largest = 64 << 20
@@ -45,8 +49,10 @@ func Capture(ctx context.Context, sources []Source, window time.Duration) (*Set,
 }
 
 // take asks each source for each kind. It connects first and has each
-// connection answer a small question, so that what is left to do when the
-// window begins is one write each, through a tunnel too.
+// connection answer a small question, so that what is left to do before the
+// window begins is one write each, through a tunnel too. Processes on this machine
+// are told when to begin, by the clock that they share: a core that several of
+// them are busy on gives each its turn to read the requests at another time.
 func take(ctx context.Context, sources []Source, window time.Duration) ([]part, error) {
 	if window < time.Second || window%time.Second != 0 {
 		return nil, fmt.Errorf("a window of %v; profiles take whole seconds, from 1", window)
@@ -68,6 +74,7 @@ func take(ctx context.Context, sources []Source, window time.Duration) ([]part, 
 			parts = append(parts, part{source: s, kind: k})
 		}
 	}
+	var at time.Time // when they are to begin
 	begin := make(chan struct{})
 	var open, all sync.WaitGroup
 	open.Add(len(parts))
@@ -80,7 +87,7 @@ func take(ctx context.Context, sources []Source, window time.Duration) ([]part, 
 			open.Done()
 			if err == nil {
 				<-begin
-				p.Profile, err = p.fetch(ctx, client, window)
+				p.Profile, err = p.fetch(ctx, client, window, at)
 			}
 			if err != nil {
 				fail(fmt.Errorf("%s of %s: %w", p.kind, p.source, err)) // the first is kept
@@ -88,6 +95,7 @@ func take(ctx context.Context, sources []Source, window time.Duration) ([]part, 
 		})
 	}
 	open.Wait()
+	at = time.Now().Add(beginAfter)
 	close(begin)
 	all.Wait()
 	if ctx.Err() != nil {
@@ -108,7 +116,7 @@ func (k Kind) opening() string {
 }
 
 // fetch asks for a profile of the window, or of its first moment.
-func (p *part) fetch(ctx context.Context, client *http.Client, window time.Duration) (*profile.Profile, error) {
+func (p *part) fetch(ctx context.Context, client *http.Client, window time.Duration, at time.Time) (*profile.Profile, error) {
 	what := string(p.kind)
 	if p.kind == CPU {
 		what = "profile"
@@ -116,10 +124,13 @@ func (p *part) fetch(ctx context.Context, client *http.Client, window time.Durat
 	// The lab's server then takes all kinds at once; one that does not know the
 	// word takes each up when it is its turn.
 	what += "?together"
+	if p.source.network == "unix" { // else it may be another machine's, with a clock of its own
+		what += fmt.Sprintf("&at=%d", at.UnixNano())
+	}
 	if !p.kind.OfMoment() {
 		what += fmt.Sprintf("&seconds=%d", int(window.Seconds()))
 	}
-	data, err := ask(ctx, client, what, window+answerWithin)
+	data, err := ask(ctx, client, what, beginAfter+window+answerWithin)
 	if err != nil {
 		return nil, err
 	}

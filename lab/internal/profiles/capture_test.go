@@ -2,11 +2,16 @@ package profiles
 
 import (
 	"bytes"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -93,6 +98,65 @@ func TestAFaultIsOneLineThatNamesIt(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// Processes on this machine are all told one moment to begin at; one that is asked
+// by HTTP may be another machine's, whose clock is its own.
+func TestWhenToBeginIsToldToThisMachine(t *testing.T) {
+	for _, unix := range []bool{true, false} {
+		var mu sync.Mutex
+		told := map[string]bool{}
+		began := time.Now()
+		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !r.URL.Query().Has("together") {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			at := r.URL.Query().Get("at")
+			if told[at] = true; at != "" {
+				ns, err := strconv.ParseInt(at, 10, 64)
+				if asked := time.Unix(0, ns); err != nil || !asked.After(began) || time.Until(asked) > time.Second {
+					t.Errorf("told %q", at)
+				}
+			}
+			http.Error(w, "no", http.StatusTeapot)
+		})
+		var sources []Source
+		for i := range 2 {
+			srv := httptest.NewUnstartedServer(handler)
+			if unix {
+				dir, err := os.MkdirTemp("", "s") // t.TempDir's path can be too long
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { os.RemoveAll(dir) })
+				srv.Listener.Close()
+				if srv.Listener, err = net.Listen("unix", filepath.Join(dir, fmt.Sprint(i, ".sock"))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			srv.Start()
+			t.Cleanup(srv.Close)
+			if unix {
+				sources = append(sources, Socket(srv.Listener.Addr().String()))
+				continue
+			}
+			s, err := URL(srv.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources = append(sources, s)
+		}
+		if _, err := Capture(t.Context(), sources, time.Second); err == nil {
+			t.Fatal("a set of nothing")
+		}
+		mu.Lock()
+		if len(told) != 1 || told[""] == unix {
+			t.Errorf("by socket %v: told %v", unix, told)
+		}
+		mu.Unlock()
 	}
 }
 

@@ -3,7 +3,8 @@
 //
 // Its stance: a profile is worth what is known of its window. Kinds that began
 // apart, a process that did not answer, or a file that does not parse make the
-// whole set an error; there is no set with a hole in it.
+// whole set an error; there is no set with a hole in it. Processes on this machine
+// are told one moment to begin at.
 //
 // A profile holds what the load did and not what the asking for profiles did:
 // the handlers that wait for the window's end would be most of a block profile.

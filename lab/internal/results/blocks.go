@@ -56,12 +56,12 @@ func (f *File) checkVersion() error {
 
 // Groups are the run's conditions that are up together within a block, by their
 // place, its control among them.
-func (f *File) Groups(profiled bool) [][]int {
+func (f *File) Groups() [][]int {
 	var all []setting.Levels
 	for _, c := range f.Conditions {
 		all = append(all, f.Settings.With(c.Levels))
 	}
-	return order.Groups(all, profiled)
+	return order.Groups(all)
 }
 
 // checkBlocks draws each block's order again from the run's seed, and holds its
@@ -76,7 +76,7 @@ func (f *File) checkBlocks(x *experiment.Experiment) error {
 	if want := p.Blocks * len(f.Conditions); len(f.Trials) != want {
 		return fmt.Errorf("/trials: %d, but %d complete blocks of %d conditions have %d", len(f.Trials), p.Blocks, len(f.Conditions), want)
 	}
-	groups := f.Groups(x.Profile != nil)
+	groups := f.Groups()
 	clock := &clock{at: p.StartedAt, of: "the run began"}
 	next := 0
 	for b := 1; b <= p.Blocks; b++ {

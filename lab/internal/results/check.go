@@ -101,7 +101,7 @@ func (f *File) follows(x *experiment.Experiment) error {
 		if x.Earlier {
 			return fmt.Errorf("/schema_version: %d, but %s is a design of version %d", f.SchemaVersion, x.Name, Earlier)
 		}
-		if want := (BlockPlan{x.Block.SlotS, x.Block.Rounds, x.Block.WarmupS}); *f.Provenance.Block != want {
+		if want := (BlockPlan{x.Block.SlotS, x.Block.Rounds, x.Block.WarmupS, x.ProfileS()}); *f.Provenance.Block != want {
 			return fmt.Errorf("/provenance/block: %+v, but the design of %s that the run was made with has %+v", *f.Provenance.Block, x.Name, want)
 		}
 	}

@@ -112,6 +112,8 @@ type BlockPlan struct {
 	SlotS   float64 `json:"slot_s" jsonschema:"exclusiveMinimum=0,maximum=3600,description=What counts of a slot."`
 	Rounds  int     `json:"rounds" jsonschema:"minimum=1,maximum=1000,description=Slots of each condition in a block."`
 	WarmupS float64 `json:"warmup_s" jsonschema:"minimum=0,maximum=3600,description=Load on each server before its first slot."`
+	// ProfileS is nought where no profiles are taken.
+	ProfileS float64 `json:"profile_s,omitempty" jsonschema:"exclusiveMinimum=0,maximum=3600,description=How long each server is profiled\\, alone\\, after the slots; absent where no profiles are taken."`
 }
 
 // WindowS is what counts of a trial, in seconds: all of its slots, or as much in
@@ -213,7 +215,7 @@ type Trial struct {
 	Cores         []Core             `json:"cores,omitempty" jsonschema:"description=Where each core's time went in the measured window."`
 	ClientThreads []float64          `json:"client_threads,omitempty" jsonschema:"description=Share of a core that each of the load generator's threads used, busiest first; under one in a hundred left out."`
 	Interrupts    []Interrupt        `json:"interrupts,omitempty" jsonschema:"description=Interrupts of the interface under load, by queue."`
-	Profiles      []profiles.Profile `json:"profiles,omitempty" jsonschema:"description=What the profiles of a second window under the same load came to; the metrics are of the first, which none was taken in."`
+	Profiles      []profiles.Profile `json:"profiles,omitempty" jsonschema:"description=What the profiles of a window of their own under the same load came to; the metrics are of before it\\, when none was taken."`
 }
 
 // A Core says where one core's time went: shares from 0 to 1, by the kernel's

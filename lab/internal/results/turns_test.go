@@ -45,7 +45,7 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 		SchemaVersion: Version, Experiment: x.Name, Run: "20260102t030405z-h", Source: Measured, Hosts: Hosts{"h", "h"},
 		Provenance: &Provenance{
 			StartedAt: began, Commit: "unknown", Dirty: true, ExperimentSHA256: digest,
-			Block: &BlockPlan{x.Block.SlotS, x.Block.Rounds, x.Block.WarmupS}, BudgetS: x.BudgetS, Blocks: blocks, Ended: Decided, Seed: 11,
+			Block: &BlockPlan{x.Block.SlotS, x.Block.Rounds, x.Block.WarmupS, x.ProfileS()}, BudgetS: x.BudgetS, Blocks: blocks, Ended: Decided, Seed: 11,
 			Generator: "http_load 1", ServerCPUs: "0", ClientCPUs: "1", Tools: map[string]string{}, Kernel: map[string]string{}, CalibrationS: 9e-7,
 		},
 		Topology: Topology(x.Topology), Settings: x.Fixed(),
@@ -64,7 +64,7 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 	r := rand.New(rand.NewPCG(1, 2))
 	at := 1.0
 	for b := 1; b <= blocks; b++ {
-		for _, sequence := range order.Block(order.Groups(all, false), x.Block.Rounds, 11, b) {
+		for _, sequence := range order.Block(order.Groups(all), x.Block.Rounds, 11, b) {
 			at += x.Block.WarmupS
 			slots := map[int]*Slots{}
 			for _, c := range sequence {

@@ -45,7 +45,7 @@ type load struct {
 	rounds      int
 	warmup      time.Duration
 	knobs       []knob
-	profile     bool          // take profiles in a second window
+	profile     time.Duration // of a window in which profiles are taken; 0: none is
 	ready       time.Duration // how long the server may take to listen
 	grace       time.Duration // and the client beyond its load
 }
@@ -90,7 +90,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 		connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
 		rate: float64(whole(setting.Rate, 0)), threads: int(whole(setting.ClientWorkers, 0)),
 		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: seconds(x.Block.WarmupS),
-		knobs: p.knobs(link.NetDevice, s), profile: p.profiled(), ready: readyWithin, grace: grace,
+		knobs: p.knobs(link.NetDevice, s), profile: p.profileFor(), ready: readyWithin, grace: grace,
 	}
 	if list, ok := s[setting.ServerCPUs]; ok {
 		cpus, err := cores.Parse(list.String())
@@ -133,8 +133,8 @@ func (l load) serverLine(s setting.Levels) []string {
 	if l.serves == setting.Producer {
 		argv = append(argv, producer(s)...)
 	}
-	if l.profile {
-		argv = append(argv, "--pprof-sockets", pprofDir)
+	if l.profile > 0 {
+		argv = append(argv, "--pprof-sockets", l.pprof())
 	}
 	return argv
 }

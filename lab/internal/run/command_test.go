@@ -158,7 +158,7 @@ func TestBlockTime(t *testing.T) {
 	turns := design{}.parse(t)
 	pieces := design{settings: "connections = 4\nprefork = false", block: "slot_s = 1\nrounds = 1\nwarmup_s = 0.1"}
 	profiled := pieces
-	profiled.more = "[profile]"
+	profiled.more = "[profile]\nseconds = 2"
 	wire := design{topology: "kind = \"netns\"\nline_rate_bps = 1e8\nburst_bytes = 262144\nqueue_s = 0.02"}.parse(t)
 	if got, least := BlockTime(turns), 3*(50+2*50)*time.Millisecond; got < least || got > 2*least+groupOverhead {
 		t.Errorf("three conditions in turns take %v, and what counts and its warm-up %v", got, least)
@@ -179,8 +179,16 @@ func TestBlockTime(t *testing.T) {
 	if got, least := BlockTime(events.parse(t)), 2*1100*time.Millisecond+2*groupOverhead; got < least || got > 2*least {
 		t.Errorf("one alone and two at once take %v, and what counts with what comes to it %v", got, least)
 	}
-	if with < alone+3*ProfileTime(pieces.parse(t))-3*(groupOverhead+1100*time.Millisecond) {
-		t.Errorf("with profiles %v, without %v", with, alone)
+	if with < alone+3*2100*time.Millisecond || with > alone+3*3500*time.Millisecond {
+		t.Errorf("with three profiles of 2 s %v, without %v", with, alone)
+	}
+	// What takes turns takes them where it is profiled too.
+	profiled = design{more: "[profile]\nseconds = 2"}
+	if got, alone := BlockTime(profiled.parse(t)), BlockTime(turns); got < alone+3*2050*time.Millisecond || got > alone+3*3*time.Second {
+		t.Errorf("in turns with three profiles of 2 s %v, without %v", got, alone)
+	}
+	if got := ProfileTime(turns); got < 1150*time.Millisecond || got >= BlockTime(profiled.parse(t)) {
+		t.Errorf("one condition is profiled for a second, which takes %v", got)
 	}
 }
 

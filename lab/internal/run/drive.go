@@ -24,9 +24,11 @@ type client struct {
 	limit time.Duration // when it is taken to hang
 	// input is what it is told first; nil: nothing, and its input ends at once.
 	input []byte
-	// began is called with its process when it has been started, and held when it
-	// says that its load is over and its connections are still open.
+	// began is called with its process when it has been started, first when it has
+	// printed a line, and held when it says that its load is over and its connections
+	// are still open.
 	began func(pid int)
+	first func()
 	held  func()
 }
 
@@ -47,7 +49,7 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 	fail := func(of int, name, format string, args ...any) {
 		faults = append(faults, fault{reason(name, format, args...), of})
 	}
-	out := &output{held: make(chan struct{})}
+	out := &output{first: make(chan struct{}), held: make(chan struct{})}
 	spec := leash.Spec{Dir: c.dir, Argv: c.link.Client(c.argv), Stdout: out}
 	var lifeline *os.File
 	if c.input != nil {
@@ -84,7 +86,7 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 	}
 	timeout := time.NewTimer(c.limit)
 	defer timeout.Stop()
-	held := out.held
+	first, held := out.first, out.held
 	for waiting := true; waiting; {
 		select {
 		case <-ctx.Done():
@@ -96,6 +98,10 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 			fail(-1, gate.ClientHung, "the client had not ended %v after its start", c.limit)
 			proc.Stop(proc.Pid(), 0)
 			waiting = false
+		case <-first:
+			if first = nil; c.first != nil {
+				c.first()
+			}
 		case <-held:
 			if held = nil; c.held != nil {
 				c.held()
@@ -152,13 +158,15 @@ const noticed = 200 * time.Millisecond
 // grace is how long a client may take beyond its load.
 const grace = 15 * time.Second
 
-// An output keeps what a client prints, and tells when it says that it holds its
-// connections.
+// An output keeps what a client prints, and tells when there is a line and when it
+// says that it holds its connections.
 type output struct {
-	mu   sync.Mutex
-	all  bytes.Buffer
-	once sync.Once
-	held chan struct{}
+	mu    sync.Mutex
+	all   bytes.Buffer
+	line  sync.Once
+	first chan struct{}
+	once  sync.Once
+	held  chan struct{}
 }
 
 func (o *output) Write(b []byte) (int, error) {
@@ -166,6 +174,9 @@ func (o *output) Write(b []byte) (int, error) {
 	defer o.mu.Unlock()
 	from := max(0, o.all.Len()-len(overLine))
 	o.all.Write(b)
+	if bytes.IndexByte(b, '\n') >= 0 {
+		o.line.Do(func() { close(o.first) })
+	}
 	if bytes.Contains(o.all.Bytes()[from:], overLine) {
 		o.once.Do(func() { close(o.held) })
 	}

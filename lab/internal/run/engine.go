@@ -38,7 +38,7 @@ type measured struct {
 }
 
 func newEngine(p Plan, link *topology.Link, f *results.File) *engine {
-	e := &engine{plan: p, link: link, file: f, groups: f.Groups(p.profiled()), spare: loopsSpare, taken: taken{}, pause: loopPause, loop: speed.Loop}
+	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), spare: loopsSpare, taken: taken{}, pause: loopPause, loop: speed.Loop}
 	e.turn = e.group
 	return e
 }

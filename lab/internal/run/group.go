@@ -47,10 +47,8 @@ func (e *engine) group(ctx context.Context, sequence []int) (m measured, err err
 		return m, err
 	}
 	defer func() { err = also(err, back()) }()
-	if g.loads[0].profile {
-		if err := freshSockets(string(p.Root)); err != nil {
-			return m, err
-		}
+	if err := freshSockets(g.loads); err != nil {
+		return m, err
 	}
 	for _, c := range g.conds {
 		g.trials = append(g.trials, results.Trial{Condition: e.file.Conditions[c].ID, Bound: bound.Unknown, Metrics: map[string]float64{}})

@@ -77,10 +77,7 @@ func (g *group) pieces(ctx context.Context) error {
 	for i := range pieces {
 		g.judgePiece(i, &pieces[i])
 	}
-	if g.loads[0].profile && len(g.trials[0].Reasons) == 0 {
-		return g.profiled(ctx)
-	}
-	return nil
+	return g.profiled(ctx)
 }
 
 // goneBefore tells of servers that have exited before their trials.

@@ -265,7 +265,7 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 // comes in, and once.
 func TestHeldIsSeen(t *testing.T) {
 	for _, parts := range [][]string{{"{\"held\":true}\n"}, {"{\"slot\":0}\n{\"he", "ld\":tr", "ue}\n"}, {"{\"held\":true}", "\n{\"held\":true}\n"}} {
-		o := &output{held: make(chan struct{})}
+		o := &output{first: make(chan struct{}), held: make(chan struct{})}
 		for _, p := range parts {
 			if n, err := o.Write([]byte(p)); n != len(p) || err != nil {
 				t.Fatal(n, err)
@@ -280,13 +280,22 @@ func TestHeldIsSeen(t *testing.T) {
 			t.Errorf("%q became %q", parts, got)
 		}
 	}
-	o := &output{held: make(chan struct{})}
+	o := &output{first: make(chan struct{}), held: make(chan struct{})}
 	_, _ = o.Write([]byte(`{"held":fal`))
 	_, _ = o.Write([]byte(`se}`))
 	select {
 	case <-o.held:
 		t.Error("seen where it was not said")
+	case <-o.first:
+		t.Error("a line is seen before it is whole")
 	default:
+	}
+	_, _ = o.Write([]byte("\n"))
+	_, _ = o.Write([]byte("\n"))
+	select {
+	case <-o.first:
+	default:
+		t.Error("the first line is not seen")
 	}
 }
 

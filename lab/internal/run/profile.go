@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -23,30 +25,36 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// pprofDir is where the server's processes put their sockets, from the root:
-// one lab runs at a time, so one place will do.
+// pprofDir is where the servers of a group have the directories of their sockets,
+// from the root: one lab runs at a time, so one place will do.
 var pprofDir = filepath.Join(".tools", "scratch", "pprof")
 
-// What the load of a profiled window takes beyond it: the profiles begin when
-// the slower generator has surely begun to measure, and end before the quicker
-// one has ended.
-const (
-	profileLead = 600 * time.Millisecond
-	profileRest = 600 * time.Millisecond
-)
+// pprof is the directory of the server's own sockets, from the root.
+func (l load) pprof() string { return filepath.Join(pprofDir, strconv.Itoa(l.port)) }
 
-// freshSockets makes that place anew, so that no dead process's socket is left.
-func freshSockets(root string) error {
-	dir := filepath.Join(root, pprofDir)
-	if err := os.RemoveAll(dir); err != nil {
-		return err
+// freshSockets makes the directories of a group anew, so that no dead process's
+// socket is left.
+func freshSockets(loads []load) error {
+	for i, l := range loads {
+		if l.profile == 0 {
+			continue
+		}
+		if i == 0 {
+			if err := os.RemoveAll(filepath.Join(l.dir, pprofDir)); err != nil {
+				return err
+			}
+		}
+		if err := os.MkdirAll(filepath.Join(l.dir, l.pprof()), 0o700); err != nil {
+			return err
+		}
 	}
-	return os.MkdirAll(dir, 0o700)
+	return nil
 }
 
-// sockets is that place by its shortest path, since a unix socket's is bounded.
+// sockets is the server's directory by its shortest path, since a unix socket's is
+// bounded.
 func (l load) sockets() string {
-	dir := filepath.Join(l.dir, pprofDir)
+	dir := filepath.Join(l.dir, l.pprof())
 	if wd, err := os.Getwd(); err == nil {
 		if rel, err := filepath.Rel(wd, dir); err == nil && len(rel) < len(dir) {
 			return rel
@@ -55,69 +63,145 @@ func (l load) sockets() string {
 	return dir
 }
 
-// profiled loads the group's one server once more, takes all profiles meanwhile,
-// and puts what they came to into the trial. The trial's own metrics are of the
-// window before, which nothing was taken in. An error ends the run.
+// unsaid is how long a profile lasts that the design does not ask for.
+const unsaid = time.Second
+
+// profileFor is how long each server is profiled; nought where none is.
+func (p Plan) profileFor() time.Duration {
+	if s := p.Experiment.ProfileS(); s > 0 || !p.Profile {
+		return seconds(s)
+	}
+	return unsaid
+}
+
+// around is how long a profiled window is loaded, after its warm-up, before its
+// profiles are asked for, and after their time. They begin when the client has surely
+// begun to measure, and end before it has ended, though they begin only when all
+// processes of a busy server have answered that they can be asked. http_load says when its warm-up is over, and
+// measures when each connection has had its first answer; of the others it is not
+// known to the tenth of a second.
+func around(generator string, wire bool) (lead, rest time.Duration) {
+	if generator == setting.HTTPLoad {
+		return fills(wire), 400 * time.Millisecond
+	}
+	return 600 * time.Millisecond, 600 * time.Millisecond
+}
+
+// profiled loads each of the group's servers once more and takes all profiles of it
+// meanwhile, of those whose trials stand: one server after the other, in the order of
+// their first turns, or all at once if they were measured so. An error ends the run.
 func (g *group) profiled(ctx context.Context) error {
-	l, t, fail := g.loads[0], &g.trials[0], g.failer(0)
+	var due []int
+	for _, i := range g.sequence {
+		if !slices.Contains(due, i) && g.loads[i].profile > 0 && len(g.trials[i].Reasons) == 0 {
+			due = append(due, i)
+		}
+	}
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	sets, found := make([]*profiles.Set, len(due)), make([][]fault, len(due))
+	one := func(k int) {
+		var err error
+		if sets[k], found[k], err = g.profile(within, due[k]); err != nil {
+			cancel(err)
+		}
+	}
+	var all sync.WaitGroup
+	for k := range due {
+		if g.loads[due[k]].rotates() {
+			if one(k); len(found[k]) > 0 || within.Err() != nil {
+				break
+			}
+			continue
+		}
+		all.Go(func() { one(k) })
+	}
+	all.Wait()
+	if within.Err() != nil {
+		return context.Cause(within)
+	}
+	for k, i := range due {
+		if g.blame(found[k]); sets[k] != nil {
+			g.profiles[i] = sets[k]
+		}
+	}
+	return nil
+}
+
+// profile has one member's profiled window, and puts what it came to into the
+// trial. The trial's own metrics are of before it, when nothing was taken. Faults are
+// those of servers.
+func (g *group) profile(ctx context.Context, i int) (taken *profiles.Set, faults []fault, err error) {
+	l, t, fail := g.loads[i], &g.trials[i], g.failer(i)
 	sources, err := profiles.Sockets(l.sockets())
 	if err != nil {
 		fail(gate.ProfileFailed, "%v", err)
-		return nil
+		return nil, nil, nil
 	}
-	capture := make(chan captured, 1)
+	lead, rest := around(l.generator, l.link.NetPID > 0)
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c, plan := g.again(profileLead + l.slot + profileRest)
-	c.began = func(int) {
-		go func() {
-			select {
-			case <-time.After(l.warmup + profileLead):
-				set, err := profiles.Capture(within, sources, l.slot)
-				capture <- captured{set, err}
-			case <-within.Done():
-			}
-		}()
-	}
-	printed, faults, err := c.drive(ctx, g.servers)
-	if err != nil {
-		return err
-	}
-	var took captured
-	if len(faults) == 0 {
+	capture, begun := make(chan captured, 1), make(chan struct{})
+	begin := func(after time.Duration) {
 		select {
-		case took = <-capture:
-		default: // it has not ended with the load, or was not begun
+		case <-time.After(after):
+			close(begun)
+			set, err := profiles.Capture(within, sources, l.profile)
+			capture <- captured{set, err}
+		case <-within.Done():
 		}
 	}
-	cancel()
-	switch {
-	case len(faults) > 0:
-		for i := range faults {
-			faults[i].Detail = "in the profiled window: " + faults[i].Detail
+	warmup := max(l.warmup, leastWarmup)
+	c, plan := g.again(i, warmup, lead+l.profile+rest)
+	if l.rotates() {
+		c.first = func() { go begin(lead) }
+	} else {
+		c.began = func(int) { go begin(warmup + lead) }
+	}
+	servers := g.servers
+	if !l.rotates() { // the others have clients of their own
+		servers = g.servers[i : i+1]
+	}
+	printed, found, err := c.drive(ctx, servers)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range found {
+		f.Detail = "in the profiled window: " + f.Detail
+		switch {
+		case f.of < 0: // the client loaded nobody else
+			t.Reasons = append(t.Reasons, f.Reason)
+			continue
+		case !l.rotates():
+			f.of = i
 		}
-		g.blame(faults)
-		return nil
+		faults = append(faults, f)
+	}
+	if len(found) > 0 {
+		return nil, faults, nil
+	}
+	took := await(begun, capture)
+	switch {
 	case took.err != nil:
 		fail(gate.ProfileFailed, "%v", took.err)
-		return nil
+		return nil, nil, nil
 	case took.set == nil:
 		fail(gate.ProfileFailed, "the client ended before the profiles of its window were taken")
-		return nil
+		return nil, nil, nil
 	}
-	load, err := g.loaded(plan, printed)
+	load, err := g.loaded(i, plan, printed)
 	if err != nil {
 		fail(gate.ClientFailed, "in the profiled window: %v", err)
-		return nil
+		return nil, nil, nil
 	}
 	for _, f := range load.faults {
 		fail(f.Gate, "in the profiled window: %s", f.Detail)
 	}
 	l.apart(took.set, load, fail)
-	if err := l.take(t, took.set, load.rps, fail); err == nil && len(t.Reasons) == 0 {
-		g.profiles[0] = took.set
+	if l.take(t, took.set, load.rps, fail); len(t.Reasons) == 0 {
+		taken = took.set
 	}
-	return nil
+	return taken, nil, nil
 }
 
 // captured is what taking profiles came to.
@@ -126,17 +210,39 @@ type captured struct {
 	err error
 }
 
-// again is the client that loads the group's one server once more, for so long,
-// with the plan that it carries out if it takes one.
-func (g *group) again(counts time.Duration) (client, rotation.Plan) {
-	l := g.loads[0]
+// written is how long a server may take, when the load is over, to send profiles
+// whose window was over before it.
+const written = 5 * time.Second
+
+// await gives what profiles came to that were begun under a load that is over.
+func await(begun <-chan struct{}, capture <-chan captured) captured {
+	select {
+	case <-begun:
+	default:
+		return captured{}
+	}
+	select {
+	case c := <-capture:
+		return c
+	case <-time.After(written):
+		return captured{}
+	}
+}
+
+// leastWarmup has every profiled window begin with a warm-up, whose end is seen.
+const leastWarmup = 50 * time.Millisecond
+
+// again is the client that loads one member's server once more, and no other, for
+// so long, with the plan that it carries out if it takes one.
+func (g *group) again(i int, warmup, counts time.Duration) (client, rotation.Plan) {
+	l := g.loads[i]
 	if !l.rotates() {
-		return client{dir: l.dir, link: l.link, argv: l.lasting(l.warmup, counts), limit: l.warmup + counts + l.grace}, rotation.Plan{}
+		return client{dir: l.dir, link: l.link, argv: l.lasting(warmup, counts), limit: warmup + counts + l.grace}, rotation.Plan{}
 	}
 	p := g.plan(counts)
-	p.Slots = nil
-	if l.warmup > 0 {
-		p.Slots = append(p.Slots, rotation.Slot{Seconds: l.warmup.Seconds()})
+	p.Targets, p.Slots = p.Targets[i:i+1], nil
+	if warmup > 0 {
+		p.Slots = append(p.Slots, rotation.Slot{Seconds: warmup.Seconds()})
 	}
 	p.Slots = append(p.Slots, rotation.Slot{Seconds: counts.Seconds(), Counts: true})
 	return g.rotating(p), p
@@ -149,8 +255,8 @@ type loaded struct {
 	faults        []generator.Fault
 }
 
-func (g *group) loaded(plan rotation.Plan, printed []byte) (loaded, error) {
-	l := g.loads[0]
+func (g *group) loaded(i int, plan rotation.Plan, printed []byte) (loaded, error) {
+	l := g.loads[i]
 	if !l.rotates() {
 		r, err := l.parse(printed)
 		if err != nil {
@@ -178,12 +284,12 @@ func (g *group) loaded(plan rotation.Plan, printed []byte) (loaded, error) {
 }
 
 // take puts what the profiles came to into the trial.
-func (l load) take(t *results.Trial, set *profiles.Set, rps float64, fail failer) error {
+func (l load) take(t *results.Trial, set *profiles.Set, rps float64, fail failer) {
 	for _, kind := range profiles.Kinds() {
 		p, err := profiles.Analyse(kind, set.Merged[kind])
 		if err != nil {
 			fail(gate.ProfileFailed, "the %s profile: %v", kind, err)
-			return nil
+			return
 		}
 		t.Profiles = append(t.Profiles, p)
 	}
@@ -198,7 +304,6 @@ func (l load) take(t *results.Trial, set *profiles.Set, rps float64, fail failer
 	if heap, ok := t.Profile(profiles.Heap); ok {
 		m["live_heap_bytes"] = heap.Total
 	}
-	return nil
 }
 
 // raw merges the profiles of each condition's valid trials, names them in the
@@ -257,7 +362,7 @@ func Profiles(ctx context.Context, p Plan, each func(Profiled) error) error {
 	p.Profile, p.clock = true, newClock()
 	return p.alone(func(e *engine) error {
 		for i, levels := range x.Conditions() {
-			m, err := e.group(ctx, []int{i})
+			m, err := e.group(ctx, slices.Repeat([]int{i}, x.Block.Rounds))
 			switch {
 			case err != nil:
 			case m.profiles[0] == nil && len(m.trials[0].Reasons) > 0:
@@ -299,11 +404,17 @@ func (p Plan) alone(do func(*engine) error) error {
 
 // ProfileTime is about how long one condition takes to be profiled.
 func ProfileTime(x *experiment.Experiment) time.Duration {
-	b := x.Block
-	return groupOverhead + seconds(b.WarmupS+b.SlotS) + profiledFor(b.WarmupS, b.SlotS)
+	p, b := Plan{Experiment: x, Profile: true}, x.Block
+	return groupOverhead + seconds(b.WarmupS+float64(b.Rounds)*b.SlotS) + p.profiledFor(x.Conditions()[0])
 }
 
-// profiledFor is how long the profiled window and what surrounds it take.
-func profiledFor(warmup, slot float64) time.Duration {
-	return seconds(warmup+slot) + profileLead + profileRest
+// profiledFor is how long the profiled window of a condition takes, and what
+// surrounds it.
+func (p Plan) profiledFor(levels setting.Levels) time.Duration {
+	x := p.Experiment
+	lead, rest := around(generatorOf(x.Fixed().With(levels)), x.Topology.Kind == "netns")
+	return clientStart + max(seconds(x.Block.WarmupS), leastWarmup) + lead + p.profileFor() + rest
 }
+
+// clientStart is what it takes to start a client once more, and to end it.
+const clientStart = 100 * time.Millisecond

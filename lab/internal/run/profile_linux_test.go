@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,10 +15,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/rotation"
 )
 
-// profiling is a design that takes profiles, which are of whole seconds.
-var profiling = design{settings: longBlock.settings, block: "slot_s = 1\nrounds = 1\nwarmup_s = 0.1", more: "[profile]"}
+// profiling is a design that takes profiles.
+var profiling = design{settings: longBlock.settings, block: "slot_s = 0.5\nrounds = 1\nwarmup_s = 0.1", more: "[profile]\nseconds = 1"}
 
 // The null server serves no profiles.
 func TestTheNullServerHasNoProfiles(t *testing.T) {
@@ -40,7 +42,7 @@ func TestTakingProfiles(t *testing.T) {
 			p.t = t
 			p.until(func() []results.Trial {
 				g := &group{engine: e, conds: []int{0}, sequence: []int{0}, loads: []load{l}, profiles: taken{}, trials: []results.Trial{{Condition: "c1", Metrics: map[string]float64{"throughput_rps": 1000}}}}
-				if err := freshSockets(p.root); err != nil {
+				if err := freshSockets(g.loads); err != nil {
 					t.Fatal(err)
 				}
 				var err error
@@ -78,7 +80,8 @@ func TestAClientThatEndsBeforeItsProfiles(t *testing.T) {
 				serves = "sleep 0.2; exit 1"
 			}
 			g := (&scripted{[]string{serves}, c.client, time.Minute}).group(t)
-			if err := freshSockets(g.loads[0].dir); err != nil {
+			g.loads[0].profile = time.Second
+			if err := freshSockets(g.loads); err != nil {
 				t.Fatal(err)
 			}
 			// Without any socket there is nothing to take.
@@ -96,6 +99,188 @@ func TestAClientThatEndsBeforeItsProfiles(t *testing.T) {
 				t.Errorf("%v, %v", err, g.trials[0].Reasons)
 			}
 		})
+	}
+}
+
+// Servers that are up together are profiled one after the other, each under its own
+// load, and what a profile shows is of its own server.
+func TestAGroupsProfiles(t *testing.T) {
+	p := newPlace(t)
+	d := profiling
+	d.settings, d.factor, d.levels = "generator = \"http_load\"\nconnections = 4\nprefork = false\nroute = \"/read\"", "stack", `["fasthttp", "net-http"]`
+	d.block = "slot_s = 0.1\nrounds = 5\nwarmup_s = 0.05"
+	e := p.engine(d.parse(t), loopback)
+	if len(e.groups) != 1 {
+		t.Fatalf("groups %v", e.groups)
+	}
+	const only = "github.com/valyala/fasthttp" // what the other stack has nothing of
+	p.until(func() []results.Trial {
+		e.taken, e.file.Trials = taken{}, nil
+		return p.block(e)
+	}, func(trials []results.Trial) bool {
+		whole := true
+		for k, one := range trials {
+			if closed(one, gate.ProfileFailed, gate.ClientFailed, gate.ServerExited) {
+				t.Errorf("trial %d: %q", k, one.Reasons)
+			}
+			set := e.taken[one.Seq]
+			if len(one.Reasons) > 0 {
+				if set != nil {
+					t.Errorf("trial %d is invalid and its profiles are kept", k)
+				}
+				whole = false
+				continue
+			}
+			stack := e.file.Conditions[k].Levels["stack"].String()
+			cpu, _ := one.Profile(profiles.CPU)
+			if set == nil || set.Processes != 1 || cpu.Total == 0 || (cpu.Packages[only] > 0) != (stack == "fasthttp") || (cpu.Packages["net/http"] > 0) != (stack == "net-http") {
+				t.Errorf("trial %d, %s: %v of %.3g s, %v", k, stack, set, cpu.Total, cpu.Packages)
+			}
+			if one.Metrics["slots"] != 5 || one.Metrics["duration_s"] > 0.7 || one.Metrics["profiled_throughput_share"] <= 0 {
+				t.Errorf("trial %d: %v", k, one.Metrics)
+			}
+			// Nobody is profiled in another's window, nor beside the turns.
+			for j, other := range trials {
+				if o := e.taken[other.Seq]; j != k && o != nil && set != nil && set.Started.Before(o.Started.Add(o.Window)) && o.Started.Before(set.Started.Add(set.Window)) {
+					t.Errorf("trials %d and %d were profiled at once", k, j)
+				}
+			}
+		}
+		return whole
+	})
+	nothingRuns(t)
+}
+
+// Each server's sockets lie where no other's do, and what it is told of them can be
+// typed.
+func TestEachServerHasItsOwnSockets(t *testing.T) {
+	x := profiling.parse(t)
+	first, second := Plan{Experiment: x}.load(loopback, x.Fixed().With(x.Conditions()[0]), 9000), Plan{Experiment: x}.load(loopback, x.Fixed().With(x.Conditions()[1]), 9001)
+	if first.profile != time.Second || !strings.HasSuffix(strings.Join(first.server, " "), " --pprof-sockets .tools/scratch/pprof/9000") || !strings.HasSuffix(strings.Join(second.server, " "), " --pprof-sockets .tools/scratch/pprof/9001") {
+		t.Errorf("%q, %q", first.server, second.server)
+	}
+	dir := t.TempDir()
+	first.dir, second.dir = dir, dir
+	if err := freshSockets([]load{first, second}); err != nil {
+		t.Fatal(err)
+	}
+	listen(t, first)
+	if sources, err := profiles.Sockets(first.sockets()); err != nil || len(sources) != 1 {
+		t.Errorf("%v, %v", sources, err)
+	}
+	if sources, err := profiles.Sockets(second.sockets()); err == nil {
+		t.Errorf("the second server has %v of the first", sources)
+	}
+	// The next group finds none of this one's.
+	if err := freshSockets([]load{second}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, first.pprof())); err == nil {
+		t.Error("the first server's directory is left")
+	}
+}
+
+// A design that asks for no profiles has them taken for a second where they are
+// asked for by command.
+func TestHowLongAProfileLasts(t *testing.T) {
+	none := longBlock.parse(t)
+	long := profiling
+	long.more = "[profile]\nseconds = 3"
+	for _, c := range []struct {
+		plan Plan
+		want time.Duration
+	}{{Plan{Experiment: none}, 0}, {Plan{Experiment: none, Profile: true}, time.Second}, {Plan{Experiment: long.parse(t)}, 3 * time.Second}, {Plan{Experiment: long.parse(t), Profile: true}, 3 * time.Second}} {
+		if got := c.plan.profileFor(); got != c.want {
+			t.Errorf("%v, want %v", got, c.want)
+		}
+	}
+}
+
+// Only the server that is profiled is loaded, and all have to be there to its end:
+// what ends in another's window is told in the words of that, and ends the block.
+func TestAServerThatDiesInAnothersProfiledWindow(t *testing.T) {
+	g := (&scripted{[]string{serve, serve, "sleep 1; exit 7"}, "case $plan in *nowhere:1*nowhere:2*) exit 9;; esac; " + endless, time.Minute}).group(t)
+	g.sequence = []int{1, 0, 2, 0, 1, 2}
+	g.trials[0].Reasons = []results.Reason{{Gate: gate.Steal, Detail: "it was stolen"}}
+	for i := range g.loads {
+		g.loads[i].profile, g.loads[i].port = time.Second, 9000+i
+		g.loads[i].addr = "nowhere:" + string(rune('1'+i))
+	}
+	if err := freshSockets(g.loads); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range g.loads {
+		listen(t, l)
+	}
+	var err error
+	if g.servers, err = startServers(t.Context(), g.loads); err != nil {
+		t.Fatal(err)
+	}
+	defer stopServers(g.servers)
+	if err := g.profiled(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const says = "in the profiled window: the server exited in mid-trial: "
+	if one := g.trials[0].Reasons; len(one) != 1 {
+		t.Errorf("a trial that was invalid before was looked at again: %v", one)
+	}
+	if one := g.trials[1].Reasons; len(one) != 1 || one[0].Gate != gate.ServerExited || !strings.HasPrefix(one[0].Detail, "beside it, sh on nowhere:3: "+says) {
+		t.Errorf("the one that was profiled: %v", one)
+	}
+	if one := g.trials[2].Reasons; len(one) != 1 || one[0].Gate != gate.ServerExited || !strings.HasPrefix(one[0].Detail, says) {
+		t.Errorf("the one that exited: %v", one)
+	}
+	if len(g.profiles) > 0 {
+		t.Errorf("profiles %v", g.profiles)
+	}
+}
+
+// What a client does wrong in one server's profiled window is no matter of the
+// others', which have theirs.
+func TestAClientThatFailsInOneProfiledWindow(t *testing.T) {
+	g := (&scripted{[]string{serve, serve}, "case $plan in *nowhere:1*) echo no luck >&2; exit 1;; esac; exit 0", time.Minute}).group(t)
+	for i := range g.loads {
+		g.loads[i].profile, g.loads[i].port = time.Second, 9000+i
+	}
+	if err := freshSockets(g.loads); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range g.loads {
+		listen(t, l)
+	}
+	var err error
+	if g.servers, err = startServers(t.Context(), g.loads); err != nil {
+		t.Fatal(err)
+	}
+	defer stopServers(g.servers)
+	if err := g.profiled(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []results.Reason{{Gate: gate.ClientFailed, Detail: "in the profiled window: the client failed (exit status 1): no luck"}, {Gate: gate.ProfileFailed, Detail: "the client ended before the profiles of its window were taken"}} {
+		if one := g.trials[i].Reasons; len(one) != 1 || one[0] != want {
+			t.Errorf("trial %d: %v, want %v", i, one, want)
+		}
+	}
+}
+
+// The plan of a profiled window has the one server in it, and no turns.
+func TestThePlanOfAProfiledWindow(t *testing.T) {
+	g := (&scripted{[]string{serve, serve}, measures, time.Minute}).group(t)
+	var err error
+	if g.servers, err = startServers(t.Context(), g.loads); err != nil {
+		t.Fatal(err)
+	}
+	defer stopServers(g.servers)
+	g.sequence = []int{1, 0, 0, 1}
+	_, p := g.again(1, 50*time.Millisecond, 3*time.Second)
+	if len(p.Targets) != 1 || p.Targets[0].Name != "nowhere:2" || !slices.Equal(p.Targets[0].Processes, g.servers[1].processes()) {
+		t.Errorf("targets %+v", p.Targets)
+	}
+	if want := []rotation.Slot{{Seconds: 0.05}, {Seconds: 3, Counts: true}}; !slices.Equal(p.Slots, want) {
+		t.Errorf("slots %+v, want %+v", p.Slots, want)
+	}
+	if _, p := g.again(1, 0, time.Second); len(p.Slots) != 1 {
+		t.Errorf("without a warm-up %+v", p.Slots)
 	}
 }
 
@@ -136,7 +321,7 @@ func TestRawProfiles(t *testing.T) {
 // to be had.
 func listen(t *testing.T, l load) {
 	t.Helper()
-	socket, err := net.Listen("unix", filepath.Join(l.dir, pprofDir, "1.sock"))
+	socket, err := net.Listen("unix", filepath.Join(l.dir, l.pprof(), "1.sock"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,10 +52,7 @@ func (g *group) rotate(ctx context.Context) error {
 		w = g.sampler.Between(0, began, time.Now(), 0, 0)
 	}
 	g.judge(done, seen, w)
-	if g.loads[0].profile && len(g.trials[0].Reasons) == 0 {
-		return g.profiled(ctx)
-	}
-	return nil
+	return g.profiled(ctx)
 }
 
 // plan is what the client is told: a warm-up of each server, then the slots that

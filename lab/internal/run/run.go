@@ -7,8 +7,10 @@
 // client goes round them in short slots, in an order drawn from a recorded seed.
 // Producers of events at a set rate leave most of the cores idle, and are measured
 // at once, each by a receiver of its own. What cannot live together (other settings
-// of the kernel, a load generator that takes all it gets in one piece, profiles) is
-// measured one condition after the other within the block. Gates that know nothing of what claims hope for judge each trial;
+// of the kernel, a load generator that takes all it gets in one piece) is measured
+// one condition after the other within the block. Profiles come after the turns:
+// each server is then loaded alone for one more window, which no metric but theirs
+// is of. Gates that know nothing of what claims hope for judge each trial;
 // invalid ones stay in the file and are never made again: the next block is
 // another one. One condition, drawn by the same seed, is measured twice under two
 // names: the run's A/A control.
@@ -33,6 +35,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
@@ -140,7 +143,7 @@ func (p Plan) file() *results.File {
 	f.Provenance = &results.Provenance{
 		StartedAt: p.clock.now().Truncate(time.Second), Commit: commit, Dirty: dirty,
 		ExperimentSHA256: x.SHA256, Seed: p.Seed, Generator: generators(x, tools),
-		Block:      &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS},
+		Block:      &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS, ProfileS: x.ProfileS()},
 		BudgetS:    p.budget().Seconds(),
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
 		Tools: tools, Kernel: provenance.Kernel(),
@@ -199,27 +202,36 @@ const (
 	fillWire      = 250 * time.Millisecond // a deep pipeline fills the shaper's queue first
 )
 
+func fills(wire bool) time.Duration {
+	if wire {
+		return fillWire
+	}
+	return fillLoopback
+}
+
 // BlockTime is about how long a block of an experiment takes.
 func BlockTime(x *experiment.Experiment) time.Duration {
-	fill := fillLoopback
-	if x.Topology.Kind == "netns" {
-		fill = fillWire
-	}
+	fill := fills(x.Topology.Kind == "netns")
 	slots := time.Duration(x.Block.Rounds) * (seconds(x.Block.SlotS) + fill)
-	each := seconds(x.Block.WarmupS) + slots
-	if x.Profile != nil {
-		each += profiledFor(x.Block.WarmupS, x.Block.SlotS)
+	each := func(levels setting.Levels) time.Duration {
+		took := seconds(x.Block.WarmupS) + slots
+		if x.Profile != nil {
+			took += Plan{Experiment: x}.profiledFor(levels)
+		}
+		return took
 	}
 	all, groups := x.Conditions(), x.Groups()
 	total, control := time.Duration(0), time.Duration(0)
 	for _, g := range groups {
 		total += groupOverhead
-		if x.Profile == nil && order.AtOnce(x.Fixed().With(all[g[0]])) {
-			total += each // all of them, and the control if it is one of them
+		if order.AtOnce(x.Fixed().With(all[g[0]])) {
+			total += each(all[g[0]]) // all of them, and the control if it is one of them
 			continue
 		}
-		total += time.Duration(len(g)) * each
-		control = each
+		for _, i := range g {
+			total += each(all[i])
+		}
+		control = each(all[g[0]])
 	}
 	if control > 0 && len(groups) == len(all) {
 		control += groupOverhead
@@ -232,9 +244,6 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // scriptPath names a script from the repository's root, so that recorded
 // command lines can be typed there.
 func scriptPath(name string) string { return filepath.Join("lab", "scripts", name) }
-
-// profiled tells whether the run takes profiles.
-func (p Plan) profiled() bool { return p.Profile || p.Experiment.Profile != nil }
 
 // taken are the profiles of trials, by their place.
 type taken map[int]*profiles.Set

@@ -66,8 +66,7 @@ func (l load) traced(ctx context.Context) (c Calls, err error) {
 	}()
 	// Without a warm-up, every request that the server sees is one that counts, but
 	// for the first on each connection.
-	g.loads[0].warmup = 0
-	client, plan := g.again(l.slot * time.Duration(l.rounds))
+	client, plan := g.again(0, 0, l.slot*time.Duration(l.rounds))
 	printed, faults, err := client.drive(ctx, g.servers)
 	if err != nil {
 		return c, err
@@ -79,7 +78,7 @@ func (l load) traced(ctx context.Context) (c Calls, err error) {
 	if len(faults) > 0 {
 		return c, errors.New(faults[0].Detail)
 	}
-	r, err := g.loaded(plan, printed)
+	r, err := g.loaded(0, plan, printed)
 	if err != nil {
 		return c, err
 	}
