@@ -9,9 +9,9 @@ import (
 const (
 	// interval is the time between samples unless sampling costs too much.
 	interval = 250 * time.Millisecond
-	// surveyEvery is that between surveys, which are taken with a sample: every
-	// second one has one.
-	surveyEvery = 333 * time.Millisecond
+	// surveyEvery is that between surveys, which cost several times as much and are
+	// taken with a sample.
+	surveyEvery = time.Second
 	// budget is the share of one core the sampler aims to use at most.
 	budget = gate.SamplerShare
 	// atLeast is how many intervals a measured window is cut into at the least.
