@@ -76,15 +76,18 @@ func (p Plan) profileFor() time.Duration {
 
 // around is how long a profiled window is loaded, after its warm-up, before its
 // profiles are asked for, and after their time. They begin when the client has surely
-// begun to measure, though not before all processes of a busy server have answered
-// that they can be asked, and end before it has ended. http_load says when its
-// warm-up is over, and measures when each connection has had its first answer; of the
-// others it is not known to the tenth of a second.
+// begun to measure, and end before it has ended, though they begin only when all
+// processes of a busy server have answered that they can be asked, which was seen to
+// take four tenths of a second. http_load says when its warm-up is over, and measures
+// when each connection has had its first answer; of the others it is not known to the
+// tenth of a second.
 func around(generator string, wire bool) (lead, rest time.Duration) {
 	if generator == setting.HTTPLoad {
-		return fills(wire), 400 * time.Millisecond
+		lead = fills(wire)
+	} else {
+		lead = 600 * time.Millisecond
 	}
-	return 600 * time.Millisecond, 600 * time.Millisecond
+	return lead, 600 * time.Millisecond
 }
 
 // profiled loads each of the group's servers once more and takes all profiles of it
