@@ -91,7 +91,7 @@ func (t Trial) figures(at string, f *File, levels setting.Levels) error {
 		return fmt.Errorf("%s/%s: %s%s", at, found.at, found.why, hint)
 	}
 	for _, name := range metric.Names() {
-		if err := check(t.inRange(name, f)); err != nil {
+		if err := check(t.inRange(name, f, levels)); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func (f *File) warnsOf(name string) bool {
 	return slices.ContainsFunc(f.Warnings, func(w string) bool { return len(w) > len(name) && w[:len(name)+1] == name+":" })
 }
 
-func (t Trial) inRange(name string, f *File) *wrong {
+func (t Trial) inRange(name string, f *File, levels setting.Levels) *wrong {
 	if limit, ok := t.Below[name]; ok && !(limit > 0) {
 		return &wrong{"below/" + name, name, fmt.Sprintf("%v; nothing is less than that", limit)}
 	}
@@ -129,7 +129,7 @@ func (t Trial) inRange(name string, f *File) *wrong {
 	}
 	m, _ := metric.Lookup(name)
 	at := "metrics/" + name
-	switch limit := f.most(m, t); {
+	switch limit := f.most(m, t, levels); {
 	case v < 0 && !belowNought[name]:
 		return &wrong{at, name, fmt.Sprintf("%v is below 0", v)}
 	case v > limit:
@@ -152,7 +152,7 @@ func (t Trial) bursts(name string, f *File) float64 {
 }
 
 // most is the largest that a trial's figure of a unit can be.
-func (f *File) most(m metric.Metric, t Trial) float64 {
+func (f *File) most(m metric.Metric, t Trial, levels setting.Levels) float64 {
 	// What follows from slots is held against them: of a single slot, whose clocks
 	// were not read in one moment, it may be more than all.
 	if m.Unit != metric.Ratio || t.Slots != nil && ofSlots[m.Name] {
@@ -167,7 +167,14 @@ func (f *File) most(m metric.Metric, t Trial) float64 {
 			if t.Slots != nil {
 				before += sum(t.Slots.FillS)
 			}
-			return most["line_rate_share"] + before/f.Provenance.windowS()
+			limit := most["line_rate_share"] + before/f.Provenance.windowS()
+			// A producer that is held up offers less in the window than was due, while
+			// what it offered before arrives.
+			rate, _ := levels[setting.EventRate].Int()
+			if offered := t.Metrics["offered_per_s"]; m.Name == "delivered_share" && offered > 0 {
+				limit *= max(1, float64(rate)/offered)
+			}
+			return limit
 		}
 	}
 	return 1 + exactly

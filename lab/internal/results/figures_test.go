@@ -242,6 +242,31 @@ func TestAPublishedFigureThatCannotBeIsNamed(t *testing.T) {
 	}
 }
 
+// What was offered before the window can arrive in it, the more so where a producer
+// was held up in the window and offered less than was due.
+func TestMoreThanAllThatWasOfferedArrives(t *testing.T) {
+	for _, c := range []struct {
+		offered, delivered float64
+		rate               int
+		says               string
+	}{
+		{1000, 1600, 1000, ""}, // what was offered in two of the four seconds of the window beside its own, and a tenth
+		{1000, 1700, 1000, "/trials/0/metrics/delivered_share: 1.7 is a share of more than all"},
+		{500, 1500, 1000, ""},
+		{500, 1700, 1000, "/trials/0/metrics/delivered_share: 3.4 is a share of more than all"},
+		{1000, 1700, 0, "/trials/0/metrics/delivered_share: 1.7 is a share of more than all"},
+	} {
+		f := full(t)
+		f.Provenance.Block = &BlockPlan{SlotS: 4, Rounds: 1, WarmupS: 2}
+		f.Settings[setting.EventRate] = setting.Int(int64(c.rate))
+		m := f.Trials[0].Metrics
+		m["offered_per_s"], m["delivered_per_s"], m["delivered_share"] = c.offered, c.delivered, c.delivered/c.offered
+		if err := figuresOf(f); (err == nil) != (c.says == "") || err != nil && err.Error() != c.says {
+			t.Errorf("%v of %v, %v asked: %v, want %q", c.delivered, c.offered, c.rate, err, c.says)
+		}
+	}
+}
+
 // Each turn may begin with a burst of the shaper, which a trial in one piece has
 // once at the most.
 func TestBurstsOfTurns(t *testing.T) {
