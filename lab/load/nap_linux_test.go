@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// A nap must never be what a server waits for: it is a sixteenth of the time that
+// A nap must never be what a server waits for: it is an eighth of the time that
 // answers take, and none where that is too short to sleep for.
 func TestHowLongAThreadSleeps(t *testing.T) {
 	for response, want := range map[time.Duration]time.Duration{
-		0: 0, 30 * time.Microsecond: 0, 159 * time.Microsecond: 0,
-		160 * time.Microsecond: 10 * time.Microsecond,
-		400 * time.Microsecond: 25 * time.Microsecond,
-		800 * time.Microsecond: 50 * time.Microsecond,
-		2 * time.Second:        50 * time.Microsecond,
+		0: 0, 30 * time.Microsecond: 0, 79 * time.Microsecond: 0,
+		80 * time.Microsecond:  10 * time.Microsecond,
+		400 * time.Microsecond: 50 * time.Microsecond,
+		800 * time.Microsecond: 100 * time.Microsecond,
+		2 * time.Second:        100 * time.Microsecond,
 	} {
 		if got := napFor(int64(response)); got != int64(want) {
 			t.Errorf("answers take %v: %v, want %v", response, time.Duration(got), want)

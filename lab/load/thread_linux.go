@@ -209,9 +209,9 @@ const (
 	// to the next. A closed loop therefore sleeps for a moment, by its own timer,
 	// before it lets itself be woken. The moment is a small part of the time that
 	// answers take, in which a server that is busy has others to answer.
-	longestNap  = int64(50e3)
+	longestNap  = int64(100e3)
 	shortestNap = int64(10e3) // a sleep takes about that long to begin and to end
-	napPart     = 16
+	napPart     = 8
 )
 
 // napFor is how long a thread without events sleeps, in ns, where answers take

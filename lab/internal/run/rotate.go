@@ -104,11 +104,11 @@ func (g *group) rotating(p rotation.Plan) client {
 
 // census looks at the servers while the client still holds its connections.
 func (g *group) census() []telemetry.Held {
-	var out []telemetry.Held
+	var all []telemetry.Listening
 	for i, s := range g.servers {
-		out = append(out, telemetry.Census(s.processes(), g.loads[i].port))
+		all = append(all, telemetry.Listening{PIDs: s.processes(), Port: g.loads[i].port})
 	}
-	return out
+	return telemetry.Census(all...)
 }
 
 // judge makes trials of what the client saw, of what was seen of the servers

@@ -22,50 +22,67 @@ type HeldBy struct {
 	Connections int // established to the server's port that it has open
 }
 
-// Census looks at a server's processes, and at which of them has the established
-// connections to its port. It reads which socket is whose, so that a connection
-// that another program took is not among them.
-func Census(pids []int, port int) Held {
-	var h Held
-	var inodes map[string]bool // of the first that lives: all are in one namespace
-	for _, pid := range pids {
-		st, err := readStat(pid)
-		if err != nil {
-			continue
-		}
-		if inodes == nil {
-			inodes = established(pid, port)
-		}
-		one := HeldBy{PID: pid, Threads: st.threads}
-		for _, socket := range Sockets(pid) {
-			if inodes[socket] {
-				one.Connections++
-			}
-		}
-		h.Processes = append(h.Processes, one)
-		h.Connections += one.Connections
-		h.RSS += st.rss
-	}
-	return h
+// A Listening is a server to be looked at: its processes and its port.
+type Listening struct {
+	PIDs []int
+	Port int
 }
 
-// established gives the inodes of the established connections to a local port in
-// a process's network namespace.
-func established(pid, port int) map[string]bool {
-	out := map[string]bool{}
+// Census looks at the processes of servers in one network namespace, and at which
+// of them has the established connections to its server's port that it has open. It
+// reads which socket is whose, so that a connection that another program took is not
+// among them. The namespace is read once for all: it takes many milliseconds.
+func Census(servers ...Listening) []Held {
+	out := make([]Held, len(servers))
+	var sockets map[int]map[string]bool // by port, as the first process that lives sees them
+	for i, s := range servers {
+		for _, pid := range s.PIDs {
+			st, err := readStat(pid)
+			if err != nil {
+				continue
+			}
+			if sockets == nil {
+				sockets = established(pid)
+			}
+			h, one := &out[i], HeldBy{PID: pid, Threads: st.threads}
+			for _, socket := range Sockets(pid) {
+				if sockets[s.Port][socket] {
+					one.Connections++
+				}
+			}
+			h.Processes = append(h.Processes, one)
+			h.Connections += one.Connections
+			h.RSS += st.rss
+		}
+	}
+	return out
+}
+
+// established gives the inodes of the established connections in a process's network
+// namespace, by local port.
+func established(pid int) map[int]map[string]bool {
+	out := map[int]map[string]bool{}
 	for _, name := range []string{"tcp", "tcp6"} {
 		f, err := os.Open(fmt.Sprintf("/proc/%d/net/%s", pid, name))
 		if err != nil {
 			continue
 		}
-		suffix := fmt.Sprintf(":%04X", port)
 		lines := bufio.NewScanner(f)
 		for lines.Scan() {
 			// sl, local address, remote address, state, ..., inode
 			fields := strings.Fields(lines.Text())
-			if len(fields) > 9 && fields[3] == "01" && strings.HasSuffix(fields[1], suffix) {
-				out["socket:["+fields[9]+"]"] = true
+			if len(fields) < 10 || fields[3] != "01" {
+				continue
 			}
+			_, hex, _ := strings.Cut(fields[1], ":")
+			port, err := strconv.ParseUint(hex, 16, 16)
+			if err != nil {
+				continue
+			}
+			if out[int(port)] == nil {
+				out[int(port)] = map[string]bool{}
+			}
+			out[int(port)]["socket:["+fields[9]+"]"] = true
 		}
 		f.Close()
 	}

@@ -28,14 +28,14 @@ func TestCensusCountsConnectionsToThePort(t *testing.T) {
 		defer s.Close()
 	}
 	port := l.Addr().(*net.TCPAddr).Port
-	h := Census([]int{os.Getpid()}, port)
+	h := held(Listening{[]int{os.Getpid()}, port})
 	if h.Connections != 3 || len(h.Processes) != 1 || h.Processes[0].Threads < 1 || h.RSS <= 0 {
 		t.Errorf("%+v, want three connections of one process", h)
 	}
-	if h := Census([]int{os.Getppid()}, port); h.Connections != 0 {
+	if h := held(Listening{[]int{os.Getppid()}, port}); h.Connections != 0 {
 		t.Errorf("%+v: those are of another process", h)
 	}
-	if h := Census(nil, port); len(h.Processes) != 0 {
+	if h := held(Listening{nil, port}); len(h.Processes) != 0 {
 		t.Errorf("%+v of no process", h)
 	}
 }
@@ -67,7 +67,7 @@ func TestCensusOfSeveralProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := l.Addr().(*net.TCPAddr).Port
-	h := Census([]int{os.Getpid(), ended.Process.Pid, other.Process.Pid}, port)
+	h := held(Listening{[]int{os.Getpid(), ended.Process.Pid, other.Process.Pid}, port})
 	if len(h.Processes) != 2 || h.Processes[0].PID != os.Getpid() || h.Processes[1].PID != other.Process.Pid {
 		t.Fatalf("%+v", h)
 	}
@@ -77,7 +77,7 @@ func TestCensusOfSeveralProcesses(t *testing.T) {
 	_ = other.Process.Kill()
 	_ = other.Wait()
 	// Those that have ended hold nothing, even where they were asked for first.
-	if h := Census([]int{ended.Process.Pid, os.Getpid()}, port); len(h.Processes) != 1 || h.Connections != 1 {
+	if h := held(Listening{[]int{ended.Process.Pid, os.Getpid()}, port}); len(h.Processes) != 1 || h.Connections != 1 {
 		t.Errorf("%+v", h)
 	}
 }
@@ -102,7 +102,41 @@ func TestCensusLeavesOutWhatIsEnded(t *testing.T) {
 	if _, err := s.Read(make([]byte, 1)); err == nil {
 		t.Fatal("it goes on")
 	}
-	if h := Census([]int{os.Getpid()}, l.Addr().(*net.TCPAddr).Port); h.Connections != 0 {
+	if h := held(Listening{[]int{os.Getpid()}, l.Addr().(*net.TCPAddr).Port}); h.Connections != 0 {
 		t.Errorf("%+v", h)
+	}
+}
+
+func held(s Listening) Held { return Census(s)[0] }
+
+// Servers that are up at once are told apart by their ports.
+func TestACensusOfSeveralServers(t *testing.T) {
+	var ports []int
+	for n := range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		for range n {
+			c, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			there, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer there.Close()
+		}
+	}
+	own := []int{os.Getpid()}
+	all := Census(Listening{own, ports[0]}, Listening{own, ports[1]}, Listening{nil, ports[1]}, Listening{own, ports[2]})
+	for i, want := range []int{0, 1, 0, 2} {
+		if all[i].Connections != want {
+			t.Errorf("server %d: %d connections, want %d", i+1, all[i].Connections, want)
+		}
 	}
 }
