@@ -25,17 +25,17 @@ go_modules() {
 go_tests() {
   (
     cd lab || exit
-    calm=(internal/{audit,autocannon,bound,cores,cpumask,event,eventsink,experiment,gate,generator,journal,metric,oneline,order,provenance,setting,shaper,sheet,stamp,stats,strictjson,stricttoml,verdict})
+    calm=(internal/{audit,autocannon,bound,cores,cpumask,event,eventsink,experiment,gate,generator,journal,metric,oneline,order,provenance,rotation,setting,shaper,sheet,stamp,stats,strictjson,stricttoml,verdict})
     if grep -rnE '(^|[^[:alnum:]_"])go (func|[a-z][[:alnum:]_.]*\()|\.(Go|Parallel|AfterFunc)\(' "${calm[@]}"; then
       echo "goroutines in packages that tools/test.sh tests without the race detector"
       exit 1
     fi
     status=0
     go test -trimpath -vet=off "${calm[@]/#/./}" || status=$?
-    # The server's tests mostly wait, and so come first, beside what is compiled
+    # The tests of the server and of runs mostly wait, and so come first, beside what is compiled
     # for the others, and not last, beside nothing. Three at a time on two cores,
     # since many of them wait.
-    go list ./server ./... | grep -vE "/cmd/lab$|/internal/states$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test -race -p 3 -vet=off || status=$?
+    go list ./server ./internal/run ./internal/results ./... | grep -vE "/cmd/lab$|/internal/states$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test -race -p 3 -vet=off || status=$?
     exit "$status"
   )
 }

@@ -109,7 +109,7 @@ func TestProducerOrSinkDies(t *testing.T) {
 	for victim, want := range map[string]string{"event_producer": gate.ServerExited, "event_sink": gate.ClientFailed} {
 		t.Run(victim, func(t *testing.T) {
 			c := batching(t)
-			c.edit("slot_s = 1", "slot_s = 4")
+			c.edit("slot_s = 1", "slot_s = 2")
 			c.edit("[profile]\nseconds = 1\ncompare = \"variant\"\n", "")
 			cmd := c.run99()
 			out, errs := new(bytes.Buffer), new(bytes.Buffer)

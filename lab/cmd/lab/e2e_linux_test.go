@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -282,14 +283,28 @@ func (c *clone) processes() []string {
 	return out
 }
 
+// freePort finds one with free ones above it, since the servers of a block are on
+// neighbouring ports.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const needed = 8
+	for range 100 {
+		// Below those that the kernel gives to clients.
+		first := 10000 + rand.IntN(20000)
+		free := 0
+		for ; free < needed; free++ {
+			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+free))
+			if err != nil {
+				break
+			}
+			l.Close()
+		}
+		if free == needed {
+			return first
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatalf("no %d free ports in a row", needed)
+	return 0
 }
 
 // eventually waits for what must come within a limit that the issue at hand

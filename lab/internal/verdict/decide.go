@@ -225,7 +225,7 @@ func (d *decider) weigh(c experiment.Claim) Claim {
 		say(Inconclusive, true, "%d %s too few: six are the least that decide", n, blocksAre(n))
 	case n < stats.MinSamples && begun >= stats.MinSamples && 2*n < begun:
 		// Not a claim's end all the same: what closes gates may pass.
-		return say(Invalid, true, "only %d of %d blocks are complete: %s", n, begun, gates(rec.invalid()))
+		say(Invalid, true, "only %d of %d blocks are complete: %s", n, begun, gates(rec.invalid()))
 	case n < stats.MinSamples:
 		say(Inconclusive, true, "%d of %d blocks %s complete, and six are the least that decide: %s", n, begun, map[bool]string{true: "is", false: "are"}[n == 1], gates(rec.invalid()))
 	default:
@@ -233,6 +233,9 @@ func (d *decider) weigh(c experiment.Claim) Claim {
 	}
 	if out.Open {
 		out.BlocksNeeded = f.needed
+		if n < stats.MinSamples { // which nothing is foretold from
+			out.BlocksNeeded = max(f.needed, stats.MinSamples-n)
+		}
 	}
 	if out.BlocksNeeded > 0 && n >= stats.MinSamples {
 		out.Reason += fmt.Sprintf("; about %d more %s would tell", f.needed, plural(f.needed, "block"))
