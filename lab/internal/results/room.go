@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Room tells whether so many bytes could be written beside scratch and files be
@@ -42,13 +44,25 @@ func Room(scratch string, bytes int, dirs ...string) (err error) {
 	}
 	defer os.Remove(tmp)
 	for _, dir := range dirs {
-		name := filepath.Join(dir, filepath.Base(tmp))
-		if err := os.Link(tmp, name); err != nil {
+		if err := linkable(tmp, dir); err != nil {
 			return Unwritable(dir, err)
 		}
-		if err := os.Remove(name); err != nil {
-			return Unwritable(dir, err)
-		}
+	}
+	return nil
+}
+
+// linkable tells whether a file could be linked into a directory. It asks and does
+// not try: whoever is killed between a link and its removal leaves a file behind.
+func linkable(file, dir string) error {
+	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
+		return &os.PathError{Op: "access", Path: dir, Err: err}
+	}
+	var a, b unix.Stat_t
+	if err := errors.Join(unix.Stat(file, &a), unix.Stat(dir, &b)); err != nil {
+		return err
+	}
+	if a.Dev != b.Dev {
+		return &os.LinkError{Op: "link", Old: file, New: dir, Err: unix.EXDEV}
 	}
 	return nil
 }
