@@ -190,7 +190,7 @@ func (w *thread) wait() ([]unix.EpollEvent, error) {
 	l := w.lane
 	if l == nil || !l.paced || w.phase > counting {
 		nap := int64(0)
-		if l != nil && !l.paced {
+		if l != nil { // of an open loop it is none
 			nap = napFor(l.response)
 		}
 		return w.poller.waitUntil(until, nap)

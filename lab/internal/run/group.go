@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/bound"
@@ -74,6 +75,26 @@ func (g *group) measure(ctx context.Context) error {
 		return g.rotate(ctx)
 	}
 	return g.pieces(ctx)
+}
+
+// atOnce does something for each of so many at the same time. An error of one ends
+// the others, and is returned.
+func atOnce(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			if err := do(within, i); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	all.Wait()
+	if within.Err() != nil {
+		return context.Cause(within)
+	}
+	return nil
 }
 
 // pair is a client with the servers that it loads, to be watched.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -99,26 +98,17 @@ func (g *group) goneBefore() {
 // drive has each piece's client load its own server, all at once, and returns what
 // went wrong and with which of them. An error of one ends them all.
 func (g *group) drive(ctx context.Context, pieces []piece) ([]fault, error) {
-	within, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	found := make([][]fault, len(pieces))
-	var all sync.WaitGroup
-	for i := range pieces {
-		all.Go(func() {
-			p, l := &pieces[i], g.loads[i]
-			c := client{dir: l.dir, link: l.link, argv: l.client, limit: l.warmup + l.slot + l.grace, began: func(pid int) {
-				p.pid.Store(int64(pid))
-				p.answers.beside(pid, l)
-			}}
-			var err error
-			if p.printed, found[i], err = c.drive(within, g.servers[i:i+1]); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	all.Wait()
-	if within.Err() != nil {
-		return nil, context.Cause(within)
+	if err := atOnce(ctx, len(pieces), func(ctx context.Context, i int) (err error) {
+		p, l := &pieces[i], g.loads[i]
+		c := client{dir: l.dir, link: l.link, argv: l.client, limit: l.warmup + l.slot + l.grace, began: func(pid int) {
+			p.pid.Store(int64(pid))
+			p.answers.beside(pid, l)
+		}}
+		p.printed, found[i], err = c.drive(ctx, g.servers[i:i+1])
+		return err
+	}); err != nil {
+		return nil, err
 	}
 	var faults []fault
 	for i, some := range found {

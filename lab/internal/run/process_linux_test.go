@@ -299,14 +299,20 @@ func TestHeldIsSeen(t *testing.T) {
 	}
 }
 
-// What a plan of slots tells the client: each server's warm-up, then the turns.
-func TestThePlanOfAGroup(t *testing.T) {
-	g := (&scripted{[]string{serve, serve}, measures, time.Minute}).group(t)
+// up starts a group's servers, until the test ends.
+func up(t *testing.T, g *group) {
+	t.Helper()
 	var err error
 	if g.servers, err = startServers(t.Context(), g.loads); err != nil {
 		t.Fatal(err)
 	}
-	defer stopServers(g.servers)
+	t.Cleanup(func() { stopServers(g.servers) })
+}
+
+// What a plan of slots tells the client: each server's warm-up, then the turns.
+func TestThePlanOfAGroup(t *testing.T) {
+	g := (&scripted{[]string{serve, serve}, measures, time.Minute}).group(t)
+	up(t, g)
 	g.sequence = []int{1, 0, 0, 1}
 	for i := range g.loads {
 		g.loads[i].warmup, g.loads[i].threads, g.loads[i].split = 50*time.Millisecond, 3, cores.Split{Server: []int{0}, Client: []int{1}}

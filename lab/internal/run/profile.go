@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -100,28 +99,22 @@ func (g *group) profiled(ctx context.Context) error {
 			due = append(due, i)
 		}
 	}
-	within, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	sets, found := make([]*profiles.Set, len(due)), make([][]fault, len(due))
-	one := func(k int) {
-		var err error
-		if sets[k], found[k], err = g.profile(within, due[k]); err != nil {
-			cancel(err)
-		}
+	one := func(ctx context.Context, k int) (err error) {
+		sets[k], found[k], err = g.profile(ctx, due[k])
+		return err
 	}
-	var all sync.WaitGroup
-	for k := range due {
-		if g.loads[due[k]].rotates() {
-			if one(k); len(found[k]) > 0 || within.Err() != nil {
+	if g.loads[0].rotates() {
+		for k := range due {
+			if err := one(ctx, k); err != nil {
+				return err
+			}
+			if len(found[k]) > 0 {
 				break
 			}
-			continue
 		}
-		all.Go(func() { one(k) })
-	}
-	all.Wait()
-	if within.Err() != nil {
-		return context.Cause(within)
+	} else if err := atOnce(ctx, len(due), one); err != nil {
+		return err
 	}
 	for k, i := range due {
 		if g.blame(found[k]); sets[k] != nil {

@@ -196,6 +196,21 @@ func TestHowLongAProfileLasts(t *testing.T) {
 	}
 }
 
+// profileAll starts a group's servers, gives each its sockets, and has them profiled.
+func profileAll(t *testing.T, g *group) {
+	t.Helper()
+	if err := freshSockets(g.loads); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range g.loads {
+		listen(t, l)
+	}
+	up(t, g)
+	if err := g.profiled(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Only the server that is profiled is loaded, and all have to be there to its end:
 // what ends in another's window is told in the words of that, and ends the block.
 func TestAServerThatDiesInAnothersProfiledWindow(t *testing.T) {
@@ -206,20 +221,7 @@ func TestAServerThatDiesInAnothersProfiledWindow(t *testing.T) {
 		g.loads[i].profile, g.loads[i].port = time.Second, 9000+i
 		g.loads[i].addr = "nowhere:" + string(rune('1'+i))
 	}
-	if err := freshSockets(g.loads); err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range g.loads {
-		listen(t, l)
-	}
-	var err error
-	if g.servers, err = startServers(t.Context(), g.loads); err != nil {
-		t.Fatal(err)
-	}
-	defer stopServers(g.servers)
-	if err := g.profiled(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	profileAll(t, g)
 	const says = "in the profiled window: the server exited in mid-trial: "
 	if one := g.trials[0].Reasons; len(one) != 1 {
 		t.Errorf("a trial that was invalid before was looked at again: %v", one)
@@ -242,20 +244,7 @@ func TestAClientThatFailsInOneProfiledWindow(t *testing.T) {
 	for i := range g.loads {
 		g.loads[i].profile, g.loads[i].port = time.Second, 9000+i
 	}
-	if err := freshSockets(g.loads); err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range g.loads {
-		listen(t, l)
-	}
-	var err error
-	if g.servers, err = startServers(t.Context(), g.loads); err != nil {
-		t.Fatal(err)
-	}
-	defer stopServers(g.servers)
-	if err := g.profiled(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	profileAll(t, g)
 	for i, want := range []results.Reason{{Gate: gate.ClientFailed, Detail: "in the profiled window: the client failed (exit status 1): no luck"}, {Gate: gate.ProfileFailed, Detail: "the client ended before the profiles of its window were taken"}} {
 		if one := g.trials[i].Reasons; len(one) != 1 || one[0] != want {
 			t.Errorf("trial %d: %v, want %v", i, one, want)
@@ -266,11 +255,7 @@ func TestAClientThatFailsInOneProfiledWindow(t *testing.T) {
 // The plan of a profiled window has the one server in it, and no turns.
 func TestThePlanOfAProfiledWindow(t *testing.T) {
 	g := (&scripted{[]string{serve, serve}, measures, time.Minute}).group(t)
-	var err error
-	if g.servers, err = startServers(t.Context(), g.loads); err != nil {
-		t.Fatal(err)
-	}
-	defer stopServers(g.servers)
+	up(t, g)
 	g.sequence = []int{1, 0, 0, 1}
 	_, p := g.again(1, 50*time.Millisecond, 3*time.Second)
 	if len(p.Targets) != 1 || p.Targets[0].Name != "nowhere:2" || !slices.Equal(p.Targets[0].Processes, g.servers[1].processes()) {

@@ -10,24 +10,7 @@ import (
 // Of a port's connections only those are counted that the process itself holds
 // on that port: neither another's nor the client's ends.
 func TestCensusCountsConnectionsToThePort(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	for range 3 {
-		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		s, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-	}
-	port := l.Addr().(*net.TCPAddr).Port
+	port := connected(t, 3)
 	h := held(Listening{[]int{os.Getpid()}, port})
 	if h.Connections != 3 || len(h.Processes) != 1 || h.Processes[0].Threads < 1 || h.RSS <= 0 {
 		t.Errorf("%+v, want three connections of one process", h)
@@ -107,30 +90,37 @@ func TestCensusLeavesOutWhatIsEnded(t *testing.T) {
 	}
 }
 
+// connected gives the port of a listener that has so many connections, whose both
+// ends are this process's until the test ends.
+func connected(t *testing.T, n int) (port int) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	for range n {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		s, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+	}
+	return l.Addr().(*net.TCPAddr).Port
+}
+
 func held(s Listening) Held { return Census(s)[0] }
 
 // Servers that are up at once are told apart by their ports.
 func TestACensusOfSeveralServers(t *testing.T) {
 	var ports []int
 	for n := range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-		for range n {
-			c, err := net.Dial("tcp", l.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			there, err := l.Accept()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer there.Close()
-		}
+		ports = append(ports, connected(t, n))
 	}
 	own := []int{os.Getpid()}
 	all := Census(Listening{own, ports[0]}, Listening{own, ports[1]}, Listening{nil, ports[1]}, Listening{own, ports[2]})
