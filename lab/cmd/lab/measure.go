@@ -260,12 +260,13 @@ func (p *part) say(says *verdict.File, f *results.File) {
 		p.over = true
 		return
 	}
-	p.needs = nil
+	var needs []int
 	for _, c := range says.Claims {
 		if c.Open {
-			p.needs = append(p.needs, c.BlocksNeeded)
+			needs = append(needs, c.BlocksNeeded)
 		}
 	}
+	p.open(needs)
 }
 
 // make makes one run and keeps it. With an error there may be one all the same: of

@@ -1,15 +1,17 @@
 package main
 
 import (
+	"math"
 	"slices"
 	"time"
 )
 
-// A spend shares one budget of time among experiments. First each gets the blocks
-// that decide a clear case; then what is left goes where the fewest further blocks
-// decide the most. Within either pass, whatever decides most claims a second is
-// next, so that a budget that ends early has done the most. It chooses only, and
-// measures nothing.
+// A spend shares one budget of time among experiments: next is always what is likely
+// to decide most claims a second, so that a budget that ends early has done the most.
+// For an experiment without blocks that is its clear case; for another, what its
+// claims still need. What was foretold and did not come true counts for less the
+// next time, or a claim that lies on its own bar would take all that is left. A
+// spend chooses only, and measures nothing.
 type spend struct {
 	left  time.Duration
 	parts []*part
@@ -22,6 +24,7 @@ type part struct {
 	clear  int           // blocks that decide a clear case
 	most   int           // blocks that may be made of it; 0: any number
 	made   int
+	missed int   // times that it went on and left as many claims open
 	over   bool  // nothing more is to be had of it
 	needs  []int // of each claim that is open after a run, about how many further blocks decide it; 0: cannot be said
 }
@@ -41,28 +44,23 @@ func (s *spend) next() (stint, bool) {
 		return s.alone()
 	}
 	best, rate := stint{}, 0.0
-	try := func(i, blocks, claims int, cost time.Duration) {
-		if r := float64(claims) / cost.Seconds(); cost <= s.left && r > rate {
+	try := func(i, blocks int, claims float64, cost time.Duration) {
+		if r := claims / cost.Seconds(); cost <= s.left && r > rate {
 			best, rate = stint{i, blocks}, r
 		}
 	}
 	for i, p := range s.parts {
-		if !p.over && p.made == 0 {
-			try(i, p.clear, p.claims, time.Duration(p.clear)*p.block)
-		}
-	}
-	if rate > 0 {
-		return best, true
-	}
-	for i, p := range s.parts {
-		if p.over || p.made == 0 {
-			continue
-		}
-		needs := slices.DeleteFunc(slices.Clone(p.needs), func(n int) bool { return n == 0 })
-		slices.Sort(needs)
-		for k, n := range needs {
-			fits := int(s.left / p.block)
-			try(i, min(max(n+n/2, leastFurther), fits), k+1, time.Duration(n)*p.block)
+		switch {
+		case p.over:
+		case p.made == 0:
+			try(i, p.clear, float64(p.claims), time.Duration(p.clear)*p.block)
+		default:
+			needs := slices.DeleteFunc(slices.Clone(p.needs), func(n int) bool { return n == 0 })
+			slices.Sort(needs)
+			for k, n := range needs {
+				fits := int(s.left / p.block)
+				try(i, min(max(n+n/2, leastFurther), fits), math.Ldexp(float64(k+1), -p.missed), time.Duration(n)*p.block)
+			}
 		}
 	}
 	return best, rate > 0
@@ -90,4 +88,12 @@ func (s *spend) took(at, blocks int, length time.Duration) {
 		return
 	}
 	p.block = max(p.block, length/time.Duration(blocks))
+}
+
+// open has a part know what its open claims need after a run.
+func (p *part) open(needs []int) {
+	if len(p.needs) > 0 && len(needs) >= len(p.needs) {
+		p.missed++
+	}
+	p.needs = needs
 }

@@ -23,7 +23,7 @@ type Asked struct {
 	WindowS     float64 // seconds, of all slots; 0 where it is not known
 	SlotS       float64 // seconds; 0 where the trial lies in one piece
 	Rounds      int     // slots; 0 where the trial lies in one piece
-	// ReferenceS is the fastest calibration of the run, in seconds; 0 where it is
+	// ReferenceS is the fastest calibration of the block, in seconds; 0 where it is
 	// not known, or not yet.
 	ReferenceS float64
 	// ResolutionS is the step of the load generator's latencies, in seconds, where
@@ -159,7 +159,7 @@ var rules = map[string]rule{
 		for _, when := range []string{"before", "after"} {
 			name := "calibration_" + when + "_s"
 			if v, ok := t.see(name, true); ok && speed.Slow(since(t.ReferenceS), since(v)) {
-				t.close(name, "the server's core took %v for what it did in %v at its best, %s the trial", since(v), since(t.ReferenceS), when)
+				t.close(name, "the server's core took %v for what it did in %v at its best of the block, %s the trial", since(v), since(t.ReferenceS), when)
 			}
 		}
 	},

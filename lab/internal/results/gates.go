@@ -71,14 +71,15 @@ func (f *File) checkGates(x *experiment.Experiment) error {
 	asked := map[string]gate.Asked{}
 	for _, c := range f.Conditions {
 		a := Asked(x, f.Settings.With(c.Levels), serverCores, p.windowS())
-		a.ReferenceS = p.CalibrationS
 		asked[c.ID] = a
 	}
+	fastest := f.Calibrations()
 	for i, t := range f.Trials {
 		if !t.Valid {
 			continue
 		}
 		a := asked[t.Condition]
+		a.ReferenceS = fastest[t.Block]
 		if f.SchemaVersion == Earlier && !t.StartedAt.IsZero() && t.StartedAt.Before(windowsHeld) {
 			a.WindowS = 0
 		}
@@ -89,4 +90,18 @@ func (f *File) checkGates(x *experiment.Experiment) error {
 		}
 	}
 	return nil
+}
+
+// Calibrations gives the fastest calibration of each block by the block's number, in
+// seconds. A block without any has none.
+func (f *File) Calibrations() map[int]float64 {
+	fastest := map[int]float64{}
+	for _, t := range f.Trials {
+		for _, name := range []string{"calibration_before_s", "calibration_after_s"} {
+			if v, ok := t.Metrics[name]; ok && (fastest[t.Block] == 0 || v < fastest[t.Block]) {
+				fastest[t.Block] = v
+			}
+		}
+	}
+	return fastest
 }

@@ -36,6 +36,7 @@ func TestCheckHoldsRecordedFiguresAgainstTheGates(t *testing.T) {
 		}
 		at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 		f.Provenance.CalibrationS, f.Trials[0].StartedAt = 1e-6, at
+		f.Trials[0].Metrics["calibration_before_s"], f.Trials[0].Metrics["calibration_after_s"] = 1e-6, 1e-6
 		f.Trials[0].Metrics[c.metric] = c.v
 		err = f.checkGates(design(t))
 		want := fmt.Sprintf("/trials/0/metrics/%s: ", c.metric)

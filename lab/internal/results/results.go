@@ -102,7 +102,7 @@ type Provenance struct {
 	Environment      *Environment      `json:"environment,omitempty" jsonschema:"description=All variables that the programs started with\\, but for GOMAXPROCS\\, which server.sh sets to the number of workers."`
 	Kernel           map[string]string `json:"kernel" jsonschema:"description=Kernel settings that matter to a throughput figure."`
 	Commands         []string          `json:"commands,omitempty" jsonschema:"description=Command lines of the topology, from the repository's root."`
-	CalibrationS     float64           `json:"calibration_s,omitempty" jsonschema:"minimum=0,description=Fastest calibration of the run: the server's core at its own full speed."`
+	CalibrationS     float64           `json:"calibration_s,omitempty" jsonschema:"minimum=0,description=Fastest calibration of the run: the server's core at its best."`
 	StoppedEarly     string            `json:"stopped_early,omitempty" jsonschema:"description=What kept a run from going on that was interrupted or whose trials failed."`
 }
 

@@ -8,35 +8,30 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/speed"
 )
 
-// calibrate finds the server's core's own full speed, as far as it shows it
-// now. A faster pass that turns up later takes this one's place.
-func (e *engine) calibrate() error {
-	const passes = 10
-	for range passes {
-		if _, err := e.pass(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// A pace is the fastest that the server's core was seen at in one block: what a
+// block's trials are held to.
+type pace struct{ best time.Duration }
 
 // pass runs the calibration loop once.
-func (e *engine) pass() (time.Duration, error) {
+func (e *engine) pass(p *pace) (time.Duration, error) {
 	seen, err := e.loop(e.plan.Split.Server)
 	if err != nil {
 		return 0, fmt.Errorf("the calibration loop: %w", err)
 	}
-	if e.reference == 0 || seen < e.reference {
-		e.reference = seen
+	if p.best == 0 || seen < p.best {
+		p.best = seen
+	}
+	if e.fastest == 0 || seen < e.fastest {
+		e.fastest = seen
 	}
 	return seen, nil
 }
 
-// How many loops a core may take to show its full speed, with a pause between.
-// Before a group it is waited for, some seconds, since trials on a slow core
-// would count for nothing; after it about one second, which tells a core that
-// flickers, as shared ones were seen to several times a second, from one that
-// is slow.
+// How many loops a core may take to show again the speed that it had in this block
+// before, with a pause between. Before a further group it is waited for, some
+// seconds, since trials at two speeds cannot be compared; after a group about one
+// second, which tells a core that flickers, as shared ones were seen to several
+// times a second, from one that has become slow.
 const (
 	loopsBefore = 80
 	loopsAfter  = 12
@@ -47,8 +42,8 @@ const (
 )
 
 // calibrated measures one group between two calibrations of the server's core.
-func (e *engine) calibrated(ctx context.Context, sequence []int) (measured, error) {
-	before, err := e.speed(ctx, loopsBefore)
+func (e *engine) calibrated(ctx context.Context, sequence []int, p *pace) (measured, error) {
+	before, err := e.speed(ctx, p, loopsBefore)
 	if err != nil {
 		return measured{}, err
 	}
@@ -56,30 +51,31 @@ func (e *engine) calibrated(ctx context.Context, sequence []int) (measured, erro
 	if err != nil {
 		return m, err
 	}
-	after, err := e.speed(ctx, loopsAfter)
+	after, err := e.speed(ctx, p, loopsAfter)
 	if err != nil {
 		return m, err
 	}
 	for i := range m.trials {
 		t := &m.trials[i]
 		t.Metrics["calibration_before_s"], t.Metrics["calibration_after_s"] = before.Seconds(), after.Seconds()
-		slow(t, e.reference)
 	}
 	return m, nil
 }
 
-// speed runs the calibration loop until it finds the core at its full speed, or
-// so many times, and returns the fastest it saw.
-func (e *engine) speed(ctx context.Context, loops int) (fastest time.Duration, err error) {
+// speed runs the calibration loop until it finds the core as fast as it was in this
+// block, or so many times, and returns the fastest it saw. The first loop of a block
+// has nothing to be held to: a core that is slow all the block long slows all of its
+// conditions, and waiting for minutes would only spend the budget.
+func (e *engine) speed(ctx context.Context, p *pace, loops int) (fastest time.Duration, err error) {
 	for i := 1; ; i++ {
-		seen, err := e.pass()
+		seen, err := e.pass(p)
 		if err != nil {
 			return 0, err
 		}
 		if fastest == 0 || seen < fastest {
 			fastest = seen
 		}
-		if !speed.Slow(e.reference, fastest) || i == loops || e.spare == 0 {
+		if !speed.Slow(p.best, fastest) || i == loops || e.spare == 0 {
 			return fastest, nil
 		}
 		e.spare--
@@ -87,16 +83,6 @@ func (e *engine) speed(ctx context.Context, loops int) (fastest time.Duration, e
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)
 		case <-time.After(e.pause):
-		}
-	}
-}
-
-// recheck holds the valid trials against the fastest calibration of the whole
-// run, which may have come after them.
-func (e *engine) recheck() {
-	for i := range e.file.Trials {
-		if t := &e.file.Trials[i]; t.Valid {
-			slow(t, e.reference)
 		}
 	}
 }

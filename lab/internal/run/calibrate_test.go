@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -30,42 +32,69 @@ func (m *madeUp) speeds(all ...time.Duration) *madeUp {
 
 func times(n int, v time.Duration) (all []time.Duration) { return slices.Repeat([]time.Duration{v}, n) }
 
-func TestASlowCoreIsWaitedFor(t *testing.T) {
-	m := newMadeUp(t, Plan{MaxBlocks: 1}, always(good(1))).speeds(slowCore, slowCore, fastCore)
-	for _, got := range m.all(t).Trials {
-		if !got.Valid || got.Metrics["calibration_before_s"] != fastCore.Seconds() || got.Metrics["calibration_after_s"] != fastCore.Seconds() {
-			t.Errorf("%+v", got)
-		}
-	}
-	if m.spare != loopsSpare-2 {
-		t.Errorf("%d loops are left for waiting, want %d", m.spare, loopsSpare-2)
-	}
+// oneByOne is a design whose conditions cannot be up together.
+func oneByOne(t *testing.T) Plan {
+	return Plan{MaxBlocks: 1, Experiment: design{settings: "generator = \"autocannon\"\nconnections = 4\nprefork = false",
+		block: "slot_s = 1\nrounds = 1\nwarmup_s = 0.1"}.parse(t)}
 }
 
-// A turn on a core that is slow before it, or after it, is made and counts for
-// nothing, in all its trials. One that flickers shows its full speed soon.
-func TestATurnOnASlowCoreIsInvalid(t *testing.T) {
+// What is compared is measured at one speed of the core: a turn before which, or
+// after which, the core was slower than at its best of the block counts for nothing,
+// in all its trials. One that flickers shows its speed again soon, and one that is
+// slow all the block long slows all conditions alike.
+func TestATurnAtAnotherSpeedIsInvalid(t *testing.T) {
+	together := func(*testing.T) Plan { return Plan{MaxBlocks: 1} }
 	for _, c := range []struct {
 		name   string
+		plan   func(*testing.T) Plan
 		speeds []time.Duration
-		valid  bool
+		groups string // whether the trials of each group are valid, in order
 	}{
-		{"slow throughout", []time.Duration{slowCore}, false},
-		{"slow before", append(times(loopsBefore, slowCore), fastCore), false},
-		{"slow after", append(append([]time.Duration{fastCore}, times(loopsAfter, slowCore)...), fastCore), false},
-		{"flickering", []time.Duration{fastCore, slowCore, slowCore, slowCore, fastCore}, true},
+		{"slow throughout", together, []time.Duration{slowCore}, "yes"},
+		{"slow before", together, []time.Duration{slowCore, fastCore}, "no"},
+		{"slow after", together, append(append([]time.Duration{fastCore}, times(loopsAfter, slowCore)...), fastCore), "no"},
+		{"flickering", together, []time.Duration{fastCore, slowCore, slowCore, slowCore, fastCore}, "yes"},
+		{"apart, slow throughout", oneByOne, []time.Duration{slowCore}, "yes yes yes"},
+		{"apart, slow at first", oneByOne, append(times(2, slowCore), fastCore), "no yes yes"},
+		{"apart, slow at last", oneByOne, append(times(4, fastCore), slowCore), "yes yes no"},
+		{"apart, slow for a while", oneByOne, append([]time.Duration{fastCore, fastCore, slowCore, slowCore}, fastCore), "yes yes yes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := newMadeUp(t, Plan{MaxBlocks: 1}, always(good(1))).speeds(c.speeds...).all(t)
-			for _, got := range f.Trials {
-				if got.Valid != c.valid || !c.valid && !slices.Contains(gatesOf(got), gate.SlowCore) {
-					t.Errorf("%+v, want valid %v", got, c.valid)
+			m := newMadeUp(t, c.plan(t), always(good(1))).speeds(c.speeds...)
+			f := m.all(t)
+			var got []string
+			for _, g := range m.sequences {
+				valid := true
+				for _, i := range order.Members(g) {
+					one := f.Trials[slices.IndexFunc(f.Trials, func(t results.Trial) bool { return t.Condition == f.Conditions[i].ID })]
+					if valid = valid && one.Valid; !one.Valid && !slices.Contains(gatesOf(one), gate.SlowCore) {
+						t.Errorf("%+v", one)
+					}
 				}
+				got = append(got, map[bool]string{true: "yes", false: "no"}[valid])
 			}
-			if f.Provenance.CalibrationS != fastCore.Seconds() {
+			if strings.Join(got, " ") != c.groups {
+				t.Errorf("valid: %v, want %s", got, c.groups)
+			}
+			if want := slices.Min(c.speeds); f.Provenance.CalibrationS != want.Seconds() {
 				t.Errorf("the run's fastest calibration is %v", f.Provenance.CalibrationS)
 			}
 		})
+	}
+}
+
+// Blocks are held to their own best, so that a faster one does not undo others; the
+// file has each one's times.
+func TestBlocksAreHeldToThemselves(t *testing.T) {
+	m := newMadeUp(t, Plan{MaxBlocks: 2}, always(good(1))).speeds(slowCore, slowCore, fastCore)
+	f := m.all(t)
+	for _, got := range f.Trials {
+		if want := map[int]time.Duration{1: slowCore, 2: fastCore}[got.Block]; !got.Valid || got.Metrics["calibration_before_s"] != want.Seconds() || got.Metrics["calibration_after_s"] != want.Seconds() {
+			t.Errorf("%+v", got)
+		}
+	}
+	if f.Provenance.CalibrationS != fastCore.Seconds() || m.kept[0].Provenance.CalibrationS != slowCore.Seconds() {
+		t.Errorf("the run's fastest calibration is %v, and was %v", f.Provenance.CalibrationS, m.kept[0].Provenance.CalibrationS)
 	}
 }
 
@@ -74,8 +103,9 @@ func TestWaitingForACoreIsBounded(t *testing.T) {
 	loops := 0
 	m := newMadeUp(t, Plan{}, always(good(1)))
 	m.loop = func([]int) (time.Duration, error) { loops++; return slowCore, nil }
+	p := &pace{best: fastCore}
 	for range loopsSpare {
-		if seen, err := m.speed(t.Context(), loopsBefore); err != nil || seen != slowCore {
+		if seen, err := m.speed(t.Context(), p, loopsBefore); err != nil || seen != slowCore {
 			t.Fatalf("%v, %v", seen, err)
 		}
 	}
@@ -90,55 +120,15 @@ func TestWaitingForACoreCanBeInterrupted(t *testing.T) {
 	m := newMadeUp(t, Plan{}, always(good(1)))
 	m.pause = time.Hour
 	m.loop = func([]int) (time.Duration, error) { cancel(why); return slowCore, nil }
-	if _, err := m.blocks(ctx, &m.watching); !errors.Is(err, why) {
+	if _, err := m.speed(ctx, &pace{best: fastCore}, loopsBefore); !errors.Is(err, why) {
 		t.Errorf("%v, want %v", err, why)
 	}
 }
 
-// The core's full speed may show only later: earlier trials are then held against
-// that too, and one that is invalid already gets no second reason.
-func TestAFasterPassHoldsBackwards(t *testing.T) {
-	outcome := func(block, cond int) results.Trial {
-		if block == 1 && cond == 0 {
-			return bad(gate.Steal)
-		}
-		return good(1)
-	}
-	m := newMadeUp(t, Plan{MaxBlocks: 3}, outcome)
-	m.reference = slowCore
-	f := m.speeds(append(times(2, slowCore), fastCore)...).all(t)
-	for _, got := range f.Trials {
-		want := []string(nil)
-		switch {
-		case got.Block == 1 && got.Condition == "c1":
-			want = []string{gate.Steal}
-		case got.Block == 1:
-			want = []string{gate.SlowCore, gate.SlowCore} // before and after
-		}
-		if got.Valid != (want == nil) || !slices.Equal(gatesOf(got), want) {
-			t.Errorf("block %d, %s: valid %v, %v; want %v", got.Block, got.Condition, got.Valid, gatesOf(got), want)
-		}
-	}
-	if f.Provenance.CalibrationS != fastCore.Seconds() {
-		t.Errorf("the run's fastest calibration is %v", f.Provenance.CalibrationS)
-	}
-	// What was kept after the first block did not know yet.
-	if !m.kept[0].Trials[1].Valid || m.kept[1].Trials[1].Valid {
-		t.Error("a trial is held against a calibration that came after it was kept, or never")
-	}
-}
-
-func TestTheReferenceIsTheFastestPass(t *testing.T) {
-	m := newMadeUp(t, Plan{}, always(good(1))).speeds(5, 3, 4, 9, 9, 9, 9, 9, 9, 7)
-	m.reference = 0
-	if err := m.calibrate(); err != nil || m.reference != 3 {
-		t.Errorf("%v, %v", m.reference, err)
-	}
+func TestARunNeedsItsCalibration(t *testing.T) {
+	m := newMadeUp(t, Plan{}, always(good(1)))
 	m.loop = func([]int) (time.Duration, error) { return 0, errors.New("no such core") }
-	if err := m.calibrate(); err == nil || err.Error() != "the calibration loop: no such core" {
+	if _, err := m.blocks(t.Context(), &m.watching); err == nil || err.Error() != "the calibration loop: no such core" {
 		t.Errorf("%v", err)
-	}
-	if _, err := m.blocks(t.Context(), &m.watching); err == nil {
-		t.Error("a run goes on without its calibration")
 	}
 }

@@ -14,14 +14,14 @@ import (
 
 // An engine is a run under way.
 type engine struct {
-	plan      Plan
-	link      *topology.Link
-	file      *results.File
-	groups    [][]int
-	deaths    int // blocks in a row without a valid trial
-	spare     int // loops that are left for waiting
-	reference time.Duration
-	taken     taken
+	plan    Plan
+	link    *topology.Link
+	file    *results.File
+	groups  [][]int
+	deaths  int           // blocks in a row without a valid trial
+	spare   int           // loops that are left for waiting
+	fastest time.Duration // calibration of the run
+	taken   taken
 
 	// What measures: the calibration loop, and a group of conditions. They are
 	// here so that what an engine decides can be tested without measuring.
@@ -57,8 +57,7 @@ func (e *engine) blocks(ctx context.Context, w Watcher) (*Made, error) {
 			return e.interrupted(ctx, err)
 		}
 		f.Provenance.Blocks = block
-		f.Provenance.CalibrationS = e.reference.Seconds()
-		e.recheck()
+		f.Provenance.CalibrationS = e.fastest.Seconds()
 		if f.Provenance.StoppedEarly, err = e.broken(trials); err != nil {
 			return nil, err
 		}
@@ -148,10 +147,11 @@ func (e *engine) broken(trials []results.Trial) (string, error) {
 func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Trial, error) {
 	var trials []results.Trial
 	kept := taken{}
+	var p pace
 	sequences := order.Block(e.groups, e.file.Provenance.Block.Rounds, e.plan.Seed, block)
 	for i, sequence := range sequences {
 		w.Turn(block, i+1, len(sequences))
-		m, err := e.calibrated(ctx, sequence)
+		m, err := e.calibrated(ctx, sequence, &p)
 		if err != nil {
 			return nil, err
 		}
@@ -162,6 +162,9 @@ func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Tri
 			}
 			trials = append(trials, t)
 		}
+	}
+	for i := range trials {
+		slow(&trials[i], p.best) // known only now: a later group may have been the faster
 	}
 	for seq, set := range kept {
 		e.taken[seq] = set

@@ -70,7 +70,7 @@ func newMadeUp(t *testing.T, p Plan, outcome func(block, cond int) results.Trial
 	link := &topology.Link{Host: "127.0.0.1"}
 	p.conditions(f, link)
 	m.engine = newEngine(p, link, f)
-	m.pause, m.reference = 0, time.Microsecond
+	m.pause = 0
 	m.loop = func([]int) (time.Duration, error) { return time.Microsecond, nil }
 	m.turn = func(ctx context.Context, sequence []int) (measured, error) {
 		m.sequences = append(m.sequences, sequence)

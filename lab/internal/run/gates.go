@@ -105,8 +105,8 @@ func (l load) apart(set *profiles.Set, r loaded, fail failer) {
 
 func clockOf(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
-// slow closes the gate on a trial whose core was not at its own full speed
-// before or after it, by the fastest calibration of the run so far.
+// slow closes the gate on a trial whose core was slower before or after it than at
+// its best of the block.
 func slow(t *results.Trial, reference time.Duration) {
 	var fail failer = func(name, format string, args ...any) {
 		t.Valid = false

@@ -145,7 +145,6 @@ func (p place) engine(x *experiment.Experiment, link *topology.Link, conditions 
 		}
 	}
 	e := newEngine(plan, link, f)
-	e.reference = time.Microsecond
 	e.loop = func([]int) (time.Duration, error) { return time.Microsecond, nil }
 	return e
 }

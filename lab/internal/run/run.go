@@ -121,12 +121,8 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 		return nil, err
 	}
 	p.conditions(f, link)
-	e := newEngine(p, link, f)
-	if err := e.calibrate(); err != nil {
-		return nil, err
-	}
 	w.Begin(x, BlockTime(x), p.budget())
-	return e.blocks(ctx, w)
+	return newEngine(p, link, f).blocks(ctx, w)
 }
 
 // file is the run before its first block.

@@ -13,8 +13,9 @@
 // that begins and ends within a trial goes unseen. Some cores flicker between
 // their modes several times a second: such a core counts as at full speed if it
 // reaches that at all, and what the flicker does to trials is for blocks and
-// intervals to show. And it compares a core with itself: one that was slow all
-// along has shown no better time to be held to.
+// intervals to show. And it compares a core with itself within one block: all
+// conditions of a block that is slow throughout are slowed alike, which leaves
+// their ratios standing. It does not leave standing what filled the core.
 package speed
 
 import "time"
@@ -34,9 +35,9 @@ const (
 // microseconds: the square root of 2.5/1.6 is 1.25.
 const SlowBy = 1.25
 
-// Slow tells whether a core was not at its own full speed, going by the loop's
-// time and by the best time the same core has shown. A time that was not
-// measured is no sign of full speed, and counts as slow.
+// Slow tells whether a core was slower than the reference: the best time that it
+// has shown in the same block, or run. A time that was not measured is no sign of
+// speed, and counts as slow.
 func Slow(reference, seen time.Duration) bool {
 	if reference <= 0 || seen <= 0 {
 		return true

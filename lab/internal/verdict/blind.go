@@ -19,6 +19,7 @@ type blindness int
 const (
 	none blindness = iota
 	sharedCores
+	slowCore
 	otherWall
 	serverWall
 	clientWall
@@ -36,6 +37,7 @@ var blindnesses = map[blindness]struct {
 	says    string
 }{
 	sharedCores:  {NotApplicable, "server and client shared cores, and what the client achieves needs cores of its own for each side"},
+	slowCore:     {Inconclusive, "the server's core was slow all the block long, so that its neighbour may be what filled it"},
 	otherWall:    {NotApplicable, "the wall was another than the %s that it needs, or was not seen"},
 	serverWall:   {Invalid, "the server's CPU was the wall, or was not recorded, so that the figures measure the server"},
 	clientWall:   {Invalid, "the client's CPU was the wall, so that the figures measure the client"},
@@ -55,6 +57,9 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 	}
 	if m.MeasuresClient && b.of.sharedCores() {
 		return sharedCores
+	}
+	if b.of.slow(b.number) && aboutCPU(c) {
+		return slowCore
 	}
 	if need := bound.Bound(c.Needs.Bound); need != "" {
 		// The server's wall is only one where the client is known to have had room.
@@ -85,6 +90,17 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 		}
 	}
 	return rec.unseen(c, b)
+}
+
+// aboutCPU tells whether a claim says of a side's CPU that it was the wall, or needs
+// it to be. Of a full wire a slow core is no cause.
+func aboutCPU(c experiment.Claim) bool {
+	for _, b := range []string{c.Bound, c.Needs.Bound} {
+		if b == string(bound.ServerCPU) || b == string(bound.ClientCPU) {
+			return true
+		}
+	}
+	return false
 }
 
 // unseen tells whether a figure or a profile that the claim rests on cannot speak.

@@ -55,6 +55,9 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	if r.Source == results.Measured && len(r.Trials) > 0 && r.control == nil {
 		f.Warnings = append(f.Warnings, "no A/A control in this run")
 	}
+	if n := r.slowBlocks(); n > 0 {
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%d of %d blocks on a core that was slow all along: claims about full CPUs pass them over", n, len(r.fastest)))
+	}
 	f.EarlierDesign = r.EarlierDesign()
 	for _, c := range r.then.Claims {
 		said := d.decide(c, f.Control)

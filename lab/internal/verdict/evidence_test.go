@@ -232,6 +232,54 @@ func TestSharedCoresSayNothingOfThroughput(t *testing.T) {
 	}
 }
 
+// A core that a neighbour slows is full sooner. Its blocks compare conditions all the
+// same, and the run says how many there are.
+func TestASlowCoreIsNoWallOfTheServersOwn(t *testing.T) {
+	x := design(t, "", strings.Replace(wireWall, `"wire"`, `"server-cpu"`, 1), named(isFlat, "flat"), named(fmt.Sprintf(flatNeeds, `bound = "server-cpu"`), "needs"))
+	for _, c := range []struct {
+		slow             int // blocks of eight
+		cpu, flat, needs Verdict
+		counted          int
+		warns            bool
+	}{
+		{0, Reproduced, Reproduced, Reproduced, 8, false},
+		{1, Inconclusive, Reproduced, Inconclusive, 7, true}, // seven of eight
+		{5, Inconclusive, Reproduced, Inconclusive, 3, true},
+	} {
+		r := ratios(x, 1, 1, 1, 1, 1, 1, 1, 1)
+		r.Provenance.CalibrationS = 1e-6
+		for i, one := range r.Trials {
+			took := 1.2e-6
+			if one.Block <= c.slow {
+				took = 1.6e-6
+			}
+			r.Trials[i].Metrics["calibration_before_s"], r.Trials[i].Metrics["calibration_after_s"] = took, 1.1*took
+		}
+		f := Decide(x, machine, []Run{{r, x}})
+		for i, want := range []Verdict{c.cpu, c.flat, c.needs} {
+			if got := f.Claims[i]; got.Verdict != want {
+				t.Errorf("%d of 8 slow, %s: %s (%s), want %s", c.slow, got.ID, got.Verdict, got.Reason, want)
+			}
+		}
+		if got := f.Claims[0]; c.warns && !strings.Contains(got.Reason, fmt.Sprintf("in %d of 8 block", c.slow)) {
+			t.Errorf("%d of 8 slow: %s", c.slow, got.Reason)
+		}
+		said := slices.ContainsFunc(f.Warnings, func(w string) bool { return strings.HasPrefix(w, fmt.Sprintf("%d of 8 blocks on a core", c.slow)) })
+		if said != c.warns {
+			t.Errorf("%d of 8 slow: warnings %q", c.slow, f.Warnings)
+		}
+		// A full wire is no slow core's doing.
+		wired := design(t, "", wireWall)
+		r.Topology = results.Topology{Kind: "netns", LineRateBps: 5e8}
+		for i := range r.Trials {
+			r.Trials[i].Metrics["line_rate_share"], r.Trials[i].Metrics["server_cores_busy"] = 0.97, 0.5
+		}
+		if got := one(t, wired, r, machine); got.Verdict != Reproduced {
+			t.Errorf("%d of 8 slow, a full wire: %s (%s)", c.slow, got.Verdict, got.Reason)
+		}
+	}
+}
+
 // A bar was set for a range of levels. A text's other range neither agrees nor
 // disagrees with it.
 func TestATextOfAnotherRangeIsNotHeldAgainstTheBar(t *testing.T) {

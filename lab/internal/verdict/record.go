@@ -9,6 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/speed"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
@@ -22,10 +23,11 @@ type source struct {
 	control *results.Condition
 	valid   map[string]map[int]results.Trial // condition, block: the valid trial
 	ids     map[string]string                // of conditions, by the key of their levels
+	fastest map[int]float64                  // calibration of each block
 }
 
 func newSource(run Run) *source {
-	s := &source{File: run.File, then: run.Then, valid: map[string]map[int]results.Trial{}, ids: map[string]string{}}
+	s := &source{File: run.File, then: run.Then, valid: map[string]map[int]results.Trial{}, ids: map[string]string{}, fastest: run.File.Calibrations()}
 	for _, c := range s.Conditions {
 		if c.ControlOf == "" {
 			s.conds = append(s.conds, c)
@@ -82,6 +84,25 @@ func (s *source) begun() []int {
 	}
 	sort.Ints(out)
 	return out
+}
+
+// slow tells whether the server's core was slow from a block's beginning to its end.
+// No calibration is no sign of it: a block without any is of a text, or of an older
+// lab, which called no trial valid on a slow core.
+func (s *source) slow(block int) bool {
+	seen, ok := s.fastest[block]
+	return ok && s.Provenance != nil && seen > speed.SlowBy*s.Provenance.CalibrationS
+}
+
+// slowBlocks counts the blocks with a valid trial whose core was slow throughout.
+func (s *source) slowBlocks() int {
+	slow := map[int]bool{}
+	for _, t := range s.Trials {
+		if t.Valid && s.slow(t.Block) {
+			slow[t.Block] = true
+		}
+	}
+	return len(slow)
 }
 
 // walls are those that a trial met, by the rule that is in force now.
