@@ -124,7 +124,7 @@ func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
 	w := newWorkshop(t)
 	b := w.bench(options{})
-	one := time.Duration(clearCase(b.j.Experiments[0])) * run.BlockTime(b.j.Experiments[0])
+	one := time.Duration(clearCase(b.j.Experiments[0], b.profile.Cores)) * run.BlockTime(b.j.Experiments[0])
 	status, out, err := w.reproduce(options{budget: one + time.Second})
 	if err != nil || status != exitNotHeld || len(w.inOrder()) != 1 {
 		t.Errorf("exit %d, %v, %d runs", status, err, len(w.inOrder()))

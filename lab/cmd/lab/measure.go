@@ -206,7 +206,7 @@ func (b *bench) measure(ctx context.Context, outcomes []*outcome, budget time.Du
 func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Duration) (failed error) {
 	s := &spend{left: budget}
 	for _, o := range outcomes {
-		p := &part{block: run.BlockTime(o.x), claims: len(o.x.Claims), clear: clearCase(o.x), most: b.blocks, over: o.unmade != ""}
+		p := &part{block: run.BlockTime(o.x), claims: len(o.x.Claims), clear: clearCase(o.x, b.profile.Cores), most: b.blocks, over: o.unmade != ""}
 		if b.plan(o.x).Unreachable() != "" {
 			p.block = time.Millisecond // to say so takes no room
 		}

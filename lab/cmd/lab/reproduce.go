@@ -128,15 +128,10 @@ func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out 
 	return b.measure(ctx, outcomes, b.budget, failed, out)
 }
 
-// clearCase is how many blocks decide an experiment's claims where all blocks say
-// the same.
-func clearCase(x *experiment.Experiment) int {
-	claims := 0
-	for _, c := range x.Claims {
-		if c.Kind != experiment.Count && c.Kind != experiment.Absent { // which no number of blocks decides
-			claims++
-		}
-	}
+// clearCase is how many blocks decide an experiment's claims on a host of so many
+// cores where all blocks say the same.
+func clearCase(x *experiment.Experiment, cores int) int {
+	claims := verdict.Sharing(x, cores)
 	n := stats.MinSamples
 	for claims > 0 && !stats.Shown(n, n, stats.Alpha/float64(claims)) {
 		n++

@@ -87,7 +87,7 @@ func (s *spend) took(at, blocks int, length time.Duration) {
 		p.over = true
 		return
 	}
-	p.block = max(p.block, length/time.Duration(blocks))
+	p.block = length / time.Duration(blocks)
 }
 
 // open has a part know what its open claims need after a run.

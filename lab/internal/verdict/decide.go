@@ -111,12 +111,20 @@ func newDecider(h *host.Profile, runs []Run) *decider {
 		}
 	}
 	d.last = d.runs[len(d.runs)-1]
-	for _, c := range last.Then.Claims {
-		if byBlocks(c.Kind) {
-			d.sharing++
+	d.sharing = Sharing(last.Then, h.Cores)
+	return d
+}
+
+// Sharing counts an experiment's claims that share stats.Alpha on a host of so many
+// cores: those that blocks decide by their number, but for those that need more
+// cores, of which nothing wrong can be said there.
+func Sharing(x *experiment.Experiment, cores int) (claims int) {
+	for _, c := range x.Claims {
+		if byBlocks(c.Kind) && c.Needs.Cores <= cores {
+			claims++
 		}
 	}
-	return d
+	return claims
 }
 
 // byBlocks tells whether blocks decide a kind of claim by their number.

@@ -1,12 +1,14 @@
 package verdict
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -41,6 +43,18 @@ func TestBlocksOfSeveralRunsCountTogether(t *testing.T) {
 }
 
 // Two runs may have a block 1 and a condition c1 each, and mean others by them.
+// Six blocks are too few for two claims' parts of what may be wrong, and enough for
+// one; a claim that the host has too few cores for has no part.
+func TestAClaimOfMoreCoresHasNoPartOfTheLevel(t *testing.T) {
+	for cores, want := range map[int]Verdict{4: Inconclusive, 8: Inconclusive, 2: Reproduced} {
+		x := design(t, "", isFlat, strings.Replace(fmt.Sprintf(flatNeeds, "cores = 4"), `"c"`, `"d"`, 1))
+		f := Decide(x, &host.Profile{ID: "h", Cores: cores}, []Run{{ratios(x, 1, 1, 1, 1, 1, 1), x}})
+		if got := f.Claims[0].Verdict; got != want || f.Record.Claims != map[Verdict]int{Inconclusive: 2, Reproduced: 1}[want] {
+			t.Errorf("%d cores: %s, of %d claims, want %s", cores, got, f.Record.Claims, want)
+		}
+	}
+}
+
 func TestRunsAreJoinedByLevelsAndNotByNames(t *testing.T) {
 	x := design(t, "", atLeast)
 	a, b := runOf(x, "a", 2, 2, 2), runOf(x, "b", 2, 2, 2)
