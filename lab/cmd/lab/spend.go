@@ -9,9 +9,9 @@ import (
 // A spend shares one budget of time among experiments: next is always what is likely
 // to decide most claims a second, so that a budget that ends early has done the most.
 // For an experiment without blocks that is its clear case; for another, what its
-// claims still need. What was foretold and did not come true counts for less the
-// next time, or a claim that lies on its own bar would take all that is left. A
-// spend chooses only, and measures nothing.
+// claims still need. That counts for half where blocks disagree, and for half again
+// each time that it was foretold and did not come true, or a claim that lies on its
+// own bar would take all that is left. A spend chooses only, and measures nothing.
 type spend struct {
 	left  time.Duration
 	parts []*part
@@ -58,8 +58,11 @@ func (s *spend) next() (stint, bool) {
 			needs := slices.DeleteFunc(slices.Clone(p.needs), func(n int) bool { return n == 0 })
 			slices.Sort(needs)
 			for k, n := range needs {
-				fits := int(s.left / p.block)
-				try(i, min(max(n+n/2, leastFurther), fits), math.Ldexp(float64(k+1), -p.missed), time.Duration(n)*p.block)
+				fits, doubt := int(s.left/p.block), p.missed
+				if n > leastFurther { // its blocks disagree
+					doubt++
+				}
+				try(i, min(max(n+n/2, leastFurther), fits), math.Ldexp(float64(k+1), -doubt), time.Duration(n)*p.block)
 			}
 		}
 	}

@@ -65,20 +65,31 @@ func TestWhatDoesNotFitIsLeftOut(t *testing.T) {
 }
 
 func TestWhatIsNearlyDecidedGoesFirst(t *testing.T) {
-	s := &spend{left: 240 * time.Second, parts: three()}
-	got := spendAll(t, s, func(n int, c stint) (int, time.Duration, bool, []int) {
-		length := time.Duration(c.blocks) * s.parts[c.part].block
-		switch n {
-		case 0: // two claims in 10 s come before two in 14 s
-			return c.blocks, length, false, []int{0, 5, 4}
-		case 2: // one in 12 s comes before one in 60 s
-			return c.blocks, length, false, []int{6}
+	for _, c := range []struct {
+		open []int // of the second part, after its clear case
+		want []stint
+	}{
+		// Two claims in 6 s come before two in 14 s.
+		{[]int{0, 3, 2}, []stint{{1, 8}, {1, 4}, {2, 7}, {2, 9}, {0, 6}}},
+		// Two in 10 s do not, since blocks that disagree make one of them.
+		{[]int{0, 5, 4}, []stint{{1, 8}, {2, 7}, {1, 7}, {2, 9}, {0, 6}}},
+	} {
+		s := &spend{left: 240 * time.Second, parts: three()}
+		got := spendAll(t, s, func(_ int, chosen stint) (int, time.Duration, bool, []int) {
+			p := s.parts[chosen.part]
+			length := time.Duration(chosen.blocks) * p.block
+			switch {
+			case chosen.part == 1 && p.made == 0:
+				return chosen.blocks, length, false, c.open
+			case chosen.part == 2 && p.made == 0: // one in 12 s comes before one in 60 s
+				return chosen.blocks, length, false, []int{6}
+			}
+			return chosen.blocks, length, true, nil
+		})
+		// Half as much again as was foreseen.
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.open, got, c.want)
 		}
-		return c.blocks, length, true, nil
-	})
-	// Half as much again as was foreseen.
-	if want := []stint{{1, 8}, {1, 7}, {2, 7}, {2, 9}, {0, 6}}; !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, want %v", got, want)
 	}
 }
 

@@ -86,12 +86,16 @@ func TestATurnAtAnotherSpeedIsInvalid(t *testing.T) {
 // Blocks are held to their own best, so that a faster one does not undo others; the
 // file has each one's times.
 func TestBlocksAreHeldToThemselves(t *testing.T) {
-	m := newMadeUp(t, Plan{MaxBlocks: 2}, always(good(1))).speeds(slowCore, slowCore, fastCore)
+	speeds := append([]time.Duration{slowCore, slowCore, fastCore, fastCore}, times(loopsFirst, slowCore)...) // which the third waits for in vain
+	m := newMadeUp(t, Plan{MaxBlocks: 3}, always(good(1))).speeds(speeds...)
 	f := m.all(t)
 	for _, got := range f.Trials {
-		if want := map[int]time.Duration{1: slowCore, 2: fastCore}[got.Block]; !got.Valid || got.Metrics["calibration_before_s"] != want.Seconds() || got.Metrics["calibration_after_s"] != want.Seconds() {
+		if want := map[int]time.Duration{1: slowCore, 2: fastCore, 3: slowCore}[got.Block]; !got.Valid || got.Metrics["calibration_before_s"] != want.Seconds() || got.Metrics["calibration_after_s"] != want.Seconds() {
 			t.Errorf("%+v", got)
 		}
+	}
+	if m.spare != loopsSpare-loopsFirst+1 {
+		t.Errorf("%d loops are left for waiting, want %d", m.spare, loopsSpare-loopsFirst+1)
 	}
 	if f.Provenance.CalibrationS != fastCore.Seconds() || m.kept[0].Provenance.CalibrationS != slowCore.Seconds() {
 		t.Errorf("the run's fastest calibration is %v, and was %v", f.Provenance.CalibrationS, m.kept[0].Provenance.CalibrationS)
@@ -103,9 +107,8 @@ func TestWaitingForACoreIsBounded(t *testing.T) {
 	loops := 0
 	m := newMadeUp(t, Plan{}, always(good(1)))
 	m.loop = func([]int) (time.Duration, error) { loops++; return slowCore, nil }
-	p := &pace{best: fastCore}
 	for range loopsSpare {
-		if seen, err := m.speed(t.Context(), p, loopsBefore); err != nil || seen != slowCore {
+		if seen, err := m.speed(t.Context(), fastCore, loopsBefore); err != nil || seen != slowCore {
 			t.Fatalf("%v, %v", seen, err)
 		}
 	}
@@ -120,7 +123,7 @@ func TestWaitingForACoreCanBeInterrupted(t *testing.T) {
 	m := newMadeUp(t, Plan{}, always(good(1)))
 	m.pause = time.Hour
 	m.loop = func([]int) (time.Duration, error) { cancel(why); return slowCore, nil }
-	if _, err := m.speed(ctx, &pace{best: fastCore}, loopsBefore); !errors.Is(err, why) {
+	if _, err := m.speed(ctx, fastCore, loopsBefore); !errors.Is(err, why) {
 		t.Errorf("%v, want %v", err, why)
 	}
 }

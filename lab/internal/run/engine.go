@@ -147,11 +147,11 @@ func (e *engine) broken(trials []results.Trial) (string, error) {
 func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Trial, error) {
 	var trials []results.Trial
 	kept := taken{}
-	var p pace
+	var best time.Duration // calibration of the block
 	sequences := order.Block(e.groups, e.file.Provenance.Block.Rounds, e.plan.Seed, block)
 	for i, sequence := range sequences {
 		w.Turn(block, i+1, len(sequences))
-		m, err := e.calibrated(ctx, sequence, &p)
+		m, err := e.calibrated(ctx, sequence, &best)
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +164,7 @@ func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Tri
 		}
 	}
 	for i := range trials {
-		slow(&trials[i], p.best) // known only now: a later group may have been the faster
+		slow(&trials[i], best) // known only now: a later group may have been the faster
 	}
 	for seq, set := range kept {
 		e.taken[seq] = set
