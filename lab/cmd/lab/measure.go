@@ -18,8 +18,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
-	"github.com/line-rate/line-rate/lab/internal/lock"
-	"github.com/line-rate/line-rate/lab/internal/progress"
 	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
@@ -39,7 +37,7 @@ type bench struct {
 	ready  func(run.Plan) error
 	do     func(context.Context, run.Plan, run.Watcher) (*run.Made, error)
 	now    func() time.Time
-	report *progress.Reporter
+	report *reporter
 }
 
 // newBench takes this machine until release is called.
@@ -48,7 +46,7 @@ func newBench(j *journal.Journal, o options) (b *bench, release func(), err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	b = &bench{options: o, j: j, had: len(j.Runs), split: split, ready: run.Plan.Ready, do: run.Do, now: time.Now, report: progress.New(os.Stderr)}
+	b = &bench{options: o, j: j, had: len(j.Runs), split: split, ready: run.Plan.Ready, do: run.Do, now: time.Now, report: newReporter(os.Stderr)}
 	if b.self, err = os.Executable(); err == nil {
 		b.profile, err = o.profile(j)
 	}
@@ -65,7 +63,7 @@ func claim(j *journal.Journal) (split cores.Split, release func(), err error) {
 	if runtime.GOOS != "linux" {
 		return split, nil, errors.New("the lab measures on Linux only: it reads /proc and pins cores; the site can be built anywhere")
 	}
-	release, err = lock.Take(j.Root.Scratch())
+	release, err = takeLock(j.Root.Scratch())
 	if why := syscall.Errno(0); errors.As(err, &why) {
 		err = results.Unwritable(j.Root.Scratch(), why)
 	}

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/journal"
-	"github.com/line-rate/line-rate/lab/internal/progress"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
@@ -297,7 +296,7 @@ func victim(root string) {
 			fmt.Println("fault", err, faults)
 			os.Exit(1)
 		}
-		b := &bench{j: j, profile: machine(j), self: "lab", report: progress.New(nobody), ready: func(run.Plan) error { return nil }, now: func() time.Time { return w.at }}
+		b := &bench{j: j, profile: machine(j), self: "lab", report: newReporter(nobody), ready: func(run.Plan) error { return nil }, now: func() time.Time { return w.at }}
 		b.do = func(ctx context.Context, p run.Plan, watch run.Watcher) (*run.Made, error) {
 			keep := p.Keep
 			p.Keep = func(made *run.Made) error {

@@ -17,7 +17,6 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/line-rate/line-rate/lab/internal/profiles"
-	"github.com/line-rate/line-rate/lab/internal/progress"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
@@ -79,7 +78,7 @@ func profileExperiment(ctx context.Context, args []string, out io.Writer) (int, 
 			return func() {}
 		}
 		what := fmt.Sprintf("profiles of condition %d of %d", done+1, len(all))
-		return progress.New(os.Stderr).Wait(what, run.ProfileTime(x))
+		return newReporter(os.Stderr).Wait(what, run.ProfileTime(x))
 	}
 	end := wait()
 	err = run.Profiles(ctx, plan, func(p run.Profiled) error {
@@ -143,7 +142,7 @@ func profileRunning(ctx context.Context, args []string, out io.Writer) (int, err
 	}
 
 	window := time.Duration(seconds) * time.Second
-	end := progress.New(os.Stderr).Wait("profiles of "+count(len(sources), "process", "processes"), window)
+	end := newReporter(os.Stderr).Wait("profiles of "+count(len(sources), "process", "processes"), window)
 	set, err := profiles.Capture(ctx, sources, window)
 	end()
 	if ctx.Err() != nil {

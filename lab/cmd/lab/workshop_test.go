@@ -16,7 +16,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/order"
-	"github.com/line-rate/line-rate/lab/internal/progress"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -106,7 +105,7 @@ func (w *workshop) bench(o options) *bench {
 	}
 	w.t.Cleanup(func() { log.Close() })
 	return &bench{
-		options: o, j: j, had: len(j.Runs), profile: machine(j), self: "lab", report: progress.New(log),
+		options: o, j: j, had: len(j.Runs), profile: machine(j), self: "lab", report: newReporter(log),
 		ready: func(run.Plan) error { return nil }, do: w.do, now: func() time.Time { return w.at },
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/stricttoml"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Text is what was carried over by hand from one entry's text and does not
@@ -150,7 +150,7 @@ func Load(path string) (*Text, error) {
 // Parse reads the text of the entry of the given number.
 func Parse(name string, data []byte) (*Text, error) {
 	t := &Text{}
-	if err := stricttoml.Decode(data, t); err != nil {
+	if err := strict.DecodeTOML(data, t); err != nil {
 		return nil, err
 	}
 	if t.Entry != name || !entry.MatchString(name) && !study.MatchString(name) {

@@ -1,4 +1,5 @@
-// Package cores divides a machine between server and client.
+// Package cores divides a machine between server and client, and reads how much of
+// it control groups allow.
 //
 // Both on the same core would make each the other's noise, and would let one
 // steal what the other is measured by. Cores are divided whole: two hardware

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/quota"
 )
 
 // cpuQuota is what the lab's control groups allow it, from its own up to the top.
-func (m Machine) cpuQuota() quota.Quota { return quota.Read(m.Proc, m.Cgroup, "self") }
+func (m Machine) cpuQuota() cores.Quota { return cores.ReadQuota(m.Proc, m.Cgroup, "self") }
 
 // quota is about the CPU that a container's or a service's limit leaves.
 func (m Machine) quota(w *watch) Finding {

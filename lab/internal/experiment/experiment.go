@@ -25,7 +25,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/oneline"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/stricttoml"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // An Experiment is one file of lab/experiments.
@@ -110,7 +110,7 @@ func Load(path string) (*Experiment, error) {
 // Parse reads an experiment of the given name.
 func Parse(id string, data []byte) (*Experiment, error) {
 	x := &Experiment{}
-	if err := stricttoml.Decode(data, x); err != nil {
+	if err := strict.DecodeTOML(data, x); err != nil {
 		return nil, err
 	}
 	// An empty reason would pass for none. It is printed in one line.

@@ -1,10 +1,10 @@
 // Package generator is what the load generators have in common: what a trial of
 // any of them comes to, and what makes it invalid.
 //
-// Its stance: a generator's own averages and summaries are not believed. The
-// packages that read a generator's output take counts and times from it, and
-// the figures are computed alike for all. What a generator cannot say is
-// missing from its results, not nought.
+// Its stance: a generator's own averages and summaries are not believed. What reads
+// a generator's output takes counts and times from it, and the figures are computed
+// alike for all. What a generator cannot say is missing from its results, not
+// nought. Package rotation has what http_load prints, since it is told a plan as well.
 package generator
 
 import (

@@ -18,7 +18,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/sheet"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -267,7 +266,7 @@ func (j *Journal) derived() (map[string][]byte, error) {
 			newest[x.Name] = append(newest[x.Name], said)
 		}
 		path := j.Root.Sheet(r.Experiment, r.Run)
-		data, broken := sheet.Of(r)
+		data, broken := r.Sheet()
 		if broken != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", j.Root.Rel(path), broken))
 		}

@@ -20,7 +20,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/oneline"
-	"github.com/line-rate/line-rate/lab/internal/strictjson"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Read reads a results file, refusing whatever is not one of a known version:
@@ -79,7 +79,7 @@ func Decode(data []byte, schema string, into any) error {
 	if n := int64(len(data)); n > mostBytes[schema] {
 		return fmt.Errorf("%d bytes, where such a file has %d at the most", n, mostBytes[schema])
 	}
-	if err := strictjson.Check(data); err != nil {
+	if err := strict.CheckJSON(data); err != nil {
 		return err
 	}
 	var doc any

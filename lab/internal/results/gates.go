@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/autocannon"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -31,7 +31,7 @@ func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, win
 		a.Generator = name.String()
 	}
 	if a.Generator == setting.Autocannon {
-		a.ResolutionS = autocannon.Resolution
+		a.ResolutionS = generator.AutocannonStep
 	}
 	if a.Generator == setting.HTTPLoad {
 		a.SlotS, a.Rounds = x.Block.SlotS, x.Block.Rounds

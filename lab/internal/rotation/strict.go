@@ -7,14 +7,14 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/strictjson"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // decode reads one JSON object into a struct and takes no liberties:
 // encoding/json alone would pass over keys that are missing, written in another
 // case or null.
 func decode(data []byte, dst any) error {
-	if err := strictjson.Check(data); err != nil {
+	if err := strict.CheckJSON(data); err != nil {
 		return err
 	}
 	if err := keys(data, reflect.TypeOf(dst).Elem(), ""); err != nil {

@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/autocannon"
-	"github.com/line-rate/line-rate/lab/internal/eventsink"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -150,9 +148,9 @@ func (g *group) judgePiece(i int, p *piece) {
 
 func (l load) parse(stdout []byte) (*generator.Result, error) {
 	if l.generator == setting.Sink {
-		return eventsink.Parse(stdout)
+		return generator.ParseSink(stdout)
 	}
-	r, err := autocannon.Parse(stdout)
+	r, err := generator.ParseAutocannon(stdout)
 	if err == nil {
 		r.Asked(l.rate) // which autocannon does not print
 	}

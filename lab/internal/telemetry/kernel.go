@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/quota"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
 // kernel reads the counters of the whole machine and of the network namespace
@@ -82,7 +82,7 @@ func (s *Sampler) throttled() (seconds float64, ok bool) {
 	for _, p := range s.targets.Pairs {
 		add(p.Servers...)
 	}
-	q := quota.Read(s.proc, filepath.Join(s.sys, "fs", "cgroup"), who...)
+	q := cores.ReadQuota(s.proc, filepath.Join(s.sys, "fs", "cgroup"), who...)
 	if !q.Seen {
 		return 0, false
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/prometheus/procfs"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/quota"
 )
 
 // stranger starts a process that is no descendant of this one: its parent ends
@@ -205,7 +205,7 @@ func TestThrottlingIsQuotaAndHeat(t *testing.T) {
 // A quota that no group can say anything of leaves the figure out; on this
 // machine, whatever it is, a quota that nothing has is nought and not missing.
 func TestNoQuotaIsSeen(t *testing.T) {
-	if q := quota.Read("/proc", "/sys/fs/cgroup", "self"); !q.Seen {
+	if q := cores.ReadQuota("/proc", "/sys/fs/cgroup", "self"); !q.Seen {
 		t.Skip("the control groups are not shown here")
 	}
 	w := watched(t, Targets{}, func(w Window) bool { _, ok := w.Metrics["throttled_s"]; return ok })

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/strictjson"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // version is of the journal's format.
@@ -159,7 +159,7 @@ func read(path string) (originals, error) {
 
 func decode(data []byte) (originals, error) {
 	var all originals
-	if err := strictjson.Check(data); err != nil {
+	if err := strict.CheckJSON(data); err != nil {
 		return all, err
 	}
 	// Another version may have another shape, so its number is read first.

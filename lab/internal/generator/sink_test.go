@@ -1,4 +1,4 @@
-package eventsink
+package generator
 
 import (
 	"maps"
@@ -8,13 +8,12 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 )
 
-// made is a made-up trial of two seconds: of 4,000 events 3,000 arrived, in ten
+// printed is what a made-up trial printed of two seconds: of 4,000 events 3,000 arrived, in ten
 // batches of eleven, one of which was refused.
-func made(change ...string) []byte {
+func printed(change ...string) []byte {
 	fields := []string{
 		`"generator":"event_sink"`, `"start":"2026-01-01T00:00:00Z"`, `"finish":"2026-01-01T00:00:02Z"`,
 		`"requests":11`, `"refused":1`, `"bytes":192000`, `"events":3000`, `"duplicates":7`, `"in_flight_max":4`,
@@ -33,7 +32,7 @@ func made(change ...string) []byte {
 }
 
 func TestFiguresComeFromCountsAndTheWindow(t *testing.T) {
-	r, err := Parse(made(`"limit_per_s":64000`))
+	r, err := ParseSink(printed(`"limit_per_s":64000`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +60,7 @@ func TestFiguresComeFromCountsAndTheWindow(t *testing.T) {
 }
 
 func TestWhatWasNotSeenIsMissing(t *testing.T) {
-	r, err := Parse(made(`"requests":0`, `"refused":0`, `"events":0`, `"delivery_s"`, `"pace_lag_s"`, `"bytes":0`))
+	r, err := ParseSink(printed(`"requests":0`, `"refused":0`, `"events":0`, `"delivery_s"`, `"pace_lag_s"`, `"bytes":0`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,12 +72,12 @@ func TestWhatWasNotSeenIsMissing(t *testing.T) {
 	if v, ok := r.Metrics["delivered_per_s"]; !ok || v != 0 {
 		t.Errorf("nothing was delivered: %v, %v", v, ok)
 	}
-	if want := []generator.Fault{{Gate: gate.NoRequests, Detail: "no request was answered"}}; !slices.Equal(r.Faults, want) {
+	if want := []Fault{{Gate: gate.NoRequests, Detail: "no request was answered"}}; !slices.Equal(r.Faults, want) {
 		t.Errorf("faults %v", r.Faults)
 	}
 }
 
-func TestRefusesWhatIsNoTrial(t *testing.T) {
+func TestASinkTrialThatIsNoneIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		out  []byte
@@ -86,26 +85,26 @@ func TestRefusesWhatIsNoTrial(t *testing.T) {
 	}{
 		{"nothing", nil, "printed nothing"},
 		{"a message", []byte("event_sink: no\n"), "not JSON"},
-		{"two lines", append(made(), made()...), "not JSON"},
-		{"cut off", made()[:60], "not JSON"},
-		{"another's", made(`"generator":"fortio"`), `generator "fortio"`},
-		{"no finish", made(`"finish"`), "no measured window"},
-		{"no events said", made(`"events"`), `"events"`},
-		{"null instead of a count", made(`"duplicates":null`), `"duplicates"`},
-		{"a negative count", made(`"offered":-1`), `"offered"`},
-		{"half an event", made(`"logged":0.5`), "a count is whole"},
-		{"no backlog", made(`"backlog_finish"`), `"backlog_finish"`},
-		{"no end", made(`"end"`), `no "end"`},
-		{"half an end", made(`"end":{"added":1,"arrived":1,"dropped":0,"failed":0,"returned":0}`), `"end.unaccounted"`},
-		{"more than was added", made(`"end":{"added":1,"arrived":2,"dropped":0,"failed":0,"returned":0,"unaccounted":0}`), "2 events that arrived, of 1"},
-		{"more refused than came", made(`"refused":12`), "12 batches that were refused, of 11"},
-		{"no time to add", made(`"add_s"`), `no "add_s"`},
-		{"no time to deliver", made(`"delivery_s"`), `no "delivery_s"`},
-		{"no p99", made(`"pace_lag_s":{"p50":0,"max":1}`), `"pace_lag_s.p99"`},
-		{"a median above the greatest", made(`"add_s":{"p50":3,"p99":4,"max":2}`), "add_s does not rise"},
-		{"a limit of nought", made(`"limit_per_s":0`), `"limit_per_s"`},
+		{"two lines", append(printed(), printed()...), "not JSON"},
+		{"cut off", printed()[:60], "not JSON"},
+		{"another's", printed(`"generator":"fortio"`), `generator "fortio"`},
+		{"no finish", printed(`"finish"`), "no measured window"},
+		{"no events said", printed(`"events"`), `"events"`},
+		{"null instead of a count", printed(`"duplicates":null`), `"duplicates"`},
+		{"a negative count", printed(`"offered":-1`), `"offered"`},
+		{"half an event", printed(`"logged":0.5`), "a count is whole"},
+		{"no backlog", printed(`"backlog_finish"`), `"backlog_finish"`},
+		{"no end", printed(`"end"`), `no "end"`},
+		{"half an end", printed(`"end":{"added":1,"arrived":1,"dropped":0,"failed":0,"returned":0}`), `"end.unaccounted"`},
+		{"more than was added", printed(`"end":{"added":1,"arrived":2,"dropped":0,"failed":0,"returned":0,"unaccounted":0}`), "2 events that arrived, of 1"},
+		{"more refused than came", printed(`"refused":12`), "12 batches that were refused, of 11"},
+		{"no time to add", printed(`"add_s"`), `no "add_s"`},
+		{"no time to deliver", printed(`"delivery_s"`), `no "delivery_s"`},
+		{"no p99", printed(`"pace_lag_s":{"p50":0,"max":1}`), `"pace_lag_s.p99"`},
+		{"a median above the greatest", printed(`"add_s":{"p50":3,"p99":4,"max":2}`), "add_s does not rise"},
+		{"a limit of nought", printed(`"limit_per_s":0`), `"limit_per_s"`},
 	} {
-		r, err := Parse(c.out)
+		r, err := ParseSink(c.out)
 		if err == nil {
 			t.Errorf("%s: read as %+v", c.name, r)
 		} else if !strings.Contains(err.Error(), c.says) {
@@ -114,12 +113,12 @@ func TestRefusesWhatIsNoTrial(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
-	f.Add(made())
-	f.Add(made(`"limit_per_s":1`, `"steps":[{"per_second":1}]`))
+func FuzzParseSink(f *testing.F) {
+	f.Add(printed())
+	f.Add(printed(`"limit_per_s":1`, `"steps":[{"per_second":1}]`))
 	f.Add([]byte("null"))
 	f.Fuzz(func(t *testing.T, out []byte) {
-		r, err := Parse(out)
+		r, err := ParseSink(out)
 		if err != nil {
 			return
 		}

@@ -1,7 +1,4 @@
-// Package lock keeps a second run from starting beside a first one: two loads
-// on one machine measure each other. The kernel drops the lock with the
-// process, however it ends.
-package lock
+package main
 
 import (
 	"errors"
@@ -11,8 +8,10 @@ import (
 	"syscall"
 )
 
-// Take takes the lock of a directory, or says that another process holds it.
-func Take(dir string) (release func(), err error) {
+// takeLock takes the lock of a directory, or says that another process holds it. It
+// keeps a second run from starting beside a first one: two loads on one machine
+// measure each other. The kernel drops the lock with the process, however it ends.
+func takeLock(dir string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}

@@ -1,11 +1,4 @@
-// Package eventsink reads the line that one trial of event_sink printed.
-//
-// Its stance is package generator's. What is counted is what arrived at the
-// receiver; the sender's own counts stand beside it, by other names. Rates are
-// computed from counts and the window's own start and finish. That a receiver
-// refused what it was told to refuse, or that events stayed behind, makes no
-// trial invalid: it is what these trials are about.
-package eventsink
+package generator
 
 import (
 	"bytes"
@@ -14,14 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"time"
-
-	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
-const program = "event_sink"
+const sinkProgram = "event_sink"
 
 // Figures are pointers: one that is missing is not nought.
-type output struct {
+type sinkOutput struct {
 	Generator     string
 	Start, Finish time.Time
 
@@ -57,7 +48,7 @@ type output struct {
 type quantiles struct{ P50, P99, Max *float64 }
 
 // complete refuses an output that lacks a figure, or has one that cannot be.
-func (o output) complete() error {
+func (o sinkOutput) complete() error {
 	if o.End == nil {
 		return errors.New(`event_sink's output has no "end"`)
 	}
@@ -67,7 +58,7 @@ func (o output) complete() error {
 		"end.added": o.End.Added, "end.arrived": o.End.Arrived, "end.dropped": o.End.Dropped, "end.failed": o.End.Failed,
 		"end.returned": o.End.Returned, "end.unaccounted": o.End.Unaccounted,
 	}
-	if err := generator.Usable(program, counts); err != nil {
+	if err := Usable(sinkProgram, counts); err != nil {
 		return err
 	}
 	for name, v := range counts {
@@ -98,7 +89,7 @@ func (o output) complete() error {
 		if q == nil {
 			return fmt.Errorf("event_sink's output has no %q", name)
 		}
-		if err := generator.Usable(program, map[string]*float64{name + ".p50": q.P50, name + ".p99": q.P99, name + ".max": q.Max}); err != nil {
+		if err := Usable(sinkProgram, map[string]*float64{name + ".p50": q.P50, name + ".p99": q.P99, name + ".max": q.Max}); err != nil {
 			return err
 		}
 		if *q.P50 > *q.P99 || *q.P99 > *q.Max {
@@ -108,27 +99,32 @@ func (o output) complete() error {
 	return nil
 }
 
-// Parse reads a trial's standard output, which is one line.
-func Parse(stdout []byte) (*generator.Result, error) {
+// ParseSink reads a trial's standard output, which is one line.
+//
+// What is counted is what arrived at the receiver; the sender's own counts stand
+// beside it, by other names. Rates are computed from counts and the window's own
+// start and finish. That a receiver refused what it was told to refuse, or that
+// events stayed behind, makes no trial invalid: it is what these trials are about.
+func ParseSink(stdout []byte) (*Result, error) {
 	line := bytes.TrimSpace(stdout)
 	if len(line) == 0 {
 		return nil, errors.New("event_sink printed nothing")
 	}
-	var o output
+	var o sinkOutput
 	if err := json.Unmarshal(line, &o); err != nil {
 		return nil, fmt.Errorf("event_sink's output is not JSON: %w", err)
 	}
-	if o.Generator != program {
+	if o.Generator != sinkProgram {
 		return nil, fmt.Errorf("the output is not event_sink's, but of generator %q", o.Generator)
 	}
-	if err := generator.Window(program, o.Start, o.Finish); err != nil {
+	if err := Window(sinkProgram, o.Start, o.Finish); err != nil {
 		return nil, err
 	}
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
 	taken := *o.Requests - *o.Refused
-	r := generator.Of(o.Start, o.Finish, generator.Counts{OK: taken, Bytes: *o.Bytes})
+	r := Of(o.Start, o.Finish, Counts{OK: taken, Bytes: *o.Bytes})
 	// The answers are empty, and the bytes those of requests; nobody counted how
 	// connections failed; and what was refused was to be refused.
 	for _, name := range []string{"response_bytes", "transfer_bytes_per_s", "errors", "timeouts", "resets"} {

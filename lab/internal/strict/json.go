@@ -1,11 +1,14 @@
-// Package strictjson finds what encoding/json lets pass: a key that stands
-// twice in one object (the last one would win in silence), text after the
-// document, and bytes that are no UTF-8 (which it would replace, so that two
-// different names became one). It says where, by line, because a person has to
-// mend the file.
+// Package strict takes JSON and TOML files that mean exactly one thing, and refuses
+// others. It says where, by line, because a person has to mend the file.
 //
-// It does not check shapes; the JSON Schema does, by JSON pointer.
-package strictjson
+// Of JSON it finds what encoding/json lets pass: a key that stands twice in one
+// object (the last one would win in silence), text after the document, and bytes
+// that are no UTF-8 (which it would replace, so that two different names became
+// one). It does not check shapes; the JSON Schema does, by JSON pointer.
+//
+// Of TOML it refuses unknown keys, because a misspelt one would leave its default to
+// decide what nobody chose, and keys that are not in lower case.
+package strict
 
 import (
 	"bytes"
@@ -17,9 +20,9 @@ import (
 	"unicode/utf8"
 )
 
-// Check reports the first byte that is no UTF-8, else the first syntax error,
+// CheckJSON reports the first byte that is no UTF-8, else the first syntax error,
 // duplicate key or trailing text.
-func Check(data []byte) error {
+func CheckJSON(data []byte) error {
 	if at := notUTF8(data); at >= 0 {
 		return fmt.Errorf("line %d: byte %#02x is not UTF-8", line(data, int64(at)), data[at])
 	}

@@ -1,4 +1,4 @@
-package progress
+package main
 
 import (
 	"bytes"
@@ -13,18 +13,18 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// clock stands still until it is told to go on.
-type clock struct{ at time.Time }
+// stillClock stands still until it is told to go on.
+type stillClock struct{ at time.Time }
 
-func (c *clock) now() time.Time { return c.at }
+func (c *stillClock) now() time.Time { return c.at }
 
-func reporter(terminal bool) (*Reporter, *bytes.Buffer, *clock) {
+func reporting(terminal bool) (*reporter, *bytes.Buffer, *stillClock) {
 	var out bytes.Buffer
-	c := &clock{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	return &Reporter{out: &out, terminal: terminal, now: c.now}, &out, c
+	c := &stillClock{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	return &reporter{out: &out, terminal: terminal, now: c.now}, &out, c
 }
 
-var design = &experiment.Experiment{Name: "7-made-up", Title: "A made-up comparison"}
+var progressed = &experiment.Experiment{Name: "7-made-up", Title: "A made-up comparison"}
 
 // after is a run after so many blocks.
 func after(blocks int, ended results.Ended) *results.File {
@@ -34,7 +34,7 @@ func after(blocks int, ended results.Ended) *results.File {
 	}
 }
 
-func check(t *testing.T, out *bytes.Buffer, want string) {
+func wrote(t *testing.T, out *bytes.Buffer, want string) {
 	t.Helper()
 	if out.String() != want {
 		t.Errorf("wrote %q\nwant  %q", out.String(), want)
@@ -43,29 +43,29 @@ func check(t *testing.T, out *bytes.Buffer, want string) {
 }
 
 func TestLogHasALineABlockOrTenSeconds(t *testing.T) {
-	r, out, c := reporter(false)
+	r, out, c := reporting(false)
 	decided := 0
 	r.Whole(2*time.Minute, func() (int, int) { return decided, 5 })
-	r.Begin(design, 4*time.Second, 2*time.Minute)
-	check(t, out, "7-made-up (a block takes about 4 s): A made-up comparison\n")
+	r.Begin(progressed, 4*time.Second, 2*time.Minute)
+	wrote(t, out, "7-made-up (a block takes about 4 s): A made-up comparison\n")
 	r.Turn(1, 1, 2)
 	r.Turn(1, 2, 2)
-	check(t, out, "")
+	wrote(t, out, "")
 	c.at = c.at.Add(4 * time.Second)
 	r.Block(after(1, ""), nil)
-	check(t, out, "  7-made-up block 1: 4 s, at most 1 min 56 s left, 0 of 5 claims decided\n")
+	wrote(t, out, "  7-made-up block 1: 4 s, at most 1 min 56 s left, 0 of 5 claims decided\n")
 	c.at = c.at.Add(4 * time.Second)
 	r.Block(after(2, ""), nil)
-	check(t, out, "")
+	wrote(t, out, "")
 	c.at, decided = c.at.Add(6*time.Second), 2
 	r.Block(after(3, ""), nil)
-	check(t, out, "  7-made-up block 3: 14 s, at most 1 min 46 s left, 2 of 5 claims decided\n")
+	wrote(t, out, "  7-made-up block 3: 14 s, at most 1 min 46 s left, 2 of 5 claims decided\n")
 	c.at = c.at.Add(time.Second)
 	r.Block(after(4, results.Decided), nil)
-	check(t, out, "  7-made-up block 4, the last (decided): 15 s, at most 1 min 45 s left, 2 of 5 claims decided\n")
+	wrote(t, out, "  7-made-up block 4, the last (decided): 15 s, at most 1 min 45 s left, 2 of 5 claims decided\n")
 	// More than there was leaves nothing, not less.
 	c.at = c.at.Add(time.Hour)
-	r.Begin(design, time.Second, time.Second)
+	r.Begin(progressed, time.Second, time.Second)
 	out.Reset()
 	r.Block(after(1, ""), nil)
 	if !strings.Contains(out.String(), "at most 0 s left") {
@@ -74,12 +74,12 @@ func TestLogHasALineABlockOrTenSeconds(t *testing.T) {
 }
 
 func TestWhatMadeTrialsInvalidIsToldOnceARun(t *testing.T) {
-	r, out, c := reporter(false)
+	r, out, c := reporting(false)
 	r.Whole(time.Minute, nil)
 	bad := []results.Trial{{Condition: "c1", Reasons: []results.Reason{{Gate: "non-2xx", Detail: "3 answers were not 2xx"}, {Gate: "errors", Detail: "1 error"}}}}
 	const told = "  7-made-up block 1  workers=2: invalid: non-2xx: 3 answers were not 2xx\n  7-made-up block 1  workers=2: invalid: errors: 1 error\n"
 	for range 2 {
-		r.Begin(design, time.Second, time.Minute)
+		r.Begin(progressed, time.Second, time.Minute)
 		out.Reset()
 		r.Block(after(1, ""), bad)
 		if !strings.HasPrefix(out.String(), told) {
@@ -88,41 +88,41 @@ func TestWhatMadeTrialsInvalidIsToldOnceARun(t *testing.T) {
 		out.Reset()
 		c.at = c.at.Add(time.Second)
 		r.Block(after(2, ""), bad)
-		check(t, out, "")
+		wrote(t, out, "")
 	}
 }
 
 func TestTerminalRewritesOneLine(t *testing.T) {
-	r, out, c := reporter(true)
+	r, out, c := reporting(true)
 	r.Whole(20*time.Second, func() (int, int) { return 1, 3 })
-	r.Begin(design, 4*time.Second, 20*time.Second)
+	r.Begin(progressed, 4*time.Second, 20*time.Second)
 	first := "  7-made-up: 0 s, at most 20 s left, 1 of 3 claims decided"
-	check(t, out, "\r"+first)
+	wrote(t, out, "\r"+first)
 	r.Turn(1, 2, 2)
 	second := "  7-made-up block 1 (2/2): 0 s, at most 20 s left, 1 of 3 claims decided"
-	check(t, out, "\r"+second)
+	wrote(t, out, "\r"+second)
 	c.at = c.at.Add(4 * time.Second)
 	r.Block(after(1, ""), nil)
 	third := "  7-made-up block 1: 4 s, at most 16 s left, 1 of 3 claims decided"
-	check(t, out, "\r"+third+blanks(len(second)-len(third)))
+	wrote(t, out, "\r"+third+blanks(len(second)-len(third)))
 	// What is said between stands on a line of its own, and all of the line is
 	// taken away.
 	r.Say("kept %d blocks", 7)
-	check(t, out, "\r"+blanks(len(third))+"\rkept 7 blocks\n")
+	wrote(t, out, "\r"+blanks(len(third))+"\rkept 7 blocks\n")
 	r.Turn(2, 1, 1)
 	fourth := "  7-made-up block 2: 4 s, at most 16 s left, 1 of 3 claims decided"
-	check(t, out, "\r"+fourth)
+	wrote(t, out, "\r"+fourth)
 	r.End()
-	check(t, out, "\r"+blanks(len(fourth))+"\r")
+	wrote(t, out, "\r"+blanks(len(fourth))+"\r")
 	r.End()
-	check(t, out, "")
+	wrote(t, out, "")
 }
 
 func TestARunThatCannotBeMadeIsNamed(t *testing.T) {
-	r, out, _ := reporter(false)
+	r, out, _ := reporting(false)
 	r.Whole(time.Minute, nil)
-	r.Begin(design, 0, 0)
-	check(t, out, "7-made-up: cannot be run here\n")
+	r.Begin(progressed, 0, 0)
+	wrote(t, out, "7-made-up: cannot be run here\n")
 }
 
 func TestAFileIsNoTerminal(t *testing.T) {
@@ -131,7 +131,7 @@ func TestAFileIsNoTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if New(f).terminal {
+	if newReporter(f).terminal {
 		t.Error("a file passes for a terminal; a log would be full of carriage returns")
 	}
 }

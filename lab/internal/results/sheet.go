@@ -1,17 +1,4 @@
-// Package sheet is a run as a table: CSV for those who want to draw their own
-// chart without reading the results file's JSON.
-//
-// Its stance: a column of figures holds figures and nothing else, each the very
-// number of the results file. So what was not measured is an empty cell and
-// never nought; a figure known only to lie below a value stands in a column of
-// its own, below_<metric>, and what a text printed in printed_<metric>. Figures
-// are in base SI units, and a metric's name says in which. A level is in
-// level_<factor>, since a metric may have a factor's name: the level was asked
-// for, the metric was counted.
-// Its limit: one row a trial, so what a trial has several of (cores, threads,
-// interrupts, profiles) is left out, and so is where the run came from. What a
-// profile came to that is a figure of the trial is among its metrics.
-package sheet
+package results
 
 import (
 	"bytes"
@@ -21,15 +8,25 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// Of gives a run's CSV: a line of names, then a row a trial in the order they
-// ran. Lines end with a line feed, columns of one kind stand by name, and the
+// Sheet is a run as a table: CSV for those who want to draw their own chart without
+// reading the results file's JSON. A line of names, then a row a trial in the order
+// they ran; lines end with a line feed, columns of one kind stand by name, and the
 // same run gives the same bytes.
-func Of(f *results.File) ([]byte, error) {
-	conditions := map[string]results.Condition{}
+//
+// A column of figures holds figures and nothing else, each the very
+// number of the results file. So what was not measured is an empty cell and
+// never nought; a figure known only to lie below a value stands in a column of
+// its own, below_<metric>, and what a text printed in printed_<metric>. Figures
+// are in base SI units, and a metric's name says in which. A level is in
+// level_<factor>, since a metric may have a factor's name: the level was asked
+// for, the metric was counted.
+// Its limit: one row a trial, so what a trial has several of (cores, threads,
+// interrupts, profiles) is left out, and so is where the run came from. What a
+// profile came to that is a figure of the trial is among its metrics.
+func (f *File) Sheet() ([]byte, error) {
+	conditions := map[string]Condition{}
 	levels := map[string]bool{}
 	for _, c := range f.Conditions {
 		conditions[c.ID] = c

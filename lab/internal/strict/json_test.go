@@ -1,4 +1,4 @@
-package strictjson
+package strict
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ func TestAcceptsWhatIsOneDocument(t *testing.T) {
 		`{"a":1,"a ":2}`,                  // and by blanks
 		`{"":1,"/":2,"~1":3,"\u002f/":4}`, // pointers that look alike are not the same key
 	} {
-		if err := Check([]byte(doc)); err != nil {
+		if err := CheckJSON([]byte(doc)); err != nil {
 			t.Errorf("%s: %v", doc, err)
 		}
 	}
@@ -37,7 +37,7 @@ func TestFindsKeysThatStandTwice(t *testing.T) {
 		{"a pointer that needs escapes", `{"a/b~c":{"k":1,"k":2}}`, `line 1: /a~1b~0c/k: key "k" stands twice`},
 		{"after an object in the same object", `{"a":{"b":1},"c":[{}],"a":2}`, `line 1: /a: key "a" stands twice`},
 	} {
-		err := Check([]byte(c.doc))
+		err := CheckJSON([]byte(c.doc))
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
@@ -80,7 +80,7 @@ func TestNamesTheLineOfASyntaxError(t *testing.T) {
 		{"a missing colon deep in the file", front.String() + "  \"b\" 1,\n  \"c\": 1\n}", "line 41: invalid character '1'"},
 		{"a line break in a text", front.String() + "  \"b\": \"x\ny\",\n  \"c\": 1\n}", "line 41: invalid character '\\n'"},
 	} {
-		err := Check([]byte(c.doc))
+		err := CheckJSON([]byte(c.doc))
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q first", c.name, err, c.want)
 		}
@@ -94,11 +94,11 @@ func TestNamesTheLineOfWhatIsNotUTF8(t *testing.T) {
 		{"{\"a\xc3\":\n1}", "line 1: byte 0xc3 is not UTF-8"},
 		{"\n\xef\xbb", "line 2: byte 0xef is not UTF-8"},
 	} {
-		if err := Check([]byte(c.doc)); err == nil || err.Error() != c.want {
+		if err := CheckJSON([]byte(c.doc)); err == nil || err.Error() != c.want {
 			t.Errorf("%q: %v, want %s", c.doc, err, c.want)
 		}
 	}
-	if err := Check([]byte("\"\uFFFD é\"")); err != nil {
+	if err := CheckJSON([]byte("\"\uFFFD é\"")); err != nil {
 		t.Errorf("U+FFFD as it is written: %v", err)
 	}
 }
@@ -109,10 +109,10 @@ func TestRefusesEndlessNesting(t *testing.T) {
 	for _, open := range []string{"[", `{"a":`} {
 		end := map[string]string{"[": "]", `{"a":`: "}"}[open]
 		doc := func(n int) []byte { return []byte(strings.Repeat(open, n) + "1" + strings.Repeat(end, n)) }
-		if err := Check(doc(10000)); err != nil {
+		if err := CheckJSON(doc(10000)); err != nil {
 			t.Errorf("%q: ten thousand levels: %.60v", open, err)
 		}
-		if err := Check(doc(10001)); err == nil || !strings.HasPrefix(err.Error(), "line 1: ") {
+		if err := CheckJSON(doc(10001)); err == nil || !strings.HasPrefix(err.Error(), "line 1: ") {
 			t.Errorf("%q: a level more is accepted (%.60v), but encoding/json refuses it", open, err)
 		}
 	}
@@ -125,7 +125,7 @@ func FuzzCheck(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		err := Check(data)
+		err := CheckJSON(data)
 		if err == nil && !json.Valid(data) {
 			t.Errorf("Check accepts %q, encoding/json does not", data)
 		}

@@ -1,4 +1,4 @@
-package progress
+package main
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ const logEvery = 10 * time.Second
 
 // Wait tells of something that takes a known time, until the returned function
 // is called. The reporter is not to be used meanwhile.
-func (r *Reporter) Wait(what string, length time.Duration) (end func()) {
+func (r *reporter) Wait(what string, length time.Duration) (end func()) {
 	began := r.now()
 	r.width = 0
 	r.waited(what, 0, length)
@@ -43,7 +43,7 @@ func (r *Reporter) Wait(what string, length time.Duration) (end func()) {
 }
 
 // waited says how far it is.
-func (r *Reporter) waited(what string, over, length time.Duration) {
+func (r *reporter) waited(what string, over, length time.Duration) {
 	text := fmt.Sprintf("%s: %s of %s, %s left", what, short(min(over, length)), short(length), short(length-over))
 	if over >= length {
 		text = what + ": waiting for the last answers"

@@ -1,9 +1,4 @@
-// Package stricttoml decodes a TOML file that either means exactly one thing or
-// is refused, with its line: a person has to mend it.
-//
-// It refuses unknown keys, because a misspelt one would leave its default to
-// decide what nobody chose, and keys that are not in lower case.
-package stricttoml
+package strict
 
 import (
 	"bytes"
@@ -16,8 +11,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Decode reads a document into a struct.
-func Decode(data []byte, into any) error {
+// DecodeTOML reads a document into a struct.
+func DecodeTOML(data []byte, into any) error {
 	dec := toml.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {

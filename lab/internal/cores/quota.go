@@ -1,14 +1,4 @@
-// Package quota reads how much CPU time the control groups of some processes
-// allow them, and for how long they have held them back.
-//
-// Its stance: a limit can stand in any group from a process's own up to the
-// top, in version 1 of control groups as in version 2, so all of them are read.
-// That no group has a limit is something seen. Where no group can be read,
-// nothing was seen, and that is not the same as none.
-//
-// Its limit: what lies above the top that a container is shown cannot be read
-// from inside it.
-package quota
+package cores
 
 import (
 	"math"
@@ -23,6 +13,12 @@ import (
 
 // A Quota is what the control groups above some processes say of CPU time. Each
 // group counts once, however many of the processes are in it.
+//
+// A limit can stand in any group from a process's own up to the top, in version 1 of
+// control groups as in version 2, so all of them are read. That no group has a limit
+// is something seen. Where no group can be read, nothing was seen, and that is not the
+// same as none. What lies above the top that a container is shown cannot be read from
+// inside it.
 type Quota struct {
 	Cores float64       // the least that any group allows; infinite without a quota
 	Stops int64         // periods in which a quota stopped a group, since boot
@@ -32,10 +28,10 @@ type Quota struct {
 	Seen bool
 }
 
-// Read reads the groups of some processes, by the names of their directories in
+// ReadQuota reads the groups of some processes, by the names of their directories in
 // proc: "self", or an id. A process that has ended is in no group. proc and
 // cgroup are /proc and /sys/fs/cgroup on a real machine.
-func Read(proc, cgroup string, processes ...string) Quota {
+func ReadQuota(proc, cgroup string, processes ...string) Quota {
 	r := reading{Quota: Quota{Cores: math.Inf(1)}, cgroup: cgroup, climbed: map[string]bool{}}
 	found, all := false, true
 	for _, p := range processes {

@@ -1,4 +1,4 @@
-package sheet
+package results
 
 import (
 	"bytes"
@@ -15,15 +15,14 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/profiles"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 const repository = "../../.."
 
-func of(t *testing.T, f *results.File) string {
+func of(t *testing.T, f *File) string {
 	t.Helper()
-	data, err := Of(f)
+	data, err := f.Sheet()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +38,7 @@ func TestTheFixturesRunsAreAsTheyWere(t *testing.T) {
 	}
 	all := ""
 	for _, path := range files {
-		f, err := results.Read(path)
+		f, err := Read(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,17 +60,17 @@ func TestTheFixturesRunsAreAsTheyWere(t *testing.T) {
 }
 
 func TestTheFormat(t *testing.T) {
-	f := &results.File{
-		Conditions: []results.Condition{
+	f := &File{
+		Conditions: []Condition{
 			{ID: "c1", Levels: setting.Levels{setting.Workers: setting.Int(2), setting.Route: setting.String("/a,b")}},
 			{ID: "c2", Levels: setting.Levels{setting.Prefork: setting.Bool(false)}},
 			{ID: "c3", Levels: setting.Levels{setting.Workers: setting.Int(2)}, ControlOf: "c1"},
 		},
-		Trials: []results.Trial{
+		Trials: []Trial{
 			{Seq: 1, Block: 1, Condition: "c2", Valid: true, Bound: "unknown", BoundWhy: `the "client", unseen`,
 				Metrics: map[string]float64{"b_s": 1.62e-6, "a": 0}},
 			{Seq: 2, Block: 1, Condition: "c1", Bound: "wire",
-				Reasons: []results.Reason{{Gate: "speed", Detail: "slow"}, {Gate: "errors", Detail: "2,\nor 3"}},
+				Reasons: []Reason{{Gate: "speed", Detail: "slow"}, {Gate: "errors", Detail: "2,\nor 3"}},
 				Metrics: map[string]float64{"a": -1e21}, Below: map[string]float64{"b_s": 1e-9}},
 			{Seq: 3, Block: 2, Condition: "c3", Valid: true, Bound: "wire",
 				Metrics: map[string]float64{"b_s": 1322291}, Printed: map[string]string{"b_s": "1,322,291"}},
@@ -88,7 +87,7 @@ or 3",wire,,-1e+21,,1e-9,
 	}
 
 	// A trial has several profiles, and each many shares: none is a column.
-	f.Conditions[0].Profiles = []results.RawProfile{{Kind: "cpu", File: "x/r/c1-cpu.pb.gz", Trials: 1}}
+	f.Conditions[0].Profiles = []RawProfile{{Kind: "cpu", File: "x/r/c1-cpu.pb.gz", Trials: 1}}
 	f.Trials[0].Profiles = []profiles.Profile{{Kind: "cpu", Unit: "s", Total: 1, Work: map[string]float64{"write": 1}, Packages: map[string]float64{"net": 1}}}
 	if got := of(t, f); got != want {
 		t.Errorf("with profiles:\n%s\nwant\n%s", got, want)
@@ -96,23 +95,23 @@ or 3",wire,,-1e+21,,1e-9,
 }
 
 func TestARunWithoutTrialsHasItsNames(t *testing.T) {
-	if got, want := of(t, &results.File{NotApplicable: "no wire"}), "seq,block,condition,control_of,valid,reasons,bound,bound_why\n"; got != want {
+	if got, want := of(t, &File{NotApplicable: "no wire"}), "seq,block,condition,control_of,valid,reasons,bound,bound_why\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
 func TestWhatIsNoFigureIsRefused(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1)} {
-		f := &results.File{Trials: []results.Trial{{Metrics: map[string]float64{"a": v}}}}
-		if data, err := Of(f); err == nil {
+		f := &File{Trials: []Trial{{Metrics: map[string]float64{"a": v}}}}
+		if data, err := f.Sheet(); err == nil {
 			t.Errorf("%v became %q", v, data)
 		}
 	}
 }
 
 // faithful holds every cell of a run's CSV against its trial.
-func faithful(f *results.File) error {
-	data, err := Of(f)
+func faithful(f *File) error {
+	data, err := f.Sheet()
 	if err != nil {
 		return err
 	}
@@ -128,7 +127,7 @@ func faithful(f *results.File) error {
 		return fmt.Errorf("a name stands twice in %q", head)
 	}
 	for i, t := range f.Trials {
-		c := f.Conditions[slices.IndexFunc(f.Conditions, func(c results.Condition) bool { return c.ID == t.Condition })]
+		c := f.Conditions[slices.IndexFunc(f.Conditions, func(c Condition) bool { return c.ID == t.Condition })]
 		var why []string
 		for _, r := range t.Reasons {
 			why = append(why, r.Gate+": "+r.Detail)
@@ -175,7 +174,7 @@ func TestEveryCellIsWhatTheRunSays(t *testing.T) {
 		t.Fatalf("%d runs, %v", len(files), err)
 	}
 	for _, path := range files {
-		f, err := results.Read(path)
+		f, err := Read(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +195,7 @@ func TestEveryCellOfAnyRunIsWhatItSays(t *testing.T) {
 
 // anyRun draws a run whose texts are of what a CSV could stumble over, and
 // whose figures are of any size.
-func anyRun(r *rand.Rand) *results.File {
+func anyRun(r *rand.Rand) *File {
 	text := func() string {
 		s := ""
 		for range r.IntN(6) {
@@ -215,9 +214,9 @@ func anyRun(r *rand.Rand) *results.File {
 			}
 		}
 	}
-	f := &results.File{}
+	f := &File{}
 	for i := range 1 + r.IntN(4) {
-		c := results.Condition{ID: fmt.Sprintf("c%d", i), ControlOf: text(), Levels: setting.Levels{}}
+		c := Condition{ID: fmt.Sprintf("c%d", i), ControlOf: text(), Levels: setting.Levels{}}
 		for _, name := range []string{setting.Route, setting.Workers, setting.Prefork} {
 			if r.IntN(3) > 0 {
 				c.Levels[name] = []setting.Level{setting.Int(r.Int64()), setting.String(text()), setting.Bool(true)}[r.IntN(3)]
@@ -226,12 +225,12 @@ func anyRun(r *rand.Rand) *results.File {
 		f.Conditions = append(f.Conditions, c)
 	}
 	for i := range r.IntN(8) {
-		t := results.Trial{
+		t := Trial{
 			Seq: i + 1, Block: r.IntN(100), Condition: f.Conditions[r.IntN(len(f.Conditions))].ID, Valid: r.IntN(2) > 0, Bound: "wire", BoundWhy: text(),
 			Metrics: map[string]float64{}, Below: map[string]float64{}, Printed: map[string]string{},
 		}
 		for range r.IntN(3) {
-			t.Reasons = append(t.Reasons, results.Reason{Gate: text(), Detail: text()})
+			t.Reasons = append(t.Reasons, Reason{Gate: text(), Detail: text()})
 		}
 		for _, name := range []string{"workers", "latency_p50_s", "throughput_rps", "route"} {
 			switch r.IntN(4) {

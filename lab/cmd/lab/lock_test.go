@@ -1,4 +1,4 @@
-package lock
+package main
 
 import (
 	"path/filepath"
@@ -8,19 +8,19 @@ import (
 
 func TestASecondTakeIsRefusedUntilRelease(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
-	release, err := Take(dir)
+	release, err := takeLock(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Take(dir); err == nil || !strings.Contains(err.Error(), "another lab is measuring") {
+	if _, err := takeLock(dir); err == nil || !strings.Contains(err.Error(), "another lab is measuring") {
 		t.Errorf("a second lock: %v", err)
 	}
 	// A refusal must not have loosened the first one.
-	if _, err := Take(dir); err == nil {
+	if _, err := takeLock(dir); err == nil {
 		t.Error("the second attempt freed the lock")
 	}
 	release()
-	again, err := Take(dir)
+	again, err := takeLock(dir)
 	if err != nil {
 		t.Fatalf("after release: %v", err)
 	}
@@ -29,7 +29,7 @@ func TestASecondTakeIsRefusedUntilRelease(t *testing.T) {
 
 func TestLocksOfTwoDirectoriesAreApart(t *testing.T) {
 	for _, dir := range []string{t.TempDir(), t.TempDir()} {
-		release, err := Take(dir)
+		release, err := takeLock(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func TestLocksOfTwoDirectoriesAreApart(t *testing.T) {
 }
 
 func TestADirectoryThatCannotBeMadeIsAnError(t *testing.T) {
-	if _, err := Take("/dev/null/lock"); err == nil || strings.Contains(err.Error(), "another lab") {
+	if _, err := takeLock("/dev/null/lock"); err == nil || strings.Contains(err.Error(), "another lab") {
 		t.Errorf("%v; want an error that blames no other lab", err)
 	}
 }

@@ -1,4 +1,4 @@
-package autocannon
+package generator
 
 import (
 	"fmt"
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 )
 
@@ -40,11 +39,11 @@ func at(t *testing.T, text string) time.Time {
 	return v
 }
 
-func fault(name, detail string) generator.Fault { return generator.Fault{Gate: name, Detail: detail} }
+func fault(name, detail string) Fault { return Fault{Gate: name, Detail: detail} }
 
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-9*math.Abs(want) }
 
-func expect(t *testing.T, r *generator.Result, metrics map[string]float64, below []string) {
+func expect(t *testing.T, r *Result, metrics map[string]float64, below []string) {
 	t.Helper()
 	for name, want := range metrics {
 		if got, ok := r.Metrics[name]; !ok || !near(got, want) {
@@ -67,7 +66,7 @@ func expect(t *testing.T, r *generator.Result, metrics map[string]float64, below
 }
 
 func TestReadsOneTrial(t *testing.T) {
-	r, err := Parse(sample(t, "simple.json"))
+	r, err := ParseAutocannon(sample(t, "simple.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +89,7 @@ func TestReadsTheTrialAndNotItsWarmUp(t *testing.T) {
 	if n := strings.Count(string(text), "\n"); n != 2 {
 		t.Fatalf("%d lines; the sample is to have the warm-up's and the trial's", n)
 	}
-	r, err := Parse(text)
+	r, err := ParseAutocannon(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,11 +101,11 @@ func TestReadsTheTrialAndNotItsWarmUp(t *testing.T) {
 }
 
 func TestAnswersThatAreNotOKAreAFault(t *testing.T) {
-	r, err := Parse(sample(t, "not-found.json"))
+	r, err := ParseAutocannon(sample(t, "not-found.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []generator.Fault{fault(gate.Non2xx, "13190 answers were not 2xx")}; !reflect.DeepEqual(r.Faults, want) {
+	if want := []Fault{fault(gate.Non2xx, "13190 answers were not 2xx")}; !reflect.DeepEqual(r.Faults, want) {
 		t.Errorf("faults %v, want %v", r.Faults, want)
 	}
 	// They are requests that were answered all the same.
@@ -133,7 +132,7 @@ func made(change ...string) []byte {
 }
 
 func TestLatenciesAreWholeMillisecondsCut(t *testing.T) {
-	r, err := Parse(made())
+	r, err := ParseAutocannon(made())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +144,7 @@ func TestLatenciesAreWholeMillisecondsCut(t *testing.T) {
 	if r.CutMeanS != 0.0015 {
 		t.Errorf("the mean of the cut latencies is %v s, want 1.5 ms", r.CutMeanS)
 	}
-	r, err = Parse(made(`"latency":{"mean":1.5,"p50":0,"p90":0,"p99":1,"max":1}`))
+	r, err = ParseAutocannon(made(`"latency":{"mean":1.5,"p50":0,"p90":0,"p99":1,"max":1}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,20 +161,20 @@ func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change []string
-		want   []generator.Fault
+		want   []Fault
 	}{
 		{"none", nil, nil},
-		{"one wrong status in a hundred", []string{`"non2xx":1`}, []generator.Fault{fault(gate.Non2xx, "1 answers were not 2xx")}},
+		{"one wrong status in a hundred", []string{`"non2xx":1`}, []Fault{fault(gate.Non2xx, "1 answers were not 2xx")}},
 		// autocannon counts a timeout among the errors as well.
-		{"timeouts only", []string{`"errors":3`, `"timeouts":3`}, []generator.Fault{fault(gate.Timeouts, "3 requests timed out")}},
-		{"errors only", []string{`"errors":3`}, []generator.Fault{fault(gate.Errors, "3 connection errors")}},
-		{"errors and timeouts", []string{`"errors":5`, `"timeouts":3`}, []generator.Fault{fault(gate.Timeouts, "3 requests timed out"), fault(gate.Errors, "2 connection errors")}},
-		{"resets", []string{`"resets":2`}, []generator.Fault{fault(gate.Resets, "2 connections were reset")}},
-		{"mismatches", []string{`"mismatches":2`}, []generator.Fault{fault(gate.Mismatches, "2 bodies were not as expected")}},
-		{"nothing answered", []string{`"2xx":0`}, []generator.Fault{fault(gate.NoRequests, "no request was answered")}},
-		{"nothing answered, with errors", []string{`"2xx":0`, `"errors":1`}, []generator.Fault{fault(gate.Errors, "1 connection errors"), fault(gate.NoRequests, "no request was answered")}},
+		{"timeouts only", []string{`"errors":3`, `"timeouts":3`}, []Fault{fault(gate.Timeouts, "3 requests timed out")}},
+		{"errors only", []string{`"errors":3`}, []Fault{fault(gate.Errors, "3 connection errors")}},
+		{"errors and timeouts", []string{`"errors":5`, `"timeouts":3`}, []Fault{fault(gate.Timeouts, "3 requests timed out"), fault(gate.Errors, "2 connection errors")}},
+		{"resets", []string{`"resets":2`}, []Fault{fault(gate.Resets, "2 connections were reset")}},
+		{"mismatches", []string{`"mismatches":2`}, []Fault{fault(gate.Mismatches, "2 bodies were not as expected")}},
+		{"nothing answered", []string{`"2xx":0`}, []Fault{fault(gate.NoRequests, "no request was answered")}},
+		{"nothing answered, with errors", []string{`"2xx":0`, `"errors":1`}, []Fault{fault(gate.Errors, "1 connection errors"), fault(gate.NoRequests, "no request was answered")}},
 	} {
-		r, err := Parse(made(c.change...))
+		r, err := ParseAutocannon(made(c.change...))
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -187,7 +186,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestWithoutAnswersThereIsNoFigureOfOne(t *testing.T) {
-	r, err := Parse(made(`"2xx":0`, `"throughput":{"total":0}`, `"latency":{"mean":1.5,"p50":0,"p90":0,"p99":0,"max":0}`))
+	r, err := ParseAutocannon(made(`"2xx":0`, `"throughput":{"total":0}`, `"latency":{"mean":1.5,"p50":0,"p90":0,"p99":0,"max":0}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +234,7 @@ func TestRefusesWhatIsNoTrial(t *testing.T) {
 		{"no bytes", made(`"throughput"`), `"throughput.total"`},
 		{"a negative count", made(`"2xx":-100`), `"2xx"`},
 	} {
-		r, err := Parse(c.out)
+		r, err := ParseAutocannon(c.out)
 		if err == nil {
 			t.Errorf("%s: read as %+v", c.name, r)
 		} else if !strings.Contains(err.Error(), c.says) {
@@ -244,7 +243,7 @@ func TestRefusesWhatIsNoTrial(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParseAutocannon(f *testing.F) {
 	for _, name := range []string{"simple.json", "warmup.json", "not-found.json"} {
 		f.Add(sample(f, name))
 	}
@@ -253,7 +252,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(made(`"2xx":1e308`, `"non2xx":1e308`))
 	f.Add([]byte("{}\n[]"))
 	f.Fuzz(func(t *testing.T, out []byte) {
-		r, err := Parse(out)
+		r, err := ParseAutocannon(out)
 		if err != nil {
 			return
 		}
@@ -264,7 +263,7 @@ func FuzzParse(f *testing.F) {
 }
 
 // sound checks what a results file asks of every trial's figures.
-func sound(r *generator.Result) error {
+func sound(r *Result) error {
 	if !r.Finish.After(r.Start) {
 		return fmt.Errorf("window from %v to %v", r.Start, r.Finish)
 	}

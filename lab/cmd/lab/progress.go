@@ -1,7 +1,4 @@
-// Package progress tells a person how measuring goes on: in one line for the whole
-// of a call, which is rewritten on a terminal; in a log, in plain lines, one a
-// block and no more than one in ten seconds.
-package progress
+package main
 
 import (
 	"fmt"
@@ -14,8 +11,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// A Reporter writes the progress of runs, one after the other.
-type Reporter struct {
+// A reporter tells a person how measuring goes on: in one line for the whole of a
+// call, which is rewritten on a terminal; in a log, in plain lines, one a block and
+// no more than one in ten seconds.
+type reporter struct {
 	out      io.Writer
 	terminal bool
 	now      func() time.Time
@@ -30,20 +29,20 @@ type Reporter struct {
 	width int             // of the line on the terminal
 }
 
-// New reports to a file, as to a terminal if it is one.
-func New(f *os.File) *Reporter {
+// newReporter reports to a file, as to a terminal if it is one.
+func newReporter(f *os.File) *reporter {
 	info, err := f.Stat()
-	return &Reporter{out: f, terminal: err == nil && info.Mode()&os.ModeCharDevice != 0, now: time.Now}
+	return &reporter{out: f, terminal: err == nil && info.Mode()&os.ModeCharDevice != 0, now: time.Now}
 }
 
 // Whole begins the time of a call that may take so long. Tally says how many of
 // its claims are decided so far.
-func (r *Reporter) Whole(budget time.Duration, tally func() (decided, claims int)) {
+func (r *reporter) Whole(budget time.Duration, tally func() (decided, claims int)) {
 	r.began, r.budget, r.tally = r.now(), budget, tally
 }
 
 // Say writes a line of its own.
-func (r *Reporter) Say(format string, args ...any) {
+func (r *reporter) Say(format string, args ...any) {
 	if r.terminal {
 		r.rewrite("")
 	}
@@ -51,14 +50,14 @@ func (r *Reporter) Say(format string, args ...any) {
 }
 
 // End takes the line away.
-func (r *Reporter) End() {
+func (r *reporter) End() {
 	if r.terminal {
 		r.rewrite("")
 	}
 }
 
 // Begin names a run that starts. The budget is nought where it cannot be made.
-func (r *Reporter) Begin(x *experiment.Experiment, block, budget time.Duration) {
+func (r *reporter) Begin(x *experiment.Experiment, block, budget time.Duration) {
 	r.what, r.said, r.told = x.Name, time.Time{}, map[string]bool{}
 	switch {
 	case budget == 0:
@@ -71,7 +70,7 @@ func (r *Reporter) Begin(x *experiment.Experiment, block, budget time.Duration) 
 }
 
 // Turn says which block is being made, and which of its groups.
-func (r *Reporter) Turn(block, group, groups int) {
+func (r *reporter) Turn(block, group, groups int) {
 	name, _, _ := strings.Cut(r.what, " ")
 	r.what = fmt.Sprintf("%s block %d", name, block)
 	if groups > 1 {
@@ -84,7 +83,7 @@ func (r *Reporter) Turn(block, group, groups int) {
 
 // Block says how far it is after a block. What made trials invalid is told once a
 // run for each gate.
-func (r *Reporter) Block(f *results.File, trials []results.Trial) {
+func (r *reporter) Block(f *results.File, trials []results.Trial) {
 	name, _, _ := strings.Cut(r.what, " ")
 	n := f.Provenance.Blocks
 	for _, t := range trials {
@@ -120,7 +119,7 @@ func levels(f *results.File, t results.Trial) string {
 }
 
 // line says how far the whole is.
-func (r *Reporter) line() string {
+func (r *reporter) line() string {
 	over := r.now().Sub(r.began)
 	text := fmt.Sprintf("  %s: %s, at most %s left", r.what, short(over), short(max(0, r.budget-over)))
 	if r.tally != nil {
@@ -131,7 +130,7 @@ func (r *Reporter) line() string {
 }
 
 // rewrite replaces the terminal's line; an empty text clears it.
-func (r *Reporter) rewrite(text string) {
+func (r *reporter) rewrite(text string) {
 	if text == "" && r.width == 0 {
 		return
 	}
