@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/symbol"
@@ -50,7 +51,7 @@ func profileExperiment(ctx context.Context, args []string, out io.Writer) (int, 
 		return exitFailed, err
 	}
 	if o.out != "" {
-		if err := profiles.Vacant(o.out); err != nil {
+		if err := capture.Vacant(o.out); err != nil {
 			return exitFailed, fmt.Errorf("profile: --out %w", err)
 		}
 	}
@@ -88,7 +89,7 @@ func profileExperiment(ctx context.Context, args []string, out io.Writer) (int, 
 		fmt.Fprintln(out)
 		done++
 		if o.out != "" {
-			if err := profiles.Write(filepath.Join(o.out, fmt.Sprintf("c%d", done)), p.Set); err != nil {
+			if err := capture.Write(filepath.Join(o.out, fmt.Sprintf("c%d", done)), p.Set); err != nil {
 				return fmt.Errorf("--out %w", err)
 			}
 		}
@@ -129,7 +130,7 @@ func profileRunning(ctx context.Context, args []string, out io.Writer) (int, err
 		return exitFailed, fmt.Errorf("profile: --seconds %d; give a whole number from 1 to %d", seconds, longestWindow)
 	}
 	// All that can be refused is refused before the window.
-	var sources []profiles.Source
+	var sources []capture.Source
 	for _, f := range from {
 		some, err := sourcesOf(f)
 		if err != nil {
@@ -137,13 +138,13 @@ func profileRunning(ctx context.Context, args []string, out io.Writer) (int, err
 		}
 		sources = append(sources, some...)
 	}
-	if err := profiles.Vacant(dir); err != nil {
+	if err := capture.Vacant(dir); err != nil {
 		return exitFailed, fmt.Errorf("profile: --out %w", err)
 	}
 
 	window := time.Duration(seconds) * time.Second
 	end := newReporter(os.Stderr).Wait("profiles of "+count(len(sources), "process", "processes"), window)
-	set, err := profiles.Capture(ctx, sources, window)
+	set, err := capture.Capture(ctx, sources, window)
 	end()
 	if ctx.Err() != nil {
 		return exitFailed, errors.New("profile: interrupted; nothing was written")
@@ -151,7 +152,7 @@ func profileRunning(ctx context.Context, args []string, out io.Writer) (int, err
 	if err != nil {
 		return exitFailed, fmt.Errorf("profile: %w; nothing was written", err)
 	}
-	if err := profiles.Write(dir, set); err != nil {
+	if err := capture.Write(dir, set); err != nil {
 		return exitFailed, fmt.Errorf("profile: --out %w", err)
 	}
 	printProfiles(out, set)
@@ -160,10 +161,10 @@ func profileRunning(ctx context.Context, args []string, out io.Writer) (int, err
 }
 
 // sourcesOf takes an address, a directory of sockets, or one socket.
-func sourcesOf(from string) ([]profiles.Source, error) {
+func sourcesOf(from string) ([]capture.Source, error) {
 	if strings.Contains(from, "://") {
-		s, err := profiles.URL(from)
-		return []profiles.Source{s}, err
+		s, err := capture.URL(from)
+		return []capture.Source{s}, err
 	}
 	info, err := os.Stat(from)
 	switch {
@@ -172,15 +173,15 @@ func sourcesOf(from string) ([]profiles.Source, error) {
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		return profiles.Sockets(from)
+		return capture.Sockets(from)
 	case info.Mode()&os.ModeSocket != 0:
-		return []profiles.Source{profiles.Socket(from)}, nil
+		return []capture.Source{capture.Socket(from)}, nil
 	}
 	return nil, fmt.Errorf("%s: neither a directory nor a socket", from)
 }
 
 // printProfiles prints what a set came to, kind by kind.
-func printProfiles(out io.Writer, set *profiles.Set) {
+func printProfiles(out io.Writer, set *capture.Set) {
 	fmt.Fprintf(out, "%s, a window of %s from %s, starts within %.1f ms\n",
 		count(set.Processes, "process", "processes"), set.Window, set.Started.UTC().Format("15:04:05 UTC"), set.Spread.Seconds()*1e3)
 	for _, k := range profiles.Kinds() {

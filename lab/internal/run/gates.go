@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
@@ -91,7 +91,7 @@ func busiest(others []telemetry.Load, cpus []int) string {
 
 // apart closes the gates on profiles that are not of one window under load, or
 // not of all the processes that serve.
-func (l load) apart(set *profiles.Set, r loaded, fail failer) {
+func (l load) apart(set *capture.Set, r loaded, fail failer) {
 	if end := set.Started.Add(set.Window); set.Started.Before(r.start) || end.After(r.finish) {
 		fail(gate.ProfileApart, "the profiles were taken from %s to %s, the load was on from %s to %s", clockOf(set.Started), clockOf(end), clockOf(r.start), clockOf(r.finish))
 	}

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
@@ -89,7 +89,7 @@ func TestOnlyWeatherPasses(t *testing.T) {
 // A profiled is a window in which profiles were taken, made up.
 type profiledWindow struct {
 	load
-	set profiles.Set
+	set capture.Set
 	on  loaded
 }
 
@@ -97,7 +97,7 @@ var profileRows = map[string][]row[*profiledWindow]{
 	gate.ProfileFailed: {
 		{"of fewer processes than serve", func(p *profiledWindow) { p.set.Processes = 3 }, gate.ProfileFailed},
 		{"of all", func(*profiledWindow) {}, none},
-		{"missing", func(p *profiledWindow) { p.set = profiles.Set{Started: p.on.start} }, gate.ProfileFailed},
+		{"missing", func(p *profiledWindow) { p.set = capture.Set{Started: p.on.start} }, gate.ProfileFailed},
 		{"of one process without workers", func(p *profiledWindow) { p.workers, p.set.Processes = 0, 1 }, none},
 	},
 	gate.ProfileApart: {
@@ -113,7 +113,7 @@ func TestProfilesAreOfOneWindow(t *testing.T) {
 	start := time.Unix(1, 0)
 	for name, rows := range profileRows {
 		for _, r := range rows {
-			p := &profiledWindow{load{workers: 4}, profiles.Set{Processes: 4, Started: start.Add(100 * time.Millisecond), Window: 800 * time.Millisecond, Spread: 50 * time.Millisecond},
+			p := &profiledWindow{load{workers: 4}, capture.Set{Processes: 4, Started: start.Add(100 * time.Millisecond), Window: 800 * time.Millisecond, Spread: 50 * time.Millisecond},
 				loaded{start: start, finish: start.Add(time.Second)}}
 			r.spoil(p)
 			closes(t, name+", "+r.what, r.closes, func(fail failer) { p.apart(&p.set, p.on, fail) })

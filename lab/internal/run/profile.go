@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
@@ -99,7 +100,7 @@ func (g *group) profiled(ctx context.Context) error {
 			due = append(due, i)
 		}
 	}
-	sets, found := make([]*profiles.Set, len(due)), make([][]fault, len(due))
+	sets, found := make([]*capture.Set, len(due)), make([][]fault, len(due))
 	one := func(ctx context.Context, k int) (err error) {
 		sets[k], found[k], err = g.profile(ctx, due[k])
 		return err
@@ -127,9 +128,9 @@ func (g *group) profiled(ctx context.Context) error {
 // profile has one member's profiled window, and puts what it came to into the
 // trial. The trial's own metrics are of before it, when nothing was taken. Faults are
 // those of servers.
-func (g *group) profile(ctx context.Context, i int) (taken *profiles.Set, faults []fault, err error) {
+func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults []fault, err error) {
 	l, t, fail := g.loads[i], &g.trials[i], g.failer(i)
-	sources, err := profiles.Sockets(l.sockets())
+	sources, err := capture.Sockets(l.sockets())
 	if err != nil {
 		fail(gate.ProfileFailed, "%v", err)
 		return nil, nil, nil
@@ -137,13 +138,13 @@ func (g *group) profile(ctx context.Context, i int) (taken *profiles.Set, faults
 	lead, rest := around(l.generator, l.link.NetPID > 0)
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
-	capture, begun := make(chan captured, 1), make(chan struct{})
+	came, begun := make(chan captured, 1), make(chan struct{})
 	begin := func(after time.Duration) {
 		select {
 		case <-time.After(after):
 			close(begun)
-			set, err := profiles.Capture(within, sources, l.profile)
-			capture <- captured{set, err}
+			set, err := capture.Capture(within, sources, l.profile)
+			came <- captured{set, err}
 		case <-within.Done():
 		}
 	}
@@ -176,7 +177,7 @@ func (g *group) profile(ctx context.Context, i int) (taken *profiles.Set, faults
 	if len(found) > 0 {
 		return nil, faults, nil
 	}
-	took := await(begun, capture)
+	took := await(begun, came)
 	switch {
 	case took.err != nil:
 		fail(gate.ProfileFailed, "%v", took.err)
@@ -202,7 +203,7 @@ func (g *group) profile(ctx context.Context, i int) (taken *profiles.Set, faults
 
 // captured is what taking profiles came to.
 type captured struct {
-	set *profiles.Set
+	set *capture.Set
 	err error
 }
 
@@ -211,14 +212,14 @@ type captured struct {
 const written = 5 * time.Second
 
 // await gives what profiles came to that were begun under a load that is over.
-func await(begun <-chan struct{}, capture <-chan captured) captured {
+func await(begun <-chan struct{}, came <-chan captured) captured {
 	select {
 	case <-begun:
 	default:
 		return captured{}
 	}
 	select {
-	case c := <-capture:
+	case c := <-came:
 		return c
 	case <-time.After(written):
 		return captured{}
@@ -280,7 +281,7 @@ func (g *group) loaded(i int, plan rotation.Plan, printed []byte) (loaded, error
 }
 
 // take puts what the profiles came to into the trial.
-func (l load) take(t *results.Trial, set *profiles.Set, rps float64, fail failer) {
+func (l load) take(t *results.Trial, set *capture.Set, rps float64, fail failer) {
 	for _, kind := range profiles.Kinds() {
 		p, err := profiles.Analyse(kind, set.Merged[kind])
 		if err != nil {
@@ -341,7 +342,7 @@ type Profiled struct {
 	Levels setting.Levels
 	Before float64 // requests a second without profiles, just before
 	During float64 // and while they were taken
-	Set    *profiles.Set
+	Set    *capture.Set
 	Shares []profiles.Profile
 }
 

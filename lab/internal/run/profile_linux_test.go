@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -165,10 +166,10 @@ func TestEachServerHasItsOwnSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	listen(t, first)
-	if sources, err := profiles.Sockets(first.sockets()); err != nil || len(sources) != 1 {
+	if sources, err := capture.Sockets(first.sockets()); err != nil || len(sources) != 1 {
 		t.Errorf("%v, %v", sources, err)
 	}
-	if sources, err := profiles.Sockets(second.sockets()); err == nil {
+	if sources, err := capture.Sockets(second.sockets()); err == nil {
 		t.Errorf("the second server has %v of the first", sources)
 	}
 	// The next group finds none of this one's.
@@ -313,9 +314,9 @@ func listen(t *testing.T, l load) {
 	t.Cleanup(func() { socket.Close() })
 }
 
-func aSet(t *testing.T) *profiles.Set {
+func aSet(t *testing.T) *capture.Set {
 	t.Helper()
-	set := &profiles.Set{Merged: map[profiles.Kind]*profile.Profile{}}
+	set := &capture.Set{Merged: map[profiles.Kind]*profile.Profile{}}
 	for _, kind := range profiles.Kinds() {
 		f := &profile.Function{ID: 1, Name: "f"}
 		l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}

@@ -26,13 +26,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/oneline"
 	"github.com/line-rate/line-rate/lab/internal/order"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -242,4 +242,4 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 func scriptPath(name string) string { return filepath.Join("lab", "scripts", name) }
 
 // taken are the profiles of trials, by their place.
-type taken map[int]*profiles.Set
+type taken map[int]*capture.Set

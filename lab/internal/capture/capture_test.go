@@ -1,4 +1,4 @@
-package profiles
+package capture
 
 import (
 	"bytes"
@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
 // faulty serves the profiles of this very process, but for one path.
@@ -246,8 +248,8 @@ func TestAnotherConnectionIsNotMade(t *testing.T) {
 	if _, err := Capture(t.Context(), []Source{s}, time.Second); err == nil || !strings.Contains(err.Error(), "closed the connection") {
 		t.Errorf("got %v", err)
 	}
-	if n := len(accepted); n > len(Kinds()) {
-		t.Errorf("%d connections for %d kinds", n, len(Kinds()))
+	if n := len(accepted); n > len(profiles.Kinds()) {
+		t.Errorf("%d connections for %d kinds", n, len(profiles.Kinds()))
 	}
 }
 
@@ -274,25 +276,25 @@ var memory = []string{"alloc_objects", "alloc_space", "inuse_objects", "inuse_sp
 func TestClean(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		kind    Kind
+		kind    profiles.Kind
 		p       *profile.Profile
 		left    int64
 		own     int64
 		start   int64
 		refused string
 	}{
-		{"a difference begins before its time", Block, sample([]string{"contentions", "delay"}, []int64{1, 7}), 7, 0, 3e9, ""},
-		{"a CPU profile begins at its time", CPU, sample([]string{"samples", "cpu"}, []int64{1, 7}), 7, 0, 5e9, ""},
-		{"a moment has no length", Heap, sample(memory, []int64{9, 90, 1, 7}), 7, 0, 5e9, ""},
-		{"what was collected is not what was allocated", Allocs, sample(memory, []int64{1, 7, -5, -50}), 7, 0, 3e9, ""},
-		{"what was freed before is not live", Heap, sample(memory, []int64{9, 90, 0, 0}), 0, 0, 5e9, ""},
-		{"a handler's wait", Block, sample([]string{"contentions", "delay"}, []int64{1, 7}, "runtime.selectgo", "net/http/pprof.sleep"), 0, 7, 3e9, ""},
-		{"the writer's work", CPU, sample([]string{"samples", "cpu"}, []int64{1, 7}, "compress/flate.write", "runtime/pprof.profileWriter"), 0, 7, 5e9, ""},
-		{"a server that labels its work", CPU, sample([]string{"samples", "cpu"}, []int64{1, 7}, "main.handle", "runtime/pprof.Do"), 7, 0, 5e9, ""},
-		{"negative wait", Mutex, sample([]string{"contentions", "delay"}, []int64{1, -7}), 0, 0, 0, "negative"},
-		{"negative count", Mutex, sample([]string{"contentions", "delay"}, []int64{-1, 7}), 0, 0, 0, "negative"},
-		{"negative allocation", Allocs, sample(memory, []int64{0, -1, 0, 0}), 0, 0, 0, "negative"},
-		{"no such type", CPU, sample(memory, []int64{0, 1, 0, 0}), 0, 0, 0, `no sample type "samples"`},
+		{"a difference begins before its time", profiles.Block, sample([]string{"contentions", "delay"}, []int64{1, 7}), 7, 0, 3e9, ""},
+		{"a profiles.CPU profile begins at its time", profiles.CPU, sample([]string{"samples", "cpu"}, []int64{1, 7}), 7, 0, 5e9, ""},
+		{"a moment has no length", profiles.Heap, sample(memory, []int64{9, 90, 1, 7}), 7, 0, 5e9, ""},
+		{"what was collected is not what was allocated", profiles.Allocs, sample(memory, []int64{1, 7, -5, -50}), 7, 0, 3e9, ""},
+		{"what was freed before is not live", profiles.Heap, sample(memory, []int64{9, 90, 0, 0}), 0, 0, 5e9, ""},
+		{"a handler's wait", profiles.Block, sample([]string{"contentions", "delay"}, []int64{1, 7}, "runtime.selectgo", "net/http/pprof.sleep"), 0, 7, 3e9, ""},
+		{"the writer's work", profiles.CPU, sample([]string{"samples", "cpu"}, []int64{1, 7}, "compress/flate.write", "runtime/pprof.profileWriter"), 0, 7, 5e9, ""},
+		{"a server that labels its work", profiles.CPU, sample([]string{"samples", "cpu"}, []int64{1, 7}, "main.handle", "runtime/pprof.Do"), 7, 0, 5e9, ""},
+		{"negative wait", profiles.Mutex, sample([]string{"contentions", "delay"}, []int64{1, -7}), 0, 0, 0, "negative"},
+		{"negative count", profiles.Mutex, sample([]string{"contentions", "delay"}, []int64{-1, 7}), 0, 0, 0, "negative"},
+		{"negative allocation", profiles.Allocs, sample(memory, []int64{0, -1, 0, 0}), 0, 0, 0, "negative"},
+		{"no such type", profiles.CPU, sample(memory, []int64{0, 1, 0, 0}), 0, 0, 0, `no sample type "samples"`},
 	} {
 		part := part{kind: c.kind, Profile: c.p}
 		own, err := part.clean()
@@ -306,7 +308,7 @@ func TestClean(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		left, err := Total(c.p, c.kind)
+		left, err := profiles.Total(c.p, c.kind)
 		if err != nil || left != c.left || own != c.own || c.p.TimeNanos != c.start {
 			t.Errorf("%s: %d left (%v), %d own, starts at %d; want %d, %d, %d", c.name, left, err, own, c.p.TimeNanos, c.left, c.own, c.start)
 		}
@@ -316,25 +318,25 @@ func TestClean(t *testing.T) {
 	}
 	timeless := sample([]string{"goroutine"}, []int64{1})
 	timeless.TimeNanos = 0
-	if _, err := (part{kind: Goroutine, Profile: timeless}).clean(); err == nil {
+	if _, err := (part{kind: profiles.Goroutine, Profile: timeless}).clean(); err == nil {
 		t.Error("a profile without a time")
 	}
 	endless := sample([]string{"contentions", "delay"}, []int64{1, 1})
 	endless.DurationNanos = 0
-	if _, err := (part{kind: Block, Profile: endless}).clean(); err == nil {
+	if _, err := (part{kind: profiles.Block, Profile: endless}).clean(); err == nil {
 		t.Error("a window without a length")
 	}
 }
 
 func TestMerge(t *testing.T) {
-	types := map[Kind][]string{
-		CPU: {"samples", "cpu"}, Mutex: {"contentions", "delay"}, Block: {"contentions", "delay"},
-		Heap: memory, Allocs: memory, Goroutine: {"goroutine"},
+	types := map[profiles.Kind][]string{
+		profiles.CPU: {"samples", "cpu"}, profiles.Mutex: {"contentions", "delay"}, profiles.Block: {"contentions", "delay"},
+		profiles.Heap: memory, profiles.Allocs: memory, profiles.Goroutine: {"goroutine"},
 	}
 	two := func() []part {
 		var parts []part
 		for i := range 2 {
-			for _, k := range Kinds() {
+			for _, k := range profiles.Kinds() {
 				values := make([]int64, len(types[k]))
 				for j := range values {
 					values[j] = int64(10*j + i)
@@ -345,7 +347,7 @@ func TestMerge(t *testing.T) {
 					p.TimeNanos -= 2e9 // so that its start is that of the differences
 					p.DurationNanos = 0
 				}
-				if k == CPU {
+				if k == profiles.CPU {
 					p.TimeNanos -= 2e9
 				}
 				parts = append(parts, part{Socket(string(rune('a' + i))), k, p})
@@ -360,8 +362,8 @@ func TestMerge(t *testing.T) {
 	if set.Spread != time.Millisecond || set.Started.UnixNano() != 3e9 {
 		t.Errorf("started %d, spread %v", set.Started.UnixNano(), set.Spread)
 	}
-	for k, want := range map[Kind]int64{CPU: 21, Mutex: 21, Block: 21, Heap: 61, Allocs: 21, Goroutine: 1} {
-		if got, err := Total(set.Merged[k], k); err != nil || got != want {
+	for k, want := range map[profiles.Kind]int64{profiles.CPU: 21, profiles.Mutex: 21, profiles.Block: 21, profiles.Heap: 61, profiles.Allocs: 21, profiles.Goroutine: 1} {
+		if got, err := profiles.Total(set.Merged[k], k); err != nil || got != want {
 			t.Errorf("%s: %d, %v; want %d", k, got, err, want)
 		}
 		if d := set.Merged[k].DurationNanos; !k.OfMoment() && d != 2e9 {
@@ -373,7 +375,7 @@ func TestMerge(t *testing.T) {
 	}
 	// Profiles of different programs may not fit together.
 	odd := two()
-	odd[len(Kinds())].SampleType[1].Unit = "bananas"
+	odd[len(profiles.Kinds())].SampleType[1].Unit = "bananas"
 	if _, err := merge(odd, 2, 2*time.Second); err == nil || !strings.Contains(err.Error(), "do not fit together") {
 		t.Errorf("got %v", err)
 	}

@@ -1,4 +1,4 @@
-package profiles
+package capture
 
 import (
 	"fmt"
@@ -9,45 +9,34 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/line-rate/line-rate/lab/internal/symbol"
+
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
 // columns are the sample types of a kind that are of its window or moment.
 // Memory profiles have two more: heap, what was allocated since the process
 // began; allocs, how much more is live at the window's end than at its start,
 // which is negative at each site that lived before and was collected.
-func (k Kind) columns() []string {
+func columns(k profiles.Kind) []string {
 	switch k {
-	case CPU:
+	case profiles.CPU:
 		return []string{"samples", "cpu"}
-	case Mutex, Block:
+	case profiles.Mutex, profiles.Block:
 		return []string{"contentions", "delay"}
-	case Heap:
+	case profiles.Heap:
 		return []string{"inuse_objects", "inuse_space"}
-	case Allocs:
+	case profiles.Allocs:
 		return []string{"alloc_objects", "alloc_space"}
 	}
 	return []string{"goroutine"}
 }
 
-// Total is all of a profile's samples together, by its kind's sample type.
-func Total(p *profile.Profile, k Kind) (int64, error) {
-	at := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == k.SampleType() })
-	if at < 0 {
-		return 0, fmt.Errorf("it has no sample type %q", k.SampleType())
-	}
-	var sum int64
-	for _, s := range p.Sample {
-		sum += s.Value[at]
-	}
-	return sum, nil
-}
-
 // merge makes a set of the parts, and checks that no sample was lost or
 // counted twice on the way.
 func merge(parts []part, processes int, window time.Duration) (*Set, error) {
-	set := &Set{Processes: processes, Window: window, Merged: map[Kind]*profile.Profile{}, Own: map[Kind]int64{}}
+	set := &Set{Processes: processes, Window: window, Merged: map[profiles.Kind]*profile.Profile{}, Own: map[profiles.Kind]int64{}}
 	var latest time.Time
-	for _, k := range Kinds() {
+	for _, k := range profiles.Kinds() {
 		var of []*profile.Profile
 		var total, duration int64
 		for _, p := range parts {
@@ -58,7 +47,7 @@ func merge(parts []part, processes int, window time.Duration) (*Set, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s of %s: %w", k, p.source, err)
 			}
-			sum, err := Total(p.Profile, k)
+			sum, err := profiles.Total(p.Profile, k)
 			if err != nil {
 				return nil, fmt.Errorf("%s of %s: %w", k, p.source, err)
 			}
@@ -69,7 +58,7 @@ func merge(parts []part, processes int, window time.Duration) (*Set, error) {
 			start := time.Unix(0, p.TimeNanos)
 			// The world is stopped for the goroutines, which takes until the last
 			// thread has had its turn. Theirs is a moment of its own.
-			if k == Goroutine {
+			if k == profiles.Goroutine {
 				continue
 			}
 			if set.Started.IsZero() || start.Before(set.Started) {
@@ -87,7 +76,7 @@ func merge(parts []part, processes int, window time.Duration) (*Set, error) {
 		if err := all.CheckValid(); err != nil {
 			return nil, fmt.Errorf("%s, merged: %w", k, err)
 		}
-		sum, err := Total(all, k)
+		sum, err := profiles.Total(all, k)
 		if err != nil {
 			return nil, fmt.Errorf("%s, merged: %w", k, err)
 		}
@@ -110,10 +99,10 @@ func (p part) clean() (own int64, err error) {
 		return 0, fmt.Errorf("the file says neither when nor how long (time %d ns, duration %d ns)", p.TimeNanos, p.DurationNanos)
 	}
 	// What is a difference of two states has the time of the later one.
-	if !p.kind.OfMoment() && p.kind != CPU {
+	if !p.kind.OfMoment() && p.kind != profiles.CPU {
 		p.TimeNanos -= p.DurationNanos
 	}
-	if err := p.keep(p.kind.columns()); err != nil {
+	if err := p.keep(columns(p.kind)); err != nil {
 		return 0, err
 	}
 	at := len(p.SampleType) - 1 // the kind's own is the last of its columns
@@ -165,7 +154,7 @@ func (p part) keep(columns []string) error {
 
 // isOwn reports whether a sample is of the taking of profiles: of the handlers
 // of net/http/pprof, of what the lab's server puts before them, or of the
-// goroutine that writes the CPU profile.
+// goroutine that writes the profiles.CPU profile.
 func isOwn(s *profile.Sample) bool {
 	return slices.ContainsFunc(symbol.Stack(s), symbol.IsProfiler)
 }

@@ -1,4 +1,4 @@
-package profiles
+package capture
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
 // Vacant makes sure, before a window is spent on it, that a directory can be
@@ -53,7 +55,7 @@ func Write(dir string, set *Set) (err error) {
 		return err
 	}
 	defer os.RemoveAll(draft) // in vain when it has been renamed
-	for _, k := range Kinds() {
+	for _, k := range profiles.Kinds() {
 		if err := writeOne(filepath.Join(draft, string(k)+".pb.gz"), set, k); err != nil {
 			return fmt.Errorf("%s: %w", k, err)
 		}
@@ -66,7 +68,7 @@ func Write(dir string, set *Set) (err error) {
 	return nil
 }
 
-func writeOne(path string, set *Set, k Kind) error {
+func writeOne(path string, set *Set, k profiles.Kind) error {
 	if err := set.Merged[k].CheckValid(); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package profiles
+package capture
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
 // near is what the project asks of the starts of one window's profiles.
@@ -99,7 +101,7 @@ func TestSixProfilesOfOneWindow(t *testing.T) {
 			if set.Processes != processes || set.Window != 2*time.Second || set.Started.Before(began) || set.Spread <= 0 {
 				t.Errorf("got %d processes, window %v, started %v after the call, spread %v", set.Processes, set.Window, set.Started.Sub(began), set.Spread)
 			}
-			for _, k := range Kinds() {
+			for _, k := range profiles.Kinds() {
 				p := set.Merged[k]
 				if p == nil {
 					t.Fatalf("no %s", k)
@@ -115,7 +117,7 @@ func TestSixProfilesOfOneWindow(t *testing.T) {
 				var samples int
 				for _, part := range parts {
 					if part.kind == k {
-						sum, err := Total(part.Profile, k)
+						sum, err := profiles.Total(part.Profile, k)
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -123,16 +125,16 @@ func TestSixProfilesOfOneWindow(t *testing.T) {
 						samples++
 					}
 				}
-				sum, err := Total(p, k)
+				sum, err := profiles.Total(p, k)
 				if err != nil || sum != apart || samples != processes {
 					t.Errorf("%s: merged %d (%v), the sum of %d processes %d", k, sum, err, samples, apart)
 				}
 				// There may be no contention, no wait that ends, and no collection.
-				if sum == 0 && k != Mutex && k != Block && k != Allocs {
+				if sum == 0 && k != profiles.Mutex && k != profiles.Block && k != profiles.Allocs {
 					t.Errorf("%s is empty", k)
 				}
 				start := time.Unix(0, p.TimeNanos)
-				if k != Goroutine && (start.Before(set.Started) || start.After(set.Started.Add(set.Spread))) {
+				if k != profiles.Goroutine && (start.Before(set.Started) || start.After(set.Started.Add(set.Spread))) {
 					t.Errorf("%s starts %v after the first", k, start.Sub(set.Started))
 				}
 				// Side by side and not one after the other: two seconds, not six.
@@ -149,12 +151,12 @@ func TestSixProfilesOfOneWindow(t *testing.T) {
 					t.Errorf("%s holds the taking of profiles", k)
 				}
 			}
-			if !has(set.Merged[CPU], "github.com/valyala/fasthttp.") || !has(set.Merged[Goroutine], "github.com/valyala/fasthttp.") {
+			if !has(set.Merged[profiles.CPU], "github.com/valyala/fasthttp.") || !has(set.Merged[profiles.Goroutine], "github.com/valyala/fasthttp.") {
 				t.Error("the profiles are not of the server")
 			}
 			// Each of the handlers is a goroutine, and four wait for the end of
 			// the window.
-			if own := set.Own[Goroutine]; own == 0 {
+			if own := set.Own[profiles.Goroutine]; own == 0 {
 				t.Error("no goroutine took profiles")
 			}
 		})
@@ -174,10 +176,10 @@ func TestALockInEachRequestIsSeen(t *testing.T) {
 		if set, err = Capture(t.Context(), s.sources(), 2*time.Second); err != nil {
 			t.Fatal(err)
 		}
-		seen = has(set.Merged[Mutex], lock) || has(set.Merged[Block], lock)
+		seen = has(set.Merged[profiles.Mutex], lock) || has(set.Merged[profiles.Block], lock)
 	}
 	if !seen {
-		t.Errorf("neither profile has %s:\n%v\n%v", lock, symbols(set.Merged[Mutex]), symbols(set.Merged[Block]))
+		t.Errorf("neither profile has %s:\n%v\n%v", lock, symbols(set.Merged[profiles.Mutex]), symbols(set.Merged[profiles.Block]))
 	}
 
 	s = startServer(t, 8, false, "--index=pool", "--mutex-fraction=1", "--block-rate-ns=1")
@@ -186,7 +188,7 @@ func TestALockInEachRequestIsSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if has(set.Merged[Mutex], lock) || has(set.Merged[Block], lock) {
+	if has(set.Merged[profiles.Mutex], lock) || has(set.Merged[profiles.Block], lock) {
 		t.Error("the index pool takes gofakeit's lock")
 	}
 }
@@ -203,14 +205,14 @@ func TestTheTakingOfProfilesIsLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(set.Merged[Block].Sample) > 0 && has(set.Merged[Block], "net/http/pprof.") {
+	if len(set.Merged[profiles.Block].Sample) > 0 && has(set.Merged[profiles.Block], "net/http/pprof.") {
 		t.Error("the block profile holds the handlers' waiting")
 	}
-	if set.Own[Block] == 0 {
+	if set.Own[profiles.Block] == 0 {
 		t.Error("no wait of the handlers was left out")
 	}
-	// An idle process has a CPU profile, of next to nothing.
-	if p := set.Merged[CPU]; p == nil || p.CheckValid() != nil {
+	// An idle process has a profiles.CPU profile, of next to nothing.
+	if p := set.Merged[profiles.CPU]; p == nil || p.CheckValid() != nil {
 		t.Errorf("cpu of an idle process: %v", p)
 	}
 }
@@ -234,7 +236,7 @@ func TestAServerThatIsKilled(t *testing.T) {
 			t.Errorf("prefork %v: %q names neither process nor reason", prefork, msg)
 		}
 		kind, _, _ := strings.Cut(err.Error(), " ")
-		if !slices.Contains(Kinds(), Kind(kind)) {
+		if !slices.Contains(profiles.Kinds(), profiles.Kind(kind)) {
 			t.Errorf("prefork %v: %q names no kind", prefork, err)
 		}
 		noMore(t, goroutines)
@@ -357,13 +359,13 @@ func TestTheStartOfAProcessIsNotInTheWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum, err := Total(set.Merged[Allocs], Allocs); err != nil || sum == 0 {
+	if sum, err := profiles.Total(set.Merged[profiles.Allocs], profiles.Allocs); err != nil || sum == 0 {
 		t.Fatalf("allocations: %d, %v; the test is of a window with some", sum, err)
 	}
-	if has(set.Merged[Allocs], "github.com/line-rate/line-rate/lab/server/catalog.NewPool") {
+	if has(set.Merged[profiles.Allocs], "github.com/line-rate/line-rate/lab/server/catalog.NewPool") {
 		t.Error("the window holds the making of the pool")
 	}
-	if !has(set.Merged[Heap], "github.com/line-rate/line-rate/lab/server/catalog.NewPool") {
+	if !has(set.Merged[profiles.Heap], "github.com/line-rate/line-rate/lab/server/catalog.NewPool") {
 		t.Error("the heap does not hold the pool")
 	}
 }

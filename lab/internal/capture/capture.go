@@ -1,4 +1,4 @@
-package profiles
+package capture
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
 const (
@@ -32,7 +34,7 @@ const (
 // A part is one kind of profile of one process, as it was sent.
 type part struct {
 	source Source
-	kind   Kind
+	kind   profiles.Kind
 	*profile.Profile
 }
 
@@ -68,9 +70,9 @@ func take(ctx context.Context, sources []Source, window time.Duration) ([]part, 
 
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	parts := make([]part, 0, len(sources)*len(Kinds()))
+	parts := make([]part, 0, len(sources)*len(profiles.Kinds()))
 	for _, s := range sources {
-		for _, k := range Kinds() {
+		for _, k := range profiles.Kinds() {
 			parts = append(parts, part{source: s, kind: k})
 		}
 	}
@@ -83,7 +85,7 @@ func take(ctx context.Context, sources []Source, window time.Duration) ([]part, 
 			p := &parts[i]
 			client := p.source.client()
 			defer client.CloseIdleConnections()
-			_, err := ask(ctx, client, p.kind.opening(), openWithin)
+			_, err := ask(ctx, client, opening(p.kind), openWithin)
 			open.Done()
 			if err == nil {
 				<-begin
@@ -108,8 +110,8 @@ func take(ctx context.Context, sources []Source, window time.Duration) ([]part, 
 // collect its garbage: until it does, memory profiles are of an earlier time,
 // and the window's first collection would bring what the start of the process
 // allocated.
-func (k Kind) opening() string {
-	if k == Heap {
+func opening(k profiles.Kind) string {
+	if k == profiles.Heap {
 		return "heap?gc=1"
 	}
 	return "cmdline"
@@ -118,7 +120,7 @@ func (k Kind) opening() string {
 // fetch asks for a profile of the window, or of its first moment.
 func (p *part) fetch(ctx context.Context, client *http.Client, window time.Duration, at time.Time) (*profile.Profile, error) {
 	what := string(p.kind)
-	if p.kind == CPU {
+	if p.kind == profiles.CPU {
 		what = "profile"
 	}
 	// The lab's server then takes all kinds at once; one that does not know the

@@ -1,4 +1,4 @@
-package profiles
+package capture
 
 import (
 	"os"
@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
 // whole is a set with a sample of each kind.
 func whole() *Set {
-	set := &Set{Processes: 1, Window: time.Second, Merged: map[Kind]*profile.Profile{}}
-	for i, k := range Kinds() {
+	set := &Set{Processes: 1, Window: time.Second, Merged: map[profiles.Kind]*profile.Profile{}}
+	for i, k := range profiles.Kinds() {
 		set.Merged[k] = sample([]string{k.SampleType()}, []int64{int64(i + 1)})
 	}
 	return set
@@ -55,7 +57,7 @@ func TestWrite(t *testing.T) {
 		if got := names(t, dir); !slices.Equal(got, want) {
 			t.Errorf("%s has %v", dir, got)
 		}
-		for i, k := range Kinds() {
+		for i, k := range profiles.Kinds() {
 			path := filepath.Join(dir, string(k)+".pb.gz")
 			f, err := os.Open(path)
 			if err != nil {
@@ -66,7 +68,7 @@ func TestWrite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if sum, err := Total(p, k); err != nil || sum != int64(i+1) {
+			if sum, err := profiles.Total(p, k); err != nil || sum != int64(i+1) {
 				t.Errorf("%s: %d, %v", path, sum, err)
 			}
 			if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
@@ -103,7 +105,7 @@ func TestWhatIsThereStays(t *testing.T) {
 	}
 	// Nor is anything left of a set that could not be written whole.
 	half := whole()
-	half.Merged[Goroutine] = &profile.Profile{Sample: []*profile.Sample{{}}}
+	half.Merged[profiles.Goroutine] = &profile.Profile{Sample: []*profile.Sample{{}}}
 	if err := Write(filepath.Join(root, "new"), half); err == nil {
 		t.Error("a set that is not valid was written")
 	}
