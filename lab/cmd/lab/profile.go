@@ -17,9 +17,9 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/line-rate/line-rate/lab/internal/capture"
+	"github.com/line-rate/line-rate/lab/internal/flame"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/run"
-	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // longestWindow is the longest that the lab's server profiles at a time.
@@ -190,16 +190,25 @@ func printProfiles(out io.Writer, set *capture.Set) {
 		if err != nil {
 			panic(err) // no set without the sample type is made
 		}
+		col, err := flame.Find(p, k.SampleType())
+		if err != nil {
+			panic(err) // as above
+		}
+		per := float64(col.Per)
 		fmt.Fprintf(out, "\n%s: %s, %s (and %s of the profiling itself, left out)\n",
-			k, inUnit(total, k), count(len(p.Sample), "stack", "stacks"), inUnit(set.Own[k], k))
+			k, inUnit(float64(total)/per, k), count(len(p.Sample), "stack", "stacks"), inUnit(float64(set.Own[k])/per, k))
 		if total == 0 {
 			continue
 		}
 		fmt.Fprintf(out, "by kind of work: %s\n", works(k, p))
+		rows, err := flame.Costliest(p, k.SampleType(), 10)
+		if err != nil {
+			panic(err) // as above
+		}
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-		for _, row := range dearestSymbols(p, 10) {
+		for _, row := range rows {
 			// The last column is not aligned: it ends the line.
-			fmt.Fprintf(w, "%s\t%.1f %%\t  %s\n", inUnit(row.value, k), 100*float64(row.value)/float64(total), row.symbol)
+			fmt.Fprintf(w, "%s\t%.1f %%\t  %s\n", inUnit(row.Cumulative, k), 100*row.Cumulative*per/float64(total), row.Symbol)
 		}
 		w.Flush()
 	}
@@ -220,43 +229,13 @@ func works(k profiles.Kind, p *profile.Profile) string {
 	return strings.Join(names, ", ")
 }
 
-// A symbolRow is a function and what it and all it called came to.
-type symbolRow struct {
-	symbol string
-	value  int64
-}
-
-// dearestSymbols lists the functions with the most cumulative value. One that
-// calls itself counts once a stack.
-func dearestSymbols(p *profile.Profile, most int) []symbolRow {
-	at := len(p.SampleType) - 1 // what a kind is read by is the last of its columns
-	sums := map[string]int64{}
-	for _, s := range p.Sample {
-		seen := map[string]bool{}
-		for _, name := range symbol.Stack(s) {
-			if name != symbol.None && !seen[name] {
-				seen[name] = true
-				sums[name] += s.Value[at]
-			}
-		}
-	}
-	var rows []symbolRow
-	for name, v := range sums {
-		rows = append(rows, symbolRow{name, v})
-	}
-	slices.SortFunc(rows, func(a, b symbolRow) int {
-		return cmp.Or(cmp.Compare(b.value, a.value), strings.Compare(a.symbol, b.symbol))
-	})
-	return rows[:min(most, len(rows))]
-}
-
-// inUnit writes a value in its kind's unit.
-func inUnit(v int64, k profiles.Kind) string {
+// inUnit writes a value in seconds, bytes or counts as its kind is read.
+func inUnit(v float64, k profiles.Kind) string {
 	switch k {
 	case profiles.CPU, profiles.Mutex, profiles.Block:
-		return fmt.Sprintf("%.3f s", float64(v)/1e9)
+		return fmt.Sprintf("%.3f s", v)
 	case profiles.Heap, profiles.Allocs:
-		return fmt.Sprintf("%.2f MB", float64(v)/1e6)
+		return fmt.Sprintf("%.2f MB", v/1e6)
 	}
 	return count(int(v), "goroutine", "goroutines")
 }

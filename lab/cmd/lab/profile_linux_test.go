@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -237,27 +236,5 @@ func TestProfileRefusals(t *testing.T) {
 	}
 	if got := dirNames(root); !slices.Equal(got, []string{"file", "full"}) {
 		t.Errorf("left %v", got)
-	}
-}
-
-func TestSymbolsByCumulativeValue(t *testing.T) {
-	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples"}, {Type: "cpu"}}}
-	locations := map[string]*profile.Location{}
-	add := func(v int64, stack ...string) {
-		s := &profile.Sample{Value: []int64{1000, v}}
-		for _, name := range stack {
-			if locations[name] == nil {
-				locations[name] = &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: name}}}}
-			}
-			s.Location = append(s.Location, locations[name])
-		}
-		p.Sample = append(p.Sample, s)
-	}
-	add(5, "leaf", "main")
-	add(3, "again", "again", "main")
-	add(4, "other")
-	got := fmt.Sprint(dearestSymbols(p, 3))
-	if want := "[{main 8} {leaf 5} {other 4}]"; got != want {
-		t.Errorf("got %s, want %s", got, want)
 	}
 }

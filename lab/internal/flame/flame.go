@@ -186,14 +186,32 @@ func Prune(p *profile.Profile, sampleType string, least float64) (Tree, error) {
 	t.Root = fold(g.root, least*float64(g.root.value), g.per)
 	t.Depth = depth(t.Root)
 
-	for name, c := range g.cumulative {
-		t.Top = append(t.Top, Row{name, g.groups[name], base(g.self[name], g.per), base(c, g.per)})
-	}
-	slices.SortFunc(t.Top, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Cumulative, a.Cumulative), strings.Compare(a.Symbol, b.Symbol))
-	})
-	t.Top = t.Top[:min(len(t.Top), topRows)]
+	t.Top = append(t.Top, g.rows(topRows, func(a, b Row) int { return cmp.Compare(b.Self, a.Self) })...)
 	return t, nil
+}
+
+// Costliest lists the symbols with the most of one sample type on their paths.
+// Samples without any symbol are left out.
+func Costliest(p *profile.Profile, sampleType string, most int) ([]Row, error) {
+	g, err := grow(p, sampleType)
+	if err != nil {
+		return nil, err
+	}
+	delete(g.cumulative, symbol.None)
+	return g.rows(most, func(Row, Row) int { return 0 }), nil
+}
+
+// rows are the symbols' sums: those that come first, then those that cost most, then
+// by name.
+func (g grown) rows(most int, first func(a, b Row) int) []Row {
+	var rows []Row
+	for name, c := range g.cumulative {
+		rows = append(rows, Row{name, g.groups[name], base(g.self[name], g.per), base(c, g.per)})
+	}
+	slices.SortFunc(rows, func(a, b Row) int {
+		return cmp.Or(first(a, b), cmp.Compare(b.Cumulative, a.Cumulative), strings.Compare(a.Symbol, b.Symbol))
+	})
+	return rows[:min(len(rows), most)]
 }
 
 // fold makes a node of a frame. Siblings are in the order of their names, so

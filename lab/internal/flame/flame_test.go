@@ -2,6 +2,7 @@ package flame
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -168,6 +169,28 @@ func TestTop(t *testing.T) {
 	}
 	if tree.Samples != 100 || tree.DurationS != 2 {
 		t.Errorf("%d samples in %v s", tree.Samples, tree.DurationS)
+	}
+}
+
+// A symbol that calls itself counts once a stack.
+func TestCostliest(t *testing.T) {
+	b := newBuilder()
+	b.add(5, "main leaf")
+	b.add(3, "main again again")
+	b.add(4, "other")
+	rows, err := Costliest(b.p, "cpu", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range rows {
+		got = append(got, fmt.Sprintf("%s %.0f", r.Symbol, 1e3*r.Cumulative))
+	}
+	if want := "main 8, leaf 5, other 4"; strings.Join(got, ", ") != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+	if _, err := Costliest(b.p, "heap", 3); err == nil {
+		t.Error("a sample type that is not there")
 	}
 }
 
