@@ -170,7 +170,7 @@ func (s *source) boundsNow() map[int]bound.Bound {
 
 // decide says of a claim what its record says, with the control's word on it.
 func (d *decider) decide(c experiment.Claim, control *Control) Claim {
-	out := d.weigh(c)
+	out := d.assess(c)
 	if decided := out.Verdict == Reproduced || out.Verdict == Refuted; decided && byBlocks(c.Kind) && control != nil && control.Outcome != Same {
 		out.Reason = fmt.Sprintf("the record is suspect: %s; else %s, by %s", control.Reason, out.Verdict, out.Reason)
 		out.Verdict, out.Open, out.BlocksNeeded = Inconclusive, true, 0
@@ -181,9 +181,9 @@ func (d *decider) decide(c experiment.Claim, control *Control) Claim {
 	return out
 }
 
-// weigh says whether a claim applies, whether the blocks can tell at all, and what
+// assess says whether a claim applies, whether the blocks can tell at all, and what
 // they tell.
-func (d *decider) weigh(c experiment.Claim) Claim {
+func (d *decider) assess(c experiment.Claim) Claim {
 	out := Claim{ID: c.ID}
 	say := func(v Verdict, open bool, format string, args ...any) Claim {
 		out.Verdict, out.Reason, out.Open = v, fmt.Sprintf(format, args...), open
