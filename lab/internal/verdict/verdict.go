@@ -18,7 +18,8 @@
 //
 // Why a wrong answer is as seldom as said. An experiment may give any wrong answer
 // with a chance of stats.Alpha, 0.05. Each of the m claims that blocks decide has
-// an equal part, alpha/m; m is fixed by the design. A claim is reproduced where
+// an equal part, alpha/m; m is fixed by the design and by the host's cores, since
+// nothing wrong can be said of a claim that needs more of them. A claim is reproduced where
 // every edge has an e-value of m/alpha or more for "more than half of all blocks
 // lie inside". If the claim is false, at most half lie inside of some edge, and
 // the e-value of that edge ever comes so high with a chance of alpha/m (Ville's
@@ -30,6 +31,10 @@
 // made one stop. The figure that counts is the one at the present number of
 // blocks: a claim that was decided may become open again by further blocks.
 // TestWrongVerdictsOfWholeCampaigns counts wrong answers of made-up campaigns.
+//
+// A core that a neighbour slows all through a block slows all of its conditions
+// alike, so the block counts, but for claims that a CPU is the wall, or that need it
+// to be: what filled the core may be the neighbour.
 //
 // Two rules only ever take decisions away. A run's A/A control, the same levels
 // measured twice, is pooled and bet on like a comparison; where it differs, blocks
