@@ -62,8 +62,8 @@ func Sources(root string) (string, error) {
 }
 
 // passedOver tells whether the compiler takes nothing from a directory: by its
-// name, or because it is a module of its own that lab/go.mod, whose text is
-// module, does not put in the place of one that it requires.
+// name, or because it is a module of its own and lab/go.mod, whose text is module,
+// has no replacement that leads to it.
 func passedOver(root, rel, module string) bool {
 	if name := path.Base(rel); name == "testdata" || hidden(name) {
 		return true
