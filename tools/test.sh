@@ -15,17 +15,27 @@ go_format() {
   unformatted=$(gofmt -l lab)
   [ -z "$unformatted" ] || { printf 'not gofmt-ed:\n%s\n' "$unformatted"; return 1; }
 }
+# ./... ends where another module begins, and lab/batch is one.
+library=github.com/line-rate/line-rate/lab/batch/...
+
 # By the flags that make build compiles with, so that nothing is compiled twice.
-go_vet() { (cd lab && go vet -trimpath ./...); }
+go_vet() { (cd lab && go vet -trimpath ./... "$library"); }
 go_modules() {
-  (cd lab && go mod verify && go mod tidy -diff) && (cd lab/peers && go mod verify && go mod tidy -diff)
+  local module
+  for module in lab lab/batch lab/peers; do
+    (cd "$module" && go mod verify && go mod tidy -diff) || return
+  done
+  if grep -n require lab/batch/go.mod; then
+    echo "lab/batch/go.mod requires another module: whoever imports the library would import that as well"
+    return 1
+  fi
 }
 # Where no goroutine is started the race detector has nothing to find, has all
 # compiled once more, and makes the simulations up to ten times slower. What vet looks at is go_vet's.
 go_tests() {
   (
     cd lab || exit
-    calm=(internal/{audit,bound,cores,cpumask,event,experiment,gate,generator,journal,metric,oneline,order,provenance,setting,shaper,stamp,stats,strict,verdict})
+    calm=(internal/{audit,bound,cores,cpumask,experiment,gate,generator,journal,metric,oneline,order,provenance,setting,shaper,stamp,stats,strict,verdict})
     if grep -rnE '(^|[^[:alnum:]_"])go (func|[a-z][[:alnum:]_.]*\()|\.(Go|Parallel|AfterFunc)\(' "${calm[@]}"; then
       echo "goroutines in packages that tools/test.sh tests without the race detector"
       exit 1
@@ -35,14 +45,14 @@ go_tests() {
     # The tests of the server and of runs mostly wait, and so come first, beside what is compiled
     # for the others, and not last, beside nothing. Three at a time on two cores,
     # since many of them wait.
-    go list ./server ./internal/run ./internal/results ./... | grep -vE "/cmd/lab$|/internal/states$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test -race -p 3 -vet=off || status=$?
+    go list ./server ./internal/run ./internal/results ./... "$library" | grep -vE "/cmd/lab$|/internal/states$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test -race -p 3 -vet=off || status=$?
     exit "$status"
   )
 }
 # Every state that a run can end in has its pages. Not by the cache: what Hugo
 # reads is no concern of Go's.
 states() { (cd lab && go test -trimpath -vet=off -count=1 ./internal/states); }
-# What lab/batch is compared with is a module of its own.
+# What lab/batch is compared with is a module of its own as well.
 go_peers() { (cd lab/peers && go vet -trimpath ./... && go test -trimpath -vet=off ./...); }
 # The lab's own runs come by themselves: beside other tests their trials would
 # be invalid, and rightly so. What runs is a process, built without the race

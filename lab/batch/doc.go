@@ -6,6 +6,8 @@
 // bounded from the start: all buffers are made by New, and adding an event
 // allocates nothing.
 //
+// The package is a module of its own, and needs Go's standard library alone.
+//
 // A receiver that takes in a part of a batch is no exception: Send says so with a
 // PartialError, and what is left of the batch is tried again, lost or returned by
 // itself.

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/eapache/go-resiliency v1.7.0
-	github.com/line-rate/line-rate/lab v0.0.0
+	github.com/line-rate/line-rate/lab/batch v0.0.0
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/sdk v1.47.0
 	go.opentelemetry.io/otel/sdk/log v1.47.0
@@ -24,4 +24,4 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 )
 
-replace github.com/line-rate/line-rate/lab => ../
+replace github.com/line-rate/line-rate/lab/batch => ../batch

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/figures"
+	"github.com/line-rate/line-rate/lab/internal/event"
 	"github.com/line-rate/line-rate/lab/internal/loopback"
 )
 
@@ -20,7 +20,7 @@ type control struct {
 	mu       sync.Mutex // not held while a run stops, so that figures can be had
 	run      run        // nil: none
 	stopping bool
-	last     *figures.Figures // those of the run that was stopped last
+	last     *event.Figures // those of the run that was stopped last
 }
 
 // maxRates bounds how often the rate of one run can be changed: each change is
@@ -127,7 +127,7 @@ func (c *control) stop(w http.ResponseWriter, _ *http.Request) {
 	answer(w, f)
 }
 
-func answer(w http.ResponseWriter, f figures.Figures) {
+func answer(w http.ResponseWriter, f event.Figures) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(f) // whoever asked has gone
 }

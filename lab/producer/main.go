@@ -41,10 +41,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/batch/variants"
 	"github.com/line-rate/line-rate/lab/internal/event"
 	"github.com/line-rate/line-rate/lab/internal/loopback"
 	"github.com/line-rate/line-rate/lab/internal/pprofsock"
+	"github.com/line-rate/line-rate/lab/producer/variants"
 )
 
 // The exit codes, those of the other servers.

@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/event"
-	"github.com/line-rate/line-rate/lab/internal/figures"
 )
 
 // program is event_producer, built for the tests that need the process.
@@ -161,7 +160,7 @@ func TestWhoWaitsIsOwed(t *testing.T) {
 		r.rate(1, 0)
 		before := r.figures(true)
 		close(release)
-		owed := func(f figures.Figures) bool { return f.Added >= before.Offered }
+		owed := func(f event.Figures) bool { return f.Added >= before.Offered }
 		for by := time.Now().Add(patience); !owed(r.figures(false)) && time.Now().Before(by) && pacing == pacingOpen; {
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -270,11 +269,11 @@ func TestBody(t *testing.T) {
 }
 
 // ask makes one request of a control.
-func ask(t *testing.T, h http.Handler, method, path string) (int, figures.Figures, string) {
+func ask(t *testing.T, h http.Handler, method, path string) (int, event.Figures, string) {
 	t.Helper()
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(method, path, nil))
-	var f figures.Figures
+	var f event.Figures
 	_ = json.Unmarshal(w.Body.Bytes(), &f)
 	return w.Code, f, w.Body.String()
 }
@@ -338,17 +337,17 @@ func TestASinkThatGoesAway(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		until := func(what string, ok func(figures.Figures) bool) {
+		until := func(what string, ok func(event.Figures) bool) {
 			for by := time.Now().Add(patience); !ok(r.figures(false)); time.Sleep(time.Millisecond) {
 				if time.Now().After(by) {
 					t.Fatalf("%s: not %s: %+v", variant, what, r.figures(false))
 				}
 			}
 		}
-		until("delivered", func(f figures.Figures) bool { return f.Delivered > 0 })
+		until("delivered", func(f event.Figures) bool { return f.Delivered > 0 })
 		sink.CloseClientConnections()
 		sink.Close()
-		until("failed", func(f figures.Figures) bool { return f.Failed > 0 })
+		until("failed", func(f event.Figures) bool { return f.Failed > 0 })
 		f := r.stop()
 		if f.Added != f.Delivered+f.Failed || !*f.Drained {
 			t.Errorf("%s: %+v", variant, f)

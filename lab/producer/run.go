@@ -9,9 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/batch/variants"
 	"github.com/line-rate/line-rate/lab/internal/event"
-	"github.com/line-rate/line-rate/lab/internal/figures"
+	"github.com/line-rate/line-rate/lab/producer/variants"
 )
 
 const (
@@ -24,11 +23,11 @@ const (
 
 // A run is one variant under one producer, from a start to a stop.
 type run interface {
-	figures(reset bool) figures.Figures
+	figures(reset bool) event.Figures
 	// rate changes the rate for so long, after which it is the settings' again;
 	// 0 is for good. false: it was changed too often.
 	rate(perSecond int, lasts time.Duration) bool
-	stop() figures.Figures
+	stop() event.Figures
 }
 
 // begin starts a run that sends to a sink.
@@ -62,8 +61,8 @@ type runOf[E any, P event.Event[E]] struct {
 	ctx     context.Context // ends when the pacer is to
 	cancel  context.CancelFunc
 	pacing  sync.WaitGroup
-	add     figures.Times
-	paceLag figures.Times
+	add     event.Times
+	paceLag event.Times
 }
 
 func beginOf[E any, P event.Event[E]](s Settings, sink string) (run, error) {
@@ -199,13 +198,13 @@ func (r *runOf[E, P]) rate(perSecond int, lasts time.Duration) bool {
 	return true
 }
 
-func (r *runOf[E, P]) figures(reset bool) figures.Figures {
+func (r *runOf[E, P]) figures(reset bool) event.Figures {
 	a := r.variant.Account()
 	now := r.clock()
 	if at := r.stopped.Load(); at > 0 {
 		now = time.Duration(at)
 	}
-	return figures.Figures{
+	return event.Figures{
 		At: time.Now().UnixNano(), Offered: r.schedule.Load().offered(now),
 		Added: a.Added, Dropped: a.Dropped, Failed: a.Failed, Delivered: a.Delivered, Returned: a.Returned,
 		Logged: a.Logged, LogLines: a.LogLines, Queued: a.Held(), Interval: r.Options.Interval.Seconds(),
@@ -216,7 +215,7 @@ func (r *runOf[E, P]) figures(reset bool) figures.Figures {
 // stop ends the pacer and lets the variant send what it holds, for as long as
 // drainTime. The clock stops behind the pacer, which adds what is due until it
 // has seen that it is to end.
-func (r *runOf[E, P]) stop() figures.Figures {
+func (r *runOf[E, P]) stop() event.Figures {
 	r.cancel()
 	r.pacing.Wait()
 	r.stopped.Store(int64(r.clock()))

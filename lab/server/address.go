@@ -21,21 +21,6 @@ func isAddr(v string) bool {
 	return err == nil
 }
 
-// loopbackAddr returns v if it can be reached from this machine only. The name
-// localhost becomes its number; any other name is refused without a lookup. What
-// a name resolves to now says nothing of what it resolves to when listening.
-func loopbackAddr(v string) (addr string, ok bool) {
-	if !isAddr(v) {
-		return "", false
-	}
-	host, port, _ := net.SplitHostPort(v)
-	if host == "localhost" {
-		return net.JoinHostPort("127.0.0.1", port), true
-	}
-	ip, err := netip.ParseAddr(host)
-	return v, err == nil && ip.Unmap().IsLoopback()
-}
-
 // network returns the network of an address. Fiber's prefork cannot listen on
 // both families with one socket, so each address has one.
 func network(addr string) string {

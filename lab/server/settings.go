@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"github.com/gofiber/fiber/v3"
+
+	"github.com/line-rate/line-rate/lab/internal/loopback"
 )
 
 // Settings are what a person can choose. The zero value is of no use; see
@@ -119,11 +121,11 @@ var settings = []setting{
 	},
 	{
 		flag: "pprof-addr", env: "PPROF_ADDR", def: "127.0.0.1:6060", value: "HOST:PORT",
-		accept: "HOST:PORT with a loopback host: 127.0.0.1, [::1] or localhost",
+		accept: loopback.Accept,
 		about:  "address of net/http/pprof, loopback only",
 		set: func(s *Settings, v string) bool {
 			var ok bool
-			s.PprofAddr, ok = loopbackAddr(v)
+			s.PprofAddr, ok = loopback.Addr(v)
 			return ok
 		},
 	},

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/figures"
+	"github.com/line-rate/line-rate/lab/internal/event"
 )
 
 // An output is the line that is printed. What is of the producer is what its
@@ -32,9 +32,9 @@ type output struct {
 	BacklogFinish int64 `json:"backlog_finish"`
 	InFlightMax   int64 `json:"in_flight_max"`
 
-	Add      *figures.Spread `json:"add_s,omitempty"`
-	PaceLag  *figures.Spread `json:"pace_lag_s,omitempty"`
-	Delivery *figures.Spread `json:"delivery_s,omitempty"`
+	Add      *event.Spread `json:"add_s,omitempty"`
+	PaceLag  *event.Spread `json:"pace_lag_s,omitempty"`
+	Delivery *event.Spread `json:"delivery_s,omitempty"`
 
 	End end `json:"end"`
 
@@ -56,9 +56,9 @@ type end struct {
 // A moment is what both programs counted by one time.
 type moment struct {
 	at       time.Time
-	producer figures.Figures
+	producer event.Figures
 	sink     counters
-	delivery *figures.Spread // since the moment before
+	delivery *event.Spread // since the moment before
 }
 
 // look takes a moment, and begins anew what is of the time between two.

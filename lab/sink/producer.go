@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/figures"
+	"github.com/line-rate/line-rate/lab/internal/event"
 )
 
 // errNotReached is the error of a producer that is not there.
@@ -30,7 +30,7 @@ type producer struct {
 }
 
 // ask makes one request of the control. into gets the answer, if it is not nil.
-func (p *producer) ask(ctx context.Context, method, path string, within time.Duration, into *figures.Figures) error {
+func (p *producer) ask(ctx context.Context, method, path string, within time.Duration, into *event.Figures) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, p.url+path, nil)
@@ -65,8 +65,8 @@ func (p *producer) start(ctx context.Context, sink string) error {
 	return err
 }
 
-func (p *producer) figures(ctx context.Context, reset bool) (figures.Figures, error) {
-	var f figures.Figures
+func (p *producer) figures(ctx context.Context, reset bool) (event.Figures, error) {
+	var f event.Figures
 	path := "/figures"
 	if reset {
 		path += "?reset=1"
@@ -81,7 +81,7 @@ func (p *producer) rate(ctx context.Context, perSecond int, lasts time.Duration)
 }
 
 // stop is done whether or not this program is to end.
-func (p *producer) stop() (figures.Figures, error) {
-	var f figures.Figures
+func (p *producer) stop() (event.Figures, error) {
+	var f event.Figures
 	return f, p.ask(context.Background(), http.MethodPost, "/stop", stopTime, &f)
 }

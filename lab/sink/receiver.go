@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/event"
-	"github.com/line-rate/line-rate/lab/internal/figures"
 )
 
 const (
@@ -33,8 +32,8 @@ type receiver struct {
 	first    marks // the numbers that arrived
 	doubted  marks // those of them whose sender was not told so
 
-	delivery figures.Times  // due time to first arrival
-	part     *figures.Times // the same, of a part of it; nil: of none
+	delivery event.Times  // due time to first arrival
+	part     *event.Times // the same, of a part of it; nil: of none
 }
 
 // counters are what a receiver counts, since its beginning.
@@ -78,7 +77,7 @@ func (m marks) remove(n uint64) bool {
 func newReceiver(s Settings) *receiver {
 	r := &receiver{Settings: s}
 	if s.FindLimit {
-		r.part = &figures.Times{}
+		r.part = &event.Times{}
 	}
 	return r
 }
@@ -213,7 +212,7 @@ func (r *receiver) confirm(raw []byte, size int) {
 }
 
 // now are the counters so far. What is of a part of the time, begins anew.
-func (r *receiver) now() (counters, *figures.Spread) {
+func (r *receiver) now() (counters, *event.Spread) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.counters

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/figures"
+	"github.com/line-rate/line-rate/lab/internal/event"
 )
 
 // The search's bounds, in events a second.
@@ -136,7 +136,7 @@ func stepOf(duration, normal time.Duration) (step, judged time.Duration) {
 
 // inTime tells whether a part's events came as soon as they can be asked to:
 // those that wait for no other, and a tenth of a step more.
-func (t *trier) inTime(part *figures.Spread) bool {
+func (t *trier) inTime(part *event.Spread) bool {
 	return part != nil && part.P50 <= (t.normal+t.step/10).Seconds()
 }
 
@@ -145,12 +145,12 @@ func (t *trier) inTime(part *figures.Spread) bool {
 // before its last events are later than those of a low rate. What a median may
 // differ by for no reason is a part of the interval, since a part of a step has
 // now one tick more and now one less.
-func (t *trier) grows(earlier, last *figures.Spread) bool {
+func (t *trier) grows(earlier, last *event.Spread) bool {
 	return earlier != nil && last.P50-earlier.P50 > max(t.step/40, t.normal/5).Seconds()
 }
 
 // keptUp judges a step by an earlier part and its last one.
-func (t *trier) keptUp(earlier, last *figures.Spread, before, after figures.Figures) bool {
+func (t *trier) keptUp(earlier, last *event.Spread, before, after event.Figures) bool {
 	lost := after.Dropped - before.Dropped + after.Failed - before.Failed
 	return lost == 0 && t.inTime(last) && !t.grows(earlier, last)
 }
@@ -208,7 +208,7 @@ func (t *trier) over(perSecond int, lasts time.Duration) (step, error) {
 	if err := t.p.rate(t.ctx, perSecond, lasts); err != nil {
 		return s, err
 	}
-	var parts []*figures.Spread
+	var parts []*event.Spread
 	for _, d := range []time.Duration{lasts - 3*t.judged, t.judged, t.judged, t.judged} {
 		if err := sleep(t.ctx, d); err != nil {
 			return s, err

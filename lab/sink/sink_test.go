@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/event"
-	"github.com/line-rate/line-rate/lab/internal/figures"
 )
 
 // madeUp is a system that keeps up with rates up to one, and no more until it
@@ -124,12 +123,12 @@ func TestStepOf(t *testing.T) {
 
 func TestKeptUp(t *testing.T) {
 	x := &trier{normal: 300 * time.Millisecond, step: time.Second}
-	before := figures.Figures{Dropped: 5, Failed: 5}
-	with := func(dropped, failed int64) figures.Figures { return figures.Figures{Dropped: dropped, Failed: failed} }
-	at := func(p50 float64) *figures.Spread { return &figures.Spread{P50: p50} }
+	before := event.Figures{Dropped: 5, Failed: 5}
+	with := func(dropped, failed int64) event.Figures { return event.Figures{Dropped: dropped, Failed: failed} }
+	at := func(p50 float64) *event.Spread { return &event.Spread{P50: p50} }
 	for _, c := range []struct {
-		earlier, last *figures.Spread
-		after         figures.Figures
+		earlier, last *event.Spread
+		after         event.Figures
 		want          bool
 	}{
 		{at(0.4), at(0.4), with(5, 5), true},
@@ -219,7 +218,7 @@ func TestDelivery(t *testing.T) {
 	post(r, "64", batchOf(64, time.Hour, 1)) // a duplicate's is nobody's
 	part := r.part.Spread(true)
 	_, whole := r.now()
-	for _, s := range []*figures.Spread{part, whole} {
+	for _, s := range []*event.Spread{part, whole} {
 		if s == nil || s.Max < 10 || s.Max > 60 {
 			t.Errorf("delivered after %+v", s)
 		}
@@ -309,7 +308,7 @@ func TestRefusals(t *testing.T) {
 // Whoever reads the line finds each field under its name.
 func TestTheLine(t *testing.T) {
 	limit, p50 := 4000, 0.5
-	line, err := json.Marshal(output{Generator: "event_sink", Limit: &limit, Steps: []step{{2000, true, &p50}}, Add: &figures.Spread{}, PaceLag: &figures.Spread{}, Delivery: &figures.Spread{}})
+	line, err := json.Marshal(output{Generator: "event_sink", Limit: &limit, Steps: []step{{2000, true, &p50}}, Add: &event.Spread{}, PaceLag: &event.Spread{}, Delivery: &event.Spread{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/figures"
+	"github.com/line-rate/line-rate/lab/internal/event"
 )
 
 // The two programs, built for the tests that have them work together.
@@ -126,7 +126,7 @@ func measured(t *testing.T, url string, args ...string) output {
 	return out
 }
 
-func asked(t *testing.T, method, url string) (int, figures.Figures) {
+func asked(t *testing.T, method, url string) (int, event.Figures) {
 	t.Helper()
 	req, err := http.NewRequest(method, url, nil)
 	if err != nil {
@@ -138,13 +138,13 @@ func asked(t *testing.T, method, url string) (int, figures.Figures) {
 	}
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(resp.Body)
-	var f figures.Figures
+	var f event.Figures
 	_ = json.Unmarshal(body, &f)
 	return resp.StatusCode, f
 }
 
 // until waits for a producer's figures to be as they should.
-func until(t *testing.T, url, what string, ok func(figures.Figures) bool) {
+func until(t *testing.T, url, what string, ok func(event.Figures) bool) {
 	t.Helper()
 	for by := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		code, f := asked(t, http.MethodGet, url+"/figures")
@@ -326,14 +326,14 @@ func TestNotAProducer(t *testing.T) {
 func TestASecondSinkIsRefused(t *testing.T) {
 	_, url := producing(t, "--interval-ms", "10")
 	first := begin(t, sinkProgram, "--producer", url, "--duration", "600")
-	until(t, url, "delivered", func(f figures.Figures) bool { return f.Delivered > 0 })
+	until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
 	second := begin(t, sinkProgram, "--producer", url, "--duration", "0.1")
 	if code := second.exit(t); code != exitFailure || second.stdout.Len() > 0 || strings.Count(second.stderr.String(), "\n") != 1 || !strings.Contains(second.stderr.String(), "409") {
 		t.Errorf("exit status %d, %q, %q", code, &second.stdout, &second.stderr)
 	}
 	// It has not stopped what is not its own.
 	_, before := asked(t, http.MethodGet, url+"/figures")
-	until(t, url, "delivering still", func(f figures.Figures) bool { return f.Delivered > before.Delivered })
+	until(t, url, "delivering still", func(f event.Figures) bool { return f.Delivered > before.Delivered })
 	_ = first.Process.Signal(syscall.SIGTERM)
 	first.exit(t)
 }
@@ -346,7 +346,7 @@ func TestSignals(t *testing.T) {
 		for _, args := range [][]string{{"--warmup", "600"}, {"--duration", "600"}, {"--find-limit", "--duration", "600"}} {
 			_, url := producing(t, "--interval-ms", "10")
 			p := begin(t, sinkProgram, append([]string{"--producer", url}, args...)...)
-			until(t, url, "delivered", func(f figures.Figures) bool { return f.Delivered > 0 })
+			until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
 			_ = p.Process.Signal(sig)
 			if code := p.exit(t); code != exitFailure || p.stdout.Len() > 0 || p.stderr.String() != "event_sink: ended by a signal; nothing was measured\n" {
 				t.Errorf("%v, %v: exit status %d, %q, %q", sig, args, code, &p.stdout, &p.stderr)
@@ -366,10 +366,10 @@ func TestTheSinkIsKilled(t *testing.T) {
 			t.Parallel()
 			_, url := producing(t, "--variant", variant, "--interval-ms", "10")
 			p := begin(t, sinkProgram, "--producer", url, "--duration", "600", "--latency-ms", "5")
-			until(t, url, "delivered", func(f figures.Figures) bool { return f.Delivered > 0 })
+			until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
 			_ = p.Process.Kill()
 			p.exit(t)
-			until(t, url, "failed", func(f figures.Figures) bool { return f.Failed > 0 })
+			until(t, url, "failed", func(f event.Figures) bool { return f.Failed > 0 })
 			code, f := asked(t, http.MethodPost, url+"/stop")
 			if code != 200 || f.Added != f.Delivered+f.Failed || f.Queued != 0 || !*f.Drained {
 				t.Errorf("%d, %+v", code, f)
@@ -387,7 +387,7 @@ func TestTheProducerIsKilled(t *testing.T) {
 	for _, args := range [][]string{{"--duration", "1"}, {"--duration", "1", "--find-limit"}} {
 		producer, url := producing(t, "--interval-ms", "10")
 		p := begin(t, sinkProgram, append([]string{"--producer", url}, args...)...)
-		until(t, url, "delivered", func(f figures.Figures) bool { return f.Delivered > 0 })
+		until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
 		_ = producer.Process.Kill()
 		<-producer.ended
 		if code := p.exit(t); code != exitFailure || p.stdout.Len() > 0 || strings.Count(p.stderr.String(), "\n") != 1 {

@@ -1,9 +1,15 @@
-// Package event is what the producer of events sends and the sink counts: an
-// event of one of four sizes that begins with its number and with when it was
-// due. The rest is there for its weight.
+// Package event is what the producer of events and the sink share: the event that
+// one sends and the other counts, the figures that the producer gives of itself,
+// and how both say how long something took.
 //
-// The sizes are arrays and not slices, so that a copy of events is a copy of
-// all their bytes.
+// Its stance: an event begins with its number and with when it was due, so that
+// the sink can tell on its own what is missing and what is late. Its sizes are
+// arrays and not slices, so that a copy of events is a copy of all their bytes.
+// Times are kept in a room that does not grow, however many there are.
+//
+// Its limits: there are four sizes, and all but an event's head is there for its
+// weight. Quantiles of times are good to three digits, in steps of 10
+// nanoseconds; what took longer than two minutes counts as two minutes.
 package event
 
 import "encoding/binary"

@@ -22,11 +22,12 @@ import (
 // backup all set as they please.
 func Sources(root string) (string, error) {
 	top := filepath.Join(root, "lab")
-	if _, err := os.Stat(filepath.Join(top, "go.mod")); os.IsNotExist(err) {
+	module, err := os.ReadFile(filepath.Join(top, "go.mod"))
+	if os.IsNotExist(err) { // one that cannot be read stops the walk
 		return "", nil
 	}
 	h := sha256.New()
-	err := filepath.WalkDir(top, func(file string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(top, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -36,7 +37,7 @@ func Sources(root string) (string, error) {
 		}
 		rel = filepath.ToSlash(rel)
 		if d.IsDir() {
-			if file != top && passedOver(file, d.Name()) {
+			if file != top && passedOver(root, rel, string(module)) {
 				return filepath.SkipDir
 			}
 			return nil
@@ -58,13 +59,14 @@ func Sources(root string) (string, error) {
 }
 
 // passedOver tells whether the compiler takes nothing from a directory: by its
-// name, or because it is a module of its own.
-func passedOver(dir, name string) bool {
-	if name == "testdata" || hidden(name) {
+// name, or because it is a module of its own and lab/go.mod, whose text is module,
+// has no replacement that leads to it.
+func passedOver(root, rel, module string) bool {
+	if name := path.Base(rel); name == "testdata" || hidden(name) {
 		return true
 	}
-	_, err := os.Stat(filepath.Join(dir, "go.mod"))
-	return err == nil
+	_, err := os.Stat(filepath.Join(root, rel, "go.mod"))
+	return err == nil && !slices.Contains(strings.Fields(module), "./"+strings.TrimPrefix(rel, "lab/"))
 }
 
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") }
@@ -72,7 +74,7 @@ func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.H
 // compiled tells whether a path is one that the compiler may read.
 func compiled(rel string) bool {
 	name := path.Base(rel)
-	if rel == "lab/go.mod" || rel == "lab/go.sum" {
+	if name == "go.mod" || name == "go.sum" {
 		return true
 	}
 	return !hidden(name) && !strings.HasSuffix(name, "_test.go") && slices.Contains([]string{".go", ".s", ".pgo"}, path.Ext(name))

@@ -1,7 +1,4 @@
-// Package figures is what the producer of events tells of itself, and how
-// times are told by it and by the sink: a median, a 99th percentile and the
-// longest.
-package figures
+package event
 
 import (
 	"math"

@@ -125,7 +125,7 @@ func New[E any](name string, o Options, send batch.Send[E]) (Processor[E], error
 	return c, nil
 }
 
-// library is the parent package behind the study's interface.
+// library is lab/batch behind the study's interface.
 type library[E any] struct {
 	ledger
 	batcher *batch.Batcher[E]

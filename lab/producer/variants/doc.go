@@ -5,7 +5,7 @@
 //	         sends and waits for the answer, and takes no event meanwhile
 //	async    one worker, which copies its buffer and sends in the background
 //	swap     the same, but the buffer itself is given away and another taken
-//	batch    the library that this package's parent is
+//	batch    the library, lab/batch
 //
 // The first two are as the study's text has them, with what that costs: all
 // tickers of a pool start together, nothing bounds what async has in flight,
