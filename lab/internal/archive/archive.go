@@ -192,9 +192,6 @@ func (j *Journal) Add(f *results.File) error {
 	if err := j.consistent(j.Root.Result(f.Experiment, f.Run), f); err != nil {
 		return err
 	}
-	if _, err := j.design(f); err != nil {
-		return err
-	}
 	if err := j.rawProfiles(f); err != nil {
 		return err
 	}
