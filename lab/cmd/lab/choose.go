@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/journal"
 )
 
 // one reads the arguments of a subcommand that takes one experiment.
-func (o *options) one(name string, args []string) (*journal.Journal, *experiment.Experiment, error) {
+func (o *options) one(name string, args []string) (*archive.Journal, *experiment.Experiment, error) {
 	names, err := o.parse(name, args)
 	if err != nil {
 		return nil, nil, err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/doctor"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -17,12 +18,12 @@ import (
 
 // open reads the journal and refuses one with faults: a run on top of them
 // could not be judged.
-func open() (*journal.Journal, error) {
+func open() (*archive.Journal, error) {
 	root, err := journal.Find(".")
 	if err != nil {
 		return nil, err
 	}
-	j, faults, err := journal.Open(root)
+	j, faults, err := archive.Open(root)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func check(_ context.Context, args []string, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	j, faults, err := journal.Open(root)
+	j, faults, err := archive.Open(root)
 	if err != nil {
 		return exitFailed, err
 	}

@@ -8,8 +8,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
@@ -22,11 +22,11 @@ func (u unfit) Unwrap() error { return u.error }
 
 // keep adds a run to the journal's data: the profile of its host if it is new, its
 // design, its raw profiles and its results file. It adds all of them or none. What
-// is derived from them is made by Derive.
+// is derived from them is made by package derive.
 //
 // A lab may be killed in the midst of it. The run is pending then, and is kept
 // again: what is there already is taken as it is.
-func keep(j *journal.Journal, h *host.Profile, design []byte, made *run.Made) (err error) {
+func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made) (err error) {
 	f, scratch := made.File, j.Root.Scratch()
 	data, err := results.Encode(f)
 	if err != nil {

@@ -14,10 +14,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
@@ -27,7 +28,7 @@ import (
 // A bench is this machine, taken for measuring.
 type bench struct {
 	options
-	j       *journal.Journal
+	j       *archive.Journal
 	profile *host.Profile
 	split   cores.Split
 	self    string // the lab's own program
@@ -41,7 +42,7 @@ type bench struct {
 }
 
 // newBench takes this machine until release is called.
-func newBench(j *journal.Journal, o options) (b *bench, release func(), err error) {
+func newBench(j *archive.Journal, o options) (b *bench, release func(), err error) {
 	split, release, err := claim(j)
 	if err != nil {
 		return nil, nil, err
@@ -59,7 +60,7 @@ func newBench(j *journal.Journal, o options) (b *bench, release func(), err erro
 
 // claim takes this machine for a load, or says why it cannot be had, and
 // divides its cores.
-func claim(j *journal.Journal) (split cores.Split, release func(), err error) {
+func claim(j *archive.Journal) (split cores.Split, release func(), err error) {
 	if runtime.GOOS != "linux" {
 		return split, nil, errors.New("the lab measures on Linux only: it reads /proc and pins cores; the site can be built anywhere")
 	}
@@ -90,7 +91,7 @@ func divide() (cores.Split, error) {
 }
 
 // profile describes this machine, under the name it already has if it has one.
-func (o options) profile(j *journal.Journal) (*host.Profile, error) {
+func (o options) profile(j *archive.Journal) (*host.Profile, error) {
 	h, err := host.Probe()
 	if err != nil {
 		return nil, err
@@ -190,7 +191,7 @@ func (b *bench) measure(ctx context.Context, outcomes []*outcome, budget time.Du
 	if len(b.j.Runs) == b.had && failed != nil {
 		return exitFailed, failed // nothing is there to be told of
 	}
-	if err := b.j.Derive(); err != nil {
+	if err := derive.Write(b.j); err != nil {
 		failed = errors.Join(failed, err)
 	}
 	report(out, b.j.Root, outcomes)

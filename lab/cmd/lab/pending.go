@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -88,7 +89,7 @@ func forget(root journal.Root, f *results.File, but string) error {
 // adopt adds the runs that were cut short, of one experiment or, where that is
 // empty, of all. Each is told in a line, and so is one that the journal would
 // refuse, which is moved aside. It returns those that it added.
-func adopt(j *journal.Journal, name string, say func(format string, args ...any)) ([]*results.File, error) {
+func adopt(j *archive.Journal, name string, say func(format string, args ...any)) ([]*results.File, error) {
 	var added []*results.File
 	dirs, err := os.ReadDir(j.Root.Pending())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,7 +150,7 @@ func versions(own string) ([]string, error) {
 }
 
 // adoptOne adds a version of a run to the journal; nil where it is there already.
-func adoptOne(j *journal.Journal, name string, from journal.Root) (*results.File, error) {
+func adoptOne(j *archive.Journal, name string, from journal.Root) (*results.File, error) {
 	id, _, _ := strings.Cut(filepath.Base(string(from)), ".")
 	if slices.ContainsFunc(j.Runs, func(r *results.File) bool { return r.Experiment == name && r.Run == id }) {
 		return nil, nil

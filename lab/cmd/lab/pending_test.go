@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
@@ -291,7 +293,7 @@ func victim(root string) {
 		panic(err)
 	}
 	for {
-		j, faults, err := journal.Open(w.root)
+		j, faults, err := archive.Open(w.root)
 		if err != nil || len(faults) > 0 {
 			fmt.Println("fault", err, faults)
 			os.Exit(1)
@@ -362,7 +364,7 @@ func TestAKillLosesNoCompleteBlock(t *testing.T) {
 		if _, err := adopt(b.j, "", b.report.Say); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.j.Derive(); err != nil {
+		if err := derive.Write(b.j); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -22,7 +23,7 @@ type record struct {
 }
 
 // recordOf gathers a host's measured runs of an experiment, those that count.
-func recordOf(j *journal.Journal, x *experiment.Experiment, h *host.Profile, counts func(*results.File) bool) *record {
+func recordOf(j *archive.Journal, x *experiment.Experiment, h *host.Profile, counts func(*results.File) bool) *record {
 	rec := &record{x: x, h: h}
 	for _, f := range j.Runs {
 		if f.Experiment == x.Name && f.Source == results.Measured && f.Hosts.Server == h.ID && f.Hosts.Client == h.ID && counts(f) {

@@ -7,7 +7,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -24,7 +25,7 @@ func verdicts(_ context.Context, args []string, out io.Writer) (int, error) {
 	if *compare {
 		return drift(j, out)
 	}
-	if err := j.Derive(); err != nil {
+	if err := derive.Write(j); err != nil {
 		return exitFailed, err
 	}
 	var all []*verdict.Hosts
@@ -74,8 +75,8 @@ func overHosts(out io.Writer, all []*verdict.Hosts) {
 	}
 }
 
-func drift(j *journal.Journal, out io.Writer) (int, error) {
-	lines, err := j.Drift()
+func drift(j *archive.Journal, out io.Writer) (int, error) {
+	lines, err := derive.Drift(j)
 	if err != nil {
 		return exitFailed, err
 	}

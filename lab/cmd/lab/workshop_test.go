@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -79,7 +81,7 @@ func newWorkshop(t *testing.T) *workshop {
 	w.log = filepath.Join(t.TempDir(), "log")
 	w.write(filepath.Join(w.root.Experiments(), counted+".toml"), fmt.Sprintf(workshopDesign, "97", true))
 	w.write(filepath.Join(w.root.Experiments(), other+".toml"), fmt.Sprintf(workshopDesign, "98", true))
-	if err := w.bench(options{}).j.Derive(); err != nil {
+	if err := derive.Write(w.bench(options{}).j); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -95,7 +97,7 @@ func (w *workshop) write(path, text string) {
 // bench opens the journal anew, as each call of the lab does.
 func (w *workshop) bench(o options) *bench {
 	w.t.Helper()
-	j, faults, err := journal.Open(w.root)
+	j, faults, err := archive.Open(w.root)
 	if err != nil || len(faults) > 0 {
 		w.t.Fatal(err, faults)
 	}
@@ -111,7 +113,7 @@ func (w *workshop) bench(o options) *bench {
 }
 
 // machine is the made-up one, as the journal knows it if it does.
-func machine(j *journal.Journal) *host.Profile {
+func machine(j *archive.Journal) *host.Profile {
 	if known, ok := j.Hosts["made-up"]; ok {
 		return known
 	}
@@ -228,11 +230,11 @@ func (w *workshop) do(ctx context.Context, p run.Plan, watch run.Watcher) (*run.
 // its runs.
 func (w *workshop) inOrder() []*results.File {
 	w.t.Helper()
-	j, faults, err := journal.Open(w.root)
+	j, faults, err := archive.Open(w.root)
 	if err != nil || len(faults) > 0 {
 		w.t.Fatal(err, faults)
 	}
-	if drift, err := j.Drift(); err != nil || len(drift) > 0 {
+	if drift, err := derive.Drift(j); err != nil || len(drift) > 0 {
 		w.t.Errorf("drift: %v %v", drift, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(w.root.Pending(), "*", "*")); len(left) > 0 {

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/madeup"
@@ -261,7 +263,7 @@ func TestTheSiteBuildsFromEveryStateOfARun(t *testing.T) {
 // derive makes what `lab verdicts` makes of the journal.
 func (c *clone) derive() {
 	c.t.Helper()
-	j, faults, err := journal.Open(journal.Root(c.dir))
+	j, faults, err := archive.Open(journal.Root(c.dir))
 	c.must(err)
 	for _, f := range faults {
 		c.t.Errorf("%s: %v", f.Path, f.Err)
@@ -269,7 +271,7 @@ func (c *clone) derive() {
 	if len(faults) > 0 {
 		c.t.FailNow()
 	}
-	c.must(j.Derive())
+	c.must(derive.Write(j))
 }
 
 func (c *clone) experiment(name, text string) {

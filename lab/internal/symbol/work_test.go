@@ -112,7 +112,7 @@ func TestTheTakingOfProfilesIsKnown(t *testing.T) {
 		Repository + "/lab/internal/pprofsock.(*window).take":        true,
 		Repository + "/lab/internal/pprofsock.ServeOn.bounded.func4": true,
 		Repository + "/lab/internal/pprofsocket.Serve":               false,
-		Repository + "/lab/internal/capture.Capture":                false,
+		Repository + "/lab/internal/capture.Capture":                 false,
 		// As published profiles have them, and as the compiler names what is inlined.
 		"main.(*window).take":                      true,
 		"main.servePprof.(*windows).handler.func1": true, "main.servePprof.bounded.func4": true,

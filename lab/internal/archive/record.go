@@ -1,4 +1,4 @@
-package journal
+package archive
 
 import (
 	"cmp"
@@ -34,8 +34,8 @@ func byStart(a, b *results.File) int {
 	return cmp.Or(a.Provenance.StartedAt.Compare(b.Provenance.StartedAt), cmp.Compare(a.Run, b.Run))
 }
 
-// newest tells whether a run is its hosts' newest of its experiment, whose verdicts
+// Newest tells whether a run is its hosts' newest of its experiment, whose verdicts
 // are what the record says now.
-func (j *Journal) newest(f *results.File) bool {
+func (j *Journal) Newest(f *results.File) bool {
 	return f.Provenance != nil && !slices.ContainsFunc(j.Runs, func(r *results.File) bool { return alike(r, f) && byStart(f, r) < 0 })
 }

@@ -1,14 +1,12 @@
-package journal
+package archive
 
 import (
-	"encoding/json"
-	"os"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
 // began is a run that holds nothing but who made it when.
@@ -18,7 +16,7 @@ func began(x, name, host string, minute int) *results.File {
 }
 
 func TestARecordIsOfTheRunsThatBeganBefore(t *testing.T) {
-	j := open(t, clone(t))
+	j := open(t, archivetest.Clone(t))
 	x, err := j.Experiment("11-threads")
 	if err != nil {
 		t.Fatal(err)
@@ -48,39 +46,8 @@ func TestARecordIsOfTheRunsThatBeganBefore(t *testing.T) {
 		}
 	}
 	for _, r := range j.Runs {
-		if want := r.Run != "first" && r.Run != "second" && r.Run != "published"; j.newest(r) != want {
+		if want := r.Run != "first" && r.Run != "second" && r.Run != "published"; j.Newest(r) != want {
 			t.Errorf("%s: newest %v", r.Run, !want)
-		}
-	}
-}
-
-// Each experiment has a file of its claims over all hosts, which goes with it.
-func TestClaimsOverHostsAreDerived(t *testing.T) {
-	root := clone(t)
-	write(t, root.Hosts("gone"), "{}")
-	j := open(t, root)
-	if err := j.Derive(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(root.Hosts("gone")); err == nil {
-		t.Error("the claims of an experiment that is gone were left")
-	}
-	for _, x := range j.Experiments {
-		var got verdict.Hosts
-		if err := json.Unmarshal([]byte(read(t, root.Hosts(x.Name))), &got); err != nil {
-			t.Fatal(err)
-		}
-		var ids, want []string
-		for _, c := range got.Claims {
-			if ids = append(ids, c.ID); c.Says == "" {
-				t.Errorf("%s/%s: nothing is said", x.Name, c.ID)
-			}
-		}
-		for _, c := range x.Claims {
-			want = append(want, c.ID)
-		}
-		if got.Experiment != x.Name || !slices.Equal(ids, want) {
-			t.Errorf("%s: %v, want %v", got.Experiment, ids, want)
 		}
 	}
 }

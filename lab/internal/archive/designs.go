@@ -1,4 +1,4 @@
-package journal
+package archive
 
 import (
 	"crypto/sha256"
@@ -13,10 +13,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
-
-// Design is where the text of an experiment's file is kept by its SHA-256, as
-// runs were made with it. That a claim was changed after a run shows by it.
-func (r Root) Design(sum string) string { return r.path("data", "designs", sum+".toml") }
 
 // design gives the design that a measured run was made with, and checks that it
 // is the one that the run names, and of the run's version. A published run has
@@ -124,11 +120,11 @@ func runs(n int) string {
 
 // strayDesigns lists those that no run names, nor one that is pending.
 func (j *Journal) strayDesigns() ([]string, error) {
-	have, err := files(j.Root.path("data", "designs"), ".toml")
+	have, err := j.Root.Files("designs", ".toml")
 	if err != nil {
 		return nil, err
 	}
-	arriving, err := j.Root.arriving()
+	arriving, err := j.Root.Arriving()
 	if err != nil {
 		return nil, err
 	}

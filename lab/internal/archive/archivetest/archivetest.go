@@ -1,0 +1,127 @@
+// Package archivetest has the repository's data in a temporary directory, for tests
+// that break it, and adds made-up runs to it.
+//
+// Its stance: what tests break is the journal's own data, so that a fault is found in
+// files as they are.
+//
+// Its limits: it finds the repository from the directory of a package in lab/internal,
+// where that package's tests run. It cannot import archive, whose tests use it, and so
+// leaves opening a clone to them.
+package archivetest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/madeup"
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+const (
+	// Repository is its top directory, as a package in lab/internal finds it.
+	Repository = "../../.."
+
+	// Measured is a run of 11-threads that no text leans on.
+	Measured = "20261121t133317z-intel-xeon-processor-2c-ca1b5bc8"
+
+	// MeasuredDesign names the design that it was made with, whose budget is not today's.
+	MeasuredDesign = "3ee3b62a83a838d92ca27ce7171668f451edb7d0ccb358c55b2abf40325a89a6"
+
+	// ThreadsDesign is the same experiment's design as it is today.
+	ThreadsDesign = "lab/experiments/11-threads.toml"
+)
+
+// Clone copies what the journal reads, and what is derived from it, so that a
+// test can break it. Of the runs it takes those that texts lean on and one that
+// was measured: each is derived anew by every test, and machines' runs only grow
+// in number. A test of package archive reads them all, and lab check derives them.
+func Clone(t *testing.T) journal.Root {
+	t.Helper()
+	root := journal.Root(t.TempDir())
+	for _, dir := range []string{"lab/experiments", "data", "static/schema"} {
+		from := filepath.Join(Repository, dir)
+		err := filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
+			run := strings.TrimSuffix(filepath.Base(p), filepath.Ext(p))
+			if ofAProfile.MatchString(filepath.ToSlash(p)) {
+				run = filepath.Base(filepath.Dir(p))
+			}
+			if err != nil || d.IsDir() || strings.Contains(filepath.ToSlash(p), "/data/designs/") && run != MeasuredDesign || ofARun.MatchString(filepath.ToSlash(p)) && !strings.HasPrefix(run, "published-") && run != Measured {
+				return err
+			}
+			to := root.Path(dir, strings.TrimPrefix(p, from))
+			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+				return err
+			}
+			data, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(to, data, 0o644)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+var (
+	ofARun     = regexp.MustCompile(`/data/(results|verdicts|csv|profiles|flames)/`)
+	ofAProfile = regexp.MustCompile(`/data/(profiles|flames)/`)
+)
+
+// Read gives a file's text.
+func Read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// Write writes a file, and makes its directory.
+func Write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Edit replaces the first place where a text stands in a file.
+func Edit(t *testing.T, path, old, new string) {
+	t.Helper()
+	text := Read(t, path)
+	if !strings.Contains(text, old) {
+		t.Fatalf("%q does not stand in %s", old, path)
+	}
+	Write(t, path, strings.Replace(text, old, new, 1))
+}
+
+// AddRun adds a made-up run of the threads experiment as it is.
+func AddRun(t *testing.T, root journal.Root, host string, started time.Time, blocks int) *results.File {
+	t.Helper()
+	text := Read(t, root.Path(ThreadsDesign))
+	x, err := experiment.Parse("11-threads", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := madeup.Run(madeup.Plan{Experiment: x, Hosts: results.Hosts{Server: host, Client: host}, Started: started, Seed: uint64(started.Unix()), Blocks: blocks, Ended: results.Blocks})
+	data, err := results.Encode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Write(t, root.Result("11-threads", f.Run), string(data))
+	Write(t, root.Design(x.SHA256), text)
+	return f
+}

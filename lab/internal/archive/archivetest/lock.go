@@ -1,0 +1,178 @@
+package archivetest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/madeup"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// A made-up experiment with a lock in each request and without, over two
+// routes, and where its made-up run and that run's profiles lie.
+const (
+	LockRun  = "98-made-lock/20260101t000000z-c6in-8xlarge"
+	LockFile = "data/results/" + LockRun + ".json"
+
+	LockDesign = `entry = "98"
+title = "A lock in each request"
+question = "What does it cost?"
+metrics = ["throughput_rps"]
+budget_s = 60
+[profile]
+seconds = 1
+compare = "index"
+[topology]
+kind = "loopback"
+[settings]
+connections = 10
+generator = "http_load"
+[[factors]]
+name = "index"
+levels = ["gofakeit", "pool"]
+[[factors]]
+name = "route"
+levels = ["/list", "/read"]
+[block]
+slot_s = 1
+rounds = 1
+[[claims]]
+id = "c"
+kind = "flat"
+text = "t"
+metric = "throughput_rps"
+over = "index"
+margin = 0.1
+`
+)
+
+// lockSamples are what one trial of a condition came to: stacks, with
+// milliseconds blocked or bytes live.
+var lockSamples = map[string]map[string]map[string]int64{
+	"block": {
+		"gofakeit": {"main.run github.com/brianvoe/gofakeit/v7.Number sync.(*Mutex).Lock": 6000, "net/http.(*conn).serve net/http/pprof.Profile runtime.selectgo": 3000},
+		"pool":     {"net/http.(*conn).serve net/http/pprof.Profile runtime.selectgo": 3000},
+	},
+	"mutex": {
+		"gofakeit": {"main.run github.com/brianvoe/gofakeit/v7.Number sync.(*Mutex).Unlock": 600},
+		"pool":     {},
+	},
+	"heap": {
+		"gofakeit": {"main.main encoding/json.Marshal": 1 << 20},
+		"pool":     {"main.main encoding/json.Marshal": 1 << 20, "main.main main.draw": 1 << 19},
+	},
+}
+
+// RawLock makes a profile of two trials of three seconds each, as pprof has it.
+func RawLock(t *testing.T, kind, index string) []byte {
+	t.Helper()
+	p := &profile.Profile{DurationNanos: 6e9, SampleType: []*profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}}
+	factor := int64(1e6)
+	if kind == "heap" {
+		p.SampleType = []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}
+		factor = 1
+	}
+	for stack, v := range lockSamples[kind][index] {
+		s := &profile.Sample{Value: []int64{2, 2 * v * factor}}
+		for _, name := range strings.Fields(stack) {
+			f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name}
+			l := &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f}}}
+			p.Function, p.Location = append(p.Function, f), append(p.Location, l)
+			s.Location = append([]*profile.Location{l}, s.Location...)
+		}
+		p.Sample = append(p.Sample, s)
+	}
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// trialLock is what a results file says of one such trial.
+func trialLock(kind, index string) profiles.Profile {
+	const fake, pprof, json = "github.com/brianvoe/gofakeit", "net/http/pprof", "encoding/json"
+	type shares = map[string]float64
+	for _, p := range []struct {
+		index string
+		profiles.Profile
+	}{
+		{"gofakeit", profiles.Profile{Kind: "block", Unit: "s", Total: 9, Events: 2, Stacks: 2, DurationS: 3, Work: shares{"lock": 0.666666667, "profiler": 0.333333333}, Packages: shares{fake: 0.666666667, pprof: 0.333333333}}},
+		{"pool", profiles.Profile{Kind: "block", Unit: "s", Total: 3, Events: 1, Stacks: 1, DurationS: 3, Work: shares{"profiler": 1}, Packages: shares{pprof: 1}}},
+		{"gofakeit", profiles.Profile{Kind: "mutex", Unit: "s", Total: 0.6, Events: 1, Stacks: 1, DurationS: 3, Work: shares{"lock": 1}, Packages: shares{fake: 1}}},
+		{"pool", profiles.Profile{Kind: "mutex", Unit: "s", DurationS: 3, Packages: shares{}}},
+		{"gofakeit", profiles.Profile{Kind: "heap", Unit: "B", Total: 1048576, Events: 1, Stacks: 1, Work: shares{"handler": 1}, Packages: shares{json: 1}}},
+		{"pool", profiles.Profile{Kind: "heap", Unit: "B", Total: 1572864, Events: 2, Stacks: 2, Work: shares{"handler": 1}, Packages: shares{json: 0.666666667}}},
+	} {
+		if string(p.Kind) == kind && p.index == index {
+			return p.Profile
+		}
+	}
+	panic(kind + " of " + index)
+}
+
+// ProfiledClone is a clone with the made-up experiment and its run.
+func ProfiledClone(t *testing.T) journal.Root {
+	t.Helper()
+	root := Clone(t)
+	Write(t, filepath.Join(root.Experiments(), "98-made-lock.toml"), LockDesign)
+	design := sha256.Sum256([]byte(LockDesign))
+	Write(t, root.Design(hex.EncodeToString(design[:])), LockDesign)
+	x, err := experiment.Parse("98-made-lock", []byte(LockDesign))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := madeup.Run(madeup.Plan{
+		Experiment: x, Hosts: results.Hosts{Server: "c6in-8xlarge", Client: "c6in-8xlarge"}, Started: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		Seed: 1, Blocks: 2, Ended: results.Blocks, NoControl: true,
+	})
+	index := map[string]string{}
+	for i := range f.Conditions {
+		c := &f.Conditions[i]
+		index[c.ID] = c.Levels[setting.Index].String()
+		for _, kind := range []string{"block", "mutex", "heap"} {
+			data := RawLock(t, kind, index[c.ID])
+			file := fmt.Sprintf("%s/%s-%s.pb.gz", LockRun, c.ID, kind)
+			Write(t, root.Profile(file), string(data))
+			sum := sha256.Sum256(data)
+			c.Profiles = append(c.Profiles, results.RawProfile{Kind: profiles.Kind(kind), File: file, SHA256: hex.EncodeToString(sum[:]), Trials: 2})
+		}
+	}
+	for i := range f.Trials {
+		for _, kind := range []string{"block", "mutex", "heap"} {
+			f.Trials[i].Profiles = append(f.Trials[i].Profiles, trialLock(kind, index[f.Trials[i].Condition]))
+		}
+	}
+	text, err := results.Encode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Write(t, root.Path(LockFile), string(text))
+	return root
+}
+
+// Redesign changes the design of the made-up run.
+func Redesign(t *testing.T, root journal.Root, old, new string) {
+	t.Helper()
+	was, text := sha256.Sum256([]byte(LockDesign)), strings.Replace(LockDesign, old, new, 1)
+	is := sha256.Sum256([]byte(text))
+	Write(t, root.Design(hex.EncodeToString(is[:])), text)
+	if err := os.Remove(root.Design(hex.EncodeToString(was[:]))); err != nil {
+		t.Fatal(err)
+	}
+	Write(t, filepath.Join(root.Experiments(), "98-made-lock.toml"), text)
+	Edit(t, root.Path(LockFile), hex.EncodeToString(was[:]), hex.EncodeToString(is[:]))
+}

@@ -1,0 +1,149 @@
+package archive
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+// rawExt ends the name of a profile in pprof's own format.
+const rawExt = ".pb.gz"
+
+// What a raw profile may have at the most, in bytes: a hundred times what those
+// of a dozen trials on two cores come to.
+const (
+	mostPacked   = 4 << 20
+	mostUnpacked = 64 << 20
+)
+
+// unpacked is how many bytes a profile unpacks to, as far as it may; what is no
+// packed file is left for the parser to refuse.
+func unpacked(data []byte) int64 {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return 0
+	}
+	n, _ := io.Copy(io.Discard, io.LimitReader(z, mostUnpacked+1))
+	return n
+}
+
+// A rawFile is a profile in data/profiles as it was read. Its bytes are kept, a
+// few kilobytes; what they parse to is hundreds, and made where it is needed.
+type rawFile struct {
+	kind profiles.Kind
+	data []byte
+}
+
+func (f rawFile) parse() (*profile.Profile, profiles.Profile, error) {
+	p, err := profile.ParseData(f.data)
+	if err != nil {
+		return nil, profiles.Profile{}, err
+	}
+	a, err := profiles.Analyse(f.kind, p)
+	return p, a, err
+}
+
+// rawProfiles reads the raw profiles that a run names and checks each against
+// what the run says of it. The files are the run's, so the run is at fault.
+func (j *Journal) rawProfiles(f *results.File) error {
+	for i, c := range f.Conditions {
+		for k, named := range c.Profiles {
+			at := fmt.Sprintf("/conditions/%d/profiles/%d", i, k)
+			raw, err := j.rawProfile(named)
+			if err == nil {
+				err = agrees(f, c, named, raw)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", at, filepath.ToSlash(j.Root.Rel(j.Root.Profile(named.File))), err)
+			}
+			j.raw[named.File] = raw
+		}
+	}
+	return nil
+}
+
+func (j *Journal) rawProfile(named results.RawProfile) (rawFile, error) {
+	data, err := results.ReadUpTo(j.Root.Profile(named.File), mostPacked)
+	if errors.Is(err, os.ErrNotExist) {
+		return rawFile{}, errors.New("missing")
+	}
+	if err != nil {
+		return rawFile{}, err
+	}
+	if n := unpacked(data); n > mostUnpacked {
+		return rawFile{}, fmt.Errorf("unpacks to more than %d bytes, which no such profile does", mostUnpacked)
+	}
+	sum := sha256.Sum256(data)
+	if got := hex.EncodeToString(sum[:]); got != named.SHA256 {
+		return rawFile{}, fmt.Errorf("its SHA-256 is %s, not %s as the run has it", got, named.SHA256)
+	}
+	return rawFile{named.Kind, data}, nil
+}
+
+// Raw is a raw profile that a run names, and what it comes to.
+func (j *Journal) Raw(named results.RawProfile) (*profile.Profile, profiles.Profile, error) {
+	return j.raw[named.File].parse()
+}
+
+// agrees checks that a raw profile is what the condition's trials were said to
+// come to: it is all of them added up.
+func agrees(f *results.File, c results.Condition, named results.RawProfile, raw rawFile) error {
+	_, a, err := raw.parse()
+	if err != nil {
+		return err
+	}
+	if f.Source != results.Measured {
+		return nil
+	}
+	var total, duration float64
+	for _, t := range f.Trials {
+		if p, there := t.Profile(named.Kind); there && t.Valid && t.Condition == c.ID {
+			total += p.Total
+			duration += p.DurationS
+		}
+	}
+	// A hair for what was rounded.
+	off := func(got, want float64) bool { return math.Abs(got-want) > 1e-6*math.Max(got, want) }
+	switch {
+	case off(a.Total, total):
+		return fmt.Errorf("it holds %v %s, but its trials %v", a.Total, a.Unit, total)
+	case off(a.DurationS, duration):
+		return fmt.Errorf("its window is %v s, but its trials' are %v s together", a.DurationS, duration)
+	}
+	return nil
+}
+
+// strays names the raw profiles that no run has. Those of a run that could not
+// be read are passed over: it may well have them. So are those of a pending run.
+func (j *Journal) strays(unread map[string]bool) ([]string, error) {
+	all, err := j.Root.Files("profiles", rawExt)
+	if err != nil {
+		return nil, err
+	}
+	named := map[string]bool{}
+	for _, f := range j.Runs {
+		for _, c := range f.Conditions {
+			for _, p := range c.Profiles {
+				named[j.Root.Profile(p.File)] = true
+			}
+		}
+	}
+	arriving, err := j.Root.Arriving()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(p string) bool { return named[p] || arriving[p] || unread[filepath.Dir(p)] }), nil
+}

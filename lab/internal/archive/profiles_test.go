@@ -1,0 +1,123 @@
+package archive
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+)
+
+func TestOpenNamesFaultsOfProfiles(t *testing.T) {
+	const raw = "data/profiles/" + archivetest.LockRun + "/c2-block.pb.gz"
+	at := "/conditions/1/profiles/0: " + raw + ": "
+	// replace has the run name other bytes, digest and all.
+	replace := func(t *testing.T, r journal.Root, data []byte) {
+		t.Helper()
+		old := sha256.Sum256([]byte(archivetest.Read(t, r.Path(raw))))
+		sum := sha256.Sum256(data)
+		archivetest.Write(t, r.Path(raw), string(data))
+		text := archivetest.Read(t, r.Path(archivetest.LockFile))
+		// The first is c1's, whose file is the same.
+		first := strings.Index(text, `c2-block.pb.gz`)
+		text = text[:first] + strings.Replace(text[first:], hex.EncodeToString(old[:]), hex.EncodeToString(sum[:]), 1)
+		archivetest.Write(t, r.Path(archivetest.LockFile), text)
+	}
+	for _, c := range []struct {
+		name  string
+		spoil func(t *testing.T, r journal.Root)
+		path  string
+		says  string
+	}{
+		{"a file that is gone", func(t *testing.T, r journal.Root) {
+			if err := os.Remove(r.Path(raw)); err != nil {
+				t.Fatal(err)
+			}
+		}, archivetest.LockFile, at + "missing"},
+		{"a file that was changed", func(t *testing.T, r journal.Root) {
+			archivetest.Write(t, r.Path(raw), archivetest.Read(t, r.Path(raw))+"x")
+		}, archivetest.LockFile, at + "its SHA-256 is "},
+		{"a file that is no profile", func(t *testing.T, r journal.Root) { replace(t, r, []byte("no profile")) }, archivetest.LockFile, at + "parsing profile"},
+		{"a file cut short", func(t *testing.T, r journal.Root) {
+			data := []byte(archivetest.Read(t, r.Path(raw)))
+			replace(t, r, data[:len(data)/2])
+		}, archivetest.LockFile, at},
+		{"a file of more than any profile has", func(t *testing.T, r journal.Root) { replace(t, r, make([]byte, mostPacked+1)) }, archivetest.LockFile, at + "more than 4194304 bytes"},
+		{"a file that unpacks to more than any profile has", func(t *testing.T, r journal.Root) {
+			var b bytes.Buffer
+			z := gzip.NewWriter(&b)
+			zeros := make([]byte, 1<<20)
+			for range mostUnpacked>>20 + 1 {
+				if _, err := z.Write(zeros); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := z.Close(); err != nil {
+				t.Fatal(err)
+			}
+			replace(t, r, b.Bytes())
+		}, archivetest.LockFile, at + "unpacks to more than 67108864 bytes"},
+		{"a profile of another kind", func(t *testing.T, r journal.Root) { replace(t, r, archivetest.RawLock(t, "heap", "gofakeit")) }, archivetest.LockFile, at + "profiles: block: the profile has no sample type"},
+		{"a profile of other trials", func(t *testing.T, r journal.Root) { replace(t, r, archivetest.RawLock(t, "block", "pool")) }, archivetest.LockFile, at + "it holds 6 s, but its trials 18"},
+		{"a profile of another window", func(t *testing.T, r journal.Root) {
+			p, err := profile.ParseData(archivetest.RawLock(t, "block", "gofakeit"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.DurationNanos *= 2 // as where processes' windows were added up
+			var b bytes.Buffer
+			if err := p.Write(&b); err != nil {
+				t.Fatal(err)
+			}
+			replace(t, r, b.Bytes())
+		}, archivetest.LockFile, at + "its window is 12 s, but its trials' are 6 s together"},
+		{"a profile of no run", func(t *testing.T, r journal.Root) {
+			archivetest.Write(t, r.Path("data/profiles/"+archivetest.LockRun+"/c9-block.pb.gz"), "x")
+		}, "data/profiles/" + archivetest.LockRun + "/c9-block.pb.gz", "no run names it"},
+		{"profiles of a run that is gone", func(t *testing.T, r journal.Root) {
+			archivetest.Write(t, r.Path("data/profiles/98-made-lock/gone/c1-cpu.pb.gz"), "x")
+		}, "data/profiles/98-made-lock/gone/c1-cpu.pb.gz", "no run names it"},
+		// Its profiles are its own all the same.
+		{"a run that is faulty itself", func(t *testing.T, r journal.Root) {
+			archivetest.Edit(t, r.Path(archivetest.LockFile), `"schema_version": 2`, `"schema_version": 99`)
+		}, archivetest.LockFile, "/schema_version: version 99"},
+		{"a kind of work that is none", func(t *testing.T, r journal.Root) {
+			archivetest.Edit(t, r.Path(archivetest.LockFile), `"lock": `, `"locks": `)
+		}, archivetest.LockFile, "/trials/0/profiles/0/work/locks: "},
+		{"a design that profiles nothing", func(t *testing.T, r journal.Root) {
+			archivetest.Redesign(t, r, "[profile]\nseconds = 1\ncompare = \"index\"\n", "")
+		}, archivetest.LockFile, "/trials/0/profiles/0: 98-made-lock profiles nothing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := archivetest.ProfiledClone(t)
+			c.spoil(t, root)
+			_, faults, err := Open(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(faults) != 1 || faults[0].Path != filepath.FromSlash(c.path) || !strings.HasPrefix(faults[0].Err.Error(), c.says) {
+				t.Fatalf("faults %v, want %s: %s", faults, c.path, c.says)
+			}
+			if text := faults[0].Err.Error(); strings.Contains(text, string(root)) || strings.Contains(text, "\n") {
+				t.Errorf("%q is not one line, or says where the clone lies", text)
+			}
+		})
+	}
+}
+
+func TestOnlyProfilesLieAmongProfiles(t *testing.T) {
+	root := archivetest.ProfiledClone(t)
+	stray := "data/profiles/" + archivetest.LockRun + "/notes.gz"
+	archivetest.Write(t, root.Path(stray), "x")
+	if _, _, err := Open(root); err == nil || !strings.Contains(err.Error(), filepath.FromSlash(stray)+": only .pb.gz files belong there") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,153 @@
+// Package derive makes what follows from the journal: verdicts, CSV, trees of
+// profiles, claims over all hosts, audits, schemas, and what pages are told of
+// metrics and method.
+//
+// Its stance: a derived file is a function of the data alone. The same journal gives
+// the same bytes on any machine and at any time, so that a difference is a change,
+// and it is committed, so that a reader sees what a change moved.
+//
+// Its limits: it takes a journal that was read without faults. All files are made in
+// memory before one is written; those that did not change are left alone.
+package derive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"sort"
+
+	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// derived makes every file that follows from others, by path: the verdicts and
+// the CSV of each run, the trees of its profiles, each experiment's claims over all
+// hosts, the audit of each text, the schemas, and what pages are told of metrics and
+// method.
+func derived(j *archive.Journal) (map[string][]byte, error) {
+	out := map[string][]byte{
+		j.Root.Schema("results-1"): results.EarlierSchema(),
+		j.Root.Schema("results-2"): results.Schema(),
+		j.Root.Schema("host-1"):    results.HostSchema(),
+	}
+	add := func(path string, v any) error {
+		data, err := results.Encode(v)
+		if err != nil {
+			return fmt.Errorf("%s: %w", j.Root.Rel(path), err)
+		}
+		out[path] = data
+		return nil
+	}
+	err := errors.Join(
+		add(j.Root.Metrics(), metric.Document()),
+		add(j.Root.Method(), verdict.Rules()))
+	newest := map[string][]*verdict.File{} // of each host, by experiment
+	for _, r := range j.Runs {
+		x, missing := j.Experiment(r.Experiment)
+		if missing != nil {
+			return nil, missing
+		}
+		said := verdict.Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
+		err = errors.Join(err, add(j.Root.Verdict(r.Experiment, r.Run), said))
+		if j.Newest(r) {
+			newest[x.Name] = append(newest[x.Name], said)
+		}
+		path := j.Root.Sheet(r.Experiment, r.Run)
+		data, broken := r.Sheet()
+		if broken != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", j.Root.Rel(path), broken))
+		}
+		out[path] = data
+		err = errors.Join(err, flames(j, j.Then(x, r), r, func(path string, data []byte) { out[path] = data }))
+	}
+	for _, x := range j.Experiments {
+		err = errors.Join(err, add(j.Root.Hosts(x.Name), verdict.OverHosts(x, newest[x.Name])))
+	}
+	for _, a := range j.Audits {
+		err = errors.Join(err, add(j.Root.Audit(a.Entry), a))
+	}
+	return out, err
+}
+
+// stale lists verdicts, CSV, trees, claims and audits that nothing gives any more, each
+// with what is gone.
+func stale(j *archive.Journal, derived map[string][]byte) (map[string]string, error) {
+	out := map[string]string{}
+	for _, kind := range []struct{ dir, ext, why string }{
+		{"verdicts", ".json", "its run is gone"},
+		{"csv", ".csv", "its run is gone"},
+		{"flames", ".json", "its profile is gone"},
+		{"audits", ".json", "its text is gone"},
+		{"claims", ".json", "its experiment is gone"},
+	} {
+		have, err := j.Root.Files(kind.dir, kind.ext)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range have {
+			if derived[p] == nil {
+				out[p] = kind.why
+			}
+		}
+	}
+	return out, nil
+}
+
+// Drift names the derived files that differ from what the data gives: changed,
+// missing, or left over from a run that is gone.
+func Drift(j *archive.Journal) ([]string, error) {
+	want, err := derived(j)
+	if err != nil {
+		return nil, err
+	}
+	gone, err := stale(j, want)
+	if err != nil {
+		return nil, err
+	}
+	var drift []string
+	for p, why := range gone {
+		drift = append(drift, j.Root.Rel(p)+": "+why)
+	}
+	for path, data := range want {
+		got, err := os.ReadFile(path)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			drift = append(drift, j.Root.Rel(path)+": missing")
+		case err != nil:
+			return nil, err
+		case !bytes.Equal(got, data):
+			drift = append(drift, j.Root.Rel(path)+": differs from what the data gives")
+		}
+	}
+	sort.Strings(drift)
+	return drift, nil
+}
+
+// Write writes all derived files and removes those that nothing gives.
+func Write(j *archive.Journal) error {
+	want, err := derived(j)
+	if err != nil {
+		return err
+	}
+	gone, err := stale(j, want)
+	if err != nil {
+		return err
+	}
+	for p := range gone {
+		if err := os.Remove(p); err != nil {
+			return err
+		}
+	}
+	for path, data := range want {
+		if got, err := os.ReadFile(path); err == nil && bytes.Equal(got, data) {
+			continue
+		}
+		if err := results.Replace(j.Root.Scratch(), path, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}

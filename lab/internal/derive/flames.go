@@ -1,0 +1,140 @@
+package derive
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/flame"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/symbol"
+)
+
+// foldBelow is the share of a profile below which a frame is folded: at the
+// width of a page it would be three pixels wide.
+const foldBelow = 0.005
+
+// flames makes what pages draw of a run's profiles: a tree for each, and where
+// the experiment compares, one of the difference.
+func flames(j *archive.Journal, x *experiment.Experiment, f *results.File, add func(path string, data []byte)) error {
+	for _, c := range f.Conditions {
+		for _, named := range c.Profiles {
+			p, a, err := j.Raw(named)
+			if err != nil {
+				return err
+			}
+			t, err := treeOf(x, c, named, p, a)
+			if err != nil {
+				return fmt.Errorf("%s: %w", named.File, err)
+			}
+			data, err := encodeTree(t)
+			if err != nil {
+				return fmt.Errorf("%s: %w", named.File, err)
+			}
+			add(j.Root.Flame(f.Experiment, f.Run, c.ID+"-"+string(named.Kind)), data)
+		}
+	}
+	for _, pair := range pairs(x, f) {
+		for _, before := range pair[0].Profiles {
+			at := slices.IndexFunc(pair[1].Profiles, func(p results.RawProfile) bool { return p.Kind == before.Kind })
+			if at < 0 {
+				continue
+			}
+			name := pair[0].ID + "-" + pair[1].ID + "-" + string(before.Kind)
+			t, err := diffOf(j, x, pair, before, pair[1].Profiles[at])
+			if err != nil {
+				return fmt.Errorf("%s/%s/%s: %w", f.Experiment, f.Run, name, err)
+			}
+			data, err := encodeTree(t)
+			if err != nil {
+				return fmt.Errorf("%s/%s/%s: %w", f.Experiment, f.Run, name, err)
+			}
+			add(j.Root.Flame(f.Experiment, f.Run, name), data)
+		}
+	}
+	return nil
+}
+
+func treeOf(x *experiment.Experiment, c results.Condition, named results.RawProfile, p *profile.Profile, a profiles.Profile) (flame.Tree, error) {
+	kind := named.Kind
+	t, err := flame.Prune(p, kind.SampleType(), foldBelow)
+	if err != nil {
+		return flame.Tree{}, err
+	}
+	t.Name = fmt.Sprintf("%s: %s, %s", x.Title, kind.Words(), c.Levels.Key())
+	t.Kind, t.Condition, t.Trials, t.Raw = string(named.Kind), c.ID, named.Trials, named.File
+	t.DurationS = a.DurationS // none where the profile is of a moment
+	t.Parked = profiles.Parked(a)
+	for _, w := range symbol.Works() {
+		if share, there := a.Work[string(w.Work)]; there {
+			t.Work = append(t.Work, flame.WorkShare{Work: string(w.Work), Share: share})
+		}
+	}
+	slices.SortStableFunc(t.Work, func(a, b flame.WorkShare) int { return cmp.Compare(b.Share, a.Share) })
+	return t, nil
+}
+
+func diffOf(j *archive.Journal, x *experiment.Experiment, pair [2]results.Condition, before, after results.RawProfile) (flame.DiffTree, error) {
+	kind := before.Kind
+	var sides [2]flame.Side
+	for i, named := range []results.RawProfile{before, after} {
+		p, _, err := j.Raw(named)
+		if err != nil {
+			return flame.DiffTree{}, err
+		}
+		sides[i].Profile = p
+		if kind.OfMoment() {
+			sides[i].Moments = named.Trials
+		}
+	}
+	t, err := flame.Diff(sides[0], sides[1], kind.SampleType(), foldBelow)
+	if err != nil {
+		return flame.DiffTree{}, err
+	}
+	t.Name = fmt.Sprintf("%s: %s, %s, then %s", x.Title, kind.Words(), pair[0].Levels.Key(), pair[1].Levels.Key())
+	t.Kind, t.Before, t.After = string(before.Kind), pair[0].ID, pair[1].ID
+	return t, nil
+}
+
+// pairs gives the conditions of a run that differ in nothing but the first and
+// the last level of the factor that the experiment's profiles compare.
+func pairs(x *experiment.Experiment, f *results.File) [][2]results.Condition {
+	if x.Profile == nil || x.Profile.Compare == "" {
+		return nil
+	}
+	factor := x.Profile.Compare
+	all := x.Conditions() // of each factor the first level first, the last one last
+	first, last := all[0][factor], all[len(all)-1][factor]
+	var out [][2]results.Condition
+	for _, b := range f.Conditions {
+		for _, a := range f.Conditions {
+			if b.ControlOf == "" && a.ControlOf == "" && !first.IsZero() && b.Levels[factor] == first && a.Levels[factor] == last &&
+				b.Levels.Without(factor).Key() == a.Levels.Without(factor).Key() {
+				out = append(out, [2]results.Condition{b, a})
+			}
+		}
+	}
+	return out
+}
+
+// encodeTree writes a tree with a line for each frame and row. Indented as
+// other files are, most of a deep tree would be blanks; on one line, no change
+// of it could be read.
+func encodeTree(t any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(t); err != nil {
+		return nil, err
+	}
+	// Inside a string these quotes would be escaped.
+	return []byte(strings.ReplaceAll(b.String(), `{"n":`, "\n"+`{"n":`)), nil
+}

@@ -1,0 +1,226 @@
+package derive
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/flame"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+func drawn(t *testing.T, root journal.Root) []string {
+	t.Helper()
+	all, err := root.Files("flames/98-made-lock", ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range all {
+		all[i] = strings.TrimSuffix(filepath.Base(p), ".json")
+	}
+	return all
+}
+
+func TestProfilesAreDrawn(t *testing.T) {
+	root := archivetest.ProfiledClone(t)
+	if err := Write(open(t, root)); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"c1-block", "c1-c3-block", "c1-c3-heap", "c1-c3-mutex", "c1-heap", "c1-mutex",
+		"c2-block", "c2-c4-block", "c2-c4-heap", "c2-c4-mutex", "c2-heap", "c2-mutex",
+		"c3-block", "c3-heap", "c3-mutex", "c4-block", "c4-heap", "c4-mutex",
+	}
+	if got := drawn(t, root); !slices.Equal(got, want) {
+		t.Errorf("drawn are %q, want %q", got, want)
+	}
+
+	var tree flame.Tree
+	decodeFlame(t, root, "c1-block", &tree)
+	if tree.Name != "A lock in each request: block profile, route=/list index=gofakeit" {
+		t.Errorf("the tree is called %q", tree.Name)
+	}
+	// Two trials of three seconds, with nine seconds blocked in each.
+	if tree.Kind != "block" || tree.Condition != "c1" || tree.Trials != 2 || tree.Raw != archivetest.LockRun+"/c1-block.pb.gz" ||
+		tree.Total != 18 || tree.DurationS != 6 || tree.Parked != 3 || tree.Least != 0.005 || tree.SchemaVersion != 1 {
+		t.Errorf("the tree is %+v", tree)
+	}
+	if want := []flame.WorkShare{{Work: "lock", Share: 0.666666667}, {Work: "profiler", Share: 0.333333333}}; !slices.Equal(tree.Work, want) {
+		t.Errorf("work is %v, want %v", tree.Work, want)
+	}
+	tree = flame.Tree{}
+	decodeFlame(t, root, "c3-mutex", &tree)
+	if tree.Total != 0 || tree.Depth != 1 || len(tree.Work) != 0 || tree.Parked != 0 {
+		t.Errorf("where nothing was contended: %+v", tree)
+	}
+	tree = flame.Tree{}
+	decodeFlame(t, root, "c1-heap", &tree)
+	if tree.DurationS != 0 || tree.Parked != 0 || tree.Total != 2<<20 {
+		t.Errorf("heap, of two moments: %+v", tree)
+	}
+
+	var d flame.DiffTree
+	decodeFlame(t, root, "c2-c4-block", &d)
+	if d.Kind != "block" || d.Before != "c2" || d.After != "c4" || d.Unit != "s/s" || d.TotalBefore != 3 || d.TotalAfter != 1 || d.Root.Difference != -2 {
+		t.Errorf("the difference is %+v", d)
+	}
+	if d.Name != "A lock in each request: block profile, route=/read index=gofakeit, then route=/read index=pool" {
+		t.Errorf("the difference is called %q", d.Name)
+	}
+	d = flame.DiffTree{}
+	decodeFlame(t, root, "c1-c3-heap", &d)
+	if d.Unit != "B" || d.TotalBefore != 1<<20 || d.TotalAfter != 1<<20+1<<19 {
+		t.Errorf("the difference of moments is %+v", d)
+	}
+}
+
+func decodeFlame(t *testing.T, root journal.Root, name string, into any) {
+	t.Helper()
+	text := archivetest.Read(t, root.Path("data/flames", archivetest.LockRun, name+".json"))
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	// A line for each frame, so that a change of one is a change of a line.
+	if strings.Count(text, "\n") != strings.Count(text, `"n":`)+1 {
+		t.Errorf("%s has %d lines for %d names", name, strings.Count(text, "\n"), strings.Count(text, `"n":`))
+	}
+}
+
+func TestOnlyWhatIsComparedHasADifference(t *testing.T) {
+	root := archivetest.ProfiledClone(t)
+	archivetest.Redesign(t, root, "compare = \"index\"\n", "")
+	j := open(t, root)
+	if err := Write(j); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range drawn(t, root) {
+		if strings.Count(name, "-") > 1 {
+			t.Errorf("%s was made, though nothing is compared", name)
+		}
+	}
+}
+
+func TestARunIsAddedWithItsProfiles(t *testing.T) {
+	root := archivetest.ProfiledClone(t)
+	f, err := results.Read(root.Path(archivetest.LockFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(root.Path(archivetest.LockFile)); err != nil {
+		t.Fatal(err)
+	}
+	// As a run leaves it: the journal was read before it began.
+	before := root.Path("data", "profiles")
+	if err := os.Rename(before, root.Path("away")); err != nil {
+		t.Fatal(err)
+	}
+	design := root.Design(f.Provenance.ExperimentSHA256)
+	if err := os.Remove(design); err != nil {
+		t.Fatal(err)
+	}
+	j := open(t, root)
+	if err := j.Add(f); err == nil || !strings.Contains(err.Error(), ".toml: missing") {
+		t.Errorf("without its design: %v", err)
+	}
+	archivetest.Write(t, design, archivetest.LockDesign)
+	if err := j.Add(f); err == nil || !strings.Contains(err.Error(), "/conditions/0/profiles/0: data/profiles/"+archivetest.LockRun+"/c1-block.pb.gz: missing") {
+		t.Errorf("without its profiles: %v", err)
+	}
+	if err := os.Rename(root.Path("away"), before); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Add(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(j); err != nil {
+		t.Fatal(err)
+	}
+	if got := drawn(t, root); len(got) != 18 {
+		t.Errorf("%d trees were drawn", len(got))
+	}
+}
+
+func TestPairsDifferInNothingElse(t *testing.T) {
+	x, err := experiment.Parse("98-made-lock", []byte(archivetest.LockDesign))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(id, controlOf, index, route string) results.Condition {
+		return results.Condition{ID: id, ControlOf: controlOf, Levels: setting.Levels{"index": setting.String(index), "route": setting.String(route)}}
+	}
+	f := &results.File{Conditions: []results.Condition{
+		at("c1", "", "gofakeit", "/list"), at("c2", "", "gofakeit", "/read"), at("c3", "", "pool", "/list"), at("c4", "", "pool", "/read"),
+		at("c5", "c1", "gofakeit", "/list"), // the A/A control is no side
+	}}
+	ids := func() (out []string) {
+		for _, p := range pairs(x, f) {
+			out = append(out, p[0].ID+"-"+p[1].ID)
+		}
+		return out
+	}
+	if got, want := ids(), []string{"c1-c3", "c2-c4"}; !slices.Equal(got, want) {
+		t.Errorf("pairs %q, want %q", got, want)
+	}
+	x.Profile.Compare = "route"
+	if got, want := ids(), []string{"c1-c2", "c3-c4"}; !slices.Equal(got, want) {
+		t.Errorf("pairs over the route %q, want %q", got, want)
+	}
+	for _, none := range []string{"", "workers"} {
+		x.Profile.Compare = none
+		if got := ids(); len(got) > 0 {
+			t.Errorf("pairs over %q: %q", none, got)
+		}
+	}
+}
+
+func TestDriftOfFlames(t *testing.T) {
+	root := archivetest.ProfiledClone(t)
+	if err := Write(open(t, root)); err != nil {
+		t.Fatal(err)
+	}
+	j := open(t, root)
+	if got := drift(t, j); len(got) > 0 {
+		t.Fatalf("drift %q", got)
+	}
+	const dir = "data/flames/" + archivetest.LockRun
+	archivetest.Edit(t, root.Path(dir, "c1-block.json"), `"parked":3`, `"parked":4`)
+	if err := os.Remove(root.Path(dir, "c1-c3-heap.json")); err != nil {
+		t.Fatal(err)
+	}
+	archivetest.Write(t, root.Path(dir, "c9-cpu.json"), "{}")
+	want := []string{dir + "/c1-block.json: differs from what the data gives", dir + "/c1-c3-heap.json: missing", dir + "/c9-cpu.json: its profile is gone"}
+	if got := drift(t, j); !slices.Equal(slashed(got), want) {
+		t.Errorf("drift %q, want %q", got, want)
+	}
+	if err := Write(j); err != nil {
+		t.Fatal(err)
+	}
+	if got := drift(t, j); len(got) > 0 {
+		t.Errorf("still drifted after Derive: %q", got)
+	}
+
+	// With the run its profiles are strays, and what was drawn of them goes.
+	design := sha256.Sum256([]byte(archivetest.LockDesign))
+	for _, p := range []string{root.Path(archivetest.LockFile), root.Path("data/profiles/98-made-lock"), root.Design(hex.EncodeToString(design[:]))} {
+		if err := os.RemoveAll(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Write(open(t, root)); err != nil {
+		t.Fatal(err)
+	}
+	if left := drawn(t, root); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}

@@ -1,0 +1,113 @@
+package derive
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// Runs of one design on one host add up, and none of another version or host does.
+func TestRunsOfOneDesignOnOneHostAreARecord(t *testing.T) {
+	const host = "intel-xeon-processor-2c-ca1b5bc8"
+	root := archivetest.Clone(t)
+	day := time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC)
+	later := archivetest.AddRun(t, root, host, day.Add(time.Hour), 7)
+	first := archivetest.AddRun(t, root, host, day, 6)
+	other := archivetest.AddRun(t, root, "c6in-8xlarge", day.Add(2*time.Hour), 9)
+	if err := Write(open(t, root)); err != nil {
+		t.Fatal(err)
+	}
+	said := func(run string) (f verdict.File) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(archivetest.Read(t, root.Verdict("11-threads", run))), &f); err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	for _, c := range []struct {
+		run    string
+		record []string
+		blocks int
+	}{
+		{first.Run, []string{first.Run}, 6},
+		{later.Run, []string{first.Run, later.Run}, 13},
+		{other.Run, []string{other.Run}, 9},
+	} {
+		f := said(c.run)
+		if !slices.Equal(f.Record.Runs, c.record) || f.Record.Blocks != c.blocks || len(f.Claims) != 1 || f.Claims[0].Blocks != c.blocks || f.Claims[0].Runs != len(c.record) || len(f.Earlier) > 0 {
+			t.Errorf("%s: %+v, %+v, earlier %+v", c.run, f.Record, f.Claims, f.Earlier)
+		}
+	}
+	if f := said(archivetest.Measured); len(f.Claims) > 0 || len(f.Earlier) != 1 || !slices.Equal(f.Record.Runs, []string{archivetest.Measured}) {
+		t.Errorf("of version 1: %+v, claims %+v, earlier %+v", f.Record, f.Claims, f.Earlier)
+	}
+
+	// Over hosts each has its newest record; the published runs of one are none.
+	var hosts verdict.Hosts
+	if err := json.Unmarshal([]byte(archivetest.Read(t, root.Hosts("11-threads"))), &hosts); err != nil {
+		t.Fatal(err)
+	}
+	var runs []string
+	for _, on := range hosts.Claims[0].Hosts {
+		runs = append(runs, on.Run)
+	}
+	if want := []string{other.Run, later.Run}; !slices.Equal(runs, want) {
+		t.Errorf("hosts %q, want %q", runs, want)
+	}
+}
+
+// Each experiment has a file of its claims over all hosts, which goes with it.
+func TestClaimsOverHostsAreDerived(t *testing.T) {
+	root := archivetest.Clone(t)
+	archivetest.Write(t, root.Hosts("gone"), "{}")
+	j := open(t, root)
+	if err := Write(j); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(root.Hosts("gone")); err == nil {
+		t.Error("the claims of an experiment that is gone were left")
+	}
+	for _, x := range j.Experiments {
+		var got verdict.Hosts
+		if err := json.Unmarshal([]byte(archivetest.Read(t, root.Hosts(x.Name))), &got); err != nil {
+			t.Fatal(err)
+		}
+		var ids, want []string
+		for _, c := range got.Claims {
+			if ids = append(ids, c.ID); c.Says == "" {
+				t.Errorf("%s/%s: nothing is said", x.Name, c.ID)
+			}
+		}
+		for _, c := range x.Claims {
+			want = append(want, c.ID)
+		}
+		if got.Experiment != x.Name || !slices.Equal(ids, want) {
+			t.Errorf("%s: %v, want %v", got.Experiment, ids, want)
+		}
+	}
+}
+
+// A claim that was withdrawn keeps its verdicts, apart from those that stand.
+func TestAWithdrawnClaimKeepsItsVerdicts(t *testing.T) {
+	root := archivetest.Clone(t)
+	archivetest.Edit(t, root.Path(archivetest.ThreadsDesign), `id = "threads-flat"`, `id = "threads-flatter"`)
+	path := root.Path(archivetest.ThreadsDesign)
+	archivetest.Write(t, path, archivetest.Read(t, path)+"\n[[withdrawn]]\nid = \"threads-flat\"\nwhy = \"Its margin was wide.\"\n")
+	if err := Write(open(t, root)); err != nil {
+		t.Fatal(err)
+	}
+	text := archivetest.Read(t, root.Verdict("11-threads", archivetest.Measured))
+	claims, withdrawn, ok := strings.Cut(text, `"withdrawn": [`)
+	if !ok || !strings.Contains(withdrawn, `"id": "threads-flat"`) || strings.Contains(claims, `"id": "threads-flat"`) {
+		t.Errorf("the verdicts of the run:\n%s", text)
+	}
+	if strings.Contains(text, "threads-flatter") {
+		t.Error("a claim that was made after the run is decided by it")
+	}
+}
