@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"github.com/gofiber/fiber/v3"
+
+	"github.com/line-rate/line-rate/lab/internal/loopback"
 )
 
 // Settings are what a person can choose. The zero value is of no use; see
@@ -70,7 +72,7 @@ var settings = []setting{
 		about:  "address to listen on",
 		set: func(s *Settings, v string) bool {
 			s.Addr = v
-			return isAddr(v)
+			return loopback.HostPort(v)
 		},
 	},
 	{
@@ -123,7 +125,7 @@ var settings = []setting{
 		about:  "address of net/http/pprof, loopback only",
 		set: func(s *Settings, v string) bool {
 			var ok bool
-			s.PprofAddr, ok = loopbackAddr(v)
+			s.PprofAddr, ok = loopback.Addr(v)
 			return ok
 		},
 	},
