@@ -31,7 +31,7 @@ type profileCall struct {
 	Experiment string   `arg:"" optional:"" help:"Load each of its conditions once without profiles and once with, and print what they show."`
 	From       []string `sep:"none" xor:"from" placeholder:"SOURCE" help:"Profiles of a server that runs, all kinds over one window: http://127.0.0.1:PORT, or the directory of the server's --pprof-sockets; more --from, more processes, merged."`
 	Seconds    *int     `placeholder:"N" help:"Length of that window (default 30)."`
-	Out        string   `placeholder:"DIR" help:"Where the files go."`
+	Out        string   `placeholder:"DIR" help:"Where the files go; --from needs it."`
 	ports
 }
 
