@@ -50,7 +50,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -61,15 +60,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/rotation"
-)
-
-// The exit statuses.
-const (
-	exitOK         = 0
-	exitFailure    = 1 // anything without a status of its own
-	exitUsage      = 2 // a setting was refused
-	exitNotReached = 3 // nothing listens there
 )
 
 const help = `http_load loads HTTP servers and prints a line of JSON for each slot, then a summary.
@@ -106,24 +98,17 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	say := func(err error) {
-		fmt.Fprintf(stderr, "http_load: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
-	}
+	load := program.Program{Name: "http_load", Out: stdout, Errs: stderr}
 	plan, fromInput, err := parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, help)
-		return exitOK
-	case err != nil:
-		say(err)
-		return exitUsage
+	if status, over := load.Over(err, help); over {
+		return status
 	}
 	var hold func() error
 	if fromInput {
 		var rest io.Reader
 		if plan, rest, err = rotation.ReadPlan(stdin); err != nil {
-			say(err)
-			return exitUsage
+			load.Say("%v", err)
+			return program.Refused
 		}
 		hold = func() error {
 			if err := (rotation.Line{Held: true}).Write(stdout); err != nil {
@@ -137,13 +122,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		err = rotation.Line{Summary: summary}.Write(stdout)
 	}
 	if err != nil {
-		say(err)
+		load.Say("%v", err)
 		if errors.Is(err, errNotReached) {
-			return exitNotReached
+			return program.NotReached
 		}
-		return exitFailure
+		return program.Failure
 	}
-	return exitOK
+	return program.OK
 }
 
 // await waits for the word "end" or the end of the input.
@@ -168,18 +153,7 @@ func parse(args []string) (plan *rotation.Plan, fromInput bool, err error) {
 	t := rotation.Target{Connections: 100, Pipelining: 1}
 	p := &rotation.Plan{}
 	warmup, duration := 0.0, 20.0
-	fs := flag.NewFlagSet("http_load", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	whole := func(dst *int, least, most int) func(string) error {
-		return func(v string) error {
-			n, err := strconv.Atoi(v)
-			if err != nil || n < least || n > most {
-				return fmt.Errorf("give a whole number from %d to %d", least, most)
-			}
-			*dst = n
-			return nil
-		}
-	}
+	fs := program.NewFlags()
 	number := func(dst *float64, least, most float64) func(string) error {
 		return func(v string) error {
 			n, err := strconv.ParseFloat(v, 64)
@@ -192,9 +166,9 @@ func parse(args []string) (plan *rotation.Plan, fromInput bool, err error) {
 	}
 	fs.StringVar(&t.URL, "url", "", "")
 	fs.StringVar(&t.Answers, "answers", "", "")
-	fs.Func("connections", "", whole(&t.Connections, 1, rotation.MaxConnections))
-	fs.Func("pipelining", "", whole(&t.Pipelining, 1, rotation.MaxPipelining))
-	fs.Func("threads", "", whole(&p.Threads, 0, rotation.MaxThreads))
+	fs.Whole("connections", &t.Connections, 1, rotation.MaxConnections)
+	fs.Whole("pipelining", &t.Pipelining, 1, rotation.MaxPipelining)
+	fs.Whole("threads", &p.Threads, 0, rotation.MaxThreads)
 	fs.Func("rate", "", number(&t.Rate, 0.001, rotation.MaxRate))
 	fs.Func("duration", "", number(&duration, 0.001, rotation.MaxSeconds))
 	fs.Func("warmup", "", number(&warmup, 0.001, rotation.MaxSeconds))
@@ -205,15 +179,10 @@ func parse(args []string) (plan *rotation.Plan, fromInput bool, err error) {
 		}
 		return nil
 	})
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil, false, err
-		}
-		return nil, false, fmt.Errorf("%w; see --help", err)
+	if err := fs.Read(args, ""); err != nil {
+		return nil, false, err
 	}
 	switch {
-	case fs.NArg() > 0:
-		return nil, false, fmt.Errorf("unexpected argument %q; see --help", fs.Arg(0))
 	case fromInput && fs.NFlag() > 1:
 		return nil, false, errors.New("--plan has all settings in it; leave out the others")
 	case fromInput:

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/rotation"
 )
 
@@ -27,14 +28,14 @@ func TestOneURL(t *testing.T) {
 	s := serve(t, polite)
 	code, out, stderr := command(t, "", "--url", s.url, "--connections", "2", "--pipelining", "3", "--warmup", "0.05", "--duration", "0.1", "--threads", "1")
 	r, err := rotation.Read(strings.NewReader(out))
-	if code != exitOK || stderr != "" || err != nil {
+	if code != program.OK || stderr != "" || err != nil {
 		t.Fatalf("%d, %q, %v", code, stderr, err)
 	}
 	if len(r.Slots) != 2 || r.Held || r.Slots[1].Seconds < 0.1 || r.Summary.Targets[0].Requests != r.Slots[1].Requests {
 		t.Errorf("%+v", r)
 	}
 	code, out, _ = command(t, "", "--url", s.url, "--connections", "2", "--rate", "100", "--duration", "0.2")
-	if r, err = rotation.Read(strings.NewReader(out)); code != exitOK || err != nil || r.Summary.Targets[0].SendLag == nil {
+	if r, err = rotation.Read(strings.NewReader(out)); code != program.OK || err != nil || r.Summary.Targets[0].SendLag == nil {
 		t.Errorf("%d, %v, %+v", code, err, r)
 	}
 }
@@ -59,14 +60,14 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		{[]string{"--plan", "-", "--url", url}, "leave out the others"},
 	} {
 		code, out, stderr := command(t, "", c.args...)
-		if code != exitUsage || out != "" || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
+		if code != program.Refused || out != "" || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%v: %d, %q", c.args, code, stderr)
 		}
 	}
-	if code, _, stderr := command(t, `{"threads":1}`, "--plan", "-"); code != exitUsage || !strings.Contains(stderr, "/timeout_s is missing") {
+	if code, _, stderr := command(t, `{"threads":1}`, "--plan", "-"); code != program.Refused || !strings.Contains(stderr, "/timeout_s is missing") {
 		t.Errorf("%d, %q", code, stderr)
 	}
-	if code, out, _ := command(t, "", "--help"); code != exitOK || !strings.Contains(out, "--pipelining") {
+	if code, out, _ := command(t, "", "--help"); code != program.OK || !strings.Contains(out, "--pipelining") {
 		t.Errorf("%d, %q", code, out)
 	}
 }
@@ -78,7 +79,7 @@ func TestNobodyListens(t *testing.T) {
 	}
 	ln.Close()
 	code, out, stderr := command(t, "", "--url", "http://"+ln.Addr().String()+"/", "--duration", "0.1")
-	if code != exitNotReached || out != "" || !strings.Contains(stderr, "nothing listens there") || strings.Count(stderr, "\n") != 1 {
+	if code != program.NotReached || out != "" || !strings.Contains(stderr, "nothing listens there") || strings.Count(stderr, "\n") != 1 {
 		t.Errorf("%d, %q, %q", code, out, stderr)
 	}
 }
@@ -86,7 +87,7 @@ func TestNobodyListens(t *testing.T) {
 func TestAnswersThatNobodyKnows(t *testing.T) {
 	s := serve(t, polite)
 	code, _, stderr := command(t, "", "--url", strings.Replace(s.url, "simple", "other", 1), "--answers", "fiber", "--duration", "0.1")
-	if code != exitFailure || !strings.Contains(stderr, "does not know") {
+	if code != program.Failure || !strings.Contains(stderr, "does not know") {
 		t.Errorf("%d, %q", code, stderr)
 	}
 }
@@ -108,7 +109,7 @@ func TestASignalEndsIt(t *testing.T) {
 		if lines.Scan() {
 			t.Errorf("printed %q", lines.Text())
 		}
-		if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != exitFailure || !strings.Contains(stderr.String(), "ended by a signal") {
+		if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != program.Failure || !strings.Contains(stderr.String(), "ended by a signal") {
 			t.Errorf("%v, %q", err, &stderr)
 		}
 	}

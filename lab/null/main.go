@@ -26,32 +26,16 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
-	"strconv"
-	"syscall"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/loopback"
+	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
-
-// The exit codes, those of the Fiber server.
-const (
-	exitOK       = 0
-	exitFailure  = 1
-	exitSettings = 2
-	exitInUse    = 3
-)
-
-func say(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "null_server: "+format+"\n", args...)
-}
 
 func main() { os.Exit(run(os.Args[1:])) }
 
@@ -70,61 +54,31 @@ is in use.
 `
 
 func run(args []string) int {
+	null := program.Program{Name: "null_server", Out: os.Stdout, Errs: os.Stderr}
 	addr, err := parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Print(help)
-		return exitOK
-	case err != nil:
-		say("%v", err)
-		return exitSettings
+	if status, over := null.Over(err, help); over {
+		return status
 	}
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT)
-
-	ln, err := net.Listen("tcp", addr)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		say("%s is already in use; stop the other server or choose another with --addr", addr)
-		return exitInUse
-	case err != nil:
-		say("--addr: %v", err)
-		return exitFailure
+	asked := program.Asked()
+	ln, status := null.Listen("tcp", addr, "addr")
+	if ln == nil {
+		return status
 	}
 	answers, err := newAnswers(time.Now())
 	if err != nil {
-		say("%v", err)
-		return exitFailure
+		null.Say("%v", err)
+		return program.Failure
 	}
-	served := make(chan error, 1)
-	go func() { served <- serve(ln.(*net.TCPListener), answers) }()
-	say("worker pid=%d listening addr=%s", os.Getpid(), ln.Addr())
-	select {
-	case <-stop:
-		return exitOK
-	case err := <-served:
-		say("serve: %v", err)
-		return exitFailure
-	}
+	return null.Serve(ln, asked, func() error { return serve(ln.(*net.TCPListener), answers) })
 }
 
 func parse(args []string) (addr string, err error) {
-	fs := flag.NewFlagSet("null_server", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
+	fs := program.NewFlags()
 	fs.StringVar(&addr, "addr", "127.0.0.1:8083", "")
-	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+	if err := fs.Read(args, ""); err != nil {
 		return "", err
-	} else if err != nil {
-		return "", fmt.Errorf("%w; see --help", err)
 	}
-	if fs.NArg() > 0 {
-		return "", fmt.Errorf("unexpected argument %q; see --help", fs.Arg(0))
-	}
-	_, port, err := net.SplitHostPort(addr)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
-	if err != nil {
+	if !loopback.HostPort(addr) {
 		return "", fmt.Errorf("--addr: %q is not accepted; give HOST:PORT, as in 127.0.0.1:8083", addr)
 	}
 	return addr, nil

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
@@ -213,13 +214,13 @@ func TestExitStatuses(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"--addr", addr}, exitInUse, addr + " is already in use; stop the other server"},
-		{[]string{"--addr", "192.0.2.1:80"}, exitFailure, "--addr"}, // an address for documentation
-		{[]string{"--addr", "8083"}, exitSettings, "give HOST:PORT"},
-		{[]string{"--addr", ":http"}, exitSettings, "give HOST:PORT"},
-		{[]string{"--prefork"}, exitSettings, "-prefork"},
-		{[]string{"serve"}, exitSettings, `"serve"`},
-		{[]string{"--help"}, exitOK, "/simple"},
+		{[]string{"--addr", addr}, program.InUse, addr + " is already in use; stop the other server"},
+		{[]string{"--addr", "192.0.2.1:80"}, program.Failure, "--addr"}, // an address for documentation
+		{[]string{"--addr", "8083"}, program.Refused, "give HOST:PORT"},
+		{[]string{"--addr", ":http"}, program.Refused, "give HOST:PORT"},
+		{[]string{"--prefork"}, program.Refused, "-prefork"},
+		{[]string{"serve"}, program.Refused, `"serve"`},
+		{[]string{"--help"}, program.OK, "/simple"},
 	} {
 		other := exec.Command(binary, c.args...)
 		out, _ := other.CombinedOutput()

@@ -30,29 +30,16 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"os/signal"
 	"slices"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/event"
-	"github.com/line-rate/line-rate/lab/internal/loopback"
 	"github.com/line-rate/line-rate/lab/internal/pprofsock"
+	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/producer/variants"
-)
-
-// The exit codes, those of the other servers.
-const (
-	exitOK       = 0
-	exitFailure  = 1
-	exitSettings = 2
-	exitInUse    = 3
 )
 
 // The bounds of the settings.
@@ -81,10 +68,6 @@ type Settings struct {
 	Pacing       string
 	PprofSockets string // empty: none
 	Rates        pprofsock.Rates
-}
-
-func say(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "event_producer: "+format+"\n", args...)
 }
 
 func main() { os.Exit(command(os.Args[1:])) }
@@ -126,51 +109,31 @@ is in use.
 `
 
 func command(args []string) int {
+	producer := program.Program{Name: "event_producer", Out: os.Stdout, Errs: os.Stderr}
 	s, err := parse(args)
 	if err == nil && s.PprofSockets != "" {
 		if err = pprofsock.Check(s.PprofSockets); err != nil {
 			err = fmt.Errorf("--pprof-sockets: %w", err)
 		}
 	}
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Print(help)
-		return exitOK
-	case err != nil:
-		say("%v", err)
-		return exitSettings
+	if status, over := producer.Over(err, help); over {
+		return status
 	}
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT)
-
-	ln, err := net.Listen("tcp", s.Addr)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		say("%s is already in use; stop the other server or choose another with --addr", s.Addr)
-		return exitInUse
-	case err != nil:
-		say("--addr: %v", err)
-		return exitFailure
+	asked := program.Asked()
+	ln, status := producer.Listen("tcp", s.Addr, "addr")
+	if ln == nil {
+		return status
 	}
 	if s.PprofSockets != "" {
-		stopPprof, err := pprofsock.Serve(s.PprofSockets, s.Rates, say)
+		stopPprof, err := pprofsock.Serve(s.PprofSockets, s.Rates, producer.Say)
 		if err != nil {
-			say("pprof pid=%d: --pprof-sockets: %v", os.Getpid(), err)
-			return exitFailure
+			producer.Say("pprof pid=%d: --pprof-sockets: %v", os.Getpid(), err)
+			return program.Failure
 		}
 		defer stopPprof()
 	}
 	c := &control{Settings: s}
-	served := make(chan error, 1)
-	go func() { served <- c.serve(ln) }()
-	say("worker pid=%d listening addr=%s", os.Getpid(), ln.Addr())
-	select {
-	case <-stop:
-		return exitOK
-	case err := <-served:
-		say("serve: %v", err)
-		return exitFailure
-	}
+	return producer.Serve(ln, asked, func() error { return c.serve(ln) })
 }
 
 // parse reads the flags. Every error is one line that names what is accepted.
@@ -180,18 +143,7 @@ func parse(args []string) (Settings, error) {
 		Options: variants.Options{BatchSize: 1000, Interval: time.Second, Queue: 1000, WhenFull: variants.Block, Attempts: 1},
 		Rates:   pprofsock.Rates{MutexFraction: 5, BlockRateNs: 1_000_000},
 	}
-	fs := flag.NewFlagSet("event_producer", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	whole := func(name string, dst *int, lo, hi int) {
-		fs.Func(name, "", func(v string) error {
-			n, err := strconv.Atoi(v)
-			if err != nil || n < lo || n > hi {
-				return fmt.Errorf("give a whole number from %d to %d", lo, hi)
-			}
-			*dst = n
-			return nil
-		})
-	}
+	fs := program.NewFlags()
 	oneOf := func(name string, dst *string, words ...string) {
 		fs.Func(name, "", func(v string) error {
 			if !slices.Contains(words, v) {
@@ -201,15 +153,9 @@ func parse(args []string) (Settings, error) {
 			return nil
 		})
 	}
-	fs.Func("addr", "", func(v string) (err error) {
-		var ok bool
-		if s.Addr, ok = loopback.Addr(v); !ok {
-			err = errors.New("give " + loopback.Accept)
-		}
-		return err
-	})
+	fs.Loopback("addr", &s.Addr)
 	fs.StringVar(&s.Variant, "variant", s.Variant, "")
-	whole("event-rate", &s.EventRate, 1, maxRate)
+	fs.Whole("event-rate", &s.EventRate, 1, maxRate)
 	fs.Func("event-bytes", "", func(v string) error {
 		n, err := strconv.Atoi(v)
 		if err != nil || !slices.Contains(event.Sizes, n) {
@@ -218,10 +164,10 @@ func parse(args []string) (Settings, error) {
 		s.EventBytes = n
 		return nil
 	})
-	whole("batch-size", &s.Options.BatchSize, 1, maxBatch)
+	fs.Whole("batch-size", &s.Options.BatchSize, 1, maxBatch)
 	ms := int(s.Options.Interval.Milliseconds())
-	whole("interval-ms", &ms, 1, maxInterval)
-	whole("queue", &s.Options.Queue, 0, maxQueue)
+	fs.Whole("interval-ms", &ms, 1, maxInterval)
+	fs.Whole("queue", &s.Options.Queue, 0, maxQueue)
 	oneOf("pacing", &s.Pacing, pacingOpen, pacingTicker)
 	fs.BoolFunc("stagger", "", func(v string) error {
 		s.Options.Stagger = v == "true" || v == "1"
@@ -231,18 +177,12 @@ func parse(args []string) (Settings, error) {
 		return nil
 	})
 	oneOf("when-full", &s.Options.WhenFull, variants.Block, variants.Drop)
-	whole("attempts", &s.Options.Attempts, 1, variants.MaxAttempts)
+	fs.Whole("attempts", &s.Options.Attempts, 1, variants.MaxAttempts)
 	fs.StringVar(&s.PprofSockets, "pprof-sockets", "", "")
-	whole("mutex-fraction", &s.Rates.MutexFraction, 1, maxMutexFraction)
-	whole("block-rate-ns", &s.Rates.BlockRateNs, 1, maxBlockRateNs)
-	err := fs.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
+	fs.Whole("mutex-fraction", &s.Rates.MutexFraction, 1, maxMutexFraction)
+	fs.Whole("block-rate-ns", &s.Rates.BlockRateNs, 1, maxBlockRateNs)
+	if err := fs.Read(args, "a value of --stagger is joined with =; "); err != nil {
 		return s, err
-	case err != nil:
-		return s, fmt.Errorf("%w; see --help", err)
-	case fs.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q; a value of --stagger is joined with =; see --help", fs.Arg(0))
 	}
 	s.Options.Interval = time.Duration(ms) * time.Millisecond
 	if err := variants.Check(s.Variant, s.Options); err != nil {

@@ -22,17 +22,18 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/event"
+	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// program is event_producer, built for the tests that need the process.
-var program string
+// built is event_producer, built for the tests that need the process.
+var built string
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "event_producer")
 	if err == nil {
-		program = filepath.Join(dir, "event_producer")
+		built = filepath.Join(dir, "event_producer")
 		var out []byte
-		if out, err = exec.Command("go", "build", "-trimpath", "-o", program, ".").CombinedOutput(); err != nil {
+		if out, err = exec.Command("go", "build", "-trimpath", "-o", built, ".").CombinedOutput(); err != nil {
 			err = fmt.Errorf("%w: %s", err, out)
 		}
 	}
@@ -358,7 +359,7 @@ func TestASinkThatGoesAway(t *testing.T) {
 // start runs the real program and returns where its control listens.
 func start(t *testing.T, args ...string) (cmd *exec.Cmd, addr string) {
 	t.Helper()
-	cmd = exec.Command(program, append([]string{"--addr", "127.0.0.1:0"}, args...)...)
+	cmd = exec.Command(built, append([]string{"--addr", "127.0.0.1:0"}, args...)...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -390,30 +391,30 @@ func TestExitStatuses(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"--addr", addr}, exitInUse, addr + " is already in use"},
-		{[]string{"--addr", "0.0.0.0:8083"}, exitSettings, "loopback host"},
-		{[]string{"--addr", "192.0.2.1:80"}, exitSettings, "loopback host"},
-		{[]string{"--addr", "8083"}, exitSettings, "HOST:PORT"},
-		{[]string{"--variant", "pool"}, exitSettings, "no variant"},
-		{[]string{"--variant", "async", "--stagger"}, exitSettings, "only pool-N"},
-		{[]string{"--stagger=maybe"}, exitSettings, "true or false"},
-		{[]string{"--stagger", "false"}, exitSettings, "joined with ="},
-		{[]string{"--event-rate", "0"}, exitSettings, "from 1 to 64000000"},
-		{[]string{"--event-bytes", "100"}, exitSettings, "64, 256, 1024 or 4096"},
-		{[]string{"--batch-size", "x"}, exitSettings, "whole number"},
-		{[]string{"--interval-ms", "0"}, exitSettings, "from 1 to"},
-		{[]string{"--queue", "-1"}, exitSettings, "from 0 to"},
-		{[]string{"--pacing", "closed"}, exitSettings, "open or ticker"},
-		{[]string{"--when-full", "wait"}, exitSettings, "block or drop"},
-		{[]string{"--attempts", "0"}, exitSettings, "from 1 to"},
-		{[]string{"--mutex-fraction", "0"}, exitSettings, "from 1 to"},
-		{[]string{"--block-rate-ns", "0"}, exitSettings, "from 1 to"},
-		{[]string{"--pprof-sockets", "/nowhere/at/all"}, exitSettings, "does not exist"},
-		{[]string{"--nonsense"}, exitSettings, "-nonsense"},
-		{[]string{"now"}, exitSettings, `"now"`},
-		{[]string{"--help"}, exitOK, "POST /start"},
+		{[]string{"--addr", addr}, program.InUse, addr + " is already in use"},
+		{[]string{"--addr", "0.0.0.0:8083"}, program.Refused, "loopback host"},
+		{[]string{"--addr", "192.0.2.1:80"}, program.Refused, "loopback host"},
+		{[]string{"--addr", "8083"}, program.Refused, "HOST:PORT"},
+		{[]string{"--variant", "pool"}, program.Refused, "no variant"},
+		{[]string{"--variant", "async", "--stagger"}, program.Refused, "only pool-N"},
+		{[]string{"--stagger=maybe"}, program.Refused, "true or false"},
+		{[]string{"--stagger", "false"}, program.Refused, "joined with ="},
+		{[]string{"--event-rate", "0"}, program.Refused, "from 1 to 64000000"},
+		{[]string{"--event-bytes", "100"}, program.Refused, "64, 256, 1024 or 4096"},
+		{[]string{"--batch-size", "x"}, program.Refused, "whole number"},
+		{[]string{"--interval-ms", "0"}, program.Refused, "from 1 to"},
+		{[]string{"--queue", "-1"}, program.Refused, "from 0 to"},
+		{[]string{"--pacing", "closed"}, program.Refused, "open or ticker"},
+		{[]string{"--when-full", "wait"}, program.Refused, "block or drop"},
+		{[]string{"--attempts", "0"}, program.Refused, "from 1 to"},
+		{[]string{"--mutex-fraction", "0"}, program.Refused, "from 1 to"},
+		{[]string{"--block-rate-ns", "0"}, program.Refused, "from 1 to"},
+		{[]string{"--pprof-sockets", "/nowhere/at/all"}, program.Refused, "does not exist"},
+		{[]string{"--nonsense"}, program.Refused, "-nonsense"},
+		{[]string{"now"}, program.Refused, `"now"`},
+		{[]string{"--help"}, program.OK, "POST /start"},
 	} {
-		other := exec.Command(program, c.args...)
+		other := exec.Command(built, c.args...)
 		out, _ := other.CombinedOutput()
 		if code := other.ProcessState.ExitCode(); code != c.code || !strings.Contains(string(out), c.says) || code != 0 && bytes.Count(out, []byte("\n")) != 1 {
 			t.Errorf("%q: exit status %d, want %d: %s", c.args, code, c.code, out)

@@ -1,25 +1,13 @@
 package main
 
 import (
-	"errors"
 	"net"
 	"net/netip"
-	"strconv"
-	"syscall"
 
 	"github.com/gofiber/fiber/v3"
-)
 
-// isAddr reports whether v is a host and a numeric port. The host is not looked
-// up: an address that cannot be had is reported by the listen that fails.
-func isAddr(v string) bool {
-	_, port, err := net.SplitHostPort(v)
-	if err != nil {
-		return false
-	}
-	_, err = strconv.ParseUint(port, 10, 16)
-	return err == nil
-}
+	"github.com/line-rate/line-rate/lab/internal/program"
+)
 
 // network returns the network of an address. Fiber's prefork cannot listen on
 // both families with one socket, so each address has one.
@@ -34,17 +22,7 @@ func network(addr string) string {
 // listen opens addr without SO_REUSEPORT. If it fails it says so, in terms of
 // the flag to change, and returns the exit code.
 func listen(addr, flag string) (net.Listener, int) {
-	ln, err := net.Listen(network(addr), addr)
-	switch {
-	case err == nil:
-		return ln, exitOK
-	case errors.Is(err, syscall.EADDRINUSE):
-		say("%s is already in use; stop the other server or choose another with --%s", addr, flag)
-		return nil, exitInUse
-	default:
-		say("--%s: %v", flag, err)
-		return nil, exitFailure
-	}
+	return self.Listen(network(addr), addr, flag)
 }
 
 // probe makes sure that nobody listens on addr, and returns it as the system
@@ -58,13 +36,13 @@ func listen(addr, flag string) (net.Listener, int) {
 // connections.
 func probe(addr string) (string, int) {
 	ln, code := listen(addr, "addr")
-	if code != exitOK {
+	if code != program.OK {
 		return "", code
 	}
 	actual := ln.Addr().String()
 	if err := ln.Close(); err != nil {
 		say("close probe of %s: %v", actual, err)
-		return "", exitFailure
+		return "", program.Failure
 	}
-	return actual, exitOK
+	return actual, program.OK
 }

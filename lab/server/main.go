@@ -42,6 +42,7 @@ import (
 	"github.com/gofiber/fiber/v3"
 
 	"github.com/line-rate/line-rate/lab/internal/pprofsock"
+	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
 func main() {
@@ -55,20 +56,20 @@ func run(args []string) int {
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		writeHelp(os.Stdout)
-		return exitOK
+		return program.OK
 	case err != nil:
 		say("%v", err)
-		return exitSettings
+		return program.Refused
 	case s.Version:
 		fmt.Println(version())
-		return exitOK
+		return program.OK
 	}
 
 	// A worker need not look again: its master has.
 	if s.PprofSockets != "" && !fiber.IsChild() {
 		if err := pprofsock.Check(s.PprofSockets); err != nil {
 			say("--pprof-sockets: %v", err)
-			return exitSettings
+			return program.Refused
 		}
 	}
 

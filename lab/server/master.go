@@ -13,6 +13,7 @@ import (
 	"github.com/gofiber/fiber/v3"
 
 	"github.com/line-rate/line-rate/lab/internal/pprofsock"
+	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
 // A master starts the workers, passes a stop on to them, and tells a worker that
@@ -29,26 +30,26 @@ type master struct {
 
 // runMaster serves with prefork.
 func runMaster(s Settings) int {
-	stop := stopSignals()
+	stop := program.Asked()
 
 	// Refused rather than started and lost half a second later, when the
 	// workers have had their first look.
 	if os.Getpid() == 1 {
 		say("--prefork: not as process 1, which Fiber's workers take for the sign of a dead master; start it under an init or give --prefork=false")
-		return exitSettings
+		return program.Refused
 	}
 	addr, code := probe(s.Addr)
-	if code != exitOK {
+	if code != program.OK {
 		return code
 	}
 	if err := announceMaster(); err != nil {
 		say("%v", err)
-		return exitFailure
+		return program.Failure
 	}
 	g, err := openGate()
 	if err != nil {
 		say("%v", err)
-		return exitFailure
+		return program.Failure
 	}
 	m := &master{gate: g, sockets: s.PprofSockets, spawned: make(chan struct{}), asked: make(chan struct{})}
 
@@ -126,7 +127,7 @@ func (m *master) verdict(err error) int {
 	exit, ended := errors.AsType[*exec.ExitError](err)
 	switch {
 	case asked:
-		return exitOK
+		return program.OK
 	case ended:
 		say("lost a worker (pid %d: %v); stopping", exit.Pid(), exit.ProcessState)
 		return exitLost
@@ -137,7 +138,7 @@ func (m *master) verdict(err error) int {
 		return exitLost
 	default:
 		say("%v", err)
-		return exitFailure
+		return program.Failure
 	}
 }
 

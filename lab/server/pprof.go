@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"github.com/line-rate/line-rate/lab/internal/pprofsock"
+	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
 // startPprof turns profiles on if the settings say so, and serves them until
@@ -14,18 +15,18 @@ func startPprof(s Settings) (stop func(), code int) {
 	switch {
 	case s.Pprof:
 		ln, code := listen(s.PprofAddr, "pprof-addr")
-		if code != exitOK {
+		if code != program.OK {
 			return nil, code
 		}
-		return pprofsock.ServeOn(ln, rates, say), exitOK
+		return pprofsock.ServeOn(ln, rates, say), program.OK
 	case s.PprofSockets != "":
 		stop, err := pprofsock.Serve(s.PprofSockets, rates, say)
 		if err != nil {
 			say("pprof pid=%d: --pprof-sockets: %v", os.Getpid(), err)
-			return nil, exitFailure
+			return nil, program.Failure
 		}
-		return stop, exitOK
+		return stop, program.OK
 	default:
-		return func() {}, exitOK
+		return func() {}, program.OK
 	}
 }

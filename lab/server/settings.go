@@ -72,7 +72,7 @@ var settings = []setting{
 		about:  "address to listen on",
 		set: func(s *Settings, v string) bool {
 			s.Addr = v
-			return isAddr(v)
+			return loopback.HostPort(v)
 		},
 	},
 	{

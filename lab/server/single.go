@@ -3,20 +3,21 @@ package main
 import (
 	"os"
 
+	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
 // runSingle serves in this process alone.
 func runSingle(s Settings) int {
-	stop := stopSignals()
+	stop := program.Asked()
 
 	// Both addresses are taken before any work is done on them.
 	ln, code := listen(s.Addr, "addr")
-	if code != exitOK {
+	if code != program.OK {
 		return code
 	}
 	stopPprof, code := startPprof(s)
-	if code != exitOK {
+	if code != program.OK {
 		return code
 	}
 	defer stopPprof()
@@ -24,7 +25,7 @@ func runSingle(s Settings) int {
 	pool, err := catalog.NewPool(catalog.Seed)
 	if err != nil {
 		say("%v", err)
-		return exitFailure
+		return program.Failure
 	}
 	srv := newService(s, roleSingle, pool, newSource(s.Index))
 	served := make(chan error, 1)
@@ -35,9 +36,9 @@ func runSingle(s Settings) int {
 	case <-stop:
 		stopPprof()
 		srv.drain()
-		return exitOK
+		return program.OK
 	case err := <-served:
 		say("serve: %v", err)
-		return exitFailure
+		return program.Failure
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/line-rate/line-rate/lab/internal/pprofsock"
+	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
 // socketDir returns a directory that the server takes: short and closed.
@@ -294,7 +295,7 @@ func TestSocketDirRefused(t *testing.T) {
 		for _, prefork := range []bool{true, false} {
 			p := start(t, freeAddr(t), nil, "--pprof-sockets="+tt.dir, "--prefork="+strconv.FormatBool(prefork))
 			code := p.exitCode()
-			if code != exitSettings || len(p.all) != 1 || !strings.HasPrefix(p.all[0], "fiber_server: --pprof-sockets: "+tt.dir+" "+tt.want) {
+			if code != program.Refused || len(p.all) != 1 || !strings.HasPrefix(p.all[0], "fiber_server: --pprof-sockets: "+tt.dir+" "+tt.want) {
 				t.Errorf("prefork %v: exit code %d, stderr:\n%s\nwant one line with %q", prefork, code, strings.Join(p.all, "\n"), tt.want)
 			}
 		}

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 )
 
@@ -17,15 +14,6 @@ const (
 	masterPatience = 2500 * time.Millisecond
 	lingerTime     = 4 * time.Second
 )
-
-// stopSignals returns a channel that gets the signals which ask for a stop.
-// Further ones are dropped: a Ctrl-C reaches master and workers alike, and the
-// master then passes it on to workers that have it already.
-func stopSignals() <-chan os.Signal {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT)
-	return c
-}
 
 // drain answers what is in flight and closes every connection, within
 // farewellTime and drainTime.

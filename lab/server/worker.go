@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
@@ -15,27 +16,27 @@ const envMaster = "FIBER_SERVER_MASTER_PID"
 
 // runWorker serves as one of a master's workers.
 func runWorker(s Settings) int {
-	stop := stopSignals()
+	stop := program.Asked()
 
 	if err := joinMaster(); err != nil {
 		say("worker pid=%d: %v", os.Getpid(), err)
-		return exitFailure
+		return program.Failure
 	}
 	end, err := inheritGate()
 	if err != nil {
 		say("worker pid=%d: %v", os.Getpid(), err)
-		return exitFailure
+		return program.Failure
 	}
 	pool, err := catalog.NewPool(catalog.Seed)
 	if err != nil {
 		say("worker pid=%d: %v", os.Getpid(), err)
-		return exitFailure
+		return program.Failure
 	}
 
 	// Before this worker says that it listens: whoever has heard that of all
 	// workers can ask each for profiles.
 	stopPprof, code := startPprof(s)
-	if code != exitOK {
+	if code != program.OK {
 		return code
 	}
 	defer stopPprof()
@@ -44,7 +45,7 @@ func runWorker(s Settings) int {
 	app, ok := srv.stack.(*fiberStack)
 	if !ok { // parseSettings refuses it
 		say("worker pid=%d: %s has no prefork", os.Getpid(), s.Stack)
-		return exitFailure
+		return program.Failure
 	}
 	served := make(chan error, 1)
 	go func() {
@@ -56,7 +57,7 @@ func runWorker(s Settings) int {
 	select {
 	case err := <-served:
 		say("worker pid=%d: serve: %v", os.Getpid(), err)
-		return exitFailure
+		return program.Failure
 	case <-stop:
 	}
 	stopPprof()
@@ -67,7 +68,7 @@ func runWorker(s Settings) int {
 	// see gate. If it does not, the stop was not the master's but a signal
 	// sent to this worker alone. That is a worker lost, hence the status.
 	time.Sleep(lingerTime)
-	return exitFailure
+	return program.Failure
 }
 
 // joinMaster makes sure that this worker has a master and does not outlive it.

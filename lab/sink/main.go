@@ -32,7 +32,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -46,14 +45,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/loopback"
-)
-
-// The exit statuses.
-const (
-	exitOK         = 0
-	exitFailure    = 1 // anything without a status of its own
-	exitUsage      = 2 // a setting was refused
-	exitNotReached = 3 // no producer is there
+	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
 const (
@@ -99,20 +91,15 @@ refused; 3 no producer is there.
 `
 
 func run(args []string, stdout, stderr io.Writer) int {
-	say := func(format string, a ...any) { fmt.Fprintf(stderr, "event_sink: "+format+"\n", a...) }
+	sink := program.Program{Name: "event_sink", Out: stdout, Errs: stderr}
 	s, err := parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, help)
-		return exitOK
-	case err != nil:
-		say("%v", err)
-		return exitUsage
+	if status, over := sink.Over(err, help); over {
+		return status
 	}
 	ln, err := net.Listen("tcp", s.Listen)
 	if err != nil {
-		say("--listen: %v", err)
-		return exitFailure
+		sink.Say("--listen: %v", err)
+		return program.Failure
 	}
 	r := newReceiver(s)
 	srv := &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second}
@@ -124,41 +111,30 @@ func run(args []string, stdout, stderr io.Writer) int {
 	out, err := measure(ctx, s, r, "http://"+ln.Addr().String()+"/")
 	switch {
 	case ctx.Err() != nil:
-		say("ended by a signal; nothing was measured")
-		return exitFailure
+		sink.Say("ended by a signal; nothing was measured")
+		return program.Failure
 	case errors.Is(err, errNotReached):
-		say("%v", err)
-		return exitNotReached
+		sink.Say("%v", err)
+		return program.NotReached
 	case err != nil:
-		say("%v", err)
-		return exitFailure
+		sink.Say("%v", err)
+		return program.Failure
 	}
 	line, err := json.Marshal(out)
 	if err == nil {
 		_, err = fmt.Fprintf(stdout, "%s\n", line)
 	}
 	if err != nil {
-		say("%v", err)
-		return exitFailure
+		sink.Say("%v", err)
+		return program.Failure
 	}
-	return exitOK
+	return program.OK
 }
 
 // parse reads the flags. Every error is one line that names what is accepted.
 func parse(args []string) (Settings, error) {
 	s := Settings{Listen: "127.0.0.1:0", Duration: 20 * time.Second}
-	fs := flag.NewFlagSet("event_sink", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	whole := func(name string, dst *int, hi int) {
-		fs.Func(name, "", func(v string) error {
-			n, err := strconv.Atoi(v)
-			if err != nil || n < 0 || n > hi {
-				return fmt.Errorf("give a whole number from 0 to %d", hi)
-			}
-			*dst = n
-			return nil
-		})
-	}
+	fs := program.NewFlags()
 	seconds := func(name string, dst *time.Duration, least float64) {
 		fs.Func(name, "", func(v string) error {
 			n, err := strconv.ParseFloat(v, 64)
@@ -176,31 +152,20 @@ func parse(args []string) (Settings, error) {
 		}
 		return nil
 	})
-	fs.Func("listen", "", func(v string) error {
-		var ok bool
-		if s.Listen, ok = loopback.Addr(v); !ok {
-			return errors.New("give " + loopback.Accept)
-		}
-		return nil
-	})
+	fs.Loopback("listen", &s.Listen)
 	seconds("duration", &s.Duration, 0.01)
 	seconds("warmup", &s.Warmup, 0)
 	ms := 0
-	whole("latency-ms", &ms, maxLatency)
-	whole("errors-permille", &s.Errors, 1000)
-	whole("late-permille", &s.Late, 1000)
+	fs.Whole("latency-ms", &ms, 0, maxLatency)
+	fs.Whole("errors-permille", &s.Errors, 0, 1000)
+	fs.Whole("late-permille", &s.Late, 0, 1000)
 	fs.BoolVar(&s.FindLimit, "find-limit", false, "")
-	err := fs.Parse(args)
-	s.Latency = time.Duration(ms) * time.Millisecond
-	switch {
-	case errors.Is(err, flag.ErrHelp):
+	if err := fs.Read(args, ""); err != nil {
 		return s, err
-	case err != nil:
-		return s, fmt.Errorf("%w; see --help", err)
-	case fs.NArg() > 0:
-		return s, fmt.Errorf("unexpected argument %q; see --help", fs.Arg(0))
-	case s.Producer == "":
+	}
+	if s.Producer == "" {
 		return s, errors.New("--producer is missing; see --help")
 	}
+	s.Latency = time.Duration(ms) * time.Millisecond
 	return s, nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/event"
+	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
 // madeUp is a system that keeps up with rates up to one, and no more until it
@@ -295,12 +296,12 @@ func TestRefusals(t *testing.T) {
 		{[]string{"--producer", producer, "more"}, `"more"`},
 	} {
 		var stdout, stderr bytes.Buffer
-		if code := run(c.args, &stdout, &stderr); code != exitUsage || stdout.Len() > 0 || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), c.says) {
+		if code := run(c.args, &stdout, &stderr); code != program.Refused || stdout.Len() > 0 || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), c.says) {
 			t.Errorf("%q: exit status %d, stdout %q, stderr %q; want %q", c.args, code, &stdout, &stderr, c.says)
 		}
 	}
 	var stdout, stderr bytes.Buffer
-	if code := run([]string{"--help"}, &stdout, &stderr); code != exitOK || !strings.Contains(stdout.String(), "--find-limit") || stderr.Len() > 0 {
+	if code := run([]string{"--help"}, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), "--find-limit") || stderr.Len() > 0 {
 		t.Errorf("--help: %d", code)
 	}
 }

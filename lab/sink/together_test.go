@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"github.com/line-rate/line-rate/lab/internal/event"
 	"io"
 	"net"
 	"net/http"
@@ -17,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/event"
+	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
 // The two programs, built for the tests that have them work together.
@@ -116,7 +117,7 @@ func producing(t *testing.T, args ...string) (p *process, url string) {
 func measured(t *testing.T, url string, args ...string) output {
 	t.Helper()
 	p := begin(t, sinkProgram, append([]string{"--producer", url}, args...)...)
-	if code := p.exit(t); code != exitOK || p.stderr.Len() > 0 || strings.Count(p.stdout.String(), "\n") != 1 {
+	if code := p.exit(t); code != program.OK || p.stderr.Len() > 0 || strings.Count(p.stdout.String(), "\n") != 1 {
 		t.Fatalf("exit status %d, %q, %q", code, &p.stdout, &p.stderr)
 	}
 	var out output
@@ -286,7 +287,7 @@ func TestNoProducer(t *testing.T) {
 	nobody := ln.Addr().String()
 	ln.Close()
 	p := begin(t, sinkProgram, "--producer", "http://"+nobody)
-	if code := p.exit(t); code != exitNotReached || p.stdout.Len() > 0 || p.stderr.String() != "event_sink: no producer is there: nothing listens at http://"+nobody+"\n" {
+	if code := p.exit(t); code != program.NotReached || p.stdout.Len() > 0 || p.stderr.String() != "event_sink: no producer is there: nothing listens at http://"+nobody+"\n" {
 		t.Errorf("exit status %d, %q, %q", code, &p.stdout, &p.stderr)
 	}
 }
@@ -299,7 +300,7 @@ func TestPortInUse(t *testing.T) {
 	defer ln.Close()
 	_, url := producing(t)
 	p := begin(t, sinkProgram, "--producer", url, "--listen", ln.Addr().String())
-	if code := p.exit(t); code != exitFailure || strings.Count(p.stderr.String(), "\n") != 1 || !strings.Contains(p.stderr.String(), "--listen: ") {
+	if code := p.exit(t); code != program.Failure || strings.Count(p.stderr.String(), "\n") != 1 || !strings.Contains(p.stderr.String(), "--listen: ") {
 		t.Errorf("exit status %d, %q", code, &p.stderr)
 	}
 	if code, _ := asked(t, http.MethodGet, url+"/figures"); code != http.StatusConflict {
@@ -318,7 +319,7 @@ func TestNotAProducer(t *testing.T) {
 	go srv.Serve(ln)
 	defer srv.Close()
 	p := begin(t, sinkProgram, "--producer", "http://"+ln.Addr().String(), "--duration", "0.1")
-	if code := p.exit(t); code != exitFailure || p.stdout.Len() > 0 || strings.Count(p.stderr.String(), "\n") != 1 || !strings.Contains(p.stderr.String(), "refuses /start") {
+	if code := p.exit(t); code != program.Failure || p.stdout.Len() > 0 || strings.Count(p.stderr.String(), "\n") != 1 || !strings.Contains(p.stderr.String(), "refuses /start") {
 		t.Errorf("exit status %d, %q", code, &p.stderr)
 	}
 }
@@ -328,7 +329,7 @@ func TestASecondSinkIsRefused(t *testing.T) {
 	first := begin(t, sinkProgram, "--producer", url, "--duration", "600")
 	until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
 	second := begin(t, sinkProgram, "--producer", url, "--duration", "0.1")
-	if code := second.exit(t); code != exitFailure || second.stdout.Len() > 0 || strings.Count(second.stderr.String(), "\n") != 1 || !strings.Contains(second.stderr.String(), "409") {
+	if code := second.exit(t); code != program.Failure || second.stdout.Len() > 0 || strings.Count(second.stderr.String(), "\n") != 1 || !strings.Contains(second.stderr.String(), "409") {
 		t.Errorf("exit status %d, %q, %q", code, &second.stdout, &second.stderr)
 	}
 	// It has not stopped what is not its own.
@@ -348,7 +349,7 @@ func TestSignals(t *testing.T) {
 			p := begin(t, sinkProgram, append([]string{"--producer", url}, args...)...)
 			until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
 			_ = p.Process.Signal(sig)
-			if code := p.exit(t); code != exitFailure || p.stdout.Len() > 0 || p.stderr.String() != "event_sink: ended by a signal; nothing was measured\n" {
+			if code := p.exit(t); code != program.Failure || p.stdout.Len() > 0 || p.stderr.String() != "event_sink: ended by a signal; nothing was measured\n" {
 				t.Errorf("%v, %v: exit status %d, %q, %q", sig, args, code, &p.stdout, &p.stderr)
 			}
 			if _, f := asked(t, http.MethodGet, url+"/figures"); f.Drained == nil || !*f.Drained || f.Delivered != f.Added {
@@ -390,7 +391,7 @@ func TestTheProducerIsKilled(t *testing.T) {
 		until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
 		_ = producer.Process.Kill()
 		<-producer.ended
-		if code := p.exit(t); code != exitFailure || p.stdout.Len() > 0 || strings.Count(p.stderr.String(), "\n") != 1 {
+		if code := p.exit(t); code != program.Failure || p.stdout.Len() > 0 || strings.Count(p.stderr.String(), "\n") != 1 {
 			t.Errorf("%v: exit status %d, %q, %q", args, code, &p.stdout, &p.stderr)
 		}
 	}

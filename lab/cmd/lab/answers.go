@@ -8,11 +8,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/answer"
 )
 
-// watchAnswers compares a server's answers with those of its catalogue. The lab
-// starts it beside each trial, on the client's side of the wire; nobody else
+// An answersCall compares a server's answers with those of its catalogue. The lab
+// makes it beside each trial, on the client's side of the wire; nobody else
 // needs it.
-func watchAnswers(ctx context.Context, args []string, out io.Writer) (int, error) {
-	if err := answer.Watch(ctx, args, os.Stdin, out); err != nil {
+type answersCall struct {
+	answer.Watch
+}
+
+func (c *answersCall) do(ctx context.Context, out io.Writer) (int, error) {
+	if err := c.Run(ctx, os.Stdin, out); err != nil {
 		return exitFailed, err
 	}
 	return exitHeld, nil

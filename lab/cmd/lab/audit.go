@@ -13,15 +13,14 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 )
 
-// auditTexts prints what the figures of texts bear. Findings are results, so
-// they leave the exit status alone.
-func auditTexts(_ context.Context, args []string, out io.Writer) (int, error) {
-	fs := flags("audit")
-	all := fs.Bool("all", false, "")
-	wanted, err := parse(fs, args)
-	if err != nil {
-		return exitFailed, err
-	}
+type auditCall struct {
+	Entries []string `arg:"" optional:"" name:"entry" help:"Those whose figures are meant (default: all)."`
+	All     bool     `help:"Show agreement too."`
+}
+
+// do prints what the figures of texts bear. Findings are results, so they leave
+// the exit status alone.
+func (c *auditCall) do(_ context.Context, out io.Writer) (int, error) {
 	j, err := open()
 	if err != nil {
 		return exitFailed, err
@@ -30,15 +29,15 @@ func auditTexts(_ context.Context, args []string, out io.Writer) (int, error) {
 	for _, a := range j.Audits {
 		entries = append(entries, a.Entry)
 	}
-	for _, entry := range wanted {
+	for _, entry := range c.Entries {
 		if !slices.Contains(entries, entry) {
 			return exitFailed, fmt.Errorf("no figures of an entry %q; there are entries %s", entry, strings.Join(entries, ", "))
 		}
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, a := range j.Audits {
-		if len(wanted) == 0 || slices.Contains(wanted, a.Entry) {
-			show(w, a, *all)
+		if len(c.Entries) == 0 || slices.Contains(c.Entries, a.Entry) {
+			show(w, a, c.All)
 		}
 	}
 	return exitHeld, w.Flush()

@@ -46,8 +46,8 @@ func TestARunStopsWhenItsBudgetIsSpent(t *testing.T) {
 		ended results.Ended
 	}{
 		"the experiment's": {options{}, 6, results.Decided},
-		"less":             {options{budget: 13 * time.Second}, 3, results.Budget},
-		"blocks":           {options{blocks: 4}, 4, results.Blocks},
+		"less":             {options{Budget: 13 * time.Second}, 3, results.Budget},
+		"blocks":           {options{Blocks: 4}, 4, results.Blocks},
 	} {
 		w := newWorkshop(t)
 		status, out, err := w.run(context.Background(), c.o)
@@ -70,7 +70,7 @@ func TestTheStatusIsThatOfTheVerdicts(t *testing.T) {
 	}
 	w = newWorkshop(t)
 	w.broken = true
-	if status, out, _ := w.run(context.Background(), options{blocks: 6}); status != exitInvalid || !strings.Contains(out, "(18 of 18 trials invalid)") {
+	if status, out, _ := w.run(context.Background(), options{Blocks: 6}); status != exitInvalid || !strings.Contains(out, "(18 of 18 trials invalid)") {
 		t.Errorf("invalid: exit %d\n%s", status, out)
 	}
 	w.broken = false
@@ -82,7 +82,7 @@ func TestTheStatusIsThatOfTheVerdicts(t *testing.T) {
 func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 	w := newWorkshop(t)
 	w.git("init", "-q")
-	o := options{budget: 10 * time.Minute}
+	o := options{Budget: 10 * time.Minute}
 	status, out, err := w.reproduce(o)
 	if runs := w.inOrder(); err != nil || status != exitHeld || !slices.Equal(blocks(runs), []int{6, 6}) || !strings.Contains(out, "2 of 2 claims decided here") {
 		t.Fatalf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
@@ -101,13 +101,13 @@ func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, said)
 		}
 	}
-	o.again = true
+	o.Again = true
 	if _, _, err = w.reproduce(o); err != nil || len(w.inOrder()) != 4 {
 		t.Errorf("again: %v, %d runs", err, len(w.inOrder()))
 	}
 	// What is committed may be another machine's of the same name, and so may all be
 	// that no git can tell of.
-	o.again = false
+	o.Again = false
 	w.said()
 	w.git("add", "data/results/"+counted)
 	if _, _, err = w.reproduce(o); err != nil || len(w.inOrder()) != 5 || strings.Contains(w.said(), "count: 97") {
@@ -125,7 +125,7 @@ func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
 	w := newWorkshop(t)
 	b := w.bench(options{})
 	one := time.Duration(clearCase(b.j.Experiments[0], b.profile.Cores)) * run.BlockTime(b.j.Experiments[0])
-	status, out, err := w.reproduce(options{budget: one + time.Second})
+	status, out, err := w.reproduce(options{Budget: one + time.Second})
 	if err != nil || status != exitNotHeld || len(w.inOrder()) != 1 {
 		t.Errorf("exit %d, %v, %d runs", status, err, len(w.inOrder()))
 	}
@@ -139,7 +139,7 @@ func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
 func TestAFailedExperimentEndsReproduce(t *testing.T) {
 	for _, goOn := range []bool{false, true} {
 		w := newWorkshop(t)
-		b := w.bench(options{budget: 10 * time.Minute, keepGoing: goOn})
+		b := w.bench(options{Budget: 10 * time.Minute, KeepGoing: goOn})
 		b.do = func(ctx context.Context, p run.Plan, watch run.Watcher) (*run.Made, error) {
 			if p.Experiment.Name == counted {
 				return nil, errBroken
@@ -161,7 +161,7 @@ func TestASeedIsEachRunsOwn(t *testing.T) {
 	w := newWorkshop(t)
 	w.seen = func(n int64) float64 { return float64(n) }
 	w.broken = true
-	if _, _, err := w.run(context.Background(), options{seed: 7, blocks: 50, budget: time.Hour}); err != nil {
+	if _, _, err := w.run(context.Background(), options{Seed: 7, Blocks: 50, Budget: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	var got []uint64

@@ -11,20 +11,13 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
 
-// one reads the arguments of a subcommand that takes one experiment.
-func (o *options) one(name string, args []string) (*archive.Journal, *experiment.Experiment, error) {
-	names, err := o.parse(name, args)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(names) != 1 {
-		return nil, nil, fmt.Errorf("%s takes one experiment; lab list names them", name)
-	}
+// named opens the journal for one of its experiments.
+func named(name string) (*archive.Journal, *experiment.Experiment, error) {
 	j, err := open()
 	if err != nil {
 		return nil, nil, err
 	}
-	x, err := j.Experiment(names[0])
+	x, err := j.Experiment(name)
 	if err == nil && x.Planned != "" {
 		err = errors.New(planned(x))
 	}

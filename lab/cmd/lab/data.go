@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,10 +39,9 @@ func more(n int) string {
 	return fmt.Sprintf(" (and %d more; lab check lists them)", n)
 }
 
-func check(_ context.Context, args []string, out io.Writer) (int, error) {
-	if err := none(parse(flags("check"), args)); err != nil {
-		return exitFailed, err
-	}
+type checkCall struct{}
+
+func (checkCall) do(_ context.Context, out io.Writer) (int, error) {
 	root, err := journal.Find(".")
 	if err != nil {
 		return exitFailed, err
@@ -68,12 +66,11 @@ func check(_ context.Context, args []string, out io.Writer) (int, error) {
 // watchFor is how long lab doctor looks at what changes.
 const watchFor = 5 * time.Second
 
-func examine(_ context.Context, args []string, out io.Writer) (int, error) {
-	fs := flags("doctor")
-	skip := fs.Bool("no-watch", false, "")
-	if err := none(parse(fs, args)); err != nil {
-		return exitFailed, err
-	}
+type doctorCall struct {
+	NoWatch bool `help:"Do not watch."`
+}
+
+func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	j, err := open()
 	if err != nil {
 		return exitFailed, err
@@ -94,7 +91,7 @@ func examine(_ context.Context, args []string, out io.Writer) (int, error) {
 		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: runnable(j.Experiments), Host: h.ID, Runs: j.Runs, Watch: watchFor,
 		Wire: experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02},
 	}
-	if *skip {
+	if c.NoWatch {
 		m.Watch = 0
 	}
 	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
@@ -115,10 +112,9 @@ func examine(_ context.Context, args []string, out io.Writer) (int, error) {
 	return status, doctor.Print(out, findings, m.Summary(findings))
 }
 
-func list(_ context.Context, args []string, out io.Writer) (int, error) {
-	if err := none(parse(flags("list"), args)); err != nil {
-		return exitFailed, err
-	}
+type listCall struct{}
+
+func (listCall) do(_ context.Context, out io.Writer) (int, error) {
 	root, err := journal.Find(".")
 	if err != nil {
 		return exitFailed, err
@@ -147,12 +143,4 @@ func list(_ context.Context, args []string, out io.Writer) (int, error) {
 		}
 	}
 	return exitHeld, nil
-}
-
-// none refuses arguments where a command takes no more than flags.
-func none(rest []string, err error) error {
-	if err == nil && len(rest) > 0 {
-		return errors.New("unexpected argument " + rest[0] + "; see lab help")
-	}
-	return err
 }

@@ -96,8 +96,8 @@ func (o options) profile(j *archive.Journal) (*host.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.host != "" {
-		h.ID = o.host
+	if o.Host != "" {
+		h.ID = o.Host
 	}
 	if known, ok := j.Hosts[h.ID]; ok {
 		if !known.Same(*h) {
@@ -152,7 +152,7 @@ func tally(outcomes []*outcome) (decided, claims, inapplicable int) {
 }
 
 func (b *bench) plan(x *experiment.Experiment) run.Plan {
-	return run.Plan{Root: b.j.Root, Experiment: x, Port: b.port, Split: b.split, Host: b.profile, Lab: []string{b.self}}
+	return run.Plan{Root: b.j.Root, Experiment: x, Port: b.first(), Split: b.split, Host: b.profile, Lab: []string{b.self}}
 }
 
 // asks sees before the first run whether one could be made and kept.
@@ -205,7 +205,7 @@ func (b *bench) measure(ctx context.Context, outcomes []*outcome, budget time.Du
 func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Duration) (failed error) {
 	s := &spend{left: budget}
 	for _, o := range outcomes {
-		p := &part{block: run.BlockTime(o.x), claims: len(o.x.Claims), clear: clearCase(o.x, b.profile.Cores), most: b.blocks, over: o.unmade != ""}
+		p := &part{block: run.BlockTime(o.x), claims: len(o.x.Claims), clear: clearCase(o.x, b.profile.Cores), most: b.Blocks, over: o.unmade != ""}
 		if b.plan(o.x).Unreachable() != "" {
 			p.block = time.Millisecond // to say so takes no room
 		}
@@ -236,7 +236,7 @@ func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Dura
 			if f == nil {
 				o.unmade = "the run failed"
 			}
-			if ctx.Err() != nil || !b.keepGoing {
+			if ctx.Err() != nil || !b.KeepGoing {
 				break
 			}
 		}
@@ -273,7 +273,7 @@ func (p *part) say(says *verdict.File, f *results.File) {
 func (b *bench) make(ctx context.Context, o *outcome, budget time.Duration, blocks int) (*results.File, error) {
 	p := b.plan(o.x)
 	p.Budget, p.MaxBlocks = budget, blocks
-	if p.Seed = b.seed + uint64(len(o.made)); b.seed == 0 {
+	if p.Seed = b.Seed + uint64(len(o.made)); b.Seed == 0 {
 		p.Seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
 	}
 	p.Decided = func(f *results.File) bool {

@@ -1,12 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
-	"flag"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
+
+	"github.com/alecthomas/kong"
 )
 
 // mostBlocks is how many blocks anyone may ask for in one call.
@@ -15,63 +14,30 @@ const mostBlocks = 1000
 // longest is the longest budget: a day.
 const longest = 24 * time.Hour
 
-// Options are what run, reproduce, syscalls and profile are told.
+// Ports are where the servers of a block listen. Of profile, what runs already has
+// its own.
+type ports struct {
+	Port int     `xor:"from" placeholder:"N" help:"Port of the first server; others of a block have those above (default 8083)."`
+	Size retired `hidden:""`
+}
+
+func (p ports) first() int { return cmp.Or(p.Port, 8083) }
+
+// Options are what run and reproduce are told.
 type options struct {
-	budget    time.Duration // 0: what the experiments say
-	blocks    int           // 0: as many as the budget holds
-	seed      uint64
-	port      int
-	host      string
-	keepGoing bool
-	all       bool
-	again     bool
-	out       string // of profile: where its files go
+	ports
+	Budget time.Duration `placeholder:"DURATION" help:"The longest that it goes on, as 90s or 20m (default: what the experiments say together; reproduce takes no more than 225 s for the core set and 24m for --all)."`
+	Seed   uint64        `placeholder:"N" help:"Seed of the order of slots; further runs of one call take N+1 and so on (default: drawn anew)."`
+	Host   string        `placeholder:"NAME" help:"Call this machine NAME in data/hosts (default: made of its CPU)."`
+
+	Blocks    int  `kong:"-"` // of run; 0: as many as the budget holds
+	Again     bool `kong:"-"` // of reproduce, as the next
+	KeepGoing bool `kong:"-"`
 }
 
-func (o *options) parse(name string, args []string) ([]string, error) {
-	if slices.ContainsFunc(args, isSize) {
-		return nil, errors.New("--size: there is one design a file now; run and reproduce go on until claims are decided or a time is spent, which --budget sets (as 90s or 20m)")
-	}
-	fs := flags(name)
-	fs.IntVar(&o.port, "port", 8083, "")
-	if name == "run" || name == "reproduce" {
-		fs.Func("budget", "", func(v string) (err error) {
-			if o.budget, err = time.ParseDuration(v); err != nil {
-				return errors.New("write it with its unit, as 90s or 20m")
-			}
-			return nil
-		})
-		fs.Uint64Var(&o.seed, "seed", 0, "")
-		fs.StringVar(&o.host, "host", "", "")
-	}
-	switch name {
-	case "run":
-		fs.IntVar(&o.blocks, "blocks", 0, "")
-	case "reproduce":
-		fs.BoolVar(&o.all, "all", false, "")
-		fs.BoolVar(&o.again, "again", false, "")
-		fs.BoolVar(&o.keepGoing, "keep-going", false, "")
-	case "profile":
-		fs.StringVar(&o.out, "out", "", "")
-	}
-	rest, err := parse(fs, args)
-	if err != nil {
-		return nil, err
-	}
-	given := map[string]bool{}
-	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	switch {
-	case o.port < 1 || o.port > 65535:
-		return nil, fmt.Errorf("--port %d: use 1 to 65535", o.port)
-	case given["budget"] && (o.budget < time.Second || o.budget > longest):
-		return nil, fmt.Errorf("--budget %v: use 1s to 24h", o.budget)
-	case given["blocks"] && (o.blocks < 1 || o.blocks > mostBlocks):
-		return nil, fmt.Errorf("--blocks %d: use 1 to %d", o.blocks, mostBlocks)
-	}
-	return rest, nil
-}
+// Retired is the flag of what designs had before they had blocks.
+type retired struct{}
 
-func isSize(arg string) bool {
-	name, _, _ := strings.Cut(arg, "=")
-	return name == "--size" || name == "-size"
+func (retired) Decode(*kong.DecodeContext) error {
+	return errors.New("there is one design a file now; run and reproduce go on until claims are decided or a time is spent, which --budget sets (as 90s or 20m)")
 }

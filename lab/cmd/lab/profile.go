@@ -25,50 +25,47 @@ import (
 // longestWindow is the longest that the lab's server profiles at a time.
 const longestWindow = 600
 
-// profileCommand takes profiles: of a server that runs already where --from says
+// A profileCall takes profiles: of a server that runs already where --from says
 // which, else of an experiment's, which it starts and loads.
-func profileCommand(ctx context.Context, args []string, out io.Writer) (int, error) {
-	running := func(arg string) bool {
-		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		return arg != name && name == "from"
-	}
-	if slices.ContainsFunc(args, running) {
-		return profileRunning(ctx, args, out)
-	}
-	if len(args) == 0 {
-		return exitFailed, errors.New("profile: name an experiment, or a server that runs with --from")
-	}
-	return profileExperiment(ctx, args, out)
+type profileCall struct {
+	Experiment string   `arg:"" optional:"" help:"Load each of its conditions once without profiles and once with, and print what they show."`
+	From       []string `sep:"none" xor:"from" placeholder:"SOURCE" help:"Profiles of a server that runs, all kinds over one window: http://127.0.0.1:PORT, or the directory of the server's --pprof-sockets; more --from, more processes, merged."`
+	Seconds    *int     `placeholder:"N" help:"Length of that window (default 30)."`
+	Out        string   `placeholder:"DIR" help:"Where the files go; --from needs it."`
+	ports
 }
 
-// profileExperiment loads each condition of an experiment once, without
-// profiles and then with, and prints what they came to. As lab syscalls, it adds
-// nothing to the journal: one window decides nothing.
-func profileExperiment(ctx context.Context, args []string, out io.Writer) (int, error) {
-	var o options
-	j, x, err := o.one("profile", args)
+func (c *profileCall) do(ctx context.Context, out io.Writer) (int, error) {
+	switch {
+	case len(c.From) > 0:
+		return c.running(ctx, out)
+	case c.Experiment == "":
+		return exitFailed, errors.New("profile: name an experiment, or a server that runs with --from")
+	case c.Seconds != nil:
+		return exitFailed, errors.New("profile: --seconds is the window of a server that runs; give --from, or leave it out")
+	}
+	return c.started(ctx, out)
+}
+
+// started loads each condition of an experiment once, without profiles and then
+// with, and prints what they came to. As lab syscalls, it adds nothing to the
+// journal: one window decides nothing.
+func (c *profileCall) started(ctx context.Context, out io.Writer) (int, error) {
+	j, x, err := named(c.Experiment)
 	if err != nil {
 		return exitFailed, err
 	}
-	if o.out != "" {
-		if err := capture.Vacant(o.out); err != nil {
+	if c.Out != "" {
+		if err := capture.Vacant(c.Out); err != nil {
 			return exitFailed, fmt.Errorf("profile: --out %w", err)
 		}
 	}
-	split, release, err := claim(j)
+	b, release, err := newBench(j, options{ports: c.ports})
 	if err != nil {
 		return exitFailed, err
 	}
 	defer release()
-	h, err := o.profile(j)
-	if err != nil {
-		return exitFailed, err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return exitFailed, err
-	}
-	plan := run.Plan{Root: j.Root, Experiment: x, Port: o.port, Split: split, Host: h, Lab: []string{self}}
+	plan := b.plan(x)
 	if err := plan.Ready(); err != nil {
 		return exitFailed, fmt.Errorf("%s: %w", x.Name, err)
 	}
@@ -79,7 +76,7 @@ func profileExperiment(ctx context.Context, args []string, out io.Writer) (int, 
 			return func() {}
 		}
 		what := fmt.Sprintf("profiles of condition %d of %d", done+1, len(all))
-		return newReporter(os.Stderr).Wait(what, run.ProfileTime(x))
+		return b.report.Wait(what, run.ProfileTime(x))
 	}
 	end := wait()
 	err = run.Profiles(ctx, plan, func(p run.Profiled) error {
@@ -88,8 +85,8 @@ func profileExperiment(ctx context.Context, args []string, out io.Writer) (int, 
 		printProfiles(out, p.Set)
 		fmt.Fprintln(out)
 		done++
-		if o.out != "" {
-			if err := capture.Write(filepath.Join(o.out, fmt.Sprintf("c%d", done)), p.Set); err != nil {
+		if c.Out != "" {
+			if err := capture.Write(filepath.Join(c.Out, fmt.Sprintf("c%d", done)), p.Set); err != nil {
 				return fmt.Errorf("--out %w", err)
 			}
 		}
@@ -106,39 +103,30 @@ func profileExperiment(ctx context.Context, args []string, out io.Writer) (int, 
 	return exitHeld, nil
 }
 
-// profileRunning takes profiles of a server that runs already, under whatever
-// load it has.
-func profileRunning(ctx context.Context, args []string, out io.Writer) (int, error) {
-	var from []string
-	var seconds int
-	var dir string
-	fs := flags("profile")
-	fs.Func("from", "", func(v string) error { from = append(from, v); return nil })
-	fs.IntVar(&seconds, "seconds", 30, "")
-	fs.StringVar(&dir, "out", "", "")
-	rest, err := parse(fs, args)
+// running takes profiles of a server that runs already, under whatever load it has.
+func (c *profileCall) running(ctx context.Context, out io.Writer) (int, error) {
+	seconds := 30
+	if c.Seconds != nil {
+		seconds = *c.Seconds
+	}
 	switch {
-	case err != nil:
-		return exitFailed, err
-	case len(rest) > 0:
-		return exitFailed, fmt.Errorf("profile: unexpected argument %q; say what to profile with --from", rest[0])
-	case len(from) == 0:
-		return exitFailed, errors.New("profile: --from is missing; give http://127.0.0.1:PORT, or the directory of a server's --pprof-sockets")
-	case dir == "":
+	case c.Experiment != "":
+		return exitFailed, fmt.Errorf("profile: unexpected argument %q; say what to profile with --from", c.Experiment)
+	case c.Out == "":
 		return exitFailed, errors.New("profile: --out is missing; give a directory that does not exist, for the files")
 	case seconds < 1 || seconds > longestWindow:
 		return exitFailed, fmt.Errorf("profile: --seconds %d; give a whole number from 1 to %d", seconds, longestWindow)
 	}
 	// All that can be refused is refused before the window.
 	var sources []capture.Source
-	for _, f := range from {
+	for _, f := range c.From {
 		some, err := sourcesOf(f)
 		if err != nil {
 			return exitFailed, fmt.Errorf("profile: --from %w", err)
 		}
 		sources = append(sources, some...)
 	}
-	if err := capture.Vacant(dir); err != nil {
+	if err := capture.Vacant(c.Out); err != nil {
 		return exitFailed, fmt.Errorf("profile: --out %w", err)
 	}
 
@@ -152,11 +140,11 @@ func profileRunning(ctx context.Context, args []string, out io.Writer) (int, err
 	if err != nil {
 		return exitFailed, fmt.Errorf("profile: %w; nothing was written", err)
 	}
-	if err := capture.Write(dir, set); err != nil {
+	if err := capture.Write(c.Out, set); err != nil {
 		return exitFailed, fmt.Errorf("profile: --out %w", err)
 	}
 	printProfiles(out, set)
-	fmt.Fprintf(out, "\nThe files are in %s; go tool pprof -http=127.0.0.1: opens one.\n", dir)
+	fmt.Fprintf(out, "\nThe files are in %s; go tool pprof -http=127.0.0.1: opens one.\n", c.Out)
 	return exitHeld, nil
 }
 

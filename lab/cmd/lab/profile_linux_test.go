@@ -214,6 +214,8 @@ func TestProfileRefusals(t *testing.T) {
 		args []string
 		want string
 	}{
+		{[]string{"06-irq", "--seconds", "5"}, "give --from, or leave it out"},
+		{[]string{"--from", url, "--out", out, "--port", "1"}, "--from and --port can't be used together"},
 		{nil, "name an experiment, or a server that runs with --from"},
 		{[]string{"--from", url}, "--out is missing"},
 		{[]string{"--from", url, "--out", out, "--seconds", "0"}, "--seconds 0; give a whole number from 1 to 600"},

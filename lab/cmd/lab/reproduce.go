@@ -18,14 +18,20 @@ import (
 // may be decided already.
 const leastBlocks = 2
 
-// runExperiment makes one run; its claims rest on the host's whole record.
-func runExperiment(ctx context.Context, args []string, out io.Writer) (int, error) {
-	var o options
-	j, x, err := o.one("run", args)
+type runCall struct {
+	Experiment string `arg:"" help:"Its name, as lab list has it."`
+	Blocks     int    `placeholder:"N" help:"N blocks at the most."`
+	options
+}
+
+// do makes one run; its claims rest on the host's whole record.
+func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
+	c.options.Blocks = c.Blocks
+	j, x, err := named(c.Experiment)
 	if err != nil {
 		return exitFailed, err
 	}
-	b, release, err := newBench(j, o)
+	b, release, err := newBench(j, c.options)
 	if err != nil {
 		return exitFailed, err
 	}
@@ -41,7 +47,7 @@ func (b *bench) run(ctx context.Context, x *experiment.Experiment, out io.Writer
 		return exitFailed, err
 	}
 	o := &outcome{x: x, record: recordOf(b.j, x, b.profile, func(*results.File) bool { return true }), least: leastBlocks}
-	budget := b.budget
+	budget := b.Budget
 	if budget == 0 {
 		budget = time.Duration(x.BudgetS * float64(time.Second))
 	}
@@ -52,29 +58,33 @@ func (b *bench) run(ctx context.Context, x *experiment.Experiment, out io.Writer
 	return b.measure(ctx, []*outcome{o}, budget, nil, out)
 }
 
-// reproduce measures the chosen experiments within one budget. Their claims rest on
-// what this clone made, and on nothing that came with it.
-func reproduce(ctx context.Context, args []string, out io.Writer) (int, error) {
-	var o options
-	entries, err := o.parse("reproduce", args)
-	if err != nil {
-		return exitFailed, err
-	}
+type reproduceCall struct {
+	Entries   []string `arg:"" optional:"" name:"entry" help:"Those whose experiments are meant (default: the core set)."`
+	All       bool     `help:"All experiments."`
+	Again     bool     `help:"What this clone measured earlier does not count."`
+	KeepGoing bool     `help:"On a failed experiment go on with the next."`
+	options
+}
+
+// do measures the chosen experiments within one budget. Their claims rest on what
+// this clone made, and on nothing that came with it.
+func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
+	c.options.Again, c.options.KeepGoing = c.Again, c.KeepGoing
 	j, err := open()
 	if err != nil {
 		return exitFailed, err
 	}
-	xs, err := choose(j.Experiments, entries, o.all)
+	xs, err := choose(j.Experiments, c.Entries, c.All)
 	if err != nil {
 		return exitFailed, err
 	}
-	b, release, err := newBench(j, o)
+	b, release, err := newBench(j, c.options)
 	if err != nil {
 		return exitFailed, err
 	}
 	defer release()
-	if o.budget == 0 {
-		b.budget = budgetOf(runnable(xs), entries, o.all)
+	if c.Budget == 0 {
+		b.Budget = budgetOf(runnable(xs), c.Entries, c.All)
 	}
 	return b.reproduce(ctx, xs, out)
 }
@@ -92,7 +102,7 @@ func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out 
 		return exitFailed, err
 	}
 	counts := madeHere(b.j.Root)
-	if b.again {
+	if b.Again {
 		counts = func(*results.File) bool { return false }
 	}
 	var failed error
@@ -111,7 +121,7 @@ func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out 
 		}
 		// What no run can do without is asked for before the first.
 		if err := b.asks(x); err != nil {
-			if failed = errors.Join(failed, err); !b.keepGoing {
+			if failed = errors.Join(failed, err); !b.KeepGoing {
 				return exitFailed, failed
 			}
 			o.unmade = "the run failed"
@@ -124,8 +134,8 @@ func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out 
 	if len(decided) > 0 {
 		b.report.Say("passed over, since further blocks are not needed: %s", strings.Join(decided, ", "))
 	}
-	b.report.Say("on %s, for %s at the most", b.profile.Name, b.budget.Round(time.Second))
-	return b.measure(ctx, outcomes, b.budget, failed, out)
+	b.report.Say("on %s, for %s at the most", b.profile.Name, b.Budget.Round(time.Second))
+	return b.measure(ctx, outcomes, b.Budget, failed, out)
 }
 
 // clearCase is how many blocks decide an experiment's claims on a host of so many

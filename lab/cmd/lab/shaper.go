@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -10,13 +9,14 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
-// watchShaper prints an interface's shaper's counters until it is ended. The
-// lab starts it inside the wire's namespaces; nobody else needs it.
-func watchShaper(ctx context.Context, args []string, out io.Writer) (int, error) {
-	if len(args) != 1 {
-		return exitFailed, errors.New("watch-shaper takes the name of an interface")
-	}
-	queue, err := shaper.Open(args[0])
+// A shaperCall prints an interface's shaper's counters until it is ended. The
+// lab makes it inside the wire's namespaces; nobody else needs it.
+type shaperCall struct {
+	Interface string `arg:""`
+}
+
+func (c shaperCall) do(ctx context.Context, out io.Writer) (int, error) {
+	queue, err := shaper.Open(c.Interface)
 	if err != nil {
 		return exitFailed, err
 	}

@@ -13,11 +13,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
-// syscalls prints what a request costs the server in system calls, by
-// condition. It writes no results: tracing slows the server.
-func syscalls(ctx context.Context, args []string, out io.Writer) (int, error) {
-	var o options
-	j, x, err := o.one("syscalls", args)
+type syscallsCall struct {
+	Experiment string `arg:"" help:"Its name, as lab list has it."`
+	ports
+}
+
+// do prints what a request costs the server in system calls, by condition. It
+// writes no results: tracing slows the server.
+func (c *syscallsCall) do(ctx context.Context, out io.Writer) (int, error) {
+	j, x, err := named(c.Experiment)
 	if err != nil {
 		return exitFailed, err
 	}
@@ -32,7 +36,7 @@ func syscalls(ctx context.Context, args []string, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	plan := run.Plan{Root: j.Root, Experiment: x, Port: o.port, Split: split, Host: &host.Profile{}, Lab: []string{self}}
+	plan := run.Plan{Root: j.Root, Experiment: x, Port: c.first(), Split: split, Host: &host.Profile{}, Lab: []string{self}}
 	if err := plan.Ready(); err != nil {
 		return exitFailed, fmt.Errorf("%s: %w", x.Name, err)
 	}

@@ -11,10 +11,20 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
-const tuneUsage = `usage: lab tune KNOB [ACTION] [ARGUMENT…]
-       lab tune show|restore [--state DIR]     of all knobs
+// A tuneCall turns a knob of the kernel, or says what turning it would write. What
+// its arguments mean is the knob's.
+type tuneCall struct {
+	Call []string `arg:"" optional:"" name:"argument"`
+}
 
-Actions
+func (tuneCall) Help() string {
+	return `Called as:
+
+  lab tune KNOB [ACTION] [ARGUMENT…]
+  lab tune show|restore [--state DIR]     of all knobs
+
+Actions:
+
   plan     print every write that apply would make; changes nothing, needs no root (the default)
   show     print the values as they are, and whether originals are held
   apply    save every original, then write and read back
@@ -23,7 +33,8 @@ Actions
   hold     apply, print "tune ready", and restore when standard input closes or on SIGTERM
   reach    say in one line why the knob cannot be turned here, or nothing
 
-Knobs
+Knobs:
+
   rps         --dev D [--cpus LIST]           cores that every receive queue hands packets on to (default: all)
   rfs         --dev D [--entries N]           flow table, and each queue's share of it (default 32768)
               [--table-only|--queues-only]    one half, where the other is in another namespace
@@ -36,18 +47,19 @@ Knobs
   queues      --dev D --count N               number of queues, as ethtool -L
   mtu         --dev D --mtu N
 
+Of all of them:
+
   --state DIR  where originals are kept (default: $LINE_RATE_STATE, or /var/lib/line-rate
                for root, or ~/.local/state/line-rate)
 
 Exit status: 0 done, 1 verify found a difference, 3 refused or failed
 `
+}
 
-// tuneKernel turns a knob of the kernel, or says what turning it would write.
-func tuneKernel(_ context.Context, args []string, out io.Writer) (int, error) {
-	call, err := tune.Read(args)
+func (c tuneCall) do(_ context.Context, out io.Writer) (int, error) {
+	call, err := tune.Read(c.Call)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(out, tuneUsage)
-		return exitHeld, nil
+		return exitFailed, err
 	}
 	if err != nil {
 		return exitFailed, fmt.Errorf("tune: %w; see lab tune -h", err)

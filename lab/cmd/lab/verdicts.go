@@ -12,17 +12,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-func verdicts(_ context.Context, args []string, out io.Writer) (int, error) {
-	fs := flags("verdicts")
-	compare := fs.Bool("check", false, "")
-	if err := none(parse(fs, args)); err != nil {
-		return exitFailed, err
-	}
+type verdictsCall struct {
+	Check bool `help:"Only compare."`
+}
+
+func (c verdictsCall) do(_ context.Context, out io.Writer) (int, error) {
 	j, err := open()
 	if err != nil {
 		return exitFailed, err
 	}
-	if *compare {
+	if c.Check {
 		return drift(j, out)
 	}
 	if err := derive.Write(j); err != nil {

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"time"
@@ -43,23 +41,22 @@ type Report struct {
 	Fault *Fault `json:"fault,omitempty"`
 }
 
-// Watch is the command that compares a server's answers with those of its
-// catalogue. It makes itself ready, waits for a line on in, compares some
-// answers at once and then one at a time until in or ctx ends. The lab starts it
-// on the client's side of the wire, where it meets what the client meets.
-func Watch(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
-	fs := flag.NewFlagSet("watch-answers", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	server := fs.String("server", "", "")
-	url := fs.String("url", "", "")
-	every := fs.Duration("every", Every, "")
-	if err := fs.Parse(args); err != nil {
-		return fmt.Errorf("watch-answers: %w", err)
+// A Watch is the command that compares a server's answers with those of its
+// catalogue. The lab starts it on the client's side of the wire, where it meets
+// what the client meets.
+type Watch struct {
+	Server string        `required:""`
+	URL    string        `required:""`
+	Every  time.Duration `default:"100ms"`
+}
+
+// Run makes itself ready, waits for a line on in, compares some answers at once
+// and then one at a time until in or ctx ends.
+func (w Watch) Run(ctx context.Context, in io.Reader, out io.Writer) error {
+	if w.Every <= 0 {
+		return fmt.Errorf("watch-answers: --every %v is no time between two", w.Every)
 	}
-	if fs.NArg() > 0 || *every <= 0 {
-		return errors.New("watch-answers takes --server, --url and --every")
-	}
-	c, err := newClient(*server, *url)
+	c, err := newClient(w.Server, w.URL)
 	if err != nil {
 		return fmt.Errorf("watch-answers: %w", err)
 	}
@@ -85,7 +82,7 @@ func Watch(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	if err := say.Encode(Report{At: time.Now(), Head: c.head, Fault: fault}); err != nil || fault != nil {
 		return err
 	}
-	tick := time.NewTicker(*every)
+	tick := time.NewTicker(w.Every)
 	defer tick.Stop()
 	for {
 		select {

@@ -181,7 +181,7 @@ func TestWatch(t *testing.T) {
 	stdout, out := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Watch(context.Background(), []string{"--server", "fiber", "--url", url, "--every", "1ms"}, in, out)
+		ended <- Watch{"fiber", url, time.Millisecond}.Run(context.Background(), in, out)
 		out.Close()
 	}()
 	d := json.NewDecoder(stdout)
@@ -213,12 +213,13 @@ func TestWatch(t *testing.T) {
 
 func TestWatchEndsBeforeItBegan(t *testing.T) {
 	var out bytes.Buffer
-	if err := Watch(context.Background(), []string{"--server", "null", "--url", "http://127.0.0.1:1/simple"}, strings.NewReader(""), &out); err != nil || strings.Count(out.String(), "\n") != 1 {
+	w := Watch{"null", "http://127.0.0.1:1/simple", Every}
+	if err := w.Run(context.Background(), strings.NewReader(""), &out); err != nil || strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("%v: %s", err, &out)
 	}
-	for _, args := range [][]string{{"--url", "http://127.0.0.1/simple"}, {"--url", "127.0.0.1:1"}, {"--every", "0s"}, {"more"}, {"--more"}} {
-		if err := Watch(context.Background(), args, strings.NewReader(""), io.Discard); err == nil || !strings.HasPrefix(err.Error(), "watch-answers") {
-			t.Errorf("%q: %v", args, err)
+	for _, w := range []Watch{{"", "http://127.0.0.1/simple", Every}, {"fiber", "127.0.0.1:1", Every}, {"fiber", "http://127.0.0.1:1/simple", 0}} {
+		if err := w.Run(context.Background(), strings.NewReader(""), io.Discard); err == nil || !strings.HasPrefix(err.Error(), "watch-answers") {
+			t.Errorf("%q: %v", w, err)
 		}
 	}
 }

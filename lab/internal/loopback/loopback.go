@@ -15,16 +15,23 @@ import (
 // Accept is what Addr accepts, in words.
 const Accept = "HOST:PORT with a loopback host: 127.0.0.1, [::1] or localhost"
 
+// HostPort tells whether v is a host and a numeric port. An address that cannot be
+// had is told by the listen that fails.
+func HostPort(v string) bool {
+	_, port, err := net.SplitHostPort(v)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	return err == nil
+}
+
 // Addr returns a host and a port as an address to listen on, if that can be
 // reached from this machine only.
 func Addr(v string) (addr string, ok bool) {
-	host, port, err := net.SplitHostPort(v)
-	if err != nil {
+	if !HostPort(v) {
 		return "", false
 	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return "", false
-	}
+	host, port, _ := net.SplitHostPort(v)
 	if host == "localhost" {
 		return net.JoinHostPort("127.0.0.1", port), true
 	}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// A subcommand is one call of the lab, as kong has read it from its fields' tags.
+// It returns an exit status.
+type subcommand interface {
+	do(ctx context.Context, out io.Writer) (int, error)
+}
+
+// The subcommands. The lab itself calls those that are hidden.
+type subcommands struct {
+	Run          runCall       `cmd:"" help:"Run one experiment, until its claims are decided or its budget is spent."`
+	Reproduce    reproduceCall `cmd:"" help:"Run the experiments of entries within one budget; without any, the core set. It passes over those that runs made in this clone have decided."`
+	Syscalls     syscallsCall  `cmd:"" help:"Count system calls a request, with a tracer on the server; keeps nothing."`
+	Profile      profileCall   `cmd:"" help:"Profile the server of an experiment, or one that runs; adds nothing to the journal."`
+	Verdicts     verdictsCall  `cmd:"" help:"Derive data/verdicts, data/csv and data/audits, and sum up over hosts."`
+	Audit        auditCall     `cmd:"" help:"Recompute what printed figures imply."`
+	Check        checkCall     `cmd:"" help:"Check every data file, and that nothing derived has drifted."`
+	Doctor       doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
+	Tune         tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`
+	List         listCall      `cmd:"" help:"List experiments and their claims."`
+	Completion   completion    `cmd:"" help:"Print a script that has a shell complete the lab's commands, flags and experiments."`
+	WatchShaper  shaperCall    `cmd:"" hidden:""`
+	WatchAnswers answersCall   `cmd:"" hidden:""`
+}
+
+const description = `The journal's experiments, on this machine.
+
+Verdicts of run count all blocks that the journal has of this host; those of
+reproduce only blocks that were measured in this clone and that git does not
+track. An interrupted run keeps its complete blocks. So does one that was killed:
+the next run or reproduce adds them.
+
+Exit status
+  0  every claim was reproduced or is not applicable here
+  1  some claim was refuted, or is not decided
+  2  some claim is invalid: its trials cannot bear a verdict
+  3  a run failed, a check found faults, or the call was wrong`
+
+func parser(options ...kong.Option) *kong.Kong {
+	return kong.Must(&subcommands{}, append(options, kong.Name("lab"), kong.Description(description),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoAppDescFormat: true}),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(length)))...)
+}
+
+// read reads a call, or prints the help that is asked for and returns none.
+func read(args []string, out io.Writer) (*kong.Context, error) {
+	if len(args) > 0 && args[0] == "help" {
+		args = append(args[1:], "--help")
+	}
+	words := make([]string, len(args))
+	for i, arg := range args {
+		// One dash does where two are usual, as with Go's own flags.
+		if words[i] = arg; len(arg) > 2 && arg[0] == '-' && arg[1] >= 'a' && arg[1] <= 'z' {
+			words[i] = "-" + arg
+		}
+	}
+	helped := false
+	call, err := parser(kong.Writers(out, io.Discard), kong.Exit(func(int) { helped = true })).Parse(words)
+	if helped {
+		return nil, nil
+	}
+	if wrong, ok := errors.AsType[*kong.ParseError](err); ok {
+		return nil, refusal(wrong)
+	}
+	for _, step := range call.Path {
+		if step.Flag != nil {
+			if err := bounds(step.Flag); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return call, nil
+}
+
+// refusal says in one line what is wrong with a call, and where it is told how it
+// is right.
+func refusal(wrong *kong.ParseError) error {
+	help, says := "lab help", strings.Replace(wrong.Error(), `but got "EOL" (<EOL>)`, "but nothing follows", 1)
+	switch of := wrong.Context.Selected(); {
+	case of == nil:
+		if rest, ok := strings.CutPrefix(says, "unexpected argument "); ok {
+			word, guess, _ := strings.Cut(rest, ",")
+			says = strings.TrimSuffix(fmt.Sprintf("no command %q,%s", word, guess), ",")
+		}
+	case says == `expected "<experiment>"`:
+		return fmt.Errorf("%s takes one experiment; lab list names them", of.Name)
+	default:
+		help += " " + of.Name
+	}
+	if strings.HasSuffix(says, "?") {
+		return fmt.Errorf("%s (see %s)", says, help)
+	}
+	return fmt.Errorf("%s; see %s", says, help)
+}
+
+// bounds refuses a value that no run can have.
+func bounds(f *kong.Flag) error {
+	most := map[string]int64{"port": 65535, "blocks": mostBlocks}[f.Name]
+	switch {
+	case most > 0 && (f.Target.Int() < 1 || f.Target.Int() > most):
+		return fmt.Errorf("--%s %d: use 1 to %d", f.Name, f.Target.Int(), most)
+	case f.Name == "budget" && (f.Target.Int() < int64(time.Second) || f.Target.Int() > int64(longest)):
+		return fmt.Errorf("--budget %v: use 1s to 24h", f.Target)
+	}
+	return nil
+}
+
+// length reads a time with its unit.
+func length(call *kong.DecodeContext, to reflect.Value) error {
+	var text string
+	if err := call.Scan.PopValueInto("time", &text); err != nil {
+		return err
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("%q: write it with its unit, as 90s or 20m", text)
+	}
+	to.SetInt(int64(d))
+	return nil
+}

@@ -1,0 +1,143 @@
+// Package program is what the lab's programs share that serve, load and count: how
+// their calls are read, what they say, how they end.
+//
+// Its stance: a program that something else starts says one thing a line, under its
+// own name, and its exit status tells a wrong call and an address that cannot be
+// had apart from all else. The limits: the lab's own command line has statuses and a
+// reader of its own, and so has what fiber_server takes from its environment.
+package program
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/line-rate/line-rate/lab/internal/loopback"
+)
+
+// The exit statuses. A script can tell a mistake of its own and a neighbour apart
+// without reading a line.
+const (
+	OK         = 0 // asked to end, or did what was asked for
+	Failure    = 1 // anything without a status of its own
+	Refused    = 2 // a setting was refused
+	InUse      = 3 // of what listens: the address is taken
+	NotReached = 3 // of what connects: nothing listens there
+)
+
+// A Program is one by its name, and where it writes.
+type Program struct {
+	Name      string
+	Out, Errs io.Writer
+}
+
+// Say writes one line in one write, so that the lines of several processes, which
+// share the descriptor, do not mix.
+func (p Program) Say(format string, args ...any) {
+	line := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
+	fmt.Fprintf(p.Errs, "%s: %s\n", p.Name, line)
+}
+
+// Over tells whether a call that was read with err is over, and with which status:
+// it asked for help, or was wrong.
+func (p Program) Over(err error, help string) (status int, over bool) {
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(p.Out, help)
+		return OK, true
+	case err != nil:
+		p.Say("%v", err)
+		return Refused, true
+	}
+	return OK, false
+}
+
+// Listen opens an address that a flag sets. If it fails it says so, in terms of that
+// flag, and returns no listener and the status.
+func (p Program) Listen(network, addr, flag string) (net.Listener, int) {
+	ln, err := net.Listen(network, addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		p.Say("%s is already in use; stop the other server or choose another with --%s", addr, flag)
+		return nil, InUse
+	case err != nil:
+		p.Say("--%s: %v", flag, err)
+		return nil, Failure
+	}
+	return ln, OK
+}
+
+// Asked returns a channel that gets the signals which ask a program to end. Further
+// ones are dropped.
+func Asked() <-chan os.Signal {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT)
+	return c
+}
+
+// Serve serves until the program is asked to end, which it then does at once.
+func (p Program) Serve(ln net.Listener, asked <-chan os.Signal, serve func() error) int {
+	served := make(chan error, 1)
+	go func() { served <- serve() }()
+	p.Say("worker pid=%d listening addr=%s", os.Getpid(), ln.Addr())
+	select {
+	case <-asked:
+		return OK
+	case err := <-served:
+		p.Say("serve: %v", err)
+		return Failure
+	}
+}
+
+// Flags are those of a program. Each refusal is one line that names what is accepted.
+type Flags struct{ *flag.FlagSet }
+
+// NewFlags makes a set without flags.
+func NewFlags() Flags {
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	return Flags{fs}
+}
+
+// Whole is a flag that takes whole numbers within bounds.
+func (f Flags) Whole(name string, to *int, least, most int) {
+	f.Func(name, "", func(v string) error {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < least || n > most {
+			return fmt.Errorf("give a whole number from %d to %d", least, most)
+		}
+		*to = n
+		return nil
+	})
+}
+
+// Loopback is a flag that takes an address which this machine alone can reach.
+func (f Flags) Loopback(name string, to *string) {
+	f.Func(name, "", func(v string) error {
+		var ok bool
+		if *to, ok = loopback.Addr(v); !ok {
+			return errors.New("give " + loopback.Accept)
+		}
+		return nil
+	})
+}
+
+// Read reads arguments that are all flags. A hint may say what another argument is
+// likely to be. The error is flag.ErrHelp where help was asked for.
+func (f Flags) Read(args []string, hint string) error {
+	err := f.Parse(args)
+	switch {
+	case err != nil && !errors.Is(err, flag.ErrHelp):
+		return fmt.Errorf("%w; see --help", err)
+	case err == nil && f.NArg() > 0:
+		return fmt.Errorf("unexpected argument %q; %ssee --help", f.Arg(0), hint)
+	}
+	return err
+}
