@@ -788,7 +788,7 @@ func TestPlannedExperimentsArePassedOver(t *testing.T) {
 	}
 	c.write("lab/experiments/98-later.toml", strings.Replace(string(design), `entry = "99"`, "entry = \"98\"\nplanned = \"the lab cannot turn the knob\"", 1))
 	const why = "98-later is planned and cannot be run yet: the lab cannot turn the knob"
-	for _, args := range [][]string{{"run", "98-later"}, {"syscalls", "98-later"}} {
+	for _, args := range [][]string{{"run", "98-later"}, {"profile", "98-later"}} {
 		s := finish(t, c.command(args...))
 		if line := s.complaint(t); s.status != exitFailed || !strings.Contains(line, why) {
 			t.Errorf("%v: exit %d, %q", args, s.status, line)

@@ -48,7 +48,7 @@ func (c *profileCall) do(ctx context.Context, out io.Writer) (int, error) {
 }
 
 // started loads each condition of an experiment once, without profiles and then
-// with, and prints what they came to. As lab syscalls, it adds nothing to the
+// with, and prints what they came to. It adds nothing to the
 // journal: one window decides nothing.
 func (c *profileCall) started(ctx context.Context, out io.Writer) (int, error) {
 	j, x, err := named(c.Experiment)

@@ -337,68 +337,6 @@ func (e *engine) raw() (map[string][]byte, error) {
 	return out, nil
 }
 
-// A Profiled is one condition's profiles, taken by themselves.
-type Profiled struct {
-	Levels setting.Levels
-	Before float64 // requests a second without profiles, just before
-	During float64 // and while they were taken
-	Set    *capture.Set
-	Shares []profiles.Profile
-}
-
-// Profiles loads each condition once and profiles its server. As Syscalls it is
-// no run: one window decides nothing.
-func Profiles(ctx context.Context, p Plan, each func(Profiled) error) error {
-	x := p.Experiment
-	if x.Null() {
-		return errors.New("the null server has no profiles")
-	}
-	if why := p.Unreachable(); why != "" {
-		return errors.New(why)
-	}
-	p.Profile, p.clock = true, newClock()
-	return p.alone(func(e *engine) error {
-		for i, levels := range x.Conditions() {
-			m, err := e.group(ctx, slices.Repeat([]int{i}, x.Block.Rounds))
-			switch {
-			case err != nil:
-			case m.profiles[0] == nil && len(m.trials[0].Reasons) > 0:
-				err = errors.New(m.trials[0].Reasons[0].Detail)
-			case m.profiles[0] == nil:
-				err = errors.New("no profile was taken")
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", levels.Key(), err)
-			}
-			t := m.trials[0]
-			done := Profiled{Levels: levels, Set: m.profiles[0], Before: t.Metrics["throughput_rps"], Shares: t.Profiles}
-			done.During = done.Before * t.Metrics["profiled_throughput_share"]
-			if err := each(done); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// alone makes the topology for something that is no run, and takes it away again.
-func (p Plan) alone(do func(*engine) error) error {
-	link, err := p.up()
-	if err != nil {
-		return err
-	}
-	defer link.Down()
-	if p.found, err = p.find(); err != nil {
-		return err
-	}
-	if err := link.Watch(string(p.Root), append(slices.Clone(p.Lab), "watch-shaper")); err != nil {
-		return err
-	}
-	f := p.file()
-	p.conditions(f, link)
-	return do(newEngine(p, link, f))
-}
-
 // ProfileTime is about how long one condition takes to be profiled.
 func ProfileTime(x *experiment.Experiment) time.Duration {
 	p, b := Plan{Experiment: x, Profile: true}, x.Block

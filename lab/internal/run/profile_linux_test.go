@@ -325,23 +325,3 @@ func aSet(t *testing.T) *capture.Set {
 	}
 	return set
 }
-
-// What a traced server is asked for is counted, and no claim is made of it.
-func TestSyscalls(t *testing.T) {
-	p := newPlace(t)
-	x := design{settings: "generator = \"http_load\"\nserver = \"null\"\nconnections = 4", block: "slot_s = 0.1\nrounds = 2\nwarmup_s = 0.05"}.parse(t)
-	var got []Calls
-	err := Syscalls(t.Context(), p.plan(x), func(c Calls) { got = append(got, c) })
-	if err != nil && len(got) == 0 {
-		t.Skipf("this machine lets nobody trace: %v", err)
-	}
-	if err != nil || len(got) != 2 {
-		t.Fatalf("%v, %d conditions", err, len(got))
-	}
-	for _, c := range got {
-		if c.Tracer == "" || c.Requests <= 0 || c.Counts.Total() <= 0 {
-			t.Errorf("%+v", c)
-		}
-	}
-	nothingRuns(t)
-}

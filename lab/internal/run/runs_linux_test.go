@@ -293,9 +293,6 @@ func TestADesignThatCannotBeCarriedOut(t *testing.T) {
 	if err := p.plan(x).Ready(); err != nil {
 		t.Errorf("it is asked for programs: %v", err)
 	}
-	if err := Syscalls(t.Context(), p.plan(x), nil); err == nil || !strings.Contains(err.Error(), "a second machine") {
-		t.Errorf("%v", err)
-	}
 	if err := Profiles(t.Context(), p.plan(x), nil); err == nil || !strings.Contains(err.Error(), "a second machine") {
 		t.Errorf("%v", err)
 	}
