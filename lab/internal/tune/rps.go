@@ -7,7 +7,7 @@ import (
 	"math/bits"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/cpumask"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
 // rps hands the packets of every receive queue on to some cores.
@@ -29,7 +29,7 @@ func (k *rps) plan(m *machine, _ bool) ([]change, error) {
 	if err != nil {
 		return nil, err
 	}
-	mask, err := cpumask.Format(cpus, m.possible)
+	mask, err := cores.Mask(cpus, m.possible)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (k *xps) plan(m *machine, _ bool) ([]change, error) {
 	}
 	var changes []change
 	for i, share := range shares(cpus, len(files)) {
-		mask, err := cpumask.Format(share, m.possible)
+		mask, err := cores.Mask(share, m.possible)
 		if err != nil {
 			return nil, err
 		}

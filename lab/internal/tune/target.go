@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/cpumask"
 )
 
 // Kinds of targets.
@@ -94,8 +93,8 @@ func same(m *machine, t target, a, b string) bool {
 	}
 	switch path.Base(t.Path) {
 	case "rps_cpus", "xps_cpus":
-		x, errX := cpumask.Parse(strings.TrimSpace(a), m.possible)
-		y, errY := cpumask.Parse(strings.TrimSpace(b), m.possible)
+		x, errX := cores.ParseMask(strings.TrimSpace(a), m.possible)
+		y, errY := cores.ParseMask(strings.TrimSpace(b), m.possible)
 		return errX == nil && errY == nil && slices.Equal(x, y)
 	case "smp_affinity_list":
 		x, errX := cores.Parse(strings.TrimSpace(a))

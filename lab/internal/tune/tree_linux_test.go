@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/cpumask"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
 // A model is what a made-up tree stands for. The machines of the entries cannot
@@ -38,7 +38,7 @@ func (d model) tree(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
 	all := fmt.Sprintf("0-%d", d.cores-1)
-	none, err := cpumask.Format(nil, d.cores)
+	none, err := cores.Mask(nil, d.cores)
 	if err != nil {
 		t.Fatal(err)
 	}
