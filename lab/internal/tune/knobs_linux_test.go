@@ -21,7 +21,7 @@ func planned(t *testing.T, args ...string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes, err := call.of.plan(m, false)
+	changes, err := call.knob.plan(m, &call.options)
 	if err != nil {
 		t.Fatalf("%q: %v", args, err)
 	}
@@ -306,11 +306,7 @@ func TestWhatGoesWithAQueueIsSaved(t *testing.T) {
 	put(t, aside, "/rx-7/rps_cpus", "00\n")
 	put(t, aside, "/tx-6/xps_cpus", "00\n")
 	// The queues come back with the number, and with the number only.
-	m, err := here()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.fault = func(written target, _ string) error {
+	defer faulty(func(written target, _ string) error {
 		if written.Kind == kindChannels {
 			for _, q := range []string{"rx-6", "rx-7", "tx-6", "tx-7"} {
 				if err := os.Rename(aside+"/"+q, root+netDir+"ens5/queues/"+q); err != nil {
@@ -319,13 +315,8 @@ func TestWhatGoesWithAQueueIsSaved(t *testing.T) {
 			}
 		}
 		return nil
-	}
-	s, err := open(m, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
-	if n, err := s.restore(func(original) bool { return true }, os.Stderr); n != 3 || err != nil {
+	})()
+	if n, err := restoreAll(t); n != 3 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	after := snapshot(t, root)
@@ -418,13 +409,17 @@ func FuzzValues(f *testing.F) {
 				t.Errorf("limits: %q became %q", text, l)
 			}
 		}
-		k := &sysctls{}
-		if k.take([]string{text}) != nil {
+		sysctl, err := find("sysctl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &options{}
+		if o.take(sysctl, []string{text}) != nil {
 			return
 		}
-		path := sysctlTarget(sysctlDir + strings.ReplaceAll(k.settings[0][0], ".", "/"))
-		if err := path.sound(); err != nil || strings.ContainsAny(k.settings[0][1], "\n\x00") {
-			t.Errorf("%q would write %q to %s: %v", text, k.settings[0][1], path.Path, err)
+		path := sysctlFile(o.settings[0][0])
+		if err := path.sound(); err != nil || strings.ContainsAny(o.settings[0][1], "\n\x00") {
+			t.Errorf("%q would write %q to %s: %v", text, o.settings[0][1], path.Path, err)
 		}
 	})
 }

@@ -44,7 +44,7 @@ exec cat`
 
 func needRoot(t *testing.T) {
 	t.Helper()
-	if !realRoot(unix.CAP_NET_ADMIN) || !realRoot(unix.CAP_SYS_ADMIN) {
+	if !realRoot(capNetAdmin) || !realRoot(unix.CAP_SYS_ADMIN) {
 		t.Skip("needs root: queues' knobs can be written by no other, in namespaces too")
 	}
 }
@@ -387,7 +387,7 @@ func TestRealLimitOfOpenFiles(t *testing.T) {
 	}
 	within(t, "it is back", func() bool { return limit() == "256 512" })
 	within(t, "nothing is held", func() bool { return strings.Contains(must(t, "show"), "no originals") })
-	if !realRoot(unix.CAP_SYS_RESOURCE) {
+	if !realRoot(capSysResource) {
 		if _, _, err := lab("nofile", "apply", "--pid", pid, "--limit", "1024"); err == nil || !strings.Contains(err.Error(), "needs root: run with sudo (/proc/"+pid+"/limits") {
 			t.Errorf("%v", err)
 		}
@@ -427,11 +427,4 @@ func TestTheDefaultOfNofileIsTheCaller(t *testing.T) {
 			t.Errorf("not the caller's:\n%s", out)
 		}
 	}
-}
-
-// The hook for tests is dead on the machine itself.
-func TestTheMachineItselfHearsNoStop(t *testing.T) {
-	t.Setenv(stopVariable, "0")
-	m := &machine{net: namespace{Initial: true}}
-	m.pen.before(m) // would be the end of this process
 }

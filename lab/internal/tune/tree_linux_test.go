@@ -99,11 +99,11 @@ func (d model) tree(t *testing.T) string {
 	put(t, root, fmt.Sprintf("/proc/%d/comm", madeUpShell), "bash\n")
 	put(t, root, fmt.Sprintf("/proc/%d/stat", madeUpShell), fmt.Sprintf("%d (ba) sh) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 8128 0 0\n", madeUpShell))
 	put(t, root, fmt.Sprintf("/proc/%d/limits", madeUpShell), fmt.Sprintf("%-25s %-20s %-20s %-10s\n", "Limit", "Soft Limit", "Hard Limit", "Units")+
-		fmt.Sprintf(limitFormat+"\n", "Max processes", "unlimited", "unlimited", "processes")+
-		fmt.Sprintf(limitFormat+"\n", "Max open files", "1024", "524288", "files"))
-	queues := channels{rx: d.queues, tx: d.queues}
+		fmt.Sprintf("%-25s %-20s %-20s %-10s\n", "Max processes", "unlimited", "unlimited", "processes")+
+		fmt.Sprintf("%-25s %-20s %-20s %-10s\n", "Max open files", "1024", "524288", "files"))
+	queues := channels{rx: uint32(d.queues), tx: uint32(d.queues)}
 	if d.combined {
-		queues = channels{combined: d.queues}
+		queues = channels{combined: uint32(d.queues)}
 	}
 	put(t, root, "/ethtool/"+d.dev, fmt.Sprintf("most %s\n%s\n", queues, queues))
 

@@ -22,9 +22,24 @@ import (
 // be killed: its arguments are "tune KNOB …".
 const asLab = "TUNE_TEST_LAB"
 
+// stopVariable has it kill itself before it writes again after so many writes,
+// or forgets what it has restored: there is no other way to be killed between
+// two writes of one's choice.
+const stopVariable = "TUNE_TEST_STOP_AFTER"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asLab) == "" {
 		os.Exit(m.Run())
+	}
+	if n, err := strconv.Atoi(os.Getenv(stopVariable)); err == nil {
+		beforeWrite = func(target, string) error {
+			if n == 0 {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				select {}
+			}
+			n--
+			return nil
+		}
 	}
 	call, err := Read(os.Args[2:])
 	if err == nil {
@@ -197,7 +212,7 @@ func unitStates(t *testing.T) map[string]string {
 	t.Helper()
 	states := map[string]string{}
 	for _, unit := range []string{"irqbalance", "crond"} {
-		state, err := unitState(unit)
+		state, err := readUnit(nil, target{Unit: unit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,20 +335,21 @@ func TestRestoreOfOneProcessLeavesTheOther(t *testing.T) {
 	}
 }
 
-// faulty makes a machine whose n-th write is refused.
-func faulty(t *testing.T, n int, why error) *machine {
-	t.Helper()
-	m, err := here()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.fault = func(target, string) error {
+// faulty asks a test before each write, until the function it returns is called.
+func faulty(ask func(target, string) error) (mend func()) {
+	old := beforeWrite
+	beforeWrite = ask
+	return func() { beforeWrite = old }
+}
+
+// refusing refuses the n-th write.
+func refusing(n int, why error) func(target, string) error {
+	return func(target, string) error {
 		if n--; n == 0 {
 			return why
 		}
 		return nil
 	}
-	return m
 }
 
 func TestAnApplyThatFailsHalfWayIsPutBack(t *testing.T) {
@@ -347,7 +363,7 @@ func TestAnApplyThatFailsHalfWayIsPutBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = call.run1(t, faulty(t, n, errors.New("the kernel does not like it")))
+		err = call.run1(t, refusing(n, errors.New("the kernel does not like it")))
 		if err == nil || !strings.Contains(err.Error(), "does not like it; what was written before it is put back") {
 			t.Errorf("write %d: %v", n, err)
 		}
@@ -362,19 +378,19 @@ func TestAnApplyThatFailsHalfWayIsPutBack(t *testing.T) {
 	}
 }
 
-// run1 applies on a given machine.
-func (c *Call) run1(t *testing.T, m *machine) error {
+// run1 applies, and is asked before each write.
+func (c *Call) run1(t *testing.T, ask func(target, string) error) error {
 	t.Helper()
-	changes, err := c.of.plan(m, false)
+	defer faulty(ask)()
+	m, err := here()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.open(m)
+	changes, err := c.knob.plan(m, &c.options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
-	_, err = s.apply(c.knob, c.of, changes, false, io.Discard)
+	_, _, err = c.apply(m, changes, io.Discard)
 	return err
 }
 
@@ -386,15 +402,13 @@ func TestWhatCannotBePutBackIsStillHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := faulty(t, 0, nil)
 	writes := 0
-	m.fault = func(target, string) error {
+	err = call.run1(t, func(target, string) error {
 		if writes++; writes > 3 {
 			return errors.New("no more")
 		}
 		return nil
-	}
-	err = call.run1(t, m)
+	})
 	if err == nil || !strings.Contains(err.Error(), "could not be put back: ") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
@@ -409,12 +423,9 @@ func TestARestoreThatFailsKeepsWhatItCouldNotRestore(t *testing.T) {
 	root := d.tree(t)
 	before := snapshot(t, root)
 	must(t, "rps", "apply", "--dev", d.dev)
-	s, err := open(faulty(t, 3, errors.New("not now")), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := s.restore(func(original) bool { return true }, io.Discard)
-	s.close()
+	mend := faulty(refusing(3, errors.New("not now")))
+	n, err := restoreAll(t)
+	mend()
 	if n != 7 || err == nil || !strings.Contains(err.Error(), "not now") {
 		t.Errorf("%d restored, %v", n, err)
 	}
@@ -427,13 +438,27 @@ func TestARestoreThatFailsKeepsWhatItCouldNotRestore(t *testing.T) {
 	}
 }
 
+// restoreAll restores what is held, and tells how much it was.
+func restoreAll(t *testing.T) (int, error) {
+	t.Helper()
+	m, err := here()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(m, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	return s.restore(func(original) bool { return true }, io.Discard)
+}
+
 // A kernel that takes a write and keeps something else.
 func TestAWriteThatIsNotKeptIsAnError(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
 	name := root + netDir + d.dev + "/mtu"
-	m := faulty(t, 0, nil)
-	m.fault = func(_ target, value string) error {
+	ask := func(_ target, value string) error {
 		if value == "9001\n" { // put back
 			return errors.Join(os.Remove(name), os.WriteFile(name, nil, 0o644))
 		}
@@ -443,7 +468,7 @@ func TestAWriteThatIsNotKeptIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = call.run1(t, m)
+	err = call.run1(t, ask)
 	if err == nil || !strings.Contains(err.Error(), `/mtu: "1500" was written, and the kernel made "" of it; what was written before it is put back`) {
 		t.Errorf("%v", err)
 	}
@@ -632,12 +657,12 @@ func TestOptionsAndActionsStandInAnyOrder(t *testing.T) {
 		{"rps", "verify", "--dev", "x", "--cpus", "0"}, {"rps", "--dev", "x", "verify", "--cpus", "0"}, {"rps", "--dev=x", "--cpus=0", "verify"},
 	} {
 		c, err := Read(args)
-		if err != nil || c.action != "verify" || c.of.(*rps).dev != "x" || c.of.(*rps).cpus != "0" {
+		if err != nil || c.action != "verify" || c.options.dev != "x" || c.options.cpus != "0" {
 			t.Errorf("%q: %+v, %v", args, c, err)
 		}
 		// A hold hands these on to its worker.
 		again, err := Read(append([]string{"rps", worker}, c.args...))
-		if err != nil || !reflect.DeepEqual(again.of, c.of) {
+		if err != nil || !reflect.DeepEqual(again.options, c.options) {
 			t.Errorf("%q became %q: %v", args, c.args, err)
 		}
 	}
