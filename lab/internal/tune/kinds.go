@@ -57,8 +57,8 @@ func writeFile(m *machine, t target, value string) error {
 }
 
 func fileWritable(_ *machine, t target, _ string) error {
-	if strings.Contains(t.Path, "/queues/") && !realRoot(capNetAdmin) {
-		return needsRoot(t.Path)
+	if err := rooted(!strings.Contains(t.Path, "/queues/") || realRoot(capNetAdmin), t.Path); err != nil {
+		return err
 	}
 	return access(t.Path)
 }
@@ -119,10 +119,7 @@ func writeChannels(m *machine, t target, value string) error {
 }
 
 func channelsWritable(_ *machine, t target, _ string) error {
-	if !capable(capNetAdmin) {
-		return needsRoot(t.Path)
-	}
-	return nil
+	return rooted(capable(capNetAdmin), t.Path)
 }
 
 const active, inactive = "active", "inactive"
@@ -154,10 +151,7 @@ func writeUnit(_ *machine, t target, state string) error {
 }
 
 func unitWritable(_ *machine, t target, _ string) error {
-	if os.Geteuid() != 0 {
-		return needsRoot(t.Path)
-	}
-	return nil
+	return rooted(os.Geteuid() == 0, t.Path)
 }
 
 // systemctl runs it and returns what it says on one line.
@@ -263,10 +257,8 @@ func limitWritable(m *machine, t target, want string) error {
 		return err
 	}
 	st, err := os.Stat(fmt.Sprintf("/proc/%d", t.PID))
-	if (asked.hard > now.hard || err == nil && owner(st) != os.Geteuid()) && !realRoot(capSysResource) {
-		return needsRoot(t.Path)
-	}
-	return nil
+	free := asked.hard <= now.hard && (err != nil || owner(st) == os.Geteuid())
+	return rooted(free || realRoot(capSysResource), t.Path)
 }
 
 func sameWords(_ *machine, a, b string) bool {

@@ -30,7 +30,7 @@ type knob struct {
 	// plan checks the options and lists the changes. It writes nothing.
 	plan  func(m *machine, o *options) ([]change, error)
 	ready func(m *machine) error // what else stands in the way; nil where nothing can
-	right right                  // what it takes to turn it on any target
+	right func() error           // whether this process may turn it at all; nil where all may
 }
 
 var knobs = []*knob{
@@ -53,7 +53,7 @@ var knobs = []*knob{
 		name: "irq-pin", of: anInterface, takes: "--dev D --cpus LIST",
 		says: "each queue's interrupt on a core, in turn",
 		kind: kindFile, paths: []string{"/proc/irq/*/smp_affinity_list"}, same: sameList,
-		plan: planInterrupts, ready: noBalancer, right: right{realRoot, capDACOverride, "/proc/irq"},
+		plan: planInterrupts, ready: noBalancer, right: interruptsRight,
 	}, {
 		name: "irqbalance", of: theMachine, says: "stop the service",
 		kind: kindUnit, paths: []string{unitName("irqbalance")}, same: sameWords,
@@ -74,11 +74,11 @@ var knobs = []*knob{
 	}, {
 		name: "queues", of: anInterface, takes: "--dev D --count N", says: "number of queues, as ethtool -L",
 		kind: kindChannels, paths: []string{channelsName("*")}, same: sameWords,
-		plan: planQueues, right: right{capable, capNetAdmin, netDir + "*"},
+		plan: planQueues, right: interfaceRight,
 	}, {
 		name: "mtu", of: anInterface, takes: "--dev D --mtu N",
 		kind: kindFile, paths: []string{netDir + "*/mtu"}, same: sameWords,
-		plan: planMTU, right: right{capable, capNetAdmin, netDir + "*"},
+		plan: planMTU, right: interfaceRight,
 	},
 }
 
@@ -98,27 +98,20 @@ func find(name string) (*knob, error) {
 	return knobs[i], nil
 }
 
-// A right is a capability, and what is said to need root where it is missing.
-type right struct {
-	held       func(capability int) bool
-	capability int
-	where      string
-}
-
-var queuesRight = right{realRoot, capNetAdmin, netDir + "*/queues"}
-
 // Capabilities, as the kernel numbers them.
 const capDACOverride, capNetAdmin, capSysResource = 1, 12, 24
 
-// allowed tells whether this process may turn the knob on any target.
-func (k *knob) allowed(m *machine) error {
-	if m.tree != "" || k.right.held == nil || k.right.held(k.right.capability) {
+func queuesRight() error     { return rooted(realRoot(capNetAdmin), netDir+"*/queues") }
+func interfaceRight() error  { return rooted(capable(capNetAdmin), netDir+"*") }
+func interruptsRight() error { return rooted(realRoot(capDACOverride), "/proc/irq") }
+
+// rooted is an error where a process has not what it takes to write somewhere.
+func rooted(may bool, path string) error {
+	if may {
 		return nil
 	}
-	return needsRoot(k.right.where)
+	return unavailable("needs root: run with sudo (%s)", path)
 }
-
-func needsRoot(path string) error { return unavailable("needs root: run with sudo (%s)", path) }
 
 // What a value lives and dies with.
 const (
@@ -181,16 +174,34 @@ func (t target) sound() error {
 	return nil
 }
 
-// A change is a target and the value it is to have. One to keep is only saved,
-// because another change of the same plan may lose it.
+// A change is a target, the value it has and the one it is to have. One to keep
+// is only saved, because another change of the same plan may lose it.
 type change struct {
-	target target
-	want   string
-	keep   bool
+	target    target
+	now, want string
+	keep      bool
+}
+
+// changes plans, and reads what the targets have.
+func (k *knob) changes(m *machine, o *options) ([]change, error) {
+	changes, err := k.plan(m, o)
+	if err == nil {
+		err = m.look(changes)
+	}
+	return changes, err
+}
+
+func (m *machine) look(changes []change) (err error) {
+	for i, c := range changes {
+		if changes[i].now, err = m.read(c.target); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // due tells whether a change has something to write.
-func (c change) due(m *machine, now string) bool { return !c.keep && !same(m, c.target, now, c.want) }
+func (c change) due(m *machine) bool { return !c.keep && !same(m, c.target, c.now, c.want) }
 
 // same tells whether two values of a target mean the same: the kernel prints
 // some otherwise than they were written.
@@ -204,11 +215,7 @@ func (k *knob) reach(m *machine, changes []change) error {
 		}
 	}
 	for _, c := range changes {
-		now, err := m.read(c.target)
-		if err != nil {
-			return err
-		}
-		if m.tree != "" || !c.due(m, now) {
+		if m.tree != "" || !c.due(m) {
 			continue
 		}
 		if err := kinds[c.target.Kind].writable(m, c.target, c.want); err != nil {
@@ -228,7 +235,7 @@ func (m *machine) write(t target, value string) error {
 	}
 	err := kinds[t.Kind].write(m, t, value)
 	if errors.Is(err, fs.ErrPermission) {
-		return needsRoot(t.Path)
+		return rooted(false, t.Path)
 	}
 	return err
 }
@@ -247,4 +254,12 @@ func (m *machine) set(t target, value string) error {
 		err = fmt.Errorf("%s: %q was written, and the kernel made %q of it", t.Path, plain(value), plain(now))
 	}
 	return err
+}
+
+// bring brings a value back, byte for byte.
+func (m *machine) bring(t target, value string) error {
+	if now, err := m.read(t); err == nil && now == value {
+		return nil
+	}
+	return m.set(t, value)
 }

@@ -75,7 +75,7 @@ func here() (*machine, error) {
 		return m, err
 	}
 	m.net.Cookie = cookie()
-	return m, m.look()
+	return m, m.see()
 }
 
 func notLinux(err error) error {

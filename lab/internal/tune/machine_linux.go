@@ -26,11 +26,11 @@ func cookie() uint64 {
 	return n
 }
 
-// look makes sure that /sys shows this network namespace. A sysfs shows the one
+// see makes sure that /sys shows this network namespace. A sysfs shows the one
 // of whoever mounted it, so after "nsenter --net" it shows another: the
 // interface is missing there, or worse, one of the same name is there. Then
 // this thread, and nobody else, gets a /sys of its own.
-func (m *machine) look() error {
+func (m *machine) see() error {
 	wrong := mismatch()
 	if wrong == "" && m.net.Initial {
 		return nil
@@ -104,7 +104,7 @@ func access(path string) error {
 	case errors.Is(err, unix.EROFS):
 		return unavailable("%s is on a file system that is mounted to be read only", path)
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return needsRoot(path)
+		return rooted(false, path)
 	case err != nil:
 		return &os.PathError{Op: "write", Path: path, Err: err}
 	}

@@ -6,7 +6,7 @@ package tune
 var errLinux = Unavailable{"the kernel's knobs are Linux's"}
 
 func cookie() uint64                                    { return 0 }
-func (m *machine) look() error                          { return errLinux }
+func (m *machine) see() error                           { return errLinux }
 func initialUser() bool                                 { return true }
 func realRoot(int) bool                                 { return false }
 func capable(int) bool                                  { return false }

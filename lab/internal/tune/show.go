@@ -18,20 +18,16 @@ func (c *Call) print(m *machine, changes []change, out io.Writer) error {
 	w := table(out, "PATH\tNOW\tWANTED")
 	writes := 0
 	for _, ch := range changes {
-		now, err := m.read(ch.target)
-		if err != nil {
-			return err
-		}
 		want := plain(ch.want)
 		switch {
 		case ch.keep:
 			want = "(saved: it may go with a queue)"
-		case ch.due(m, now):
+		case ch.due(m):
 			writes++
 		default:
 			want += " (already)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", ch.target.Path, plain(now), want)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", ch.target.Path, plain(ch.now), want)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -47,14 +43,11 @@ func (c *Call) print(m *machine, changes []change, out io.Writer) error {
 func verify(m *machine, changes []change, out io.Writer) error {
 	differ, compared := 0, 0
 	for _, ch := range changes {
-		now, err := m.read(ch.target)
 		switch {
 		case ch.keep:
 			continue
-		case err != nil:
-			return err
-		case ch.due(m, now):
-			fmt.Fprintf(out, "%s is %q, wanted %q\n", ch.target.Path, plain(now), plain(ch.want))
+		case ch.due(m):
+			fmt.Fprintf(out, "%s is %q, wanted %q\n", ch.target.Path, plain(ch.now), plain(ch.want))
 			differ++
 		}
 		compared++
@@ -78,21 +71,17 @@ func (c *Call) show(m *machine, out io.Writer) error {
 		return c.showHeld(s, out)
 	}
 	c.options.look = true
-	changes, err := c.knob.plan(m, &c.options)
+	changes, err := c.knob.changes(m, &c.options)
 	if err != nil {
 		return err
 	}
 	w := table(out, "PATH\tNOW\tORIGINAL")
 	for _, ch := range changes {
-		now, err := m.read(ch.target)
-		if err != nil {
-			return err
-		}
 		kept := "(not held)"
 		if h := s.held(ch.target); h >= 0 {
 			kept = plain(s.Records[h].Original)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", ch.target.Path, plain(now), kept)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", ch.target.Path, plain(ch.now), kept)
 	}
 	return w.Flush()
 }

@@ -166,7 +166,7 @@ func (c *Call) run(out, errs io.Writer) error {
 	case "show":
 		return c.show(m, out)
 	}
-	changes, err := c.knob.plan(m, &c.options)
+	changes, err := c.knob.changes(m, &c.options)
 	if err != nil {
 		return err
 	}
@@ -199,16 +199,14 @@ func Reach(name string, args []string) error {
 		return err
 	}
 	return inside(func() error {
-		if len(args) == 0 {
-			m, err := here()
-			if err == nil {
-				err = c.knob.allowed(m)
-			}
-			if err != nil || c.knob.of == anInterface {
-				return err
-			}
+		if len(args) > 0 || c.knob.right == nil {
+			return c.run(io.Discard, io.Discard)
 		}
-		return c.run(io.Discard, io.Discard)
+		m, err := here()
+		if err == nil && m.tree == "" {
+			err = c.knob.right()
+		}
+		return err
 	})
 }
 

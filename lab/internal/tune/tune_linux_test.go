@@ -386,7 +386,7 @@ func (c *Call) run1(t *testing.T, ask func(target, string) error) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes, err := c.knob.plan(m, &c.options)
+	changes, err := c.knob.changes(m, &c.options)
 	if err != nil {
 		t.Fatal(err)
 	}

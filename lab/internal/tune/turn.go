@@ -30,11 +30,10 @@ func (c *Call) apply(m *machine, changes []change, errs io.Writer) (int, *sessio
 // is put back and what it saved is forgotten again; what an earlier apply saved
 // stays. Alone, it refuses a target whose original is held.
 func (s *session) apply(name string, changes []change, alone bool, errs io.Writer) (written int, err error) {
-	before := make([]string, len(changes))
-	for i, c := range changes {
-		if before[i], err = s.m.read(c.target); err != nil {
-			return 0, err
-		}
+	if err := s.m.look(changes); err != nil { // once more: now nobody else writes
+		return 0, err
+	}
+	for _, c := range changes {
 		if h := s.held(c.target); alone && h >= 0 {
 			r := s.Records[h]
 			return 0, fmt.Errorf("the original of %s is held since %s (%s): an apply is in force; restore it first: tune-%s.sh restore",
@@ -43,18 +42,18 @@ func (s *session) apply(name string, changes []change, alone bool, errs io.Write
 	}
 	s.forget(errs)
 	saved := slices.Clone(s.Records)
-	for i, c := range changes {
-		s.remember(name, c, before[i])
+	for _, c := range changes {
+		s.remember(name, c)
 	}
 	if err := s.save(); err != nil {
 		return 0, err
 	}
 	for i, c := range changes {
-		if !c.due(s.m, before[i]) {
+		if !c.due(s.m) {
 			continue
 		}
 		if err := s.m.set(c.target, c.want); err != nil {
-			return 0, s.back(err, changes[:i+1], before, saved)
+			return 0, s.back(err, changes[:i+1], saved)
 		}
 		written++
 	}
@@ -62,12 +61,12 @@ func (s *session) apply(name string, changes []change, alone bool, errs io.Write
 }
 
 // remember notes a target's value, unless an earlier one is held.
-func (s *session) remember(name string, c change, before string) {
+func (s *session) remember(name string, c change) {
 	h := s.held(c.target)
 	if h < 0 {
 		h = len(s.Records)
 		s.Records = append(s.Records, original{
-			Target: c.target, Original: before, Wanted: c.want,
+			Target: c.target, Original: c.now, Wanted: c.want,
 			Boot: s.m.boot, Net: s.m.net, Time: time.Now().UTC().Truncate(time.Second),
 		})
 	}
@@ -81,14 +80,10 @@ func (s *session) remember(name string, c change, before string) {
 }
 
 // back puts back what an apply wrote before it failed.
-func (s *session) back(why error, changes []change, before []string, saved []original) error {
+func (s *session) back(why error, changes []change, saved []original) error {
 	var left []string
-	for i, c := range slices.Backward(changes) {
-		now, err := s.m.read(c.target)
-		if err != nil || now != before[i] {
-			err = s.m.set(c.target, before[i])
-		}
-		if err != nil {
+	for _, c := range slices.Backward(changes) {
+		if s.m.bring(c.target, c.now) != nil {
 			left = append(left, c.target.Path)
 		}
 	}
@@ -136,10 +131,7 @@ func (s *session) restore(chosen func(original) bool, errs io.Writer) (restored 
 		}
 		err := fmt.Errorf("%s is kept: %s", r.Target.Path, why)
 		if where == present {
-			var now string
-			if now, err = s.m.read(r.Target); err == nil && now != r.Original {
-				err = s.m.set(r.Target, r.Original)
-			}
+			err = s.m.bring(r.Target, r.Original)
 		}
 		if err != nil {
 			problems, left = append(problems, err), append(left, r)
