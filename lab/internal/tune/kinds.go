@@ -188,17 +188,9 @@ func limitWord(n uint64) string {
 }
 
 func parseLimit(text string) (l limits, err error) {
-	words := strings.Fields(text)
-	if len(words) != 2 {
-		return l, fmt.Errorf("%q is no pair of limits", text)
-	}
-	for i, n := range []*uint64{&l.soft, &l.hard} {
-		if *n = infinite; words[i] == "unlimited" {
-			continue
-		}
-		if *n, err = strconv.ParseUint(words[i], 10, 64); err != nil {
-			return l, fmt.Errorf("%q is no limit", words[i])
-		}
+	numbers := strings.ReplaceAll(text, "unlimited", strconv.FormatUint(infinite, 10))
+	if _, err := fmt.Sscanf(numbers, "%d %d", &l.soft, &l.hard); err != nil || !sameWords(nil, l.String(), text) {
+		return limits{}, fmt.Errorf("%q is no pair of limits", text)
 	}
 	return l, nil
 }

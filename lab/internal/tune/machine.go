@@ -49,18 +49,22 @@ func (n namespace) is(o namespace) bool { return n.Inode == o.Inode && n.Cookie 
 
 // here looks at the machine. Where this process's network namespace is not the
 // one that /sys shows, the thread gets a view of /sys of its own.
-func here() (*machine, error) {
-	m := &machine{tree: os.Getenv(treeVariable)}
+func here() (m *machine, err error) {
+	defer func() {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = unavailable("the kernel's knobs are Linux's: %v", err)
+		}
+	}()
+	m = &machine{tree: os.Getenv(treeVariable)}
 	if m.tree != "" && !filepath.IsAbs(m.tree) {
 		return nil, fmt.Errorf("$%s is %q: it has to be a whole path", treeVariable, m.tree)
 	}
-	var err error
 	if m.boot, err = m.text(sysctlDir + "kernel/random/boot_id"); err != nil {
-		return nil, notLinux(err)
+		return nil, err
 	}
 	link, err := os.Readlink(m.real("/proc/self/ns/net"))
 	if err != nil {
-		return nil, notLinux(err)
+		return nil, err
 	}
 	if _, err := fmt.Sscanf(link, "net:[%d]", &m.net.Inode); err != nil {
 		return nil, fmt.Errorf("%q is not a network namespace as the kernel names it", link)
@@ -76,13 +80,6 @@ func here() (*machine, error) {
 	}
 	m.net.Cookie = cookie()
 	return m, m.see()
-}
-
-func notLinux(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return unavailable("the kernel's knobs are Linux's: %v", err)
-	}
-	return err
 }
 
 // real is where a path stands.
@@ -102,13 +99,13 @@ func (m *machine) text(path string) (string, error) {
 func (m *machine) cpus(which string) ([]int, error) {
 	text, err := m.text(cpuDir + which)
 	if err != nil {
-		return nil, notLinux(err)
+		return nil, err
 	}
 	cpus, err := cores.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cpuDir+which, err)
+		err = fmt.Errorf("%s: %w", cpuDir+which, err)
 	}
-	return cpus, nil
+	return cpus, err
 }
 
 // someCores reads a list of cores, all of which have to be online; an empty
@@ -132,36 +129,36 @@ func (m *machine) someCores(list string) ([]int, error) {
 	return cpus, nil
 }
 
-// device finds an interface and its index.
-func (m *machine) device(dev string) (int, error) {
+// device finds an interface, as the directory of its files.
+func (m *machine) device(dev string) (t target, err error) {
 	switch {
 	case dev == "":
-		return 0, errors.New("--dev is missing: which interface?")
+		return t, errors.New("--dev is missing: which interface?")
 	case dev == "." || dev == ".." || strings.ContainsAny(dev, "/ \t\n") || len(dev) > 15:
-		return 0, fmt.Errorf("--dev: %q is no name of an interface", dev)
+		return t, fmt.Errorf("--dev: %q is no name of an interface", dev)
 	}
-	text, err := m.text(netDir + dev + "/ifindex")
+	t = file(netDir + dev)
+	t.Dev = dev
+	text, err := m.text(t.Path + "/ifindex")
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, unavailable("no interface %s here", dev)
-	} else if err != nil {
-		return 0, err
+		err = unavailable("no interface %s here", dev)
+	} else if err == nil {
+		if t.Index, err = strconv.Atoi(text); err != nil {
+			err = fmt.Errorf("%s/ifindex: %q is no number", t.Path, text)
+		}
 	}
-	index, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, fmt.Errorf("%s%s/ifindex: %q is no number", netDir, dev, text)
-	}
-	return index, nil
+	return t, err
 }
 
 // queueFiles lists a file of each of an interface's queues, by their number.
 // Which is "rx" or "tx".
 func (m *machine) queueFiles(dev, which, name string) ([]target, error) {
-	index, err := m.device(dev)
+	t, err := m.device(dev)
 	if err != nil {
 		return nil, err
 	}
-	dir := netDir + dev + "/queues/" + which + "-"
-	numbers, err := numbered(m.real(filepath.Dir(dir)), which+"-")
+	dir := t.Path + "/queues"
+	numbers, err := numbered(m.real(dir), which+"-")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -170,9 +167,7 @@ func (m *machine) queueFiles(dev, which, name string) ([]target, error) {
 	}
 	var files []target
 	for _, n := range numbers {
-		t := file(fmt.Sprintf("%s%d/%s", dir, n, name))
-		t.Dev, t.Index = dev, index
-		if !m.exists(t.Path) {
+		if t.Path = fmt.Sprintf("%s/%s-%d/%s", dir, which, n, name); !m.exists(t.Path) {
 			return nil, unavailable("this kernel has no %s", t.Path)
 		}
 		files = append(files, t)

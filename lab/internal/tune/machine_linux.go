@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strconv"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -58,15 +57,15 @@ func mismatch() string {
 	if err != nil {
 		return "" // nothing to hold against it
 	}
-	known := map[string]bool{}
+	known, real := map[string]bool{}, machine{}
 	for _, i := range interfaces {
 		known[i.Name] = true
-		index, err := os.ReadFile(netDir + i.Name + "/ifindex")
+		there, err := real.device(i.Name)
 		if err != nil {
 			return i.Name + " is missing there"
 		}
-		address, _ := os.ReadFile(netDir + i.Name + "/address")
-		if plain(string(index)) != strconv.Itoa(i.Index) || len(i.HardwareAddr) > 0 && plain(string(address)) != i.HardwareAddr.String() {
+		address, _ := real.text(there.Path + "/address")
+		if there.Index != i.Index || len(i.HardwareAddr) > 0 && address != i.HardwareAddr.String() {
 			return i.Name + " is another one there"
 		}
 	}

@@ -112,19 +112,7 @@ func open(m *machine, asked string) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; name a directory for the originals with --state DIR", err)
 	}
-	for end := time.Now().Add(lockWait); ; time.Sleep(lockTick) {
-		err = syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			break
-		}
-		if time.Now().After(end) {
-			err = fmt.Errorf("another lab tune has held it for %v; wait for it or end it", lockWait)
-			break
-		}
-	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w", s.lock.Name(), err)
-	} else {
+	if err = s.wait(); err == nil {
 		err = s.read()
 	}
 	if err != nil {
@@ -132,6 +120,20 @@ func open(m *machine, asked string) (*session, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// wait waits for the lock.
+func (s *session) wait() error {
+	for end := time.Now().Add(lockWait); time.Now().Before(end); time.Sleep(lockTick) {
+		err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
+			return fmt.Errorf("%s: %w", s.lock.Name(), err)
+		}
+	}
+	return fmt.Errorf("%s: another lab tune has held it for %v; wait for it or end it", s.lock.Name(), lockWait)
 }
 
 func (s *session) close()       { s.lock.Close() }
@@ -305,11 +307,11 @@ func (s *session) whereIs(r original) (whereabouts, string) {
 		}
 		return gone, fmt.Sprintf("network namespace %d is gone", r.Net.Inode)
 	case t.Dev != "":
-		index, err := m.device(t.Dev)
+		now, err := m.device(t.Dev)
 		if err != nil {
 			return gone, "there is no interface " + t.Dev + " any more"
 		}
-		if sameBoot && index != t.Index {
+		if sameBoot && now.Index != t.Index {
 			return gone, "interface " + t.Dev + " is another one now"
 		}
 	}

@@ -105,7 +105,7 @@ func planQueues(m *machine, o *options) ([]change, error) {
 	if o.count == -1 && !o.look {
 		return nil, errors.New("--count is missing: how many queues?")
 	}
-	index, err := m.device(o.dev)
+	t, err := m.device(o.dev)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func planQueues(m *machine, o *options) ([]change, error) {
 			}
 		}
 	}
-	t := target{Kind: kindChannels, Scope: scopeNamespace, Path: channelsName(o.dev), Dev: o.dev, Index: index}
+	t.Kind, t.Path = kindChannels, channelsName(o.dev)
 	return append(changes, change{target: t, want: want.String()}), nil
 }
 
@@ -163,7 +163,7 @@ const leastMTU, mostMTU = 1280, 65535
 
 // planMTU sets the largest packet of an interface.
 func planMTU(m *machine, o *options) ([]change, error) {
-	index, err := m.device(o.dev)
+	t, err := m.device(o.dev)
 	switch {
 	case err != nil:
 		return nil, err
@@ -175,8 +175,7 @@ func planMTU(m *machine, o *options) ([]change, error) {
 	case o.mtu > mostMTU:
 		return nil, fmt.Errorf("--mtu: %d is above %d", o.mtu, mostMTU)
 	}
-	t := file(netDir + o.dev + "/mtu")
-	t.Dev, t.Index = o.dev, index
+	t.Path += "/mtu"
 	return []change{{target: t, want: fmt.Sprintf("%d\n", o.mtu)}}, nil
 }
 

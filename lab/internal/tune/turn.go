@@ -10,54 +10,47 @@ import (
 	"time"
 )
 
-// apply saves the originals of what is to change, and then changes it; it
-// returns how many values it wrote.
-func (c *Call) apply(m *machine, changes []change, errs io.Writer) (int, *session, error) {
+// apply saves the originals of all that is to change, and then writes. Where it
+// fails half-way, what it wrote is put back and what it saved is forgotten
+// again; what an earlier apply saved stays. A hold's worker refuses a target
+// whose original is held.
+func (c *Call) apply(m *machine, changes []change, errs io.Writer) (written int, s *session, err error) {
 	// Before a state directory is made, and before one may not be.
 	if err := c.knob.reach(m, changes); err != nil {
 		return 0, nil, err
 	}
-	s, err := open(m, c.options.state)
-	if err != nil {
+	if s, err = open(m, c.options.state); err != nil {
 		return 0, nil, err
 	}
 	defer s.close()
-	n, err := s.apply(c.knob.name, changes, c.action == worker, errs)
-	return n, s, err
-}
-
-// apply saves all originals, then writes. Where it fails half-way, what it wrote
-// is put back and what it saved is forgotten again; what an earlier apply saved
-// stays. Alone, it refuses a target whose original is held.
-func (s *session) apply(name string, changes []change, alone bool, errs io.Writer) (written int, err error) {
-	if err := s.m.look(changes); err != nil { // once more: now nobody else writes
-		return 0, err
+	if err := m.look(changes); err != nil { // once more: now nobody else writes
+		return 0, nil, err
 	}
-	for _, c := range changes {
-		if h := s.held(c.target); alone && h >= 0 {
+	for _, ch := range changes {
+		if h := s.held(ch.target); c.action == worker && h >= 0 {
 			r := s.Records[h]
-			return 0, fmt.Errorf("the original of %s is held since %s (%s): an apply is in force; restore it first: tune-%s.sh restore",
-				c.target.Path, r.Time.Format(time.RFC3339), strings.Join(r.Knobs, ", "), r.Knobs[0])
+			return 0, nil, fmt.Errorf("the original of %s is held since %s (%s): an apply is in force; restore it first: tune-%s.sh restore",
+				r.Target.Path, r.Time.Format(time.RFC3339), strings.Join(r.Knobs, ", "), r.Knobs[0])
 		}
 	}
 	s.forget(errs)
 	saved := slices.Clone(s.Records)
-	for _, c := range changes {
-		s.remember(name, c)
+	for _, ch := range changes {
+		s.remember(c.knob.name, ch)
 	}
 	if err := s.save(); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	for i, c := range changes {
-		if !c.due(s.m) {
+	for i, ch := range changes {
+		if !ch.due(m) {
 			continue
 		}
-		if err := s.m.set(c.target, c.want); err != nil {
-			return 0, s.back(err, changes[:i+1], saved)
+		if err := m.set(ch.target, ch.want); err != nil {
+			return 0, nil, s.back(err, changes[:i+1], saved)
 		}
 		written++
 	}
-	return written, nil
+	return written, s, nil
 }
 
 // remember notes a target's value, unless an earlier one is held.
