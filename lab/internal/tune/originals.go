@@ -275,61 +275,54 @@ func (s *session) held(t target) int {
 	})
 }
 
-// Where a record's target is.
-type whereabouts int
-
-const (
-	present   whereabouts = iota
-	elsewhere             // in a namespace that lives, or behind another knob
-	gone
-)
-
-// whereIs tells where a record's target is, and why it is not here.
-func (s *session) whereIs(r original) (whereabouts, string) {
+// missing says why a record's target is not here, or nothing where it is. What
+// is gone does not come back; the rest is in a namespace that lives, or behind
+// another knob.
+func (s *session) missing(r original) (why string, gone bool) {
 	t, m, sameBoot := r.Target, s.m, r.Boot == s.m.boot
 	switch {
 	case t.Scope == scopeProcess:
 		if sameBoot && !m.ownProcesses() {
-			return elsewhere, "/proc shows another PID namespace than this process is in"
+			return "/proc shows another PID namespace than this process is in", false
 		}
 		if start, err := m.started(t.PID); !sameBoot || err != nil || start != t.Start {
-			return gone, fmt.Sprintf("process %d has ended", t.PID)
+			return fmt.Sprintf("process %d has ended", t.PID), true
 		}
-		return present, ""
+		return "", false
 	case t.Scope == scopeMachine:
 	case !sameBoot && !r.Net.Initial:
-		return gone, "its network namespace went with the last boot"
+		return "its network namespace went with the last boot", true
 	case r.Net.Initial && !m.net.Initial:
-		return elsewhere, "it belongs to the initial network namespace; restore it there"
+		return "it belongs to the initial network namespace; restore it there", false
 	case sameBoot && !r.Net.is(m.net) && !r.Net.Initial:
 		if way := m.wayInto(r.Net); way != "" {
-			return elsewhere, fmt.Sprintf("it belongs to network namespace %d; restore it there (%s)", r.Net.Inode, way)
+			return fmt.Sprintf("it belongs to network namespace %d; restore it there (%s)", r.Net.Inode, way), false
 		}
-		return gone, fmt.Sprintf("network namespace %d is gone", r.Net.Inode)
+		return fmt.Sprintf("network namespace %d is gone", r.Net.Inode), true
 	case t.Dev != "":
 		now, err := m.device(t.Dev)
 		if err != nil {
-			return gone, "there is no interface " + t.Dev + " any more"
+			return "there is no interface " + t.Dev + " any more", true
 		}
 		if sameBoot && now.Index != t.Index {
-			return gone, "interface " + t.Dev + " is another one now"
+			return "interface " + t.Dev + " is another one now", true
 		}
 	}
 	if t.Kind != kindFile || m.exists(t.Path) {
 		// After a reboot an interrupt's number may be another device's.
 		if t.IRQ != 0 && !sameBoot {
 			if all, err := m.interrupts(); err != nil || all[t.IRQ] != t.Action {
-				return gone, fmt.Sprintf("interrupt %d is no longer %s", t.IRQ, t.Action)
+				return fmt.Sprintf("interrupt %d is no longer %s", t.IRQ, t.Action), true
 			}
 		}
-		return present, ""
+		return "", false
 	}
 	for _, o := range s.Records {
 		if o.Target.Kind == kindChannels && o.Target.Dev == t.Dev && o.Net.is(r.Net) {
-			return elsewhere, "its queue is not there now; restore the number of queues first: tune-queues.sh restore"
+			return "its queue is not there now; restore the number of queues first: tune-queues.sh restore", false
 		}
 	}
-	return gone, "it is not there any more"
+	return "it is not there any more", true
 }
 
 // wayInto finds a process in a network namespace, or a file that keeps one, and

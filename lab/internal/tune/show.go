@@ -93,13 +93,16 @@ func (c *Call) showHeld(s *session, out io.Writer) error {
 	}
 	w := table(out, "PATH\tNOW\tORIGINAL\tKNOBS")
 	for _, r := range s.Records {
-		where, why := s.whereIs(r)
-		now := "(" + why + ")"
-		if where == present {
+		now := ""
+		why, _ := s.missing(r)
+		if why == "" {
 			value, err := s.m.read(r.Target)
 			if now = plain(value); err != nil {
-				now = "(" + err.Error() + ")"
+				why = err.Error()
 			}
+		}
+		if why != "" {
+			now = "(" + why + ")"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Target.Path, now, plain(r.Original), strings.Join(r.Knobs, ", "))
 	}

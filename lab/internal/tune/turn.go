@@ -98,11 +98,11 @@ func (s *session) back(why error, changes []change, saved []original) error {
 // forget drops records whose targets are gone, and says so.
 func (s *session) forget(errs io.Writer) {
 	s.Records = slices.DeleteFunc(slices.Clone(s.Records), func(r original) bool {
-		where, why := s.whereIs(r)
-		if where == gone {
+		why, gone := s.missing(r)
+		if gone {
 			fmt.Fprintf(errs, "forgotten: %s: %s\n", r.Target.Path, why)
 		}
-		return where == gone
+		return gone
 	})
 }
 
@@ -117,13 +117,13 @@ func (s *session) restore(chosen func(original) bool, errs io.Writer) (restored 
 			continue
 		}
 		// A queue that is missing may be back after the number of queues is.
-		where, why := s.whereIs(r)
-		if where == gone {
+		why, gone := s.missing(r)
+		if gone {
 			fmt.Fprintf(errs, "forgotten: %s: %s\n", r.Target.Path, why)
 			continue
 		}
 		err := fmt.Errorf("%s is kept: %s", r.Target.Path, why)
-		if where == present {
+		if why == "" {
 			err = s.m.bring(r.Target, r.Original)
 		}
 		if err != nil {
