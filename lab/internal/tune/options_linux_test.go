@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -46,6 +47,28 @@ func TestOptionsAndActionsStandInAnyOrder(t *testing.T) {
 		again, err := Read(append([]string{"rps", worker}, c.args...))
 		if err != nil || !reflect.DeepEqual(again.options, c.options) {
 			t.Errorf("%q became %q: %v", args, c.args, err)
+		}
+	}
+}
+
+// The table names a knob's options where help prints them, and there only.
+func TestHelpNamesEveryKnobAndEveryOptionIsRead(t *testing.T) {
+	option := regexp.MustCompile(`--([a-z-]+)`)
+	named := map[string]bool{}
+	for _, k := range knobs {
+		if !strings.Contains(Usage(), "\n  "+k.name+" ") {
+			t.Errorf("help has no row of %s", k.name)
+		}
+		fs := (&options{}).flags(k)
+		for _, m := range option.FindAllStringSubmatch(k.takes, -1) {
+			if named[m[1]] = true; fs.Lookup(m[1]) == nil {
+				t.Errorf("%s takes no %s, and help says that it does", k.name, m[0])
+			}
+		}
+	}
+	for _, o := range []string{"dev", "cpus", "entries", "table-only", "queues-only", "pid", "limit", "count", "mtu"} {
+		if !named[o] {
+			t.Errorf("no knob takes --%s", o)
 		}
 	}
 }

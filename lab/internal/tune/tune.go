@@ -8,16 +8,19 @@
 // refused before anything is saved. A write that the kernel takes but keeps
 // otherwise is an error too: each is read back.
 //
-// # The state directory
+// The table of knobs says for each what it sets, which options it takes, how its
+// values are read and set, and what it checks.
 //
-// It is --state DIR, or else $LINE_RATE_STATE, or else /var/lib/line-rate for
-// root and $XDG_STATE_HOME/line-rate or ~/.local/state/line-rate for others.
-// In it, originals.json (mode 0600) is the journal of originals: one record a
-// target, with the knobs that turned it, the value before the first of them,
-// the boot and the network namespace it belongs to. The file is replaced whole,
-// synced with its directory; without records there is none. The lock beside it
-// lets one process at a time write. A directory that others can write to is
-// refused: who can write the journal can have root write what the journal says.
+// # Originals
+//
+// They are in originals.json in the state directory (--state DIR, or else
+// $LINE_RATE_STATE, or else /var/lib/line-rate for root and line-rate in
+// $XDG_STATE_HOME or ~/.local/state for others): one record a target, with the
+// knobs that turned it, the value before the first of them, the boot and the
+// network namespace it belongs to. The file is replaced whole; without records
+// there is none. The lock beside it lets one process at a time write. A
+// directory that others can write to is refused: who can write the originals can
+// have root write what they say.
 //
 // What belonged to a network namespace that is gone went with it, as did an
 // interface that is gone and a process that has ended: restore says so and
@@ -27,24 +30,18 @@
 //
 // # Hold
 //
-// "hold" is for programs: it applies, prints "tune ready" and waits until its
-// standard input closes or it is asked to end; then it restores what it applied
-// and exits with 0. A second process in a session of its own does the work and
-// watches the first, so the values come back however the caller ends, by
-// kill -9 and with a parent-death signal too. Hold refuses a target whose
-// original is already held: someone's apply is in force there. Several holds
-// may run at once, as long as their targets differ.
-//
-// # Network namespaces
-//
-// A knob is turned in the network namespace of the process that turns it, so
-// for an interface of another one the process is started in there. A bare
-// "nsenter --net" will do, although /sys then shows the namespace it was
-// mounted in: this is noticed, and the process sees a /sys of its own. RPS, RFS
-// and XPS want root of the machine; root of a user namespace can set the MTU
-// and the number of queues of interfaces that it made.
+// "hold" is for programs: it applies, prints "tune ready", and restores what it
+// applied when its standard input closes or it is asked to end. A second process
+// does the work and watches the first, so the values come back however the
+// caller ends. A target whose original is held already is refused: someone's
+// apply is in force there. Several holds may run at once on different targets.
 //
 // # Limits
+//
+// A knob is turned in the network namespace of the process that turns it, so
+// for an interface of another one the process is started in there, with
+// "nsenter --net". RPS, RFS and XPS want root of the machine; root of a user
+// namespace can set the MTU and the number of queues of interfaces it made.
 //
 // Lowering the number of queues of a real card can reset the affinity of its
 // interrupts, as its driver likes; RPS, RFS and XPS of the queues that go are
