@@ -27,10 +27,9 @@ type knob struct {
 	kind  kind
 	paths []string
 	same  func(m *machine, a, b string) bool // whether two values mean the same
-	// plan checks the options and lists the changes. It writes nothing.
-	plan  func(m *machine, o *options) ([]change, error)
+	plan  plan
 	ready func(m *machine) error // what else stands in the way; nil where nothing can
-	right func() error           // whether this process may turn it at all; nil where all may
+	right func() error           // whether this process may turn it on any interface
 }
 
 var knobs = []*knob{
@@ -38,7 +37,7 @@ var knobs = []*knob{
 		name: "rps", of: anInterface, takes: "--dev D [--cpus LIST]",
 		says: "cores that every receive queue hands packets on to (default: all)",
 		kind: kindFile, paths: []string{netDir + "*/queues/rx-*/rps_cpus"}, same: sameMask,
-		plan: planRPS, right: queuesRight,
+		plan: planMasks("rx", "rps_cpus", all), right: queuesRight,
 	}, {
 		name: "rfs", of: anInterface, takes: "--dev D [--entries N]\n[--table-only|--queues-only]",
 		says: "flow table, and each queue's share of it (default 32768)\none half, where the other is in another namespace",
@@ -48,7 +47,7 @@ var knobs = []*knob{
 		name: "xps", of: anInterface, takes: "--dev D [--cpus LIST]",
 		says: "cores shared out over the transmit queues (default: all)",
 		kind: kindFile, paths: []string{netDir + "*/queues/tx-*/xps_cpus"}, same: sameMask,
-		plan: planXPS, right: queuesRight,
+		plan: planMasks("tx", "xps_cpus", shares), right: queuesRight,
 	}, {
 		name: "irq-pin", of: anInterface, takes: "--dev D --cpus LIST",
 		says: "each queue's interrupt on a core, in turn",
@@ -69,11 +68,11 @@ var knobs = []*knob{
 	}, {
 		name: "nofile", of: aProcess, takes: "[--pid PID] [--limit N]",
 		says: "open files (default: the calling shell, 1048576)",
-		kind: kindLimit, paths: []string{"/proc/*" + limitRow}, same: sameWords,
+		kind: kindLimit, paths: []string{"/proc/[1-9]*" + limitRow}, same: sameWords,
 		plan: planLimit,
 	}, {
 		name: "queues", of: anInterface, takes: "--dev D --count N", says: "number of queues, as ethtool -L",
-		kind: kindChannels, paths: []string{channelsName("*")}, same: sameWords,
+		kind: kindChannels, paths: []string{channelsName("?*")}, same: sameWords,
 		plan: planQueues, right: interfaceRight,
 	}, {
 		name: "mtu", of: anInterface, takes: "--dev D --mtu N",
@@ -182,7 +181,7 @@ type change struct {
 	keep      bool
 }
 
-// changes plans, and reads what the targets have.
+// changes plans.
 func (k *knob) changes(m *machine, o *options) ([]change, error) {
 	changes, err := k.plan(m, o)
 	if err == nil {
@@ -191,6 +190,7 @@ func (k *knob) changes(m *machine, o *options) ([]change, error) {
 	return changes, err
 }
 
+// look reads what the targets of some changes have.
 func (m *machine) look(changes []change) (err error) {
 	for i, c := range changes {
 		if changes[i].now, err = m.read(c.target); err != nil {
@@ -228,25 +228,19 @@ func (k *knob) reach(m *machine, changes []change) error {
 // read reads a target's value, as it is.
 func (m *machine) read(t target) (string, error) { return kinds[t.Kind].read(m, t) }
 
-// write writes a target's value.
-func (m *machine) write(t target, value string) error {
-	if err := beforeWrite(t, value); err != nil {
-		return err
-	}
-	err := kinds[t.Kind].write(m, t, value)
-	if errors.Is(err, fs.ErrPermission) {
-		return rooted(false, t.Path)
-	}
-	return err
-}
-
 // beforeWrite is asked before each write, and before originals are forgotten.
 // Tests put another in its place, which refuses or ends the process.
 var beforeWrite = func(target, string) error { return nil }
 
 // set writes a value and reads it back.
 func (m *machine) set(t target, value string) error {
-	if err := m.write(t, value); err != nil {
+	err := beforeWrite(t, value)
+	if err == nil {
+		err = kinds[t.Kind].write(m, t, value)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return rooted(false, t.Path)
+	} else if err != nil {
 		return err
 	}
 	now, err := m.read(t)

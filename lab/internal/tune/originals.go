@@ -86,16 +86,6 @@ func stateDir(asked string) (string, error) {
 	return filepath.Join(home, ".local", "state", "line-rate"), nil
 }
 
-// look reads the journal as it is. That needs no lock: it is replaced whole.
-func look(m *machine, asked string) (*session, error) {
-	dir, err := stateDir(asked)
-	if err != nil {
-		return nil, err
-	}
-	s := &session{m: m, dir: dir}
-	return s, s.read()
-}
-
 // open makes the state directory, locks it and reads the journal.
 func open(m *machine, asked string) (*session, error) {
 	dir, err := stateDir(asked)

@@ -12,42 +12,37 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
-// planRPS hands the packets of every receive queue on to all of some cores.
-func planRPS(m *machine, o *options) ([]change, error) {
-	files, err := m.queueFiles(o.dev, "rx", "rps_cpus")
-	if err != nil {
-		return nil, err
-	}
-	return m.masks(files, o, func(cpus []int, queues int) [][]int { return slices.Repeat([][]int{cpus}, queues) })
-}
+// A plan checks the options and lists the changes. It writes nothing.
+type plan func(m *machine, o *options) ([]change, error)
 
-// planXPS shares the cores out over the transmit queues.
-func planXPS(m *machine, o *options) ([]change, error) {
-	files, err := m.queueFiles(o.dev, "tx", "xps_cpus")
-	if err != nil {
-		return nil, err
-	}
-	if len(files) == 1 {
-		return nil, unavailable("%s has one transmit queue", o.dev)
-	}
-	return m.masks(files, o, shares)
-}
-
-func (m *machine) masks(files []target, o *options, share func(cpus []int, queues int) [][]int) ([]change, error) {
-	cpus, err := m.someCores(o.cpus)
-	if err != nil {
-		return nil, err
-	}
-	var changes []change
-	for i, s := range share(cpus, len(files)) {
-		mask, err := cores.Mask(s, m.possible)
+// planMasks gives each of an interface's queues its share of some cores.
+func planMasks(which, name string, share func(cpus []int, queues int) [][]int) plan {
+	return func(m *machine, o *options) ([]change, error) {
+		files, err := m.queueFiles(o.dev, which, name)
 		if err != nil {
 			return nil, err
 		}
-		changes = append(changes, change{target: files[i], want: mask + "\n"})
+		if which == "tx" && len(files) == 1 {
+			return nil, unavailable("%s has one transmit queue", o.dev)
+		}
+		cpus, err := m.someCores(o.cpus)
+		if err != nil {
+			return nil, err
+		}
+		var changes []change
+		for i, s := range share(cpus, len(files)) {
+			mask, err := cores.Mask(s, m.possible)
+			if err != nil {
+				return nil, err
+			}
+			changes = append(changes, change{target: files[i], want: mask + "\n"})
+		}
+		return changes, nil
 	}
-	return changes, nil
 }
+
+// all gives every queue all cores.
+func all(cpus []int, queues int) [][]int { return slices.Repeat([][]int{cpus}, queues) }
 
 // shares deals cores out to queues in turn. No queue stays without a core and
 // no core without a queue, so the shorter of the two is gone round again.
@@ -180,7 +175,7 @@ func planMTU(m *machine, o *options) ([]change, error) {
 }
 
 // planStop stops a service of systemd, the first of its names that there is.
-func planStop(units ...string) func(*machine, *options) ([]change, error) {
+func planStop(units ...string) plan {
 	return func(*machine, *options) ([]change, error) {
 		for _, unit := range units {
 			out, err := systemctl("show", "--property=LoadState", "--value", unit)

@@ -63,8 +63,13 @@ func verify(m *machine, changes []change, out io.Writer) error {
 // show prints a knob's values and the originals that are held of them; without
 // a knob, all that is held.
 func (c *Call) show(m *machine, out io.Writer) error {
-	s, err := look(m, c.options.state)
+	dir, err := stateDir(c.options.state)
 	if err != nil {
+		return err
+	}
+	// Nothing is written, so no lock: the journal is replaced whole.
+	s := &session{m: m, dir: dir}
+	if err := s.read(); err != nil {
 		return err
 	}
 	if c.knob == nil {

@@ -196,7 +196,7 @@ func Reach(name string, args []string) error {
 		return err
 	}
 	return inside(func() error {
-		if len(args) > 0 || c.knob.right == nil {
+		if len(args) > 0 || c.knob.of != anInterface {
 			return c.run(io.Discard, io.Discard)
 		}
 		m, err := here()
