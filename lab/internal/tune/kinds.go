@@ -32,10 +32,14 @@ var kinds = map[kind]struct {
 	// made-up tree is not asked.
 	writable func(m *machine, t target, want string) error
 }{
-	kindFile:     {readFile, writeFile, fileWritable},
-	kindChannels: {readChannels, writeChannels, channelsWritable},
-	kindUnit:     {readUnit, writeUnit, unitWritable},
-	kindLimit:    {readLimit, writeLimit, limitWritable},
+	kindFile: {readFile, writeFile, fileWritable},
+	kindChannels: {readChannels, writeChannels, func(_ *machine, t target, _ string) error {
+		return rooted(capable(capNetAdmin), t.Path)
+	}},
+	kindUnit: {readUnit, writeUnit, func(_ *machine, t target, _ string) error {
+		return rooted(os.Geteuid() == 0, t.Path)
+	}},
+	kindLimit: {readLimit, writeLimit, limitWritable},
 }
 
 func readFile(m *machine, t target) (string, error) {
@@ -58,7 +62,7 @@ func writeFile(m *machine, t target, value string) error {
 
 func fileWritable(_ *machine, t target, _ string) error {
 	if strings.Contains(t.Path, "/queues/") && !realRoot(capNetAdmin) {
-		return rooted(false, t.Path)
+		return needsRoot(t.Path)
 	}
 	return access(t.Path)
 }
@@ -118,10 +122,6 @@ func writeChannels(m *machine, t target, value string) error {
 	return os.WriteFile(m.real("/ethtool/"+t.Dev), fmt.Appendf(nil, "most %s\n%s\n", most, c), 0o644)
 }
 
-func channelsWritable(_ *machine, t target, _ string) error {
-	return rooted(capable(capNetAdmin), t.Path)
-}
-
 const active, inactive = "active", "inactive"
 
 func unitName(unit string) string { return "systemctl:" + unit + ".service" }
@@ -148,10 +148,6 @@ func writeUnit(_ *machine, t target, state string) error {
 	}
 	_, err := systemctl(verb, t.Unit)
 	return err
-}
-
-func unitWritable(_ *machine, t target, _ string) error {
-	return rooted(os.Geteuid() == 0, t.Path)
 }
 
 // systemctl runs it and returns what it says on one line.

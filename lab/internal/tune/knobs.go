@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Whose a knob is. One of an interface or a process needs it to be named.
+// Whose a knob is. The interface has to be named; the process is the caller
+// unless another one is named.
 const (
 	anInterface = iota
 	aProcess
@@ -104,12 +105,14 @@ func queuesRight() error     { return rooted(realRoot(capNetAdmin), netDir+"*/qu
 func interfaceRight() error  { return rooted(capable(capNetAdmin), netDir+"*") }
 func interruptsRight() error { return rooted(realRoot(capDACOverride), "/proc/irq") }
 
-// rooted is an error where a process has not what it takes to write somewhere.
+func needsRoot(path string) error { return unavailable("needs root: run with sudo (%s)", path) }
+
+// rooted is nil where a process may write somewhere.
 func rooted(may bool, path string) error {
 	if may {
 		return nil
 	}
-	return unavailable("needs root: run with sudo (%s)", path)
+	return needsRoot(path)
 }
 
 // What a value lives and dies with.
@@ -239,7 +242,7 @@ func (m *machine) set(t target, value string) error {
 		err = kinds[t.Kind].write(m, t, value)
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return rooted(false, t.Path)
+		return needsRoot(t.Path)
 	} else if err != nil {
 		return err
 	}

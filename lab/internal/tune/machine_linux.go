@@ -100,7 +100,7 @@ func access(path string) error {
 	case errors.Is(err, unix.EROFS):
 		return unavailable("%s is on a file system that is mounted to be read only", path)
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return rooted(false, path)
+		return needsRoot(path)
 	case err != nil:
 		return &os.PathError{Op: "write", Path: path, Err: err}
 	}
