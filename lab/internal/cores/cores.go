@@ -3,7 +3,8 @@
 //
 // Both on the same core would make each the other's noise, and would let one
 // steal what the other is measured by. Cores are divided whole: two hardware
-// threads of one core stay on one side.
+// threads of one core stay on one side. What sets of cores are written as, lists
+// such as "0-3,8" and the kernel's masks, is read and written here too.
 package cores
 
 import (

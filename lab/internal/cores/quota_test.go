@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// groups are made up: files as the kernel would show them on a machine that does
+// controlGroups are made up: files as the kernel would show them on a machine that does
 // not exist here. Nothing in it was read from a real one.
-type groups map[string]string
+type controlGroups map[string]string
 
-func (tr groups) read(t *testing.T, processes ...string) Quota {
+func (tr controlGroups) read(t *testing.T, processes ...string) Quota {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range tr {
@@ -31,60 +31,60 @@ func TestGroupsAreReadUpToTheTop(t *testing.T) {
 	none := math.Inf(1)
 	for _, c := range []struct {
 		name string
-		tree groups
+		tree controlGroups
 		want Quota
 	}{
-		{"version 2, no quota in any group", groups{"proc/self/cgroup": "0::/a/b", "cg/cgroup.controllers": "cpu",
+		{"version 2, no quota in any group", controlGroups{"proc/self/cgroup": "0::/a/b", "cg/cgroup.controllers": "cpu",
 			"cg/a/cpu.max": "max 100000", "cg/a/b/cpu.max": "max 100000", "cg/a/b/cpu.stat": "usage_usec 1\nnr_throttled 0\nthrottled_usec 0"},
 			Quota{Cores: none, Seen: true}},
-		{"version 2, a quota of the group itself", groups{"proc/self/cgroup": "0::/a",
+		{"version 2, a quota of the group itself", controlGroups{"proc/self/cgroup": "0::/a",
 			"cg/a/cpu.max": "50000 100000", "cg/a/cpu.stat": "nr_throttled 3\nthrottled_usec 1500"},
 			Quota{Cores: 0.5, Stops: 3, Held: 1500 * time.Microsecond, Seen: true}},
-		{"version 2, a quota two groups above", groups{"proc/self/cgroup": "0::/a/b/c",
+		{"version 2, a quota two groups above", controlGroups{"proc/self/cgroup": "0::/a/b/c",
 			"cg/a/cpu.max": "150000 100000", "cg/a/cpu.stat": "nr_throttled 7\nthrottled_usec 9000",
 			"cg/a/b/cpu.max": "max 100000", "cg/a/b/c/cpu.max": "max 100000", "cg/a/b/c/cpu.stat": "nr_throttled 0\nthrottled_usec 0"},
 			Quota{Cores: 1.5, Stops: 7, Held: 9 * time.Millisecond, Seen: true}},
-		{"version 2, each group that held it counts", groups{"proc/self/cgroup": "0::/a/b",
+		{"version 2, each group that held it counts", controlGroups{"proc/self/cgroup": "0::/a/b",
 			"cg/a/cpu.max": "150000 100000", "cg/a/cpu.stat": "nr_throttled 1\nthrottled_usec 10",
 			"cg/a/b/cpu.max": "100000 100000", "cg/a/b/cpu.stat": "nr_throttled 2\nthrottled_usec 20"},
 			Quota{Cores: 1, Stops: 3, Held: 30 * time.Microsecond, Seen: true}},
-		{"version 2, at the top of the machine", groups{"proc/self/cgroup": "0::/", "cg/cgroup.controllers": "cpu", "cg/cpu.stat": "usage_usec 9"},
+		{"version 2, at the top of the machine", controlGroups{"proc/self/cgroup": "0::/", "cg/cgroup.controllers": "cpu", "cg/cpu.stat": "usage_usec 9"},
 			Quota{Cores: none, Seen: true}},
-		{"version 2, at the top of a container", groups{"proc/self/cgroup": "0::/", "cg/cgroup.controllers": "cpu", "cg/cgroup.events": "populated 1",
+		{"version 2, at the top of a container", controlGroups{"proc/self/cgroup": "0::/", "cg/cgroup.controllers": "cpu", "cg/cgroup.events": "populated 1",
 			"cg/cpu.max": "200000 100000", "cg/cpu.stat": "nr_throttled 1\nthrottled_usec 1000000"},
 			Quota{Cores: 2, Stops: 1, Held: time.Second, Seen: true}},
-		{"version 2, at the top of a container that is not shown its quota", groups{"proc/self/cgroup": "0::/", "cg/cgroup.controllers": "memory",
+		{"version 2, at the top of a container that is not shown its quota", controlGroups{"proc/self/cgroup": "0::/", "cg/cgroup.controllers": "memory",
 			"cg/cgroup.events": "populated 1", "cg/cpu.stat": "usage_usec 9"}, Quota{Cores: none}},
-		{"version 2, a group named from outside of the container", groups{"proc/self/cgroup": "0::/docker/0123", "cg/cgroup.controllers": "cpu",
+		{"version 2, a group named from outside of the container", controlGroups{"proc/self/cgroup": "0::/docker/0123", "cg/cgroup.controllers": "cpu",
 			"cg/cgroup.events": "populated 1", "cg/cpu.max": "100000 100000", "cg/cpu.stat": "nr_throttled 4\nthrottled_usec 4000"},
 			Quota{Cores: 1, Stops: 4, Held: 4 * time.Millisecond, Seen: true}},
-		{"version 2, a group beside the container's", groups{"proc/self/cgroup": "0::/../other", "cg/cgroup.events": "populated 1", "cg/cpu.max": "max 100000"},
+		{"version 2, a group beside the container's", controlGroups{"proc/self/cgroup": "0::/../other", "cg/cgroup.events": "populated 1", "cg/cpu.max": "max 100000"},
 			Quota{Cores: none, Seen: true}},
 
-		{"version 1, no quota", groups{"proc/self/cgroup": "5:memory:/x\n4:cpu,cpuacct:/", "cg/cpu,cpuacct/cpu.cfs_quota_us": "-1", "cg/cpu,cpuacct/cpu.cfs_period_us": "100000",
+		{"version 1, no quota", controlGroups{"proc/self/cgroup": "5:memory:/x\n4:cpu,cpuacct:/", "cg/cpu,cpuacct/cpu.cfs_quota_us": "-1", "cg/cpu,cpuacct/cpu.cfs_period_us": "100000",
 			"cg/cpu,cpuacct/cpu.stat": "nr_periods 0\nnr_throttled 0\nthrottled_time 0"}, Quota{Cores: none, Seen: true}},
-		{"version 1, a quota of the group above", groups{"proc/self/cgroup": "4:cpu:/x/y\n0::/", "cg/cpu/x/cpu.cfs_quota_us": "200000", "cg/cpu/x/cpu.cfs_period_us": "100000",
+		{"version 1, a quota of the group above", controlGroups{"proc/self/cgroup": "4:cpu:/x/y\n0::/", "cg/cpu/x/cpu.cfs_quota_us": "200000", "cg/cpu/x/cpu.cfs_period_us": "100000",
 			"cg/cpu/x/cpu.stat": "nr_periods 8\nnr_throttled 2\nthrottled_time 2500", "cg/cpu/x/y/cpu.cfs_quota_us": "-1", "cg/cpu/x/y/cpu.cfs_period_us": "100000"},
 			Quota{Cores: 2, Stops: 2, Held: 2500, Seen: true}},
-		{"version 1, two names of one mount", groups{"proc/self/cgroup": "4:cpu,cpuacct:/", "cg/cpu/cpu.cfs_quota_us": "100000", "cg/cpu/cpu.cfs_period_us": "100000",
+		{"version 1, two names of one mount", controlGroups{"proc/self/cgroup": "4:cpu,cpuacct:/", "cg/cpu/cpu.cfs_quota_us": "100000", "cg/cpu/cpu.cfs_period_us": "100000",
 			"cg/cpu/cpu.stat": "nr_throttled 2\nthrottled_time 5", "cg/cpu,cpuacct/cpu.cfs_quota_us": "100000", "cg/cpu,cpuacct/cpu.cfs_period_us": "100000",
 			"cg/cpu,cpuacct/cpu.stat": "nr_throttled 2\nthrottled_time 5"}, Quota{Cores: 1, Stops: 2, Held: 5, Seen: true}},
-		{"version 1, a group named from outside of the container", groups{"proc/self/cgroup": "4:cpu:/docker/0123", "cg/cpu/cpu.cfs_quota_us": "50000",
+		{"version 1, a group named from outside of the container", controlGroups{"proc/self/cgroup": "4:cpu:/docker/0123", "cg/cpu/cpu.cfs_quota_us": "50000",
 			"cg/cpu/cpu.cfs_period_us": "100000", "cg/cpu/cpu.stat": "nr_throttled 1\nthrottled_time 7"}, Quota{Cores: 0.5, Stops: 1, Held: 7, Seen: true}},
-		{"version 1, of a kernel without quotas", groups{"proc/self/cgroup": "4:cpu:/", "cg/cpu/cpu.shares": "1024"}, Quota{Cores: none, Seen: true}},
+		{"version 1, of a kernel without quotas", controlGroups{"proc/self/cgroup": "4:cpu:/", "cg/cpu/cpu.shares": "1024"}, Quota{Cores: none, Seen: true}},
 
 		// The machine has version 1, with the processes at its top, and beside it
 		// a version 2 that has no controllers.
-		{"both, at the top", groups{"proc/self/cgroup": "2:cpuacct:/\n1:cpu:/\n0::/", "cg/cpu/cpu.cfs_quota_us": "-1", "cg/cpu/cpu.cfs_period_us": "100000",
+		{"both, at the top", controlGroups{"proc/self/cgroup": "2:cpuacct:/\n1:cpu:/\n0::/", "cg/cpu/cpu.cfs_quota_us": "-1", "cg/cpu/cpu.cfs_period_us": "100000",
 			"cg/cpu/cpu.stat": "nr_periods 0\nnr_throttled 0\nthrottled_time 0", "cg/unified/cgroup.controllers": "", "cg/unified/cpu.stat": "usage_usec 218000013"},
 			Quota{Cores: none, Seen: true}},
-		{"both, and the one that limits is not shown", groups{"proc/self/cgroup": "1:cpu:/x\n0::/", "cg/unified/cgroup.controllers": "", "cg/unified/cpu.stat": "usage_usec 2"},
+		{"both, and the one that limits is not shown", controlGroups{"proc/self/cgroup": "1:cpu:/x\n0::/", "cg/unified/cgroup.controllers": "", "cg/unified/cpu.stat": "usage_usec 2"},
 			Quota{Cores: none}},
 
-		{"a quota that does not say how long it held", groups{"proc/self/cgroup": "0::/a", "cg/a/cpu.max": "50000 100000", "cg/a/cpu.stat": "usage_usec 1"}, Quota{Cores: 0.5}},
-		{"no groups are shown", groups{"proc/self/cgroup": "0::/a"}, Quota{Cores: none}},
-		{"no process is shown", groups{"cg/cgroup.controllers": "cpu"}, Quota{Cores: none}},
-		{"a line that is none", groups{"proc/self/cgroup": "what"}, Quota{Cores: none}},
+		{"a quota that does not say how long it held", controlGroups{"proc/self/cgroup": "0::/a", "cg/a/cpu.max": "50000 100000", "cg/a/cpu.stat": "usage_usec 1"}, Quota{Cores: 0.5}},
+		{"no groups are shown", controlGroups{"proc/self/cgroup": "0::/a"}, Quota{Cores: none}},
+		{"no process is shown", controlGroups{"cg/cgroup.controllers": "cpu"}, Quota{Cores: none}},
+		{"a line that is none", controlGroups{"proc/self/cgroup": "what"}, Quota{Cores: none}},
 	} {
 		if got := c.tree.read(t, "self"); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
@@ -94,7 +94,7 @@ func TestGroupsAreReadUpToTheTop(t *testing.T) {
 
 // Server and client may be in groups of their own, and all share those above.
 func TestTheGroupsOfSeveralProcesses(t *testing.T) {
-	tr := groups{
+	tr := controlGroups{
 		"proc/self/cgroup": "0::/a/lab", "proc/7/cgroup": "0::/a/server", "proc/8/cgroup": "0::/a/client",
 		"cg/cgroup.controllers": "cpu",
 		"cg/a/cpu.max":          "300000 100000", "cg/a/cpu.stat": "nr_throttled 1\nthrottled_usec 1",

@@ -27,42 +27,30 @@ func (c *Call) front(out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	args := []string{"tune", c.knob, worker}
-	if c.knob == "nofile" {
+	args := []string{"tune", c.knob.name, worker}
+	if c.knob.of == aProcess {
 		// Whose limits are meant is the front's parent, not the worker's. What
 		// the caller said comes later and wins.
 		args = append(args, "--pid", strconv.Itoa(os.Getppid()))
 	}
-	r, w, err := os.Pipe()
+	cmd := exec.Command(self, append(args, c.args...)...)
+	cmd.Stdout, cmd.Stderr = out, errs
+	// In a session of its own, what ends this one's group or terminal does not end it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	pipe, err := cmd.StdinPipe()
 	if err != nil {
 		return err
 	}
-	defer w.Close()
-	cmd := exec.Command(self, append(args, c.args...)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = r, out, errs
-	cmd.SysProcAttr = apart()
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, asked...)
-	defer signal.Stop(signals)
+	unwanted := unwanted()
 	if err := cmd.Start(); err != nil {
-		r.Close()
 		return err
 	}
-	r.Close()
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	closed := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		close(closed)
-	}()
 	select {
 	case err = <-ended:
-	case <-signals:
-		w.Close()
-		err = <-ended
-	case <-closed:
-		w.Close()
+	case <-unwanted:
+		pipe.Close()
 		err = <-ended
 	}
 	var status *exec.ExitError
@@ -83,44 +71,34 @@ func (e Ended) Error() string {
 	return fmt.Sprintf("the process that holds the values ended with %d", e.Status)
 }
 
-// asked are the signals that end a hold.
-var asked = []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}
+// unwanted says when a hold is to end: with its standard input, or by a signal.
+// Signals are heard to the end, so that a second one does not stop the restoring.
+func unwanted() <-chan os.Signal {
+	asked := make(chan os.Signal, 8)
+	signal.Notify(asked, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		asked <- syscall.SIGHUP
+	}()
+	return asked
+}
 
 // work applies, waits and restores just what it applied.
 func (c *Call) work(m *machine, changes []change, out, errs io.Writer) error {
-	// Heard to the end, so that a second signal does not stop the restoring;
-	// and nobody may be left to read what is said.
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, asked...)
-	signal.Ignore(syscall.SIGPIPE)
-	if err := reach(m, c.of, changes); err != nil {
-		return err
-	}
-	s, err := c.open(m)
-	if err != nil {
-		return err
-	}
-	_, err = s.apply(c.knob, c.of, changes, true, errs)
-	s.close()
-	if err != nil {
+	unwanted := unwanted()
+	signal.Ignore(syscall.SIGPIPE) // nobody may be left to read what is said
+	if _, _, err := c.apply(m, changes, errs); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, Ready)
-	closed := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		close(closed)
-	}()
-	select {
-	case <-signals:
-	case <-closed:
-	}
-	if s, err = c.open(m); err != nil {
+	<-unwanted
+	s, err := open(m, c.options.state)
+	if err != nil {
 		return err
 	}
 	defer s.close()
 	_, err = s.restore(func(r original) bool {
-		return r.Boot == m.boot && slices.Contains(r.Knobs, c.knob) && slices.ContainsFunc(changes, func(ch change) bool {
+		return r.Boot == m.boot && slices.Contains(r.Knobs, c.knob.name) && slices.ContainsFunc(changes, func(ch change) bool {
 			return ch.target == r.Target && (r.Target.Scope != scopeNamespace || r.Net.is(m.net))
 		})
 	}, errs)

@@ -21,7 +21,7 @@ func planned(t *testing.T, args ...string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes, err := call.of.plan(m, false)
+	changes, err := call.knob.plan(m, &call.options)
 	if err != nil {
 		t.Fatalf("%q: %v", args, err)
 	}
@@ -163,76 +163,6 @@ func TestReachIsNilWhereAKnobCanBeTurned(t *testing.T) {
 	}
 }
 
-func TestInterruptsAreNotPinnedWhileIrqbalanceRuns(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	put(t, root, "/proc/812/comm", "irqbalance\n")
-	refused(t, root, "irqbalance runs (process 812)", "irq-pin", "apply", "--dev", d.dev, "--cpus", "0")
-	refused(t, root, "tune-irqbalance.sh apply", "irq-pin", worker, "--dev", d.dev, "--cpus", "0")
-	if err := Reach("irq-pin", []string{"--dev", d.dev, "--cpus", "0"}); !errors.As(err, new(Unavailable)) {
-		t.Errorf("Reach: %v", err)
-	}
-	// The plan is printed, with the reason why it could not be carried out.
-	if out := must(t, "irq-pin", "--dev", d.dev, "--cpus", "0"); !strings.Contains(out, "apply would refuse: irqbalance runs") {
-		t.Errorf("%s", out)
-	}
-}
-
-// The shape of a virtual machine's: the interface is a child of the device that
-// has the interrupts, and a vector of its configuration comes first.
-func TestInterruptsOfVirtio(t *testing.T) {
-	d := model{cores: 2, queues: 1, dev: "eth0", firstIRQ: 38}
-	root := d.tree(t)
-	pci := "/sys/devices/pci0000:00/0000:00:05.0"
-	if err := os.Remove(root + pci + "/net/eth0/device"); err != nil {
-		t.Fatal(err)
-	}
-	put(t, root, pci+"/virtio2/status", "0x0000000f\n")
-	link(t, root, pci+"/net/eth0/device", "../../virtio2")
-	put(t, root, pci+"/msi_irqs/39", "msix\n")
-	put(t, root, "/proc/irq/39/smp_affinity_list", "0-1\n")
-	put(t, root, "/proc/interrupts", `           CPU0       CPU1       
- 26:          0         13  IO-APIC   4-edge      ttyS0
- 36:          0    3376688 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0
- 37:          0          0 PCI-MSIX-0000:00:05.0   0-edge      virtio2-config
- 38:          0     138430 PCI-MSIX-0000:00:05.0   1-edge      virtio2-input.0
- 39:     127031          0 PCI-MSIX-0000:00:05.0   2-edge      virtio2-output.0
-NMI:          0          0   Non-maskable interrupts
-`)
-	want := []string{"/proc/irq/38/smp_affinity_list 1", "/proc/irq/39/smp_affinity_list 0"}
-	if got := planned(t, "irq-pin", "--dev", "eth0", "--cpus", "1,0"); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-func TestQueuesAreToldFromManagementByName(t *testing.T) {
-	for _, c := range []struct {
-		action, dev string
-		want        bool
-	}{
-		{"ens5-Tx-Rx-0", "ens5", true},
-		{"enp95s0-Tx-Rx-15", "enp95s0", true},
-		{"ena-mgmnt@pci:0000:00:05.0", "ens5", false},
-		{"virtio2-config", "eth0", false},
-		{"virtio2-input.0", "eth0", true},
-		{"virtio2-output.11", "eth0", true},
-		{"mlx5_comp3@pci:0000:05:00.0", "eth1", true},
-		{"mlx5_async0@pci:0000:05:00.0", "eth1", false},
-		{"eth0-TxRx-3", "eth0", true},
-		{"eth0", "eth0", false}, // the link's, of igb and ixgbe
-		{"i40e-eth0-TxRx-3", "eth0", true},
-		{"i40e-0000:05:00.0:misc", "eth0", false},
-		{"gve-ntfy-blk0@pci:0000:00:04.0", "ens4", true},
-		{"gve-mgmnt@pci:0000:00:04.0", "ens4", false},
-		{"eth-fw0-TxRx-1", "eth-fw0", true}, // the name of the interface may hold any word
-		{"", "eth0", false},
-	} {
-		if got := ofQueue(c.action, c.dev); got != c.want {
-			t.Errorf("%q of %s: %v", c.action, c.dev, got)
-		}
-	}
-}
-
 // A table shared out leaves no queue short: the shares together hold at least
 // as many flows, each a power of two, none twice what it has to be.
 func TestFlowsOfAQueue(t *testing.T) {
@@ -306,11 +236,7 @@ func TestWhatGoesWithAQueueIsSaved(t *testing.T) {
 	put(t, aside, "/rx-7/rps_cpus", "00\n")
 	put(t, aside, "/tx-6/xps_cpus", "00\n")
 	// The queues come back with the number, and with the number only.
-	m, err := here()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.fault = func(written target, _ string) error {
+	defer faulty(func(written target, _ string) error {
 		if written.Kind == kindChannels {
 			for _, q := range []string{"rx-6", "rx-7", "tx-6", "tx-7"} {
 				if err := os.Rename(aside+"/"+q, root+netDir+"ens5/queues/"+q); err != nil {
@@ -319,13 +245,8 @@ func TestWhatGoesWithAQueueIsSaved(t *testing.T) {
 			}
 		}
 		return nil
-	}
-	s, err := open(m, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
-	if n, err := s.restore(func(original) bool { return true }, os.Stderr); n != 3 || err != nil {
+	})()
+	if n, err := restoreAll(t); n != 3 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	after := snapshot(t, root)
@@ -390,21 +311,6 @@ func TestSameMeansTheSame(t *testing.T) {
 	}
 }
 
-func FuzzInterrupts(f *testing.F) {
-	f.Add("           CPU0       CPU1       \n 38:          0     138430 PCI-MSIX-0000:00:05.0   1-edge      virtio2-input.0\n", "eth0")
-	f.Add("\n1: 2 3 4", "")
-	f.Fuzz(func(t *testing.T, text, dev string) {
-		for n, action := range interrupts(text) {
-			if action == "" || strings.ContainsAny(action, " \n") {
-				t.Fatalf("interrupt %d is %q", n, action)
-			}
-			if ofQueue(action, dev) && action == dev {
-				t.Fatalf("%q is the link's", action)
-			}
-		}
-	})
-}
-
 func FuzzValues(f *testing.F) {
 	f.Add("rx 1 tx 2 other 3 combined 4")
 	f.Add("1024 unlimited")
@@ -418,13 +324,17 @@ func FuzzValues(f *testing.F) {
 				t.Errorf("limits: %q became %q", text, l)
 			}
 		}
-		k := &sysctls{}
-		if k.take([]string{text}) != nil {
+		sysctl, err := find("sysctl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &options{}
+		if o.take(sysctl, []string{text}) != nil {
 			return
 		}
-		path := sysctlTarget(sysctlDir + strings.ReplaceAll(k.settings[0][0], ".", "/"))
-		if err := path.sound(); err != nil || strings.ContainsAny(k.settings[0][1], "\n\x00") {
-			t.Errorf("%q would write %q to %s: %v", text, k.settings[0][1], path.Path, err)
+		path := sysctlFile(o.settings[0][0])
+		if err := path.sound(); err != nil || strings.ContainsAny(o.settings[0][1], "\n\x00") {
+			t.Errorf("%q would write %q to %s: %v", text, o.settings[0][1], path.Path, err)
 		}
 	})
 }

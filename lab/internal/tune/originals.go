@@ -16,9 +16,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// version is of the journal's format.
-const version = 1
-
 // An original is a target's value before a knob first turned it.
 type original struct {
 	Knobs    []string  `json:"knobs"` // that have turned it since
@@ -30,18 +27,22 @@ type original struct {
 	Time     time.Time `json:"time"`
 }
 
+// version is of the journal's format.
+const version = 1
+
 // originals are the journal: in the order in which they were saved.
 type originals struct {
 	Version int        `json:"version"`
 	Records []original `json:"records"`
 }
 
-// A session is the state directory, locked: one process at a time writes.
+// A session is the state directory and its journal. Locked, it is the one that
+// writes.
 type session struct {
+	originals
 	m    *machine
 	dir  string
 	lock *os.File
-	all  originals
 }
 
 // Waits for the lock: longer than any apply takes, since the holds of a lab
@@ -51,13 +52,15 @@ const lockWait, lockTick = 30 * time.Second, 20 * time.Millisecond
 // rootDir is where root keeps originals; tests put another in its place.
 var rootDir = "/var/lib/line-rate"
 
+// machineRoot tells whether this is root of the machine, not of a user
+// namespace: only the former can write below /var/lib.
+func machineRoot() bool { return os.Geteuid() == 0 && initialUser() }
+
 // rootsOwn is what a user has to be told who finds no originals: root's may be
 // held nonetheless.
 func (c *Call) rootsOwn() string {
-	if c.state != "" || os.Getenv("LINE_RATE_STATE") != "" || machineRoot() {
-		return ""
-	}
-	if _, err := os.Stat(rootDir); err != nil {
+	_, err := os.Stat(rootDir)
+	if err != nil || c.options.state != "" || os.Getenv("LINE_RATE_STATE") != "" || machineRoot() {
 		return ""
 	}
 	return "what root has saved is in " + rootDir + ": run with sudo for that\n"
@@ -65,15 +68,15 @@ func (c *Call) rootsOwn() string {
 
 // stateDir is where originals are kept.
 func stateDir(asked string) (string, error) {
-	switch {
+	if asked == "" {
+		asked = os.Getenv("LINE_RATE_STATE")
+	}
+	switch xdg := os.Getenv("XDG_STATE_HOME"); {
 	case asked != "":
 		return filepath.Abs(asked)
-	case os.Getenv("LINE_RATE_STATE") != "":
-		return filepath.Abs(os.Getenv("LINE_RATE_STATE"))
 	case machineRoot():
 		return rootDir, nil
-	}
-	if xdg := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(xdg) {
+	case filepath.IsAbs(xdg):
 		return filepath.Join(xdg, "line-rate"), nil
 	}
 	home, err := os.UserHomeDir()
@@ -83,44 +86,44 @@ func stateDir(asked string) (string, error) {
 	return filepath.Join(home, ".local", "state", "line-rate"), nil
 }
 
-// open locks the state directory and reads the journal.
-func (c *Call) open(m *machine) (*session, error) { return open(m, c.state) }
-
+// open makes the state directory, locks it and reads the journal.
 func open(m *machine, asked string) (*session, error) {
 	dir, err := stateDir(asked)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("%w; name a directory for the originals with --state DIR", err)
+	s := &session{m: m, dir: dir}
+	if err = os.MkdirAll(dir, 0o700); err == nil {
+		if err := safe(dir); err != nil {
+			return nil, err
+		}
+		s.lock, err = os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	}
-	if err := safe(dir); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("%w; name a directory for the originals with --state DIR", err)
 	}
-	for end := time.Now().Add(lockWait); ; time.Sleep(lockTick) {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			f.Close()
-			return nil, fmt.Errorf("%s: %w", f.Name(), err)
-		}
-		if time.Now().After(end) {
-			f.Close()
-			return nil, fmt.Errorf("%s: another lab tune has held it for %v; wait for it or end it", f.Name(), lockWait)
-		}
+	if err = s.wait(); err == nil {
+		err = s.read()
 	}
-	s := &session{m: m, dir: dir, lock: f}
-	if s.all, err = read(s.file()); err != nil {
+	if err != nil {
 		s.close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// wait waits for the lock.
+func (s *session) wait() error {
+	for end := time.Now().Add(lockWait); time.Now().Before(end); time.Sleep(lockTick) {
+		err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
+			return fmt.Errorf("%s: %w", s.lock.Name(), err)
+		}
+	}
+	return fmt.Errorf("%s: another lab tune has held it for %v; wait for it or end it", s.lock.Name(), lockWait)
 }
 
 func (s *session) close()       { s.lock.Close() }
@@ -129,32 +132,37 @@ func (s *session) file() string { return filepath.Join(s.dir, "originals.json") 
 // safe refuses a file or directory that others can write to.
 func safe(path string) error {
 	info, err := os.Stat(path)
+	if err == nil && (owner(info) != os.Geteuid() || info.Mode().Perm()&0o022 != 0) {
+		err = fmt.Errorf("%s belongs to another user or can be written to by others, who could have anything restored; name another directory with --state DIR", path)
+	}
+	return err
+}
+
+// owner is the user whom a file belongs to, or whose a process in /proc is.
+func owner(info os.FileInfo) int {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return -1
+}
+
+// read reads the journal; there may be none.
+func (s *session) read() error {
+	s.Version = version
+	data, err := os.ReadFile(s.file())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = safe(s.file())
+	}
 	if err != nil {
 		return err
 	}
-	if !ownedSafely(info) {
-		return fmt.Errorf("%s belongs to another user or can be written to by others, who could have anything restored; name another directory with --state DIR", path)
+	if s.originals, err = decode(data); err != nil {
+		return fmt.Errorf("%s: %s; nothing was written. Mend the file, or move it away and set the values by hand", s.file(), strings.ReplaceAll(err.Error(), "\n", " "))
 	}
 	return nil
-}
-
-// read reads a journal; there may be none.
-func read(path string) (originals, error) {
-	none := originals{Version: version}
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return none, nil
-	} else if err != nil {
-		return none, err
-	}
-	if err := safe(path); err != nil {
-		return none, err
-	}
-	all, err := decode(data)
-	if err != nil {
-		return none, fmt.Errorf("%s: %s; nothing was written. Mend the file, or move it away and set the values by hand", path, strings.ReplaceAll(err.Error(), "\n", " "))
-	}
-	return all, nil
 }
 
 func decode(data []byte) (originals, error) {
@@ -190,7 +198,7 @@ func (r original) sound() error {
 		return errors.New("knobs, boot_id or network_namespace are missing")
 	}
 	for _, k := range r.Knobs {
-		if knobs[k] == nil {
+		if !slices.Contains(Knobs(), k) {
 			return fmt.Errorf("no knob %q", k)
 		}
 	}
@@ -199,13 +207,13 @@ func (r original) sound() error {
 
 // save replaces the journal. When it returns, a crash finds the new one.
 func (s *session) save() error {
-	if len(s.all.Records) == 0 {
+	if len(s.Records) == 0 {
 		if err := os.Remove(s.file()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return syncDir(s.dir)
 	}
-	data, err := json.MarshalIndent(s.all, "", "  ")
+	data, err := json.MarshalIndent(s.originals, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -213,22 +221,19 @@ func (s *session) save() error {
 	if _, err := decode(data); err != nil {
 		return fmt.Errorf("%s would not be readable: %w", s.file(), err)
 	}
-	// Whoever holds the lock is the only one to write, so the name is free; a
-	// crash may have left one behind.
+	// Whoever holds the lock is the only one to write, so the name is free; what
+	// a crash left of it is written over.
 	temp := s.file() + ".new"
-	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(append(data, '\n'))
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		os.Remove(temp)
-		return err
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(temp, s.file())
 	}
-	if err := os.Rename(temp, s.file()); err != nil {
+	if err != nil {
+		os.Remove(temp)
 		return err
 	}
 	return syncDir(s.dir)
@@ -243,89 +248,71 @@ func syncDir(dir string) error {
 }
 
 // held finds the record of a target as it is here and now, or -1.
-func (s *session) held(t target) int { return s.m.held(s.all, t) }
-
-func (m *machine) held(all originals, t target) int {
-	return slices.IndexFunc(all.Records, func(r original) bool {
-		if r.Target.Kind != t.Kind || r.Target.Path != t.Path {
+func (s *session) held(t target) int {
+	return slices.IndexFunc(s.Records, func(r original) bool {
+		sameBoot, initial := r.Boot == s.m.boot, r.Net.Initial && s.m.net.Initial
+		switch {
+		case r.Target.Kind != t.Kind || r.Target.Path != t.Path:
 			return false
-		}
-		switch t.Scope {
-		case scopeNamespace:
-			if r.Boot != m.boot {
-				return r.Net.Initial && m.net.Initial
-			}
-			return (r.Net.is(m.net) || r.Net.Initial && m.net.Initial) && r.Target.Index == t.Index
-		case scopeProcess:
-			return r.Boot == m.boot && r.Target.Start == t.Start
+		case t.Scope == scopeNamespace && sameBoot:
+			return (r.Net.is(s.m.net) || initial) && r.Target.Index == t.Index
+		case t.Scope == scopeNamespace:
+			return initial
+		case t.Scope == scopeProcess:
+			return sameBoot && r.Target.Start == t.Start
 		}
 		return true
 	})
 }
 
-// Where a record's target is.
-type whereabouts int
-
-const (
-	present   whereabouts = iota
-	elsewhere             // in a namespace that lives, or behind another knob
-	gone
-)
-
-// whereIs tells where a record's target is, and why it is not here.
-func (m *machine) whereIs(r original, all originals) (whereabouts, string) {
-	t, sameBoot := r.Target, r.Boot == m.boot
-	switch t.Scope {
-	case scopeProcess:
-		start, err := m.started(t.PID)
+// missing says why a record's target is not here, or nothing where it is. What
+// is gone does not come back; the rest is in a namespace that lives, or behind
+// another knob.
+func (s *session) missing(r original) (why string, gone bool) {
+	t, m, sameBoot := r.Target, s.m, r.Boot == s.m.boot
+	switch {
+	case t.Scope == scopeProcess:
 		if sameBoot && !m.ownProcesses() {
-			return elsewhere, "/proc shows another PID namespace than this process is in"
+			return "/proc shows another PID namespace than this process is in", false
 		}
-		if !sameBoot || err != nil || start != t.Start {
-			return gone, fmt.Sprintf("process %d has ended", t.PID)
+		if start, err := m.started(t.PID); !sameBoot || err != nil || start != t.Start {
+			return fmt.Sprintf("process %d has ended", t.PID), true
 		}
-		return present, ""
-	case scopeNamespace:
-		switch {
-		case !sameBoot && !r.Net.Initial:
-			return gone, "its network namespace went with the last boot"
-		case r.Net.Initial && !m.net.Initial:
-			return elsewhere, "it belongs to the initial network namespace; restore it there"
-		case sameBoot && !r.Net.is(m.net) && !r.Net.Initial:
-			if way := m.wayInto(r.Net); way != "" {
-				return elsewhere, fmt.Sprintf("it belongs to network namespace %d; restore it there (%s)", r.Net.Inode, way)
-			}
-			return gone, fmt.Sprintf("network namespace %d is gone", r.Net.Inode)
+		return "", false
+	case t.Scope == scopeMachine:
+	case !sameBoot && !r.Net.Initial:
+		return "its network namespace went with the last boot", true
+	case r.Net.Initial && !m.net.Initial:
+		return "it belongs to the initial network namespace; restore it there", false
+	case sameBoot && !r.Net.is(m.net) && !r.Net.Initial:
+		if way := m.wayInto(r.Net); way != "" {
+			return fmt.Sprintf("it belongs to network namespace %d; restore it there (%s)", r.Net.Inode, way), false
 		}
-	}
-	// An interrupt is the machine's, wherever its interface is.
-	if t.Dev != "" && t.Scope == scopeNamespace {
-		index, err := m.device(t.Dev)
+		return fmt.Sprintf("network namespace %d is gone", r.Net.Inode), true
+	case t.Dev != "":
+		now, err := m.device(t.Dev)
 		if err != nil {
-			return gone, "there is no interface " + t.Dev + " any more"
+			return "there is no interface " + t.Dev + " any more", true
 		}
-		if sameBoot && index != t.Index {
-			return gone, "interface " + t.Dev + " is another one now"
+		if sameBoot && now.Index != t.Index {
+			return "interface " + t.Dev + " is another one now", true
 		}
 	}
 	if t.Kind != kindFile || m.exists(t.Path) {
-		if t.IRQ != 0 && !sameBoot && !m.stillOf(t) {
-			return gone, fmt.Sprintf("interrupt %d is no longer %s", t.IRQ, t.Action)
+		// After a reboot an interrupt's number may be another device's.
+		if t.IRQ != 0 && !sameBoot {
+			if all, err := m.interrupts(); err != nil || all[t.IRQ] != t.Action {
+				return fmt.Sprintf("interrupt %d is no longer %s", t.IRQ, t.Action), true
+			}
 		}
-		return present, ""
+		return "", false
 	}
-	for _, o := range all.Records {
+	for _, o := range s.Records {
 		if o.Target.Kind == kindChannels && o.Target.Dev == t.Dev && o.Net.is(r.Net) {
-			return elsewhere, "its queue is not there now; restore the number of queues first: tune-queues.sh restore"
+			return "its queue is not there now; restore the number of queues first: tune-queues.sh restore", false
 		}
 	}
-	return gone, "it is not there any more"
-}
-
-// stillOf tells whether an interrupt is still what it was.
-func (m *machine) stillOf(t target) bool {
-	text, err := os.ReadFile(m.real("/proc/interrupts"))
-	return err == nil && interrupts(string(text))[t.IRQ] == t.Action
+	return "it is not there any more", true
 }
 
 // wayInto finds a process in a network namespace, or a file that keeps one, and

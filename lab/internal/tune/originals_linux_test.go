@@ -49,6 +49,7 @@ func TestAJournalThatCannotBeReadIsOneLineAndNothingIsWritten(t *testing.T) {
 		"a way out of /proc/sys":   {edit(netDir+"ens5/mtu", "/proc/sys/../../etc/shadow"), "is no target"},
 		"a way out of /sys":        {edit(netDir+"ens5/mtu", "/sys/class/net/../mtu"), "is no target"},
 		"another service":          {edit(`"kind": "file"`, `"kind": "unit", "unit": "sshd"`), "is no target"},
+		"no process":               {strings.Replace(edit(`"kind": "file"`, `"kind": "limit"`), netDir+"ens5/mtu", limitName(0), 1), "is no target"},
 		"another kind":             {edit(`"kind": "file"`, `"kind": "shell"`), "is no target"},
 		"another scope":            {edit(`"scope": "network namespace"`, `"scope": "universe"`), "is no target"},
 	} {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/cpumask"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
 // A model is what a made-up tree stands for. The machines of the entries cannot
@@ -38,7 +38,7 @@ func (d model) tree(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
 	all := fmt.Sprintf("0-%d", d.cores-1)
-	none, err := cpumask.Format(nil, d.cores)
+	none, err := cores.Mask(nil, d.cores)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,11 +99,11 @@ func (d model) tree(t *testing.T) string {
 	put(t, root, fmt.Sprintf("/proc/%d/comm", madeUpShell), "bash\n")
 	put(t, root, fmt.Sprintf("/proc/%d/stat", madeUpShell), fmt.Sprintf("%d (ba) sh) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 8128 0 0\n", madeUpShell))
 	put(t, root, fmt.Sprintf("/proc/%d/limits", madeUpShell), fmt.Sprintf("%-25s %-20s %-20s %-10s\n", "Limit", "Soft Limit", "Hard Limit", "Units")+
-		fmt.Sprintf(limitFormat+"\n", "Max processes", "unlimited", "unlimited", "processes")+
-		fmt.Sprintf(limitFormat+"\n", "Max open files", "1024", "524288", "files"))
-	queues := channels{rx: d.queues, tx: d.queues}
+		fmt.Sprintf("%-25s %-20s %-20s %-10s\n", "Max processes", "unlimited", "unlimited", "processes")+
+		fmt.Sprintf("%-25s %-20s %-20s %-10s\n", "Max open files", "1024", "524288", "files"))
+	queues := channels{rx: uint32(d.queues), tx: uint32(d.queues)}
 	if d.combined {
-		queues = channels{combined: d.queues}
+		queues = channels{combined: uint32(d.queues)}
 	}
 	put(t, root, "/ethtool/"+d.dev, fmt.Sprintf("most %s\n%s\n", queues, queues))
 

@@ -8,16 +8,19 @@
 // refused before anything is saved. A write that the kernel takes but keeps
 // otherwise is an error too: each is read back.
 //
-// # The state directory
+// The table of knobs says for each what it sets, which options it takes, how its
+// values are read and set, and what it checks.
 //
-// It is --state DIR, or else $LINE_RATE_STATE, or else /var/lib/line-rate for
-// root and $XDG_STATE_HOME/line-rate or ~/.local/state/line-rate for others.
-// In it, originals.json (mode 0600) is the journal of originals: one record a
-// target, with the knobs that turned it, the value before the first of them,
-// the boot and the network namespace it belongs to. The file is replaced whole,
-// synced with its directory; without records there is none. The lock beside it
-// lets one process at a time write. A directory that others can write to is
-// refused: who can write the journal can have root write what the journal says.
+// # Originals
+//
+// They are in originals.json in the state directory (--state DIR, or else
+// $LINE_RATE_STATE, or else /var/lib/line-rate for root and line-rate in
+// $XDG_STATE_HOME or ~/.local/state for others): one record a target, with the
+// knobs that turned it, the value before the first of them, the boot and the
+// network namespace it belongs to. The file is replaced whole; without records
+// there is none. The lock beside it lets one process at a time write. A
+// directory that others can write to is refused: who can write the originals can
+// have root write what they say.
 //
 // What belonged to a network namespace that is gone went with it, as did an
 // interface that is gone and a process that has ended: restore says so and
@@ -27,24 +30,18 @@
 //
 // # Hold
 //
-// "hold" is for programs: it applies, prints "tune ready" and waits until its
-// standard input closes or it is asked to end; then it restores what it applied
-// and exits with 0. A second process in a session of its own does the work and
-// watches the first, so the values come back however the caller ends, by
-// kill -9 and with a parent-death signal too. Hold refuses a target whose
-// original is already held: someone's apply is in force there. Several holds
-// may run at once, as long as their targets differ.
-//
-// # Network namespaces
-//
-// A knob is turned in the network namespace of the process that turns it, so
-// for an interface of another one the process is started in there. A bare
-// "nsenter --net" will do, although /sys then shows the namespace it was
-// mounted in: this is noticed, and the process sees a /sys of its own. RPS, RFS
-// and XPS want root of the machine; root of a user namespace can set the MTU
-// and the number of queues of interfaces that it made.
+// "hold" is for programs: it applies, prints "tune ready", and restores what it
+// applied when its standard input closes or it is asked to end. A second process
+// does the work and watches the first, so the values come back however the
+// caller ends. A target whose original is held already is refused: someone's
+// apply is in force there. Several holds may run at once on different targets.
 //
 // # Limits
+//
+// A knob is turned in the network namespace of the process that turns it, so
+// for an interface of another one the process is started in there, with
+// "nsenter --net". RPS, RFS and XPS want root of the machine; root of a user
+// namespace can set the MTU and the number of queues of interfaces it made.
 //
 // Lowering the number of queues of a real card can reset the affinity of its
 // interrupts, as its driver likes; RPS, RFS and XPS of the queues that go are
@@ -58,6 +55,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -74,94 +72,44 @@ func unavailable(format string, args ...any) error { return Unavailable{fmt.Spri
 // ErrDiffers is what verify returns where a value is not what was asked for.
 var ErrDiffers = errors.New("some values differ from what these arguments set")
 
-// A knob is one thing that can be turned. Its plan is made from its flags
-// alone and writes nothing.
-type knob interface {
-	// flags declares the knob's own flags.
-	flags(fs *flag.FlagSet)
-	// take takes the arguments that are not flags.
-	take(rest []string) error
-	// plan lists the changes. With look set only the targets count, and flags
-	// that say what to set may be missing.
-	plan(m *machine, look bool) ([]change, error)
-	// ready says what else stands in the way of writing.
-	ready(m *machine) error
-}
-
-// A change is a target and the value it is to have. One without a value is
-// only saved, because another change of the same plan may lose it.
-type change struct {
-	target target
-	want   string
-	keep   bool
-}
-
-// knobs makes each knob anew, because flags are kept in it.
-var knobs = map[string]func() knob{
-	"rps":        func() knob { return &rps{} },
-	"rfs":        func() knob { return &rfs{} },
-	"xps":        func() knob { return &xps{} },
-	"irq-pin":    func() knob { return &irqPin{} },
-	"irqbalance": func() knob { return &service{units: []string{"irqbalance"}} },
-	"crond":      func() knob { return &service{units: []string{"crond", "cron"}} },
-	"sysctl":     func() knob { return &sysctls{} },
-	"nofile":     func() knob { return &nofile{} },
-	"queues":     func() knob { return &queues{} },
-	"mtu":        func() knob { return &mtu{} },
-}
-
-// Knobs lists the knobs' names.
-func Knobs() []string {
-	return []string{"rps", "rfs", "xps", "irq-pin", "irqbalance", "crond", "sysctl", "nofile", "queues", "mtu"}
-}
-
-// Actions lists what can be done with a knob; plan is the default.
+// actions are what can be done with a knob.
 var actions = []string{"show", "plan", "apply", "verify", "restore", "hold", "reach", worker}
 
 // A Call is one command line, read.
 type Call struct {
-	knob   string
-	action string
-	args   []string // as given, without knob and action
-	state  string
-	of     knob
-	fs     *flag.FlagSet
+	knob    *knob // nil for all of them
+	action  string
+	args    []string // as given, without knob and action
+	options options
+	fs      *flag.FlagSet
 }
 
 // Read reads "KNOB [ACTION] [ARGUMENT…]", or "restore" or "show" for all knobs.
 // The error is flag.ErrHelp where help was asked for.
-func Read(args []string) (*Call, error) {
+func Read(args []string) (c *Call, err error) {
 	if len(args) == 0 {
 		return nil, fmt.Errorf("which knob? one of %s; or restore, or show", strings.Join(Knobs(), ", "))
 	}
-	c := &Call{knob: args[0], fs: flag.NewFlagSet("", flag.ContinueOnError)}
-	c.fs.SetOutput(io.Discard)
-	c.fs.Usage = func() {}
-	c.fs.StringVar(&c.state, "state", "", "")
-	switch c.knob {
+	c = &Call{}
+	switch args[0] {
 	case "restore", "show":
-		c.knob, c.action = "", c.knob
+		c.action = args[0]
 	case "-h", "-help", "--help", "help":
 		return nil, flag.ErrHelp
 	default:
-		fresh, ok := knobs[c.knob]
-		if !ok {
-			return nil, fmt.Errorf("no knob %q; there are %s", c.knob, strings.Join(Knobs(), ", "))
+		if c.knob, err = find(args[0]); err != nil {
+			return nil, err
 		}
-		c.of = fresh()
-		c.of.flags(c.fs)
 	}
+	c.fs = c.options.flags(c.knob)
 	var rest []string
 	for left := args[1:]; ; {
-		if err := c.fs.Parse(left); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				return nil, err
-			}
+		if err := c.fs.Parse(left); errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		} else if err != nil {
 			return nil, fmt.Errorf("%w; see -h", err)
 		}
-		if used := len(left) - c.fs.NArg(); used > 0 {
-			c.args = append(c.args, left[:used]...)
-		}
+		c.args = append(c.args, left[:len(left)-c.fs.NArg()]...)
 		if c.fs.NArg() == 0 {
 			break
 		}
@@ -176,13 +124,12 @@ func Read(args []string) (*Call, error) {
 	if c.action == "" {
 		c.action = "plan"
 	}
-	if c.of == nil {
-		if len(rest) > 0 {
-			return nil, fmt.Errorf("%s of all knobs takes no %q", c.action, rest[0])
-		}
-		return c, nil
+	if c.knob != nil {
+		err = c.options.take(c.knob, rest)
+	} else if len(rest) > 0 {
+		err = fmt.Errorf("%s of all knobs takes no %q", c.action, rest[0])
 	}
-	if err := c.of.take(rest); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -197,10 +144,10 @@ func (c *Call) Run(out, errs io.Writer) error {
 		// Only the front: the worker finds its own way.
 		err = c.front(out, errs)
 	} else {
-		inside(func() { err = c.run(out, errs) })
+		err = inside(func() error { return c.run(out, errs) })
 	}
-	if err != nil && c.knob != "" && !errors.Is(err, ErrDiffers) {
-		return fmt.Errorf("tune %s: %w", c.knob, err)
+	if err != nil && c.knob != nil && !errors.Is(err, ErrDiffers) {
+		return fmt.Errorf("tune %s: %w", c.knob.name, err)
 	}
 	return err
 }
@@ -216,7 +163,7 @@ func (c *Call) run(out, errs io.Writer) error {
 	case "show":
 		return c.show(m, out)
 	}
-	changes, err := c.of.plan(m, false)
+	changes, err := c.knob.changes(m, &c.options)
 	if err != nil {
 		return err
 	}
@@ -226,27 +173,16 @@ func (c *Call) run(out, errs io.Writer) error {
 	case "verify":
 		return verify(m, changes, out)
 	case "reach":
-		return reach(m, c.of, changes)
+		return c.knob.reach(m, changes)
 	case "apply":
-		// Before a state directory is made, and before one may not be.
-		if err := reach(m, c.of, changes); err != nil {
-			return err
-		}
-		s, err := c.open(m)
+		n, s, err := c.apply(m, changes, errs)
 		if err != nil {
 			return err
 		}
-		defer s.close()
-		n, err := s.apply(c.knob, c.of, changes, false, errs)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(out, "%s: %s written, all read back; originals are in %s\n", c.knob, count(n, "value"), s.file())
+		fmt.Fprintf(out, "%s: %s written, all read back; originals are in %s\n", c.knob.name, count(n, "value"), s.file())
 		return nil
-	case worker:
-		return c.work(m, changes, out, errs)
 	}
-	panic("no action " + c.action)
+	return c.work(m, changes, out, errs)
 }
 
 // Reach tells beforehand whether a knob can be turned here: nil, or
@@ -255,71 +191,37 @@ func (c *Call) run(out, errs io.Writer) error {
 // Without arguments it tells only what does not depend on them: whether this
 // process may turn such a knob at all.
 func Reach(name string, args []string) error {
-	if len(args) == 0 {
-		fresh, ok := knobs[name]
-		if !ok {
-			return fmt.Errorf("no knob %q; there are %s", name, strings.Join(Knobs(), ", "))
-		}
-		var err error
-		inside(func() {
-			var m *machine
-			if m, err = here(); err == nil {
-				err = m.allowed(fresh())
-			}
-		})
-		if err != nil || needsArguments(name) {
-			return err
-		}
-	}
 	c, err := Read(append([]string{name, "reach"}, args...))
 	if err != nil {
 		return err
 	}
-	inside(func() { err = c.run(io.Discard, io.Discard) })
-	return err
+	return inside(func() error {
+		if len(args) > 0 || c.knob.of != anInterface {
+			return c.run(io.Discard, io.Discard)
+		}
+		m, err := here()
+		if err == nil && m.tree == "" {
+			err = c.knob.right()
+		}
+		return err
+	})
 }
 
 // Runs tells whether a process of one of these names runs on this machine.
 func Runs(names ...string) bool {
-	m, err := here()
-	return err == nil && slices.ContainsFunc(names, func(n string) bool { return m.process(n) != 0 })
-}
-
-// needsArguments tells whether a knob's plan cannot be made from defaults.
-func needsArguments(name string) bool {
-	return slices.Contains([]string{"rps", "rfs", "xps", "irq-pin", "queues", "mtu"}, name)
-}
-
-// reach is what has to hold before an apply writes anything.
-func reach(m *machine, k knob, changes []change) error {
-	if err := k.ready(m); err != nil {
-		return err
-	}
-	for _, c := range changes {
-		now, err := m.read(c.target)
-		if err != nil {
-			return err
-		}
-		if c.keep || same(m, c.target, now, c.want) {
-			continue
-		}
-		if err := m.writable(c.target, c.want); err != nil {
-			return err
-		}
-	}
-	return nil
+	m := &machine{tree: os.Getenv(treeVariable)}
+	return slices.ContainsFunc(names, func(n string) bool { return m.process(n) != 0 })
 }
 
 // inside runs f on a thread of its own that ends with it, because f may give
 // the thread another view of /sys.
-func inside(f func()) {
-	done := make(chan struct{})
+func inside(f func() error) error {
+	done := make(chan error)
 	go func() {
-		defer close(done)
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		f()
+		done <- f()
 	}()
-	<-done
+	return <-done
 }
 
 func count(n int, what string) string {

@@ -3,9 +3,7 @@ package tune
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -22,9 +20,24 @@ import (
 // be killed: its arguments are "tune KNOB …".
 const asLab = "TUNE_TEST_LAB"
 
+// stopVariable has it kill itself before it writes again after so many writes,
+// or forgets what it has restored: there is no other way to be killed between
+// two writes of one's choice.
+const stopVariable = "TUNE_TEST_STOP_AFTER"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asLab) == "" {
 		os.Exit(m.Run())
+	}
+	if n, err := strconv.Atoi(os.Getenv(stopVariable)); err == nil {
+		beforeWrite = func(target, string) error {
+			if n == 0 {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				select {}
+			}
+			n--
+			return nil
+		}
 	}
 	call, err := Read(os.Args[2:])
 	if err == nil {
@@ -197,7 +210,7 @@ func unitStates(t *testing.T) map[string]string {
 	t.Helper()
 	states := map[string]string{}
 	for _, unit := range []string{"irqbalance", "crond"} {
-		state, err := unitState(unit)
+		state, err := readUnit(nil, target{Unit: unit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -317,328 +330,5 @@ func TestRestoreOfOneProcessLeavesTheOther(t *testing.T) {
 	must(t, "nofile", "restore", "--pid", strconv.Itoa(os.Getppid()))
 	if out := must(t, "show"); strings.Count(out, "/proc/") != 1 || !strings.Contains(out, "/proc/4711/") {
 		t.Errorf("still held:\n%s", out)
-	}
-}
-
-// faulty makes a machine whose n-th write is refused.
-func faulty(t *testing.T, n int, why error) *machine {
-	t.Helper()
-	m, err := here()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.fault = func(target, string) error {
-		if n--; n == 0 {
-			return why
-		}
-		return nil
-	}
-	return m
-}
-
-func TestAnApplyThatFailsHalfWayIsPutBack(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	must(t, "rps", "apply", "--dev", d.dev, "--cpus", "0")
-	before := snapshot(t, root)
-	held := must(t, "show")
-	for n := 1; n <= 8; n++ {
-		call, err := Read([]string{"rps", "apply", "--dev", d.dev, "--cpus", "1-2"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = call.run1(t, faulty(t, n, errors.New("the kernel does not like it")))
-		if err == nil || !strings.Contains(err.Error(), "does not like it; what was written before it is put back") {
-			t.Errorf("write %d: %v", n, err)
-		}
-		// Back to what the first apply left, whose originals are still held.
-		if !maps.Equal(before, snapshot(t, root)) || must(t, "show") != held {
-			t.Fatalf("write %d: not as before", n)
-		}
-	}
-	must(t, "restore")
-	if got := get(t, root, netDir+d.dev+"/queues/rx-0/rps_cpus"); got != "00\n" {
-		t.Errorf("restored is %q", got)
-	}
-}
-
-// run1 applies on a given machine.
-func (c *Call) run1(t *testing.T, m *machine) error {
-	t.Helper()
-	changes, err := c.of.plan(m, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.open(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
-	_, err = s.apply(c.knob, c.of, changes, false, io.Discard)
-	return err
-}
-
-func TestWhatCannotBePutBackIsStillHeld(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	before := snapshot(t, root)
-	call, err := Read([]string{"rps", "apply", "--dev", d.dev})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := faulty(t, 0, nil)
-	writes := 0
-	m.fault = func(target, string) error {
-		if writes++; writes > 3 {
-			return errors.New("no more")
-		}
-		return nil
-	}
-	err = call.run1(t, m)
-	if err == nil || !strings.Contains(err.Error(), "could not be put back: ") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("%v", err)
-	}
-	must(t, "rps", "restore")
-	if !maps.Equal(before, snapshot(t, root)) {
-		t.Error("not everything came back")
-	}
-}
-
-func TestARestoreThatFailsKeepsWhatItCouldNotRestore(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	before := snapshot(t, root)
-	must(t, "rps", "apply", "--dev", d.dev)
-	s, err := open(faulty(t, 3, errors.New("not now")), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := s.restore(func(original) bool { return true }, io.Discard)
-	s.close()
-	if n != 7 || err == nil || !strings.Contains(err.Error(), "not now") {
-		t.Errorf("%d restored, %v", n, err)
-	}
-	if out := must(t, "show"); strings.Count(out, "rps_cpus") != 1 {
-		t.Errorf("still held:\n%s", out)
-	}
-	must(t, "restore")
-	if !maps.Equal(before, snapshot(t, root)) {
-		t.Error("not everything came back")
-	}
-}
-
-// A kernel that takes a write and keeps something else.
-func TestAWriteThatIsNotKeptIsAnError(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	name := root + netDir + d.dev + "/mtu"
-	m := faulty(t, 0, nil)
-	m.fault = func(_ target, value string) error {
-		if value == "9001\n" { // put back
-			return errors.Join(os.Remove(name), os.WriteFile(name, nil, 0o644))
-		}
-		return errors.Join(os.Remove(name), os.Symlink(os.DevNull, name))
-	}
-	call, err := Read([]string{"mtu", "apply", "--dev", d.dev, "--mtu", "1500"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = call.run1(t, m)
-	if err == nil || !strings.Contains(err.Error(), `/mtu: "1500" was written, and the kernel made "" of it; what was written before it is put back`) {
-		t.Errorf("%v", err)
-	}
-	if got := get(t, root, netDir+d.dev+"/mtu"); got != "9001\n" {
-		t.Errorf("it has %q", got)
-	}
-	if out := must(t, "show"); !strings.Contains(out, "no originals") {
-		t.Errorf("still held:\n%s", out)
-	}
-}
-
-// After a reboot the kernel has its own values again; what the machine itself
-// had is written back where it differs, what was a namespace's is gone.
-func TestAfterAReboot(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	before := snapshot(t, root)
-	must(t, "rps", "apply", "--dev", d.dev)
-	must(t, "sysctl", "apply")
-	must(t, "irq-pin", "apply", "--dev", d.dev, "--cpus", "0")
-	must(t, "nofile", "apply", "--pid", strconv.Itoa(madeUpShell))
-	applied := snapshot(t, root)
-	// In another namespace, whose processes end with the boot.
-	leave(t, root, 4026532000)
-	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1400")
-	comeBack(t, root)
-
-	for path, text := range before {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put(t, root, sysctlDir+"kernel/random/boot_id", "22222222-2222-4222-8222-222222222222\n")
-	put(t, root, netDir+d.dev+"/ifindex", "5\n") // numbered in another order
-	// One value that outlives the boot, as a file of sysctl.d would make it.
-	put(t, root, sysctlDir+"net/core/somaxconn", applied[root+sysctlDir+"net/core/somaxconn"])
-	// And an interrupt that is now another device's.
-	table := strings.Replace(get(t, root, "/proc/interrupts"), "ens5-Tx-Rx-2\n", "nvme1q2\n", 1)
-	put(t, root, "/proc/interrupts", table)
-	put(t, root, "/proc/irq/30/smp_affinity_list", "3\n")
-
-	out, errs, err := lab("restore")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := get(t, root, sysctlDir+"net/core/somaxconn"); got != "4096\n" {
-		t.Errorf("somaxconn is %q", got)
-	}
-	if got := get(t, root, "/proc/irq/30/smp_affinity_list"); got != "3\n" {
-		t.Errorf("an interrupt of another device was written to: %q", got)
-	}
-	for _, line := range []string{
-		"forgotten: /proc/4711/limits: open files, soft and hard: process 4711 has ended",
-		"forgotten: /sys/class/net/ens5/mtu: its network namespace went with the last boot",
-		"forgotten: /proc/irq/30/smp_affinity_list: interrupt 30 is no longer ens5-Tx-Rx-2",
-	} {
-		if !strings.Contains(errs, line+"\n") {
-			t.Errorf("not said: %s\n%s", line, errs)
-		}
-	}
-	if strings.Count(errs, "\n") != 3 || !strings.Contains(out, "21 originals restored") {
-		t.Errorf("%s%s", out, errs)
-	}
-	if out := must(t, "show"); !strings.Contains(out, "no originals") {
-		t.Errorf("%s", out)
-	}
-}
-
-// An apply after the reboot still knows the values of before the first one.
-func TestAnApplyAfterARebootKeepsTheFirstOriginals(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
-	put(t, root, sysctlDir+"kernel/random/boot_id", "22222222-2222-4222-8222-222222222222\n")
-	put(t, root, netDir+d.dev+"/ifindex", "5\n")
-	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1600")
-	if out := must(t, "show"); strings.Count(out, "/mtu") != 1 {
-		t.Errorf("held:\n%s", out)
-	}
-	must(t, "mtu", "restore")
-	if got := get(t, root, netDir+d.dev+"/mtu"); got != "9001\n" {
-		t.Errorf("restored is %q", got)
-	}
-}
-
-func TestWhatIsGoneIsForgotten(t *testing.T) {
-	d := c6i2xlarge
-	for _, c := range []struct {
-		name, want string
-		turn       []string
-		change     func(root string) error
-	}{
-		{"a process that has ended", "process 4711 has ended", []string{"nofile", "--pid", "4711"}, func(root string) error { return os.RemoveAll(root + "/proc/4711") }},
-		{"a process of the same number", "process 4711 has ended", []string{"nofile", "--pid", "4711"}, func(root string) error {
-			stat := root + "/proc/4711/stat"
-			text, err := os.ReadFile(stat)
-			return errors.Join(err, os.WriteFile(stat, bytes.Replace(text, []byte(" 8128 "), []byte(" 9128 "), 1), 0o644))
-		}},
-		{"an interface that is gone", "no interface ens5 any more", []string{"mtu", "--dev", d.dev, "--mtu", "1500"}, func(root string) error { return os.Remove(root + netDir + d.dev) }},
-		{"an interface of the same name", "ens5 is another one now", []string{"mtu", "--dev", d.dev, "--mtu", "1500"}, func(root string) error {
-			return os.WriteFile(root+netDir+d.dev+"/ifindex", []byte("9\n"), 0o644)
-		}},
-		{"a namespace that is gone", "network namespace 4026532000 is gone", []string{"rps", "--dev", d.dev}, func(root string) error {
-			comeBack(t, root)
-			return nil
-		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			root := d.tree(t)
-			if strings.Contains(c.want, "namespace") {
-				leave(t, root, 4026532000)
-			}
-			must(t, do("apply", c.turn)...)
-			if err := c.change(root); err != nil {
-				t.Fatal(err)
-			}
-			before := snapshot(t, root)
-			out, errs, err := lab("restore")
-			if err != nil || !strings.Contains(errs, c.want) || strings.Count(out, "0 originals restored") != 1 {
-				t.Errorf("%v\n%s%s; want %q", err, out, errs, c.want)
-			}
-			if !maps.Equal(before, snapshot(t, root)) {
-				t.Error("something was written")
-			}
-		})
-	}
-}
-
-func TestWhatLivesElsewhereIsKept(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
-	// From a namespace inside, the initial one's originals are out of reach.
-	leave(t, root, 4026532001)
-	if _, _, err := lab("restore"); err == nil || !strings.Contains(err.Error(), "belongs to the initial network namespace") {
-		t.Errorf("%v", err)
-	}
-	// And those of a namespace in which a process lives are, from outside.
-	put(t, root, netDir+"inner/ifindex", "7\n")
-	put(t, root, netDir+"inner/mtu", "1500\n")
-	must(t, "mtu", "apply", "--dev", "inner", "--mtu", "1400")
-	comeBack(t, root)
-	link(t, root, "/proc/4711/ns/net", "net:[4026532001]")
-	_, errs, err := lab("restore")
-	if err == nil || !strings.Contains(err.Error(), "restore it there (nsenter --net --target 4711)") || errs != "" {
-		t.Errorf("%v, %q", err, errs)
-	}
-	if a, b := get(t, root, netDir+d.dev+"/mtu"), get(t, root, netDir+"inner/mtu"); a != "9001\n" || b != "1400\n" {
-		t.Errorf("ens5 has %q, inner %q", a, b)
-	}
-	leave(t, root, 4026532001)
-	must(t, "restore")
-	if b := get(t, root, netDir+"inner/mtu"); b != "1500\n" {
-		t.Errorf("inner has %q", b)
-	}
-}
-
-func TestReadRefusesWhatIsNoCall(t *testing.T) {
-	for words, args := range map[string][]string{
-		"which knob?":               {},
-		"no knob \"rsp\"":           {"rsp"},
-		"neither an option":         {"rps", "aply", "--dev", "x"},
-		"not defined: -gev":         {"rps", "--gev", "x"},
-		"neither NAME=VALUE":        {"sysctl", "apply", "net.core.somaxconn"},
-		"restore of all knobs":      {"restore", "rps"},
-		"is no name of a sysctl":    {"sysctl", "net..core=1"},
-		"stands twice":              {"sysctl", "net.core.somaxconn=1", "net.core.somaxconn=2"},
-		"is no value of a sysctl":   {"sysctl", "net.core.somaxconn="},
-		"\"net/core/somaxconn\" is": {"sysctl", "net/core/somaxconn=1"},
-		"\"..\" is no name":         {"sysctl", "..=1"},
-		"invalid value":             {"mtu", "--dev", "x", "--mtu", "many"},
-	} {
-		if _, err := Read(args); err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%q: %v; want %q", args, err, words)
-		}
-	}
-	for _, args := range [][]string{{"-h"}, {"rps", "-h"}, {"rps", "apply", "--help"}} {
-		if _, err := Read(args); !errors.Is(err, flag.ErrHelp) {
-			t.Errorf("%q: %v", args, err)
-		}
-	}
-}
-
-func TestOptionsAndActionsStandInAnyOrder(t *testing.T) {
-	for _, args := range [][]string{
-		{"rps", "verify", "--dev", "x", "--cpus", "0"}, {"rps", "--dev", "x", "verify", "--cpus", "0"}, {"rps", "--dev=x", "--cpus=0", "verify"},
-	} {
-		c, err := Read(args)
-		if err != nil || c.action != "verify" || c.of.(*rps).dev != "x" || c.of.(*rps).cpus != "0" {
-			t.Errorf("%q: %+v, %v", args, c, err)
-		}
-		// A hold hands these on to its worker.
-		again, err := Read(append([]string{"rps", worker}, c.args...))
-		if err != nil || !reflect.DeepEqual(again.of, c.of) {
-			t.Errorf("%q became %q: %v", args, c.args, err)
-		}
 	}
 }

@@ -1,15 +1,4 @@
-// Package cpumask writes and reads sets of CPUs as the kernel's masks: hex
-// digits in groups of 32 bits, divided by commas, the highest CPUs first.
-//
-// Its stance: a mask is written just as the kernel prints it back, so that what
-// was written and what is read can be compared by eye: all groups up to the
-// machine's last possible CPU, the first one only as long as it has to be.
-// Reading is as strict as the kernel, which takes one number of 32 digits for
-// an overflow, and stricter in one thing: a group within a mask has to have all
-// of its eight digits, because a shorter one is a slip more often than a wish.
-//
-// Lists such as "112-127" are the business of package cores.
-package cpumask
+package cores
 
 import (
 	"fmt"
@@ -21,11 +10,14 @@ import (
 // Most is the largest number of CPUs a kernel can be built for.
 const Most = 8192
 
-// group is how many CPUs stand in one group, and digits how many digits in it.
+// A mask is hex digits in groups of 32 bits, divided by commas, the highest
+// CPUs first: group is how many CPUs stand in one, and digits how many digits.
 const group, digits = 32, 8
 
-// Format writes the mask of some CPUs on a machine with so many possible ones.
-func Format(cpus []int, possible int) (string, error) {
+// Mask writes the mask of some CPUs on a machine with so many possible ones,
+// just as the kernel prints it back, so that the two can be compared by eye:
+// all groups up to the last possible CPU, the first only as long as it has to be.
+func Mask(cpus []int, possible int) (string, error) {
 	if err := check(possible); err != nil {
 		return "", err
 	}
@@ -36,20 +28,21 @@ func Format(cpus []int, possible int) (string, error) {
 		}
 		words[c/group] |= 1 << (c % group)
 	}
+	width := (possible-1)%group/4 + 1
 	var parts []string
-	for i, w := range slices.Backward(words) {
-		width := digits
-		if i == len(words)-1 {
-			width = first(possible)
-		}
+	for _, w := range slices.Backward(words) {
 		parts = append(parts, fmt.Sprintf("%0*x", width, w))
+		width = digits
 	}
 	return strings.Join(parts, ","), nil
 }
 
-// Parse reads a mask of a machine with so many possible CPUs and returns them
-// in rising order. Leading groups may be missing; they are zero then.
-func Parse(mask string, possible int) ([]int, error) {
+// ParseMask reads a mask of a machine with so many possible CPUs and returns
+// them in rising order. Leading groups may be missing; they are zero then. It is
+// as strict as the kernel, which takes one number of 32 digits for an overflow,
+// and stricter in one thing: a group within a mask has to have all of its eight
+// digits, because a shorter one is a slip more often than a wish.
+func ParseMask(mask string, possible int) ([]int, error) {
 	if err := check(possible); err != nil {
 		return nil, err
 	}
@@ -93,11 +86,3 @@ func check(possible int) error {
 }
 
 func groups(possible int) int { return (possible + group - 1) / group }
-
-// first is how many digits the kernel prints for the first group.
-func first(possible int) int {
-	if rest := possible % group; rest != 0 {
-		return (rest + 3) / 4
-	}
-	return digits
-}

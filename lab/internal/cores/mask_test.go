@@ -1,4 +1,4 @@
-package cpumask
+package cores
 
 import (
 	"fmt"
@@ -6,11 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
-func TestFormatIsWhatTheKernelPrints(t *testing.T) {
+func TestAMaskIsWhatTheKernelPrints(t *testing.T) {
 	for _, c := range []struct {
 		list     string
 		possible int
@@ -31,15 +29,15 @@ func TestFormatIsWhatTheKernelPrints(t *testing.T) {
 		{"112-127", 128, "ffff0000,00000000,00000000,00000000"},
 		{"0-111", 128, "0000ffff,ffffffff,ffffffff,ffffffff"},
 	} {
-		cpus, err := cores.Parse(c.list)
+		cpus, err := Parse(c.list)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := Format(cpus, c.possible); err != nil || got != c.want {
+		if got, err := Mask(cpus, c.possible); err != nil || got != c.want {
 			t.Errorf("%s of %d: %q, %v; want %q", c.list, c.possible, got, err, c.want)
 		}
 	}
-	if got, err := Format(nil, 40); err != nil || got != "00,00000000" {
+	if got, err := Mask(nil, 40); err != nil || got != "00,00000000" {
 		t.Errorf("no CPU: %q, %v", got, err)
 	}
 }
@@ -68,18 +66,18 @@ func TestAListBecomesAMaskAndTheListAgain(t *testing.T) {
 			all[c] = c
 		}
 		for _, cpus := range [][]int{nil, all, {0}, {possible - 1}, some(r, possible), some(r, possible)} {
-			mask, err := Format(cpus, possible)
+			mask, err := Mask(cpus, possible)
 			if err != nil {
 				t.Fatal(err)
 			}
-			back, err := Parse(mask, possible)
+			back, err := ParseMask(mask, possible)
 			if err != nil || !slices.Equal(back, cpus) {
-				t.Fatalf("%s of %d became %q and then %v (%v)", cores.Format(cpus), possible, mask, back, err)
+				t.Fatalf("%s of %d became %q and then %v (%v)", Format(cpus), possible, mask, back, err)
 			}
 			if len(cpus) == 0 {
 				continue
 			}
-			listed, err := cores.Parse(cores.Format(back))
+			listed, err := Parse(Format(back))
 			if err != nil || !slices.Equal(listed, cpus) {
 				t.Fatalf("%v of %d is listed as %v (%v)", cpus, possible, listed, err)
 			}
@@ -91,7 +89,7 @@ func TestAListBecomesAMaskAndTheListAgain(t *testing.T) {
 func TestAMaskBecomesAListAndTheMaskAgain(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 11))
 	for possible := 1; possible <= 1024; possible++ {
-		// Bits are drawn here, digit by digit, not by Format.
+		// Bits are drawn here, digit by digit, not by Mask.
 		var b strings.Builder
 		for bit := (possible + 3) / 4 * 4; bit > 0; bit -= 4 {
 			if bit%32 == 0 && b.Len() > 0 {
@@ -103,11 +101,11 @@ func TestAMaskBecomesAListAndTheMaskAgain(t *testing.T) {
 			}
 			fmt.Fprintf(&b, "%x", digit)
 		}
-		cpus, err := Parse(b.String(), possible)
+		cpus, err := ParseMask(b.String(), possible)
 		if err != nil {
 			t.Fatalf("%q of %d: %v", b.String(), possible, err)
 		}
-		if again, err := Format(cpus, possible); err != nil || again != b.String() {
+		if again, err := Mask(cpus, possible); err != nil || again != b.String() {
 			t.Fatalf("%q of %d became %v and then %q (%v)", b.String(), possible, cpus, again, err)
 		}
 	}
@@ -115,7 +113,7 @@ func TestAMaskBecomesAListAndTheMaskAgain(t *testing.T) {
 
 func TestEveryMaskHasTheWidthOfItsMachine(t *testing.T) {
 	for possible := 1; possible <= 1024; possible++ {
-		mask, err := Format(nil, possible)
+		mask, err := Mask(nil, possible)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,8 +135,8 @@ func TestLeadingGroupsMayBeMissing(t *testing.T) {
 		possible int
 		want     string
 	}{{"3", 128, "0-1"}, {"F0", 8, "4-7"}, {"00000003", 2, "0-1"}, {"1,00000000", 128, "32"}} {
-		cpus, err := Parse(c.mask, c.possible)
-		if err != nil || cores.Format(cpus) != c.want {
+		cpus, err := ParseMask(c.mask, c.possible)
+		if err != nil || Format(cpus) != c.want {
 			t.Errorf("%q of %d: %v, %v; want %s", c.mask, c.possible, cpus, err, c.want)
 		}
 	}
@@ -170,13 +168,13 @@ func TestWhatIsNoMaskIsRefused(t *testing.T) {
 		{"1", 0, "0 CPUs"},
 		{"1", Most + 1, "CPUs are none"},
 	} {
-		got, err := Parse(c.mask, c.possible)
+		got, err := ParseMask(c.mask, c.possible)
 		if err == nil || !strings.Contains(err.Error(), c.why) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q of %d: %v, %v; want a line that says %q", c.mask, c.possible, got, err, c.why)
 		}
 	}
 	for _, c := range []struct{ cpu, possible int }{{1, 1}, {-1, 8}, {128, 128}, {0, 0}} {
-		if got, err := Format([]int{c.cpu}, c.possible); err == nil {
+		if got, err := Mask([]int{c.cpu}, c.possible); err == nil {
 			t.Errorf("CPU %d of %d is written %q", c.cpu, c.possible, got)
 		}
 	}
@@ -184,19 +182,19 @@ func TestWhatIsNoMaskIsRefused(t *testing.T) {
 
 // Whatever is taken for a mask is one: it names CPUs that may exist, in order,
 // and what is written of them says the same.
-func FuzzParse(f *testing.F) {
+func FuzzParseMask(f *testing.F) {
 	for _, seed := range []string{"", "0", "3", "ff", "ffff0000,00000000,00000000,00000000", "1,0", ",", "x"} {
 		f.Add(seed, 128)
 	}
 	f.Fuzz(func(t *testing.T, mask string, possible int) {
-		cpus, err := Parse(mask, possible)
+		cpus, err := ParseMask(mask, possible)
 		if err != nil {
 			return
 		}
 		if !slices.IsSorted(cpus) || len(slices.Compact(slices.Clone(cpus))) != len(cpus) {
 			t.Fatalf("%q: %v", mask, cpus)
 		}
-		full, err := Format(cpus, possible)
+		full, err := Mask(cpus, possible)
 		if err != nil {
 			t.Fatalf("%q of %d was read as %v: %v", mask, possible, cpus, err)
 		}

@@ -1,0 +1,262 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Whose a knob is. The interface has to be named; the process is the caller
+// unless another one is named.
+const (
+	anInterface = iota
+	aProcess
+	theMachine
+)
+
+// A knob is one thing that can be turned.
+type knob struct {
+	name  string
+	of    int
+	takes string // its options, as help prints them; it takes no others
+	says  string // what it sets, likewise
+	// kind is how its values are read and set; paths are patterns of what they
+	// are called, and one that ends in / has all that is below it.
+	kind  kind
+	paths []string
+	same  func(m *machine, a, b string) bool // whether two values mean the same
+	plan  plan
+	ready func(m *machine) error // what else stands in the way; nil where nothing can
+	right func() error           // whether this process may turn it on any interface
+}
+
+var knobs = []*knob{
+	{
+		name: "rps", of: anInterface, takes: "--dev D [--cpus LIST]",
+		says: "cores that every receive queue hands packets on to (default: all)",
+		kind: kindFile, paths: []string{netDir + "*/queues/rx-*/rps_cpus"}, same: sameMask,
+		plan: planMasks("rx", "rps_cpus", all), right: queuesRight,
+	}, {
+		name: "rfs", of: anInterface, takes: "--dev D [--entries N]\n[--table-only|--queues-only]",
+		says: "flow table, and each queue's share of it (default 32768)\none half, where the other is in another namespace",
+		kind: kindFile, paths: []string{tableFile, netDir + "*/queues/rx-*/rps_flow_cnt"}, same: sameWords,
+		plan: planRFS, right: queuesRight,
+	}, {
+		name: "xps", of: anInterface, takes: "--dev D [--cpus LIST]",
+		says: "cores shared out over the transmit queues (default: all)",
+		kind: kindFile, paths: []string{netDir + "*/queues/tx-*/xps_cpus"}, same: sameMask,
+		plan: planMasks("tx", "xps_cpus", shares), right: queuesRight,
+	}, {
+		name: "irq-pin", of: anInterface, takes: "--dev D --cpus LIST",
+		says: "each queue's interrupt on a core, in turn",
+		kind: kindFile, paths: []string{"/proc/irq/*/smp_affinity_list"}, same: sameList,
+		plan: planInterrupts, ready: noBalancer, right: interruptsRight,
+	}, {
+		name: "irqbalance", of: theMachine, says: "stop the service",
+		kind: kindUnit, paths: []string{unitName("irqbalance")}, same: sameWords,
+		plan: planStop("irqbalance"),
+	}, {
+		name: "crond", of: theMachine, says: "stop the service",
+		kind: kindUnit, paths: []string{unitName("crond"), unitName("cron")}, same: sameWords,
+		plan: planStop("crond", "cron"),
+	}, {
+		name: "sysctl", of: theMachine, takes: settingsTaken, says: "(default: what entry 02 sets)",
+		kind: kindFile, paths: []string{sysctlDir}, same: sameWords,
+		plan: planSysctls,
+	}, {
+		name: "nofile", of: aProcess, takes: "[--pid PID] [--limit N]",
+		says: "open files (default: the calling shell, 1048576)",
+		kind: kindLimit, paths: []string{"/proc/[1-9]*" + limitRow}, same: sameWords,
+		plan: planLimit,
+	}, {
+		name: "queues", of: anInterface, takes: "--dev D --count N", says: "number of queues, as ethtool -L",
+		kind: kindChannels, paths: []string{channelsName("?*")}, same: sameWords,
+		plan: planQueues, right: interfaceRight,
+	}, {
+		name: "mtu", of: anInterface, takes: "--dev D --mtu N",
+		kind: kindFile, paths: []string{netDir + "*/mtu"}, same: sameWords,
+		plan: planMTU, right: interfaceRight,
+	},
+}
+
+// Knobs lists the knobs' names.
+func Knobs() (names []string) {
+	for _, k := range knobs {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+func find(name string) (*knob, error) {
+	i := slices.Index(Knobs(), name)
+	if i < 0 {
+		return nil, fmt.Errorf("no knob %q; there are %s", name, strings.Join(Knobs(), ", "))
+	}
+	return knobs[i], nil
+}
+
+// Capabilities, as the kernel numbers them.
+const capDACOverride, capNetAdmin, capSysResource = 1, 12, 24
+
+func queuesRight() error     { return rooted(realRoot(capNetAdmin), netDir+"*/queues") }
+func interfaceRight() error  { return rooted(capable(capNetAdmin), netDir+"*") }
+func interruptsRight() error { return rooted(realRoot(capDACOverride), "/proc/irq") }
+
+func needsRoot(path string) error { return unavailable("needs root: run with sudo (%s)", path) }
+
+// rooted is nil where a process may write somewhere.
+func rooted(may bool, path string) error {
+	if may {
+		return nil
+	}
+	return needsRoot(path)
+}
+
+// What a value lives and dies with.
+const (
+	scopeMachine   = "machine"
+	scopeNamespace = "network namespace"
+	scopeProcess   = "process"
+)
+
+// A target is one value that a knob writes.
+type target struct {
+	Kind  kind   `json:"kind"`
+	Scope string `json:"scope"`
+	// Path is the file, as it is called without a made-up tree in front; for
+	// other kinds a name that a reader understands.
+	Path string `json:"path"`
+	// Dev and Index are of the interface that the value belongs to.
+	Dev   string `json:"dev,omitempty"`
+	Index int    `json:"ifindex,omitempty"`
+	// IRQ and Action are of an interrupt: after a reboot its number may be
+	// another device's.
+	IRQ    int    `json:"irq,omitempty"`
+	Action string `json:"action,omitempty"`
+	// PID and Start are of a process; a number alone may be used again.
+	PID   int    `json:"pid,omitempty"`
+	Start uint64 `json:"start,omitempty"`
+	Unit  string `json:"unit,omitempty"`
+}
+
+// file is the target that a file is. What is below net is shown as the reader's
+// network namespace has it.
+func file(path string) target {
+	t := target{Kind: kindFile, Scope: scopeMachine, Path: path}
+	if strings.HasPrefix(path, netDir) || strings.HasPrefix(path, sysctlDir+"net/") {
+		t.Scope = scopeNamespace
+	}
+	return t
+}
+
+// knob is the first one that has such values, or nil.
+func (t target) knob() *knob {
+	for _, k := range knobs {
+		for _, pattern := range k.paths {
+			ok, _ := path.Match(pattern, t.Path)
+			if ok || strings.HasSuffix(pattern, "/") && strings.HasPrefix(t.Path, pattern) {
+				return k
+			}
+		}
+	}
+	return nil
+}
+
+// sound tells whether a target of a journal is one that this package could have
+// written: the journal may not lead root's pen anywhere else.
+func (t target) sound() error {
+	name := map[kind]string{kindFile: path.Clean(t.Path), kindChannels: channelsName(t.Dev), kindUnit: unitName(t.Unit), kindLimit: limitName(t.PID)}[t.Kind]
+	k := t.knob()
+	if k == nil || k.kind != t.Kind || name != t.Path || !slices.Contains([]string{scopeMachine, scopeNamespace, scopeProcess}, t.Scope) {
+		return fmt.Errorf("%q is no target of a knob", t.Path)
+	}
+	return nil
+}
+
+// A change is a target, the value it has and the one it is to have. One to keep
+// is only saved, because another change of the same plan may lose it.
+type change struct {
+	target    target
+	now, want string
+	keep      bool
+}
+
+// changes plans.
+func (k *knob) changes(m *machine, o *options) ([]change, error) {
+	changes, err := k.plan(m, o)
+	if err == nil {
+		err = m.look(changes)
+	}
+	return changes, err
+}
+
+// look reads what the targets of some changes have.
+func (m *machine) look(changes []change) (err error) {
+	for i, c := range changes {
+		if changes[i].now, err = m.read(c.target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// due tells whether a change has something to write.
+func (c change) due(m *machine) bool { return !c.keep && !same(m, c.target, c.now, c.want) }
+
+// same tells whether two values of a target mean the same: the kernel prints
+// some otherwise than they were written.
+func same(m *machine, t target, a, b string) bool { return a == b || t.knob().same(m, a, b) }
+
+// reach is what has to hold before anything is written.
+func (k *knob) reach(m *machine, changes []change) error {
+	if k.ready != nil {
+		if err := k.ready(m); err != nil {
+			return err
+		}
+	}
+	for _, c := range changes {
+		if m.tree != "" || !c.due(m) {
+			continue
+		}
+		if err := kinds[c.target.Kind].writable(m, c.target, c.want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads a target's value, as it is.
+func (m *machine) read(t target) (string, error) { return kinds[t.Kind].read(m, t) }
+
+// beforeWrite is asked before each write, and before originals are forgotten.
+// Tests put another in its place, which refuses or ends the process.
+var beforeWrite = func(target, string) error { return nil }
+
+// set writes a value and reads it back.
+func (m *machine) set(t target, value string) error {
+	err := beforeWrite(t, value)
+	if err == nil {
+		err = kinds[t.Kind].write(m, t, value)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return needsRoot(t.Path)
+	} else if err != nil {
+		return err
+	}
+	now, err := m.read(t)
+	if err == nil && !same(m, t, now, value) {
+		err = fmt.Errorf("%s: %q was written, and the kernel made %q of it", t.Path, plain(value), plain(now))
+	}
+	return err
+}
+
+// bring brings a value back, byte for byte.
+func (m *machine) bring(t target, value string) error {
+	if now, err := m.read(t); err == nil && now == value {
+		return nil
+	}
+	return m.set(t, value)
+}

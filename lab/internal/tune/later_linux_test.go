@@ -1,0 +1,157 @@
+package tune
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// After a reboot the kernel has its own values again; what the machine itself
+// had is written back where it differs, what was a namespace's is gone.
+func TestAfterAReboot(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	before := snapshot(t, root)
+	must(t, "rps", "apply", "--dev", d.dev)
+	must(t, "sysctl", "apply")
+	must(t, "irq-pin", "apply", "--dev", d.dev, "--cpus", "0")
+	must(t, "nofile", "apply", "--pid", strconv.Itoa(madeUpShell))
+	applied := snapshot(t, root)
+	// In another namespace, whose processes end with the boot.
+	leave(t, root, 4026532000)
+	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1400")
+	comeBack(t, root)
+
+	for path, text := range before {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, root, sysctlDir+"kernel/random/boot_id", "22222222-2222-4222-8222-222222222222\n")
+	put(t, root, netDir+d.dev+"/ifindex", "5\n") // numbered in another order
+	// One value that outlives the boot, as a file of sysctl.d would make it.
+	put(t, root, sysctlDir+"net/core/somaxconn", applied[root+sysctlDir+"net/core/somaxconn"])
+	// And an interrupt that is now another device's.
+	table := strings.Replace(get(t, root, "/proc/interrupts"), "ens5-Tx-Rx-2\n", "nvme1q2\n", 1)
+	put(t, root, "/proc/interrupts", table)
+	put(t, root, "/proc/irq/30/smp_affinity_list", "3\n")
+
+	out, errs, err := lab("restore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := get(t, root, sysctlDir+"net/core/somaxconn"); got != "4096\n" {
+		t.Errorf("somaxconn is %q", got)
+	}
+	if got := get(t, root, "/proc/irq/30/smp_affinity_list"); got != "3\n" {
+		t.Errorf("an interrupt of another device was written to: %q", got)
+	}
+	for _, line := range []string{
+		"forgotten: /proc/4711/limits: open files, soft and hard: process 4711 has ended",
+		"forgotten: /sys/class/net/ens5/mtu: its network namespace went with the last boot",
+		"forgotten: /proc/irq/30/smp_affinity_list: interrupt 30 is no longer ens5-Tx-Rx-2",
+	} {
+		if !strings.Contains(errs, line+"\n") {
+			t.Errorf("not said: %s\n%s", line, errs)
+		}
+	}
+	if strings.Count(errs, "\n") != 3 || !strings.Contains(out, "21 originals restored") {
+		t.Errorf("%s%s", out, errs)
+	}
+	if out := must(t, "show"); !strings.Contains(out, "no originals") {
+		t.Errorf("%s", out)
+	}
+}
+
+// An apply after the reboot still knows the values of before the first one.
+func TestAnApplyAfterARebootKeepsTheFirstOriginals(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
+	put(t, root, sysctlDir+"kernel/random/boot_id", "22222222-2222-4222-8222-222222222222\n")
+	put(t, root, netDir+d.dev+"/ifindex", "5\n")
+	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1600")
+	if out := must(t, "show"); strings.Count(out, "/mtu") != 1 {
+		t.Errorf("held:\n%s", out)
+	}
+	must(t, "mtu", "restore")
+	if got := get(t, root, netDir+d.dev+"/mtu"); got != "9001\n" {
+		t.Errorf("restored is %q", got)
+	}
+}
+
+func TestWhatIsGoneIsForgotten(t *testing.T) {
+	d := c6i2xlarge
+	for _, c := range []struct {
+		name, want string
+		turn       []string
+		change     func(root string) error
+	}{
+		{"a process that has ended", "process 4711 has ended", []string{"nofile", "--pid", "4711"}, func(root string) error { return os.RemoveAll(root + "/proc/4711") }},
+		{"a process of the same number", "process 4711 has ended", []string{"nofile", "--pid", "4711"}, func(root string) error {
+			stat := root + "/proc/4711/stat"
+			text, err := os.ReadFile(stat)
+			return errors.Join(err, os.WriteFile(stat, bytes.Replace(text, []byte(" 8128 "), []byte(" 9128 "), 1), 0o644))
+		}},
+		{"an interface that is gone", "no interface ens5 any more", []string{"mtu", "--dev", d.dev, "--mtu", "1500"}, func(root string) error { return os.Remove(root + netDir + d.dev) }},
+		{"an interface of the same name", "ens5 is another one now", []string{"mtu", "--dev", d.dev, "--mtu", "1500"}, func(root string) error {
+			return os.WriteFile(root+netDir+d.dev+"/ifindex", []byte("9\n"), 0o644)
+		}},
+		{"a namespace that is gone", "network namespace 4026532000 is gone", []string{"rps", "--dev", d.dev}, func(root string) error {
+			comeBack(t, root)
+			return nil
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := d.tree(t)
+			if strings.Contains(c.want, "namespace") {
+				leave(t, root, 4026532000)
+			}
+			must(t, do("apply", c.turn)...)
+			if err := c.change(root); err != nil {
+				t.Fatal(err)
+			}
+			before := snapshot(t, root)
+			out, errs, err := lab("restore")
+			if err != nil || !strings.Contains(errs, c.want) || strings.Count(out, "0 originals restored") != 1 {
+				t.Errorf("%v\n%s%s; want %q", err, out, errs, c.want)
+			}
+			if !maps.Equal(before, snapshot(t, root)) {
+				t.Error("something was written")
+			}
+		})
+	}
+}
+
+func TestWhatLivesElsewhereIsKept(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
+	// From a namespace inside, the initial one's originals are out of reach.
+	leave(t, root, 4026532001)
+	if _, _, err := lab("restore"); err == nil || !strings.Contains(err.Error(), "belongs to the initial network namespace") {
+		t.Errorf("%v", err)
+	}
+	// And those of a namespace in which a process lives are, from outside.
+	put(t, root, netDir+"inner/ifindex", "7\n")
+	put(t, root, netDir+"inner/mtu", "1500\n")
+	must(t, "mtu", "apply", "--dev", "inner", "--mtu", "1400")
+	comeBack(t, root)
+	link(t, root, "/proc/4711/ns/net", "net:[4026532001]")
+	_, errs, err := lab("restore")
+	if err == nil || !strings.Contains(err.Error(), "restore it there (nsenter --net --target 4711)") || errs != "" {
+		t.Errorf("%v, %q", err, errs)
+	}
+	if a, b := get(t, root, netDir+d.dev+"/mtu"), get(t, root, netDir+"inner/mtu"); a != "9001\n" || b != "1400\n" {
+		t.Errorf("ens5 has %q, inner %q", a, b)
+	}
+	leave(t, root, 4026532001)
+	must(t, "restore")
+	if b := get(t, root, netDir+"inner/mtu"); b != "1500\n" {
+		t.Errorf("inner has %q", b)
+	}
+}

@@ -1,0 +1,114 @@
+package tune
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// options are what a command line can say; each knob takes some of it.
+type options struct {
+	state, dev, cpus         string
+	entries, pid, count, mtu int
+	limit                    uint64
+	tableOnly, queuesOnly    bool
+	settings                 [][2]string // of sysctl: names and values
+	// look has only the targets count: what to set may then be missing.
+	look bool
+}
+
+// flags reads a knob's options, which are those that its row in the table names.
+func (o *options) flags(k *knob) *flag.FlagSet {
+	all, fs := flag.NewFlagSet("", flag.ContinueOnError), flag.NewFlagSet("", flag.ContinueOnError)
+	all.StringVar(&o.dev, "dev", "", "")
+	all.StringVar(&o.cpus, "cpus", "", "")
+	all.IntVar(&o.entries, "entries", 32768, "")
+	all.BoolVar(&o.tableOnly, "table-only", false, "")
+	all.BoolVar(&o.queuesOnly, "queues-only", false, "")
+	all.IntVar(&o.pid, "pid", os.Getppid(), "")
+	all.Uint64Var(&o.limit, "limit", 1_048_576, "")
+	all.IntVar(&o.count, "count", -1, "")
+	all.IntVar(&o.mtu, "mtu", 0, "")
+	fs.StringVar(&o.state, "state", "", "")
+	all.VisitAll(func(f *flag.Flag) {
+		if k != nil && strings.Contains(k.takes, "--"+f.Name) {
+			fs.Var(f.Value, f.Name, "")
+		}
+	})
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	return fs
+}
+
+// settingsTaken stands for arguments that are no options; sysctl has them.
+const settingsTaken = "[NAME=VALUE…]"
+
+var (
+	// A name's parts cannot be empty, so none can lead out of /proc/sys.
+	sysctlName  = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
+	sysctlValue = regexp.MustCompile(`^[!-~]+([ \t]+[!-~]+)*$`)
+)
+
+// take takes what is neither an option nor an action.
+func (o *options) take(k *knob, words []string) error {
+	for _, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		switch {
+		case k.takes != settingsTaken:
+			return fmt.Errorf("%q is neither an option nor one of %s", word, strings.Join(actions[:6], ", "))
+		case !ok:
+			return fmt.Errorf("%q is neither NAME=VALUE nor one of %s", word, strings.Join(actions[:6], ", "))
+		case !sysctlName.MatchString(name):
+			return fmt.Errorf("%q is no name of a sysctl: letters, digits, - and _, in parts divided by dots", name)
+		case !sysctlValue.MatchString(value):
+			return fmt.Errorf("%s: %q is no value of a sysctl: words on one line", name, value)
+		case slices.ContainsFunc(o.settings, func(s [2]string) bool { return s[0] == name }):
+			return fmt.Errorf("%s stands twice", name)
+		}
+		o.settings = append(o.settings, [2]string{name, value})
+	}
+	return nil
+}
+
+// Usage is what lab says of tune's command line.
+func Usage() string {
+	var rows strings.Builder
+	for _, k := range knobs {
+		name, says := k.name, strings.Split(k.says, "\n")
+		for i, takes := range strings.Split(k.takes, "\n") {
+			rows.WriteString(strings.TrimRight(fmt.Sprintf("  %-11s %-31s %s", name, takes, says[i]), " ") + "\n")
+			name = ""
+		}
+	}
+	return fmt.Sprintf(usage, rows.String())
+}
+
+const usage = `Called as:
+
+  lab tune KNOB [ACTION] [ARGUMENT…]
+  lab tune show|restore [--state DIR]     of all knobs
+
+Actions:
+
+  plan     print every write that apply would make; changes nothing, needs no root (the default)
+  show     print the values as they are, and whether originals are held
+  apply    save every original, then write and read back
+  verify   compare with what the same arguments would set; exit status 1 where they differ
+  restore  write the originals back and forget them
+  hold     apply, print "tune ready", and restore when standard input closes or on SIGTERM
+  reach    say in one line why the knob cannot be turned here, or nothing
+
+Knobs:
+
+%s
+Of all of them:
+
+  --state DIR  where originals are kept (default: $LINE_RATE_STATE, or /var/lib/line-rate
+               for root, or ~/.local/state/line-rate)
+
+Exit status: 0 done, 1 verify found a difference, 3 refused or failed
+`

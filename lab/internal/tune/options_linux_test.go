@@ -1,0 +1,74 @@
+package tune
+
+import (
+	"errors"
+	"flag"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestReadRefusesWhatIsNoCall(t *testing.T) {
+	for words, args := range map[string][]string{
+		"which knob?":               {},
+		"no knob \"rsp\"":           {"rsp"},
+		"neither an option":         {"rps", "aply", "--dev", "x"},
+		"not defined: -gev":         {"rps", "--gev", "x"},
+		"neither NAME=VALUE":        {"sysctl", "apply", "net.core.somaxconn"},
+		"restore of all knobs":      {"restore", "rps"},
+		"is no name of a sysctl":    {"sysctl", "net..core=1"},
+		"stands twice":              {"sysctl", "net.core.somaxconn=1", "net.core.somaxconn=2"},
+		"is no value of a sysctl":   {"sysctl", "net.core.somaxconn="},
+		"\"net/core/somaxconn\" is": {"sysctl", "net/core/somaxconn=1"},
+		"\"..\" is no name":         {"sysctl", "..=1"},
+		"invalid value":             {"mtu", "--dev", "x", "--mtu", "many"},
+	} {
+		if _, err := Read(args); err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v; want %q", args, err, words)
+		}
+	}
+	for _, args := range [][]string{{"-h"}, {"rps", "-h"}, {"rps", "apply", "--help"}} {
+		if _, err := Read(args); !errors.Is(err, flag.ErrHelp) {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
+func TestOptionsAndActionsStandInAnyOrder(t *testing.T) {
+	for _, args := range [][]string{
+		{"rps", "verify", "--dev", "x", "--cpus", "0"}, {"rps", "--dev", "x", "verify", "--cpus", "0"}, {"rps", "--dev=x", "--cpus=0", "verify"},
+	} {
+		c, err := Read(args)
+		if err != nil || c.action != "verify" || c.options.dev != "x" || c.options.cpus != "0" {
+			t.Errorf("%q: %+v, %v", args, c, err)
+		}
+		// A hold hands these on to its worker.
+		again, err := Read(append([]string{"rps", worker}, c.args...))
+		if err != nil || !reflect.DeepEqual(again.options, c.options) {
+			t.Errorf("%q became %q: %v", args, c.args, err)
+		}
+	}
+}
+
+// The table names a knob's options where help prints them, and there only.
+func TestHelpNamesEveryKnobAndEveryOptionIsRead(t *testing.T) {
+	option := regexp.MustCompile(`--([a-z-]+)`)
+	named := map[string]bool{}
+	for _, k := range knobs {
+		if !strings.Contains(Usage(), "\n  "+k.name+" ") {
+			t.Errorf("help has no row of %s", k.name)
+		}
+		fs := (&options{}).flags(k)
+		for _, m := range option.FindAllStringSubmatch(k.takes, -1) {
+			if named[m[1]] = true; fs.Lookup(m[1]) == nil {
+				t.Errorf("%s takes no %s, and help says that it does", k.name, m[0])
+			}
+		}
+	}
+	for _, o := range []string{"dev", "cpus", "entries", "table-only", "queues-only", "pid", "limit", "count", "mtu"} {
+		if !named[o] {
+			t.Errorf("no knob takes --%s", o)
+		}
+	}
+}
