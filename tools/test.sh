@@ -35,7 +35,7 @@ go_modules() {
 go_tests() {
   (
     cd lab || exit
-    calm=(internal/{archive,audit,bound,cores,derive,experiment,gate,generator,journal,metric,oneline,order,provenance,setting,shaper,stamp,stats,strict,verdict})
+    calm=(internal/{archive,audit,bound,cores,derive,experiment,gate,generator,journal,metric,order,provenance,setting,shaper,stamp,stats,strict,verdict})
     if grep -rnE '(^|[^[:alnum:]_"])go (func|[a-z][[:alnum:]_.]*\()|\.(Go|Parallel|AfterFunc)\(' "${calm[@]}"; then
       echo "goroutines in packages that tools/test.sh tests without the race detector"
       exit 1

@@ -32,7 +32,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/loopback"
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
@@ -78,7 +77,7 @@ func parse(args []string) (addr string, err error) {
 	if err := fs.Read(args, ""); err != nil {
 		return "", err
 	}
-	if !loopback.HostPort(addr) {
+	if !program.HostPort(addr) {
 		return "", fmt.Errorf("--addr: %q is not accepted; give HOST:PORT, as in 127.0.0.1:8083", addr)
 	}
 	return addr, nil

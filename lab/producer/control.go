@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/event"
-	"github.com/line-rate/line-rate/lab/internal/loopback"
+	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
 // A control starts and stops runs, one at a time.
@@ -47,7 +47,7 @@ func (c *control) serve(ln net.Listener) error {
 
 func (c *control) start(w http.ResponseWriter, r *http.Request) {
 	sink := r.URL.Query().Get("sink")
-	if !loopback.URL(sink) {
+	if !program.LoopbackURL(sink) {
 		refuse(w, http.StatusBadRequest, "sink: %q is not accepted; give http://HOST:PORT/ with a loopback host", sink)
 		return
 	}

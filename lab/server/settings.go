@@ -10,7 +10,7 @@ import (
 
 	"github.com/gofiber/fiber/v3"
 
-	"github.com/line-rate/line-rate/lab/internal/loopback"
+	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
 // Settings are what a person can choose. The zero value is of no use; see
@@ -72,7 +72,7 @@ var settings = []setting{
 		about:  "address to listen on",
 		set: func(s *Settings, v string) bool {
 			s.Addr = v
-			return loopback.HostPort(v)
+			return program.HostPort(v)
 		},
 	},
 	{
@@ -121,11 +121,11 @@ var settings = []setting{
 	},
 	{
 		flag: "pprof-addr", env: "PPROF_ADDR", def: "127.0.0.1:6060", value: "HOST:PORT",
-		accept: loopback.Accept,
+		accept: program.AcceptLoopback,
 		about:  "address of net/http/pprof, loopback only",
 		set: func(s *Settings, v string) bool {
 			var ok bool
-			s.PprofAddr, ok = loopback.Addr(v)
+			s.PprofAddr, ok = program.LoopbackAddr(v)
 			return ok
 		},
 	},

@@ -44,7 +44,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/loopback"
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
@@ -147,7 +146,7 @@ func parse(args []string) (Settings, error) {
 	}
 	fs.Func("producer", "", func(v string) error {
 		s.Producer = strings.TrimSuffix(v, "/")
-		if !loopback.URL(v) || strings.Count(s.Producer, "/") != 2 || strings.ContainsAny(v, "?#") {
+		if !program.LoopbackURL(v) || strings.Count(s.Producer, "/") != 2 || strings.ContainsAny(v, "?#") {
 			return errors.New("give http://HOST:PORT with a loopback host")
 		}
 		return nil

@@ -9,9 +9,9 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/oneline"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
@@ -88,7 +88,7 @@ func (c *Claim) check(factors map[string]bool) error {
 		return fmt.Errorf("about: %q is not what a client achieves, so the wall makes no difference to it; leave about out", c.Metric)
 	}
 	for _, said := range []struct{ field, v string }{{"text", c.Text}, {"why", c.Why}} {
-		if err := oneline.Check(said.v); err != nil {
+		if err := strict.CheckLine(said.v); err != nil {
 			return fmt.Errorf("%s %w", said.field, err)
 		}
 	}

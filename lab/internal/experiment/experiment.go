@@ -23,7 +23,6 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/oneline"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -121,7 +120,7 @@ func Parse(id string, data []byte) (*Experiment, error) {
 	if err := toml.Unmarshal(data, &said); err != nil {
 		return nil, err
 	}
-	if said.Planned != nil && (strings.TrimSpace(x.Planned) == "" || oneline.Check(x.Planned) != nil) {
+	if said.Planned != nil && (strings.TrimSpace(x.Planned) == "" || strict.CheckLine(x.Planned) != nil) {
 		return nil, errors.New("planned: say in one line what the lab lacks to run this, or leave it out")
 	}
 	sum := sha256.Sum256(data)
@@ -142,7 +141,7 @@ func (x *Experiment) resolve(has times) error {
 		if text.v == "" {
 			return fmt.Errorf("%s is missing", text.field)
 		}
-		if err := oneline.Check(text.v); err != nil {
+		if err := strict.CheckLine(text.v); err != nil {
 			return fmt.Errorf("%s %w", text.field, err)
 		}
 	}

@@ -18,8 +18,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/line-rate/line-rate/lab/internal/loopback"
 )
 
 // The exit statuses. A script can tell a mistake of its own and a neighbour apart
@@ -122,8 +120,8 @@ func (f Flags) Whole(name string, to *int, least, most int) {
 func (f Flags) Loopback(name string, to *string) {
 	f.Func(name, "", func(v string) error {
 		var ok bool
-		if *to, ok = loopback.Addr(v); !ok {
-			return errors.New("give " + loopback.Accept)
+		if *to, ok = LoopbackAddr(v); !ok {
+			return errors.New("give " + AcceptLoopback)
 		}
 		return nil
 	})

@@ -19,7 +19,6 @@ import (
 	"golang.org/x/text/message"
 
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/oneline"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -113,7 +112,7 @@ func Decode(data []byte, schema string, into any) error {
 func texts(v any, at string) error {
 	switch v := v.(type) {
 	case string:
-		if err := oneline.Check(v); err != nil {
+		if err := strict.CheckLine(v); err != nil {
 			return fmt.Errorf("%s: the text %w", at, err)
 		}
 	case []any:
@@ -124,7 +123,7 @@ func texts(v any, at string) error {
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if err := oneline.Check(name); err != nil {
+			if err := strict.CheckLine(name); err != nil {
 				return fmt.Errorf("%s: the name %q %w", at, name, err)
 			}
 			if err := texts(v[name], at+"/"+name); err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/oneline"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // The published schemas by their names. They are names, not places: nothing is
@@ -89,7 +89,7 @@ func lines(s *jsonschema.Schema) {
 		return
 	}
 	if s.Type == "string" && s.Pattern == "" && s.Format == "" && len(s.Enum) == 0 {
-		longest := uint64(oneline.Longest)
+		longest := uint64(strict.LongestLine)
 		s.Pattern, s.MaxLength = `^[^\x00-\x1f\x7f-\x9f]*$`, &longest
 	}
 	for p := s.Properties.Oldest(); p != nil; p = p.Next() {

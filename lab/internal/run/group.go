@@ -11,9 +11,9 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/oneline"
 	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
@@ -127,7 +127,7 @@ func (g *group) failer(i int) failer {
 }
 
 func reason(name, format string, args ...any) results.Reason {
-	return results.Reason{Gate: name, Detail: oneline.Of(fmt.Sprintf(format, args...), longestReason)}
+	return results.Reason{Gate: name, Detail: strict.Line(fmt.Sprintf(format, args...), longestReason)}
 }
 
 // blame puts faults where they belong. One that is nobody's in particular is

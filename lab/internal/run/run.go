@@ -31,11 +31,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
-	"github.com/line-rate/line-rate/lab/internal/oneline"
 	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
@@ -102,7 +102,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	link, err := p.up()
 	var unavailable topology.Unavailable
 	if errors.As(err, &unavailable) {
-		f.NotApplicable = fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, oneline.Of(unavailable.Why, longestReason))
+		f.NotApplicable = fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, strict.Line(unavailable.Why, longestReason))
 		w.Begin(x, 0, 0)
 		return p.finish(f, nil), nil
 	}

@@ -1,5 +1,5 @@
-// Package strict takes JSON and TOML files that mean exactly one thing, and refuses
-// others. It says where, by line, because a person has to mend the file.
+// Package strict takes JSON, TOML and lines of text that mean exactly one thing, and
+// refuses others. It says where, by line, because a person has to mend the file.
 //
 // Of JSON it finds what encoding/json lets pass: a key that stands twice in one
 // object (the last one would win in silence), text after the document, and bytes
@@ -8,6 +8,13 @@
 //
 // Of TOML it refuses unknown keys, because a misspelt one would leave its default to
 // decide what nobody chose, and keys that are not in lower case.
+//
+// And it is about text that stands in one line: of a table, of a log, of a message.
+// What a reader cannot see does not belong there. Line breaks and control characters
+// could make one line look like two, or like another; marks that turn the direction
+// of writing could make it read as what it is not. What a file says is refused, what
+// another program printed is made fit. The limit: markup is text like any other here,
+// and is the pages' to escape.
 package strict
 
 import (

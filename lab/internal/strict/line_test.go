@@ -1,4 +1,4 @@
-package oneline
+package strict
 
 import (
 	"strings"
@@ -7,17 +7,17 @@ import (
 )
 
 func TestCheckRefusesWhatCannotBeSeen(t *testing.T) {
-	for _, s := range []string{"", "plain", "4.4 % of the server’s cores · 1 µs → 2 µs", "a b", "<b>&\"'", "日本語", "\uFFFD", strings.Repeat("é", Longest)} {
-		if err := Check(s); err != nil {
+	for _, s := range []string{"", "plain", "4.4 % of the server’s cores · 1 µs → 2 µs", "a b", "<b>&\"'", "日本語", "\uFFFD", strings.Repeat("é", LongestLine)} {
+		if err := CheckLine(s); err != nil {
 			t.Errorf("%.40q: %v", s, err)
 		}
 	}
 	for _, c := range []struct{ s, says string }{
 		{"two\nlines", "U+000A"}, {"\ta", "U+0009"}, {"a\r", "U+000D"}, {"\x1b[31mred", "U+001B"}, {"a\x00", "U+0000"}, {"a\x7f", "U+007F"},
 		{"a\u0085b", "U+0085"}, {"a\u2028b", "U+2028"}, {"a\u202eb", "U+202E"}, {"a\u2066b", "U+2066"}, {"a\u200bb", "U+200B"}, {"\ufeffa", "U+FEFF"},
-		{"a\xffb", "not UTF-8"}, {strings.Repeat("é", Longest+1), "longer than 4096"},
+		{"a\xffb", "not UTF-8"}, {strings.Repeat("é", LongestLine+1), "longer than 4096"},
 	} {
-		if err := Check(c.s); err == nil || !strings.Contains(err.Error(), c.says) {
+		if err := CheckLine(c.s); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%.40q: %v, want %q", c.s, err, c.says)
 		}
 	}
@@ -36,7 +36,7 @@ func TestOfMakesALine(t *testing.T) {
 		{"éééééé", 5, "éééé…"},
 		{"", 5, ""},
 	} {
-		if got := Of(c.s, c.most); got != c.want {
+		if got := Line(c.s, c.most); got != c.want {
 			t.Errorf("%q: %q, want %q", c.s, got, c.want)
 		}
 	}
@@ -46,9 +46,9 @@ func FuzzOf(f *testing.F) {
 	f.Add("a\nb", 3)
 	f.Add("\xff\u202e", 1)
 	f.Fuzz(func(t *testing.T, s string, most int) {
-		most = max(1, min(most, Longest))
-		got := Of(s, most)
-		if err := Check(got); err != nil {
+		most = max(1, min(most, LongestLine))
+		got := Line(s, most)
+		if err := CheckLine(got); err != nil {
 			t.Errorf("%q became %q, which %v", s, got, err)
 		}
 		if n := utf8.RuneCountInString(got); n > most {

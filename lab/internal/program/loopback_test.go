@@ -1,4 +1,4 @@
-package loopback
+package program
 
 import "testing"
 
@@ -11,7 +11,7 @@ func TestAddr(t *testing.T) {
 		"127.0.0.1": "", "127.0.0.1:http": "", "127.0.0.1:65536": "", "::1:1": "",
 		"8083": "", "128.0.0.1:1": "", "[::ffff:192.0.2.1]:1": "", "localhost.example.com:1": "", "127.1:1": "",
 	} {
-		if got, ok := Addr(v); ok != (want != "") || ok && got != want {
+		if got, ok := LoopbackAddr(v); ok != (want != "") || ok && got != want {
 			t.Errorf("%q: %q, %v", v, got, ok)
 		}
 	}
@@ -23,7 +23,7 @@ func TestURL(t *testing.T) {
 		"": false, "http://127.0.0.1/": false, "https://127.0.0.1:1/": false, "http://192.0.2.1:1/": false,
 		"http://u@127.0.0.1:1/": false, "127.0.0.1:1": false, "http://127.0.0.1:1:2/": false,
 	} {
-		if URL(v) != want {
+		if LoopbackURL(v) != want {
 			t.Errorf("%q", v)
 		}
 	}

@@ -1,9 +1,4 @@
-// Package loopback tells which addresses can be reached from this machine only.
-//
-// Its limit: no name is looked up, since what a name resolves to now says
-// nothing of what it resolves to when listening. The name localhost is taken
-// for its number.
-package loopback
+package program
 
 import (
 	"net"
@@ -12,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Accept is what Addr accepts, in words.
-const Accept = "HOST:PORT with a loopback host: 127.0.0.1, [::1] or localhost"
+// AcceptLoopback is what LoopbackAddr accepts, in words.
+const AcceptLoopback = "HOST:PORT with a loopback host: 127.0.0.1, [::1] or localhost"
 
 // HostPort tells whether v is a host and a numeric port. An address that cannot be
 // had is told by the listen that fails.
@@ -25,9 +20,11 @@ func HostPort(v string) bool {
 	return err == nil
 }
 
-// Addr returns a host and a port as an address to listen on, if that can be
-// reached from this machine only.
-func Addr(v string) (addr string, ok bool) {
+// LoopbackAddr returns a host and a port as an address to listen on, if that can be
+// reached from this machine only. No name is looked up, since what a name resolves to
+// now says nothing of what it resolves to when listening. The name localhost is taken
+// for its number.
+func LoopbackAddr(v string) (addr string, ok bool) {
 	if !HostPort(v) {
 		return "", false
 	}
@@ -39,12 +36,12 @@ func Addr(v string) (addr string, ok bool) {
 	return v, err == nil && ip.Unmap().IsLoopback()
 }
 
-// URL tells whether v is http://HOST:PORT/… with such an address.
-func URL(v string) bool {
+// LoopbackURL tells whether v is http://HOST:PORT/… with a loopback address.
+func LoopbackURL(v string) bool {
 	u, err := url.Parse(v)
 	if err != nil || u.Scheme != "http" || u.User != nil {
 		return false
 	}
-	_, ok := Addr(u.Host)
+	_, ok := LoopbackAddr(u.Host)
 	return ok
 }
