@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		program = filepath.Join(dir, "event_producer")
 		var out []byte
-		if out, err = exec.Command("go", "build", "-trimpath", "-o", program, ".").CombinedOutput(); err != nil {
+		if out, err = exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", program, ".").CombinedOutput(); err != nil {
 			err = fmt.Errorf("%w: %s", err, out)
 		}
 	}

@@ -41,7 +41,7 @@ package = "example.com/nowhere"
 id = "count"`)
 }
 
-func TestProfiledRun(t *testing.T) {
+func TestAloneProfiledRun(t *testing.T) {
 	c := newClone(t, loopback, "/read", 1, 1)
 	profiling(c)
 	s := c.run()
@@ -145,6 +145,7 @@ func startProfiled(t *testing.T) *profiledRun {
 	t.Helper()
 	c := newClone(t, loopback, "/read", 1, 1)
 	profiling(c)
+	c.edit("slot_s = 1", "slot_s = 0.5") // the window of the profiles is what matters
 	r := &profiledRun{c: c, cmd: c.run99(), ended: make(chan struct{})}
 	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.errs
 	if err := r.cmd.Start(); err != nil {
@@ -186,7 +187,7 @@ func (r *profiledRun) end(t *testing.T) {
 // what dies or is stopped before them is another test's.
 const noWindow = "the machine is too disturbed to measure on: no trial came to its profiles"
 
-func TestProfilingIsInterrupted(t *testing.T) {
+func TestAloneProfilingIsInterrupted(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		t.Run(sig.String(), func(t *testing.T) {
 			r := startProfiled(t)
@@ -210,7 +211,7 @@ func TestProfilingIsInterrupted(t *testing.T) {
 }
 
 // The servers of a block are killed while profiles of one of them are taken.
-func TestServerDiesWhileProfiled(t *testing.T) {
+func TestAloneServerDiesWhileProfiled(t *testing.T) {
 	r := startProfiled(t)
 	killed := 0
 	for r.window(t) {
