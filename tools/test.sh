@@ -89,8 +89,8 @@ same() { GOGC=400 test/pages/same.sh; }
 # and the checkers of pages are busy with, and what else takes a core. What
 # truly measures comes after all of them: beside others the trials of the lab would be
 # invalid, and rightly so.
-races=(go_races scripts)
-site=(prose data golden escape html links machines weight vnu pages scripted)
+races=(go_races)
+site=(prose data golden escape html links machines weight vnu pages scripted scripts)
 code=(go_format go_vet go_modules go_tests go_breaks missing states go_peers workflows written same shell)
 alone=(go_runs)
 steps=("${code[@]}" "${site[@]}" "${races[@]}" "${alone[@]}")
