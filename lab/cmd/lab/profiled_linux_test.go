@@ -20,8 +20,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// profiling makes of a clone's experiment one that takes profiles.
+// profiling makes of a clone's experiment one that takes profiles, whose window is
+// what matters, and not the slots before it.
 func profiling(c *clone) {
+	c.edit("slot_s = 1", "slot_s = 0.5")
 	c.edit("[block]", "[profile]\nseconds = 1\ncompare = \"workers\"\n[block]")
 	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"http_load\"\nindex = \"gofakeit\"")
 	c.edit("[[claims]]\nid = \"count\"", `[[claims]]
@@ -145,7 +147,6 @@ func startProfiled(t *testing.T) *profiledRun {
 	t.Helper()
 	c := newClone(t, loopback, "/read", 1, 1)
 	profiling(c)
-	c.edit("slot_s = 1", "slot_s = 0.5") // the window of the profiles is what matters
 	r := &profiledRun{c: c, cmd: c.run99(), ended: make(chan struct{})}
 	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.errs
 	if err := r.cmd.Start(); err != nil {
