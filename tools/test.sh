@@ -28,16 +28,16 @@ writers=internal/results/file_test.go
 go_tests() {
   (
     cd lab || exit
-    if find "${calm[@]}" -name '*.go' ! -path "$writers" -exec grep -nE '(^|[^[:alnum:]_"])go (func|[a-z][[:alnum:]_.]*\()|\.(Go|Parallel|AfterFunc)\(' {} +; then
+    if grep -rnE '(^|[^[:alnum:]_"])go (func|[a-z][[:alnum:]_.]*\()|\.(Go|Parallel|AfterFunc)\(' "${calm[@]}" | grep -v "^$writers:"; then
       echo "goroutines in packages that tools/test.sh tests without the race detector"
       exit 1
     fi
     go test -trimpath -vet=off "${calm[@]/#/./}"
   )
 }
-# The tests of runs and of servers mostly wait, and so come first, beside what is compiled
-# for the others, and not last, beside nothing. Three at a time on two cores,
-# since many of them wait.
+# The tests of runs and of servers mostly wait, and so come first, beside what is
+# compiled for the others, and not last, beside nothing; three at a time on two
+# cores, since many of them wait.
 go_races() {
   (
     cd lab || exit
@@ -85,10 +85,9 @@ scripted() { node test/pages/scripts.mjs .tools/pages; }
 pages() { node test/pages/browse.mjs .tools/pages; }
 same() { GOGC=400 test/pages/same.sh; }
 
-# Three lanes run side by side: what mostly waits for servers, what the browser
-# and the checkers of pages are busy with, and what else takes a core. What
-# truly measures comes after all of them: beside others the trials of the lab would be
-# invalid, and rightly so.
+# Three lanes run side by side: what mostly waits for servers, what looks at pages
+# and scripts, and what else takes a core. What truly measures comes after all of
+# them: beside others the trials of the lab would be invalid, and rightly so.
 races=(go_races)
 site=(prose data golden escape html links machines weight vnu pages scripted scripts)
 code=(go_format go_vet go_modules go_tests go_breaks missing states go_peers workflows written same shell)

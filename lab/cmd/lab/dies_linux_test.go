@@ -118,7 +118,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 // but to the third, and each that comes after the fourth takes all of it. None is
 // made again.
 func TestAloneWhatDiesOrIsStoppedInMidTrial(t *testing.T) {
-	c := newClone(t, loopback, "/read", 2, 3) // long enough for a client that has a part of a core
+	c := newClone(t, loopback, "/read", 2, 4) // long enough for a client that has a part of a core
 	send := func(pid int, sig syscall.Signal) {
 		t.Helper()
 		if err := syscall.Kill(pid, sig); err != nil {
