@@ -35,7 +35,7 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(built)
 	for name, pkg := range map[string]string{"http_load": ".", "null_server": "../null", "fiber_server": "../server"} {
-		if out, err := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(built, name), pkg).CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(built, name), pkg).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 			return 1
 		}

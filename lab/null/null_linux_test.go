@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		binary = filepath.Join(dir, "null_server")
 		var out []byte
-		if out, err = exec.Command("go", "build", "-trimpath", "-o", binary, ".").CombinedOutput(); err != nil {
+		if out, err = exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", binary, ".").CombinedOutput(); err != nil {
 			err = fmt.Errorf("%w: %s", err, out)
 		}
 	}

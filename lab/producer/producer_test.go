@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		built = filepath.Join(dir, "event_producer")
 		var out []byte
-		if out, err = exec.Command("go", "build", "-trimpath", "-o", built, ".").CombinedOutput(); err != nil {
+		if out, err = exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", built, ".").CombinedOutput(); err != nil {
 			err = fmt.Errorf("%w: %s", err, out)
 		}
 	}

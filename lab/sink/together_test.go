@@ -35,7 +35,7 @@ func buildAndRun(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	for program, from := range map[*string]string{&sinkProgram: ".", &producerProgram: "../producer"} {
 		*program = filepath.Join(dir, "event_"+filepath.Base(from))
-		if out, err := exec.Command("go", "build", "-trimpath", "-o", *program, from).CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", *program, from).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 			return 1
 		}

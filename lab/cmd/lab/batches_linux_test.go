@@ -58,7 +58,7 @@ func batching(t *testing.T) *clone {
 
 // A run of batches is a run like any other: trials with a bound and figures,
 // profiles of the service, verdicts.
-func TestRunOfBatches(t *testing.T) {
+func TestAloneRunOfBatches(t *testing.T) {
 	c := batching(t)
 	s := c.run()
 	f := c.only()
@@ -106,8 +106,10 @@ func TestRunOfBatches(t *testing.T) {
 // receiver; its trial says so, those of the others beside it that it did, and nobody
 // is left behind.
 func TestProducerOrSinkDies(t *testing.T) {
+	t.Parallel()
 	for victim, want := range map[string]string{"event_producer": gate.ServerExited, "event_sink": gate.ClientFailed} {
 		t.Run(victim, func(t *testing.T) {
+			t.Parallel()
 			c := batching(t)
 			c.edit("slot_s = 1", "slot_s = 2")
 			c.edit("[profile]\nseconds = 1\ncompare = \"variant\"\n", "")

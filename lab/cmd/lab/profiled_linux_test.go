@@ -20,8 +20,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// profiling makes of a clone's experiment one that takes profiles.
+// profiling makes of a clone's experiment one that takes profiles, whose window is
+// what matters, and not the slots before it.
 func profiling(c *clone) {
+	c.edit("slot_s = 1", "slot_s = 0.5")
 	c.edit("[block]", "[profile]\nseconds = 1\ncompare = \"workers\"\n[block]")
 	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"http_load\"\nindex = \"gofakeit\"")
 	c.edit("[[claims]]\nid = \"count\"", `[[claims]]
@@ -41,7 +43,7 @@ package = "example.com/nowhere"
 id = "count"`)
 }
 
-func TestProfiledRun(t *testing.T) {
+func TestAloneProfiledRun(t *testing.T) {
 	c := newClone(t, loopback, "/read", 1, 1)
 	profiling(c)
 	s := c.run()
@@ -186,7 +188,7 @@ func (r *profiledRun) end(t *testing.T) {
 // what dies or is stopped before them is another test's.
 const noWindow = "the machine is too disturbed to measure on: no trial came to its profiles"
 
-func TestProfilingIsInterrupted(t *testing.T) {
+func TestAloneProfilingIsInterrupted(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		t.Run(sig.String(), func(t *testing.T) {
 			r := startProfiled(t)
@@ -210,7 +212,7 @@ func TestProfilingIsInterrupted(t *testing.T) {
 }
 
 // The servers of a block are killed while profiles of one of them are taken.
-func TestServerDiesWhileProfiled(t *testing.T) {
+func TestAloneServerDiesWhileProfiled(t *testing.T) {
 	r := startProfiled(t)
 	killed := 0
 	for r.window(t) {

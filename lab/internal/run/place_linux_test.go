@@ -46,7 +46,7 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	names := map[string]string{"server": "fiber_server", "null": "null_server", "load": "http_load", "sink": "event_sink", "producer": "event_producer", "faulty": "faulty/fiber_server", "lab": "the-lab"}
-	argv := []string{"build", "-trimpath", "-ldflags=-s -w", "-o", dir + "/", "../../server", "../../null", "../../load", "../../sink", "../../producer", "../../cmd/lab", "./testdata/faulty"}
+	argv := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir + "/", "../../server", "../../null", "../../load", "../../sink", "../../producer", "../../cmd/lab", "./testdata/faulty"}
 	if out, err := exec.Command("go", argv...).CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("go build: %w\n%s", err, out)
 	}

@@ -1,0 +1,322 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+// These tests run the real lab, server, autocannon and wire in a clone of the
+// journal's shape under a temporary directory, and break them.
+//
+// Those whose trials are to be valid, or invalid for one reason that the load of
+// a neighbour could bring about as well, are called TestAlone…: they come one by
+// one, and tools/test.sh runs them when nothing else runs. Beside others a trial
+// may be invalid for that alone, and so the others assert nothing that load
+// could change; they go parallel to each other.
+
+var labBinary, serverBinary, loadBinary, producerBinary, sinkBinary string
+
+func TestMain(m *testing.M) {
+	if root := os.Getenv(victimRoot); root != "" {
+		victim(root)
+	}
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "lab-test-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		if out, err := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir, ".", "../../server", "../../load", "../../producer", "../../sink").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+			return 1
+		}
+		labBinary = filepath.Join(dir, "lab")
+		// A worker is called after the file, whatever link its master was started by.
+		for _, program := range []struct {
+			path        *string
+			built, name string
+		}{
+			{&serverBinary, "server", "fiber_server"}, {&loadBinary, "load", "http_load"},
+			{&producerBinary, "producer", "event_producer"}, {&sinkBinary, "sink", "event_sink"},
+		} {
+			*program.path = filepath.Join(dir, program.name)
+			if err := os.Rename(filepath.Join(dir, program.built), *program.path); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 1
+			}
+		}
+		return m.Run()
+	}())
+}
+
+// A clone is a small journal with one experiment.
+type clone struct {
+	t    *testing.T
+	root string
+	port int
+	env  []string
+	// blocks are the most that a run makes.
+	blocks int
+}
+
+const tiny = `entry = "99"
+title = "A tiny experiment"
+question = "Does the whole way hold?"
+metrics = ["workers", "throughput_rps"]
+budget_s = 600
+[topology]
+%s
+[settings]
+route = "%s"
+connections = 4
+pipelining = 1
+[[factors]]
+name = "workers"
+levels = [1, 2]
+[block]
+slot_s = %d
+rounds = 1
+warmup_s = 0.1
+[[claims]]
+id = "count"
+kind = "count"
+text = "Workers are counted."
+metric = "workers"
+equals = "workers"
+`
+
+const (
+	loopback = `kind = "loopback"`
+	wire     = "kind = \"netns\"\nline_rate_bps = 100_000_000\nburst_bytes = 262_144\nqueue_s = 0.02"
+	thin     = "kind = \"netns\"\nline_rate_bps = 10_000_000\nburst_bytes = 16_384\nqueue_s = 0.05"
+)
+
+func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // as the kernel names it
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &clone{t: t, root: dir, port: freePort(t), blocks: blocks}
+	top, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(top, "node_modules", "autocannon")); err != nil {
+		t.Fatal("autocannon is not installed: run make setup first")
+	}
+	// The scripts find the repository from where they lie, so they are copied.
+	if err := os.CopyFS(filepath.Join(c.root, "lab", "scripts"), os.DirFS(filepath.Join(top, "lab", "scripts"))); err != nil {
+		t.Fatal(err)
+	}
+	c.link(filepath.Join(top, "node_modules"), "node_modules")
+	c.link(serverBinary, ".tools/bin/fiber_server")
+	c.link(loadBinary, ".tools/bin/http_load")
+	for _, dir := range []string{"data/results", "data/hosts", "data/verdicts"} {
+		if err := os.MkdirAll(filepath.Join(c.root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.write("lab/experiments/99-tiny.toml", fmt.Sprintf(tiny, topology, route, seconds))
+	t.Cleanup(func() {
+		for _, p := range c.processes() {
+			t.Errorf("left behind: %s", p)
+		}
+	})
+	return c
+}
+
+func (c *clone) link(old, name string) {
+	c.t.Helper()
+	path := filepath.Join(c.root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.Symlink(old, path); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *clone) write(name, text string) {
+	c.t.Helper()
+	path := filepath.Join(c.root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// edit changes the experiment.
+func (c *clone) edit(old, new string) {
+	c.t.Helper()
+	const name = "lab/experiments/99-tiny.toml"
+	text, err := os.ReadFile(filepath.Join(c.root, name))
+	if err != nil || !bytes.Contains(text, []byte(old)) {
+		c.t.Fatalf("%v; no %q in %s", err, old, name)
+	}
+	c.write(name, strings.Replace(string(text), old, new, 1))
+}
+
+func (c *clone) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(labBinary, args...)
+	cmd.Dir = c.root
+	cmd.Env = append(os.Environ(), c.env...)
+	return cmd
+}
+
+// A said is what a finished lab said.
+type said struct {
+	status   int
+	out, err string
+}
+
+func finish(t *testing.T, cmd *exec.Cmd) said {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return wait(t, cmd, &out, &errs)
+}
+
+func wait(t *testing.T, cmd *exec.Cmd, out, errs *bytes.Buffer) said {
+	t.Helper()
+	_ = cmd.Wait()
+	s := said{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+	t.Logf("exit %d\n%s%s", s.status, s.err, s.out)
+	return s
+}
+
+// run99 is the command that makes a run of the experiment.
+func (c *clone) run99() *exec.Cmd {
+	return c.command("run", "99-tiny", "--port", strconv.Itoa(c.port), "--blocks", strconv.Itoa(c.blocks))
+}
+
+func (c *clone) run() said {
+	c.t.Helper()
+	return finish(c.t, c.run99())
+}
+
+// complaint is the one line that the lab ends with; there must be just one.
+func (s said) complaint(t *testing.T) string {
+	t.Helper()
+	var found []string
+	for _, l := range strings.Split(s.err, "\n") {
+		if strings.HasPrefix(l, "lab: ") {
+			found = append(found, l)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("want one line of complaint, got %q", found)
+	}
+	return found[0]
+}
+
+func (c *clone) files() []string {
+	c.t.Helper()
+	var out []string
+	err := filepath.WalkDir(filepath.Join(c.root, "data"), func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			rel, _ := filepath.Rel(c.root, p)
+			out = append(out, rel)
+		}
+		return err
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return out
+}
+
+// only reads the one results file there must be.
+func (c *clone) only() *results.File {
+	c.t.Helper()
+	var found []string
+	for _, f := range c.files() {
+		if strings.HasPrefix(f, "data/results/") {
+			found = append(found, f)
+		}
+	}
+	if len(found) != 1 {
+		c.t.Fatalf("want one results file, got %v", found)
+	}
+	f, err := results.Read(filepath.Join(c.root, found[0]))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return f
+}
+
+// processes lists what runs in the clone's directory, as the lab and all that it
+// starts do.
+func (c *clone) processes() []string {
+	var out []string
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, d := range dirs {
+		if at, err := os.Readlink(d + "/cwd"); err != nil || at != c.root {
+			continue
+		}
+		line, _ := os.ReadFile(d + "/cmdline")
+		if len(line) > 0 { // a zombie has none, and no memory either
+			out = append(out, filepath.Base(d)+" "+string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+		}
+	}
+	return out
+}
+
+// freePort finds one with free ones above it, since the servers of a block are on
+// neighbouring ports.
+func freePort(t *testing.T) int {
+	t.Helper()
+	const needed = 8
+	for range 100 {
+		// Below those that the kernel gives to clients.
+		first := 10000 + rand.IntN(20000)
+		free := 0
+		for ; free < needed; free++ {
+			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+free))
+			if err != nil {
+				break
+			}
+			l.Close()
+		}
+		if free == needed {
+			return first
+		}
+	}
+	t.Fatalf("no %d free ports in a row", needed)
+	return 0
+}
+
+// eventually waits for what must come within a limit that the issue at hand
+// sets, not for speed.
+func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatalf("not within %v: %s", within, what)
+}
+
+func noWire(t *testing.T) bool {
+	t.Helper()
+	return exec.Command("unshare", "--user", "--map-root-user", "--net", "true").Run() != nil
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"os/exec"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+)
+
+// stranger starts a busy loop on a core, by somebody whom the lab did not start.
+func stranger(t *testing.T, cpu int) {
+	t.Helper()
+	loop := exec.Command("timeout", "60", "taskset", "--cpu-list", strconv.Itoa(cpu), "sh", "-c", "while :; do :; done")
+	loop.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := loop.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-loop.Process.Pid, syscall.SIGKILL)
+		_ = loop.Wait()
+	})
+}
+
+func TestAloneBusyLoopOnTheServersCore(t *testing.T) {
+	split, err := divide()
+	if err != nil || len(split.Server) == 0 {
+		t.Skip("one core: server and client share it with everybody")
+	}
+	c := newClone(t, loopback, "/read", 1, 1)
+	stranger(t, split.Server[0])
+	if s := c.run(); s.status != exitInvalid {
+		t.Errorf("exit %d, want %d", s.status, exitInvalid)
+	}
+	expectAllInvalid(t, c.only(), "other-load")
+}
+
+// Server and client that share a core are watched on it, each by all figures.
+func TestAloneBusyLoopOnACoreThatIsShared(t *testing.T) {
+	allowed, err := allowedCPUs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newClone(t, loopback, "/read", 1, 1)
+	stranger(t, allowed[0])
+	cmd := c.run99()
+	pinned := exec.Command("taskset", append([]string{"--cpu-list", strconv.Itoa(allowed[0])}, cmd.Args...)...)
+	pinned.Dir, pinned.Env = cmd.Dir, cmd.Env
+	if s := finish(t, pinned); s.status == exitFailed {
+		t.Fatalf("exit %d", s.status)
+	}
+	for _, trial := range c.only().Trials {
+		for _, name := range []string{"server_steal", "client_steal", "server_cores_busy", "client_cores_busy"} {
+			if _, ok := trial.Metrics[name]; !ok {
+				t.Errorf("trial %d has no %s", trial.Seq, name)
+			}
+		}
+		for _, name := range []string{"server_foreign_load", "client_foreign_load"} {
+			if v := trial.Metrics[name]; v <= gate.ForeignLoad {
+				t.Errorf("trial %d: %s is %v beside a busy loop", trial.Seq, name, v)
+			}
+		}
+	}
+}
+
+// A wire that carries far less than is asked for makes a trial at a fixed rate
+// invalid; TestAloneWholeWay has the same wire in a closed loop.
+func TestAloneWireFarBelowTheAskedRate(t *testing.T) {
+	if noWire(t) {
+		t.Skip("this machine lets no user make namespaces")
+	}
+	c := newClone(t, thin, "/read", 1, 1)
+	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"http_load\"\nrate = 2000")
+	if s := c.run(); s.status != exitInvalid {
+		t.Errorf("exit %d, want %d", s.status, exitInvalid)
+	}
+	expectAllInvalid(t, c.only(), "rate-short")
+}

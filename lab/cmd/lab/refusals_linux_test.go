@@ -1,0 +1,188 @@
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestSingleWrongAnswerInvalidates(t *testing.T) {
+	t.Parallel()
+	c := newClone(t, loopback, "/no-such-route", 3, 1)
+	s := c.run()
+	if s.status != exitInvalid {
+		t.Errorf("exit %d, want %d", s.status, exitInvalid)
+	}
+	f := c.only()
+	expectAllInvalid(t, f, "non-2xx")
+	if len(f.Trials) != 9 {
+		t.Errorf("%d trials, want three blocks of three", len(f.Trials))
+	}
+	if !strings.Contains(s.out, "99-tiny/count  invalid") {
+		t.Error("the claim is not invalid")
+	}
+}
+
+func TestNamespacesOff(t *testing.T) {
+	t.Parallel()
+	c := newClone(t, wire, "/read", 6, 1)
+	// A kernel that refuses cannot be had here, so unshare refuses in its place.
+	c.write("bin/unshare", "#!/bin/sh\necho 'unshare: unshare failed: Operation not permitted' >&2\nexit 1\n")
+	if err := os.Chmod(filepath.Join(c.root, "bin/unshare"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c.env = []string{"PATH=" + filepath.Join(c.root, "bin") + ":" + os.Getenv("PATH")}
+	s := c.run()
+	if s.status != exitHeld {
+		t.Errorf("exit %d, want %d: not applicable is no failure", s.status, exitHeld)
+	}
+	if f := c.only(); len(f.Trials) != 0 || !strings.Contains(f.NotApplicable, "no user make namespaces") {
+		t.Errorf("trials %d, not applicable %q", len(f.Trials), f.NotApplicable)
+	}
+	if !strings.Contains(s.out, "not-applicable  no netns topology here:") {
+		t.Error("the table does not say why")
+	}
+	if got := finish(t, c.command("check")); got.status != exitHeld {
+		t.Errorf("lab check exits %d", got.status)
+	}
+}
+
+func TestClearRefusals(t *testing.T) {
+	const experiment = "lab/experiments/99-tiny.toml"
+	tests := map[string]struct {
+		spoil func(c *clone)
+		want  []string
+	}{
+		"port in use": {func(c *clone) {
+			l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(c.port))
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			c.t.Cleanup(func() { l.Close() })
+		}, []string{"99-tiny", "already in use", "--port"}},
+		"no autocannon": {func(c *clone) { os.Remove(filepath.Join(c.root, "node_modules")) },
+			[]string{"autocannon is not installed", "make setup"}},
+		"no server": {func(c *clone) { os.Remove(filepath.Join(c.root, ".tools/bin/fiber_server")) },
+			[]string{"the server cannot be started: server.sh: the server is not built", "make build"}},
+		// A clone has no sources, so that any program will do; here it has some.
+		"a program of other sources": {func(c *clone) { c.write("lab/go.mod", "module example.invalid/lab\n") },
+			[]string{"does not say of which sources it was built", "make build"}},
+		"corrupt TOML": {func(c *clone) { c.write(experiment, "entry = \"99\"\ntitle = ") },
+			[]string{"99-tiny.toml", "line 2"}},
+		"results of version 99": {func(c *clone) { c.write("data/results/99-tiny/old.json", `{"schema_version": 99}`) },
+			[]string{"data/results/99-tiny/old.json", "/schema_version", "99"}},
+		"truncated results": {func(c *clone) { c.write("data/results/99-tiny/old.json", "{\n\"schema_version\": 1,") },
+			[]string{"data/results/99-tiny/old.json", "line 2"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClone(t, loopback, "/read", 1, 1)
+			test.spoil(c)
+			before := c.files()
+			s := c.run()
+			if s.status != exitFailed {
+				t.Errorf("exit %d, want %d", s.status, exitFailed)
+			}
+			line := s.complaint(t)
+			for _, w := range test.want {
+				if !strings.Contains(line, w) {
+					t.Errorf("%q lacks %q", line, w)
+				}
+			}
+			if after := c.files(); len(after) != len(before) {
+				t.Errorf("files in data/ were %v, are %v", before, after)
+			}
+		})
+	}
+}
+
+func TestPlannedExperimentsArePassedOver(t *testing.T) {
+	t.Parallel()
+	c := newClone(t, loopback, "/read", 1, 1)
+	const path = "lab/experiments/99-tiny.toml"
+	design, err := os.ReadFile(filepath.Join(c.root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.write("lab/experiments/98-later.toml", strings.Replace(string(design), `entry = "99"`, "entry = \"98\"\nplanned = \"the lab cannot turn the knob\"", 1))
+	const why = "98-later is planned and cannot be run yet: the lab cannot turn the knob"
+	for _, args := range [][]string{{"run", "98-later"}, {"profile", "98-later"}} {
+		s := finish(t, c.command(args...))
+		if line := s.complaint(t); s.status != exitFailed || !strings.Contains(line, why) {
+			t.Errorf("%v: exit %d, %q", args, s.status, line)
+		}
+	}
+	s := finish(t, c.command("reproduce", "98"))
+	if s.status != exitFailed || !strings.Contains(s.err, "passed over: "+why) || !strings.Contains(s.err, "nothing to run") {
+		t.Errorf("a planned entry: exit %d\n%s", s.status, s.err)
+	}
+	s = finish(t, c.command("reproduce", "--all", "--budget", "5s", "--port", strconv.Itoa(c.port)))
+	if s.status == exitFailed || !strings.Contains(s.err, "passed over: "+why) || strings.Contains(s.out, "98-later/") {
+		t.Errorf("all: exit %d\n%s%s", s.status, s.err, s.out)
+	}
+	if f := c.only(); f.Experiment != "99-tiny" {
+		t.Errorf("a run of %s", f.Experiment)
+	}
+	s = finish(t, c.command("list"))
+	if s.status != exitHeld || !strings.Contains(s.out, "98-later (entry 98, loopback, planned)") || !strings.Contains(s.out, "cannot be run yet: the lab cannot turn the knob") {
+		t.Errorf("list: exit %d\n%s", s.status, s.out)
+	}
+}
+
+func TestSecondLabWaitsItsTurn(t *testing.T) {
+	t.Parallel()
+	c := newClone(t, loopback, "/read", 1, 60)
+	cmd, out, errs := c.underWay()
+	s := finish(t, c.command("run", "99-tiny", "--port", strconv.Itoa(freePort(t))))
+	if s.status != exitFailed || !strings.Contains(s.complaint(t), "another lab is measuring") {
+		t.Errorf("exit %d", s.status)
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	wait(t, cmd, out, errs)
+}
+
+func TestWrongCalls(t *testing.T) {
+	t.Parallel()
+	c := newClone(t, loopback, "/read", 1, 1)
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"frobnicate"}, `no command "frobnicate"`},
+		{nil, "see lab help"},
+		{[]string{"reproduse"}, `no command "reproduse", did you mean "reproduce"?`},
+		{[]string{"run"}, "one experiment"},
+		{[]string{"run", "99-tiny", "98-other"}, "unexpected argument 98-other; see lab help run"},
+		{[]string{"run", "99-tiny", "--host"}, "--host: expected string value but nothing follows"},
+		{[]string{"run", "99-tiny", "-port", "0"}, "--port 0: use 1 to 65535"},
+		{[]string{"run", "nothing"}, `no experiment "nothing"; there are 99-tiny`},
+		{[]string{"run", "99-tiny", "--size", "full"}, "there is one design a file now"},
+		{[]string{"profile", "99-tiny", "--size=smoke"}, "there is one design a file now"},
+		{[]string{"run", "99-tiny", "--budget", "25h"}, "--budget 25h0m0s: use 1s to 24h"},
+		{[]string{"run", "99-tiny", "--budget", "5"}, "write it with its unit, as 90s or 20m"},
+		{[]string{"run", "99-tiny", "--blocks", "0"}, "--blocks 0: use 1 to 1000"},
+		{[]string{"run", "99-tiny", "--prot", "1"}, `unknown flag --prot, did you mean "--port"? (see lab help run)`},
+		{[]string{"reproduce", "12"}, `entry "12"; there are entries 99`},
+		{[]string{"reproduce", "--all", "99"}, "not both"},
+		{[]string{"check", "now"}, "unexpected argument now"},
+		{[]string{"tune", "rsp"}, `no knob "rsp"; there are rps`},
+		{[]string{"completion", "fish"}, `must be one of "bash"`},
+	} {
+		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			s := finish(t, c.command(test.args...))
+			if line := s.complaint(t); s.status != exitFailed || !strings.Contains(line, test.want) {
+				t.Errorf("exit %d, %q; want %q", s.status, line, test.want)
+			}
+		})
+	}
+	cmd := c.command("list")
+	cmd.Dir = t.TempDir()
+	if s := finish(t, cmd); s.status != exitFailed || !strings.Contains(s.complaint(t), "not inside a clone") {
+		t.Errorf("outside a clone: exit %d", s.status)
+	}
+}
