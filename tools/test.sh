@@ -46,13 +46,13 @@ go_tests() {
   )
 }
 # The tests of runs and of servers mostly wait, and so come first, beside what is
-# compiled for the others, and not last, beside nothing; three at a time on two
-# cores, since many of them wait.
+# compiled for the others, and not last, beside nothing; two at a time, since two other
+# lanes want the cores as well, and many of these tests break where nobody gets a turn.
 go_races() {
   (
     cd lab || exit
     status=0
-    go list ./internal/run ./server ./producer ./load ./... "$library" | grep -vE "/cmd/lab$|/internal/states$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test -race -p 3 -vet=off || status=$?
+    go list ./internal/run ./server ./producer ./load ./... "$library" | grep -vE "/cmd/lab$|/internal/states$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test -race -p 2 -vet=off || status=$?
     go test -race -vet=off -run "^($(sed -nE 's/^func (Test[^(]*).*/\1/p' "$writers" | paste -sd '|'))$" "./${writers%/*}" || status=$?
     exit "$status"
   )

@@ -355,12 +355,17 @@ func TestSockets(t *testing.T) {
 func TestTheStartOfAProcessIsNotInTheWindow(t *testing.T) {
 	s := startServer(t, 1, true)
 	s.load("/compute", 4, 0)
-	set, err := Capture(t.Context(), s.sources(), 2*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if sum, err := profiles.Total(set.Merged[profiles.Allocs], profiles.Allocs); err != nil || sum == 0 {
-		t.Fatalf("allocations: %d, %v; the test is of a window with some", sum, err)
+	var set *Set
+	// Allocations are known up to a collection, and on a busy machine a window may
+	// pass without one.
+	for try, sum := 1, int64(0); sum == 0; try++ {
+		var err error
+		if set, err = Capture(t.Context(), s.sources(), 2*time.Second); err == nil {
+			sum, err = profiles.Total(set.Merged[profiles.Allocs], profiles.Allocs)
+		}
+		if err != nil || sum == 0 && try == 5 {
+			t.Fatalf("allocations: %d, %v; the test is of a window with some", sum, err)
+		}
 	}
 	if has(set.Merged[profiles.Allocs], "github.com/line-rate/line-rate/lab/server/catalog.NewPool") {
 		t.Error("the window holds the making of the pool")
