@@ -11,7 +11,8 @@ import (
 // How many loops a core may take to show again the speed that it had before, with a
 // pause between. Before a block a third of a second: a core that flickers, as shared
 // ones were seen to several times a second, shows its best speed of the run soon, and
-// one that is slow slows all the block. Before a further group some seconds, since
+// one that is slow slows all the block. The first block knows no best speed yet and
+// takes all of these loops, since a core that was idle is slow for its first ones. Before a further group some seconds, since
 // trials at two speeds cannot be compared. After a group about one second, which tells
 // a core that flickers from one that has become slow.
 const (
@@ -61,7 +62,8 @@ func faster(a, b time.Duration) time.Duration {
 }
 
 // speed runs the calibration loop until it finds the core as fast as the reference, or
-// so many times, and returns the fastest it saw.
+// so many times, and returns the fastest it saw. A reference of nought is none, and
+// takes them all.
 func (e *engine) speed(ctx context.Context, reference time.Duration, loops int) (fastest time.Duration, err error) {
 	for i := 1; ; i++ {
 		seen, err := e.loop(e.plan.Split.Server)
@@ -70,7 +72,7 @@ func (e *engine) speed(ctx context.Context, reference time.Duration, loops int) 
 		}
 		fastest = faster(fastest, seen)
 		e.fastest = faster(e.fastest, seen)
-		if !speed.Slow(faster(reference, seen), fastest) || i == loops || e.spare == 0 {
+		if reference > 0 && !speed.Slow(faster(reference, seen), fastest) || i == loops || e.spare == 0 {
 			return fastest, nil
 		}
 		e.spare--

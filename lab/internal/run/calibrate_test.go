@@ -51,13 +51,14 @@ func TestATurnAtAnotherSpeedIsInvalid(t *testing.T) {
 		groups string // whether the trials of each group are valid, in order
 	}{
 		{"slow throughout", together, []time.Duration{slowCore}, "yes"},
-		{"slow before", together, []time.Duration{slowCore, fastCore}, "no"},
-		{"slow after", together, append(append([]time.Duration{fastCore}, times(loopsAfter, slowCore)...), fastCore), "no"},
-		{"flickering", together, []time.Duration{fastCore, slowCore, slowCore, slowCore, fastCore}, "yes"},
+		{"slow when it was idle", together, append(times(loopsFirst-1, slowCore), fastCore), "yes"},
+		{"slow before", together, append(times(loopsFirst, slowCore), fastCore), "no"},
+		{"slow after", together, append(append(times(loopsFirst, fastCore), times(loopsAfter, slowCore)...), fastCore), "no"},
+		{"flickering", together, append(times(loopsFirst, fastCore), slowCore, slowCore, slowCore, fastCore), "yes"},
 		{"apart, slow throughout", oneByOne, []time.Duration{slowCore}, "yes yes yes"},
-		{"apart, slow at first", oneByOne, append(times(2, slowCore), fastCore), "no yes yes"},
-		{"apart, slow at last", oneByOne, append(times(4, fastCore), slowCore), "yes yes no"},
-		{"apart, slow for a while", oneByOne, append([]time.Duration{fastCore, fastCore, slowCore, slowCore}, fastCore), "yes yes yes"},
+		{"apart, slow at first", oneByOne, append(times(loopsFirst+1, slowCore), fastCore), "no yes yes"},
+		{"apart, slow at last", oneByOne, append(times(loopsFirst+3, fastCore), slowCore), "yes yes no"},
+		{"apart, slow for a while", oneByOne, append(times(loopsFirst+1, fastCore), slowCore, slowCore, fastCore), "yes yes yes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMadeUp(t, c.plan(t), always(good(1))).speeds(c.speeds...)
@@ -86,7 +87,7 @@ func TestATurnAtAnotherSpeedIsInvalid(t *testing.T) {
 // Blocks are held to their own best, so that a faster one does not undo others; the
 // file has each one's times.
 func TestBlocksAreHeldToThemselves(t *testing.T) {
-	speeds := append([]time.Duration{slowCore, slowCore, fastCore, fastCore}, times(loopsFirst, slowCore)...) // which the third waits for in vain
+	speeds := slices.Concat(times(loopsFirst+1, slowCore), times(2, fastCore), times(loopsFirst, slowCore)) // which the third waits for in vain
 	m := newMadeUp(t, Plan{MaxBlocks: 3}, always(good(1))).speeds(speeds...)
 	f := m.all(t)
 	for _, got := range f.Trials {
@@ -94,8 +95,8 @@ func TestBlocksAreHeldToThemselves(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	if m.spare != loopsSpare-loopsFirst+1 {
-		t.Errorf("%d loops are left for waiting, want %d", m.spare, loopsSpare-loopsFirst+1)
+	if m.spare != loopsSpare-2*(loopsFirst-1) {
+		t.Errorf("%d loops are left for waiting, want %d", m.spare, loopsSpare-2*(loopsFirst-1))
 	}
 	if f.Provenance.CalibrationS != fastCore.Seconds() || m.kept[0].Provenance.CalibrationS != slowCore.Seconds() {
 		t.Errorf("the run's fastest calibration is %v, and was %v", f.Provenance.CalibrationS, m.kept[0].Provenance.CalibrationS)
