@@ -1,4 +1,4 @@
-package states
+package derive_test
 
 import (
 	"crypto/sha256"

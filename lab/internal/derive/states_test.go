@@ -1,11 +1,4 @@
-// Package states sees that the site builds from every state that a run can end
-// in. What a run comes to is not the templates' to choose: a condition may lose
-// all its trials, a figure may not have been recorded, or a claim may be gone. Each
-// state is made with the lab's own types, read, checked and derived as any run is,
-// and all of them stand in one small journal that Hugo builds once.
-//
-// Its limit: a state that nobody thought of is not here.
-package states
+package derive_test
 
 import (
 	"fmt"
@@ -207,6 +200,11 @@ var states = []state{
 	}},
 }
 
+// What a run comes to is not the templates' to choose: a condition may lose all its
+// trials, a figure may not have been recorded, or a claim may be gone. Each state is
+// made with the lab's own types, read, checked and derived as any run is, and all of
+// them stand in one small journal that Hugo builds once. The limit: a state that
+// nobody thought of is not here.
 func TestTheSiteBuildsFromEveryStateOfARun(t *testing.T) {
 	hugo, err := filepath.Abs(filepath.Join(repository, ".tools/bin/hugo"))
 	if err != nil {
