@@ -4,8 +4,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/rotation"
-	"github.com/line-rate/line-rate/lab/internal/stamp"
 )
 
 // summary adds up what all threads counted, when they have ended.
@@ -49,7 +49,7 @@ func (l *load) summary(begin, end time.Time) *rotation.Summary {
 // version is of which sources this program was built.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
-		if s := stamp.Of(info); s.Sources != "" {
+		if s := program.StampOf(info); s.Sources != "" {
 			return s.Sources[:min(12, len(s.Sources))]
 		}
 	}

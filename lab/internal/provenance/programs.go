@@ -17,8 +17,8 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/stamp"
 )
 
 // autocannon is the one program that is not a file but packages of node's.
@@ -27,10 +27,10 @@ const autocannon = "autocannon"
 // Programs are the files that a run starts, as they were before it.
 type Programs struct {
 	root  string
-	files map[string]program
+	files map[string]installed
 }
 
-type program struct {
+type installed struct {
 	path   string
 	info   os.FileInfo // nil of autocannon
 	binary results.Binary
@@ -45,9 +45,9 @@ func Find(root, lab string, names []string) (*Programs, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Programs{root, map[string]program{}}
+	p := &Programs{root, map[string]installed{}}
 	for _, name := range names {
-		var found program
+		var found installed
 		var err error
 		switch name {
 		case autocannon:
@@ -108,7 +108,7 @@ func (p *Programs) Changed() error {
 }
 
 // built takes a program of the lab's own.
-func (p *Programs) built(path, sources string) (program, error) {
+func (p *Programs) built(path, sources string) (installed, error) {
 	name := path
 	if rel, err := filepath.Rel(p.root, path); err == nil && filepath.IsLocal(rel) {
 		name = rel
@@ -120,10 +120,10 @@ func (p *Programs) built(path, sources string) (program, error) {
 	if err != nil {
 		return found, err
 	}
-	var s stamp.Stamp
+	var s program.Stamp
 	if info, err := buildinfo.ReadFile(path); err == nil {
 		found.binary.Build = map[string]string{}
-		s = stamp.Of(info)
+		s = program.StampOf(info)
 		for _, set := range info.Settings {
 			if slices.Contains(compiler, set.Key) {
 				found.binary.Build[set.Key] = set.Value
@@ -146,26 +146,26 @@ var compiler = []string{"-race", "-msan", "-asan", "-gcflags", "-asmflags", "-pg
 
 // node asks node itself for its file: what a path leads to may be a script that
 // chooses one of several.
-func node() (program, error) {
+func node() (installed, error) {
 	cmd := exec.Command("node", "--print", "process.execPath")
 	cmd.Env = leash.Environment()
 	out, err := cmd.Output()
 	if errors.Is(err, exec.ErrNotFound) {
-		return program{}, errors.New("node is not installed; install Node.js 20.11 or newer, from nodejs.org or by your distribution")
+		return installed{}, errors.New("node is not installed; install Node.js 20.11 or newer, from nodejs.org or by your distribution")
 	}
 	if err != nil {
-		return program{}, fmt.Errorf("node does not run: %w", err)
+		return installed{}, fmt.Errorf("node does not run: %w", err)
 	}
 	return file(strings.TrimSpace(string(out)))
 }
 
-func file(path string) (program, error) {
+func file(path string) (installed, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return program{}, err
+		return installed{}, err
 	}
 	sum, err := digest(path)
-	return program{path, info, results.Binary{SHA256: sum}}, err
+	return installed{path, info, results.Binary{SHA256: sum}}, err
 }
 
 func digest(path string) (string, error) {
@@ -182,13 +182,13 @@ func digest(path string) (string, error) {
 }
 
 // packages takes a program that is made of node's packages.
-func (p *Programs) packages(name string) (program, error) {
+func (p *Programs) packages(name string) (installed, error) {
 	dir := filepath.Join(p.root, "node_modules", name)
 	sum, err := packagesDigest(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return program{}, fmt.Errorf("%s is not installed; run make setup", name)
+		return installed{}, fmt.Errorf("%s is not installed; run make setup", name)
 	}
-	return program{path: dir, binary: results.Binary{SHA256: sum}}, err
+	return installed{path: dir, binary: results.Binary{SHA256: sum}}, err
 }
 
 // packagesDigest is the digest of all files of a package and of those that it

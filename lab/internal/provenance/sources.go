@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/stamp"
+	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
 // Sources is the digest of the Go sources in a root's lab/: of all that the
@@ -95,8 +95,8 @@ func Stamp(root, last string) (string, error) {
 	if commit == Unknown {
 		commit = ""
 	}
-	now := stamp.Stamp{Sources: sources, Commit: commit, Modified: len(differ) > 0}
-	if was := stamp.Parse(last); was.Sources == sources && (!was.Modified || now.Modified) {
+	now := program.Stamp{Sources: sources, Commit: commit, Modified: len(differ) > 0}
+	if was := program.ParseStamp(last); was.Sources == sources && (!was.Modified || now.Modified) {
 		return last, nil
 	}
 	return now.String(), nil
