@@ -23,6 +23,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -94,7 +95,7 @@ func Run(p Plan) *results.File {
 			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS, ProfileS: x.ProfileS()}, BudgetS: x.BudgetS,
 			Blocks: p.Blocks, Ended: p.Ended, StoppedEarly: p.Stopped, Seed: p.Seed, Generator: "http_load " + setting.HTTPLoadVersion, ServerCPUs: "0", ClientCPUs: "1",
 			Tools: map[string]string{"go": "go1.26.8", "http_load": setting.HTTPLoadVersion}, Kernel: map[string]string{"net.core.somaxconn": "4096"}, CalibrationS: calibration,
-			Binaries: map[string]results.Binary{"fiber_server": {SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte("made up")))}},
+			Binaries: map[string]host.Binary{"fiber_server": {SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte("made up")))}},
 		},
 		Topology: results.Topology(x.Topology), Settings: x.Fixed(),
 	}

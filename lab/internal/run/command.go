@@ -10,7 +10,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/provenance"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/rotation"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -26,7 +26,7 @@ type load struct {
 	link        *topology.Link
 	split       cores.Split
 	program     string // command name of the server's processes
-	found       *provenance.Programs
+	found       *host.Programs
 	workers     int // 0: no prefork
 	generator   string
 	connections int

@@ -15,7 +15,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/order"
-	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
@@ -55,7 +54,7 @@ func newMadeUp(t *testing.T, p Plan, outcome func(block, cond int) results.Trial
 	if p.Experiment == nil {
 		p.Experiment = design{}.parse(t)
 	}
-	p.Host, p.clock, p.found = &host.Profile{ID: "here", Cores: 2}, newClock(), &provenance.Programs{}
+	p.Host, p.clock, p.found = &host.Profile{ID: "here", Cores: 2}, newClock(), &host.Programs{}
 	m := &madeUp{}
 	if p.Keep == nil {
 		p.Keep = func(made *Made) error {

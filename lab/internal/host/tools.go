@@ -1,17 +1,4 @@
-// Package provenance records what a run was made with: the commit, the programs,
-// the environment that they start with, the tools, and the kernel settings that
-// a throughput figure depends on.
-//
-// Its stance: what cannot be found out is absent, never guessed; only the commit
-// is said to be "unknown", because its absence is itself worth knowing. And what
-// can be compared is compared by content: files with the commit, a program's
-// sources with those that lie in lab/.
-//
-// Its limits: it tells mistakes, and not a forger, who could as well write the
-// results file by hand. What is said of a program is what it says itself; beyond
-// that it has its digest. The shell and the system's own tools, such as taskset
-// and tc, are not named.
-package provenance
+package host
 
 import (
 	"debug/buildinfo"

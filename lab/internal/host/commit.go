@@ -1,4 +1,4 @@
-package provenance
+package host
 
 import (
 	"bytes"
@@ -21,8 +21,8 @@ import (
 // texts and pages about them, do not make the lab another.
 var madeOf = []string{"lab", "Makefile", "package.json", "package-lock.json", ".npmrc", "go.work"}
 
-// Unknown stands for a commit that cannot be found out.
-const Unknown = "unknown"
+// UnknownCommit stands for a commit that cannot be found out.
+const UnknownCommit = "unknown"
 
 // Commit names the commit of a checkout, and whether what the lab is made of
 // differs from it. Outside a checkout it is unknown and so differs.
@@ -43,7 +43,7 @@ func Differ(root string) (commit string, paths []string) {
 func differ(root string, matters func(path string) bool) (string, []string) {
 	commit, tracked, err := tree(root)
 	if err != nil {
-		return Unknown, []string{"all that has no commit"}
+		return UnknownCommit, []string{"all that has no commit"}
 	}
 	var paths []string
 	for _, part := range madeOf {

@@ -1,4 +1,4 @@
-package provenance
+package host
 
 import (
 	"crypto/sha256"
@@ -80,10 +80,10 @@ func compiled(rel string) bool {
 	return !hidden(name) && !strings.HasSuffix(name, "_test.go") && slices.Contains([]string{".go", ".s", ".pgo"}, path.Ext(name))
 }
 
-// Stamp gives the tags to build a root's programs with, given those of the last
+// BuildTags gives the tags to build a root's programs with, given those of the last
 // build. They stay as they were while they are still true, so that a commit of
 // something else has nothing linked again.
-func Stamp(root, last string) (string, error) {
+func BuildTags(root, last string) (string, error) {
 	sources, err := Sources(root)
 	if err != nil {
 		return "", err
@@ -92,7 +92,7 @@ func Stamp(root, last string) (string, error) {
 		return "", fmt.Errorf("%s: no lab/go.mod; give the root of a checkout", root)
 	}
 	commit, differ := differ(root, compiled)
-	if commit == Unknown {
+	if commit == UnknownCommit {
 		commit = ""
 	}
 	now := program.Stamp{Sources: sources, Commit: commit, Modified: len(differ) > 0}

@@ -2,7 +2,7 @@
 // sources the lab's programs are built. It rewrites the file only if what it
 // says is no longer true, so that make links again only then.
 //
-//	go run ./internal/provenance/stamp ROOT FILE
+//	go run ./cmd/stamp ROOT FILE
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/provenance"
+	"github.com/line-rate/line-rate/lab/internal/host"
 )
 
 func main() {
@@ -24,7 +24,7 @@ func main() {
 		fail(err)
 	}
 	was := strings.TrimSpace(string(last))
-	tags, err := provenance.Stamp(root, was)
+	tags, err := host.BuildTags(root, was)
 	if err != nil {
 		fail(err)
 	}

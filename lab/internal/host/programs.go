@@ -1,4 +1,4 @@
-package provenance
+package host
 
 import (
 	"crypto/sha256"
@@ -18,11 +18,25 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/program"
-	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 // autocannon is the one program that is not a file but packages of node's.
 const autocannon = "autocannon"
+
+// A Binary is a program as it was when it ran.
+type Binary struct {
+	SHA256   string            `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the file; of autocannon\\, of all its files and those of what it depends on."`
+	Sources  string            `json:"sources_sha256,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the Go sources in lab/ that it was built from."`
+	Commit   string            `json:"commit,omitempty" jsonschema:"description=Commit of the checkout it was built in."`
+	Modified bool              `json:"modified,omitempty" jsonschema:"description=Whether those sources differed from that commit."`
+	Build    map[string]string `json:"build,omitempty" jsonschema:"description=Settings of the Go compiler."`
+}
+
+// Environment is what programs find in theirs.
+type Environment struct {
+	Set    map[string]string `json:"set,omitempty" jsonschema:"description=Variables that the lab gave a value."`
+	Passed []string          `json:"passed,omitempty" jsonschema:"description=Variables that had the caller's value\\, which is not recorded: it would name the machine's directories."`
+}
 
 // Programs are the files that a run starts, as they were before it.
 type Programs struct {
@@ -33,14 +47,14 @@ type Programs struct {
 type installed struct {
 	path   string
 	info   os.FileInfo // nil of autocannon
-	binary results.Binary
+	binary Binary
 }
 
-// Find looks up programs by name: lab, node, autocannon, or one of the root's
+// FindPrograms looks up programs by name: lab, node, autocannon, or one of the root's
 // .tools/bin. lab is the file that runs now. A program of the lab's own that was
 // built from other sources than lab/ holds is refused: its figures would stand
 // under a commit that it is not of.
-func Find(root, lab string, names []string) (*Programs, error) {
+func FindPrograms(root, lab string, names []string) (*Programs, error) {
 	sources, err := Sources(root)
 	if err != nil {
 		return nil, err
@@ -68,8 +82,8 @@ func Find(root, lab string, names []string) (*Programs, error) {
 }
 
 // Binaries describes the programs for a results file.
-func (p *Programs) Binaries() map[string]results.Binary {
-	all := map[string]results.Binary{}
+func (p *Programs) Binaries() map[string]Binary {
+	all := map[string]Binary{}
 	for name, found := range p.files {
 		all[name] = found.binary
 	}
@@ -165,7 +179,7 @@ func file(path string) (installed, error) {
 		return installed{}, err
 	}
 	sum, err := digest(path)
-	return installed{path, info, results.Binary{SHA256: sum}}, err
+	return installed{path, info, Binary{SHA256: sum}}, err
 }
 
 func digest(path string) (string, error) {
@@ -188,7 +202,7 @@ func (p *Programs) packages(name string) (installed, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return installed{}, fmt.Errorf("%s is not installed; run make setup", name)
 	}
-	return installed{path: dir, binary: results.Binary{SHA256: sum}}, err
+	return installed{path: dir, binary: Binary{SHA256: sum}}, err
 }
 
 // packagesDigest is the digest of all files of a package and of those that it
@@ -268,7 +282,7 @@ func files(to io.Writer, top, dir string) error {
 	})
 }
 
-// Environment describes what leashed programs find in theirs.
-func Environment() *results.Environment {
-	return &results.Environment{Set: maps.Clone(leash.Set), Passed: slices.Clone(leash.Passed)}
+// Environment describes what programs that the lab starts find in theirs.
+func (*Programs) Environment() *Environment {
+	return &Environment{Set: maps.Clone(leash.Set), Passed: slices.Clone(leash.Passed)}
 }

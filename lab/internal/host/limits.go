@@ -1,4 +1,4 @@
-package provenance
+package host
 
 import "golang.org/x/sys/unix"
 

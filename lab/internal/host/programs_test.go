@@ -1,4 +1,4 @@
-package provenance
+package host
 
 import (
 	"crypto/sha256"
@@ -31,7 +31,7 @@ func workshop(t *testing.T) (dir string, git func(...string) string, build func(
 	return dir, git, func() {
 		t.Helper()
 		var err error
-		if tags, err = Stamp(dir, tags); err != nil {
+		if tags, err = BuildTags(dir, tags); err != nil {
 			t.Fatal(err)
 		}
 		goBuild(t, dir, "-tags", tags)
@@ -68,7 +68,7 @@ func TestAProgramIsNamedByItsDigestItsSourcesAndItsCommit(t *testing.T) {
 	}
 	find := func() (string, string, bool, string) {
 		t.Helper()
-		p, err := Find(dir, "", []string{"fiber_server"})
+		p, err := FindPrograms(dir, "", []string{"fiber_server"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestAProgramOfOtherSourcesIsRefused(t *testing.T) {
 		dir, _, build := workshop(t)
 		build()
 		c.spoil(dir, build)
-		_, err := Find(dir, "", []string{"fiber_server"})
+		_, err := FindPrograms(dir, "", []string{"fiber_server"})
 		if c.want == "" {
 			if err != nil {
 				t.Errorf("%s: %v", c.name, err)
@@ -168,7 +168,7 @@ func TestAPatchedProgramHasItsOwnDigest(t *testing.T) {
 	dir, _, build := workshop(t)
 	build()
 	digest := func() string {
-		p, err := Find(dir, "", []string{"fiber_server"})
+		p, err := FindPrograms(dir, "", []string{"fiber_server"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,12 +180,12 @@ func TestAPatchedProgramHasItsOwnDigest(t *testing.T) {
 		t.Error("one digest for two programs")
 	}
 	// And one that the compiler was told to make slower says so.
-	tags, err := Stamp(dir, "")
+	tags, err := BuildTags(dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	goBuild(t, dir, "-tags", tags, "-gcflags=-N")
-	p, err := Find(dir, "", []string{"fiber_server"})
+	p, err := FindPrograms(dir, "", []string{"fiber_server"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestAProgramThatIsReplacedDuringARunIsNoticed(t *testing.T) {
 	dir, _, build := workshop(t)
 	build()
 	write(t, dir, "node_modules/autocannon/package.json", `{"version": "9.8.7"}`)
-	p, err := Find(dir, "", []string{"fiber_server", "autocannon"})
+	p, err := FindPrograms(dir, "", []string{"fiber_server", "autocannon"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestAutocannonIsNamedWithAllThatItRuns(t *testing.T) {
 		pkg(dir, "two")
 		pkg(dir, "other")
 		digest := func() string {
-			p, err := Find(dir, "", []string{"autocannon"})
+			p, err := FindPrograms(dir, "", []string{"autocannon"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -261,7 +261,7 @@ func TestAutocannonIsNamedWithAllThatItRuns(t *testing.T) {
 			t.Errorf("%s: the digest is another: %v", c.name, after != before)
 		}
 	}
-	if _, err := Find(t.TempDir(), "", []string{"autocannon"}); err == nil || !strings.Contains(err.Error(), "autocannon is not installed; run make setup") {
+	if _, err := FindPrograms(t.TempDir(), "", []string{"autocannon"}); err == nil || !strings.Contains(err.Error(), "autocannon is not installed; run make setup") {
 		t.Errorf("%v", err)
 	}
 }
@@ -271,7 +271,7 @@ func TestNodeIsTheFileThatRuns(t *testing.T) {
 		t.Skip("no node here")
 	}
 	t.Setenv("NODE_OPTIONS", "--no-such-option") // not handed on
-	p, err := Find(t.TempDir(), "", []string{"node"})
+	p, err := FindPrograms(t.TempDir(), "", []string{"node"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,11 +287,11 @@ func TestNodeIsTheFileThatRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	if p, err = Find(t.TempDir(), "", []string{"node"}); err != nil || p.Binaries()["node"].SHA256 != real.SHA256 {
+	if p, err = FindPrograms(t.TempDir(), "", []string{"node"}); err != nil || p.Binaries()["node"].SHA256 != real.SHA256 {
 		t.Errorf("%v, %v", p, err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Find(t.TempDir(), "", []string{"node"}); err == nil || !strings.Contains(err.Error(), "node is not installed") {
+	if _, err := FindPrograms(t.TempDir(), "", []string{"node"}); err == nil || !strings.Contains(err.Error(), "node is not installed") {
 		t.Errorf("%v", err)
 	}
 }
@@ -300,14 +300,14 @@ func TestNodeIsTheFileThatRuns(t *testing.T) {
 func TestProgramsAloneAreTaken(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, server, "\x7fELF")
-	p, err := Find(dir, "", []string{"fiber_server"})
+	p, err := FindPrograms(dir, "", []string{"fiber_server"})
 	if err != nil || p.Binaries()["fiber_server"].SHA256 == "" {
 		t.Error(err)
 	}
 }
 
 func TestTheEnvironmentNamesNoDirectory(t *testing.T) {
-	text, err := json.Marshal(Environment())
+	text, err := json.Marshal(new(Programs).Environment())
 	if err != nil || string(text) != `{"set":{"LC_ALL":"C"},"passed":["PATH"]}` {
 		t.Errorf("%s, %v", text, err)
 	}
