@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/line-rate/line-rate/lab/internal/cpuclock"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/rotation"
 	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
@@ -142,10 +142,10 @@ func (g *gauges) read(e *edge, target int) (err error) {
 		}
 	}
 	for i, w := range g.load.threads {
-		t, _ := cpuclock.Thread(w.tid)
+		t, _ := cores.ThreadTime(w.tid)
 		e.threads[i] = int64(t)
 	}
-	t, _ := cpuclock.Process(g.load.pid)
+	t, _ := cores.ProcessTime(g.load.pid)
 	e.client = int64(t)
 	if len(g.wires) == 2 {
 		if e.server, err = g.wires[0].Read(); err == nil {
@@ -156,7 +156,7 @@ func (g *gauges) read(e *edge, target int) (err error) {
 }
 
 func (g *gauges) process(i int) int64 {
-	t, ok := cpuclock.Process(g.here[i])
+	t, ok := cores.ProcessTime(g.here[i])
 	if !ok {
 		return -1
 	}

@@ -2,8 +2,8 @@ package verdict
 
 import (
 	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/speed"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
@@ -68,7 +68,7 @@ func Rules() Method {
 		Alpha: stats.Alpha, ControlAlpha: controlAlpha, Bold: stats.Bold, MaxBlocks: stats.MaxBlocks,
 		DifferBlocks: differBlocks, DifferAlpha: differAlpha, DifferApart: differApart,
 		Verdicts: map[Verdict]string{}, Warnings: map[stats.Warning]string{},
-		SlowBy: speed.SlowBy, SamplerShare: gate.SamplerShare, Works: symbol.Works(),
+		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: symbol.Works(),
 		SimulatedRuns: simulatedRuns, SimulatedBlocks: simulatedBlocks, SimulatedWrong: simulatedWrong,
 		SimulatedControl: simulatedControl, SimulatedOpen: simulatedOpen,
 	}

@@ -5,11 +5,11 @@ import (
 	"sort"
 
 	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/speed"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
@@ -91,7 +91,7 @@ func (s *source) begun() []int {
 // lab, which called no trial valid on a slow core.
 func (s *source) slow(block int) bool {
 	seen, ok := s.fastest[block]
-	return ok && s.Provenance != nil && seen > speed.SlowBy*s.Provenance.CalibrationS
+	return ok && s.Provenance != nil && seen > cores.SlowBy*s.Provenance.CalibrationS
 }
 
 // slowBlocks counts the blocks with a valid trial whose core was slow throughout.

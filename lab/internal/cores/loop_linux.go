@@ -1,4 +1,4 @@
-package speed
+package cores
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Loop runs the fixed loop on the first of the given CPUs, or wherever the
+// TimeLoop runs the fixed loop on the first of the given CPUs, or wherever the
 // kernel puts it if none is given, and returns what one pair of calls took in
 // the fastest of its passes.
-func Loop(cpus []int) (perCall time.Duration, err error) {
+func TimeLoop(cpus []int) (perCall time.Duration, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -1,4 +1,4 @@
-package speed
+package cores
 
 import (
 	"os"
@@ -30,7 +30,7 @@ func TestLoopMeasuresAndLeavesTheCallerWhereItWas(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	before, cpus := allowed(t)
 	for _, on := range [][]int{nil, cpus[:1], cpus, cpus[len(cpus)-1:]} {
-		d, err := Loop(on)
+		d, err := TimeLoop(on)
 		if err != nil || d <= 0 {
 			t.Fatalf("on %v: %v, %v", on, d, err)
 		}
@@ -48,7 +48,7 @@ func TestNoThreadStaysBound(t *testing.T) {
 		t.Skip("one CPU: bound and unbound are the same")
 	}
 	for range 5 {
-		if _, err := Loop(cpus[:1]); err != nil {
+		if _, err := TimeLoop(cpus[:1]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,7 +69,7 @@ func TestNoThreadStaysBound(t *testing.T) {
 
 func TestACPUThatDoesNotExistIsAnError(t *testing.T) {
 	for _, cpu := range []int{1 << 20, 1023, -1} {
-		if d, err := Loop([]int{cpu}); err == nil || d != 0 || !strings.Contains(err.Error(), "CPU") {
+		if d, err := TimeLoop([]int{cpu}); err == nil || d != 0 || !strings.Contains(err.Error(), "CPU") {
 			if _, there := allowed(t); len(there) > 1000 {
 				continue
 			}
@@ -86,13 +86,13 @@ func TestLoopClosesWhatItOpens(t *testing.T) {
 		}
 		return len(entries)
 	}
-	if _, err := Loop(nil); err != nil { // what is opened once and kept
+	if _, err := TimeLoop(nil); err != nil { // what is opened once and kept
 		t.Fatal(err)
 	}
 	before := open()
 	for range 10 {
-		_, _ = Loop(nil)
-		_, _ = Loop([]int{1 << 20})
+		_, _ = TimeLoop(nil)
+		_, _ = TimeLoop([]int{1 << 20})
 	}
 	if after := open(); after > before {
 		t.Errorf("%d files were open before, %d after", before, after)
@@ -102,7 +102,7 @@ func TestLoopClosesWhatItOpens(t *testing.T) {
 func BenchmarkLoop(b *testing.B) {
 	_, cpus := allowed(b)
 	for b.Loop() {
-		d, err := Loop(cpus[:1])
+		d, err := TimeLoop(cpus[:1])
 		if err != nil {
 			b.Fatal(err)
 		}

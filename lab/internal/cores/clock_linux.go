@@ -1,4 +1,4 @@
-package cpuclock
+package cores
 
 import (
 	"syscall"
@@ -13,17 +13,19 @@ const (
 	ofThread    = 4 // CPUCLOCK_PERTHREAD
 )
 
-// Process is the CPU time of a process, whoever it belongs to, with its threads
+// ProcessTime is the CPU time of a process, whoever it belongs to, with its threads
 // that have ended. One that has ended has the clock until somebody has waited
 // for it; after that ok is false.
-func Process(pid int) (t time.Duration, ok bool) { return read(int32(^pid<<3 | byScheduler)) }
+func ProcessTime(pid int) (t time.Duration, ok bool) { return readClock(int32(^pid<<3 | byScheduler)) }
 
-// Thread is the CPU time of a thread of the calling process.
-func Thread(tid int) (t time.Duration, ok bool) { return read(int32(^tid<<3 | ofThread | byScheduler)) }
+// ThreadTime is the CPU time of a thread of the calling process.
+func ThreadTime(tid int) (t time.Duration, ok bool) {
+	return readClock(int32(^tid<<3 | ofThread | byScheduler))
+}
 
-// read makes a raw call, since the others tell Go's scheduler, which costs more
+// readClock makes a raw call, since the others tell Go's scheduler, which costs more
 // than the reading.
-func read(clock int32) (time.Duration, bool) {
+func readClock(clock int32) (time.Duration, bool) {
 	var t syscall.Timespec
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, uintptr(clock), uintptr(unsafe.Pointer(&t)), 0); errno != 0 {
 		return 0, false

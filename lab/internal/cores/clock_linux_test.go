@@ -1,4 +1,4 @@
-package cpuclock
+package cores
 
 import (
 	"os"
@@ -11,8 +11,8 @@ import (
 func TestClocksGoOn(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	process, ok := Process(os.Getpid())
-	thread, too := Thread(syscall.Gettid())
+	process, ok := ProcessTime(os.Getpid())
+	thread, too := ThreadTime(syscall.Gettid())
 	if !ok || !too {
 		t.Fatal("the clocks of this very process cannot be read")
 	}
@@ -20,8 +20,8 @@ func TestClocksGoOn(t *testing.T) {
 		_ = os.Getpid
 	}
 	// The thread's first, so that its stretch lies within the process's.
-	h, _ := Thread(syscall.Gettid())
-	p, _ := Process(os.Getpid())
+	h, _ := ThreadTime(syscall.Gettid())
+	p, _ := ProcessTime(os.Getpid())
 	if p <= process || h <= thread || h-thread > p-process {
 		t.Errorf("a process's went from %v to %v, a thread of it from %v to %v", process, p, thread, h)
 	}
@@ -32,7 +32,7 @@ func TestOneThatHasEndedHasNoClock(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Skip(err)
 	}
-	if v, ok := Process(cmd.Process.Pid); ok {
+	if v, ok := ProcessTime(cmd.Process.Pid); ok {
 		t.Errorf("%v", v)
 	}
 }
