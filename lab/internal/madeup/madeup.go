@@ -24,7 +24,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -112,7 +111,7 @@ func Run(p Plan) *results.File {
 		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: commands(levels)})
 	}
 	if n := len(f.Conditions); !p.NoControl {
-		twin := f.Conditions[order.Control(n, p.Seed)]
+		twin := f.Conditions[experiment.DrawControl(n, p.Seed)]
 		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", n+1), Levels: twin.Levels, ControlOf: twin.ID, Commands: twin.Commands})
 	}
 	m.f = f
@@ -148,11 +147,11 @@ func (m *maker) block(number int) {
 	for _, c := range f.Conditions {
 		all = append(all, f.Settings.With(c.Levels))
 	}
-	for _, sequence := range order.Block(f.Groups(), x.Block.Rounds, m.Seed, number) {
+	for _, sequence := range experiment.DrawBlock(f.Groups(), x.Block.Rounds, m.Seed, number) {
 		m.at += 0.4 + x.Block.WarmupS
 		machine := m.machine()
 		if all[sequence[0]][setting.Generator] == setting.String(setting.Sink) {
-			m.atOnce(number, order.Members(sequence), all, machine)
+			m.atOnce(number, experiment.Members(sequence), all, machine)
 			continue
 		}
 		came, slots := map[int]Came{}, map[int]*results.Slots{}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
@@ -148,7 +148,7 @@ func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Tri
 	var trials []results.Trial
 	kept := taken{}
 	var best time.Duration // calibration of the block
-	sequences := order.Block(e.groups, e.file.Provenance.Block.Rounds, e.plan.Seed, block)
+	sequences := experiment.DrawBlock(e.groups, e.file.Provenance.Block.Rounds, e.plan.Seed, block)
 	for i, sequence := range sequences {
 		w.Turn(block, i+1, len(sequences))
 		m, err := e.calibrated(ctx, sequence, &best)

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
@@ -33,7 +33,7 @@ type group struct {
 // client goes round them in the sequence given, or each has one of its own, and
 // what both sides cost is read.
 func (e *engine) group(ctx context.Context, sequence []int) (m measured, err error) {
-	g := &group{engine: e, conds: order.Members(sequence), profiles: taken{}}
+	g := &group{engine: e, conds: experiment.Members(sequence), profiles: taken{}}
 	for _, s := range sequence {
 		g.sequence = append(g.sequence, slices.Index(g.conds, s))
 	}

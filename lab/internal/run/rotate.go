@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/rotation"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
@@ -63,7 +63,7 @@ func (g *group) plan(slot time.Duration) rotation.Plan {
 		p.Targets = append(p.Targets, g.loads[i].target(s.processes()))
 	}
 	if warmup := g.loads[0].warmup; warmup > 0 {
-		for _, i := range order.Members(g.sequence) {
+		for _, i := range experiment.Members(g.sequence) {
 			p.Slots = append(p.Slots, rotation.Slot{Target: i, Seconds: warmup.Seconds()})
 		}
 	}

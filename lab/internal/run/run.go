@@ -31,7 +31,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
-	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -152,7 +151,7 @@ func (p Plan) file() *results.File {
 func (p Plan) conditions(f *results.File, link *topology.Link) {
 	x := p.Experiment
 	all := x.Conditions()
-	twin := order.Control(len(all), p.Seed)
+	twin := experiment.DrawControl(len(all), p.Seed)
 	for i, levels := range append(all, all[twin]) {
 		l := p.load(link, x.Fixed().With(levels), p.Port)
 		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: l.commands()}
@@ -219,7 +218,7 @@ func BlockTime(x *experiment.Experiment) time.Duration {
 	total, control := time.Duration(0), time.Duration(0)
 	for _, g := range groups {
 		total += groupOverhead
-		if order.AtOnce(x.Fixed().With(all[g[0]])) {
+		if experiment.AtOnce(x.Fixed().With(all[g[0]])) {
 			total += each(all[g[0]]) // all of them, and the control if it is one of them
 			continue
 		}

@@ -1,11 +1,4 @@
-// Package order draws what a run leaves to chance: in which order each block
-// takes the conditions, and which condition is measured twice.
-//
-// Its stance: who chooses the order can choose the result, so nobody does. All
-// is drawn from the run's seed alone and can be drawn again from its file; `run`
-// measures in this order and `results` checks that it did. The limit: the seed
-// itself is believed.
-package order
+package experiment
 
 import (
 	"crypto/sha256"
@@ -65,11 +58,11 @@ func AtOnce(levels setting.Levels) bool {
 	return levels[setting.Generator] == setting.String(setting.Sink) && set && rate > 0
 }
 
-// Block gives the order of one block, which are numbered from 1: the groups as
+// DrawBlock gives the order of one block, which are numbered from 1: the groups as
 // they come, each as the conditions of its slots. Every condition of a group is
 // once in each of its rounds. Of what is measured at once there is one round, and its
 // order says nothing. Neither other blocks nor their number matter to any of it.
-func Block(groups [][]int, rounds int, seed uint64, block int) [][]int {
+func DrawBlock(groups [][]int, rounds int, seed uint64, block int) [][]int {
 	r := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "seed %d block %d", seed, block))))
 	out := make([][]int, 0, len(groups))
 	for _, g := range r.Perm(len(groups)) {
@@ -84,7 +77,7 @@ func Block(groups [][]int, rounds int, seed uint64, block int) [][]int {
 	return out
 }
 
-// Members are the conditions that have a slot in a sequence of Block, each once
+// Members are the conditions that have a slot in a sequence of DrawBlock, each once
 // and rising.
 func Members(sequence []int) []int {
 	all := slices.Clone(sequence)
@@ -92,9 +85,9 @@ func Members(sequence []int) []int {
 	return slices.Compact(all)
 }
 
-// Draw gives the order of each block of a run of version 1: every condition
+// DrawEarlier gives the order of each block of a run of version 1: every condition
 // once, by its place among the run's conditions.
-func Draw(conditions, blocks int, seed uint64) [][]int {
+func DrawEarlier(conditions, blocks int, seed uint64) [][]int {
 	r := rand.New(rand.NewPCG(seed, 0))
 	out := make([][]int, blocks)
 	for b := range out {
@@ -103,7 +96,7 @@ func Draw(conditions, blocks int, seed uint64) [][]int {
 	return out
 }
 
-// Control gives the place of the condition that is measured twice.
-func Control(conditions int, seed uint64) int {
+// DrawControl gives the place of the condition that is measured twice.
+func DrawControl(conditions int, seed uint64) int {
 	return rand.New(rand.NewPCG(seed, 1)).IntN(conditions)
 }

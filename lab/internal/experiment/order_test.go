@@ -1,4 +1,4 @@
-package order
+package experiment
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 func TestEachBlockHasEveryConditionOnce(t *testing.T) {
 	for seed := range uint64(50) {
-		blocks := Draw(5, 7, seed)
+		blocks := DrawEarlier(5, 7, seed)
 		if len(blocks) != 7 {
 			t.Fatalf("%d blocks, want 7", len(blocks))
 		}
@@ -24,20 +24,20 @@ func TestEachBlockHasEveryConditionOnce(t *testing.T) {
 }
 
 func TestTheOrderIsTheSeeds(t *testing.T) {
-	if !reflect.DeepEqual(Draw(4, 6, 11), Draw(4, 6, 11)) {
+	if !reflect.DeepEqual(DrawEarlier(4, 6, 11), DrawEarlier(4, 6, 11)) {
 		t.Error("one seed gave two orders")
 	}
-	if reflect.DeepEqual(Draw(4, 6, 11), Draw(4, 6, 12)) {
+	if reflect.DeepEqual(DrawEarlier(4, 6, 11), DrawEarlier(4, 6, 12)) {
 		t.Error("two seeds gave one order of 24 trials")
 	}
 	// A run that goes on must not have its first blocks drawn anew.
-	if !reflect.DeepEqual(Draw(4, 6, 11)[:3], Draw(4, 3, 11)) {
+	if !reflect.DeepEqual(DrawEarlier(4, 6, 11)[:3], DrawEarlier(4, 3, 11)) {
 		t.Error("the first blocks depend on how many follow")
 	}
 	// Blocks must not all have the same order, or drift within a block would
 	// be an effect. With 4 conditions and 6 blocks chance does that once in
 	// 24^5 seeds.
-	blocks := Draw(4, 6, 11)
+	blocks := DrawEarlier(4, 6, 11)
 	if !slices.ContainsFunc(blocks, func(b []int) bool { return !slices.Equal(b, blocks[0]) }) {
 		t.Error("all blocks have one order")
 	}
@@ -46,10 +46,10 @@ func TestTheOrderIsTheSeeds(t *testing.T) {
 // Committed files hold orders drawn so; another way of drawing would call each
 // of them out of order.
 func TestWhatASeedGivesStaysForGood(t *testing.T) {
-	if got, want := Draw(4, 2, 11), [][]int{{1, 0, 3, 2}, {3, 0, 1, 2}}; !reflect.DeepEqual(got, want) {
+	if got, want := DrawEarlier(4, 2, 11), [][]int{{1, 0, 3, 2}, {3, 0, 1, 2}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("seed 11 draws %v, want %v", got, want)
 	}
-	if got := Control(4, 11); got != 0 {
+	if got := DrawControl(4, 11); got != 0 {
 		t.Errorf("seed 11 draws the control %d, want 0", got)
 	}
 }
@@ -58,8 +58,8 @@ func TestWhatASeedGivesStaysForGood(t *testing.T) {
 func TestTheControlIsDrawn(t *testing.T) {
 	seen := map[int]int{}
 	for seed := range uint64(300) {
-		drawn := Control(3, seed)
-		if again := Control(3, seed); again != drawn {
+		drawn := DrawControl(3, seed)
+		if again := DrawControl(3, seed); again != drawn {
 			t.Fatalf("one seed drew two controls, %d and %d", drawn, again)
 		}
 		seen[drawn]++
@@ -122,7 +122,7 @@ func TestABlockHasEachConditionOnceARound(t *testing.T) {
 	const rounds = 4
 	for seed := range uint64(20) {
 		for block := 1; block <= 20; block++ {
-			got := Block(groups, rounds, seed, block)
+			got := DrawBlock(groups, rounds, seed, block)
 			if len(got) != len(groups) {
 				t.Fatalf("seed %d, block %d: %d groups", seed, block, len(got))
 			}
@@ -144,7 +144,7 @@ func TestABlockHasEachConditionOnceARound(t *testing.T) {
 	if !reflect.DeepEqual(groups, [][]int{{0, 3, 5}, {1}, {2, 4}}) {
 		t.Errorf("the caller's groups were changed: %v", groups)
 	}
-	if got := Block(nil, 3, 1, 1); len(got) != 0 {
+	if got := DrawBlock(nil, 3, 1, 1); len(got) != 0 {
 		t.Errorf("no groups give %v", got)
 	}
 }
@@ -153,19 +153,19 @@ func TestABlockHasEachConditionOnceARound(t *testing.T) {
 // or two seeds, must not share an order.
 func TestABlocksOrderIsItsOwn(t *testing.T) {
 	groups := [][]int{{0, 1, 2, 3, 4, 5}}
-	if !reflect.DeepEqual(Block(groups, 6, 11, 3), Block(groups, 6, 11, 3)) {
+	if !reflect.DeepEqual(DrawBlock(groups, 6, 11, 3), DrawBlock(groups, 6, 11, 3)) {
 		t.Error("one seed and block gave two orders")
 	}
 	seen := map[string]bool{}
 	for seed := range uint64(10) {
 		for block := 1; block <= 10; block++ {
-			seen[fmt.Sprint(Block(groups, 6, seed, block))] = true
+			seen[fmt.Sprint(DrawBlock(groups, 6, seed, block))] = true
 		}
 	}
 	if len(seen) != 100 {
 		t.Errorf("100 blocks of 36 slots have %d orders", len(seen))
 	}
-	if !reflect.DeepEqual(Block(groups, 6, 11, 1)[0][:12], Block(groups, 2, 11, 1)[0]) {
+	if !reflect.DeepEqual(DrawBlock(groups, 6, 11, 1)[0][:12], DrawBlock(groups, 2, 11, 1)[0]) {
 		t.Error("the first rounds depend on how many follow")
 	}
 }
@@ -174,7 +174,7 @@ func TestEveryOrderIsAsLikely(t *testing.T) {
 	groups, rounds := map[string]int{}, map[string]int{}
 	const n = 6000
 	for block := 1; block <= n; block++ {
-		drawn := Block([][]int{{0, 1, 2}, {3}, {4}}, 2, 11, block)
+		drawn := DrawBlock([][]int{{0, 1, 2}, {3}, {4}}, 2, 11, block)
 		firsts := ""
 		for _, slots := range drawn {
 			if len(slots) > 2 {
@@ -207,7 +207,7 @@ func TestEveryOrderIsAsLikely(t *testing.T) {
 
 // As for version 1: committed files hold these orders.
 func TestWhatABlockIsStaysForGood(t *testing.T) {
-	if got, want := Block([][]int{{0, 2, 4}, {1, 3}}, 2, 11, 1), [][]int{{3, 1, 3, 1}, {4, 2, 0, 2, 4, 0}}; !reflect.DeepEqual(got, want) {
+	if got, want := DrawBlock([][]int{{0, 2, 4}, {1, 3}}, 2, 11, 1), [][]int{{3, 1, 3, 1}, {4, 2, 0, 2, 4, 0}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("seed 11 draws %v for the first block, want %v", got, want)
 	}
 }
