@@ -4,8 +4,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/stats"
-	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // A Method is what pages are told of how verdicts come about, so that the
@@ -27,7 +27,7 @@ type Method struct {
 	SlowBy        float64                  `json:"slow_by"`
 	SamplerShare  float64                  `json:"sampler_share"`
 	Gates         []Gate                   `json:"gates"`
-	Works         []symbol.WorkDoc         `json:"works"`
+	Works         []profiles.WorkDoc       `json:"works"`
 	// What TestWrongVerdictsOfWholeCampaigns finds, over all kinds of noise, numbers
 	// of claims and ways to stop: how many made-up campaigns each is made of, of how
 	// many blocks at the most, and the largest shares of them with a wrong verdict
@@ -68,7 +68,7 @@ func Rules() Method {
 		Alpha: stats.Alpha, ControlAlpha: controlAlpha, Bold: stats.Bold, MaxBlocks: stats.MaxBlocks,
 		DifferBlocks: differBlocks, DifferAlpha: differAlpha, DifferApart: differApart,
 		Verdicts: map[Verdict]string{}, Warnings: map[stats.Warning]string{},
-		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: symbol.Works(),
+		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(),
 		SimulatedRuns: simulatedRuns, SimulatedBlocks: simulatedBlocks, SimulatedWrong: simulatedWrong,
 		SimulatedControl: simulatedControl, SimulatedOpen: simulatedOpen,
 	}

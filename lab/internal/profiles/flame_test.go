@@ -1,4 +1,4 @@
-package flame
+package profiles
 
 import (
 	"encoding/json"
@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
-
-	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // builder makes a profile by hand: stacks as one would say them, the caller
@@ -127,7 +125,7 @@ func TestTimeIsKeptWhateverIsFolded(t *testing.T) {
 func TestTheSmallAreFoldedIntoOther(t *testing.T) {
 	tree := prune(t, server(), 0.015)
 	serve := find(t, tree.Root, "runtime.goexit", "github.com/valyala/fasthttp.serve")
-	if other := find(t, serve, Other); !near(other.Value, 0.020) || len(other.Children) > 0 || other.Group != symbol.Rest {
+	if other := find(t, serve, Other); !near(other.Value, 0.020) || len(other.Children) > 0 || other.Group != GroupRest {
 		t.Errorf("other is %+v; it is two times 10 ms, with nothing above it", other)
 	}
 	if last := serve.Children[len(serve.Children)-1]; last.Symbol != Other {

@@ -1,4 +1,4 @@
-package flame
+package profiles
 
 import (
 	"cmp"
@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
-
-	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // A Side is one of two profiles that are compared. Two are never of the same
@@ -41,19 +39,19 @@ type DiffTree struct {
 
 // A DiffNode is a symbol as called along one path.
 type DiffNode struct {
-	Symbol     string       `json:"n"`
-	Group      symbol.Group `json:"g"`
-	Value      float64      `json:"v"` // the first profile's, with all it called
-	Difference float64      `json:"d"` // the second's less that
-	Children   []DiffNode   `json:"c,omitempty"`
+	Symbol     string     `json:"n"`
+	Group      Group      `json:"g"`
+	Value      float64    `json:"v"` // the first profile's, with all it called
+	Difference float64    `json:"d"` // the second's less that
+	Children   []DiffNode `json:"c,omitempty"`
 }
 
 // A DiffRow is a symbol with all it called, over all paths that lead to it.
 type DiffRow struct {
-	Symbol string       `json:"n"`
-	Group  symbol.Group `json:"g"`
-	Before float64      `json:"before"`
-	After  float64      `json:"after"`
+	Symbol string  `json:"n"`
+	Group  Group   `json:"g"`
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
 }
 
 // Diff compares one sample type of two profiles. Frames below a share of the
@@ -78,7 +76,7 @@ func Diff(before, after Side, sampleType string, least float64) (DiffTree, error
 	}
 
 	t := DiffTree{
-		SchemaVersion: Version,
+		SchemaVersion: TreeVersion,
 		Unit:          b.unit,
 		TotalBefore:   b.rate(b.root.value),
 		TotalAfter:    a.rate(a.root.value),
@@ -146,7 +144,7 @@ func compare(b, a rated, f, then *frame, least float64) DiffNode {
 	}
 	slices.SortFunc(n.Children, func(a, b DiffNode) int { return strings.Compare(a.Symbol, b.Symbol) })
 	if other > 0 {
-		n.Children = append(n.Children, DiffNode{Symbol: Other, Group: symbol.Rest, Value: b.rate(other), Difference: nearest(difference(b, a, other, became))})
+		n.Children = append(n.Children, DiffNode{Symbol: Other, Group: GroupRest, Value: b.rate(other), Difference: nearest(difference(b, a, other, became))})
 	}
 	return n
 }
@@ -172,7 +170,7 @@ func changed(b, a rated) []DiffRow {
 		size *big.Rat
 	}
 	var all []change
-	add := func(name string, group symbol.Group) {
+	add := func(name string, group Group) {
 		d := difference(b, a, b.cumulative[name], a.cumulative[name])
 		if d.Sign() != 0 {
 			all = append(all, change{DiffRow{name, group, b.rate(b.cumulative[name]), a.rate(a.cumulative[name])}, d.Abs(d)})

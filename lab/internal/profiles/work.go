@@ -1,4 +1,4 @@
-package symbol
+package profiles
 
 import (
 	"slices"
@@ -11,16 +11,16 @@ type Work string
 
 // The kinds of work; Works has a sentence for each.
 const (
-	Profiler  Work = "profiler"
-	Collector Work = "gc"
-	Write     Work = "write"
-	Read      Work = "read"
-	Lock      Work = "lock"
-	Wait      Work = "wait"
-	Scheduler Work = "scheduler"
-	Handling  Work = "handler"
-	Serving   Work = "http"
-	Remaining Work = "other"
+	WorkProfiler  Work = "profiler"
+	WorkCollector Work = "gc"
+	WorkWrite     Work = "write"
+	WorkRead      Work = "read"
+	WorkLock      Work = "lock"
+	WorkWait      Work = "wait"
+	WorkScheduler Work = "scheduler"
+	WorkHandling  Work = "handler"
+	WorkServing   Work = "http"
+	WorkRemaining Work = "other"
 )
 
 // A WorkDoc is a kind of work with a head for tables and a sentence.
@@ -34,16 +34,16 @@ type WorkDoc struct {
 // against them: it is of the first that fits.
 func Works() []WorkDoc {
 	return []WorkDoc{
-		{Profiler, "Profiler", "The taking of the profiles themselves: net/http/pprof or runtime/pprof is on the stack. The lab leaves most of it out of the profiles that it takes."},
-		{Collector, "Garbage collection", "The garbage collector, its assists and its write barriers included, whoever called it."},
-		{Write, "Write", "A write to a connection, from net's to the system call and what the kernel does there, whoever asked for it."},
-		{Read, "Read", "A read from a connection, or the wait for one, as with write."},
-		{Lock, "Locks", "Taking or giving back a mutex of package sync, or waiting for one."},
-		{Wait, "Waiting", "A channel, a select, a sleep, a condition, a group, a child process or a new connection: a goroutine that waits for something else to happen."},
-		{Scheduler, "Scheduler", "Go's scheduler: finding goroutines to run, parking and waking them, its threads and its network poller."},
-		{Handling, "Handler", "This repository's code and what it calls, down to where that is HTTP code again; gofakeit is what it calls."},
-		{Serving, "HTTP", "Packages that make requests of bytes and back: net, net/http, bufio, fasthttp, Fiber, and what they call."},
-		{Remaining, "Other", "What no other kind has, such as allocation that nobody's code is on the stack of."},
+		{WorkProfiler, "Profiler", "The taking of the profiles themselves: net/http/pprof or runtime/pprof is on the stack. The lab leaves most of it out of the profiles that it takes."},
+		{WorkCollector, "Garbage collection", "The garbage collector, its assists and its write barriers included, whoever called it."},
+		{WorkWrite, "Write", "A write to a connection, from net's to the system call and what the kernel does there, whoever asked for it."},
+		{WorkRead, "Read", "A read from a connection, or the wait for one, as with write."},
+		{WorkLock, "Locks", "Taking or giving back a mutex of package sync, or waiting for one."},
+		{WorkWait, "Waiting", "A channel, a select, a sleep, a condition, a group, a child process or a new connection: a goroutine that waits for something else to happen."},
+		{WorkScheduler, "Scheduler", "Go's scheduler: finding goroutines to run, parking and waking them, its threads and its network poller."},
+		{WorkHandling, "Handler", "This repository's code and what it calls, down to where that is HTTP code again; gofakeit is what it calls."},
+		{WorkServing, "HTTP", "Packages that make requests of bytes and back: net, net/http, bufio, fasthttp, Fiber, and what they call."},
+		{WorkRemaining, "Other", "What no other kind has, such as allocation that nobody's code is on the stack of."},
 	}
 }
 
@@ -90,19 +90,19 @@ var (
 func WorkOf(stack []string) Work {
 	switch {
 	case slices.ContainsFunc(stack, IsProfiler):
-		return Profiler
+		return WorkProfiler
 	case collected(stack):
-		return Collector
+		return WorkCollector
 	case has(stack, netWrites), has(stack, possiblyWrites) && !has(stack, fileStarts):
-		return Write
+		return WorkWrite
 	case has(stack, netReads), has(stack, possiblyReads) && !has(stack, fileStarts):
-		return Read
+		return WorkRead
 	case has(stack, lockStarts):
-		return Lock
+		return WorkLock
 	case has(stack, waitStarts):
-		return Wait
+		return WorkWait
 	case has(stack, schedulerStarts), slices.Contains(stack, "gogo"):
-		return Scheduler
+		return WorkScheduler
 	}
 	// Every request's stack has the server's code at its outer end, and where
 	// the handler has it answer, at its inner end again. The innermost of the
@@ -111,19 +111,19 @@ func WorkOf(stack []string) Work {
 		if strings.HasPrefix(s, "internal/poll.") {
 			continue // a connection's or a file's: its caller tells
 		}
-		switch GroupOf(s, Rest) {
-		case Handler:
-			return Handling
-		case HTTP:
-			return Serving
+		switch GroupOf(s, GroupRest) {
+		case GroupHandler:
+			return WorkHandling
+		case GroupHTTP:
+			return WorkServing
 		}
 	}
-	return Remaining
+	return WorkRemaining
 }
 
 // collected tells whether the collector is on the stack.
 func collected(stack []string) bool {
-	return slices.ContainsFunc(stack, func(s string) bool { return GroupOf(s, Rest) == GC })
+	return slices.ContainsFunc(stack, func(s string) bool { return GroupOf(s, GroupRest) == GroupGC })
 }
 
 func has(stack, starts []string) bool {

@@ -1,4 +1,4 @@
-package flame
+package profiles
 
 import (
 	"encoding/json"

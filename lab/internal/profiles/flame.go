@@ -1,12 +1,4 @@
-// Package flame makes of a profile what a page can draw: a tree of calls with
-// the small branches folded, and a list of the symbols that cost most.
-//
-// Its stance: pruning loses names and never time. What is folded stands as
-// "other" beside its siblings, so that every frame still is the sum of what is
-// above it and of its own. Its limit: a sampled profile says where time went,
-// not what would be saved if it went nowhere. Nor does a difference of two
-// profiles say why they differ: of that, the throughput of each is a part.
-package flame
+package profiles
 
 import (
 	"cmp"
@@ -17,12 +9,10 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
-
-	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
-// Version is the version of the tree's JSON form.
-const Version = 1
+// TreeVersion is the version of the tree's JSON form.
+const TreeVersion = 1
 
 // Other is the name of a frame that stands for several that were too small.
 const Other = "other"
@@ -63,25 +53,25 @@ type WorkShare struct {
 // A Node is a symbol as called along one path. Its names are short because a
 // page holds hundreds of them.
 type Node struct {
-	Symbol   string       `json:"n"`
-	Group    symbol.Group `json:"g"`
-	Value    float64      `json:"v"` // its own and that of all it called
-	Children []Node       `json:"c,omitempty"`
+	Symbol   string  `json:"n"`
+	Group    Group   `json:"g"`
+	Value    float64 `json:"v"` // its own and that of all it called
+	Children []Node  `json:"c,omitempty"`
 }
 
 // A Row is a symbol over all paths that lead to it.
 type Row struct {
-	Symbol     string       `json:"n"`
-	Group      symbol.Group `json:"g"`
-	Self       float64      `json:"self"`
-	Cumulative float64      `json:"cum"`
+	Symbol     string  `json:"n"`
+	Group      Group   `json:"g"`
+	Self       float64 `json:"self"`
+	Cumulative float64 `json:"cum"`
 }
 
 // frame is a node while the samples are added up: whole numbers, in the
 // profile's own unit, so that sums are exact.
 type frame struct {
 	symbol   string
-	group    symbol.Group
+	group    Group
 	value    int64
 	children map[string]*frame
 }
@@ -89,7 +79,7 @@ type frame struct {
 func (f *frame) child(name string) *frame {
 	c := f.children[name]
 	if c == nil {
-		c = &frame{symbol: name, group: symbol.GroupOf(name, f.group), children: map[string]*frame{}}
+		c = &frame{symbol: name, group: GroupOf(name, f.group), children: map[string]*frame{}}
 		f.children[name] = c
 	}
 	return c
@@ -99,22 +89,22 @@ func (f *frame) child(name string) *frame {
 type grown struct {
 	root             *frame
 	self, cumulative map[string]int64
-	groups           map[string]symbol.Group // as where the symbol was first met
+	groups           map[string]Group // as where the symbol was first met
 	unit             string
 	per              int64 // of the profile's unit, in a base unit
 }
 
 // grow adds up the samples of one sample type.
 func grow(p *profile.Profile, sampleType string) (grown, error) {
-	col, err := Find(p, sampleType)
+	col, err := FindColumn(p, sampleType)
 	if err != nil {
 		return grown{}, fmt.Errorf("flame: %w", err)
 	}
 	g := grown{
-		root:       &frame{symbol: "all", group: symbol.Rest, children: map[string]*frame{}},
+		root:       &frame{symbol: "all", group: GroupRest, children: map[string]*frame{}},
 		self:       map[string]int64{},
 		cumulative: map[string]int64{},
-		groups:     map[string]symbol.Group{},
+		groups:     map[string]Group{},
 		unit:       col.Unit,
 		per:        col.Per,
 	}
@@ -129,7 +119,7 @@ func grow(p *profile.Profile, sampleType string) (grown, error) {
 		g.root.value += v
 		f := g.root
 		seen := map[string]bool{}
-		for _, name := range symbol.Stack(s) {
+		for _, name := range StackOf(s) {
 			f = f.child(name)
 			f.value += v
 			// A symbol that calls itself is on the stack once, however deep.
@@ -168,7 +158,7 @@ func Prune(p *profile.Profile, sampleType string, least float64) (Tree, error) {
 		return Tree{}, err
 	}
 	t := Tree{
-		SchemaVersion: Version,
+		SchemaVersion: TreeVersion,
 		SampleType:    sampleType,
 		Unit:          g.unit,
 		Total:         base(g.root.value, g.per),
@@ -197,7 +187,7 @@ func Costliest(p *profile.Profile, sampleType string, most int) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	delete(g.cumulative, symbol.None)
+	delete(g.cumulative, NoSymbol)
 	return g.rows(most, func(Row, Row) int { return 0 }), nil
 }
 
@@ -228,7 +218,7 @@ func fold(f *frame, least float64, per int64) Node {
 	}
 	slices.SortFunc(n.Children, func(a, b Node) int { return strings.Compare(a.Symbol, b.Symbol) })
 	if other > 0 {
-		n.Children = append(n.Children, Node{Symbol: Other, Group: symbol.Rest, Value: base(other, per)})
+		n.Children = append(n.Children, Node{Symbol: Other, Group: GroupRest, Value: base(other, per)})
 	}
 	return n
 }

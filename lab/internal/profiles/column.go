@@ -1,4 +1,4 @@
-package flame
+package profiles
 
 import (
 	"fmt"
@@ -25,8 +25,8 @@ var units = map[string]Column{
 	"count":        {Unit: "count", Per: 1},
 }
 
-// Find looks for a sample type by its name.
-func Find(p *profile.Profile, sampleType string) (Column, error) {
+// FindColumn looks for a sample type by its name.
+func FindColumn(p *profile.Profile, sampleType string) (Column, error) {
 	var have []string
 	for i, t := range p.SampleType {
 		if t.Type == sampleType {

@@ -1,4 +1,4 @@
-package symbol
+package profiles
 
 import "strings"
 
@@ -8,12 +8,12 @@ type Group string
 
 // The groups. A symbol is in the first that fits.
 const (
-	GC      Group = "gc"      // the garbage collector, and what it calls
-	Syscall Group = "syscall" // the way into the kernel; what the kernel does there is in it
-	Runtime Group = "runtime" // the scheduler, the allocator and the rest of Go's runtime
-	HTTP    Group = "http"    // net, net/http, fasthttp, Fiber: bytes to requests and back
-	Handler Group = "handler" // this repository's own code
-	Rest    Group = "rest"
+	GroupGC      Group = "gc"      // the garbage collector, and what it calls
+	GroupSyscall Group = "syscall" // the way into the kernel; what the kernel does there is in it
+	GroupRuntime Group = "runtime" // the scheduler, the allocator and the rest of Go's runtime
+	GroupHTTP    Group = "http"    // net, net/http, fasthttp, Fiber: bytes to requests and back
+	GroupHandler Group = "handler" // this repository's own code
+	GroupRest    Group = "rest"
 )
 
 // packages by group; a package stands for those below it as well.
@@ -21,10 +21,10 @@ var packages = []struct {
 	group Group
 	paths []string
 }{
-	{Syscall, []string{"syscall", "internal/runtime/syscall", "runtime/internal/syscall", "golang.org/x/sys/unix"}},
-	{Runtime, []string{"runtime", "internal/runtime"}},
-	{HTTP, []string{"net", "internal/poll", "bufio", "github.com/valyala/fasthttp", "github.com/gofiber/fiber"}},
-	{Handler, []string{"main", "github.com/line-rate/line-rate"}},
+	{GroupSyscall, []string{"syscall", "internal/runtime/syscall", "runtime/internal/syscall", "golang.org/x/sys/unix"}},
+	{GroupRuntime, []string{"runtime", "internal/runtime"}},
+	{GroupHTTP, []string{"net", "internal/poll", "bufio", "github.com/valyala/fasthttp", "github.com/gofiber/fiber"}},
+	{GroupHandler, []string{"main", "github.com/line-rate/line-rate"}},
 }
 
 // The runtime enters the kernel by functions of its own, and the collector is
@@ -50,10 +50,10 @@ func GroupOf(symbol string, caller Group) Group {
 		return false
 	}
 	if starts(collectorStarts) && !starts(collectorForeign) {
-		return GC
+		return GroupGC
 	}
 	if starts(runtimeSyscalls) {
-		return Syscall
+		return GroupSyscall
 	}
 	if bare(symbol) {
 		symbol = "runtime." + symbol
@@ -61,12 +61,12 @@ func GroupOf(symbol string, caller Group) Group {
 	for _, g := range packages {
 		for _, path := range g.paths {
 			if rest, ok := strings.CutPrefix(symbol, path); ok && rest != "" && (rest[0] == '.' || rest[0] == '/') {
-				if g.group == Runtime && caller == GC {
-					return GC
+				if g.group == GroupRuntime && caller == GroupGC {
+					return GroupGC
 				}
 				return g.group
 			}
 		}
 	}
-	return Rest
+	return GroupRest
 }

@@ -1,4 +1,4 @@
-package symbol
+package profiles
 
 import (
 	"slices"
@@ -75,13 +75,13 @@ func TestPackage(t *testing.T) {
 		{"type..eq.main.key", "main", Repository},
 		{"go:struct { F uintptr }", "runtime", "runtime"},
 		{"go:main.inittasks", "main", Repository},
-		{None, None, None},
-		{"", None, None},
+		{NoSymbol, NoSymbol, NoSymbol},
+		{"", NoSymbol, NoSymbol},
 	} {
-		if got := Path(c.symbol); got != c.path {
+		if got := PathOf(c.symbol); got != c.path {
 			t.Errorf("%s is of %q, want %q", c.symbol, got, c.path)
 		}
-		if got := Package(c.symbol); got != c.key {
+		if got := PackageOf(c.symbol); got != c.key {
 			t.Errorf("%s counts for %q, want %q", c.symbol, got, c.key)
 		}
 	}
@@ -94,16 +94,16 @@ func FuzzPackage(f *testing.F) {
 	f.Add("github.com/brianvoe/gofakeit/v7.(*Faker).IntN")
 	f.Add("gopkg.in/yaml%2ev3.(*decoder).unmarshal")
 	f.Fuzz(func(t *testing.T, symbol string) {
-		key := Package(symbol)
+		key := PackageOf(symbol)
 		if key == "" {
 			t.Fatalf("%q counts for no package", symbol)
 		}
 		// A key stands for itself: shares of what has the same key are one share.
-		if path := Path(symbol); key != Repository && !strings.HasPrefix(path, "gopkg.in/") && !strings.HasPrefix(path, key) {
+		if path := PathOf(symbol); key != Repository && !strings.HasPrefix(path, "gopkg.in/") && !strings.HasPrefix(path, key) {
 			t.Fatalf("%q is of %q, and counts for %q", symbol, path, key)
 		}
 		WorkOf([]string{symbol})
-		GroupOf(symbol, Rest)
+		GroupOf(symbol, GroupRest)
 	})
 }
 
@@ -116,7 +116,7 @@ func TestStackIsFromTheCallerDownWithInlinedCalls(t *testing.T) {
 		{Line: []profile.Line{{}, {Function: name("")}}},
 		{Line: []profile.Line{{Function: name("main.main")}}},
 	}}
-	if got, want := Stack(s), []string{"main.main", None, None, None, "outer", "inner", "syscall.write"}; !slices.Equal(got, want) {
+	if got, want := StackOf(s), []string{"main.main", NoSymbol, NoSymbol, NoSymbol, "outer", "inner", "syscall.write"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

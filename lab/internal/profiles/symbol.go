@@ -1,12 +1,4 @@
-// Package symbol says what the names in a Go profile stand for: whose package
-// a symbol is of, which group it is drawn in, and what kind of work a stack of
-// them is about.
-//
-// Its stance: what belongs together is said here and nowhere else, so that a
-// claim, a table and a drawing cannot differ about it. Its limits: it goes by
-// names alone. A package that is inlined to nothing leaves none, a stack that
-// was cut lacks its callers, and a module's root is told by its host's habits.
-package symbol
+package profiles
 
 import (
 	"slices"
@@ -16,25 +8,25 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// None stands for a frame without a symbol, among symbols and packages. Where
+// NoSymbol stands for a frame without a symbol, among symbols and packages. Where
 // it is in a profile, nothing is known to be absent from that profile.
-const None = "[no symbol]"
+const NoSymbol = "[no symbol]"
 
 // Repository is the package key of this repository's code. Its servers' own
 // package is "main" in symbols, and counts as it.
 const Repository = "github.com/line-rate/line-rate"
 
-// Stack gives a sample's symbols from the outermost call to the innermost. A
+// StackOf gives a sample's symbols from the outermost call to the innermost. A
 // location has several where calls were inlined, innermost first.
-func Stack(s *profile.Sample) []string {
+func StackOf(s *profile.Sample) []string {
 	var out []string
 	for _, l := range slices.Backward(s.Location) {
 		if len(l.Line) == 0 {
-			out = append(out, None)
+			out = append(out, NoSymbol)
 		}
 		for _, line := range slices.Backward(l.Line) {
 			if line.Function == nil || line.Function.Name == "" {
-				out = append(out, None)
+				out = append(out, NoSymbol)
 				continue
 			}
 			out = append(out, line.Function.Name)
@@ -50,15 +42,15 @@ var generated = []string{"type:.eq.", "type:.hash.", "type..eq.", "type..hash.",
 // bare tells whether a symbol has no package in its name, as the runtime's
 // assembly has it ("aeshashbody", "gogo").
 func bare(symbol string) bool {
-	return symbol != None && !strings.ContainsAny(symbol, "./:")
+	return symbol != NoSymbol && !strings.ContainsAny(symbol, "./:")
 }
 
-// Path gives the import path of a symbol's package. A function made for a type
+// PathOf gives the import path of a symbol's package. A function made for a type
 // is of the type's package; names without a package are the runtime's, since
 // assembly of the standard library is all that has such.
-func Path(symbol string) string {
-	if symbol == None || symbol == "" {
-		return None
+func PathOf(symbol string) string {
+	if symbol == NoSymbol || symbol == "" {
+		return NoSymbol
 	}
 	for _, prefix := range generated {
 		symbol = strings.TrimPrefix(symbol, prefix)
@@ -84,17 +76,17 @@ func Path(symbol string) string {
 	return strings.TrimPrefix(path, "vendor/")
 }
 
-// Package gives the key by which shares are kept: the import path for the
+// PackageOf gives the key by which shares are kept: the import path for the
 // standard library, the module's root for all else, without its major version,
 // so that "github.com/brianvoe/gofakeit" is one package over v6 and v7 and
 // whatever they are made of.
-func Package(symbol string) string {
-	path := Path(symbol)
+func PackageOf(symbol string) string {
+	path := PathOf(symbol)
 	if path == "main" || path == "" {
 		return Repository
 	}
 	parts := strings.Split(path, "/")
-	if !strings.Contains(parts[0], ".") || path == None {
+	if !strings.Contains(parts[0], ".") || path == NoSymbol {
 		return path // the standard library has no host
 	}
 	// Where a host keeps many owners' repositories the root has three parts;
