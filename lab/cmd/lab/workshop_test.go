@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -170,7 +169,7 @@ func (w *workshop) block(f *results.File) []results.Trial {
 	first := len(f.Trials)
 	for _, sequence := range experiment.DrawBlock(experiment.Groups(all), 1, p.Seed, p.Blocks) {
 		c := f.Conditions[sequence[0]]
-		t := results.Trial{Seq: len(f.Trials) + 1, Block: p.Blocks, Condition: c.ID, StartedAt: w.at, Valid: !w.broken, Bound: bound.Unknown, Metrics: map[string]float64{"requests": 100, "duration_s": 1, "throughput_rps": 100}}
+		t := results.Trial{Seq: len(f.Trials) + 1, Block: p.Blocks, Condition: c.ID, StartedAt: w.at, Valid: !w.broken, Bound: gate.BoundUnknown, Metrics: map[string]float64{"requests": 100, "duration_s": 1, "throughput_rps": 100}}
 		n, _ := c.Levels[setting.Workers].Int()
 		t.Metrics["workers"] = float64(n)
 		if w.seen != nil {

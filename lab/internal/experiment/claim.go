@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -92,7 +92,7 @@ func (c *Claim) check(factors map[string]bool) error {
 		}
 	}
 	known := func(b string) bool {
-		return b == string(bound.Wire) || b == string(bound.ClientCPU) || b == string(bound.ServerCPU)
+		return b == string(gate.BoundWire) || b == string(gate.BoundClientCPU) || b == string(gate.BoundServerCPU)
 	}
 	if c.Needs.Bound != "" && !known(c.Needs.Bound) {
 		return fmt.Errorf("needs.bound %q: use wire, client-cpu or server-cpu", c.Needs.Bound)

@@ -20,9 +20,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -270,7 +270,7 @@ func (m *maker) finish(t *results.Trial, c Came, figures, machine map[string]flo
 	if busy, ok := figures["client_thread_busy_max"]; ok {
 		t.ClientThreads = []float64{math.Round(busy*1e4) / 1e4}
 	}
-	t.Bound, t.BoundWhy = bound.Decide(bound.Of(figures, m.f.Topology.LineRateBps))
+	t.Bound, t.BoundWhy = gate.DecideBound(gate.EvidenceOf(figures, m.f.Topology.LineRateBps))
 }
 
 // served is what a trial records beside its slots and the machine.

@@ -23,7 +23,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -181,8 +181,8 @@ type Trial struct {
 	Valid     bool      `json:"valid"`
 	Reasons   []Reason  `json:"reasons,omitempty" jsonschema:"description=Why the trial is invalid."`
 
-	Bound    bound.Bound `json:"bound" jsonschema:"pattern=^(unknown|client-cpu(\\+server-cpu)?(\\+wire)?|server-cpu(\\+wire)?|wire)$,description=The walls that were met; early files name one of them."`
-	BoundWhy string      `json:"bound_why,omitempty" jsonschema:"description=The figures the bound was decided on."`
+	Bound    gate.Bound `json:"bound" jsonschema:"pattern=^(unknown|client-cpu(\\+server-cpu)?(\\+wire)?|server-cpu(\\+wire)?|wire)$,description=The walls that were met; early files name one of them."`
+	BoundWhy string     `json:"bound_why,omitempty" jsonschema:"description=The figures the bound was decided on."`
 
 	// Metrics holds the trial's figures. In the text of a measured run of version 2
 	// they stand in the file's columns: see Encode.

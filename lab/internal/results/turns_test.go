@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -132,6 +132,6 @@ func (f *File) trial(block, condition int, s *Slots, r *rand.Rand) Trial {
 		Seq: len(f.Trials) + 1, Block: block, Condition: f.Conditions[condition].ID, Valid: true, Metrics: m, Resolution: steps, Slots: s,
 		StartedAt: f.Provenance.StartedAt.Add(time.Duration(s.AtS[0] * float64(time.Second))),
 	}
-	t.Bound, t.BoundWhy = bound.Decide(bound.Of(m, f.Topology.LineRateBps))
+	t.Bound, t.BoundWhy = gate.DecideBound(gate.EvidenceOf(m, f.Topology.LineRateBps))
 	return t
 }

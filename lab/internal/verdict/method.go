@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
@@ -63,7 +62,7 @@ var repeated = map[gate.Kind]string{
 // Rules gives the method as it is in force.
 func Rules() Method {
 	m := Method{
-		WireSaturated: bound.WireSaturated, CPUSaturated: bound.CPUSaturated,
+		WireSaturated: gate.WireSaturated, CPUSaturated: gate.CPUSaturated,
 		Confidence: stats.Confidence, MinBlocks: stats.MinSamples,
 		Alpha: stats.Alpha, ControlAlpha: controlAlpha, Bold: stats.Bold, MaxBlocks: stats.MaxBlocks,
 		DifferBlocks: differBlocks, DifferAlpha: differAlpha, DifferApart: differApart,

@@ -1,14 +1,4 @@
-// Package bound decides what limited a trial: the wire, the client's CPU, the
-// server's CPU, several of them, or nothing that is known.
-//
-// Its stance: a guess is worse than "unknown". A trial has the set of all walls
-// that it met, since two can be met at once and either may have been what held
-// throughput. A resource that was not looked at is neither a wall nor room: it
-// is listed as unseen, and whoever draws a conclusion has to ask for both.
-//
-// The limit: these are thresholds on averages over the measured window. A
-// trial that alternates between two walls looks like neither.
-package bound
+package gate
 
 import (
 	"fmt"
@@ -22,14 +12,14 @@ type Bound string
 
 // The single walls, and that none is known.
 const (
-	ServerCPU Bound = "server-cpu"
-	ClientCPU Bound = "client-cpu"
-	Wire      Bound = "wire"
-	Unknown   Bound = "unknown"
+	BoundServerCPU Bound = "server-cpu"
+	BoundClientCPU Bound = "client-cpu"
+	BoundWire      Bound = "wire"
+	BoundUnknown   Bound = "unknown"
 )
 
 // single are the walls, in the order in which a bound joins them.
-var single = []Bound{ClientCPU, ServerCPU, Wire}
+var single = []Bound{BoundClientCPU, BoundServerCPU, BoundWire}
 
 // The thresholds: shares of the line rate and of a core's time from which a
 // resource counts as saturated. They were set before any run of this lab. At
@@ -52,10 +42,10 @@ type Evidence struct {
 	WireUnread bool
 }
 
-// Of takes the evidence from a trial's metrics. Where the wire was not read
+// EvidenceOf takes the evidence from a trial's metrics. Where the wire was not read
 // but its line rate is known (0 where not), what the client read stands in for
 // it: the wire carried at least that.
-func Of(metrics map[string]float64, lineRateBps float64) Evidence {
+func EvidenceOf(metrics map[string]float64, lineRateBps float64) Evidence {
 	get := func(name string) *float64 {
 		if v, ok := metrics[name]; ok {
 			return &v
@@ -89,9 +79,9 @@ type Walls struct {
 // unseen unless the other shows it saturated.
 func (e Evidence) Walls() Walls {
 	unread := map[Bound]bool{
-		ClientCPU: e.ClientThreadBusy == nil || e.ClientCoresBusy == nil,
-		ServerCPU: e.ServerWorkerBusy == nil && e.ServerCoresBusy == nil,
-		Wire:      e.WireUnread,
+		BoundClientCPU: e.ClientThreadBusy == nil || e.ClientCoresBusy == nil,
+		BoundServerCPU: e.ServerWorkerBusy == nil && e.ServerCoresBusy == nil,
+		BoundWire:      e.WireUnread,
 	}
 	var w Walls
 	for _, b := range single {
@@ -116,37 +106,37 @@ func (w Walls) Room(b Bound) bool { return !w.Meets(b) && !slices.Contains(w.Uns
 func (w Walls) Bound() Bound {
 	var names []string
 	for _, b := range w.Met {
-		if b != ServerCPU || w.seen(ClientCPU) && w.seen(Wire) {
+		if b != BoundServerCPU || w.seen(BoundClientCPU) && w.seen(BoundWire) {
 			names = append(names, string(b))
 		}
 	}
 	if len(names) == 0 {
-		return Unknown
+		return BoundUnknown
 	}
 	return Bound(strings.Join(names, "+"))
 }
 
 func (w Walls) seen(b Bound) bool { return !slices.Contains(w.Unseen, b) }
 
-// Decide names the walls met and the figures that say so.
-func Decide(e Evidence) (Bound, string) {
+// DecideBound names the walls met and the figures that say so.
+func DecideBound(e Evidence) (Bound, string) {
 	w, why := e.Walls(), e.figures()
 	switch {
-	case w.Bound() != Unknown:
+	case w.Bound() != BoundUnknown:
 		return w.Bound(), why
-	case !w.seen(ClientCPU):
-		return Unknown, strings.TrimSuffix("the client's CPU was not recorded; "+why, "; ")
-	case !w.seen(Wire):
-		return Unknown, strings.TrimSuffix("the wire was not read; "+why, "; ")
+	case !w.seen(BoundClientCPU):
+		return BoundUnknown, strings.TrimSuffix("the client's CPU was not recorded; "+why, "; ")
+	case !w.seen(BoundWire):
+		return BoundUnknown, strings.TrimSuffix("the wire was not read; "+why, "; ")
 	}
-	return Unknown, why
+	return BoundUnknown, why
 }
 
-// First is the one wall that files named before a bound was the set of walls:
+// FirstWall is the one wall that files named before a bound was the set of walls:
 // the wire before the client, and both before the server.
-func First(e Evidence) Bound {
+func FirstWall(e Evidence) Bound {
 	w := e.Walls()
-	for _, b := range []Bound{Wire, ClientCPU} {
+	for _, b := range []Bound{BoundWire, BoundClientCPU} {
 		if w.Meets(b) {
 			return b
 		}
@@ -158,9 +148,9 @@ func First(e Evidence) Bound {
 func (e Evidence) full(b Bound) bool {
 	over := func(v *float64, limit float64) bool { return v != nil && *v >= limit }
 	switch b {
-	case Wire:
+	case BoundWire:
 		return over(e.LineRateShare, WireSaturated)
-	case ClientCPU:
+	case BoundClientCPU:
 		return over(e.ClientThreadBusy, CPUSaturated) || over(e.ClientCoresBusy, CPUSaturated)
 	}
 	return over(e.ServerWorkerBusy, CPUSaturated) || over(e.ServerCoresBusy, CPUSaturated)
