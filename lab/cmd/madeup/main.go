@@ -1,6 +1,6 @@
-// Command runs adds made-up runs to a journal, for what needs many of them:
+// Command madeup adds made-up runs to a journal, for what needs many of them:
 //
-//	go run ./internal/madeup/runs DIR <plans
+//	go run ./cmd/madeup DIR <plans
 //
 // Each line of plans is a run as JSON: experiment, host, started, seed, blocks, ended,
 // and costs, what a request costs at each level of the experiment's first factor, as a
@@ -35,7 +35,7 @@ type plan struct {
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: runs DIR <plans")
+		fmt.Fprintln(os.Stderr, "usage: madeup DIR <plans")
 		os.Exit(2)
 	}
 	if err := add(journal.Root(os.Args[1]), os.Stdin); err != nil {

@@ -13,7 +13,7 @@ import (
 
 func TestRunsAreWrittenWhereTheJournalReadsThem(t *testing.T) {
 	root := journal.Root(t.TempDir())
-	text, err := os.ReadFile("../../../../test/site/fixture/lab/experiments/94-turns.toml")
+	text, err := os.ReadFile("../../../test/site/fixture/lab/experiments/94-turns.toml")
 	if err == nil {
 		err = os.MkdirAll(root.Experiments(), 0o755)
 	}
