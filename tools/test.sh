@@ -32,7 +32,7 @@ go_modules() {
 }
 # Where no goroutine is started the race detector has nothing to find, has all
 # compiled once more, and makes the simulations up to ten times slower. What vet looks at is go_vet's.
-calm=(internal/{archive,audit,derive,doctor,experiment,gate,generator,host,journal,metric,results,setting,shaper,stats,strict,verdict})
+calm=(internal/{archive,audit,derive,doctor,experiment,gate,host,journal,metric,results,setting,shaper,stats,strict,verdict})
 # Of results only this file's tests start any, and are made once more with the detector.
 writers=internal/results/file_test.go
 # Every state that a run can end in has its pages: a step of its own.

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
@@ -164,8 +164,8 @@ func (g *gauges) process(i int) int64 {
 }
 
 // between is what lies between two edges.
-func (g *gauges) between(a, b *edge, target int) rotation.SlotReport {
-	r := rotation.SlotReport{
+func (g *gauges) between(a, b *edge, target int) generator.SlotReport {
+	r := generator.SlotReport{
 		AtNS: a.at, Seconds: seconds(b.at - a.at), Requests: b.requests - a.requests, Bytes: b.bytes - a.bytes,
 		ServerCPUS: []float64{}, ClientCPUS: seconds(b.client - a.client),
 	}
@@ -191,7 +191,7 @@ func (g *gauges) between(a, b *edge, target int) rotation.SlotReport {
 	}
 	if len(g.wires) == 2 {
 		s, c := a.server, a.own
-		r.Wire = &rotation.WireReport{
+		r.Wire = &generator.WireReport{
 			TxBytes: int64(b.server.Bytes - s.Bytes), TxPackets: int64(b.server.Packets - s.Packets),
 			RxBytes: int64(b.own.Bytes - c.Bytes), RxPackets: int64(b.own.Packets - c.Packets),
 			Drops: int64(b.server.Drops - s.Drops + b.own.Drops - c.Drops),

@@ -4,16 +4,16 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/program"
-	"github.com/line-rate/line-rate/lab/internal/rotation"
 )
 
 // summary adds up what all threads counted, when they have ended.
-func (l *load) summary(begin, end time.Time) *rotation.Summary {
-	s := &rotation.Summary{Version: version(), Threads: len(l.threads), Start: begin.UTC(), Finish: end.UTC(),
-		LatencyStep: latencyStep, Targets: []rotation.TargetSummary{}}
+func (l *load) summary(begin, end time.Time) *generator.Summary {
+	s := &generator.Summary{Version: version(), Threads: len(l.threads), Start: begin.UTC(), Finish: end.UTC(),
+		LatencyStep: latencyStep, Targets: []generator.TargetSummary{}}
 	for i, t := range l.targets {
-		sum := rotation.TargetSummary{Name: t.Name}
+		sum := generator.TargetSummary{Name: t.Name}
 		for n, r := range l.leader.reports {
 			if r.Target == i && l.plan.Slots[n].Counts {
 				sum.Requests += r.Requests

@@ -1,15 +1,4 @@
-// Package rotation is what the lab and its load generator say to each other: a
-// plan of slots one way, a report of each slot and a summary the other way.
-//
-// Its stance: a figure that is missing is not nought. Both directions are
-// decoded strictly: a key that is missing, unknown, null or there twice is an
-// error, and so is a figure that cannot be. What was not measured has a type
-// that can be absent.
-//
-// Its limit: it knows what a report can hold, not what a server should have
-// done. Fits tells whether a report is of a plan; whether its figures are to be
-// believed is for the gates.
-package rotation
+package generator
 
 import "time"
 

@@ -1,4 +1,4 @@
-package rotation
+package generator
 
 import (
 	"bufio"
@@ -89,9 +89,9 @@ func ParseLine(text []byte) (Line, error) {
 // mostLine bounds a line: a summary of a thousand targets is a third of that.
 const mostLine = 1 << 20
 
-// Read reads all that a generator printed, to the end. Without a summary there
+// ReadReport reads all that a generator printed, to the end. Without a summary there
 // is no report: the generator failed, and has said why on standard error.
-func Read(stdout io.Reader) (*Report, error) {
+func ReadReport(stdout io.Reader) (*Report, error) {
 	r := &Report{Slots: []SlotReport{}}
 	lines := bufio.NewScanner(stdout)
 	lines.Buffer(nil, mostLine)

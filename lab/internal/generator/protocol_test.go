@@ -1,4 +1,4 @@
-package rotation
+package generator
 
 import (
 	"bytes"
@@ -36,7 +36,7 @@ func report() *Report {
 	}
 }
 
-func printed(t testing.TB, r *Report) string {
+func lines(t testing.TB, r *Report) string {
 	t.Helper()
 	var b bytes.Buffer
 	for i := range r.Slots {
@@ -110,7 +110,7 @@ func TestPlansThatAreRefused(t *testing.T) {
 }
 
 func TestAReportSurvivesTheWay(t *testing.T) {
-	got, err := Read(strings.NewReader(printed(t, report())))
+	got, err := ReadReport(strings.NewReader(lines(t, report())))
 	if err != nil || !reflect.DeepEqual(got, report()) {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -120,7 +120,7 @@ func TestAReportSurvivesTheWay(t *testing.T) {
 }
 
 func TestReportsThatAreRefused(t *testing.T) {
-	good := printed(t, report())
+	good := lines(t, report())
 	summary := good[strings.Index(good, `{"summary"`):]
 	for _, c := range []struct{ old, new, want string }{
 		{good, "", "no summary"},
@@ -150,7 +150,7 @@ func TestReportsThatAreRefused(t *testing.T) {
 		if text == good {
 			t.Fatalf("%q is not in the report", c.old)
 		}
-		if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if _, err := ReadReport(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want %q", c.new, err, c.want)
 		}
 	}
@@ -204,10 +204,10 @@ func FuzzReadPlan(f *testing.F) {
 	})
 }
 
-func FuzzRead(f *testing.F) {
-	f.Add(printed(f, report()))
+func FuzzReadReport(f *testing.F) {
+	f.Add(lines(f, report()))
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := Read(strings.NewReader(text))
+		r, err := ReadReport(strings.NewReader(text))
 		if err != nil {
 			return
 		}
@@ -216,7 +216,7 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("accepted: %+v", s)
 			}
 		}
-		if again, err := Read(strings.NewReader(printed(t, r))); err != nil || again.Held != r.Held || len(again.Slots) != len(r.Slots) {
+		if again, err := ReadReport(strings.NewReader(lines(t, r))); err != nil || again.Held != r.Held || len(again.Slots) != len(r.Slots) {
 			t.Errorf("%+v, %v", again, err)
 		}
 	})
