@@ -1,14 +1,13 @@
 // Package gate judges a trial by its figures: whether it counts, and what bounded it.
 //
-// Of a trial that does not count, it has each gate's name, its sentence and its kind,
-// the thresholds, and a rule for each gate that a trial's figures can close. Of a
-// bound, it decides what limited the trial: the wire, the client's CPU, the server's
-// CPU, several of them, or nothing that is known. A trial is judged by the same rules
-// while it is measured and when its file is checked. What the doctor warns of
-// beforehand has its thresholds here too.
+// A gate is what makes a trial invalid. Each has its name, its sentence and its kind,
+// the thresholds, and a rule if a trial's figures can close it. A bound is what limited
+// the trial: the wire, the client's CPU, the server's CPU, several of them, or nothing
+// that is known. A trial is judged by the same rules while it is measured and when its
+// file is checked. What the doctor warns of beforehand has its thresholds here too.
 //
 // Its stance: a gate on a figure that was not seen does not stand open. Its rule
-// says which figure is missing. And of a bound, a guess is worse than "unknown". A
+// says which figure is missing. For a bound, a guess is worse than "unknown". A
 // trial has the set of all walls that it met, since two can be met at once and either
 // may have been what held throughput. A resource that was not looked at is neither a
 // wall nor room: it is listed as unseen, and whoever draws a conclusion has to ask for

@@ -1,6 +1,7 @@
-// Package generator is what the load generators say: what a trial of any of them
-// comes to, and what makes it invalid. To the lab's own, http_load, the lab speaks as
-// well: a plan of slots goes one way, a report of each slot and a summary the other.
+// Package generator reads what the load generators print: what a trial of any of
+// them comes to, and what makes it invalid. It also has what the lab and its own
+// generator, http_load, say to each other: a plan of slots one way, a report of each
+// slot and a summary the other way.
 //
 // Its stance: a generator's own averages and summaries are not believed. What reads
 // a generator's output takes counts and times from it, and the figures are computed
