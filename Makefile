@@ -87,7 +87,7 @@ clean: ## remove what was built and installed; data stays
 .PHONY: sources
 sources:
 	@mkdir -p .tools/stamp
-	@cd lab && go run -trimpath ./internal/provenance/stamp .. ../.tools/stamp/sources
+	@cd lab && go run -trimpath ./cmd/stamp .. ../.tools/stamp/sources
 .tools/stamp/sources: sources ;
 
 # Compiled together and linked one by one: builds that run side by side would

@@ -32,17 +32,22 @@ go_modules() {
 }
 # Where no goroutine is started the race detector has nothing to find, has all
 # compiled once more, and makes the simulations up to ten times slower. What vet looks at is go_vet's.
-calm=(internal/{archive,audit,bound,cores,cpuclock,derive,doctor,experiment,flame,gate,generator,host,journal,metric,order,provenance,results,setting,shaper,stamp,stats,strict,verdict})
+calm=(internal/{archive,audit,derive,doctor,experiment,gate,host,journal,metric,results,setting,shaper,stats,strict,verdict})
 # Of results only this file's tests start any, and are made once more with the detector.
 writers=internal/results/file_test.go
+# Every state that a run can end in has its pages: a step of its own.
+every_state=internal/derive/states_test.go
+# names gives the tests of a file as a pattern; a file without any is an error.
+names() { grep -oE '^func Test[^(]+' "$1" | cut -c6- | paste -sd '|' | sed 's/.*/^(&)$/'; }
 go_tests() {
   (
     cd lab || exit
+    elsewhere=$(names "$every_state") || exit
     if grep -rnE '(^|[^[:alnum:]_"])go (func|[a-z][[:alnum:]_.]*\()|\.(Go|Parallel|AfterFunc)\(' "${calm[@]}" | grep -v "^$writers:"; then
       echo "goroutines in packages that tools/test.sh tests without the race detector"
       exit 1
     fi
-    go test -trimpath -vet=off "${calm[@]/#/./}"
+    go test -trimpath -vet=off -skip "$elsewhere" "${calm[@]/#/./}"
   )
 }
 # The tests of runs and of servers mostly wait, and so come first, beside what is
@@ -52,14 +57,13 @@ go_races() {
   (
     cd lab || exit
     status=0
-    go list ./internal/run ./server ./producer ./load ./... "$library" | grep -vE "/cmd/lab$|/internal/states$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test -race -p 2 -vet=off || status=$?
-    go test -race -vet=off -run "^($(sed -nE 's/^func (Test[^(]*).*/\1/p' "$writers" | paste -sd '|'))$" "./${writers%/*}" || status=$?
+    go list ./internal/run ./server ./producer ./load ./... "$library" | grep -vE "/cmd/lab$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test -race -p 2 -vet=off || status=$?
+    writing=$(names "$writers") && go test -race -vet=off -run "$writing" "./${writers%/*}" || status=$?
     exit "$status"
   )
 }
-# Every state that a run can end in has its pages. Not by the cache: what Hugo
-# reads is no concern of Go's.
-states() { (cd lab && go test -trimpath -vet=off -count=1 ./internal/states); }
+# Not by the cache: what Hugo reads is no concern of Go's.
+states() { (cd lab && these=$(names "$every_state") && go test -trimpath -vet=off -count=1 -run "$these" "./${every_state%/*}"); }
 # What lab/batch is compared with is a module of its own as well.
 go_peers() { (cd lab/peers && go vet -trimpath ./... && go test -trimpath -vet=off ./...); }
 # The lab's own runs. What runs is a process, built without the race detector as

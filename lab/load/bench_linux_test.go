@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // BenchmarkBesideWrk prints what a request costs the client, how much of its core
@@ -82,9 +82,9 @@ func pinned(b *testing.B) (addr string, pid int) {
 // its core.
 func ownCost(b *testing.B, url string, depth, server int) (cost, rate, busy float64) {
 	b.Helper()
-	plan := rotation.Plan{Threads: 1, TimeoutS: 2, Targets: []rotation.Target{{
+	plan := generator.Plan{Threads: 1, TimeoutS: 2, Targets: []generator.Target{{
 		Name: "server", URL: url, Connections: 50, Pipelining: depth, Answers: "fiber", Processes: []int{server},
-	}}, Slots: []rotation.Slot{{Seconds: 0.1}, {Seconds: 1, Counts: true}}}
+	}}, Slots: []generator.Slot{{Seconds: 0.1}, {Seconds: 1, Counts: true}}}
 	var input bytes.Buffer
 	if err := plan.Write(&input); err != nil {
 		b.Fatal(err)
@@ -96,7 +96,7 @@ func ownCost(b *testing.B, url string, depth, server int) (cost, rate, busy floa
 	if err != nil {
 		b.Fatal(err)
 	}
-	r, err := rotation.Read(bytes.NewReader(out))
+	r, err := generator.ReadReport(bytes.NewReader(out))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/line-rate/line-rate/lab/internal/cpuclock"
-	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
@@ -142,10 +142,10 @@ func (g *gauges) read(e *edge, target int) (err error) {
 		}
 	}
 	for i, w := range g.load.threads {
-		t, _ := cpuclock.Thread(w.tid)
+		t, _ := cores.ThreadTime(w.tid)
 		e.threads[i] = int64(t)
 	}
-	t, _ := cpuclock.Process(g.load.pid)
+	t, _ := cores.ProcessTime(g.load.pid)
 	e.client = int64(t)
 	if len(g.wires) == 2 {
 		if e.server, err = g.wires[0].Read(); err == nil {
@@ -156,7 +156,7 @@ func (g *gauges) read(e *edge, target int) (err error) {
 }
 
 func (g *gauges) process(i int) int64 {
-	t, ok := cpuclock.Process(g.here[i])
+	t, ok := cores.ProcessTime(g.here[i])
 	if !ok {
 		return -1
 	}
@@ -164,8 +164,8 @@ func (g *gauges) process(i int) int64 {
 }
 
 // between is what lies between two edges.
-func (g *gauges) between(a, b *edge, target int) rotation.SlotReport {
-	r := rotation.SlotReport{
+func (g *gauges) between(a, b *edge, target int) generator.SlotReport {
+	r := generator.SlotReport{
 		AtNS: a.at, Seconds: seconds(b.at - a.at), Requests: b.requests - a.requests, Bytes: b.bytes - a.bytes,
 		ServerCPUS: []float64{}, ClientCPUS: seconds(b.client - a.client),
 	}
@@ -191,7 +191,7 @@ func (g *gauges) between(a, b *edge, target int) rotation.SlotReport {
 	}
 	if len(g.wires) == 2 {
 		s, c := a.server, a.own
-		r.Wire = &rotation.WireReport{
+		r.Wire = &generator.WireReport{
 			TxBytes: int64(b.server.Bytes - s.Bytes), TxPackets: int64(b.server.Packets - s.Packets),
 			RxBytes: int64(b.own.Bytes - c.Bytes), RxPackets: int64(b.own.Packets - c.Packets),
 			Drops: int64(b.server.Drops - s.Drops + b.own.Drops - c.Drops),

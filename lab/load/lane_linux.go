@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/line-rate/line-rate/lab/internal/answer"
-	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // A target is one server, as all threads see it.
 type target struct {
-	rotation.Target
+	generator.Target
 	addr    unix.Sockaddr
 	answers *answer.Set // nil: they are compared with each other
 	request []byte      // as often as there can be in flight on a connection

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // A histogram counts times in nanoseconds, in steps that grow with them: each
@@ -85,19 +85,19 @@ func (h *histogram) quantile(q float64) float64 {
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-func (h *histogram) latency() *rotation.Latency {
+func (h *histogram) latency() *generator.Latency {
 	if h.n == 0 {
 		return nil
 	}
-	return &rotation.Latency{
+	return &generator.Latency{
 		Mean: min(h.sum/float64(h.n)/1e9, seconds(h.max)),
 		P50:  h.quantile(0.5), P90: h.quantile(0.9), P99: h.quantile(0.99), P999: h.quantile(0.999), Max: seconds(h.max),
 	}
 }
 
-func (h *histogram) lag() *rotation.SendLag {
+func (h *histogram) lag() *generator.SendLag {
 	if h.n == 0 {
 		return nil
 	}
-	return &rotation.SendLag{P50: h.quantile(0.5), P99: h.quantile(0.99), Max: seconds(h.max)}
+	return &generator.SendLag{P50: h.quantile(0.5), P99: h.quantile(0.99), Max: seconds(h.max)}
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // The phases of a slot. A stage is a slot's number times phases, and its phase.
@@ -23,7 +23,7 @@ const (
 // mostDrain bounds how long what is in flight is waited for.
 const mostDrain = 2 * time.Second
 
-func drainTime(p *rotation.Plan) time.Duration { return min(mostDrain, p.Timeout()) }
+func drainTime(p *generator.Plan) time.Duration { return min(mostDrain, p.Timeout()) }
 
 var errStopped = errors.New("ended by a signal; nothing was measured")
 
@@ -41,7 +41,7 @@ type leader struct {
 	gauges   *gauges
 	failed   []string // by target: why it is passed over
 	failure  string   // of this slot
-	reports  []rotation.SlotReport
+	reports  []generator.SlotReport
 }
 
 // step goes on to the next stage if it is time.
@@ -112,7 +112,7 @@ func (b *leader) next(now int64) error {
 	l := b.load
 	for ; b.slot < len(l.plan.Slots); b.slot++ {
 		if why := b.failed[b.target()]; why != "" {
-			if err := b.report(rotation.SlotReport{Failed: "passed over: " + why}); err != nil {
+			if err := b.report(generator.SlotReport{Failed: "passed over: " + why}); err != nil {
 				return err
 			}
 			continue
@@ -165,7 +165,7 @@ func (b *leader) fail(now int64, why string) {
 
 // end reports a slot and goes on to the next.
 func (b *leader) end(now int64) error {
-	r := rotation.SlotReport{Failed: b.failure, FillS: b.fillS}
+	r := generator.SlotReport{Failed: b.failure, FillS: b.fillS}
 	if b.failure == "" {
 		r = b.gauges.between(&b.edges[0], &b.edges[1], b.target())
 		r.FillS = b.fillS
@@ -188,10 +188,10 @@ func (b *leader) silence() int64 {
 	return min(max(longest, 0), b.edges[1].at-b.edges[0].at)
 }
 
-func (b *leader) report(r rotation.SlotReport) error {
+func (b *leader) report(r generator.SlotReport) error {
 	r.Slot, r.Target = b.slot, b.target()
 	b.reports = append(b.reports, r)
-	if err := (rotation.Line{Slot: &r}).Write(b.out); err != nil {
+	if err := (generator.Line{Slot: &r}).Write(b.out); err != nil {
 		return fmt.Errorf("standard output: %w", err)
 	}
 	return nil

@@ -17,12 +17,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/line-rate/line-rate/lab/internal/answer"
-	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // A load is one plan being carried out.
 type load struct {
-	plan    *rotation.Plan
+	plan    *generator.Plan
 	clock   clock
 	pid     int
 	timeout int64 // ns
@@ -53,7 +53,7 @@ const heapLimit = 256 << 20
 
 // carryOut carries out a plan and prints a line for each slot. When all are
 // over it calls hold with the connections still open.
-func carryOut(ctx context.Context, p *rotation.Plan, out io.Writer, hold func() error) (*rotation.Summary, error) {
+func carryOut(ctx context.Context, p *generator.Plan, out io.Writer, hold func() error) (*generator.Summary, error) {
 	l, err := prepare(p, out)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (l *load) abort() {
 }
 
 // prepare makes threads, targets and lanes, and opens what the edges read.
-func prepare(p *rotation.Plan, out io.Writer) (*load, error) {
+func prepare(p *generator.Plan, out io.Writer) (*load, error) {
 	l := &load{plan: p, clock: newClock(), pid: os.Getpid(), timeout: int64(p.Timeout())}
 	widest := 0
 	for i := range p.Targets {
@@ -148,7 +148,7 @@ func prepare(p *rotation.Plan, out io.Writer) (*load, error) {
 	return l, nil
 }
 
-func newTarget(asked rotation.Target) (*target, error) {
+func newTarget(asked generator.Target) (*target, error) {
 	t := &target{Target: asked}
 	u, err := url.Parse(asked.URL)
 	if err != nil {

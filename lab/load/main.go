@@ -16,7 +16,7 @@
 // others. No memory is taken for a request.
 //
 // With a plan it goes round several servers in short slots, so that they can be
-// compared at nearly the same time; package rotation has the plan's and the
+// compared at nearly the same time; package generator has the plan's and the
 // output's form. A slot counts from when each connection has had its first
 // answer in it; then what is in flight is drained, and the next target's slot
 // begins. At both edges of what counts it reads, one right after the other, the
@@ -60,8 +60,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/program"
-	"github.com/line-rate/line-rate/lab/internal/rotation"
 )
 
 const help = `http_load loads HTTP servers and prints a line of JSON for each slot, then a summary.
@@ -106,12 +106,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	var hold func() error
 	if fromInput {
 		var rest io.Reader
-		if plan, rest, err = rotation.ReadPlan(stdin); err != nil {
+		if plan, rest, err = generator.ReadPlan(stdin); err != nil {
 			load.Say("%v", err)
 			return program.Refused
 		}
 		hold = func() error {
-			if err := (rotation.Line{Held: true}).Write(stdout); err != nil {
+			if err := (generator.Line{Held: true}).Write(stdout); err != nil {
 				return fmt.Errorf("standard output: %w", err)
 			}
 			return await(ctx, rest)
@@ -119,7 +119,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	summary, err := carryOut(ctx, plan, stdout, hold)
 	if err == nil {
-		err = rotation.Line{Summary: summary}.Write(stdout)
+		err = generator.Line{Summary: summary}.Write(stdout)
 	}
 	if err != nil {
 		load.Say("%v", err)
@@ -149,9 +149,9 @@ func await(ctx context.Context, input io.Reader) error {
 }
 
 // parse reads the flags. Every error is one line that names what is accepted.
-func parse(args []string) (plan *rotation.Plan, fromInput bool, err error) {
-	t := rotation.Target{Connections: 100, Pipelining: 1}
-	p := &rotation.Plan{}
+func parse(args []string) (plan *generator.Plan, fromInput bool, err error) {
+	t := generator.Target{Connections: 100, Pipelining: 1}
+	p := &generator.Plan{}
 	warmup, duration := 0.0, 20.0
 	fs := program.NewFlags()
 	number := func(dst *float64, least, most float64) func(string) error {
@@ -166,13 +166,13 @@ func parse(args []string) (plan *rotation.Plan, fromInput bool, err error) {
 	}
 	fs.StringVar(&t.URL, "url", "", "")
 	fs.StringVar(&t.Answers, "answers", "", "")
-	fs.Whole("connections", &t.Connections, 1, rotation.MaxConnections)
-	fs.Whole("pipelining", &t.Pipelining, 1, rotation.MaxPipelining)
-	fs.Whole("threads", &p.Threads, 0, rotation.MaxThreads)
-	fs.Func("rate", "", number(&t.Rate, 0.001, rotation.MaxRate))
-	fs.Func("duration", "", number(&duration, 0.001, rotation.MaxSeconds))
-	fs.Func("warmup", "", number(&warmup, 0.001, rotation.MaxSeconds))
-	fs.Func("timeout", "", number(&p.TimeoutS, 0.001, rotation.MaxSeconds))
+	fs.Whole("connections", &t.Connections, 1, generator.MaxConnections)
+	fs.Whole("pipelining", &t.Pipelining, 1, generator.MaxPipelining)
+	fs.Whole("threads", &p.Threads, 0, generator.MaxThreads)
+	fs.Func("rate", "", number(&t.Rate, 0.001, generator.MaxRate))
+	fs.Func("duration", "", number(&duration, 0.001, generator.MaxSeconds))
+	fs.Func("warmup", "", number(&warmup, 0.001, generator.MaxSeconds))
+	fs.Func("timeout", "", number(&p.TimeoutS, 0.001, generator.MaxSeconds))
 	fs.Func("plan", "", func(v string) error {
 		if fromInput = v == "-"; !fromInput {
 			return errors.New("give -, and the plan on standard input")
@@ -191,11 +191,11 @@ func parse(args []string) (plan *rotation.Plan, fromInput bool, err error) {
 		return nil, false, errors.New("--url is missing; see --help")
 	}
 	t.Name = t.URL
-	p.Targets = []rotation.Target{t}
+	p.Targets = []generator.Target{t}
 	if warmup > 0 {
-		p.Slots = append(p.Slots, rotation.Slot{Seconds: warmup})
+		p.Slots = append(p.Slots, generator.Slot{Seconds: warmup})
 	}
-	p.Slots = append(p.Slots, rotation.Slot{Seconds: duration, Counts: true})
+	p.Slots = append(p.Slots, generator.Slot{Seconds: duration, Counts: true})
 	if err := p.Check(); err != nil {
 		return nil, false, fmt.Errorf("%w; see --help", err)
 	}

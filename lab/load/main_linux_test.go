@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/program"
-	"github.com/line-rate/line-rate/lab/internal/rotation"
 )
 
 func command(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
@@ -27,7 +27,7 @@ func command(t *testing.T, stdin string, args ...string) (code int, stdout, stde
 func TestOneURL(t *testing.T) {
 	s := serve(t, polite)
 	code, out, stderr := command(t, "", "--url", s.url, "--connections", "2", "--pipelining", "3", "--warmup", "0.05", "--duration", "0.1", "--threads", "1")
-	r, err := rotation.Read(strings.NewReader(out))
+	r, err := generator.ReadReport(strings.NewReader(out))
 	if code != program.OK || stderr != "" || err != nil {
 		t.Fatalf("%d, %q, %v", code, stderr, err)
 	}
@@ -35,7 +35,7 @@ func TestOneURL(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	code, out, _ = command(t, "", "--url", s.url, "--connections", "2", "--rate", "100", "--duration", "0.2")
-	if r, err = rotation.Read(strings.NewReader(out)); code != program.OK || err != nil || r.Summary.Targets[0].SendLag == nil {
+	if r, err = generator.ReadReport(strings.NewReader(out)); code != program.OK || err != nil || r.Summary.Targets[0].SendLag == nil {
 		t.Errorf("%d, %v, %+v", code, err, r)
 	}
 }
@@ -153,9 +153,9 @@ func TestTheWireIsReadOnBothSides(t *testing.T) {
 	}
 	var pid int
 	fmt.Sscan(string(children), &pid)
-	p := once(rotation.Target{Name: "wire", Processes: []int{pid}, URL: "http://" + serverAddr + ":8083/read", Connections: 4, Pipelining: 8, Answers: "null"}, 0.2)
+	p := once(generator.Target{Name: "wire", Processes: []int{pid}, URL: "http://" + serverAddr + ":8083/read", Connections: 4, Pipelining: 8, Answers: "null"}, 0.2)
 	p.Slots = append(p.Slots, p.Slots[0])
-	p.Wire = &rotation.Wire{ServerPID: serverPID, ServerDevice: "wire-server", ClientDevice: "wire-client"}
+	p.Wire = &generator.Wire{ServerPID: serverPID, ServerDevice: "wire-server", ClientDevice: "wire-client"}
 	var plan bytes.Buffer
 	_ = p.Write(&plan)
 	client := in("client", clientPID, filepath.Join(built, "http_load"), "--plan", "-")
@@ -165,7 +165,7 @@ func TestTheWireIsReadOnBothSides(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, &stderr)
 	}
-	r, err := rotation.Read(bytes.NewReader(out))
+	r, err := generator.ReadReport(bytes.NewReader(out))
 	if err == nil {
 		err = r.Fits(p)
 	}

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // paced is a plan of one slot at a fixed rate.
-func (s *site) paced(connections, pipelining int, rate, seconds float64) *rotation.Plan {
+func (s *site) paced(connections, pipelining int, rate, seconds float64) *generator.Plan {
 	t := s.target(connections, pipelining)
 	t.Rate = rate
 	return once(t, seconds)

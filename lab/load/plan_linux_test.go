@@ -14,21 +14,21 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // realPlan goes round two of the lab's own servers.
-func realPlan(t *testing.T) *rotation.Plan {
+func realPlan(t *testing.T) *generator.Plan {
 	null, nullPID := start(t, "null_server")
 	fiber, fiberPID := start(t, "fiber_server", "--prefork=false")
-	p := &rotation.Plan{Threads: 1, Targets: []rotation.Target{
+	p := &generator.Plan{Threads: 1, Targets: []generator.Target{
 		{Name: "null", URL: "http://" + null + "/simple", Connections: 4, Pipelining: 8, Answers: "null", Processes: []int{nullPID}},
 		{Name: "read", URL: "http://" + fiber + "/read", Connections: 4, Pipelining: 2, Answers: "fiber", Processes: []int{fiberPID}},
 		{Name: "compute", URL: "http://" + fiber + "/compute", Connections: 2, Pipelining: 1, Answers: "fiber", Processes: []int{fiberPID}},
 		{Name: "list", URL: "http://" + fiber + "/list", Connections: 2, Pipelining: 1, Rate: 200, Answers: "fiber", Processes: []int{fiberPID}},
 	}}
 	for i := range 12 {
-		p.Slots = append(p.Slots, rotation.Slot{Target: i % 4, Seconds: 0.1, Counts: i >= 4})
+		p.Slots = append(p.Slots, generator.Slot{Target: i % 4, Seconds: 0.1, Counts: i >= 4})
 	}
 	return p
 }
@@ -52,7 +52,7 @@ func TestAPlanOverRealServers(t *testing.T) {
 	var all bytes.Buffer
 	lines := bufio.NewScanner(io.TeeReader(stdout, &all))
 	for lines.Scan() {
-		l, err := rotation.ParseLine(lines.Bytes())
+		l, err := generator.ParseLine(lines.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestAPlanOverRealServers(t *testing.T) {
 	if err := cmd.Wait(); err != nil || stderr.Len() > 0 {
 		t.Fatalf("%v: %s", err, &stderr)
 	}
-	r, err := rotation.Read(&all)
+	r, err := generator.ReadReport(&all)
 	if err == nil {
 		err = r.Fits(p)
 	}
@@ -125,8 +125,8 @@ func TestAServerThatIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = rotation.Line{Summary: s}.Write(&out)
-	r, err := rotation.Read(&out)
+	_ = generator.Line{Summary: s}.Write(&out)
+	r, err := generator.ReadReport(&out)
 	if err == nil {
 		err = r.Fits(p)
 	}

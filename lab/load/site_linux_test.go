@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // built holds the programs, built for the tests that need processes.
@@ -118,27 +118,27 @@ func say(c net.Conn, text string) bool {
 func polite(_ int64, c net.Conn) bool { return say(c, hello) }
 
 // target loads a site by some connections.
-func (s *site) target(connections, pipelining int) rotation.Target {
-	return rotation.Target{Name: s.url, URL: s.url, Connections: connections, Pipelining: pipelining}
+func (s *site) target(connections, pipelining int) generator.Target {
+	return generator.Target{Name: s.url, URL: s.url, Connections: connections, Pipelining: pipelining}
 }
 
 // once is a plan of one slot.
-func once(t rotation.Target, seconds float64) *rotation.Plan {
-	return &rotation.Plan{Threads: 1, Targets: []rotation.Target{t}, Slots: []rotation.Slot{{Target: 0, Seconds: seconds, Counts: true}}}
+func once(t generator.Target, seconds float64) *generator.Plan {
+	return &generator.Plan{Threads: 1, Targets: []generator.Target{t}, Slots: []generator.Slot{{Target: 0, Seconds: seconds, Counts: true}}}
 }
 
 // carry carries out a plan in this process and reads what it printed.
-func carry(t *testing.T, p *rotation.Plan) *rotation.Report {
+func carry(t *testing.T, p *generator.Plan) *generator.Report {
 	t.Helper()
 	var out bytes.Buffer
 	s, err := carryOut(context.Background(), p, &out, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (rotation.Line{Summary: s}).Write(&out); err != nil {
+	if err := (generator.Line{Summary: s}).Write(&out); err != nil {
 		t.Fatal(err)
 	}
-	r, err := rotation.Read(&out)
+	r, err := generator.ReadReport(&out)
 	if err == nil {
 		err = r.Fits(p)
 	}
@@ -149,7 +149,7 @@ func carry(t *testing.T, p *rotation.Plan) *rotation.Report {
 }
 
 // clean says that there were no faults.
-func clean(t *testing.T, s rotation.TargetSummary) {
+func clean(t *testing.T, s generator.TargetSummary) {
 	t.Helper()
 	if s.Errors+s.Timeouts+s.Resets+s.Non2xx+s.Mismatches > 0 || s.Fault != "" || s.Mismatch != "" {
 		t.Errorf("faults: %+v", s)

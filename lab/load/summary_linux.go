@@ -4,16 +4,16 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/rotation"
-	"github.com/line-rate/line-rate/lab/internal/stamp"
+	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
 // summary adds up what all threads counted, when they have ended.
-func (l *load) summary(begin, end time.Time) *rotation.Summary {
-	s := &rotation.Summary{Version: version(), Threads: len(l.threads), Start: begin.UTC(), Finish: end.UTC(),
-		LatencyStep: latencyStep, Targets: []rotation.TargetSummary{}}
+func (l *load) summary(begin, end time.Time) *generator.Summary {
+	s := &generator.Summary{Version: version(), Threads: len(l.threads), Start: begin.UTC(), Finish: end.UTC(),
+		LatencyStep: latencyStep, Targets: []generator.TargetSummary{}}
 	for i, t := range l.targets {
-		sum := rotation.TargetSummary{Name: t.Name}
+		sum := generator.TargetSummary{Name: t.Name}
 		for n, r := range l.leader.reports {
 			if r.Target == i && l.plan.Slots[n].Counts {
 				sum.Requests += r.Requests
@@ -49,7 +49,7 @@ func (l *load) summary(begin, end time.Time) *rotation.Summary {
 // version is of which sources this program was built.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
-		if s := stamp.Of(info); s.Sources != "" {
+		if s := program.StampOf(info); s.Sources != "" {
 			return s.Sources[:min(12, len(s.Sources))]
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/line-rate/line-rate/lab/internal/rotation"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 const (
@@ -34,7 +34,7 @@ type thread struct {
 	lanes  []*lane       // by target
 
 	lane    *lane // of this slot
-	slot    rotation.Slot
+	slot    generator.Slot
 	stage   uint64 // as of the last look
 	phase   int
 	arrived bool // has told that it is through with this phase

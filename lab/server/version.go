@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/stamp"
+	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
 // version names everything that can change a figure: the commit, Go, and the
@@ -17,7 +17,7 @@ func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if ok {
 		v = append(v, info.Main.Version)
-		if of := stamp.Of(info); of.Commit != "" {
+		if of := program.StampOf(info); of.Commit != "" {
 			v = append(v, of.Commit)
 			if of.Modified {
 				v = append(v, "modified")

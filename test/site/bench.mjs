@@ -185,7 +185,7 @@ function site (dir, n) {
     write(join(dir, `lab/experiments/${experiment(i)}.toml`), design(i))
     for (let k = 0; k < 3; k++) plans += plan(i, k)
   }
-  run('go', ['run', './internal/madeup/runs', dir], { cwd: join(repo, 'lab'), input: plans })
+  run('go', ['run', './cmd/madeup', dir], { cwd: join(repo, 'lab'), input: plans })
   run(join(repo, '.tools/bin/lab'), ['verdicts'], { cwd: dir })
   for (let i = first; i < n; i++) {
     const from = i % designs // whose hosts are the same

@@ -19,7 +19,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
@@ -170,8 +169,8 @@ func (b *bench) asks(x *experiment.Experiment) error {
 // measure spends the budget on the outcomes, prints what came of them, and says
 // how bad the worst is.
 func (b *bench) measure(ctx context.Context, outcomes []*outcome, budget time.Duration, failed error, out io.Writer) (int, error) {
-	switch commit, differ := provenance.Differ(string(b.j.Root)); {
-	case commit == provenance.Unknown:
+	switch commit, differ := host.Differ(string(b.j.Root)); {
+	case commit == host.UnknownCommit:
 		b.report.Say("the results will name no commit, since this is no checkout of the journal's own")
 	case len(differ) > 0:
 		b.report.Say("the results will say that the lab differs from its commit: %s%s", differ[0], andMore(len(differ)-1))

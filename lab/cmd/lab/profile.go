@@ -17,7 +17,6 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/line-rate/line-rate/lab/internal/capture"
-	"github.com/line-rate/line-rate/lab/internal/flame"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
@@ -178,7 +177,7 @@ func printProfiles(out io.Writer, set *capture.Set) {
 		if err != nil {
 			panic(err) // no set without the sample type is made
 		}
-		col, err := flame.Find(p, k.SampleType())
+		col, err := profiles.FindColumn(p, k.SampleType())
 		if err != nil {
 			panic(err) // as above
 		}
@@ -189,7 +188,7 @@ func printProfiles(out io.Writer, set *capture.Set) {
 			continue
 		}
 		fmt.Fprintf(out, "by kind of work: %s\n", works(k, p))
-		rows, err := flame.Costliest(p, k.SampleType(), 10)
+		rows, err := profiles.Costliest(p, k.SampleType(), 10)
 		if err != nil {
 			panic(err) // as above
 		}

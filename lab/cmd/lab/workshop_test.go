@@ -12,12 +12,11 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/derive"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
-	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -148,7 +147,7 @@ func (w *workshop) blank(p run.Plan) *results.File {
 	}
 	f.Run = w.at.UTC().Format("20060102t150405z") + "-" + p.Host.ID
 	all := x.Conditions()
-	twin := order.Control(len(all), p.Seed)
+	twin := experiment.DrawControl(len(all), p.Seed)
 	for i, levels := range append(all, all[twin]) {
 		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels}
 		if i == len(all) {
@@ -168,9 +167,9 @@ func (w *workshop) block(f *results.File) []results.Trial {
 		all = append(all, f.Settings.With(c.Levels))
 	}
 	first := len(f.Trials)
-	for _, sequence := range order.Block(order.Groups(all), 1, p.Seed, p.Blocks) {
+	for _, sequence := range experiment.DrawBlock(experiment.Groups(all), 1, p.Seed, p.Blocks) {
 		c := f.Conditions[sequence[0]]
-		t := results.Trial{Seq: len(f.Trials) + 1, Block: p.Blocks, Condition: c.ID, StartedAt: w.at, Valid: !w.broken, Bound: bound.Unknown, Metrics: map[string]float64{"requests": 100, "duration_s": 1, "throughput_rps": 100}}
+		t := results.Trial{Seq: len(f.Trials) + 1, Block: p.Blocks, Condition: c.ID, StartedAt: w.at, Valid: !w.broken, Bound: gate.BoundUnknown, Metrics: map[string]float64{"requests": 100, "duration_s": 1, "throughput_rps": 100}}
 		n, _ := c.Levels[setting.Workers].Int()
 		t.Metrics["workers"] = float64(n)
 		if w.seen != nil {

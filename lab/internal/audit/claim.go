@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
@@ -98,14 +98,14 @@ func (b *book) claim(t *Text, c Claim, found map[string]Finding) (Verdict, error
 		return out, err
 	}
 	watched := c.ClientBusy != ""
-	if m, _ := metric.Lookup(c.Metric); watched && m.MeasuresClient && client.Low >= bound.CPUSaturated {
+	if m, _ := metric.Lookup(c.Metric); watched && m.MeasuresClient && client.Low >= gate.CPUSaturated {
 		out.Verdict = verdict.Invalid
 		out.Reason = fmt.Sprintf("measures the client: its cores were %.3g %% busy", client.Value*100)
 		return out, nil
 	}
 	var lacks []string
-	if c.Wall != "" && wall.Low < bound.CPUSaturated {
-		lacks = append(lacks, fmt.Sprintf("what it calls the wall was %.3g %% busy at the most that fits its other figures, and %v %% is where this lab calls a wall", wall.Value*100, bound.CPUSaturated*100))
+	if c.Wall != "" && wall.Low < gate.CPUSaturated {
+		lacks = append(lacks, fmt.Sprintf("what it calls the wall was %.3g %% busy at the most that fits its other figures, and %v %% is where this lab calls a wall", wall.Value*100, gate.CPUSaturated*100))
 	}
 	for _, n := range c.Needs {
 		switch {

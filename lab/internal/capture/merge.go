@@ -8,8 +8,6 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/line-rate/line-rate/lab/internal/symbol"
-
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
@@ -156,5 +154,5 @@ func (p part) keep(columns []string) error {
 // of net/http/pprof, of what the lab's server puts before them, or of the
 // goroutine that writes the profiles.CPU profile.
 func isOwn(s *profile.Sample) bool {
-	return slices.ContainsFunc(symbol.Stack(s), symbol.IsProfiler)
+	return slices.ContainsFunc(profiles.StackOf(s), profiles.IsProfiler)
 }

@@ -1,10 +1,39 @@
-// Package cores divides a machine between server and client, and reads how much of
-// it control groups allow.
+// Package cores is about the machine's cores: it divides them between server and
+// client, reads how much of them control groups allow, times how fast one is, and
+// reads how much CPU time processes and threads have used.
 //
-// Both on the same core would make each the other's noise, and would let one
-// steal what the other is measured by. Cores are divided whole: two hardware
+// Its stance: both sides on the same core would make each the other's noise, and would
+// let one steal what the other is measured by. Cores are divided whole: two hardware
 // threads of one core stay on one side. What sets of cores are written as, lists
 // such as "0-3,8" and the kernel's masks, is read and written here too.
+//
+// # Speed
+//
+// A core that is shared with a neighbour changes its speed under
+// you, for minutes at a time, and nothing in /proc says so. The same loop was
+// seen bimodal on one such core, at 1.6 and at 2.5 microseconds a pair of
+// calls, which once made a 45 % effect of a 28 % one. So the same small amount
+// of work is timed on the server's core in the moments before and after each
+// trial, and a rule on its time never looks at the trial's result. The calls are
+// those of a server, because a neighbour on the same core slows the kernel's
+// paths by another factor than arithmetic.
+//
+// The limits: it measures one core, and before and after, not during; a dip
+// that begins and ends within a trial goes unseen. Some cores flicker between
+// their modes several times a second: such a core counts as at full speed if it
+// reaches that at all, and what the flicker does to trials is for blocks and
+// intervals to show. And it compares a core with itself within one block: all
+// conditions of a block that is slow throughout are slowed alike, which leaves
+// their ratios standing. It does not leave standing what filled the core.
+//
+// # Clocks
+//
+// The ticks of /proc are a hundredth of a second, as long as a tenth of a short slot;
+// the kernel's CPU clocks of processes and threads are the scheduler's own count, in
+// nanoseconds. A reading is one system call and takes no memory.
+//
+// The limits: Linux only, and a pid may come to be another process's; who reads
+// one long after should know when it started.
 package cores
 
 import (

@@ -12,10 +12,8 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/flame"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // foldBelow is the share of a profile below which a frame is folded: at the
@@ -63,41 +61,41 @@ func flames(j *archive.Journal, x *experiment.Experiment, f *results.File, add f
 	return nil
 }
 
-func treeOf(x *experiment.Experiment, c results.Condition, named results.RawProfile, p *profile.Profile, a profiles.Profile) (flame.Tree, error) {
+func treeOf(x *experiment.Experiment, c results.Condition, named results.RawProfile, p *profile.Profile, a profiles.Profile) (profiles.Tree, error) {
 	kind := named.Kind
-	t, err := flame.Prune(p, kind.SampleType(), foldBelow)
+	t, err := profiles.Prune(p, kind.SampleType(), foldBelow)
 	if err != nil {
-		return flame.Tree{}, err
+		return profiles.Tree{}, err
 	}
 	t.Name = fmt.Sprintf("%s: %s, %s", x.Title, kind.Words(), c.Levels.Key())
 	t.Kind, t.Condition, t.Trials, t.Raw = string(named.Kind), c.ID, named.Trials, named.File
 	t.DurationS = a.DurationS // none where the profile is of a moment
 	t.Parked = profiles.Parked(a)
-	for _, w := range symbol.Works() {
+	for _, w := range profiles.Works() {
 		if share, there := a.Work[string(w.Work)]; there {
-			t.Work = append(t.Work, flame.WorkShare{Work: string(w.Work), Share: share})
+			t.Work = append(t.Work, profiles.WorkShare{Work: string(w.Work), Share: share})
 		}
 	}
-	slices.SortStableFunc(t.Work, func(a, b flame.WorkShare) int { return cmp.Compare(b.Share, a.Share) })
+	slices.SortStableFunc(t.Work, func(a, b profiles.WorkShare) int { return cmp.Compare(b.Share, a.Share) })
 	return t, nil
 }
 
-func diffOf(j *archive.Journal, x *experiment.Experiment, pair [2]results.Condition, before, after results.RawProfile) (flame.DiffTree, error) {
+func diffOf(j *archive.Journal, x *experiment.Experiment, pair [2]results.Condition, before, after results.RawProfile) (profiles.DiffTree, error) {
 	kind := before.Kind
-	var sides [2]flame.Side
+	var sides [2]profiles.Side
 	for i, named := range []results.RawProfile{before, after} {
 		p, _, err := j.Raw(named)
 		if err != nil {
-			return flame.DiffTree{}, err
+			return profiles.DiffTree{}, err
 		}
 		sides[i].Profile = p
 		if kind.OfMoment() {
 			sides[i].Moments = named.Trials
 		}
 	}
-	t, err := flame.Diff(sides[0], sides[1], kind.SampleType(), foldBelow)
+	t, err := profiles.Diff(sides[0], sides[1], kind.SampleType(), foldBelow)
 	if err != nil {
-		return flame.DiffTree{}, err
+		return profiles.DiffTree{}, err
 	}
 	t.Name = fmt.Sprintf("%s: %s, %s, then %s", x.Title, kind.Words(), pair[0].Levels.Key(), pair[1].Levels.Key())
 	t.Kind, t.Before, t.After = string(before.Kind), pair[0].ID, pair[1].ID

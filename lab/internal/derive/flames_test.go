@@ -12,8 +12,8 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/flame"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -44,7 +44,7 @@ func TestProfilesAreDrawn(t *testing.T) {
 		t.Errorf("drawn are %q, want %q", got, want)
 	}
 
-	var tree flame.Tree
+	var tree profiles.Tree
 	decodeFlame(t, root, "c1-block", &tree)
 	if tree.Name != "A lock in each request: block profile, route=/list index=gofakeit" {
 		t.Errorf("the tree is called %q", tree.Name)
@@ -54,21 +54,21 @@ func TestProfilesAreDrawn(t *testing.T) {
 		tree.Total != 18 || tree.DurationS != 6 || tree.Parked != 3 || tree.Least != 0.005 || tree.SchemaVersion != 1 {
 		t.Errorf("the tree is %+v", tree)
 	}
-	if want := []flame.WorkShare{{Work: "lock", Share: 0.666666667}, {Work: "profiler", Share: 0.333333333}}; !slices.Equal(tree.Work, want) {
+	if want := []profiles.WorkShare{{Work: "lock", Share: 0.666666667}, {Work: "profiler", Share: 0.333333333}}; !slices.Equal(tree.Work, want) {
 		t.Errorf("work is %v, want %v", tree.Work, want)
 	}
-	tree = flame.Tree{}
+	tree = profiles.Tree{}
 	decodeFlame(t, root, "c3-mutex", &tree)
 	if tree.Total != 0 || tree.Depth != 1 || len(tree.Work) != 0 || tree.Parked != 0 {
 		t.Errorf("where nothing was contended: %+v", tree)
 	}
-	tree = flame.Tree{}
+	tree = profiles.Tree{}
 	decodeFlame(t, root, "c1-heap", &tree)
 	if tree.DurationS != 0 || tree.Parked != 0 || tree.Total != 2<<20 {
 		t.Errorf("heap, of two moments: %+v", tree)
 	}
 
-	var d flame.DiffTree
+	var d profiles.DiffTree
 	decodeFlame(t, root, "c2-c4-block", &d)
 	if d.Kind != "block" || d.Before != "c2" || d.After != "c4" || d.Unit != "s/s" || d.TotalBefore != 3 || d.TotalAfter != 1 || d.Root.Difference != -2 {
 		t.Errorf("the difference is %+v", d)
@@ -76,7 +76,7 @@ func TestProfilesAreDrawn(t *testing.T) {
 	if d.Name != "A lock in each request: block profile, route=/read index=gofakeit, then route=/read index=pool" {
 		t.Errorf("the difference is called %q", d.Name)
 	}
-	d = flame.DiffTree{}
+	d = profiles.DiffTree{}
 	decodeFlame(t, root, "c1-c3-heap", &d)
 	if d.Unit != "B" || d.TotalBefore != 1<<20 || d.TotalAfter != 1<<20+1<<19 {
 		t.Errorf("the difference of moments is %+v", d)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -16,8 +16,8 @@ const ceilingExperiment = "04-client-ceiling"
 
 // walls are those that a trial met, by the rule in force now: early files name
 // the client also where the server was at its limit beside it.
-func walls(r *results.File, t results.Trial) bound.Bound {
-	return bound.Of(t.Metrics, r.Topology.LineRateBps).Walls().Bound()
+func walls(r *results.File, t results.Trial) gate.Bound {
+	return gate.EvidenceOf(t.Metrics, r.Topology.LineRateBps).Walls().Bound()
 }
 
 // ceiling says what each load generator reached on this machine when the last
@@ -38,7 +38,7 @@ func (m Machine) ceiling() Finding {
 	for _, c := range newest.Conditions {
 		var seen []float64
 		for _, t := range newest.Trials {
-			if v, ok := t.Metrics["throughput_rps"]; ok && t.Valid && t.Condition == c.ID && walls(newest, t) == bound.ClientCPU {
+			if v, ok := t.Metrics["throughput_rps"]; ok && t.Valid && t.Condition == c.ID && walls(newest, t) == gate.BoundClientCPU {
 				seen = append(seen, v)
 			}
 		}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
@@ -34,7 +34,7 @@ func overWire(x *experiment.Experiment, _ experiment.Claim) bool { return x.Topo
 // needsCPUBound picks claims that rest on whose CPU was the wall.
 func needsCPUBound(_ *experiment.Experiment, c experiment.Claim) bool {
 	for _, b := range []string{c.Bound, c.Needs.Bound} {
-		if b == string(bound.ServerCPU) || b == string(bound.ClientCPU) {
+		if b == string(gate.BoundServerCPU) || b == string(gate.BoundClientCPU) {
 			return true
 		}
 	}

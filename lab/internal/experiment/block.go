@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -120,5 +119,5 @@ func (x *Experiment) Groups() [][]int {
 	for _, levels := range x.Conditions() {
 		all = append(all, x.fixed.With(levels))
 	}
-	return order.Groups(all)
+	return Groups(all)
 }

@@ -7,12 +7,11 @@ import (
 	"math"
 	"slices"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // A Kind is a form of claim.
@@ -93,7 +92,7 @@ func (c *Claim) check(factors map[string]bool) error {
 		}
 	}
 	known := func(b string) bool {
-		return b == string(bound.Wire) || b == string(bound.ClientCPU) || b == string(bound.ServerCPU)
+		return b == string(gate.BoundWire) || b == string(gate.BoundClientCPU) || b == string(gate.BoundServerCPU)
 	}
 	if c.Needs.Bound != "" && !known(c.Needs.Bound) {
 		return fmt.Errorf("needs.bound %q: use wire, client-cpu or server-cpu", c.Needs.Bound)
@@ -151,10 +150,10 @@ func (c *Claim) checkProfile() error {
 		return errors.New("say either package or work")
 	case c.Kind == Absent && c.Work != "":
 		return errors.New("absent is about a package: a kind of work covers too much to be gone")
-	case c.Work != "" && !symbol.IsWork(c.Work):
+	case c.Work != "" && !profiles.IsWork(c.Work):
 		return fmt.Errorf("work %q: no such kind of work", c.Work)
-	case c.Package != "" && symbol.Package(c.Package+".F") != c.Package:
-		return fmt.Errorf("package %q: profiles count it as %q", c.Package, symbol.Package(c.Package+".F"))
+	case c.Package != "" && profiles.PackageOf(c.Package+".F") != c.Package:
+		return fmt.Errorf("package %q: profiles count it as %q", c.Package, profiles.PackageOf(c.Package+".F"))
 	case c.AtLeast != nil && *c.AtLeast > 1, c.AtMost != nil && *c.AtMost >= 1:
 		return errors.New("a share's bar lies between 0 and 1")
 	}

@@ -1,11 +1,17 @@
 // Package experiment is a declared design: factors and their levels, the load,
 // how a block of it lies in time, and the claims it can decide. One TOML file is
-// one experiment, and it is written before the run.
+// one experiment, and it is written before the run. What a run of it leaves to
+// chance is drawn here: in which order each block takes the conditions, and which
+// condition is measured twice.
 //
 // Its stance: a file either means exactly one thing or is refused, with its
 // line. Unknown keys are errors, because a misspelt margin would otherwise
 // decide a claim by a default nobody chose. Designs of version 1, which runs were
 // made with, stay readable; none of them is run again.
+//
+// Who chooses the order can choose the result, so nobody does. All is drawn from
+// the run's seed alone and can be drawn again from its file: `run` measures in this
+// order and `results` checks that it did. The limit: the seed itself is believed.
 package experiment
 
 import (

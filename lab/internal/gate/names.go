@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/speed"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
 // The gates' names, as they stand among a trial's reasons.
@@ -97,7 +97,7 @@ var All = []Gate{
 	{Slot, fmt.Sprintf("a slot was missing or had no answer, was off the asked length by more than %s, or %s if that is more, or showed its server on more than %s of its cores: its ends were not read in one moment", percent(SlotOff), millis(SlotSlack), percent(SlotBusy)), Passing},
 	{ProfileFailed, "a profile of one of the server's processes was not to be had, or did not parse", Fault},
 	{ProfileApart, fmt.Sprintf("the profiles of one window, but for that of goroutines, began more than %s apart, or outside of the load", millis(ProfileSpread)), Passing},
-	{SlowCore, fmt.Sprintf("the calibration loop took more than %.4g times its best of the block, before the trial or after it", speed.SlowBy), Passing},
+	{SlowCore, fmt.Sprintf("the calibration loop took more than %.4g times its best of the block, before the trial or after it", cores.SlowBy), Passing},
 	{OtherLoad, fmt.Sprintf("others ran on one side's cores for more than %s of a core", percent(ForeignLoad)), Passing},
 	{Steal, fmt.Sprintf("the hypervisor took more than %s of one side's cores", percent(StealShare)), Passing},
 	{Throttled, "a quota or heat held the cores back", Passing},

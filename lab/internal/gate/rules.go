@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/speed"
 )
 
 // Asked is what a trial was asked for, as far as its figures are held against
@@ -158,7 +158,7 @@ var rules = map[string]rule{
 		}
 		for _, when := range []string{"before", "after"} {
 			name := "calibration_" + when + "_s"
-			if v, ok := t.see(name, true); ok && speed.Slow(since(t.ReferenceS), since(v)) {
+			if v, ok := t.see(name, true); ok && cores.Slow(since(t.ReferenceS), since(v)) {
 				t.close(name, "the server's core took %v for what it did in %v at its best of the block, %s the trial", since(v), since(t.ReferenceS), when)
 			}
 		}

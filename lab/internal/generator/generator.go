@@ -1,10 +1,18 @@
-// Package generator is what the load generators have in common: what a trial of
-// any of them comes to, and what makes it invalid.
+// Package generator reads what the load generators print: what a trial of any of
+// them comes to, and what makes it invalid. It also has what the lab and its own
+// generator, http_load, say to each other: a plan of slots one way, a report of each
+// slot and a summary the other way.
 //
 // Its stance: a generator's own averages and summaries are not believed. What reads
 // a generator's output takes counts and times from it, and the figures are computed
 // alike for all. What a generator cannot say is missing from its results, not
-// nought. Package rotation has what http_load prints, since it is told a plan as well.
+// nought. Plans and reports are decoded strictly: a key that is missing, unknown, null
+// or there twice is an error, and so is a figure that cannot be. What was not
+// measured has a type that can be absent.
+//
+// Its limit: it knows what a report can hold, not what a server should have
+// done. Fits tells whether a report is of a plan; whether its figures are to be
+// believed is for the gates.
 package generator
 
 import (

@@ -1,5 +1,17 @@
-// Package host describes a machine as a reader needs to know it: what it
-// computes with, never what it is called or who owns it.
+// Package host describes what a run was made on and with: the machine, the kernel
+// settings that a throughput figure depends on, the tools, the programs and the
+// environment that they start with, and the commit.
+//
+// Its stance: a machine is described as a reader needs to know it, by what it
+// computes with, never by what it is called or who owns it. What cannot be found out
+// is absent, never guessed; only the commit is said to be "unknown", because its
+// absence is itself worth knowing. And what can be compared is compared by content:
+// files with the commit, a program's sources with those that lie in lab/.
+//
+// Its limits: it tells mistakes, and not a forger, who could as well write the
+// results file by hand. What is said of a program is what it says itself; beyond
+// that it has its digest. The shell and the system's own tools, such as taskset
+// and tc, are not named.
 package host
 
 // A Profile is one machine, or one kind of rented machine, in data/hosts.

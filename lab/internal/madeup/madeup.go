@@ -20,10 +20,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/order"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -94,7 +94,7 @@ func Run(p Plan) *results.File {
 			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS, ProfileS: x.ProfileS()}, BudgetS: x.BudgetS,
 			Blocks: p.Blocks, Ended: p.Ended, StoppedEarly: p.Stopped, Seed: p.Seed, Generator: "http_load " + setting.HTTPLoadVersion, ServerCPUs: "0", ClientCPUs: "1",
 			Tools: map[string]string{"go": "go1.26.8", "http_load": setting.HTTPLoadVersion}, Kernel: map[string]string{"net.core.somaxconn": "4096"}, CalibrationS: calibration,
-			Binaries: map[string]results.Binary{"fiber_server": {SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte("made up")))}},
+			Binaries: map[string]host.Binary{"fiber_server": {SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte("made up")))}},
 		},
 		Topology: results.Topology(x.Topology), Settings: x.Fixed(),
 	}
@@ -111,7 +111,7 @@ func Run(p Plan) *results.File {
 		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: commands(levels)})
 	}
 	if n := len(f.Conditions); !p.NoControl {
-		twin := f.Conditions[order.Control(n, p.Seed)]
+		twin := f.Conditions[experiment.DrawControl(n, p.Seed)]
 		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", n+1), Levels: twin.Levels, ControlOf: twin.ID, Commands: twin.Commands})
 	}
 	m.f = f
@@ -147,11 +147,11 @@ func (m *maker) block(number int) {
 	for _, c := range f.Conditions {
 		all = append(all, f.Settings.With(c.Levels))
 	}
-	for _, sequence := range order.Block(f.Groups(), x.Block.Rounds, m.Seed, number) {
+	for _, sequence := range experiment.DrawBlock(f.Groups(), x.Block.Rounds, m.Seed, number) {
 		m.at += 0.4 + x.Block.WarmupS
 		machine := m.machine()
 		if all[sequence[0]][setting.Generator] == setting.String(setting.Sink) {
-			m.atOnce(number, order.Members(sequence), all, machine)
+			m.atOnce(number, experiment.Members(sequence), all, machine)
 			continue
 		}
 		came, slots := map[int]Came{}, map[int]*results.Slots{}
@@ -270,7 +270,7 @@ func (m *maker) finish(t *results.Trial, c Came, figures, machine map[string]flo
 	if busy, ok := figures["client_thread_busy_max"]; ok {
 		t.ClientThreads = []float64{math.Round(busy*1e4) / 1e4}
 	}
-	t.Bound, t.BoundWhy = bound.Decide(bound.Of(figures, m.f.Topology.LineRateBps))
+	t.Bound, t.BoundWhy = gate.DecideBound(gate.EvidenceOf(figures, m.f.Topology.LineRateBps))
 }
 
 // served is what a trial records beside its slots and the machine.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/symbol"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
 // socketDir returns a directory as Check wants it: short and closed.
@@ -156,7 +156,7 @@ func TestTheProfilerKnowsItself(t *testing.T) {
 		t.Fatalf("of this package only %v is on the stack", own)
 	}
 	for _, name := range own {
-		if !symbol.IsProfiler(name) {
+		if !profiles.IsProfiler(name) {
 			t.Errorf("%s is not known", name)
 		}
 	}

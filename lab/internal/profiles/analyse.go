@@ -3,13 +3,9 @@ package profiles
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/pprof/profile"
-
-	"github.com/line-rate/line-rate/lab/internal/flame"
-	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // events is the sample type that counts what a kind's values are added over;
@@ -27,13 +23,13 @@ func Analyse(kind Kind, p *profile.Profile) (Profile, error) {
 	if !slices.Contains(Kinds(), kind) {
 		return out, fmt.Errorf("profiles: unknown kind %q", kind)
 	}
-	col, err := flame.Find(p, kind.SampleType())
+	col, err := FindColumn(p, kind.SampleType())
 	if err != nil {
 		return out, fmt.Errorf("profiles: %s: %w", kind, err)
 	}
 	counted := -1
 	if name := events[kind]; name != "" {
-		c, err := flame.Find(p, name)
+		c, err := FindColumn(p, name)
 		if err != nil {
 			return out, fmt.Errorf("profiles: %s: %w", kind, err)
 		}
@@ -41,7 +37,7 @@ func Analyse(kind Kind, p *profile.Profile) (Profile, error) {
 	}
 
 	var total, count int64
-	works, packages := map[symbol.Work]int64{}, map[string]int64{}
+	works, packages := map[Work]int64{}, map[string]int64{}
 	stacks, keys := map[string]bool{}, map[string]string{}
 	for _, s := range p.Sample {
 		v := s.Value[col.At]
@@ -57,15 +53,15 @@ func Analyse(kind Kind, p *profile.Profile) (Profile, error) {
 		if counted >= 0 {
 			count += s.Value[counted]
 		}
-		stack := symbol.Stack(s)
+		stack := StackOf(s)
 		stacks[strings.Join(stack, "\n")] = true
-		works[symbol.WorkOf(stack)] += v
+		works[WorkOf(stack)] += v
 		// A package counts once for a sample, however often it is on the stack.
 		seen := map[string]bool{}
 		for _, name := range stack {
 			key, known := keys[name]
 			if !known {
-				key = symbol.Package(name)
+				key = PackageOf(name)
 				keys[name] = key
 			}
 			if !seen[key] {
@@ -75,7 +71,7 @@ func Analyse(kind Kind, p *profile.Profile) (Profile, error) {
 		}
 		// A sample without a stack has no package that could be absent.
 		if len(stack) == 0 {
-			packages[symbol.None] += v
+			packages[NoSymbol] += v
 		}
 	}
 
@@ -108,11 +104,3 @@ func Parked(p Profile) float64 {
 // share gives a share with nine significant digits: more than any profile has
 // samples for, and few enough to be read.
 func share(part, total int64) float64 { return rounded(float64(part)/float64(total), 9) }
-
-func rounded(v float64, digits int) float64 {
-	v, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
-	if err != nil {
-		panic(err) // it was formatted a moment ago
-	}
-	return v
-}

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-
-	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // made makes a profile of a kind by hand: stacks as one would say them, the
@@ -56,7 +54,7 @@ func TestAnalyse(t *testing.T) {
 			Kind: "block", Unit: "s", Total: 3, Events: 31, Stacks: 2, DurationS: 3.001,
 			Work: map[string]float64{"lock": 0.333333333, "profiler": 0.666666667},
 			Packages: map[string]float64{
-				symbol.Repository: 0.333333333, "github.com/brianvoe/gofakeit": 0.333333333, "sync": 0.333333333,
+				Repository: 0.333333333, "github.com/brianvoe/gofakeit": 0.333333333, "sync": 0.333333333,
 				"net/http": 0.666666667, "net/http/pprof": 0.666666667, "runtime": 0.666666667,
 			},
 		}},
@@ -65,34 +63,34 @@ func TestAnalyse(t *testing.T) {
 		}), Profile{
 			Kind: "cpu", Unit: "s", Total: 1, Events: 100, Stacks: 3, DurationS: 3.001,
 			Work:     map[string]float64{"write": 0.42, "scheduler": 0.57, "handler": 0.01},
-			Packages: map[string]float64{"net": 0.42, "syscall": 0.42, "runtime": 0.57, symbol.Repository: 0.01},
+			Packages: map[string]float64{"net": 0.42, "syscall": 0.42, "runtime": 0.57, Repository: 0.01},
 		}},
 		// What was freed again is in the file with no byte in use; it is not live.
 		{"heap, which is of one moment", Heap, made("alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes", map[string][]int64{
 			"main.pool": {9, 4096, 4, 2048}, "main.freed encoding/json.Marshal": {9, 4096, 0, 0},
 		}), Profile{
 			Kind: "heap", Unit: "B", Total: 2048, Events: 4, Stacks: 1,
-			Work: map[string]float64{"handler": 1}, Packages: map[string]float64{symbol.Repository: 1},
+			Work: map[string]float64{"handler": 1}, Packages: map[string]float64{Repository: 1},
 		}},
 		{"what was allocated", Allocs, made("alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes", map[string][]int64{
 			"main.pool": {9, 4096, 4, 2048}, "main.freed encoding/json.Marshal": {9, 4096, 0, 0},
 		}), Profile{
 			Kind: "allocs", Unit: "B", Total: 8192, Events: 18, Stacks: 2, DurationS: 3.001,
-			Work: map[string]float64{"handler": 1}, Packages: map[string]float64{symbol.Repository: 1, "encoding/json": 0.5},
+			Work: map[string]float64{"handler": 1}, Packages: map[string]float64{Repository: 1, "encoding/json": 0.5},
 		}},
 		// A goroutine that has not begun has no stack.
 		{"goroutines", Goroutine, made("goroutine/count", map[string][]int64{
 			"net.(*conn).Read runtime.gopark": {3}, "": {1},
 		}), Profile{
 			Kind: "goroutine", Unit: "count", Total: 4, Stacks: 2,
-			Work: map[string]float64{"read": 0.75, "other": 0.25}, Packages: map[string]float64{"net": 0.75, "runtime": 0.75, symbol.None: 0.25},
+			Work: map[string]float64{"read": 0.75, "other": 0.25}, Packages: map[string]float64{"net": 0.75, "runtime": 0.75, NoSymbol: 0.25},
 		}},
 		{"nothing contended", Mutex, made(delays, nil), Profile{
 			Kind: "mutex", Unit: "s", DurationS: 3.001, Work: map[string]float64{}, Packages: map[string]float64{},
 		}},
-		{"a frame that has no symbol", CPU, made("samples/count cpu/milliseconds", map[string][]int64{"main.f " + strings.ReplaceAll(symbol.None, " ", "_"): {1, 10}}), Profile{
+		{"a frame that has no symbol", CPU, made("samples/count cpu/milliseconds", map[string][]int64{"main.f " + strings.ReplaceAll(NoSymbol, " ", "_"): {1, 10}}), Profile{
 			Kind: "cpu", Unit: "s", Total: 0.01, Events: 1, Stacks: 1, DurationS: 3.001,
-			Work: map[string]float64{"handler": 1}, Packages: map[string]float64{symbol.Repository: 1, symbol.None: 1},
+			Work: map[string]float64{"handler": 1}, Packages: map[string]float64{Repository: 1, NoSymbol: 1},
 		}},
 	} {
 		for _, f := range c.p.Function {
@@ -200,7 +198,7 @@ func TestAnalyseOfARunningProcess(t *testing.T) {
 		}
 		var sum float64
 		for work, share := range a.Work {
-			if !symbol.IsWork(work) || share <= 0 || share > 1 {
+			if !IsWork(work) || share <= 0 || share > 1 {
 				t.Errorf("%s: %s has %v", kind, work, share)
 			}
 			sum += share
@@ -218,14 +216,14 @@ func TestAnalyseOfARunningProcess(t *testing.T) {
 	runtime.KeepAlive(burnt)
 
 	for _, kind := range []Kind{Mutex, Block} {
-		if got[kind].Work["lock"] <= 0 || got[kind].Packages["sync"] <= 0 || got[kind].Packages[symbol.Repository] <= 0 {
+		if got[kind].Work["lock"] <= 0 || got[kind].Packages["sync"] <= 0 || got[kind].Packages[Repository] <= 0 {
 			t.Errorf("%s does not show the lock: %v, %v", kind, got[kind].Work, got[kind].Packages)
 		}
 	}
-	if a := got[CPU]; a.Packages[symbol.Repository] <= 0 || a.Work["handler"] <= 0 || a.DurationS <= 0 {
+	if a := got[CPU]; a.Packages[Repository] <= 0 || a.Work["handler"] <= 0 || a.DurationS <= 0 {
 		t.Errorf("CPU: %v over %v s", a.Packages, a.DurationS)
 	}
-	if a := got[Heap]; a.Packages[symbol.Repository] <= 0 || a.DurationS != 0 || a.Unit != "B" {
+	if a := got[Heap]; a.Packages[Repository] <= 0 || a.DurationS != 0 || a.Unit != "B" {
 		t.Errorf("heap: %+v", a)
 	}
 	if a := got[Goroutine]; a.Work["profiler"] <= 0 {

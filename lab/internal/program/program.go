@@ -1,10 +1,13 @@
 // Package program is what the lab's programs share that serve, load and count: how
-// their calls are read, what they say, how they end.
+// their calls are read, what they say, how they end, and the stamp that says of which
+// sources each was built.
 //
 // Its stance: a program that something else starts says one thing a line, under its
 // own name, and its exit status tells a wrong call and an address that cannot be
-// had apart from all else. The limits: the lab's own command line has statuses and a
-// reader of its own, and so has what fiber_server takes from its environment.
+// had apart from all else. Servers under test import it, so it imports only Go's own
+// library. The limits: the lab's own command line has statuses and a reader of its
+// own, and so has what fiber_server takes from its environment. A stamp is believed:
+// whoever builds can write what they like.
 package program
 
 import (

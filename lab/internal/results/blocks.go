@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -61,7 +60,7 @@ func (f *File) Groups() [][]int {
 	for _, c := range f.Conditions {
 		all = append(all, f.Settings.With(c.Levels))
 	}
-	return order.Groups(all)
+	return experiment.Groups(all)
 }
 
 // checkBlocks draws each block's order again from the run's seed, and holds its
@@ -80,8 +79,8 @@ func (f *File) checkBlocks(x *experiment.Experiment) error {
 	clock := &clock{at: p.StartedAt, of: "the run began"}
 	next := 0
 	for b := 1; b <= p.Blocks; b++ {
-		for _, sequence := range order.Block(groups, p.Block.Rounds, p.Seed, b) {
-			conditions := order.Members(sequence)
+		for _, sequence := range experiment.DrawBlock(groups, p.Block.Rounds, p.Seed, b) {
+			conditions := experiment.Members(sequence)
 			for k, c := range conditions {
 				t := f.Trials[next+k]
 				if want := (turn{b, f.Conditions[c].ID}); t.turn() != want {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -224,8 +224,8 @@ func (t Trial) check(at string, f *File, i int, conds map[string]Condition) erro
 	if err := t.figures(at, f, f.Settings.With(cond.Levels)); err != nil {
 		return err
 	}
-	evidence := bound.Of(t.Metrics, f.Topology.LineRateBps)
-	if want, why := bound.Decide(evidence); t.Bound != want && t.Bound != bound.First(evidence) {
+	evidence := gate.EvidenceOf(t.Metrics, f.Topology.LineRateBps)
+	if want, why := gate.DecideBound(evidence); t.Bound != want && t.Bound != gate.FirstWall(evidence) {
 		return fmt.Errorf("%s/bound: %q, but the figures give %q (%s)", at, t.Bound, want, why)
 	}
 	return nil

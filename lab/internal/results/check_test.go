@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -112,7 +112,7 @@ func TestCheckFindsContradictions(t *testing.T) {
 		{"published, printed empty", func(f *File) { published(f); f.Trials[0].Printed["throughput_rps"] = "" }, "/trials/0/printed/throughput_rps: missing"},
 		{"printed, of no figure", func(f *File) { published(f); f.Trials[0].Printed["errors"] = "5" }, "/trials/0/printed/errors: no published figure"},
 		{"measured, but printed", func(f *File) { f.Trials[0].Printed = map[string]string{"throughput_rps": "1,000"} }, "/trials/0/printed/throughput_rps: no published figure"},
-		{"a bound that the figures do not give", func(f *File) { f.Trials[0].Bound = bound.ServerCPU }, `/trials/0/bound: "server-cpu", but the figures give "unknown"`},
+		{"a bound that the figures do not give", func(f *File) { f.Trials[0].Bound = gate.BoundServerCPU }, `/trials/0/bound: "server-cpu", but the figures give "unknown"`},
 		{"a bound kept back", func(f *File) { f.Trials[0].Metrics["client_cores_busy"] = 1 }, `/trials/0/bound: "unknown", but the figures give "client-cpu"`},
 		// A megabyte a second is 8 Mbit/s, of a line rate of 8: the wire is full.
 		{"a full wire by its transfer", func(f *File) {
@@ -189,7 +189,7 @@ equals = "workers"
 			}
 			for i := range 2 {
 				f.Trials = append(f.Trials, Trial{
-					Seq: i + 1, Block: 1, Condition: f.Conditions[i].ID, StartedAt: began.Add(time.Duration(2*i) * time.Second), Valid: true, Bound: bound.Unknown,
+					Seq: i + 1, Block: 1, Condition: f.Conditions[i].ID, StartedAt: began.Add(time.Duration(2*i) * time.Second), Valid: true, Bound: gate.BoundUnknown,
 					Metrics: map[string]float64{"workers": float64(i + 1), "throughput_rps": 5, "requests": 5, "duration_s": 1},
 				})
 			}

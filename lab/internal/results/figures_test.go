@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -111,7 +111,7 @@ func TestFiguresThatFollowFromOthers(t *testing.T) {
 		{"no requests", func(f *File) { delete(f.Trials[0].Metrics, "requests") }, "/trials/0/metrics/requests: missing"},
 		{"no window", func(f *File) { delete(f.Trials[0].Metrics, "duration_s") }, "/trials/0/metrics/duration_s: missing"},
 		{"no rate", func(f *File) { delete(f.Trials[0].Metrics, "throughput_rps") }, "/trials/0/metrics/throughput_rps: missing"},
-		{"nothing, and it does not count", func(f *File) { f.Trials[0] = Trial{Seq: 1, Block: 1, Condition: "c1", Bound: bound.Unknown} }, ""},
+		{"nothing, and it does not count", func(f *File) { f.Trials[0] = Trial{Seq: 1, Block: 1, Condition: "c1", Bound: gate.BoundUnknown} }, ""},
 	} {
 		f := full(t)
 		c.set(f)

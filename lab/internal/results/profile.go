@@ -8,7 +8,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
-	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // A RawProfile names a profile in pprof's own format, in data/profiles: the
@@ -119,7 +118,7 @@ func checkProfile(p profiles.Profile, at string, measured bool) error {
 	}
 	var sum float64
 	for name, share := range p.Work {
-		if !symbol.IsWork(name) {
+		if !profiles.IsWork(name) {
 			return fmt.Errorf("%s/work/%s: no such kind of work", at, name)
 		}
 		if !isShare(share) {

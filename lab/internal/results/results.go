@@ -23,7 +23,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -81,29 +82,29 @@ type Text struct {
 
 // Provenance is what someone needs to run it again, or to doubt it.
 type Provenance struct {
-	StartedAt        time.Time         `json:"started_at"`
-	FinishedAt       time.Time         `json:"finished_at"`
-	Commit           string            `json:"commit" jsonschema:"pattern=^([0-9a-f]{40}|[0-9a-f]{64}|unknown)$,description=Commit of the lab; 'unknown' outside a checkout."`
-	Dirty            bool              `json:"dirty" jsonschema:"description=Whether what the lab is made of differed from that commit: lab/\\, Makefile\\, package.json and package-lock.json; files that git does not track included."`
-	ExperimentSHA256 string            `json:"experiment_sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
-	Size             string            `json:"size,omitempty"`                                                                                                                                           // of version 1
-	Block            *BlockPlan        `json:"block,omitempty" jsonschema:"required,description=How a block's time was laid out."`                                                                       // of version 2
-	BudgetS          float64           `json:"budget_s,omitempty" jsonschema:"required,exclusiveMinimum=0,maximum=86400,description=The longest that the run was to go on while a claim was undecided."` // of version 2
-	Blocks           int               `json:"blocks" jsonschema:"minimum=0,maximum=1000,description=Complete blocks\\, whose trials the file holds; none where the experiment could not be run."`
-	Ended            Ended             `json:"ended,omitempty" jsonschema:"enum=decided,enum=budget,enum=blocks,enum=interrupted,enum=failing,description=Why no further block was begun."` // of version 2
-	WarmupS          *float64          `json:"warmup_s,omitempty"`                                                                                                                          // of version 1
-	DurationS        float64           `json:"duration_s,omitempty"`                                                                                                                        // of version 1
-	Seed             uint64            `json:"seed" jsonschema:"description=Seed of the order of trials."`
-	Generator        string            `json:"generator" jsonschema:"description=The load generator of every figure in this file."`
-	ServerCPUs       string            `json:"server_cpus,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$,maxLength=1000,description=Cores the server was pinned to; absent if it was not pinned."`
-	ClientCPUs       string            `json:"client_cpus,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$,maxLength=1000,description=Cores the client was pinned to; absent if it was not pinned."`
-	Tools            map[string]string `json:"tools"`
-	Binaries         map[string]Binary `json:"binaries,omitempty" jsonschema:"description=The programs that ran by name; absent where none did."`
-	Environment      *Environment      `json:"environment,omitempty" jsonschema:"description=All variables that the programs started with\\, but for GOMAXPROCS\\, which server.sh sets to the number of workers."`
-	Kernel           map[string]string `json:"kernel" jsonschema:"description=Kernel settings that matter to a throughput figure."`
-	Commands         []string          `json:"commands,omitempty" jsonschema:"description=Command lines of the topology, from the repository's root."`
-	CalibrationS     float64           `json:"calibration_s,omitempty" jsonschema:"minimum=0,description=Fastest calibration of the run: the server's core at its best."`
-	StoppedEarly     string            `json:"stopped_early,omitempty" jsonschema:"description=What kept a run from going on that was interrupted or whose trials failed."`
+	StartedAt        time.Time              `json:"started_at"`
+	FinishedAt       time.Time              `json:"finished_at"`
+	Commit           string                 `json:"commit" jsonschema:"pattern=^([0-9a-f]{40}|[0-9a-f]{64}|unknown)$,description=Commit of the lab; 'unknown' outside a checkout."`
+	Dirty            bool                   `json:"dirty" jsonschema:"description=Whether what the lab is made of differed from that commit: lab/\\, Makefile\\, package.json and package-lock.json; files that git does not track included."`
+	ExperimentSHA256 string                 `json:"experiment_sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
+	Size             string                 `json:"size,omitempty"`                                                                                                                                           // of version 1
+	Block            *BlockPlan             `json:"block,omitempty" jsonschema:"required,description=How a block's time was laid out."`                                                                       // of version 2
+	BudgetS          float64                `json:"budget_s,omitempty" jsonschema:"required,exclusiveMinimum=0,maximum=86400,description=The longest that the run was to go on while a claim was undecided."` // of version 2
+	Blocks           int                    `json:"blocks" jsonschema:"minimum=0,maximum=1000,description=Complete blocks\\, whose trials the file holds; none where the experiment could not be run."`
+	Ended            Ended                  `json:"ended,omitempty" jsonschema:"enum=decided,enum=budget,enum=blocks,enum=interrupted,enum=failing,description=Why no further block was begun."` // of version 2
+	WarmupS          *float64               `json:"warmup_s,omitempty"`                                                                                                                          // of version 1
+	DurationS        float64                `json:"duration_s,omitempty"`                                                                                                                        // of version 1
+	Seed             uint64                 `json:"seed" jsonschema:"description=Seed of the order of trials."`
+	Generator        string                 `json:"generator" jsonschema:"description=The load generator of every figure in this file."`
+	ServerCPUs       string                 `json:"server_cpus,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$,maxLength=1000,description=Cores the server was pinned to; absent if it was not pinned."`
+	ClientCPUs       string                 `json:"client_cpus,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$,maxLength=1000,description=Cores the client was pinned to; absent if it was not pinned."`
+	Tools            map[string]string      `json:"tools"`
+	Binaries         map[string]host.Binary `json:"binaries,omitempty" jsonschema:"description=The programs that ran by name; absent where none did."`
+	Environment      *host.Environment      `json:"environment,omitempty" jsonschema:"description=All variables that the programs started with\\, but for GOMAXPROCS\\, which server.sh sets to the number of workers."`
+	Kernel           map[string]string      `json:"kernel" jsonschema:"description=Kernel settings that matter to a throughput figure."`
+	Commands         []string               `json:"commands,omitempty" jsonschema:"description=Command lines of the topology, from the repository's root."`
+	CalibrationS     float64                `json:"calibration_s,omitempty" jsonschema:"minimum=0,description=Fastest calibration of the run: the server's core at its best."`
+	StoppedEarly     string                 `json:"stopped_early,omitempty" jsonschema:"description=What kept a run from going on that was interrupted or whose trials failed."`
 }
 
 // A BlockPlan says how the time of a block is laid out, as the experiment's file
@@ -150,21 +151,6 @@ const (
 	Failing     Ended = "failing"     // trial upon trial was invalid
 )
 
-// A Binary is a program as it was when it ran.
-type Binary struct {
-	SHA256   string            `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the file; of autocannon\\, of all its files and those of what it depends on."`
-	Sources  string            `json:"sources_sha256,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the Go sources in lab/ that it was built from."`
-	Commit   string            `json:"commit,omitempty" jsonschema:"description=Commit of the checkout it was built in."`
-	Modified bool              `json:"modified,omitempty" jsonschema:"description=Whether those sources differed from that commit."`
-	Build    map[string]string `json:"build,omitempty" jsonschema:"description=Settings of the Go compiler."`
-}
-
-// Environment is what programs find in theirs.
-type Environment struct {
-	Set    map[string]string `json:"set,omitempty" jsonschema:"description=Variables that the lab gave a value."`
-	Passed []string          `json:"passed,omitempty" jsonschema:"description=Variables that had the caller's value\\, which is not recorded: it would name the machine's directories."`
-}
-
 // Topology says how client and server were joined.
 type Topology struct {
 	Kind        string  `json:"kind" jsonschema:"enum=loopback,enum=netns,enum=fleet"`
@@ -195,8 +181,8 @@ type Trial struct {
 	Valid     bool      `json:"valid"`
 	Reasons   []Reason  `json:"reasons,omitempty" jsonschema:"description=Why the trial is invalid."`
 
-	Bound    bound.Bound `json:"bound" jsonschema:"pattern=^(unknown|client-cpu(\\+server-cpu)?(\\+wire)?|server-cpu(\\+wire)?|wire)$,description=The walls that were met; early files name one of them."`
-	BoundWhy string      `json:"bound_why,omitempty" jsonschema:"description=The figures the bound was decided on."`
+	Bound    gate.Bound `json:"bound" jsonschema:"pattern=^(unknown|client-cpu(\\+server-cpu)?(\\+wire)?|server-cpu(\\+wire)?|wire)$,description=The walls that were met; early files name one of them."`
+	BoundWhy string     `json:"bound_why,omitempty" jsonschema:"description=The figures the bound was decided on."`
 
 	// Metrics holds the trial's figures. In the text of a measured run of version 2
 	// they stand in the file's columns: see Encode.

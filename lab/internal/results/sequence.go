@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/order"
 )
 
 // now is when a file is read; a clock for tests.
@@ -98,7 +98,7 @@ func (f *File) checkControl() error {
 		return nil
 	}
 	own := f.Conditions[:n-1]
-	switch drawn := own[order.Control(len(own), f.Provenance.Seed)].ID; {
+	switch drawn := own[experiment.DrawControl(len(own), f.Provenance.Seed)].ID; {
 	case f.Conditions[n-1].ControlOf == "":
 		return errors.New("/conditions: the A/A control stands last")
 	case f.Conditions[n-1].ControlOf != drawn:
@@ -115,7 +115,7 @@ func (f *File) checkOrder() error {
 		return err
 	}
 	var drawn []turn
-	for b, block := range order.Draw(len(f.Conditions), f.Provenance.Blocks, f.Provenance.Seed) {
+	for b, block := range experiment.DrawEarlier(len(f.Conditions), f.Provenance.Blocks, f.Provenance.Seed) {
 		for _, c := range block {
 			drawn = append(drawn, turn{b + 1, f.Conditions[c].ID})
 		}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -27,10 +27,10 @@ func inOrder(t *testing.T) *File {
 	for i := range 3 {
 		f.Conditions = append(f.Conditions, Condition{ID: fmt.Sprintf("c%d", i+1), Levels: setting.Levels{"workers": setting.Int(int64(i + 1))}})
 	}
-	twin := f.Conditions[order.Control(3, 11)]
+	twin := f.Conditions[experiment.DrawControl(3, 11)]
 	f.Conditions = append(f.Conditions, Condition{ID: "c4", Levels: twin.Levels, ControlOf: twin.ID})
 	f.Trials = nil
-	// As the seed draws it: see package order, whose tests have it too.
+	// As the seed draws it: see package experiment, whose tests have it too.
 	for i, id := range []string{"c2", "c1", "c4", "c3", "c4", "c1", "c2", "c3"} {
 		f.Trials = append(f.Trials, Trial{Seq: i + 1, Block: 1 + i/4, Condition: id, Valid: true,
 			StartedAt: f.Provenance.StartedAt.Add(time.Duration(5*i) * time.Second),

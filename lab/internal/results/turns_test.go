@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/order"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -54,7 +53,7 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 		f.Conditions = append(f.Conditions, Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels})
 	}
 	if n := len(f.Conditions); control {
-		twin := f.Conditions[order.Control(n, 11)]
+		twin := f.Conditions[experiment.DrawControl(n, 11)]
 		f.Conditions = append(f.Conditions, Condition{ID: fmt.Sprintf("c%d", n+1), Levels: twin.Levels, ControlOf: twin.ID})
 	}
 	var all []setting.Levels
@@ -64,7 +63,7 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 	r := rand.New(rand.NewPCG(1, 2))
 	at := 1.0
 	for b := 1; b <= blocks; b++ {
-		for _, sequence := range order.Block(order.Groups(all), x.Block.Rounds, 11, b) {
+		for _, sequence := range experiment.DrawBlock(experiment.Groups(all), x.Block.Rounds, 11, b) {
 			at += x.Block.WarmupS
 			slots := map[int]*Slots{}
 			for _, c := range sequence {
@@ -133,6 +132,6 @@ func (f *File) trial(block, condition int, s *Slots, r *rand.Rand) Trial {
 		Seq: len(f.Trials) + 1, Block: block, Condition: f.Conditions[condition].ID, Valid: true, Metrics: m, Resolution: steps, Slots: s,
 		StartedAt: f.Provenance.StartedAt.Add(time.Duration(s.AtS[0] * float64(time.Second))),
 	}
-	t.Bound, t.BoundWhy = bound.Decide(bound.Of(m, f.Topology.LineRateBps))
+	t.Bound, t.BoundWhy = gate.DecideBound(gate.EvidenceOf(m, f.Topology.LineRateBps))
 	return t
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/speed"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
 // How many loops a core may take to show again the speed that it had before, with a
@@ -72,7 +72,7 @@ func (e *engine) speed(ctx context.Context, reference time.Duration, loops int) 
 		}
 		fastest = faster(fastest, seen)
 		e.fastest = faster(e.fastest, seen)
-		if reference > 0 && !speed.Slow(faster(reference, seen), fastest) || i == loops || e.spare == 0 {
+		if reference > 0 && !cores.Slow(faster(reference, seen), fastest) || i == loops || e.spare == 0 {
 			return fastest, nil
 		}
 		e.spare--

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -66,7 +66,7 @@ func TestATurnAtAnotherSpeedIsInvalid(t *testing.T) {
 			var got []string
 			for _, g := range m.sequences {
 				valid := true
-				for _, i := range order.Members(g) {
+				for _, i := range experiment.Members(g) {
 					one := f.Trials[slices.IndexFunc(f.Trials, func(t results.Trial) bool { return t.Condition == f.Conditions[i].ID })]
 					if valid = valid && one.Valid; !one.Valid && !slices.Contains(gatesOf(one), gate.SlowCore) {
 						t.Errorf("%+v", one)

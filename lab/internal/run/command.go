@@ -10,9 +10,9 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/provenance"
+	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/rotation"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
@@ -26,7 +26,7 @@ type load struct {
 	link        *topology.Link
 	split       cores.Split
 	program     string // command name of the server's processes
-	found       *provenance.Programs
+	found       *host.Programs
 	workers     int // 0: no prefork
 	generator   string
 	connections int
@@ -170,8 +170,8 @@ func (l load) onCores(argv []string) []string {
 }
 
 // target is the condition as the lab's own generator is told of it.
-func (l load) target(processes []int) rotation.Target {
-	return rotation.Target{
+func (l load) target(processes []int) generator.Target {
+	return generator.Target{
 		Name: l.addr, URL: address(l.addr, l.route), Connections: l.connections, Pipelining: l.pipelining, Rate: l.rate,
 		Answers: l.serves, Processes: processes,
 	}

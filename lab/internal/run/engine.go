@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/speed"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
@@ -38,7 +38,7 @@ type measured struct {
 }
 
 func newEngine(p Plan, link *topology.Link, f *results.File) *engine {
-	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), spare: loopsSpare, taken: taken{}, pause: loopPause, loop: speed.Loop}
+	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), spare: loopsSpare, taken: taken{}, pause: loopPause, loop: cores.TimeLoop}
 	e.turn = e.group
 	return e
 }
@@ -148,7 +148,7 @@ func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Tri
 	var trials []results.Trial
 	kept := taken{}
 	var best time.Duration // calibration of the block
-	sequences := order.Block(e.groups, e.file.Provenance.Block.Rounds, e.plan.Seed, block)
+	sequences := experiment.DrawBlock(e.groups, e.file.Provenance.Block.Rounds, e.plan.Seed, block)
 	for i, sequence := range sequences {
 		w.Turn(block, i+1, len(sequences))
 		m, err := e.calibrated(ctx, sequence, &best)

@@ -14,8 +14,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/order"
-	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
@@ -55,7 +53,7 @@ func newMadeUp(t *testing.T, p Plan, outcome func(block, cond int) results.Trial
 	if p.Experiment == nil {
 		p.Experiment = design{}.parse(t)
 	}
-	p.Host, p.clock, p.found = &host.Profile{ID: "here", Cores: 2}, newClock(), &provenance.Programs{}
+	p.Host, p.clock, p.found = &host.Profile{ID: "here", Cores: 2}, newClock(), &host.Programs{}
 	m := &madeUp{}
 	if p.Keep == nil {
 		p.Keep = func(made *Made) error {
@@ -79,7 +77,7 @@ func newMadeUp(t *testing.T, p Plan, outcome func(block, cond int) results.Trial
 			return measured{}, err
 		}
 		var got measured
-		for _, c := range order.Members(sequence) {
+		for _, c := range experiment.Members(sequence) {
 			one := outcome(m.file.Provenance.Blocks+1, c)
 			one.Condition, one.Metrics = m.file.Conditions[c].ID, maps.Clone(one.Metrics)
 			got.trials = append(got.trials, one)
@@ -182,7 +180,7 @@ func TestTheOrderIsTheOneDrawn(t *testing.T) {
 	for seed := range uint64(8) {
 		m := newMadeUp(t, Plan{Experiment: x, Seed: seed, MaxBlocks: 3}, always(good(1)))
 		f := m.all(t)
-		twin := order.Control(4, seed)
+		twin := experiment.DrawControl(4, seed)
 		groups := [][]int{{0, 1}, {2, 3}}
 		groups[twin/2] = append(groups[twin/2], 4)
 		if f.Conditions[4].ControlOf != f.Conditions[twin].ID || f.Conditions[4].Levels.Key() != f.Conditions[twin].Levels.Key() {
@@ -191,9 +189,9 @@ func TestTheOrderIsTheOneDrawn(t *testing.T) {
 		var want [][]int
 		var trials []string
 		for block := 1; block <= 3; block++ {
-			for _, s := range order.Block(groups, x.Block.Rounds, seed, block) {
+			for _, s := range experiment.DrawBlock(groups, x.Block.Rounds, seed, block) {
 				want = append(want, s)
-				for _, c := range order.Members(s) {
+				for _, c := range experiment.Members(s) {
 					trials = append(trials, fmt.Sprintf("%d %d %s", len(trials)+1, block, f.Conditions[c].ID))
 				}
 			}

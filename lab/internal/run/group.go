@@ -9,9 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
@@ -33,7 +32,7 @@ type group struct {
 // client goes round them in the sequence given, or each has one of its own, and
 // what both sides cost is read.
 func (e *engine) group(ctx context.Context, sequence []int) (m measured, err error) {
-	g := &group{engine: e, conds: order.Members(sequence), profiles: taken{}}
+	g := &group{engine: e, conds: experiment.Members(sequence), profiles: taken{}}
 	for _, s := range sequence {
 		g.sequence = append(g.sequence, slices.Index(g.conds, s))
 	}
@@ -52,7 +51,7 @@ func (e *engine) group(ctx context.Context, sequence []int) (m measured, err err
 		return m, err
 	}
 	for _, c := range g.conds {
-		g.trials = append(g.trials, results.Trial{Condition: e.file.Conditions[c].ID, Bound: bound.Unknown, Metrics: map[string]float64{}})
+		g.trials = append(g.trials, results.Trial{Condition: e.file.Conditions[c].ID, Bound: gate.BoundUnknown, Metrics: map[string]float64{}})
 	}
 	if err := g.measure(ctx); err != nil {
 		return m, err
@@ -60,7 +59,7 @@ func (e *engine) group(ctx context.Context, sequence []int) (m measured, err err
 	for i := range g.trials {
 		t := &g.trials[i]
 		t.Valid = len(t.Reasons) == 0
-		t.Bound, t.BoundWhy = bound.Decide(bound.Of(t.Metrics, g.loads[i].lineRate))
+		t.Bound, t.BoundWhy = gate.DecideBound(gate.EvidenceOf(t.Metrics, g.loads[i].lineRate))
 	}
 	return measured{g.trials, g.profiles}, nil
 }

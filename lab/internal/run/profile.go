@@ -21,7 +21,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/rotation"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -231,17 +230,17 @@ const leastWarmup = 50 * time.Millisecond
 
 // again is the client that loads one member's server once more, and no other, for
 // so long, with the plan that it carries out if it takes one.
-func (g *group) again(i int, warmup, counts time.Duration) (client, rotation.Plan) {
+func (g *group) again(i int, warmup, counts time.Duration) (client, generator.Plan) {
 	l := g.loads[i]
 	if !l.rotates() {
-		return client{dir: l.dir, link: l.link, argv: l.lasting(warmup, counts), limit: warmup + counts + l.grace}, rotation.Plan{}
+		return client{dir: l.dir, link: l.link, argv: l.lasting(warmup, counts), limit: warmup + counts + l.grace}, generator.Plan{}
 	}
 	p := g.plan(counts)
 	p.Targets, p.Slots = p.Targets[i:i+1], nil
 	if warmup > 0 {
-		p.Slots = append(p.Slots, rotation.Slot{Seconds: warmup.Seconds()})
+		p.Slots = append(p.Slots, generator.Slot{Seconds: warmup.Seconds()})
 	}
-	p.Slots = append(p.Slots, rotation.Slot{Seconds: counts.Seconds(), Counts: true})
+	p.Slots = append(p.Slots, generator.Slot{Seconds: counts.Seconds(), Counts: true})
 	return g.rotating(p), p
 }
 
@@ -252,7 +251,7 @@ type loaded struct {
 	faults        []generator.Fault
 }
 
-func (g *group) loaded(i int, plan rotation.Plan, printed []byte) (loaded, error) {
+func (g *group) loaded(i int, plan generator.Plan, printed []byte) (loaded, error) {
 	l := g.loads[i]
 	if !l.rotates() {
 		r, err := l.parse(printed)

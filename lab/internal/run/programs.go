@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/provenance"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -24,7 +24,7 @@ func serverOf(s setting.Levels) string {
 
 // find looks up the programs that the experiment starts, and refuses those that
 // were not built from the sources that lie beside them.
-func (p Plan) find() (*provenance.Programs, error) {
+func (p Plan) find() (*host.Programs, error) {
 	lab, names := "", []string{}
 	if len(p.Lab) > 0 {
 		lab, names = p.Lab[0], []string{"lab"}
@@ -34,7 +34,7 @@ func (p Plan) find() (*provenance.Programs, error) {
 		names = append(append(names, programs[serverOf(s)]), clients[generatorOf(s)]...)
 	}
 	slices.Sort(names)
-	return provenance.Find(string(p.Root), lab, slices.Compact(names))
+	return host.FindPrograms(string(p.Root), lab, slices.Compact(names))
 }
 
 // generators names the load generators of an experiment, with versions.

@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/order"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/rotation"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
@@ -57,27 +57,27 @@ func (g *group) rotate(ctx context.Context) error {
 
 // plan is what the client is told: a warm-up of each server, then the slots that
 // count, of that length.
-func (g *group) plan(slot time.Duration) rotation.Plan {
-	p := rotation.Plan{Threads: g.loads[0].threads, TimeoutS: longestFill.Seconds()}
+func (g *group) plan(slot time.Duration) generator.Plan {
+	p := generator.Plan{Threads: g.loads[0].threads, TimeoutS: longestFill.Seconds()}
 	for i, s := range g.servers {
 		p.Targets = append(p.Targets, g.loads[i].target(s.processes()))
 	}
 	if warmup := g.loads[0].warmup; warmup > 0 {
-		for _, i := range order.Members(g.sequence) {
-			p.Slots = append(p.Slots, rotation.Slot{Target: i, Seconds: warmup.Seconds()})
+		for _, i := range experiment.Members(g.sequence) {
+			p.Slots = append(p.Slots, generator.Slot{Target: i, Seconds: warmup.Seconds()})
 		}
 	}
 	for _, i := range g.sequence {
-		p.Slots = append(p.Slots, rotation.Slot{Target: i, Seconds: slot.Seconds(), Counts: true})
+		p.Slots = append(p.Slots, generator.Slot{Target: i, Seconds: slot.Seconds(), Counts: true})
 	}
 	if link := g.loads[0].link; link.NetPID > 0 {
-		p.Wire = &rotation.Wire{ServerPID: link.NetPID, ServerDevice: link.NetDevice, ClientDevice: link.PeerDevice}
+		p.Wire = &generator.Wire{ServerPID: link.NetPID, ServerDevice: link.NetDevice, ClientDevice: link.PeerDevice}
 	}
 	return p
 }
 
 // lasts is about how long a plan takes.
-func lasts(p rotation.Plan) time.Duration {
+func lasts(p generator.Plan) time.Duration {
 	total := time.Duration(0)
 	for _, s := range p.Slots {
 		total += seconds(s.Seconds)
@@ -91,7 +91,7 @@ func lasts(p rotation.Plan) time.Duration {
 const longestFill = 2 * time.Second
 
 // rotating is the lab's own generator with a plan to carry out.
-func (g *group) rotating(p rotation.Plan) client {
+func (g *group) rotating(p generator.Plan) client {
 	l := g.loads[0]
 	var input bytes.Buffer
 	if err := p.Write(&input); err != nil {
@@ -119,7 +119,7 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 	for i := range g.trials {
 		t, l, fail := &g.trials[i], g.loads[i], g.failer(i)
 		slots := r.of(i)
-		came := slices.DeleteFunc(slices.Clone(slots), func(s rotation.SlotReport) bool { return s.Failed != "" })
+		came := slices.DeleteFunc(slices.Clone(slots), func(s generator.SlotReport) bool { return s.Failed != "" })
 		t.Slots = l.columns(came)
 		l.figures(t, came, r.report.Summary.Targets[i])
 		if len(came) > 0 {
@@ -139,13 +139,13 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 
 // A round is a plan that was carried out, and what was reported of it.
 type round struct {
-	plan   rotation.Plan
-	report *rotation.Report
+	plan   generator.Plan
+	report *generator.Report
 }
 
 // read takes what the client printed of a plan.
-func read(plan rotation.Plan, printed []byte) (round, error) {
-	r, err := rotation.Read(bytes.NewReader(printed))
+func read(plan generator.Plan, printed []byte) (round, error) {
+	r, err := generator.ReadReport(bytes.NewReader(printed))
 	if err == nil {
 		err = r.Fits(&plan)
 	}
@@ -153,8 +153,8 @@ func read(plan rotation.Plan, printed []byte) (round, error) {
 }
 
 // of gives the slots of a target that count.
-func (r round) of(target int) []rotation.SlotReport {
-	return slices.DeleteFunc(slices.Clone(r.report.Slots), func(s rotation.SlotReport) bool {
+func (r round) of(target int) []generator.SlotReport {
+	return slices.DeleteFunc(slices.Clone(r.report.Slots), func(s generator.SlotReport) bool {
 		return s.Target != target || !r.plan.Slots[s.Slot].Counts
 	})
 }
@@ -174,7 +174,7 @@ func (r round) counted() (from, to int64) {
 }
 
 // columns are a trial's slots as its file has them.
-func (l load) columns(slots []rotation.SlotReport) *results.Slots {
+func (l load) columns(slots []generator.SlotReport) *results.Slots {
 	s := &results.Slots{}
 	for _, one := range slots {
 		cpu := 0.0
@@ -193,7 +193,7 @@ func (l load) columns(slots []rotation.SlotReport) *results.Slots {
 }
 
 // figures are a trial's metrics by what the client saw: sums over its slots.
-func (l load) figures(t *results.Trial, slots []rotation.SlotReport, s rotation.TargetSummary) {
+func (l load) figures(t *results.Trial, slots []generator.SlotReport, s generator.TargetSummary) {
 	m := t.Metrics
 	serverOn, clientOn := l.split.On()
 	maps.Copy(m, t.Slots.Metrics(results.Setup{SlotS: l.slot.Seconds(), ServerCores: len(serverOn), ClientCores: len(clientOn), LineRateBps: l.lineRate}))
@@ -237,7 +237,7 @@ func (l load) figures(t *results.Trial, slots []rotation.SlotReport, s rotation.
 	l.asks(m)
 }
 
-func (l load) latencies(t *results.Trial, s rotation.TargetSummary) {
+func (l load) latencies(t *results.Trial, s generator.TargetSummary) {
 	if s.Latency == nil {
 		return
 	}
@@ -269,7 +269,7 @@ func (l load) asks(m map[string]float64) {
 
 // attended adds what was seen of the server's processes while the client held its
 // connections.
-func attended(t *results.Trial, h telemetry.Held, slots []rotation.SlotReport) {
+func attended(t *results.Trial, h telemetry.Held, slots []generator.SlotReport) {
 	m := t.Metrics
 	if len(h.Processes) == 0 {
 		return
@@ -295,7 +295,7 @@ func attended(t *results.Trial, h telemetry.Held, slots []rotation.SlotReport) {
 
 // complain closes the gates on what the client found wrong, in the words of what
 // it saw first.
-func complain(s rotation.TargetSummary, slots []rotation.SlotReport, m map[string]float64, fail failer) {
+func complain(s generator.TargetSummary, slots []generator.SlotReport, m map[string]float64, fail failer) {
 	if s.Mismatches > 0 {
 		fail(gate.Mismatches, "%d answers were not as expected, the first: %s", s.Mismatches, s.Mismatch)
 	}

@@ -31,8 +31,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
-	"github.com/line-rate/line-rate/lab/internal/order"
-	"github.com/line-rate/line-rate/lab/internal/provenance"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -64,7 +62,7 @@ type Plan struct {
 	// complete is lost with the process. nil: nobody keeps it.
 	Keep func(*Made) error
 
-	found *provenance.Programs // before the run
+	found *host.Programs // before the run
 	clock clock
 }
 
@@ -113,7 +111,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	if p.found, err = p.find(); err != nil {
 		return nil, err
 	}
-	f.Provenance.Binaries, f.Provenance.Environment = p.found.Binaries(), provenance.Environment()
+	f.Provenance.Binaries, f.Provenance.Environment = p.found.Binaries(), p.found.Environment()
 	if link.Command != "" {
 		f.Provenance.Commands = []string{link.Command}
 	}
@@ -128,8 +126,8 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 // file is the run before its first block.
 func (p Plan) file() *results.File {
 	x := p.Experiment
-	tools := provenance.Tools(string(p.Root))
-	commit, dirty := provenance.Commit(string(p.Root))
+	tools := host.Tools(string(p.Root))
+	commit, dirty := host.Commit(string(p.Root))
 	f := &results.File{
 		SchemaVersion: results.Version, Experiment: x.Name, Source: results.Measured,
 		Hosts:    results.Hosts{Server: p.Host.ID, Client: p.Host.ID},
@@ -142,7 +140,7 @@ func (p Plan) file() *results.File {
 		Block:      &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS, ProfileS: x.ProfileS()},
 		BudgetS:    p.budget().Seconds(),
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
-		Tools: tools, Kernel: provenance.Kernel(),
+		Tools: tools, Kernel: host.Kernel(),
 	}
 	f.Run = f.Provenance.StartedAt.Format("20060102t150405z") + "-" + p.Host.ID
 	return f
@@ -153,7 +151,7 @@ func (p Plan) file() *results.File {
 func (p Plan) conditions(f *results.File, link *topology.Link) {
 	x := p.Experiment
 	all := x.Conditions()
-	twin := order.Control(len(all), p.Seed)
+	twin := experiment.DrawControl(len(all), p.Seed)
 	for i, levels := range append(all, all[twin]) {
 		l := p.load(link, x.Fixed().With(levels), p.Port)
 		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: l.commands()}
@@ -220,7 +218,7 @@ func BlockTime(x *experiment.Experiment) time.Duration {
 	total, control := time.Duration(0), time.Duration(0)
 	for _, g := range groups {
 		total += groupOverhead
-		if order.AtOnce(x.Fixed().With(all[g[0]])) {
+		if experiment.AtOnce(x.Fixed().With(all[g[0]])) {
 			total += each(all[g[0]]) // all of them, and the control if it is one of them
 			continue
 		}

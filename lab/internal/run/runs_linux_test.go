@@ -15,7 +15,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/order"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -114,7 +113,7 @@ func TestARunWhoseServerStalls(t *testing.T) {
 	x := design{}.parse(t)
 	plan := p.plan(x)
 	plan.MaxBlocks = 1
-	for order.Control(2, plan.Seed) != 1 {
+	for experiment.DrawControl(2, plan.Seed) != 1 {
 		plan.Seed++ // the control is to be of the route that is well
 	}
 	made, err := Do(t.Context(), plan, &watching{})

@@ -9,8 +9,8 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/rotation"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
@@ -35,14 +35,14 @@ const (
 func newTurned() *turned {
 	c := newClock()
 	t := &turned{group: &group{engine: &engine{plan: Plan{clock: c}}, conds: []int{0, 1}, profiles: taken{}}}
-	plan := rotation.Plan{}
+	plan := generator.Plan{}
 	for i := range 2 {
 		l := load{addr: fmt.Sprintf("127.0.0.1:900%d", i), program: "fiber_server", connections: 100, pipelining: 1, workers: 4, generator: setting.HTTPLoad,
 			slot: seconds(slotS), rounds: rounds, split: cores.Split{Server: []int{0}, Client: []int{1}}, clock: c}
 		l.asked = gate.Asked{Generator: setting.HTTPLoad, Connections: 100, Pipelining: 1, Workers: 4, WindowS: rounds * slotS, SlotS: slotS, Rounds: rounds}
 		t.loads = append(t.loads, l)
 		t.trials = append(t.trials, results.Trial{Condition: fmt.Sprintf("c%d", i+1), Metrics: map[string]float64{}, StartedAt: c.now()})
-		plan.Targets = append(plan.Targets, rotation.Target{Name: l.addr, Processes: []int{1, 2, 3, 4, 5}})
+		plan.Targets = append(plan.Targets, generator.Target{Name: l.addr, Processes: []int{1, 2, 3, 4, 5}})
 		h := telemetry.Held{Connections: 100, RSS: 5 << 20}
 		for pid := range 5 {
 			one := telemetry.HeldBy{PID: pid + 1, Threads: 4, Connections: 25}
@@ -52,22 +52,22 @@ func newTurned() *turned {
 			h.Processes = append(h.Processes, one)
 		}
 		t.seen = append(t.seen, h)
-		plan.Slots = append(plan.Slots, rotation.Slot{Target: i, Seconds: 0.05})
+		plan.Slots = append(plan.Slots, generator.Slot{Target: i, Seconds: 0.05})
 	}
 	for _, i := range []int{0, 1, 1, 0} {
-		plan.Slots = append(plan.Slots, rotation.Slot{Target: i, Seconds: slotS, Counts: true})
+		plan.Slots = append(plan.Slots, generator.Slot{Target: i, Seconds: slotS, Counts: true})
 	}
-	t.said = round{plan, &rotation.Report{Held: true}}
+	t.said = round{plan, &generator.Report{Held: true}}
 	at := c.mono
 	for i, s := range plan.Slots {
 		at += int64(fillS * 1e9)
-		t.said.report.Slots = append(t.said.report.Slots, rotation.SlotReport{Slot: i, Target: s.Target, AtNS: at, Seconds: s.Seconds, FillS: fillS, Requests: int64(1e4 * s.Seconds), Bytes: int64(1e6 * s.Seconds),
+		t.said.report.Slots = append(t.said.report.Slots, generator.SlotReport{Slot: i, Target: s.Target, AtNS: at, Seconds: s.Seconds, FillS: fillS, Requests: int64(1e4 * s.Seconds), Bytes: int64(1e6 * s.Seconds),
 			ServerCPUS: []float64{0, s.Seconds / 5, s.Seconds / 5, s.Seconds / 5, s.Seconds / 5}, IdleCPUS: s.Seconds / 100, ClientCPUS: s.Seconds / 2, BusiestThreadS: s.Seconds / 2, SilenceS: 0.001})
 		at += int64(s.Seconds * 1e9)
 	}
 	for i := range 2 {
-		t.said.report.Summary.Targets = append(t.said.report.Summary.Targets, rotation.TargetSummary{Name: plan.Targets[i].Name, Requests: 2000, Bytes: 200_000, Compared: 200,
-			Latency: &rotation.Latency{Mean: 0.01, P50: 0.01, P90: 0.01, P99: 0.01, P999: 0.01, Max: 0.02}})
+		t.said.report.Summary.Targets = append(t.said.report.Summary.Targets, generator.TargetSummary{Name: plan.Targets[i].Name, Requests: 2000, Bytes: 200_000, Compared: 200,
+			Latency: &generator.Latency{Mean: 0.01, P50: 0.01, P90: 0.01, P99: 0.01, P999: 0.01, Max: 0.02}})
 	}
 	t.w = telemetry.Window{Gap: 300 * time.Millisecond, Metrics: map[string]float64{
 		"server_steal": 0.03, "client_steal": 0, "server_foreign_load": 0, "client_foreign_load": 0.1, "swap_pages": 0, "throttled_s": 0, "clock_step_s": 0.01,
@@ -77,10 +77,10 @@ func newTurned() *turned {
 }
 
 // first is what was said of the first condition, which most rows spoil.
-func (t *turned) first() *rotation.TargetSummary { return &t.said.report.Summary.Targets[0] }
+func (t *turned) first() *generator.TargetSummary { return &t.said.report.Summary.Targets[0] }
 
 // slots are the first condition's that count.
-func (t *turned) slots() (all []*rotation.SlotReport) {
+func (t *turned) slots() (all []*generator.SlotReport) {
 	for i := range t.said.report.Slots {
 		if s := &t.said.report.Slots[i]; s.Target == 0 && t.said.plan.Slots[i].Counts {
 			all = append(all, s)
@@ -91,7 +91,7 @@ func (t *turned) slots() (all []*rotation.SlotReport) {
 
 func (t *turned) rated() {
 	t.loads[0].rate, t.loads[0].asked.Rate = 10_000, 10_000
-	t.first().SendLag = &rotation.SendLag{P99: 0.001, Max: 0.002}
+	t.first().SendLag = &generator.SendLag{P99: 0.001, Max: 0.002}
 }
 
 // lose has a worker of the first server end before connections are counted; those
@@ -102,8 +102,8 @@ func (t *turned) lose() {
 }
 
 // gone has nothing come of a slot.
-func gone(s *rotation.SlotReport) {
-	*s = rotation.SlotReport{Slot: s.Slot, Target: s.Target, FillS: 2, Failed: "the server ended the connections"}
+func gone(s *generator.SlotReport) {
+	*s = generator.SlotReport{Slot: s.Slot, Target: s.Target, FillS: 2, Failed: "the server ended the connections"}
 }
 
 // nothing is what closes where no slot came to anything.
@@ -115,15 +115,15 @@ func (t *turned) closed() (first, second []results.Reason) {
 	return t.trials[0].Reasons, t.trials[1].Reasons
 }
 
-func saw(spoil func(*rotation.TargetSummary)) func(*turned) {
+func saw(spoil func(*generator.TargetSummary)) func(*turned) {
 	return func(t *turned) { spoil(t.first()) }
 }
 
 // one spoils one slot that counts, all of them.
-func one(spoil func(*rotation.SlotReport)) func(*turned) {
+func one(spoil func(*generator.SlotReport)) func(*turned) {
 	return func(t *turned) { spoil(t.slots()[1]) }
 }
-func all(spoil func(*rotation.SlotReport)) func(*turned) {
+func all(spoil func(*generator.SlotReport)) func(*turned) {
 	return func(t *turned) {
 		for _, s := range t.slots() {
 			spoil(s)
@@ -145,19 +145,19 @@ func ofMachine(name, metric string, shuts, stays float64) []row[*turned] {
 // turnRows has rows for the gates that close on trials that took turns.
 var turnRows = map[string][]row[*turned]{
 	gate.Non2xx: {
-		{"one", saw(func(s *rotation.TargetSummary) { s.Non2xx = 1 }), gate.Non2xx},
+		{"one", saw(func(s *generator.TargetSummary) { s.Non2xx = 1 }), gate.Non2xx},
 		{"none", func(*turned) {}, none},
 		{"of a receiver that was told to refuse", func(t *turned) { t.first().Non2xx = 1; t.loads[0].asked.Refuses = true }, none},
 	},
 	gate.Errors: {
-		{"one", saw(func(s *rotation.TargetSummary) { s.Errors = 1 }), gate.Errors},
-		{"that were timeouts", saw(func(s *rotation.TargetSummary) { s.Timeouts = 2 }), gate.Timeouts},
+		{"one", saw(func(s *generator.TargetSummary) { s.Errors = 1 }), gate.Errors},
+		{"that were timeouts", saw(func(s *generator.TargetSummary) { s.Timeouts = 2 }), gate.Timeouts},
 	},
-	gate.Resets: {{"one", saw(func(s *rotation.TargetSummary) { s.Resets = 1 }), gate.Resets}},
+	gate.Resets: {{"one", saw(func(s *generator.TargetSummary) { s.Resets = 1 }), gate.Resets}},
 	gate.Mismatches: {
-		{"one", saw(func(s *rotation.TargetSummary) { s.Mismatches, s.Mismatch = 1, "107 bytes" }), gate.Mismatches},
+		{"one", saw(func(s *generator.TargetSummary) { s.Mismatches, s.Mismatch = 1, "107 bytes" }), gate.Mismatches},
 		{"none", func(*turned) {}, none},
-		{"missing: none was compared", saw(func(s *rotation.TargetSummary) { s.Compared = 0 }), gate.NoTelemetry},
+		{"missing: none was compared", saw(func(s *generator.TargetSummary) { s.Compared = 0 }), gate.NoTelemetry},
 	},
 	gate.NoRequests: {
 		{"nothing came of a slot", one(gone), gate.NoRequests + " " + gate.Slot},
@@ -176,7 +176,7 @@ var turnRows = map[string][]row[*turned]{
 		{"the rate cannot be met", func(t *turned) { t.rated(); t.loads[0].asked.Overload = true; t.first().SendLag.P99 = 1 }, none},
 	},
 	gate.LostWorker: {
-		{"one ended, and its clock could not be read", one(func(s *rotation.SlotReport) { s.Unread = []int{3} }), gate.LostWorker},
+		{"one ended, and its clock could not be read", one(func(s *generator.SlotReport) { s.Unread = []int{3} }), gate.LostWorker},
 		{"one ended before the connections were counted", func(t *turned) { t.lose() }, gate.LostWorker + " " + gate.IdleWorker},
 		{"one was never there", func(t *turned) {
 			t.lose()
@@ -205,11 +205,11 @@ var turnRows = map[string][]row[*turned]{
 			}
 			t.seen[0].Processes[2].Connections = 100
 		}, gate.IdleWorker},
-		{"all hold some and one uses CPU time", all(func(s *rotation.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0.001, 0} }), gate.IdleWorker},
-		{"one works in each slot, and all in one of them", one(func(s *rotation.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0, 0} }), none},
+		{"all hold some and one uses CPU time", all(func(s *generator.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0.001, 0} }), gate.IdleWorker},
+		{"one works in each slot, and all in one of them", one(func(s *generator.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0, 0} }), none},
 		{"that they all serve is a claim's to decide", func(t *turned) {
 			t.loads[0].asked.Claimed = []string{"workers_active"}
-			all(func(s *rotation.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0, 0} })(t)
+			all(func(s *generator.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0, 0} })(t)
 		}, none},
 		{"missing: nobody looked", func(t *turned) { t.seen = nil }, gate.NoTelemetry},
 	},
@@ -219,34 +219,34 @@ var turnRows = map[string][]row[*turned]{
 		{"missing: nobody looked", func(t *turned) { t.seen = nil }, gate.NoTelemetry},
 	},
 	gate.Little: {
-		{"more in flight than there can be", saw(func(s *rotation.TargetSummary) { s.Latency.Mean = 0.0111 }), gate.Little},
-		{"fewer than the slots' ends explain", saw(func(s *rotation.TargetSummary) { s.Latency.Mean = 0.0069 }), gate.Little},
-		{"as few as they explain", saw(func(s *rotation.TargetSummary) { s.Latency.Mean = 0.0071 }), none},
-		{"missing", saw(func(s *rotation.TargetSummary) { s.Latency = nil }), gate.NoTelemetry},
+		{"more in flight than there can be", saw(func(s *generator.TargetSummary) { s.Latency.Mean = 0.0111 }), gate.Little},
+		{"fewer than the slots' ends explain", saw(func(s *generator.TargetSummary) { s.Latency.Mean = 0.0069 }), gate.Little},
+		{"as few as they explain", saw(func(s *generator.TargetSummary) { s.Latency.Mean = 0.0071 }), none},
+		{"missing", saw(func(s *generator.TargetSummary) { s.Latency = nil }), gate.NoTelemetry},
 		{"at a fixed rate", func(t *turned) { t.rated(); t.first().Latency.Mean = 5 }, none},
 	},
 	gate.Silent: {
-		{"in one slot", one(func(s *rotation.SlotReport) { s.SilenceS = 0.051 }), gate.Silent},
-		{"at the bar", one(func(s *rotation.SlotReport) { s.SilenceS = 0.05 }), none},
+		{"in one slot", one(func(s *generator.SlotReport) { s.SilenceS = 0.051 }), gate.Silent},
+		{"at the bar", one(func(s *generator.SlotReport) { s.SilenceS = 0.05 }), none},
 		{"missing: no slot came to anything", all(gone), nothing},
 		{"as long as the few requests of a rate are apart", func(t *turned) {
 			t.rated()
 			t.loads[0].rate, t.loads[0].asked.Rate = 100, 100
-			all(func(s *rotation.SlotReport) { s.SilenceS = 0.1 })(t)
+			all(func(s *generator.SlotReport) { s.SilenceS = 0.1 })(t)
 		}, none},
 	},
 	gate.IdleServers: {
-		{"those beside it worked", all(func(s *rotation.SlotReport) { s.IdleCPUS = 0.0021 }), gate.IdleServers},
-		{"at the bar", all(func(s *rotation.SlotReport) { s.IdleCPUS = 0.002 }), none},
+		{"those beside it worked", all(func(s *generator.SlotReport) { s.IdleCPUS = 0.0021 }), gate.IdleServers},
+		{"at the bar", all(func(s *generator.SlotReport) { s.IdleCPUS = 0.002 }), none},
 		{"missing: no slot came to anything", all(gone), nothing},
 	},
 	gate.Slot: {
-		{"too short", one(func(s *rotation.SlotReport) { s.Seconds -= 0.021; s.Requests -= 210 }), gate.Slot},
-		{"too long", one(func(s *rotation.SlotReport) { s.Seconds += 0.021 }), gate.Slot},
-		{"a little too long", one(func(s *rotation.SlotReport) { s.Seconds += 0.019 }), none},
-		{"its ends were not read in one moment", one(func(s *rotation.SlotReport) { s.ServerCPUS = []float64{0, 0.111, 0, 0, 0} }), gate.Slot},
+		{"too short", one(func(s *generator.SlotReport) { s.Seconds -= 0.021; s.Requests -= 210 }), gate.Slot},
+		{"too long", one(func(s *generator.SlotReport) { s.Seconds += 0.021 }), gate.Slot},
+		{"a little too long", one(func(s *generator.SlotReport) { s.Seconds += 0.019 }), none},
+		{"its ends were not read in one moment", one(func(s *generator.SlotReport) { s.ServerCPUS = []float64{0, 0.111, 0, 0, 0} }), gate.Slot},
 		{"missing: one", one(gone), gate.Slot + " " + gate.NoRequests},
-		{"a server that works at all it has", all(func(s *rotation.SlotReport) { s.ServerCPUS = []float64{0, 0.025, 0.025, 0.025, 0.025} }), none},
+		{"a server that works at all it has", all(func(s *generator.SlotReport) { s.ServerCPUS = []float64{0, 0.025, 0.025, 0.025, 0.025} }), none},
 	},
 	gate.Stopped: {
 		{"the server was", func(t *turned) { t.w.Stopped = []string{"server"} }, gate.Stopped},
@@ -325,7 +325,7 @@ func TestFiguresOfTurns(t *testing.T) {
 func TestFiguresOfTurnsOverAWire(t *testing.T) {
 	block := newTurned()
 	for i := range block.said.report.Slots {
-		block.said.report.Slots[i].Wire = &rotation.WireReport{TxBytes: 1_000_000, TxPackets: 700, RxBytes: 100_000, RxPackets: 300, Drops: 1}
+		block.said.report.Slots[i].Wire = &generator.WireReport{TxBytes: 1_000_000, TxPackets: 700, RxBytes: 100_000, RxPackets: 300, Drops: 1}
 	}
 	for i := range block.loads {
 		block.loads[i].lineRate = 100e6

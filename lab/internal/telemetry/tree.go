@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cpuclock"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
 // A process is one process of a tree at one time.
@@ -83,7 +83,7 @@ func processes(members []member, name string, threads map[int]time.Duration) []p
 			one.switches, _, _ = m.times(threads)
 		}
 		// After its threads, so that none of them has used more than it.
-		if one.cpu, ok = cpuclock.Process(m.pid); !ok {
+		if one.cpu, ok = cores.ProcessTime(m.pid); !ok {
 			one.cpu = time.Duration(st.cpu) * tick
 		}
 		out = append(out, one)

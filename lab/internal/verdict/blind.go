@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -52,7 +52,7 @@ var blindnesses = map[blindness]struct {
 func (rec *record) blind(c experiment.Claim, b block) blindness {
 	m, _ := metric.Lookup(c.Metric)
 	trials := rec.about(c, b)
-	any := func(holds func(bound.Walls) bool) bool {
+	any := func(holds func(gate.Walls) bool) bool {
 		return slices.ContainsFunc(trials, func(t results.Trial) bool { return holds(b.of.walls(t)) })
 	}
 	if m.MeasuresClient && b.of.sharedCores() {
@@ -61,10 +61,10 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 	if b.of.slow(b.number) && aboutCPU(c) {
 		return slowCore
 	}
-	if need := bound.Bound(c.Needs.Bound); need != "" {
+	if need := gate.Bound(c.Needs.Bound); need != "" {
 		// The server's wall is only one where the client is known to have had room.
-		if any(func(w bound.Walls) bool {
-			return !w.Meets(need) || need == bound.ServerCPU && !w.Room(bound.ClientCPU)
+		if any(func(w gate.Walls) bool {
+			return !w.Meets(need) || need == gate.BoundServerCPU && !w.Room(gate.BoundClientCPU)
 		}) {
 			return otherWall
 		}
@@ -72,19 +72,19 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 	switch {
 	case c.About == experiment.AboutClient:
 		// What the client achieves is then its own, unless the server held it.
-		if c.Kind == experiment.Flat && !rec.text && any(func(w bound.Walls) bool { return !w.Room(bound.ServerCPU) }) {
+		if c.Kind == experiment.Flat && !rec.text && any(func(w gate.Walls) bool { return !w.Room(gate.BoundServerCPU) }) {
 			return serverWall
 		}
 	case m.MeasuresClient:
-		if any(func(w bound.Walls) bool { return w.Meets(bound.ClientCPU) }) {
+		if any(func(w gate.Walls) bool { return w.Meets(gate.BoundClientCPU) }) {
 			return clientWall
 		}
 		// A text prints one run, which is no verdict whatever it recorded.
-		if !rec.text && any(func(w bound.Walls) bool { return !w.Room(bound.ClientCPU) }) {
+		if !rec.text && any(func(w gate.Walls) bool { return !w.Room(gate.BoundClientCPU) }) {
 			return clientUnseen
 		}
 		if !rec.text && m.Throughput() && slices.ContainsFunc(trials, func(t results.Trial) bool {
-			return b.of.walls(t).Bound() == bound.Unknown && !b.of.offered(t)
+			return b.of.walls(t).Bound() == gate.BoundUnknown && !b.of.offered(t)
 		}) {
 			return noWall
 		}
@@ -96,7 +96,7 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 // it to be. Of a full wire a slow core is no cause.
 func aboutCPU(c experiment.Claim) bool {
 	for _, b := range []string{c.Bound, c.Needs.Bound} {
-		if b == string(bound.ServerCPU) || b == string(bound.ClientCPU) {
+		if b == string(gate.BoundServerCPU) || b == string(gate.BoundClientCPU) {
 			return true
 		}
 	}

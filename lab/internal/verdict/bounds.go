@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -43,14 +43,14 @@ const (
 
 // stands tells what a trial says of a wall. A text seldom records everything:
 // there the wall it shows is enough to agree.
-func (rec *record) stands(s *source, t results.Trial, claimed bound.Bound) stand {
+func (rec *record) stands(s *source, t results.Trial, claimed gate.Bound) stand {
 	w := s.walls(t)
 	switch complete := len(w.Unseen) == 0 || rec.text; {
 	case w.Bound() == claimed && complete:
 		return alone
 	case w.Meets(claimed) && len(w.Met) > 1:
 		return beside
-	case w.Room(claimed) && (claimed != bound.Wire || s.wireSeen(t)):
+	case w.Room(claimed) && (claimed != gate.BoundWire || s.wireSeen(t)):
 		return room
 	}
 	return unrecorded
@@ -61,7 +61,7 @@ func (rec *record) stands(s *source, t results.Trial, claimed bound.Bound) stand
 // others are known to have had room, and against it where it had room in one. What
 // was not recorded is evidence of neither.
 func (rec *record) evaluateBound(c experiment.Claim) finding {
-	claimed := bound.Bound(c.Bound)
+	claimed := gate.Bound(c.Bound)
 	f := finding{seen: rec.look(c, rec.complete(rec.conds))}
 	var v votes
 	for i, b := range f.seen.blocks {
@@ -99,7 +99,7 @@ func (rec *record) evaluateBound(c experiment.Claim) finding {
 	if n := count[unrecorded]; n > 0 {
 		f.why += fmt.Sprintf("; of %d more it was not recorded whether they were", n)
 	}
-	if claimed == bound.Wire && !math.IsInf(fullest, 1) {
+	if claimed == gate.BoundWire && !math.IsInf(fullest, 1) {
 		f.why += fmt.Sprintf("; the least full wire was at %.1f %%", fullest*100)
 	}
 	f.tellBy(v, rec.level)

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/madeup"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
@@ -23,13 +23,13 @@ import (
 // A world is how things may be on some machine: what a claim asks about comes
 // out by a factor, between walls, with some noise.
 type world struct {
-	effect float64     // of the claim's metric at the last level, over the first
-	noise  float64     // standard deviation of a figure's logarithm
-	wall   bound.Bound // that each trial meets
-	spare  bool        // and none in every other block
-	off    int         // of a count
-	share  float64     // of what a profile is asked for
-	rest   float64     // and in every other block
+	effect float64    // of the claim's metric at the last level, over the first
+	noise  float64    // standard deviation of a figure's logarithm
+	wall   gate.Bound // that each trial meets
+	spare  bool       // and none in every other block
+	off    int        // of a count
+	share  float64    // of what a profile is asked for
+	rest   float64    // and in every other block
 }
 
 // enough is how many blocks tell, all of one mind, whatever an experiment has of
@@ -41,7 +41,7 @@ const enough = 14
 func worlds(c experiment.Claim) []world {
 	var out []world
 	with := func(w world) {
-		for _, wall := range []bound.Bound{bound.ServerCPU, bound.ClientCPU, bound.Wire} {
+		for _, wall := range []gate.Bound{gate.BoundServerCPU, gate.BoundClientCPU, gate.BoundWire} {
 			w.wall = wall
 			out = append(out, w)
 		}
@@ -119,7 +119,7 @@ func in(x *experiment.Experiment, c experiment.Claim, w world, blocks int) *resu
 			t.Profiles = profilesIn(c, of, t.Block, t.Metrics)
 		}
 		results.Round(t.Metrics)
-		t.Bound, t.BoundWhy = bound.Decide(bound.Of(t.Metrics, r.Topology.LineRateBps))
+		t.Bound, t.BoundWhy = gate.DecideBound(gate.EvidenceOf(t.Metrics, r.Topology.LineRateBps))
 	}
 	return r
 }
@@ -155,15 +155,15 @@ func inFlight(all setting.Levels) float64 {
 
 // cameIn says what server, client and wire do in a trial, and what a request costs
 // either side: as much as makes the throughput.
-func cameIn(x *experiment.Experiment, c experiment.Claim, spare bool, wall bound.Bound, all setting.Levels, effect float64) madeup.Came {
+func cameIn(x *experiment.Experiment, c experiment.Claim, spare bool, wall gate.Bound, all setting.Levels, effect float64) madeup.Came {
 	serverBusy, clientBusy, wire := 0.5, 0.5, 0.5
 	switch {
 	case spare:
-	case wall == bound.ServerCPU:
+	case wall == gate.BoundServerCPU:
 		serverBusy = 0.99
-	case wall == bound.ClientCPU:
+	case wall == gate.BoundClientCPU:
 		clientBusy = 0.99
-	case wall == bound.Wire:
+	case wall == gate.BoundWire:
 		wire = 0.95
 	}
 	used := serverBusy * madeup.ServerCores(all)
@@ -202,7 +202,7 @@ func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, all settin
 	}
 	if x.Topology.Kind == "fleet" {
 		m["line_rate_share"] = 0.5
-		if met := m["server_cores_busy"] > 0.9 || m["client_cores_busy"] > 0.9; w.wall == bound.Wire && !met {
+		if met := m["server_cores_busy"] > 0.9 || m["client_cores_busy"] > 0.9; w.wall == gate.BoundWire && !met {
 			m["line_rate_share"] = 0.97
 		}
 	}

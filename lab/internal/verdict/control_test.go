@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -49,7 +49,7 @@ func TestAControlTakesNoPartInClaims(t *testing.T) {
 	controlled(r, 1, 1, 1, 1, 1, 1, 1, 1)
 	for i := range r.Trials {
 		if r.Trials[i].Condition == "again" {
-			r.Trials[i].Bound, r.Trials[i].Metrics["workers"] = bound.Unknown, 7
+			r.Trials[i].Bound, r.Trials[i].Metrics["workers"] = gate.BoundUnknown, 7
 		}
 	}
 	got := Decide(x, machine, []Run{{r, x}})
@@ -105,7 +105,7 @@ func TestAClientAtItsLimitComesBeforeASuspectRun(t *testing.T) {
 	x := design(t, "", isFlat)
 	r := ratios(x, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
 	for i := range r.Trials {
-		bounded(&r.Trials[i], bound.ClientCPU)
+		bounded(&r.Trials[i], gate.BoundClientCPU)
 	}
 	if c := one(t, x, controlled(r, slower...), machine); c.Verdict != Invalid {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)

@@ -6,8 +6,8 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -155,12 +155,12 @@ func (d *decider) like() (out []*source) {
 }
 
 // boundsNow gives the bounds of trials that the file names by an earlier rule.
-func (s *source) boundsNow() map[int]bound.Bound {
-	var now map[int]bound.Bound
+func (s *source) boundsNow() map[int]gate.Bound {
+	var now map[int]gate.Bound
 	for _, t := range s.Trials {
 		if b := s.walls(t).Bound(); b != t.Bound {
 			if now == nil {
-				now = map[int]bound.Bound{}
+				now = map[int]gate.Bound{}
 			}
 			now[t.Seq] = b
 		}

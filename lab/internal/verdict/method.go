@@ -1,11 +1,10 @@
 package verdict
 
 import (
-	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/speed"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/stats"
-	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // A Method is what pages are told of how verdicts come about, so that the
@@ -27,7 +26,7 @@ type Method struct {
 	SlowBy        float64                  `json:"slow_by"`
 	SamplerShare  float64                  `json:"sampler_share"`
 	Gates         []Gate                   `json:"gates"`
-	Works         []symbol.WorkDoc         `json:"works"`
+	Works         []profiles.WorkDoc       `json:"works"`
 	// What TestWrongVerdictsOfWholeCampaigns finds, over all kinds of noise, numbers
 	// of claims and ways to stop: how many made-up campaigns each is made of, of how
 	// many blocks at the most, and the largest shares of them with a wrong verdict
@@ -63,12 +62,12 @@ var repeated = map[gate.Kind]string{
 // Rules gives the method as it is in force.
 func Rules() Method {
 	m := Method{
-		WireSaturated: bound.WireSaturated, CPUSaturated: bound.CPUSaturated,
+		WireSaturated: gate.WireSaturated, CPUSaturated: gate.CPUSaturated,
 		Confidence: stats.Confidence, MinBlocks: stats.MinSamples,
 		Alpha: stats.Alpha, ControlAlpha: controlAlpha, Bold: stats.Bold, MaxBlocks: stats.MaxBlocks,
 		DifferBlocks: differBlocks, DifferAlpha: differAlpha, DifferApart: differApart,
 		Verdicts: map[Verdict]string{}, Warnings: map[stats.Warning]string{},
-		SlowBy: speed.SlowBy, SamplerShare: gate.SamplerShare, Works: symbol.Works(),
+		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(),
 		SimulatedRuns: simulatedRuns, SimulatedBlocks: simulatedBlocks, SimulatedWrong: simulatedWrong,
 		SimulatedControl: simulatedControl, SimulatedOpen: simulatedOpen,
 	}

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/speed"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
@@ -91,7 +91,7 @@ func (s *source) begun() []int {
 // lab, which called no trial valid on a slow core.
 func (s *source) slow(block int) bool {
 	seen, ok := s.fastest[block]
-	return ok && s.Provenance != nil && seen > speed.SlowBy*s.Provenance.CalibrationS
+	return ok && s.Provenance != nil && seen > cores.SlowBy*s.Provenance.CalibrationS
 }
 
 // slowBlocks counts the blocks with a valid trial whose core was slow throughout.
@@ -106,8 +106,8 @@ func (s *source) slowBlocks() int {
 }
 
 // walls are those that a trial met, by the rule that is in force now.
-func (s *source) walls(t results.Trial) bound.Walls {
-	return bound.Of(t.Metrics, s.Topology.LineRateBps).Walls()
+func (s *source) walls(t results.Trial) gate.Walls {
+	return gate.EvidenceOf(t.Metrics, s.Topology.LineRateBps).Walls()
 }
 
 // A record is all that one claim rests on: the runs that were made with its

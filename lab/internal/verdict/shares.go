@@ -9,7 +9,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
-	"github.com/line-rate/line-rate/lab/internal/symbol"
 )
 
 // shareOf is what a trial's own profile gives what the claim looks for; why says
@@ -97,7 +96,7 @@ func (rec *record) evaluateAbsent(c experiment.Claim) finding {
 		for _, t := range rec.about(c, b) {
 			share, _ := b.of.shareOf(c, t)
 			gone = gone && holdsShare(c, share)
-			if p, _ := t.Profile(profiles.Kind(c.Profile)); p.Packages[symbol.None] > 0 {
+			if p, _ := t.Profile(profiles.Kind(c.Profile)); p.Packages[profiles.NoSymbol] > 0 {
 				unnamed++
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -189,7 +189,7 @@ func TestSharesDoNotMeasureTheClient(t *testing.T) {
 	x := profiled(t, aTenth)
 	r := shares(x, 0.2, 0.3, 0.1, 0.4, 0.5, 0.9)
 	for i := range r.Trials {
-		bounded(&r.Trials[i], bound.ClientCPU)
+		bounded(&r.Trials[i], gate.BoundClientCPU)
 	}
 	if got := one(t, x, r, machine); got.Verdict != Reproduced {
 		t.Errorf("%s (%s)", got.Verdict, got.Reason)

@@ -52,7 +52,7 @@
 package verdict
 
 import (
-	"github.com/line-rate/line-rate/lab/internal/bound"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -127,7 +127,7 @@ type File struct {
 	Withdrawn     []Claim `json:"withdrawn,omitempty"`
 	// BoundsNow gives, by place, what bounded trials for which the results file
 	// names only the first of several walls.
-	BoundsNow map[int]bound.Bound `json:"bounds_now,omitempty"`
+	BoundsNow map[int]gate.Bound `json:"bounds_now,omitempty"`
 }
 
 // A Record says what verdicts rest on.

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/bound"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -69,24 +69,24 @@ claims = [`+strings.Join(claims, ",")+`]
 type figures = map[string]float64
 
 // bounded gives a trial the figures of one wall, and of room at the others; of
-// bound.Unknown it has none, so that nothing was looked at.
-func bounded(t *results.Trial, b bound.Bound) {
+// gate.BoundUnknown it has none, so that nothing was looked at.
+func bounded(t *results.Trial, b gate.Bound) {
 	m := figures{}
 	for name, v := range t.Metrics {
 		if name != "client_thread_busy_max" && name != "client_cores_busy" && name != "server_cores_busy" && name != "line_rate_share" {
 			m[name] = v
 		}
 	}
-	if t.Metrics, t.Bound = m, b; b == bound.Unknown {
+	if t.Metrics, t.Bound = m, b; b == gate.BoundUnknown {
 		return
 	}
 	m["client_thread_busy_max"], m["client_cores_busy"], m["server_cores_busy"] = 0.5, 0.5, 0.5
 	switch b {
-	case bound.ClientCPU:
+	case gate.BoundClientCPU:
 		m["client_thread_busy_max"] = 0.95
-	case bound.ServerCPU:
+	case gate.BoundServerCPU:
 		m["server_cores_busy"] = 0.95
-	case bound.Wire:
+	case gate.BoundWire:
 		m["line_rate_share"] = 0.95
 	}
 }
@@ -105,7 +105,7 @@ func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block 
 	for b := 1; b <= blocks; b++ {
 		for _, c := range r.Conditions {
 			t := results.Trial{Seq: len(r.Trials) + 1, Block: b, Condition: c.ID, Valid: true, Metrics: f(c.Levels, b)}
-			bounded(&t, bound.ServerCPU)
+			bounded(&t, gate.BoundServerCPU)
 			r.Trials = append(r.Trials, t)
 		}
 	}
@@ -282,10 +282,10 @@ func TestBoundClaims(t *testing.T) {
 		x := design(t, "", wireWall)
 		r := ratios(x, slices.Repeat([]float64{1}, 10)...)
 		for i := range r.Trials {
-			bounded(&r.Trials[i], bound.ServerCPU)
+			bounded(&r.Trials[i], gate.BoundServerCPU)
 			r.Trials[i].Metrics["line_rate_share"] = 0.5
 			if i < c.hits {
-				bounded(&r.Trials[i], bound.Wire)
+				bounded(&r.Trials[i], gate.BoundWire)
 				r.Trials[i].Metrics["line_rate_share"] = 0.93 + float64(i)/1000
 			}
 		}
@@ -303,7 +303,7 @@ func TestAWallMetBesideAnotherIsNotRefuted(t *testing.T) {
 		x := design(t, "", `{ id = "c", kind = "bound", text = "t", bound = "server-cpu" }`)
 		r := ratios(x, slices.Repeat([]float64{1}, 11)...)
 		for i := range r.Trials {
-			bounded(&r.Trials[i], bound.ClientCPU)
+			bounded(&r.Trials[i], gate.BoundClientCPU)
 			if i < both {
 				r.Trials[i].Metrics["server_cores_busy"] = 0.98
 			}
@@ -339,7 +339,7 @@ func TestAClaimKeptToLevelsLooksAtThoseOnly(t *testing.T) {
 	r := made(x, 8, func(setting.Levels, int) figures { return figures{} })
 	for i := range r.Trials {
 		if r.Trials[i].Condition == "c1" || r.Trials[i].Condition == "c3" { // without pipelining
-			bounded(&r.Trials[i], bound.ClientCPU)
+			bounded(&r.Trials[i], gate.BoundClientCPU)
 		}
 	}
 	if c := one(t, x, r, machine); c.Verdict != Reproduced || c.Bounds["client-cpu"] != 16 {
@@ -416,7 +416,7 @@ func good(t *testing.T, blocks int) (*experiment.Experiment, *results.File) {
 		return figures{rps: base(b) * (1 + 0.05*float64(n-1)), "workers": float64(n)}
 	})
 	for i := range r.Trials {
-		bounded(&r.Trials[i], bound.Wire)
+		bounded(&r.Trials[i], gate.BoundWire)
 	}
 	return x, r
 }
@@ -589,7 +589,7 @@ func TestAnInvalidTrialChangesNothingButItsCount(t *testing.T) {
 	before := Decide(x, machine, []Run{{r, x}})
 	for b := 1; b <= 6; b++ {
 		great := results.Trial{
-			Block: b, Condition: "c2", Bound: bound.ClientCPU,
+			Block: b, Condition: "c2", Bound: gate.BoundClientCPU,
 			Metrics: figures{rps: 1e9, "workers": 64, "latency_p99_s": 1e-6}, Below: figures{"latency_p50_s": 1e-9},
 		}
 		spoil(&great)
@@ -651,7 +651,7 @@ func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
 		x := design(t, "", isFlat, named(flatCost, "cost"))
 		r := ratios(x, slices.Repeat([]float64{1}, 12)...)
 		for i := range n { // in one trial of so many blocks
-			bounded(&r.Trials[2*i], bound.ClientCPU)
+			bounded(&r.Trials[2*i], gate.BoundClientCPU)
 		}
 		f := Decide(x, machine, []Run{{r, x}})
 		says := fmt.Sprintf("in %d of 12 blocks the client's CPU was the wall, so that the figures measure the client", n)
@@ -667,7 +667,7 @@ func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
 	x := design(t, "", isFlat)
 	r := ratios(x, 1, 1, 1, 1, 1, 1)
 	spoiled := r.Trials[0]
-	bounded(&spoiled, bound.ClientCPU)
+	bounded(&spoiled, gate.BoundClientCPU)
 	spoil(&spoiled)
 	r.Trials = append(r.Trials, spoiled)
 	if c := one(t, x, r, machine); c.Verdict != Reproduced {
@@ -695,25 +695,25 @@ func TestUnmetNeedsAreNotApplicable(t *testing.T) {
 		{"no line rate", "line_rate = true", func(*results.File, *host.Profile) {}, NotApplicable, "needs a wire of known line rate; this run went over loopback"},
 		{"every trial so bounded", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
 			for i := range r.Trials {
-				bounded(&r.Trials[i], bound.Wire)
+				bounded(&r.Trials[i], gate.BoundWire)
 			}
 		}, Refuted, ""},
 		{"six blocks of ten not so bounded, in one trial", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
 			for i := range r.Trials {
 				if i >= 12 || i%2 == 0 {
-					bounded(&r.Trials[i], bound.Wire)
+					bounded(&r.Trials[i], gate.BoundWire)
 				}
 			}
 		}, NotApplicable, "in 6 of 10 blocks the wall was another than the wire that it needs, or was not seen"},
 		{"one block not so bounded, which says nothing", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
 			for i := range r.Trials[1:] {
-				bounded(&r.Trials[i], bound.Wire)
+				bounded(&r.Trials[i], gate.BoundWire)
 			}
 		}, Inconclusive, "0 of 10 blocks lie between 0.9091 and 1.1, 9 outside"},
 		// Not the claim's fault either: the precondition goes before the wall.
 		{"bounded by the client", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
 			for i := range r.Trials {
-				bounded(&r.Trials[i], bound.ClientCPU)
+				bounded(&r.Trials[i], gate.BoundClientCPU)
 			}
 		}, NotApplicable, "in 10 of 10 blocks the wall was another"},
 		{"no such run here", "cores = 1", func(r *results.File, _ *host.Profile) { r.Trials, r.NotApplicable = nil, "no wire here" }, NotApplicable, "no wire here"},
@@ -732,7 +732,7 @@ func TestNeededBoundWithALostConditionDoesNotPass(t *testing.T) {
 	x := design(t, "", fmt.Sprintf(flatNeeds, `bound = "wire"`))
 	r := ratios(x, 1, 1, 1, 1, 1, 1)
 	for i := range r.Trials {
-		if bounded(&r.Trials[i], bound.Wire); r.Trials[i].Condition == "c2" {
+		if bounded(&r.Trials[i], gate.BoundWire); r.Trials[i].Condition == "c2" {
 			spoil(&r.Trials[i])
 		}
 	}
@@ -756,20 +756,20 @@ func TestAPublishedSingleRunAgreesOrDisagrees(t *testing.T) {
 	for _, c := range []struct {
 		name, claim string
 		ratio       float64
-		bound       bound.Bound
+		bound       gate.Bound
 		want        string
 	}{
-		{"flat, within the margin", isFlat, 1.09, bound.Unknown, "agrees"},
-		{"flat, beyond it", isFlat, 1.11, bound.Unknown, "disagrees"},
-		{"at least", atLeast, 1.5, bound.Unknown, "agrees"},
-		{"at least, not reached", atLeast, 1.49, bound.Unknown, "disagrees"},
-		{"at most", atMost, 0.5, bound.Unknown, "agrees"},
-		{"at most, exceeded", atMost, 0.51, bound.Unknown, "disagrees"},
-		{"rises", rises, 1.01, bound.Unknown, "agrees"},
-		{"falls", rises, 0.99, bound.Unknown, "disagrees"},
-		{"the wall that was claimed", wireWall, 1, bound.Wire, "agrees"},
-		{"another", wireWall, 1, bound.ServerCPU, "disagrees"},
-		{"a count that is off", asMany, 1, bound.Unknown, "disagrees"}, // one worker at workers=2
+		{"flat, within the margin", isFlat, 1.09, gate.BoundUnknown, "agrees"},
+		{"flat, beyond it", isFlat, 1.11, gate.BoundUnknown, "disagrees"},
+		{"at least", atLeast, 1.5, gate.BoundUnknown, "agrees"},
+		{"at least, not reached", atLeast, 1.49, gate.BoundUnknown, "disagrees"},
+		{"at most", atMost, 0.5, gate.BoundUnknown, "agrees"},
+		{"at most, exceeded", atMost, 0.51, gate.BoundUnknown, "disagrees"},
+		{"rises", rises, 1.01, gate.BoundUnknown, "agrees"},
+		{"falls", rises, 0.99, gate.BoundUnknown, "disagrees"},
+		{"the wall that was claimed", wireWall, 1, gate.BoundWire, "agrees"},
+		{"another", wireWall, 1, gate.BoundServerCPU, "disagrees"},
+		{"a count that is off", asMany, 1, gate.BoundUnknown, "disagrees"}, // one worker at workers=2
 	} {
 		x := design(t, "", c.claim)
 		r := asPrinted(ratios(x, c.ratio))
@@ -788,13 +788,13 @@ func TestAnUnknownBoundOfAPublishedRunDoesNotDisagree(t *testing.T) {
 	x := design(t, "", wireWall)
 	r := asPrinted(ratios(x, 1))
 	r.Topology.Kind = "fleet" // whose line rate it does not give
-	for i, b := range []bound.Bound{bound.Unknown, bound.Wire} {
+	for i, b := range []gate.Bound{gate.BoundUnknown, gate.BoundWire} {
 		bounded(&r.Trials[i], b)
 	}
 	if got := one(t, x, r, machine); got.Verdict != Inconclusive || got.SingleRun != "" || !strings.Contains(got.Reason, "of 1 more it was not recorded whether they were") {
 		t.Errorf("%s, %q (%s)", got.Verdict, got.SingleRun, got.Reason)
 	}
-	bounded(&r.Trials[1], bound.ServerCPU)
+	bounded(&r.Trials[1], gate.BoundServerCPU)
 	r.Trials[1].Metrics["line_rate_share"] = 0.5
 	if got := one(t, x, r, machine); got.SingleRun != "disagrees" {
 		t.Errorf("another wall: %s, %q (%s)", got.Verdict, got.SingleRun, got.Reason)
@@ -1089,10 +1089,10 @@ func TestAWholeVerdictFile(t *testing.T) {
 	for i := range r.Trials {
 		tr := &r.Trials[i]
 		tr.Below = figures{"latency_p50_s": 0.001}
-		bounded(tr, bound.ServerCPU)
+		bounded(tr, gate.BoundServerCPU)
 		tr.Metrics["line_rate_share"] = 0.5
 		if tr.Condition == "c2" || tr.Condition == "c4" {
-			bounded(tr, bound.Wire)
+			bounded(tr, gate.BoundWire)
 			tr.Metrics["line_rate_share"] = 0.96
 		}
 	}

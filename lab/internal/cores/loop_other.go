@@ -1,0 +1,13 @@
+//go:build !linux
+
+package cores
+
+import (
+	"errors"
+	"time"
+)
+
+// TimeLoop needs Linux to bind a thread; the lab does not measure here either.
+func TimeLoop([]int) (time.Duration, error) {
+	return 0, errors.New("only Linux can bind a thread to a core")
+}

@@ -1,0 +1,319 @@
+package derive_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/madeup"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// repository is the clone that the test is run in.
+const repository = "../../.."
+
+// A clone is a small journal in a directory of its own: the real templates over
+// experiments, runs and entries that are made up.
+type clone struct {
+	t   *testing.T
+	dir string
+	// read are the runs that others are made of, by path.
+	read map[string][]byte
+}
+
+// newClone takes from the repository what the site is built from, with the golden
+// pages' words around the entries.
+func newClone(t *testing.T) *clone {
+	c := &clone{t, t.TempDir(), map[string][]byte{}}
+	for _, dir := range []string{"layouts", "assets", "static", "content/claims", "content/runs", "content/hosts", "content/corrections"} {
+		c.must(os.CopyFS(filepath.Join(c.dir, dir), os.DirFS(filepath.Join(repository, dir))))
+	}
+	for _, page := range []string{"_index.md", "method.md", "reproduce.md", "contribute.md", "search.md", "journal/_index.md"} {
+		c.write("content/"+page, c.file("test/site/fixture/content/"+page))
+	}
+	c.write("config.toml", c.file("config.toml"))
+	// Hugo mounts what the configuration names, whether or not a run has any.
+	for _, dir := range []string{"profiles", "flames", "audits", "texts", "claims"} {
+		c.must(os.MkdirAll(filepath.Join(c.dir, "data", dir), 0o755))
+	}
+	return c
+}
+
+func (c *clone) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *clone) file(name string) []byte {
+	c.t.Helper()
+	if c.read[name] == nil {
+		data, err := os.ReadFile(filepath.Join(repository, name))
+		c.must(err)
+		c.read[name] = data
+	}
+	return c.read[name]
+}
+
+func (c *clone) write(name string, data []byte) {
+	c.t.Helper()
+	name = filepath.Join(c.dir, filepath.FromSlash(name))
+	c.must(os.MkdirAll(filepath.Dir(name), 0o755))
+	c.must(os.WriteFile(name, data, 0o644))
+}
+
+func (c *clone) encode(name string, v any) {
+	c.t.Helper()
+	data, err := results.Encode(v)
+	c.must(err)
+	c.write(name, data)
+}
+
+// Runs of version 1 that the lab measured with the design of designOfOld, and the
+// golden pages' run with profiles.
+const (
+	old      = "data/results/11-threads/20261121t200646z-intel-xeon-processor-2c-ca1b5bc8.json"
+	profiled = "test/site/fixture/data/results/93-lock/20261120t100000z-small-cpu-2c-0000aaaa.json"
+)
+
+// run is a copy of one of them, of another experiment and by another machine.
+func (c *clone) run(of, experiment, host string) *results.File {
+	c.t.Helper()
+	r := &results.File{}
+	c.must(results.Decode(c.file(of), results.SchemaURL, r))
+	r.Experiment = experiment
+	r.Hosts = results.Hosts{Server: host, Client: host}
+	return r
+}
+
+// plan is a run that nothing went wrong with, of blocks enough to decide claims.
+func (c *clone) plan(name, text string) madeup.Plan {
+	c.t.Helper()
+	x, err := experiment.Parse(name, []byte(text))
+	c.must(err)
+	return madeup.Plan{
+		Experiment: x, Hosts: results.Hosts{Server: "small", Client: "small"}, Started: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
+		Seed: 7, Blocks: 16, Ended: results.Decided, Trial: func(levels setting.Levels, _ int, _ bool) madeup.Came { return gains(levels) },
+	}
+}
+
+// gains has a request cost a little less with more connections, so that throughput
+// rises with them.
+func gains(levels setting.Levels) madeup.Came {
+	n, _ := levels[setting.Connections].Int()
+	return madeup.Came{CostS: map[int64]float64{20: 8e-6, 200: 7e-6, 1000: 6e-6}[n]}
+}
+
+// add puts a run into the journal under the name that its start and its host give
+// it, made with the design that text is, and with its raw profiles.
+func (c *clone) add(r *results.File, text string) {
+	c.t.Helper()
+	if p := r.Provenance; p != nil {
+		sum := sha256.Sum256([]byte(text))
+		p.ExperimentSHA256 = hex.EncodeToString(sum[:])
+		c.write("data/designs/"+p.ExperimentSHA256+".toml", []byte(text))
+		r.Run = p.StartedAt.UTC().Format("20060102t150405z") + "-" + r.Hosts.Server
+	}
+	for _, cond := range r.Conditions {
+		for k := range cond.Profiles {
+			from := "test/site/fixture/data/profiles/" + cond.Profiles[k].File
+			cond.Profiles[k].File = path.Join(r.Experiment, r.Run, path.Base(from))
+			c.write("data/profiles/"+cond.Profiles[k].File, c.file(from))
+		}
+	}
+	c.encode(fmt.Sprintf("data/results/%s/%s.json", r.Experiment, r.Run), r)
+}
+
+func (c *clone) host(p *host.Profile) {
+	c.t.Helper()
+	p.SchemaVersion = 1
+	c.encode("data/hosts/"+p.ID+".json", p)
+}
+
+// spoil makes trials invalid, by a gate that the figures kept do not show.
+func spoil(r *results.File, which func(t results.Trial) bool) {
+	for i := range r.Trials {
+		if t := &r.Trials[i]; t.Valid && which(*t) {
+			t.Valid, t.Reasons = false, []results.Reason{{Gate: "window", Detail: "made up"}}
+		}
+	}
+}
+
+// lose takes a metric from trials, whatever is known of it.
+func lose(r *results.File, name string, of func(t results.Trial) bool) {
+	for i := range r.Trials {
+		if t := &r.Trials[i]; of(*t) {
+			t.Metrics, t.Below = maps.Clone(t.Metrics), maps.Clone(t.Below)
+			delete(t.Metrics, name)
+			delete(t.Below, name)
+		}
+	}
+}
+
+// design is the experiment that most runs are of: the threads experiment, with a
+// claim of each kind that needs no profile.
+func design(name string) string {
+	return fmt.Sprintf(`entry = %q
+title = "The state %s"
+question = "Does a run that ends so have its pages?"
+metrics = ["threads_per_worker", "workers", "throughput_rps", "latency_p50_s", "server_cpu_per_request_s"]
+budget_s = 60
+
+[topology]
+kind = "loopback"
+
+[settings]
+route = "/read"
+prefork = true
+index = "pool"
+workers = 2
+generator = "http_load"
+pipelining = 1
+client_workers = 0
+
+[[factors]]
+name = "connections"
+levels = [20, 200, 1000]
+
+[block]
+slot_s = 0.1
+rounds = 2
+warmup_s = 0.1
+
+[[claims]]
+id = "threads"
+kind = "flat"
+text = "Threads do not follow connections."
+why = "Made up."
+metric = "threads_per_worker"
+over = "connections"
+margin = 0.25
+
+[[claims]]
+id = "queue"
+kind = "ratio"
+text = "With more connections a request waits longer."
+why = "Made up."
+metric = "latency_p50_s"
+over = "connections"
+at_least = 2.0
+
+[[claims]]
+id = "cost"
+kind = "ratio"
+text = "A request costs no more with more connections."
+why = "Made up."
+metric = "server_cpu_per_request_s"
+over = "connections"
+at_most = 1.5
+
+[[claims]]
+id = "falls"
+kind = "monotonic"
+text = "Throughput rises with connections."
+why = "Made up."
+metric = "throughput_rps"
+over = "connections"
+margin = 0.5
+
+[[claims]]
+id = "count"
+kind = "count"
+text = "The workers are as many as were asked for."
+why = "Made up."
+metric = "workers"
+equals = "workers"
+
+[[claims]]
+id = "wall"
+kind = "bound"
+text = "The server is the wall."
+why = "Made up."
+bound = "server-cpu"
+`, word(name), name)
+}
+
+// inOnePiece is the design with the generator that cannot take turns, and cuts
+// latencies to whole milliseconds.
+func inOnePiece(name string) string {
+	return strings.NewReplacer(`generator = "http_load"`, `generator = "autocannon"`, "rounds = 2", "rounds = 1").Replace(design(name))
+}
+
+// overAWire is the design over a wire of known rate.
+func overAWire(name string) string {
+	return strings.Replace(design(name), `kind = "loopback"`, "kind = \"netns\"\nline_rate_bps = 500_000_000\nburst_bytes = 262_144\nqueue_s = 0.02", 1)
+}
+
+// designOfOld is the design as it was in version 1.
+func designOfOld(name string) string {
+	return strings.NewReplacer("budget_s = 60\n", "", "generator = \"http_load\"\n", "", "[block]\nslot_s = 0.1\nrounds = 2\nwarmup_s = 0.1\n", `[sizes.smoke]
+blocks = 6
+warmup_s = 0.3
+duration_s = 1
+
+[sizes.full]
+blocks = 12
+warmup_s = 3
+duration_s = 10
+`).Replace(design(name))
+}
+
+// word is an entry's name, in the letters that one may have.
+func word(name string) string { return strings.ReplaceAll(name, "-", "") }
+
+// entry is a page about an experiment, with every shortcode that shows what runs
+// there are.
+func entry(name, claim, metric, x, source, status string) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, `+++
+number = %q
+title = "The state %s"
+date = 2026-11-01
+status = %q
+chapter = "1"
+thought = "Made up."
+finding = "Made up."
+tags = ["NIC"]
+experiments = [%q]
++++
+
+`, word(name), name, status, name)
+	say := func(format string, args ...any) { fmt.Fprintf(&b, "{{< "+format+" >}}\n\n", args...) }
+	of := fmt.Sprintf("exp=%q source=%q", name, source)
+	say(`results %s name="all" title="All" metrics="threads_per_worker throughput_rps latency_p50_s"`, of)
+	for _, kind := range []string{"dots", "bars"} {
+		say(`%s %s metric=%q name=%q title="A figure: %s"`, kind, of, metric, kind, kind)
+		say(`multiples of=%q %s metric=%q scale="shared" name="many-%s" title="Figures: %s"`, kind, of, metric, kind, kind)
+	}
+	if x != "" { // lines are over numbers
+		say(`chart %s metric=%q x=%q name="chart" title="Lines"`, of, metric, x)
+		say(`chart %s metric="latency_p50_s" x=%q name="below" title="Figures that may be limits"`, of, x)
+		say(`multiples of="lines" %s metric=%q x=%q scale="shared" name="many-lines" title="Many lines"`, of, metric, x)
+	}
+	if source == "measured" {
+		say(`results %s name="one" title="One metric" metrics="threads_per_worker"`, of)
+		say(`dots %s metric="errors" name="nought" title="What is nought"`, of)
+		if x != "" {
+			say(`chart %s metric="errors" x=%q name="noughts" title="Lines of nought"`, of, x)
+		}
+		say(`cores %s name="cores" title="Cores"`, of)
+		say(`wire %s name="wire" title="Wire"`, of)
+	}
+	if claim != "" {
+		say(`ratios %s claim=%q title="Ratios"`, of, claim)
+		say(`bar exp=%q claim=%q`, name, claim)
+		say(`claim exp=%q claim=%q`, name, claim)
+	}
+	return []byte(b.String())
+}

@@ -1,0 +1,245 @@
+package derive_test
+
+import (
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/madeup"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// others adds the states that take more than a run of the design that went
+// otherwise, and gives what pages say of them.
+func (c *clone) others() []state {
+	page := func(name, claim, source, status string) {
+		c.write("content/journal/"+name+".md", entry(name, claim, "throughput_rps", "connections", source, status))
+	}
+	c.unrun(page)
+	c.records(page)
+	c.withdrawn(page)
+	c.profiles()
+	return []state{
+		{name: "no-run", says: said{"entry": {"No host has run this experiment yet"}, "claim queue": {"No run yet", "lab run no-run"}}},
+		{name: "planned", says: said{"claim queue": {"This experiment is planned"}}},
+		{name: "published", says: said{
+			"run":         {"published", "1k", "<1ms", "one run has no interval"},
+			"claim queue": {"single run", "2026"},
+			"hosts/bare":  {"published"},
+		}},
+		{name: "record", says: said{
+			"run 1":       {"5 blocks are too few", "5 blocks of 1 run"},
+			"run 2":       {"12 blocks of 2 runs", "this one", "reproduced"},
+			"claim queue": {"verdict changed, was inconclusive", "12 of 12", "Every run, newest first"},
+		}},
+		{name: "runs-differ", says: said{
+			"run":        {"runs differ by more than their blocks explain"},
+			"claim cost": {"runs differ by more than their blocks explain", "inconclusive"},
+		}},
+		{name: "hosts-differ", says: said{"claim cost": {"Held on 1 of 2 machines, refuted on 1", "The 2 machines differ", "The ratios, machine by machine"}}},
+		{name: "earlier", says: said{
+			"run 1":       {"Measured by an earlier design", "What it said"},
+			"run 2":       {"16 blocks of 1 run"},
+			"claim queue": {"Measured by an earlier design", "1 run of an earlier design", "16 blocks"},
+		}},
+		{name: "only-earlier", says: said{
+			"run":         {"Measured by an earlier design", "earlier design"},
+			"claim queue": {"Measured by an earlier design"},
+			"hosts/early": {"made by an earlier design, and what they said counts in no record"},
+		}},
+		{name: "all-withdrawn", says: said{
+			"run":             {"withdrawn"},
+			"claim queue":     {"Withdrawn claim", "The bar was too low.", "What runs said of it, newest first"},
+			"entry":           {"Withdrawn, with what runs said of them", "No run yet: those of this experiment were made before the claim was written"},
+			"claim new-queue": {"No run yet: those of this experiment were made before the claim was written"},
+		}},
+		{name: "changed", says: said{
+			"run":                {"withdrawn"},
+			"claim later":        {"No run yet: those of this experiment were made before the claim was written"},
+			"claim queue-thrice": {"No run yet: those of this experiment were made before the claim was written"},
+			"claim wall":         {"reproduced"},
+			"claim queue":        {"Withdrawn claim", "Twice was too low a bar.", "32 of 32 for"},
+			"entry":              {"Withdrawn, with what runs said of it"},
+		}},
+		{name: "changed-since", says: said{"claim queue": {"not applicable", "no right to make a namespace"}}},
+		{name: "profiles", says: said{"run": {"Profiles", "block"}, "entry": {"c2-cpu.pb.gz", "c1-block.pb.gz"}}},
+		{name: "profiles-lost", says: said{"run": {"made up"}, "entry": {"No host’s run of profiles-lost has a block profile yet"}}},
+		{name: "profiles-none", says: said{"claim lock-in-block": {"not applicable"}, "entry": {"No host’s run of profiles-none has a CPU profile yet", "not measured yet"}}},
+	}
+}
+
+// unrun adds what nobody measured: nobody has run it, nobody can, and only what a
+// text printed is known, some of it as a limit.
+func (c *clone) unrun(page func(name, claim, source, status string)) {
+	c.experiment("no-run", design("no-run"))
+	page("no-run", "queue", "measured", "planned")
+	c.experiment("planned", strings.Replace(design("planned"), "metrics =", "planned = \"the lab lacks the knob\"\nmetrics =", 1))
+	page("planned", "queue", "measured", "planned")
+
+	c.experiment("published", design("published"))
+	page("published", "queue", "published", "done")
+	like := madeup.Run(c.plan("published", design("published")))
+	c.add(&results.File{
+		SchemaVersion: results.Version, Experiment: "published", Run: "published-2026-06-01-bare", Source: results.Published,
+		Hosts:      results.Hosts{Server: "bare", Client: "bare"},
+		Text:       &results.Text{Entry: "published", Date: "2026-06-01"},
+		Topology:   results.Topology{Kind: "fleet"},
+		Settings:   like.Settings,
+		Conditions: like.Conditions[:3],
+		Trials: []results.Trial{
+			{Seq: 1, Block: 1, Condition: "c1", Valid: true, Bound: "unknown", Metrics: map[string]float64{"throughput_rps": 1000}, Below: map[string]float64{"latency_p50_s": 0.001}, Printed: map[string]string{"throughput_rps": "1k", "latency_p50_s": "<1ms"}},
+			{Seq: 2, Block: 1, Condition: "c2", Valid: true, Bound: "unknown", Metrics: map[string]float64{"throughput_rps": 2000}, Printed: map[string]string{"throughput_rps": "2k"}},
+			{Seq: 3, Block: 1, Condition: "c3", Valid: true, Bound: "unknown", Metrics: map[string]float64{"throughput_rps": 1500, "latency_p50_s": 0.002}, Printed: map[string]string{"throughput_rps": "1.5k", "latency_p50_s": "2ms"}},
+		},
+	}, "")
+}
+
+// records adds what several runs of an experiment are together.
+func (c *clone) records(page func(name, claim, source, status string)) {
+	two := func(name, claim string, first, second func(*madeup.Plan)) {
+		text := design(name)
+		c.experiment(name, text)
+		page(name, claim, "measured", "done")
+		for i, change := range []func(*madeup.Plan){first, second} {
+			p := c.plan(name, text)
+			p.Started, p.Seed = p.Started.Add(time.Duration(i)*time.Hour), p.Seed+uint64(i)
+			change(&p)
+			c.add(madeup.Run(p), text)
+		}
+	}
+	two("record", "queue", ends(results.Interrupted, 5, "interrupted"), func(p *madeup.Plan) { p.Blocks = 7 })
+	// The cost of a request with most connections, as a multiple.
+	dear := func(by float64) func(*madeup.Plan) {
+		return trials(func(levels setting.Levels, _ int, _ bool) madeup.Came {
+			n, _ := levels[setting.Connections].Int()
+			return madeup.Came{CostS: map[int64]float64{20: 8e-6, 200: 8e-6, 1000: by * 8e-6}[n]}
+		})
+	}
+	two("runs-differ", "cost", dear(1), dear(1.2))
+	two("hosts-differ", "cost", dear(1), func(p *madeup.Plan) {
+		dear(2)(p)
+		p.Hosts = results.Hosts{Server: "second", Client: "second"}
+	})
+
+	// Runs of version 1: beside one of today, and alone.
+	for name, now := range map[string]bool{"earlier": true, "only-earlier": false} {
+		c.experiment(name, design(name))
+		page(name, "queue", "measured", "done")
+		host := "early"
+		if now {
+			host = "small"
+			p := c.plan(name, design(name))
+			p.Started = p.Started.Add(12 * time.Hour)
+			c.add(madeup.Run(p), design(name))
+		}
+		c.add(c.run(old, name, host), designOfOld(name))
+	}
+}
+
+// withdrawn adds runs whose claims no longer stand, or not so.
+func (c *clone) withdrawn(page func(name, claim, source, status string)) {
+	// Of two designs: the claims of the first are all withdrawn.
+	first := design("all-withdrawn")
+	now := strings.NewReplacer(`id = "threads"`, `id = "new-threads"`, `id = "queue"`, `id = "new-queue"`, `id = "cost"`, `id = "new-cost"`,
+		`id = "falls"`, `id = "new-falls"`, `id = "count"`, `id = "new-count"`, `id = "wall"`, `id = "new-wall"`, "at_least = 2.0", "at_least = 3.0").Replace(first)
+	for _, id := range []string{"threads", "queue", "cost", "falls", "count", "wall"} {
+		now += "\n[[withdrawn]]\nid = \"" + id + "\"\nwhy = \"The bar was too low.\"\n"
+	}
+	c.experiment("all-withdrawn", now)
+	page("all-withdrawn", "new-queue", "measured", "done")
+	c.add(madeup.Run(c.plan("all-withdrawn", first)), first)
+
+	// One claim changed, another written after the run, and a third of which the
+	// newer run, made with an older design, knows nothing.
+	changed := strings.NewReplacer(`id = "queue"`, `id = "queue-thrice"`, "at_least = 2.0", "at_least = 3.0").Replace(design("changed")) + `
+[[claims]]
+id = "later"
+kind = "count"
+text = "Written when all had been measured."
+why = "Made up."
+metric = "workers_active"
+equals = "workers"
+
+[[withdrawn]]
+id = "queue"
+why = "Twice was too low a bar."
+`
+	c.experiment("changed", changed)
+	page("changed", "queue-thrice", "measured", "done")
+	c.add(madeup.Run(c.plan("changed", design("changed"))), design("changed"))
+	older := design("changed")
+	older = older[:strings.Index(older, "[[claims]]\nid = \"wall\"")]
+	p := c.plan("changed", older)
+	p.Started = p.Started.Add(time.Hour)
+	c.add(madeup.Run(p), older)
+
+	// It could not be run, and its design has changed since.
+	c.experiment("changed-since", strings.Replace(design("changed-since"), "at_least = 2.0", "at_least = 3.0", 1))
+	page("changed-since", "queue", "measured", "done")
+	p = c.plan("changed-since", design("changed-since"))
+	p.Blocks, p.Ended = 0, ""
+	none := madeup.Run(p)
+	none.Trials, none.Conditions, none.NotApplicable = []results.Trial{}, []results.Condition{}, "no right to make a namespace"
+	c.add(none, design("changed-since"))
+}
+
+// profiles adds runs with profiles, without, and with those of one condition.
+func (c *clone) profiles() {
+	lock := string(c.file("test/site/fixture/lab/experiments/93-lock.toml"))
+	with := func(name string, change func(*results.File)) {
+		text := strings.Replace(lock, `entry = "93"`, `entry = "`+word(name)+`"`, 1)
+		p := c.plan(name, text)
+		p.Blocks, p.Ended, p.NoControl, p.Trial = 6, results.Blocks, true, nil
+		r := madeup.Run(p)
+		c.profile(r)
+		change(r)
+		c.experiment(name, text)
+		c.add(r, text)
+		more := `{{< shares exp="NAME" kind="cpu" name="work" title="Kinds of work" >}}
+
+{{< share exp="NAME" kind="cpu" work="write" index="pool" >}}
+
+{{< profiles exp="NAME" kind="block" compare="index" name="block" title="Blocked" >}}
+
+{{< flame exp="NAME" kind="cpu" index="pool" name="flame" title="CPU" >}}
+`
+		c.write("content/journal/"+name+".md", append(entry(name, "", "throughput_rps", "", "measured", "done"), strings.ReplaceAll(more, "NAME", name)...))
+	}
+	with("profiles", func(*results.File) {})
+	with("profiles-lost", func(r *results.File) {
+		spoil(r, of("c1"))
+		r.Conditions[0].Profiles = nil
+	})
+	with("profiles-none", func(r *results.File) {
+		for i := range r.Conditions {
+			r.Conditions[i].Profiles = nil
+		}
+		for i := range r.Trials {
+			r.Trials[i].Profiles = nil
+		}
+	})
+}
+
+// profile gives each trial the profiles that the golden pages' run has of its
+// condition and block, whose raw files lie beside that one.
+func (c *clone) profile(r *results.File) {
+	of := c.run(profiled, "93-lock", "small")
+	for i := range r.Conditions {
+		r.Conditions[i].Profiles = of.Conditions[i].Profiles
+	}
+	for i := range r.Trials {
+		t := &r.Trials[i]
+		for _, from := range of.Trials {
+			if from.Block == t.Block && from.Condition == t.Condition {
+				t.Profiles = from.Profiles
+			}
+		}
+		if p, ok := t.Profile("block"); ok {
+			t.Metrics["block_events"], t.Metrics["block_stacks"], t.Metrics["goroutines_parked"] = p.Events, float64(p.Stacks), p.Total/p.DurationS
+		}
+		if p, ok := t.Profile("heap"); ok {
+			t.Metrics["live_heap_bytes"] = p.Total
+		}
+		results.Round(t.Metrics)
+	}
+}

@@ -1,0 +1,172 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Bound is what limited a trial, as results files write it: one wall, or
+// several joined by "+" in the order client-cpu, server-cpu, wire; or unknown.
+type Bound string
+
+// The single walls, and that none is known.
+const (
+	BoundServerCPU Bound = "server-cpu"
+	BoundClientCPU Bound = "client-cpu"
+	BoundWire      Bound = "wire"
+	BoundUnknown   Bound = "unknown"
+)
+
+// single are the walls, in the order in which a bound joins them.
+var single = []Bound{BoundClientCPU, BoundServerCPU, BoundWire}
+
+// The thresholds: shares of the line rate and of a core's time from which a
+// resource counts as saturated. They were set before any run of this lab. At
+// nine tenths, at most a ninth of headroom is left, which is also why claims
+// of flatness at the wire use a margin of a tenth.
+const (
+	WireSaturated = 0.90
+	CPUSaturated  = 0.90
+)
+
+// Evidence is what a decision rests on. A nil field was not measured.
+type Evidence struct {
+	LineRateShare    *float64 // busier direction over the line rate
+	ClientThreadBusy *float64 // busiest client thread, share of a core
+	ClientCoresBusy  *float64 // client's cores, mean share not idle
+	ServerWorkerBusy *float64 // server's workers, mean share of the one core each can use
+	ServerCoresBusy  *float64 // server's cores, mean share not idle
+	// WireUnread says that there is a wire of known line rate and that nothing
+	// read it: its share above, if any, is only the least it can have been.
+	WireUnread bool
+}
+
+// EvidenceOf takes the evidence from a trial's metrics. Where the wire was not read
+// but its line rate is known (0 where not), what the client read stands in for
+// it: the wire carried at least that.
+func EvidenceOf(metrics map[string]float64, lineRateBps float64) Evidence {
+	get := func(name string) *float64 {
+		if v, ok := metrics[name]; ok {
+			return &v
+		}
+		return nil
+	}
+	share := get("line_rate_share")
+	unread := share == nil && lineRateBps > 0
+	if transfer := get("transfer_bytes_per_s"); share == nil && transfer != nil && lineRateBps > 0 {
+		least := *transfer * 8 / lineRateBps
+		share = &least
+	}
+	return Evidence{
+		LineRateShare:    share,
+		ClientThreadBusy: get("client_thread_busy_max"),
+		ClientCoresBusy:  get("client_cores_busy"),
+		ServerWorkerBusy: get("server_workers_busy"),
+		ServerCoresBusy:  get("server_cores_busy"),
+		WireUnread:       unread,
+	}
+}
+
+// Walls is what the evidence says of each resource. What stands in neither list
+// was looked at and had room.
+type Walls struct {
+	Met    []Bound // in the order in which a bound joins them
+	Unseen []Bound // could have been met, for all that was recorded
+}
+
+// Walls sorts the resources. A client of which one figure was not recorded is
+// unseen unless the other shows it saturated.
+func (e Evidence) Walls() Walls {
+	unread := map[Bound]bool{
+		BoundClientCPU: e.ClientThreadBusy == nil || e.ClientCoresBusy == nil,
+		BoundServerCPU: e.ServerWorkerBusy == nil && e.ServerCoresBusy == nil,
+		BoundWire:      e.WireUnread,
+	}
+	var w Walls
+	for _, b := range single {
+		switch {
+		case e.full(b):
+			w.Met = append(w.Met, b)
+		case unread[b]:
+			w.Unseen = append(w.Unseen, b)
+		}
+	}
+	return w
+}
+
+// Meets tells whether a wall was met, whatever else was.
+func (w Walls) Meets(b Bound) bool { return slices.Contains(w.Met, b) }
+
+// Room tells whether a resource was looked at and was not saturated.
+func (w Walls) Room(b Bound) bool { return !w.Meets(b) && !slices.Contains(w.Unseen, b) }
+
+// Bound names the walls met. The server is named only where client and wire
+// were looked at: it may have been waiting for either.
+func (w Walls) Bound() Bound {
+	var names []string
+	for _, b := range w.Met {
+		if b != BoundServerCPU || w.seen(BoundClientCPU) && w.seen(BoundWire) {
+			names = append(names, string(b))
+		}
+	}
+	if len(names) == 0 {
+		return BoundUnknown
+	}
+	return Bound(strings.Join(names, "+"))
+}
+
+func (w Walls) seen(b Bound) bool { return !slices.Contains(w.Unseen, b) }
+
+// DecideBound names the walls met and the figures that say so.
+func DecideBound(e Evidence) (Bound, string) {
+	w, why := e.Walls(), e.figures()
+	switch {
+	case w.Bound() != BoundUnknown:
+		return w.Bound(), why
+	case !w.seen(BoundClientCPU):
+		return BoundUnknown, strings.TrimSuffix("the client's CPU was not recorded; "+why, "; ")
+	case !w.seen(BoundWire):
+		return BoundUnknown, strings.TrimSuffix("the wire was not read; "+why, "; ")
+	}
+	return BoundUnknown, why
+}
+
+// FirstWall is the one wall that files named before a bound was the set of walls:
+// the wire before the client, and both before the server.
+func FirstWall(e Evidence) Bound {
+	w := e.Walls()
+	for _, b := range []Bound{BoundWire, BoundClientCPU} {
+		if w.Meets(b) {
+			return b
+		}
+	}
+	return w.Bound()
+}
+
+// full tells whether a resource was saturated, whatever else was.
+func (e Evidence) full(b Bound) bool {
+	over := func(v *float64, limit float64) bool { return v != nil && *v >= limit }
+	switch b {
+	case BoundWire:
+		return over(e.LineRateShare, WireSaturated)
+	case BoundClientCPU:
+		return over(e.ClientThreadBusy, CPUSaturated) || over(e.ClientCoresBusy, CPUSaturated)
+	}
+	return over(e.ServerWorkerBusy, CPUSaturated) || over(e.ServerCoresBusy, CPUSaturated)
+}
+
+func (e Evidence) figures() string {
+	var parts []string
+	add := func(name string, v *float64) {
+		if v != nil {
+			parts = append(parts, fmt.Sprintf("%s %.0f %%", name, *v*100))
+		}
+	}
+	add("wire", e.LineRateShare)
+	add("busiest client thread", e.ClientThreadBusy)
+	add("client cores", e.ClientCoresBusy)
+	add("server workers", e.ServerWorkerBusy)
+	add("server cores", e.ServerCoresBusy)
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,150 @@
+package generator
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/url"
+	"slices"
+	"time"
+)
+
+// The bounds of a plan. They are there so that a slip is told at once, and not
+// by a machine that has run out of memory.
+const (
+	MaxThreads     = 1024
+	MaxConnections = 20_000 // of all targets together
+	MaxPipelining  = 1024
+	MaxRate        = 1_000_000
+	MaxSeconds     = 3600
+	maxTargets     = 1000
+	maxSlots       = 1_000_000
+)
+
+// ReadPlan reads a plan, and gives what follows it in the same stream. It does
+// not wait for that.
+func ReadPlan(r io.Reader) (*Plan, io.Reader, error) {
+	dec := json.NewDecoder(r)
+	var text json.RawMessage
+	if err := dec.Decode(&text); err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			err = errors.New("the input ends before the plan does")
+		}
+		return nil, nil, fmt.Errorf("the plan: %w", err)
+	}
+	p := &Plan{}
+	err := decode(text, p)
+	if err == nil {
+		err = p.Check()
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("the plan: %w", err)
+	}
+	return p, io.MultiReader(dec.Buffered(), r), nil
+}
+
+// Write writes a plan as ReadPlan reads it, in one line.
+func (p *Plan) Write(w io.Writer) error {
+	out := *p
+	out.Targets = slices.Clone(p.Targets)
+	for i, t := range out.Targets {
+		if t.Processes == nil {
+			out.Targets[i].Processes = []int{}
+		}
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}
+
+// Timeout is that of one answer.
+func (p *Plan) Timeout() time.Duration {
+	s := p.TimeoutS
+	if s == 0 {
+		s = DefaultTimeoutS
+	}
+	return time.Duration(s * float64(time.Second))
+}
+
+// Check says what is wrong with a plan, by field.
+func (p *Plan) Check() error {
+	if err := whole("threads", p.Threads, 0, MaxThreads); err != nil {
+		return err
+	}
+	if p.TimeoutS != 0 {
+		if err := within("timeout_s", p.TimeoutS, 0.001, MaxSeconds); err != nil {
+			return err
+		}
+	}
+	if err := whole("number of targets", len(p.Targets), 1, maxTargets); err != nil {
+		return err
+	}
+	if err := whole("number of slots", len(p.Slots), 1, maxSlots); err != nil {
+		return err
+	}
+	all := 0
+	for i, t := range p.Targets {
+		if err := t.check(); err != nil {
+			return fmt.Errorf("targets/%d: %w", i, err)
+		}
+		all += t.Connections
+	}
+	if err := whole("sum of connections", all, 1, MaxConnections); err != nil {
+		return err
+	}
+	for i, s := range p.Slots {
+		if s.Target < 0 || s.Target >= len(p.Targets) {
+			return fmt.Errorf("slots/%d: there is no target %d", i, s.Target)
+		}
+		if err := within("seconds", s.Seconds, 0.001, MaxSeconds); err != nil {
+			return fmt.Errorf("slots/%d: %w", i, err)
+		}
+	}
+	if w := p.Wire; w != nil && (w.ServerPID < 1 || w.ServerDevice == "" || w.ClientDevice == "") {
+		return errors.New("wire: it needs server_pid, server_device and client_device")
+	}
+	return nil
+}
+
+func (t *Target) check() error {
+	u, err := url.Parse(t.URL)
+	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.User != nil {
+		return fmt.Errorf("url is %q; give http://HOST:PORT/PATH", t.URL)
+	}
+	if err := whole("connections", t.Connections, 1, MaxConnections); err != nil {
+		return err
+	}
+	if err := whole("pipelining", t.Pipelining, 1, MaxPipelining); err != nil {
+		return err
+	}
+	if t.Rate != 0 {
+		if err := within("rate", t.Rate, 0.001, MaxRate); err != nil {
+			return err
+		}
+	}
+	for _, pid := range t.Processes {
+		if pid < 1 || pid > math.MaxInt32 {
+			return fmt.Errorf("processes: %d is no pid", pid)
+		}
+	}
+	return nil
+}
+
+func whole(name string, n, least, most int) error {
+	if n < least || n > most {
+		return fmt.Errorf("%s is %d; give a whole number from %d to %d", name, n, least, most)
+	}
+	return nil
+}
+
+func within(name string, v, least, most float64) error {
+	if math.IsNaN(v) || v < least || v > most {
+		return fmt.Errorf("%s is %v; give a number from %v to %v", name, v, least, most)
+	}
+	return nil
+}

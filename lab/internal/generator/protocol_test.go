@@ -1,0 +1,223 @@
+package generator
+
+import (
+	"bytes"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func plan() *Plan {
+	return &Plan{
+		Threads: 1, TimeoutS: 2,
+		Targets: []Target{
+			{Name: "a", URL: "http://127.0.0.1:1/simple", Connections: 2, Pipelining: 1, Answers: "fiber", Processes: []int{7, 8}},
+			{Name: "b", URL: "http://127.0.0.1:2/read", Connections: 1, Pipelining: 50, Rate: 0.5, Processes: []int{}},
+		},
+		Slots: []Slot{{0, 0.1, false}, {1, 0.1, true}},
+		Wire:  &Wire{3, "s", "c"},
+	}
+}
+
+func report() *Report {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	return &Report{
+		Slots: []SlotReport{
+			{Slot: 0, Target: 0, AtNS: 1e9, Seconds: 0.1, FillS: 0.01, Requests: 5, Bytes: 500, ServerCPUS: []float64{0.05, 0}, Wire: &WireReport{TxBytes: 1}},
+			{Slot: 1, Target: 1, AtNS: 2e9, Seconds: 0.1, FillS: 0.01, Requests: 6, Bytes: 600, ServerCPUS: []float64{}, Wire: &WireReport{RxBytes: 1}},
+		},
+		Held: true,
+		Summary: Summary{Version: "v", Threads: 1, Start: at, Finish: at.Add(time.Second), LatencyStep: 0.001, Targets: []TargetSummary{
+			{Name: "a", Errors: 2, Fault: "closed"},
+			{Name: "b", Requests: 6, Bytes: 600, Latency: &Latency{2, 1, 2, 3, 4, 5}, SendLag: &SendLag{0, 1, 2}},
+		}},
+	}
+}
+
+func lines(t testing.TB, r *Report) string {
+	t.Helper()
+	var b bytes.Buffer
+	for i := range r.Slots {
+		if err := (Line{Slot: &r.Slots[i]}).Write(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.Held {
+		_ = Line{Held: true}.Write(&b)
+	}
+	_ = Line{Summary: &r.Summary}.Write(&b)
+	return b.String()
+}
+
+func TestAPlanSurvivesTheWay(t *testing.T) {
+	var b bytes.Buffer
+	if err := plan().Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	b.WriteString("end\n")
+	got, rest, err := ReadPlan(&b)
+	if err != nil || !reflect.DeepEqual(got, plan()) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if text, _ := io.ReadAll(rest); string(text) != "\nend\n" {
+		t.Errorf("what follows is %q", text)
+	}
+}
+
+// The lab keeps the pipe open while the plan is carried out.
+func TestAPlanIsReadWithoutWaitingForMore(t *testing.T) {
+	r, w := io.Pipe()
+	go func() { _ = plan().Write(w) }()
+	if _, _, err := ReadPlan(r); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPlansThatAreRefused(t *testing.T) {
+	var b bytes.Buffer
+	_ = plan().Write(&b)
+	good := b.String()
+	for _, c := range []struct{ old, new, want string }{
+		{good, "", "ends before"},
+		{good, good[:40], "ends before"},
+		{`"threads":1,`, ``, "/threads is missing"},
+		{`"threads":1`, `"Threads":1`, "/threads is missing"},
+		{`"threads":1`, `"threads":1,"more":2`, "/more is unknown"},
+		{`"threads":1`, `"threads":1,"threads":2`, "twice"},
+		{`"threads":1`, `"threads":-1`, "threads is -1"},
+		{`"processes":[]`, `"processes":null`, "/targets/1/processes is null"},
+		{`"connections":2`, `"connections":null`, "/targets/0/connections is null"},
+		{`"connections":2`, `"connections":0`, "targets/0: connections is 0"},
+		{`"connections":2`, `"connections":20000`, "sum of connections"},
+		{`"pipelining":50`, `"pipelining":5000`, "targets/1: pipelining"},
+		{`"rate":0.5`, `"rate":-1`, "rate is -1"},
+		{`http://127.0.0.1:1/`, `https://127.0.0.1:1/`, "url"},
+		{`[7,8]`, `[7,0]`, "0 is no pid"},
+		{`"target":1`, `"target":2`, "slots/1: there is no target 2"},
+		{`"seconds":0.1`, `"seconds":0`, "slots/0: seconds"},
+		{`"server_device":"s"`, `"server_device":""`, "wire"},
+	} {
+		text := strings.Replace(good, c.old, c.new, 1)
+		if text == good {
+			t.Fatalf("%q is not in the plan", c.old)
+		}
+		if _, _, err := ReadPlan(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, want %q", c.new, err, c.want)
+		}
+	}
+}
+
+func TestAReportSurvivesTheWay(t *testing.T) {
+	got, err := ReadReport(strings.NewReader(lines(t, report())))
+	if err != nil || !reflect.DeepEqual(got, report()) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if err := got.Fits(plan()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReportsThatAreRefused(t *testing.T) {
+	good := lines(t, report())
+	summary := good[strings.Index(good, `{"summary"`):]
+	for _, c := range []struct{ old, new, want string }{
+		{good, "", "no summary"},
+		{summary, "", "no summary"},
+		{summary, summary + `{"held":true}`, "behind the summary"},
+		{summary, "ready\n" + summary, "line 4: not a line"},
+		{`"requests":5,`, ``, "/requests is missing"},
+		{`"requests":5`, `"requests":-5`, "requests is -5"},
+		{`"requests":5`, `"requests":5.5`, "requests"},
+		{`"seconds":0.1`, `"seconds":-0.1`, "seconds"},
+		{`"seconds":0.1`, `"seconds":0`, "did not fail"},
+		{`"seconds":0.1`, `"seconds":0.1,"failed":"x"`, "it failed, and has figures"},
+		{`"tx_bytes":1`, `"tx_bytes":-1`, "wire/tx_bytes"},
+		{`"slot":1`, `"slot":2`, "slot 2 where 1"},
+		{`"at_ns":2000000000`, `"at_ns":1050000000`, "before slot 0 had ended"},
+		{`"target":1`, `"target":2`, "slot 1 is of target 2"},
+		{`{"held":true}`, `{"held":false}`, "held"},
+		{`{"held":true}`, `{"held":true}` + "\n" + `{"held":true}`, "twice"},
+		{`"errors":2,`, ``, "/summary/targets/0/errors is missing"},
+		{`"mismatches":0`, `"mismatches":1`, "not described"},
+		{`"p50":1,"p90":2`, `"p50":3,"p90":2`, "does not rise"},
+		{`"mean":2`, `"mean":6`, "does not rise"},
+		{`"latency_step":0.001`, `"latency_step":0`, "no share"},
+		{`"threads":1`, `"threads":0`, "no threads"},
+	} {
+		text := strings.Replace(good, c.old, c.new, 1)
+		if text == good {
+			t.Fatalf("%q is not in the report", c.old)
+		}
+		if _, err := ReadReport(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, want %q", c.new, err, c.want)
+		}
+	}
+}
+
+func TestReportsOfAnotherPlan(t *testing.T) {
+	for want, change := range map[string]func(*Report){
+		"1 slots of 2":         func(r *Report) { r.Slots = r.Slots[:1] },
+		"summary of 1 targets": func(r *Report) { r.Summary.Targets = r.Summary.Targets[:1] },
+		"planned was 0":        func(r *Report) { r.Slots[0].Target = 1 },
+		"of 1 processes":       func(r *Report) { r.Slots[0].ServerCPUS = []float64{1} },
+		"has a wire":           func(r *Report) { r.Slots[0].Wire = nil },
+		`planned was "a"`:      func(r *Report) { r.Summary.Targets[0].Name = "x" },
+		"its slots have 6":     func(r *Report) { r.Summary.Targets[1].Requests++ },
+		"0 requests and 1":     func(r *Report) { r.Summary.Targets[0].Bytes++ },
+	} {
+		r := report()
+		change(r)
+		if err := r.Fits(plan()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	// A slot that failed has no figures to compare.
+	r := report()
+	r.Slots[0] = SlotReport{Slot: 0, Failed: "nothing came"}
+	if err := r.Fits(plan()); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzReadPlan(f *testing.F) {
+	var b bytes.Buffer
+	_ = plan().Write(&b)
+	f.Add(b.String())
+	f.Fuzz(func(t *testing.T, text string) {
+		p, _, err := ReadPlan(strings.NewReader(text))
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("an error of two lines: %q", err)
+			}
+			return
+		}
+		// What is accepted is complete, and says the same again.
+		var b bytes.Buffer
+		if err := p.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if again, _, err := ReadPlan(&b); err != nil || !reflect.DeepEqual(again, p) {
+			t.Errorf("%+v became %+v, %v", p, again, err)
+		}
+	})
+}
+
+func FuzzReadReport(f *testing.F) {
+	f.Add(lines(f, report()))
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := ReadReport(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		for i, s := range r.Slots {
+			if s.Slot != i || s.Requests < 0 || s.Seconds < 0 || s.Failed == "" && s.Seconds == 0 {
+				t.Errorf("accepted: %+v", s)
+			}
+		}
+		if again, err := ReadReport(strings.NewReader(lines(t, r))); err != nil || again.Held != r.Held || len(again.Slots) != len(r.Slots) {
+			t.Errorf("%+v, %v", again, err)
+		}
+	})
+}

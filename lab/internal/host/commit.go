@@ -1,0 +1,149 @@
+package host
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// madeOf are the paths, from the root, of what the lab is made of: all that can
+// change a measurement and is not installed. Results that a run adds, and the
+// texts and pages about them, do not make the lab another.
+var madeOf = []string{"lab", "Makefile", "package.json", "package-lock.json", ".npmrc", "go.work"}
+
+// UnknownCommit stands for a commit that cannot be found out.
+const UnknownCommit = "unknown"
+
+// Commit names the commit of a checkout, and whether what the lab is made of
+// differs from it. Outside a checkout it is unknown and so differs.
+func Commit(root string) (commit string, dirty bool) {
+	commit, differ := Differ(root)
+	return commit, len(differ) > 0
+}
+
+// Differ names the commit of a checkout and the paths of what the lab is made of
+// that are not as they are in it: changed, deleted, or not tracked.
+//
+// The files themselves are compared, not git's index, which can be told to look
+// away; and what git ignores is no less compiled or run.
+func Differ(root string) (commit string, paths []string) {
+	return differ(root, func(string) bool { return true })
+}
+
+func differ(root string, matters func(path string) bool) (string, []string) {
+	commit, tracked, err := tree(root)
+	if err != nil {
+		return UnknownCommit, []string{"all that has no commit"}
+	}
+	var paths []string
+	for _, part := range madeOf {
+		err := filepath.WalkDir(filepath.Join(root, part), func(path string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil || d.IsDir() {
+				return err
+			}
+			rel, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			rel = filepath.ToSlash(rel)
+			id, ok := tracked[rel]
+			delete(tracked, rel)
+			if !matters(rel) {
+				return nil
+			}
+			same := false
+			if ok {
+				if same, err = hasID(path, d, id); err != nil {
+					return err
+				}
+			}
+			if !same {
+				paths = append(paths, rel)
+			}
+			return nil
+		})
+		if err != nil {
+			paths = append(paths, part) // what cannot be read cannot be called the same
+		}
+	}
+	for rel := range tracked {
+		if matters(rel) {
+			paths = append(paths, rel)
+		}
+	}
+	slices.Sort(paths)
+	return commit, paths
+}
+
+// tree asks git for the commit, and for the objects in it of what the lab is
+// made of, by path.
+func tree(root string) (commit string, objects map[string]string, err error) {
+	git := func(args ...string) (string, error) {
+		cmd := exec.Command("git", append([]string{"--no-replace-objects", "-C", root}, args...)...)
+		// Variables such as GIT_DIR would have it speak of another checkout.
+		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
+		out, err := cmd.Output()
+		return string(out), err
+	}
+	// A lab that lies somewhere in another project's checkout has no commit.
+	if prefix, err := git("rev-parse", "--show-prefix"); err != nil || strings.TrimSpace(prefix) != "" {
+		return "", nil, fmt.Errorf("%s is not the top of a checkout", root)
+	}
+	if commit, err = git("rev-parse", "--verify", "HEAD"); err != nil {
+		return "", nil, err
+	}
+	commit = strings.TrimSpace(commit)
+	list, err := git(append([]string{"ls-tree", "-r", "-z", commit, "--"}, madeOf...)...)
+	if err != nil {
+		return "", nil, err
+	}
+	objects = map[string]string{}
+	for _, entry := range strings.Split(strings.TrimRight(list, "\x00"), "\x00") {
+		about, path, ok := strings.Cut(entry, "\t")
+		f := strings.Fields(about)
+		if ok && len(f) == 3 {
+			objects[path] = f[2]
+		}
+	}
+	return commit, objects, nil
+}
+
+// hasID tells whether a file's content is the git object of that name.
+func hasID(path string, d fs.DirEntry, id string) (bool, error) {
+	var content []byte
+	var err error
+	switch {
+	case d.Type()&fs.ModeSymlink != 0:
+		var to string
+		to, err = os.Readlink(path)
+		content = []byte(to)
+	case d.Type().IsRegular():
+		content, err = os.ReadFile(path)
+	default:
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var h hash.Hash = sha1.New()
+	if len(id) == hex.EncodedLen(sha256.Size) {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "blob %d\x00", len(content))
+	h.Write(content)
+	want, err := hex.DecodeString(id)
+	return err == nil && bytes.Equal(h.Sum(nil), want), nil
+}

@@ -1,0 +1,288 @@
+package host
+
+import (
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/program"
+)
+
+// autocannon is the one program that is not a file but packages of node's.
+const autocannon = "autocannon"
+
+// A Binary is a program as it was when it ran.
+type Binary struct {
+	SHA256   string            `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the file; of autocannon\\, of all its files and those of what it depends on."`
+	Sources  string            `json:"sources_sha256,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the Go sources in lab/ that it was built from."`
+	Commit   string            `json:"commit,omitempty" jsonschema:"description=Commit of the checkout it was built in."`
+	Modified bool              `json:"modified,omitempty" jsonschema:"description=Whether those sources differed from that commit."`
+	Build    map[string]string `json:"build,omitempty" jsonschema:"description=Settings of the Go compiler."`
+}
+
+// Environment is what programs find in theirs.
+type Environment struct {
+	Set    map[string]string `json:"set,omitempty" jsonschema:"description=Variables that the lab gave a value."`
+	Passed []string          `json:"passed,omitempty" jsonschema:"description=Variables that had the caller's value\\, which is not recorded: it would name the machine's directories."`
+}
+
+// Programs are the files that a run starts, as they were before it.
+type Programs struct {
+	root  string
+	files map[string]installed
+}
+
+type installed struct {
+	path   string
+	info   os.FileInfo // nil of autocannon
+	binary Binary
+}
+
+// FindPrograms looks up programs by name: lab, node, autocannon, or one of the root's
+// .tools/bin. lab is the file that runs now. A program of the lab's own that was
+// built from other sources than lab/ holds is refused: its figures would stand
+// under a commit that it is not of.
+func FindPrograms(root, lab string, names []string) (*Programs, error) {
+	sources, err := Sources(root)
+	if err != nil {
+		return nil, err
+	}
+	p := &Programs{root, map[string]installed{}}
+	for _, name := range names {
+		var found installed
+		var err error
+		switch name {
+		case autocannon:
+			found, err = p.packages(name)
+		case "node":
+			found, err = node()
+		case "lab":
+			found, err = p.built(lab, sources)
+		default:
+			found, err = p.built(filepath.Join(root, ".tools", "bin", name), sources)
+		}
+		if err != nil {
+			return nil, err
+		}
+		p.files[name] = found
+	}
+	return p, nil
+}
+
+// Binaries describes the programs for a results file.
+func (p *Programs) Binaries() map[string]Binary {
+	all := map[string]Binary{}
+	for name, found := range p.files {
+		all[name] = found.binary
+	}
+	return all
+}
+
+// Other tells whether a process is of another file than the one that was found
+// before the run under the name. Of a process that has ended it cannot tell.
+func (p *Programs) Other(name string, pid int) bool {
+	info, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
+	return err == nil && !os.SameFile(p.files[name].info, info)
+}
+
+// Changed is an error if a program is no longer what it was before the run, as
+// after a build in the midst of it.
+func (p *Programs) Changed() error {
+	for _, name := range slices.Sorted(maps.Keys(p.files)) {
+		found := p.files[name]
+		// To read all programs takes as long as a short turn of load.
+		if info, err := os.Stat(found.path); err == nil && found.info != nil && os.SameFile(info, found.info) &&
+			info.Size() == found.info.Size() && info.ModTime().Equal(found.info.ModTime()) {
+			continue
+		}
+		var now string
+		var err error
+		if name == autocannon {
+			now, err = packagesDigest(found.path)
+		} else {
+			now, err = digest(found.path)
+		}
+		if err != nil || now != found.binary.SHA256 {
+			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build nothing meanwhile", name)
+		}
+	}
+	return nil
+}
+
+// built takes a program of the lab's own.
+func (p *Programs) built(path, sources string) (installed, error) {
+	name := path
+	if rel, err := filepath.Rel(p.root, path); err == nil && filepath.IsLocal(rel) {
+		name = rel
+	}
+	found, err := file(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return found, fmt.Errorf("%s is not built; run make build", name)
+	}
+	if err != nil {
+		return found, err
+	}
+	var s program.Stamp
+	if info, err := buildinfo.ReadFile(path); err == nil {
+		found.binary.Build = map[string]string{}
+		s = program.StampOf(info)
+		for _, set := range info.Settings {
+			if slices.Contains(compiler, set.Key) {
+				found.binary.Build[set.Key] = set.Value
+			}
+		}
+	}
+	found.binary.Sources, found.binary.Commit, found.binary.Modified = s.Sources, s.Commit, s.Modified
+	switch {
+	case sources == "" || s.Sources == sources:
+		return found, nil
+	case s.Sources == "":
+		return found, fmt.Errorf("%s does not say of which sources it was built, as make build has it do; remove it and run make build", name)
+	}
+	return found, fmt.Errorf("%s was built from other sources than lab/ holds now; remove it and run make build", name)
+}
+
+// compiler names the settings that can make other code of the same sources.
+// What they say names no directory: the programs are built with -trimpath.
+var compiler = []string{"-race", "-msan", "-asan", "-gcflags", "-asmflags", "-pgo", "CGO_ENABLED", "GOAMD64", "GOARM64", "GOEXPERIMENT", "GOFIPS140", "DefaultGODEBUG"}
+
+// node asks node itself for its file: what a path leads to may be a script that
+// chooses one of several.
+func node() (installed, error) {
+	cmd := exec.Command("node", "--print", "process.execPath")
+	cmd.Env = leash.Environment()
+	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		return installed{}, errors.New("node is not installed; install Node.js 20.11 or newer, from nodejs.org or by your distribution")
+	}
+	if err != nil {
+		return installed{}, fmt.Errorf("node does not run: %w", err)
+	}
+	return file(strings.TrimSpace(string(out)))
+}
+
+func file(path string) (installed, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return installed{}, err
+	}
+	sum, err := digest(path)
+	return installed{path, info, Binary{SHA256: sum}}, err
+}
+
+func digest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// packages takes a program that is made of node's packages.
+func (p *Programs) packages(name string) (installed, error) {
+	dir := filepath.Join(p.root, "node_modules", name)
+	sum, err := packagesDigest(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return installed{}, fmt.Errorf("%s is not installed; run make setup", name)
+	}
+	return installed{path: dir, binary: Binary{SHA256: sum}}, err
+}
+
+// packagesDigest is the digest of all files of a package and of those that it
+// depends on, found as node finds them.
+func packagesDigest(dir string) (string, error) {
+	top := filepath.Dir(dir)
+	h := sha256.New()
+	seen := map[string]bool{}
+	var visit func(dir string) error
+	visit = func(dir string) error {
+		if seen[dir] {
+			return nil
+		}
+		seen[dir] = true
+		text, err := os.ReadFile(filepath.Join(dir, "package.json"))
+		if err != nil {
+			return err
+		}
+		var about struct{ Dependencies, OptionalDependencies map[string]string }
+		if err := json.Unmarshal(text, &about); err != nil {
+			return fmt.Errorf("%s: %w", filepath.Join(dir, "package.json"), err)
+		}
+		if err := files(h, top, dir); err != nil {
+			return err
+		}
+		names := slices.Concat(slices.Collect(maps.Keys(about.Dependencies)), slices.Collect(maps.Keys(about.OptionalDependencies)))
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			if at := lookUp(top, dir, name); at != "" {
+				if err := visit(at); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	if err := visit(dir); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// lookUp finds the directory of a package that one in dir asks for; empty where
+// it is not installed, as an optional one may not be.
+func lookUp(top, dir, name string) string {
+	for {
+		at := filepath.Join(dir, "node_modules", name)
+		if dir == top {
+			at = filepath.Join(top, name)
+		}
+		if _, err := os.Stat(filepath.Join(at, "package.json")); err == nil {
+			return at
+		}
+		if dir == top {
+			return ""
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// files writes the digest and the name of each file below a directory.
+func files(to io.Writer, top, dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		sum, err := digest(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(top, path)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(to, "%s  %s\n", sum, filepath.ToSlash(rel))
+		return err
+	})
+}
+
+// Environment describes what programs that the lab starts find in theirs.
+func (*Programs) Environment() *Environment {
+	return &Environment{Set: maps.Clone(leash.Set), Passed: slices.Clone(leash.Passed)}
+}

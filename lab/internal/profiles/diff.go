@@ -1,0 +1,203 @@
+package profiles
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// A Side is one of two profiles that are compared. Two are never of the same
+// length, so what is compared is by the second of window; where a profile is of
+// moments and has no length, it is their mean.
+type Side struct {
+	Profile *profile.Profile
+	Moments int // how many are added up in it; 0 for a profile of a window
+}
+
+// A DiffTree is what became of one profile in another. Its frames are those of
+// the first, so that what is gone is seen where it was; what only the second has
+// is in its callers' difference, and in the list.
+type DiffTree struct {
+	SchemaVersion int       `json:"schema_version"`
+	Name          string    `json:"name"`
+	Kind          string    `json:"kind"`
+	Before        string    `json:"before"` // a condition's id in the run
+	After         string    `json:"after"`
+	Unit          string    `json:"unit"` // s/s or B/s; B or count of moments
+	TotalBefore   float64   `json:"total_before"`
+	TotalAfter    float64   `json:"total_after"`
+	Least         float64   `json:"least"` // share of the first total below which a frame is folded
+	Depth         int       `json:"depth"`
+	Root          DiffNode  `json:"root"`
+	Top           []DiffRow `json:"top"` // by the size of the change, either way
+}
+
+// A DiffNode is a symbol as called along one path.
+type DiffNode struct {
+	Symbol     string     `json:"n"`
+	Group      Group      `json:"g"`
+	Value      float64    `json:"v"` // the first profile's, with all it called
+	Difference float64    `json:"d"` // the second's less that
+	Children   []DiffNode `json:"c,omitempty"`
+}
+
+// A DiffRow is a symbol with all it called, over all paths that lead to it.
+type DiffRow struct {
+	Symbol string  `json:"n"`
+	Group  Group   `json:"g"`
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+}
+
+// Diff compares one sample type of two profiles. Frames below a share of the
+// first total are folded, and so is what became of them.
+func Diff(before, after Side, sampleType string, least float64) (DiffTree, error) {
+	if err := checkLeast(least); err != nil {
+		return DiffTree{}, err
+	}
+	if (before.Moments > 0) != (after.Moments > 0) {
+		return DiffTree{}, errors.New("flame: a profile of a window and one of moments cannot be compared")
+	}
+	b, err := before.grow(sampleType)
+	if err != nil {
+		return DiffTree{}, fmt.Errorf("before: %w", err)
+	}
+	a, err := after.grow(sampleType)
+	if err != nil {
+		return DiffTree{}, fmt.Errorf("after: %w", err)
+	}
+	if a.unit != b.unit {
+		return DiffTree{}, fmt.Errorf("flame: %s is in %s before and in %s after", sampleType, b.unit, a.unit)
+	}
+
+	t := DiffTree{
+		SchemaVersion: TreeVersion,
+		Unit:          b.unit,
+		TotalBefore:   b.rate(b.root.value),
+		TotalAfter:    a.rate(a.root.value),
+		Least:         least,
+		Top:           []DiffRow{},
+	}
+	if before.Moments == 0 {
+		t.Unit += "/s"
+	}
+	t.Root = compare(b, a, b.root, a.root, least*float64(b.root.value))
+	t.Depth = t.Root.depth()
+	t.Top = changed(b, a)
+	return t, nil
+}
+
+// rated is a profile as frames, with what its values are divided by.
+type rated struct {
+	grown
+	by *big.Rat // makes base units a second, or of one moment, of a sum
+}
+
+func (s Side) grow(sampleType string) (rated, error) {
+	g, err := grow(s.Profile, sampleType)
+	if err != nil {
+		return rated{}, err
+	}
+	over := big.NewRat(int64(s.Moments), 1)
+	if s.Moments == 0 {
+		over = big.NewRat(s.Profile.DurationNanos, 1e9)
+	}
+	if over.Sign() <= 0 {
+		return rated{}, errors.New("flame: the profile does not say how long its window was")
+	}
+	over.Mul(over, big.NewRat(g.per, 1))
+	return rated{g, over.Inv(over)}, nil
+}
+
+func (r rated) exact(v int64) *big.Rat { return new(big.Rat).Mul(big.NewRat(v, 1), r.by) }
+func (r rated) rate(v int64) float64   { return nearest(r.exact(v)) }
+
+// difference is exact before it is rounded: two rates that are the same differ
+// by nought, and not by what a division leaves.
+func difference(b, a rated, before, after int64) *big.Rat {
+	return new(big.Rat).Sub(a.exact(after), b.exact(before))
+}
+
+// nearest has nine digits, as shares have: a rate is a quotient, and never ends.
+func nearest(r *big.Rat) float64 {
+	f, _ := r.Float64()
+	return rounded(f, 9)
+}
+
+// compare makes a node of a frame of the first profile and of the frame at the
+// same path in the second, which is nil where it is gone.
+func compare(b, a rated, f, then *frame, least float64) DiffNode {
+	n := DiffNode{Symbol: f.symbol, Group: f.group, Value: b.rate(f.value), Difference: nearest(difference(b, a, f.value, then.total()))}
+	var other, became int64
+	for _, c := range f.children {
+		if float64(c.value) < least {
+			other += c.value
+			became += then.at(c.symbol).total()
+			continue
+		}
+		n.Children = append(n.Children, compare(b, a, c, then.at(c.symbol), least))
+	}
+	slices.SortFunc(n.Children, func(a, b DiffNode) int { return strings.Compare(a.Symbol, b.Symbol) })
+	if other > 0 {
+		n.Children = append(n.Children, DiffNode{Symbol: Other, Group: GroupRest, Value: b.rate(other), Difference: nearest(difference(b, a, other, became))})
+	}
+	return n
+}
+
+func (f *frame) at(name string) *frame {
+	if f == nil {
+		return nil
+	}
+	return f.children[name]
+}
+
+func (f *frame) total() int64 {
+	if f == nil {
+		return 0
+	}
+	return f.value
+}
+
+// changed lists the symbols that changed most, whichever profile they are in.
+func changed(b, a rated) []DiffRow {
+	type change struct {
+		row  DiffRow
+		size *big.Rat
+	}
+	var all []change
+	add := func(name string, group Group) {
+		d := difference(b, a, b.cumulative[name], a.cumulative[name])
+		if d.Sign() != 0 {
+			all = append(all, change{DiffRow{name, group, b.rate(b.cumulative[name]), a.rate(a.cumulative[name])}, d.Abs(d)})
+		}
+	}
+	for name, group := range b.groups {
+		add(name, group)
+	}
+	for name, group := range a.groups {
+		if _, both := b.groups[name]; !both {
+			add(name, group)
+		}
+	}
+	slices.SortFunc(all, func(x, y change) int {
+		return cmp.Or(y.size.Cmp(x.size), strings.Compare(x.row.Symbol, y.row.Symbol))
+	})
+	rows := []DiffRow{}
+	for _, c := range all[:min(len(all), topRows)] {
+		rows = append(rows, c.row)
+	}
+	return rows
+}
+
+func (n DiffNode) depth() int {
+	d := 0
+	for _, c := range n.Children {
+		d = max(d, c.depth())
+	}
+	return d + 1
+}

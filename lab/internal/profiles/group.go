@@ -1,0 +1,72 @@
+package profiles
+
+import "strings"
+
+// A Group says what kind of work a symbol is. It is drawn as a pattern, so
+// there are few.
+type Group string
+
+// The groups. A symbol is in the first that fits.
+const (
+	GroupGC      Group = "gc"      // the garbage collector, and what it calls
+	GroupSyscall Group = "syscall" // the way into the kernel; what the kernel does there is in it
+	GroupRuntime Group = "runtime" // the scheduler, the allocator and the rest of Go's runtime
+	GroupHTTP    Group = "http"    // net, net/http, fasthttp, Fiber: bytes to requests and back
+	GroupHandler Group = "handler" // this repository's own code
+	GroupRest    Group = "rest"
+)
+
+// packages by group; a package stands for those below it as well.
+var packages = []struct {
+	group Group
+	paths []string
+}{
+	{GroupSyscall, []string{"syscall", "internal/runtime/syscall", "runtime/internal/syscall", "golang.org/x/sys/unix"}},
+	{GroupRuntime, []string{"runtime", "internal/runtime"}},
+	{GroupHTTP, []string{"net", "internal/poll", "bufio", "github.com/valyala/fasthttp", "github.com/gofiber/fiber"}},
+	{GroupHandler, []string{"main", "github.com/line-rate/line-rate"}},
+}
+
+// The runtime enters the kernel by functions of its own, and the collector is
+// no package: both are known by name.
+var (
+	runtimeSyscalls  = []string{"runtime.futex", "runtime.epollwait", "runtime.epollctl", "runtime.usleep", "runtime.tgkill"}
+	collectorStarts  = []string{"runtime.gc", "runtime.(*gc", "runtime.bgsweep", "runtime.bgscavenge", "runtime.markroot", "runtime.scan", "runtime.greyobject", "runtime.sweepone", "runtime.(*sweep", "runtime.wbBuf", "gcWriteBarrier", "runtime._GC"}
+	collectorForeign = []string{"runtime.gcenable", "runtime.gcount"}
+)
+
+// GroupOf says which group a symbol is in. What the collector calls inside
+// the runtime is the collector's: a memmove under it is not the program's.
+//
+// A group is a symbol's, wherever it stands; the work that a whole stack is
+// about is WorkOf's to say, from the groups of its symbols and more.
+func GroupOf(symbol string, caller Group) Group {
+	starts := func(prefixes []string) bool {
+		for _, p := range prefixes {
+			if strings.HasPrefix(symbol, p) {
+				return true
+			}
+		}
+		return false
+	}
+	if starts(collectorStarts) && !starts(collectorForeign) {
+		return GroupGC
+	}
+	if starts(runtimeSyscalls) {
+		return GroupSyscall
+	}
+	if bare(symbol) {
+		symbol = "runtime." + symbol
+	}
+	for _, g := range packages {
+		for _, path := range g.paths {
+			if rest, ok := strings.CutPrefix(symbol, path); ok && rest != "" && (rest[0] == '.' || rest[0] == '/') {
+				if g.group == GroupRuntime && caller == GroupGC {
+					return GroupGC
+				}
+				return g.group
+			}
+		}
+	}
+	return GroupRest
+}

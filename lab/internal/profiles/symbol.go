@@ -1,0 +1,150 @@
+package profiles
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// NoSymbol stands for a frame without a symbol, among symbols and packages. Where
+// it is in a profile, nothing is known to be absent from that profile.
+const NoSymbol = "[no symbol]"
+
+// Repository is the package key of this repository's code. Its servers' own
+// package is "main" in symbols, and counts as it.
+const Repository = "github.com/line-rate/line-rate"
+
+// StackOf gives a sample's symbols from the outermost call to the innermost. A
+// location has several where calls were inlined, innermost first.
+func StackOf(s *profile.Sample) []string {
+	var out []string
+	for _, l := range slices.Backward(s.Location) {
+		if len(l.Line) == 0 {
+			out = append(out, NoSymbol)
+		}
+		for _, line := range slices.Backward(l.Line) {
+			if line.Function == nil || line.Function.Name == "" {
+				out = append(out, NoSymbol)
+				continue
+			}
+			out = append(out, line.Function.Name)
+		}
+	}
+	return out
+}
+
+// generated are what begins the names of functions that the compiler makes for
+// a type: how it is compared and how it is hashed.
+var generated = []string{"type:.eq.", "type:.hash.", "type..eq.", "type..hash.", "go:"}
+
+// bare tells whether a symbol has no package in its name, as the runtime's
+// assembly has it ("aeshashbody", "gogo").
+func bare(symbol string) bool {
+	return symbol != NoSymbol && !strings.ContainsAny(symbol, "./:")
+}
+
+// PathOf gives the import path of a symbol's package. A function made for a type
+// is of the type's package; names without a package are the runtime's, since
+// assembly of the standard library is all that has such.
+func PathOf(symbol string) string {
+	if symbol == NoSymbol || symbol == "" {
+		return NoSymbol
+	}
+	for _, prefix := range generated {
+		symbol = strings.TrimPrefix(symbol, prefix)
+	}
+	// Type arguments have paths of their own, and slashes and dots in them.
+	symbol, _, _ = strings.Cut(symbol, "[")
+	// So has a type that is spelt out: "type:.eq.struct { F uintptr; … }".
+	if strings.ContainsAny(symbol, " {") {
+		return "runtime"
+	}
+	slash := strings.LastIndexByte(symbol, '/')
+	dot := strings.IndexByte(symbol[slash+1:], '.')
+	switch {
+	case slash < 0 && dot <= 0:
+		return "runtime"
+	case dot >= 0:
+		symbol = symbol[:slash+1+dot]
+	}
+	path := unescape(symbol)
+	if at := strings.LastIndex(path, "/vendor/"); at >= 0 {
+		path = path[at+len("/vendor/"):]
+	}
+	return strings.TrimPrefix(path, "vendor/")
+}
+
+// PackageOf gives the key by which shares are kept: the import path for the
+// standard library, the module's root for all else, without its major version,
+// so that "github.com/brianvoe/gofakeit" is one package over v6 and v7 and
+// whatever they are made of.
+func PackageOf(symbol string) string {
+	path := PathOf(symbol)
+	if path == "main" || path == "" {
+		return Repository
+	}
+	parts := strings.Split(path, "/")
+	if !strings.Contains(parts[0], ".") || path == NoSymbol {
+		return path // the standard library has no host
+	}
+	// Where a host keeps many owners' repositories the root has three parts;
+	// a host of one owner has the repository next.
+	n := 2
+	if slices.Contains([]string{"github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "golang.org", "git.sr.ht"}, parts[0]) {
+		n = 3
+	}
+	// gopkg.in has the version behind a dot, in the second part or the third.
+	if parts[0] == "gopkg.in" {
+		if len(parts) > 2 && !versioned(parts[1]) {
+			n = 3
+		}
+		for i := range min(n, len(parts)) {
+			if versioned(parts[i]) {
+				parts[i] = parts[i][:strings.LastIndex(parts[i], ".v")]
+			}
+		}
+	}
+	parts = parts[:min(n, len(parts))]
+	if last := len(parts) - 1; last > 0 && major(parts[last]) {
+		parts = parts[:last]
+	}
+	return strings.Join(parts, "/")
+}
+
+// versioned tells whether a part of a path ends in ".v" and a number.
+func versioned(part string) bool {
+	at := strings.LastIndex(part, ".v")
+	return at > 0 && major(part[at+1:])
+}
+
+// major tells whether a part of a path is a major version: "v2".
+func major(part string) bool {
+	n, ok := strings.CutPrefix(part, "v")
+	if !ok {
+		return false
+	}
+	_, err := strconv.ParseUint(n, 10, 32)
+	return err == nil
+}
+
+// unescape undoes the linker's escapes: dots of a path's last part are written
+// %2e in symbols, so that the first dot there ends the path.
+func unescape(path string) string {
+	if !strings.Contains(path, "%") {
+		return path
+	}
+	var b strings.Builder
+	for i := 0; i < len(path); i++ {
+		if path[i] == '%' && i+2 < len(path) {
+			if c, err := strconv.ParseUint(path[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(c))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(path[i])
+	}
+	return b.String()
+}

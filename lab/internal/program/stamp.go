@@ -1,0 +1,61 @@
+package program
+
+import (
+	"runtime/debug"
+	"strings"
+)
+
+// A Stamp says of what a program was built: the digest of its sources, and their
+// commit. The zero Stamp is that of one that does not say.
+//
+// It is written as tags of the Go build, which bind no source here: they stand
+// in every binary that Go makes, where -ldflags are left out with -trimpath, and
+// go version -m prints them.
+type Stamp struct {
+	Sources  string // SHA-256 of the sources
+	Commit   string // empty where it is not known
+	Modified bool   // whether the sources differed from that commit
+}
+
+// The tags. The first two are followed by what they say.
+const (
+	sourcesTag  = "sources."
+	commitTag   = "commit."
+	modifiedTag = "modified"
+)
+
+// String gives the tags to build with.
+func (s Stamp) String() string {
+	tags := []string{sourcesTag + s.Sources}
+	if s.Commit != "" {
+		tags = append(tags, commitTag+s.Commit)
+	}
+	if s.Modified {
+		tags = append(tags, modifiedTag)
+	}
+	return strings.Join(tags, ",")
+}
+
+// ParseStamp finds a stamp among tags.
+func ParseStamp(tags string) (s Stamp) {
+	for _, tag := range strings.Split(tags, ",") {
+		if v, ok := strings.CutPrefix(tag, sourcesTag); ok {
+			s.Sources = v
+		}
+		if v, ok := strings.CutPrefix(tag, commitTag); ok {
+			s.Commit = v
+		}
+		s.Modified = s.Modified || tag == modifiedTag
+	}
+	return s
+}
+
+// StampOf finds the stamp of a build, the running program's own or another's.
+func StampOf(info *debug.BuildInfo) Stamp {
+	for _, s := range info.Settings {
+		if s.Key == "-tags" {
+			return ParseStamp(s.Value)
+		}
+	}
+	return Stamp{}
+}
