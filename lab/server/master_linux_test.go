@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestMasterKilled(t *testing.T) {
+	for _, stopped := range []bool{false, true} {
+		p, workers := startMaster(t)
+		if stopped {
+			// A stopped worker cannot look for its master: this one
+			// only the kernel can end.
+			for _, pid := range workers {
+				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		p.signal(syscall.SIGKILL)
+		deadline := time.Now().Add(time.Second)
+		for anyRunning(workers) {
+			if time.Now().After(deadline) {
+				for _, pid := range workers {
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+				t.Fatalf("stopped %v: a worker outlives its killed master by a second", stopped)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+}
+
+// The master's last act is to see its workers gone, not only to have killed them.
+func TestAwaitGone(t *testing.T) {
+	child := exec.Command("sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	m := &master{workers: []int{child.Process.Pid}}
+	go func() {
+		time.Sleep(100 * time.Millisecond)
+		_ = child.Process.Kill()
+		_ = child.Wait()
+	}()
+	m.awaitGone()
+	if running(child.Process.Pid) {
+		t.Error("returned while a worker was running")
+	}
+}
+
+func TestWorkerKilled(t *testing.T) {
+	p, workers := startMaster(t)
+	if err := syscall.Kill(workers[1], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-p.done
+	if anyRunning(workers) {
+		t.Error("a worker outlives the master")
+	}
+	if code := p.exitCode(); code != 4 {
+		t.Errorf("exit code %d, want 4", code)
+	}
+	want := fmt.Sprintf("fiber_server: lost a worker (pid %d: signal: killed); stopping", workers[1])
+	if len(p.all) != 5 || p.all[4] != want {
+		t.Errorf("stderr:\n%s\nwant a last line %q", strings.Join(p.all, "\n"), want)
+	}
+}
+
+// A worker told to stop by somebody else than the master is a worker lost.
+func TestWorkerStopped(t *testing.T) {
+	p, workers := startMaster(t)
+	if err := syscall.Kill(workers[0], syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.exitCode(); code != 4 {
+		t.Errorf("exit code %d, want 4", code)
+	}
+	want := fmt.Sprintf("fiber_server: lost a worker (pid %d: exit status 1); stopping", workers[0])
+	if p.all[len(p.all)-1] != want {
+		t.Errorf("stderr:\n%s\nwant a last line %q", strings.Join(p.all, "\n"), want)
+	}
+}
