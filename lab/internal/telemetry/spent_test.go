@@ -15,13 +15,6 @@ func TestClientThreadsStandBusiestFirst(t *testing.T) {
 	}
 }
 
-// A thread that ended takes its time with it. It may have been the busiest.
-func TestTheBusiestThreadIsNotKnownWhereOneHasEnded(t *testing.T) {
-	lacking(t, func(a, b *sample) {
-		delete(b.threads, 20)
-	}, "client_thread_busy_max")
-}
-
 func TestCPUTimeOfATree(t *testing.T) {
 	root := process{pid: 1, cpu: seconds(1)}
 	grown := process{pid: 1, cpu: seconds(1.5)}

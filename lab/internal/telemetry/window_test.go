@@ -97,6 +97,8 @@ func TestWhatWasNotReadIsLeftOut(t *testing.T) {
 		{"no client", func(a, b *sample) { a.client, b.client, a.threads, b.threads = nil, nil, nil, nil }, []string{"client_cpu_per_request_s", "client_thread_busy_max"}},
 		{"another client than before", func(a, b *sample) { a.client[0].pid = 99; a.threads = map[int]time.Duration{99: 0} }, []string{"client_cpu_per_request_s", "client_thread_busy_max"}},
 		{"threads not readable", func(a, b *sample) { b.threads = nil }, []string{"client_thread_busy_max"}},
+		// A thread that ended takes its time with it. It may have been the busiest.
+		{"a thread has ended", func(a, b *sample) { delete(b.threads, 20) }, []string{"client_thread_busy_max"}},
 		// A server that was never seen had no nought workers.
 		{"no server", func(a, b *sample) { a.server, b.server = nil, nil }, serverNames},
 	} {
