@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Every event that was added is delivered, or lost as Close and the meter say, or
-// returned.
+// Every event that was added is delivered, or lost and reported by Close and the meter,
+// or returned.
 func TestNothingIsLost(t *testing.T) {
 	const producers, each = 16, 1_000_000 / 16
 	always := func(int, error) (time.Duration, bool) { return 0, true }
@@ -22,7 +22,7 @@ func TestNothingIsLost(t *testing.T) {
 		opts  []Option
 		fail  func(int64) error
 		late  func(int64) error
-		close bool // in the middle, with no time left
+		close bool // closed in the middle, with no time left
 		once  bool // nothing may be delivered twice
 	}{
 		{"a sink that answers", nil, nil, nil, false, true},
@@ -215,7 +215,7 @@ func TestFullByPolicy(t *testing.T) {
 		if err := b.Add(t.Context(), 0); err != nil {
 			t.Errorf("with room again: %v", err)
 		}
-		// One that waits learns of Close.
+		// An Add that waits returns when the batcher is closed.
 		fill(b)
 		waiting := make(chan error)
 		go func() { waiting <- b.Add(context.Background(), 0) }()

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// a made-up event: who added it, and its place among the producer's own.
+// An event says who added it, and its place among that producer's events.
 type event struct{ producer, n int32 }
 
-// tally counts what a meter is told.
+// tally sums what a Meter is told.
 type tally struct {
 	delivered, full, failed, sent, queued, inFlight, most atomic.Int64
 }
@@ -45,7 +45,7 @@ func made[E any](t testing.TB, send Send[E], opts ...Option) *Batcher[E] {
 // A sink takes events in, and can fail in all the ways that a service can.
 type sink struct {
 	mu   sync.Mutex
-	seen [][]uint8              // how often, by producer and place
+	seen [][]uint8              // how often each event came, by producer and place
 	fail func(call int64) error // before the batch is taken in
 	late func(call int64) error // after it
 	call atomic.Int64

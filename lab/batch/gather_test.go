@@ -30,13 +30,13 @@ func TestWhatMakesABatch(t *testing.T) {
 			}
 		}
 		for range 4 {
-			add("a") // three by number, one is left
+			add("a") // three make a batch, one is left
 		}
 		synctest.Wait()
-		add(strings.Repeat("b", 9)) // with the one left ten bytes, which is a batch
+		add(strings.Repeat("b", 9)) // with the one left that is ten bytes, which make a batch
 		add(strings.Repeat("c", 6))
 		add(strings.Repeat("d", 6))  // does not fit with the other
-		add(strings.Repeat("e", 20)) // fits with none
+		add(strings.Repeat("e", 20)) // fits with no other
 		synctest.Wait()
 		if want := []int{3, 2, 1, 1, 1}; !slices.Equal(sizes, want) {
 			t.Errorf("batches of %v, want %v", sizes, want)
@@ -67,7 +67,7 @@ func TestAnIntervalIsOneBatch(t *testing.T) {
 			sizes = append(sizes, len(events))
 			return nil
 		}, MaxCount(100), Interval(time.Second), func(c *config) error { c.shards = 8; return nil })
-		for i, s := range b.shards { // as if each were some processor's
+		for i, s := range b.shards { // as if each belonged to a processor
 			s.mu.Lock()
 			s.filled = <-b.free
 			for range 20 {
@@ -86,8 +86,8 @@ func TestAnIntervalIsOneBatch(t *testing.T) {
 	})
 }
 
-// Who finds a shard taken goes to another, and to that one from then on; who
-// finds all taken waits.
+// A goroutine that finds a shard locked goes to another, and stays with that one. If all
+// are locked, it waits.
 func TestATakenShardIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := made(t, func(context.Context, []int) error { return nil }, MaxCount(100), func(c *config) error { c.shards = 2; return nil })
@@ -121,8 +121,7 @@ func TestATakenShardIsLeft(t *testing.T) {
 			_ = b.TryAdd(10)
 			added = true
 		}()
-		// A goroutine that waits for a mutex is not durably blocked, so there is no
-		// waiting for it to get there.
+		// synctest.Wait does not wait for a goroutine that is blocked on a mutex.
 		for range 1000 {
 			runtime.Gosched()
 		}

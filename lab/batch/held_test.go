@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// What is gathered, what waits and what is in flight is held, each until it is
-// accounted for; what is told to the meter are the batches that wait.
+// Events that are gathered, wait or are in flight are held, each until it is accounted
+// for. The meter is told only of batches that wait.
 func TestWhatIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		step := make(chan error)
