@@ -12,7 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/event"
 )
 
-// ask makes one request of a control.
+// ask makes one request to a control.
 func ask(t *testing.T, h http.Handler, method, path string) (int, event.Figures, string) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -59,7 +59,7 @@ func TestControl(t *testing.T) {
 	if _, again, _ := ask(t, h, "GET", "/figures"); again.Added != last.Added || again.Offered != last.Offered {
 		t.Errorf("after the stop %+v, then %+v", last, again)
 	}
-	// A fresh run counts from nothing.
+	// A new run counts from 0.
 	sink.mu.Lock()
 	clear(sink.seen)
 	sink.mu.Unlock()

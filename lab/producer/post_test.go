@@ -10,8 +10,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/event"
 )
 
-// A batch that is refused before it was read is not read on when post returns:
-// its events are the variant's again.
+// If a batch is refused before it was read, nothing reads it any more when post returns:
+// the variant may use its events again.
 func TestPostGivesTheEventsBack(t *testing.T) {
 	n := 0
 	sink := takes(t, func() int { n++; return []int{503, 0}[n%2] })
@@ -26,7 +26,7 @@ func TestPostGivesTheEventsBack(t *testing.T) {
 		if err := p.post(t.Context(), events); (err != nil) != (i%2 == 1) {
 			t.Errorf("batch %d: %v", i, err)
 		}
-		clear(events) // the race detector sees who reads on
+		clear(events) // the race detector sees any reader that goes on
 	}
 	if len(sink.seen) != 10*len(events) {
 		t.Errorf("%d came", len(sink.seen))

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// patience ends a test that would hang; it is no claim of speed.
+// patience ends a test that would hang; it does not test speed.
 const patience = 20 * time.Second
 
 func settings(t *testing.T, args ...string) Settings {
@@ -56,13 +56,13 @@ func settings(t *testing.T, args ...string) Settings {
 	return s
 }
 
-// A taker is a sink that remembers the numbers that came.
+// A taker is a sink that remembers the numbers of the events that came.
 type taker struct {
 	*httptest.Server
 	mu   sync.Mutex
-	seen map[uint64]int64 // when each was due
+	seen map[uint64]int64 // when each event was due
 	size string
-	gone atomic.Bool // it ends connections, whatever is under way on them
+	gone atomic.Bool // it ends connections, even in the middle of a request
 }
 
 func takes(t *testing.T, before func() (code int)) *taker {
@@ -178,10 +178,10 @@ func TestExitStatuses(t *testing.T) {
 	}
 }
 
-// A signal ends it at once, whatever runs, and its profiles' socket goes with it.
+// A signal ends the program at once, even during a run, and removes its profiles' socket.
 func TestSignals(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		dir, err := os.MkdirTemp("", "p") // short, and closed to others
+		dir, err := os.MkdirTemp("", "p") // a short path, and closed to others
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func TestSignals(t *testing.T) {
 			t.Fatal(resp, err)
 		}
 		resp.Body.Close()
-		time.Sleep(50 * time.Millisecond) // let it send, and wait
+		time.Sleep(50 * time.Millisecond) // time to send, and to wait for the answer
 		_ = cmd.Process.Signal(sig)
 		late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 		if err := cmd.Wait(); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/event"
 )
 
-// Each size and each pacing: what was added arrives, under its number, with a
-// time that it was due at.
+// With each size and each pacing, every event that was added arrives, with its number and
+// the time when it was due.
 func TestWhatIsAddedArrives(t *testing.T) {
 	for _, pacing := range []string{pacingOpen, pacingTicker} {
 		for _, size := range event.Sizes {
@@ -48,7 +48,8 @@ func TestWhatIsAddedArrives(t *testing.T) {
 	}
 }
 
-// An open pacer owes all that fell due while an Add waited; a ticker does not.
+// An open pacer later adds all events that became due while an Add waited; a ticker does
+// not.
 func TestWhoWaitsIsOwed(t *testing.T) {
 	for _, pacing := range []string{pacingOpen, pacingTicker} {
 		release := make(chan struct{})
@@ -64,7 +65,8 @@ func TestWhoWaitsIsOwed(t *testing.T) {
 		if f := r.figures(false); f.Added > 2 {
 			t.Errorf("%s: one worker that waits took %d events", pacing, f.Added)
 		}
-		// No more is to fall due meanwhile: a machine that is busy may be slower than that.
+		// No more events should become due meanwhile: a busy machine may not keep up with
+		// them.
 		r.rate(1, 0)
 		before := r.figures(true)
 		close(release)
@@ -82,8 +84,8 @@ func TestWhoWaitsIsOwed(t *testing.T) {
 	}
 }
 
-// The run's clock stops with its pacer and not before it: events that were added
-// after it would be more than were offered.
+// The run's clock stops with its pacer and not before: otherwise more events could be
+// added than were offered.
 func TestNoMoreIsAddedThanWasOffered(t *testing.T) {
 	for _, pacing := range []string{pacingOpen, pacingTicker} {
 		sink := takes(t, willing)
@@ -124,8 +126,8 @@ func TestARateIsChanged(t *testing.T) {
 	}
 }
 
-// A sink that goes away in the middle is no end of the producer, which counts
-// what it cannot deliver.
+// A sink that goes away in the middle does not end the producer, which counts what it
+// cannot deliver.
 func TestASinkThatGoesAway(t *testing.T) {
 	for _, variant := range []string{"pool-10", "async", "swap", "batch"} {
 		sink := takes(t, willing)
