@@ -18,7 +18,7 @@ func TestAddressInUse(t *testing.T) {
 			if len(other.all) != 1 || other.all[0] != want {
 				t.Errorf("%s after %s: stderr:\n%s\nwant %q", second, first, strings.Join(other.all, "\n"), want)
 			}
-			p.health() // the first is none the worse
+			p.health() // the first server still answers
 		}
 	}
 }

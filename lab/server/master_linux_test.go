@@ -13,8 +13,8 @@ func TestMasterKilled(t *testing.T) {
 	for _, stopped := range []bool{false, true} {
 		p, workers := startMaster(t)
 		if stopped {
-			// A stopped worker cannot look for its master: this one
-			// only the kernel can end.
+			// A stopped worker cannot check for its master, so only the kernel can end
+			// it.
 			for _, pid := range workers {
 				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 					t.Fatal(err)
@@ -35,7 +35,7 @@ func TestMasterKilled(t *testing.T) {
 	}
 }
 
-// The master's last act is to see its workers gone, not only to have killed them.
+// The master waits until its workers are gone; it does not just kill them.
 func TestAwaitGone(t *testing.T) {
 	child := exec.Command("sleep", "60")
 	if err := child.Start(); err != nil {

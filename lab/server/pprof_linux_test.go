@@ -26,8 +26,8 @@ func TestPprof(t *testing.T) {
 		t.Errorf("pprof listens on %s", addr)
 	}
 
-	// A worker goroutine of fasthttp that waits this long for its next
-	// connection is a blocking event that is always sampled.
+	// A worker goroutine of fasthttp that waits this long for its next connection is a
+	// blocking event long enough to be always sampled.
 	for range 3 {
 		time.Sleep(20 * time.Millisecond)
 		p.health()
@@ -58,7 +58,8 @@ func TestPprof(t *testing.T) {
 			t.Errorf("%s: status %d, no %q in %.200q", tt.path, status, tt.want, body)
 		}
 	}
-	// The lab's routes are not on it, and it is not on the lab's port.
+	// The pprof address does not serve the lab's routes, and the lab's port does not
+	// serve pprof.
 	if status, _ := fetch("/read"); status != 404 {
 		t.Errorf("/read on the pprof address: status %d", status)
 	}

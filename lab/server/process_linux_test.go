@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what should take moments. It is no claim
-// of speed: it only ends a test that would hang.
+// patience is how long a test waits for what should take moments. It does not test speed;
+// it only ends a test that would hang.
 const patience = 20 * time.Second
 
-// A process is a server started by a test, with whatever it starts.
+// A process is a server started by a test, with all the processes that it starts.
 type process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -53,7 +53,7 @@ func start(t *testing.T, addr string, env []string, args ...string) *process {
 	p := &process{t: t, addr: addr, lines: make(chan string, 100), done: make(chan struct{})}
 	p.cmd = exec.Command(binary, args...)
 	p.cmd.Stderr = w
-	// Of this process's environment nothing that is a setting may come through.
+	// No setting in this process's own environment may reach the server.
 	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "GOMAXPROCS=3", "LISTEN_ADDR=" + addr}, env...)
 	err = p.cmd.Start()
 	w.Close()
@@ -78,7 +78,7 @@ func start(t *testing.T, addr string, env []string, args ...string) *process {
 	return p
 }
 
-// readLines reads stderr up to n lines that contain what, and returns these.
+// readLines reads stderr until n lines contain what, and returns these lines.
 func (p *process) readLines(n int, what string) []string {
 	p.t.Helper()
 	var got []string
@@ -100,7 +100,7 @@ func (p *process) readLines(n int, what string) []string {
 	return got
 }
 
-// exitCode waits for the process, and for everyone who shares its stderr.
+// exitCode waits for the process, and for every process that shares its stderr.
 func (p *process) exitCode() int {
 	p.t.Helper()
 	select {
@@ -142,7 +142,7 @@ func children(t *testing.T, pid int) []int {
 		if err != nil {
 			continue // it has ended meanwhile
 		}
-		// The command's name, in parentheses, may hold anything.
+		// The command's name, in parentheses, may contain any character.
 		rest := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
 		if rest[1] == strconv.Itoa(pid) {
 			child, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
@@ -155,8 +155,8 @@ func children(t *testing.T, pid int) []int {
 	return got
 }
 
-// running reports whether pid is a process and not a zombie: who reaps an orphan
-// is no concern of the server's.
+// running reports whether pid is a process and not a zombie: the server is not
+// responsible for reaping orphans.
 func running(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -181,8 +181,8 @@ func startMaster(t *testing.T, args ...string) (p *process, workers []int) {
 
 func (p *process) health() Health {
 	p.t.Helper()
-	// A connection of its own for each request, since that is what is dealt
-	// out to the workers.
+	// A new connection for each request, since it is connections that are divided among
+	// the workers.
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
 	resp, err := client.Get("http://" + p.addr + "/healthz")
 	if err != nil {

@@ -22,7 +22,7 @@ func TestStop(t *testing.T) {
 		if took := time.Since(began); took >= masterPatience {
 			t.Errorf("%v: the master lost its patience with idle workers: %v", sig, took)
 		}
-		// Now, not soon: no worker outlives the master.
+		// Checked at once and without waiting: no worker outlives the master.
 		if anyRunning(workers) {
 			t.Errorf("%v: a worker outlives the master", sig)
 		}
@@ -36,8 +36,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// halfAsked starts a server with the options of mode, and a request to it that
-// goes no further than text; the connection ends with the test.
+// halfAsked starts a server with the options of mode, and sends it a request that ends
+// after text, unfinished. The connection ends with the test.
 func halfAsked(t *testing.T, mode, text string) (*process, net.Conn) {
 	t.Helper()
 	p := start(t, freeAddr(t), nil, strings.Fields(mode)...)
@@ -52,18 +52,18 @@ func halfAsked(t *testing.T, mode, text string) (*process, net.Conn) {
 	}
 	t.Cleanup(func() { conn.Close() })
 	fmt.Fprint(conn, text)
-	time.Sleep(200 * time.Millisecond) // let it be accepted and read
+	time.Sleep(200 * time.Millisecond) // time for the server to accept and read it
 	return p, conn
 }
 
-// A request that one worker has begun to read is answered, though its siblings
-// have nothing to do and could be gone at once.
+// A request that one worker has begun to read is answered, although the other workers are
+// idle and could end at once.
 func TestStopAnswersRequestInFlight(t *testing.T) {
 	for _, mode := range []string{"--prefork=true", "--prefork=false", "--stack=fasthttp --prefork=false"} {
 		p, conn := halfAsked(t, mode, "GET /simple HTTP/1.1\r\nHost: x\r\n")
 		p.signal(syscall.SIGTERM)
 
-		// No new connection is taken once all have begun to stop.
+		// No new connection is accepted once all workers have begun to stop.
 		deadline := time.Now().Add(patience)
 		for {
 			c, err := net.Dial("tcp4", p.addr)
@@ -95,7 +95,7 @@ func TestStopAnswersRequestInFlight(t *testing.T) {
 	}
 }
 
-// Clients that never pause get every answer, and are told to go.
+// Clients that never pause get every answer, and are told to close.
 func TestStopUnderLoad(t *testing.T) {
 	for _, mode := range []string{"--prefork=true", "--prefork=false"} {
 		p := start(t, freeAddr(t), nil, mode)
@@ -128,8 +128,8 @@ func TestStopUnderLoad(t *testing.T) {
 	}
 }
 
-// untilClosed sends one request after the other until a response says that the
-// connection closes. It calls first after the first.
+// untilClosed sends one request after the other until a response says that the connection
+// closes. After the first response it calls first.
 func untilClosed(addr string, first func()) error {
 	conn, err := net.Dial("tcp4", addr)
 	if err != nil {
@@ -157,7 +157,7 @@ func untilClosed(addr string, first func()) error {
 	}
 }
 
-// A client that never finishes its request does not hold up a stop.
+// A client that never finishes its request does not delay a stop for ever.
 func TestStopWithStuckRequest(t *testing.T) {
 	for _, mode := range []string{"--prefork=true", "--prefork=false", "--stack=fasthttp --prefork=false"} {
 		p, _ := halfAsked(t, mode, "GET /simple HTTP/1.1\r\n")

@@ -10,8 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// A signal stops the producer first, and nothing is printed that could pass for
-// a trial.
+// A signal stops the producer first, and nothing is printed that looks like a trial.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
@@ -30,8 +29,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// A sink that is killed leaves a producer that counts what it cannot deliver,
-// and that can be stopped and started again.
+// If the sink is killed, its producer counts what it cannot deliver, and can be stopped
+// and started again.
 func TestTheSinkIsKilled(t *testing.T) {
 	for _, variant := range []string{"pool-10", "async", "swap", "batch"} {
 		t.Run(variant, func(t *testing.T) {
@@ -53,7 +52,7 @@ func TestTheSinkIsKilled(t *testing.T) {
 	}
 }
 
-// A producer that is killed is an error of one line, within the window.
+// If the producer is killed, the sink reports an error of one line, within the window.
 func TestTheProducerIsKilled(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"--duration", "1"}, {"--duration", "1", "--find-limit"}} {

@@ -40,7 +40,7 @@ func TestPortInUse(t *testing.T) {
 	}
 }
 
-// Something that is no producer is told by what it answers.
+// A server that is not a producer is recognised by its answer.
 func TestNotAProducer(t *testing.T) {
 	other := newReceiver(Settings{})
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -64,7 +64,7 @@ func TestASecondSinkIsRefused(t *testing.T) {
 	if code := second.exit(t); code != program.Failure || second.stdout.Len() > 0 || strings.Count(second.stderr.String(), "\n") != 1 || !strings.Contains(second.stderr.String(), "409") {
 		t.Errorf("exit status %d, %q, %q", code, &second.stdout, &second.stderr)
 	}
-	// It has not stopped what is not its own.
+	// The refused sink has not stopped the producer, which belongs to the first one.
 	_, before := asked(t, http.MethodGet, url+"/figures")
 	until(t, url, "delivering still", func(f event.Figures) bool { return f.Delivered > before.Delivered })
 	_ = first.Process.Signal(syscall.SIGTERM)

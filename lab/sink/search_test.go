@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A limit that does not hold is given up for the next lower rate that did.
+// If a limit does not hold, the next lower rate that did becomes the limit.
 func TestBelowIsTheNextRateThatWasKeptUpWith(t *testing.T) {
 	steps := []step{{PerSecond: 2000, KeptUp: true}, {PerSecond: 4000, KeptUp: true}, {PerSecond: 8000}, {PerSecond: 5657, KeptUp: true}, {PerSecond: 6727}}
 	for _, c := range []struct{ rate, want int }{{5657, 4000}, {4000, 2000}, {9000, 5657}} {
@@ -19,7 +19,7 @@ func TestBelowIsTheNextRateThatWasKeptUpWith(t *testing.T) {
 	}
 }
 
-// A lateness is how late one that only sleeps wakes up, again and again.
+// A lateness is how late a goroutine that only sleeps wakes up, again and again.
 type lateness struct {
 	stop chan struct{}
 	late chan []time.Duration
@@ -44,7 +44,7 @@ func sleeping() lateness {
 	return l
 }
 
-// tenth ends it, and gives what one waking in ten exceeded.
+// tenth ends it, and returns the lateness that one waking in ten exceeded.
 func (l lateness) tenth() time.Duration {
 	close(l.stop)
 	all := <-l.late
@@ -52,9 +52,9 @@ func (l lateness) tenth() time.Duration {
 	return all[len(all)*9/10]
 }
 
-// One worker, a hundred events a batch, twenty milliseconds each: 5000 a second
-// by arithmetic, and a step is too short to see the last tenths of that. Where
-// somebody else has the processors it is less, and takes longer to see.
+// One worker, a hundred events a batch, twenty milliseconds each: that makes 5000 a
+// second, and a step is too short to find the last tenths of that. If other programs use
+// the processors, the limit is lower and takes longer to find.
 func TestFindLimit(t *testing.T) {
 	t.Parallel()
 	_, url := producing(t, "--variant", "pool-1", "--batch-size", "100", "--interval-ms", "50", "--queue", "100")
@@ -72,7 +72,7 @@ func TestFindLimit(t *testing.T) {
 	}
 }
 
-// A system that keeps up with nothing has no limit, which takes one step to see.
+// A system that keeps up with no rate has no limit; one step shows it.
 func TestNoLimit(t *testing.T) {
 	t.Parallel()
 	_, url := producing(t, "--variant", "pool-1", "--batch-size", "10", "--interval-ms", "50", "--queue", "10")

@@ -19,7 +19,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// The two programs, built for the tests that have them work together.
+// The two programs, built for the tests that run them together.
 var sinkProgram, producerProgram string
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
@@ -41,10 +41,10 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// patience ends a test that would hang; it is no claim of speed.
+// patience ends a test that would hang; it does not test speed.
 const patience = 30 * time.Second
 
-// A process is one of the programs, which ends with the test.
+// A process is a running program, which ends with the test.
 type process struct {
 	*exec.Cmd
 	stdout, stderr bytes.Buffer
@@ -142,7 +142,7 @@ func asked(t *testing.T, method, url string) (int, event.Figures) {
 	return resp.StatusCode, f
 }
 
-// until waits for a producer's figures to be as they should.
+// until waits until a producer's figures are as expected.
 func until(t *testing.T, url, what string, ok func(event.Figures) bool) {
 	t.Helper()
 	for by := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
@@ -161,7 +161,7 @@ func TestTogether(t *testing.T) {
 		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
 			_, url := producing(t, "--variant", variant, "--event-rate", "5000", "--interval-ms", "50", "--event-bytes", "256", "--queue", "100")
-			for range 2 { // the second is a fresh run of the same producer
+			for range 2 { // the second is another run of the same producer
 				out := measured(t, url, "--warmup", "0.3", "--duration", "0.7", "--latency-ms", "20")
 				if out.Events == 0 || out.Events != out.Bytes/256 || out.Duplicates+out.Refused+out.Late+out.Dropped+out.Failed > 0 || out.Requests == 0 || out.Logged == 0 || out.Lines == 0 {
 					t.Errorf("%+v", out)
@@ -169,7 +169,7 @@ func TestTogether(t *testing.T) {
 				if took := out.Finish.Sub(out.Start); took < 700*time.Millisecond || out.Offered < 5000*7/10 {
 					t.Errorf("%d offered in %v", out.Offered, took)
 				}
-				// Due at least as long ago as no answer takes.
+				// The delivery of an event takes more than no time.
 				if out.Add == nil || out.PaceLag == nil || out.Delivery == nil || out.Delivery.Max <= 0 || out.InFlightMax < 1 {
 					t.Errorf("%+v", out)
 				}
@@ -185,7 +185,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// In every kind of trouble each event is somewhere.
+// Whatever goes wrong, each event is accounted for.
 func TestABadSinkIsAccountedFor(t *testing.T) {
 	for _, variant := range []string{"pool-3", "async", "swap", "batch"} {
 		t.Run(variant, func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestABadSinkIsAccountedFor(t *testing.T) {
 	}
 }
 
-// What a queue that is full drops is counted, and the rest arrives.
+// Events that a full queue drops are counted, and the rest arrives.
 func TestDrops(t *testing.T) {
 	t.Parallel()
 	_, url := producing(t, "--variant", "pool-1", "--when-full", "drop", "--queue", "10", "--batch-size", "10", "--event-rate", "10000")
@@ -214,7 +214,7 @@ func TestDrops(t *testing.T) {
 	}
 }
 
-// A trial ends with all that it began.
+// A trial ends everything that it started.
 func TestNothingIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	producer, url := producing(t, "--variant", "pool-100", "--interval-ms", "20")
