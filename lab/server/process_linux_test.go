@@ -32,7 +32,7 @@ type process struct {
 	all   []string      // the lines read so far
 }
 
-// freeAddr returns an address nobody listens on.
+// freeAddr returns an address on which nothing listens.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")

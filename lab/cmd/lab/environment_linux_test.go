@@ -80,7 +80,7 @@ func TestARunNamesItsProgramsAndTheirEnvironment(t *testing.T) {
 	}
 }
 
-// A program that is built anew during a run would mix the figures of two programs.
+// A program that is rebuilt during a run would mix the figures of two programs.
 func TestAServerThatIsReplacedDuringARunEndsIt(t *testing.T) {
 	t.Parallel()
 	c := newClone(t, loopback, "/read", 1, 3)

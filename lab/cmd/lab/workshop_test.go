@@ -93,7 +93,7 @@ func (w *workshop) write(path, text string) {
 	}
 }
 
-// bench opens the journal anew, as each call of the lab does.
+// bench opens the journal again, as each call of the lab does.
 func (w *workshop) bench(o options) *bench {
 	w.t.Helper()
 	j, faults, err := archive.Open(w.root)
