@@ -1,4 +1,4 @@
-// Command peers prints what lab/batch costs beside other ways to gather events
+// Command peers prints what lab/batch costs compared with other ways to gather events
 // into batches: adding an event, delivering batches over loopback HTTP, and
 // doing both at a fixed rate.
 //
@@ -7,7 +7,6 @@
 // 1,000 events of 56 bytes, a queue of 10,000 and 4 batches in flight, as far as it can
 // be, and the table says what it does when it is full. A peer that drops events, carries
 // less, or waits for an answer is not cheaper because of that: it does something else.
-// cheaper by that, it does something else.
 //
 // Limits: producers, queue, senders and the receiver share one process and its
 // processors. Events have no pointers; with pointers every peer would give the garbage

@@ -14,7 +14,6 @@ import (
 // waits for. Go's own ticker waits in epoll for whole milliseconds when a process has
 // nothing else to do: in an idle process, one of 2000 ticks a second was seen to deliver
 // 905. That loss would look like the variant's.
-// deliver 905, and what is lost by that would pass for the variant's doing.
 type ticker struct {
 	file *os.File
 

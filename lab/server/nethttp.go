@@ -15,7 +15,6 @@ import (
 //
 // Its limit: when it is shut down, net/http drops requests whose heads are not complete.
 // The other stacks answer them.
-// complete when it is shut down. The other stacks answer them.
 type netStack struct {
 	server *http.Server
 	conns  atomic.Int64
