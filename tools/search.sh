@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The search index of a built site, beside its pages. Without the indexer (no
-# npm, or a platform it is not made for) the site is whole but for the search
-# page, which then says that there is no index.
+# Makes the search index of a built site, beside its pages. Without the indexer (no npm,
+# or an unsupported platform) the site works except for the search page, which then says
+# that there is no index.
 #
 #   tools/search.sh DIRECTORY
 set -euo pipefail
@@ -11,8 +11,7 @@ if [ ! -e "$pagefind" ] || ! node "$pagefind" --version >/dev/null 2>&1; then
   echo "no search index: pagefind is not installed, or not made for this platform"
   exit 0
 fi
-# Tables of every trial and lists of commands would drown the words.
+# Tables of every trial and lists of commands would hide the words.
 node "$pagefind" --site "$site" --quiet --exclude-selectors 'nav, details.provenance, .side'
-# The journal has a page of its own for searching; of the pages that come with
-# the indexer it needs none.
+# The journal has its own search page and needs none of those that come with the indexer.
 rm -f "$site"/pagefind/pagefind-{ui,modular-ui,component-ui}.{js,css} "$site"/pagefind/pagefind-highlight.js

@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# Every test of the project, all of them even if one fails. `make test` installs
-# what this needs.
+# Runs every test of the project, all of them even if one fails. `make test` installs what
+# they need.
 #
 #   tools/test.sh [STEP…]     run only the named steps, one after the other
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 export PATH="$PWD/.tools/venv/bin:$PATH"
 
-# Each step is a function; its first line of output that starts with "skip:"
-# says why it could not run here.
+# Each step is a function. A first line of output that begins with "skip:" says why the
+# step could not run here.
 
 go_format() {
   local unformatted
   unformatted=$(gofmt -l lab)
   [ -z "$unformatted" ] || { printf 'not gofmt-ed:\n%s\n' "$unformatted"; return 1; }
 }
-# ./... ends where another module begins, and lab/batch is one.
+# ./... does not enter other modules, and lab/batch is one.
 library=github.com/line-rate/line-rate/lab/batch/...
 
-# By the flags that make build compiles with, so that nothing is compiled twice.
+# The same flags as make build uses, so that nothing is compiled twice.
 go_vet() { (cd lab && go vet -trimpath ./... "$library"); }
 go_modules() {
   local module
@@ -30,12 +30,13 @@ go_modules() {
     return 1
   fi
 }
-# Where no goroutine is started the race detector has nothing to find, has all
-# compiled once more, and makes the simulations up to ten times slower. What vet looks at is go_vet's.
+# In packages that start no goroutine the race detector can find nothing. It would compile
+# everything once more and make the simulations up to ten times slower. go_vet runs vet.
 calm=(internal/{archive,audit,derive,doctor,experiment,gate,host,journal,metric,results,setting,shaper,stats,strict,verdict})
-# Of results only this file's tests start any, and are made once more with the detector.
+# In the package results, only the tests of this file start goroutines; they run again
+# with the detector.
 writers=internal/results/file_test.go
-# Every state that a run can end in has its pages: a step of its own.
+# Every state in which a run can end has its pages. That is a step of its own.
 every_state=internal/derive/states_test.go
 # names gives the tests of a file as a pattern; a file without any is an error.
 names() { grep -oE '^func Test[^(]+' "$1" | cut -c6- | paste -sd '|' | sed 's/.*/^(&)$/'; }
@@ -50,9 +51,9 @@ go_tests() {
     go test -trimpath -vet=off -skip "$elsewhere" "${calm[@]/#/./}"
   )
 }
-# The tests of runs and of servers mostly wait, and so come first, beside what is
-# compiled for the others, and not last, beside nothing; two at a time, since two other
-# lanes want the cores as well, and many of these tests break where nobody gets a turn.
+# The tests of runs and of servers mostly wait, so they come first, while the others are
+# compiled. Two packages at a time: two other lanes need the cores as well, and many of
+# these tests fail if their processes get no CPU time.
 go_races() {
   (
     cd lab || exit
@@ -62,14 +63,13 @@ go_races() {
     exit "$status"
   )
 }
-# Not by the cache: what Hugo reads is no concern of Go's.
+# Without the test cache: Go does not know which files Hugo reads.
 states() { (cd lab && these=$(names "$every_state") && go test -trimpath -vet=off -count=1 -run "$these" "./${every_state%/*}"); }
-# What lab/batch is compared with is a module of its own as well.
+# The other implementations that lab/batch is compared with are a module of their own.
 go_peers() { (cd lab/peers && go vet -trimpath ./... && go test -trimpath -vet=off ./...); }
-# The lab's own runs. What runs is a process, built without the race detector as
-# it measures. Those that truly measure come by themselves: beside other tests
-# their trials would be invalid, and rightly so. The others break runs, and find
-# the same beside whatever load.
+# The lab's own runs. They run processes that are built without the race detector, as for
+# measuring. The tests that need valid trials run alone: other tests beside them would
+# make their trials invalid. The other tests break runs, and work under any load.
 go_runs() { (cd lab && go test -trimpath -vet=off -run '^TestAlone' ./cmd/lab); }
 go_breaks() { (cd lab && go test -trimpath -vet=off -parallel 4 -skip '^TestAlone' ./cmd/lab); }
 data() { .tools/bin/lab check && test/site/fixture.sh; }
@@ -83,13 +83,14 @@ workflows() {
   command -v zizmor >/dev/null || { echo "skip: no zizmor for this platform"; return 0; }
   zizmor --offline --quiet .github/workflows
 }
-# Hugo spends a third less CPU time where it collects garbage less often; this site is small.
+# With less frequent garbage collection Hugo uses a third less CPU time; this site is
+# small.
 prose() { node test/pages/prose.mjs content; }
 golden() { GOGC=400 test/site/golden.sh; }
 escape() { node test/site/escape.mjs; }
 missing() { GOGC=400 test/site/missing.sh; }
 written() { GOGC=400 test/site/written.sh; }
-# What the steps below it look at.
+# Builds the pages that the steps below check.
 html() { GOGC=400 test/pages/build.sh && node_modules/.bin/html-validate --config test/pages/htmlvalidate.json '.tools/pages/**/*.html'; }
 vnu() { node test/pages/vnu.mjs .tools/pages; }
 links() { node test/pages/links.mjs .tools/pages; }
@@ -99,9 +100,9 @@ scripted() { node test/pages/scripts.mjs .tools/pages; }
 pages() { node test/pages/browse.mjs .tools/pages; }
 same() { GOGC=400 test/pages/same.sh; }
 
-# Three lanes run side by side: what mostly waits for servers, what looks at pages
-# and scripts, and what else takes a core. What truly measures comes after all of
-# them: beside others the trials of the lab would be invalid, and rightly so.
+# Three lanes run side by side: tests that mostly wait for servers, checks of pages and
+# scripts, and everything else that needs a core. Tests that need valid trials come after
+# all lanes: other tests beside them would make their trials invalid.
 races=(go_races)
 site=(prose data golden escape html links machines weight vnu pages scripted scripts)
 code=(go_format go_vet go_modules go_tests go_breaks missing states go_peers workflows written same shell)
@@ -112,15 +113,15 @@ steps=("${code[@]}" "${site[@]}" "${races[@]}" "${alone[@]}")
 mkdir -p .tools/scratch
 dir=$(mktemp -d .tools/scratch/test-XXXXXX)
 trap 'rm -rf "$dir"' EXIT
-# A lane is a process group, so that whatever it has started ends with it.
+# A lane is a process group, so that everything it has started ends with it.
 stop() {
   for group in $(jobs -p); do kill -- "-$group" 2>/dev/null; done
   exit 130
 }
 trap stop INT TERM
 
-# run makes one step. Its output is kept and printed whole when it ends, so that
-# the lanes do not talk into each other; how it went is left in a file.
+# run runs one step. Its output is printed as a whole when it ends, so that the lanes'
+# outputs do not mix; its result is left in a file.
 run() {
   local step=$1 started=$SECONDS word=ok
   "$step" >"$dir/$step.out" 2>&1 || word=FAILED

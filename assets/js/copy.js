@@ -1,5 +1,5 @@
-// A button on each block of code that copies it. Without this script blocks
-// are what they were: text that can be selected.
+// A button on each block of code that copies it. Without this script, the code is plain
+// text that can be selected.
 for (const pre of document.querySelectorAll('main pre')) {
   if (!navigator.clipboard) break // only on a secure origin
   const box = document.createElement('div')

@@ -1,5 +1,5 @@
-// The ledger filters by style sheet alone. This adds what a style sheet cannot:
-// the choice stands in the address, so that it can be sent to somebody, and the
+// The ledger filters with a style sheet alone. This script adds what a style sheet cannot
+// do: the choice is put into the address, so that it can be sent to somebody, and the
 // rows that are left are counted.
 (() => {
   const selects = ['entry', 'host', 'verdict'].map((name) => document.getElementById(`f-${name}`))
@@ -29,6 +29,6 @@
   for (const s of selects) s.addEventListener('change', write)
   addEventListener('popstate', read)
   read()
-  // A row that was linked to is where the filter has moved it.
+  // The filter may have moved the row that the address names, so scroll to it again.
   if (location.search && location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView()
 })()

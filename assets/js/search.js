@@ -1,5 +1,5 @@
-// The search page. The index is made after the pages (tools/search.sh), and
-// read by pagefind's own module; this only asks it and lists what it says.
+// The search page. The index is made after the pages (tools/search.sh), and pagefind's
+// own module reads it; this script only asks that module and lists its results.
 const form = document.querySelector('form.search')
 const field = form.elements.q
 const said = document.getElementById('said')
@@ -7,8 +7,8 @@ const found = document.getElementById('found')
 const more = document.getElementById('more')
 const page = 10
 
-let engine // a promise, once somebody has searched
-let asked = 0 // the latest search; an earlier one that answers late is dropped
+let engine // a promise, once the first search has begun
+let asked = 0 // the number of the latest search; the results of an earlier one that come late are dropped
 let rest = []
 
 function load () {
@@ -19,8 +19,8 @@ function load () {
   return engine
 }
 
-// An excerpt is text with marks around what was looked for; nothing else of its
-// markup is kept.
+// An excerpt is text with marks around the words that were searched for; other markup in
+// it is dropped.
 function excerpt (html) {
   const p = document.createElement('p')
   const walk = (node, into) => {
@@ -45,7 +45,7 @@ function item (data) {
   kind.textContent = data.meta.kind ?? 'Page'
   head.append(link)
   li.append(kind, head, excerpt(data.excerpt))
-  // Sections of a long page that hold the words, by their own addresses.
+  // Sections of a long page that contain the words, with their own addresses.
   const parts = (data.sub_results ?? []).filter((s) => s.url.includes('#')).slice(0, 3)
   if (parts.length > 0) {
     const p = document.createElement('p')
@@ -102,6 +102,6 @@ more.addEventListener('click', async () => {
   const items = await show(asked)
   items?.[0]?.querySelector('a').focus()
 })
-// The index is fetched when somebody is about to use it, not before.
+// The index is fetched only when a reader is about to search.
 field.addEventListener('focus', () => { load().catch(() => {}) }, { once: true })
 search()

@@ -11,10 +11,9 @@ import (
 	"unsafe"
 )
 
-// Send delivers one batch, in full or not at all, or says with a PartialError
-// which of its events are left. The slice is the batcher's and is used again once
-// Send has returned. Send has to return soon after its context has ended: Close
-// waits for it.
+// Send delivers one batch, in full or not at all, or returns a PartialError that says
+// which of its events are left. The batcher owns the slice and uses it again once Send
+// has returned. Send must return soon after its context has ended: Close waits for it.
 type Send[E any] func(ctx context.Context, events []E) error
 
 // Errors of adding.
@@ -29,37 +28,37 @@ type Batcher[E any] struct {
 	send   Send[E]
 	sizeOf func(E) int
 
-	middle   uint // how many events of a batch need nothing but to be put there
-	pointers bool // whether events have any
+	middle   uint // how many events of a batch take the fast path of add
+	pointers bool // whether the type of events contains pointers
 
-	// What is above is read by all and written by none; what is below the hints is
-	// written for each batch, and shares no cache line with it.
+	// The fields above are read by all goroutines and written by none. Those below the
+	// hints are written for each batch; the hints keep the two on different cache lines.
 	shards []*shard[E]
 	hints  [1 << hintBits]atomic.Pointer[shard[E]]
 
-	free    chan *buffer[E]           // empty ones; it has room for all
-	warm    atomic.Pointer[buffer[E]] // one more, of those emptied last: it may be in a cache still
-	waiting atomic.Int32              // how many wait for one that is free
+	free    chan *buffer[E]           // empty buffers; it has room for all
+	warm    atomic.Pointer[buffer[E]] // one more empty buffer, emptied lately: it may still be in a cache
+	waiting atomic.Int32              // how many goroutines wait for a free buffer
 
-	full chan *buffer[E] // those that wait to be sent, oldest first; it has room for all
+	full chan *buffer[E] // buffers that wait to be sent, oldest first; it has room for all
 
 	gathering sync.Mutex
 	open      ledger
 	closing   chan struct{} // closed when no more events are taken in
 	closed    atomic.Bool
-	ctx       context.Context // ends when Close gives up waiting
+	ctx       context.Context // ends when Close stops waiting
 	giveUp    context.CancelFunc
 	running   sync.WaitGroup // the senders and the clock
 
 	lost    losses
-	over    chan struct{}  // closed when no more can be lost
-	logging sync.WaitGroup // of losses
+	over    chan struct{}  // closed when no more events can be lost
+	logging sync.WaitGroup // the goroutine that logs losses
 
 	left     sync.Mutex
 	leftover []E // what Close returns
 }
 
-// hintBits is for several times as many hints as goroutines run at once.
+// hintBits allows for several times as many hints as goroutines run at once.
 const hintBits = 9
 
 // A shard is where some of the producers put their events.
@@ -68,7 +67,7 @@ type shard[E any] struct {
 	filled *buffer[E] // nil until an event needs one
 	shut   bool
 	place  int
-	_      [96]byte // two shards on one cache line would be one to the processors
+	_      [96]byte // keeps two shards off one cache line, where writing to one would slow down the other
 }
 
 // New makes a batcher. Its goroutines end with Close.
@@ -97,7 +96,7 @@ func New[E any](send Send[E], opts ...Option) (*Batcher[E], error) {
 		b.shards = append(b.shards, &shard[E]{place: i})
 	}
 	for i := range b.hints {
-		b.hints[i].Store(b.shards[0]) // so that no more are used than goroutines get in each other's way
+		b.hints[i].Store(b.shards[0]) // all the same at first: more shards are used only once goroutines collide
 	}
 	if b.sizeOf == nil {
 		b.middle = uint(c.count - min(c.count, 2)) // all but the first and the last
@@ -112,24 +111,24 @@ func New[E any](send Send[E], opts ...Option) (*Batcher[E], error) {
 	return b, nil
 }
 
-// Add takes an event in. Where there is no room it does what WhenFull says: it
-// waits, until its context ends; or it drops the event and returns ErrFull; or
-// it drops a batch to make room. After Close it returns ErrClosed.
+// Add takes an event in. If there is no room it does what WhenFull says: it waits until
+// its context ends, or it drops the event and returns ErrFull, or it drops a batch to
+// make room. After Close it returns ErrClosed.
 func (b *Batcher[E]) Add(ctx context.Context, e E) error { return b.add(ctx, &e, true) }
 
-// TryAdd is Add that does not wait: under Block it returns ErrFull, and the
-// event is the caller's still, neither added nor dropped.
+// TryAdd is Add without waiting. Under Block it returns ErrFull, and the event is neither
+// added nor dropped: it is still the caller's.
 func (b *Batcher[E]) TryAdd(e E) error { return b.add(nil, &e, false) }
 
-// add has a short way for an event that is neither the first nor the last of its
-// batch, as nearly all are. Two atomic operations, on a cache line that is
-// mostly this processor's already, and a copy: that is what adding costs. Add
-// itself is inlined, so that there is no copy on the way here.
+// add has a fast path for an event that is neither the first nor the last of its batch,
+// as nearly all are. It costs a copy and two atomic operations on a cache line that is
+// usually in this processor's cache already. Add itself is inlined, so that the event is
+// not copied on the way here.
 //
-// The shard is the one that this goroutine's hint names, or another where that
-// one is taken, which the hint then names. So goroutines that get in each other's
-// way soon have a shard each, without being told on which processor they run,
-// and those that do not share one that stays in a cache.
+// The shard is the one that this goroutine's hint names. If that one is locked, it is
+// another, and the hint names that one from then on. So goroutines that collide soon have
+// a shard each, without being told which processor they run on, and goroutines that do
+// not collide share one shard, which stays in a cache.
 func (b *Batcher[E]) add(ctx context.Context, e *E, wait bool) error {
 	hint := b.hint(e)
 	s := hint.Load()
@@ -154,9 +153,9 @@ func (b *Batcher[E]) add(ctx context.Context, e *E, wait bool) error {
 	return err
 }
 
-// try adds an event to a locked shard, which it unlocks, if there is room or
-// can be made by the policy. room is an empty buffer that the caller has waited
-// for, or nil; it is used or freed.
+// try adds an event to a locked shard and unlocks it, if there is room or the policy can
+// make room. room is an empty buffer that the caller has waited for, or nil; try uses it
+// or frees it.
 func (b *Batcher[E]) try(s *shard[E], e *E, room *buffer[E]) error {
 	if s.shut {
 		s.mu.Unlock()
@@ -203,17 +202,17 @@ func (b *Batcher[E]) try(s *shard[E], e *E, room *buffer[E]) error {
 	return nil
 }
 
-// hint is the one that this goroutine has to itself, or shares with few others.
-// Goroutines are told apart by their stacks, on which e lies: an address that
-// changes, since stacks move, costs no more than another hint. It is only a
-// number here, and never becomes a pointer again.
+// hint returns a hint that this goroutine has to itself or shares with few others.
+// Goroutines are told apart by the address of e, which lies on their stack. Stacks move,
+// and so this address can change; that only leads to another hint. The address is used as
+// a number here and never becomes a pointer again.
 func (b *Batcher[E]) hint(e *E) *atomic.Pointer[shard[E]] {
-	stack := uint32(uintptr(unsafe.Pointer(e)) >> 11) // the smallest is 2 KiB
+	stack := uint32(uintptr(unsafe.Pointer(e)) >> 11) // the smallest stack is 2 KiB
 	return &b.hints[stack*0x9e3779b1>>(32-hintBits)]
 }
 
-// lock locks the shard that a hint names or, where it is taken, the next that is
-// not, and changes the hint. Where all are taken it waits.
+// lock locks the shard that a hint names. If that one is locked already, it locks the
+// next free one and changes the hint. If all are locked, it waits.
 func (b *Batcher[E]) lock(hint *atomic.Pointer[shard[E]]) *shard[E] {
 	named := hint.Load()
 	for i := range b.shards {
@@ -234,11 +233,11 @@ func (b *Batcher[E]) dispatch(buf *buffer[E]) {
 	b.full <- buf
 }
 
-// Flush has all that was added before it leave at once, and waits until it is
-// delivered or lost, or its context ends. If events were lost, by the batcher as
-// a whole and since an earlier Flush returned, it returns a *LostError, with the
-// context's error where that ended. So nil means that nothing was lost that no
-// Flush has told of; whoever ignores what one returns hides it from the next.
+// Flush sends all that was added before it at once, and waits until it is delivered or
+// lost, or until its context ends. If the batcher has lost events since an earlier Flush
+// returned, whichever events they were, it returns a *LostError, joined with the
+// context's error if that ended. So nil means that nothing was lost that no Flush has
+// reported; a caller who ignores the error hides the loss from the next Flush.
 func (b *Batcher[E]) Flush(ctx context.Context) error {
 	if b.closed.Load() {
 		return ErrClosed
@@ -255,10 +254,10 @@ func (b *Batcher[E]) Flush(ctx context.Context) error {
 	return with(ended, b.lost.since(before))
 }
 
-// Held is how many events are held now: added, and neither delivered nor dropped
-// nor returned. It stops all adding for a moment, so ask it now and then.
+// Held is how many events are held now: added, but not yet delivered, dropped or
+// returned. It stops all adding for a moment, so call it only now and then.
 func (b *Batcher[E]) Held() int {
-	b.gathering.Lock() // what is being gathered is in no shard and no batch
+	b.gathering.Lock() // while events are gathered, they are in no shard and no batch
 	defer b.gathering.Unlock()
 	n := 0
 	for _, s := range b.shards {
@@ -271,13 +270,13 @@ func (b *Batcher[E]) Held() int {
 	return n + b.open.held()
 }
 
-// Close takes no more events, and waits until all that were taken are delivered
-// or lost. If its context ends first, it ends the context of each Send, waits
-// for those, and returns every event that was not delivered, with the context's
-// error; one whose Send failed late may have been taken in all the same. If
-// events were lost that no Flush has told of, its error is a *LostError or holds
-// one, so that nil and nil say that there were none. When it returns, no
-// goroutine of the batcher is left. Further calls return ErrClosed.
+// Close takes no more events, and waits until all events that were taken are delivered or
+// lost. If its context ends first, it ends the context of each Send, waits for those to
+// return, and returns every event that was not delivered, with the context's error. An
+// event whose Send failed late may have reached the receiver all the same. If events were
+// lost that no Flush has reported, the error is a *LostError or wraps one; so if both
+// results are nil, nothing was lost. When Close returns, no goroutine of the batcher is
+// left. Further calls return ErrClosed.
 func (b *Batcher[E]) Close(ctx context.Context) (undelivered []E, err error) {
 	if b.closed.Swap(true) {
 		return nil, ErrClosed

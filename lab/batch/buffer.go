@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// A buffer becomes a batch.
+// A buffer is filled with events and then sent as a batch.
 type buffer[E any] struct {
 	events []E
 	bytes  int
-	since  time.Time // when its first event came
-	number uint64    // in the order of batches, once it is one
+	since  time.Time // when its first event was added
+	number uint64    // its place in the order of batches, once it is a batch
 }
 
-// take finds a buffer that is free or, where the policy says so, frees one.
-// The lock of a shard without one is held, so that one is neither being filled
-// nor sent: it is free, or it waits, or it is on its way between.
+// take returns a free buffer or, if the policy allows it, frees one. The caller holds the
+// lock of a shard that has no buffer, so at least one buffer is neither being filled nor
+// sent: it is free, or waits to be sent, or is on its way between the two.
 func (b *Batcher[E]) take() *buffer[E] {
 	for {
 		if buf := b.warm.Swap(nil); buf != nil {
@@ -43,10 +43,10 @@ func (b *Batcher[E]) take() *buffer[E] {
 	}
 }
 
-// await waits for a buffer to be free, and takes it: put back, it would go to
-// the next that waits, and round and round.
+// await waits for a free buffer and takes it. If it put the buffer back instead, the next
+// goroutine that waits would get it and do the same, again and again.
 func (b *Batcher[E]) await(ctx context.Context) (*buffer[E], error) {
-	b.waiting.Add(1) // before the look, as release looks after it has put one there
+	b.waiting.Add(1) // before looking for a free one: release first frees a buffer and then looks at this number
 	defer b.waiting.Add(-1)
 	if buf := b.warm.Swap(nil); buf != nil {
 		return buf, nil
@@ -61,8 +61,8 @@ func (b *Batcher[E]) await(ctx context.Context) (*buffer[E], error) {
 	}
 }
 
-// release makes an empty buffer free: the next to be taken, unless there is one
-// or somebody waits.
+// release frees an empty buffer. It is kept in warm to be taken next, unless warm is
+// taken or a goroutine waits.
 func (b *Batcher[E]) release(buf *buffer[E]) {
 	if !b.warm.CompareAndSwap(nil, buf) {
 		b.free <- buf
@@ -74,17 +74,19 @@ func (b *Batcher[E]) release(buf *buffer[E]) {
 	}
 }
 
-// finish makes a batch that is delivered, dropped or given back an empty buffer.
+// finish empties and frees the buffer of a batch that is delivered, dropped or given
+// back.
 func (b *Batcher[E]) finish(buf *buffer[E]) {
 	b.open.finish(buf.number, len(buf.events))
 	b.empty(buf)
 }
 
-// empty forgets what is in a buffer. Without pointers there is nothing to
-// forget, and writing to it would take it from the cache of who fills it next.
+// empty forgets the events in a buffer. Events without pointers keep nothing alive, so
+// they are left alone: clearing them would move the memory out of the cache of the
+// processor that fills it next.
 func (b *Batcher[E]) empty(buf *buffer[E]) {
 	if b.pointers {
-		clear(buf.events) // what they point to is not ours to keep
+		clear(buf.events) // or it would keep alive what they point to
 	}
 	buf.events, buf.bytes = buf.events[:0], 0
 }

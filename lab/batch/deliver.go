@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// deliverAll sends what waits, until there is nothing to come.
+// deliverAll sends batches until no more can come.
 func (b *Batcher[E]) deliverAll() {
 	for buf := range b.full {
 		b.meter.Queued(-len(buf.events))
@@ -17,7 +17,7 @@ func (b *Batcher[E]) deliverAll() {
 	}
 }
 
-// deliver sends a batch, again if it is to be tried again, and accounts for it.
+// deliver sends a batch, several times if Retry says so, and accounts for its events.
 func (b *Batcher[E]) deliver(buf *buffer[E]) {
 	b.meter.InFlight(1)
 	defer b.meter.InFlight(-1)
@@ -61,7 +61,7 @@ func (b *Batcher[E]) deliver(buf *buffer[E]) {
 	}
 }
 
-// A PanicError is what a Send that panicked comes to.
+// A PanicError is the error of a Send that panicked.
 type PanicError struct {
 	Value any
 	Stack []byte

@@ -16,22 +16,22 @@ import (
 	"github.com/line-rate/line-rate/lab/batch"
 )
 
-// An Order is what the service of this example sends on.
+// An Order is an event of this example.
 type Order struct {
 	ID    int
 	Cents int
 }
 
-// A StatusError is an answer that is no success.
+// A StatusError is an answer other than success.
 type StatusError struct {
 	Code  int
-	After time.Duration // how long the receiver asks to be left alone
+	After time.Duration // how long the receiver asks us to wait
 }
 
 func (s *StatusError) Error() string { return "the receiver answers " + strconv.Itoa(s.Code) }
 
-// post sends a batch as a JSON array. The receiver answers 200 if it took all of
-// it in, and 207 with the places of those that it did not.
+// post sends a batch as a JSON array. The receiver answers 200 if it took in all of it,
+// and 207 with the places of the orders that it did not take.
 func post(client *http.Client, url string) batch.Send[Order] {
 	return func(ctx context.Context, orders []Order) error {
 		body, err := json.Marshal(orders) // a copy: the client may read it after Do has returned
@@ -48,10 +48,10 @@ func post(client *http.Client, url string) batch.Send[Order] {
 			return err
 		}
 		defer resp.Body.Close()
-		answer, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // to its end, so that the connection is used again
+		answer, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // read to its end, so that the connection is used again
 		switch {
 		case err != nil:
-			return err // taken in perhaps: it may come twice
+			return err // the orders may have been taken in: they may arrive twice
 		case resp.StatusCode == http.StatusOK:
 			return nil
 		case resp.StatusCode == http.StatusMultiStatus:
@@ -61,13 +61,13 @@ func post(client *http.Client, url string) batch.Send[Order] {
 			}
 			return &batch.PartialError{Rest: refused.Refused, Err: &StatusError{Code: resp.StatusCode}}
 		}
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // a date is left to the backoff
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // a date gives 0, and the backoff decides
 		return &StatusError{resp.StatusCode, time.Duration(seconds) * time.Second}
 	}
 }
 
-// patience tries again what may get better: not a request that the receiver
-// calls wrong, and not before the time that it asks for.
+// patience tries again what may succeed later: not a request that the receiver calls
+// wrong, and not before the time that the receiver asks for.
 func patience(backoff batch.Retry) batch.Retry {
 	return func(attempt int, err error) (time.Duration, bool) {
 		wait, again := backoff(attempt, err)
@@ -81,9 +81,9 @@ func patience(backoff batch.Retry) batch.Retry {
 	}
 }
 
-// A service posts orders to a receiver that is busy first, then takes a part of
-// the batch, and never takes the order that has no price. That one is lost: Flush
-// says so, and so does the log.
+// A service posts orders to a receiver that is busy at first, then takes a part of the
+// batch, and never takes the order that has no price. That one is lost: Flush and the log
+// say so.
 func ExampleSend_http() {
 	requests := 0
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -118,7 +118,7 @@ func ExampleSend_http() {
 		batch.Ordered(),
 		batch.Timeout(5*time.Second),
 		batch.WithRetry(patience(batch.Backoff(time.Millisecond, 10*time.Millisecond, 4))),
-		// Left out, this is slog.Default.
+		// Without this option, losses go to slog.Default.
 		batch.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		panic(err)

@@ -59,7 +59,7 @@ func ExampleBatcher_Close() {
 	// 3 context deadline exceeded
 }
 
-// A batch that failed is tried again, later each time.
+// A batch that failed is tried again, after a longer wait each time.
 func ExampleBackoff() {
 	attempts := 0
 	send := func(context.Context, []string) error {
@@ -81,8 +81,8 @@ func ExampleBackoff() {
 	// 3 attempts, <nil>
 }
 
-// A service that must not wait for its events drops the oldest, and counts them
-// where an operator looks.
+// A service that must not wait when the batcher is full drops the oldest events, and
+// counts them where an operator looks.
 func ExampleWhenFull() {
 	vars := new(expvar.Map) // expvar.NewMap("events") in a service
 	sending, answer := make(chan bool), make(chan bool)
@@ -109,7 +109,7 @@ func ExampleWhenFull() {
 		}
 	}
 	add(1, 2)
-	<-sending // which takes its time
+	<-sending // the receiver takes its time
 	add(3, 4, 5, 6, 7, 8)
 	fmt.Println(b.Held(), "held,", vars.Get("queued"), "of them wait to be sent,", vars.Get("dropped_full"), "dropped")
 	go func() {

@@ -2,7 +2,7 @@ package batch
 
 import "time"
 
-// tick has what waits leave at the end of each interval.
+// tick sends the events that wait, at the end of each interval.
 func (b *Batcher[E]) tick() {
 	t := time.NewTicker(b.interval)
 	defer t.Stop()
@@ -16,8 +16,8 @@ func (b *Batcher[E]) tick() {
 	}
 }
 
-// gather makes batches of what the shards hold: as few as possible, since there
-// was one request an interval to be made and not one for each processor.
+// gather makes as few batches as possible of what the shards hold: an interval should end
+// in one request, not in one for each processor.
 func (b *Batcher[E]) gather(shut bool) {
 	b.gathering.Lock()
 	defer b.gathering.Unlock()
@@ -28,7 +28,7 @@ func (b *Batcher[E]) gather(shut bool) {
 		buf := s.filled
 		s.filled = nil
 		if len(b.shards) == 1 && buf != nil && len(buf.events) > 0 {
-			// Under the lock, so that no later batch can come before it.
+			// Under the lock, so that no later batch can overtake this one.
 			b.dispatch(buf)
 			buf = nil
 		}
@@ -48,8 +48,8 @@ func (b *Batcher[E]) gather(shut bool) {
 	}
 }
 
-// merge moves events from one buffer into another, and returns the one that
-// has room left. A full one is dispatched, an empty one freed.
+// merge moves events from one buffer into another, and returns the one that has room
+// left. It dispatches a full buffer and frees an empty one.
 func (b *Batcher[E]) merge(into, from *buffer[E]) *buffer[E] {
 	n := 0
 	for n < len(from.events) && len(into.events) < b.count {

@@ -2,16 +2,16 @@ package batch
 
 import "sync"
 
-// A ledger knows which batches are under way, by number.
+// A ledger knows by number which batches are neither delivered, dropped nor given back.
 type ledger struct {
 	mu      sync.Mutex
 	last    uint64
 	open    map[uint64]struct{}
-	events  int // in those
+	events  int // in the batches of open
 	waiting []wait
 }
 
-// A wait is for all batches up to a number.
+// A wait is for all batches up to a number to be finished.
 type wait struct {
 	upTo uint64
 	done chan struct{}
@@ -47,22 +47,23 @@ func (l *ledger) finish(number uint64, events int) {
 	l.waiting = kept
 }
 
-// part says that events of a batch under way are delivered, and the others not.
+// part says that so many events of an unfinished batch are delivered, and the others are
+// not.
 func (l *ledger) part(events int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.events -= events
 }
 
-// held is how many events are in batches under way.
+// held is how many events are in unfinished batches.
 func (l *ledger) held() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.events
 }
 
-// settled returns a channel that is closed when all batches that have a number
-// now are finished.
+// settled returns a channel that is closed when all batches that have a number by now are
+// finished.
 func (l *ledger) settled() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,7 +76,7 @@ func (l *ledger) settled() <-chan struct{} {
 	return w.done
 }
 
-// through tells whether no batch up to a number is open.
+// through tells whether all batches up to a number are finished.
 func (l *ledger) through(upTo uint64) bool {
 	for n := range l.open {
 		if n <= upTo {

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// A LostError says how many events were lost of those that Add took in, and to
-// what. Flush and Close return it.
+// A LostError says how many of the events that Add took in were lost, and why. Flush and
+// Close return it.
 type LostError struct {
 	Full   int   // DropOldest dropped them to make room
-	Failed int   // their sending failed, and was not to be tried again
-	Err    error // how it failed last; nil if Failed is 0
+	Failed int   // sending them failed, and was not to be tried again
+	Err    error // the last error of sending; nil if Failed is 0
 }
 
 func (l *LostError) Error() string {
@@ -34,11 +34,11 @@ func (l *LostError) Error() string {
 	return said + fmt.Sprintf(": %d to make room, and %d since sending failed: %v", l.Full, l.Failed, l.Err)
 }
 
-// Unwrap returns how sending failed last.
+// Unwrap returns the last error of sending.
 func (l *LostError) Unwrap() error { return l.Err }
 
-// with joins an error with a loss, either of which may be nil. It keeps to one
-// line, which errors.Join does not.
+// with joins an error and a loss, either of which may be nil, in one line; errors.Join
+// would make two.
 func with(err error, lost *LostError) error {
 	switch {
 	case lost == nil:
@@ -49,20 +49,21 @@ func with(err error, lost *LostError) error {
 	return fmt.Errorf("%w; %w", err, lost)
 }
 
-// losses count the events that were lost, until they are said and logged.
+// losses counts the events that were lost, until Flush or Close has reported them and
+// they are logged.
 type losses struct {
 	mu     sync.Mutex
 	all    toll
-	said   toll // what a Flush has returned
+	said   toll // what Flush has reported
 	logged toll
 	last   error
 
-	// Refused with ErrFull: their callers know, and only the log has them. They
-	// come one by one, so that it is an atomic operation each.
+	// Events refused with ErrFull: their callers know, so only the log reports them. They
+	// are refused one by one, so each costs only an atomic operation.
 	refused       atomic.Int64
 	refusedLogged int64
 
-	news chan struct{} // has one if there may be something to log
+	news chan struct{} // holds a value if there may be something to log
 }
 
 // A toll counts events.
@@ -81,7 +82,7 @@ func (l *losses) add(full, failed int, err error) {
 	l.tell()
 }
 
-// tell has what is lost logged.
+// tell wakes the goroutine that logs losses.
 func (l *losses) tell() {
 	select {
 	case l.news <- struct{}{}:
@@ -89,16 +90,15 @@ func (l *losses) tell() {
 	}
 }
 
-// before is what was said up to now.
+// before is what was reported up to now.
 func (l *losses) before() toll {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.said
 }
 
-// since is what came on top of it, or nil. Whoever asks before the other has its
-// answer gets the same: of two that flush at once none may take what was lost
-// for delivered since the other was told.
+// since is what was lost since before, or nil. Two callers that ask at the same time get
+// the same answer: if only one were told, the other would take lost events for delivered.
 func (l *losses) since(before toll) *LostError {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,7 +114,7 @@ func (l *losses) since(before toll) *LostError {
 	return lost
 }
 
-// unlogged is what the log does not have yet, and will have now.
+// unlogged returns what is not logged yet, and counts it as logged.
 func (l *losses) unlogged() (t toll, refused int64, last error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,12 +124,12 @@ func (l *losses) unlogged() (t toll, refused int64, last error) {
 	return t, refused, l.last
 }
 
-// logEvery is the time between two lines of the log at least: a receiver that is
-// gone for an hour is one line each time, and not one for each batch.
+// logEvery is the least time between two lines of the log: a receiver that is gone for an
+// hour makes one line in that time, and not one for each batch.
 const logEvery = 10 * time.Second
 
-// drop counts events that Add took in and that will not be delivered. It comes
-// before the batch is finished, so that a Flush which waits for that knows.
+// drop counts events that Add took in and that will not be delivered. It is called before
+// the batch is finished, so that a Flush that waits for the batch reports the loss.
 func (b *Batcher[E]) drop(events int, why Reason, err error) {
 	b.meter.Dropped(events, why)
 	if why == Full {
@@ -146,9 +146,9 @@ func (b *Batcher[E]) refuse() {
 	b.lost.tell()
 }
 
-// logLosses logs the first loss at once and then what has come together. It is a
-// goroutine to itself: a handler may be slow, or add what it is given to this
-// very batcher, and no event waits for it.
+// logLosses logs the first loss at once, and then sums of later ones. It runs in a
+// goroutine of its own: a handler may be slow, or may add its records to this very
+// batcher, and no event must wait for it.
 func (b *Batcher[E]) logLosses() {
 	defer b.logLoss()
 	for {
@@ -179,6 +179,6 @@ func (b *Batcher[E]) logLoss() {
 	if t.failed > 0 {
 		attrs = append(attrs, slog.Any("error", last))
 	}
-	// The default is asked for now: a service may set it after New.
+	// The default logger is looked up now, since a service may set it after New.
 	cmp.Or(b.logger, slog.Default()).LogAttrs(context.Background(), slog.LevelWarn, "batch: events lost", attrs...)
 }

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// defaultLog puts what slog.Default gets into a buffer.
+// defaultLog captures what is logged to slog.Default.
 func defaultLog(t *testing.T) *logbook {
 	t.Helper()
 	var buf logbook
@@ -25,7 +25,7 @@ func defaultLog(t *testing.T) *logbook {
 	slog.SetDefault(slog.New(slog.NewTextHandler(&buf, nil)))
 	t.Cleanup(func() {
 		slog.SetDefault(before)
-		log.SetOutput(os.Stderr) // which slog.SetDefault turned to its own
+		log.SetOutput(os.Stderr) // slog.SetDefault redirected it
 		log.SetFlags(flags)
 	})
 	return &buf
@@ -49,7 +49,7 @@ func (l *logbook) String() string {
 	return l.Buffer.String()
 }
 
-// logged sums what the log says were lost of a kind, and counts its lines.
+// logged sums the losses of a kind in the log, and counts their lines.
 func logged(log, kind string) (events, lines int) {
 	for _, m := range regexp.MustCompile(`events lost.* `+kind+`=(\d+)`).FindAllStringSubmatch(log, -1) {
 		n, _ := strconv.Atoi(m[1])
@@ -68,8 +68,8 @@ func addAll(t *testing.T, b *Batcher[int], events int) {
 	}
 }
 
-// With nothing set but a Send, whoever looks at one of Flush, Close and the log
-// learns of each event that was lost.
+// With no option set, each event that was lost is reported by Flush, by Close and by the
+// log.
 func TestALossIsNeverSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := defaultLog(t)
@@ -93,7 +93,7 @@ func TestALossIsNeverSilent(t *testing.T) {
 	})
 }
 
-// A Flush whose context ends says both.
+// A Flush whose context ends reports that as well as what was lost.
 func TestAFlushThatIsCutShortSaysWhatWasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
@@ -117,8 +117,8 @@ func TestAFlushThatIsCutShortSaysWhatWasLost(t *testing.T) {
 	})
 }
 
-// Two that flush at once are both told: a Flush that another has forestalled
-// must not come to nil.
+// Two Flushes at once both report the loss: one must not return nil because the other was
+// first.
 func TestAllThatFlushAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan bool)
@@ -141,8 +141,8 @@ func TestAllThatFlushAreTold(t *testing.T) {
 	})
 }
 
-// The log has the first loss at once, and what came after it every ten seconds,
-// however many batches that were, and by what kind.
+// The log has the first loss at once, and then a sum by kind every ten seconds, however
+// many batches were lost.
 func TestTheLogIsSparing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out logbook
@@ -184,7 +184,7 @@ func TestTheLogIsSparing(t *testing.T) {
 		check("ten seconds later", 3, 50, 4)
 		close(hold)
 		left, err := b.Close(t.Context())
-		// Who was refused was told: what counts is what Add took.
+		// Callers of refused events were told: only what Add took in counts.
 		if lost, ok := errors.AsType[*LostError](err); !ok || *lost != (LostError{Failed: 6, Err: errSink}) || len(left) > 0 {
 			t.Errorf("Close: %v, %v", left, err)
 		}
@@ -200,7 +200,7 @@ type addingHandler struct {
 
 func (h addingHandler) Handle(context.Context, slog.Record) error { return h.add() }
 
-// A batcher whose own losses are added to it does not wait for itself.
+// A batcher to which its own losses are logged does not wait for itself.
 func TestALogThatGoesThroughItsBatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b *Batcher[int]

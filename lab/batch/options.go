@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A Policy says what becomes of an event for which there is no room.
+// A Policy says what happens to an event for which there is no room.
 type Policy int
 
 // The policies.
@@ -20,16 +20,14 @@ const (
 	DropOldest               // the batch that has waited longest is dropped
 )
 
-// A Retry says whether a batch that failed is tried again, and after how long.
-// attempt counts from 1, and err is what Send returned. Where that is a
-// PartialError, it is about the rest of the batch. A Retry may be called from
-// several goroutines at once.
+// A Retry says whether a batch that failed is tried again, and after how long. attempt
+// counts from 1, and err is what Send returned; if that is a PartialError, only the rest
+// of the batch is tried again. A Retry may be called from several goroutines at once.
 type Retry func(attempt int, err error) (wait time.Duration, again bool)
 
-// Backoff tries a batch up to so many times in all, and waits between base and
-// twice base before the second, and twice as long each time after, up to most.
-// Half of each wait is drawn by chance, so that batchers that failed together
-// do not come back together.
+// Backoff tries a batch so many times in all. The wait before the second attempt is
+// between base and twice base, and doubles each time, up to most. Half of each wait is
+// random, so that batchers that failed together do not come back together.
 func Backoff(base, most time.Duration, attempts int) Retry {
 	return func(attempt int, _ error) (time.Duration, bool) {
 		if attempt >= attempts {
@@ -43,7 +41,7 @@ func Backoff(base, most time.Duration, attempts int) Retry {
 	}
 }
 
-// config is what the options come to.
+// config is the settings that the options make.
 type config struct {
 	count    int
 	bytes    int
@@ -74,9 +72,8 @@ func MaxCount(n int) Option {
 	}
 }
 
-// MaxBytes is how many bytes make a batch, by what size says of an event. An
-// event that is larger by itself makes a batch of its own. By default bytes are
-// not counted.
+// MaxBytes is how many bytes make a batch; size gives the bytes of an event. An event
+// that is larger by itself makes a batch of its own. By default bytes are not counted.
 func MaxBytes[E any](n int, size func(E) int) Option {
 	return func(c *config) error {
 		if n < 1 {
@@ -90,8 +87,8 @@ func MaxBytes[E any](n int, size func(E) int) Option {
 	}
 }
 
-// Interval is how long an event waits at most before its batch leaves, full or
-// not. The default is a second.
+// Interval is the longest time that an event waits before its batch leaves, full or not.
+// The default is a second.
 func Interval(d time.Duration) Option {
 	return func(c *config) error {
 		if d <= 0 {
@@ -102,10 +99,10 @@ func Interval(d time.Duration) Option {
 	}
 }
 
-// Capacity is how many events are held at most, those in flight among them. It
-// is rounded up to whole batches: one for each buffer that is being filled and
-// each that is in flight, and one more. The default is ten batches, or as many
-// as that takes.
+// Capacity is the most events that are held, those in flight included. It is rounded up
+// to whole batches, and to at least one for each buffer that is being filled, one for
+// each batch in flight, and one more. The default is ten batches, or that least number if
+// it is larger.
 func Capacity(n int) Option {
 	return func(c *config) error {
 		if n < 1 {
@@ -139,8 +136,8 @@ func Timeout(d time.Duration) Option {
 	}
 }
 
-// WhenFull chooses what becomes of events for which there is no room. The
-// default is Block.
+// WhenFull chooses what happens to events for which there is no room. The default is
+// Block.
 func WhenFull(p Policy) Option {
 	return func(c *config) error {
 		if p < Block || p > DropOldest {
@@ -151,8 +148,8 @@ func WhenFull(p Policy) Option {
 	}
 }
 
-// Ordered keeps the order in which events were added, at the cost that the
-// package's documentation states.
+// Ordered keeps the order in which events were added. The package's documentation states
+// what that costs.
 func Ordered() Option {
 	return func(c *config) error {
 		c.ordered = true
@@ -160,8 +157,8 @@ func Ordered() Option {
 	}
 }
 
-// WithRetry has failed batches tried again. By default a batch that fails is
-// lost, which Flush, Close and the log say.
+// WithRetry lets failed batches be tried again. By default a batch that fails is lost,
+// and Flush, Close and the log report it.
 func WithRetry(r Retry) Option {
 	return func(c *config) error {
 		if r == nil {
@@ -172,7 +169,7 @@ func WithRetry(r Retry) Option {
 	}
 }
 
-// WithMeter has a meter told of what happens.
+// WithMeter names the Meter that is told what happens.
 func WithMeter(m Meter) Option {
 	return func(c *config) error {
 		if m == nil {
@@ -183,11 +180,10 @@ func WithMeter(m Meter) Option {
 	}
 }
 
-// WithLogger has a logger told of what is lost, in the place of slog.Default: of
-// the first loss at once, and then every 10 seconds of what was lost meanwhile,
-// as sums. It is also told of each attempt that failed and is made again, which
-// the default is not; that is told while the batch waits, so a handler must not
-// wait for the batcher. Silence is slog.New(slog.DiscardHandler).
+// WithLogger logs losses to this logger instead of slog.Default: the first at once, and
+// then every 10 seconds the sums of what was lost since. It also logs each failed attempt
+// that is tried again, which the default does not. The batch waits while that is logged,
+// so a handler must not wait for the batcher. slog.New(slog.DiscardHandler) silences it.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) error {
 		if l == nil {
@@ -198,7 +194,7 @@ func WithLogger(l *slog.Logger) Option {
 	}
 }
 
-// settle fills in what was left open, and refuses what does not go together.
+// settle fills in defaults, and refuses options that do not fit together.
 func settle(opts []Option) (config, error) {
 	c := config{count: 1000, interval: time.Second, inFlight: 1, shards: runtime.GOMAXPROCS(0), meter: none{}}
 	for _, o := range opts {
@@ -218,7 +214,7 @@ func settle(opts []Option) (config, error) {
 	return c, nil
 }
 
-// buffers is how many buffers there are, and so the most that is held.
+// buffers is the number of buffers, which bounds how many events are held.
 func (c config) buffers() int {
 	least := c.shards + c.inFlight + 1
 	if c.capacity == 0 {

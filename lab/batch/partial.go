@@ -6,19 +6,18 @@ import (
 	"slices"
 )
 
-// A PartialError is what a Send returns, or wraps, when its receiver took in a
-// part of a batch. That part is delivered. The rest is what Retry is asked
-// about, is sent again by itself and in its order, and is lost or returned as a
-// batch would be. Its attempts go on being counted from the batch's first.
+// A PartialError is what a Send returns, or wraps, when its receiver took in a part of a
+// batch. That part is delivered. Retry is asked about the rest, which is sent again by
+// itself and in its order, or is lost or returned as a whole batch would be. Its attempts
+// are counted from the batch's first.
 //
-// Rest has the places, in the slice that Send got, of the events that were not
-// taken in, in any order. A receiver that takes in events from the front up to
-// some place leaves all from there. A Rest that is empty, or names a place that
-// the batch does not have, can be no answer: the batch then counts as not taken
-// in at all, and the error says so.
+// Rest has the places, in the slice that Send got, of the events that were not taken in,
+// in any order. If a receiver takes events from the front up to some place, Rest has all
+// from there on. A Rest that is empty, or names a place that the batch does not have, is
+// invalid: the batch then counts as not taken in at all, and the error says so.
 type PartialError struct {
 	Rest []int
-	Err  error // why they were not; may be nil
+	Err  error // why they were not taken in; may be nil
 }
 
 func (p *PartialError) Error() string {
@@ -32,9 +31,9 @@ func (p *PartialError) Error() string {
 // Unwrap returns why they were not taken in.
 func (p *PartialError) Unwrap() error { return p.Err }
 
-// remaining is which of so many events are left after an attempt that failed,
-// ascending; nil is all of them. What cannot be believed must cost a second
-// delivery at most, and no event: so all are left.
+// remaining returns which of so many events are left after an attempt that failed,
+// ascending; nil means all. If Rest is invalid, all are left: a mistake may cause a
+// second delivery, but must not lose an event.
 func remaining(events int, err error) ([]int, error) {
 	partial, ok := errors.AsType[*PartialError](err)
 	if !ok || partial == nil {
@@ -52,7 +51,7 @@ func remaining(events int, err error) ([]int, error) {
 	return rest, err
 }
 
-// shrink leaves in a batch what is left of it, and accounts for the others.
+// shrink keeps in a batch the events that are left of it, and accounts for the others.
 func (b *Batcher[E]) shrink(buf *buffer[E], rest []int) {
 	taken := len(buf.events) - len(rest)
 	if rest == nil || taken == 0 {

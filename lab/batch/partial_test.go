@@ -17,8 +17,8 @@ import (
 
 var quiet = WithLogger(slog.New(slog.DiscardHandler))
 
-// What is left of a batch is tried again by itself, in its order, and is held
-// until it is accounted for; what was taken in is delivered, once.
+// The rest of a batch is tried again by itself, in its order, and is held until it is
+// accounted for. Events that were taken in are delivered once.
 func TestTheRestOfABatchIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got [][]int
@@ -60,8 +60,8 @@ func TestTheRestOfABatchIsTriedAgain(t *testing.T) {
 	})
 }
 
-// What is left after the last attempt is lost, and it alone; what is left when
-// Close gives up is returned, and it alone.
+// Only what is left after the last attempt is lost, and only what is left when Close
+// stops waiting is returned.
 func TestTheRestOfABatchIsLostOrReturned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &tally{}
@@ -93,7 +93,7 @@ func timeout(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// A Rest that no receiver can mean costs no event.
+// An invalid Rest loses no event.
 func TestARestThatCannotBe(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
@@ -115,7 +115,7 @@ func TestARestThatCannotBe(t *testing.T) {
 	}
 }
 
-// What a receiver took of a batch is not kept alive by what it left.
+// Events that the receiver took in are not kept alive by the rest of their batch.
 func TestWhatWasTakenOfABatchIsForgotten(t *testing.T) {
 	calls := 0
 	b := made(t, func(_ context.Context, events []*int) error {
@@ -139,8 +139,8 @@ func TestWhatWasTakenOfABatchIsForgotten(t *testing.T) {
 	}
 }
 
-// A receiver that takes and leaves what it likes, attempts that end, and a Close
-// in the middle: each event is somewhere, and delivered once at most.
+// A receiver takes some events and leaves others at random, attempts run out, and Close
+// comes in the middle: each event is accounted for, and delivered at most once.
 func TestNothingOfAPartIsLost(t *testing.T) {
 	const producers, each = 8, 20_000
 	for _, policy := range []Policy{Block, DropNewest, DropOldest} {
@@ -181,7 +181,7 @@ func TestNothingOfAPartIsLost(t *testing.T) {
 								refused.Add(1)
 							}
 							if p == 0 && n%1000 == 0 {
-								count(b.Flush(context.Background())) // one after the other: each loss is told once
+								count(b.Flush(context.Background())) // one after the other: each loss is reported once
 							}
 						}
 					})
@@ -211,7 +211,7 @@ func TestNothingOfAPartIsLost(t *testing.T) {
 					}
 				}
 				lost := m.failed.Load() + m.full.Load() - refused.Load()
-				if told := flushed.Load(); told < lost || !cut && told > lost { // a Flush that Close comes into tells of the same
+				if told := flushed.Load(); told < lost || !cut && told > lost { // a Flush during Close reports the same loss
 					t.Errorf("%d lost, %d told", lost, told)
 				}
 				if once != m.delivered.Load() || added.Load() != once+lost+int64(len(left)) || b.Held() != 0 {
@@ -222,7 +222,7 @@ func TestNothingOfAPartIsLost(t *testing.T) {
 	}
 }
 
-// Whatever a Send says is left, each event is accounted for.
+// Whatever Rest a Send returns, each event is accounted for.
 func FuzzRest(f *testing.F) {
 	f.Add(3, []byte{0, 2})
 	f.Add(1, []byte{})

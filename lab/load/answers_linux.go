@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// readable reads what has come on a connection, and sends the next requests. It
-// reports whether there may be more; there is if the connection's end has come.
+// readable reads what has arrived on a connection, and sends the next requests. It
+// reports whether there may be more to read; at the connection's end there always is.
 func (w *thread) readable(c *connection, ended bool) (more bool) {
 	n, errno := receive(c.fd, w.buffer)
 	switch {
@@ -25,8 +25,8 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 		w.broke(c, fmt.Sprintf("the server closed the connection, %d requests in flight", c.inFlight))
 		return false
 	}
-	// What one read brought has come by now; what is read of it after this is
-	// the client's own time.
+	// Everything that this read returned has arrived by now. Time spent on it from here
+	// on is the client's own.
 	now := w.load.clock.now()
 	w.now = now
 	in, l, done := w.buffer[:n], c.lane, 0
@@ -98,8 +98,8 @@ func (w *thread) took(c *connection, now int64) {
 	}
 }
 
-// malformed counts what is no answer, and ends the connection: where the next
-// one begins is not known.
+// malformed counts a malformed answer and ends the connection: nobody knows where the
+// next answer begins.
 func (w *thread) malformed(c *connection, err error) {
 	l := c.lane
 	l.errors += int64(max(c.inFlight, 1))

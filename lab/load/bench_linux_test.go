@@ -16,10 +16,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
-// BenchmarkBesideWrk prints what a request costs the client, how much of its core
-// each side uses, and the ratios to wrk, where that is installed: the same load in
-// turns, the server on one core and the client on another. It prints, and asserts
-// nothing: other work on the machine moves both.
+// BenchmarkBesideWrk prints what a request costs the client, how much of its core each
+// side uses, and the ratios to wrk if that is installed: the same load in turns, the
+// server on one core and the client on another. It asserts nothing: other work on the
+// machine changes both.
 func BenchmarkBesideWrk(b *testing.B) {
 	if runtime.NumCPU() < 2 {
 		b.Skip("one core")
@@ -50,7 +50,7 @@ func BenchmarkBesideWrk(b *testing.B) {
 	}
 }
 
-// rounds of a second each way, of which the median is printed.
+// rounds of a second each; their median is printed.
 const rounds = 5
 
 func median(v []float64) float64 {
@@ -75,10 +75,10 @@ func pinned(b *testing.B) (addr string, pid int) {
 			b.Fatalf("the server: %s", &said)
 		}
 	}
-	return addr, cmd.Process.Pid // which taskset has become
+	return addr, cmd.Process.Pid // taskset has become the server
 }
 
-// ownCost is CPU seconds a request, requests a second, and the server's share of
+// ownCost returns CPU seconds per request, requests per second, and the server's share of
 // its core.
 func ownCost(b *testing.B, url string, depth, server int) (cost, rate, busy float64) {
 	b.Helper()
@@ -106,7 +106,7 @@ func ownCost(b *testing.B, url string, depth, server int) (cost, rate, busy floa
 
 var wrkCount = regexp.MustCompile(`(\d+) requests in ([\d.]+)s`)
 
-// wrkCost is the same of wrk, whose pipelining is a script.
+// wrkCost returns the same for wrk, which needs a script for pipelining.
 func wrkCost(b *testing.B, url, route string, depth int) (cost, rate float64, ok bool) {
 	b.Helper()
 	script := filepath.Join(b.TempDir(), "pipeline.lua")

@@ -8,24 +8,24 @@ import (
 )
 
 const (
-	firstInFull = 32  // so many of a target's first answers are looked at in full
-	shortBody   = 256 // up to this length each is: it costs some nanoseconds
-	oneIn       = 64  // of longer ones
+	firstInFull = 32  // so many first answers of a target are compared in full
+	shortBody   = 256 // bodies up to this length are all compared in full: that costs some nanoseconds
+	oneIn       = 64  // of longer ones, one in so many
 )
 
-// A comparer looks at the bodies that came from one target. With a set of
-// answers it holds them against that; without, against the first body, if the
-// first so many were all that one.
+// A comparer checks the bodies that came from one target. With a set of answers it
+// compares them with that. Without one it compares them with the first body, if the first
+// so many were all alike.
 type comparer struct {
-	set    *answer.Set // nil: none is known
-	share  int         // one in so many is looked at in full; 0: none
-	seen   int         // bodies up to firstInFull
+	set    *answer.Set // nil: the right answers are not known
+	share  int         // one in so many is compared in full; 0: none
+	seen   int         // bodies so far, up to firstInFull
 	turn   int
-	model  []byte // the first body; or, of a set, the last that was right
-	varies bool   // the first were not all alike, so there is nothing to compare with
+	model  []byte // the first body; or, with a set, the last body that was right
+	varies bool   // the first bodies were not all alike, so there is nothing to compare with
 
 	compared, mismatches int64
-	mismatch             string // the first
+	mismatch             string // the first mismatch
 }
 
 func newComparer(set *answer.Set) comparer {
@@ -36,7 +36,7 @@ func newComparer(set *answer.Set) comparer {
 	return c
 }
 
-// wants says whether the next body is to be kept for take.
+// wants says whether take needs the next body.
 func (c *comparer) wants() bool {
 	if c.seen < firstInFull {
 		return !c.varies
@@ -44,7 +44,7 @@ func (c *comparer) wants() bool {
 	return c.share == 1 || c.share > 1 && c.turn+1 >= c.share
 }
 
-// take looks at the body of an answer 2xx. body is nil where it was not kept.
+// take checks the body of a 2xx answer. body is nil if it was not kept.
 func (c *comparer) take(body []byte, length int64) {
 	if c.varies {
 		return

@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// A connection that broke is opened anew so often, over the whole load, and
-	// waits before it, longer each time: a server that has gone is not to be
-	// hammered, and one that closes each connection not to be taken for slow.
+	// A connection that broke is opened again at most so often in the whole load, after a
+	// wait that grows each time: a server that is gone must not be flooded, and a server
+	// that closes each connection must not be taken for a slow one.
 	mostReopened = 5
 	leastPause   = int64(20 * time.Millisecond)
 
 	dialTimeout = 3 * time.Second
 )
 
-// What a connection is.
+// The states of a connection.
 const (
 	isOpen = iota
 	isOpening
-	isBroken // to be opened anew
+	isBroken // to be opened again
 	isLost   // for good
 )
 
@@ -32,19 +32,19 @@ const (
 type connection struct {
 	fd         int32
 	index      int32 // among the thread's
-	generation int32 // of its socket, so that an event of an earlier one is told
+	generation int32 // of its socket, so that events of an earlier socket are recognised
 	state      uint8
 	first      bool // an answer has come in this slot
-	blocked    bool // the socket is full: requests are owed to it
-	queued     bool // stands in the lane's ring of those with room
+	blocked    bool // the socket is full, and requests still have to be written to it
+	queued     bool // is in the lane's ring of connections that can take a request
 	reopened   uint8
 	lane       *lane
 	parser     parser
-	owed       int   // bytes of requests
+	owed       int   // bytes of requests still to be written
 	inFlight   int   // requests
-	since      int64 // of the last answer, or of the sending if none was in flight then
-	again      int64 // when to open it anew
-	// From when each request in flight counts, oldest at head: a ring.
+	since      int64 // ns: of the last answer, or of sending if none was in flight then
+	again      int64 // ns: when to open it again
+	// The times from which requests in flight count, oldest at head: a ring.
 	times []int64
 	head  int
 }
@@ -80,7 +80,7 @@ func dial(addr unix.Sockaddr) (int32, error) {
 	if err != nil {
 		return -1, err
 	}
-	// The kernel bounds connect by this too.
+	// The kernel's connect obeys this limit as well.
 	limit := unix.NsecToTimeval(int64(dialTimeout))
 	err = unix.SetsockoptTimeval(int(fd), unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit)
 	for err == nil {
@@ -108,19 +108,19 @@ func socket(addr unix.Sockaddr) (int32, error) {
 	if err != nil {
 		return -1, err
 	}
-	// Requests are to leave when they are written.
+	// Requests must leave as soon as they are written.
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		unix.Close(fd)
 		return -1, err
 	}
-	// Some hosts' default is bbr, which paces each request by a timer of its own.
-	// reno is part of every kernel; where it may not be chosen, the default is as
-	// right and only costs more.
+	// Some hosts' default is bbr, which paces each request with its own timer. Every
+	// kernel has reno; if it may not be chosen, the default works as well and only costs
+	// more.
 	_ = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, "reno")
 	return int32(fd), nil
 }
 
-// address finds what a URL's host and port lead to.
+// address resolves a URL's host and port.
 func address(host, port string) (unix.Sockaddr, error) {
 	if port == "" {
 		port = "80"
@@ -143,7 +143,7 @@ func address(host, port string) (unix.Sockaddr, error) {
 	return a, nil
 }
 
-// reopen begins to open a broken connection anew.
+// reopen begins to open a broken connection again.
 func (w *thread) reopen(c *connection) {
 	c.reopened++
 	c.since = w.now
@@ -165,7 +165,7 @@ func (w *thread) reopen(c *connection) {
 	}
 }
 
-// opened looks at how opening a connection anew went.
+// opened looks whether opening a connection again has worked.
 func (w *thread) opened(c *connection) {
 	errno, err := unix.GetsockoptInt(int(c.fd), unix.SOL_SOCKET, unix.SO_ERROR)
 	if err == nil && errno != 0 {
@@ -180,7 +180,7 @@ func (w *thread) opened(c *connection) {
 	w.ready(c)
 }
 
-// refused counts a connection that could not be opened anew.
+// refused counts a connection that could not be opened again.
 func (w *thread) refused(c *connection, err error) {
 	c.lane.errors++
 	c.lane.fault(w.now, fmt.Sprintf("no new connection: %v", err))
@@ -192,8 +192,7 @@ func (w *thread) refused(c *connection, err error) {
 	w.abandon(c)
 }
 
-// end closes a connection that was open. What was in flight on it has no
-// answer.
+// end closes an open connection. Requests in flight on it stay without an answer.
 func (w *thread) end(c *connection) {
 	l := c.lane
 	for l.paced && c.inFlight > 0 {
@@ -202,12 +201,12 @@ func (w *thread) end(c *connection) {
 	l.inFlight -= c.inFlight
 	c.inFlight, c.head, c.owed, c.blocked = 0, 0, 0, false
 	c.parser.reset()
-	unix.Close(int(c.fd)) // which takes it out of epoll
+	unix.Close(int(c.fd)) // this takes it out of epoll too
 	c.fd = -1
 	w.abandon(c)
 }
 
-// abandon leaves a closed connection to be opened anew, or for good.
+// abandon schedules a closed connection to be opened again, or gives it up for good.
 func (w *thread) abandon(c *connection) {
 	c.generation++
 	if c.reopened < mostReopened {

@@ -15,13 +15,13 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
-// An edge is all that is read at one edge of what counts, one right after the
-// other by one thread. Both edges are read in the same order, so that what the
-// reading itself takes moves both alike.
+// An edge is everything that is read at one edge of the counted window, by one thread,
+// one after the other. Both edges are read in the same order, so that the time that
+// reading takes shifts both alike.
 type edge struct {
 	at              int64
 	requests, bytes int64
-	processes       []int64 // CPU time in ns, by gauges.pids; -1: not to be read
+	processes       []int64 // CPU time in ns, in the order of gauges.pids; -1: cannot be read
 	client          int64
 	threads         []int64
 	server, own     shaper.Reading
@@ -30,9 +30,9 @@ type edge struct {
 // gauges read the edges.
 type gauges struct {
 	load  *load
-	pids  []int   // of all targets, each once, as the plan has them
-	here  []int   // the same as this process's PID namespace has them
-	of    [][]int // by target: its processes' places in pids
+	pids  []int   // of all targets, each once, as the plan numbers them
+	here  []int   // the same as this process's PID namespace numbers them
+	of    [][]int // by target: the indices of its processes in pids
 	wires []*shaper.Queue
 }
 
@@ -46,8 +46,9 @@ func newGauges(l *load) (*gauges, error) {
 			if at < 0 {
 				at = len(g.pids)
 				g.pids = append(g.pids, pid)
-				// Inside a wire's namespaces /proc is still that of the outside,
-				// whose numbers the plan has; a clock goes by the inside's.
+				// Inside a wire's namespaces, /proc is still that of the outside, and so
+				// are the numbers of the plan; a process's CPU clock needs the inner
+				// number.
 				if all := numbers(strconv.Itoa(pid)); own > 0 && len(all) >= own {
 					pid = all[own-1]
 				}
@@ -72,7 +73,8 @@ func newGauges(l *load) (*gauges, error) {
 	return g, nil
 }
 
-// numbers are those of a process by PID namespace: from that of /proc to its own.
+// numbers returns a process's number in each PID namespace, from that of /proc to its
+// own.
 func numbers(process string) (all []int) {
 	text, err := os.ReadFile("/proc/" + process + "/status")
 	if err != nil {
@@ -89,9 +91,8 @@ func numbers(process string) (all []int) {
 	return all
 }
 
-// openIn opens a shaper in the network namespace of a process. The socket stays
-// in that namespace; the thread that opened it ends, so that nobody else comes
-// to run there.
+// openIn opens a shaper in the network namespace of a process. The socket stays in that
+// namespace. The thread that opened it ends, so that no other goroutine runs there.
 func openIn(pid int, device string) (*shaper.Queue, error) {
 	type opened struct {
 		queue *shaper.Queue
@@ -99,7 +100,7 @@ func openIn(pid int, device string) (*shaper.Queue, error) {
 	}
 	result := make(chan opened)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with this
+		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
 		queue, err := func() (*shaper.Queue, error) {
 			ns, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
 			if err != nil {
@@ -121,14 +122,15 @@ func (g *gauges) newEdge() edge {
 	return edge{processes: make([]int64, len(g.pids)), threads: make([]int64, len(g.load.threads))}
 }
 
-// read reads an edge of a slot of a target: first what its own figures rest on.
+// read reads an edge of a target's slot, beginning with what the target's own figures
+// need.
 func (g *gauges) read(e *edge, target int) (err error) {
 	e.at = g.load.clock.now()
 	e.requests, e.bytes = 0, 0
 	for i, w := range g.load.threads {
 		l := w.lanes[target]
 		if i == 0 {
-			l.show() // the leader's own: nobody else writes it
+			l.show() // the leader's own lane: no other thread writes it
 		}
 		e.requests += l.shownRequests.Load()
 		e.bytes += l.shownBytes.Load()
@@ -163,7 +165,7 @@ func (g *gauges) process(i int) int64 {
 	return int64(t)
 }
 
-// between is what lies between two edges.
+// between computes the figures between two edges.
 func (g *gauges) between(a, b *edge, target int) generator.SlotReport {
 	r := generator.SlotReport{
 		AtNS: a.at, Seconds: seconds(b.at - a.at), Requests: b.requests - a.requests, Bytes: b.bytes - a.bytes,

@@ -9,8 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-// Each fault is counted as what it is and described, and the rest of the load
-// goes on.
+// Each fault is counted under its kind and described, and the rest of the load goes on.
 func TestFaults(t *testing.T) {
 	after := func(n int64, text string, stay bool) func(int64, net.Conn) bool {
 		return func(i int64, c net.Conn) bool {
@@ -60,8 +59,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Without known answers a server whose bodies differ is not told from one that
-// is wrong, and so not compared at all.
+// Without known answers, a server whose bodies differ looks like one that is wrong, so
+// its bodies are not compared at all.
 func TestBodiesThatDifferFromTheBeginning(t *testing.T) {
 	s := serve(t, func(n int64, c net.Conn) bool {
 		if n%2 == 0 {
@@ -101,8 +100,8 @@ func TestKnownAnswers(t *testing.T) {
 	}
 }
 
-// A server that stalls holds its own slots up to the timeout, once, and the
-// other's not at all.
+// A server that stalls delays its own slots up to the timeout, once, and those of the
+// other server not at all.
 func TestAStalledServerIsPassedOver(t *testing.T) {
 	hang := make(chan struct{})
 	bad := serve(t, func(n int64, c net.Conn) bool {
@@ -115,7 +114,7 @@ func TestAStalledServerIsPassedOver(t *testing.T) {
 	testPassedOver(t, bad, func(sum generator.TargetSummary) bool { return sum.Timeouts >= 2 })
 }
 
-// A server that has died is opened anew a bounded number of times.
+// Connections to a server that has died are opened again a bounded number of times.
 func TestADeadServerIsPassedOver(t *testing.T) {
 	dead := make(chan struct{})
 	bad := serve(t, func(n int64, c net.Conn) bool {
@@ -162,7 +161,7 @@ func testPassedOver(t *testing.T, bad *site, told func(generator.TargetSummary) 
 	clean(t, r.Summary.Targets[1])
 }
 
-// One that ends each connection after its answer is not loaded for ever.
+// A server that ends each connection after one answer is not loaded for ever.
 func TestReopeningIsBounded(t *testing.T) {
 	s := serve(t, func(_ int64, c net.Conn) bool {
 		say(c, hello)
@@ -180,8 +179,8 @@ func TestReopeningIsBounded(t *testing.T) {
 	}
 }
 
-// What is in flight when a slot ends and is not answered then is a timeout, and
-// its answer does not come to a later request.
+// A request in flight that is not answered when its slot ends is a timeout, and its
+// answer is not taken for that of a later request.
 func TestWhatIsNotDrainedTimesOut(t *testing.T) {
 	hang := make(chan struct{})
 	s := serve(t, func(n int64, c net.Conn) bool {

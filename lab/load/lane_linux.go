@@ -13,22 +13,21 @@ import (
 type target struct {
 	generator.Target
 	addr    unix.Sockaddr
-	answers *answer.Set // nil: they are compared with each other
-	request []byte      // as often as there can be in flight on a connection
+	answers *answer.Set // nil: answers are compared with each other
+	request []byte      // repeated as often as requests can be in flight on a connection
 	one     int         // bytes of a request
 }
 
-// smoothed is over how many answers their time is averaged.
+// smoothed is the number of answers over which their time is averaged.
 const smoothed = 64
 
-// A lane is one thread's part of a target: its connections and what came of
-// them. Only its thread touches it while the load goes on, but for what is
-// published.
+// A lane is one thread's part of a target: its connections and their counts. While the
+// load goes on, only its thread uses it, except for the published counts.
 type lane struct {
 	target   *target
 	conns    []*connection
 	living   int // connections that are not lost
-	pending  int // of them, without an answer in this slot
+	pending  int // living connections without an answer in this slot
 	inFlight int // requests
 
 	response int64 // how long answers take in a closed loop, in ns: a moving average
@@ -42,7 +41,7 @@ type lane struct {
 	comparer   comparer
 	latency    *histogram
 	lag        *histogram
-	requests   int64 // answers 2xx
+	requests   int64 // 2xx answers
 	bytes      int64 // of all answers
 	non2xx     int64
 	errors     int64
@@ -52,7 +51,7 @@ type lane struct {
 	faultAt    int64 // ns; 0: none yet
 	faultText  string
 
-	// What other threads see of requests and bytes: as of the last batch.
+	// requests and bytes as other threads see them: as of the last batch.
 	shownRequests, shownBytes atomic.Int64
 }
 
@@ -61,15 +60,15 @@ func (l *lane) show() {
 	l.shownBytes.Store(l.bytes)
 }
 
-// fault keeps the first fault of all.
+// fault keeps the first fault.
 func (l *lane) fault(now int64, text string) {
 	if l.faultAt == 0 {
 		l.faultAt, l.faultText = now, text
 	}
 }
 
-// offer puts a connection behind those that can take a request, which spreads a
-// light load over all of them, and so over all of a server's workers.
+// offer puts a connection behind the others that can take a request. So a light load is
+// spread over all connections, and over all of a server's workers.
 func (l *lane) offer(c *connection) {
 	if c.queued || c.state != isOpen || c.inFlight >= l.target.Pipelining {
 		return
@@ -83,7 +82,7 @@ func (l *lane) offer(c *connection) {
 	c.queued = true
 }
 
-// taker is the connection that has waited longest for a request; nil: none does.
+// taker is the connection that has waited longest for a request, or nil.
 func (l *lane) taker() *connection {
 	for l.roomInUse > 0 {
 		c := l.room[l.roomAt]

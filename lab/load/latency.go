@@ -7,13 +7,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
-// A histogram counts times in nanoseconds, in steps that grow with them: each
-// power of two has subSteps, so that a time is known to a thousandth of itself,
-// and exactly below two microseconds. Its room is fixed. Mean and maximum are kept
-// beside it, exactly.
+// A histogram counts times in nanoseconds, in steps that grow with the time: each power
+// of two has subSteps, so that a time is known to a thousandth of itself, and exactly
+// below two microseconds. Its memory is fixed. It also keeps the exact mean and maximum.
 //
-// hdrhistogram-go counts alike, but takes three times as long to find the place
-// of a value, which at a pipeline of fifty is felt.
+// hdrhistogram-go counts in the same way, but takes three times as long to find the place
+// of a value, which is noticeable at a pipeline of fifty.
 const (
 	subBits  = 10
 	subSteps = 1 << subBits
@@ -33,7 +32,7 @@ const latencyStep = 1.0 / subSteps
 
 func newHistogram() *histogram { return &histogram{counts: make([]uint32, places)} }
 
-// place is where a time is counted.
+// place is the index under which a time is counted.
 func place(ns int64) int {
 	shift := bits.Len64(uint64(ns)) - subBits - 1
 	if shift <= 0 {
@@ -71,8 +70,8 @@ func (h *histogram) merge(o *histogram) {
 	h.max = max(h.max, o.max)
 }
 
-// quantile is the upper edge of the step that holds the q-th of all, in
-// seconds, and never above the greatest there was.
+// quantile is the upper edge of the step that holds the q-th quantile, in seconds, and
+// never above the greatest time.
 func (h *histogram) quantile(q float64) float64 {
 	rank := max(int64(math.Ceil(q*float64(h.n))), 1)
 	for i, n := range h.counts {

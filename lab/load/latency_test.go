@@ -48,7 +48,7 @@ func TestQuantilesAreExactWithinAStep(t *testing.T) {
 	}
 }
 
-// One in a hundred is 50 ms late: the 99th percentile is just not one of them.
+// One in a hundred is 50 ms late: the 99th percentile is just below those.
 func TestOneInAHundredIsLate(t *testing.T) {
 	h := newHistogram()
 	for i := range 10_000 {
@@ -89,7 +89,7 @@ func TestMergedHistograms(t *testing.T) {
 	}
 }
 
-// Times that cannot be are counted at the ends, not outside.
+// Impossible times are counted at the ends of the histogram, not outside it.
 func TestTimesBeyondTheHistogram(t *testing.T) {
 	h := newHistogram()
 	h.add(-5)
@@ -99,7 +99,7 @@ func TestTimesBeyondTheHistogram(t *testing.T) {
 	}
 }
 
-// The threads' parts of a schedule are the whole, each request once and at its
+// The threads' parts of a schedule make the whole: each request occurs once and at its
 // time.
 func TestSchedule(t *testing.T) {
 	const rate, threads, n = 300.0, 3, 900
@@ -119,7 +119,7 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// Of the hours of a long load no request drifts from its time.
+// Even after hours of load no request drifts from its time.
 func TestScheduleDoesNotDrift(t *testing.T) {
 	s := newSchedule(1e6/3, 0, 1)
 	s.begin(0)

@@ -9,26 +9,26 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
-// The phases of a slot. A stage is a slot's number times phases, and its phase.
+// The phases of a slot. A stage is a slot's number times phases, plus its phase.
 const (
 	idle     = iota
 	filling  // until each connection has had its first answer
-	counting // what counts
+	counting // requests count
 	draining // nothing more is sent
-	cutting  // what is then in flight is given up, with its connections
-	over     // all slots are
+	cutting  // requests still in flight are given up, with their connections
+	over     // all slots are done
 	phases   = 8
 )
 
-// mostDrain bounds how long what is in flight is waited for.
+// mostDrain is the longest wait for requests that are still in flight.
 const mostDrain = 2 * time.Second
 
 func drainTime(p *generator.Plan) time.Duration { return min(mostDrain, p.Timeout()) }
 
 var errStopped = errors.New("ended by a signal; nothing was measured")
 
-// A leader decides for all threads which stage they are in, and reads the edges
-// of what counts. One of the threads does it by the way.
+// A leader decides which stage all threads are in, and reads the edges of the counted
+// window. One of the threads does this besides its own work.
 type leader struct {
 	load     *load
 	own      *thread
@@ -44,7 +44,7 @@ type leader struct {
 	reports  []generator.SlotReport
 }
 
-// step goes on to the next stage if it is time.
+// step goes on to the next stage if it is time to.
 func (b *leader) step(now int64) error {
 	l := b.load
 	if l.stopped.Load() && b.phase != over {
@@ -122,8 +122,8 @@ func (b *leader) next(now int64) error {
 		l.living.Store(0)
 		l.fillBegan = l.clock.now()
 		b.set(filling)
-		// A little more than the timeout, so that what times out is counted as
-		// that first.
+		// A little more than the timeout, so that a request that times out is counted as
+		// a timeout first.
 		b.deadline = now + l.timeout + 3*tick
 		return nil
 	}
@@ -132,11 +132,11 @@ func (b *leader) next(now int64) error {
 	return nil
 }
 
-// begin is the first edge.
+// begin reads the first edge.
 func (b *leader) begin(now int64) {
 	l := b.load
 	length := int64(l.plan.Slots[b.slot].Seconds * 1e9)
-	// An error would be that of the second edge too, where it is told.
+	// The same error would occur at the second edge, which reports it.
 	_ = b.gauges.read(&b.edges[0], b.target())
 	at := b.edges[0].at
 	b.fillS = seconds(at - l.fillBegan)
@@ -152,12 +152,12 @@ func (b *leader) drain(now int64) {
 	b.deadline = now + int64(drainTime(b.load.plan))
 }
 
-// fail ends a slot that did not come to count.
+// fail ends a slot that did not get as far as counting.
 func (b *leader) fail(now int64, why string) {
 	b.failure = why
 	b.fillS = seconds(now - b.load.fillBegan)
 	b.failed[b.target()] = fmt.Sprintf("slot %d failed: %s", b.slot, why)
-	// No schedule has a request that counts in this slot.
+	// No schedule then has a request that counts in this slot.
 	b.load.begin.Store(now)
 	b.load.finish.Store(now)
 	b.drain(now)

@@ -20,7 +20,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
-// A load is one plan being carried out.
+// A load carries out one plan.
 type load struct {
 	plan    *generator.Plan
 	clock   clock
@@ -30,29 +30,30 @@ type load struct {
 	threads []*thread
 	leader  *leader
 	started sync.WaitGroup // threads that know their own number
-	failure error          // why it ended early
+	failure error          // the error that ended the load early
 
-	// What the leader tells the threads. fillBegan is written before the stage.
+	// What the leader tells the threads. fillBegan is written before stage.
 	stage         atomic.Uint64
 	fillBegan     int64
-	begin, finish atomic.Int64 // of what counts, ns
+	begin, finish atomic.Int64 // of the counted window, ns
 	stopped       atomic.Bool
-	// What they tell it.
-	ready      atomic.Int32 // threads that are through with the phase
+	// What the threads tell the leader.
+	ready      atomic.Int32 // threads that have finished the phase
 	pending    atomic.Int64 // connections without an answer in this slot
 	living     atomic.Int64 // connections of the slot's target that are not lost
 	lastAnswer atomic.Int64 // ns
 }
 
-// counts says whether what is due then counts.
+// counts says whether a request that is due then counts.
 func (l *load) counts(due int64) bool { return due >= l.begin.Load() && due < l.finish.Load() }
 
-// heapLimit is from where on Go's garbage is collected. The load itself makes
-// none; what it writes between slots and comparing bodies of /compute make some.
+// heapLimit is the size of the heap from which on Go collects garbage. The load itself
+// makes no garbage; its output between slots and the comparing of /compute bodies make
+// some.
 const heapLimit = 256 << 20
 
-// carryOut carries out a plan and prints a line for each slot. When all are
-// over it calls hold with the connections still open.
+// carryOut carries out a plan and prints a line for each slot. When all slots are done it
+// calls hold, with the connections still open.
 func carryOut(ctx context.Context, p *generator.Plan, out io.Writer, hold func() error) (*generator.Summary, error) {
 	l, err := prepare(p, out)
 	if err != nil {
@@ -67,7 +68,7 @@ func carryOut(ctx context.Context, p *generator.Plan, out io.Writer, hold func()
 	if n := len(l.threads); runtime.GOMAXPROCS(0) < n {
 		runtime.GOMAXPROCS(n)
 	}
-	// The garbage so far is not to be what reaches the limit.
+	// The garbage made so far must not count towards the limit.
 	runtime.GC()
 
 	defer context.AfterFunc(ctx, func() {
@@ -103,7 +104,7 @@ func carryOut(ctx context.Context, p *generator.Plan, out io.Writer, hold func()
 
 // abort ends all threads after one of them failed.
 func (l *load) abort() {
-	l.stopped.Store(true) // for a leader that goes on
+	l.stopped.Store(true) // so that a leader that still runs stops
 	l.stage.Store(over)
 	for _, w := range l.threads {
 		w.wake()
@@ -124,7 +125,7 @@ func prepare(p *generator.Plan, out io.Writer) (*load, error) {
 	}
 	n := p.Threads
 	if n == 0 {
-		n = runtime.NumCPU() // as the process's affinity has it
+		n = runtime.NumCPU() // those that the process's affinity allows
 	}
 	for i := range min(n, widest) {
 		w, err := l.newThread(i)
@@ -189,10 +190,10 @@ func (l *load) newThread(id int) (*thread, error) {
 	return w, w.poller.watch(int32(w.wakeFD), wakeIndex, 0)
 }
 
-// errNotReached is the error of a server that is not there.
+// errNotReached is the error if nothing listens at a server's address.
 var errNotReached = errors.New("nothing listens there")
 
-// connect opens all connections of all targets, in turn for the threads.
+// connect opens all connections of all targets, dealing them out to the threads in turn.
 func (l *load) connect(ctx context.Context) error {
 	for i, t := range l.targets {
 		for n := range t.Connections {
@@ -227,7 +228,7 @@ func (l *load) connect(ctx context.Context) error {
 	return nil
 }
 
-// close gives back all that was opened.
+// close frees all that was opened.
 func (l *load) close() {
 	for _, w := range l.threads {
 		for _, c := range w.conns {

@@ -17,7 +17,8 @@ func TestClosedLoop(t *testing.T) {
 		r := carry(t, p)
 		sum, slot := r.Summary.Targets[0], r.Slots[0]
 		clean(t, sum)
-		// All that was sent: what is counted, what filled, what was drained.
+		// All requests that were sent: those counted, those of the fill and those
+		// drained.
 		room := int64(c.connections * c.pipelining)
 		if sent := s.hits.Load(); sum.Requests == 0 || sent < sum.Requests+room {
 			t.Errorf("%+v: %d requests counted of %d sent", c, sum.Requests, sent)
@@ -31,7 +32,7 @@ func TestClosedLoop(t *testing.T) {
 		if slot.Seconds < 0.2 || slot.FillS <= 0 || slot.SilenceS <= 0 || slot.SilenceS > slot.Seconds {
 			t.Errorf("%+v: %+v", c, slot)
 		}
-		// The first bodies were alike, so all are compared with them.
+		// The first bodies were alike, so all bodies are compared with them.
 		if sum.Compared < sum.Requests || sum.Latency == nil || sum.SendLag != nil || sum.Unanswered != 0 {
 			t.Errorf("%+v: %+v", c, sum)
 		}
@@ -64,7 +65,7 @@ func TestAWarmUpIsInNoFigureButTheFaults(t *testing.T) {
 	}
 }
 
-// The plan's slots come in its order, and only the slot's target is loaded.
+// The plan's slots come in order, and only the slot's target is loaded.
 func TestTurns(t *testing.T) {
 	for _, threads := range []int{1, 2} {
 		a, b := serve(t, polite), serve(t, polite)
@@ -84,8 +85,8 @@ func TestTurns(t *testing.T) {
 			if n := site.connections.Load(); n != int64(p.Targets[i].Connections) {
 				t.Errorf("%d connections for %d: slots open none anew", n, p.Targets[i].Connections)
 			}
-			// As many answers as requests: nothing was in flight when the other's
-			// slot began, or it would have been cut off.
+			// As many answers as requests: otherwise requests were still in flight when
+			// the other target's slot began.
 			if sum.Requests > site.hits.Load() {
 				t.Errorf("%d requests of %d", sum.Requests, site.hits.Load())
 			}
@@ -93,7 +94,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// A slot counts when each connection has had its first answer in it.
+// A slot counts from when each connection has had its first answer in it.
 func TestTheFillWaitsForTheLastConnection(t *testing.T) {
 	hold := make(chan struct{})
 	s := serve(t, func(n int64, c net.Conn) bool {
@@ -107,14 +108,14 @@ func TestTheFillWaitsForTheLastConnection(t *testing.T) {
 	})
 	r := carry(t, once(s.target(3, 1), 0.05))
 	clean(t, r.Summary.Targets[0])
-	// The other two connections had some two hundred answers before that.
+	// The other two connections had some two hundred answers before that one.
 	if hits := s.hits.Load(); r.Slots[0].Requests > hits-190 {
 		t.Errorf("%d requests counted of %d: those of the fill are among them", r.Slots[0].Requests, hits)
 	}
 }
 
-// One slow answer in a deep pipeline and large bodies: what one read brings is
-// not all there is, and sockets fill up in both directions.
+// A slow answer, a deep pipeline and large bodies: one read does not return all there is,
+// and sockets fill up in both directions.
 func TestLargeBodiesAndDeepPipelines(t *testing.T) {
 	body := make([]byte, 300_000)
 	text := "HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n" + string(body)
@@ -127,13 +128,13 @@ func TestLargeBodiesAndDeepPipelines(t *testing.T) {
 	}
 }
 
-// A server that does not read for a while leaves requests unsent; not one of
-// them is lost or sent twice.
+// A server that does not read for a while leaves requests unsent; none of them is lost or
+// sent twice.
 func TestSocketsThatAreFull(t *testing.T) {
 	began := make(chan struct{})
 	s := serve(t, func(n int64, c net.Conn) bool {
 		if n == 1 {
-			<-began // by then the client has written what it could
+			<-began // by then the client has written as much as fits
 		}
 		return say(c, hello)
 	})
@@ -152,5 +153,5 @@ func TestSocketsThatAreFull(t *testing.T) {
 	}
 }
 
-// longQuery makes a thousand requests more than a socket takes at once.
+// longQuery makes a thousand requests larger than what a socket takes at once.
 var longQuery = strings.Repeat("x", 8000)

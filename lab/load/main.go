@@ -5,45 +5,41 @@
 //	http_load --url http://127.0.0.1:8083/read --connections 100 --rate 5000
 //	http_load --plan -
 //
-// It is the lab's own generator, and its stance is that a client must not be
-// the wall: it is made so that a request costs it little but its share of two
-// system calls. A thread waits by epoll for all its connections. Requests are
-// prepared, and as many are written at once as answers were read. An answer is
-// read only as far as it takes to believe it: its status, its end by
-// Content-Length or by chunks, and its body, which is held against what the
-// lab's server has for the route (--answers) or else against the first, by
-// length, and byte by byte the first 32, each short one and one in 64 of the
-// others. No memory is taken for a request.
+// It is the lab's own generator. A client must not be the bottleneck, so a request costs
+// it little more than its share of two system calls. A thread waits with epoll for all
+// its connections. Requests are prepared in advance, and as many are written at once as
+// answers were read. Of an answer it reads only what it needs to trust it: the status,
+// the end by Content-Length or by chunks, and the body. The body is compared with what
+// the lab's server has for the route (--answers), or otherwise with the first body:
+// always by length, and byte by byte for the first 32 bodies, each short one and one in
+// 64 of the others. A request allocates no memory.
 //
-// With a plan it goes round several servers in short slots, so that they can be
-// compared at nearly the same time; package generator has the plan's and the
-// output's form. A slot counts from when each connection has had its first
-// answer in it; then what is in flight is drained, and the next target's slot
-// begins. At both edges of what counts it reads, one right after the other, the
-// clock, its own counters, the CPU clocks of the servers and of itself, and the
-// wire's shapers.
+// With a plan it loads several servers in turn, in short slots, so that they can be
+// compared at nearly the same time; package generator has the format of the plan and of
+// the output. A slot counts from when each connection has had its first answer in it. At
+// its end, requests in flight are drained, and the next target's slot begins. At both
+// edges of the counted window it reads, one right after the other, the clock, its own
+// counters, the CPU clocks of the servers and of itself, and the wire's shapers.
 //
-// Without a rate the loop is closed: the next request goes when an answer has
-// come. With one it is open. Request i is due at a time that is fixed before the
-// first, and its latency counts from then, so that the time it waited for a
-// connection is in it: a server that stalls cannot put off the requests that
-// would have shown it. What was due within what counts and had no answer when
-// the slot was drained is counted as unanswered, and stands among the latencies
-// with its age, the least it can be.
+// Without a rate the loop is closed: the next request is sent when an answer has come.
+// With a rate it is open. Each request is due at a time that is fixed before the first
+// one is sent, and its latency counts from then, so that it includes the time that the
+// request waited for a connection. So a server that stalls cannot put off the requests
+// that would have shown it. A request that was due in the counted window and had no
+// answer when the slot was drained is counted as unanswered, and enters the latencies
+// with its age, which is the least that its latency can be.
 //
-// The clock is read once after each read from a socket. An answer's time is
-// therefore late by no more than the reads before it in the same batch, and
-// those of answers that one read brought are the same. With several threads a
-// slot's edges are one thread's: the other threads' counters are those of their
-// last batch.
+// The clock is read once after each read from a socket. An answer's time is therefore
+// late by no more than the earlier reads in the same batch of events, and answers that
+// one read returned have the same time. With several threads, one thread reads a slot's
+// edges: the other threads' counters are then those of their last batch.
 //
-// The limits. Linux only. GET only, HTTP/1.1 without TLS; an answer whose end is
-// that of the connection is an error. A timeout counts from the last sign of
-// life of a connection, so a server that answers deep pipelines very slowly is
-// not one that times out. In an open loop each thread has its own part of the
-// connections and of the schedule. A connection that breaks is opened anew at
-// most five times. A target that stalls or dies in one slot is passed over in
-// all later ones, so that the other targets' slots come in time.
+// Limits: Linux only. GET only, HTTP/1.1 without TLS; an answer that ends only with its
+// connection is an error. A timeout counts from a connection's last sign of life, so a
+// server that answers a deep pipeline very slowly does not time out. In an open loop each
+// thread has its own part of the connections and of the schedule. A connection that
+// breaks is opened again at most five times. A target that stalls or dies in one slot is
+// passed over in all later ones, so that the other targets' slots come in time.
 package main
 
 import (
@@ -90,7 +86,8 @@ signal; 2 a setting was refused; 3 nothing listens there.
 `
 
 func main() {
-	// What Go has no thread for it cannot keep busy; the load asks for more.
+	// So Go's runtime can keep only one core busy; the load asks for more as it needs
+	// them.
 	runtime.GOMAXPROCS(1)
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()

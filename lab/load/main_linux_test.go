@@ -92,7 +92,7 @@ func TestAnswersThatNobodyKnows(t *testing.T) {
 	}
 }
 
-// A signal ends the load at once, with nothing measured.
+// A signal ends the load at once, and no measurement is printed.
 func TestASignalEndsIt(t *testing.T) {
 	s := serve(t, polite)
 	for _, extra := range [][]string{nil, {"--rate", "10"}} {
@@ -115,8 +115,8 @@ func TestASignalEndsIt(t *testing.T) {
 	}
 }
 
-// Over a wire that wire.sh made the shapers are read on both sides: the server's
-// from its own network namespace.
+// Over a wire made by wire.sh, the shapers are read on both sides: the server's from its
+// own network namespace.
 func TestTheWireIsReadOnBothSides(t *testing.T) {
 	scripts, _ := filepath.Abs("../scripts")
 	wire := exec.Command(filepath.Join(scripts, "wire.sh"), "up", "--rate", "100000000")
@@ -146,7 +146,7 @@ func TestTheWireIsReadOnBothSides(t *testing.T) {
 	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
 	for said := bufio.NewScanner(listens); said.Scan() && !strings.Contains(said.Text(), "listening"); {
 	}
-	// wire.sh became nsenter, which waits for the server.
+	// wire.sh has become nsenter, which waits for the server.
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", server.Process.Pid, server.Process.Pid))
 	if err != nil {
 		t.Skip(err)
@@ -160,7 +160,7 @@ func TestTheWireIsReadOnBothSides(t *testing.T) {
 	_ = p.Write(&plan)
 	client := in("client", clientPID, filepath.Join(built, "http_load"), "--plan", "-")
 	var stderr bytes.Buffer
-	client.Stdin, client.Stderr = &plan, &stderr // the end of the input ends it
+	client.Stdin, client.Stderr = &plan, &stderr // the program ends at the end of its input
 	out, err := client.Output()
 	if err != nil {
 		t.Fatalf("%v: %s", err, &stderr)
@@ -173,7 +173,7 @@ func TestTheWireIsReadOnBothSides(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range r.Slots {
-		// All that was answered went over the wire, with heads of its own.
+		// All answers went over the wire, and the wire adds packet headers of its own.
 		if s.ServerCPUS[0] <= 0 || len(s.Unread) > 0 {
 			t.Errorf("the server's CPU clock is of its number inside the wire: %+v", s)
 		}

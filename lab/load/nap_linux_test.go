@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A nap must never be what a server waits for: it is an eighth of the time that
-// answers take, and none where that is too short to sleep for.
+// A server must never wait for a nap to end: a nap is an eighth of the time that answers
+// take, and there is none if that is too short to sleep.
 func TestHowLongAThreadSleeps(t *testing.T) {
 	for response, want := range map[time.Duration]time.Duration{
 		0: 0, 30 * time.Microsecond: 0, 79 * time.Microsecond: 0,
@@ -21,7 +21,7 @@ func TestHowLongAThreadSleeps(t *testing.T) {
 	}
 }
 
-// What the nap follows is how long answers take now, in a closed loop.
+// The nap follows the time that answers take now, in a closed loop.
 func TestTheNapFollowsTheAnswers(t *testing.T) {
 	const late = int64(4 * time.Millisecond)
 	for _, paced := range []bool{false, true} {

@@ -1,10 +1,11 @@
 package main
 
-// unscheduled is when a request was due that no schedule asked for.
+// unscheduled is the due time of a request that is not on the schedule.
 const unscheduled = -1
 
-// pump notices what has fallen due, and sends it. How late that is is the
-// client's own; what then waits for a connection waits for the server.
+// pump notices requests that have become due, and sends them. Being late with that is the
+// client's own delay; the time that a request then waits for a connection is the
+// server's.
 func (w *thread) pump() {
 	l := w.lane
 	for {
@@ -21,7 +22,7 @@ func (w *thread) pump() {
 	}
 }
 
-// dispatch sends what is due on connections that can take it.
+// dispatch sends requests that are due on connections that can take them.
 func (w *thread) dispatch() {
 	l := w.lane
 	for l.waiting() {
@@ -36,7 +37,7 @@ func (w *thread) dispatch() {
 	}
 }
 
-// giveUp counts what was due and has not been sent when the slot ends.
+// giveUp counts requests that were due and are not sent when the slot ends.
 func (w *thread) giveUp() {
 	l, finish := w.lane, w.load.finish.Load()
 	for at := l.at(l.taken); at < finish; at = l.at(l.taken) {
@@ -45,8 +46,8 @@ func (w *thread) giveUp() {
 	}
 }
 
-// unanswered counts a request that was due in what counts and got no answer: as
-// late as is known, which is the least that it can be.
+// unanswered counts a request that was due in the counted window and got no answer, with
+// the least latency that it can have: its age.
 func (w *thread) unanswered(l *lane, due, now int64) {
 	if w.slot.Counts && l == w.lane && w.load.counts(due) {
 		l.unanswered++

@@ -28,11 +28,11 @@ func TestFixedRate(t *testing.T) {
 		if sum.Latency == nil || sum.SendLag == nil || sum.Unanswered != 0 {
 			t.Fatalf("%+v", sum)
 		}
-		// 400 a second for half a second, but for those in flight at an edge.
+		// 400 a second for half a second, except those in flight at an edge.
 		if sum.Requests < 190 || sum.Requests > 210 {
 			t.Errorf("%+v: %d requests, about 200 were due", c, sum.Requests)
 		}
-		// A load this light takes turns over the connections.
+		// So light a load uses the connections in turn.
 		s.mu.Lock()
 		for peer, n := range s.open {
 			if n < 30 {
@@ -43,8 +43,8 @@ func TestFixedRate(t *testing.T) {
 	}
 }
 
-// One answer in a hundred comes 50 ms late: all that is late stands in the tail
-// and nothing in the middle, though the others were not held up.
+// One answer in a hundred comes 50 ms late: that shows in the tail and not in the middle,
+// since the other requests were not held up.
 func TestLateAnswersStandInTheTail(t *testing.T) {
 	s := serve(t, func(n int64, c net.Conn) bool {
 		if n%100 == 50 {
@@ -58,14 +58,14 @@ func TestLateAnswersStandInTheTail(t *testing.T) {
 	if l := sum.Latency; l.P999 < 0.05 || l.Max < 0.05 {
 		t.Errorf("ten in a thousand were 50 ms late: %+v", l)
 	}
-	// The mean holds them all: a hundredth of 50 ms, at the least.
+	// The mean includes them: at least a hundredth of 50 ms.
 	if sum.Latency.Mean < 0.0004 {
 		t.Errorf("%+v", sum.Latency)
 	}
 }
 
-// A stall of 300 ms is in the latency of every request that was due in it, not
-// only of the two that were in flight when it began.
+// A stall of 300 ms shows in the latency of every request that was due in it, not only of
+// the two that were in flight when it began.
 func TestAStallIsSeenByAllThatWereDue(t *testing.T) {
 	const stall = 300 * time.Millisecond
 	var once sync.Once
@@ -87,8 +87,8 @@ func TestAStallIsSeenByAllThatWereDue(t *testing.T) {
 	if sum.Latency.Max < 0.25 {
 		t.Errorf("a greatest latency of %v s, and the server stalled for 0.3", sum.Latency.Max)
 	}
-	// Those due in the first 200 ms of the stall, a fifth of all, waited for
-	// 100 ms at least.
+	// Those due in the first 200 ms of the stall, a fifth of all, waited for at least 100
+	// ms.
 	if sum.Latency.P90 < 0.1 {
 		t.Errorf("p90 is %v s: what was due in the stall is not in it", sum.Latency.P90)
 	}
@@ -97,7 +97,7 @@ func TestAStallIsSeenByAllThatWereDue(t *testing.T) {
 	}
 }
 
-// What is not answered is counted, and as late as it is known to be.
+// A request without an answer is counted, with the latency that it has at least.
 func TestUnanswered(t *testing.T) {
 	hang := make(chan struct{})
 	s := serve(t, func(n int64, c net.Conn) bool {
@@ -110,7 +110,7 @@ func TestUnanswered(t *testing.T) {
 	p := s.paced(2, 1, 100, 1)
 	r := carry(t, p)
 	sum := r.Summary.Targets[0]
-	// Two more were sent and not answered, the others not sent.
+	// Two more were sent and not answered; the others were not sent.
 	if sum.Timeouts != 2 || sum.Unanswered < 70 || sum.Requests+sum.Unanswered < 95 || sum.Requests+sum.Unanswered > 105 {
 		t.Errorf("%+v", sum)
 	}
@@ -119,8 +119,8 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// A server that is slower than the rate is not sent more than it takes, and its
-// backlog stands in the latencies.
+// A server that is slower than the rate gets only what it can take, and its backlog shows
+// in the latencies.
 func TestMoreThanTheServerTakes(t *testing.T) {
 	s := serve(t, func(_ int64, c net.Conn) bool {
 		time.Sleep(10 * time.Millisecond)
@@ -132,7 +132,7 @@ func TestMoreThanTheServerTakes(t *testing.T) {
 	if sum.Requests > 51 || sum.Unanswered < 400 || sum.Latency.P50 < 0.1 {
 		t.Errorf("%+v, %+v", sum, sum.Latency)
 	}
-	// How late the client was with what it could send has nothing to do with it.
+	// The backlog does not count as a delay of the client.
 	if sum.SendLag.P50 > sum.Latency.P50/2 {
 		t.Errorf("the wait for the server is taken for the client's: %+v", sum.SendLag)
 	}

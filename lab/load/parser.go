@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	mostHead = 16 << 10 // of one head, all its interim ones and its trailers
-	mostKept = 4 << 20  // of a body that is kept to be looked at; a longer one is known by its length alone
+	mostHead = 16 << 10 // of one head, with its interim ones and its trailers
+	mostKept = 4 << 20  // of a body that is kept for comparing; of a longer one only the length is compared
 )
 
 // What a parser waits for next.
@@ -23,39 +23,39 @@ const (
 	ofTrailer
 )
 
-// A framing is what a head says of the answer.
+// A framing is what a head says about the answer's end.
 type framing struct {
 	status  int
 	length  int64 // of the body; -1: not said
 	chunked bool
 }
 
-// A headCache holds the last whole head of a server and what it said: most are
-// alike to the byte, and need not be read again.
+// A headCache holds the last whole head of a server and its framing. Most heads are the
+// same to the byte, and are then not parsed again.
 type headCache struct {
 	text []byte
 	said framing
 }
 
-// A parser reads the answers of one connection, however they are cut. It copies
-// nothing but what is cut off: a head, and a body that is to be looked at.
+// A parser reads the answers of one connection, however the stream is cut. It copies only
+// what is cut off: a head, or a body that is to be compared.
 type parser struct {
 	state   uint8
-	keep    bool // the body is wanted, and not too long
-	digits  int8 // of a chunk's size; of a trailer's line, whether it may be the last
-	framing      // of the answer being read
+	keep    bool // the body is wanted, and is not too long
+	digits  int8 // of a chunk's size; in a trailer's line, 1 if it may be the empty line
+	framing      // of the answer that is being read
 	left    int64
-	size    int64 // of the answer on the wire, up to here
+	size    int64 // of the answer on the wire, so far
 	got     int64 // of the body
 	heads   int   // bytes of heads, interim ones and trailers too
 	line    int   // bytes of the line being read, of a chunk's size or a trailer
 	hold    []byte
-	body    []byte // of an answer that is done, if it was kept
+	body    []byte // of an answer that is complete, if it was kept
 }
 
 func (p *parser) reset() { *p = parser{hold: p.hold[:0]} }
 
-// between says that no part of an answer has come.
+// between says that no part of the next answer has come.
 func (p *parser) between() bool { return p.state == ofHead && p.size == 0 && len(p.hold) == 0 }
 
 var (
@@ -65,9 +65,9 @@ var (
 	errChunk    = errors.New("a chunk whose size or end is none")
 )
 
-// next reads on. It says how many bytes of in it used and whether an answer is
-// done, which then stands in the parser until next is called again. want says
-// whether the body of the answer that begins here is to be kept.
+// next reads on. It returns how many bytes of in it used and whether an answer is
+// complete; that answer stays in the parser until next is called again. want says whether
+// to keep the body of an answer that begins here.
 func (p *parser) next(in []byte, cache *headCache, want bool) (used int, done bool, err error) {
 	for used < len(in) {
 		var n int
@@ -102,8 +102,7 @@ func (p *parser) begin(want bool) {
 	p.got, p.heads, p.body, p.keep = 0, 0, nil, want
 }
 
-// finish makes the parser ready for the next answer. The figures of this one
-// stay.
+// finish prepares the parser for the next answer. The figures of this one stay.
 func (p *parser) finish() {
 	if p.keep && p.body == nil {
 		p.body = append(p.hold, 0)[:len(p.hold)] // not nil, though it may be empty
@@ -112,7 +111,7 @@ func (p *parser) finish() {
 	p.state = ofHead
 }
 
-// answered gives the size of an answer that is done, and forgets it.
+// answered returns the size of an answer that is complete, and resets it.
 func (p *parser) answered() int64 {
 	n := p.size
 	p.size = 0
@@ -157,8 +156,8 @@ func (p *parser) head(in []byte, cache *headCache) (used int, err error) {
 	return whole - had, err
 }
 
-// plausible refuses at once what can be no answer, so that nobody waits for the
-// end of its head.
+// plausible refuses at once what cannot be an answer, so that the client does not wait
+// for the end of its head.
 func plausible(head []byte) error {
 	const begin = "HTTP/1."
 	if n := min(len(head), len(begin)); string(head[:n]) != begin[:n] {
@@ -179,7 +178,7 @@ func (p *parser) read(head []byte, cache *headCache) error {
 	return p.open(f, len(head))
 }
 
-// open goes on to what a head announced.
+// open goes on to the body that a head announced.
 func (p *parser) open(f framing, size int) error {
 	if p.heads += size; p.heads > mostHead {
 		return errLongHead
@@ -189,7 +188,7 @@ func (p *parser) open(f framing, size int) error {
 	case f.status == 101:
 		return errors.New("status 101, and nobody asked for another protocol")
 	case f.status < 200:
-		return nil // an interim answer; the one that counts is to come
+		return nil // an interim answer; the final one follows
 	case f.status == 204 || f.status == 304:
 		p.length, p.left, p.state = 0, 0, ofBody
 		p.body = []byte{}
@@ -210,8 +209,8 @@ func (p *parser) open(f framing, size int) error {
 	return nil
 }
 
-// take reads of the body, or of one chunk. One that lies in the buffer as a
-// whole is not copied.
+// take reads part of the body, or of a chunk. A body that is in the buffer as a whole is
+// not copied.
 func (p *parser) take(in []byte) int {
 	n := int(min(p.left, int64(len(in))))
 	if p.keep {
@@ -228,7 +227,7 @@ func (p *parser) take(in []byte) int {
 	return n
 }
 
-// inChunks reads on in a chunked body.
+// inChunks reads a part of a chunked body.
 func (p *parser) inChunks(in []byte) (used int, done bool, err error) {
 	for used < len(in) {
 		if p.state == ofChunk {
@@ -242,7 +241,7 @@ func (p *parser) inChunks(in []byte) (used int, done bool, err error) {
 		used++
 		p.line++
 		if p.heads++; p.heads > mostHead {
-			// Long bodies have many chunks; only what is between them counts.
+			// Long bodies have many chunks, so only the bytes between chunks count.
 			return used, false, errLongHead
 		}
 		switch p.state {
@@ -282,7 +281,7 @@ func (p *parser) inChunks(in []byte) (used int, done bool, err error) {
 	return used, false, nil
 }
 
-// chunkSize reads a byte of the line that a chunk begins with.
+// chunkSize reads a byte of the line that begins a chunk.
 func (p *parser) chunkSize(b byte) error {
 	var digit int64
 	switch {
@@ -305,14 +304,14 @@ func (p *parser) chunkSize(b byte) error {
 
 // chunkBegins follows the line with a chunk's size.
 func (p *parser) chunkBegins() {
-	p.heads -= p.line // a head's bound is for what has no other
+	p.heads -= p.line // the line with a chunk's size has a bound of its own
 	p.line, p.state = 0, ofChunk
 	if p.left == 0 {
 		p.state = ofTrailer
 	}
 }
 
-// parseHead reads what a whole head says of the answer's end.
+// parseHead reads what a whole head says about the answer's end.
 func parseHead(head []byte) (framing, error) {
 	f := framing{length: -1}
 	if err := plausible(head); err != nil {
@@ -377,7 +376,7 @@ func (f *framing) contentLength(v []byte) error {
 	return nil
 }
 
-// value gives a line's value if the line is of that name, in whatever case.
+// value returns the value of a header line with that name, in upper or lower case.
 func value(line []byte, name string) ([]byte, bool) {
 	if len(line) <= len(name) || line[len(name)] != ':' {
 		return nil, false

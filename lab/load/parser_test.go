@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// An answered is one answer as a parser gave it.
+// An answered is one answer as a parser returned it.
 type answered struct {
 	status int
 	length int64
@@ -18,12 +18,12 @@ type answered struct {
 	body   string
 }
 
-// parse feeds a stream in pieces that end where cut says.
+// parseAll feeds a stream in pieces whose lengths pieces gives.
 func parseAll(stream string, keep bool, pieces func(rest int) int) (all []answered, p parser, err error) {
 	var cache headCache
 	for in := []byte(stream); len(in) > 0; {
 		n := min(max(pieces(len(in)), 1), len(in))
-		// Each piece has its own memory, as the next read writes over the last.
+		// Each piece has its own memory, since the next read overwrites the last one.
 		piece := bytes.Clone(in[:n])
 		in = in[n:]
 		for len(piece) > 0 {
@@ -94,7 +94,7 @@ func TestAnswersHoweverTheyAreCut(t *testing.T) {
 				return rest
 			})
 		}
-		// Without the body all else is the same.
+		// Without the body everything else is the same.
 		got, _, err := parseAll(s.text, false, func(int) int { return 7 })
 		for i := range got {
 			got[i].body, got[i].size = s.want[i].body, 0
@@ -102,7 +102,7 @@ func TestAnswersHoweverTheyAreCut(t *testing.T) {
 		if err != nil || fmt.Sprint(got) != fmt.Sprint(s.want) {
 			t.Errorf("%s, not kept: %+v, %v", s.name, got, err)
 		}
-		// A cut answer is no answer.
+		// An answer that is cut off is no answer.
 		if short, p, err := parseAll(s.text[:len(s.text)-1], true, whole); err == nil && (len(short) >= len(s.want) || p.between()) {
 			t.Errorf("%s without its last byte: %+v", s.name, short)
 		}
@@ -143,8 +143,8 @@ func TestWhatIsNoAnswer(t *testing.T) {
 	}
 }
 
-// Bodies in many chunks are not taken for endless heads, and a body too long to
-// keep is read all the same.
+// Bodies in many chunks are not taken for endless heads, and a body too long to keep is
+// still read.
 func TestLongBodies(t *testing.T) {
 	chunks := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1\r\nx\r\n", mostHead) + "0\r\n\r\n"
 	got, _, err := parseAll(chunks, true, func(int) int { return 4096 })
@@ -158,8 +158,8 @@ func TestLongBodies(t *testing.T) {
 	}
 }
 
-// The hot path: an answer takes no memory, whether the head is the last one or
-// another, whole or cut.
+// The hot path allocates no memory, whether the head is the same as the last one or not,
+// whole or cut.
 func TestParsingTakesNoMemory(t *testing.T) {
 	one, two := []byte("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"), []byte("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello!")
 	var p parser
@@ -188,7 +188,7 @@ func TestParsingTakesNoMemory(t *testing.T) {
 	}
 }
 
-// What net/http reads alike; and the cuts change nothing.
+// The parser agrees with net/http, however the stream is cut.
 func FuzzParser(f *testing.F) {
 	for _, s := range streams {
 		f.Add(s.text, 3)
@@ -211,7 +211,7 @@ func FuzzParser(f *testing.F) {
 			var theirs *http.Response
 			for {
 				if theirs, err = http.ReadResponse(r, nil); err != nil {
-					return // it is stricter with names of fields, and with what is in a line
+					return // net/http is stricter with field names and with the characters of a line
 				}
 				if theirs.StatusCode >= 200 {
 					break

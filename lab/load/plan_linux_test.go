@@ -17,7 +17,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
-// realPlan goes round two of the lab's own servers.
+// realPlan loads two of the lab's own servers in turn.
 func realPlan(t *testing.T) *generator.Plan {
 	null, nullPID := start(t, "null_server")
 	fiber, fiberPID := start(t, "fiber_server", "--prefork=false")
@@ -33,8 +33,8 @@ func realPlan(t *testing.T) *generator.Plan {
 	return p
 }
 
-// The program as the lab starts it: a plan on standard input, a line a slot, and
-// connections that stay until it is told to end.
+// The program as the lab starts it: a plan on standard input, a line for each slot, and
+// connections that stay open until it is told to end.
 func TestAPlanOverRealServers(t *testing.T) {
 	p := realPlan(t)
 	cmd := exec.Command(filepath.Join(built, "http_load"), "--plan", "-")
@@ -78,8 +78,8 @@ func TestAPlanOverRealServers(t *testing.T) {
 		if s.Failed != "" || s.Requests == 0 || s.ServerCPUS[0] <= 0 || s.ClientCPUS <= 0 || s.BusiestThreadS <= 0 || s.BusiestThreadS > s.ClientCPUS || len(s.Unread) > 0 {
 			t.Errorf("slot %d: %+v", i, s)
 		}
-		// The idle server is a process that slept, but for the slots of the null
-		// server's turn, when it is Fiber, which may collect garbage.
+		// The idle server uses almost no CPU. The exception is Fiber in the turn of the
+		// null server: it may still collect garbage.
 		if i%4 != 0 && s.IdleCPUS > s.Seconds/4 {
 			t.Errorf("slot %d: an idle server took %v s of CPU", i, s.IdleCPUS)
 		}
@@ -114,8 +114,8 @@ func established(t *testing.T, url string) int {
 	return n
 }
 
-// A server that is killed in the midst is told as errors, and its clock as one
-// that could not be read; the other's slots all come.
+// A server that is killed is reported by errors and by a clock that could not be read;
+// all slots of the other server come.
 func TestAServerThatIsKilled(t *testing.T) {
 	p := realPlan(t)
 	p.TimeoutS = 1
@@ -144,7 +144,7 @@ func TestAServerThatIsKilled(t *testing.T) {
 	}
 }
 
-// onLine does something when so many lines have been written.
+// onLine calls a function when so many lines have been written.
 type onLine struct {
 	*bytes.Buffer
 	at int

@@ -19,14 +19,14 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
-// built holds the programs, built for the tests that need processes.
+// built is the directory of the programs, built for tests that need processes.
 var built string
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
 func buildAndRun(m *testing.M) int {
-	// A thread that waits keeps one of Go's to itself, and the servers of these
-	// tests are in the same process.
+	// A thread that waits occupies one of Go's processors, and the servers of these tests
+	// run in the same process.
 	runtime.GOMAXPROCS(8)
 	var err error
 	if built, err = os.MkdirTemp("", "http_load"); err != nil {
@@ -43,8 +43,7 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// A site is a server that does just what a test says. Requests are numbered
-// from 1.
+// A site is a server that does what a test tells it to. Requests are numbered from 1.
 type site struct {
 	url         string
 	ln          net.Listener
@@ -54,7 +53,7 @@ type site struct {
 	open        map[net.Conn]int // requests on each
 }
 
-// serve answers each request by a function, which says whether to go on.
+// serve answers each request with a function, which says whether to go on.
 func serve(t *testing.T, answer func(n int64, c net.Conn) bool) *site {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -117,7 +116,7 @@ func say(c net.Conn, text string) bool {
 
 func polite(_ int64, c net.Conn) bool { return say(c, hello) }
 
-// target loads a site by some connections.
+// target loads a site over some connections.
 func (s *site) target(connections, pipelining int) generator.Target {
 	return generator.Target{Name: s.url, URL: s.url, Connections: connections, Pipelining: pipelining}
 }
@@ -127,7 +126,7 @@ func once(t generator.Target, seconds float64) *generator.Plan {
 	return &generator.Plan{Threads: 1, Targets: []generator.Target{t}, Slots: []generator.Slot{{Target: 0, Seconds: seconds, Counts: true}}}
 }
 
-// carry carries out a plan in this process and reads what it printed.
+// carry carries out a plan in this process and parses what it printed.
 func carry(t *testing.T, p *generator.Plan) *generator.Report {
 	t.Helper()
 	var out bytes.Buffer
@@ -148,7 +147,7 @@ func carry(t *testing.T, p *generator.Plan) *generator.Report {
 	return r
 }
 
-// clean says that there were no faults.
+// clean checks that there were no faults.
 func clean(t *testing.T, s generator.TargetSummary) {
 	t.Helper()
 	if s.Errors+s.Timeouts+s.Resets+s.Non2xx+s.Mismatches > 0 || s.Fault != "" || s.Mismatch != "" {
@@ -156,7 +155,7 @@ func clean(t *testing.T, s generator.TargetSummary) {
 	}
 }
 
-// start starts a server of the lab's and gives its address and pid.
+// start starts one of the lab's servers and returns its address and pid.
 func start(t *testing.T, program string, args ...string) (addr string, pid int) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

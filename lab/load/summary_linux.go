@@ -8,7 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// summary adds up what all threads counted, when they have ended.
+// summary adds up the counts of all threads, after they have ended.
 func (l *load) summary(begin, end time.Time) *generator.Summary {
 	s := &generator.Summary{Version: version(), Threads: len(l.threads), Start: begin.UTC(), Finish: end.UTC(),
 		LatencyStep: latencyStep, Targets: []generator.TargetSummary{}}
@@ -46,7 +46,7 @@ func (l *load) summary(begin, end time.Time) *generator.Summary {
 	return s
 }
 
-// version is of which sources this program was built.
+// version says from which sources this program was built.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if s := program.StampOf(info); s.Sources != "" {

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// raw makes a call that cannot block, since the sockets are non-blocking,
-// without telling Go's scheduler, which takes part of every call that might.
-// What is for sockets alone costs the kernel a little less than read and write.
+// raw makes a system call without telling Go's scheduler, which does extra work for every
+// call that might block. This one cannot, since the sockets are non-blocking. Calls for
+// sockets only cost the kernel a little less than read and write.
 func raw(call uintptr, fd int32, p []byte, flags uintptr) (int, syscall.Errno) {
 	n, _, errno := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), flags, 0, 0)
 	return int(n), errno
@@ -21,22 +21,21 @@ func transmit(fd int32, p []byte) (int, syscall.Errno) {
 	return raw(unix.SYS_SENDTO, fd, p, unix.MSG_NOSIGNAL)
 }
 
-// A poller waits for events of one thread's connections. They are told once,
-// when something has changed: the kernel need not look at a connection again
-// that has been read to its end.
+// A poller waits for events on one thread's connections. Events are edge-triggered: the
+// kernel need not look again at a connection that has been read to its end.
 type poller struct {
 	fd     int32
 	timer  int32
-	armed  int64 // when the timer is to go off; 0: it is not set
+	armed  int64 // when the timer goes off; 0: it is not set
 	coarse bool  // a kernel older than 5.11, whose epoll knows only milliseconds
 	events []unix.EpollEvent
 }
 
-// atOnce is how many events are taken at once. Each is handled with a clock
-// reading of its own.
+// atOnce is how many events are taken at once. Each is handled with its own reading of
+// the clock.
 const atOnce = 128
 
-// timerIndex marks the event that the poller's own timer is.
+// timerIndex marks the event of the poller's own timer.
 const timerIndex = -2
 
 func newPoller() (*poller, error) {
@@ -63,14 +62,14 @@ func (p *poller) watch(fd, index, generation int32) error {
 	return unix.EpollCtl(int(p.fd), unix.EPOLL_CTL_ADD, int(fd), &e)
 }
 
-// The waits are raw calls. Go's scheduler sees a thread that is busy, and lets
-// it be; told of each wait, it looks after the thread a thousand times a second,
-// which on a small machine is a tenth of a core. The price is that nothing else
-// of Go's can stop the world for as long as a wait lasts, which is a tick.
+// The waits are raw calls, so Go's scheduler sees a thread that is busy and leaves it
+// alone. If it were told of each wait, it would check the thread a thousand times a
+// second, which takes a tenth of a core on a small machine. The price: Go cannot stop the
+// world during a wait, which lasts for a tick at most.
 
-// waitUntil waits for events or for a time, both rarely the timer: setting a
-// timer for each wait costs as much as the wait. Where there are none it first
-// sleeps for nap nanoseconds, in which no event wakes it.
+// waitUntil waits for events or until a time. It seldom sets the timer, because setting
+// one for each wait would cost as much as the wait. If there are no events it first
+// sleeps for nap nanoseconds, during which no event wakes it.
 func (p *poller) waitUntil(at, nap int64) ([]unix.EpollEvent, error) {
 	if at != p.armed {
 		p.armed = at
@@ -84,7 +83,7 @@ func (p *poller) waitUntil(at, nap int64) ([]unix.EpollEvent, error) {
 			return events, err
 		}
 		t := unix.NsecToTimespec(nap)
-		// One that is cut short by a signal was long enough.
+		// A sleep that a signal cuts short was long enough.
 		_, _, _ = unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, 0, uintptr(unsafe.Pointer(&t)), 0, 0, 0)
 	}
 	const forEver = -1
@@ -102,12 +101,12 @@ func (p *poller) waitFor(ns int64) ([]unix.EpollEvent, error) {
 	limit := unix.NsecToTimespec(max(ns, 0))
 	if !p.coarse {
 		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), atOnce, uintptr(unsafe.Pointer(&limit)), 0, 0)
-		if errno != unix.ENOSYS && errno != unix.EPERM { // which a sandbox may say of a call that it does not know
+		if errno != unix.ENOSYS && errno != unix.EPERM { // EPERM: a sandbox may answer this for a call that it does not know
 			return p.came(n, errno)
 		}
 		p.coarse = true
 	}
-	// ppoll knows nanoseconds on any kernel.
+	// ppoll takes nanoseconds on any kernel.
 	set := [1]unix.PollFd{{Fd: p.fd, Events: unix.POLLIN}}
 	if _, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&set[0])), 1, uintptr(unsafe.Pointer(&limit)), 0, 0, 0); errno != 0 {
 		return p.came(0, errno)
@@ -133,7 +132,7 @@ type clock struct {
 
 func newClock() clock {
 	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // it is always there
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // this clock always exists
 	return clock{time.Now(), t.Nano()}
 }
 

@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// bufferSize is what is read at once: a dozen of the longer answers. Four
-	// times that was no cheaper, since it crowds a core's nearest caches.
+	// bufferSize is how much is read at once: a dozen of the longer answers. Four times
+	// as much was no cheaper, since it takes too much of a core's nearest caches.
 	bufferSize = 64 << 10
 
-	// tick is how often a thread looks after timeouts and broken connections.
+	// tick is how often a thread checks for timeouts and broken connections.
 	tick = int64(20e6)
 
-	// wakeIndex marks the event that another thread's call is.
+	// wakeIndex marks the event by which another thread wakes this one.
 	wakeIndex = -1
 )
 
 // A thread loads its connections of all targets, one target at a time.
 type thread struct {
 	load   *load
-	leader *leader // of one thread, else nil
+	leader *leader // of one thread only; nil in the others
 	id     int
 	tid    int
 	poller *poller
@@ -35,22 +35,22 @@ type thread struct {
 
 	lane    *lane // of this slot
 	slot    generator.Slot
-	stage   uint64 // as of the last look
+	stage   uint64 // when last checked
 	phase   int
-	arrived bool // has told that it is through with this phase
+	arrived bool // has reported that it has finished this phase
 	now     int64
 	tickAt  int64
-	unsound int   // connections that are broken or being opened
-	silence int64 // the longest in this slot, ns
+	unsound int   // connections that are broken or being opened again
+	silence int64 // the longest time without an answer in this slot, ns
 	buffer  []byte
 }
 
-// run loads until all slots are over, or something is broken that cannot.
+// run loads until all slots are done or an error ends it.
 func (w *thread) run() error {
 	runtime.LockOSThread()
 	w.tid = unix.Gettid()
-	// The kernel may add 50 microseconds to each sleep by default. If this
-	// fails, the sleeps are longer, and send_lag_s says so.
+	// By default the kernel may add 50 microseconds to each sleep. If this call fails,
+	// sleeps are longer, and send_lag_s shows it.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	w.load.started.Done()
 	w.load.started.Wait()
@@ -83,7 +83,7 @@ func (w *thread) run() error {
 	}
 }
 
-// follow goes on to the stage that is due. The leader decides which.
+// follow goes on to the current stage, which the leader sets.
 func (w *thread) follow() error {
 	for {
 		w.settle()
@@ -100,7 +100,7 @@ func (w *thread) follow() error {
 	}
 }
 
-// settle tells when this thread is through with a phase.
+// settle reports when this thread has finished a phase.
 func (w *thread) settle() {
 	if w.arrived {
 		return
@@ -158,15 +158,14 @@ func (w *thread) fill() {
 	}
 }
 
-// filled counts the first answer of a connection, or that none will come.
+// filled counts a connection's first answer, or that none will come.
 func (w *thread) filled() {
 	w.lane.pending--
 	w.load.pending.Add(-1)
 }
 
-// ready sends what a connection that is new to the slot, or new at all, is to
-// begin with. In an open loop that is one request of its own, not of the
-// schedule.
+// ready sends the first requests on a connection that is new to the slot, or newly
+// opened. In an open loop that is one extra request, which is not on the schedule.
 func (w *thread) ready(c *connection) {
 	l := c.lane
 	switch {
@@ -181,7 +180,7 @@ func (w *thread) ready(c *connection) {
 	}
 }
 
-// wait waits for events, up to what comes by itself.
+// wait waits for events, but no longer than until the next timed action.
 func (w *thread) wait() ([]unix.EpollEvent, error) {
 	until := w.tickAt
 	if w.leader != nil {
@@ -190,7 +189,7 @@ func (w *thread) wait() ([]unix.EpollEvent, error) {
 	l := w.lane
 	if l == nil || !l.paced || w.phase > counting {
 		nap := int64(0)
-		if l != nil { // of an open loop it is none
+		if l != nil { // nil in an open loop
 			nap = napFor(l.response)
 		}
 		return w.poller.waitUntil(until, nap)
@@ -203,19 +202,18 @@ func (w *thread) wait() ([]unix.EpollEvent, error) {
 }
 
 const (
-	// A server on the same machine pays for waking the client that waits for it:
-	// where cores are virtual that is an interrupt of some microseconds, which was
-	// seen to be a tenth of what a request cost and to come and go from one second
-	// to the next. A closed loop therefore sleeps for a moment, by its own timer,
-	// before it lets itself be woken. The moment is a small part of the time that
-	// answers take, in which a server that is busy has others to answer.
+	// A server on the same machine pays for waking the client that waits for it. On
+	// virtual cores a wake-up is an interrupt of some microseconds. It was seen to be a
+	// tenth of what a request costs, and to come and go from one second to the next. In a
+	// closed loop the client therefore sleeps for a moment, by its own timer, before an
+	// event may wake it. The moment is a small part of the time that answers take, in
+	// which a busy server has other requests to answer.
 	longestNap  = int64(100e3)
-	shortestNap = int64(10e3) // a sleep takes about that long to begin and to end
+	shortestNap = int64(10e3) // about the time that it takes to begin and to end a sleep
 	napPart     = 8
 )
 
-// napFor is how long a thread without events sleeps, in ns, where answers take
-// so long.
+// napFor is how long a thread without events sleeps, in ns, if answers take so long.
 func napFor(response int64) int64 {
 	if nap := response / napPart; nap >= shortestNap {
 		return min(nap, longestNap)
@@ -223,14 +221,14 @@ func napFor(response int64) int64 {
 	return 0
 }
 
-// event handles one of the poller's.
+// event handles one of the poller's events.
 func (w *thread) event(e *unix.EpollEvent) {
 	if e.Fd < 0 {
-		return // another thread's call, or the timer: told once, as all is
+		return // another thread's call, or the timer: edge-triggered, so there is nothing to read
 	}
 	c := w.conns[e.Fd]
 	if c.generation != e.Pad {
-		return // of a socket that this batch has closed
+		return // of a socket that was closed in this batch
 	}
 	if c.state == isOpening {
 		w.opened(c)
@@ -239,14 +237,14 @@ func (w *thread) event(e *unix.EpollEvent) {
 	if c.blocked {
 		w.flush(c)
 	}
-	// An event is told once, so all there is has to be read. What did not fill
-	// the buffer was all, unless the connection's end has come as well.
+	// An event is reported only once, so everything there is must be read. A read that
+	// did not fill the buffer returned everything, unless the connection has also ended.
 	ended := e.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
 	for e.Events&^unix.EPOLLOUT != 0 && c.generation == e.Pad && w.readable(c, ended) {
 	}
 }
 
-// lookAfter counts what timed out and opens anew what broke.
+// lookAfter counts requests that timed out and opens broken connections again.
 func (w *thread) lookAfter() {
 	if w.unsound > 0 {
 		for _, c := range w.conns {
@@ -268,8 +266,8 @@ func (w *thread) lookAfter() {
 	}
 }
 
-// timedOut gives up what is in flight on a connection, and with it the
-// connection: the answers would else come to later requests.
+// timedOut gives up the requests in flight on a connection and the connection itself:
+// otherwise their answers would be taken for those of later requests.
 func (w *thread) timedOut(c *connection, when string) {
 	l := c.lane
 	l.timeouts += int64(c.inFlight)
@@ -300,8 +298,8 @@ func (w *thread) send(c *connection, n int, ns int64) {
 	w.owes(c, size, wrote, errno)
 }
 
-// flush writes what the socket had no room for. As one request is like the
-// other, what is owed needs only a number.
+// flush writes what the socket had no room for before. All requests are the same, so the
+// number of bytes is enough to know.
 func (w *thread) flush(c *connection) {
 	t := c.lane.target
 	from := (t.one - c.owed%t.one) % t.one
@@ -323,7 +321,7 @@ func (w *thread) owes(c *connection, size, wrote int, errno syscall.Errno) {
 	c.blocked = c.owed > 0
 }
 
-// broke counts a connection that the server ended, with what was in flight.
+// broke counts a connection that the server ended, and the requests in flight on it.
 func (w *thread) broke(c *connection, text string) {
 	l := c.lane
 	l.resets++

@@ -1,27 +1,26 @@
-// Command null_server answers HTTP requests with canned bytes: the server that
-// cannot be the wall. What a load generator reaches against it is the
-// generator's own ceiling on this machine.
+// Command null_server answers HTTP requests with canned bytes. It is so fast that it
+// cannot be the bottleneck: what a load generator reaches against it is the generator's
+// own ceiling on this machine.
 //
-// It is made so that a request costs it next to nothing but its share of two
-// system calls: one thread in one epoll loop, no parsing beyond the end of a
-// head and the path in its first line, no memory taken on the way, and one
-// write for all the requests that one read held. Go's own net package was the
-// alternative: it parks and wakes a goroutine for each request of each
-// connection. Without pipelining, what is left is the kernel's part, which no
-// server that speaks TCP is spared: on a small machine 5 of the 6.5
-// microseconds that Fiber's /simple takes, when its core is full.
+// A request costs it next to nothing but its share of two system calls: one thread in one
+// epoll loop, no parsing beyond the end of a head and the path in its first line, no
+// memory allocated, and one write for all the requests that one read returned. Go's own
+// net package was the alternative, but it parks and wakes a goroutine for each request of
+// each connection. Without pipelining, what is left is the kernel's part, which any TCP
+// server pays: on a small machine, 5 of the 6.5 microseconds that Fiber's /simple takes
+// when its core is full.
 //
-// None of this is to be believed. A run shows it: in every trial the server's
-// core has room left (server_cores_busy), while the client's has none. Where
-// that does not hold, the trial says so by its bound, and is no ceiling.
+// A run checks this: in every trial the server's core must have room left
+// (server_cores_busy), and the client's none. Otherwise the trial says so by its bound,
+// and is no ceiling.
 //
-// /simple has the same bytes on the wire as the lab's Fiber server, but that
-// the date stands still. /read is one product of the catalogue, the one whose
-// length is nearest the mean, always the same.
+// /simple has the same bytes on the wire as on the lab's Fiber server, except that the
+// date stands still. /read is always the same product of the catalogue, the one whose
+// length is nearest the mean.
 //
-// The limits: GET only, and no body is expected after a head; heads of at most
-// 16 KiB; IPv4 or IPv6 by address, no TLS; it does not time out anyone. It is
-// for load tests on networks one trusts, on Linux.
+// Limits: GET only, and no body is expected after a head; heads of at most 16 KiB; IPv4
+// or IPv6 by address, no TLS; no timeouts. It is for load tests on trusted networks, on
+// Linux.
 package main
 
 import (
@@ -103,7 +102,7 @@ func newAnswers(now time.Time) (*answers, error) {
 	}, nil
 }
 
-// to picks the answer to a request whose head begins so.
+// to picks the answer to a request by the beginning of its head.
 func (a *answers) to(head []byte) []byte {
 	path, ok := bytes.CutPrefix(head, []byte("GET "))
 	switch {
@@ -119,8 +118,8 @@ func (a *answers) to(head []byte) []byte {
 
 var endOfHead = []byte("\r\n\r\n")
 
-// reply appends to out the answers to the whole requests that in begins with,
-// and returns what follows them.
+// reply appends to out the answers to the whole requests at the beginning of in, and
+// returns the rest of in.
 func (a *answers) reply(out, in []byte) (sum, rest []byte) {
 	for {
 		n := bytes.Index(in, endOfHead)

@@ -39,11 +39,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// patience ends a test that would hang; it is no claim of speed.
+// patience ends a test that would hang; it does not test speed.
 const patience = 20 * time.Second
 
-// start runs the server on a port of the system's choice and returns where it
-// listens.
+// start runs the server on a free port and returns its address.
 func start(t *testing.T) (cmd *exec.Cmd, addr string) {
 	t.Helper()
 	cmd = exec.Command(binary, "--addr", "127.0.0.1:0")
@@ -116,8 +115,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// The bodies are those of the Fiber server: the same /simple, 124 bytes with
-// its head, and one of its products.
+// The bodies are those of the Fiber server: the same /simple, 124 bytes with its head,
+// and one of its products.
 func TestBodies(t *testing.T) {
 	a, err := newAnswers(time.Now())
 	if err != nil {
@@ -135,7 +134,7 @@ func TestBodies(t *testing.T) {
 	for i := range catalog.Size {
 		known = known || bytes.Equal(pool.Body(i), body)
 	}
-	// The products differ by a few hundred bytes; of 500 one is near.
+	// The lengths of products differ by a few hundred bytes; one of 500 is near the mean.
 	if off := float64(len(body)) - pool.MeanBody(); !known || off < -10 || off > 10 {
 		t.Errorf("in the catalogue: %v, %v bytes off the mean", known, off)
 	}
@@ -151,7 +150,7 @@ func TestPipelined(t *testing.T) {
 			for rest := requests; rest != ""; {
 				n := min(size, len(rest))
 				if _, err := io.WriteString(conn, rest[:n]); err != nil {
-					return // the reader sees it too
+					return // the reader sees the error too
 				}
 				rest = rest[n:]
 				if size < len(requests) {
@@ -169,8 +168,8 @@ func TestPipelined(t *testing.T) {
 	}
 }
 
-// Who sends and does not read is owed answers that no socket holds, gets all of
-// them later, and keeps nobody else waiting.
+// A client that sends and does not read has more answers coming than its socket holds. It
+// gets all of them later, and makes no other client wait.
 func TestSlowReader(t *testing.T) {
 	_, addr := start(t)
 	slow := dial(t, addr)
@@ -215,7 +214,7 @@ func TestExitStatuses(t *testing.T) {
 		says string
 	}{
 		{[]string{"--addr", addr}, program.InUse, addr + " is already in use; stop the other server"},
-		{[]string{"--addr", "192.0.2.1:80"}, program.Failure, "--addr"}, // an address for documentation
+		{[]string{"--addr", "192.0.2.1:80"}, program.Failure, "--addr"}, // an address reserved for documentation
 		{[]string{"--addr", "8083"}, program.Refused, "give HOST:PORT"},
 		{[]string{"--addr", ":http"}, program.Refused, "give HOST:PORT"},
 		{[]string{"--prefork"}, program.Refused, "-prefork"},
@@ -228,7 +227,7 @@ func TestExitStatuses(t *testing.T) {
 			t.Errorf("%q: exit status %d, want %d: %s", c.args, code, c.code, out)
 		}
 	}
-	conn := dial(t, addr) // it does not keep the server
+	conn := dial(t, addr) // an open connection does not keep the server from ending
 	fmt.Fprintf(conn, get, "simple")
 	next(t, bufio.NewReader(conn))
 	_ = cmd.Process.Signal(syscall.SIGTERM)
@@ -237,8 +236,8 @@ func TestExitStatuses(t *testing.T) {
 	}
 }
 
-// However the bytes are cut, the answers are the same, and only a head without its
-// end is left.
+// However the bytes are cut, the answers are the same, and only an incomplete head is
+// left.
 func FuzzReply(f *testing.F) {
 	a, err := newAnswers(time.Now())
 	if err != nil {

@@ -10,29 +10,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxHead bounds what is read at once, and so a head. It also bounds what is
-// owed to a connection: no more is read from it until it has taken its answers.
+// maxHead is the most that is read at once, and so the longest head. It also bounds the
+// answers that wait to be written to a connection: no more is read from it until it has
+// taken them.
 const maxHead = 16 << 10
 
 // A conn is one connection between two events.
 type conn struct {
-	rest []byte // of a request, its end not yet read
-	owed []byte // of answers, not yet taken by the socket
+	rest []byte // of a request whose end is not read yet
+	owed []byte // of answers that the socket has not taken yet
 }
 
-// A loop is the one thread's world.
+// A loop is all that its one thread uses.
 type loop struct {
 	*answers
 	epoll    int
 	listener int
 	conns    map[int]*conn
-	in, out  []byte // for every connection in turn
+	in, out  []byte // used for one connection after the other
 }
 
 // serve answers ln's connections until something fails.
 func serve(ln *net.TCPListener, a *answers) error {
 	runtime.LockOSThread()
-	// A copy of the descriptor, which Go's own loop knows nothing of.
+	// A copy of the descriptor, so that Go's own loop does not watch it.
 	file, err := ln.File()
 	if err != nil {
 		return err
@@ -90,7 +91,7 @@ func (l *loop) accept() error {
 	}
 }
 
-// turn does what a connection is ready for, and reports whether it stays.
+// turn does what a connection is ready for, and reports whether it stays open.
 func (l *loop) turn(fd int, c *conn) bool {
 	if len(c.owed) > 0 {
 		n, err := write(fd, c.owed)
@@ -114,7 +115,7 @@ func (l *loop) turn(fd int, c *conn) bool {
 	out, rest := l.reply(l.out[:0], l.in[:kept+n])
 	l.out = out
 	if len(rest) == maxHead {
-		return false // a head that does not end
+		return false // a head that is too long
 	}
 	c.rest = append(c.rest[:0], rest...)
 	if len(out) == 0 {
@@ -134,9 +135,9 @@ func (l *loop) turn(fd int, c *conn) bool {
 	return true
 }
 
-// The calls are made without telling Go's scheduler, which takes part of every
-// call that might block. These cannot: the sockets are non-blocking. It is a
-// tenth of what a request costs.
+// raw makes a system call without telling Go's scheduler, which does extra work for every
+// call that might block. This one cannot, since the sockets are non-blocking. That extra
+// work was a tenth of what a request costs.
 func raw(call uintptr, fd int, p []byte) (int, error) {
 	n, _, errno := unix.RawSyscall(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	if errno != 0 {

@@ -14,7 +14,7 @@ import (
 
 const eventBytes = 56
 
-// append puts an event on the wire.
+// append encodes an event for the wire.
 func (e event) append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint64(b, e.n)
 	for _, v := range e.rest {
@@ -23,8 +23,8 @@ func (e event) append(b []byte) []byte {
 	return b
 }
 
-// A receiver is an HTTP server on loopback that counts the events it gets, and
-// the sink that posts to it.
+// A receiver is an HTTP server on loopback that counts the events it gets, and also the
+// sink that posts to it.
 type receiver struct {
 	events atomic.Int64
 	server *http.Server
@@ -56,7 +56,7 @@ func listen() *receiver {
 	return r
 }
 
-// discard is io.Discard without its ReadFrom, which has smaller buffers.
+// discard is io.Discard without its ReadFrom, which uses smaller buffers.
 type discard struct{}
 
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
@@ -80,9 +80,9 @@ func (r *receiver) close() {
 	r.client.CloseIdleConnections()
 }
 
-// deliver has 8 producers add for some time as fast as they can, and returns
-// how many events a second came in until all that were taken had, and which
-// part of what was added was lost.
+// deliver lets 8 producers add for some time as fast as they can. It returns how many
+// events arrived per second, until all that were taken had arrived, and what share of the
+// added events was lost.
 func deliver(r *receiver, q queues, window time.Duration) (perSecond, lost float64) {
 	var all sync.WaitGroup
 	var added atomic.Int64
@@ -103,7 +103,7 @@ func deliver(r *receiver, q queues, window time.Duration) (perSecond, lost float
 	return came / time.Since(began).Seconds(), 1 - came/float64(added.Load())
 }
 
-// delivering prints how many events get through to a receiver.
+// delivering prints how many events per second reach a receiver.
 func delivering(w io.Writer, rounds int, window time.Duration) {
 	r := listen()
 	defer r.close()

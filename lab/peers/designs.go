@@ -51,8 +51,8 @@ func (b *bare) put(e event) {
 
 func (b *bare) close() {}
 
-// swap is one mutex, a slice that is given away when it is full for one that is
-// empty, and senders. Waiting for an empty one, it holds the mutex.
+// swap has one mutex, a slice that is exchanged for an empty one when it is full, and
+// senders. It holds the mutex while it waits for an empty slice.
 type swap struct {
 	mu         sync.Mutex
 	events     []event
@@ -116,7 +116,8 @@ func openPool(s sink) queue {
 	return p
 }
 
-// openCopying is the pool of one worker whose batches are copied and sent aside.
+// openCopying is the pool of one worker that copies its batches and sends them in the
+// background.
 func openCopying(s sink) queue {
 	p := &pool{events: make(chan event, capacity)}
 	p.workers.Go(func() {

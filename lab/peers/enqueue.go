@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// A tally is the null sink: it counts.
+// A tally is a sink that only counts.
 type tally struct {
 	events atomic.Int64
-	hold   chan struct{} // if there is one, nothing is taken before it is closed
+	hold   chan struct{} // if set, nothing is taken before it is closed
 }
 
 func (t *tally) take(events int, _ func([]byte) []byte) {
@@ -22,8 +22,8 @@ func (t *tally) take(events int, _ func([]byte) []byte) {
 	t.events.Add(int64(events))
 }
 
-// produce has a producer for each queue add so many events in all, in near equal
-// parts.
+// produce has a producer for each queue and adds so many events in all, divided nearly
+// equally.
 func produce(q queues, events int) {
 	var all sync.WaitGroup
 	producers := len(q)
@@ -42,7 +42,7 @@ func enqueue(p peer, producers, events int) enqueued {
 	t := &tally{}
 	q := p.queues(t, producers)
 	first := min(events/10, 2*capacity)
-	produce(q, first) // buffers are made, stacks are grown
+	produce(q, first) // so that buffers are made and stacks have grown
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -59,7 +59,7 @@ func enqueue(p peer, producers, events int) enqueued {
 	return e
 }
 
-// affordable is how many events a peer adds in a slice of time, roughly.
+// affordable is roughly how many events a peer adds in a slice of time.
 func affordable(p peer, producers int, slice time.Duration) int {
 	for events := 20 * producers; ; events *= 4 {
 		ns := enqueue(p, producers, events).ns
@@ -69,13 +69,12 @@ func affordable(p peer, producers int, slice time.Duration) int {
 	}
 }
 
-// held is the live heap, in bytes, that a peer has come to when it was offered
-// as many events as the queue is to hold by 8 producers, and its sink has not
-// answered yet.
+// held is the live heap, in bytes, that a peer uses when 8 producers have offered as many
+// events as its queue is to hold, and its sink has not answered yet.
 func held(p peer) float64 {
 	var before, after runtime.MemStats
 	runtime.GC()
-	runtime.GC() // what pools keep goes with the second
+	runtime.GC() // the second collection frees what pools keep
 	runtime.ReadMemStats(&before)
 	t := &tally{hold: make(chan struct{})}
 	q := p.queues(t, 8)
@@ -97,7 +96,7 @@ func held(p peer) float64 {
 	return float64(after.HeapAlloc) - float64(before.HeapAlloc)
 }
 
-// enqueueing prints what adding costs with a sink that takes everything at once.
+// enqueueing prints what adding costs if the sink takes everything at once.
 func enqueueing(w io.Writer, rounds int, slice time.Duration) {
 	heap := make([]float64, len(peers))
 	for i, p := range peers {

@@ -52,7 +52,7 @@ func openBundler(s sink) queue {
 		s.take(len(events), encode(events, same))
 	})
 	b.DelayThreshold, b.BundleCountThreshold, b.HandlerLimit = interval, count, inFlight
-	b.BundleByteThreshold, b.BufferedByteLimit = math.MaxInt, capacity // a byte an event
+	b.BundleByteThreshold, b.BufferedByteLimit = math.MaxInt, capacity // an event counts as one byte
 	return bundled{b}
 }
 
@@ -85,7 +85,7 @@ func (a answered) add(from, to uint64) {
 
 func (a answered) close() { a.Shutdown(true) }
 
-// records is OpenTelemetry's processor of log records, and its own exporter.
+// records is OpenTelemetry's processor of log records, with an exporter of ours.
 type records struct {
 	sink
 	*sdklog.BatchProcessor
@@ -128,7 +128,7 @@ func (x exporter) Export(_ context.Context, records []sdklog.Record) error {
 func (exporter) ForceFlush(context.Context) error { return nil }
 func (exporter) Shutdown(context.Context) error   { return nil }
 
-// spans is its processor of spans.
+// spans is OpenTelemetry's processor of spans.
 type spans struct {
 	sdktrace.SpanProcessor
 	span sdktrace.ReadOnlySpan

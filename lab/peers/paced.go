@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// cpu is the processor time that this process has taken.
+// cpu is the CPU time that this process has used.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -20,13 +20,13 @@ func cpu() time.Duration {
 
 // A pace is one measurement at a fixed rate.
 type pace struct {
-	cpu  float64 // seconds of processor time an event, all of the process
+	cpu  float64 // seconds of CPU time per event, of the whole process
 	p99  float64 // of the time that an add took, in seconds
 	lost float64
 }
 
-// keepPace has 8 producers add at a fixed rate between them: each sleeps 4 ms,
-// and adds what has fallen due. One add in eight is timed.
+// keepPace lets 8 producers add at a fixed rate in total: each sleeps for 4 ms, and adds
+// the events that have become due. One add in eight is timed.
 func keepPace(r *receiver, q queues, perSecond int, window time.Duration) pace {
 	producers := len(q)
 	each := int(float64(perSecond) * window.Seconds() / float64(producers))
@@ -63,7 +63,7 @@ func keepPace(r *receiver, q queues, perSecond int, window time.Duration) pace {
 	return pace{took.Seconds() / n, sorted[len(sorted)*99/100].Seconds(), 1 - float64(r.events.Load())/n}
 }
 
-// pacing prints what a rate that all can hold costs.
+// pacing prints what it costs to add at a rate that all peers can hold.
 func pacing(w io.Writer, rounds int, window time.Duration) {
 	const perSecond = 200_000
 	r := listen()

@@ -7,7 +7,7 @@ import (
 	"github.com/line-rate/line-rate/lab/batch"
 )
 
-// What all are set to, as far as they let themselves be set.
+// The settings of all peers, as far as a peer can be set.
 const (
 	count    = 1_000  // events that make a batch
 	capacity = 10_000 // events that wait
@@ -15,22 +15,22 @@ const (
 	interval = time.Second
 )
 
-// An event is 56 bytes, none of them a pointer.
+// An event is 56 bytes, without pointers.
 type event struct {
 	n    uint64
 	rest [6]uint64
 }
 
-// A sink takes batches in. body appends to a slice what the batch is on the
-// wire; a sink that does not want it does not ask.
+// A sink takes batches. body appends the batch, encoded for the wire, to a slice; a sink
+// that does not need it does not call body.
 type sink interface {
 	take(events int, body func([]byte) []byte)
 }
 
-// A queue is what a peer comes to once it is open. It adds events by their
-// numbers in a loop of its own, so that a peer is called as a service calls it:
-// behind an interface each event would be copied once more, and 7 words that are
-// no array would be handed to some in registers and to others not.
+// A queue is an open peer. It adds events by their numbers in a loop of its own, so that
+// a peer is called as a service would call it. Behind an interface method each event
+// would be copied once more, and passed to some peers in registers and to others in
+// memory.
 type queue interface {
 	add(from, to uint64)
 	close() // after the last add; it delivers what is left
@@ -39,15 +39,15 @@ type queue interface {
 // A peer is one way to get from events to batches.
 type peer struct {
 	name string
-	full string // what becomes of an event for which there is no room, and other terms
+	full string // what it does with an event for which there is no room, and other conditions
 	lose bool   // it may lose events
-	each bool   // an add returns only when its batch was answered
-	sink bool   // it has one; else what is added is forgotten
-	own  bool   // each producer has one of its own
+	each bool   // an add returns only when its batch has been answered
+	sink bool   // it uses the sink; if not, added events are forgotten
+	own  bool   // each producer has a queue of its own
 	open func(sink) queue
 }
 
-// queues opens a peer, and returns what each of so many producers adds to.
+// queues opens a peer, and returns the queue that each of so many producers adds to.
 func (p peer) queues(s sink, producers int) queues {
 	if !p.own {
 		return slices.Repeat(queues{p.open(s)}, producers)
@@ -61,14 +61,14 @@ func (p peer) queues(s sink, producers int) queues {
 
 type queues []queue
 
-// close closes each of them once.
+// close closes each queue once.
 func (q queues) close() {
 	for _, one := range slices.Compact(q) {
 		one.close()
 	}
 }
 
-// ours is what all others are compared with.
+// ours is the peer with which all others are compared.
 const ours = "lab/batch"
 
 var peers = []peer{
@@ -85,7 +85,7 @@ var peers = []peer{
 	{name: "OpenTelemetry spans", full: "waits (WithBlocking); is a pointer to one and the same span", sink: true, open: openSpans},
 }
 
-// encode appends events, or what stands for them.
+// encode appends events, or the items made of them.
 func encode[T any](items []T, of func(T) event) func([]byte) []byte {
 	return func(b []byte) []byte {
 		for _, item := range items {

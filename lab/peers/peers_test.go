@@ -11,7 +11,7 @@ import (
 // A collector is a sink that keeps the number of each event.
 type collector struct {
 	mu      sync.Mutex
-	hold    chan struct{} // if there is one, nothing is taken before it is closed
+	hold    chan struct{} // if set, nothing is taken before it is closed
 	events  int
 	numbers []uint64
 }
@@ -29,8 +29,8 @@ func (c *collector) take(events int, body func([]byte) []byte) {
 	}
 }
 
-// What is said of the peers in the tables is so: those that wait lose nothing,
-// and those that do not lose what there is no room for.
+// The tables are right about losses: peers that wait lose nothing, and those that do not
+// wait lose what there is no room for.
 func TestWhatIsLost(t *testing.T) {
 	if unsafe.Sizeof(event{}) != eventBytes {
 		t.Fatalf("an event has %d bytes", unsafe.Sizeof(event{}))
@@ -39,7 +39,7 @@ func TestWhatIsLost(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			events := 5 * capacity / 2
 			if p.each {
-				events = 100 // a millisecond for each that a producer adds
+				events = 100 // each that a producer adds takes a millisecond
 			}
 			c := &collector{}
 			if p.lose {
@@ -63,7 +63,7 @@ func TestWhatIsLost(t *testing.T) {
 			slices.Sort(c.numbers)
 			distinct := len(slices.Compact(c.numbers))
 			if p.name == "OpenTelemetry spans" {
-				distinct = c.events // it carries no numbers
+				distinct = c.events // the events carry no numbers
 			}
 			if c.events != events || distinct != events {
 				t.Errorf("of %d events %d came, %d of them distinct", events, c.events, distinct)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A table has what was measured: for each peer, one value a round.
+// A table has the measured values: for each peer, one value a round.
 type table [][]float64
 
 func newTable() table { return make(table, len(peers)) }
@@ -15,7 +15,7 @@ func (t table) add(i int, v float64) { t[i] = append(t[i], v) }
 func (t table) median(i int) float64 { return median(t[i]) }
 func (t table) least(i int) float64  { return least(t[i]) }
 
-// ratios are a peer's values over ours of the same round.
+// ratios are a peer's values divided by ours of the same round.
 func (t table) ratios(i int) []float64 {
 	base := slices.IndexFunc(peers, func(p peer) bool { return p.name == ours })
 	var r []float64
@@ -43,8 +43,8 @@ func least(v []float64) float64 {
 	return slices.Min(v)
 }
 
-// round measures all peers one after the other, so many times, each time
-// beginning with another, so that what changes about the machine meets them all.
+// round measures all peers one after the other, so many times, beginning with another
+// peer each time, so that changes of the machine's speed reach all of them.
 func round(rounds int, measure func(i int)) {
 	for r := range rounds {
 		for i := range peers {

@@ -17,20 +17,20 @@ import (
 type control struct {
 	Settings
 
-	mu       sync.Mutex // not held while a run stops, so that figures can be had
+	mu       sync.Mutex // not held while a run stops, so that figures can still be read
 	run      run        // nil: none
 	stopping bool
-	last     *event.Figures // those of the run that was stopped last
+	last     *event.Figures // those of the last run that was stopped
 }
 
-// maxRates bounds how often the rate of one run can be changed: each change is
+// maxRates bounds how often the rate of one run can be changed, because each change is
 // kept.
 const maxRates = 10_000
 
 // maxForMs is the longest that a rate can be set for: an hour.
 const maxForMs = 3_600_000
 
-// handler answers the paths of the control. What changes something is a POST.
+// handler answers the paths of the control. Paths that change something take only POST.
 func (c *control) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /start", c.start)
@@ -93,7 +93,7 @@ func (c *control) rate(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// figures tells of the run, or of the one that was stopped last.
+// figures reports on the run, or on the last one that was stopped.
 func (c *control) figures(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	run, last := c.run, c.last
@@ -129,7 +129,7 @@ func (c *control) stop(w http.ResponseWriter, _ *http.Request) {
 
 func answer(w http.ResponseWriter, f event.Figures) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(f) // whoever asked has gone
+	_ = json.NewEncoder(w).Encode(f) // an error means that the client has gone
 }
 
 // refuse answers with one line of text.

@@ -1,6 +1,6 @@
-// Command event_producer is the program that the study of the batch processor
-// is about: a service in which events come up at a rate, and one way of sending
-// them in batches to a sink (see package variants).
+// Command event_producer is the program that the study of the batch processor is about: a
+// service in which events occur at a rate, and which sends them to a sink in batches, in
+// one of several ways (see package variants).
 //
 //	event_producer --variant pool-10 --event-rate 2000
 //	curl -X POST '127.0.0.1:8083/start?sink=http://127.0.0.1:9000/'
@@ -8,24 +8,22 @@
 //	curl '127.0.0.1:8083/figures?reset=1'
 //	curl -X POST 127.0.0.1:8083/stop
 //
-// event_sink does all that by itself, and counts what arrives.
+// event_sink makes these calls itself, and counts what arrives.
 //
-// With --pacing open, when an event is due is fixed before: a batch processor
-// that makes its caller wait cannot put off the events that would have shown
-// it. With --pacing ticker an event is made at each tick, and ticks that come
-// while an Add waits are lost, all but one, as in a service that is written
-// around a time.Ticker, or whose callers wait for it. What was offered is the
-// rate times the time in both, so what was lost can be told.
+// With --pacing open, each event is due at a time that is fixed in advance: a batch
+// processor that makes its caller wait cannot put off the events that would have shown
+// it. With --pacing ticker an event is made at each tick. All but one of the ticks that
+// come while an Add waits are lost, as in a service that is written around a time.Ticker,
+// or whose callers wait for it. In both cases the events offered are the rate times the
+// time, so the number of lost events is known.
 //
-// One goroutine makes all events. A pacer that sleeps wakes late where its core
-// is busy; how late is in pace_lag_s, and is not the variant's doing. The time
-// of an Add is from the end of the one before it, where several are due
-// together, and so has the tens of nanoseconds in it that it takes to make an
-// event and to take down a time.
+// One goroutine makes all events. A pacer that sleeps wakes up late if its core is busy;
+// pace_lag_s shows how late, and that is not the variant's fault. If several events are
+// due together, the time of an Add is counted from the end of the one before it; it then
+// includes the tens of nanoseconds that it takes to make an event and to record a time.
 //
-// The limits: loopback only, since whoever reaches it can have it send; events
-// are filling, not messages; log lines are made and counted, but written
-// nowhere.
+// Limits: loopback only, since any client that reaches it can make it send; events are
+// filler, not messages; log lines are made and counted, but written nowhere.
 package main
 
 import (
@@ -58,7 +56,7 @@ const (
 	pacingTicker = "ticker"
 )
 
-// Settings are what a person can choose.
+// Settings are the flags that a person can set.
 type Settings struct {
 	Addr         string
 	Variant      string
@@ -66,7 +64,7 @@ type Settings struct {
 	EventRate    int // events a second
 	EventBytes   int
 	Pacing       string
-	PprofSockets string // empty: none
+	PprofSockets string // a directory; empty: none
 	Rates        pprofsock.Rates
 }
 

@@ -14,8 +14,8 @@ import (
 
 const (
 	postTimeout = 30 * time.Second
-	// idleConns is more than a pool of a hundred needs. Go's default of two
-	// would have most batches dial anew.
+	// idleConns is more than a pool of a hundred needs. With Go's default of two, most
+	// batches would open a new connection.
 	idleConns = 256
 )
 
@@ -33,20 +33,20 @@ func newPoster[E any, P event.Event[E]](sink string) *poster[E, P] {
 	}}
 }
 
-// post sends one batch. Any answer but a 2xx is an error.
+// post sends one batch. Any answer except 2xx is an error.
 func (p *poster[E, P]) post(ctx context.Context, events []E) error {
 	closed := make(chan struct{})
 	b := &body[E, P]{rest: events, closed: closed}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.sink, b)
 	if err != nil {
-		return err // the sink's URL: nothing reads the body
+		return err // the sink's URL is wrong: nothing reads the body
 	}
 	req.ContentLength = int64(len(events) * p.size)
 	req.Header.Set("Content-Type", "application/octet-stream")
 	req.Header.Set(event.SizeHeader, strconv.Itoa(p.size))
 	resp, err := p.client.Do(req)
-	// The transport can read the body for longer than Do takes, and the events
-	// are the variant's again when this returns.
+	// The transport can read the body for longer than Do takes, and the variant uses the
+	// events again when this returns.
 	defer func() { <-closed }()
 	if err != nil {
 		return err
@@ -59,12 +59,12 @@ func (p *poster[E, P]) post(ctx context.Context, events []E) error {
 	return nil
 }
 
-// A body is a batch's events, one after the other. They are copied once, from
-// where they are to where the transport writes from.
+// A body is a batch's events, one after the other. They are copied once, from the batch
+// to where the transport writes from.
 type body[E any, P event.Event[E]] struct {
-	mu     sync.Mutex // once it is closed, nobody is still reading
+	mu     sync.Mutex // held while reading: once Close has returned, nothing reads any more
 	rest   []E
-	read   int           // bytes of the first of the rest
+	read   int           // bytes already read of the first of the rest
 	closed chan struct{} // nil once it is closed
 }
 
@@ -85,7 +85,7 @@ func (b *body[E, P]) Read(to []byte) (n int, err error) {
 	return n, nil
 }
 
-// Close is the transport's word that it reads no more. It may say it twice.
+// Close is called by the transport when it reads no more. It may be called twice.
 func (b *body[E, P]) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

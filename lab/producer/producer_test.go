@@ -3,8 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -19,7 +17,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/event"
@@ -47,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// patience ends a test that would hang; it is no claim of speed.
+// patience ends a test that would hang; it does not test speed.
 const patience = 20 * time.Second
 
 func settings(t *testing.T, args ...string) Settings {
@@ -59,13 +56,13 @@ func settings(t *testing.T, args ...string) Settings {
 	return s
 }
 
-// A taker is a sink that remembers the numbers that came.
+// A taker is a sink that remembers the numbers of the events that came.
 type taker struct {
 	*httptest.Server
 	mu   sync.Mutex
-	seen map[uint64]int64 // when each was due
+	seen map[uint64]int64 // when each event was due
 	size string
-	gone atomic.Bool // it ends connections, whatever is under way on them
+	gone atomic.Bool // it ends connections, even in the middle of a request
 }
 
 func takes(t *testing.T, before func() (code int)) *taker {
@@ -105,262 +102,6 @@ func takes(t *testing.T, before func() (code int)) *taker {
 }
 
 func willing() int { return 0 }
-
-// Each size and each pacing: what was added arrives, under its number, with a
-// time that it was due at.
-func TestWhatIsAddedArrives(t *testing.T) {
-	for _, pacing := range []string{pacingOpen, pacingTicker} {
-		for _, size := range event.Sizes {
-			for _, variant := range []string{"pool-3", "async", "swap", "batch"} {
-				t.Run(fmt.Sprint(pacing, size, variant), func(t *testing.T) {
-					t.Parallel()
-					sink := takes(t, willing)
-					s := settings(t, "--variant", variant, "--event-bytes", fmt.Sprint(size), "--pacing", pacing, "--batch-size", "50", "--interval-ms", "20")
-					began := time.Now().UnixNano()
-					r, err := begin(s, sink.URL+"/")
-					if err != nil {
-						t.Fatal(err)
-					}
-					time.Sleep(100 * time.Millisecond)
-					f := r.stop()
-					if f.Added == 0 || f.Delivered != f.Added || f.Queued+f.Failed+f.Dropped+f.Returned != 0 || !*f.Drained || f.Logged != f.Added || f.Offered == 0 {
-						t.Errorf("%+v", f)
-					}
-					if f.Add == nil || f.PaceLag == nil || f.Interval != 0.02 {
-						t.Errorf("%+v", f)
-					}
-					if int64(len(sink.seen)) != f.Added || sink.size != fmt.Sprint(size) {
-						t.Errorf("%d came, of %s bytes: %+v", len(sink.seen), sink.size, f)
-					}
-					last := began
-					for n := range uint64(f.Added) {
-						due, ok := sink.seen[n]
-						if !ok || due < last || due > time.Now().UnixNano() {
-							t.Fatalf("event %d: %v, due at %d after %d", n, ok, due, last)
-						}
-						last = due
-					}
-				})
-			}
-		}
-	}
-}
-
-// An open pacer owes all that fell due while an Add waited; a ticker does not.
-func TestWhoWaitsIsOwed(t *testing.T) {
-	for _, pacing := range []string{pacingOpen, pacingTicker} {
-		release := make(chan struct{})
-		sink := takes(t, func() int { <-release; return 0 })
-		s := settings(t, "--variant", "pool-1", "--batch-size", "1", "--queue", "0", "--pacing", pacing, "--event-rate", "1000")
-		r, err := begin(s, sink.URL+"/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for by := time.Now().Add(patience); r.figures(false).Offered < 300 && time.Now().Before(by); {
-			time.Sleep(10 * time.Millisecond)
-		}
-		if f := r.figures(false); f.Added > 2 {
-			t.Errorf("%s: one worker that waits took %d events", pacing, f.Added)
-		}
-		// No more is to fall due meanwhile: a machine that is busy may be slower than that.
-		r.rate(1, 0)
-		before := r.figures(true)
-		close(release)
-		owed := func(f event.Figures) bool { return f.Added >= before.Offered }
-		for by := time.Now().Add(patience); !owed(r.figures(false)) && time.Now().Before(by) && pacing == pacingOpen; {
-			time.Sleep(10 * time.Millisecond)
-		}
-		f := r.figures(false)
-		if pacing == pacingOpen && !owed(f) || pacing == pacingTicker && f.Offered-f.Added < before.Offered-before.Added-1 {
-			t.Errorf("%s: %+v, and before %+v", pacing, f, before)
-		}
-		if f := r.stop(); f.Added != f.Delivered || int64(len(sink.seen)) != f.Added {
-			t.Errorf("%s: %d came: %+v", pacing, len(sink.seen), f)
-		}
-	}
-}
-
-// The run's clock stops with its pacer and not before it: events that were added
-// after it would be more than were offered.
-func TestNoMoreIsAddedThanWasOffered(t *testing.T) {
-	for _, pacing := range []string{pacingOpen, pacingTicker} {
-		sink := takes(t, willing)
-		for range 50 {
-			r, err := begin(settings(t, "--pacing", pacing, "--event-rate", "500000", "--batch-size", "1000", "--queue", "100000"), sink.URL+"/")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for by := time.Now().Add(patience); r.figures(false).Added < 2000 && time.Now().Before(by); {
-				time.Sleep(100 * time.Microsecond)
-			}
-			if f := r.stop(); f.Added > f.Offered {
-				t.Fatalf("%s: %d added of %d offered", pacing, f.Added, f.Offered)
-			}
-			sink.mu.Lock()
-			clear(sink.seen)
-			sink.mu.Unlock()
-		}
-	}
-}
-
-func TestARateIsChanged(t *testing.T) {
-	for _, pacing := range []string{pacingOpen, pacingTicker} {
-		sink := takes(t, willing)
-		r, err := begin(settings(t, "--pacing", pacing, "--event-rate", "1", "--interval-ms", "10"), sink.URL+"/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !r.rate(1000, 0) {
-			t.Error("refused")
-		}
-		for by := time.Now().Add(patience); r.figures(false).Delivered < 50 && time.Now().Before(by); {
-			time.Sleep(time.Millisecond)
-		}
-		if f := r.stop(); f.Delivered < 50 || f.Offered < f.Added {
-			t.Errorf("%s: %+v", pacing, f)
-		}
-	}
-}
-
-// A batch that is refused before it was read is not read on when post returns:
-// its events are the variant's again.
-func TestPostGivesTheEventsBack(t *testing.T) {
-	n := 0
-	sink := takes(t, func() int { n++; return []int{503, 0}[n%2] })
-	p := newPoster[event.Of4096](sink.URL + "/")
-	defer p.client.CloseIdleConnections()
-	events := make([]event.Of4096, 500)
-	for i := range 20 {
-		for j := range events {
-			copy(events[j].Raw(), bytes.Repeat([]byte("abcdefghijklmnopqrstuvwxyz"), 158))
-			event.Put(events[j].Raw(), uint64(i*len(events)+j), 1)
-		}
-		if err := p.post(t.Context(), events); (err != nil) != (i%2 == 1) {
-			t.Errorf("batch %d: %v", i, err)
-		}
-		clear(events) // the race detector sees who reads on
-	}
-	if len(sink.seen) != 10*len(events) {
-		t.Errorf("%d came", len(sink.seen))
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := p.post(ctx, events); err == nil {
-		t.Error("posted after its context's end")
-	}
-}
-
-func TestBody(t *testing.T) {
-	events := make([]event.Of64, 5)
-	var want []byte
-	for i := range events {
-		event.Put(events[i].Raw(), uint64(i), int64(i))
-		want = append(want, events[i].Raw()...)
-	}
-	for name, reader := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r }, "one byte": iotest.OneByteReader, "half": iotest.HalfReader} {
-		b := &body[event.Of64, *event.Of64]{rest: events, closed: make(chan struct{})}
-		got, err := io.ReadAll(reader(b))
-		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s: %d bytes, %v", name, len(got), err)
-		}
-	}
-	b := &body[event.Of64, *event.Of64]{rest: events, closed: make(chan struct{})}
-	closed := b.closed
-	b.Close()
-	b.Close()
-	<-closed
-	if n, err := b.Read(make([]byte, 10)); n != 0 || err != io.EOF {
-		t.Errorf("%d bytes after its end, %v", n, err)
-	}
-}
-
-// ask makes one request of a control.
-func ask(t *testing.T, h http.Handler, method, path string) (int, event.Figures, string) {
-	t.Helper()
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(method, path, nil))
-	var f event.Figures
-	_ = json.Unmarshal(w.Body.Bytes(), &f)
-	return w.Code, f, w.Body.String()
-}
-
-func TestControl(t *testing.T) {
-	sink := takes(t, willing)
-	h := (&control{Settings: settings(t, "--interval-ms", "10")}).handler()
-	start := "/start?sink=" + url.QueryEscape(sink.URL+"/")
-	for _, c := range []struct {
-		method, path string
-		code         int
-		says         string
-	}{
-		{"GET", "/start", 405, ""}, {"GET", "/stop", 405, ""}, {"POST", "/figures", 405, ""}, {"GET", "/", 404, ""},
-		{"POST", "/stop", 409, "nothing runs"}, {"GET", "/figures", 409, "nothing was started"}, {"POST", "/rate?per_second=5", 409, "nothing runs"},
-		{"POST", "/start", 400, "give http://"}, {"POST", "/start?sink=http://192.0.2.1:80/", 400, "loopback"}, {"POST", "/start?sink=x", 400, "loopback"},
-		{"POST", "/rate?per_second=0", 400, "whole number from 1"}, {"POST", "/rate?per_second=64000001", 400, "64000000"}, {"POST", "/rate", 400, "whole number"}, {"POST", "/rate?per_second=1&for_ms=0", 400, "for_ms"},
-		{"POST", start, 204, ""},
-		{"POST", start, 409, "a run is under way"},
-		{"POST", "/rate?per_second=5000", 204, ""},
-	} {
-		if code, _, said := ask(t, h, c.method, c.path); code != c.code || !strings.Contains(said, c.says) || strings.Count(said, "\n") > 1 {
-			t.Errorf("%s %s: %d %q, want %d and %q", c.method, c.path, code, said, c.code, c.says)
-		}
-	}
-	for by := time.Now().Add(patience); time.Now().Before(by); {
-		if _, f, _ := ask(t, h, "GET", "/figures"); f.Delivered > 100 {
-			break
-		}
-	}
-	code, f, _ := ask(t, h, "GET", "/figures?reset=1")
-	if code != 200 || f.Delivered <= 100 || f.Add == nil || f.Drained != nil || f.Offered < f.Added || f.LogLines == 0 {
-		t.Errorf("%d %+v", code, f)
-	}
-	code, last, _ := ask(t, h, "POST", "/stop")
-	if code != 200 || last.Drained == nil || !*last.Drained || last.Added != last.Delivered || last.Offered < f.Offered {
-		t.Errorf("%d %+v", code, last)
-	}
-	if _, again, _ := ask(t, h, "GET", "/figures"); again.Added != last.Added || again.Offered != last.Offered {
-		t.Errorf("after the stop %+v, then %+v", last, again)
-	}
-	// A fresh run counts from nothing.
-	sink.mu.Lock()
-	clear(sink.seen)
-	sink.mu.Unlock()
-	if code, _, said := ask(t, h, "POST", start); code != 204 {
-		t.Fatalf("%d %s", code, said)
-	}
-	if _, f, _ := ask(t, h, "GET", "/figures"); f.Added >= last.Added {
-		t.Errorf("a second run begins with %+v", f)
-	}
-	ask(t, h, "POST", "/stop")
-}
-
-// A sink that goes away in the middle is no end of the producer, which counts
-// what it cannot deliver.
-func TestASinkThatGoesAway(t *testing.T) {
-	for _, variant := range []string{"pool-10", "async", "swap", "batch"} {
-		sink := takes(t, willing)
-		r, err := begin(settings(t, "--variant", variant, "--interval-ms", "5", "--attempts", "2"), sink.URL+"/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		until := func(what string, ok func(event.Figures) bool) {
-			for by := time.Now().Add(patience); !ok(r.figures(false)); time.Sleep(time.Millisecond) {
-				if time.Now().After(by) {
-					t.Fatalf("%s: not %s: %+v", variant, what, r.figures(false))
-				}
-			}
-		}
-		until("delivered", func(f event.Figures) bool { return f.Delivered > 0 })
-		sink.gone.Store(true)
-		sink.CloseClientConnections()
-		sink.Close()
-		until("failed", func(f event.Figures) bool { return f.Failed > 0 })
-		f := r.stop()
-		if f.Added != f.Delivered+f.Failed || !*f.Drained {
-			t.Errorf("%s: %+v", variant, f)
-		}
-	}
-}
 
 // start runs the real program and returns where its control listens.
 func start(t *testing.T, args ...string) (cmd *exec.Cmd, addr string) {
@@ -437,10 +178,10 @@ func TestExitStatuses(t *testing.T) {
 	}
 }
 
-// A signal ends it at once, whatever runs, and its profiles' socket goes with it.
+// A signal ends the program at once, even during a run, and removes its profiles' socket.
 func TestSignals(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		dir, err := os.MkdirTemp("", "p") // short, and closed to others
+		dir, err := os.MkdirTemp("", "p") // a short path, and closed to others
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -457,7 +198,7 @@ func TestSignals(t *testing.T) {
 			t.Fatal(resp, err)
 		}
 		resp.Body.Close()
-		time.Sleep(50 * time.Millisecond) // let it send, and wait
+		time.Sleep(50 * time.Millisecond) // time to send, and to wait for the answer
 		_ = cmd.Process.Signal(sig)
 		late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 		if err := cmd.Wait(); err != nil {

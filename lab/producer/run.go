@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// leastSleep is how long the open pacer sleeps at least: what falls due in
-	// it is added together.
+	// leastSleep is the shortest sleep of the open pacer: events that become due in it
+	// are added together.
 	leastSleep = time.Millisecond
-	// drainTime is how long a variant has to send what it holds.
+	// drainTime is how long a variant has to send the events that it holds.
 	drainTime = 10 * time.Second
 )
 
 // A run is one variant under one producer, from a start to a stop.
 type run interface {
 	figures(reset bool) event.Figures
-	// rate changes the rate for so long, after which it is the settings' again;
-	// 0 is for good. false: it was changed too often.
+	// rate changes the rate for so long, and then back to that of the settings; 0 is for
+	// good. It returns false if the rate was changed too often.
 	rate(perSecond int, lasts time.Duration) bool
 	stop() event.Figures
 }
@@ -45,20 +45,20 @@ func begin(s Settings, sink string) (run, error) {
 	return nil, fmt.Errorf("no event has %d bytes", s.EventBytes)
 }
 
-// A runOf is a run of one size of events.
+// A runOf is a run with one size of events.
 type runOf[E any, P event.Event[E]] struct {
 	Settings
 	variant variants.Processor[E]
 	poster  *poster[E, P]
 	origin  time.Time
 
-	mu       sync.Mutex // of the schedule's changes
+	mu       sync.Mutex // protects changes of the schedule
 	schedule atomic.Pointer[schedule]
-	news     chan struct{} // has one if the open pacer is to look at the schedule
-	ticks    *ticker       // the other pacer's
-	stopped  atomic.Int64  // when no more was offered, on the run's clock; 0: not yet
+	news     chan struct{} // holds a value if the open pacer has to look at the schedule again
+	ticks    *ticker       // of the ticker pacer
+	stopped  atomic.Int64  // when offering ended, on the run's clock; 0: not yet
 
-	ctx     context.Context // ends when the pacer is to
+	ctx     context.Context // its end stops the pacer
 	cancel  context.CancelFunc
 	pacing  sync.WaitGroup
 	add     event.Times
@@ -73,12 +73,12 @@ func beginOf[E any, P event.Event[E]](s Settings, sink string) (run, error) {
 			return nil, err
 		}
 	}
-	// The lines are made and counted, as a service's logger would make them,
-	// and go nowhere: a disk or a pipe is not part of the question.
+	// The lines are made and counted as a service's logger would make them, and written
+	// nowhere: a disk or a pipe is not part of the question.
 	o := s.Options
 	o.Log = io.Discard
 	if r.variant, err = variants.New(s.Variant, o, r.poster.post); err != nil {
-		return nil, err // the settings were checked: this does not come up
+		return nil, err // cannot happen: the settings were checked
 	}
 	first := newSchedule(s.EventRate)
 	r.schedule.Store(&first)
@@ -93,11 +93,11 @@ func beginOf[E any, P event.Event[E]](s Settings, sink string) (run, error) {
 	return r, nil
 }
 
-// clock is the run's: monotonic, from its beginning.
+// clock is the run's clock: monotonic, from the run's beginning.
 func (r *runOf[E, P]) clock() time.Duration { return time.Since(r.origin) }
 
-// template is where the pacer makes events: one place, so that nothing is
-// allocated for each.
+// template is the one event in which the pacer makes each event, so that nothing is
+// allocated per event.
 func template[E any, P event.Event[E]]() (e *E, raw []byte) {
 	e = new(E)
 	raw = P(e).Raw()
@@ -118,7 +118,7 @@ func (r *runOf[E, P]) paceOpen() {
 		s := *r.schedule.Load()
 		for due := s.offered(now); n < due; n++ {
 			if n%1024 == 0 && r.ctx.Err() != nil {
-				return // an Add that need not wait does not look
+				return // an Add that need not wait does not check the context
 			}
 			event.Put(raw, uint64(n), unix+int64(s.due(n)))
 			if !goOn(r.variant.Add(r.ctx, *e)) {
@@ -129,7 +129,7 @@ func (r *runOf[E, P]) paceOpen() {
 			now = after
 		}
 		if n < s.offered(now) {
-			continue // it fell due while others were added
+			continue // the event became due while others were added
 		}
 		wait := max(s.due(n)-now, leastSleep)
 		timer.Reset(wait)
@@ -143,12 +143,12 @@ func (r *runOf[E, P]) paceOpen() {
 	}
 }
 
-// paceByTicker adds an event at each tick. What ticks while an Add waits is
-// lost but for one.
+// paceByTicker adds an event at each tick. Ticks that come while an Add waits are lost,
+// except one.
 func (r *runOf[E, P]) paceByTicker() {
 	e, raw := template[E, P]()
 	unix := r.origin.UnixNano()
-	waits := r.clock() // since when the pacer does
+	waits := r.clock() // since when the pacer waits
 	for n := uint64(0); ; n++ {
 		t, ok := r.ticks.wait()
 		if !ok {
@@ -169,12 +169,12 @@ func (r *runOf[E, P]) paceByTicker() {
 // period is the time between two ticks at a rate.
 func period(perSecond int) time.Duration { return time.Second / time.Duration(perSecond) }
 
-// goOn tells whether the pacer is to, by what adding came to. What was dropped
-// is counted by the variant.
+// goOn tells by the error of an Add whether the pacer goes on. The variant counts dropped
+// events.
 func goOn(err error) bool { return err == nil || errors.Is(err, variants.ErrFull) }
 
-// A rate that is too high can leave the process no time to be told to lower it:
-// one that is tried ends by itself.
+// rate can set a rate for a limited time, because a rate that is too high can leave the
+// process no time to receive a call that lowers it.
 func (r *runOf[E, P]) rate(perSecond int, lasts time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -193,7 +193,7 @@ func (r *runOf[E, P]) rate(perSecond int, lasts time.Duration) bool {
 	}
 	select {
 	case r.news <- struct{}{}:
-	default: // it is to look already
+	default: // it will look anyway
 	}
 	return true
 }
@@ -212,9 +212,9 @@ func (r *runOf[E, P]) figures(reset bool) event.Figures {
 	}
 }
 
-// stop ends the pacer and lets the variant send what it holds, for as long as
-// drainTime. The clock stops behind the pacer, which adds what is due until it
-// has seen that it is to end.
+// stop ends the pacer and lets the variant send what it holds, for up to drainTime. The
+// clock is stopped after the pacer, which adds events that are due until it sees that it
+// must end.
 func (r *runOf[E, P]) stop() event.Figures {
 	r.cancel()
 	r.pacing.Wait()

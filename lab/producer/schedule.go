@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// A schedule is when each event is due, on the clock of its run. It is fixed
-// before the first is made: an event that cannot be added in time does not put
-// off those behind it. The events that are due by a time are the rate times
-// that time, rounded down.
+// A schedule says when each event is due, on the clock of its run. It is fixed before the
+// first event is made: an event that cannot be added in time does not put off those
+// behind it. The number of events due by a time is the rate times that time, rounded
+// down.
 //
-// A schedule does not change. A new rate makes a new one, which has the old one
+// A schedule does not change. A new rate makes a new schedule, which contains the old one
 // up to then.
 type schedule []segment
 
-// A segment is a time of one rate.
+// A segment is a time with one rate.
 type segment struct {
 	first int64         // number of its first event
 	since time.Duration // when it begins
@@ -23,7 +23,7 @@ type segment struct {
 
 func newSchedule(rate int) schedule { return schedule{{0, 0, rate}} }
 
-// due is when event n is.
+// due is when event n is due.
 func (s schedule) due(n int64) time.Duration {
 	g := s[0]
 	if len(s) > 1 {
@@ -31,7 +31,7 @@ func (s schedule) due(n int64) time.Duration {
 	}
 	rate := int64(g.rate)
 	n += 1 - g.first
-	part := (n%rate*int64(time.Second) + rate - 1) / rate // up, so that by then it counts
+	part := (n%rate*int64(time.Second) + rate - 1) / rate // rounded up, so that the event counts by then
 	return g.since + time.Duration(n/rate)*time.Second + time.Duration(part)
 }
 
@@ -48,7 +48,7 @@ func (s schedule) offered(now time.Duration) int64 {
 	return g.first + int64(passed/time.Second)*rate + int64(passed%time.Second)*rate/int64(time.Second)
 }
 
-// upTo is the schedule without what was to change after now.
+// upTo is the schedule without changes that are later than now.
 func (s schedule) upTo(now time.Duration) schedule {
 	for len(s) > 1 && s[len(s)-1].since > now {
 		s = s[:len(s)-1]
@@ -56,7 +56,7 @@ func (s schedule) upTo(now time.Duration) schedule {
 	return s
 }
 
-// changed is the schedule with another rate from then on.
+// changed is the schedule with another rate from now on.
 func (s schedule) changed(now time.Duration, rate int) schedule {
 	now = max(now, s[len(s)-1].since)
 	return append(s[:len(s):len(s)], segment{s.offered(now), now, rate})

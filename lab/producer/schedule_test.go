@@ -6,7 +6,7 @@ import (
 )
 
 func TestSchedule(t *testing.T) {
-	// Three a second, and from 2 s on ten.
+	// Three a second, and ten a second from 2 s on.
 	s := newSchedule(3).changed(2*time.Second, 10)
 	for n, want := range []time.Duration{333333334, 666666667, time.Second, 1333333334, 1666666667, 2 * time.Second, 2100 * time.Millisecond, 2200 * time.Millisecond} {
 		if got := s.due(int64(n)); got != want {
@@ -20,8 +20,8 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// An event counts as offered from when it is due, and not before; no event is
-// lost or due twice where the rate changes.
+// An event counts as offered from the time when it is due, and not before. No event is
+// lost or due twice when the rate changes.
 func TestADueEventIsOffered(t *testing.T) {
 	s := newSchedule(1)
 	for i, rate := range []int{7, maxRate, 2000, 1, 999_983} {
@@ -39,7 +39,7 @@ func TestADueEventIsOffered(t *testing.T) {
 			t.Fatalf("event %d is due at %v, and a nanosecond earlier %d are offered", n, due, got)
 		}
 	}
-	// A day at the highest rate is no overflow.
+	// A day at the highest rate does not overflow.
 	s = newSchedule(maxRate)
 	day := 24 * time.Hour
 	if n := s.offered(day); n != maxRate*86400 || s.due(n-1) != day {
@@ -47,7 +47,7 @@ func TestADueEventIsOffered(t *testing.T) {
 	}
 }
 
-// A rate that is for a while ends by itself, unless it was changed before.
+// A rate for a limited time ends by itself, unless the rate was changed before.
 func TestARateForAWhile(t *testing.T) {
 	s := newSchedule(10)
 	s = s.changed(time.Second, 1000).changed(3*time.Second, 10)

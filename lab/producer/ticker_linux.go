@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A ticker ticks as time.Ticker does: what comes while nobody waits is lost,
-// but for one. It is the kernel's, by a descriptor that Go's network poller
-// waits for. Go's own waits in epoll for whole milliseconds when a process has
-// nothing else to do: of 2000 ticks a second one in an idle process was seen to
-// deliver 905, and what is lost by that would pass for the variant's doing.
+// A ticker ticks as time.Ticker does: ticks that come while nothing waits are lost,
+// except one. It is a timer of the kernel, with a descriptor that Go's network poller
+// waits for. Go's own ticker waits in epoll for whole milliseconds when a process has
+// nothing else to do: in an idle process, one of 2000 ticks a second was seen to deliver
+// 905. That loss would look like the variant's.
 type ticker struct {
 	file *os.File
 
@@ -21,7 +21,7 @@ type ticker struct {
 	fd      int // -1 once it is stopped
 	period  time.Duration
 	since   time.Time // when the period was set
-	expired int64     // ticks since then that were read, lost ones too
+	expired int64     // ticks since then that were read, lost ones included
 }
 
 func newTicker(period time.Duration) (*ticker, error) {
@@ -33,7 +33,7 @@ func newTicker(period time.Duration) (*ticker, error) {
 	return t, t.reset(period)
 }
 
-// reset has it tick with another period from now on.
+// reset changes the period from now on.
 func (t *ticker) reset(period time.Duration) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,8 +45,7 @@ func (t *ticker) reset(period time.Duration) error {
 	return os.NewSyscallError("timerfd_settime", unix.TimerfdSettime(t.fd, 0, &unix.ItimerSpec{Interval: each, Value: each}, nil))
 }
 
-// wait waits for a tick and returns when it was, or false once the ticker is
-// stopped.
+// wait waits for a tick and returns its time, or false once the ticker is stopped.
 func (t *ticker) wait() (at time.Time, ok bool) {
 	var count [8]byte
 	if _, err := t.file.Read(count[:]); err != nil {

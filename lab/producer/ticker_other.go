@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A ticker has nothing better here than Go's; pace_lag_s says how late it is.
+// A ticker is Go's own on this system, which has nothing better; pace_lag_s says how late
+// it is.
 type ticker struct {
 	*time.Ticker
 	done chan struct{}

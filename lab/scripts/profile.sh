@@ -5,8 +5,8 @@
 #   lab/scripts/server.sh -- --pprof                          (in one terminal)
 #   lab/scripts/profile.sh --from http://127.0.0.1:6060 --seconds 60 --out profiles
 #
-# On another machine pprof listens on that one's loopback only, as it does
-# here. --ssh makes the way there: a tunnel that lasts as long as the window.
+# On another machine too, pprof listens only on that machine's loopback. --ssh opens a
+# tunnel to it that lasts as long as the window.
 #
 #   lab/scripts/profile.sh --ssh me@server --seconds 60 --out profiles
 set -euo pipefail
@@ -63,11 +63,11 @@ fi
 
 command -v ssh >/dev/null || die "ssh is not installed (Debian and Ubuntu: apt-get install openssh-client)" 3
 if (: <"/dev/tcp/127.0.0.1/$local_port") 2>/dev/null; then
-  # Its answers would be taken for the other machine's.
+  # Otherwise its answers would be taken for those of the other machine.
   die "127.0.0.1:$local_port is in use; choose another with --local-port"
 fi
 
-# What ssh says, for one line of ours. The file has no name from the start.
+# Collects what ssh prints, for one line of ours. The file is unlinked at once.
 said=$(mktemp)
 exec {to}>"$said"
 exec {said_by}<"$said"
@@ -76,7 +76,7 @@ rm "$said"
 tunnel='' profiling=''
 # shellcheck disable=SC2329 # the trap calls it
 finish() {
-  # The lab takes back what it began; only then is its way cut.
+  # The lab first undoes what it has begun; only then is its tunnel closed.
   [ -z "$profiling" ] || { kill "$profiling" 2>/dev/null && wait "$profiling"; } || true
   [ -z "$tunnel" ] || { kill "$tunnel" 2>/dev/null; wait "$tunnel" 2>/dev/null; } || true
 }
@@ -85,17 +85,17 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 trap 'exit 129' HUP
 
-# setpriv, where there is one, ends the tunnel with this script even by kill -9.
+# If setpriv is installed, the tunnel ends with this script even after kill -9.
 last=()
 if command -v setpriv >/dev/null; then last=(setpriv --pdeathsig KILL); fi
-# A shared connection would outlive us with our forwarding; this is one of our own.
+# A shared ssh connection would keep our forwarding after we end, so we open our own.
 "${last[@]}" ssh -N -L "127.0.0.1:$local_port:127.0.0.1:$remote_port" \
   -o ExitOnForwardFailure=yes -o BatchMode=yes -o ControlMaster=no -o ControlPath=none -o ControlPersist=no \
   -o ConnectTimeout=10 -o ServerAliveInterval=5 -- "$host" </dev/null >&"$to" 2>&1 &
 tunnel=$!
 
-# answers asks pprof through the tunnel for something small. It fails with 1
-# while there is no tunnel, and with 2 if what is at its end does not answer.
+# answers makes a small request to pprof through the tunnel. It fails with 1 while there
+# is no tunnel, and with 2 if nothing answers at its other end.
 answers() {
   local status
   status=$(
@@ -111,7 +111,7 @@ answers() {
   esac
 }
 
-# Logging in may take its time; whoever serves profiles answers at once.
+# Logging in may take some time; a server with profiles answers at once.
 until_answers() {
   local by=$((SECONDS + 20)) open='' code
   while [ "$SECONDS" -lt "$by" ] && kill -0 "$tunnel" 2>/dev/null; do

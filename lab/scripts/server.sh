@@ -3,9 +3,9 @@
 #
 #   lab/scripts/server.sh --workers 4 --cpus 0-1 -- --addr 127.0.0.1:8083
 #
-# What follows "--" goes to the server; its own --help lists that. The null
-# server has one thread, whatever the number of workers. The producer of events
-# is one process; sink.sh starts and stops what it does.
+# Options after "--" go to the server; its own --help lists them. The null server has one
+# thread, whatever the number of workers. The producer of events is one process; sink.sh
+# starts and stops its runs.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One trial of a batch processor, as JSON on standard output: a sink that starts
-# a producer of events, takes in what it sends, and stops it.
+# One trial of a batch processor, as JSON on standard output: a sink starts a producer's
+# run, receives its events, and stops it.
 #
 #   lab/scripts/server.sh --server producer -- --variant pool-10     (in one terminal)
 #   lab/scripts/sink.sh --producer http://127.0.0.1:8083 --latency-ms 300

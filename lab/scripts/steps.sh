@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# What ramp.sh and sweep.sh have in common: trial.sh once for each level of one
-# of its options, with a pause between, one line of JSON a step.
+# The common part of ramp.sh and sweep.sh: runs trial.sh once for each level of one of its
+# options, with a pause between, and prints one line of JSON per step.
 #
 #   steps.sh OPTION "DEFAULT LEVELS" [TRIAL OPTIONS] [-- LEVEL…]
 #
-# A step that fails ends the sequence: later steps would meet a server in an
-# unknown state. For anything that is to be compared, prefer `lab run`, which
-# draws the order anew in each block; a sequence always in the same order lets
-# whatever changes with time pass for an effect.
+# A step that fails ends the sequence: later steps would find a server in an unknown
+# state. For comparisons, prefer `lab run`, which draws a new order in each block. In a
+# sequence with a fixed order, anything that changes with time looks like an effect of the
+# levels.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -29,6 +29,6 @@ for level in $levels; do
   [ "$first" = yes ] || sleep "$pause"
   first=no
   echo "$option $level" >&2
-  # The last line is the trial; one before it is the warm-up.
+  # The last line is the trial; a line before it is the warm-up.
   "$here/trial.sh" "${options[@]}" "$option" "$level" | tail -n 1
 done

@@ -3,18 +3,18 @@
 #
 #   lab/scripts/trial.sh --url http://127.0.0.1:8083/read --connections 100
 #
-# autocannon is what the published runs used; http_load is the lab's own, which
-# costs the client next to nothing. It prints a line for each slot, the warm-up's
-# first, and a summary.
+# The published runs used autocannon. http_load is the lab's own, which costs the client
+# next to nothing. It prints a line for each slot, beginning with the warm-up's, and a
+# summary.
 #
-# With --rate the loop is open: http_load counts latency from when a request was
-# due. autocannon's own correction for that is wrong (it takes seconds for
-# milliseconds) and is turned off: its latencies then count from the sending.
-# Nor does it hold the rate: of 100 a second it made 400 requests in three.
+# With --rate the loop is open: http_load counts latency from when a request was due.
+# autocannon's own correction for that is wrong (it takes seconds for milliseconds) and is
+# turned off: its latencies then count from the sending. It does not hold the rate either:
+# at 100 a second it made 400 requests in three seconds.
 #
-# With --warmup autocannon first runs that long without counting, in the same
-# process, so that the measured part meets code that is already compiled. It
-# then prints two lines of JSON; the last one is the trial.
+# With --warmup autocannon first runs for that long without counting, in the same process,
+# so that its code is already compiled when the measured part begins. It then prints two
+# lines of JSON; the last one is the trial.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -60,8 +60,8 @@ case $generator in
     autocannon=$here/../../node_modules/autocannon/autocannon.js
     [ -f "$autocannon" ] || { echo "trial.sh: autocannon is not installed; run 'make setup'" >&2; exit 3; }
     command -v node >/dev/null || { echo "trial.sh: node is not installed; install Node.js 20 or newer" >&2; exit 3; }
-    # The tenth of a second between samples lets a trial end when its time is
-    # up; at the default of a second it would run on to the next full one.
+    # Samples come every tenth of a second, so that a trial ends when its time is up. With
+    # the default of a second it would run on to the next full one.
     set -- node "$autocannon" --json --no-progress --sampleInt 100 \
       --connections "$connections" --pipelining "$pipelining" --duration "$duration"
     [ "$workers" = 0 ] || set -- "$@" --workers "$workers"
@@ -87,6 +87,6 @@ if [ -n "$cpus" ]; then
   set -- taskset --cpu-list "$cpus" "$@"
 fi
 [ -z "$check" ] || exec >/dev/null
-# exec, here and in the other scripts: whoever started the script can end the
-# program itself, and nothing is left in between.
+# All scripts here end in exec: so the caller can end the program itself, and no shell is
+# left in between.
 exec "$@"

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Stops crond (cron on Debian), whose jobs would run beside a trial, and starts
-# it again.
+# Stops crond (cron on Debian), whose jobs could run during a trial, and starts it again.
 #
 #   lab/scripts/tune-crond.sh                                    (whether it runs)
 #   sudo lab/scripts/tune-crond.sh apply

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Each queue's interrupt on one core, in turn. irqbalance would move them again,
-# so it has to be stopped first: tune-irqbalance.sh apply.
+# Pins each queue's interrupt to one core, in turn. irqbalance would move them again, so
+# stop it first: tune-irqbalance.sh apply.
 #
 #   lab/scripts/tune-irq-pin.sh --dev enp95s0 --cpus 112-127     (what would be written)
 #   sudo lab/scripts/tune-irq-pin.sh apply --dev enp95s0 --cpus 112-127

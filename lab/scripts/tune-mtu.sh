@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The largest packet of an interface.
+# Sets the MTU, the largest packet of an interface.
 #
 #   lab/scripts/tune-mtu.sh --dev eth0 --mtu 9001                (what would be written)
 #   sudo lab/scripts/tune-mtu.sh apply --dev eth0 --mtu 9001

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The limit of open files of a running process; what it starts later inherits it.
+# Sets the limit of open files of a running process; processes that it starts later
+# inherit it.
 #
 #   lab/scripts/tune-nofile.sh                                   (what would be written)
 #   sudo lab/scripts/tune-nofile.sh apply --pid $$

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The number of an interface's queues, as ethtool -L sets it.
+# Sets the number of an interface's queues, as ethtool -L does.
 #
 #   lab/scripts/tune-queues.sh --dev eth0 --count 4              (what would be written)
 #   sudo lab/scripts/tune-queues.sh apply --dev eth0 --count 4

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# RFS: a flow's packets go to the core that last read from it. One table for the
-# machine, a share of it for every receive queue; RPS has to be on for it to act.
+# RFS: a flow's packets go to the core that last read from it. One table for the machine,
+# with a share for every receive queue. RFS only works where RPS is on.
 #
 #   lab/scripts/tune-rfs.sh --dev eth0                           (what would be written)
 #   sudo lab/scripts/tune-rfs.sh apply --dev eth0 --entries 65536
 #   sudo lab/scripts/tune-rfs.sh restore
 #
-# The table is only in the initial network namespace. For an interface in
-# another one, --table-only goes outside and --queues-only inside.
+# The table is only in the initial network namespace. For an interface in another
+# namespace, run the script with --table-only outside and with --queues-only inside.
 set -euo pipefail
 exec "$(dirname "${BASH_SOURCE[0]}")/tune.sh" rfs '--dev NAME [--entries N] [--table-only|--queues-only]' '  --dev NAME     the interface
   --entries N    size of the table, a power of two         (default 32768)

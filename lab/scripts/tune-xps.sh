@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# XPS: which cores send by which transmit queue; the cores are dealt out in turn.
+# XPS: which cores send through which transmit queue; the cores are assigned in turn.
 #
 #   lab/scripts/tune-xps.sh --dev eth0                           (what would be written)
 #   sudo lab/scripts/tune-xps.sh apply --dev eth0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the tuning scripts have in common: each names its knob, the arguments
-# that it takes, and what they mean; lab does the rest.
+# The common part of the tuning scripts: each names its knob, the arguments that it takes,
+# and what they mean; lab does the rest.
 #
 #   tune.sh KNOB "ARGUMENTS" "WHAT THEY MEAN" [ACTION] [ARGUMENT…]
 set -euo pipefail

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# A wire of known line rate on one machine: two network namespaces joined by a
-# veth pair, shaped by a token bucket in both directions. No root is needed
-# where the kernel lets users make user namespaces.
+# A wire of known line rate on one machine: two network namespaces joined by a veth pair,
+# shaped by a token bucket in both directions. It needs no root if the kernel lets users
+# create user namespaces.
 #
 #   lab/scripts/wire.sh up --rate 500000000        (holds until Ctrl-C or Ctrl-D)
 #   lab/scripts/wire.sh in server PID -- COMMAND…  (in another terminal)
 #
-# The namespaces have no name and no file, so the kernel removes them with the
-# last process inside. Those processes share a PID namespace whose first one is
-# "up": when it ends, the kernel kills the others. And it ends when its standard
-# input closes, so nothing outlives whoever holds the other end, even by kill -9.
+# The namespaces have no name and no file, so the kernel removes them with the last
+# process inside. Those processes share a PID namespace whose first process is "up": when
+# it ends, the kernel kills the others. It ends when its standard input closes, so nothing
+# is left when the process at the other end of that input ends, even by kill -9.
 set -euo pipefail
 
 server_addr=192.0.2.1 # RFC 5737: addresses that lead nowhere outside the namespaces
@@ -60,15 +60,14 @@ up() {
   die "this machine lets no user make namespaces (${why##*: }); run as root, or allow them (sysctl kernel.unprivileged_userns_clone=1 or kernel.apparmor_restrict_unprivileged_userns=0)" 4
 }
 
-# hold runs as root of the new user namespace, in what is to be the client's
-# network namespace, and as the first process of the PID namespace: such a one
-# gets no signal that it does not ask for.
+# hold runs as root of the new user namespace, in the network namespace that becomes the
+# client's. It is the first process of the PID namespace, so it gets only signals that it
+# handles.
 hold() {
   local rate=$1 burst=$2 queue=$3 server client
   trap 'exit 130' INT
   trap 'exit 143' TERM HUP
-  # /proc is still that of the outside, so a process finds there the PID that
-  # the outside knows it by.
+  # /proc is still that of the outside, so a process finds its outer PID there.
   read -r client _ </proc/self/stat
   # shellcheck disable=SC2016 # the inner shell expands it
   coproc PEER { exec unshare --net -- bash -c 'read -r pid _ </proc/self/stat; echo "$pid"; exec sleep infinity'; }
@@ -98,8 +97,8 @@ inside() {
   [ -e "/proc/$pid/ns/net" ] || die "in: no process $pid; is 'wire.sh up' still running?" 3
   local user=()
   [ "$(readlink "/proc/$pid/ns/user")" = "$(readlink /proc/self/ns/user)" ] || user=(--user --preserve-credentials)
-  # nsenter stays as the parent of the command; setpriv makes the command die
-  # with it, since entering a user namespace drops an earlier wish to.
+  # nsenter stays as the parent of the command. setpriv makes the command die with it, and
+  # is called after entering, because entering a user namespace clears that setting.
   exec nsenter --target "$pid" "${user[@]}" --net --pid -- setpriv --pdeathsig KILL "$@"
 }
 

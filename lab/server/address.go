@@ -9,8 +9,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// network returns the network of an address. Fiber's prefork cannot listen on
-// both families with one socket, so each address has one.
+// network returns the network of an address. Fiber's prefork cannot listen on both IP
+// versions with one socket, so each address gets its own version.
 func network(addr string) string {
 	host, _, _ := net.SplitHostPort(addr)
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Is6() && !ip.Is4In6() {
@@ -19,21 +19,19 @@ func network(addr string) string {
 	return fiber.NetworkTCP4
 }
 
-// listen opens addr without SO_REUSEPORT. If it fails it says so, in terms of
-// the flag to change, and returns the exit code.
+// listen opens addr without SO_REUSEPORT. If it fails, it prints why, names the flag to
+// change, and returns the exit code.
 func listen(addr, flag string) (net.Listener, int) {
 	return self.Listen(network(addr), addr, flag)
 }
 
-// probe makes sure that nobody listens on addr, and returns it as the system
-// writes it.
+// probe makes sure that nothing listens on addr, and returns it as the system writes it.
 //
-// Without this a second server would start: prefork listens with SO_REUSEPORT,
-// and the kernel would deal the connections out between the two. A plain listen
-// fails where any socket listens already. Between this and the workers' own
-// listen another server could still slip in; to close that gap the master would
-// have to hold a socket, and a socket that listens is one that is dealt
-// connections.
+// Without this a second server would start: prefork listens with SO_REUSEPORT, and the
+// kernel would divide the connections between the two. A plain listen fails if any socket
+// listens already. Another server could still start between this probe and the workers'
+// own listen. To prevent that, the master would have to keep a socket that listens, and
+// the kernel would then send connections to it.
 func probe(addr string) (string, int) {
 	ln, code := listen(addr, "addr")
 	if code != program.OK {

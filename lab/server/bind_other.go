@@ -2,6 +2,6 @@
 
 package main
 
-// bindToMaster does nothing here: only Linux has the request. Fiber's own watch,
-// every half second, is what ends a worker without a master.
+// bindToMaster does nothing on this system: only Linux has this setting. A worker without
+// a master is ended by Fiber's own check, every half second.
 func bindToMaster() error { return nil }

@@ -8,8 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// A fastStack is fasthttp by itself: what Fiber stands on, without Fiber's
-// router and context.
+// A fastStack is fasthttp alone, without the router and context that Fiber adds to it.
 type fastStack struct {
 	server *fasthttp.Server
 }
@@ -23,7 +22,7 @@ func newFastHTTP(s Settings, v *service, routes []route) *fastStack {
 	return &fastStack{&fasthttp.Server{
 		WriteBufferSize: s.WriteBuffer,
 		CloseOnShutdown: true, // as under Fiber
-		// Fiber sends no such line either, and the sizes of answers are compared.
+		// Fiber sends no such header either, and the sizes of answers are compared.
 		NoDefaultServerHeader: true,
 		Handler: func(c *fasthttp.RequestCtx) {
 			if d > 0 {
@@ -60,5 +59,5 @@ func (f *fastStack) open() int { return int(f.server.GetOpenConnectionsCount()) 
 func (f *fastStack) shutdown(patience time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	_ = f.server.ShutdownWithContext(ctx) // the time was over; see fiberStack
+	_ = f.server.ShutdownWithContext(ctx) // the patience was over; see fiberStack
 }

@@ -22,8 +22,8 @@ func newFiber(s Settings, v *service, routes []route) *fiberStack {
 		WriteBufferSize: s.WriteBuffer,
 		ErrorHandler:    f.answerError,
 	})
-	// fasthttp's own part in what leaving does: without it, once shut down,
-	// responses to pipelined requests can be dropped unflushed.
+	// The part of leaving that fasthttp does itself: without it, a shutdown can drop
+	// responses to pipelined requests before they are flushed.
 	f.app.Server().CloseOnShutdown = true
 
 	if s.SpinNs > 0 {
@@ -45,8 +45,8 @@ func newFiber(s Settings, v *service, routes []route) *fiberStack {
 	return f
 }
 
-// answer sends body without copying it. The type has no charset parameter, as
-// in the published runs: Fiber's own JSON method would add 15 bytes.
+// answer sends body without copying it. The type has no charset parameter, as in the
+// published runs; Fiber's own JSON method would add one, 15 bytes.
 func (f *fiberStack) answer(c fiber.Ctx, body []byte) error {
 	header := &c.Response().Header
 	header.SetContentType(fiber.MIMEApplicationJSON)
@@ -56,7 +56,7 @@ func (f *fiberStack) answer(c fiber.Ctx, body []byte) error {
 	return c.Send(body)
 }
 
-// answerError answers what no route does.
+// answerError answers requests that no route matches.
 func (f *fiberStack) answerError(c fiber.Ctx, err error) error {
 	code := fiber.StatusInternalServerError
 	if e, ok := errors.AsType[*fiber.Error](err); ok {
@@ -70,7 +70,7 @@ func (f *fiberStack) serve(ln net.Listener) error {
 	return f.app.Listener(ln, fiber.ListenConfig{DisableStartupMessage: true})
 }
 
-// fork serves as one of a master's workers, by a socket of its own.
+// fork serves as one of a master's workers, with a socket of its own.
 func (f *fiberStack) fork(addr string, listening func(net.Addr)) error {
 	return f.app.Listen(addr, fiber.ListenConfig{
 		EnablePrefork:         true,
@@ -83,7 +83,6 @@ func (f *fiberStack) fork(addr string, listening func(net.Addr)) error {
 func (f *fiberStack) open() int { return int(f.app.Server().GetOpenConnectionsCount()) }
 
 func (f *fiberStack) shutdown(patience time.Duration) {
-	// The only error is that the time was over, and then there is nothing to
-	// be done but what happens anyway.
+	// The only error is that the patience was over; then there is nothing more to do.
 	_ = f.app.ShutdownWithTimeout(patience)
 }

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// writeHelp prints the help: the settings from their table, then what else a
-// person who starts the server has to know.
+// writeHelp prints the help: the table of settings, and then what else a person who
+// starts the server must know.
 func writeHelp(w io.Writer) {
 	fmt.Fprint(w, `fiber_server answers HTTP requests from memory, for load tests.
 

@@ -1,7 +1,6 @@
-// Command fiber_server is the server that the journal's experiments load: a
-// Fiber v3 application that answers five routes from memory. With --stack the
-// same routes are served by fasthttp alone, which Fiber stands on, or by Go's
-// net/http.
+// Command fiber_server is the server that the journal's experiments load: a Fiber v3
+// application that answers five routes from memory. With --stack the same routes are
+// served by fasthttp alone, on which Fiber is built, or by Go's net/http.
 //
 //	go build -o fiber_server ./server
 //
@@ -11,26 +10,24 @@
 //	/compute  an aggregate over 100 products, computed for each request
 //	/healthz  which process answered, and what it serves
 //
-// Its stance is that a load server should be boring and say what it is. What it
-// serves is the same in every process and every run (see package catalog); what
-// it does on start, on a stop and on the loss of a worker is decided here and
-// not by whichever process happens to end first, because a trial that quietly
-// lost a quarter of its workers still yields a number.
+// A load server should be boring and say what it is. It serves the same in every process
+// and every run (see package catalog). What it does on a start, on a stop and on the loss
+// of a worker is decided here, and not by whichever process happens to end first: a trial
+// that lost a quarter of its workers unnoticed would still yield a number.
 //
-// Profiles cost what they cost, so pprof is off unless asked for. With prefork,
-// each worker serves it on a unix socket of its own: what is profiled is then
-// what is measured. It never listens beyond this machine.
+// Profiles slow the server down, so pprof is off unless asked for. With prefork, each
+// worker serves it on its own unix socket, so that profiles can be taken of the processes
+// that are measured. It never listens beyond this machine.
 //
-// Its limits: it is for load tests on networks one trusts. It has no TLS and no
-// read or write timeout, since each would cost a system call or a timer per
-// request, so a slow client can hold a connection for as long as it likes. It
-// listens on loopback unless told otherwise. It needs a Unix; prefork has been
-// measured on Linux only, and on macOS SO_REUSEPORT does not spread
+// Limits: it is for load tests on trusted networks. It has no TLS and no read or write
+// timeout, since each would cost a system call or a timer per request; so a slow client
+// can hold a connection as long as it likes. It listens on loopback by default. It needs
+// a Unix. Prefork has been measured on Linux only; on macOS SO_REUSEPORT does not spread
 // connections.
 //
-// Prefork and single differ in more than the number of processes. Fiber's
-// prefork listeners set TCP_DEFER_ACCEPT and TCP_FASTOPEN, a plain Go listener
-// does not. A comparison of the two compares these as well.
+// Prefork and single differ in more than the number of processes. Fiber's prefork
+// listeners set TCP_DEFER_ACCEPT and TCP_FASTOPEN, and a plain Go listener does not. A
+// comparison of the two includes that difference.
 package main
 
 import (
@@ -49,8 +46,8 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// run chooses what this process is: one that prints and leaves, a worker, the
-// workers' master, or a server alone.
+// run decides what this process is: one that prints something and exits, a worker, the
+// workers' master, or a single server.
 func run(args []string) int {
 	s, err := parseSettings(args, os.Getenv)
 	switch {
@@ -65,7 +62,7 @@ func run(args []string) int {
 		return program.OK
 	}
 
-	// A worker need not look again: its master has.
+	// A worker need not check again: its master has.
 	if s.PprofSockets != "" && !fiber.IsChild() {
 		if err := pprofsock.Check(s.PprofSockets); err != nil {
 			say("--pprof-sockets: %v", err)

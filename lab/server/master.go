@@ -16,11 +16,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// A master starts the workers, passes a stop on to them, and tells a worker that
-// was told to end from one that was not.
+// A master starts the workers, passes a stop on to them, and tells a worker that was
+// asked to end from one that was lost.
 type master struct {
 	gate    *gate
-	sockets string        // where workers have pprof's sockets; empty: they have none
+	sockets string        // the directory of the workers' pprof sockets; empty: there are none
 	spawned chan struct{} // closed when every worker is started
 	asked   chan struct{} // closed when a stop is asked for
 
@@ -32,8 +32,8 @@ type master struct {
 func runMaster(s Settings) int {
 	stop := program.Asked()
 
-	// Refused rather than started and lost half a second later, when the
-	// workers have had their first look.
+	// As process 1 it would start and be lost half a second later, when the workers first
+	// check for their parent. So it is refused.
 	if os.Getpid() == 1 {
 		say("--prefork: not as process 1, which Fiber's workers take for the sign of a dead master; start it under an init or give --prefork=false")
 		return program.Refused
@@ -62,9 +62,9 @@ func runMaster(s Settings) int {
 	})
 	go m.passOn(stop)
 
-	// Linux takes the death of the thread that forked for the death of the
-	// parent (see bindToMaster). This goroutine keeps its thread, so that the
-	// thread lasts as long as the process.
+	// Linux takes the end of the thread that forked for the death of the parent (see
+	// bindToMaster). This goroutine keeps its thread, so that the thread lasts as long as
+	// the process.
 	runtime.LockOSThread()
 
 	say("master pid=%d workers=%d addr=%s", os.Getpid(), runtime.GOMAXPROCS(0), addr)
@@ -76,9 +76,9 @@ func runMaster(s Settings) int {
 	return m.verdict(err)
 }
 
-// announceMaster lets the workers know who started them. It also makes the
-// command an absolute one: Fiber starts workers by os.Args[0], which a caller
-// may have set to anything.
+// announceMaster tells the workers which process started them. It also makes the
+// command's path absolute: Fiber starts workers by os.Args[0], which a caller may have
+// set to anything.
 func announceMaster() error {
 	exe, err := os.Executable()
 	if err != nil {
@@ -88,7 +88,7 @@ func announceMaster() error {
 	return os.Setenv(envMaster, strconv.Itoa(os.Getpid()))
 }
 
-// add is Fiber's fork hook, which runs in the master in spite of its name.
+// add is Fiber's fork hook. In spite of its name, it runs in the master.
 func (m *master) add(pid int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,8 +96,8 @@ func (m *master) add(pid int) error {
 	return nil
 }
 
-// passOn waits for a stop, asks the workers to drain, and ends them when all
-// have, or when its patience is over.
+// passOn waits for a stop, asks the workers to drain, and ends them when all have drained
+// or when its patience is over.
 func (m *master) passOn(stop <-chan os.Signal) {
 	<-stop
 	close(m.asked)
@@ -114,12 +114,12 @@ func (m *master) signal(sig syscall.Signal) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, pid := range m.workers {
-		_ = syscall.Kill(pid, sig) // it may be gone, which is as well
+		_ = syscall.Kill(pid, sig) // the worker may have ended already
 	}
 }
 
-// verdict is called when the first worker has ended and Fiber has killed the
-// rest. It returns the exit code, and not before every worker is gone.
+// verdict is called when the first worker has ended and Fiber has killed the rest. It
+// waits until every worker is gone, and returns the exit code.
 func (m *master) verdict(err error) int {
 	asked := m.wasAsked()
 	m.awaitGone()
@@ -132,8 +132,8 @@ func (m *master) verdict(err error) int {
 		say("lost a worker (pid %d: %v); stopping", exit.Pid(), exit.ProcessState)
 		return exitLost
 	case err == nil:
-		// Fiber passes no pid on when a worker ends with status 0. None
-		// does (see runWorker), so this is for the day one does.
+		// Fiber gives no pid for a worker that ends with status 0. No worker does (see
+		// runWorker); this is for one that does by mistake.
 		say("lost a worker (exit status 0); stopping")
 		return exitLost
 	default:
@@ -142,9 +142,9 @@ func (m *master) verdict(err error) int {
 	}
 }
 
-// wasAsked reports whether a stop was asked for. It gives the signal a moment:
-// a Ctrl-C goes to every process of the terminal, and a worker that is not up
-// yet can die of it before the master has seen its own.
+// wasAsked reports whether a stop was asked for. It waits a moment for the signal: Ctrl-C
+// signals every process of the terminal, and a worker that is still starting can die of
+// it before the master has got its own signal.
 func (m *master) wasAsked() bool {
 	select {
 	case <-m.asked:
@@ -154,8 +154,8 @@ func (m *master) wasAsked() bool {
 	}
 }
 
-// awaitGone waits until every worker is dead and reaped. Fiber reaps them; it
-// does not wait for having done so.
+// awaitGone waits until every worker is dead and reaped. Fiber reaps them, but returns
+// before it has done so.
 func (m *master) awaitGone() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -167,8 +167,8 @@ func (m *master) awaitGone() {
 	}
 }
 
-// removeSockets removes the pprof sockets of workers that Fiber killed before
-// they could do it themselves.
+// removeSockets removes the pprof sockets of workers that Fiber killed before they could
+// remove them.
 func (m *master) removeSockets() {
 	if m.sockets == "" {
 		return
@@ -176,6 +176,6 @@ func (m *master) removeSockets() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, pid := range m.workers {
-		_ = os.Remove(pprofsock.Path(m.sockets, pid)) // most have done it
+		_ = os.Remove(pprofsock.Path(m.sockets, pid)) // most workers have removed their own
 	}
 }

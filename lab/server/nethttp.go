@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// A netStack is Go's own net/http. Its write buffer is 4,096 bytes, which is
-// what the other stacks have unless they are told otherwise.
+// A netStack is Go's own net/http. Its write buffer is 4,096 bytes, which is also the
+// default of the other stacks.
 //
-// Its limit: of the requests begun, net/http drops those whose heads are not
-// complete when it is shut down. The other stacks answer them.
+// Its limit: when it is shut down, net/http drops requests whose heads are not complete.
+// The other stacks answer them.
 type netStack struct {
 	server *http.Server
 	conns  atomic.Int64
@@ -46,7 +46,7 @@ func newNetHTTP(s Settings, v *service, routes []route) *netStack {
 	})
 	n.server = &http.Server{
 		Handler: mux,
-		// Nothing else tells how many connections there are.
+		// Nothing else tells how many connections are open.
 		ConnState: func(_ net.Conn, now http.ConnState) {
 			switch now {
 			case http.StateNew:
@@ -59,8 +59,8 @@ func newNetHTTP(s Settings, v *service, routes []route) *netStack {
 	return n
 }
 
-// answerHTTP sends a body with its length, without which net/http would send
-// what is longer than 2 KB in chunks.
+// answerHTTP sends a body with its length. Without a length net/http would send bodies
+// above 2 KB in chunks.
 func answerHTTP(w http.ResponseWriter, v *service, code int, body []byte) {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
@@ -69,7 +69,7 @@ func answerHTTP(w http.ResponseWriter, v *service, code int, body []byte) {
 		header.Set("Connection", "close")
 	}
 	w.WriteHeader(code)
-	_, _ = w.Write(body) // the client has gone; the next read says so
+	_, _ = w.Write(body) // an error means that the client has gone; the next read reports it
 }
 
 func (n *netStack) serve(ln net.Listener) error {
@@ -84,5 +84,5 @@ func (n *netStack) open() int { return int(n.conns.Load()) }
 func (n *netStack) shutdown(patience time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	_ = n.server.Shutdown(ctx) // the time was over; see fiberStack
+	_ = n.server.Shutdown(ctx) // the patience was over; see fiberStack
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// startPprof turns profiles on if the settings say so, and serves them until
-// the process ends or the returned function is called. If it fails it says so
-// and returns the exit code.
+// startPprof turns profiles on if the settings say so, and serves them until the process
+// ends or the returned function is called. If it fails, it prints why and returns the
+// exit code.
 func startPprof(s Settings) (stop func(), code int) {
 	rates := pprofsock.Rates{MutexFraction: s.MutexFraction, BlockRateNs: s.BlockRateNs}
 	switch {

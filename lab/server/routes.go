@@ -38,7 +38,7 @@ func newSource(index string) catalog.Source {
 	return catalog.NewWalk(catalog.Seed)
 }
 
-// A service is what the routes answer with, and the stack that serves them.
+// A service is what the routes need, and the stack that serves them.
 type service struct {
 	stack stack
 	pool  *catalog.Pool
@@ -48,7 +48,7 @@ type service struct {
 	leaving atomic.Bool
 }
 
-// A route is a path and what makes the body of its answer.
+// A route is a path and the function that makes the body of its answer.
 type route struct {
 	path string
 	body func() ([]byte, error)
@@ -61,7 +61,7 @@ func newService(s Settings, role string, pool *catalog.Pool, src catalog.Source)
 	return v
 }
 
-// routes lists the routes. They are the same whatever the stack.
+// routes lists the routes. They are the same for every stack.
 func (v *service) routes(s Settings, role string) []route {
 	return []route{
 		{"/simple", func() ([]byte, error) { return simpleBody, nil }},
@@ -82,9 +82,9 @@ func (v *service) routes(s Settings, role string) []route {
 	}
 }
 
-// spin keeps a processor busy for d. It looks at the clock and not at the time
-// the thread ran, which takes a system call to ask; a thread that loses its
-// processor meanwhile burns less.
+// spin keeps a processor busy for d. It checks the wall clock, because reading the
+// thread's CPU time takes a system call; so a thread that is descheduled meanwhile uses
+// less CPU time than d.
 func spin(d time.Duration) {
 	for began := time.Now(); time.Since(began) < d; {
 	}
@@ -100,8 +100,7 @@ func (v *service) drawItems() []catalog.Item {
 	return items
 }
 
-// problem is the body of an answer that is no success, in JSON as everything
-// else.
+// problem is the body of an answer other than success, in JSON like all others.
 func problem(text string) []byte {
 	body, err := json.Marshal(map[string]string{"error": text})
 	if err != nil {

@@ -29,7 +29,7 @@ var pool = sync.OnceValue(func() *catalog.Pool {
 	return p
 })
 
-// testApp is an application with the default settings but for change.
+// testApp is an application with the default settings, modified by change.
 func testApp(change func(*Settings)) *fiber.App {
 	s := defaults
 	if change != nil {
@@ -87,8 +87,8 @@ func TestSimple(t *testing.T) {
 	}
 }
 
-// A spin delays the answer by no less than was asked for, and changes nothing
-// else. Without one no handler stands before a route's own.
+// A spin delays the answer by at least the time that was asked for, and changes nothing
+// else. Without a spin, a route has only its own handler.
 func TestSpin(t *testing.T) {
 	const spin = 30 * time.Millisecond
 	app := testApp(func(s *Settings) { s.SpinNs = int(spin) })
@@ -104,8 +104,7 @@ func TestSpin(t *testing.T) {
 	}
 }
 
-// Each index source serves bodies of the pool, and the walk serves them in its
-// order.
+// Each index source serves bodies of the pool, and the walk serves them in its order.
 func TestReadAndList(t *testing.T) {
 	known := make(map[string]bool)
 	for i := range catalog.Size {
@@ -130,8 +129,8 @@ func TestReadAndList(t *testing.T) {
 				}
 			}
 		}
-		// 30 of 500 and 30 of 25: ten different is what a stuck source, not
-		// an unlucky one, falls short of.
+		// 30 draws of 500 and 30 of 25 give at least ten different ones even with bad
+		// luck; a source that is stuck gives fewer.
 		if len(different) < 10 {
 			t.Errorf("%s: %d different bodies in 60 requests", index, len(different))
 		}
@@ -190,7 +189,7 @@ func (c countingConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// The size of a response on the wire, and the writes it takes.
+// The size of a response on the wire, and the number of writes that it takes.
 func TestWire(t *testing.T) {
 	for _, tt := range []struct {
 		path         string

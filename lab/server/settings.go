@@ -13,8 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// Settings are what a person can choose. The zero value is of no use; see
-// parseSettings.
+// Settings are what a person can choose. The zero value is not usable; see parseSettings.
 type Settings struct {
 	Addr        string
 	Stack       string
@@ -44,8 +43,8 @@ type setting struct {
 	flag   string // without the dashes
 	env    string
 	def    string
-	value  string // what stands for the value in the help
-	accept string // the accepted values, as the refusal and the help put them
+	value  string // the placeholder for the value in the help
+	accept string // the accepted values, in the words of the refusal and of the help
 	about  string
 	isBool bool
 	set    func(*Settings, string) bool // false if the value is not accepted
@@ -60,7 +59,7 @@ const (
 	maxMutexFraction = 1_000_000
 	maxBlockRateNs   = 1_000_000_000
 
-	// Entry 09's rates, without which its shares cannot be compared.
+	// Entry 09's rates; its shares can only be compared at these.
 	entryMutexFraction = 5
 	entryBlockRateNs   = 1_000_000
 )
@@ -134,7 +133,7 @@ var settings = []setting{
 		accept: "a directory of your own that is closed to others (mode 0700)",
 		about:  "every process that answers requests serves net/http/pprof on DIR/<pid>.sock; prefork stays as it is",
 		set: func(s *Settings, v string) bool {
-			s.PprofSockets = v // looked at by pprofsock.Check: what it is can change, the word cannot
+			s.PprofSockets = v // checked by pprofsock.Check, since whether the directory will do can change
 			return true
 		},
 	},
@@ -152,9 +151,9 @@ var settings = []setting{
 	},
 }
 
-// parseSettings reads the flags, then the environment for those not given, then
-// the defaults. An empty variable counts as not set: that is how a shell script
-// passes on a variable it was not given. Every error is one line.
+// parseSettings reads the flags, then the environment for those not given, then the
+// defaults. An empty variable counts as not set: that is how a shell script passes on a
+// variable that it was not given. Every error is one line.
 func parseSettings(args []string, getenv func(string) string) (Settings, error) {
 	var s Settings
 	given, err := parseFlags(args, &s.Version)
@@ -175,8 +174,8 @@ func parseSettings(args []string, getenv func(string) string) (Settings, error) 
 		}
 	}
 
-	// The Go runtime takes a GOMAXPROCS it cannot read for one that is not
-	// set. Here it would change the number of workers without a word.
+	// The Go runtime ignores a GOMAXPROCS that it cannot read. Here that would change the
+	// number of workers without notice.
 	if v := getenv("GOMAXPROCS"); v != "" {
 		var n int
 		if !setInt(&n, v, 1, maxWorkers) {
@@ -189,7 +188,8 @@ func parseSettings(args []string, getenv func(string) string) (Settings, error) 
 	if s.Pprof {
 		s.Prefork = false
 	}
-	// Refused, and not turned off: a comparison would take one process for many.
+	// Refused rather than switched to single: a comparison would take one process for
+	// many.
 	if s.Stack != stackFiber && s.Prefork {
 		return s, fmt.Errorf("--stack: %s has no prefork; give --prefork=false", s.Stack)
 	}
@@ -202,9 +202,8 @@ func parseSettings(args []string, getenv func(string) string) (Settings, error) 
 	return s, nil
 }
 
-// parseFlags returns the flags given, as text. The flag package's own
-// conversions are not used: its errors name neither the accepted values nor the
-// environment variable.
+// parseFlags returns the given flags as text. It does not use the conversions of the flag
+// package, whose errors name neither the accepted values nor the environment variable.
 func parseFlags(args []string, version *bool) (map[string]string, error) {
 	given := make(map[string]string)
 	fs := flag.NewFlagSet("fiber_server", flag.ContinueOnError)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// env makes a getenv of pairs.
+// env makes a getenv from pairs of name and value.
 func env(pairs ...string) func(string) string {
 	return func(key string) string {
 		for i := 0; i < len(pairs); i += 2 {
@@ -130,7 +130,7 @@ func TestSettingsRefused(t *testing.T) {
 	}
 }
 
-// Every default is a value the setting itself accepts.
+// Each setting accepts its own default.
 func TestDefaultsAccepted(t *testing.T) {
 	for _, st := range settings {
 		var s Settings

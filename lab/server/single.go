@@ -11,7 +11,7 @@ import (
 func runSingle(s Settings) int {
 	stop := program.Asked()
 
-	// Both addresses are taken before any work is done on them.
+	// Both addresses are opened before any other work is done.
 	ln, code := listen(s.Addr, "addr")
 	if code != program.OK {
 		return code

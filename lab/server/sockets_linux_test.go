@@ -22,7 +22,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// socketDir returns a directory that the server takes: short and closed.
+// socketDir returns a directory that the server accepts: its path is short, and only its
+// owner may enter it.
 func socketDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "s") // mode 0700; t.TempDir's can be too long
@@ -47,7 +48,7 @@ func sockets(t *testing.T, dir string) []string {
 	return names
 }
 
-// fetch asks pprof on a socket.
+// fetch makes a request to pprof on a socket.
 func fetch(t *testing.T, socket, path string) (int, []byte) {
 	t.Helper()
 	client := http.Client{Timeout: patience, Transport: &http.Transport{
@@ -68,7 +69,7 @@ func fetch(t *testing.T, socket, path string) (int, []byte) {
 	return resp.StatusCode, body
 }
 
-// eventually waits for what takes a moment.
+// eventually waits for something that takes a moment.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
@@ -78,8 +79,8 @@ func eventually(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// serving checks that each of the processes, and nobody else, serves profiles
-// of itself in dir.
+// serving checks that in dir each of the processes serves profiles of itself, and that no
+// other process does.
 func serving(t *testing.T, dir string, pids []int) {
 	t.Helper()
 	var want []string
@@ -119,7 +120,7 @@ func TestSocketOfEachWorker(t *testing.T) {
 	workers := children(t, p.cmd.Process.Pid)
 	serving(t, dir, workers)
 
-	// Of each worker, pprof is said to be up before the worker is.
+	// Each worker reports that pprof is up before it reports that it is up itself.
 	for _, pid := range workers {
 		up := slices.Index(p.all, fmt.Sprintf("fiber_server: pprof pid=%d listening addr=%s/%d.sock", pid, dir, pid))
 		serves := slices.Index(p.all, fmt.Sprintf("fiber_server: worker pid=%d listening addr=%s", pid, p.addr))
@@ -128,8 +129,8 @@ func TestSocketOfEachWorker(t *testing.T) {
 		}
 	}
 
-	// Prefork is as it is without: a worker on one processor, no master among
-	// those that answer.
+	// Prefork works as it does without pprof: each worker has one processor, and the
+	// master answers no request.
 	if h := p.health(); h.Role != "worker" || h.GOMAXPROCS != 1 || !slices.Contains(workers, h.PID) {
 		t.Errorf("got %+v", h)
 	}
@@ -174,10 +175,10 @@ func TestRatesReachWorkers(t *testing.T) {
 		if _, body := fetch(t, path, "/debug/pprof/mutex?debug=1"); !strings.Contains(string(body), "sampling period=3\n") {
 			t.Errorf("%s: no period of 3 in %.200q", name, body)
 		}
-		// An event shorter than the rate counts for as long as the rate: only
-		// with a smaller one is there less than a millisecond of anything. A
-		// profile sums what each stack waited, so what is looked at is what it
-		// grew by since the last time.
+		// An event shorter than the rate counts for as long as the rate, so durations
+		// below a millisecond appear only with a smaller rate. A profile holds the sum of
+		// what each stack has waited since the start, so the test looks at the growth
+		// since the last profile.
 		sums := map[string]int64{}
 		eventually(t, "a short blocking event", func() bool {
 			_, body := fetch(t, path, "/debug/pprof/block")
@@ -200,7 +201,7 @@ func TestRatesReachWorkers(t *testing.T) {
 	}
 }
 
-// The window of a profile is bounded, whatever net/http/pprof makes of it.
+// The window of a profile is bounded, whatever net/http/pprof would accept.
 func TestLongestProfile(t *testing.T) {
 	dir := socketDir(t)
 	p := start(t, freeAddr(t), nil, "--prefork=false", "--pprof-sockets="+dir)
@@ -216,8 +217,8 @@ func TestLongestProfile(t *testing.T) {
 	}
 }
 
-// A server that is killed leaves its sockets, and no process; the next one in
-// the same directory is none the worse.
+// A server that is killed leaves its sockets behind, and no process; the next server in
+// the same directory works.
 func TestSocketsLeftByTheDead(t *testing.T) {
 	dir := socketDir(t)
 	first := start(t, freeAddr(t), nil, "--pprof-sockets="+dir)
@@ -246,7 +247,7 @@ func TestSocketsLeftByTheDead(t *testing.T) {
 	}
 }
 
-// A worker that is lost takes its siblings with it before they can tidy up.
+// A lost worker ends its siblings before they can remove their sockets.
 func TestSocketsOfALostWorker(t *testing.T) {
 	dir := socketDir(t)
 	p := start(t, freeAddr(t), nil, "--pprof-sockets="+dir)
@@ -278,7 +279,7 @@ func TestSocketDirRefused(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// With the longest id there can be, one byte more than fits.
+	// With the longest possible process id, the path is one byte too long.
 	long := mkdir(strings.Repeat("x", 107+1-len("//4194304.sock")-len(root)), 0o700)
 
 	for _, tt := range []struct {
@@ -307,14 +308,14 @@ func TestStopDuringAProfile(t *testing.T) {
 	for _, prefork := range []string{"true", "false"} {
 		dir := socketDir(t)
 		p := start(t, freeAddr(t), nil, "--pprof-sockets="+dir, "--prefork="+prefork)
-		p.readLines(map[string]int{"true": 4, "false": 1}[prefork], "addr="+p.addr) // the master says it too
+		p.readLines(map[string]int{"true": 4, "false": 1}[prefork], "addr="+p.addr) // the master prints the address too
 		conn, err := net.Dial("unix", filepath.Join(dir, sockets(t, dir)[0]))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
 		fmt.Fprint(conn, "GET /debug/pprof/profile?seconds=300 HTTP/1.1\r\nHost: x\r\n\r\n")
-		time.Sleep(100 * time.Millisecond) // let it be read
+		time.Sleep(100 * time.Millisecond) // so that the server has read the request
 		p.signal(syscall.SIGTERM)
 		if code := p.exitCode(); code != 0 {
 			t.Errorf("prefork %s: exit code %d", prefork, code)

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// The stacks: what stands between a connection and the body of an answer.
+// The stacks: the software between a connection and the body of an answer.
 const (
 	stackFiber    = "fiber"
 	stackFastHTTP = "fasthttp"
 	stackNetHTTP  = "net-http"
 )
 
-// A stack serves the routes. Each answers with the same bytes but for the order
-// of the head's lines, so that what differs between two of them is their own
-// work. Middleware is absent on purpose: it would be in every figure. What
-// burns is there only when asked for.
+// A stack serves the routes. All stacks answer with the same bytes, except for the order
+// of the header lines, so that two stacks differ only in their own work. They have no
+// middleware on purpose: it would be in every figure. A handler that spins is added only
+// when asked for.
 type stack interface {
-	// serve answers what comes to the listener, until it is shut down.
+	// serve answers the connections of the listener, until it is shut down.
 	serve(ln net.Listener) error
 	// open is how many connections are open.
 	open() int
-	// shutdown takes no more connections and waits for the requests under way,
-	// no longer than that.
+	// shutdown takes no more connections and waits for the requests under way, but no
+	// longer than patience.
 	shutdown(patience time.Duration)
 }
 

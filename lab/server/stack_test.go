@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// serveStack serves the settings' stack on a port of its own, for the test.
+// serveStack serves the settings' stack on a port of its own, for the duration of the
+// test.
 func serveStack(t *testing.T, change func(*Settings)) (v *service, url string) {
 	t.Helper()
 	s := defaults
@@ -31,7 +32,7 @@ func serveStack(t *testing.T, change func(*Settings)) (v *service, url string) {
 	return v, "http://" + ln.Addr().String()
 }
 
-// headBytes is what a head weighs on the wire.
+// headBytes is the size of a head on the wire.
 func headBytes(resp *http.Response) int {
 	n := len("HTTP/1.1 200 OK\r\n\r\n")
 	for name, values := range resp.Header {
@@ -42,8 +43,8 @@ func headBytes(resp *http.Response) int {
 	return n
 }
 
-// Every stack answers the same routes with the same bodies and heads of the
-// same size: else a comparison of two stacks would be one of answers.
+// Every stack answers the same routes with the same bodies and with heads of the same
+// size. Otherwise a comparison of two stacks would compare their answers.
 func TestStacksAnswerAlike(t *testing.T) {
 	type answer struct {
 		code, head int
@@ -71,7 +72,7 @@ func TestStacksAnswerAlike(t *testing.T) {
 	}
 	_, fiber := serveStack(t, func(*Settings) {})
 	for _, stack := range []string{stackFastHTTP, stackNetHTTP} {
-		// Each service walks the products from the start.
+		// Each service starts the walk from its beginning.
 		_, fiber := serveStack(t, func(*Settings) {})
 		_, other := serveStack(t, func(s *Settings) { s.Stack = stack })
 		for _, path := range []string{"/simple", "/read", "/list", "/compute", "/read"} {
@@ -98,8 +99,8 @@ func TestStacksAnswerAlike(t *testing.T) {
 	}
 }
 
-// A stack counts its connections, burns what it is told to, and says that it
-// is leaving.
+// A stack counts its connections, spins for as long as it is told to, and tells clients
+// that it is leaving.
 func TestStacksSpinAndLeave(t *testing.T) {
 	const burn = 30 * time.Millisecond
 	for _, stack := range []string{stackFiber, stackFastHTTP, stackNetHTTP} {

@@ -9,8 +9,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// version names everything that can change a figure: the commit, Go, and the
-// modules that requests pass through.
+// version names everything that can change a figure: the commit, Go, and the modules that
+// handle requests.
 func version() string {
 	v := []string{"fiber_server"}
 	var modules []string

@@ -11,7 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-// envMaster tells a worker the process that started it.
+// envMaster tells a worker which process started it.
 const envMaster = "FIBER_SERVER_MASTER_PID"
 
 // runWorker serves as one of a master's workers.
@@ -33,8 +33,8 @@ func runWorker(s Settings) int {
 		return program.Failure
 	}
 
-	// Before this worker says that it listens: whoever has heard that of all
-	// workers can ask each for profiles.
+	// Before this worker says that it listens: a caller that has read that line of every
+	// worker can take profiles of each.
 	stopPprof, code := startPprof(s)
 	if code != program.OK {
 		return code
@@ -43,7 +43,7 @@ func runWorker(s Settings) int {
 
 	srv := newService(s, roleWorker, pool, newSource(s.Index))
 	app, ok := srv.stack.(*fiberStack)
-	if !ok { // parseSettings refuses it
+	if !ok { // cannot happen: parseSettings refuses it
 		say("worker pid=%d: %s has no prefork", os.Getpid(), s.Stack)
 		return program.Failure
 	}
@@ -64,16 +64,16 @@ func runWorker(s Settings) int {
 	srv.drain()
 	end.Close()
 
-	// Now the master ends this process, once its siblings have drained too;
-	// see gate. If it does not, the stop was not the master's but a signal
-	// sent to this worker alone. That is a worker lost, hence the status.
+	// Now the master ends this process, once its siblings have drained too; see gate. If
+	// it does not, the stop did not come from the master but from a signal to this worker
+	// alone. That counts as a lost worker, hence the status.
 	time.Sleep(lingerTime)
 	return program.Failure
 }
 
-// joinMaster makes sure that this worker has a master and does not outlive it.
-// It fails in a process that only looks like a worker, because Fiber's variable
-// was set by hand, and in one whose master died while it was starting.
+// joinMaster makes sure that this worker has a master and does not outlive it. It fails
+// in a process that is no worker, in which Fiber's variable was set by hand, and in one
+// whose master died while it was starting.
 func joinMaster() error {
 	if err := bindToMaster(); err != nil {
 		return fmt.Errorf("bind to master: %w", err)

@@ -1,31 +1,30 @@
-// Command event_sink is what the events of the study of the batch processor are
-// sent to, and what measures it: it starts an event_producer, takes in what
-// comes over HTTP, stops it, and prints what it saw as one line of JSON.
+// Command event_sink receives the events of the study of the batch processor, and
+// measures them: it starts an event_producer, takes in what comes over HTTP, stops the
+// producer, and prints the figures as one line of JSON.
 //
 //	event_producer --variant pool-10 --pacing ticker --queue 0
 //	event_sink --producer http://127.0.0.1:8083 --duration 20 --latency-ms 300
 //
-// Its stance is that throughput is what arrives, and not what a sender's log
-// says. Each event has a number, and the first arrival of each number is what
-// counts; the same number again is a duplicate. After the end it is added up
-// whether any event is missing that the producer does not count as dropped,
-// failed or returned.
+// Throughput is what arrives, and not what a sender's log says. Each event has a number,
+// and the first arrival of each number counts; the same number again is a duplicate. At
+// the end it computes whether any event is missing that the producer does not count as
+// dropped, failed or returned.
 //
-// It can be a bad sink: slow, by a set time for each batch; refusing batches,
-// which it then has not taken in; or refusing batches that it has taken in, so
-// that whoever tries again sends duplicates. Which ones is counted out and not
-// drawn, so that two trials are alike.
+// It can be a bad sink: slow, by a set time for each batch; refusing batches without
+// taking them in; or refusing batches after it has taken them in, so that a producer that
+// tries again sends duplicates. Which batches it refuses is fixed by counting, not
+// random, so that two trials are alike.
 //
-// With --find-limit the window is not of one rate. It is a search for the
-// highest rate at which events still arrive in time (see search); the counters
-// are then of the whole search.
+// With --find-limit the window does not have one rate. It is a search for the highest
+// rate at which events still arrive in time (see search); the counters are then those of
+// the whole search.
 //
-// The limits. Events are counted by number, an eighth of a byte each, so a
-// producer that counts from anywhere but 0 is refused. The sink's figures and the
-// producer's are taken one after the other, within the time of a request over
-// loopback. A producer that goes away is noticed when its figures are asked for.
-// How late an event arrived is told by both programs' clock of the day, so the
-// two have to be on one machine, and the clock must not be set meanwhile.
+// Limits: events are counted by number, in an eighth of a byte each, so a producer that
+// counts from anywhere but 0 is refused. The sink's figures and the producer's are read
+// one after the other, within the time of a request over loopback. A producer that goes
+// away is noticed when its figures are asked for. The time that an event took to arrive
+// is computed from both programs' wall clocks, so both must run on one machine, and the
+// clock must not be set meanwhile.
 package main
 
 import (
@@ -49,18 +48,18 @@ import (
 
 const (
 	maxSeconds = 3600
-	maxLatency = 20_000 // below the producer's patience with a request
+	maxLatency = 20_000 // less than the producer waits for an answer
 )
 
-// Settings are what a person can choose.
+// Settings are the flags that a person can set.
 type Settings struct {
 	Producer  string // without a slash at its end
 	Listen    string
 	Warmup    time.Duration
 	Duration  time.Duration
 	Latency   time.Duration // of each answer
-	Errors    int           // of a thousand batches, so many are refused
-	Late      int           // and so many taken in and then refused
+	Errors    int           // so many of a thousand batches are refused
+	Late      int           // so many of a thousand are taken in and then refused
 	FindLimit bool
 }
 
@@ -102,7 +101,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	r := newReceiver(s)
 	srv := &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = srv.Serve(ln) }() // it ends with the process, or with Close
+	go func() { _ = srv.Serve(ln) }() // ends with the process, or with Close
 	defer srv.Close()
 
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)

@@ -7,8 +7,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/event"
 )
 
-// An output is the line that is printed. What is of the producer is what its
-// figures grew by in the window.
+// An output is the line that is printed. The producer's figures are what they grew by in
+// the window.
 type output struct {
 	Generator string    `json:"generator"`
 	Start     time.Time `json:"start"`
@@ -53,15 +53,15 @@ type end struct {
 	Drained     bool  `json:"drained"`
 }
 
-// A moment is what both programs counted by one time.
+// A moment is the counts of both programs at one time.
 type moment struct {
 	at       time.Time
 	producer event.Figures
 	sink     counters
-	delivery *event.Spread // since the moment before
+	delivery *event.Spread // since the last moment
 }
 
-// look takes a moment, and begins anew what is of the time between two.
+// look reads a moment, and resets the figures of the time between two moments.
 func look(ctx context.Context, p *producer, r *receiver) (moment, error) {
 	f, err := p.figures(ctx, true)
 	m := moment{at: time.Now(), producer: f}
@@ -69,9 +69,9 @@ func look(ctx context.Context, p *producer, r *receiver) (moment, error) {
 	return m, err
 }
 
-// missing is how many of n events neither arrived nor were given up. What
-// arrived and was not confirmed can be among what the producer gave up; it is
-// not taken off twice.
+// missing is how many of n events neither arrived nor were given up. An event that
+// arrived without confirmation can also be among those that the producer gave up; it is
+// not subtracted twice.
 func missing(n int64, c counters, dropped, givenUp int64) int64 {
 	return max(n-c.Events-dropped-max(givenUp-c.Doubted, 0), 0)
 }
@@ -80,8 +80,8 @@ func (m moment) backlog() int64 {
 	return missing(m.producer.Offered, m.sink, m.producer.Dropped, m.producer.Failed)
 }
 
-// measure makes the whole trial. Whatever happens, the producer is stopped if
-// it was started.
+// measure makes the whole trial. If the producer was started, it is stopped, whatever
+// happens.
 func measure(ctx context.Context, s Settings, r *receiver, here string) (*output, error) {
 	p := &producer{url: s.Producer}
 	if err := p.start(ctx, here); err != nil {
@@ -97,7 +97,8 @@ func measure(ctx context.Context, s Settings, r *receiver, here string) (*output
 	}
 
 	out.Generator = "event_sink"
-	// Without its monotonic reading a time is printed as it is added to.
+	// Round(0) removes the monotonic reading, so that the printed times differ as the
+	// wall clock does.
 	out.Start, out.Finish = from.at.Round(0).UTC(), to.at.Round(0).UTC()
 	out.Requests = to.sink.Requests - from.sink.Requests
 	out.Refused = to.sink.Refused - from.sink.Refused
@@ -124,8 +125,8 @@ func measure(ctx context.Context, s Settings, r *receiver, here string) (*output
 	return out, nil
 }
 
-// watch lets the warm-up pass and then the window, which is one of waiting or
-// of a search.
+// watch waits for the warm-up and then for the window, which it spends waiting or
+// searching.
 func watch(ctx context.Context, s Settings, p *producer, r *receiver) (from, to moment, out *output, err error) {
 	out = &output{}
 	if err = sleep(ctx, s.Warmup); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/event"
 )
 
-// errNotReached is the error of a producer that is not there.
+// errNotReached is the error if nothing listens at the producer's address.
 var errNotReached = errors.New("no producer is there")
 
 const (
@@ -23,13 +23,13 @@ const (
 	stopTime = 15 * time.Second // the producer drains for ten
 )
 
-// A producer is an event_producer, by its control.
+// A producer is an event_producer, reached through its control.
 type producer struct {
 	url    string
 	client http.Client
 }
 
-// ask makes one request of the control. into gets the answer, if it is not nil.
+// ask makes one request to the control. The answer is stored in into, if that is not nil.
 func (p *producer) ask(ctx context.Context, method, path string, within time.Duration, into *event.Figures) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -74,13 +74,13 @@ func (p *producer) figures(ctx context.Context, reset bool) (event.Figures, erro
 	return f, p.ask(ctx, http.MethodGet, path, askTime, &f)
 }
 
-// rate changes the rate for so long; after that it is the producer's own again.
+// rate changes the rate for so long; after that the producer's own rate holds again.
 func (p *producer) rate(ctx context.Context, perSecond int, lasts time.Duration) error {
 	path := fmt.Sprintf("/rate?per_second=%d&for_ms=%d", perSecond, lasts.Milliseconds())
 	return p.ask(ctx, http.MethodPost, path, askTime, nil)
 }
 
-// stop is done whether or not this program is to end.
+// stop works even when this program is being ended.
 func (p *producer) stop() (event.Figures, error) {
 	var f event.Figures
 	return f, p.ask(context.Background(), http.MethodPost, "/stop", stopTime, &f)

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// maxBody bounds a batch: the largest that a producer can be set to make.
+	// maxBody is the largest batch that a producer can be set to make.
 	maxBody = 100_000 * 4096
-	// maxNumber bounds the numbers of events, and so the room for them: an
-	// hour at four million a second takes 1.8 GB.
+	// maxNumber bounds the numbers of events, and so the memory for them: an hour at four
+	// million a second takes 1.8 GB.
 	maxNumber = 3600 * 4_000_000
 )
 
@@ -26,32 +26,32 @@ type receiver struct {
 
 	mu sync.Mutex
 	counters
-	batches  int64 // that came whole
-	taken    int64 // of them, those taken in
+	batches  int64 // that came complete
+	taken    int64 // those of them that were taken in
 	inFlight int64
 	first    marks // the numbers that arrived
-	doubted  marks // those of them whose sender was not told so
+	doubted  marks // those of them whose sender was not told that they arrived
 
 	delivery event.Times  // due time to first arrival
-	part     *event.Times // the same, of a part of it; nil: of none
+	part     *event.Times // the same for a part of the time; nil: for none
 }
 
-// counters are what a receiver counts, since its beginning.
+// counters are the counts of a receiver since its start.
 type counters struct {
 	Requests    int64
 	Refused     int64 // not taken in
-	Late        int64 // taken in, and refused all the same
+	Late        int64 // taken in, and refused anyway
 	Bytes       int64 // of what was taken in
 	Events      int64 // first arrivals
 	Doubted     int64 // those whose sender was not told that they arrived
 	Duplicates  int64
-	InFlightMax int64 // since it was last set back
+	InFlightMax int64 // since it was last reset
 }
 
 // marks are a set of numbers.
 type marks []uint64
 
-// add puts n in the set, and tells whether it was not there before.
+// add puts n in the set, and returns whether it was new.
 func (m *marks) add(n uint64) bool {
 	word, bit := int(n/64), uint64(1)<<(n%64)
 	if word >= len(*m) {
@@ -64,7 +64,7 @@ func (m *marks) add(n uint64) bool {
 	return true
 }
 
-// remove takes n out of the set, and tells whether it was there.
+// remove takes n out of the set, and returns whether it was there.
 func (m marks) remove(n uint64) bool {
 	word, bit := n/64, uint64(1)<<(n%64)
 	if word >= uint64(len(m)) || m[word]&bit == 0 {
@@ -82,8 +82,8 @@ func newReceiver(s Settings) *receiver {
 	return r
 }
 
-// counted tells whether the n-th, from 1, of a row is one of so many in a
-// thousand: evenly, and always the same.
+// counted tells whether the n-th item, from 1, is one of so many in a thousand: spread
+// evenly, and always the same ones.
 func counted(n int64, permille int) bool {
 	p := int64(permille)
 	return n*p/1000 > (n-1)*p/1000
@@ -106,7 +106,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	defer r.bodies.Put(body)
 	raw := (*body)[:n]
 	if _, err := io.ReadFull(req.Body, raw); err != nil {
-		return // its sender has gone
+		return // an error means that the sender has gone
 	}
 	refused, late, err := r.take(raw, size, time.Now())
 	switch {
@@ -123,7 +123,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		select {
 		case <-wait.C:
 		case <-req.Context().Done():
-			r.doubt(raw, size) // whoever sent it has not waited
+			r.doubt(raw, size) // the sender has not waited for the answer
 			return
 		}
 	}
@@ -185,8 +185,8 @@ func (r *receiver) take(raw []byte, size int, now time.Time) (refused, late bool
 	return false, late, nil
 }
 
-// doubt takes down that a batch's sender is not told that it was taken in: it
-// may count the events as failed, or send them again.
+// doubt notes that a batch's sender is not told that the batch was taken in: it may count
+// the events as failed, or send them again.
 func (r *receiver) doubt(raw []byte, size int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -197,7 +197,7 @@ func (r *receiver) doubt(raw []byte, size int) {
 	}
 }
 
-// confirm takes down that a batch's sender is told that it was taken in.
+// confirm notes that a batch's sender is told that the batch was taken in.
 func (r *receiver) confirm(raw []byte, size int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -211,7 +211,7 @@ func (r *receiver) confirm(raw []byte, size int) {
 	}
 }
 
-// now are the counters so far. What is of a part of the time, begins anew.
+// now returns the counters so far, and resets those that cover a part of the time.
 func (r *receiver) now() (counters, *event.Spread) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

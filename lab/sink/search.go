@@ -13,8 +13,8 @@ import (
 const (
 	firstRate = 2000
 	mostRate  = 64_000_000
-	// factor is by how much the rate grows until it is too high, and bisections
-	// how often that is halved: its 32nd root remains, 4.4 %.
+	// factor is by how much the rate grows until it is too high, and bisections is how
+	// often that factor is halved: what remains is its 32nd root, 4.4 %.
 	factor     = 4
 	bisections = 5
 )
@@ -26,22 +26,22 @@ type step struct {
 	P50       *float64 `json:"delivery_p50_s,omitempty"` // absent if nothing arrived
 }
 
-// A system is what can be tried at a rate.
+// A system is something that can be tried at a rate.
 type system interface {
 	try(perSecond int) (step, error)
-	// recover lets it get over a rate that was too high.
+	// recover lets it recover from a rate that was too high.
 	recover() error
 }
 
-// errTimeUp is a system's word that there is no time for one more step.
+// errTimeUp says that there is no time for one more step.
 var errTimeUp = errors.New("the window is over")
 
-// search finds the highest rate that a system keeps up with: it quadruples the
-// rate until one is too high, and then halves the distance, as a factor. limit
-// is the highest so far where the time is up before, and nil if the system keeps
-// up with none.
+// search finds the highest rate that a system keeps up with: it quadruples the rate until
+// it is too high, and then halves the distance on a logarithmic scale. If the time is
+// over before, limit is the highest rate so far; it is nil if the system keeps up with
+// none.
 func search(sys system) (limit *int, steps []step, err error) {
-	behind := false // after a rate that was too high
+	behind := false // whether the last rate was too high
 	try := func(rate int) (bool, error) {
 		if behind {
 			if err := sys.recover(); err != nil {
@@ -108,9 +108,9 @@ type trier struct {
 	p      *producer
 	r      *receiver
 	step   time.Duration // how long a rate is tried
-	judged time.Duration // its last part, which decides
-	normal time.Duration // the median of who waits for no other
-	until  time.Time     // when the window is over
+	judged time.Duration // the last part of a step, which decides
+	normal time.Duration // the median for events that do not wait for others
+	until  time.Time     // the end of the window
 }
 
 var _ system = (*trier)(nil)
@@ -121,12 +121,12 @@ func newTrier(ctx context.Context, s Settings, p *producer, r *receiver, interva
 	return t
 }
 
-// stepOf is how long a rate is tried, and how much of that is judged: its last
-// quarter. Six steps or seven quadruple the rate, five narrow it down, and after
-// one that was too high it takes up to a step to get over it: that is two thirds
-// of the window. But what is judged has to be long enough for each worker of a pool
-// to have sent once, which at a low rate it does once an interval; and a step
-// has to have three times that, for the old rate's events to go, for a part to
+// stepOf is how long a rate is tried, and how much of that is judged: its last quarter.
+// Six or seven steps quadruple the rate, five narrow it down, and after each rate that
+// was too high the system takes up to a step to recover: together that is two thirds of
+// the window. But the part that is judged must be long enough for each worker of a pool
+// to have sent once, which at a low rate it does once per interval. And a step must be
+// three times as long as that part: for the old rate's events to go, for a part to
 // compare with, and for the part that is judged.
 func stepOf(duration, normal time.Duration) (step, judged time.Duration) {
 	step = max(duration/24, leastStep)
@@ -134,22 +134,21 @@ func stepOf(duration, normal time.Duration) (step, judged time.Duration) {
 	return max(step, 3*judged), judged
 }
 
-// inTime tells whether a part's events came as soon as they can be asked to:
-// those that wait for no other, and a tenth of a step more.
+// inTime tells whether a part's events came as soon as they can: their median is at most
+// that of events that do not wait for others, and a tenth of a step more.
 func (t *trier) inTime(part *event.Spread) bool {
 	return part != nil && part.P50 <= (t.normal+t.step/10).Seconds()
 }
 
-// grows tells whether events came later and later. At a high rate batches are
-// full long before the interval is over, and a queue can grow for a whole step
-// before its last events are later than those of a low rate. What a median may
-// differ by for no reason is a part of the interval, since a part of a step has
-// now one tick more and now one less.
+// grows tells whether events came later and later. At a high rate batches are full long
+// before the interval is over, and a queue can grow for a whole step before its last
+// events are later than those of a low rate. Even without growth the medians differ by a
+// part of the interval, since a part of a step may have one tick more or less.
 func (t *trier) grows(earlier, last *event.Spread) bool {
 	return earlier != nil && last.P50-earlier.P50 > max(t.step/40, t.normal/5).Seconds()
 }
 
-// keptUp judges a step by an earlier part and its last one.
+// keptUp judges a step by an earlier part and by its last one.
 func (t *trier) keptUp(earlier, last *event.Spread, before, after event.Figures) bool {
 	lost := after.Dropped - before.Dropped + after.Failed - before.Failed
 	return lost == 0 && t.inTime(last) && !t.grows(earlier, last)
@@ -162,8 +161,8 @@ func (t *trier) try(perSecond int) (step, error) {
 	return t.over(perSecond, t.step)
 }
 
-// hold tries the limit once more, for as long as is left of the window, and gives it up for
-// the next lower rate that was kept up with where it does not hold.
+// hold tries the limit once more, for as long as is left of the window. If it does not
+// hold, the limit becomes the next lower rate that the system kept up with.
 func (t *trier) hold(limit *int, steps []step) (*int, []step, error) {
 	if limit == nil {
 		return nil, steps, nil
@@ -187,7 +186,8 @@ func (t *trier) hold(limit *int, steps []step) (*int, []step, error) {
 	return limit, append(steps, s), nil
 }
 
-// below is the highest rate under one that was kept up with; nil if none was.
+// below is the highest rate under the given one that the system kept up with; nil if
+// there is none.
 func below(rate int, steps []step) *int {
 	var found *int
 	for _, s := range steps {
@@ -227,8 +227,8 @@ func (t *trier) over(perSecond int, lasts time.Duration) (step, error) {
 	return s, nil
 }
 
-// recover waits, at the producer's own rate, until events arrive in time again.
-// Where that takes too long the next step shows it.
+// recover waits, at the producer's own rate, until events arrive in time again. If that
+// takes too long, the next step shows it.
 func (t *trier) recover() error {
 	over := time.Now().Add(mostRecover)
 	if t.until.Before(over) {

@@ -17,8 +17,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// madeUp is a system that keeps up with rates up to one, and no more until it
-// has recovered.
+// madeUp is a system that keeps up with rates up to a limit. After a higher rate it keeps
+// up with none until it has recovered.
 type madeUp struct {
 	limit     int
 	recovered int
@@ -81,7 +81,7 @@ func TestSearch(t *testing.T) {
 				t.Errorf("limit %d: %v", c.limit, tried)
 			}
 		default:
-			// Never above what it keeps up with, and less than the last
+			// Never above the rate that it keeps up with, and less than the last
 			// bisection below.
 			if limit == nil || *limit != best || *limit > c.limit || float64(*limit)*math.Pow(4, 1.0/32)*1.001 < float64(c.limit) || len(steps) != c.growing+bisections {
 				t.Errorf("limit %d: found %d by %v", c.limit, best, tried)
@@ -97,7 +97,7 @@ func TestSearch(t *testing.T) {
 			}
 		}
 	}
-	// A window that is over ends a search with what it has found so far.
+	// A search whose window is over returns what it has found so far.
 	for _, c := range []struct{ limit, want int }{{1 << 30, 8000}, {2500, 2000}} {
 		if limit, steps, err := search(&madeUp{limit: c.limit, fails: errTimeUp}); err != nil || limit == nil || *limit != c.want || len(steps) != 2 {
 			t.Errorf("limit %d: found %v in %v, %v", c.limit, limit, steps, err)
@@ -133,7 +133,7 @@ func TestKeptUp(t *testing.T) {
 		want          bool
 	}{
 		{at(0.4), at(0.4), with(5, 5), true},
-		{at(0.4), at(0.4001), with(5, 5), false}, // later than the interval, the answer and a tenth
+		{at(0.4), at(0.4001), with(5, 5), false}, // later than the interval, the answer and a tenth of a step
 		{nil, at(0.4), with(5, 5), true},
 		{at(0.04), at(0.0999), with(5, 5), true},
 		{at(0.04), at(0.1001), with(5, 5), false}, // later and later
@@ -148,7 +148,7 @@ func TestKeptUp(t *testing.T) {
 	}
 }
 
-// The same number of each thousand, and never two in a row where there is room.
+// The same number in each thousand, and never two in a row where that can be avoided.
 func TestCounted(t *testing.T) {
 	for _, permille := range []int{0, 1, 3, 20, 333, 500, 999, 1000} {
 		n, last := 0, int64(-1)
@@ -166,7 +166,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// batchOf is a body of events that were due a while ago.
+// batchOf is a body of events that were due so long ago.
 func batchOf(size int, ago time.Duration, numbers ...uint64) []byte {
 	var body []byte
 	for _, n := range numbers {
@@ -216,7 +216,7 @@ func TestReceiver(t *testing.T) {
 func TestDelivery(t *testing.T) {
 	r := newReceiver(Settings{FindLimit: true})
 	post(r, "64", batchOf(64, 10*time.Second, 1))
-	post(r, "64", batchOf(64, time.Hour, 1)) // a duplicate's is nobody's
+	post(r, "64", batchOf(64, time.Hour, 1)) // duplicates do not count
 	part := r.part.Spread(true)
 	_, whole := r.now()
 	for _, s := range []*event.Spread{part, whole} {
@@ -229,8 +229,8 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// What is refused is not there; what is taken in and refused is there, in doubt
-// until it comes again.
+// A refused batch is not counted as arrived. A batch that is taken in and then refused
+// is, but in doubt until it comes again.
 func TestABadSink(t *testing.T) {
 	r := newReceiver(Settings{Errors: 250, Late: 500})
 	var codes []int
@@ -244,7 +244,7 @@ func TestABadSink(t *testing.T) {
 	if c, _ := r.now(); c.Refused != 2 || c.Late != 3 || c.Events != 6 || c.Doubted != 3 {
 		t.Errorf("%+v", c)
 	}
-	if code := post(r, "64", batchOf(64, 0, 1)); code != 204 { // once more, and well
+	if code := post(r, "64", batchOf(64, 0, 1)); code != 204 { // again, and this time confirmed
 		t.Errorf("%d", code)
 	}
 	if c, _ := r.now(); c.Doubted != 2 || c.Duplicates != 1 || c.Events != 6 {
@@ -261,8 +261,8 @@ func TestMissing(t *testing.T) {
 	}{
 		{100, counters{Events: 100}, 0, 0, 0},
 		{100, counters{Events: 90}, 4, 5, 1},
-		{100, counters{Events: 90, Doubted: 10}, 0, 20, 0},  // ten failed, ten arrived and count as failed
-		{100, counters{Events: 90, Doubted: 10}, 0, 10, 10}, // those that failed had arrived: ten are lost
+		{100, counters{Events: 90, Doubted: 10}, 0, 20, 0},  // ten failed; the ten that arrived in doubt also count as failed
+		{100, counters{Events: 90, Doubted: 10}, 0, 10, 10}, // the failed ones had arrived: ten others are lost
 		{100, counters{Events: 90, Doubted: 10}, 0, 0, 10},  // to be tried again
 		{100, counters{Events: 101}, 0, 0, 0},
 	} {
@@ -306,7 +306,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Whoever reads the line finds each field under its name.
+// Each field is in the line under its name.
 func TestTheLine(t *testing.T) {
 	limit, p50 := 4000, 0.5
 	line, err := json.Marshal(output{Generator: "event_sink", Limit: &limit, Steps: []step{{2000, true, &p50}}, Add: &event.Spread{}, PaceLag: &event.Spread{}, Delivery: &event.Spread{}})

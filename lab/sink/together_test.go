@@ -5,23 +5,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"github.com/line-rate/line-rate/lab/internal/event"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/event"
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// The two programs, built for the tests that have them work together.
+// The two programs, built for the tests that run them together.
 var sinkProgram, producerProgram string
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
@@ -43,10 +41,10 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// patience ends a test that would hang; it is no claim of speed.
+// patience ends a test that would hang; it does not test speed.
 const patience = 30 * time.Second
 
-// A process is one of the programs, which ends with the test.
+// A process is a running program, which ends with the test.
 type process struct {
 	*exec.Cmd
 	stdout, stderr bytes.Buffer
@@ -144,7 +142,7 @@ func asked(t *testing.T, method, url string) (int, event.Figures) {
 	return resp.StatusCode, f
 }
 
-// until waits for a producer's figures to be as they should.
+// until waits until a producer's figures are as expected.
 func until(t *testing.T, url, what string, ok func(event.Figures) bool) {
 	t.Helper()
 	for by := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
@@ -163,7 +161,7 @@ func TestTogether(t *testing.T) {
 		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
 			_, url := producing(t, "--variant", variant, "--event-rate", "5000", "--interval-ms", "50", "--event-bytes", "256", "--queue", "100")
-			for range 2 { // the second is a fresh run of the same producer
+			for range 2 { // the second is another run of the same producer
 				out := measured(t, url, "--warmup", "0.3", "--duration", "0.7", "--latency-ms", "20")
 				if out.Events == 0 || out.Events != out.Bytes/256 || out.Duplicates+out.Refused+out.Late+out.Dropped+out.Failed > 0 || out.Requests == 0 || out.Logged == 0 || out.Lines == 0 {
 					t.Errorf("%+v", out)
@@ -171,7 +169,7 @@ func TestTogether(t *testing.T) {
 				if took := out.Finish.Sub(out.Start); took < 700*time.Millisecond || out.Offered < 5000*7/10 {
 					t.Errorf("%d offered in %v", out.Offered, took)
 				}
-				// Due at least as long ago as no answer takes.
+				// The delivery of an event takes more than no time.
 				if out.Add == nil || out.PaceLag == nil || out.Delivery == nil || out.Delivery.Max <= 0 || out.InFlightMax < 1 {
 					t.Errorf("%+v", out)
 				}
@@ -187,7 +185,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// In every kind of trouble each event is somewhere.
+// Whatever goes wrong, each event is accounted for.
 func TestABadSinkIsAccountedFor(t *testing.T) {
 	for _, variant := range []string{"pool-3", "async", "swap", "batch"} {
 		t.Run(variant, func(t *testing.T) {
@@ -205,7 +203,7 @@ func TestABadSinkIsAccountedFor(t *testing.T) {
 	}
 }
 
-// What a queue that is full drops is counted, and the rest arrives.
+// Events that a full queue drops are counted, and the rest arrives.
 func TestDrops(t *testing.T) {
 	t.Parallel()
 	_, url := producing(t, "--variant", "pool-1", "--when-full", "drop", "--queue", "10", "--batch-size", "10", "--event-rate", "10000")
@@ -216,188 +214,7 @@ func TestDrops(t *testing.T) {
 	}
 }
 
-// A lateness is how late one that only sleeps wakes up, again and again.
-type lateness struct {
-	stop chan struct{}
-	late chan []time.Duration
-}
-
-func sleeping() lateness {
-	const each = 5 * time.Millisecond
-	l := lateness{make(chan struct{}), make(chan []time.Duration, 1)}
-	go func() {
-		var all []time.Duration
-		for {
-			began := time.Now()
-			select {
-			case <-time.After(each):
-				all = append(all, time.Since(began)-each)
-			case <-l.stop:
-				l.late <- all
-				return
-			}
-		}
-	}()
-	return l
-}
-
-// tenth ends it, and gives what one waking in ten exceeded.
-func (l lateness) tenth() time.Duration {
-	close(l.stop)
-	all := <-l.late
-	slices.Sort(all)
-	return all[len(all)*9/10]
-}
-
-// One worker, a hundred events a batch, twenty milliseconds each: 5000 a second
-// by arithmetic, and a step is too short to see the last tenths of that. Where
-// somebody else has the processors it is less, and takes longer to see.
-func TestFindLimit(t *testing.T) {
-	t.Parallel()
-	_, url := producing(t, "--variant", "pool-1", "--batch-size", "100", "--interval-ms", "50", "--queue", "100")
-	others := sleeping()
-	out := measured(t, url, "--warmup", "0.2", "--duration", "5", "--latency-ms", "20", "--find-limit")
-	late := others.tenth()
-	if out.Limit == nil || *out.Limit < 2000 || *out.Limit >= 8000 || len(out.Steps) < 3 {
-		if late > 2*time.Millisecond {
-			t.Skipf("the machine is too busy: one that only sleeps wakes %v late, once in ten times", late)
-		}
-		t.Errorf("%+v", out)
-	}
-	if out.End.Unaccounted > 0 {
-		t.Errorf("%+v", out.End)
-	}
-}
-
-// A system that keeps up with nothing has no limit, which takes one step to see.
-func TestNoLimit(t *testing.T) {
-	t.Parallel()
-	_, url := producing(t, "--variant", "pool-1", "--batch-size", "10", "--interval-ms", "50", "--queue", "10")
-	out := measured(t, url, "--duration", "1", "--latency-ms", "50", "--find-limit")
-	if out.Limit != nil || len(out.Steps) != 1 || out.Steps[0].KeptUp || out.End.Unaccounted > 0 {
-		t.Errorf("%+v", out)
-	}
-}
-
-func TestNoProducer(t *testing.T) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := ln.Addr().String()
-	ln.Close()
-	p := begin(t, sinkProgram, "--producer", "http://"+nobody)
-	if code := p.exit(t); code != program.NotReached || p.stdout.Len() > 0 || p.stderr.String() != "event_sink: no producer is there: nothing listens at http://"+nobody+"\n" {
-		t.Errorf("exit status %d, %q, %q", code, &p.stdout, &p.stderr)
-	}
-}
-
-func TestPortInUse(t *testing.T) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	_, url := producing(t)
-	p := begin(t, sinkProgram, "--producer", url, "--listen", ln.Addr().String())
-	if code := p.exit(t); code != program.Failure || strings.Count(p.stderr.String(), "\n") != 1 || !strings.Contains(p.stderr.String(), "--listen: ") {
-		t.Errorf("exit status %d, %q", code, &p.stderr)
-	}
-	if code, _ := asked(t, http.MethodGet, url+"/figures"); code != http.StatusConflict {
-		t.Errorf("the producer was started: %d", code)
-	}
-}
-
-// Something that is no producer is told by what it answers.
-func TestNotAProducer(t *testing.T) {
-	other := newReceiver(Settings{})
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := &http.Server{Handler: other}
-	go srv.Serve(ln)
-	defer srv.Close()
-	p := begin(t, sinkProgram, "--producer", "http://"+ln.Addr().String(), "--duration", "0.1")
-	if code := p.exit(t); code != program.Failure || p.stdout.Len() > 0 || strings.Count(p.stderr.String(), "\n") != 1 || !strings.Contains(p.stderr.String(), "refuses /start") {
-		t.Errorf("exit status %d, %q", code, &p.stderr)
-	}
-}
-
-func TestASecondSinkIsRefused(t *testing.T) {
-	_, url := producing(t, "--interval-ms", "10")
-	first := begin(t, sinkProgram, "--producer", url, "--duration", "600")
-	until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
-	second := begin(t, sinkProgram, "--producer", url, "--duration", "0.1")
-	if code := second.exit(t); code != program.Failure || second.stdout.Len() > 0 || strings.Count(second.stderr.String(), "\n") != 1 || !strings.Contains(second.stderr.String(), "409") {
-		t.Errorf("exit status %d, %q, %q", code, &second.stdout, &second.stderr)
-	}
-	// It has not stopped what is not its own.
-	_, before := asked(t, http.MethodGet, url+"/figures")
-	until(t, url, "delivering still", func(f event.Figures) bool { return f.Delivered > before.Delivered })
-	_ = first.Process.Signal(syscall.SIGTERM)
-	first.exit(t)
-}
-
-// A signal stops the producer first, and nothing is printed that could pass for
-// a trial.
-func TestSignals(t *testing.T) {
-	t.Parallel()
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		for _, args := range [][]string{{"--warmup", "600"}, {"--duration", "600"}, {"--find-limit", "--duration", "600"}} {
-			_, url := producing(t, "--interval-ms", "10")
-			p := begin(t, sinkProgram, append([]string{"--producer", url}, args...)...)
-			until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
-			_ = p.Process.Signal(sig)
-			if code := p.exit(t); code != program.Failure || p.stdout.Len() > 0 || p.stderr.String() != "event_sink: ended by a signal; nothing was measured\n" {
-				t.Errorf("%v, %v: exit status %d, %q, %q", sig, args, code, &p.stdout, &p.stderr)
-			}
-			if _, f := asked(t, http.MethodGet, url+"/figures"); f.Drained == nil || !*f.Drained || f.Delivered != f.Added {
-				t.Errorf("%v, %v: the producer was not stopped: %+v", sig, args, f)
-			}
-		}
-	}
-}
-
-// A sink that is killed leaves a producer that counts what it cannot deliver,
-// and that can be stopped and started again.
-func TestTheSinkIsKilled(t *testing.T) {
-	for _, variant := range []string{"pool-10", "async", "swap", "batch"} {
-		t.Run(variant, func(t *testing.T) {
-			t.Parallel()
-			_, url := producing(t, "--variant", variant, "--interval-ms", "10")
-			p := begin(t, sinkProgram, "--producer", url, "--duration", "600", "--latency-ms", "5")
-			until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
-			_ = p.Process.Kill()
-			p.exit(t)
-			until(t, url, "failed", func(f event.Figures) bool { return f.Failed > 0 })
-			code, f := asked(t, http.MethodPost, url+"/stop")
-			if code != 200 || f.Added != f.Delivered+f.Failed || f.Queued != 0 || !*f.Drained {
-				t.Errorf("%d, %+v", code, f)
-			}
-			if out := measured(t, url, "--duration", "0.2"); out.End.Added != out.End.Arrived {
-				t.Errorf("%+v", out.End)
-			}
-		})
-	}
-}
-
-// A producer that is killed is an error of one line, within the window.
-func TestTheProducerIsKilled(t *testing.T) {
-	t.Parallel()
-	for _, args := range [][]string{{"--duration", "1"}, {"--duration", "1", "--find-limit"}} {
-		producer, url := producing(t, "--interval-ms", "10")
-		p := begin(t, sinkProgram, append([]string{"--producer", url}, args...)...)
-		until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
-		_ = producer.Process.Kill()
-		<-producer.ended
-		if code := p.exit(t); code != program.Failure || p.stdout.Len() > 0 || strings.Count(p.stderr.String(), "\n") != 1 {
-			t.Errorf("%v: exit status %d, %q, %q", args, code, &p.stdout, &p.stderr)
-		}
-	}
-}
-
-// A trial ends with all that it began.
+// A trial ends everything that it started.
 func TestNothingIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	producer, url := producing(t, "--variant", "pool-100", "--interval-ms", "20")

@@ -1,9 +1,9 @@
-// Visits pages of a built site in a real browser and acts as a reader would:
-// narrow and wide, light and dark, by keyboard, on paper, without JavaScript.
-// axe finds nothing, the console stays silent (a breach of the page's content
-// security policy is an error there), nothing is asked of another origin, and
-// no page scrolls sideways. All kinds of page are seen and all entries; where a
-// kind has many pages, which of them is printed. Links are links.mjs's matter.
+// Visits pages of a built site in a real browser and acts as a reader would: narrow and
+// wide, light and dark, by keyboard, on paper, without JavaScript. axe must find nothing,
+// the console must stay silent (a breach of the content security policy is an error
+// there), no request may go to another origin, and no page may scroll sideways. It visits
+// all kinds of pages and all entries; of a kind with many pages it visits some, and
+// prints which. links.mjs checks links.
 //
 //   browse.mjs DIRECTORY [--shots DIRECTORY]
 import { mkdirSync, readFileSync } from 'node:fs'
@@ -30,7 +30,7 @@ const { origin, close } = await serve(site)
 const complaints = []
 const complain = (what) => { complaints.push(what); console.log(what) }
 const pages = sample(site.pages)
-// What holds for a kind of page, not for its content, is tried on its heaviest.
+// What depends on the kind of page and not on its content is tested on the heaviest page.
 const ofKind = new Map()
 for (const p of pages) if (!(ofKind.get(p.kind)?.bytes > p.bytes)) ofKind.set(p.kind, p)
 
@@ -40,7 +40,7 @@ const browser = await playwright.launch({
   headless: true
 })
 
-// visitor opens a page that complains of whatever the browser reports.
+// visitor opens a page and reports every complaint of the browser.
 async function visitor (options) {
   const context = await browser.newContext(options)
   const page = await context.newPage()
@@ -59,14 +59,14 @@ async function visitor (options) {
   }
 }
 
-// look has axe find what is wrong; colours alone where only they have changed.
+// look runs axe; only its colour rules if only the colours have changed.
 async function look (v, colours) {
   const { violations } = await v.page.evaluate((only) => globalThis.axe.run(document, { resultTypes: ['violations'], ...(only && { runOnly: ['cat.color'] }) }), colours)
   for (const f of violations) v.say(`axe ${f.id}: ${f.help}: ${f.nodes.slice(0, 3).map((n) => n.target.join(' ')).join(', ')}`)
 }
 
-// A reader at the keyboard: the first stop is the link past the site's head; it
-// can be seen there, leads into the text, and nothing has an order of its own.
+// A reader at the keyboard: the first stop is the link past the site's head. It is
+// visible there and leads into the text. No element sets its own place in the order.
 async function keyboard (v) {
   const jumps = await v.page.locator('[tabindex]:not([tabindex="0"]):not([tabindex="-1"])').count()
   if (jumps > 0) v.say('a positive tabindex: focus leaves the order of the page')
@@ -79,14 +79,14 @@ async function keyboard (v) {
   if (!/^#./.test(first.href ?? '')) { v.say('the first stop of the keyboard is no link past the head'); return }
   if (!first.seen) v.say('the link past the head has the focus and cannot be seen')
   await v.page.keyboard.press('Enter')
-  // The browser follows the link after the key: a Tab before that goes on from
-  // where the focus was.
+  // The browser follows the link some time after the key: a Tab before that would go on
+  // from the old focus.
   await v.page.waitForFunction((href) => location.hash === href, first.href, { timeout: 5000 }).catch(() => {})
   await v.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
   await v.page.keyboard.press('Tab')
   const next = await v.page.evaluate(() => {
     const main = document.querySelector('main')
-    // In an open page a summary can be reached, what is folded away cannot.
+    // With the page open, a summary can be reached, and folded content cannot.
     const stops = [...main.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')].filter((e) => !e.disabled && e.checkVisibility())
     const at = document.activeElement
     return { stops: stops.length, first: at === stops[0], inside: main.contains(at) }
@@ -94,14 +94,14 @@ async function keyboard (v) {
   if (next.stops > 0 && !next.first) v.say(`the link past the head does not lead to the text's first stop${next.inside ? ', but further' : ''}`)
 }
 
-// The ledger's filters, where there is a ledger.
+// The ledger's filters, if the page has a ledger.
 async function filters (v, scripted) {
   if (!site.pages.some((p) => p.kind === 'claims')) return
   await v.page.setViewportSize({ width: 1280, height: 800 })
   await ledger(v.page, `${origin}${base}/claims/`, scripted, (what) => complain(`${base}/claims/ filtered${scripted ? '' : ', no JavaScript'}: ${what}`))
 }
 
-// On paper a dark theme is light, and its words can be read.
+// On paper a dark theme is light, and its text is readable.
 async function paper (v) {
   await v.page.emulateMedia({ media: 'print', colorScheme: 'dark' })
   v.how('print, dark')
@@ -146,10 +146,9 @@ async function visitPlain (v, p) {
   if (length < 0.9 * read.get(p.path)) v.say(`${length} letters to read, and ${read.get(p.path)} with JavaScript`)
 }
 
-// Two readers at once, each with a browser's window of its own for either way of
-// reading, take what there is to do from one list: most of a page's time goes
-// by in its one process. What is read without JavaScript is held against what
-// was read with it, and so comes after.
+// Two readers run at once, each with its own browser windows, and take their tasks from
+// one list: most of a page's time is spent in its one process. The text read without
+// JavaScript is compared with the text read with it, so it comes afterwards.
 let visits = 0
 async function readers (javaScriptEnabled, work) {
   await Promise.all([0, 1].map(async () => {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The site as the page checks want it: under a path of its own, as it is
-# published, but with addresses on loopback. Not --quiet, which hides errors too.
+# Builds the site as the page checks need it: under a path, as it is published, but with
+# addresses on loopback. Not with --quiet, which hides errors too.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 .tools/bin/hugo --panicOnWarning --cleanDestinationDir --noBuildLock \

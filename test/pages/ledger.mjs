@@ -1,6 +1,6 @@
-// The ledger's filters against the rows they should leave: each choice alone
-// and each pair, with JavaScript and without, since a style sheet does the work.
-// Where there is JavaScript, the address and the count say the same.
+// Checks the ledger's filters against the rows that they should leave: each choice alone
+// and each pair, with JavaScript and without, since a style sheet does the work. With
+// JavaScript, the address and the count must agree.
 export async function ledger (page, url, scripted, complain) {
   await page.goto(url, { waitUntil: 'load' })
   const options = {}
@@ -12,7 +12,7 @@ export async function ledger (page, url, scripted, complain) {
     return rs.map((r) => ({ ...r.dataset, group: groups.indexOf(r.closest('tbody')) }))
   })
   if (rows.length === 0) return complain('the ledger has no row')
-  // By what is chosen, so that what is left open is not tried with each pair.
+  // Grouped by what is chosen, so that each pair is not combined with every open choice.
   const choices = new Map()
   for (const [a, b] of [['entry', 'host'], ['entry', 'verdict'], ['host', 'verdict']]) {
     for (const x of options[a]) for (const y of options[b]) choices.set([x && a + x, y && b + y].filter(Boolean).join(), { [a]: x, [b]: y })

@@ -1,7 +1,7 @@
-// Every address inside the site leads somewhere: links and anchors, images,
-// style sheets and what those load, feeds with the text they carry, the site's
-// map, JSON-LD, social previews. And every page is reached from the home page.
-// All pages are read, without a browser.
+// Every address inside the site leads somewhere: links and anchors, images, style sheets
+// and what those load, feeds with the text they carry, the sitemap, JSON-LD, social
+// previews. And every page can be reached from the home page. It reads all pages, without
+// a browser.
 //
 //   links.mjs DIRECTORY
 import { Parser } from 'htmlparser2'
@@ -17,8 +17,8 @@ const add = (from, to, at, follow = false) => {
   if (url.origin === host) links.push({ from, url, follow })
 }
 
-// Addresses in JSON-LD are values that start as the site does. An @id is a name:
-// its page is there, but what stands behind its # need not be.
+// Addresses in JSON-LD are values that begin with the site's address. An @id is a name:
+// its page must exist, but the part behind # need not.
 const addresses = (v, found, key) => {
   if (typeof v === 'string') { if (v.startsWith(`${host}${base}/`)) found(key === '@id' ? v.replace(/#.*/, '') : v) } else if (v && typeof v === 'object') for (const [k, x] of Object.entries(v)) addresses(x, found, k)
 }
@@ -50,8 +50,8 @@ function read (from, html, at, here) {
   parser.end(html)
 }
 
-// A feed: addresses in attributes and elements, and the pages that it carries
-// as text.
+// A feed has addresses in attributes and elements, and in the pages that it carries as
+// text.
 function readXML (from, xml, at) {
   let element = ''
   let text = ''

@@ -1,7 +1,7 @@
-// What a built site says to machines is sound: each page's policy comes first
-// and allows nothing foreign, its linked data parses and what it names is
-// there, its card has the size it says; a run's CSV holds the trials and figures
-// of its JSON; a feed's addresses are whole; the sitemap's pages exist.
+// Checks what a built site tells machines. Each page's policy comes first and allows
+// nothing foreign. Its linked data parses, and what it names exists. Its card has the
+// size that it states. A run's CSV holds the trials and figures of its JSON. A feed's
+// addresses are complete. The sitemap's pages exist.
 //
 //   machines.mjs DIRECTORY
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
@@ -16,7 +16,7 @@ const files = readdirSync(root, { recursive: true }).sort()
 const unescape = (s) => s.replace(/&#(\d+);/g, (_, n) => String.fromCodePoint(n)).replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
 
 const home = unescape(/<link rel="canonical" href="([^"]*)"/.exec(read('index.html'))[1])
-// there says whether an address of the site has a file.
+// there tells whether an address of the site has a file.
 const there = (url) => {
   if (!url.startsWith(home)) return false
   const file = join(root, decodeURIComponent(url.slice(home.length).split(/[?#]/)[0]))
@@ -55,7 +55,7 @@ for (const f of files.filter((f) => f.endsWith('.html'))) {
   expect(meta('og:image:alt').length > 10, `${f}: the card has no words`)
 }
 
-// A small reader of CSV, strict about quotes.
+// A small CSV parser, strict about quotes.
 function parse (text) {
   const rows = [[]]
   const re = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\n|$)/y
@@ -69,7 +69,7 @@ function parse (text) {
 let runs = 0
 for (const f of files.filter((f) => f.endsWith('.csv'))) {
   const { trials, conditions, figures } = JSON.parse(read(f.replace(/csv$/, 'json')))
-  // Metrics stand in each trial, or for all trials in columns.
+  // Metrics are in each trial, or in columns for all trials.
   const metrics = (t, i) => figures ? Object.entries(figures).map(([k, column]) => [k, column[i]]).filter(([, v]) => v !== null) : Object.entries(t.metrics ?? {})
   const [head, ...rows] = parse(read(f))
   expect(head !== undefined && rows.length === trials.length, `${f}: ${rows.length} rows for ${trials.length} trials`)

@@ -1,13 +1,15 @@
-// No figure in prose is typed by hand: digits may stand in Markdown only where
-// they are not figures (code, links, shortcodes, front matter, a name such as
-// HTTP/2 or p50, the year of a work that is cited). Prints each place and fails if there is one.
+// No figure in prose is typed by hand. Digits may occur in Markdown only where they are
+// not figures: in code, links, shortcodes, front matter, a name such as HTTP/2 or p50, or
+// the year of a cited work. Prints each place that breaks this, and fails if there is
+// one.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const [root] = process.argv.slice(2)
 if (!root) { console.error('usage: prose.mjs DIRECTORY'); process.exit(2) }
 
-// What is blanked before looking, keeping line breaks so that lines count.
+// Parts that are blanked before the search; line breaks stay, so that line numbers are
+// right.
 const notProse = [
   /^(---|\+\+\+)\n[\s\S]*?\n\1\n/, // front matter
   /^(```+|~~~+)[\s\S]*?^\1/gm, // code blocks

@@ -1,6 +1,6 @@
-// What the site's few scripts do, in a real browser under the site's own content
-// security policy: the search finds, says so and keeps its address; a block of
-// code can be copied; and the policy refuses what it should.
+// Checks what the site's few scripts do, in a real browser under the site's own content
+// security policy: the search finds, says how much and keeps its address; a block of code
+// can be copied; and the policy refuses what it should.
 //
 //   scripts.mjs DIRECTORY
 import { existsSync, readFileSync } from 'node:fs'
@@ -31,7 +31,7 @@ try {
   page.on('pageerror', (e) => errors.push(String(e)))
   page.on('request', (r) => { if (new URL(r.url()).origin !== origin && !r.url().startsWith('data:')) errors.push(`asks another origin: ${r.url()}`) })
 
-  // What a script has added to a page is as easy to use as the page.
+  // What a script has added to a page is as accessible as the page.
   const look = async (what) => {
     await page.evaluate(axe)
     for (const colorScheme of ['light', 'dark']) {
@@ -42,7 +42,7 @@ try {
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth), `${what}: the page scrolls sideways`)
   }
 
-  // By address, as a bookmark or a browser's own search field would ask.
+  // By address, as from a bookmark or a browser's own search field.
   await page.goto(`${origin}${base}/search/?q=pipelining`)
   await page.locator('#found li').first().waitFor()
   const first = await page.locator('#found li a').first().getAttribute('href')
@@ -62,7 +62,7 @@ try {
   await page.goBack()
   await page.locator('#found li').first().waitFor()
   expect(await page.inputValue('#q') === 'pipelining', 'search: going back does not search again')
-  // What is asked is text, whatever it looks like.
+  // A query is text, even if it looks like markup.
   await page.goto(`${origin}${base}/search/?q=${encodeURIComponent('<img src=x onerror=alert(1)>')}`)
   await page.waitForFunction(() => !/^(Searching.*)?$/.test(document.getElementById('said').textContent))
   expect(await page.locator('main img').count() === 0, 'search: what was asked came back as markup')
@@ -76,7 +76,7 @@ try {
   expect((await page.evaluate(() => navigator.clipboard.readText())).trim() === code, 'copy: the clipboard holds something else')
   expect(errors.length === 0, `console: ${errors.join('; ')}`)
 
-  // The policy holds: neither a script in the page nor another origin.
+  // The policy allows neither a script in the page nor another origin.
   errors.length = 0
   await page.evaluate(() => { const s = document.createElement('script'); s.textContent = 'globalThis.ran = 1'; document.body.append(s) })
   await page.evaluate(() => fetch('https://example.org/').catch(() => {}))

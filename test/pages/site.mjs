@@ -1,9 +1,9 @@
-// A built site as the page checks see it: its files, the kind of each page, and
-// which of a kind are looked at where looking at all would take too long.
+// A built site as the page checks see it: its files, the kind of each page, and which
+// pages of a kind are checked if checking all would take too long.
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join, normalize } from 'node:path'
 
-// The site is checked under a path of its own, as it is published.
+// The site is checked under a path, as it is published.
 export const base = '/line-rate'
 export const host = 'http://127.0.0.1'
 
@@ -16,9 +16,9 @@ export function open (root) {
     root,
     files,
     text,
-    // Pages by path. One that only sends its reader on is none.
+    // Pages by path, without those that only redirect.
     pages: files.filter((f) => f.endsWith('.html') && !/http-equiv="?refresh/.test(text(f))).map((f) => ({ file: f, path: pathOf(f), kind: kindOf(f), bytes: statSync(join(root, f)).size })),
-    // The file behind a path of the site, '' if there is none.
+    // The file of a path on the site; '' if there is none.
     locate (path) {
       if (path !== base && !path.startsWith(base + '/')) return ''
       const file = normalize(decodeURIComponent(path.slice(base.length + 1)) || '.')
@@ -32,17 +32,16 @@ export function open (root) {
 
 export const pathOf = (file) => `${base}/${file.replace(/(^|\/)index\.html$/, '$1')}`
 
-// kindOf tells pages apart by their place: what stands at the top is each a
-// kind of its own, and so is a section at one depth. journal/ has one kind of
-// page, which is every entry's.
+// kindOf tells the kind of a page by its path: each page at the top is a kind of its own,
+// and so is a section at one depth. journal/ has only one kind of page: all entries.
 function kindOf (file) {
   const parts = file.replace(/\/?index\.html$/, '').split('/').filter(Boolean)
   if (parts.length === 0) return 'home'
   return [parts[0], ...parts.slice(1).map(() => '*')].join('/')
 }
 
-// sample gives all entries, all kinds with few pages, and of the others the
-// first, the heaviest and the last, and says so.
+// sample returns all entries, all kinds with few pages, and of each other kind the first,
+// the heaviest and the last page; it prints which.
 export function sample (pages) {
   const kinds = new Map()
   for (const p of pages) kinds.set(p.kind, [...(kinds.get(p.kind) ?? []), p])

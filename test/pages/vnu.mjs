@@ -1,6 +1,5 @@
-// The Nu HTML checker over a built site: pages, the style sheet, SVG files. It
-// knows the standard's content models and CSS values, which html-validate does
-// not.
+// Runs the Nu HTML checker over a built site: pages, the style sheet, SVG files. It knows
+// the standard's content models and CSS values, which html-validate does not.
 //
 //   vnu.mjs DIRECTORY
 import { spawnSync } from 'node:child_process'
@@ -11,8 +10,8 @@ import { fileURLToPath } from 'node:url'
 const [root] = process.argv.slice(2)
 if (!root) { console.error('usage: vnu.mjs DIRECTORY'); process.exit(2) }
 
-// Messages that are wrong, by how they start, each with why. They end in the
-// name of a file.
+// Messages that are wrong, by how they begin, each with the reason. They end in the name
+// of a file.
 const wrong = new Map([
   ['Resource violates Content Security Policy (meta tag): external stylesheet “/line-rate/', "a file has no origin for 'self' to mean; browse.mjs holds pages to their policy in a browser"],
   ['Resource violates Content Security Policy (meta tag): external script “/line-rate/', 'likewise'],

@@ -1,8 +1,8 @@
-// What a page weighs over the wire on a first visit: gzip of its HTML (inline
-// SVG with it), of its style sheet and scripts, and its fonts and images, found
-// from what the page itself asks for. Search, which loads when somebody
-// searches, does not count. Also: one style sheet at most (the ledger has a
-// second), and no script that holds up the first paint.
+// What a page weighs over the wire on a first visit: gzip of its HTML (including inline
+// SVG), its style sheets and scripts, and its fonts and images, found from what the page
+// itself asks for. The search's own files do not count: they load only when somebody
+// searches. Each page has at most one style sheet (the ledger has a second), and no
+// script that delays the first paint.
 //
 //   weight.mjs DIRECTORY
 import { gzipSync } from 'node:zlib'
@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { Parser } from 'htmlparser2'
 import { host, open } from './site.mjs'
 
-const kB = 1000 // as browsers count what they transferred
+const kB = 1000 // as browsers count transferred bytes
 const budgets = [
   // kind, the heaviest page, style sheets, and why
   ['journal/*', 80, 1, 'an entry carries its charts and the tables beside them'],
@@ -23,7 +23,7 @@ const budgets = [
   ['', 60, 1, 'any other page is words and a table, and the faces are most of it']
 ]
 const budgetOf = (kind) => budgets.find(([k]) => k === kind) ?? budgets.at(-1)
-const medianEntry = 60 // of all entries; what the reader meets most
+const medianEntry = 60 // the median of all entries, the pages that readers see most
 
 const site = open(process.argv[2])
 const weights = new Map() // file → its bytes over the wire
@@ -51,7 +51,8 @@ for (const page of site.pages) {
     if (!file || seen.has(file)) return
     seen.add(file)
     parts[part] += weigh(file)
-    // What a sheet loads in turn: fonts (the format a browser of today takes), images, sheets.
+    // What a sheet loads in turn: fonts (in the format that current browsers take),
+    // images, sheets.
     if (file.endsWith('.css')) {
       for (const [, to] of site.text(file).matchAll(/url\(\s*["']?([^"')]+)/g)) if (!/\.(woff|ttf|eot)$/.test(to)) load('other', to, new URL(address, from))
     }

@@ -1,9 +1,9 @@
-# Shared by the script tests. Everything they start is on loopback or in
-# namespaces of their own, and is ended by its pid.
+# Shared by the script tests. Everything that they start uses loopback or its own
+# namespaces, and is ended by its pid.
 
 scripts=$BATS_TEST_DIRNAME/../../lab/scripts
 
-# free_port prints a port that nothing listens on just now.
+# free_port prints a port that nothing listens on now.
 free_port() {
   python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
@@ -36,7 +36,7 @@ until_true() {
   return 1
 }
 
-# gone succeeds when no process has that pid, or only a zombie.
+# gone succeeds when no process has that pid, or only a zombie has it.
 gone() {
   ! [ -e "/proc/$1" ] || grep -q '^State:	Z' "/proc/$1/status"
 }

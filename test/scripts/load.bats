@@ -102,15 +102,16 @@ teardown() { stop_server; }
   start_server
   run --separate-stderr "$scripts/trial.sh" --generator http_load --url "$url/simple" --connections 2 --duration 1 --rate 100
   [ "$status" -eq 0 ]
-  # About a hundred were due: those at the edges may lie on either side.
+  # About a hundred were due; those at the edges may fall on either side.
   node -e '
     const r = JSON.parse(process.argv[1]).summary.targets[0];
     if (!(r.requests + r.unanswered > 95 && r.requests + r.unanswered < 105) || !r.send_lag_s) process.exit(1);
   ' "${lines[1]}"
   run --separate-stderr "$scripts/trial.sh" --url "$url/simple" --connections 2 --duration 1 --rate 100
   [ "$status" -eq 0 ]
-  # Held loosely, but not a closed loop's tens of thousands; and as many
-  # latencies as answers, since the correction that makes some up is off.
+  # The rate is held only roughly, but far below the tens of thousands of a closed loop.
+  # There are as many latencies as answers, since the correction that adds made-up ones is
+  # off.
   node -e '
     const r = JSON.parse(process.argv[1]);
     if (!(r["2xx"] > 0 && r["2xx"] < 1000) || r.latency.totalCount !== r["2xx"]) process.exit(1);
@@ -173,7 +174,7 @@ teardown() { stop_server; }
   "$scripts/server.sh" --workers 3 -- --addr "127.0.0.1:$port" 2>"$BATS_TEST_TMPDIR/server.log" 3>&- &
   server=$!
   until_true bash -c "[ \$(grep -c listening '$BATS_TEST_TMPDIR/server.log') -eq 3 ]"
-  # The master's threads each list the children they started.
+  # Each of the master's threads lists the children that it started.
   [ "$(cat /proc/"$server"/task/*/children | wc -w)" -eq 3 ]
 }
 

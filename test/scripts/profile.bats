@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# profile.sh with the real server and lab. No second machine can be had here,
-# so what goes by the name of ssh in these tests is no ssh: a stand-in that
-# notes how it was called and forwards one port of loopback to another.
+# profile.sh with the real server and lab. The tests have no second machine, so a stand-in
+# takes the place of ssh: it notes how it was called and forwards one port of loopback to
+# another.
 
 bats_require_minimum_version 1.5.0
 load helper
@@ -48,7 +48,7 @@ start_profiled() {
   until_true grep -q 'single pid=.* listening' "$tmp/server.log"
 }
 
-# tunnel_gone succeeds when the stand-in has ended.
+# tunnel_gone succeeds when the stand-in for ssh has ended.
 tunnel_gone() { gone "$(cat "$FAKE_SSH_LOG.pid")"; }
 
 @test "profile.sh takes all profiles of a server on loopback" {
@@ -103,7 +103,8 @@ tunnel_gone() { gone "$(cat "$FAKE_SSH_LOG.pid")"; }
   for sig in INT TERM HUP KILL; do
     if [ "$sig" = KILL ]; then command -v setpriv || skip "no setpriv"; fi
     near=$(free_port)
-    # A shell starts background jobs deaf to SIGINT, and nohup all to SIGHUP; this one is to hear them.
+    # A shell starts background jobs that ignore SIGINT, and nohup makes them ignore
+    # SIGHUP; this one must get both.
     env --default-signal=INT,TERM,HUP "$scripts/profile.sh" --ssh me@far --remote-port "$port" --local-port "$near" --seconds 60 --out "$tmp/out" >"$tmp/log" 2>&1 3>&- &
     script=$!
     until_true grep -q '^profiles of 1 process' "$tmp/log"
@@ -111,7 +112,7 @@ tunnel_gone() { gone "$(cat "$FAKE_SSH_LOG.pid")"; }
     status=0; wait "$script" || status=$?
     [ "$status" -eq "$((128 + $(kill -l "$sig")))" ]
     until_true tunnel_gone
-    # The lab, too, has no way left to the server, and no reason to stay.
+    # The lab cannot reach the server any more, so it must end too.
     until_true eval '! pgrep -f "http://127.0.0.1:$near" >/dev/null'
     [ ! -e "$tmp/out" ]
     [ -z "$(find "$tmp" -name '.profiles-*')" ]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# The tuning scripts as a reader types them. What they write is written to a
-# made-up tree, since the machine itself is left alone; that the kernel takes it
-# is shown in namespaces by the Go tests of lab/internal/tune.
+# The tuning scripts as a reader types them. They write to a made-up tree, so that the
+# machine itself is left alone. The Go tests of lab/internal/tune show, in namespaces,
+# that the kernel accepts what they write.
 
 bats_require_minimum_version 1.5.0
 load helper
@@ -12,9 +12,9 @@ setup() {
   unset LINE_RATE_TUNE_ROOT
 }
 
-# tree makes a machine of eight cores whose interface ens5 has two queues and
-# the interrupts 28 and 29, with 27 for management, and puts it before the
-# machine's own /proc and /sys. Laid out as the kernel's documentation says.
+# tree makes the files of a machine with eight cores, whose interface ens5 has two queues
+# and the interrupts 28 and 29, with 27 for management, laid out as the kernel's
+# documentation says. The scripts see it in place of the machine's own /proc and /sys.
 tree() {
   root=$BATS_TEST_TMPDIR/tree
   export LINE_RATE_TUNE_ROOT=$root
@@ -106,8 +106,8 @@ refused() {
   [ ! -e "$LINE_RATE_STATE" ]
 }
 
-# as_nobody runs a command without root's rights, where there are any to drop
-# and the clone is where others may look.
+# as_nobody runs a command without root's rights, if it has any and others may read the
+# clone.
 as_nobody() {
   local nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
   chmod -R o+rX "$BATS_TEST_TMPDIR"

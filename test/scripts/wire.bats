@@ -14,11 +14,11 @@ teardown() {
   [ -z "${holder-}" ] || wait "$holder" 2>/dev/null || true
 }
 
-# up makes a wire that lives until the test closes $life. It sets holder,
-# server_pid, client_pid and the addresses.
+# up makes a wire that lives until the test closes $life. It sets holder, server_pid,
+# client_pid and the two addresses.
 up() {
   mkfifo "$BATS_TEST_TMPDIR/life"
-  # A shell starts background jobs deaf to SIGINT; this one is to hear it.
+  # A shell starts background jobs that ignore SIGINT; this one must get it.
   env --default-signal=INT "$scripts/wire.sh" up "$@" <"$BATS_TEST_TMPDIR/life" >"$BATS_TEST_TMPDIR/wire.out" 2>&1 3>&- &
   holder=$!
   exec {life}>"$BATS_TEST_TMPDIR/life"
@@ -29,8 +29,8 @@ up() {
   done
 }
 
-# sleep_on starts a sleep on one side. It sets inside, the pid of the command
-# that entered, and child, that of the sleep.
+# sleep_on starts a sleep on one side. It sets inside, the pid of the command that
+# entered, and child, the pid of the sleep.
 sleep_on() {
   "$scripts/wire.sh" in "$1" "$2" -- sleep 300 3>&- {life}>&- &
   inside=$!
@@ -66,7 +66,8 @@ except ConnectionRefusedError: print('reached')
   "$scripts/wire.sh" in server "$server_pid" -- python3 -c "
 import socket
 l = socket.create_server(('$server_addr', 9000)); c, _ = l.accept(); c.sendall(bytes(5_000_000)); c.close()" 3>&- {life}>&- &
-  # Five megabytes at 50 Mbit/s are 0.8 s; twice the rate would be half of it.
+  # Five megabytes at 50 Mbit/s take 0.8 s; at twice the rate they would take half of
+  # that.
   run "$scripts/wire.sh" in client "$client_pid" -- python3 -c "
 import socket, time
 for _ in range(200):
@@ -127,7 +128,7 @@ print(n, n * 8 / (time.monotonic() - start) <= 55e6)"
 
 @test "without namespaces it says how to allow them" {
   mkdir "$BATS_TEST_TMPDIR/bin"
-  # A kernel that refuses cannot be had here, so unshare refuses in its place.
+  # A test cannot get a kernel that refuses, so a fake unshare refuses.
   printf '#!/bin/sh\necho "unshare: unshare failed: Operation not permitted" >&2\nexit 1\n' >"$BATS_TEST_TMPDIR/bin/unshare"
   chmod +x "$BATS_TEST_TMPDIR/bin/unshare"
   PATH=$BATS_TEST_TMPDIR/bin:$PATH run "$scripts/wire.sh" up

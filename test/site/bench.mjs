@@ -1,16 +1,16 @@
-// What a build costs as the journal grows: the real site with N made-up
-// entries and three runs of each, built cold, for several N in one go, so that
-// the rows compare on a machine whose speed does not. Nothing is asserted;
-// CPU seconds and the last column are what to look at.
+// What a build costs as the journal grows: the real site with N made-up entries and three
+// runs of each, built cold, for several N in one call, so that the rows compare even on a
+// machine whose speed changes. It asserts nothing; look at the CPU seconds and the last
+// column.
 //
 //   bench.mjs [--keep] [--hugo=FLAG]… [N…]     N: 100 300 1000 unless given
 //
-// An entry has prose with figures, tables and charts, one experiment with two
-// claims, and three runs by two of twenty hosts, two of which are a record. A run has
-// twelve blocks of two or three conditions and an A/A control, three slots each, with
-// all that the lab records of a trial. The lab makes the runs up, and derives
-// verdicts and CSV of the first twenty entries. Later entries are those again under
-// other names: Hugo cannot tell, and deriving the verdicts of thousands of runs takes
+// An entry has prose with figures, tables and charts, one experiment with two claims, and
+// three runs by two of twenty hosts; two of these runs form a record. A run has twelve
+// blocks of two or three conditions and an A/A control, three slots each, with everything
+// that the lab records of a trial. The lab makes up the runs, and derives verdicts and
+// CSV for the first twenty entries. Later entries repeat those under other names: that
+// makes no difference to Hugo, and deriving the verdicts of thousands of runs takes
 // longer than building them.
 import { spawn, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ if (sizes.length === 0) sizes.push(100, 300, 1000)
 const designs = 20
 const hosts = 20
 
-// xorshift32, since Math.random cannot be seeded.
+// xorshift32, because Math.random cannot be seeded.
 let state = 2463534242
 const random = () => {
   state ^= state << 13; state ^= state >>> 17; state ^= state << 5
@@ -96,7 +96,7 @@ at_most = 0.9
 `
 }
 
-// The first two runs are by one host, and a record.
+// The first two runs are by one host, and form a record.
 const by = (n, k) => host(n * 3 + (k === 1 ? 0 : k))
 const runName = (n, k) => `2026010${k + 1}t000000z-${by(n, k)}`
 
@@ -171,7 +171,7 @@ const run = (command, args, options) => {
   if (r.status !== 0) throw new Error(`${command} ${args.join(' ')}: ${r.stdout}${r.stderr}${r.error ?? ''}`)
 }
 
-// site puts the real site with n entries more at dir.
+// site makes the real site with n more entries at dir.
 function site (dir, n) {
   for (const f of ['config.toml', 'content', 'layouts', 'assets', 'static', 'data', 'lab/experiments', 'CITATION.cff']) {
     if (existsSync(join(repo, f))) cpSync(join(repo, f), join(dir, f), { recursive: true })
@@ -188,7 +188,7 @@ function site (dir, n) {
   run('go', ['run', './cmd/madeup', dir], { cwd: join(repo, 'lab'), input: plans })
   run(join(repo, '.tools/bin/lab'), ['verdicts'], { cwd: dir })
   for (let i = first; i < n; i++) {
-    const from = i % designs // whose hosts are the same
+    const from = i % designs // an entry by the same hosts
     const again = (file) => write(file(i), readFileSync(file(from), 'utf8').replaceAll(experiment(from), experiment(i)).replaceAll(`"entry": "${pad(from)}"`, `"entry": "${pad(i)}"`))
     write(join(dir, `lab/experiments/${experiment(i)}.toml`), design(i))
     again((i) => join(dir, `data/claims/${experiment(i)}.json`))
@@ -199,13 +199,13 @@ function site (dir, n) {
   for (let i = 0; i < n; i++) write(join(dir, `content/journal/${pad(i)}-bench.md`), entry(i))
 }
 
-// build runs Hugo cold and gives wall and CPU seconds and the peak of memory,
-// the last two from /proc, where there is one.
+// build runs Hugo cold and returns wall and CPU seconds and the peak of memory; the last
+// two come from /proc, if there is one.
 function build (dir) {
   return new Promise((resolve, reject) => {
     const started = process.hrtime.bigint()
     const child = spawn(join(repo, '.tools/bin/hugo'), ['--panicOnWarning', '--noBuildLock', '--ignoreCache', '--source', dir, '--destination', join(dir, 'public'), ...flags], {
-      // As `make site` has it.
+      // As in `make site`.
       env: { GOGC: '200', ...process.env }
     })
     let out = ''
@@ -241,7 +241,8 @@ try {
     site(dir, n)
     const b = await build(dir)
     if (flags.length > 0) console.log(b.out)
-    // The journal as it is costs the same in each row, and is no entry's cost.
+    // The journal as it is costs the same in each row, so it is subtracted from an
+    // entry's cost.
     const each = (Number.isNaN(b.cpu) ? b.seconds : b.cpu) - alone
     if (n === 0) alone = each
     else first ||= each / n

@@ -1,12 +1,11 @@
-// Text of data files is text on every page: the golden pages' site is built from
-// data with markup in each field that takes free text, and in ids that the lab
-// would refuse, and no page, feed or JSON-LD has any of it as markup.
+// Text in data files stays text on every page. The golden pages' site is built from data
+// with markup in each field that takes free text, and in ids that the lab would refuse;
+// no page, feed or JSON-LD may contain any of it as markup.
 //
 //   test/site/escape.mjs
 //
-// Fields are found by the published schemas: what is a text and has no form of
-// its own but that of one line. Where a schema refuses markup, tests beside the
-// lab's code say so.
+// Fields are found by the published schemas: every string whose only form is that of one
+// line. Where a schema refuses markup, tests beside the lab's code check it.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -20,8 +19,8 @@ process.on('exit', () => rmSync(copy, { recursive: true, force: true }))
 for (const f of ['config.toml', 'content', 'layouts', 'assets', 'static', 'test/site/config.toml', 'test/site/fixture']) cpSync(join(repo, f), join(copy, f), { recursive: true })
 const fixture = join(copy, 'test/site/fixture')
 
-// What is put behind each text, numbered by field: an end of an attribute and of
-// an element, an element, the same written as entities, and a link in Markdown.
+// The mark that is appended to each text, numbered by field: the end of an attribute and
+// of an element, an element, the same as entities, and a Markdown link.
 const fields = []
 const mark = (field) => {
   if (!fields.includes(field)) fields.push(field)
@@ -39,10 +38,10 @@ const json = (dir) => readdirSync(join(fixture, dir), { recursive: true }).filte
 const edit = (file, change) => writeFileSync(file, change(readFileSync(file, 'utf8')))
 const lab = () => run(join(repo, '.tools/bin/lab'), ['verdicts'], { cwd: fixture })
 
-// The lab reads the printed figures; they are numbers to it.
+// The lab parses printed figures as numbers.
 const read = /\/printed\//
-// free puts a mark behind each free text of a value of a schema. A key's name
-// is free where its object has no fields of its own.
+// free appends a mark to each free text of a value, by its schema. The name of a key is
+// free if its object has no fields of its own.
 function free (value, schema, root, at) {
   if (schema.$ref) schema = root.$defs[schema.$ref.split('/').at(-1)]
   if (typeof value === 'string') return schema.type === 'string' && schema.pattern?.includes('\\x00') && !read.test(at) ? value + mark(at) : value
@@ -56,7 +55,7 @@ function free (value, schema, root, at) {
   if (schema.additionalProperties?.type === 'string' && !schema.propertyNames) out[`made up${mark(`${at} (name)`)}`] = '1'
   return out
 }
-// Numbers of a seed's size would not survive: they are taken as texts meanwhile.
+// Numbers as large as a seed would lose digits, so they are turned into texts meanwhile.
 const parse = (text) => JSON.parse(text.replace(/("seed": )(\d+)/g, '$1"SEED$2"'))
 const print = (value) => JSON.stringify(value, null, 2).replace(/"SEED(\d+)"/g, '$1') + '\n'
 
@@ -70,7 +69,7 @@ for (const [dir, schema] of [['data/results', 'results'], ['data/hosts', 'host']
     })
   }
 }
-// Designs and texts have no schema; their free texts have these names.
+// Designs and texts have no schema; these are the names of their free texts.
 for (const dir of ['lab/experiments', 'data/texts']) {
   for (const f of readdirSync(join(fixture, dir))) {
     edit(join(fixture, dir, f), (text) => text.replace(/^(title|question|planned|text|why|place|note|says) = "(.*)"$/gm,
@@ -79,13 +78,13 @@ for (const dir of ['lab/experiments', 'data/texts']) {
 }
 lab()
 
-// Names of functions come from profiles in pprof's own format, and ids, names of
-// gates, bounds and printed figures are what the lab refuses in any other form:
-// these stand in what it derives.
+// Names of functions come from profiles in pprof's own format. The lab refuses any other
+// form of ids, of names of gates and bounds, and of printed figures. So these marks are
+// put into the files that the lab derives.
 const frame = mark('data/flames: n')
 for (const file of json('data/flames')) edit(file, (text) => text.replace(/"n":"(?!all")((?:[^"\\]|\\.)*)"/g, (_, name) => `"n":${JSON.stringify(JSON.parse(`"${name}"`) + frame)}`))
 const refused = (dir, ...forms) => {
-  // Profiles lie in files that are named by their condition's id: those stay.
+  // Profiles are in files that are named by their condition's id, so those ids stay.
   for (const file of json(dir).filter((f) => !f.includes('93-lock'))) {
     edit(file, (text) => forms.reduce((t, [field, form]) => t.replace(form, (_, kept) => `${kept}${JSON.stringify(mark(field)).slice(1)}`), text))
   }
@@ -109,7 +108,8 @@ function check (where, html) {
       for (const [k, v] of Object.entries(a)) {
         if (/^on/.test(k)) fault(`an attribute ${k}="${v}"`)
         if (/^(href|src|action|xlink:href)$/.test(k) && /^\s*javascript:/i.test(v)) fault(`a link that is a program: ${v}`)
-        // An attribute that a text has ended goes on with what has no such name.
+        // After an attribute that a text has ended, the rest of the mark has no valid
+        // attribute name.
         if (/['"<>&]/.test(k)) fault(`an attribute that a text broke: ${k}`)
         seen(v)
       }
@@ -132,7 +132,7 @@ for (const f of readdirSync(join(copy, 'public'), { recursive: true })) {
   const text = readFileSync(join(copy, 'public', f), 'utf8')
   if (f.endsWith('.html')) { check(f, text); continue }
   if (/\.(svg|css)$/.test(f)) { if (/alert\(/.test(text)) faults.push(`${f}: a text in what is no page`); continue }
-  // A feed's readers unwrap its texts once, and take those of type html for pages.
+  // A feed's readers unescape its texts once, and read those of type html as pages.
   let html = null
   new Parser({
     onopentag (name, a) {
@@ -148,7 +148,7 @@ for (const f of readdirSync(join(copy, 'public'), { recursive: true })) {
 for (const f of faults) console.log(f)
 if (faults.length > 0) process.exit(1)
 if (process.argv.includes('--fields')) for (const f of fields) console.log(`${reached.has(f) ? 'shown ' : 'nowhere'} ${f}`)
-// A field whose mark is on no page was not tested. These are shown.
+// A field whose mark is on no page was not tested. The fields listed here are.
 const shown = ['data/hosts/name', 'data/results/text/note', 'data/results/warnings/*', 'data/results/provenance/tools/NAME', 'data/results/provenance/generator',
   'data/results/conditions/*/commands/*', 'data/results/trials/*/reasons/*/detail', 'data/results/trials/*/bound_why', 'data/results/not_applicable',
   'lab/experiments: title', 'lab/experiments: question', 'lab/experiments: text', 'lab/experiments: why', 'lab/experiments: planned',

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The made-up data of the golden pages stays what the lab makes of it: verdicts
-# derived anew from its results are the ones that are committed.
+# The made-up data of the golden pages must stay what the lab makes of it: the verdicts
+# that it derives from the results now must be the ones that are committed.
 #
 #   test/site/fixture.sh [--update]
 set -euo pipefail

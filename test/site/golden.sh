@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The templates over made-up data that holds every case, against the pages as
-# they were when somebody last looked at them.
+# Builds pages from made-up data that holds every case, and compares them with the pages
+# that somebody last looked at.
 #
 #   test/site/golden.sh            compare
 #   test/site/golden.sh --update   take the pages as they are now; then look at them
@@ -14,7 +14,7 @@ mkdir "$out/pages"
   cd "$out/site"
   find . -name '*.html' -o -name '*.xml' -o -name '*.bib' -o -name '*.csv' | sort | while read -r f; do
     mkdir -p "../pages/$(dirname "$f")"
-    # Names of style sheet and scripts hold their digests; a new colour is no new page.
+    # File names of style sheet and scripts hold digests; a new colour is not a new page.
     sed -E 's/(\.min)\.[0-9a-f]{64}/\1/g; s/sha256-([A-Za-z0-9/=+]|&#43;)+/sha256-DIGEST/g' "$f" >"../pages/$f"
   done
 )

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A data file that is gone fails the build, with a line that names the entry
-# and the file. All published runs and hosts are taken away, those of one kind
-# at a time; what such a build does not name, as a page ends with the first that
-# it lacks, is taken away again without what it named, and at last by itself. Of
-# profiles and designs, which no text published, and of what all machines say of
-# claims, it is the golden pages' that are.
+# If a data file is missing, the build fails with a line that names the entry and the
+# file. All published runs and hosts are removed, those of one kind at a time. A page
+# stops at the first file that it lacks, so files that such a build does not name are
+# removed again without those that it named, and at last one by one. No published text has
+# profiles, designs or what all machines say of claims; for these the golden pages' files
+# are removed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 copy=$(mktemp -d .tools/scratch/missing-XXXXXX)
@@ -15,7 +15,7 @@ cp -R lab/experiments "$copy/lab/"
 cp -R test/site/config.toml test/site/fixture "$copy/test/site/"
 config=config.toml
 
-# without FILE… builds the site without them, and leaves in $said what it says.
+# without FILE… builds the site without these files, and leaves the output in $said.
 without() {
   local gone
   for gone; do mkdir -p "$copy/aside/${gone%/*}" && mv "$copy/$gone" "$copy/aside/$gone"; done
@@ -26,11 +26,11 @@ without() {
   for gone; do mv "$copy/aside/$gone" "$copy/$gone"; done
 }
 
-# Only the entry's number and the file's path are asked for, on one line. The
-# golden pages' files are mounted where the others lie.
+# One line must hold the entry's number and the file's path; the rest is free. The golden
+# pages' files are mounted in the usual place.
 named() { grep -E '(entry|journal)' <<<"$said" | grep -qF "${1#test/site/fixture/}"; }
 
-# each FILE… sees that each of them is named when it is gone.
+# each FILE… checks that each of these files is named when it is missing.
 checked=0
 each() {
   local gone unnamed left=("$@")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A bar is shown as it was written, and a ratio of a measured run is the one
-# that its verdict rests on: the golden pages' site, with a few lines changed.
+# A bar is shown with the digits that it was written with, and a ratio of a measured run
+# is the one that its verdict is based on. Uses the golden pages' site, with a few lines
+# changed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 mkdir -p .tools/scratch
@@ -13,17 +14,17 @@ cp -R test/site/config.toml test/site/fixture "$copy/test/site/"
 fixture=$copy/test/site/fixture
 entry=$fixture/content/journal/90-workers.md
 
-# change FILE FROM TO changes what is there, and only what is there.
+# change FILE FROM TO replaces text, and fails if it is not there.
 change() { grep -qF -- "$2" "$1" || { echo "$1 has no $2"; exit 1; }; sed -i "s/$2/$3/" "$1"; }
 change "$fixture/lab/experiments/90-workers.toml" 'at_least = 1.5' 'at_least = 1.125'
 change "$fixture/lab/experiments/90-workers.toml" 'margin = 0.5' 'margin = 0.1125'
 change "$fixture/lab/experiments/93-lock.toml" 'at_least = 0.5' 'at_least = 0.1234'
 
 build() { said=$(.tools/bin/hugo --panicOnWarning --noBuildLock --source "$copy" --config config.toml,test/site/config.toml --destination "$PWD/$copy/public" 2>&1); }
-# shows PAGE WORDS sees that they stand on the page.
+# shows PAGE WORDS checks that the page contains the words.
 shows() { grep -qF -- "$2" "$copy/public/$1/index.html" || { echo "$1 does not show: $2"; exit 1; }; }
 
-nb=$'\u00a0' # a figure and its sign stay on one line
+nb=$'\u00a0' # keeps a figure and its sign on one line
 
 # The ratio of the medians, and the median of the ratios.
 run=20261120t080000z-small-cpu-2c-0000aaaa
@@ -45,7 +46,7 @@ shows journal/90-workers '>1.125<'
 shows journal/90-workers ">11.25$nb%<"
 shows journal/90-workers "value=\"$medians\""
 
-# What no claim compares has no such figure.
+# A ratio that no claim compares has no such figure.
 cat >>"$entry" <<EOF
 
 Nobody asked {{< ratio exp="90-workers" run="$run" metric="latency_p50_s" a="workers=4" b="workers=1" >}}.

@@ -1,7 +1,7 @@
 // Package batchexpvar shows what a batcher does at /debug/vars.
 //
-// Its limit: sums and counts only. A distribution of latencies takes a metrics
-// library; batch.Meter is small enough to be written for any.
+// It has sums and counts only: a distribution of latencies needs a metrics library.
+// batch.Meter is small enough to be implemented for any.
 package batchexpvar
 
 import (
@@ -11,11 +11,11 @@ import (
 	"github.com/line-rate/line-rate/lab/batch"
 )
 
-// A Meter counts in an expvar map. Its keys: queued, delivered, dropped_full and
-// dropped_failed in events; attempts, failed_attempts and in_flight in batches;
-// attempted, the events of all attempts, so that attempted by attempts is the
-// mean size; send_ns and wait_ns, the sums over attempts of how long they took
-// and how long their oldest events had waited.
+// A Meter counts in an expvar map. Its keys in events: queued, delivered, dropped_full,
+// dropped_failed, and attempted (the events of all attempts). In batches: attempts,
+// failed_attempts and in_flight. So attempted divided by attempts is the mean size.
+// send_ns and wait_ns are sums over attempts: how long they took, and how long their
+// oldest events had waited.
 type Meter struct{ vars *expvar.Map }
 
 var _ batch.Meter = Meter{}

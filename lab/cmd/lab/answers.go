@@ -8,9 +8,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/answer"
 )
 
-// An answersCall compares a server's answers with those of its catalogue. The lab
-// makes it beside each trial, on the client's side of the wire; nobody else
-// needs it.
+// An answersCall compares a server's answers with those of its catalogue. The lab calls
+// it beside each trial, on the client's side of the wire; it has no other use.
 type answersCall struct {
 	answer.Watch
 }

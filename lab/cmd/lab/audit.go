@@ -18,8 +18,8 @@ type auditCall struct {
 	All     bool     `help:"Show agreement too."`
 }
 
-// do prints what the figures of texts bear. Findings are results, so they leave
-// the exit status alone.
+// do prints what was found in the figures of texts. Findings are results, so they do not
+// change the exit status.
 func (c *auditCall) do(_ context.Context, out io.Writer) (int, error) {
 	j, err := open()
 	if err != nil {
@@ -72,7 +72,7 @@ func show(w io.Writer, a *audit.File, all bool) {
 	fmt.Fprintln(w)
 }
 
-// amount gives a figure in its base unit, to five digits.
+// amount writes a figure in its base unit, to five digits.
 func amount(v float64, unit metric.Unit) string {
 	text := strconv.FormatFloat(v, 'g', 5, 64)
 	if v >= 1e5 || v <= -1e5 {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// at runs a command inside a copy of the repository's data, as far as audits
-// read it: texts, and the runs that were published.
+// at runs a command inside a copy of the data that audits read: the texts and the
+// published runs.
 func at(t *testing.T, spoil func(root string), args ...string) (status int, out, errs string) {
 	t.Helper()
 	root := t.TempDir()

@@ -56,8 +56,8 @@ func batching(t *testing.T) *clone {
 	return c
 }
 
-// A run of batches is a run like any other: trials with a bound and figures,
-// profiles of the service, verdicts.
+// A run of batches is a run like any other: its trials have a bound and figures, and
+// there are profiles of the service and verdicts.
 func TestAloneRunOfBatches(t *testing.T) {
 	c := batching(t)
 	s := c.run()
@@ -73,7 +73,7 @@ func TestAloneRunOfBatches(t *testing.T) {
 		}
 		seen++
 		m := trial.Metrics
-		// All that was taken in arrives once the processor has sent what it held.
+		// All that was taken in has arrived once the processor has sent what it held.
 		if m["arrived_share"] != 1 || m["unaccounted_events"] != 0 || m["duplicate_events"] != 0 {
 			t.Errorf("arrived %v, unaccounted %v, twice %v", m["arrived_share"], m["unaccounted_events"], m["duplicate_events"])
 		}
@@ -102,9 +102,9 @@ func TestAloneRunOfBatches(t *testing.T) {
 	}
 }
 
-// The service of one condition is killed in mid-block, and in another run its
-// receiver; its trial says so, those of the others beside it that it did, and nobody
-// is left behind.
+// The service of one condition is killed in the middle of a block, and in another run its
+// receiver. That trial gives its own reason; the trials beside it say that a neighbour
+// died. No process is left behind.
 func TestProducerOrSinkDies(t *testing.T) {
 	t.Parallel()
 	for victim, want := range map[string]string{"event_producer": gate.ServerExited, "event_sink": gate.ClientFailed} {

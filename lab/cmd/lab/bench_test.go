@@ -29,7 +29,7 @@ func TestARunStopsWhenItsClaimsAreDecided(t *testing.T) {
 	if said := w.said(); !strings.Contains(said, "block 6, the last (decided): ") || !strings.Contains(said, " left, 1 of 1 claims decided\n") {
 		t.Error(said)
 	}
-	// By name it is measured all the same; its blocks add up.
+	// An experiment that is asked for by name is measured anyway; its blocks add up.
 	status, out, err = w.run(context.Background(), options{})
 	if runs := w.inOrder(); err != nil || status != exitHeld || !slices.Equal(blocks(runs), []int{6, 2}) {
 		t.Errorf("exit %d, %v; blocks %v", status, err, blocks(runs))
@@ -61,7 +61,7 @@ func TestARunStopsWhenItsBudgetIsSpent(t *testing.T) {
 	}
 }
 
-// Invalid blocks are not counted; whether a claim is decided is the status.
+// Invalid blocks are not counted. The exit status follows the verdicts.
 func TestTheStatusIsThatOfTheVerdicts(t *testing.T) {
 	w := newWorkshop(t)
 	w.seen = func(int64) float64 { return 9 }
@@ -90,7 +90,7 @@ func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 	if said := w.said(); strings.Contains(said, "passed over") || strings.Contains(said, "earlier") {
 		t.Error(said)
 	}
-	// Again: nothing is to be done, and the verdicts are told.
+	// Called again, there is nothing to measure, and it prints the verdicts.
 	status, out, err = w.reproduce(o)
 	if runs := w.inOrder(); err != nil || status != exitHeld || len(runs) != 2 || !strings.Contains(out, "2 of 2 claims decided here") {
 		t.Errorf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
@@ -105,8 +105,8 @@ func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 	if _, _, err = w.reproduce(o); err != nil || len(w.inOrder()) != 4 {
 		t.Errorf("again: %v, %d runs", err, len(w.inOrder()))
 	}
-	// What is committed may be another machine's of the same name, and so may all be
-	// that no git can tell of.
+	// Committed data may come from another machine of the same name. Without git the same
+	// must be assumed of all data.
 	o.Again = false
 	w.said()
 	w.git("add", "data/results/"+counted)
@@ -156,7 +156,7 @@ func TestAFailedExperimentEndsReproduce(t *testing.T) {
 	}
 }
 
-// Further runs of one call draw other orders.
+// The further runs of one call draw other orders.
 func TestASeedIsEachRunsOwn(t *testing.T) {
 	w := newWorkshop(t)
 	w.seen = func(n int64) float64 { return float64(n) }

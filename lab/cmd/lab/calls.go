@@ -12,13 +12,13 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// A subcommand is one call of the lab, as kong has read it from its fields' tags.
-// It returns an exit status.
+// A subcommand is one call of the lab, read by kong from its fields' tags. It returns an
+// exit status.
 type subcommand interface {
 	do(ctx context.Context, out io.Writer) (int, error)
 }
 
-// The subcommands. The lab itself calls those that are hidden.
+// The subcommands. Only the lab itself calls the hidden ones.
 type subcommands struct {
 	Run          runCall       `cmd:"" help:"Run one experiment, until its claims are decided or its budget is spent."`
 	Reproduce    reproduceCall `cmd:"" help:"Run the experiments of entries within one budget; without any, the core set. It passes over those that runs made in this clone have decided."`
@@ -53,14 +53,14 @@ func parser(options ...kong.Option) *kong.Kong {
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(length)))...)
 }
 
-// read reads a call, or prints the help that is asked for and returns none.
+// read parses the arguments, or prints the help that is asked for and returns nil.
 func read(args []string, out io.Writer) (*kong.Context, error) {
 	if len(args) > 0 && args[0] == "help" {
 		args = append(args[1:], "--help")
 	}
 	words := make([]string, len(args))
 	for i, arg := range args {
-		// One dash does where two are usual, as with Go's own flags.
+		// One dash works where two are usual, as with Go's own flags.
 		if words[i] = arg; len(arg) > 2 && arg[0] == '-' && arg[1] >= 'a' && arg[1] <= 'z' {
 			words[i] = "-" + arg
 		}
@@ -83,8 +83,8 @@ func read(args []string, out io.Writer) (*kong.Context, error) {
 	return call, nil
 }
 
-// refusal says in one line what is wrong with a call, and where it is told how it
-// is right.
+// refusal says in one line what is wrong with a call, and which help tells how to write
+// it.
 func refusal(wrong *kong.ParseError) error {
 	help, says := "lab help", strings.Replace(wrong.Error(), `but got "EOL" (<EOL>)`, "but nothing follows", 1)
 	switch of := wrong.Context.Selected(); {
@@ -116,7 +116,7 @@ func bounds(f *kong.Flag) error {
 	return nil
 }
 
-// length reads a time with its unit.
+// length parses a duration with its unit.
 func length(call *kong.DecodeContext, to reflect.Value) error {
 	var text string
 	if err := call.Scan.PopValueInto("time", &text); err != nil {

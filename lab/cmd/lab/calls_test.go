@@ -35,7 +35,7 @@ func TestHelpIsOfTheCommand(t *testing.T) {
 	}
 }
 
-// The script is asked as bash asks it, with a lab that knows two experiments.
+// The script is called as bash calls it, with a lab that knows two experiments.
 func TestBashCompletesWords(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

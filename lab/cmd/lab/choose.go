@@ -24,18 +24,18 @@ func named(name string) (*archive.Journal, *experiment.Experiment, error) {
 	return j, x, err
 }
 
-// planned says in a line why an experiment is not run.
+// planned says in one line why an experiment is not run.
 func planned(x *experiment.Experiment) string {
 	return fmt.Sprintf("%s is planned and cannot be run yet: %s", x.Name, x.Planned)
 }
 
-// runnable are the experiments that are not only planned.
+// runnable returns the experiments that are not just planned.
 func runnable(xs []*experiment.Experiment) []*experiment.Experiment {
 	return slices.DeleteFunc(slices.Clone(xs), func(x *experiment.Experiment) bool { return x.Planned != "" })
 }
 
-// choose picks the experiments of entries, all of them, or the core set. Those
-// that are only planned are among them, so that they can be named.
+// choose picks the experiments of the named entries, or all, or the core set. Those that
+// are just planned are included, so that they can be named.
 func choose(xs []*experiment.Experiment, entries []string, all bool) ([]*experiment.Experiment, error) {
 	if all && len(entries) > 0 {
 		return nil, errors.New("name entries or say --all, not both")
@@ -58,14 +58,14 @@ func choose(xs []*experiment.Experiment, entries []string, all bool) ([]*experim
 	return chosen, nil
 }
 
-// The longest that reproduce takes where nobody says: with building and the site,
-// the core set is to be done within five minutes, and all of it within 25.
+// The default limits on the time that reproduce takes: with building and the site, the
+// core set must be done within five minutes, and all of it within 25.
 const (
 	coreBudget = 225 * time.Second
 	allBudget  = 24 * time.Minute
 )
 
-// budgetOf is what the chosen experiments ask for together, within those limits.
+// budgetOf is the time that the chosen experiments ask for together, within those limits.
 func budgetOf(xs []*experiment.Experiment, entries []string, all bool) time.Duration {
 	var sum time.Duration
 	for _, x := range xs {

@@ -17,14 +17,13 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// These tests run the real lab, server, autocannon and wire in a clone of the
-// journal's shape under a temporary directory, and break them.
+// These tests run the real lab, server, autocannon and wire in a temporary clone of the
+// journal, and break them.
 //
-// Those whose trials are to be valid, or invalid for one reason that the load of
-// a neighbour could bring about as well, are called TestAlone…: they come one by
-// one, and tools/test.sh runs them when nothing else runs. Beside others a trial
-// may be invalid for that alone, and so the others assert nothing that load
-// could change; they go parallel to each other.
+// Tests named TestAlone… need trials that are valid, or invalid for one reason that a
+// busy neighbour could also cause. They run one by one, and tools/test.sh runs them when
+// nothing else runs, since other tests alone can make a trial invalid. The other tests
+// assert nothing that load could change; they run in parallel.
 
 var labBinary, serverBinary, loadBinary, producerBinary, sinkBinary string
 
@@ -44,7 +43,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		labBinary = filepath.Join(dir, "lab")
-		// A worker is called after the file, whatever link its master was started by.
+		// A worker is called by the file's name, whatever link its master was started by.
 		for _, program := range []struct {
 			path        *string
 			built, name string
@@ -68,7 +67,7 @@ type clone struct {
 	root string
 	port int
 	env  []string
-	// blocks are the most that a run makes.
+	// blocks is the most blocks that a run makes.
 	blocks int
 }
 
@@ -106,7 +105,7 @@ const (
 
 func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir()) // as the kernel names it
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // the name that the kernel reports
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +117,7 @@ func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone 
 	if _, err := os.Stat(filepath.Join(top, "node_modules", "autocannon")); err != nil {
 		t.Fatal("autocannon is not installed: run make setup first")
 	}
-	// The scripts find the repository from where they lie, so they are copied.
+	// The scripts find the repository from their own location, so they are copied.
 	if err := os.CopyFS(filepath.Join(c.root, "lab", "scripts"), os.DirFS(filepath.Join(top, "lab", "scripts"))); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +178,7 @@ func (c *clone) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// A said is what a finished lab said.
+// A said is what a lab that has finished has printed, and its exit status.
 type said struct {
 	status   int
 	out, err string
@@ -213,7 +212,7 @@ func (c *clone) run() said {
 	return finish(c.t, c.run99())
 }
 
-// complaint is the one line that the lab ends with; there must be just one.
+// complaint is the line that the lab ends with; there must be just one.
 func (s said) complaint(t *testing.T) string {
 	t.Helper()
 	var found []string
@@ -244,7 +243,7 @@ func (c *clone) files() []string {
 	return out
 }
 
-// only reads the one results file there must be.
+// only reads the results file; there must be just one.
 func (c *clone) only() *results.File {
 	c.t.Helper()
 	var found []string
@@ -263,8 +262,8 @@ func (c *clone) only() *results.File {
 	return f
 }
 
-// processes lists what runs in the clone's directory, as the lab and all that it
-// starts do.
+// processes lists the processes whose working directory is in the clone: the lab and all
+// that it starts.
 func (c *clone) processes() []string {
 	var out []string
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -273,20 +272,20 @@ func (c *clone) processes() []string {
 			continue
 		}
 		line, _ := os.ReadFile(d + "/cmdline")
-		if len(line) > 0 { // a zombie has none, and no memory either
+		if len(line) > 0 { // a zombie has none
 			out = append(out, filepath.Base(d)+" "+string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
 		}
 	}
 	return out
 }
 
-// freePort finds one with free ones above it, since the servers of a block are on
+// freePort finds a port with free ones above it, since the servers of a block listen on
 // neighbouring ports.
 func freePort(t *testing.T) int {
 	t.Helper()
 	const needed = 8
 	for range 100 {
-		// Below those that the kernel gives to clients.
+		// Below the range from which the kernel gives clients their ports.
 		first := 10000 + rand.IntN(20000)
 		free := 0
 		for ; free < needed; free++ {
@@ -304,8 +303,7 @@ func freePort(t *testing.T) int {
 	return 0
 }
 
-// eventually waits for what must come within a limit that the issue at hand
-// sets, not for speed.
+// eventually waits for a condition until a limit; it does not test speed.
 func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

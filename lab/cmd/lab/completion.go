@@ -9,8 +9,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
-// A completion prints a script for a shell. It is made of what kong knows, rather
-// than by a library that has the shell call the lab at each key.
+// A completion prints a script for a shell. It is written from kong's model of the
+// subcommands; libraries for this have the shell call the lab at each key.
 type completion struct {
 	Shell string `arg:"" enum:"bash" help:"bash, which takes it in by: source <(lab completion bash)"`
 }

@@ -2,8 +2,8 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// allowedCPUs lists the CPUs this process may run on, which a container or
-// taskset may have narrowed.
+// allowedCPUs lists the CPUs that this process may run on; a container or taskset may
+// have narrowed them.
 func allowedCPUs() ([]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {

@@ -2,5 +2,5 @@
 
 package main
 
-// allowedCPUs is not known here; the lab does not measure here either.
+// allowedCPUs is not known on this system, where the lab does not measure either.
 func allowedCPUs() ([]int, error) { return nil, nil }

@@ -15,8 +15,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
-// open reads the journal and refuses one with faults: a run on top of them
-// could not be judged.
+// open reads the journal and refuses one with faults: a run added to it could not be
+// judged.
 func open() (*archive.Journal, error) {
 	root, err := journal.Find(".")
 	if err != nil {
@@ -63,7 +63,7 @@ func (checkCall) do(_ context.Context, out io.Writer) (int, error) {
 	return exitHeld, nil
 }
 
-// watchFor is how long lab doctor looks at what changes.
+// watchFor is how long lab doctor watches figures that change.
 const watchFor = 5 * time.Second
 
 type doctorCall struct {

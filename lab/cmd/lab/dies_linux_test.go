@@ -36,12 +36,12 @@ func (c *clone) underWay() (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 	return cmd, out, errs
 }
 
-// loaded waits for a trial that is under way, with another client than that
-// one, and returns its client.
+// loaded waits for a trial that is under way and whose client is not the given one, and
+// returns its client.
 func (c *clone) loaded(last int) (client int) {
 	c.t.Helper()
-	// Well into the measured part: starting and the short warm-up take the
-	// client less CPU time than this.
+	// Well into the measured part: starting and the short warm-up cost the client less
+	// CPU time than this.
 	eventually(c.t, 60*time.Second, "a loaded trial", func() bool {
 		client = c.pid("autocannon")
 		return client != last && c.pid("fiber_server") > 0 && ticks(client) > 70
@@ -49,8 +49,8 @@ func (c *clone) loaded(last int) (client int) {
 	return client
 }
 
-// stat gives the fields of a process's line behind its name, which is the
-// second; none if it has ended.
+// stat returns the fields of a process's stat line from the third on, or none if it has
+// ended.
 func stat(pid int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -70,8 +70,8 @@ func ticks(pid int) int {
 	return user + system
 }
 
-// pid finds a running process of the clone by its command line; wrappers that
-// only carry the program's name as an argument do not count.
+// pid finds a running process of the clone by its command line. Wrappers that only have
+// the program's name as an argument do not count.
 func (c *clone) pid(program string) int {
 	for _, p := range c.processes() {
 		f := strings.Fields(p)
@@ -113,12 +113,11 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// Four trials of one run: the server is killed, then one of its workers, then
-// the client is held for a while, and at last killed. Their length is no matter
-// but to the third, and each that comes after the fourth takes all of it. None is
-// made again.
+// Four trials of one run: the server is killed, then one of its workers, then the client
+// is stopped for a while, and at last killed. Only the third trial, and those after the
+// fourth, run for their full length. No trial is repeated.
 func TestAloneWhatDiesOrIsStoppedInMidTrial(t *testing.T) {
-	c := newClone(t, loopback, "/read", 2, 4) // long enough for a client that has a part of a core
+	c := newClone(t, loopback, "/read", 2, 4) // long enough for a client that gets only a part of a core
 	send := func(pid int, sig syscall.Signal) {
 		t.Helper()
 		if err := syscall.Kill(pid, sig); err != nil {

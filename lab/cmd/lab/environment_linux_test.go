@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// What a caller happens to have set must not change a figure: WRITE_BUFFER nearly
-// halves the server's time a request, and nothing in the results would say so.
+// Variables that the caller happens to have set must not change a figure: WRITE_BUFFER
+// nearly halves the server's time for a request, and the results would not show it.
 func TestTheCallersEnvironmentIsNoPartOfATrial(t *testing.T) {
 	t.Parallel()
 	c := newClone(t, loopback, "/read", 1, 60)
@@ -23,7 +23,7 @@ func TestTheCallersEnvironmentIsNoPartOfATrial(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd, out, errs := c.underWay()
-	// What bash and the server's master add of their own.
+	// Variables that bash and the server's master add themselves.
 	known := []string{"PATH", "LC_ALL", "PWD", "OLDPWD", "SHLVL", "_", "GOMAXPROCS", "FIBER_PREFORK_CHILD", "FIBER_SERVER_MASTER_PID", "FIBER_SERVER_GATE_FD"}
 	seen := map[string]bool{}
 	for _, p := range c.processes() {
@@ -56,10 +56,11 @@ func TestTheCallersEnvironmentIsNoPartOfATrial(t *testing.T) {
 	wait(t, cmd, out, errs)
 }
 
-// What ran is in the file: each program by its digest, and what it started with.
+// The results file names each program by its digest, and the environment that it was
+// started with.
 func TestARunNamesItsProgramsAndTheirEnvironment(t *testing.T) {
 	t.Parallel()
-	c := newClone(t, loopback, "/no-such-route", 1, 1) // whose trials are soon over
+	c := newClone(t, loopback, "/no-such-route", 1, 1) // the trials of which are soon over
 	c.run()
 	p := c.only().Provenance
 	for name, path := range map[string]string{"lab": labBinary, "fiber_server": serverBinary} {
@@ -79,7 +80,7 @@ func TestARunNamesItsProgramsAndTheirEnvironment(t *testing.T) {
 	}
 }
 
-// A build in the midst of a run makes its figures those of two programs.
+// A program that is rebuilt during a run would mix the figures of two programs.
 func TestAServerThatIsReplacedDuringARunEndsIt(t *testing.T) {
 	t.Parallel()
 	c := newClone(t, loopback, "/read", 1, 3)

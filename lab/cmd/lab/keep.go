@@ -14,18 +14,18 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
-// unfit marks a run that the journal would refuse, however often it is tried to be
-// kept; any other error is the disk's.
+// unfit marks a run that the journal refuses, however often it is tried; any other error
+// comes from the disk.
 type unfit struct{ error }
 
 func (u unfit) Unwrap() error { return u.error }
 
-// keep adds a run to the journal's data: the profile of its host if it is new, its
-// design, its raw profiles and its results file. It adds all of them or none. What
-// is derived from them is made by package derive.
+// keep adds a run to the journal's data: the profile of its host if that is new, its
+// design, its raw profiles and its results file. It adds all of them or none. Package
+// derive makes what is derived from them.
 //
-// A lab may be killed in the midst of it. The run is pending then, and is kept
-// again: what is there already is taken as it is.
+// A lab may be killed in the middle of it. Then the run is still pending, and is kept
+// again: files that are there already are taken as they are.
 func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made) (err error) {
 	f, scratch := made.File, j.Root.Scratch()
 	data, err := results.Encode(f)
@@ -100,7 +100,7 @@ func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made) (e
 	return nil
 }
 
-// unkept says of a run that was just made that it could not be kept.
+// unkept is the error for a run that was just made and could not be kept.
 func unkept(err error) error {
 	if errors.As(err, new(unfit)) {
 		return fmt.Errorf("the lab made a file it would refuse: %w", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
-// turning makes of a clone's experiment one that turns RPS and RFS.
+// turning changes a clone's experiment into one that turns RPS and RFS.
 func turning(t *testing.T, c *clone) {
 	c.link(labBinary, ".tools/bin/lab")
 	c.env = append(c.env, "LINE_RATE_STATE="+t.TempDir())
@@ -21,10 +21,10 @@ func turning(t *testing.T, c *clone) {
 	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"http_load\"\nworkers = 1")
 }
 
-// flowTable is the one knob of these that has a value for the whole machine.
+// flowTable is the only one of these knobs with a value for the whole machine.
 const flowTable = "/proc/sys/net/core/rps_sock_flow_entries"
 
-// One test at a time may look at it.
+// Only one test at a time may look at it.
 var flowTableTaken sync.Mutex
 
 func flows(t *testing.T) string {
@@ -36,7 +36,7 @@ func flows(t *testing.T) string {
 	return string(b)
 }
 
-// A machine that may not turn a knob is not the claim's fault.
+// A machine on which a knob may not be turned does not count against the claim.
 func TestKnobsOutOfReach(t *testing.T) {
 	t.Parallel()
 	if tune.Reach("rps", nil) == nil {
@@ -62,7 +62,7 @@ func TestKnobsAreTurnedForATrialAndBack(t *testing.T) {
 	before := flows(t)
 	c := newClone(t, wire, "/simple", 1, 1)
 	turning(t, c)
-	// RFS acts where RPS is on; half of the combinations show both.
+	// RFS has an effect only where RPS is on; half of the combinations show both.
 	c.edit("[[factors]]\nname = \"rps\"\nlevels = [false, true]\n", "")
 	c.edit("workers = 1", "workers = 1\nrps = true")
 	s := c.run()
@@ -85,7 +85,7 @@ func TestKnobsAreTurnedForATrialAndBack(t *testing.T) {
 	}
 }
 
-// held is the journal of originals.
+// held reads the journal of the knobs' original values.
 func held(t *testing.T, c *clone) string {
 	t.Helper()
 	_, dir, _ := strings.Cut(c.env[len(c.env)-1], "=")
@@ -96,7 +96,7 @@ func held(t *testing.T, c *clone) string {
 	return string(b)
 }
 
-// However the lab ends, the machine is as it was.
+// However the lab ends, the machine has its old settings again.
 func TestKnobsComeBackWhenTheLabDies(t *testing.T) {
 	if err := tune.Reach("rps", nil); err != nil {
 		t.Skip(err)
@@ -124,8 +124,8 @@ func TestKnobsComeBackWhenTheLabDies(t *testing.T) {
 			wait(t, cmd, &out, &errs)
 			until(t, "the flow table is back", func() bool { return flows(t) == before })
 			until(t, "no process is left", func() bool { return len(c.processes()) == 0 })
-			// What was set in the namespaces went with them. Its originals are of no
-			// use to anyone, and the next to turn a knob forgets them.
+			// What was set in the namespaces went with them. The originals of those are
+			// useless now, and the next lab that turns a knob forgets them.
 			if s := finish(t, c.command("tune", "restore")); s.status != exitHeld {
 				t.Error("nothing is to be restored, and that failed")
 			}
@@ -145,7 +145,7 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// What the machine lacks for a design is said, and nothing is tried.
+// If the machine lacks what a design needs, the lab says so and tries nothing.
 func TestADesignForAnotherMachine(t *testing.T) {
 	t.Parallel()
 	c := newClone(t, `kind = "fleet"`, "/simple", 1, 1)

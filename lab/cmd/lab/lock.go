@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// takeLock takes the lock of a directory, or says that another process holds it. It
-// keeps a second run from starting beside a first one: two loads on one machine
-// measure each other. The kernel drops the lock with the process, however it ends.
+// takeLock takes the lock of a directory, or says that another process holds it. It keeps
+// two runs from going on at once: they would measure each other's load. The kernel drops
+// the lock with the process, however it ends.
 func takeLock(dir string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ func TestASecondTakeIsRefusedUntilRelease(t *testing.T) {
 	if _, err := takeLock(dir); err == nil || !strings.Contains(err.Error(), "another lab is measuring") {
 		t.Errorf("a second lock: %v", err)
 	}
-	// A refusal must not have loosened the first one.
+	// The refused attempt must not have released the first lock.
 	if _, err := takeLock(dir); err == nil {
 		t.Error("the second attempt freed the lock")
 	}

@@ -21,7 +21,7 @@ import (
 const (
 	exitHeld    = 0 // every claim reproduced or not applicable
 	exitNotHeld = 1 // some claim refuted or inconclusive
-	exitInvalid = 2 // some claim's trials cannot bear a verdict
+	exitInvalid = 2 // the trials of some claim allow no verdict
 	exitFailed  = 3 // a run failed, a check found faults, or the call was wrong
 )
 
@@ -34,7 +34,7 @@ func main() {
 func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	call, err := read(args, out)
 	if err == nil && call == nil {
-		return exitHeld // it was for help
+		return exitHeld // help was asked for and printed
 	}
 	status := exitFailed
 	if err == nil {

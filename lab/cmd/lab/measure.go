@@ -24,7 +24,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// A bench is this machine, taken for measuring.
+// A bench is this machine while it is reserved for measuring.
 type bench struct {
 	options
 	j       *archive.Journal
@@ -33,14 +33,14 @@ type bench struct {
 	self    string // the lab's own program
 	had     int    // how many runs the journal had before this call
 
-	// What measures, so that all around it can be tested without.
+	// Replaced in tests, so that all the rest can be tested without measuring.
 	ready  func(run.Plan) error
 	do     func(context.Context, run.Plan, run.Watcher) (*run.Made, error)
 	now    func() time.Time
 	report *reporter
 }
 
-// newBench takes this machine until release is called.
+// newBench reserves this machine until release is called.
 func newBench(j *archive.Journal, o options) (b *bench, release func(), err error) {
 	split, release, err := claim(j)
 	if err != nil {
@@ -57,8 +57,7 @@ func newBench(j *archive.Journal, o options) (b *bench, release func(), err erro
 	return b, release, nil
 }
 
-// claim takes this machine for a load, or says why it cannot be had, and
-// divides its cores.
+// claim reserves this machine for a load, or says why it cannot, and divides its cores.
 func claim(j *archive.Journal) (split cores.Split, release func(), err error) {
 	if runtime.GOOS != "linux" {
 		return split, nil, errors.New("the lab measures on Linux only: it reads /proc and pins cores; the site can be built anywhere")
@@ -89,7 +88,8 @@ func divide() (cores.Split, error) {
 	return cores.Divide(groups), nil
 }
 
-// profile describes this machine, under the name it already has if it has one.
+// profile describes this machine, under the name that it has in the journal if it has
+// one.
 func (o options) profile(j *archive.Journal) (*host.Profile, error) {
 	h, err := host.Probe()
 	if err != nil {
@@ -125,13 +125,13 @@ func andMore(n int) string {
 type outcome struct {
 	x      *experiment.Experiment
 	record *record
-	least  int             // blocks that are made whatever the record says
+	least  int             // blocks that are made whatever the verdicts are
 	made   []*results.File // by this call
-	says   *verdict.File   // what the record says; nil while there is none
+	says   *verdict.File   // the verdicts now; nil while there are none
 	unmade string          // why nothing was measured
 }
 
-// tally counts the claims that are decided, of all that apply here.
+// tally counts the claims that are decided, all claims, and those that do not apply here.
 func tally(outcomes []*outcome) (decided, claims, inapplicable int) {
 	for _, o := range outcomes {
 		claims += len(o.x.Claims)
@@ -154,7 +154,7 @@ func (b *bench) plan(x *experiment.Experiment) run.Plan {
 	return run.Plan{Root: b.j.Root, Experiment: x, Port: b.first(), Split: b.split, Host: b.profile, Lab: []string{b.self}}
 }
 
-// asks sees before the first run whether one could be made and kept.
+// asks checks before the first run whether a run could be made and kept.
 func (b *bench) asks(x *experiment.Experiment) error {
 	err := b.ready(b.plan(x))
 	if err == nil {
@@ -166,8 +166,8 @@ func (b *bench) asks(x *experiment.Experiment) error {
 	return nil
 }
 
-// measure spends the budget on the outcomes, prints what came of them, and says
-// how bad the worst is.
+// measure spends the budget on the outcomes, prints what came of them, and returns the
+// worst exit status.
 func (b *bench) measure(ctx context.Context, outcomes []*outcome, budget time.Duration, failed error, out io.Writer) (int, error) {
 	switch commit, differ := host.Differ(string(b.j.Root)); {
 	case commit == host.UnknownCommit:
@@ -175,8 +175,8 @@ func (b *bench) measure(ctx context.Context, outcomes []*outcome, budget time.Du
 	case len(differ) > 0:
 		b.report.Say("the results will say that the lab differs from its commit: %s%s", differ[0], andMore(len(differ)-1))
 	}
-	// Memory is cheaper here than a collector that runs beside a trial, and one
-	// thread that samples than several that wake each other.
+	// Using more memory costs less here than a collector that runs during a trial, and
+	// one thread that samples costs less than several that wake each other.
 	debug.SetGCPercent(800)
 	debug.SetMemoryLimit(math.MaxInt64) // whatever GOMEMLIMIT the caller has
 	runtime.GOMAXPROCS(1)
@@ -188,7 +188,7 @@ func (b *bench) measure(ctx context.Context, outcomes []*outcome, budget time.Du
 	failed = errors.Join(failed, b.spend(ctx, outcomes, budget))
 	b.report.End()
 	if len(b.j.Runs) == b.had && failed != nil {
-		return exitFailed, failed // nothing is there to be told of
+		return exitFailed, failed // there is nothing to print
 	}
 	if err := derive.Write(b.j); err != nil {
 		failed = errors.Join(failed, err)
@@ -200,13 +200,13 @@ func (b *bench) measure(ctx context.Context, outcomes []*outcome, budget time.Du
 	return status(outcomes), nil
 }
 
-// spend measures what is worth most until the budget is spent.
+// spend measures whatever is worth most, until the budget is spent.
 func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Duration) (failed error) {
 	s := &spend{left: budget}
 	for _, o := range outcomes {
 		p := &part{block: run.BlockTime(o.x), claims: len(o.x.Claims), clear: clearCase(o.x, b.profile.Cores), most: b.Blocks, over: o.unmade != ""}
 		if b.plan(o.x).Unreachable() != "" {
-			p.block = time.Millisecond // to say so takes no room
+			p.block = time.Millisecond // saying why it is not measured takes no time
 		}
 		s.parts = append(s.parts, p)
 	}
@@ -224,7 +224,7 @@ func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Dura
 			o.record.add(f, o.x)
 			blocks = f.Provenance.Blocks
 		}
-		o.says = o.record.said() // without what could not be kept
+		o.says = o.record.said() // without a run that could not be kept
 		s.took(next.part, blocks, b.now().Sub(began))
 		if f != nil {
 			s.parts[next.part].say(o.says, f)
@@ -252,7 +252,7 @@ func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Dura
 	return failed
 }
 
-// say has a part know what its record says after a run.
+// say updates a part with the verdicts after a run.
 func (p *part) say(says *verdict.File, f *results.File) {
 	if says == nil || verdict.Decided(says) || f.Provenance.Ended == results.Failing {
 		p.over = true
@@ -267,8 +267,8 @@ func (p *part) say(says *verdict.File, f *results.File) {
 	p.open(needs)
 }
 
-// make makes one run and keeps it. With an error there may be one all the same: of
-// an interrupted run the blocks that were complete.
+// make makes one run and keeps it. It can return a run together with an error: an
+// interrupted run with the blocks that were complete.
 func (b *bench) make(ctx context.Context, o *outcome, budget time.Duration, blocks int) (*results.File, error) {
 	p := b.plan(o.x)
 	p.Budget, p.MaxBlocks = budget, blocks
@@ -304,8 +304,8 @@ func (b *bench) make(ctx context.Context, o *outcome, budget time.Duration, bloc
 	return b.rescue(o, complete, err)
 }
 
-// rescue keeps the blocks that were complete before a run failed, unless nothing
-// was measured in them.
+// rescue keeps the blocks that were complete before a run failed, unless nothing was
+// measured in them.
 func (b *bench) rescue(o *outcome, complete *results.File, err error) (*results.File, error) {
 	if complete == nil {
 		return nil, err
@@ -320,7 +320,8 @@ func (b *bench) rescue(o *outcome, complete *results.File, err error) (*results.
 	return added[len(added)-1], errors.Join(err, failed)
 }
 
-// unrestored says after a semicolon what did not come back; nothing where all did.
+// unrestored says, after a semicolon, which settings were not restored; it is empty if
+// all were.
 func unrestored(err error) string {
 	if left, ok := errors.AsType[run.Unrestored](err); ok {
 		return "; " + left.Error()
@@ -328,7 +329,7 @@ func unrestored(err error) string {
 	return ""
 }
 
-// leftBehind says what an interrupted run left: of files there are none.
+// leftBehind says what an interrupted run left behind; files are never left.
 func leftBehind(err error) error {
 	if left, ok := errors.AsType[run.Unrestored](err); ok {
 		return left

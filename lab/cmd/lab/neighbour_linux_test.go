@@ -9,7 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 )
 
-// stranger starts a busy loop on a core, by somebody whom the lab did not start.
+// stranger starts a busy loop on a core, in a process that the lab did not start.
 func stranger(t *testing.T, cpu int) {
 	t.Helper()
 	loop := exec.Command("timeout", "60", "taskset", "--cpu-list", strconv.Itoa(cpu), "sh", "-c", "while :; do :; done")
@@ -36,7 +36,7 @@ func TestAloneBusyLoopOnTheServersCore(t *testing.T) {
 	expectAllInvalid(t, c.only(), "other-load")
 }
 
-// Server and client that share a core are watched on it, each by all figures.
+// A core that server and client share is watched for both, with all figures.
 func TestAloneBusyLoopOnACoreThatIsShared(t *testing.T) {
 	allowed, err := allowedCPUs()
 	if err != nil {
@@ -64,8 +64,8 @@ func TestAloneBusyLoopOnACoreThatIsShared(t *testing.T) {
 	}
 }
 
-// A wire that carries far less than is asked for makes a trial at a fixed rate
-// invalid; TestAloneWholeWay has the same wire in a closed loop.
+// A wire that carries far less than the asked rate makes a trial at a fixed rate invalid.
+// TestAloneWholeWay uses the same wire in a closed loop.
 func TestAloneWireFarBelowTheAskedRate(t *testing.T) {
 	if noWire(t) {
 		t.Skip("this machine lets no user make namespaces")

@@ -8,14 +8,14 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// mostBlocks is how many blocks anyone may ask for in one call.
+// mostBlocks is how many blocks one call may ask for.
 const mostBlocks = 1000
 
 // longest is the longest budget: a day.
 const longest = 24 * time.Hour
 
-// Ports are where the servers of a block listen. Of profile, what runs already has
-// its own.
+// ports are where the servers of a block listen. profile does not have them for a server
+// that runs already.
 type ports struct {
 	Port int     `xor:"from" placeholder:"N" help:"Port of the first server; others of a block have those above (default 8083)."`
 	Size retired `hidden:""`
@@ -23,7 +23,7 @@ type ports struct {
 
 func (p ports) first() int { return cmp.Or(p.Port, 8083) }
 
-// Options are what run and reproduce are told.
+// options are the flags of run and reproduce.
 type options struct {
 	ports
 	Budget time.Duration `placeholder:"DURATION" help:"The longest that it goes on, as 90s or 20m (default: what the experiments say together; reproduce takes no more than 225 s for the core set and 24m for --all)."`
@@ -35,7 +35,7 @@ type options struct {
 	KeepGoing bool `kong:"-"`
 }
 
-// Retired is the flag of what designs had before they had blocks.
+// retired is the flag --size, from the time before designs had blocks.
 type retired struct{}
 
 func (retired) Decode(*kong.DecodeContext) error {

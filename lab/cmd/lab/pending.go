@@ -17,16 +17,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
-// A run that is being made lies under .tools/scratch/pending/<experiment>/ with all
-// of its complete blocks, so that whatever ends the lab ends none of them. After
-// each block a new version of it is written beside the last one and gets its name,
-// <run>.<blocks>, when it is whole; only then is the last one removed.
+// A run in progress is kept under .tools/scratch/pending/<experiment>/ with all of its
+// complete blocks, so that they survive if the lab is killed. After each block a new
+// version is written beside the last one, and is renamed to <run>.<blocks> when it is
+// complete; only then is the last version removed.
 
-// halfWritten is a version that has no name yet.
+// halfWritten is the name of a version that is not complete yet.
 const halfWritten = "new"
 
-// version is where a run of so many blocks lies, as the root of a journal of its
-// own.
+// version is where a run of so many blocks is kept, as the root of a journal of its own.
 func version(root journal.Root, f *results.File) journal.Root {
 	return journal.Root(filepath.Join(root.Pending(), f.Experiment, fmt.Sprintf("%s.%04d", f.Run, f.Provenance.Blocks)))
 }
@@ -47,8 +46,8 @@ func setAside(root journal.Root, h *host.Profile, x *experiment.Experiment, made
 	if err != nil {
 		return err
 	}
-	// On the disk at once, rather than whenever the kernel finds time for it, which
-	// would be in the next block.
+	// Written to the disk at once: otherwise the kernel would write it at some time
+	// during the next block.
 	write := func(path string, data []byte) {
 		if err == nil {
 			err = results.Replace(string(beside), path, data)
@@ -70,7 +69,7 @@ func setAside(root journal.Root, h *host.Profile, x *experiment.Experiment, made
 	return forget(root, f, named)
 }
 
-// forget removes all versions of a run but one; none is kept where that is empty.
+// forget removes all versions of a run but one, or all if that name is empty.
 func forget(root journal.Root, f *results.File, but string) error {
 	own := filepath.Join(root.Pending(), f.Experiment)
 	versions, err := filepath.Glob(filepath.Join(own, f.Run+".*"))
@@ -86,9 +85,9 @@ func forget(root journal.Root, f *results.File, but string) error {
 	return err
 }
 
-// adopt adds the runs that were cut short, of one experiment or, where that is
-// empty, of all. Each is told in a line, and so is one that the journal would
-// refuse, which is moved aside. It returns those that it added.
+// adopt adds to the journal the runs that were cut short, of one experiment or, if name
+// is empty, of all. It reports each in a line, also one that the journal refuses, which
+// is moved aside. It returns those that it added.
 func adopt(j *archive.Journal, name string, say func(format string, args ...any)) ([]*results.File, error) {
 	var added []*results.File
 	dirs, err := os.ReadDir(j.Root.Pending())
@@ -121,7 +120,7 @@ func adopt(j *archive.Journal, name string, say func(format string, args ...any)
 				say("kept %s of a run of %s that was cut short", count(f.Provenance.Blocks, "block", "blocks"), f.Experiment)
 			}
 		}
-		// What else is there is older, or half of one.
+		// The rest is older or incomplete.
 		if err := os.RemoveAll(own); err != nil {
 			return added, err
 		}
@@ -129,7 +128,7 @@ func adopt(j *archive.Journal, name string, say func(format string, args ...any)
 	return added, nil
 }
 
-// versions lists the newest version of each run that lies in a directory.
+// versions lists the newest version of each run in a directory.
 func versions(own string) ([]string, error) {
 	entries, err := os.ReadDir(own)
 	if err != nil {
@@ -149,7 +148,8 @@ func versions(own string) ([]string, error) {
 	return out, nil
 }
 
-// adoptOne adds a version of a run to the journal; nil where it is there already.
+// adoptOne adds a version of a run to the journal; it returns nil if the journal has it
+// already.
 func adoptOne(j *archive.Journal, name string, from journal.Root) (*results.File, error) {
 	id, _, _ := strings.Cut(filepath.Base(string(from)), ".")
 	if slices.ContainsFunc(j.Runs, func(r *results.File) bool { return r.Experiment == name && r.Run == id }) {
@@ -190,7 +190,7 @@ func adoptOne(j *archive.Journal, name string, from journal.Root) (*results.File
 	return f, keep(j, h, design, made)
 }
 
-// refuse moves a version aside that the journal would refuse.
+// refuse moves aside a version that the journal refuses.
 func refuse(root journal.Root, name, version string, why error, say func(format string, args ...any)) error {
 	to := filepath.Join(root.Refused(), name+"."+version)
 	if err := os.MkdirAll(root.Refused(), 0o755); err != nil {

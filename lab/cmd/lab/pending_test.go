@@ -23,7 +23,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
-// leave leaves a run of so many blocks pending, as a lab does that is killed.
+// leave leaves a run of so many blocks pending, as a killed lab does.
 func (w *workshop) leave(n int) *results.File {
 	w.t.Helper()
 	b := w.bench(options{})
@@ -67,7 +67,7 @@ func TestEachBlockReplacesTheVersionBefore(t *testing.T) {
 	}
 }
 
-// Wherever a kill strikes, what the next lab finds is one of these.
+// Whenever the lab is killed, the next lab finds one of these states.
 func TestWhatAKilledLabLeftIsKept(t *testing.T) {
 	in := func(w *workshop, f *results.File) journal.Root { return version(w.root, f) }
 	for name, spoil := range map[string]func(w *workshop, f *results.File){
@@ -119,7 +119,7 @@ func TestWhatAKilledLabLeftIsKept(t *testing.T) {
 	}
 }
 
-// One that had come to its end when the lab was killed ended as it says.
+// A run that was complete when the lab was killed keeps its end.
 func TestARunThatWasOverKeepsItsEnd(t *testing.T) {
 	w := newWorkshop(t)
 	f := w.leave(6)
@@ -140,7 +140,7 @@ func TestARunThatWasOverKeepsItsEnd(t *testing.T) {
 	}
 }
 
-// It was in the journal already, and only that it was pending still stood there.
+// The run was in the journal already, and only its pending copy was left.
 func TestARunIsNotKeptTwice(t *testing.T) {
 	w := newWorkshop(t)
 	f := w.leave(3)
@@ -219,7 +219,7 @@ func TestWhatTheJournalWouldRefuseIsMovedAside(t *testing.T) {
 	}
 }
 
-// What is no version of a run does not stop anyone.
+// Files that are no version of a run stop nothing.
 func TestStrangeFilesAmongPendingRuns(t *testing.T) {
 	w := newWorkshop(t)
 	w.write(filepath.Join(w.root.Pending(), "README"), "?")
@@ -249,7 +249,7 @@ func TestAnInterruptedRunKeepsItsCompleteBlocks(t *testing.T) {
 		if n > 0 && (!slices.Equal(blocks(runs), []int{n}) || runs[0].Provenance.Ended != results.Interrupted || !strings.Contains(out, "0 of 1 claim decided here")) {
 			t.Errorf("blocks %v, %s", blocks(runs), out)
 		}
-		// The next goes on from there.
+		// The next run goes on from there.
 		w.fail, w.cancel = 0, nil
 		w.at = w.at.Add(time.Minute)
 		if _, _, err := w.run(context.Background(), options{}); err != nil {
@@ -261,7 +261,8 @@ func TestAnInterruptedRunKeepsItsCompleteBlocks(t *testing.T) {
 	}
 }
 
-// A run that fails keeps what was complete before, unless nothing was measured.
+// A run that fails keeps the blocks that were complete before, unless nothing was
+// measured.
 func TestAFailedRunKeepsItsCompleteBlocks(t *testing.T) {
 	for _, broken := range []bool{false, true} {
 		w := newWorkshop(t)
@@ -277,16 +278,16 @@ func TestAFailedRunKeepsItsCompleteBlocks(t *testing.T) {
 	}
 }
 
-// victimRoot names the workshop in which a lab goes on until it is killed.
+// victimRoot names the variable with the workshop in which a lab runs until it is killed.
 const victimRoot = "LINE_RATE_TEST_VICTIM"
 
-// victim makes runs until it is killed, and says of each block that it is complete.
+// victim makes runs until it is killed, and reports each complete block.
 func victim(root string) {
 	began, err := strconv.ParseInt(os.Getenv(victimRoot+"_AT"), 10, 64)
 	if err != nil {
 		panic(err)
 	}
-	t := &testing.T{} // what fails says nothing, and is seen by what is missing
+	t := &testing.T{} // its failures are not printed; the test sees them by what is missing
 	w := &workshop{t: t, root: journal.Root(root), at: time.Unix(began, 0)}
 	nobody, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
@@ -348,7 +349,7 @@ func TestAKillLosesNoCompleteBlock(t *testing.T) {
 				break
 			}
 			complete[run] = n
-			if first { // anywhere within the next blocks, and the end of a run
+			if first { // at any moment within the next blocks and the end of a run
 				time.AfterFunc(time.Duration(rand.Int64N(int64(60*time.Millisecond))), func() { _ = cmd.Process.Kill() })
 			}
 		}

@@ -10,12 +10,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// roomBytes is more than the largest run comes to, with its profiles and all that
-// is derived from it.
+// roomBytes is more than the largest run takes, with its profiles and all derived files.
 const roomBytes = 8 << 20
 
-// writable tells before a run whether it could be kept, by writing where it would
-// be written.
+// writable checks before a run whether it could be kept, by writing a file where it would
+// be kept.
 func writable(root journal.Root, x *experiment.Experiment, h *host.Profile) error {
 	dirs := []string{
 		filepath.Dir(root.Result(x.Name, "")), filepath.Dir(root.Host(h.ID)),

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// without makes a directory of programs to be found that lacks some.
+// without gives the clone a PATH that lacks some programs.
 func (c *clone) without(missing ...string) {
 	c.t.Helper()
 	for _, name := range []string{"env", "bash", "sh", "dirname", "taskset", "node", "git"} {
@@ -26,10 +26,10 @@ func (c *clone) without(missing ...string) {
 	c.env = append(c.env, "PATH="+filepath.Join(c.root, "bin"))
 }
 
-// What would make each trial fail, or keep the run from being written, is said
-// before the first one, in one line, and nothing is left behind.
+// A problem that would make each trial fail, or keep the run from being written, is
+// reported before the first trial, in one line, and nothing is left behind.
 func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
-	// within has the lab run by a shell that has done something before.
+	// within runs the lab from a shell that has run some commands before.
 	within := func(before string) func(c *clone, lab []string) []string {
 		return func(c *clone, lab []string) []string {
 			return append([]string{"sh", "-c", "set -e; cd \"$0\"; " + before + "; exec \"$@\"", c.root}, lab...)
@@ -115,7 +115,7 @@ func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
 				t.Error("an empty directory is left in data/")
 			}
 			if left, _ := filepath.Glob(filepath.Join(c.root, ".tools/scratch/*")); len(left) > 1 {
-				t.Errorf("left in scratch: %v", left) // beside the lock
+				t.Errorf("left in scratch: %v", left) // besides the lock
 			}
 		})
 	}

@@ -21,11 +21,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
-// longestWindow is the longest that the lab's server profiles at a time.
+// longestWindow is the longest window that the lab's server takes a profile of.
 const longestWindow = 600
 
-// A profileCall takes profiles: of a server that runs already where --from says
-// which, else of an experiment's, which it starts and loads.
+// A profileCall takes profiles: of a server that runs already if --from names one, else
+// of an experiment's server, which it starts and loads.
 type profileCall struct {
 	Experiment string   `arg:"" optional:"" help:"Load each of its conditions once without profiles and once with, and print what they show."`
 	From       []string `sep:"none" xor:"from" placeholder:"SOURCE" help:"Profiles of a server that runs, all kinds over one window: http://127.0.0.1:PORT, or the directory of the server's --pprof-sockets; more --from, more processes, merged."`
@@ -46,9 +46,9 @@ func (c *profileCall) do(ctx context.Context, out io.Writer) (int, error) {
 	return c.started(ctx, out)
 }
 
-// started loads each condition of an experiment once, without profiles and then
-// with, and prints what they came to. It adds nothing to the
-// journal: one window decides nothing.
+// started loads each condition of an experiment twice, without profiles and then with
+// them, and prints the figures. It adds nothing to the journal: one window decides
+// nothing.
 func (c *profileCall) started(ctx context.Context, out io.Writer) (int, error) {
 	j, x, err := named(c.Experiment)
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *profileCall) running(ctx context.Context, out io.Writer) (int, error) {
 	case seconds < 1 || seconds > longestWindow:
 		return exitFailed, fmt.Errorf("profile: --seconds %d; give a whole number from 1 to %d", seconds, longestWindow)
 	}
-	// All that can be refused is refused before the window.
+	// Everything that can be refused is refused before the window.
 	var sources []capture.Source
 	for _, f := range c.From {
 		some, err := sourcesOf(f)
@@ -167,7 +167,7 @@ func sourcesOf(from string) ([]capture.Source, error) {
 	return nil, fmt.Errorf("%s: neither a directory nor a socket", from)
 }
 
-// printProfiles prints what a set came to, kind by kind.
+// printProfiles prints a summary of each kind of profile in a set.
 func printProfiles(out io.Writer, set *capture.Set) {
 	fmt.Fprintf(out, "%s, a window of %s from %s, starts within %.1f ms\n",
 		count(set.Processes, "process", "processes"), set.Window, set.Started.UTC().Format("15:04:05 UTC"), set.Spread.Seconds()*1e3)
@@ -175,11 +175,11 @@ func printProfiles(out io.Writer, set *capture.Set) {
 		p := set.Merged[k]
 		total, err := profiles.Total(p, k)
 		if err != nil {
-			panic(err) // no set without the sample type is made
+			panic(err) // every set has the sample type
 		}
 		col, err := profiles.FindColumn(p, k.SampleType())
 		if err != nil {
-			panic(err) // as above
+			panic(err) // for the same reason
 		}
 		per := float64(col.Per)
 		fmt.Fprintf(out, "\n%s: %s, %s (and %s of the profiling itself, left out)\n",
@@ -190,11 +190,11 @@ func printProfiles(out io.Writer, set *capture.Set) {
 		fmt.Fprintf(out, "by kind of work: %s\n", works(k, p))
 		rows, err := profiles.Costliest(p, k.SampleType(), 10)
 		if err != nil {
-			panic(err) // as above
+			panic(err) // for the same reason
 		}
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 		for _, row := range rows {
-			// The last column is not aligned: it ends the line.
+			// The last column ends the line, so it is not aligned.
 			fmt.Fprintf(w, "%s\t%.1f %%\t  %s\n", inUnit(row.Cumulative, k), 100*row.Cumulative*per/float64(total), row.Symbol)
 		}
 		w.Flush()

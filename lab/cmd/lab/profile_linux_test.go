@@ -19,8 +19,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
-// profiled starts a server with pprof on, waits until so many of its lines say
-// that something listens, and returns its command and those lines.
+// profiled starts a server with pprof on, waits for so many lines that say that something
+// listens, and returns its command and those lines.
 func profiled(t *testing.T, lines int, args ...string) (*exec.Cmd, []string) {
 	t.Helper()
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -68,7 +68,8 @@ func profiled(t *testing.T, lines int, args ...string) (*exec.Cmd, []string) {
 	return cmd, got
 }
 
-// closedDir is a directory for sockets: short, and for its owner only.
+// closedDir is a directory for sockets: its path is short, and only its owner may enter
+// it.
 func closedDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "p")
@@ -79,8 +80,8 @@ func closedDir(t *testing.T) string {
 	return dir
 }
 
-// beingTaken tells whether profiles of all kinds are being taken of each process
-// that has its socket in a directory: of each there is a connection for each.
+// beingTaken tells whether profiles of all kinds are being taken of each process that has
+// a socket in a directory: each process then has a connection for each kind.
 func beingTaken(t *testing.T, dir string) bool {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/unix")
@@ -92,7 +93,7 @@ func beingTaken(t *testing.T, dir string) bool {
 		const connected = "03"
 		// Num RefCount Protocol Flags Type St Inode Path
 		if f := strings.Fields(line); len(f) == 8 && f[5] == connected {
-			open[filepath.Base(f[7])]++ // the server may have been given it from elsewhere
+			open[filepath.Base(f[7])]++ // the server may have got the directory under another path
 		}
 	}
 	names := slices.DeleteFunc(dirNames(dir), func(name string) bool { return filepath.Ext(name) != ".sock" })
@@ -157,7 +158,7 @@ func TestProfileOfSocketsAndOfAnAddress(t *testing.T) {
 				t.Errorf("%v: %s: %v", c.from, k, err)
 			}
 		}
-		// To a log go plain lines.
+		// A log gets plain lines.
 		if strings.Contains(errs, "\r") || !strings.HasPrefix(errs, "profiles of ") {
 			t.Errorf("%v: the log is %q", c.from, errs)
 		}
@@ -167,7 +168,7 @@ func TestProfileOfSocketsAndOfAnAddress(t *testing.T) {
 	}
 }
 
-// Nothing is written that is not whole, whichever way it ends.
+// Whichever way it ends, it leaves no incomplete file.
 func TestAProfileThatIsBrokenOffLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for name, breakOff := range map[string]func(lab, server *os.Process) error{

@@ -20,8 +20,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// profiling makes of a clone's experiment one that takes profiles, whose window is
-// what matters, and not the slots before it.
+// profiling changes a clone's experiment into one that takes profiles. The window of the
+// profiles matters here, so the slots before it are short.
 func profiling(c *clone) {
 	c.edit("slot_s = 1", "slot_s = 0.5")
 	c.edit("[block]", "[profile]\nseconds = 1\ncompare = \"workers\"\n[block]")
@@ -104,7 +104,7 @@ func TestAloneProfiledRun(t *testing.T) {
 	if s := finish(t, c.command("check")); s.status != exitHeld {
 		t.Error("lab check does not accept what the lab made")
 	}
-	// What a results file names is what it was made from.
+	// The profiles that a results file names are those that its figures were made from.
 	i := slices.IndexFunc(f.Conditions, func(c results.Condition) bool { return len(c.Profiles) > 0 })
 	if i < 0 && !weather(f) {
 		t.Fatal("no condition has a valid trial")
@@ -134,7 +134,7 @@ func (r *profiledRun) profilesTaken(t *testing.T) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return beingTaken(t, dir) })
 }
 
-// A profiledRun is a lab at work in a clone that takes profiles.
+// A profiledRun is a running lab in a clone that takes profiles.
 type profiledRun struct {
 	c     *clone
 	cmd   *exec.Cmd
@@ -154,14 +154,14 @@ func startProfiled(t *testing.T) *profiledRun {
 	}
 	go func() { _ = r.cmd.Wait(); close(r.ended) }()
 	t.Cleanup(func() {
-		_ = r.cmd.Process.Kill() // where the test ended before it
+		_ = r.cmd.Process.Kill() // if the test ended before the lab did
 		<-r.ended
 	})
 	return r
 }
 
-// window waits for the window of a trial in which profiles are taken, and leads
-// well into it. There is none where the lab has ended before.
+// window waits until a trial has been taking profiles for a while. It returns false if
+// the lab has ended before.
 func (r *profiledRun) window(t *testing.T) bool {
 	t.Helper()
 	for {
@@ -177,15 +177,15 @@ func (r *profiledRun) window(t *testing.T) bool {
 	}
 }
 
-// end waits for the lab to have ended, and logs what it said.
+// end waits until the lab has ended, and logs what it printed.
 func (r *profiledRun) end(t *testing.T) {
 	t.Helper()
 	<-r.ended
 	t.Logf("exit %d\n%s%s", r.cmd.ProcessState.ExitCode(), r.errs.String(), r.out.String())
 }
 
-// Where the machine's weather makes every trial invalid there are no profiles, and
-// what dies or is stopped before them is another test's.
+// If disturbances of the machine make every trial invalid, there are no profiles. What
+// dies or is stopped before the profiles is tested elsewhere.
 const noWindow = "the machine is too disturbed to measure on: no trial came to its profiles"
 
 func TestAloneProfilingIsInterrupted(t *testing.T) {
@@ -218,7 +218,7 @@ func TestAloneServerDiesWhileProfiled(t *testing.T) {
 	for r.window(t) {
 		for _, pid := range telemetry.Descendants(r.cmd.Process.Pid) {
 			if telemetry.Command(pid) == "fiber_server" {
-				_ = syscall.Kill(pid, syscall.SIGKILL) // with its master it may be gone
+				_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended with its master
 			}
 		}
 		killed++

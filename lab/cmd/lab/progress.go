@@ -11,9 +11,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// A reporter tells a person how measuring goes on: in one line for the whole of a
-// call, which is rewritten on a terminal; in a log, in plain lines, one a block and
-// no more than one in ten seconds.
+// A reporter shows a person the progress of a call. On a terminal that is one line for
+// the whole call, which is rewritten; in a log it is plain lines, one for each block and
+// at most one in ten seconds.
 type reporter struct {
 	out      io.Writer
 	terminal bool
@@ -25,23 +25,23 @@ type reporter struct {
 
 	what  string // experiment and block
 	said  time.Time
-	told  map[string]bool // gates that were told of in this run
+	told  map[string]bool // gates that were reported in this run
 	width int             // of the line on the terminal
 }
 
-// newReporter reports to a file, as to a terminal if it is one.
+// newReporter reports to a file, in the way of a terminal if the file is one.
 func newReporter(f *os.File) *reporter {
 	info, err := f.Stat()
 	return &reporter{out: f, terminal: err == nil && info.Mode()&os.ModeCharDevice != 0, now: time.Now}
 }
 
-// Whole begins the time of a call that may take so long. Tally says how many of
-// its claims are decided so far.
+// Whole begins a call that may take so long. tally counts how many of its claims are
+// decided so far.
 func (r *reporter) Whole(budget time.Duration, tally func() (decided, claims int)) {
 	r.began, r.budget, r.tally = r.now(), budget, tally
 }
 
-// Say writes a line of its own.
+// Say writes a separate line.
 func (r *reporter) Say(format string, args ...any) {
 	if r.terminal {
 		r.rewrite("")
@@ -49,14 +49,14 @@ func (r *reporter) Say(format string, args ...any) {
 	fmt.Fprintf(r.out, format+"\n", args...)
 }
 
-// End takes the line away.
+// End clears the line.
 func (r *reporter) End() {
 	if r.terminal {
 		r.rewrite("")
 	}
 }
 
-// Begin names a run that starts. The budget is nought where it cannot be made.
+// Begin names a run that starts. The budget is 0 if the run cannot be made.
 func (r *reporter) Begin(x *experiment.Experiment, block, budget time.Duration) {
 	r.what, r.said, r.told = x.Name, time.Time{}, map[string]bool{}
 	switch {
@@ -81,8 +81,8 @@ func (r *reporter) Turn(block, group, groups int) {
 	}
 }
 
-// Block says how far it is after a block. What made trials invalid is told once a
-// run for each gate.
+// Block shows the progress after a block. Each gate that made trials invalid is reported
+// once in a run.
 func (r *reporter) Block(f *results.File, trials []results.Trial) {
 	name, _, _ := strings.Cut(r.what, " ")
 	n := f.Provenance.Blocks
@@ -118,7 +118,7 @@ func levels(f *results.File, t results.Trial) string {
 	return t.Condition
 }
 
-// line says how far the whole is.
+// line is the progress of the whole call.
 func (r *reporter) line() string {
 	over := r.now().Sub(r.began)
 	text := fmt.Sprintf("  %s: %s, at most %s left", r.what, short(over), short(max(0, r.budget-over)))

@@ -13,7 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// stillClock stands still until it is told to go on.
+// stillClock stands still until the test moves it on.
 type stillClock struct{ at time.Time }
 
 func (c *stillClock) now() time.Time { return c.at }
@@ -63,7 +63,8 @@ func TestLogHasALineABlockOrTenSeconds(t *testing.T) {
 	c.at = c.at.Add(time.Second)
 	r.Block(after(4, results.Decided), nil)
 	wrote(t, out, "  7-made-up block 4, the last (decided): 15 s, at most 1 min 45 s left, 2 of 5 claims decided\n")
-	// More than there was leaves nothing, not less.
+	// If more time has passed than the budget had, nothing is left, and not less than
+	// nothing.
 	c.at = c.at.Add(time.Hour)
 	r.Begin(progressed, time.Second, time.Second)
 	out.Reset()
@@ -105,8 +106,7 @@ func TestTerminalRewritesOneLine(t *testing.T) {
 	r.Block(after(1, ""), nil)
 	third := "  7-made-up block 1: 4 s, at most 16 s left, 1 of 3 claims decided"
 	wrote(t, out, "\r"+third+blanks(len(second)-len(third)))
-	// What is said between stands on a line of its own, and all of the line is
-	// taken away.
+	// A separate line stands alone, after the whole progress line is cleared.
 	r.Say("kept %d blocks", 7)
 	wrote(t, out, "\r"+blanks(len(third))+"\rkept 7 blocks\n")
 	r.Turn(2, 1, 1)

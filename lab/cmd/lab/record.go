@@ -15,14 +15,14 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// A record is what the claims of one experiment rest on here.
+// A record is the runs on which the claims of one experiment are decided here.
 type record struct {
 	x    *experiment.Experiment
 	h    *host.Profile
 	runs []verdict.Run // oldest first
 }
 
-// recordOf gathers a host's measured runs of an experiment, those that count.
+// recordOf gathers a host's measured runs of an experiment, as far as they count.
 func recordOf(j *archive.Journal, x *experiment.Experiment, h *host.Profile, counts func(*results.File) bool) *record {
 	rec := &record{x: x, h: h}
 	for _, f := range j.Runs {
@@ -40,13 +40,13 @@ func (r *record) add(f *results.File, then *experiment.Experiment) {
 	})
 }
 
-// with is what the record says once a run is added that is made of today's design.
+// with gives the verdicts as they would be with one more run, made of today's design.
 func (r *record) with(f *results.File) *verdict.File {
 	return verdict.Decide(r.x, r.h, append(slices.Clone(r.runs), verdict.Run{File: f, Then: r.x}))
 }
 
-// said is what the record says; nil where its newest run was not made with all of
-// today's claims.
+// said gives the verdicts, or nil if the newest run was not made with all of today's
+// claims.
 func (r *record) said() *verdict.File {
 	if len(r.runs) == 0 {
 		return nil
@@ -63,15 +63,15 @@ func (r *record) said() *verdict.File {
 	return verdict.Decide(r.x, r.h, r.runs)
 }
 
-// tracked are the results that git knows in this clone; false where there is no
-// git, or no checkout.
+// tracked returns the results that git tracks in this clone, or false if there is no git
+// or no checkout.
 func tracked(root journal.Root) (map[string]bool, bool) {
-	// A lab that lies somewhere in another project's checkout has none.
+	// A lab inside another project's checkout has no checkout of its own.
 	if _, err := os.Stat(filepath.Join(string(root), ".git")); err != nil {
 		return nil, false
 	}
 	cmd := exec.Command("git", "-C", string(root), "ls-files", "-z", "--", "data/results")
-	// Variables such as GIT_DIR would have it speak of another checkout.
+	// Variables such as GIT_DIR would make git look at another checkout.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
 	out, err := cmd.Output()
 	if err != nil {
@@ -86,9 +86,9 @@ func tracked(root journal.Root) (map[string]bool, bool) {
 	return known, true
 }
 
-// madeHere tells which runs this clone made: those that git does not track. The
-// name of a host is made of its CPU, so a committed run of the same name may well
-// be another machine's. Where git cannot tell, none is.
+// madeHere tells which runs this clone made: those that git does not track. A host is
+// named after its CPU, so a committed run of the same name may well come from another
+// machine. If git cannot tell, no run counts.
 func madeHere(root journal.Root) func(*results.File) bool {
 	known, ok := tracked(root)
 	return func(f *results.File) bool { return ok && !known[root.Result(f.Experiment, f.Run)] }

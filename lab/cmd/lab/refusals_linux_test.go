@@ -30,7 +30,7 @@ func TestSingleWrongAnswerInvalidates(t *testing.T) {
 func TestNamespacesOff(t *testing.T) {
 	t.Parallel()
 	c := newClone(t, wire, "/read", 6, 1)
-	// A kernel that refuses cannot be had here, so unshare refuses in its place.
+	// A test cannot get a kernel that refuses, so a fake unshare refuses.
 	c.write("bin/unshare", "#!/bin/sh\necho 'unshare: unshare failed: Operation not permitted' >&2\nexit 1\n")
 	if err := os.Chmod(filepath.Join(c.root, "bin/unshare"), 0o755); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestClearRefusals(t *testing.T) {
 			[]string{"autocannon is not installed", "make setup"}},
 		"no server": {func(c *clone) { os.Remove(filepath.Join(c.root, ".tools/bin/fiber_server")) },
 			[]string{"the server cannot be started: server.sh: the server is not built", "make build"}},
-		// A clone has no sources, so that any program will do; here it has some.
+		// A clone has no sources, and then any program is accepted; here it gets some.
 		"a program of other sources": {func(c *clone) { c.write("lab/go.mod", "module example.invalid/lab\n") },
 			[]string{"does not say of which sources it was built", "make build"}},
 		"corrupt TOML": {func(c *clone) { c.write(experiment, "entry = \"99\"\ntitle = ") },

@@ -9,8 +9,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// report prints the table of claims, where the results are, and how many claims
-// are decided.
+// report prints the table of claims, the paths of the results, and how many claims are
+// decided.
 func report(out io.Writer, root journal.Root, outcomes []*outcome) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nCLAIM\tVERDICT\tFIGURES")

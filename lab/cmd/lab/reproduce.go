@@ -14,8 +14,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// leastBlocks is what a run has that was asked for by name, although the record
-// may be decided already.
+// leastBlocks is how many blocks a run has at least if it was asked for by name, even if
+// its claims are decided already.
 const leastBlocks = 2
 
 type runCall struct {
@@ -24,7 +24,7 @@ type runCall struct {
 	options
 }
 
-// do makes one run; its claims rest on the host's whole record.
+// do makes one run; its claims are decided on all runs of this host.
 func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 	c.options.Blocks = c.Blocks
 	j, x, err := named(c.Experiment)
@@ -66,8 +66,8 @@ type reproduceCall struct {
 	options
 }
 
-// do measures the chosen experiments within one budget. Their claims rest on what
-// this clone made, and on nothing that came with it.
+// do measures the chosen experiments within one budget. Their claims are decided only on
+// runs that this clone made.
 func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 	c.options.Again, c.options.KeepGoing = c.Again, c.KeepGoing
 	j, err := open()
@@ -119,7 +119,7 @@ func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out 
 				continue
 			}
 		}
-		// What no run can do without is asked for before the first.
+		// What every run needs is checked before the first one.
 		if err := b.asks(x); err != nil {
 			if failed = errors.Join(failed, err); !b.KeepGoing {
 				return exitFailed, failed
@@ -138,8 +138,8 @@ func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out 
 	return b.measure(ctx, outcomes, b.Budget, failed, out)
 }
 
-// clearCase is how many blocks decide an experiment's claims on a host of so many
-// cores where all blocks say the same.
+// clearCase is how many blocks decide an experiment's claims, on a host with so many
+// cores, if all blocks agree.
 func clearCase(x *experiment.Experiment, cores int) int {
 	claims := verdict.Sharing(x, cores)
 	n := stats.MinSamples

@@ -9,8 +9,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
-// A shaperCall prints an interface's shaper's counters until it is ended. The
-// lab makes it inside the wire's namespaces; nobody else needs it.
+// A shaperCall prints the counters of an interface's shaper until it is ended. The lab
+// calls it inside the wire's namespaces; it has no other use.
 type shaperCall struct {
 	Interface string `arg:""`
 }

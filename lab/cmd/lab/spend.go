@@ -6,39 +6,40 @@ import (
 	"time"
 )
 
-// A spend shares one budget of time among experiments: next is always what is likely
-// to decide most claims a second, so that a budget that ends early has done the most.
-// For an experiment without blocks that is its clear case; for another, what its
-// claims still need. That counts for half where blocks disagree, and for half again
-// each time that it was foretold and did not come true, or a claim that lies on its
-// own bar would take all that is left. A spend chooses only, and measures nothing.
+// A spend shares one budget of time among experiments. next is always the experiment that
+// is likely to decide most claims per second, so that a budget that runs out early has
+// decided the most. For an experiment without blocks, the estimate is its clear case; for
+// another, it is the blocks that its open claims still need. The estimate counts half
+// where blocks disagree, and half again each time that it did not come true; otherwise a
+// claim that lies exactly on its limit would take all the time that is left. A spend only
+// chooses; it measures nothing.
 type spend struct {
 	left  time.Duration
 	parts []*part
 }
 
-// A part is one experiment's.
+// A part is the share of one experiment.
 type part struct {
 	block  time.Duration // about how long one block takes
-	claims int           // that it has
-	clear  int           // blocks that decide a clear case
-	most   int           // blocks that may be made of it; 0: any number
+	claims int           // of the experiment
+	clear  int           // blocks that decide its claims if all agree
+	most   int           // blocks that may be made; 0: any number
 	made   int
-	missed int   // times that it went on and left as many claims open
-	over   bool  // nothing more is to be had of it
-	needs  []int // of each claim that is open after a run, about how many further blocks decide it; 0: cannot be said
+	missed int   // times that further blocks left as many claims open as before
+	over   bool  // no further run is possible or needed
+	needs  []int // for each claim that is open after a run, about how many further blocks decide it; 0: not known
 }
 
-// A stint is what comes next: so many blocks of a part at the most, 0 for as many
-// as the budget holds.
+// A stint is what is measured next: at most so many blocks of a part; 0 means as many as
+// the budget holds.
 type stint struct{ part, blocks int }
 
-// leastFurther is the least that a further run has, where the budget holds it: one
-// block alone is hardly worth a file, and estimates fall short.
+// leastFurther is how many blocks a further run has at least, if the budget holds them: a
+// file for one block is hardly worth it, and estimates are often too low.
 const leastFurther = 3
 
-// next says what to measure next; false where nothing more can be decided within
-// the budget.
+// next says what to measure next; false if no more claims can be decided within the
+// budget.
 func (s *spend) next() (stint, bool) {
 	if len(s.parts) == 1 {
 		return s.alone()
@@ -69,8 +70,8 @@ func (s *spend) next() (stint, bool) {
 	return best, rate > 0
 }
 
-// alone goes on with the only experiment until its claims are decided or the time
-// is spent: nobody else could use it.
+// alone measures the only experiment until its claims are decided or the time is spent:
+// no other experiment could use the time.
 func (s *spend) alone() (stint, bool) {
 	p := s.parts[0]
 	switch {
@@ -82,7 +83,8 @@ func (s *spend) alone() (stint, bool) {
 	return stint{}, true
 }
 
-// took takes a run off the budget. Its blocks tell how long the next ones take.
+// took takes a run's time off the budget. The time of its blocks is the estimate for the
+// next ones.
 func (s *spend) took(at, blocks int, length time.Duration) {
 	p := s.parts[at]
 	s.left -= length
@@ -93,7 +95,7 @@ func (s *spend) took(at, blocks int, length time.Duration) {
 	p.block = length / time.Duration(blocks)
 }
 
-// open has a part know what its open claims need after a run.
+// open updates a part with what its open claims need after a run.
 func (p *part) open(needs []int) {
 	if len(p.needs) > 0 && len(needs) >= len(p.needs) {
 		p.missed++

@@ -12,8 +12,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// spendAll spends a budget to its end: what makes a run of what was chosen, and says
-// what is open after it.
+// spendAll spends a budget to its end. what makes each chosen run, and says which claims
+// are open after it.
 func spendAll(t *testing.T, s *spend, what func(n int, c stint) (blocks int, took time.Duration, over bool, needs []int)) (chosen []stint) {
 	t.Helper()
 	for n := 0; ; n++ {
@@ -71,7 +71,7 @@ func TestWhatIsNearlyDecidedGoesFirst(t *testing.T) {
 	}{
 		// Two claims in 6 s come before two in 14 s.
 		{[]int{0, 3, 2}, []stint{{1, 8}, {1, 4}, {2, 7}, {2, 9}, {0, 6}}},
-		// Two in 10 s do not, since blocks that disagree make one of them.
+		// Two in 10 s do not: blocks disagree, so the two count as one.
 		{[]int{0, 5, 4}, []stint{{1, 8}, {2, 7}, {1, 7}, {2, 9}, {0, 6}}},
 	} {
 		s := &spend{left: 240 * time.Second, parts: three()}
@@ -81,19 +81,19 @@ func TestWhatIsNearlyDecidedGoesFirst(t *testing.T) {
 			switch {
 			case chosen.part == 1 && p.made == 0:
 				return chosen.blocks, length, false, c.open
-			case chosen.part == 2 && p.made == 0: // one in 12 s comes before one in 60 s
+			case chosen.part == 2 && p.made == 0: // one claim in 12 s comes before one in 60 s
 				return chosen.blocks, length, false, []int{6}
 			}
 			return chosen.blocks, length, true, nil
 		})
-		// Half as much again as was foreseen.
+		// Half as much again as was estimated.
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%v: %v, want %v", c.open, got, c.want)
 		}
 	}
 }
 
-// A claim on its own bar is always said to need one block more.
+// A claim that lies exactly on its limit always seems to need one more block.
 func TestWhatIsForetoldInVainComesLater(t *testing.T) {
 	s := &spend{left: 240 * time.Second, parts: three()}
 	got := spendAll(t, s, func(n int, c stint) (int, time.Duration, bool, []int) {
@@ -103,8 +103,8 @@ func TestWhatIsForetoldInVainComesLater(t *testing.T) {
 		}
 		return c.blocks, length, true, nil
 	})
-	// Half a claim a second at first, then half of that, and so on: twice until it is
-	// less than two claims in 14 s, three times more until less than one in 60 s.
+	// Half a claim per second at first, then half of that, and so on: after two runs it
+	// is less than two claims in 14 s, after three more less than one in 60 s.
 	want := []stint{{1, 8}, {1, 3}, {1, 3}, {2, 7}, {1, 3}, {1, 3}, {1, 3}, {0, 6}}
 	if len(got) < len(want) || !reflect.DeepEqual(got[:len(want)], want) {
 		t.Errorf("%v, want %v first", got, want)
@@ -145,7 +145,7 @@ func TestAFailedOneIsPassedOver(t *testing.T) {
 	}
 }
 
-// Nobody else could use the time.
+// No other experiment could use the time.
 func TestAnExperimentAloneHasTheWholeBudget(t *testing.T) {
 	for _, c := range []struct {
 		most  int
@@ -165,7 +165,7 @@ func TestAnExperimentAloneHasTheWholeBudget(t *testing.T) {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
-	// It is measured however little time there is, once.
+	// It is measured once, however little time there is.
 	s := &spend{left: time.Second, parts: []*part{{block: 10 * time.Second, claims: 1, clear: 6}}}
 	got := spendAll(t, s, func(int, stint) (int, time.Duration, bool, []int) { return 1, 10 * time.Second, false, []int{5} })
 	if len(got) != 1 {

@@ -11,8 +11,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
-// A tuneCall turns a knob of the kernel, or says what turning it would write. What
-// its arguments mean is the knob's.
+// A tuneCall turns a knob of the kernel, or prints what turning it would write. The knob
+// defines what its arguments mean.
 type tuneCall struct {
 	Call []string `arg:"" optional:"" name:"argument"`
 }
@@ -32,7 +32,7 @@ func (c tuneCall) do(_ context.Context, out io.Writer) (int, error) {
 	case errors.Is(err, tune.ErrDiffers):
 		return exitNotHeld, nil
 	case errors.As(err, &ended) && ended.Status > 0:
-		return ended.Status, nil // it has said why
+		return ended.Status, nil // the script has printed why
 	case err != nil:
 		return exitFailed, err
 	}

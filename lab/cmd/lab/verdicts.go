@@ -45,8 +45,8 @@ func (c verdictsCall) do(_ context.Context, out io.Writer) (int, error) {
 	return exitHeld, nil
 }
 
-// overHosts prints a line for each claim that several hosts measured, and how many
-// claims the hosts agree on.
+// overHosts prints a line for each claim that several hosts measured, and the number of
+// claims on which the hosts agree.
 func overHosts(out io.Writer, all []*verdict.Hosts) {
 	several, alike, apart := 0, 0, 0
 	for _, h := range all {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// In a log, a wait is heard of this often.
+// A log gets a line of a wait this often.
 const logEvery = 10 * time.Second
 
-// Wait tells of something that takes a known time, until the returned function
-// is called. The reporter is not to be used meanwhile.
+// Wait shows the progress of something that takes a known time, until the returned
+// function is called. The reporter must not be used meanwhile.
 func (r *reporter) Wait(what string, length time.Duration) (end func()) {
 	began := r.now()
 	r.width = 0
@@ -42,7 +42,7 @@ func (r *reporter) Wait(what string, length time.Duration) (end func()) {
 	}
 }
 
-// waited says how far it is.
+// waited shows how far it is.
 func (r *reporter) waited(what string, over, length time.Duration) {
 	text := fmt.Sprintf("%s: %s of %s, %s left", what, short(min(over, length)), short(length), short(length-over))
 	if over >= length {

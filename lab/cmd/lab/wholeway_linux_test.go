@@ -17,8 +17,8 @@ func TestAloneWholeWay(t *testing.T) {
 			if topology == thin && noWire(t) {
 				t.Skip("this machine lets no user make namespaces")
 			}
-			// Two blocks are enough to see the whole way, and too few to decide;
-			// over the wire there is nothing more to see in a second.
+			// Two blocks are enough to see the whole way, and too few to decide; a second
+			// block over the wire would show nothing more.
 			blocks := map[string]int{loopback: 2, thin: 1}[topology]
 			c, s := undisturbed(t, func() *clone { return newClone(t, topology, "/read", blocks, 1) })
 			const want = exitNotHeld
@@ -53,7 +53,7 @@ func TestAloneWholeWay(t *testing.T) {
 			if _, ok := f.Trials[0].Metrics["line_rate_share"]; ok != (topology == thin) {
 				t.Errorf("a share of the line rate: %v", ok)
 			}
-			// It carries far less than a closed loop would take.
+			// The wire carries far less than a closed loop would take.
 			for _, trial := range f.Trials {
 				if topology == thin && trial.Valid && trial.Bound != "wire" {
 					t.Errorf("trial %d is bounded by %s: %s", trial.Seq, trial.Bound, trial.BoundWhy)
@@ -62,7 +62,7 @@ func TestAloneWholeWay(t *testing.T) {
 			if got := finish(t, c.command("check")); got.status != exitHeld {
 				t.Errorf("lab check exits %d after a run", got.status)
 			}
-			// What is recorded must not say whose machine it was.
+			// The recorded data must not tell whose machine it was.
 			text, err := os.ReadFile(filepath.Join(c.root, "data/results/99-tiny", f.Run+".json"))
 			if err != nil {
 				t.Fatal(err)
@@ -80,9 +80,9 @@ func TestAloneWholeWay(t *testing.T) {
 	}
 }
 
-// undisturbed runs a clone's experiment, and again if the machine's weather
-// made trials invalid: other tests of this project, or a neighbour, may be at
-// work beside this one. Where it does not clear up the test cannot tell.
+// undisturbed runs a clone's experiment, and runs it again if disturbances of the machine
+// made trials invalid: other tests of this project, or a neighbour, may run at the same
+// time. If the disturbances last, the test is skipped.
 func undisturbed(t *testing.T, make func() *clone) (*clone, said) {
 	t.Helper()
 	const patience = 2
@@ -101,8 +101,8 @@ func undisturbed(t *testing.T, make func() *clone) (*clone, said) {
 	}
 }
 
-// weather tells whether every invalid trial of a run is invalid because of the
-// machine: by gates that may be its passing weather, and what follows from them.
+// weather tells whether every invalid trial of a run is invalid because of the machine:
+// by gates that a passing disturbance can close, or as a consequence of them.
 func weather(f *results.File) bool {
 	for _, trial := range f.Trials {
 		passing := trial.Valid

@@ -22,8 +22,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// A workshop is a journal of two experiments with a made-up machine that measures
-// nothing: what its runs hold is made up, in the form that the engine gives it.
+// A workshop is a journal of two experiments, with a made-up machine that measures
+// nothing: its runs hold made-up figures in the form that the engine gives.
 type workshop struct {
 	t    *testing.T
 	root journal.Root
@@ -32,11 +32,10 @@ type workshop struct {
 	runs int       // made so far
 	at   time.Time // the machine's clock
 	plan []run.Plan
-	// seen is what a trial of these workers counts; those that were asked for where
-	// it is nil.
+	// seen is how many workers a trial counts; if it is nil, as many as were asked for.
 	seen func(workers int64) float64
-	// broken makes all trials invalid. fail ends a run after so many blocks: by
-	// cancel, where that is set, and else with an error.
+	// broken makes all trials invalid. fail ends a run after so many blocks: by cancel if
+	// that is set, otherwise with an error.
 	broken bool
 	fail   int
 	cancel func()
@@ -93,7 +92,7 @@ func (w *workshop) write(path, text string) {
 	}
 }
 
-// bench opens the journal anew, as each call of the lab does.
+// bench opens the journal again, as each call of the lab does.
 func (w *workshop) bench(o options) *bench {
 	w.t.Helper()
 	j, faults, err := archive.Open(w.root)
@@ -111,7 +110,7 @@ func (w *workshop) bench(o options) *bench {
 	}
 }
 
-// machine is the made-up one, as the journal knows it if it does.
+// machine is the made-up machine, as the journal has it if it does.
 func machine(j *archive.Journal) *host.Profile {
 	if known, ok := j.Hosts["made-up"]; ok {
 		return known
@@ -119,7 +118,7 @@ func machine(j *archive.Journal) *host.Profile {
 	return &host.Profile{SchemaVersion: 1, ID: "made-up", Name: "a made-up machine", Arch: "amd64", CPU: "made up", Cores: 2, MemoryBytes: 1 << 30, Kernel: "6.1"}
 }
 
-// said is what progress said since the last time.
+// said returns what was reported since the last call.
 func (w *workshop) said() string {
 	w.t.Helper()
 	text, err := os.ReadFile(w.log)
@@ -188,7 +187,7 @@ func (w *workshop) block(f *results.File) []results.Trial {
 
 var errBroken = errors.New("a cable was pulled")
 
-// do goes through a run as the engine does.
+// do makes a run as the engine does.
 func (w *workshop) do(ctx context.Context, p run.Plan, watch run.Watcher) (*run.Made, error) {
 	w.plan = append(w.plan, p)
 	w.runs++
@@ -225,8 +224,8 @@ func (w *workshop) do(ctx context.Context, p run.Plan, watch run.Watcher) (*run.
 	return &run.Made{File: f}, nil
 }
 
-// inOrder opens the journal as lab check does, derived files and all, and returns
-// its runs.
+// inOrder opens the journal as lab check does, derived files included, and returns its
+// runs.
 func (w *workshop) inOrder() []*results.File {
 	w.t.Helper()
 	j, faults, err := archive.Open(w.root)

@@ -10,25 +10,25 @@ import (
 	"github.com/line-rate/line-rate/lab/batch"
 )
 
-// An Account says what became of events. After Close, Added is the sum of
-// Delivered, Dropped, Failed and Returned; before, what is missing is held.
+// An Account says what happened to events. After Close, Added is the sum of Delivered,
+// Dropped, Failed and Returned; before that, the difference is the events that are held.
 type Account struct {
-	Added     int64 // those that Add took, and those that it dropped
-	Delivered int64 // their Send ended well
+	Added     int64 // events that Add took, and those that it dropped
+	Delivered int64 // their Send succeeded
 	Dropped   int64 // there was no room for them
-	Failed    int64 // their Send failed, for the last time
+	Failed    int64 // their last Send failed
 	Returned  int64 // Close could not wait for them
-	Logged    int64 // what the log's counts come to
-	LogLines  int64 // how many lines have one
+	Logged    int64 // the sum of the events in log lines
+	LogLines  int64 // log lines with a number of events
 }
 
 // Held is how many events are neither delivered nor given up.
 func (a Account) Held() int64 {
-	// An event can be delivered in the moment before its Add is counted.
+	// An event can be delivered just before its Add is counted.
 	return max(a.Added-a.Delivered-a.Dropped-a.Failed-a.Returned, 0)
 }
 
-// A ledger keeps the account, and the log that the study's text counts by.
+// A ledger keeps the account, and the log lines by which the study's text counts.
 type ledger struct {
 	added, delivered, dropped, failed, returned, logged, lines atomic.Int64
 
@@ -41,11 +41,11 @@ func (l *ledger) Account() Account {
 		Delivered: l.delivered.Load(), Dropped: l.dropped.Load(), Failed: l.failed.Load(),
 		Returned: l.returned.Load(), Logged: l.logged.Load(), LogLines: l.lines.Load(),
 	}
-	a.Added = l.added.Load() // last, so that it has whatever the others have
+	a.Added = l.added.Load() // read last, so that it includes all events in the other counts
 	return a
 }
 
-// log writes the line that the text counts, of one batch that was sent.
+// log writes the line, by which the text counts, for one batch that was sent.
 func (l *ledger) log(events int) {
 	l.logged.Add(int64(events))
 	l.lines.Add(1)
@@ -55,11 +55,11 @@ func (l *ledger) log(events int) {
 func (l *ledger) line(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// What the log comes to is in the account, whether or not it is written.
+	// The account counts the line whether or not it can be written.
 	_, _ = fmt.Fprintf(l.out, "%s INF %s\n", time.Now().UTC().Format(time.RFC3339), text)
 }
 
-// The library's batch.Meter.
+// These methods are the library's batch.Meter.
 
 func (l *ledger) Sent(int, time.Duration, time.Duration, error) {}
 func (l *ledger) InFlight(int)                                  {}

@@ -16,14 +16,13 @@ import (
 
 // A Processor takes events in and sends them in batches.
 type Processor[E any] interface {
-	// Add takes an event in. Where there is no room it waits, until its context
-	// ends, or drops the event and returns ErrFull. After Close it returns
-	// ErrClosed.
+	// Add takes an event in. If there is no room, it waits until its context ends, or
+	// drops the event and returns ErrFull. After Close it returns ErrClosed.
 	Add(ctx context.Context, e E) error
-	// Close takes no more events and sends what it holds, until its context
-	// ends. What is left then counts as returned. No goroutine outlives it.
+	// Close takes no more events and sends those that it holds, until its context ends.
+	// The rest then counts as returned. When Close returns, no goroutine is left.
 	Close(ctx context.Context) (Account, error)
-	// Account is what became of the events so far.
+	// Account says what has happened to the events so far.
 	Account() Account
 }
 
@@ -33,13 +32,13 @@ var (
 	ErrFull   = batch.ErrFull
 )
 
-// What Add does where there is no room.
+// What Add does if there is no room.
 const (
 	Block = "block"
 	Drop  = "drop"
 )
 
-// The bounds of the options: a slip of the finger is told at once.
+// The bounds of the options, so that a typing error is reported at once.
 const (
 	MaxWorkers   = 1000
 	MaxQueue     = 10_000_000
@@ -49,23 +48,23 @@ const (
 
 // Options are what the variants have in common.
 type Options struct {
-	Queue     int           // how many events wait for a worker at most; 0: they are handed over
+	Queue     int           // the most events that wait for a worker; 0: they are handed over directly
 	BatchSize int           // how many make a batch
-	Interval  time.Duration // of the ticker by which what waits is sent
+	Interval  time.Duration // of the ticker by which waiting events are sent
 	WhenFull  string        // Block, which is the default, or Drop
 	Stagger   bool          // worker i of n starts its ticker i/n of the interval later; pools only
 	Attempts  int           // of the library, 1 if not given; the others try once
-	Log       io.Writer     // gets a line for each batch; nil: nobody does
+	Log       io.Writer     // gets a line for each batch; nil: lines are written nowhere
 }
 
-// The library's further settings here.
+// More settings of the library, fixed here.
 const (
 	inFlight  = 10
 	leastWait = 20 * time.Millisecond
 	mostWait  = time.Second
 )
 
-// workers is how many a pool has, by its name; 0 if it is none.
+// workers is the number of workers of a pool, by its name; 0 if it is no pool.
 func workers(name string) int {
 	digits, ok := strings.CutPrefix(name, "pool-")
 	n, err := strconv.Atoi(digits)
@@ -97,9 +96,9 @@ func Check(name string, o Options) error {
 	return nil
 }
 
-// New starts a variant. send gets a slice that is used again once it has
-// returned, but for async's. It delivers a batch in full or not at all: a
-// batch.PartialError is not the text's.
+// New starts a variant. send gets a slice that is used again once it has returned, except
+// with async. It delivers a batch in full or not at all: the study's text has no
+// batch.PartialError.
 func New[E any](name string, o Options, send batch.Send[E]) (Processor[E], error) {
 	if err := Check(name, o); err != nil {
 		return nil, fmt.Errorf("variants: %w", err)
@@ -125,7 +124,7 @@ func New[E any](name string, o Options, send batch.Send[E]) (Processor[E], error
 	return c, nil
 }
 
-// library is lab/batch behind the study's interface.
+// library is lab/batch behind this package's interface.
 type library[E any] struct {
 	ledger
 	batcher *batch.Batcher[E]
@@ -140,7 +139,7 @@ func newLibrary[E any](o Options, send batch.Send[E]) (Processor[E], error) {
 	options := []batch.Option{
 		batch.MaxCount(o.BatchSize), batch.Interval(o.Interval), batch.Capacity(max(o.Queue, 1)),
 		batch.InFlight(inFlight), batch.WhenFull(policy), batch.WithMeter(l),
-		batch.WithLogger(slog.New(slog.DiscardHandler)), // what is lost is in the account
+		batch.WithLogger(slog.New(slog.DiscardHandler)), // losses are in the account
 	}
 	if attempts := cmp.Or(o.Attempts, 1); attempts > 1 {
 		options = append(options, batch.WithRetry(batch.Backoff(leastWait, mostWait, attempts)))
@@ -168,7 +167,7 @@ func (l *library[E]) Close(ctx context.Context) (Account, error) {
 	left, err := l.batcher.Close(ctx)
 	l.returned.Add(int64(len(left)))
 	if _, lost := errors.AsType[*batch.LostError](err); lost && len(left) == 0 {
-		err = nil // it is in the account, as it is with the others
+		err = nil // the loss is in the account, as with the other variants
 	}
 	return l.Account(), err
 }

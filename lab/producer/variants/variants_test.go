@@ -48,8 +48,8 @@ func balanced(t *testing.T, a Account) {
 
 var errSink = errors.New("made up")
 
-// Whatever the sink does, and whenever it ends, each event is somewhere, and
-// those that the sink took in were there once.
+// Whatever the sink does, and whenever it ends, each event is accounted for, and the sink
+// has got the delivered ones once.
 func TestEachEventIsAccountedFor(t *testing.T) {
 	const producers, each = 8, 2000
 	for _, name := range all {
@@ -90,7 +90,7 @@ func TestEachEventIsAccountedFor(t *testing.T) {
 									t.Error(err)
 								}
 								if tried.Load() == producers*each*3/4 && n%2 == 0 {
-									time.Sleep(time.Millisecond) // let Close come in the middle
+									time.Sleep(time.Millisecond) // so that Close comes in the middle
 								}
 							}
 						})
@@ -124,7 +124,7 @@ func TestEachEventIsAccountedFor(t *testing.T) {
 	}
 }
 
-// A Close whose time is up ends what is being sent, and counts what is left.
+// A Close whose context ends stops what is being sent, and counts what is left.
 func TestCloseDoesNotWaitForever(t *testing.T) {
 	for _, name := range all {
 		t.Run(name, func(t *testing.T) {
@@ -154,8 +154,8 @@ func TestCloseDoesNotWaitForever(t *testing.T) {
 	}
 }
 
-// All workers of a pool send at the same tick, and for as long as the answer
-// takes nobody takes an event. With the tickers apart somebody always does.
+// All workers of a pool send at the same tick, and until they are answered none takes an
+// event. With staggered tickers some worker always does.
 func TestAPoolThatSendsTakesNothing(t *testing.T) {
 	const latency = 300 * time.Millisecond
 	for _, c := range []struct {
@@ -169,7 +169,7 @@ func TestAPoolThatSendsTakesNothing(t *testing.T) {
 					time.Sleep(latency)
 					return nil
 				})
-				// Each worker has something by the time of the tick: those
+				// Each worker has some events by the time of the tick, because workers
 				// that wait are served in the order in which they came.
 				for n := range 200 {
 					synctest.Wait()
@@ -194,7 +194,7 @@ func TestAPoolThatSendsTakesNothing(t *testing.T) {
 	}
 }
 
-// Tickers apart have the workers send one after the other.
+// With staggered tickers the workers send one after the other.
 func TestStagger(t *testing.T) {
 	for _, stagger := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestStagger(t *testing.T) {
 				at = append(at, time.Since(began))
 				return nil
 			})
-			for n := range 40 { // for each tick something, of which each has a part
+			for n := range 40 { // some events for each tick, of which each worker gets a part
 				synctest.Wait()
 				if err := p.Add(t.Context(), n); err != nil {
 					t.Fatal(err)
@@ -231,7 +231,7 @@ func TestStagger(t *testing.T) {
 	}
 }
 
-// A batch leaves when it is full, and by the tick when it is not.
+// A batch leaves when it is full, or else at the tick.
 func TestBySizeAndByTick(t *testing.T) {
 	for _, name := range []string{"pool-1", "async", "swap", "batch"} {
 		t.Run(name, func(t *testing.T) {
@@ -269,7 +269,7 @@ func TestBySizeAndByTick(t *testing.T) {
 	}
 }
 
-// What async sends stays as it was while its worker fills the buffer anew.
+// The batches of async do not change while its worker fills the buffer again.
 func TestCopiesDoNotAlias(t *testing.T) {
 	for _, name := range []string{"async", "swap"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -303,7 +303,7 @@ func TestCopiesDoNotAlias(t *testing.T) {
 	}
 }
 
-// The text calls it deep. It is, for events without pointers.
+// The study's text calls the copy deep. It is, for events without pointers.
 func TestADeepCopyOfPointersIsNotDeep(t *testing.T) {
 	values := []struct{ n int }{{1}}
 	copied := deepCopy(values)

@@ -16,13 +16,13 @@ type crew[E any] struct {
 	send   batch.Send[E]
 	events chan E
 
-	gate    sync.RWMutex // held by each Add, so that Close knows when none is left
+	gate    sync.RWMutex // read-locked by each Add, so that Close knows when none is running
 	shut    bool
 	closing chan struct{} // closed when no more events are taken in
 	closed  atomic.Bool
-	ctx     context.Context // ends when Close gives up waiting
+	ctx     context.Context // ends when Close stops waiting
 	giveUp  context.CancelFunc
-	running sync.WaitGroup // the workers, and what they send in the background
+	running sync.WaitGroup // the workers, and their sends in the background
 
 	spare sync.Pool // of *[]E: swap's empty buffers
 }
@@ -34,8 +34,8 @@ func newCrew[E any](o Options, send batch.Send[E]) *crew[E] {
 	return c
 }
 
-// start starts n workers, each with a buffer and a ticker of its own. hand
-// sends a buffer's events and returns the buffer to go on with.
+// start starts n workers, each with a buffer and a ticker of its own. hand sends a
+// buffer's events and returns the buffer to fill next.
 func (c *crew[E]) start(n int, hand func([]E) []E) {
 	for i := range n {
 		var late time.Duration
@@ -46,13 +46,13 @@ func (c *crew[E]) start(n int, hand func([]E) []E) {
 	}
 }
 
-// work is one worker: the text's loop.
+// work is one worker: the loop of the study's text.
 func (c *crew[E]) work(late time.Duration, hand func([]E) []E) {
 	ticker := time.NewTicker(c.Interval)
 	defer ticker.Stop()
 	if late > 0 {
-		// By a timer of its own: a worker that waits for an answer when its
-		// ticker is to start would start it late.
+		// A timer starts the ticker, because a worker that waits for an answer at that
+		// time would start it late.
 		starter := time.AfterFunc(late, func() { ticker.Reset(c.Interval) })
 		defer starter.Stop()
 	}
@@ -79,7 +79,7 @@ func (c *crew[E]) work(late time.Duration, hand func([]E) []E) {
 	}
 }
 
-// waited sends and waits for the answer.
+// waited sends a batch and waits for the answer.
 func (c *crew[E]) waited(buffer []E) []E {
 	c.deliver(buffer)
 	return buffer[:0]
@@ -92,9 +92,9 @@ func (c *crew[E]) copied(buffer []E) []E {
 	return buffer[:0]
 }
 
-// swapped sends the buffer itself in the background, and goes on with another.
-// It does not clear what was sent, which would cost what a copy costs: what
-// events point to is kept until others take their place.
+// swapped sends the buffer itself in the background, and goes on with another. It does
+// not clear a buffer that was sent, which would cost as much as a copy: data that its
+// events point to stays in memory until other events take their places.
 func (c *crew[E]) swapped(buffer []E) []E {
 	c.running.Go(func() {
 		c.deliver(buffer)
@@ -106,8 +106,8 @@ func (c *crew[E]) swapped(buffer []E) []E {
 	return make([]E, 0, c.BatchSize)
 }
 
-// deepCopy is the text's, by its name and letter. It is as deep as E is: what
-// events point to is shared.
+// deepCopy is taken from the study's text, name and code. It is as deep as E: what events
+// point to is shared.
 func deepCopy[T any](src []T) []T {
 	if src == nil {
 		return nil
@@ -141,7 +141,7 @@ func (c *crew[E]) Add(ctx context.Context, e E) error {
 	if c.shut {
 		return ErrClosed
 	}
-	// Where there is room this costs what the text's plain send costs.
+	// If there is room, this costs what the plain send in the study's text costs.
 	select {
 	case c.events <- e:
 		c.added.Add(1)
@@ -168,7 +168,7 @@ func (c *crew[E]) Close(ctx context.Context) (Account, error) {
 	if c.closed.Swap(true) {
 		return c.Account(), ErrClosed
 	}
-	close(c.closing) // whoever waits in Add leaves
+	close(c.closing) // a caller that waits in Add returns
 	c.gate.Lock()
 	c.shut = true
 	c.gate.Unlock()

@@ -15,15 +15,15 @@ const (
 	topBrands   = 5
 )
 
-// An Item is what the aggregate needs of a product.
+// An Item is the part of a product that the aggregate needs.
 type Item struct {
 	Price Cents
 	Brand string
 }
 
-// An Aggregate is the answer of /compute. Money is rounded to the cent. Its
-// serialised size, 413 bytes on average, is close to the 414 that the published figures
-// of entries 01 and 05 come to: bytes over requests, less the header.
+// An Aggregate is the answer of /compute. Money is rounded to the cent. Its serialised
+// size is 413 bytes on average. The published figures of entries 01 and 05 give 414:
+// bytes divided by requests, less the header.
 type Aggregate struct {
 	Count     int          `json:"count"`
 	Median    float64      `json:"median_price"`
@@ -33,22 +33,22 @@ type Aggregate struct {
 	TopBrands []BrandCount `json:"top_brands"`
 }
 
-// A Bucket counts the prices from From up to, not including, the next bucket's.
-// The last one has no upper end.
+// A Bucket counts the prices from From up to, but not including, the next bucket's From.
+// The last bucket has no upper end.
 type Bucket struct {
 	From  int `json:"from"`
 	Count int `json:"count"`
 }
 
-// A BrandCount is a brand and how many of the items bear it.
+// A BrandCount is a brand and the number of items of that brand.
 type BrandCount struct {
 	Brand string `json:"brand"`
 	Count int    `json:"count"`
 }
 
-// Summarise computes the aggregate of items, which it sorts by price. It depends
-// on nothing but items, not even on their order. It is work for the processor
-// by design: the sort is done though selection would give the median cheaper.
+// Summarise computes the aggregate of items, which it sorts by price. The result depends
+// only on the items, not on their order. The work for the processor is intended: it
+// sorts, although selection would find the median with less work.
 func Summarise(items []Item) Aggregate {
 	a := Aggregate{
 		Count:     len(items),
@@ -63,7 +63,7 @@ func Summarise(items []Item) Aggregate {
 	}
 	slices.SortFunc(items, func(x, y Item) int { return cmp.Compare(x.Price, y.Price) })
 
-	// The sum is of integers and so exact whatever the order.
+	// The sum of integers is exact in any order.
 	var sum Cents
 	brands := make(map[string]int)
 	for _, it := range items {
@@ -75,9 +75,9 @@ func Summarise(items []Item) Aggregate {
 	n := float64(len(items))
 	avg := float64(sum) / n
 
-	// The deviation is the population's: the items are all there is to
-	// describe, not a sample from which to infer. Two passes, since the
-	// difference of two sums of squares loses digits.
+	// The deviation is that of a population: the items are everything that is described,
+	// not a sample of it. It takes two passes, because the difference of two sums of
+	// squares loses digits.
 	var squares float64
 	for _, it := range items {
 		d := float64(it.Price) - avg
@@ -91,7 +91,7 @@ func Summarise(items []Item) Aggregate {
 	return a
 }
 
-// median is that of items sorted by price, in cents.
+// median is the median of items sorted by price, in cents.
 func median(items []Item) float64 {
 	mid := len(items) / 2
 	if len(items)%2 == 1 {
@@ -103,8 +103,8 @@ func median(items []Item) float64 {
 // money rounds cents to whole ones and returns units.
 func money(cents float64) float64 { return math.Round(cents) / 100 }
 
-// rank returns the most frequent brands, equal counts by name: a map's order
-// must not reach the response.
+// rank returns the most frequent brands, equal counts by name: the order of a map must
+// not reach the response.
 func rank(brands map[string]int) []BrandCount {
 	all := make([]BrandCount, 0, len(brands))
 	for b, n := range brands {

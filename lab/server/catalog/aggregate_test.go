@@ -7,10 +7,9 @@ import (
 	"testing"
 )
 
-// Eight prices whose mean is 500 and whose population deviation is 200: the
-// distances from the mean are 300, 100, 100, 100, 0, 0, 200 and 400, their
-// squares sum to 320,000, an eighth of that is 40,000. A sample deviation would
-// be 213.81.
+// eight returns eight prices with mean 500 and population deviation 200: the distances
+// from the mean are 300, 100, 100, 100, 0, 0, 200 and 400, and their squares sum to
+// 320,000, an eighth of which is 40,000. The deviation of a sample would be 213.81.
 func eight() []Item {
 	return []Item{
 		{900_00, "Ash"}, {200_00, "Elm"}, {400_00, "Ash"}, {700_00, "Fir"},

@@ -8,41 +8,40 @@ import (
 	"github.com/brianvoe/gofakeit/v7"
 )
 
-// Seed is the seed of everything the server serves.
+// Seed is the seed of all data that the server serves.
 const Seed = 20260515
 
-// Each kind of data draws from a stream of its own, so that a change to one
-// leaves the bytes of the others alone.
+// Each kind of data is drawn from its own stream, so that a change to one kind does not
+// change the bytes of the others.
 const (
 	streamProducts = iota + 1
 	streamBatches
 	streamWalk
 )
 
-// The description's shape is fixed and not drawn: its length then varies little
-// between products, and a body needs two writes through a 4,096-byte buffer and
-// one through 5,120 bytes, whichever product it is. These counts put the mean
-// body near the 4,522 bytes of entry 02.
+// The shape of a description is fixed, so that its length varies little between products:
+// a body then takes two writes through a buffer of 4,096 bytes and one through 5,120
+// bytes, whichever product it is. These counts put the mean body near the 4,522 bytes of
+// entry 02.
 const (
 	paragraphs       = 5
 	sentencesPerPara = 8
 	wordsPerSentence = 13
 )
 
-// What products share. Five hundred products share forty brands, so that a
-// hundred of them have brands worth ranking. They share a stock of sentences
-// because drawing each one's own words took 40 ms of every worker's start, most
-// of the whole; no figure depends on sentences being different.
+// What products share. Five hundred products share forty brands, so that a hundred of
+// them have brands worth ranking. They share a stock of sentences, because drawing words
+// for each took 40 ms of every worker's start, most of it; no figure depends on the
+// sentences being different.
 const (
 	brandCount    = 40
 	sentenceCount = 512
 )
 
-// generate draws n products. It is the only place where gofakeit runs when the
-// index source is the walk.
+// generate draws n products. With the walk as index source, nothing else calls gofakeit.
 func generate(seed uint64, n int) []Product {
-	// An own faker, without its lock: New would draw the same values but pay
-	// for a mutex nobody contends.
+	// A faker without a lock: New would draw the same values, but lock a mutex that
+	// nothing else uses.
 	f := gofakeit.NewFaker(rand.NewPCG(seed, streamProducts), false)
 	sh := shared{
 		brands:    drawDistinct(brandCount, f.Company),
@@ -55,7 +54,7 @@ func generate(seed uint64, n int) []Product {
 	return products
 }
 
-// shared is what several products draw from.
+// shared is the data that several products use.
 type shared struct {
 	brands, sentences []string
 }
@@ -114,8 +113,7 @@ func drawProduct(f *gofakeit.Faker, sh shared) Product {
 		p.Tags[i] = f.Noun()
 	}
 	for i := range p.Images {
-		// example.com is reserved for documentation: nobody's host is named in
-		// every response the lab ever sends.
+		// example.com is reserved for documentation, so no response names a real host.
 		p.Images[i] = fmt.Sprintf("https://images.example.com/products/%s/%d-1200x1200.webp", p.ID, i+1)
 	}
 	return p

@@ -7,8 +7,8 @@ import (
 	"github.com/brianvoe/gofakeit/v7"
 )
 
-// A Source says which product a request gets. Both methods are safe for
-// concurrent use; what that safety costs is what entry 09 measures.
+// A Source says which product a request gets. Both methods are safe for concurrent use;
+// entry 09 measures what that costs.
 type Source interface {
 	// Next returns an index from 0 to Size-1.
 	Next() int
@@ -17,20 +17,20 @@ type Source interface {
 	Fill(dst []int)
 }
 
-// WalkLen is the number of draws after which a [Walk] begins anew.
+// WalkLen is the number of draws after which a [Walk] starts again.
 const WalkLen = 1 << 20
 
 const walkMask = WalkLen - 1
 
-// A Walk is a Source that goes round a table of indices drawn beforehand. A
-// step is one atomic add and one load, with no lock to wait for.
+// A Walk is a Source that reads a table of indices, drawn in advance, again and again. A
+// step is one atomic add and one load, without a lock.
 //
-// The order is the same in every process and every run. That is wanted: two
-// runs serve the same products in the same proportions. A seed from the clock
-// was rejected, since it buys nothing but a run that cannot be repeated.
+// The order is the same in every process and every run, so that two runs serve the same
+// products in the same proportions. A seed from the clock would only make a run that
+// cannot be repeated.
 type Walk struct {
-	table  *[WalkLen]uint16 // 2 MB; int32 would double it in each of 128 workers
-	_      [64]byte         // the cursor is written by every core, the pointer only read
+	table  *[WalkLen]uint16 // 2 MB; int32 would double that in each of 128 workers
+	_      [64]byte         // keeps the cursor, which every core writes, off the cache line of the pointer, which is only read
 	cursor atomic.Uint64
 	_      [56]byte
 }
@@ -48,8 +48,8 @@ func NewWalk(seed uint64) *Walk {
 // Next implements [Source].
 func (w *Walk) Next() int { return int(w.table[w.cursor.Add(1)&walkMask]) }
 
-// Fill implements [Source]. It claims its whole stretch of the table with one
-// add: a hundred of them would make /compute a measurement of the cursor.
+// Fill implements [Source]. It claims its part of the table with one add: with a hundred
+// adds, /compute would measure the cursor.
 func (w *Walk) Fill(dst []int) {
 	end := w.cursor.Add(uint64(len(dst)))
 	first := end - uint64(len(dst)) + 1
@@ -58,9 +58,9 @@ func (w *Walk) Fill(dst []int) {
 	}
 }
 
-// Faker is the Source that entry 09 found in the request path: gofakeit's global
-// faker, whose every draw takes one process-wide mutex, in (*Faker).Uint64. It
-// is kept so that the finding can be measured again, not to be used.
+// Faker is the Source that entry 09 found in the request path: gofakeit's global faker.
+// Each of its draws takes one mutex for the whole process, in (*Faker).Uint64. It is kept
+// to measure the finding again, not to be used.
 type Faker struct{}
 
 // Next implements [Source].

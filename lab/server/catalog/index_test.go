@@ -29,15 +29,16 @@ func TestSourceRange(t *testing.T) {
 				seen[i]++
 			}
 		}
-		// 50,500 draws over 500 products: one that never comes up has
-		// probability e^-101.
+		// 50,500 draws over 500 products: the probability that a given product never
+		// comes up is e^-101.
 		if i := slices.Index(seen[:], 0); i >= 0 {
 			t.Errorf("%s: product %d never comes up", name, i)
 		}
 	}
 }
 
-// Fill and Next go along the same table: what one takes the other does not.
+// Fill and Next use the same table: an index that one has taken, the other does not
+// return.
 func TestWalkOrder(t *testing.T) {
 	one, many := NewWalk(Seed), NewWalk(Seed)
 	var want []int
@@ -69,7 +70,7 @@ func TestWalkGoesRound(t *testing.T) {
 	}
 }
 
-// Every step is handed out once, whoever asks.
+// Every step is returned once, whichever goroutine asks.
 func TestWalkConcurrent(t *testing.T) {
 	const routines, steps = 8, WalkLen / 8
 	w := NewWalk(Seed)
@@ -99,15 +100,15 @@ func TestWalkConcurrent(t *testing.T) {
 	}
 }
 
-// The finding of entry 09 needs the global faker to lock.
+// The finding of entry 09 requires that the global faker locks.
 func TestGlobalFakerLocks(t *testing.T) {
 	if !gofakeit.GlobalFaker.Locked {
 		t.Error("gofakeit's global faker takes no lock; --index=gofakeit would show nothing")
 	}
 }
 
-// BenchmarkNext compares the sources under parallel load. The difference grows
-// with the number of cores: run it with -cpu.
+// BenchmarkNext compares the sources under parallel load. The difference grows with the
+// number of cores; -cpu varies it.
 func BenchmarkNext(b *testing.B) {
 	for _, name := range []string{"pool", "gofakeit"} {
 		b.Run("source="+name, func(b *testing.B) {
@@ -121,9 +122,8 @@ func BenchmarkNext(b *testing.B) {
 	}
 }
 
-// BenchmarkNextRatio prints what one source costs over the other, measured in
-// turns: the two meet the same machine within each round, so a neighbour who
-// slows one slows both.
+// BenchmarkNextRatio prints what one source costs relative to the other. They are
+// measured in turns, so that within a round a busy neighbour slows both.
 func BenchmarkNextRatio(b *testing.B) {
 	const steps = 20_000 // of each worker, in each round
 	workers := runtime.GOMAXPROCS(0)
@@ -147,5 +147,5 @@ func BenchmarkNextRatio(b *testing.B) {
 	}
 	slices.Sort(ratios)
 	b.ReportMetric(ratios[len(ratios)/2], "gofakeit/pool")
-	b.ReportMetric(0, "ns/op") // a round's time says nothing of a step's
+	b.ReportMetric(0, "ns/op") // removes the usual figure: a round's time says nothing about a step's
 }

@@ -14,26 +14,25 @@ const (
 	// Size is the number of products.
 	Size = 500
 
-	// Batches is the number of pre-serialised lists. It divides Size, so an
-	// index uniform over the products, taken modulo Batches, is uniform over
-	// the batches.
+	// Batches is the number of pre-serialised lists. It divides Size, so an index that is
+	// uniform over the products is, modulo Batches, uniform over the batches.
 	Batches = 25
 
 	// A list has from minBatch to maxBatch products.
 	minBatch = 20
 	maxBatch = 30
 
-	// The longest list fits into batchRoom. To grow into its length took a fifth
-	// of a worker's start.
+	// batchRoom is enough for the longest list. Growing the buffer took a fifth of a
+	// worker's start.
 	batchRoom = 160 << 10
 )
 
-// Simple is the answer of /simple. With Fiber's header it makes a response of
-// 124 bytes, which is what entry 05's bytes over its requests come to.
+// Simple is the answer of /simple. With Fiber's header it makes a response of 124 bytes,
+// as do entry 05's bytes divided by its requests.
 const Simple = `{"message":"hi"}`
 
-// A Pool holds what the server answers with. It is read-only once made; a body
-// is handed to the network without a copy, so no caller may write to one.
+// A Pool holds the bodies of the server's answers. It is read-only once made: bodies are
+// passed to the network without a copy, so no caller may write to one.
 type Pool struct {
 	bodies  [][]byte
 	batches [][]byte
@@ -41,12 +40,10 @@ type Pool struct {
 	digest  string
 }
 
-// NewPool generates the pool. It takes tens of milliseconds, all of them before
-// the server listens.
+// NewPool generates the pool. It takes tens of milliseconds, before the server listens.
 //
-// Generating at start was kept over embedding a file of the same bytes: the
-// file would be 2 MB of data in the repository that no reader can check against
-// its source.
+// It was preferred to embedding a file with the same bytes: that would be 2 MB of data in
+// the repository that no reader can check against its source.
 func NewPool(seed uint64) (*Pool, error) {
 	products := generate(seed, Size)
 	p := &Pool{
@@ -61,8 +58,8 @@ func NewPool(seed uint64) (*Pool, error) {
 		}
 		p.bodies[i] = body
 		p.items[i] = Item{Price: products[i].Price, Brand: products[i].Brand}
-		// The newline makes the boundaries count: without it a byte could
-		// move from one body to the next unseen.
+		// The newline marks where each body ends: without it, a byte could move from one
+		// body to the next without changing the digest.
 		sum.Write(body)
 		sum.Write([]byte{'\n'})
 	}
@@ -71,8 +68,8 @@ func NewPool(seed uint64) (*Pool, error) {
 	return p, nil
 }
 
-// cutBatches joins bodies that are serialised already: the bytes of a product in
-// a list are its bytes alone.
+// cutBatches joins bodies that are serialised already, so a product has the same bytes in
+// a list as alone.
 func cutBatches(seed uint64, bodies [][]byte) [][]byte {
 	rng := rand.New(rand.NewPCG(seed, streamBatches))
 	batches := make([][]byte, Batches)

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// The bytes every machine serves. A change of gofakeit, of Go's encoding/json or
-// of this package that moves them makes runs before and after incomparable: it
-// needs an entry that says so, not just a new constant.
+// The bytes that every machine serves. If a change of gofakeit, of Go's encoding/json or
+// of this package changes them, runs before and after are not comparable: that needs an
+// entry that says so, not just a new constant.
 const (
 	wantDigest        = "231b99a54aa1d2db897b4e4f888546dd2caa971e763dac8cf01d5e264cb8a00b"
 	wantBatchesDigest = "d3f50e8aeab40e20ad27ad661c4bba4fb1f4aabb08200844d73bb3f3a4efdf15"
@@ -38,7 +38,8 @@ func digest(bodies [][]byte) string {
 func TestPoolBytes(t *testing.T) {
 	p, again := newPool(t, Seed), newPool(t, Seed)
 
-	// Not p.Digest alone: a digest that forgot a body would still be pinned.
+	// p.Digest alone is not enough: a digest that left out a body would be just as
+	// stable.
 	if got := digest(p.bodies); got != wantDigest {
 		t.Errorf("bodies have digest %s, want %s", got, wantDigest)
 	}
@@ -69,7 +70,7 @@ func TestPoolSizes(t *testing.T) {
 		t.Errorf("mean body is %.2f bytes, want 4400 to 4700", m)
 	}
 
-	// Fiber's header before a body of four digits: status line 17, date 37,
+	// Fiber's header before a body of 1000 to 9999 bytes: status line 17, date 37,
 	// content type 32, content length 22, empty line 2.
 	const header = 17 + 37 + 32 + 22 + 2
 	for i, b := range p.bodies {

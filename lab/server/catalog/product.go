@@ -2,17 +2,17 @@ package catalog
 
 import "strconv"
 
-// Cents is a price. Prices are whole cents because a drawn float64 may differ
-// in its last bit between architectures, where the compiler may fuse a multiply
-// and an add, and one bit is enough to change the pool's digest.
+// Cents is a price. Prices are whole cents because the last bit of a drawn float64 may
+// differ between architectures, where the compiler may fuse a multiply and an add, and
+// one bit is enough to change the pool's digest.
 type Cents int64
 
 // Float returns the price in units of the currency.
 func (c Cents) Float() float64 { return float64(c) / 100 }
 
-// MarshalJSON writes the price as a JSON number with two decimals. It serves
-// the pool, which is serialised once; the per-request aggregate uses plain
-// floats, for which encoding/json has a faster path.
+// MarshalJSON writes the price as a JSON number with two decimals. It is used for the
+// pool, which is serialised once; the aggregate of each request uses plain floats, which
+// encoding/json writes faster.
 func (c Cents) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, c.Float(), 'f', 2, 64), nil
 }
@@ -32,8 +32,8 @@ type Product struct {
 	Images      []string   `json:"images"`
 }
 
-// Attributes are a product's seven. They are a struct and not a map: field
-// order is then in the source, and decoding is not needed to see it.
+// Attributes are the seven attributes of a product. They are a struct and not a map, so
+// that the source shows the order of the fields.
 type Attributes struct {
 	Color          string `json:"color"`
 	Material       string `json:"material"`

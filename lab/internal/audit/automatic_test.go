@@ -1,0 +1,86 @@
+package audit
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// published makes a run of one trial over a wire of 80 bit/s, or 10 B/s.
+func published(levels setting.Levels, printed map[string]string) *results.File {
+	t := results.Trial{Seq: 1, Block: 1, Condition: "c1", Valid: true, Metrics: map[string]float64{}, Below: map[string]float64{}, Printed: printed}
+	for name, p := range printed {
+		q, err := parse(p, manner{})
+		if err != nil {
+			panic(err)
+		}
+		if strings.HasPrefix(p, "<") {
+			t.Below[name] = q.Value
+		} else {
+			t.Metrics[name] = q.Value
+		}
+	}
+	return &results.File{
+		Experiment: "99-x", Run: "published", Source: results.Published, Text: &results.Text{Entry: "99"},
+		Topology: results.Topology{Kind: "fleet", LineRateBps: 8e9}, Conditions: []results.Condition{{ID: "c1", Levels: levels}}, Trials: []results.Trial{t},
+	}
+}
+
+func TestEveryPublishedTrialIsChecked(t *testing.T) {
+	simple := setting.Levels{setting.Route: setting.String("/simple"), setting.Connections: setting.Int(100), setting.Pipelining: setting.Int(1), setting.Workers: setting.Int(4)}
+	for _, c := range []struct {
+		name    string
+		printed map[string]string
+		kind    Kind
+		want    string // empty: no such check can be made
+	}{
+		{"124 B an answer", map[string]string{"transfer_bytes_per_s": "124 MB/s", "throughput_rps": "1.00M"}, ResponseSize, Agrees},
+		{"16 B an answer: no room for a head", map[string]string{"transfer_bytes_per_s": "16.0 MB/s", "throughput_rps": "1.00M"}, ResponseSize, Disagrees},
+		{"no throughput", map[string]string{"transfer_bytes_per_s": "16.0 MB/s"}, ResponseSize, ""},
+		{"a tenth of 1 GB/s", map[string]string{"transfer_bytes_per_s": "100.0 MB/s", "line_rate_share": "10%"}, LineRate, Agrees},
+		{"a tenth, printed a fifth", map[string]string{"transfer_bytes_per_s": "100.0 MB/s", "line_rate_share": "20%"}, LineRate, Disagrees},
+		{"0.995 GB/s and heads", map[string]string{"transfer_bytes_per_s": "0.995 GB/s"}, LineRate, Agrees},
+		{"1 GB/s and heads", map[string]string{"transfer_bytes_per_s": "1.000 GB/s"}, LineRate, Disagrees},
+		// 100 connections hold 10,000/s at 10 ms, and half of those at 20 ms.
+		{"a median that fits", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "19ms"}, InFlight, Agrees},
+		{"a median that does not", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "21ms"}, InFlight, Disagrees},
+		// 0.49 × 15 ms + 0.01 × 300 ms = 10.35 ms
+		{"a tail that does not", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "15ms", "latency_p99_s": "300ms"}, InFlight, Disagrees},
+		{"nothing known of the median", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "<1ms"}, InFlight, ""},
+		{"five processes of four workers", map[string]string{"processes": "5"}, Counts, Agrees},
+		{"four processes of four workers", map[string]string{"processes": "4"}, Counts, Disagrees},
+		{"25 connections a worker", map[string]string{"connections_per_worker": "25"}, PerWorker, Agrees},
+		{"26 connections a worker", map[string]string{"connections_per_worker": "26"}, PerWorker, Disagrees},
+		{"a quarter each", map[string]string{"throughput_rps": "8,004", "throughput_per_worker_rps": "2,001"}, PerWorker, Agrees},
+		{"a median over the tail", map[string]string{"latency_p50_s": "5ms", "latency_p99_s": "3ms"}, Reading, Disagrees},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files, err := Of(nil, []*results.File{published(simple, c.printed)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, f := range files[0].Findings {
+				if f.Kind == c.kind && (got == "" || f.Verdict == Disagrees) {
+					got = f.Verdict
+				}
+			}
+			if got != c.want {
+				t.Errorf("%q, want %q: %+v", got, c.want, files[0].Findings)
+			}
+		})
+	}
+}
+
+func TestAPublishedFigureIsThePrintedOne(t *testing.T) {
+	r := published(setting.Levels{}, map[string]string{"throughput_rps": "1,001"})
+	r.Trials[0].Metrics["throughput_rps"] = 1010
+	_, err := Of(nil, []*results.File{r})
+	fault := (*Fault)(nil)
+	if !errors.As(err, &fault) || fault.Run != r || !strings.Contains(err.Error(), `/trials/0/printed: throughput_rps is 1010, but printed as "1,001"`) {
+		t.Errorf("%v", err)
+	}
+}

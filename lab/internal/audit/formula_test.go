@@ -1,0 +1,95 @@
+package audit
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// names of the formulas below.
+func names(name string) (Quantity, error) {
+	switch name {
+	case "a":
+		return Quantity{10, 9, 11}, nil
+	case "b":
+		return Quantity{4, 3, 5}, nil
+	case "t.c1.zero":
+		return Quantity{0, -1, 1}, nil
+	}
+	return Quantity{}, fmt.Errorf("no figure %q", name)
+}
+
+// Every limit is worked out by hand from a = 9 to 11 and b = 3 to 5.
+func TestFormulas(t *testing.T) {
+	for formula, want := range map[string]Quantity{
+		"1 + 2 * 3":            Exactly(7),
+		"(1 + 2) * 3":          Exactly(9),
+		"8 / 4 / 2":            Exactly(1),
+		"8 - 4 - 2":            Exactly(2),
+		"-2 * -3":              Exactly(6),
+		"a + b":                {14, 12, 16},
+		"a - b":                {6, 4, 8},
+		"a * b":                {40, 27, 55},
+		"a / b":                {2.5, 1.8, 11.0 / 3},
+		"-a":                   {-10, -11, -9},
+		"a * -b":               {-40, -55, -27},
+		"min(a, b, 4)":         {4, 3, 4},
+		"max(a, b)":            {10, 9, 11},
+		"floor(a / 2)":         {5, 4, 5},
+		" a/b - 1 ":            {1.5, 0.8, 8.0 / 3},
+		"max(floor(1/2), 1)*7": Exactly(7),
+	} {
+		got, err := evaluate(formula, names)
+		if err != nil || !same(got, want.Value, want.Low, want.High) {
+			t.Errorf("%s: %+v, %v; want %+v", formula, got, err, want)
+		}
+	}
+}
+
+func TestFormulasThatMeanNothing(t *testing.T) {
+	for formula, says := range map[string]string{
+		"":            "character 1: the formula ends",
+		"1 +":         "character 4: the formula ends",
+		"1 2":         "character 3: nothing can follow",
+		"(1":          "closing parenthesis",
+		"1)":          "nothing can follow",
+		"--1":         "second minus",
+		"1 / 0":       "divides by a figure that may be zero",
+		"1 / (b - b)": "divides by a figure that may be zero",
+		"a/t.c1.zero": "divides by a figure that may be zero",
+		"c + 1":       `character 1: no figure "c"`,
+		"min(1)":      "min wants two figures",
+		"floor(1, 2)": "closing parenthesis",
+		"min 1":       `no figure "min"`,
+		"1.2.3":       "is no number",
+		"a ^ 2":       "nothing can follow",
+		"Σ":           "a figure is wanted",
+		"9999999999999999999999999999999999999999999999999999999999 * a * 1": "",
+	} {
+		_, err := evaluate(formula, names)
+		if says == "" {
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", formula, err, says)
+		}
+	}
+	if _, err := evaluate(strings.Repeat("(", 1e6), names); err == nil || !strings.Contains(err.Error(), "nested too deep") {
+		t.Errorf("a million parentheses: %.80v", err)
+	}
+	if _, err := evaluate(strings.Repeat("9", 400), names); err == nil {
+		t.Error("a number past all floats is taken")
+	}
+}
+
+func FuzzFormula(f *testing.F) {
+	for _, s := range []string{"a + b", "min(a, b) * 2", "-(a/b) - 1", "floor(a)", "((1))"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		q, err := evaluate(s, names)
+		if err == nil && (!q.finite() || q.Low > q.High) {
+			t.Errorf("%q: %+v", s, q)
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package audit
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestTextsThatAreRefused(t *testing.T) {
+	for text, says := range map[string]string{
+		"entry = ":                                "line 1",
+		small + "x=1":                             `unknown key "checks.x"`,
+		small + "note = \"n\"\nNote = \"m\"":      `unknown key "checks[0].Note"`,
+		strings.Replace(small, `"99"`, `"98"`, 1): "called by the entry's number",
+		small + "[[figures]]\nid = \"rate\"\nplace = \"p\"\nprinted = \"1\"":                                      `id "rate" stands twice`,
+		small + "[[figures]]\nid = \"max\"\nplace = \"p\"\nprinted = \"1\"":                                       "is a function",
+		small + "[[figures]]\nid = \"floor\"\nplace = \"p\"\nprinted = \"1\"":                                     "is a function",
+		small + "[[figures]]\nid = \"A-b\"\nplace = \"p\"\nprinted = \"1\"":                                       "must be lower-case",
+		small + "[[figures]]\nid = \"c\"\nprinted = \"1\"":                                                        "place is missing",
+		small + "[[figures]]\nid = \"c\"\nplace = \"p\"\nprinted = \"lots\"":                                      "no printed figure",
+		small + "[[figures]]\nid = \"c\"\nplace = \"p\"\nprinted = \"1ms\"\nunit = \"B\"":                         `unit "B", but "1ms" is in "s"`,
+		small + "[[figures]]\nid = \"c\"\nplace = \"p\"\nprinted = \"1\"\nunit = \"furlong\"":                     "use one of",
+		small + "[[tables]]\nid = \"t\"\nplace = \"p\"":                                                           "needs place, experiment and run",
+		small + "[[checks]]\nid = \"c\"\nkind = \"guess\"\nof = \"rate\"\nequals = \"1\"":                         `unknown kind "guess"`,
+		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"":                                         "one of equals",
+		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\nat_most = \"2\"":        "one of equals",
+		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\nwithin = 0.1":           "note must say why",
+		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\nwithin = nan":           "within must be a share",
+		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"":                                             "nothing would decide it",
+		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nneeds = [\"luck\"]":                         `unknown need "luck"`,
+		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nchecks = [\"none\"]":                        `no check "none"`,
+		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nmetric = \"speed\"\nneeds = [\"repeats\"]":  `unknown metric "speed"`,
+		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nclient_busy = \"1\"\nneeds = [\"repeats\"]": "without a metric",
+	} {
+		if _, err := Parse("99", []byte(text)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("…%s: %v, want %q", text[max(0, len(text)-60):], err, says)
+		}
+	}
+}
+
+func TestAStudyIsCalledByItsWord(t *testing.T) {
+	text := strings.Replace(small, `"99"`, `"batch"`, 1)
+	if _, err := Parse("batch", []byte(text)); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"99", "ba", "Batch", "batch-2", ""} {
+		if _, err := Parse(name, []byte(strings.Replace(small, `"99"`, `"`+name+`"`, 1))); (err == nil) != (name == "99") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// What only shows once formulas are worked out.
+func TestTextsThatLeanOnNothing(t *testing.T) {
+	for more, says := range map[string]string{
+		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rat\"\nequals = \"1\"":                                                                                  `checks "c": of: "rat", character 1: no figure "rat" in data/texts/99.toml`,
+		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"e98.x\"":                                                                             `there is no data/texts/98.toml`,
+		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"t.c1.x\"":                                                                            `no table "t"`,
+		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate * 2\"\nequals = \"1\"":                                                                             "place: missing",
+		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nplace = \"p\"\nof = \"rate * 2\"\nequals = \"1\"":                                                              "unit: missing",
+		"[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nmetric = \"throughput_rps\"\nneeds = [\"repeats\"]\nclient_busy = \"busy\"":                         `claims "c": client_busy:`,
+		"[[tables]]\nid = \"t\"\nplace = \"p\"\nexperiment = \"x\"\nrun = \"r\"\n[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"t.c1.workers\"\nequals = \"1\"": "there is no data/results/x/r.json",
+	} {
+		text, err := Parse("99", []byte(small+more))
+		if err != nil {
+			t.Fatalf("%s: %v", more, err)
+		}
+		_, err = Of([]*Text{text}, nil)
+		fault := (*Fault)(nil)
+		if !errors.As(err, &fault) || fault.Text != "99" || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", more, err, says)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package telemetry
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestInterruptsByQueue(t *testing.T) {
+	p := pair()
+	p[0].survey.irqs = map[string]float64{"eth0-0": 100, "eth0-1": 0, "gone": 1}
+	p[1].survey.irqs = map[string]float64{"eth0-0": 2100, "eth0-1": 10, "new": 9}
+	if got := whole(sampler(p), 1000, 0).Interrupts; len(got) != 2 || got["eth0-0"] != 1000 || got["eth0-1"] != 5 {
+		t.Errorf("%v", got)
+	}
+}
+
+// others names what is not the load: pid 50 is a shell with a child 51, 60 is
+// on the client's core.
+func theOthers(shell, child, third float64, childThere bool) map[int]other {
+	os := map[int]other{
+		50: {"sh", 1, seconds(shell), 0},
+		60: {"backup", 1, seconds(third), 2},
+	}
+	if childThere {
+		os[51] = other{"cc", 50, seconds(child), 1}
+	}
+	return os
+}
+
+// surveyed finds other processes and nothing else.
+func surveyed(s float64, os map[int]other) *survey {
+	return &survey{at: at(s), others: os, established: -1}
+}
+
+func TestLoadOfOthersIsTheirsByCore(t *testing.T) {
+	p := pair()
+	p[0].survey = surveyed(10, theOthers(1, 5, 100, true))
+	p[1].survey = surveyed(12, theOthers(1, 6, 100.5, true))
+	middle := sample{at: at(11), survey: surveyed(11, theOthers(1, 5.5, 100, true))}
+	w := whole(sampler([]sample{p[0], middle, p[1]}), 1000, 0)
+	want := []Load{{"cc", 1, 0.5}, {"backup", 2, 0.25}}
+	if !slices.Equal(w.Others, want) {
+		t.Errorf("%v, want %v", w.Others, want)
+	}
+	// The server's cores are 0 and 1, the client's is 2.
+	for name, v := range map[string]float64{"server_foreign_load": 0.5, "client_foreign_load": 0.25} {
+		if w.Metrics[name] != v {
+			t.Errorf("%s is %v, want %v", name, w.Metrics[name], v)
+		}
+	}
+}
+
+func TestWhatEndedChildrenHadUsedBeforeIsNotCounted(t *testing.T) {
+	before := map[int]other{50: {"sh", 1, seconds(1), 0}, 51: {"make", 50, seconds(5), 0}, 52: {"cc", 51, seconds(3), 0}}
+	for _, c := range []struct {
+		name  string
+		after map[int]other
+		want  []Load
+	}{
+		{"the child's eight seconds, five of them its own before, are its parent's",
+			map[int]other{50: {"sh", 1, seconds(1), 0}, 51: {"make", 50, seconds(13), 0}}, []Load{{"make", 0, 2.5}}},
+		{"the child and its parent have ended",
+			map[int]other{50: {"sh", 1, seconds(9.5), 0}}, []Load{{"sh", 0, 0.25}}},
+		{"all have, and nobody is left to inherit", map[int]other{}, nil},
+	} {
+		p := pair()
+		p[0].survey, p[1].survey = surveyed(10, before), surveyed(12, c.after)
+		if w := whole(sampler(p), 1000, 0); !slices.Equal(w.Others, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, w.Others, c.want)
+		}
+	}
+}
+
+func TestOneSurveyTellsNoLoad(t *testing.T) {
+	p := pair()
+	p[0].survey = nil
+	w := whole(sampler(p), 1000, 0)
+	for _, name := range []string{"server_foreign_load", "client_foreign_load", "swap_pages", "tcp_retransmits", "connections_established"} {
+		if v, ok := w.Metrics[name]; ok {
+			t.Errorf("%s is %v", name, v)
+		}
+	}
+}
+
+func TestConnectionsAreThoseBeyondTheFirstCount(t *testing.T) {
+	p := pair()
+	samples := []sample{{at: at(8), mono: seconds(-2), survey: kernel(8, 0, 11)}}
+	for i, n := range []float64{50, 211, 211} { // still connecting at the first
+		samples = append(samples, sample{at: at(10.2 + float64(i)/2), survey: kernel(10, 0, n)})
+	}
+	for ends, want := range map[int]float64{1: 200, 2: 100, 3: 67} {
+		s := sampler(append(slices.Clone(samples), p[1]))
+		s.targets.Ends = ends
+		if got := s.Between(0, at(10), at(11.9), 1, 0).Metrics["connections_established"]; got != want {
+			t.Errorf("%d ends of each: %v connections, want %v", ends, got, want)
+		}
+	}
+}

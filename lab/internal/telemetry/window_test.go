@@ -1,0 +1,138 @@
+package telemetry
+
+import (
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/shaper"
+)
+
+func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
+	w := whole(sampler(pair()), 1000, 1e6)
+	expect(t, w.Metrics, map[string]float64{
+		"workers": 2, "workers_active": 2, "processes": 3,
+		// Means of 6 and 8 threads, and of 8 and 10.
+		"threads_per_worker": 8,
+		// 0.2 of the master, 1.6 and 1.2 of the workers.
+		"server_cpu_s": 3.0,
+		// 1.5 cores over 1000 requests a second.
+		"server_cpu_per_request_s": 0.0015,
+		// 2.8 s of two workers in two seconds; the master is none.
+		"server_workers_busy": 0.7,
+		// Core 0: of 200 ticks 10 idle; core 1: of 200 ticks 150.
+		"server_cores_busy": (0.95 + 0.25) / 2, "server_steal": (0.05 + 0) / 2,
+		"client_cpu_per_request_s": 1.5 / 2 / 1000,
+		// 1.4 s in two seconds.
+		"client_thread_busy_max": 0.7,
+		// Of 190 ticks 70 were idle and 20 stolen.
+		"client_cores_busy": 120.0 / 190, "client_steal": 20.0 / 190,
+		// 93,750 and 187,500 bytes in the second and a half between the readings.
+		"wire_tx_bps": 500_000, "wire_rx_bps": 1_000_000, "wire_tx_packets_per_s": 50, "wire_rx_packets_per_s": 100,
+		// The busier direction.
+		"line_rate_share": 1, "wire_drops": 5,
+		// 20, 160 and 120 in two seconds.
+		"server_context_switches_per_s": 150,
+		// The most of two samples: 1000, 2000 and 8000.
+		"server_rss_bytes": 11000,
+		"interrupts_per_s": 1000, "tcp_retransmits": 6, "listen_overflows": 0, "listen_drops": 0,
+		"softnet_drops": 0, "softnet_squeezes": 0, "swap_pages": 0, "throttled_s": 0,
+		// Ten milliseconds of the lab in two seconds, and of each watch one and a half in its.
+		"sampler_busy": 0.007, "clock_step_s": 0,
+		"server_foreign_load": 0, "client_foreign_load": 0,
+		// Counts beyond the first one are 0 and 30; of two the later stands.
+		"connections_established": 30,
+	})
+	if w.WorkersMin != 2 || w.WorkersMax != 2 {
+		t.Errorf("workers from %d to %d", w.WorkersMin, w.WorkersMax)
+	}
+}
+
+func TestWindowIsCutToItsTimes(t *testing.T) {
+	// Warm-up before and the end after it cost a hundredfold; the samples at
+	// the window's very ends belong to it.
+	warm := sample{at: at(9.9), mono: seconds(-0.1), survey: kernel(9.9, 0, 11), server: server(0, 0, 0, 1), threads: map[int]time.Duration{20: 0}}
+	middle := sample{at: at(11), server: server(1.1, 2.1, 3.1, 7)}
+	late := sample{at: at(12.1), mono: seconds(2.1), server: server(100, 100, 100, 99), threads: map[int]time.Duration{20: seconds(99)}}
+	p := pair()
+	got := sampler([]sample{warm, p[0], middle, p[1], late}).Between(0, at(10), at(12), 1000, 1e6)
+	want := whole(sampler(pair()), 1000, 1e6)
+	expect(t, got.Metrics, want.Metrics)
+}
+
+func TestTooFewSamplesSayNothing(t *testing.T) {
+	p := pair()
+	for name, s := range map[string]*Sampler{
+		"none":       sampler(nil),
+		"one":        sampler(p[:1]),
+		"one inside": sampler([]sample{{at: at(-5), server: server(0, 0, 0, 1)}, p[0], {at: at(200), server: server(9, 9, 9, 1)}}),
+	} {
+		if w := whole(s, 1000, 1e6); len(w.Metrics) != 0 || w.WorkersMin != 0 || w.WorkersMax != 0 {
+			t.Errorf("%s: %+v", name, w)
+		}
+	}
+}
+
+func TestWhatWasNotReadIsLeftOut(t *testing.T) {
+	serverNames := []string{"workers", "workers_active", "processes", "threads_per_worker", "server_cpu_s", "server_cpu_per_request_s", "server_workers_busy", "server_context_switches_per_s", "server_rss_bytes"}
+	for _, c := range []struct {
+		name   string
+		change func(a, b *sample)
+		gone   []string
+	}{
+		{"nothing", func(a, b *sample) {}, nil},
+		{"no retransmits", func(a, b *sample) { delete(b.survey.counters, "tcp_retransmits") }, []string{"tcp_retransmits"}},
+		{"no throttling at first", func(a, b *sample) { delete(a.survey.counters, "throttled_s") }, []string{"throttled_s"}},
+		{"the scheduler keeps no counts", func(a, b *sample) {
+			for _, ps := range [][]process{a.server, b.server} {
+				for i := range ps {
+					ps[i].switches = 0
+				}
+			}
+		}, []string{"server_context_switches_per_s"}},
+		{"no cores", func(a, b *sample) { a.cpus, b.cpus = nil, nil }, []string{"server_cores_busy", "server_steal", "client_cores_busy", "client_steal"}},
+		// The mean over the other core would be of less than what was asked.
+		{"one server core missing", func(a, b *sample) { delete(b.cpus, 1) }, []string{"server_cores_busy", "server_steal"}},
+		{"the client's core missing at first", func(a, b *sample) { delete(a.cpus, 2) }, []string{"client_cores_busy", "client_steal"}},
+		{"a core whose counters stand still", func(a, b *sample) { b.cpus[1] = a.cpus[1] }, []string{"server_cores_busy", "server_steal"}},
+		{"no client", func(a, b *sample) { a.client, b.client, a.threads, b.threads = nil, nil, nil, nil }, []string{"client_cpu_per_request_s", "client_thread_busy_max"}},
+		{"another client than before", func(a, b *sample) { a.client[0].pid = 99; a.threads = map[int]time.Duration{99: 0} }, []string{"client_cpu_per_request_s", "client_thread_busy_max"}},
+		{"threads not readable", func(a, b *sample) { b.threads = nil }, []string{"client_thread_busy_max"}},
+		// A thread that ended takes its time with it. It may have been the busiest.
+		{"a thread has ended", func(a, b *sample) { delete(b.threads, 20) }, []string{"client_thread_busy_max"}},
+		// A server that was never seen had no nought workers.
+		{"no server", func(a, b *sample) { a.server, b.server = nil, nil }, serverNames},
+	} {
+		t.Run(c.name, func(t *testing.T) { lacking(t, c.change, c.gone...) })
+	}
+}
+
+func TestWithoutAWireThereIsNoneToReport(t *testing.T) {
+	names := []string{"wire_tx_bps", "wire_rx_bps", "wire_tx_packets_per_s", "wire_rx_packets_per_s", "line_rate_share", "wire_drops"}
+	for what, both := range map[string]func() (server, client []shaper.Reading){
+		"none":                   nil,
+		"not read yet":           func() (server, client []shaper.Reading) { return nil, nil },
+		"one reading inside":     func() (server, client []shaper.Reading) { return wire(1, 1, 1)[:2], wire(1, 1, 1)[:2] },
+		"one side's stand still": func() (server, client []shaper.Reading) { return wire(1, 1, 1)[:1], wire(1, 1, 1)[:1] },
+	} {
+		s := sampler(pair())
+		s.targets.Wire = both
+		got := whole(s, 1000, 1e6).Metrics
+		for _, name := range names {
+			if v, ok := got[name]; ok {
+				t.Errorf("%s: %s is %v", what, name, v)
+			}
+		}
+	}
+}
+
+func TestWithoutARateThereIsNoFigurePerRequest(t *testing.T) {
+	w := whole(sampler(pair()), 0, 0)
+	for _, name := range []string{"server_cpu_per_request_s", "client_cpu_per_request_s", "line_rate_share"} {
+		if v, ok := w.Metrics[name]; ok {
+			t.Errorf("%s is %v, over nothing", name, v)
+		}
+	}
+	if w.Metrics["server_cpu_s"] != 3 || w.Metrics["wire_tx_bps"] != 500_000 {
+		t.Errorf("the rest is %v", w.Metrics)
+	}
+}

@@ -1,0 +1,183 @@
+package verdict
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// Five claims of six kinds share the error: 100 each, which eight of eight come to.
+func TestEightGoodBlocksReproduceEveryKind(t *testing.T) {
+	for blocks, want := range map[int]Verdict{7: Inconclusive, 8: Reproduced} {
+		x, r := good(t, blocks)
+		f := Decide(x, machine, []Run{{r, x}})
+		for _, c := range f.Claims {
+			if counted := c.ID == "c-5"; c.Verdict != want && !counted {
+				t.Errorf("%d blocks: %s: %s (%s)", blocks, c.ID, c.Verdict, c.Reason)
+			}
+		}
+		if n, ok := Needed(f); Decided(f) != (blocks == 8) || ok != (blocks == 7) || ok && n != 1 {
+			t.Errorf("%d blocks: decided %v, needed %d, %v", blocks, Decided(f), n, ok)
+		}
+	}
+}
+
+func TestFiveBlocksAreNeverReproduced(t *testing.T) {
+	for blocks := 1; blocks <= 5; blocks++ {
+		x, r := good(t, blocks)
+		f := Decide(x, machine, []Run{{r, x}})
+		for _, c := range f.Claims {
+			if c.Verdict != Inconclusive || !strings.Contains(c.Reason, "too few: six are the least") || !c.Open || c.BlocksNeeded < 6-blocks {
+				t.Errorf("%d blocks, %s: %s (%s)", blocks, c.ID, c.Verdict, c.Reason)
+			}
+			for _, e := range c.Effects {
+				if e.Low != 0 || e.High != 0 {
+					t.Errorf("%d blocks, %s: interval %v to %v", blocks, c.ID, e.Low, e.High)
+				}
+			}
+		}
+		if n, ok := Needed(f); !ok || n != 6-blocks || Decided(f) {
+			t.Errorf("%d blocks: %d more, %v", blocks, n, ok)
+		}
+	}
+}
+
+func TestIncompleteBlocksDoNotCount(t *testing.T) {
+	x, r := good(t, 6)
+	spoil(&r.Trials[3])
+	for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
+		if c.Verdict != Inconclusive || !c.Open || !strings.Contains(c.Reason, "5 of 6 blocks are complete, and six are the least that decide: 1 trial invalid (errors 1)") {
+			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
+		}
+	}
+	r.Trials = slices.Delete(r.Trials, 3, 4) // lost rather than invalid
+	for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
+		if c.Verdict != Inconclusive || !strings.Contains(c.Reason, "the other trials are missing") {
+			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
+		}
+	}
+	x, r = good(t, 12)
+	for i := range 4 {
+		spoil(&r.Trials[2*i])
+	}
+	for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
+		if c.Verdict != Reproduced || c.Blocks != 8 {
+			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
+		}
+	}
+	for i := range 7 { // more than half of the twelve
+		if t := &r.Trials[2*i]; t.Valid {
+			spoil(t)
+		}
+	}
+	for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
+		if c.Verdict != Invalid || !c.Open || !strings.Contains(c.Reason, "only 5 of 12 blocks are complete: 7 trials invalid (errors 7)") {
+			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
+		}
+	}
+}
+
+func TestAConditionWithoutValidTrialsNeverLetsAClaimPass(t *testing.T) {
+	for _, lost := range []string{"c1", "c2"} {
+		x, r := good(t, 6)
+		for i := range r.Trials {
+			if r.Trials[i].Condition == lost {
+				spoil(&r.Trials[i])
+			}
+		}
+		for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
+			if c.Verdict != Invalid || !strings.Contains(c.Reason, "6 trials invalid (errors 6)") {
+				t.Errorf("without %s, %s: %s (%s)", lost, c.ID, c.Verdict, c.Reason)
+			}
+		}
+	}
+	// Nor with all conditions lost, or all figures of one level.
+	x, r := good(t, 6)
+	for i := range r.Trials {
+		spoil(&r.Trials[i])
+	}
+	for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
+		if c.Verdict != Invalid || !strings.Contains(c.Reason, "no valid trial: 12 trials invalid (errors 12)") {
+			t.Errorf("without any, %s: %s (%s)", c.ID, c.Verdict, c.Reason)
+		}
+	}
+	// A third condition's loss, which no other could make up for.
+	x = design(t, `{ name = "workers", levels = [1, 2, 4] }`, isFlat)
+	r = made(x, 6, func(_ setting.Levels, b int) figures { return figures{rps: base(b)} })
+	for i := range r.Trials {
+		if r.Trials[i].Condition == "c3" {
+			spoil(&r.Trials[i])
+		}
+	}
+	if c := one(t, x, r, machine); c.Verdict != Invalid {
+		t.Errorf("two of three levels: %s (%s)", c.Verdict, c.Reason)
+	}
+}
+
+func TestAnInvalidTrialChangesNothingButItsCount(t *testing.T) {
+	x, r := good(t, 6)
+	before := Decide(x, machine, []Run{{r, x}})
+	for b := 1; b <= 6; b++ {
+		great := results.Trial{
+			Block: b, Condition: "c2", Bound: gate.BoundClientCPU,
+			Metrics: figures{rps: 1e9, "workers": 64, "latency_p99_s": 1e-6}, Below: figures{"latency_p50_s": 1e-9},
+		}
+		spoil(&great)
+		// Before and behind the valid trial of its block.
+		r.Trials = append(append([]results.Trial{great}, r.Trials...), great)
+	}
+	after := Decide(x, machine, []Run{{r, x}})
+	if after.Trials != 24 || after.InvalidTrials != 12 || after.Conditions[1].Trials != 18 || after.Conditions[1].Invalid != 12 {
+		t.Errorf("counts: %d trials, %d invalid; of c2 %d and %d", after.Trials, after.InvalidTrials, after.Conditions[1].Trials, after.Conditions[1].Invalid)
+	}
+	after.BoundsNow = nil // theirs, which the figures do not bear out
+	after.Trials, after.InvalidTrials, after.Conditions[1].Trials, after.Conditions[1].Invalid = 12, 0, 6, 0
+	if !reflect.DeepEqual(before, after) {
+		t.Errorf("before %+v\nafter  %+v", before, after)
+	}
+}
+
+func TestARepeatedTrialCountsForItsBlock(t *testing.T) {
+	x := design(t, "", isFlat)
+	want := one(t, x, ratios(x, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02), machine)
+	r := ratios(x, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02)
+	again := r.Trials[5]
+	r.Trials[5].Metrics = figures{rps: 1}
+	spoil(&r.Trials[5])
+	// It ran behind the rest of its block, so later in the file.
+	r.Trials = slices.Insert(r.Trials, 6, again)
+	if got := one(t, x, r, machine); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestTheFirstValidTrialOfABlockStands(t *testing.T) {
+	x := design(t, "", isFlat)
+	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	want := Decide(x, machine, []Run{{r, x}}).Claims
+	better := r.Trials[1]
+	better.Metrics = figures{rps: 1e6}
+	r.Trials = append(r.Trials, better)
+	if got := Decide(x, machine, []Run{{r, x}}).Claims; !reflect.DeepEqual(got, want) {
+		t.Errorf("a second valid trial of a block replaced the first: %+v", got)
+	}
+}
+
+func TestTheOrderOfTrialsDoesNotMatter(t *testing.T) {
+	x, r := good(t, 6)
+	want := Decide(x, machine, []Run{{r, x}})
+	rnd := rand.New(rand.NewPCG(3, 3))
+	for range 20 {
+		rnd.Shuffle(len(r.Trials), func(i, j int) { r.Trials[i], r.Trials[j] = r.Trials[j], r.Trials[i] })
+		rnd.Shuffle(len(r.Conditions), func(i, j int) { r.Conditions[i], r.Conditions[j] = r.Conditions[j], r.Conditions[i] })
+		if got := Decide(x, machine, []Run{{r, x}}); !reflect.DeepEqual(got, want) {
+			t.Fatalf("another order: %+v\nwant %+v", got, want)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+)
+
+func TestBoundClaims(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		hits int // of twenty trials bounded by the wire, from the first on: two a block
+		want Verdict
+		says string
+	}{
+		{"all", 20, Reproduced, "in 10 of 10 blocks wire was the only wall of every trial; 20 of 20 trials were bounded by wire; the least full wire was at 93.0 %"},
+		{"all but one", 19, Inconclusive, "in 9 of 10 blocks wire was the only wall of every trial, in 1 a trial had room there; 19 of 20 trials"},
+		{"half", 10, Inconclusive, "in 5 of 10"},
+		{"one", 1, Refuted, "in 0 of 10 blocks wire was the only wall of every trial, in 10 a trial had room there; 1 of 20"},
+		{"none", 0, Refuted, "0 of 20"},
+	} {
+		x := design(t, "", wireWall)
+		r := ratios(x, slices.Repeat([]float64{1}, 10)...)
+		for i := range r.Trials {
+			bounded(&r.Trials[i], gate.BoundServerCPU)
+			r.Trials[i].Metrics["line_rate_share"] = 0.5
+			if i < c.hits {
+				bounded(&r.Trials[i], gate.BoundWire)
+				r.Trials[i].Metrics["line_rate_share"] = 0.93 + float64(i)/1000
+			}
+		}
+		if got := one(t, x, r, machine); got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
+			t.Errorf("%s: %s (%s), want %s (%s)", c.name, got.Verdict, got.Reason, c.want, c.says)
+		}
+	}
+}
+
+// Where two walls were met at once the trial is named for one of them: no
+// evidence against the other, and none for it.
+func TestAWallMetBesideAnotherIsNotRefuted(t *testing.T) {
+	// One block of eleven cannot tell, and ten against are enough; two are not.
+	for both, want := range map[int]Verdict{0: Refuted, 2: Refuted, 4: Inconclusive, 22: Inconclusive} {
+		x := design(t, "", `{ id = "c", kind = "bound", text = "t", bound = "server-cpu" }`)
+		r := ratios(x, slices.Repeat([]float64{1}, 11)...)
+		for i := range r.Trials {
+			bounded(&r.Trials[i], gate.BoundClientCPU)
+			if i < both {
+				r.Trials[i].Metrics["server_cores_busy"] = 0.98
+			}
+		}
+		if got := one(t, x, r, machine); got.Verdict != want || both > 0 && !strings.Contains(got.Reason, fmt.Sprintf("in %d more", both)) {
+			t.Errorf("%d of 22: %s (%s), want %s", both, got.Verdict, got.Reason, want)
+		}
+	}
+}
+
+func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
+	for n, want := range map[int]Verdict{1: Reproduced, 6: Inconclusive, 7: Invalid, 12: Invalid} {
+		x := design(t, "", isFlat, named(flatCost, "cost"))
+		r := ratios(x, slices.Repeat([]float64{1}, 12)...)
+		for i := range n { // in one trial of so many blocks
+			bounded(&r.Trials[2*i], gate.BoundClientCPU)
+		}
+		f := Decide(x, machine, []Run{{r, x}})
+		says := fmt.Sprintf("in %d of 12 blocks the client's CPU was the wall, so that the figures measure the client", n)
+		if c := f.Claims[0]; c.Verdict != want || !strings.Contains(c.Reason, says) || c.Bounds["client-cpu"] != n {
+			t.Errorf("throughput, %d blocks: %s (%s), bounds %v; want %s", n, c.Verdict, c.Reason, c.Bounds, want)
+		}
+		// The server's cost of a request is its own, whoever waited for it.
+		if c := f.Claims[1]; c.Verdict != Reproduced {
+			t.Errorf("CPU per request: %s (%s)", c.Verdict, c.Reason)
+		}
+	}
+	// A client that was the wall in an invalid trial is no one's wall.
+	x := design(t, "", isFlat)
+	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	spoiled := r.Trials[0]
+	bounded(&spoiled, gate.BoundClientCPU)
+	spoil(&spoiled)
+	r.Trials = append(r.Trials, spoiled)
+	if c := one(t, x, r, machine); c.Verdict != Reproduced {
+		t.Errorf("%s (%s)", c.Verdict, c.Reason)
+	}
+}

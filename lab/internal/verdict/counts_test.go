@@ -1,0 +1,54 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+func TestCountClaims(t *testing.T) {
+	exact := func(ls setting.Levels, _ int) figures {
+		n, _ := ls[setting.Workers].Int()
+		return figures{"workers": float64(n), "processes": float64(n + 1)}
+	}
+	for _, c := range []struct {
+		name, claim string
+		set         func(*results.File)
+		want        Verdict
+		says        string
+	}{
+		{"exact", asMany, func(*results.File) {}, Reproduced, "exact in all of 12 trials"},
+		{"exact, one more", oneMore, func(*results.File) {}, Reproduced, "exact in all of 12 trials"},
+		{"one off in one trial", asMany, func(r *results.File) { r.Trials[11].Metrics["workers"] = 3 }, Refuted, "workers was 3 at workers=2, not 2"},
+		{"a fraction off", asMany, func(r *results.File) { r.Trials[0].Metrics["workers"] = 1.5 }, Refuted, "workers was 1.5 at workers=1, not 1"},
+		{"the master missing", oneMore, func(r *results.File) { r.Trials[0].Metrics["processes"] = 1 }, Refuted, "processes was 1 at workers=1, not 2"},
+		{"an invalid trial that is off", asMany, func(r *results.File) {
+			again := r.Trials[0]
+			r.Trials[0].Metrics = figures{"workers": 7}
+			spoil(&r.Trials[0])
+			r.Trials = append(r.Trials, again)
+		}, Reproduced, "exact in all of 12 trials"},
+		{"one trial without the figure", asMany, func(r *results.File) { delete(r.Trials[0].Metrics, "workers") }, Inconclusive, "only 5 of 6 blocks can tell"},
+		// Nothing was counted against anything; that is not exact.
+		{"the setting is nowhere recorded", asMany, func(r *results.File) {
+			for i, c := range r.Conditions {
+				r.Conditions[i].Levels = setting.Levels{setting.Connections: c.Levels[setting.Workers]}
+			}
+		}, NotApplicable, "workers"},
+	} {
+		x := design(t, "", c.claim)
+		r := made(x, 6, exact)
+		c.set(r)
+		if got := one(t, x, r, machine); got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
+			t.Errorf("%s: %s (%s), want %s (%s)", c.name, got.Verdict, got.Reason, c.want, c.says)
+		}
+	}
+	// What is the same in every trial can be counted as well.
+	x := design(t, "", strings.ReplaceAll(asMany, `equals = "workers"`, `equals = "connections"`))
+	r := made(x, 6, func(setting.Levels, int) figures { return figures{"workers": 100} })
+	if got := one(t, x, r, machine); got.Verdict != Reproduced {
+		t.Errorf("a fixed setting: %s (%s)", got.Verdict, got.Reason)
+	}
+}

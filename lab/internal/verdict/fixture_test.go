@@ -1,0 +1,157 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+const (
+	rps  = "throughput_rps"
+	cost = "server_cpu_per_request_s"
+)
+
+// Claims over the levels of workers, 1 and 2 unless a test says otherwise.
+const (
+	isFlat    = `{ id = "c", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1 }`
+	flatCost  = `{ id = "c", kind = "flat", text = "t", metric = "server_cpu_per_request_s", over = "workers", margin = 0.1 }`
+	flatWide  = `{ id = "c", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.25 }`
+	atLeast   = `{ id = "c", kind = "ratio", text = "t", metric = "throughput_rps", over = "workers", at_least = 1.5 }`
+	atMost    = `{ id = "c", kind = "ratio", text = "t", metric = "throughput_rps", over = "workers", at_most = 0.5 }`
+	rises     = `{ id = "c", kind = "monotonic", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1 }`
+	wireWall  = `{ id = "c", kind = "bound", text = "t", bound = "wire" }`
+	asMany    = `{ id = "c", kind = "count", text = "t", metric = "workers", equals = "workers" }`
+	oneMore   = `{ id = "c", kind = "count", text = "t", metric = "processes", equals = "workers", plus = 1 }`
+	flatNeeds = `{ id = "c", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1, needs = { %s } }`
+)
+
+func design(t testing.TB, factors string, claims ...string) *experiment.Experiment {
+	t.Helper()
+	if factors == "" {
+		factors = `{ name = "workers", levels = [1, 2] }`
+	}
+	x, err := experiment.Parse("made-up", []byte(`
+entry = "7"
+title = "A made-up comparison"
+question = "q"
+metrics = ["throughput_rps"]
+topology = { kind = "loopback" }
+settings = { route = "/read", connections = 100 }
+factors = [`+factors+`]
+sizes.smoke = { blocks = 6, duration_s = 1 }
+sizes.full = { blocks = 12, duration_s = 1 }
+claims = [`+strings.Join(claims, ",")+`]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+type figures = map[string]float64
+
+// bounded gives a trial the figures of one wall, and of room at the others; of
+// gate.BoundUnknown it has none, so that nothing was looked at.
+func bounded(t *results.Trial, b gate.Bound) {
+	m := figures{}
+	for name, v := range t.Metrics {
+		if name != "client_thread_busy_max" && name != "client_cores_busy" && name != "server_cores_busy" && name != "line_rate_share" {
+			m[name] = v
+		}
+	}
+	if t.Metrics, t.Bound = m, b; b == gate.BoundUnknown {
+		return
+	}
+	m["client_thread_busy_max"], m["client_cores_busy"], m["server_cores_busy"] = 0.5, 0.5, 0.5
+	switch b {
+	case gate.BoundClientCPU:
+		m["client_thread_busy_max"] = 0.95
+	case gate.BoundServerCPU:
+		m["server_cores_busy"] = 0.95
+	case gate.BoundWire:
+		m["line_rate_share"] = 0.95
+	}
+}
+
+// made is a made-up measured run: every condition once a block, of the figures
+// that the function gives. Its trials are valid and bounded by the server.
+func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block int) figures) *results.File {
+	r := &results.File{
+		SchemaVersion: 2, Experiment: x.Name, Run: "r", Source: results.Measured, Hosts: results.Hosts{Server: "h", Client: "h"},
+		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ExperimentSHA256: x.SHA256, Size: "smoke", Blocks: blocks, ServerCPUs: "0-1", ClientCPUs: "2-3"},
+		Topology:   results.Topology{Kind: "loopback"}, Settings: x.Fixed(),
+	}
+	for i, ls := range x.Conditions() {
+		r.Conditions = append(r.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: ls})
+	}
+	for b := 1; b <= blocks; b++ {
+		for _, c := range r.Conditions {
+			t := results.Trial{Seq: len(r.Trials) + 1, Block: b, Condition: c.ID, Valid: true, Metrics: f(c.Levels, b)}
+			bounded(&t, gate.BoundServerCPU)
+			r.Trials = append(r.Trials, t)
+		}
+	}
+	return r
+}
+
+// base is what one worker did in a block: the machine's speed differs twofold
+// and fourfold between blocks, which a comparison within blocks never sees.
+func base(block int) float64 { return []float64{100, 200, 400}[block%3] }
+
+// ratios makes a run of two conditions whose per-block ratios are these.
+func ratios(x *experiment.Experiment, rs ...float64) *results.File {
+	return made(x, len(rs), func(ls setting.Levels, b int) figures {
+		v := base(b)
+		if n, _ := ls[setting.Workers].Int(); n == 2 {
+			v *= rs[b-1]
+		}
+		return figures{rps: v, cost: v, "workers": 1, "processes": 2}
+	})
+}
+
+var machine = &host.Profile{SchemaVersion: 1, ID: "h", Name: "H", Cores: 4}
+
+func one(t *testing.T, x *experiment.Experiment, r *results.File, h *host.Profile) Claim {
+	t.Helper()
+	f := Decide(x, h, []Run{{r, x}})
+	if len(f.Claims) != len(x.Claims) {
+		t.Fatalf("%d verdicts of %d claims", len(f.Claims), len(x.Claims))
+	}
+	return f.Claims[0]
+}
+
+func spoil(t *results.Trial) {
+	t.Valid, t.Reasons = false, []results.Reason{{Gate: "errors", Detail: "1 connection errors"}}
+}
+
+// every is one claim of each kind, and good a run that reproduces them all.
+var every = []string{
+	isFlat,
+	strings.Replace(atLeast, "1.5", "0.9", 1),
+	strings.Replace(atMost, "0.5", "1.1", 1),
+	rises, wireWall, asMany,
+}
+
+func good(t *testing.T, blocks int) (*experiment.Experiment, *results.File) {
+	t.Helper()
+	var claims []string
+	for i, c := range every {
+		claims = append(claims, strings.Replace(c, `id = "c"`, fmt.Sprintf(`id = "c-%d"`, i), 1))
+	}
+	x := design(t, "", claims...)
+	r := made(x, blocks, func(ls setting.Levels, b int) figures {
+		n, _ := ls[setting.Workers].Int()
+		return figures{rps: base(b) * (1 + 0.05*float64(n-1)), "workers": float64(n)}
+	})
+	for i := range r.Trials {
+		bounded(&r.Trials[i], gate.BoundWire)
+	}
+	return x, r
+}

@@ -1,0 +1,118 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+func TestAMetricAtOneLevelOnlyIsNotApplicable(t *testing.T) {
+	x := design(t, "", isFlat)
+	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	for _, t := range r.Trials {
+		if t.Condition == "c2" {
+			delete(t.Metrics, rps)
+		}
+	}
+	if c := one(t, x, r, machine); c.Verdict != NotApplicable || !strings.Contains(c.Reason, "at one level of workers only") {
+		t.Errorf("%s (%s)", c.Verdict, c.Reason)
+	}
+	for _, t := range r.Trials {
+		delete(t.Metrics, rps)
+	}
+	if c := one(t, x, r, machine); c.Verdict != NotApplicable || c.Reason != "the run did not record throughput_rps" {
+		t.Errorf("%s (%s)", c.Verdict, c.Reason)
+	}
+}
+
+func TestAMetricThatWasNotRecordedIsNotTheTrialsFault(t *testing.T) {
+	x := design(t, "", flatCost)
+	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	for i := range r.Trials {
+		delete(r.Trials[i].Metrics, cost)
+	}
+	// One trial of twelve is invalid; eleven are valid and say nothing of it.
+	spoil(&r.Trials[0])
+	if c := one(t, x, r, machine); c.Verdict != NotApplicable || c.Reason != "the run did not record "+cost {
+		t.Errorf("%s (%s)", c.Verdict, c.Reason)
+	}
+	// What is only known as below a limit was recorded, and its ratio may be any.
+	for i := range r.Trials {
+		r.Trials[i].Below = figures{cost: 0.001}
+		r.Trials[i].Valid, r.Trials[i].Reasons = true, nil
+	}
+	if c := one(t, x, r, machine); c.Verdict != Inconclusive || c.Effects[0].Ratio != 0 {
+		t.Errorf("below only: %s (%s)", c.Verdict, c.Reason)
+	}
+}
+
+func TestUnmetNeedsAreNotApplicable(t *testing.T) {
+	bad := slices.Repeat([]float64{2}, 10) // would refute the claim
+	for _, c := range []struct {
+		name, needs string
+		set         func(*results.File, *host.Profile)
+		want        Verdict
+		says        string
+	}{
+		{"enough cores", "cores = 4", func(*results.File, *host.Profile) {}, Refuted, ""},
+		{"too few cores", "cores = 4", func(_ *results.File, h *host.Profile) { h.Cores = 2 }, NotApplicable, "needs 4 cores; this host has 2"},
+		{"cores not known", "cores = 4", func(_ *results.File, h *host.Profile) { h.Cores = 0 }, NotApplicable, "needs 4 cores"},
+		{"a line rate", "line_rate = true", func(r *results.File, _ *host.Profile) {
+			r.Topology.LineRateBps = 1e9
+			for i := range r.Trials {
+				r.Trials[i].Metrics["line_rate_share"] = 0.5
+			}
+		}, Refuted, ""},
+		{"no line rate", "line_rate = true", func(*results.File, *host.Profile) {}, NotApplicable, "needs a wire of known line rate; this run went over loopback"},
+		{"every trial so bounded", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
+			for i := range r.Trials {
+				bounded(&r.Trials[i], gate.BoundWire)
+			}
+		}, Refuted, ""},
+		{"six blocks of ten not so bounded, in one trial", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
+			for i := range r.Trials {
+				if i >= 12 || i%2 == 0 {
+					bounded(&r.Trials[i], gate.BoundWire)
+				}
+			}
+		}, NotApplicable, "in 6 of 10 blocks the wall was another than the wire that it needs, or was not seen"},
+		{"one block not so bounded, which says nothing", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
+			for i := range r.Trials[1:] {
+				bounded(&r.Trials[i], gate.BoundWire)
+			}
+		}, Inconclusive, "0 of 10 blocks lie between 0.9091 and 1.1, 9 outside"},
+		// Not the claim's fault either: the precondition goes before the wall.
+		{"bounded by the client", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
+			for i := range r.Trials {
+				bounded(&r.Trials[i], gate.BoundClientCPU)
+			}
+		}, NotApplicable, "in 10 of 10 blocks the wall was another"},
+		{"no such run here", "cores = 1", func(r *results.File, _ *host.Profile) { r.Trials, r.NotApplicable = nil, "no wire here" }, NotApplicable, "no wire here"},
+	} {
+		x := design(t, "", fmt.Sprintf(flatNeeds, c.needs))
+		r, h := ratios(x, bad...), *machine
+		c.set(r, &h)
+		if got := one(t, x, r, &h); got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
+			t.Errorf("%s: %s (%s), want %s (%s)", c.name, got.Verdict, got.Reason, c.want, c.says)
+		}
+	}
+}
+
+// A lost condition cannot hide behind the bounds of those that are left.
+func TestNeededBoundWithALostConditionDoesNotPass(t *testing.T) {
+	x := design(t, "", fmt.Sprintf(flatNeeds, `bound = "wire"`))
+	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	for i := range r.Trials {
+		if bounded(&r.Trials[i], gate.BoundWire); r.Trials[i].Condition == "c2" {
+			spoil(&r.Trials[i])
+		}
+	}
+	if c := one(t, x, r, machine); c.Verdict != Invalid {
+		t.Errorf("%s (%s)", c.Verdict, c.Reason)
+	}
+}

@@ -1,0 +1,293 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// By hand, for a claim alone: one edge is decided at an e-value of 20, which six of
+// six blocks (36) and no five reach; a band that could be refuted at either of two
+// edges at 40, which takes seven of seven (69). Nine of ten come to 19.4, ten of
+// eleven to 34, seven of nine to 1.5. The interval asks 40 of each side.
+func TestRatiosAgainstTheClaim(t *testing.T) {
+	for _, c := range []struct {
+		name, claim string
+		ratios      []float64 // in the order of the blocks
+		want        Verdict
+		// The first effect: the median, and the least and greatest ratio, which are
+		// the interval of seven to ten blocks.
+		ratio, low, high float64
+		says             string
+	}{
+		{"flat", isFlat, []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1.00}, Reproduced, 1, 0.98, 1.03,
+			"throughput_rps 2 over 1: 7 of 7 blocks lie between 0.9091 and 1.1; median ratio 1.000 (0.980 to 1.030)"},
+		{"flat, of six, which have no interval yet", isFlat, []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02}, Reproduced, 1.005, 0, 0,
+			"6 of 6 blocks lie between 0.9091 and 1.1; median ratio 1.005; the blocks lie from 0.980 to 1.030"},
+		{"flat, refuted above", isFlat, []float64{1.22, 1.21, 1.24, 1.23, 1.26, 1.25, 1.24}, Refuted, 1.24, 1.21, 1.26, "7 of 7 blocks lie outside 0.9091 to 1.1; median ratio 1.24 (1.21 to 1.26)"},
+		{"flat, refuted below", isFlat, []float64{0.55, 0.54, 0.53, 0.52, 0.51, 0.50, 0.54}, Refuted, 0.53, 0.50, 0.55, ""},
+		{"flat, six above: either edge could have refuted it", isFlat, []float64{1.22, 1.21, 1.24, 1.23, 1.26, 1.25}, Inconclusive, 1.235, 0, 0, "about 1 more block would tell"},
+		{"flat, crossing the upper margin", isFlat, []float64{1.05, 1.06, 1.07, 1.08, 1.09, 1.09, 1.20}, Inconclusive, 1.08, 1.05, 1.20, "6 of 7 blocks lie between 0.9091 and 1.1, 1 outside; median ratio 1.080 (1.050 to 1.200); about "},
+		{"flat, crossing the lower margin", isFlat, []float64{0.80, 0.95, 0.96, 0.97, 0.98, 0.99, 0.99}, Inconclusive, 0.97, 0.80, 0.99, ""},
+		{"flat, wider than the margin on both sides", isFlat, []float64{0.5, 0.9, 1, 1, 1, 1.1, 2}, Inconclusive, 1, 0.5, 2, ""},
+		{"flat, at its very margins", flatWide, []float64{0.8, 0.8, 0.8, 1, 1.25, 1.25, 1.25}, Reproduced, 1, 0.8, 1.25, ""},
+		// Each edge has ten of eleven inside.
+		{"eleven blocks bear one that is off on each side", isFlat, []float64{1.02, 0.2, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01, 1, 1}, Reproduced, 1, 0.2, 5, "9 of 11 blocks lie between"},
+		{"but not two on one side", isFlat, []float64{1.02, 5, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01, 1, 1}, Inconclusive, 1, 0.96, 5, ""},
+
+		{"at least", atLeast, []float64{1.5, 1.6, 1.7, 1.8, 1.9, 2, 2}, Reproduced, 1.8, 1.5, 2, "7 of 7 blocks lie at 1.5 or above; median ratio 1.8 (1.5 to 2)"},
+		{"at least, refuted", atLeast, []float64{1, 1.1, 1.2, 1.3, 1.4, 1.45, 1.49}, Refuted, 1.3, 1, 1.49, "7 of 7 blocks lie below 1.5"},
+		{"at least, open", atLeast, []float64{1.4, 1.6, 1.7, 1.8, 1.9, 2, 2}, Inconclusive, 1.8, 1.4, 2, "6 of 7 blocks lie at 1.5 or above, 1 below"},
+		{"at most", atMost, []float64{0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.5}, Reproduced, 0.4, 0.1, 0.5, "7 of 7 blocks lie at 0.5 or below"},
+		{"at most, refuted", atMost, []float64{0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2}, Refuted, 0.9, 0.6, 1.2, "7 of 7 blocks lie above 0.5"},
+		{"at most, open", atMost, []float64{0.1, 0.2, 0.3, 0.4, 0.45, 0.45, 0.6}, Inconclusive, 0.4, 0.1, 0.6, ""},
+
+		// With two levels the step is the whole as well: it may fall by the
+		// margin as a step, but as the whole it may not fall at all.
+		{"rises", rises, []float64{1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.5}, Reproduced, 1.3, 1, 1.5, "all 2 comparisons hold"},
+		{"rises, a little lower all through", rises, []float64{0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.99}, Refuted, 0.98, 0.95, 0.99, "7 of 7 blocks lie below 1"},
+		{"rises, by nothing that can be seen", rises, []float64{0.98, 0.99, 1, 1.01, 1.02, 1.03, 1}, Inconclusive, 1, 0.98, 1.03, "5 of 7 blocks lie at 1 or above, 2 below"},
+	} {
+		x := design(t, "", c.claim)
+		got := one(t, x, ratios(x, c.ratios...), machine)
+		if got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
+			t.Errorf("%s: %s (%s), want %s (%s)", c.name, got.Verdict, got.Reason, c.want, c.says)
+			continue
+		}
+		e := got.Effects[0]
+		if e.Ratio != c.ratio || e.Low != c.low || e.High != c.high || e.Pairs != len(c.ratios) || e.Metric != rps {
+			t.Errorf("%s: effect %+v, want %v, %v to %v over %d pairs", c.name, e, c.ratio, c.low, c.high, len(c.ratios))
+		}
+		if e.A.Key() != "workers=2" || e.B.Key() != "workers=1" || e.At != nil {
+			t.Errorf("%s: %v over %v at %v", c.name, e.A, e.B, e.At)
+		}
+		if open := got.Verdict == Inconclusive; got.SingleRun != "" || got.Open != open || got.BlocksNeeded > 0 && !open || got.Blocks != len(c.ratios) || got.Runs != 1 {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
+func TestEveryComparisonHasToAgree(t *testing.T) {
+	three := `{ name = "workers", levels = [1, 2, 4] }`
+	by := func(v1, v2, v4 float64) func(setting.Levels, int) figures {
+		return func(ls setting.Levels, b int) figures {
+			n, _ := ls[setting.Workers].Int()
+			return figures{rps: base(b) * map[int64]float64{1: v1, 2: v2, 4: v4}[n]}
+		}
+	}
+	for _, c := range []struct {
+		name, claim string
+		v1, v2, v4  float64
+		want        Verdict
+		effects     int
+		says        string
+	}{
+		{"flat: each pair of three levels", isFlat, 1, 1.04, 1.08, Reproduced, 3, "all 3 comparisons hold"},
+		// Each step is within the margin; the ends are not.
+		{"flat: the ends drift apart", isFlat, 1, 1.08, 1.17, Refuted, 3, "throughput_rps 4 over 1"},
+		{"flat: the middle stands out", isFlat, 1, 1.5, 1.02, Refuted, 3, "throughput_rps 2 over 1: 10 of 10 blocks lie outside 0.9091 to 1.1; median ratio 1.5"},
+		{"rises at each step", rises, 1, 1.5, 3, Reproduced, 3, "all 3 comparisons hold"},
+		{"rises, with a step down within the margin", rises, 1, 0.95, 3, Reproduced, 3, "all 3"},
+		{"rises, but for one step", rises, 1, 0.8, 3, Refuted, 3, "throughput_rps 2 over 1"},
+		{"falls in the end", rises, 1, 3, 2, Refuted, 3, "throughput_rps 4 over 2"},
+		// A ratio is of the last over the first; what lies between is not asked.
+		{"ratio of the ends only", atLeast, 1, 0.1, 2, Reproduced, 1, "throughput_rps 4 over 1"},
+	} {
+		x := design(t, three, c.claim)
+		got := one(t, x, made(x, 10, by(c.v1, c.v2, c.v4)), machine)
+		if got.Verdict != c.want || len(got.Effects) != c.effects || !strings.Contains(got.Reason, c.says) {
+			t.Errorf("%s: %s (%s) of %d effects, want %s (%s) of %d", c.name, got.Verdict, got.Reason, len(got.Effects), c.want, c.says, c.effects)
+		}
+	}
+}
+
+func TestLevelsAreComparedWithinEachLevelOfTheOtherFactors(t *testing.T) {
+	two := `{ name = "workers", levels = [1, 2] }, { name = "pipelining", levels = [1, 10] }`
+	run := func(x *experiment.Experiment, gainDeep float64) *results.File {
+		return made(x, 10, func(ls setting.Levels, b int) figures {
+			v := base(b)
+			workers, _ := ls[setting.Workers].Int()
+			depth, _ := ls[setting.Pipelining].Int()
+			if depth == 10 {
+				v *= 8 // the other factor's own effect is no business of the claim
+			}
+			if workers == 2 && depth == 10 {
+				v *= gainDeep
+			}
+			return figures{rps: v}
+		})
+	}
+	x := design(t, two, isFlat)
+	got := one(t, x, run(x, 1), machine)
+	if got.Verdict != Reproduced || len(got.Effects) != 2 {
+		t.Fatalf("%s (%s), %d effects", got.Verdict, got.Reason, len(got.Effects))
+	}
+	if got.Effects[0].At.Key() != "pipelining=1" || got.Effects[1].At.Key() != "pipelining=10" {
+		t.Errorf("compared at %v and %v", got.Effects[0].At, got.Effects[1].At)
+	}
+	if got := one(t, x, run(x, 2), machine); got.Verdict != Refuted {
+		t.Errorf("twofold at one depth only: %s (%s)", got.Verdict, got.Reason)
+	}
+}
+
+// A claim kept to levels says nothing of the other conditions, nor they of it.
+func TestAClaimKeptToLevelsLooksAtThoseOnly(t *testing.T) {
+	const factors = `{ name = "workers", levels = [1, 2] }, { name = "pipelining", levels = [1, 10] }`
+	run := func(claim string) Claim {
+		x := design(t, factors, claim)
+		return one(t, x, made(x, 8, func(ls setting.Levels, b int) figures {
+			v := base(b) * (1 + float64(b)/1000)
+			workers, _ := ls[setting.Workers].Int()
+			if deep, _ := ls[setting.Pipelining].Int(); deep == 10 && workers == 2 {
+				v *= 2
+			}
+			return figures{rps: v, "client_thread_busy_max": 0.95}
+		}), machine)
+	}
+	const about = `{ id = "c", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1, at = { pipelining = %d } }`
+	if c := run(fmt.Sprintf(about, 1)); c.Verdict != Reproduced || len(c.Effects) != 1 {
+		t.Errorf("where it is flat: %s (%s), %d comparisons", c.Verdict, c.Reason, len(c.Effects))
+	}
+	if c := run(fmt.Sprintf(about, 10)); c.Verdict != Refuted {
+		t.Errorf("where it doubles: %s (%s)", c.Verdict, c.Reason)
+	}
+	x := design(t, factors, `{ id = "c", kind = "bound", text = "t", bound = "client-cpu", at = { pipelining = 1 } }`)
+	r := made(x, 8, func(setting.Levels, int) figures { return figures{} })
+	for i := range r.Trials {
+		if r.Trials[i].Condition == "c1" || r.Trials[i].Condition == "c3" { // without pipelining
+			bounded(&r.Trials[i], gate.BoundClientCPU)
+		}
+	}
+	if c := one(t, x, r, machine); c.Verdict != Reproduced || c.Bounds["client-cpu"] != 16 {
+		t.Errorf("bound: %s (%s), %v", c.Verdict, c.Reason, c.Bounds)
+	}
+	r.Conditions, r.Trials = r.Conditions[:0], r.Trials[:0]
+	if c := one(t, x, r, machine); c.Verdict != NotApplicable {
+		t.Errorf("without such a condition: %s (%s)", c.Verdict, c.Reason)
+	}
+}
+
+func TestAFigureWithoutARatioSaysNothing(t *testing.T) {
+	x := design(t, "", isFlat)
+	r := ratios(x, slices.Repeat([]float64{1}, 12)...)
+	r.Trials[4].Metrics[rps] = 0
+	if c := one(t, x, r, machine); c.Verdict != Reproduced || c.For != 11 || !strings.Contains(c.Reason, "in 1 of 12 blocks a figure is nought, which has no ratio") {
+		t.Errorf("%s (%s)", c.Verdict, c.Reason)
+	}
+	for i := range 14 {
+		r.Trials[i].Metrics[rps] = 0
+	}
+	if c := one(t, x, r, machine); c.Verdict != Invalid || !strings.HasPrefix(c.Reason, "in 7 of 12 blocks a figure is nought") {
+		t.Errorf("%s (%s)", c.Verdict, c.Reason)
+	}
+}
+
+// Which block is called what, and how fast the machine was, is no business of
+// a claim about a ratio.
+func TestVerdictsDoNotDependOnNamesOfBlocksOrOnSpeed(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 7))
+	var claims []string
+	for i, c := range []string{isFlat, atLeast, atMost, rises} {
+		claims = append(claims, strings.Replace(c, `"c"`, fmt.Sprintf(`"c-%d"`, i), 1))
+	}
+	x := design(t, `{ name = "workers", levels = [1, 2, 4] }`, claims...)
+	seen := map[Verdict]int{}
+	for round := range 120 {
+		blocks := 4 + r.IntN(10)
+		gain := 0.3 + 2*r.Float64()
+		spread := 0.3 * r.Float64()
+		f := made(x, blocks, func(ls setting.Levels, b int) figures {
+			n, _ := ls[setting.Workers].Int()
+			return figures{rps: base(b) * math.Pow(gain, float64(n-1)) * math.Exp(spread*r.NormFloat64())}
+		})
+		for i := range f.Trials {
+			if r.IntN(20) == 0 {
+				spoil(&f.Trials[i])
+			}
+		}
+		want := Decide(x, machine, []Run{{f, x}}).Claims
+		for _, c := range want {
+			seen[c.Verdict]++
+		}
+
+		names := r.Perm(blocks)
+		for i := range f.Trials {
+			f.Trials[i].Block = 1 + names[f.Trials[i].Block-1]
+		}
+		if got := Decide(x, machine, []Run{{f, x}}).Claims; !reflect.DeepEqual(got, want) {
+			t.Fatalf("round %d: with other names of blocks %+v\nwant %+v", round, got, want)
+		}
+
+		// Powers of two leave each ratio as it is, to the last bit.
+		for i := range f.Trials {
+			f.Trials[i].Metrics[rps] *= 1024
+		}
+		if got := Decide(x, machine, []Run{{f, x}}).Claims; !reflect.DeepEqual(got, want) {
+			t.Fatalf("round %d: on a faster machine %+v\nwant %+v", round, got, want)
+		}
+		// Other factors round; the verdicts are to be the same all the same.
+		for i := range f.Trials {
+			f.Trials[i].Metrics[rps] /= 3
+		}
+		for i, got := range Decide(x, machine, []Run{{f, x}}).Claims {
+			if got.Verdict != want[i].Verdict || got.SingleRun != want[i].SingleRun {
+				t.Fatalf("round %d: on a slower machine %+v, want %+v", round, got, want[i])
+			}
+		}
+	}
+	for _, v := range []Verdict{Reproduced, Refuted, Inconclusive} {
+		if seen[v] < 20 {
+			t.Errorf("only %d were %s; the rounds show too little", seen[v], v)
+		}
+	}
+}
+
+// Two conditions that are the same: "flat" is refuted only where the interval
+// misses 1, so in at most one run of twenty, whatever the noise.
+func TestIdenticalConditionsAreSeldomRefuted(t *testing.T) {
+	const runs = 1500
+	x := design(t, "", isFlat)
+	for _, noise := range []struct {
+		name string
+		draw func(*rand.Rand) float64
+		// The least share of runs that are to be reproduced.
+		reproduced float64
+	}{
+		// Ratios have a standard deviation of 1.4 %; a tenth is far away.
+		{"quiet", func(r *rand.Rand) float64 { return math.Exp(0.01 * r.NormFloat64()) }, 0.99},
+		{"skewed", func(r *rand.Rand) float64 { return math.Exp(0.3 * r.ExpFloat64()) }, 0},
+		{"a neighbour half of the time", func(r *rand.Rand) float64 {
+			if r.IntN(2) == 0 {
+				return 1.6 * math.Exp(0.01*r.NormFloat64())
+			}
+			return math.Exp(0.01 * r.NormFloat64())
+		}, 0},
+	} {
+		for _, blocks := range []int{6, 12} {
+			r := rand.New(rand.NewPCG(uint64(blocks), 99))
+			seen := map[Verdict]int{}
+			for range runs {
+				f := made(x, blocks, func(_ setting.Levels, b int) figures { return figures{rps: base(b) * noise.draw(r)} })
+				seen[one(t, x, f, machine).Verdict]++
+			}
+			if seen[Reproduced]+seen[Inconclusive]+seen[Refuted] != runs {
+				t.Errorf("%s, %d blocks: %v", noise.name, blocks, seen)
+			}
+			if share := float64(seen[Refuted]) / runs; share > 0.05 {
+				t.Errorf("%s, %d blocks: %.3f of runs refute what is true", noise.name, blocks, share)
+			}
+			if share := float64(seen[Reproduced]) / runs; share < noise.reproduced {
+				t.Errorf("%s, %d blocks: only %.3f of runs reproduce it", noise.name, blocks, share)
+			}
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package verdict
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+func TestFiguresWithSomeBelowALimit(t *testing.T) {
+	const name = "latency_p99_s"
+	below := func(v float64) results.Trial { return results.Trial{Below: figures{name: v}} }
+	known := func(v float64) results.Trial { return results.Trial{Metrics: figures{name: v}} }
+	for _, c := range []struct {
+		name   string
+		trials []results.Trial
+		n      int
+		median float64 // 0: none
+		below  float64 // 0: none
+	}{
+		{"none at all", []results.Trial{{}, {}}, 0, 0, 0},
+		{"one known", []results.Trial{known(5)}, 1, 5, 0},
+		{"one below", []results.Trial{below(1)}, 1, 0, 1},
+		{"all below, odd", []results.Trial{below(1), below(1), below(1)}, 3, 0, 1},
+		{"all below, even", []results.Trial{below(1), below(1)}, 2, 0, 1},
+		{"the higher limit, of two", []results.Trial{below(1), below(2)}, 2, 0, 2},
+		{"the higher limit, of two the other way round", []results.Trial{below(2), below(1)}, 2, 0, 2},
+		{"the middle of three is below", []results.Trial{known(9), below(1), below(1)}, 3, 0, 1},
+		{"the middle of three is known", []results.Trial{known(9), below(1), known(4)}, 3, 4, 0},
+		// Of four, ranks 2 and 3 make the median: below 1, and 5 in the middle.
+		{"the lower of the middle two is below", []results.Trial{below(1), below(1), known(5), known(9)}, 4, 0, 5},
+		{"both of the middle two are below", []results.Trial{below(1), below(1), below(1), known(9)}, 4, 0, 1},
+		{"both of the middle two are known", []results.Trial{known(9), known(6), below(1), known(4)}, 4, 5, 0},
+		{"a trial without the figure is none", []results.Trial{known(4), {}, known(6)}, 2, 5, 0},
+	} {
+		got, ok := figure(name, c.trials)
+		if ok != (c.n > 0) || got.N != c.n {
+			t.Errorf("%s: %+v, %v; want n %d", c.name, got, ok, c.n)
+			continue
+		}
+		if (got.Median != nil) != (c.median != 0) || got.Median != nil && *got.Median != c.median {
+			t.Errorf("%s: median %v, want %v", c.name, deref(got.Median), c.median)
+		}
+		if (got.Below != nil) != (c.below != 0) || got.Below != nil && *got.Below != c.below {
+			t.Errorf("%s: below %v, want %v", c.name, deref(got.Below), c.below)
+		}
+	}
+}
+
+func deref(p *float64) any {
+	if p == nil {
+		return "none"
+	}
+	return *p
+}
+
+func TestFiguresFromSixOnHaveAnInterval(t *testing.T) {
+	var trials []results.Trial
+	for n := 1; n <= 9; n++ {
+		trials = append(trials, results.Trial{Metrics: figures{rps: float64(n)}})
+		got, _ := figure(rps, trials)
+		if (got.Low != nil) != (n >= 6) || (got.High != nil) != (n >= 6) {
+			t.Errorf("n=%d: %v to %v", n, deref(got.Low), deref(got.High))
+		}
+	}
+	if got, _ := figure(rps, trials); *got.Median != 5 || *got.Low != 2 || *got.High != 8 {
+		t.Errorf("of 1 to 9: %v, %v to %v; want 5, ranks 2 to 8", *got.Median, *got.Low, *got.High)
+	}
+	// An interval would need what is only known as below.
+	trials = append(trials, results.Trial{Below: figures{rps: 0.5}})
+	if got, _ := figure(rps, trials); got.Low != nil || got.Median == nil {
+		t.Errorf("with one below: %v to %v, median %v", deref(got.Low), deref(got.High), deref(got.Median))
+	}
+}
+
+func TestAFigureKeepsWhatWasPrintedOfIt(t *testing.T) {
+	printed := results.Trial{Metrics: figures{rps: 1000}, Printed: map[string]string{rps: "1,000"}}
+	other := results.Trial{Metrics: figures{"requests": 5}, Printed: map[string]string{"requests": "5"}}
+	for name, trials := range map[string][]results.Trial{
+		"alone": {printed}, "before another table's": {printed, other}, "behind it": {other, printed},
+	} {
+		if got, _ := figure(rps, trials); got.Printed != "1,000" {
+			t.Errorf("%s: printed %q", name, got.Printed)
+		}
+	}
+	// The median of two was printed nowhere.
+	if got, _ := figure(rps, []results.Trial{printed, printed}); got.Printed != "" {
+		t.Errorf("of two: printed %q", got.Printed)
+	}
+}
+
+func TestSummariesStandInTheOrderOfLevels(t *testing.T) {
+	x := design(t, `{ name = "workers", levels = [2, 10] }, { name = "prefork", levels = [false, true] }`, isFlat)
+	r := made(x, 1, func(setting.Levels, int) figures { return figures{rps: 1} })
+	slices.Reverse(r.Conditions)
+	var got []string
+	for _, s := range Decide(x, machine, []Run{{r, x}}).Conditions {
+		got = append(got, s.Levels.Key())
+	}
+	want := []string{"prefork=false workers=2", "prefork=false workers=10", "prefork=true workers=2", "prefork=true workers=10"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestDigitsKeepsNine(t *testing.T) {
+	for v, want := range map[float64]float64{
+		0: 0, 1.0 / 3: 0.333333333, 123456789.4: 123456789, 1234567891: 1234567890, -1.0 / 3: -0.333333333, 0.1: 0.1,
+		1.23456789012e-5: 1.23456789e-5, 48812345678.9: 48812345700,
+	} {
+		if got := digits(v); got != want {
+			t.Errorf("%v became %v, want %v", v, got, want)
+		}
+	}
+	// Whatever it is, it must still be a number that JSON can hold.
+	r := rand.New(rand.NewPCG(5, 5))
+	for _, v := range []float64{math.SmallestNonzeroFloat64, 1e-308, 1e-305, 1e-300, 1e300, math.MaxFloat64} {
+		if got := digits(v); math.IsNaN(got) || math.Abs(got-v) > 1e-8*v {
+			t.Errorf("%v became %v", v, got)
+		}
+	}
+	for range 2000 {
+		v := math.Exp(60*r.Float64() - 30)
+		text := strconv.FormatFloat(digits(v), 'e', -1, 64)
+		if mantissa, _, _ := strings.Cut(text, "e"); len(mantissa) > 10 || math.Abs(digits(v)-v) > 5e-9*v {
+			t.Fatalf("%v became %s", v, text)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+	"testing/iotest"
+
+	"github.com/line-rate/line-rate/lab/internal/event"
+)
+
+// If a batch is refused before it was read, nothing reads it any more when post returns:
+// the variant may use its events again.
+func TestPostGivesTheEventsBack(t *testing.T) {
+	n := 0
+	sink := takes(t, func() int { n++; return []int{503, 0}[n%2] })
+	p := newPoster[event.Of4096](sink.URL + "/")
+	defer p.client.CloseIdleConnections()
+	events := make([]event.Of4096, 500)
+	for i := range 20 {
+		for j := range events {
+			copy(events[j].Raw(), bytes.Repeat([]byte("abcdefghijklmnopqrstuvwxyz"), 158))
+			event.Put(events[j].Raw(), uint64(i*len(events)+j), 1)
+		}
+		if err := p.post(t.Context(), events); (err != nil) != (i%2 == 1) {
+			t.Errorf("batch %d: %v", i, err)
+		}
+		clear(events) // the race detector sees any reader that goes on
+	}
+	if len(sink.seen) != 10*len(events) {
+		t.Errorf("%d came", len(sink.seen))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.post(ctx, events); err == nil {
+		t.Error("posted after its context's end")
+	}
+}
+
+func TestBody(t *testing.T) {
+	events := make([]event.Of64, 5)
+	var want []byte
+	for i := range events {
+		event.Put(events[i].Raw(), uint64(i), int64(i))
+		want = append(want, events[i].Raw()...)
+	}
+	for name, reader := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r }, "one byte": iotest.OneByteReader, "half": iotest.HalfReader} {
+		b := &body[event.Of64, *event.Of64]{rest: events, closed: make(chan struct{})}
+		got, err := io.ReadAll(reader(b))
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+	}
+	b := &body[event.Of64, *event.Of64]{rest: events, closed: make(chan struct{})}
+	closed := b.closed
+	b.Close()
+	b.Close()
+	<-closed
+	if n, err := b.Read(make([]byte, 10)); n != 0 || err != io.EOF {
+		t.Errorf("%d bytes after its end, %v", n, err)
+	}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/event"
+	"github.com/line-rate/line-rate/lab/internal/program"
+)
+
+func TestNoProducer(t *testing.T) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := ln.Addr().String()
+	ln.Close()
+	p := begin(t, sinkProgram, "--producer", "http://"+nobody)
+	if code := p.exit(t); code != program.NotReached || p.stdout.Len() > 0 || p.stderr.String() != "event_sink: no producer is there: nothing listens at http://"+nobody+"\n" {
+		t.Errorf("exit status %d, %q, %q", code, &p.stdout, &p.stderr)
+	}
+}
+
+func TestPortInUse(t *testing.T) {
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	_, url := producing(t)
+	p := begin(t, sinkProgram, "--producer", url, "--listen", ln.Addr().String())
+	if code := p.exit(t); code != program.Failure || strings.Count(p.stderr.String(), "\n") != 1 || !strings.Contains(p.stderr.String(), "--listen: ") {
+		t.Errorf("exit status %d, %q", code, &p.stderr)
+	}
+	if code, _ := asked(t, http.MethodGet, url+"/figures"); code != http.StatusConflict {
+		t.Errorf("the producer was started: %d", code)
+	}
+}
+
+// A server that is not a producer is recognised by its answer.
+func TestNotAProducer(t *testing.T) {
+	other := newReceiver(Settings{})
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: other}
+	go srv.Serve(ln)
+	defer srv.Close()
+	p := begin(t, sinkProgram, "--producer", "http://"+ln.Addr().String(), "--duration", "0.1")
+	if code := p.exit(t); code != program.Failure || p.stdout.Len() > 0 || strings.Count(p.stderr.String(), "\n") != 1 || !strings.Contains(p.stderr.String(), "refuses /start") {
+		t.Errorf("exit status %d, %q", code, &p.stderr)
+	}
+}
+
+func TestASecondSinkIsRefused(t *testing.T) {
+	_, url := producing(t, "--interval-ms", "10")
+	first := begin(t, sinkProgram, "--producer", url, "--duration", "600")
+	until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
+	second := begin(t, sinkProgram, "--producer", url, "--duration", "0.1")
+	if code := second.exit(t); code != program.Failure || second.stdout.Len() > 0 || strings.Count(second.stderr.String(), "\n") != 1 || !strings.Contains(second.stderr.String(), "409") {
+		t.Errorf("exit status %d, %q, %q", code, &second.stdout, &second.stderr)
+	}
+	// The refused sink has not stopped the producer, which belongs to the first one.
+	_, before := asked(t, http.MethodGet, url+"/figures")
+	until(t, url, "delivering still", func(f event.Figures) bool { return f.Delivered > before.Delivered })
+	_ = first.Process.Signal(syscall.SIGTERM)
+	first.exit(t)
+}
