@@ -8,24 +8,25 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/speed"
 )
 
-// How many loops a core may take to show again the speed that it had before, with a
-// pause between. Before a block a third of a second: a core that flickers, as shared
-// ones were seen to several times a second, shows its best speed of the run soon, and
-// one that is slow slows all the block. Before a further group some seconds, since
-// trials at two speeds cannot be compared. After a group about one second, which tells
-// a core that flickers from one that has become slow.
+// How often the calibration loop may run, with a pause between, until a core
+// shows the speed that it had before. Before a block the loops take a third of
+// a second: the speed of a shared core may flicker several times a second, so
+// its best speed soon shows, and a core that is slow for longer slows the whole
+// block alike. Before a further group they take some seconds, since trials at
+// two speeds cannot be compared. After a group they take about one second,
+// which tells a core that flickers from one that has become slow.
 const (
 	loopsFirst  = 4
 	loopsBefore = 80
 	loopsAfter  = 12
 	loopPause   = 60 * time.Millisecond
-	// loopsSpare is how many loops a whole run may wait for its core beyond the
-	// one that each calibration takes: about half a minute.
+	// loopsSpare is how many loops a whole run may spend waiting for its core,
+	// beyond the first loop of each calibration: about half a minute.
 	loopsSpare = 350
 )
 
-// calibrated measures one group between two calibrations of the server's core. best
-// is the fastest of the block so far; nought before the first.
+// calibrated measures one group between two calibrations of the server's core.
+// best is the fastest calibration of the block so far; 0 before the first.
 func (e *engine) calibrated(ctx context.Context, sequence []int, best *time.Duration) (measured, error) {
 	reference, loops := *best, loopsBefore
 	if reference == 0 {
@@ -52,7 +53,7 @@ func (e *engine) calibrated(ctx context.Context, sequence []int, best *time.Dura
 	return m, nil
 }
 
-// faster is the shorter of two times, of which nought is none.
+// faster is the shorter of two times, where 0 means unknown.
 func faster(a, b time.Duration) time.Duration {
 	if a == 0 {
 		return b
@@ -60,8 +61,8 @@ func faster(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// speed runs the calibration loop until it finds the core as fast as the reference, or
-// so many times, and returns the fastest it saw.
+// speed runs the calibration loop until the core is as fast as the reference,
+// but at most that many times, and returns the fastest time seen.
 func (e *engine) speed(ctx context.Context, reference time.Duration, loops int) (fastest time.Duration, err error) {
 	for i := 1; ; i++ {
 		seen, err := e.loop(e.plan.Split.Server)
