@@ -1,10 +1,10 @@
-// Package order draws what a run leaves to chance: in which order each block
-// takes the conditions, and which condition is measured twice.
+// Package order draws what a run leaves to chance: the order of the conditions
+// in each block, and which condition is measured twice.
 //
-// Its stance: who chooses the order can choose the result, so nobody does. All
-// is drawn from the run's seed alone and can be drawn again from its file; `run`
-// measures in this order and `results` checks that it did. The limit: the seed
-// itself is believed.
+// A person who chooses the order could choose the result, so everything is
+// drawn from the run's seed alone, and can be drawn again from its file: `run`
+// measures in this order and `results` checks it. The seed itself cannot be
+// checked.
 package order
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Groups says which conditions are up together within a block, by their places
-// among those given, each with all its levels. A group's places rise, and groups
-// stand in the order of their first ones.
+// Groups says which conditions are up together within a block, as indexes into
+// conditions, each of which has all its levels. A group's indexes ascend, and
+// groups are ordered by their first index.
 //
-// Only http_load can turn from one server to another. Conditions that are measured
-// at once need no turns, and make groups too. All others stand alone. Where profiles
-// are taken of servers that take turns, each has its profiled window to itself when
-// all have had their turns. A group has one kind of client, whose number of threads
-// is the same for all, and one state of the machine's knobs, which nobody could turn
-// for one slot.
+// Only http_load can alternate between servers. Conditions that can be measured
+// at once need no slots, and form groups too. All others are alone. If profiles
+// are taken, the servers of a group with slots are profiled one after the other
+// once all slots are done. A group has one kind of client with one number of
+// threads, and one state of the kernel settings, which cannot be changed for a
+// single slot.
 func Groups(conditions []setting.Levels) [][]int {
 	var groups [][]int
 	known := map[string]int{}
@@ -36,7 +36,7 @@ func Groups(conditions []setting.Levels) [][]int {
 			continue
 		}
 		names := []string{setting.Generator, setting.IRQ, setting.IRQBalance, setting.Crond, setting.RPS, setting.RFS, setting.ClientWorkers}
-		if !turns { // they share one look at the server's cores
+		if !turns { // they are sampled together on the server's cores
 			names = append(names, setting.ServerCPUs)
 		}
 		same := setting.Levels{}
@@ -56,19 +56,19 @@ func Groups(conditions []setting.Levels) [][]int {
 	return groups
 }
 
-// AtOnce tells whether a condition, with all its levels, can be measured while
-// others like it are, each by a client of its own: a receiver of events that come
-// at a set rate. A few thousand events a second take a few hundredths of a core.
-// One that looks for the highest rate takes all there is.
+// AtOnce tells whether a condition, with all its levels, can be measured at the
+// same time as others like it, each by a client of its own: a receiver of
+// events at a set rate. A few thousand events a second take a few hundredths of
+// a core. A receiver that searches for the highest rate takes all there is.
 func AtOnce(levels setting.Levels) bool {
 	rate, set := levels[setting.EventRate].Int()
 	return levels[setting.Generator] == setting.String(setting.Sink) && set && rate > 0
 }
 
-// Block gives the order of one block, which are numbered from 1: the groups as
-// they come, each as the conditions of its slots. Every condition of a group is
-// once in each of its rounds. Of what is measured at once there is one round, and its
-// order says nothing. Neither other blocks nor their number matter to any of it.
+// Block gives the order of one block, numbered from 1: the groups in their
+// order, each as the conditions of its slots. Every condition of a group has
+// one slot in each round. A group measured at once has one round, whose order
+// means nothing. The draw does not depend on other blocks or their number.
 func Block(groups [][]int, rounds int, seed uint64, block int) [][]int {
 	r := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "seed %d block %d", seed, block))))
 	out := make([][]int, 0, len(groups))
@@ -85,15 +85,15 @@ func Block(groups [][]int, rounds int, seed uint64, block int) [][]int {
 }
 
 // Members are the conditions that have a slot in a sequence of Block, each once
-// and rising.
+// and ascending.
 func Members(sequence []int) []int {
 	all := slices.Clone(sequence)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// Draw gives the order of each block of a run of version 1: every condition
-// once, by its place among the run's conditions.
+// Draw gives the order of each block of a version 1 run: every condition once,
+// by index.
 func Draw(conditions, blocks int, seed uint64) [][]int {
 	r := rand.New(rand.NewPCG(seed, 0))
 	out := make([][]int, blocks)
@@ -103,7 +103,7 @@ func Draw(conditions, blocks int, seed uint64) [][]int {
 	return out
 }
 
-// Control gives the place of the condition that is measured twice.
+// Control gives the index of the condition that is measured twice.
 func Control(conditions int, seed uint64) int {
 	return rand.New(rand.NewPCG(seed, 1)).IntN(conditions)
 }
