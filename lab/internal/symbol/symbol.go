@@ -1,11 +1,10 @@
-// Package symbol says what the names in a Go profile stand for: whose package
-// a symbol is of, which group it is drawn in, and what kind of work a stack of
-// them is about.
+// Package symbol says what the names in a Go profile stand for: a symbol's
+// package, the group it is drawn in, and the kind of work of a stack.
 //
-// Its stance: what belongs together is said here and nowhere else, so that a
-// claim, a table and a drawing cannot differ about it. Its limits: it goes by
-// names alone. A package that is inlined to nothing leaves none, a stack that
-// was cut lacks its callers, and a module's root is told by its host's habits.
+// It is the only place for these rules, so that claims, tables and drawings
+// agree. It uses names alone: a package that was fully inlined has none, a
+// stack that was cut off lacks its callers, and a module's root is guessed from
+// its host.
 package symbol
 
 import (
@@ -16,16 +15,16 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// None stands for a frame without a symbol, among symbols and packages. Where
-// it is in a profile, nothing is known to be absent from that profile.
+// None stands for a frame without a symbol, among symbols and packages. If it
+// is in a profile, nothing is known to be absent from that profile.
 const None = "[no symbol]"
 
-// Repository is the package key of this repository's code. Its servers' own
-// package is "main" in symbols, and counts as it.
+// Repository is the package key of this repository's code. Its servers' package
+// is "main" in symbols and counts as it.
 const Repository = "github.com/line-rate/line-rate"
 
 // Stack gives a sample's symbols from the outermost call to the innermost. A
-// location has several where calls were inlined, innermost first.
+// location with inlined calls has several, innermost first.
 func Stack(s *profile.Sample) []string {
 	var out []string
 	for _, l := range slices.Backward(s.Location) {
@@ -43,19 +42,19 @@ func Stack(s *profile.Sample) []string {
 	return out
 }
 
-// generated are what begins the names of functions that the compiler makes for
-// a type: how it is compared and how it is hashed.
+// generated has the prefixes of functions that the compiler makes for a type,
+// to compare and to hash it.
 var generated = []string{"type:.eq.", "type:.hash.", "type..eq.", "type..hash.", "go:"}
 
-// bare tells whether a symbol has no package in its name, as the runtime's
-// assembly has it ("aeshashbody", "gogo").
+// bare tells whether a symbol has no package in its name, as in the runtime's
+// assembly ("aeshashbody", "gogo").
 func bare(symbol string) bool {
 	return symbol != None && !strings.ContainsAny(symbol, "./:")
 }
 
 // Path gives the import path of a symbol's package. A function made for a type
-// is of the type's package; names without a package are the runtime's, since
-// assembly of the standard library is all that has such.
+// belongs to the type's package. Names without a package belong to the runtime,
+// since only assembly of the standard library has such names.
 func Path(symbol string) string {
 	if symbol == None || symbol == "" {
 		return None
@@ -63,9 +62,9 @@ func Path(symbol string) string {
 	for _, prefix := range generated {
 		symbol = strings.TrimPrefix(symbol, prefix)
 	}
-	// Type arguments have paths of their own, and slashes and dots in them.
+	// Type arguments have paths of their own, with slashes and dots.
 	symbol, _, _ = strings.Cut(symbol, "[")
-	// So has a type that is spelt out: "type:.eq.struct { F uintptr; … }".
+	// So has an unnamed type: "type:.eq.struct { F uintptr; … }".
 	if strings.ContainsAny(symbol, " {") {
 		return "runtime"
 	}
@@ -85,9 +84,9 @@ func Path(symbol string) string {
 }
 
 // Package gives the key by which shares are kept: the import path for the
-// standard library, the module's root for all else, without its major version,
-// so that "github.com/brianvoe/gofakeit" is one package over v6 and v7 and
-// whatever they are made of.
+// standard library, else the module's root without its major version, so that
+// "github.com/brianvoe/gofakeit" is one package over v6, v7 and their
+// subpackages.
 func Package(symbol string) string {
 	path := Path(symbol)
 	if path == "main" || path == "" {
@@ -97,13 +96,13 @@ func Package(symbol string) string {
 	if !strings.Contains(parts[0], ".") || path == None {
 		return path // the standard library has no host
 	}
-	// Where a host keeps many owners' repositories the root has three parts;
-	// a host of one owner has the repository next.
+	// On hosts with many owners the root has three parts; on a host of one owner
+	// the repository is the second part.
 	n := 2
 	if slices.Contains([]string{"github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "golang.org", "git.sr.ht"}, parts[0]) {
 		n = 3
 	}
-	// gopkg.in has the version behind a dot, in the second part or the third.
+	// gopkg.in has the version after a dot, in the second part or the third.
 	if parts[0] == "gopkg.in" {
 		if len(parts) > 2 && !versioned(parts[1]) {
 			n = 3
@@ -137,7 +136,7 @@ func major(part string) bool {
 	return err == nil
 }
 
-// unescape undoes the linker's escapes: dots of a path's last part are written
+// unescape undoes the linker's escapes: dots in a path's last part are written
 // %2e in symbols, so that the first dot there ends the path.
 func unescape(path string) string {
 	if !strings.Contains(path, "%") {
