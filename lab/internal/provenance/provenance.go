@@ -1,16 +1,15 @@
-// Package provenance records what a run was made with: the commit, the programs,
-// the environment that they start with, the tools, and the kernel settings that
-// a throughput figure depends on.
+// Package provenance records what a run was made with: the commit, the
+// programs, the environment that they start with, the tools, and the kernel
+// settings that a throughput figure depends on.
 //
-// Its stance: what cannot be found out is absent, never guessed; only the commit
-// is said to be "unknown", because its absence is itself worth knowing. And what
-// can be compared is compared by content: files with the commit, a program's
-// sources with those that lie in lab/.
+// What cannot be found out is absent, never guessed; only the commit is then
+// "unknown", because its absence is important in itself. Comparisons use
+// content: files with the commit, a program's sources with those in lab/.
 //
-// Its limits: it tells mistakes, and not a forger, who could as well write the
-// results file by hand. What is said of a program is what it says itself; beyond
-// that it has its digest. The shell and the system's own tools, such as taskset
-// and tc, are not named.
+// It detects mistakes, not forgery: a forger could as well write the results
+// file by hand. A program is described by what it reports about itself and by
+// its digest. The shell and the system's tools, such as taskset and tc, are not
+// recorded.
 package provenance
 
 import (
@@ -59,15 +58,15 @@ func Tools(root string) map[string]string {
 	return tools
 }
 
-// builtFrom names the modules that make a server another one.
+// builtFrom names the modules whose versions matter for a server.
 var builtFrom = map[string]string{
 	"github.com/gofiber/fiber/v3":     "fiber",
 	"github.com/brianvoe/gofakeit/v7": "gofakeit",
 	"github.com/valyala/fasthttp":     "fasthttp",
 }
 
-// kernel names the settings that bear on connections, queues and forwarding of
-// work between cores.
+// kernel names the settings that affect connections, queues and the
+// distribution of work over cores.
 var kernel = []string{
 	"net.core.somaxconn",
 	"net.core.netdev_max_backlog",
@@ -81,7 +80,7 @@ var kernel = []string{
 	"net.ipv4.tcp_wmem",
 }
 
-// Kernel reads those settings, and what governs the clock and its source.
+// Kernel reads those settings, and those of the CPU clock and the clock source.
 func Kernel() map[string]string {
 	set := map[string]string{}
 	read := func(name, path string) {

@@ -1,9 +1,9 @@
-// Package stamp is what a program of the lab says of its own making: the digest
-// of the sources it was built from, and their commit.
+// Package stamp says what a program of the lab was built from: the digest of
+// its sources, and their commit.
 //
-// It is written as tags of the Go build, which bind no source here: they stand
-// in every binary that Go makes, where -ldflags are left out with -trimpath, and
-// go version -m prints them. The limit: whoever builds can write what they like.
+// It is written as tags of the Go build, although no source uses them: tags are
+// kept in every binary, while -ldflags are not recorded with -trimpath, and go
+// version -m prints them. A person who builds a program can write any stamp.
 package stamp
 
 import (
@@ -11,15 +11,14 @@ import (
 	"strings"
 )
 
-// A Stamp says of what a program was built; the zero Stamp is that of one that
-// does not say.
+// A Stamp says what a program was built from; the zero Stamp means unknown.
 type Stamp struct {
 	Sources  string // SHA-256 of the sources
-	Commit   string // empty where it is not known
-	Modified bool   // whether the sources differed from that commit
+	Commit   string // empty if unknown
+	Modified bool   // whether the sources differed from the commit
 }
 
-// The tags. The first two are followed by what they say.
+// The tags. The first two are followed by their value.
 const (
 	sources  = "sources."
 	commit   = "commit."
@@ -52,7 +51,7 @@ func Parse(tags string) (s Stamp) {
 	return s
 }
 
-// Of finds the stamp of a build, the running program's own or another's.
+// Of finds the stamp of a build, the running program's or another's.
 func Of(info *debug.BuildInfo) Stamp {
 	for _, s := range info.Settings {
 		if s.Key == "-tags" {
