@@ -9,7 +9,6 @@
 // It cannot notice a valid body sent in place of another, or numbers in a
 // summary of /compute that are consistent and fit the catalogue but not the
 // products drawn.
-// summary of /compute that fit each other and the catalogue but not the draw.
 package answer
 
 import (

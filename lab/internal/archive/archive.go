@@ -7,7 +7,6 @@
 //
 // It writes nothing. All runs are held in memory, and files are read once: a
 // run made since then is added by Add.
-// not read again: a run that was made since is taken in by Add.
 package archive
 
 import (

@@ -17,7 +17,6 @@
 // heap describes the window's beginning. allocs covers the time from there to
 // the last collection whose sweep ended within the window; without one it is
 // empty.
-// sweep was over in the window, and without one it is empty.
 package capture
 
 import (

@@ -6,23 +6,23 @@ import (
 	"unsafe"
 )
 
-// A clock's number says in its low bits what it counts, in the others whose it
-// is.
+// The low bits of a clock's number say what it counts, the others give the
+// process or thread.
 const (
 	byScheduler = 2 // CPUCLOCK_SCHED
 	ofThread    = 4 // CPUCLOCK_PERTHREAD
 )
 
-// Process is the CPU time of a process, whoever it belongs to, with its threads
-// that have ended. One that has ended has the clock until somebody has waited
-// for it; after that ok is false.
+// Process is the CPU time of any user's process, including its ended threads.
+// An ended process keeps its clock until its parent has waited for it; after
+// that ok is false.
 func Process(pid int) (t time.Duration, ok bool) { return read(int32(^pid<<3 | byScheduler)) }
 
 // Thread is the CPU time of a thread of the calling process.
 func Thread(tid int) (t time.Duration, ok bool) { return read(int32(^tid<<3 | ofThread | byScheduler)) }
 
-// read makes a raw call, since the others tell Go's scheduler, which costs more
-// than the reading.
+// read uses a raw system call: a normal one tells Go's scheduler, which costs
+// more than the reading.
 func read(clock int32) (time.Duration, bool) {
 	var t syscall.Timespec
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, uintptr(clock), uintptr(unsafe.Pointer(&t)), 0); errno != 0 {

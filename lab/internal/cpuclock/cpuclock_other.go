@@ -4,8 +4,8 @@ package cpuclock
 
 import "time"
 
-// Process reads nothing here.
+// Process always fails on this system.
 func Process(int) (time.Duration, bool) { return 0, false }
 
-// Thread reads nothing here.
+// Thread always fails on this system.
 func Thread(int) (time.Duration, bool) { return 0, false }

@@ -6,7 +6,6 @@
 //
 // It sees the machine as it is now. Whether a trial was disturbed, and what
 // bounded it, only the run can say.
-// and what bounded it, only the run can say.
 package doctor
 
 import (

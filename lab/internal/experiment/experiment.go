@@ -6,7 +6,6 @@
 // keys are errors, because a misspelt margin would otherwise let a default
 // decide a claim. Version 1 designs stay readable for the runs that were made
 // with them; they are never run again.
-// made with, stay readable; none of them is run again.
 package experiment
 
 import (
@@ -41,7 +40,6 @@ type Experiment struct {
 	// planned experiment is written like any other, claims first, and published
 	// runs are compared with it. Only the check that the lab can make its settings
 	// is left out.
-	// of it: settings that the lab can set.
 	Planned  string         `toml:"planned"`
 	Metrics  []string       `toml:"metrics"`
 	Topology Topology       `toml:"topology"`

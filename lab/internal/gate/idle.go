@@ -14,7 +14,6 @@ const uneven = 2
 // It makes two comparisons. A worker without a connection is idle. A worker
 // that has connections but uses less than a tenth of the busiest one's CPU time
 // is not active, and having so few connections must be improbable too.
-// chance as well.
 func idle(t *trial) {
 	workers := t.Workers
 	if n, ok := t.figures["workers"]; ok && t.claimed("workers") {

@@ -18,7 +18,6 @@
 // The file says what was seen, not what it means: verdicts are derived from it
 // and kept elsewhere, so that a better rule can be applied to old runs. Figures
 // that agree with each other may still be wrong.
-// old runs. And that figures agree with each other does not make them true.
 package results
 
 import (

@@ -8,15 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Loop runs the fixed loop on the first of the given CPUs, or wherever the
-// kernel puts it if none is given, and returns what one pair of calls took in
-// the fastest of its passes.
+// Loop runs the calibration loop on the first of the given CPUs, or anywhere if
+// none is given, and returns the time of one pair of calls in the fastest pass.
 func Loop(cpus []int) (perCall time.Duration, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		// Never unlocked: the thread ends with this goroutine, and its binding
-		// to a CPU with it.
+		// Never unlocked: the thread, and its binding to a CPU, ends with this
+		// goroutine.
 		runtime.LockOSThread()
 		if len(cpus) > 0 {
 			if err = bind(cpus[0]); err != nil {

@@ -13,7 +13,6 @@
 // clock, in nanoseconds, and includes threads that have ended. Times of ended
 // children and of cores are in ticks of a hundredth of a second. Per-thread
 // times are known for living threads only.
-// used is known of those that live.
 package telemetry
 
 import (

@@ -48,7 +48,6 @@
 // are saved with the number. A value that another program changes between apply
 // and restore is overwritten. An interface that was moved to another network
 // namespace counts as gone from its first one.
-// namespace counts as gone from the one it was in.
 package tune
 
 import (

@@ -7,7 +7,6 @@
 // It finds the repository from the directory of a package in lab/internal,
 // where that package's tests run. It cannot import archive, whose tests use it,
 // so callers open the clone themselves.
-// leaves opening a clone to them.
 package archivetest
 
 import (
