@@ -68,8 +68,8 @@ claims = [`+strings.Join(claims, ",")+`]
 
 type figures = map[string]float64
 
-// bounded gives a trial the figures of one wall, and of room at the others; of
-// bound.Unknown it has none, so that nothing was looked at.
+// bounded gives a trial figures that meet one wall and leave room at the
+// others. For bound.Unknown there are no figures at all.
 func bounded(t *results.Trial, b bound.Bound) {
 	m := figures{}
 	for name, v := range t.Metrics {
@@ -91,8 +91,9 @@ func bounded(t *results.Trial, b bound.Bound) {
 	}
 }
 
-// made is a made-up measured run: every condition once a block, of the figures
-// that the function gives. Its trials are valid and bounded by the server.
+// made is a made-up measured run: every condition once a block, with the
+// figures that the function gives. All trials are valid and bounded by the
+// server.
 func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block int) figures) *results.File {
 	r := &results.File{
 		SchemaVersion: 2, Experiment: x.Name, Run: "r", Source: results.Measured, Hosts: results.Hosts{Server: "h", Client: "h"},
@@ -112,11 +113,12 @@ func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block 
 	return r
 }
 
-// base is what one worker did in a block: the machine's speed differs twofold
-// and fourfold between blocks, which a comparison within blocks never sees.
+// base is the result of one worker in a block. The machine's speed differs
+// twofold and fourfold between blocks, which must not affect comparisons within
+// blocks.
 func base(block int) float64 { return []float64{100, 200, 400}[block%3] }
 
-// ratios makes a run of two conditions whose per-block ratios are these.
+// ratios makes a run of two conditions with these per-block ratios.
 func ratios(x *experiment.Experiment, rs ...float64) *results.File {
 	return made(x, len(rs), func(ls setting.Levels, b int) figures {
 		v := base(b)
@@ -142,17 +144,17 @@ func spoil(t *results.Trial) {
 	t.Valid, t.Reasons = false, []results.Reason{{Gate: "errors", Detail: "1 connection errors"}}
 }
 
-// By hand, for a claim alone: one edge is decided at an e-value of 20, which six of
-// six blocks (36) and no five reach; a band that could be refuted at either of two
-// edges at 40, which takes seven of seven (69). Nine of ten come to 19.4, ten of
-// eleven to 34, seven of nine to 1.5. The interval asks 40 of each side.
+// By hand, for a single claim: one edge is decided at an e-value of 20, which
+// six of six blocks (36) reach and five do not. A band that can be refuted at
+// either of two edges needs 40, seven of seven (69). Nine of ten have 19.4, ten
+// of eleven 34, seven of nine 1.5. The interval needs 40 on each side.
 func TestRatiosAgainstTheClaim(t *testing.T) {
 	for _, c := range []struct {
 		name, claim string
-		ratios      []float64 // in the order of the blocks
+		ratios      []float64 // by block
 		want        Verdict
-		// The first effect: the median, and the least and greatest ratio, which are
-		// the interval of seven to ten blocks.
+		// The first effect: the median, and the smallest and largest ratio, which are
+		// the interval for seven to ten blocks.
 		ratio, low, high float64
 		says             string
 	}{
@@ -167,7 +169,7 @@ func TestRatiosAgainstTheClaim(t *testing.T) {
 		{"flat, crossing the lower margin", isFlat, []float64{0.80, 0.95, 0.96, 0.97, 0.98, 0.99, 0.99}, Inconclusive, 0.97, 0.80, 0.99, ""},
 		{"flat, wider than the margin on both sides", isFlat, []float64{0.5, 0.9, 1, 1, 1, 1.1, 2}, Inconclusive, 1, 0.5, 2, ""},
 		{"flat, at its very margins", flatWide, []float64{0.8, 0.8, 0.8, 1, 1.25, 1.25, 1.25}, Reproduced, 1, 0.8, 1.25, ""},
-		// Each edge has ten of eleven inside.
+		// Ten of eleven are inside of each edge.
 		{"eleven blocks bear one that is off on each side", isFlat, []float64{1.02, 0.2, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01, 1, 1}, Reproduced, 1, 0.2, 5, "9 of 11 blocks lie between"},
 		{"but not two on one side", isFlat, []float64{1.02, 5, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01, 1, 1}, Inconclusive, 1, 0.96, 5, ""},
 
@@ -178,8 +180,8 @@ func TestRatiosAgainstTheClaim(t *testing.T) {
 		{"at most, refuted", atMost, []float64{0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2}, Refuted, 0.9, 0.6, 1.2, "7 of 7 blocks lie above 0.5"},
 		{"at most, open", atMost, []float64{0.1, 0.2, 0.3, 0.4, 0.45, 0.45, 0.6}, Inconclusive, 0.4, 0.1, 0.6, ""},
 
-		// With two levels the step is the whole as well: it may fall by the
-		// margin as a step, but as the whole it may not fall at all.
+		// With two levels the single step is also the whole: as a step it may fall by
+		// the margin, but as the whole it may not fall at all.
 		{"rises", rises, []float64{1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.5}, Reproduced, 1.3, 1, 1.5, "all 2 comparisons hold"},
 		{"rises, a little lower all through", rises, []float64{0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.99}, Refuted, 0.98, 0.95, 0.99, "7 of 7 blocks lie below 1"},
 		{"rises, by nothing that can be seen", rises, []float64{0.98, 0.99, 1, 1.01, 1.02, 1.03, 1}, Inconclusive, 1, 0.98, 1.03, "5 of 7 blocks lie at 1 or above, 2 below"},
@@ -226,7 +228,7 @@ func TestEveryComparisonHasToAgree(t *testing.T) {
 		{"rises, with a step down within the margin", rises, 1, 0.95, 3, Reproduced, 3, "all 3"},
 		{"rises, but for one step", rises, 1, 0.8, 3, Refuted, 3, "throughput_rps 2 over 1"},
 		{"falls in the end", rises, 1, 3, 2, Refuted, 3, "throughput_rps 4 over 2"},
-		// A ratio is of the last over the first; what lies between is not asked.
+		// A ratio compares the last level with the first; levels between are ignored.
 		{"ratio of the ends only", atLeast, 1, 0.1, 2, Reproduced, 1, "throughput_rps 4 over 1"},
 	} {
 		x := design(t, three, c.claim)
@@ -245,7 +247,7 @@ func TestLevelsAreComparedWithinEachLevelOfTheOtherFactors(t *testing.T) {
 			workers, _ := ls[setting.Workers].Int()
 			depth, _ := ls[setting.Pipelining].Int()
 			if depth == 10 {
-				v *= 8 // the other factor's own effect is no business of the claim
+				v *= 8 // the other factor's own effect must not matter
 			}
 			if workers == 2 && depth == 10 {
 				v *= gainDeep
@@ -269,7 +271,7 @@ func TestLevelsAreComparedWithinEachLevelOfTheOtherFactors(t *testing.T) {
 func TestBoundClaims(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		hits int // of twenty trials bounded by the wire, from the first on: two a block
+		hits int // of twenty trials, two a block, the first so many are bounded by the wire
 		want Verdict
 		says string
 	}{
@@ -295,10 +297,11 @@ func TestBoundClaims(t *testing.T) {
 	}
 }
 
-// Where two walls were met at once the trial is named for one of them: no
-// evidence against the other, and none for it.
+// If two walls were met, the trial is named for one of them: this is evidence
+// neither against the other nor for it.
 func TestAWallMetBesideAnotherIsNotRefuted(t *testing.T) {
-	// One block of eleven cannot tell, and ten against are enough; two are not.
+	// If one block of eleven cannot tell, ten against are enough; if two cannot,
+	// they are not.
 	for both, want := range map[int]Verdict{0: Refuted, 2: Refuted, 4: Inconclusive, 22: Inconclusive} {
 		x := design(t, "", `{ id = "c", kind = "bound", text = "t", bound = "server-cpu" }`)
 		r := ratios(x, slices.Repeat([]float64{1}, 11)...)
@@ -314,7 +317,8 @@ func TestAWallMetBesideAnotherIsNotRefuted(t *testing.T) {
 	}
 }
 
-// A claim kept to levels says nothing of the other conditions, nor they of it.
+// A claim limited to some levels and the other conditions do not affect each
+// other.
 func TestAClaimKeptToLevelsLooksAtThoseOnly(t *testing.T) {
 	const factors = `{ name = "workers", levels = [1, 2] }, { name = "pipelining", levels = [1, 10] }`
 	run := func(claim string) Claim {
@@ -374,7 +378,8 @@ func TestCountClaims(t *testing.T) {
 			r.Trials = append(r.Trials, again)
 		}, Reproduced, "exact in all of 12 trials"},
 		{"one trial without the figure", asMany, func(r *results.File) { delete(r.Trials[0].Metrics, "workers") }, Inconclusive, "only 5 of 6 blocks can tell"},
-		// Nothing was counted against anything; that is not exact.
+		// Without the setting's level there is nothing to compare the count with, so
+		// it is not exact.
 		{"the setting is nowhere recorded", asMany, func(r *results.File) {
 			for i, c := range r.Conditions {
 				r.Conditions[i].Levels = setting.Levels{setting.Connections: c.Levels[setting.Workers]}
@@ -388,7 +393,7 @@ func TestCountClaims(t *testing.T) {
 			t.Errorf("%s: %s (%s), want %s (%s)", c.name, got.Verdict, got.Reason, c.want, c.says)
 		}
 	}
-	// What is the same in every trial can be counted as well.
+	// A count may also be compared with a setting that is the same in every trial.
 	x := design(t, "", strings.ReplaceAll(asMany, `equals = "workers"`, `equals = "connections"`))
 	r := made(x, 6, func(setting.Levels, int) figures { return figures{"workers": 100} })
 	if got := one(t, x, r, machine); got.Verdict != Reproduced {
@@ -396,7 +401,7 @@ func TestCountClaims(t *testing.T) {
 	}
 }
 
-// every is one claim of each kind, and good a run that reproduces them all.
+// every has one claim of each kind, and good is a run that reproduces them all.
 var every = []string{
 	isFlat,
 	strings.Replace(atLeast, "1.5", "0.9", 1),
@@ -421,7 +426,8 @@ func good(t *testing.T, blocks int) (*experiment.Experiment, *results.File) {
 	return x, r
 }
 
-// Five claims of six kinds share the error: 100 each, which eight of eight come to.
+// Five claims divide the error, so each needs an e-value of 100, which eight of
+// eight exceed.
 func TestEightGoodBlocksReproduceEveryKind(t *testing.T) {
 	for blocks, want := range map[int]Verdict{7: Inconclusive, 8: Reproduced} {
 		x, r := good(t, blocks)
@@ -465,7 +471,7 @@ func TestIncompleteBlocksDoNotCount(t *testing.T) {
 			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
 	}
-	r.Trials = slices.Delete(r.Trials, 3, 4) // lost rather than invalid
+	r.Trials = slices.Delete(r.Trials, 3, 4) // missing rather than invalid
 	for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
 		if c.Verdict != Inconclusive || !strings.Contains(c.Reason, "the other trials are missing") {
 			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
@@ -506,7 +512,7 @@ func TestAConditionWithoutValidTrialsNeverLetsAClaimPass(t *testing.T) {
 			}
 		}
 	}
-	// Nor with all conditions lost, or all figures of one level.
+	// Losing all conditions, or all figures of one level, gives no verdict either.
 	x, r := good(t, 6)
 	for i := range r.Trials {
 		spoil(&r.Trials[i])
@@ -516,7 +522,7 @@ func TestAConditionWithoutValidTrialsNeverLetsAClaimPass(t *testing.T) {
 			t.Errorf("without any, %s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
 	}
-	// A third condition's loss, which no other could make up for.
+	// A lost third condition, which no other can replace.
 	x = design(t, `{ name = "workers", levels = [1, 2, 4] }`, isFlat)
 	r = made(x, 6, func(_ setting.Levels, b int) figures { return figures{rps: base(b)} })
 	for i := range r.Trials {
@@ -554,12 +560,13 @@ func TestAMetricThatWasNotRecordedIsNotTheTrialsFault(t *testing.T) {
 	for i := range r.Trials {
 		delete(r.Trials[i].Metrics, cost)
 	}
-	// One trial of twelve is invalid; eleven are valid and say nothing of it.
+	// One trial of twelve is invalid; the eleven valid ones lack the metric.
 	spoil(&r.Trials[0])
 	if c := one(t, x, r, machine); c.Verdict != NotApplicable || c.Reason != "the run did not record "+cost {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
-	// What is only known as below a limit was recorded, and its ratio may be any.
+	// A figure known only to be below a limit is recorded, and its ratio may be
+	// anything.
 	for i := range r.Trials {
 		r.Trials[i].Below = figures{cost: 0.001}
 		r.Trials[i].Valid, r.Trials[i].Reasons = true, nil
@@ -593,14 +600,14 @@ func TestAnInvalidTrialChangesNothingButItsCount(t *testing.T) {
 			Metrics: figures{rps: 1e9, "workers": 64, "latency_p99_s": 1e-6}, Below: figures{"latency_p50_s": 1e-9},
 		}
 		spoil(&great)
-		// Before and behind the valid trial of its block.
+		// Before and after the valid trial of its block.
 		r.Trials = append(append([]results.Trial{great}, r.Trials...), great)
 	}
 	after := Decide(x, machine, []Run{{r, x}})
 	if after.Trials != 24 || after.InvalidTrials != 12 || after.Conditions[1].Trials != 18 || after.Conditions[1].Invalid != 12 {
 		t.Errorf("counts: %d trials, %d invalid; of c2 %d and %d", after.Trials, after.InvalidTrials, after.Conditions[1].Trials, after.Conditions[1].Invalid)
 	}
-	after.BoundsNow = nil // theirs, which the figures do not bear out
+	after.BoundsNow = nil // the bounds named in the file, which do not follow from the figures
 	after.Trials, after.InvalidTrials, after.Conditions[1].Trials, after.Conditions[1].Invalid = 12, 0, 6, 0
 	if !reflect.DeepEqual(before, after) {
 		t.Errorf("before %+v\nafter  %+v", before, after)
@@ -614,7 +621,7 @@ func TestARepeatedTrialCountsForItsBlock(t *testing.T) {
 	again := r.Trials[5]
 	r.Trials[5].Metrics = figures{rps: 1}
 	spoil(&r.Trials[5])
-	// It ran behind the rest of its block, so later in the file.
+	// It ran after the rest of its block, so it is later in the file.
 	r.Trials = slices.Insert(r.Trials, 6, again)
 	if got := one(t, x, r, machine); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
@@ -650,7 +657,7 @@ func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
 	for n, want := range map[int]Verdict{1: Reproduced, 6: Inconclusive, 7: Invalid, 12: Invalid} {
 		x := design(t, "", isFlat, named(flatCost, "cost"))
 		r := ratios(x, slices.Repeat([]float64{1}, 12)...)
-		for i := range n { // in one trial of so many blocks
+		for i := range n { // in one trial of n blocks
 			bounded(&r.Trials[2*i], bound.ClientCPU)
 		}
 		f := Decide(x, machine, []Run{{r, x}})
@@ -658,12 +665,12 @@ func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
 		if c := f.Claims[0]; c.Verdict != want || !strings.Contains(c.Reason, says) || c.Bounds["client-cpu"] != n {
 			t.Errorf("throughput, %d blocks: %s (%s), bounds %v; want %s", n, c.Verdict, c.Reason, c.Bounds, want)
 		}
-		// The server's cost of a request is its own, whoever waited for it.
+		// The server's cost of a request does not depend on the client.
 		if c := f.Claims[1]; c.Verdict != Reproduced {
 			t.Errorf("CPU per request: %s (%s)", c.Verdict, c.Reason)
 		}
 	}
-	// A client that was the wall in an invalid trial is no one's wall.
+	// A wall that an invalid trial met does not count.
 	x := design(t, "", isFlat)
 	r := ratios(x, 1, 1, 1, 1, 1, 1)
 	spoiled := r.Trials[0]
@@ -710,7 +717,7 @@ func TestUnmetNeedsAreNotApplicable(t *testing.T) {
 				bounded(&r.Trials[i], bound.Wire)
 			}
 		}, Inconclusive, "0 of 10 blocks lie between 0.9091 and 1.1, 9 outside"},
-		// Not the claim's fault either: the precondition goes before the wall.
+		// The precondition is checked before the wall.
 		{"bounded by the client", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
 			for i := range r.Trials {
 				bounded(&r.Trials[i], bound.ClientCPU)
@@ -727,7 +734,7 @@ func TestUnmetNeedsAreNotApplicable(t *testing.T) {
 	}
 }
 
-// A lost condition cannot hide behind the bounds of those that are left.
+// A lost condition must not be hidden by the bounds of the others.
 func TestNeededBoundWithALostConditionDoesNotPass(t *testing.T) {
 	x := design(t, "", fmt.Sprintf(flatNeeds, `bound = "wire"`))
 	r := ratios(x, 1, 1, 1, 1, 1, 1)
@@ -783,11 +790,11 @@ func TestAPublishedSingleRunAgreesOrDisagrees(t *testing.T) {
 	}
 }
 
-// A text that did not look at a wall does not speak against it.
+// A published run that did not record a wall is not evidence against it.
 func TestAnUnknownBoundOfAPublishedRunDoesNotDisagree(t *testing.T) {
 	x := design(t, "", wireWall)
 	r := asPrinted(ratios(x, 1))
-	r.Topology.Kind = "fleet" // whose line rate it does not give
+	r.Topology.Kind = "fleet" // whose line rate is not given
 	for i, b := range []bound.Bound{bound.Unknown, bound.Wire} {
 		bounded(&r.Trials[i], b)
 	}
@@ -804,7 +811,7 @@ func TestAnUnknownBoundOfAPublishedRunDoesNotDisagree(t *testing.T) {
 func TestAPublishedRunWithoutPairsNeitherAgreesNorDisagrees(t *testing.T) {
 	x := design(t, "", isFlat)
 	r := asPrinted(ratios(x, 1, 1))
-	// Figures of two runs, none of which has both levels.
+	// Figures of two runs, neither of which has both levels.
 	r.Trials = []results.Trial{r.Trials[0], r.Trials[3]}
 	if c := one(t, x, r, machine); c.SingleRun != "" || c.Verdict == Reproduced {
 		t.Errorf("%s, %q (%s): nothing was compared", c.Verdict, c.SingleRun, c.Reason)
@@ -846,7 +853,7 @@ func TestFiguresWithSomeBelowALimit(t *testing.T) {
 		{"the higher limit, of two the other way round", []results.Trial{below(2), below(1)}, 2, 0, 2},
 		{"the middle of three is below", []results.Trial{known(9), below(1), below(1)}, 3, 0, 1},
 		{"the middle of three is known", []results.Trial{known(9), below(1), known(4)}, 3, 4, 0},
-		// Of four, ranks 2 and 3 make the median: below 1, and 5 in the middle.
+		// Of four, ranks 2 and 3 make the median: one is below 1, the other is 5.
 		{"the lower of the middle two is below", []results.Trial{below(1), below(1), known(5), known(9)}, 4, 0, 5},
 		{"both of the middle two are below", []results.Trial{below(1), below(1), below(1), known(9)}, 4, 0, 1},
 		{"both of the middle two are known", []results.Trial{known(9), known(6), below(1), known(4)}, 4, 5, 0},
@@ -885,7 +892,7 @@ func TestFiguresFromSixOnHaveAnInterval(t *testing.T) {
 	if got, _ := figure(rps, trials); *got.Median != 5 || *got.Low != 2 || *got.High != 8 {
 		t.Errorf("of 1 to 9: %v, %v to %v; want 5, ranks 2 to 8", *got.Median, *got.Low, *got.High)
 	}
-	// An interval would need what is only known as below.
+	// An interval would need the value that is known only to be below a limit.
 	trials = append(trials, results.Trial{Below: figures{rps: 0.5}})
 	if got, _ := figure(rps, trials); got.Low != nil || got.Median == nil {
 		t.Errorf("with one below: %v to %v, median %v", deref(got.Low), deref(got.High), deref(got.Median))
@@ -902,7 +909,7 @@ func TestAFigureKeepsWhatWasPrintedOfIt(t *testing.T) {
 			t.Errorf("%s: printed %q", name, got.Printed)
 		}
 	}
-	// The median of two was printed nowhere.
+	// The median of two figures was printed nowhere.
 	if got, _ := figure(rps, []results.Trial{printed, printed}); got.Printed != "" {
 		t.Errorf("of two: printed %q", got.Printed)
 	}
@@ -931,7 +938,7 @@ func TestDigitsKeepsNine(t *testing.T) {
 			t.Errorf("%v became %v, want %v", v, got, want)
 		}
 	}
-	// Whatever it is, it must still be a number that JSON can hold.
+	// The result must always be a number that JSON can hold.
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, v := range []float64{math.SmallestNonzeroFloat64, 1e-308, 1e-305, 1e-300, 1e300, math.MaxFloat64} {
 		if got := digits(v); math.IsNaN(got) || math.Abs(got-v) > 1e-8*v {
@@ -947,8 +954,8 @@ func TestDigitsKeepsNine(t *testing.T) {
 	}
 }
 
-// Which block is called what, and how fast the machine was, is no business of
-// a claim about a ratio.
+// The names of blocks, and the machine's speed, must not affect a claim about a
+// ratio.
 func TestVerdictsDoNotDependOnNamesOfBlocksOrOnSpeed(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 7))
 	var claims []string
@@ -983,14 +990,14 @@ func TestVerdictsDoNotDependOnNamesOfBlocksOrOnSpeed(t *testing.T) {
 			t.Fatalf("round %d: with other names of blocks %+v\nwant %+v", round, got, want)
 		}
 
-		// Powers of two leave each ratio as it is, to the last bit.
+		// Multiplying by a power of two leaves each ratio exactly as it is.
 		for i := range f.Trials {
 			f.Trials[i].Metrics[rps] *= 1024
 		}
 		if got := Decide(x, machine, []Run{{f, x}}).Claims; !reflect.DeepEqual(got, want) {
 			t.Fatalf("round %d: on a faster machine %+v\nwant %+v", round, got, want)
 		}
-		// Other factors round; the verdicts are to be the same all the same.
+		// Other factors round, but the verdicts must be the same.
 		for i := range f.Trials {
 			f.Trials[i].Metrics[rps] /= 3
 		}
@@ -1007,18 +1014,18 @@ func TestVerdictsDoNotDependOnNamesOfBlocksOrOnSpeed(t *testing.T) {
 	}
 }
 
-// Two conditions that are the same: "flat" is refuted only where the interval
-// misses 1, so in at most one run of twenty, whatever the noise.
+// Two equal conditions: "flat" is refuted only if the interval misses 1, so in
+// at most one run of twenty, whatever the noise.
 func TestIdenticalConditionsAreSeldomRefuted(t *testing.T) {
 	const runs = 1500
 	x := design(t, "", isFlat)
 	for _, noise := range []struct {
 		name string
 		draw func(*rand.Rand) float64
-		// The least share of runs that are to be reproduced.
+		// The least share of runs that must be reproduced.
 		reproduced float64
 	}{
-		// Ratios have a standard deviation of 1.4 %; a tenth is far away.
+		// Ratios have a standard deviation of 1.4 %, far below the margin of a tenth.
 		{"quiet", func(r *rand.Rand) float64 { return math.Exp(0.01 * r.NormFloat64()) }, 0.99},
 		{"skewed", func(r *rand.Rand) float64 { return math.Exp(0.3 * r.ExpFloat64()) }, 0},
 		{"a neighbour half of the time", func(r *rand.Rand) float64 {
@@ -1065,9 +1072,9 @@ func TestEveryVerdictHasItsSentence(t *testing.T) {
 	}
 }
 
-// A whole verdict file, of a made-up run: ten blocks, one trial repeated, the
+// The whole verdict file of a made-up run: ten blocks, one trial repeated, the
 // wire full at the deeper level. `go test ./internal/verdict -update` writes it
-// anew; every line that changes is a change to what the journal says.
+// again; each changed line changes what the journal says.
 func TestAWholeVerdictFile(t *testing.T) {
 	x := design(t, `{ name = "workers", levels = [1, 2] }, { name = "pipelining", levels = [1, 10] }`,
 		strings.Replace(isFlat, `"c"`, `"is-flat"`, 1),
