@@ -27,12 +27,12 @@ func server(master, first, second float64, threads int) []process {
 	}
 }
 
-// ticks is a core's counters: busy in user and system time, idle, stolen.
+// ticks is a core's counters: user, system, idle and stolen time.
 func ticks(user, system, idle, steal float64) procfs.CPUStat {
 	return procfs.CPUStat{User: user, System: system, Idle: idle, Steal: steal}
 }
 
-// wire is a shaper's readings a second and a half apart, within the window, and
+// wire has a shaper's readings a second and a half apart within the window, and
 // one from before it, which must not count.
 func wire(bytes, packets, drops uint64) []shaper.Reading {
 	return []shaper.Reading{
@@ -44,7 +44,7 @@ func wire(bytes, packets, drops uint64) []shaper.Reading {
 
 func bothWays() (server, client []shaper.Reading) { return wire(93_750, 75, 5), wire(187_500, 150, 0) }
 
-// kernel is the kernel's other counters, surveyed.
+// kernel is a survey with the kernel's other counters.
 func kernel(s, retransmits, established float64) *survey {
 	return &survey{at: at(s), established: established, counters: map[string]float64{
 		"tcp_retransmits": retransmits, "listen_overflows": 5, "listen_drops": 7,
@@ -102,9 +102,9 @@ func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
 		"server_cpu_s": 3.0,
 		// 1.5 cores over 1000 requests a second.
 		"server_cpu_per_request_s": 0.0015,
-		// 2.8 s of two workers in two seconds; the master is none.
+		// 2.8 s of two workers in two seconds, without the master.
 		"server_workers_busy": 0.7,
-		// Core 0: of 200 ticks 10 idle; core 1: of 200 ticks 150.
+		// Core 0: 10 of 200 ticks idle; core 1: 150 of 200.
 		"server_cores_busy": (0.95 + 0.25) / 2, "server_steal": (0.05 + 0) / 2,
 		"client_cpu_per_request_s": 1.5 / 2 / 1000,
 		// 1.4 s in two seconds.
@@ -117,14 +117,15 @@ func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
 		"line_rate_share": 1, "wire_drops": 5,
 		// 20, 160 and 120 in two seconds.
 		"server_context_switches_per_s": 150,
-		// The most of two samples: 1000, 2000 and 8000.
+		// The larger of two samples: 1000, 2000 and 8000.
 		"server_rss_bytes": 11000,
 		"interrupts_per_s": 1000, "tcp_retransmits": 6, "listen_overflows": 0, "listen_drops": 0,
 		"softnet_drops": 0, "softnet_squeezes": 0, "swap_pages": 0, "throttled_s": 0,
-		// Ten milliseconds of the lab in two seconds, and of each watch one and a half in its.
+		// The lab used ten milliseconds in two seconds, and each watch one and a half
+		// in its own interval.
 		"sampler_busy": 0.007, "clock_step_s": 0,
 		"server_foreign_load": 0, "client_foreign_load": 0,
-		// Counts beyond the first one are 0 and 30; of two the later stands.
+		// Beyond the first count these are 0 and 30; the median of two is the later.
 		"connections_established": 30,
 	})
 	if w.WorkersMin != 2 || w.WorkersMax != 2 {
@@ -133,8 +134,8 @@ func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
 }
 
 func TestWindowIsCutToItsTimes(t *testing.T) {
-	// Warm-up before and the end after it cost a hundredfold; the samples at
-	// the window's very ends belong to it.
+	// The warm-up before and the time after cost a hundred times as much. Samples
+	// exactly at the window's ends belong to it.
 	warm := sample{at: at(9.9), mono: seconds(-0.1), survey: kernel(9.9, 0, 11), server: server(0, 0, 0, 1), threads: map[int]time.Duration{20: 0}}
 	middle := sample{at: at(11), server: server(1.1, 2.1, 3.1, 7)}
 	late := sample{at: at(12.1), mono: seconds(2.1), server: server(100, 100, 100, 99), threads: map[int]time.Duration{20: seconds(99)}}
@@ -157,7 +158,8 @@ func TestTooFewSamplesSayNothing(t *testing.T) {
 	}
 }
 
-// lacking takes something away from both samples and tells what is left.
+// lacking removes something from both samples, and gives the metrics that are
+// left.
 func lacking(t *testing.T, change func(a, b *sample), gone ...string) map[string]float64 {
 	t.Helper()
 	want := whole(sampler(pair()), 1000, 1e6).Metrics
@@ -192,14 +194,14 @@ func TestWhatWasNotReadIsLeftOut(t *testing.T) {
 			}
 		}, []string{"server_context_switches_per_s"}},
 		{"no cores", func(a, b *sample) { a.cpus, b.cpus = nil, nil }, []string{"server_cores_busy", "server_steal", "client_cores_busy", "client_steal"}},
-		// The mean over the other core would be of less than what was asked.
+		// The mean over one core would cover less than was asked.
 		{"one server core missing", func(a, b *sample) { delete(b.cpus, 1) }, []string{"server_cores_busy", "server_steal"}},
 		{"the client's core missing at first", func(a, b *sample) { delete(a.cpus, 2) }, []string{"client_cores_busy", "client_steal"}},
 		{"a core whose counters stand still", func(a, b *sample) { b.cpus[1] = a.cpus[1] }, []string{"server_cores_busy", "server_steal"}},
 		{"no client", func(a, b *sample) { a.client, b.client, a.threads, b.threads = nil, nil, nil, nil }, []string{"client_cpu_per_request_s", "client_thread_busy_max"}},
 		{"another client than before", func(a, b *sample) { a.client[0].pid = 99; a.threads = map[int]time.Duration{99: 0} }, []string{"client_cpu_per_request_s", "client_thread_busy_max"}},
 		{"threads not readable", func(a, b *sample) { b.threads = nil }, []string{"client_thread_busy_max"}},
-		// A server that was never seen had no nought workers.
+		// A server that was not seen does not have 0 workers.
 		{"no server", func(a, b *sample) { a.server, b.server = nil, nil }, serverNames},
 	} {
 		t.Run(c.name, func(t *testing.T) { lacking(t, c.change, c.gone...) })
@@ -230,7 +232,7 @@ func TestWhereEachCoresTimeWent(t *testing.T) {
 	p[0].cpus[0] = procfs.CPUStat{User: 100, Nice: 10, System: 50, IRQ: 5, SoftIRQ: 20, Steal: 10, Idle: 700, Iowait: 5}
 	p[1].cpus[0] = procfs.CPUStat{User: 150, Nice: 20, System: 70, IRQ: 10, SoftIRQ: 25, Steal: 20, Idle: 790, Iowait: 15}
 	got := whole(sampler(p), 1000, 0).Cores
-	// Of 200 ticks: 50 and 10, 20, 5 and 5, 10, 90 and 10.
+	// Of 200 ticks: user 50 and 10, system 20, 5 and 5, steal 10, idle 90 and 10.
 	if want := (Core{CPU: 0, User: 0.3, System: 0.1, SoftIRQ: 0.05, Steal: 0.05, Idle: 0.5}); len(got) != 3 || got[0] != want {
 		t.Errorf("%+v, want %+v first of three", got, want)
 	}
@@ -241,14 +243,14 @@ func TestWhereEachCoresTimeWent(t *testing.T) {
 
 func TestClientThreadsStandBusiestFirst(t *testing.T) {
 	w := whole(sampler(pair()), 1000, 0)
-	// The last was started in between.
+	// The last thread was started in between.
 	want := []float64{0.7, 0.05, 0.01}
 	if !slices.EqualFunc(w.ClientThreads, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
 		t.Errorf("%v, want %v", w.ClientThreads, want)
 	}
 }
 
-// A thread that ended takes its time with it. It may have been the busiest.
+// A thread that ended takes its time with it, and may have been the busiest.
 func TestTheBusiestThreadIsNotKnownWhereOneHasEnded(t *testing.T) {
 	lacking(t, func(a, b *sample) {
 		delete(b.threads, 20)
@@ -276,8 +278,8 @@ func TestWhoWasHeldAndForHowLongNothingWasSeen(t *testing.T) {
 	}
 }
 
-// A machine that stands still as the window begins or ends leaves no two samples
-// inside that are far apart.
+// If the machine stands still at the window's begin or end, no two samples
+// inside are far apart.
 func TestAGapAtTheWindowsEdge(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -308,8 +310,8 @@ func TestAGapAtTheWindowsEdge(t *testing.T) {
 	}
 }
 
-// others names what is not the load: pid 50 is a shell with a child 51, 60 is
-// on the client's core.
+// theOthers has the processes outside the load: pid 50 is a shell with a child
+// 51, and 60 runs on the client's core.
 func theOthers(shell, child, third float64, childThere bool) map[int]other {
 	os := map[int]other{
 		50: {"sh", 1, seconds(shell), 0},
@@ -321,7 +323,7 @@ func theOthers(shell, child, third float64, childThere bool) map[int]other {
 	return os
 }
 
-// surveyed finds other processes and nothing else.
+// surveyed is a survey with other processes and nothing else.
 func surveyed(s float64, os map[int]other) *survey {
 	return &survey{at: at(s), others: os, established: -1}
 }
@@ -399,7 +401,7 @@ func TestAStepOfTheClockIsSeen(t *testing.T) {
 			t.Errorf("%v s on the wall in %v s: a step of %v, want %v", c.wall, c.monotonic, got, c.want)
 		}
 	}
-	// The clock was set during warm-up, before the window.
+	// The clock was set during the warm-up, before the window.
 	p := pair()
 	p[0].mono, p[1].mono = seconds(5), seconds(7)
 	warm := sample{at: at(4), mono: 0}
@@ -427,7 +429,7 @@ func TestAWorkerThatVanishesIsSeen(t *testing.T) {
 	if w.WorkersMin != 1 || w.WorkersMax != 2 || w.Metrics["workers"] != 1 {
 		t.Errorf("workers from %d to %d, metric %v; want 1 to 2, and the least", w.WorkersMin, w.WorkersMax, w.Metrics["workers"])
 	}
-	// What it used until then is not known, unless its master has waited for it.
+	// Its time until then is unknown, unless its master has waited for it.
 	if got, ok := w.Metrics["server_cpu_s"]; ok {
 		t.Errorf("server CPU %v, of the others alone", got)
 	}
@@ -435,7 +437,7 @@ func TestAWorkerThatVanishesIsSeen(t *testing.T) {
 	if got := whole(sampler(p), 1000, 0).Metrics["server_cpu_s"]; math.Abs(got-2.3) > 1e-9 {
 		t.Errorf("server CPU %v, want 0.2 of the master, 1.6 of the worker that stayed and 0.5 of the one that ended", got)
 	}
-	// One that came and went in between is seen as well.
+	// A process that came and went in between is seen too.
 	p = pair()
 	extra := sample{at: at(11), server: append(server(1.1, 2.1, 3.1, 6), process{pid: 13, parent: 10})}
 	if w := whole(sampler([]sample{p[0], extra, p[1]}), 1000, 0); w.WorkersMin != 2 || w.WorkersMax != 3 {
@@ -453,7 +455,7 @@ func TestCPUTimeOfATree(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		a, b []process
-		want float64 // less than nought: not known
+		want float64 // negative: unknown
 	}{
 		{"alone", []process{root}, []process{grown}, 0.5},
 		{"gone", []process{root}, nil, -1},
@@ -486,11 +488,11 @@ func TestAServerWithoutWorkersHasNone(t *testing.T) {
 	}
 }
 
-// A worker takes part from a tenth of what the busiest one uses.
+// A worker takes part from a tenth of the busiest one's CPU time.
 func TestActiveWorkersAreThoseThatTookPart(t *testing.T) {
 	for _, c := range []struct {
 		name          string
-		first, second float64 // seconds that each of two workers uses
+		first, second float64 // seconds used by each of two workers
 		want          float64
 	}{
 		{"both alike", 1, 1, 2},
@@ -507,7 +509,8 @@ func TestActiveWorkersAreThoseThatTookPart(t *testing.T) {
 	}
 }
 
-// The kernel's idle counters may run back by a tick; a share stays a share.
+// The kernel's idle counters may run backwards by a tick; a share must stay
+// between 0 and 1.
 func TestSharesStayBetweenNoughtAndOne(t *testing.T) {
 	p := pair()
 	p[0].cpus[2], p[1].cpus[2] = ticks(100, 0, 500, 0), ticks(200, 0, 499, 0)
@@ -521,7 +524,7 @@ func TestSharesStayBetweenNoughtAndOne(t *testing.T) {
 	}
 }
 
-// Waiting for the disk is idle time too; guest time is in user time already.
+// Waiting for the disk counts as idle; guest time is part of user time already.
 func TestCoresCountWaitingAsIdleAndGuestsOnce(t *testing.T) {
 	p := pair()
 	p[0].cpus[2] = procfs.CPUStat{}
