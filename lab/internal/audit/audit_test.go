@@ -15,7 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// near compares figures that decimal fractions keep from being equal.
+// near compares with a tolerance for the inexactness of decimal fractions.
 func near(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-9*math.Max(1, math.Max(math.Abs(a), math.Abs(b)))
 }
@@ -24,7 +24,7 @@ func same(q Quantity, v, low, high float64) bool {
 	return near(q.Value, v) && near(q.Low, low) && near(q.High, high)
 }
 
-// Each limit is half a unit of the last digit, by hand.
+// Each limit is half a unit of the last digit, worked out by hand.
 func TestPrintedFigures(t *testing.T) {
 	for printed, want := range map[string]struct {
 		v, low, high float64
@@ -37,7 +37,7 @@ func TestPrintedFigures(t *testing.T) {
 		"800k":        {800_000, 750_000, 850_000, ""},
 		"2.00 GB/s":   {2e9, 1.995e9, 2.005e9, metric.BytesPerSecond}, // zeros after a point are digits
 		"98%":         {0.98, 0.975, 0.985, metric.Ratio},
-		"100%":        {1, 0.995, 1.005, metric.Ratio}, // as are those of a percentage
+		"100%":        {1, 0.995, 1.005, metric.Ratio}, // and so are zeros of a percentage
 		"+117%":       {1.17, 1.165, 1.175, metric.Ratio},
 		"-2%":         {-0.02, -0.025, -0.015, metric.Ratio},
 		"−2%":         {-0.02, -0.025, -0.015, metric.Ratio},
@@ -112,7 +112,7 @@ func FuzzPrinted(f *testing.F) {
 	})
 }
 
-// names of the formulas below.
+// names gives the figures of the formulas below.
 func names(name string) (Quantity, error) {
 	switch name {
 	case "a":
@@ -208,13 +208,13 @@ func TestRelations(t *testing.T) {
 		within float64
 		want   bool
 	}{
-		{Around(2, 0.5), Equals, Exactly(2.5), 0, true}, // a touch agrees
+		{Around(2, 0.5), Equals, Exactly(2.5), 0, true}, // touching ranges agree
 		{Around(2, 0.5), Equals, Exactly(2.6), 0, false},
 		{Around(2, 0.5), Equals, Around(3, 0.6), 0, true},
 		{Exactly(100), Equals, Exactly(101), 0.02, true},
 		{Exactly(100), Equals, Exactly(103), 0.02, false},
 		{Exactly(-100), Equals, Exactly(-101), 0.02, true},
-		{Exactly(5), AtMost, Around(4, 1), 0, true}, // some value of each
+		{Exactly(5), AtMost, Around(4, 1), 0, true}, // some values satisfy it
 		{Exactly(5.1), AtMost, Around(4, 1), 0, false},
 		{Exactly(5), AtLeast, Around(6, 1), 0, true},
 		{Exactly(4.9), AtLeast, Around(6, 1), 0, false},
@@ -225,7 +225,7 @@ func TestRelations(t *testing.T) {
 	}
 }
 
-// A text of one figure and one check, to which each case adds.
+// A text with one figure and one check, to which each case adds.
 const small = `entry = "99"
 [[figures]]
 id = "rate"
@@ -287,7 +287,7 @@ func TestAStudyIsCalledByItsWord(t *testing.T) {
 	}
 }
 
-// What only shows once formulas are worked out.
+// Errors that show only when formulas are evaluated.
 func TestTextsThatLeanOnNothing(t *testing.T) {
 	for more, says := range map[string]string{
 		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rat\"\nequals = \"1\"":                                                                                  `checks "c": of: "rat", character 1: no figure "rat" in data/texts/99.toml`,
@@ -337,7 +337,7 @@ func TestVerdictsOfClaims(t *testing.T) {
 			t.Errorf("%s: %q, want %q", more, got, want)
 		}
 	}
-	// CPU time for a request stands whoever was the wall.
+	// CPU time per request is valid whatever the wall was.
 	text, err := Parse("99", []byte(small+strings.Replace(about, "throughput_rps", "server_cpu_per_request_s", 1)+"needs = [\"client-cpu\"]\nclient_busy = \"1\""))
 	if err != nil {
 		t.Fatal(err)
@@ -347,7 +347,7 @@ func TestVerdictsOfClaims(t *testing.T) {
 	}
 }
 
-// published makes a run of one trial over a wire of 80 bit/s, or 10 B/s.
+// published makes a run with one trial over a wire of 80 bit/s, or 10 B/s.
 func published(levels setting.Levels, printed map[string]string) *results.File {
 	t := results.Trial{Seq: 1, Block: 1, Condition: "c1", Valid: true, Metrics: map[string]float64{}, Below: map[string]float64{}, Printed: printed}
 	for name, p := range printed {
@@ -373,7 +373,7 @@ func TestEveryPublishedTrialIsChecked(t *testing.T) {
 		name    string
 		printed map[string]string
 		kind    Kind
-		want    string // empty: no such check can be made
+		want    string // empty: the check cannot be made
 	}{
 		{"124 B an answer", map[string]string{"transfer_bytes_per_s": "124 MB/s", "throughput_rps": "1.00M"}, ResponseSize, Agrees},
 		{"16 B an answer: no room for a head", map[string]string{"transfer_bytes_per_s": "16.0 MB/s", "throughput_rps": "1.00M"}, ResponseSize, Disagrees},
@@ -433,8 +433,8 @@ func TestKindsAreDescribed(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the golden list of findings")
 
-// The whole of what the journal's texts are found to say against themselves,
-// and of what their claims come to. A new line here is a new finding.
+// All findings about the journal's texts, and the verdicts on all their claims.
+// A new line here is a new finding.
 func TestFindingsOfTheJournal(t *testing.T) {
 	texts, faults, err := LoadDir("../../../data/texts")
 	if err != nil || len(faults) > 0 {
