@@ -20,7 +20,7 @@ func TestGroups(t *testing.T) {
 		{"github.com/gofiber/fiber/v3.(*App).next", HTTP, HTTP},
 		{"main.read", HTTP, Handler},
 		{"github.com/line-rate/line-rate/lab/server/catalog.(*Pool).Next", HTTP, Handler},
-		{"netip.Parse", Handler, Rest}, // no package of net
+		{"netip.Parse", Handler, Rest}, // not a package of net
 		{"mainframe.Run", Rest, Rest},
 		{"encoding/json.Marshal", Handler, Rest},
 		{"memeqbody", HTTP, Runtime}, // assembly has no package in its name
