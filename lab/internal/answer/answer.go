@@ -29,7 +29,7 @@ const ContentType = "application/json"
 type Set struct {
 	bodies   map[string]struct{} // all possible bodies; nil for /compute
 	summary  *summary            // conditions for /compute, else nil
-	lengths  []bool              // which lengths are possible, starting at least
+	lengths  []bool              // lengths[i]: whether a body may have least+i bytes
 	least    int
 	draws    func() []int // lengths of bodies that are drawn with equal probability
 	round    float64      // number of answers after which a process repeats its sequence of draws

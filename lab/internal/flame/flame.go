@@ -149,7 +149,7 @@ func grow(p *profile.Profile, sampleType string) (grown, error) {
 	return g, nil
 }
 
-// checkLeast refuses a share that would fold nothing sensible or everything.
+// checkLeast refuses a share that is negative, or that would fold everything.
 func checkLeast(least float64) error {
 	if !(least >= 0 && least < 1) {
 		return fmt.Errorf("flame: least share %v; it is from 0 to less than 1", least)

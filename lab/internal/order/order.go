@@ -36,7 +36,7 @@ func Groups(conditions []setting.Levels) [][]int {
 			continue
 		}
 		names := []string{setting.Generator, setting.IRQ, setting.IRQBalance, setting.Crond, setting.RPS, setting.RFS, setting.ClientWorkers}
-		if !turns { // they are sampled together on the server's cores
+		if !turns { // one sampler watches one set of server cores
 			names = append(names, setting.ServerCPUs)
 		}
 		same := setting.Levels{}

@@ -24,8 +24,8 @@ import (
 	"time"
 )
 
-// The longest profile that can be requested. The time for its answer follows
-// from it.
+// longestProfile is the longest profile that can be requested. It is the write
+// timeout as well: net/http/pprof adds the requested length to that.
 const longestProfile = 10 * time.Minute
 
 // Rates say how much is sampled of what a process waits for, in the units of

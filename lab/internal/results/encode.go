@@ -31,9 +31,9 @@ const (
 	mostBlocks  = 1000
 )
 
-// Full tells whether another block would make the file longer than Longest.
-// Further blocks of the design go into further runs, and the record counts all
-// of them.
+// Full tells whether the run has to end for its file's size: it has
+// LeastBlocks, and another block would make the file longer than Longest. The
+// record counts the blocks of further runs too.
 func (f *File) Full() bool {
 	n := f.Provenance.Blocks
 	if n < LeastBlocks {
