@@ -175,9 +175,9 @@ type Traffic struct {
 	Partial int
 }
 
-// sure is how many standard errors a mean may be off. A correct mean is further
+// maxStandardErrors is how many standard errors a mean may be off. A correct mean is further
 // off in one of five hundred million trials.
-const sure = 6
+const maxStandardErrors = 6
 
 // Bytes says whether that many answers can have that many bytes: exactly, if
 // the route has one body, else within the error of the mean of random draws.
@@ -203,7 +203,7 @@ func (s *Set) Bytes(t Traffic) error {
 	if s.estimate {
 		off += variance / k
 	}
-	slack := sure * math.Sqrt(off) * t.Answers
+	slack := maxStandardErrors * math.Sqrt(off) * t.Answers
 	if len(s.bodies) == 1 {
 		slack = 0
 	}

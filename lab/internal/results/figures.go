@@ -50,10 +50,10 @@ var (
 
 const (
 	// exactly is the relative difference allowed between a recorded figure and the
-	// same figure computed from others; nine is that difference where each figure
-	// was rounded to nine digits first.
-	exactly = 1e-9
-	nine    = 2e-8
+	// same figure computed from others; nineDigits is that difference where each
+	// figure was rounded to nine digits first.
+	exactly    = 1e-9
+	nineDigits = 2e-8
 	// printed is the error of a share that is kept to four digits.
 	printed = 1e-4
 	// ranBack is how far the shares of a core's states may be from a sum of 1: now
@@ -217,7 +217,7 @@ func (f *File) exactly() float64 {
 	if f.SchemaVersion == Earlier {
 		return exactly
 	}
-	return nine
+	return nineDigits
 }
 
 // recomputed reports a figure that differs from the value computed from its
@@ -282,7 +282,7 @@ func (t Trial) profiled() *wrong {
 		want["live_heap_bytes"] = p.Total
 	}
 	for name, want := range want {
-		if got, there := t.Metrics[name]; there && !same(got, want, hair) {
+		if got, there := t.Metrics[name]; there && !same(got, want, roundingError) {
 			return &wrong{"metrics/" + name, name, fmt.Sprintf("%v, but the trial's profile gives %.9g", got, want)}
 		}
 	}

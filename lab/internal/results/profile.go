@@ -39,8 +39,8 @@ type taken struct {
 	kind      profiles.Kind
 }
 
-// hair is the error that rounding may leave in a sum of shares.
-const hair = 1e-6
+// roundingError is the error that rounding may leave in a sum of shares.
+const roundingError = 1e-6
 
 // checkProfiles reports where profiles contradict their run.
 //
@@ -133,7 +133,7 @@ func checkProfile(p profiles.Profile, at string, measured bool) error {
 		}
 	}
 	switch {
-	case sum > 1+hair:
+	case sum > 1+roundingError:
 		return fmt.Errorf("%s/work: the shares sum to %v; a sample has one kind of work", at, sum)
 	case !measured:
 		return nil
@@ -141,7 +141,7 @@ func checkProfile(p profiles.Profile, at string, measured bool) error {
 		return fmt.Errorf("%s/duration_s: missing; a %s profile is of a window", at, p.Kind)
 	case p.Total == 0 && (len(p.Work) > 0 || len(p.Packages) > 0):
 		return fmt.Errorf("%s/total: 0, but there are shares of it", at)
-	case p.Total > 0 && sum < 1-hair:
+	case p.Total > 0 && sum < 1-roundingError:
 		return fmt.Errorf("%s/work: the shares sum to %v; a sample has one kind of work", at, sum)
 	// With an empty list any symbol could be claimed absent.
 	case p.Total > 0 && len(p.Packages) == 0:
@@ -150,4 +150,4 @@ func checkProfile(p profiles.Profile, at string, measured bool) error {
 	return nil
 }
 
-func isShare(v float64) bool { return v >= 0 && v <= 1+hair }
+func isShare(v float64) bool { return v >= 0 && v <= 1+roundingError }

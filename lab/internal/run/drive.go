@@ -117,8 +117,8 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 	}
 	// The client may notice that its server has ended before the lab does.
 	gone := func() bool { return slices.ContainsFunc(servers, (*server).gone) }
-	for began := time.Now(); proc.Err() != nil && len(faults) == 0 && !gone() && time.Since(began) < noticed; {
-		time.Sleep(noticed / 20)
+	for began := time.Now(); proc.Err() != nil && len(faults) == 0 && !gone() && time.Since(began) < exitSeenWithin; {
+		time.Sleep(exitSeenWithin / 20)
 	}
 	// If the server is gone, the client's error only follows from that, so the
 	// server is named.
@@ -148,15 +148,15 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 // lost tells whether the wire is gone. If a process on it has ended, lost waits
 // a moment, since the loss of the wire may show later.
 func (c client) lost(ended bool) bool {
-	for began := time.Now(); ended && c.link.NetPID > 0 && !c.link.Lost() && time.Since(began) < noticed; {
-		time.Sleep(noticed / 20)
+	for began := time.Now(); ended && c.link.NetPID > 0 && !c.link.Lost() && time.Since(began) < exitSeenWithin; {
+		time.Sleep(exitSeenWithin / 20)
 	}
 	return c.link.Lost()
 }
 
-// noticed is how long the lab may take to see that a process has ended, after
+// exitSeenWithin is how long the lab may take to see that a process has ended, after
 // the process's connections have closed.
-const noticed = 200 * time.Millisecond
+const exitSeenWithin = 200 * time.Millisecond
 
 // grace is how long a client may take beyond its load before it is ended.
 const grace = 15 * time.Second

@@ -99,7 +99,7 @@ func (e *engine) interrupted(ctx context.Context, err error) (*Made, error) {
 	}
 	e.file.Provenance.Ended = results.Interrupted
 	made, failed := e.made()
-	return made, also(err, failed)
+	return made, joinOnOneLine(err, failed)
 }
 
 // ended says why no further block is measured; empty to go on.
@@ -130,7 +130,7 @@ func (e *engine) broken(trials []results.Trial) (string, error) {
 			e.deaths = 0
 			return "", nil
 		}
-		if !weather(t) {
+		if !mayHavePassed(t) {
 			limit = giveUp
 		}
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// weather tells whether a trial is invalid only because of possible passing
+// mayHavePassed tells whether a trial is invalid only because of possible passing
 // disturbances of the machine, and of gates that such disturbances close too. A
 // run goes on for longer through these than with a server that dies or answers
 // wrongly.
-func weather(t results.Trial) bool {
+func mayHavePassed(t results.Trial) bool {
 	found := false
 	for _, r := range t.Reasons {
 		g, ok := gate.Of(r.Gate)

@@ -48,7 +48,7 @@ func (e *engine) group(ctx context.Context, sequence []int) (m measured, err err
 	if err != nil {
 		return m, err
 	}
-	defer func() { err = also(err, back()) }()
+	defer func() { err = joinOnOneLine(err, back()) }()
 	if err := freshSockets(g.loads); err != nil {
 		return m, err
 	}

@@ -114,8 +114,8 @@ type Unrestored struct{ Why string }
 
 func (u Unrestored) Error() string { return u.Why }
 
-// also joins two errors on one line; either may be nil.
-func also(err, second error) error {
+// joinOnOneLine joins two errors on one line; either may be nil.
+func joinOnOneLine(err, second error) error {
 	if err == nil || second == nil {
 		return errors.Join(err, second)
 	}
@@ -128,7 +128,7 @@ func (l load) turn(ctx context.Context) (back func() error, err error) {
 	var all []held
 	back = func() (failed error) {
 		for _, h := range slices.Backward(all) {
-			failed = also(failed, h.release())
+			failed = joinOnOneLine(failed, h.release())
 		}
 		all = nil
 		return failed
@@ -136,7 +136,7 @@ func (l load) turn(ctx context.Context) (back func() error, err error) {
 	for _, k := range l.knobs {
 		h, err := l.hold(ctx, k)
 		if err != nil {
-			return nil, also(err, back())
+			return nil, joinOnOneLine(err, back())
 		}
 		all = append(all, h)
 	}
@@ -176,10 +176,10 @@ func (l load) hold(ctx context.Context, k knob) (held, error) {
 		w.Close()
 		return held{}, fmt.Errorf("%s", proc.LastLine())
 	case <-ctx.Done():
-		return held{}, also(context.Cause(ctx), h.release())
+		return held{}, joinOnOneLine(context.Cause(ctx), h.release())
 	case <-time.After(turnedWithin):
 		late := fmt.Errorf("tune-%s.sh had not turned its knob after %v: %s", k.name, turnedWithin, proc.LastLine())
-		return held{}, also(late, h.release())
+		return held{}, joinOnOneLine(late, h.release())
 	}
 }
 

@@ -79,7 +79,7 @@ func (g *group) pieces(ctx context.Context) error {
 
 // goneBefore names the servers that exited before their trials.
 func (g *group) goneBefore() {
-	wait := time.After(noticed)
+	wait := time.After(exitSeenWithin)
 	for i, s := range g.servers {
 		if len(g.trials[i].Reasons) == 0 {
 			continue

@@ -63,8 +63,8 @@ func (l load) sockets() string {
 	return dir
 }
 
-// unsaid is the length of a profile where the design does not give one.
-const unsaid = time.Second
+// defaultProfileTime is the length of a profile where the design does not give one.
+const defaultProfileTime = time.Second
 
 // profileFor is how long each server is profiled; 0 where no profiles are
 // taken.
@@ -72,7 +72,7 @@ func (p Plan) profileFor() time.Duration {
 	if s := p.Experiment.ProfileS(); s > 0 || !p.Profile {
 		return seconds(s)
 	}
-	return unsaid
+	return defaultProfileTime
 }
 
 // around gives how long a profiled window is loaded after its warm-up before

@@ -77,9 +77,9 @@ func (s *socketWatch) end() {
 	<-s.done
 }
 
-// settled is how long after the window's begin all sockets of the warm-up,
+// warmupClosedWithin is how long after the window's begin all sockets of the warm-up,
 // which autocannon closes just before, are surely gone.
-const settled = 50 * time.Millisecond
+const warmupClosedWithin = 50 * time.Millisecond
 
 // judge closes the gate on connections that were opened between the first and
 // the last look within the measured window. A reconnect in the fraction of a
@@ -87,7 +87,7 @@ const settled = 50 * time.Millisecond
 func (s *socketWatch) judge(r *generator.Result, fail failer) {
 	var in []holding
 	for _, h := range s.all {
-		if h.from.After(r.Start.Add(settled)) && h.to.Before(r.Finish) && (len(in) > 0 || len(h.inodes) >= s.connections) {
+		if h.from.After(r.Start.Add(warmupClosedWithin)) && h.to.Before(r.Finish) && (len(in) > 0 || len(h.inodes) >= s.connections) {
 			in = append(in, h)
 		}
 	}

@@ -92,9 +92,9 @@ func TookPart[T time.Duration | float64](cpus []T) (mean T, active int) {
 	return sum / T(len(cpus)), active
 }
 
-// unseen is the share of a core by which a client's use may exceed the sum of
+// threadSlack is the share of a core by which a client's use may exceed the sum of
 // its threads: process and threads are not read at the same moment.
-const unseen = 0.05
+const threadSlack = 0.05
 
 // threads gives each client thread's share of a core, busiest first. A thread
 // that is missing in the first sample was started in between. known is false
@@ -108,7 +108,7 @@ func (d delta) threads() (shares []float64, known bool) {
 	}
 	slices.SortFunc(shares, func(x, y float64) int { return cmp.Compare(y, x) })
 	cpu, ok := spent(d.a.client, d.b.client, d.a.uptime)
-	return shares, ok && len(shares) > 0 && cpu.Seconds()/d.seconds-seen <= unseen
+	return shares, ok && len(shares) > 0 && cpu.Seconds()/d.seconds-seen <= threadSlack
 }
 
 // switches counts how often threads were given a core; unknown where a thread

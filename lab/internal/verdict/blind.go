@@ -162,9 +162,9 @@ func (s sight) cannot() (n int, most blindness) {
 	return n, most
 }
 
-// mostly gives a verdict if more than half of the blocks cannot tell. The one
+// tooBlind gives a verdict if more than half of the blocks cannot tell. The one
 // run of a published text must be able to tell as a whole.
-func (s sight) mostly(rec *record, c experiment.Claim) (Verdict, string, bool) {
+func (s sight) tooBlind(rec *record, c experiment.Claim) (Verdict, string, bool) {
 	n, most := s.cannot()
 	if n == 0 || 2*n <= len(s.blocks) && !rec.text {
 		return "", "", false
@@ -180,8 +180,8 @@ func (s sight) says(why blindness, c experiment.Claim) string {
 	return fmt.Sprintf("in %d of %d %s %s", s.count[why], len(s.blocks), plural(len(s.blocks), "block"), says)
 }
 
-// wanting is a clause on the blocks that cannot tell; empty if all can.
-func (s sight) wanting(c experiment.Claim) string {
+// blindClause is a clause on the blocks that cannot tell; empty if all can.
+func (s sight) blindClause(c experiment.Claim) string {
 	out := ""
 	for why := sharedCores; why <= thin; why++ {
 		if s.count[why] > 0 {

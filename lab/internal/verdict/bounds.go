@@ -31,19 +31,19 @@ func (s *source) wireSeen(t results.Trial) bool {
 	return read || s.Topology.Kind == "loopback" || s.Topology.LineRateBps > 0
 }
 
-// A stand is what a trial says about a claimed wall.
-type stand int
+// A wallState is what a trial says about a claimed wall.
+type wallState int
 
 const (
-	unrecorded stand = iota // the trial did not record whether this wall, or another, was met
-	beside                  // met together with another wall
-	room                    // recorded and not met
-	alone                   // met, and the other walls had room
+	unrecorded wallState = iota // the trial did not record whether this wall, or another, was met
+	beside                      // met together with another wall
+	room                        // recorded and not met
+	alone                       // met, and the other walls had room
 )
 
-// stands gives what a trial says about a wall. A published text seldom records
+// wallStateOf gives what a trial says about a wall. A published text seldom records
 // all walls, so the one that it shows is enough to agree.
-func (rec *record) stands(s *source, t results.Trial, claimed bound.Bound) stand {
+func (rec *record) wallStateOf(s *source, t results.Trial, claimed bound.Bound) wallState {
 	w := s.walls(t)
 	switch complete := len(w.Unseen) == 0 || rec.text; {
 	case w.Bound() == claimed && complete:
@@ -71,15 +71,15 @@ func (rec *record) evaluateBound(c experiment.Claim) finding {
 		}
 		all, any := true, false
 		for _, t := range b.trials {
-			s := rec.stands(b.of, t, claimed)
+			s := rec.wallStateOf(b.of, t, claimed)
 			all, any = all && s == alone, any || s == room
 		}
 		add(&v, all, any)
 	}
-	count, trials, fullest := map[stand]int{}, 0, math.Inf(1)
+	count, trials, fullest := map[wallState]int{}, 0, math.Inf(1)
 	rec.each(func(s *source, t results.Trial) {
 		trials++
-		count[rec.stands(s, t, claimed)]++
+		count[rec.wallStateOf(s, t, claimed)]++
 		if share, ok := t.Metrics["line_rate_share"]; ok {
 			fullest = min(fullest, share)
 		}

@@ -215,7 +215,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	if !rec.text {
 		out.Blocks, out.Runs, out.For, out.Against = n, ofRuns(f.seen.blocks), f.yes, f.no
 	}
-	if v, why, so := f.seen.mostly(rec, c); so {
+	if v, why, so := f.seen.tooBlind(rec, c); so {
 		return say(v, !rec.text && (n < stats.MinSamples || v == Inconclusive), "%s", why)
 	}
 	if err != nil {
@@ -243,7 +243,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	case n < stats.MinSamples:
 		say(Inconclusive, true, "%d of %d blocks %s complete, and six are the least that decide: %s", n, begun, map[bool]string{true: "is", false: "are"}[n == 1], gates(rec.invalid()))
 	default:
-		say(f.verdict, f.verdict == Inconclusive, "%s%s", f.why, f.seen.wanting(c))
+		say(f.verdict, f.verdict == Inconclusive, "%s%s", f.why, f.seen.blindClause(c))
 	}
 	if out.Open {
 		out.BlocksNeeded = f.needed
