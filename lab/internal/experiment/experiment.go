@@ -38,8 +38,8 @@ type Experiment struct {
 	Core     bool   `toml:"core"` // whether `lab reproduce` without arguments runs it
 	// Planned says what the lab lacks to run the design; empty if nothing. A
 	// planned experiment is written like any other, claims first, and published
-	// runs are compared with it. Only the check that the lab can make its settings
-	// is left out.
+	// runs are compared with it. Only the settings that every trial needs may be
+	// missing.
 	Planned  string         `toml:"planned"`
 	Metrics  []string       `toml:"metrics"`
 	Topology Topology       `toml:"topology"`

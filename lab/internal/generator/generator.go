@@ -61,7 +61,7 @@ func (r *Result) fault(gate, format string, args ...any) {
 // Counts are what every generator counts in a trial.
 type Counts struct {
 	OK, Non2xx float64 // answers
-	Errors     float64 // failed connections, without timeouts
+	Errors     float64 // connection errors, without timeouts
 	Timeouts   float64
 	Resets     float64
 	Mismatches float64 // 0 if bodies are not compared

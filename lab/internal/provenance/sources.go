@@ -23,7 +23,7 @@ import (
 func Sources(root string) (string, error) {
 	top := filepath.Join(root, "lab")
 	module, err := os.ReadFile(filepath.Join(top, "go.mod"))
-	if os.IsNotExist(err) { // missing directories are skipped; an unreadable one is an error
+	if os.IsNotExist(err) { // any other error shows again in the walk
 		return "", nil
 	}
 	h := sha256.New()
