@@ -83,7 +83,7 @@ func reflect(v any) *jsonschema.Schema {
 }
 
 // lines limits each text without a form of its own to one line. Decode refuses
-// more than a pattern can say: see package oneline.
+// more than a pattern can say: see strict.CheckLine.
 func lines(s *jsonschema.Schema) {
 	if s == nil {
 		return

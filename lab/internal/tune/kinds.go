@@ -267,5 +267,4 @@ func sameList(_ *machine, a, b string) bool {
 	return errX == nil && errY == nil && slices.Equal(x, y)
 }
 
-// plain puts a value on one line.
 func plain(value string) string { return strings.Join(strings.Fields(value), " ") }

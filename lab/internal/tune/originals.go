@@ -112,7 +112,6 @@ func open(m *machine, asked string) (*session, error) {
 	return s, nil
 }
 
-// wait waits for the lock.
 func (s *session) wait() error {
 	for end := time.Now().Add(lockWait); time.Now().Before(end); time.Sleep(lockTick) {
 		err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -52,7 +52,6 @@ func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
 	return f, nil
 }
 
-// sayStrictly counts a block that can tell.
 func (f *finding) sayStrictly(holds bool) {
 	if holds {
 		f.yes++

@@ -71,7 +71,6 @@ func compare(e Effect, name string, within band, blocks []block, blind []blindne
 	return c, nil
 }
 
-// add counts a block.
 func (c *comparison) add(s span) {
 	c.spans = append(c.spans, s)
 	c.band.count(c.edges, s)
