@@ -2,9 +2,10 @@
 //
 //	go run ./cmd/madeup DIR <plans
 //
-// Each line of plans is a run as JSON: experiment, host, started, seed, blocks, ended,
-// and costs, what a request costs at each level of the experiment's first factor, as a
-// multiple of the usual. The run and its design are written below DIR/data.
+// Each line of plans is a run as JSON: experiment, host, started, seed, blocks,
+// ended, and costs, the cost of a request at each level of the experiment's
+// first factor, as a multiple of the usual cost. The run and its design are
+// written below DIR/data.
 package main
 
 import (

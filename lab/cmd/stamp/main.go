@@ -1,6 +1,6 @@
-// Command stamp keeps, for make, the file with the build tags that say of which
-// sources the lab's programs are built. It rewrites the file only if what it
-// says is no longer true, so that make links again only then.
+// Command stamp keeps, for make, a file with the build tags that name the
+// sources of the lab's programs. It rewrites the file only if they have
+// changed, so that make links again only then.
 //
 //	go run ./cmd/stamp ROOT FILE
 package main

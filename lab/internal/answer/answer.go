@@ -1,13 +1,14 @@
-// Package answer knows what the lab's servers may answer: every body of a route,
-// or, where a body is computed, what any such body must fulfil.
+// Package answer knows what the lab's servers may answer: every body of a route
+// or, for computed bodies, conditions that any such body must meet.
 //
-// Its stance: a status of 200 says nothing of what came with it. A server that
-// sends half of each body is quicker, and its trial must not count. The bodies
-// come from the catalogue that the servers have, so that the lab compares with
-// the bytes themselves and nobody has to keep a list of digests.
+// A status of 200 says nothing about the body. A server that sends half of each
+// body is faster, and its trial must not count. Bodies come from the catalogue
+// that the servers use, so the lab compares the bytes themselves and no list of
+// digests has to be maintained.
 //
-// What it cannot tell: one legal body sent in another's place, and numbers in a
-// summary of /compute that fit each other and the catalogue but not the draw.
+// It cannot notice a valid body sent in place of another, or numbers in a
+// summary of /compute that are consistent and fit the catalogue but not the
+// products drawn.
 package answer
 
 import (
@@ -21,18 +22,18 @@ import (
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-// ContentType is that of every answer.
+// ContentType is the content type of every answer.
 const ContentType = "application/json"
 
-// A Set is the answers of one route of one server.
+// A Set is the possible answers of one route of one server.
 type Set struct {
-	bodies   map[string]struct{} // all there are; none of /compute
-	summary  *summary            // of /compute, else nil
-	lengths  []bool              // possible lengths, from least on
+	bodies   map[string]struct{} // all possible bodies; nil for /compute
+	summary  *summary            // conditions for /compute, else nil
+	lengths  []bool              // lengths[i]: whether a body may have least+i bytes
 	least    int
-	draws    func() []int // the lengths of bodies that are drawn alike often
-	round    float64      // after so many answers of one process the draw begins anew
-	estimate bool         // the draws are a sample of what can be drawn
+	draws    func() []int // lengths of bodies that are drawn with equal probability
+	round    float64      // number of answers after which a process repeats its sequence of draws
+	estimate bool         // draws returns a sample of the possible lengths
 }
 
 // pool is the catalogue, which takes tens of milliseconds to make.
@@ -43,8 +44,8 @@ var (
 	known = map[[2]string]*Set{} // by server and route
 )
 
-// Of gives the answers that a server has for a route; an error where the lab
-// knows none.
+// Of gives a server's answers for a route; an error where the lab does not know
+// them.
 func Of(server, route string) (*Set, error) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -86,7 +87,7 @@ func of(server, route string) (*Set, error) {
 
 func fixed(body []byte) *Set { return drawn(1, func(int) []byte { return body }) }
 
-// drawn are n bodies that are drawn alike often.
+// drawn is a set of n bodies that are drawn with equal probability.
 func drawn(n int, body func(int) []byte) *Set {
 	var lengths []int
 	s := &Set{bodies: make(map[string]struct{}, n), round: catalog.WalkLen, draws: func() []int { return lengths }}
@@ -103,15 +104,16 @@ func drawn(n int, body func(int) []byte) *Set {
 	return s
 }
 
-// shortBody is up to which length every answer is compared in full. Longer ones
-// are by their length alone, but for one in oneIn: comparing costs about a
-// nanosecond for every ten bytes, and sending a request some microseconds.
+// shortBody is the length in bytes up to which every answer is compared in
+// full. Of longer answers only the length is compared, except for one in oneIn:
+// comparing takes about a nanosecond for ten bytes, and sending a request some
+// microseconds.
 const (
 	shortBody = 256
 	oneIn     = 64
 )
 
-// Share is how many answers are to be one that is compared in full.
+// Share says that one in so many answers should be compared in full.
 func (s *Set) Share() int {
 	if s.summary == nil && s.most() <= shortBody {
 		return 1
@@ -121,7 +123,7 @@ func (s *Set) Share() int {
 
 func (s *Set) most() int { return s.least + len(s.lengths) - 1 }
 
-// Length says what is wrong with a body of so many bytes, if anything.
+// Length says what is wrong with a body's length in bytes; nil if nothing is.
 func (s *Set) Length(n int) error {
 	if i := n - s.least; i >= 0 && i < len(s.lengths) && s.lengths[i] {
 		return nil
@@ -135,8 +137,8 @@ func (s *Set) Length(n int) error {
 	return fmt.Errorf("%d bytes of body, a length that none of the route's has", n)
 }
 
-// Body says what is wrong with a body, if anything. Where bodies are not
-// computed it takes no memory for one that is right.
+// Body says what is wrong with a body; nil if nothing is. A correct body that
+// is not computed allocates no memory.
 func (s *Set) Body(body []byte) error {
 	if err := s.Length(len(body)); err != nil {
 		return err
@@ -159,25 +161,26 @@ func (s *Set) Body(body []byte) error {
 	return fmt.Errorf("a body of %d bytes that is none of the route's %d", len(body), len(s.bodies))
 }
 
-// A Traffic is what a load generator counted.
+// A Traffic is what a load generator counted in a trial.
 type Traffic struct {
 	Answers, Bytes float64
 	// Head is the length of an answer's head in bytes, without the digits of its
 	// Content-Length.
 	Head int
-	// Processes answered, each of which draws the same bodies in the same order.
+	// Processes is how many processes answered. Each draws the same bodies in the
+	// same order.
 	Processes int
-	// Partial is of how many answers some bytes may be counted that are not
-	// counted as answers yet.
+	// Partial is the number of answers of which bytes may be counted before the
+	// answer is.
 	Partial int
 }
 
-// sure is how many standard errors a mean may be off: an honest one is once in
-// five hundred million trials.
-const sure = 6
+// maxStandardErrors is how many standard errors a mean may be off. A correct mean is further
+// off in one of five hundred million trials.
+const maxStandardErrors = 6
 
-// Bytes says whether so many answers can have come to so many bytes: exactly,
-// where a route has one body, else by the mean of what is drawn.
+// Bytes says whether that many answers can have that many bytes: exactly, if
+// the route has one body, else within the error of the mean of random draws.
 func (s *Set) Bytes(t Traffic) error {
 	if t.Answers == 0 {
 		return nil
@@ -194,13 +197,13 @@ func (s *Set) Bytes(t Traffic) error {
 	k := float64(len(draws))
 	mean := sum / k
 	variance := max(squares/k-mean*mean, 0)
-	// What the processes draw alike tells no more than what one of them draws,
-	// nor does a second round.
+	// All processes draw the same sequence and repeat it, so only the draws of one
+	// round of one process are independent.
 	off := variance / min(max(t.Answers/float64(max(t.Processes, 1)), 1), s.round)
 	if s.estimate {
 		off += variance / k
 	}
-	slack := sure * math.Sqrt(off) * t.Answers
+	slack := maxStandardErrors * math.Sqrt(off) * t.Answers
 	if len(s.bodies) == 1 {
 		slack = 0
 	}

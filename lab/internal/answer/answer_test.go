@@ -28,8 +28,8 @@ func set(t testing.TB, server, route string) *Set {
 	return s
 }
 
-// bodies are what the server's own code answers on a route, one draw after the
-// other.
+// bodies returns a function that gives the bodies of the server's own code for
+// a route, one draw after the other.
 func bodies(t testing.TB, route string) func() []byte {
 	t.Helper()
 	p, walk := catalogue(t), catalog.NewWalk(catalog.Seed)
@@ -146,7 +146,7 @@ func FuzzSummary(f *testing.F) {
 	}
 	s := set(f, "fiber", "/compute")
 	f.Fuzz(func(t *testing.T, body []byte) {
-		// What passes is a summary whose own sums hold.
+		// A summary that passes must have consistent sums.
 		if s.Body(body) != nil {
 			return
 		}
@@ -203,8 +203,8 @@ func TestLengthsAreSaid(t *testing.T) {
 	}
 }
 
-// The bytes of honest trials, of few answers and of many, of one process and of
-// several that draw alike, pass; those of dishonest ones do not.
+// Correct byte counts pass, of few answers and of many, of one process and of
+// several that draw the same sequence; wrong ones do not.
 func TestBytes(t *testing.T) {
 	const head = 106
 	wire := func(body []byte) float64 { return float64(head + len([]byte(itoa(len(body)))) + len(body)) }
@@ -216,7 +216,7 @@ func TestBytes(t *testing.T) {
 			}
 			for _, processes := range []int{1, 4} {
 				next := bodies(t, route)
-				for range rand.IntN(1000) { // the warm-up's
+				for range rand.IntN(1000) { // of the warm-up
 					next()
 				}
 				sum, least := 0.0, 1e9
@@ -232,8 +232,8 @@ func TestBytes(t *testing.T) {
 				if n < 1000 {
 					continue
 				}
-				// Now and then half a body. Lists differ much in length, so that
-				// only more of those are seen in a thousand.
+				// Sometimes only half a body is sent. Lengths of lists vary so much that in
+				// a thousand only a larger number of these shows.
 				short, often := one, 50.0
 				if route == "/list" {
 					often = 5
@@ -252,8 +252,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// Of one body not one byte is too few, and as many too many as autocannon may
-// have read of answers that it has not counted.
+// With a single body, a single missing byte is too few. More bytes are accepted
+// only as far as autocannon may have read answers that it has not counted.
 func TestBytesOfOneBodyAreExact(t *testing.T) {
 	s := set(t, "fiber", "/simple")
 	for _, c := range []struct {
@@ -271,8 +271,7 @@ func TestBytesOfOneBodyAreExact(t *testing.T) {
 	}
 }
 
-// The generator's hot path: nothing is taken from memory for an answer that is
-// right.
+// This is the generator's hot path: a correct answer must allocate no memory.
 func TestComparingTakesNoMemory(t *testing.T) {
 	for _, route := range []string{"/simple", "/read", "/list"} {
 		s, body := set(t, "fiber", route), bodies(t, route)()

@@ -18,7 +18,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 )
 
-// A Fault is what is wrong with an answer, by the gate that it closes.
+// A Fault is what is wrong with an answer, with the gate that it closes.
 type Fault struct {
 	Gate   string `json:"gate"`
 	Detail string `json:"detail"`
@@ -32,13 +32,14 @@ func wrong(format string, args ...any) *Fault {
 type client struct {
 	addr    string
 	request string
-	set     *Set  // nil where the lab knows none
-	unknown error // why it does not
+	set     *Set  // nil if the lab does not know the answers
+	unknown error // why set is nil
 	timeout time.Duration
-	head    int // of the first answer, as Traffic has it; 0 before that
+	head    int // of the first answer, as in Traffic; 0 before it
 }
 
-// newClient fetches from a URL, http://HOST:PORT/ROUTE, as a load generator does.
+// newClient makes a client for a URL of the form http://HOST:PORT/ROUTE, as a
+// load generator takes it.
 func newClient(server, rawURL string) (*client, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "http" || u.Port() == "" {
@@ -50,8 +51,8 @@ func newClient(server, rawURL string) (*client, error) {
 	return c, nil
 }
 
-// fetch makes n requests on a connection of their own, one after the other, and
-// ends at the first answer that is wrong. It returns how many were right.
+// fetch makes n requests one after the other on a new connection and stops at
+// the first wrong answer. It returns how many were right.
 func (c *client) fetch(ctx context.Context, n int) (right int, fault *Fault) {
 	conn, err := (&net.Dialer{Timeout: c.timeout}).DialContext(ctx, "tcp", c.addr)
 	if err != nil {
@@ -69,8 +70,8 @@ func (c *client) fetch(ctx context.Context, n int) (right int, fault *Fault) {
 	return right, nil
 }
 
-// leave ends a connection and waits for the server to have done so as well:
-// otherwise what counts the connections would count this one.
+// leave closes a connection and waits until the server has closed it too.
+// Otherwise it would be counted among the load's connections.
 func (c *client) leave(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok && tcp.CloseWrite() == nil {
 		_ = conn.SetDeadline(time.Now().Add(time.Second))
@@ -78,8 +79,8 @@ func (c *client) leave(conn net.Conn) {
 	}
 }
 
-// broken is the fault of a connection: what was not answered in time is told
-// from what ended.
+// broken is the fault of a broken connection. It tells a timeout from a
+// connection that ended.
 func (c *client) broken(what string, err error) *Fault {
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
 		return &Fault{gate.Timeouts, fmt.Sprintf("%s within %v", what, c.timeout)}
@@ -87,12 +88,12 @@ func (c *client) broken(what string, err error) *Fault {
 	return &Fault{gate.Errors, fmt.Sprintf("%s: %v", what, err)}
 }
 
-// mostHead bounds a head. Fiber's has about a hundred bytes.
+// mostHead limits the length of a head in bytes. Fiber's has about a hundred.
 const mostHead = 16 << 10
 
 // one makes one request and compares its answer.
 func (c *client) one(conn net.Conn, r *bufio.Reader) *Fault {
-	_ = conn.SetDeadline(time.Now().Add(c.timeout)) // a closed one fails below
+	_ = conn.SetDeadline(time.Now().Add(c.timeout)) // fails only on a closed connection, where the next call fails too
 	if _, err := io.WriteString(conn, c.request); err != nil {
 		return c.broken("the request was not taken", err)
 	}
@@ -107,7 +108,7 @@ func (c *client) one(conn net.Conn, r *bufio.Reader) *Fault {
 	if err != nil {
 		return wrong("a head that is none: %v", err)
 	}
-	// The status comes first: it says more than that the body is another.
+	// The status is checked first: it says more than that the body differs.
 	if a.StatusCode < 200 || a.StatusCode > 299 {
 		return &Fault{gate.Non2xx, fmt.Sprintf("status %d", a.StatusCode)}
 	}
@@ -149,7 +150,7 @@ func (c *client) one(conn net.Conn, r *bufio.Reader) *Fault {
 	return nil
 }
 
-// readHead reads up to the empty line, that included.
+// readHead reads up to and including the empty line.
 func readHead(r *bufio.Reader) (head []byte, err error) {
 	for len(head) < mostHead {
 		line, err := r.ReadSlice('\n')

@@ -14,19 +14,20 @@ import (
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-// A summary is what any answer of /compute must fulfil: what is drawn for it is
-// not known, so that it can only be held against the catalogue and itself.
+// A summary has the conditions for an answer of /compute. The products drawn
+// for it are unknown, so it can only be compared with the catalogue and with
+// itself.
 type summary struct {
 	brands         map[string]bool
 	cheapest, dear float64 // prices
 	from           []float64
 }
 
-// summarySample is how many summaries are made to see how long they are. Their
-// mean length is then known to a fiftieth of their deviation.
+// summarySample is how many summaries are made to estimate their mean length:
+// its error is then a fiftieth of their deviation.
 const summarySample = 2000
 
-// summaries are the answers of /compute.
+// summaries is the set of answers of /compute.
 func summaries(p *catalog.Pool) *Set {
 	m := &summary{brands: map[string]bool{}, cheapest: math.Inf(1)}
 	for i := range catalog.Size {
@@ -45,7 +46,7 @@ func summaries(p *catalog.Pool) *Set {
 	return s
 }
 
-// sample makes summaries, and gives their lengths.
+// sample makes summaries and returns their lengths.
 func sample(p *catalog.Pool) []int {
 	var lengths []int
 	rng := rand.New(rand.NewPCG(catalog.Seed, 0))
@@ -56,19 +57,19 @@ func sample(p *catalog.Pool) []int {
 		}
 		body, err := json.Marshal(catalog.Summarise(items))
 		if err != nil {
-			panic(err) // numbers and texts always marshal
+			panic(err) // numbers and strings always marshal
 		}
 		lengths = append(lengths, len(body))
 	}
 	return lengths
 }
 
-// bounds are lengths that no summary falls short of or goes beyond: those of the
-// shortest and the longest numbers and names.
+// bounds are limits for the length of any summary, from the shortest and the
+// longest numbers and names.
 func (m *summary) bounds() (least, most int) {
 	shortest, longest := "", ""
 	for b := range m.brands {
-		text, _ := json.Marshal(b) // what is escaped counts
+		text, _ := json.Marshal(b) // escaped characters count as written
 		if shortest == "" || len(text) < len(shortest) {
 			shortest = string(text)
 		}
@@ -95,14 +96,14 @@ func (m *summary) bounds() (least, most int) {
 	return length(1, 1, shortest), length(999.99, catalog.Sample, longest)
 }
 
-// topBrands is how many brands a summary names. A hundred draws of forty brands
-// have never less.
+// topBrands is how many brands a summary names. A hundred draws from forty
+// brands never give fewer.
 const topBrands = 5
 
-// cent is what rounding may have moved a sum of money by.
+// cent is how much rounding may change an amount of money.
 const cent = 0.01
 
-// check says what is wrong with a summary, if anything.
+// check says what is wrong with a summary; nil if nothing is.
 func (m *summary) check(body []byte) error {
 	var a catalog.Aggregate
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -125,13 +126,14 @@ func (m *summary) check(body []byte) error {
 	return m.top(a)
 }
 
-// histogram holds the counts against the number of products, and median and
-// average against the counts.
+// histogram compares the counts with the number of products, and median and
+// average with the counts.
 func (m *summary) histogram(a catalog.Aggregate) error {
 	if len(a.Histogram) != len(m.from) {
 		return fmt.Errorf("a summary with a histogram of %d parts, the route's have %d", len(a.Histogram), len(m.from))
 	}
-	// The least and the most that each product can have cost, in their order.
+	// The lowest and the highest price that each product can have, in ascending
+	// order.
 	var low, high []float64
 	for i, b := range a.Histogram {
 		if float64(b.From) != m.from[i] || b.Count < 0 || len(low)+b.Count > a.Count {
@@ -166,7 +168,7 @@ func (m *summary) histogram(a catalog.Aggregate) error {
 	return within("average", a.Average, mean(low), mean(high))
 }
 
-// top holds the brands against the catalogue, and their counts against the number
+// top compares the brands with the catalogue, and their counts with the number
 // of products.
 func (m *summary) top(a catalog.Aggregate) error {
 	if len(a.TopBrands) != topBrands {
@@ -184,7 +186,7 @@ func (m *summary) top(a catalog.Aggregate) error {
 		}
 		sum += b.Count
 	}
-	// None of the others has more than the last of these.
+	// None of the other brands has more than the last of these.
 	others := (len(m.brands) - topBrands) * a.TopBrands[topBrands-1].Count
 	if sum > a.Count || sum+others < a.Count {
 		return fmt.Errorf("a summary whose brands cannot be those of %d products: %v", a.Count, a.TopBrands)

@@ -9,49 +9,48 @@ import (
 	"time"
 )
 
-// How many answers are compared in full before a trial: so many connections, so
-// many answers on each. Over loopback that takes some milliseconds.
+// How many answers are compared in full before a trial: connections, and
+// answers on each. Over loopback this takes some milliseconds.
 const (
 	beforeConnections = 5
 	beforeAnswers     = 4
 )
 
-// Every is how often one is compared during a trial, each on a connection of its
-// own, so that no worker of the server's goes unasked. Ten a second cost a
-// server some tenth of a percent of a core, and a wire of 500 Mbit/s less than
-// that.
+// Every is the interval of comparisons during a trial. Each uses a new
+// connection, so that all of the server's workers are asked. Ten a second cost
+// a server some tenth of a percent of a core, and a wire of 500 Mbit/s less
+// than that.
 const Every = 100 * time.Millisecond
 
-// How long an answer may take: before the trial there is no load that it would
-// have to wait for.
+// How long an answer may take. Before the trial there is no load to wait for.
 const (
 	patienceBefore = 5 * time.Second
 	patienceDuring = 10 * time.Second
 )
 
-// A Report is one line of what compares.
+// A Report is one line of a Watch's output.
 type Report struct {
-	// At is when the answer had come and was compared.
+	// At is when the answer had arrived and been compared.
 	At time.Time `json:"at"`
-	// Ready says that the catalogue is made, which takes some time.
+	// Ready says that the catalogue has been made, which takes some time.
 	Ready bool `json:"ready,omitempty"`
-	// Head comes with those before the trial: see Traffic.
+	// Head is set in the report before the trial: see Traffic.
 	Head int `json:"head,omitempty"`
-	// Fault is what was wrong; nil of answers that were right.
+	// Fault is what was wrong; nil if the answers were right.
 	Fault *Fault `json:"fault,omitempty"`
 }
 
-// A Watch is the command that compares a server's answers with those of its
-// catalogue. The lab starts it on the client's side of the wire, where it meets
-// what the client meets.
+// A Watch is the command that compares a server's answers with the catalogue's.
+// The lab starts it on the client's side of the wire, so that its answers come
+// the same way as the client's.
 type Watch struct {
 	Server string        `required:""`
 	URL    string        `required:""`
 	Every  time.Duration `default:"100ms"`
 }
 
-// Run makes itself ready, waits for a line on in, compares some answers at once
-// and then one at a time until in or ctx ends.
+// Run gets ready, waits for a line on in, compares some answers at once, and
+// then one at a time until in or ctx ends.
 func (w Watch) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	if w.Every <= 0 {
 		return fmt.Errorf("watch-answers: --every %v is no time between two", w.Every)
@@ -66,7 +65,7 @@ func (w Watch) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	lines := bufio.NewReader(in)
 	if _, err := lines.ReadString('\n'); err != nil {
-		return nil // it is not needed any more
+		return nil // no longer needed
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -92,7 +91,7 @@ func (w Watch) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 		_, fault := c.fetch(ctx, 1)
 		if ctx.Err() != nil {
-			return nil // what broke off was this end
+			return nil // the fault comes from being stopped
 		}
 		if err := say.Encode(Report{At: time.Now(), Fault: fault}); err != nil {
 			return err

@@ -21,8 +21,8 @@ const okHead = "HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 05:00:00 GMT\r\nConten
 
 func whole(body string) string { return fmt.Sprintf(okHead, len(body)) + body }
 
-// serve answers request n, from 1, with what answer gives for it, and then closes
-// the connection if it says so.
+// serve answers request n, counted from 1, with the text that answer returns,
+// and closes the connection if hangUp is true.
 func serve(t *testing.T, answer func(n int64) (text string, hangUp bool)) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,7 +64,7 @@ func TestEachAnswerBeforeTheTrialIsLookedAt(t *testing.T) {
 		name   string
 		text   string
 		hangUp bool
-		gate   string // empty: it is right
+		gate   string // empty: the answer is right
 		says   string
 	}{
 		{"the route's", whole(simple), false, "", ""},
@@ -87,7 +87,7 @@ func TestEachAnswerBeforeTheTrialIsLookedAt(t *testing.T) {
 		{"no HTTP", "hello\r\n\r\n", false, gate.WrongAnswer, "a head that is none"},
 		{"a head without end", strings.Repeat("x", mostHead-1) + "\n" + strings.Repeat("x", mostHead-1) + "\n", true, gate.WrongAnswer, "a head that ends"},
 	} {
-		// The third answer is the one that is not as the others.
+		// Only the third answer differs from the others.
 		url := serve(t, func(n int64) (string, bool) {
 			if n == 3 {
 				return c.text, c.hangUp
@@ -104,7 +104,7 @@ func TestEachAnswerBeforeTheTrialIsLookedAt(t *testing.T) {
 			t.Errorf("%s: %v", c.name, f)
 		case c.gate == "":
 		case c.name == "a byte behind it" && f != nil && f.Gate == gate.WrongAnswer:
-			// It is seen behind this answer, or in front of the next.
+			// The fault shows after this answer, or before the next.
 		case f == nil || f.Gate != c.gate || !strings.HasPrefix(f.Detail, "answer 3 of 20 before the trial: ") || !strings.Contains(f.Detail, c.says) || strings.Contains(f.Detail, "\n"):
 			t.Errorf("%s: %+v, want %s and %q", c.name, f, c.gate, c.says)
 		}
@@ -133,7 +133,7 @@ func TestWhatDoesNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := "http://" + l.Addr().String() + "/simple"
-	client, err := newClient("fiber", url) // nobody accepts, but the kernel connects
+	client, err := newClient("fiber", url) // nothing accepts, but the kernel completes the connection
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestWhatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// A route that the lab does not know is no route that passes.
+// An unknown route must be a fault, not a pass.
 func TestAnUnknownRouteIsAFault(t *testing.T) {
 	url := serve(t, func(int64) (string, bool) { return whole(catalog.Simple), false }) + "st"
 	client, err := newClient("fiber", url)
@@ -167,8 +167,8 @@ func TestAnUnknownRouteIsAFault(t *testing.T) {
 	}
 }
 
-// The whole command: it is ready, waits, compares those before the trial, then
-// one at a time, each on its own connection, and ends with its input.
+// The whole command: it gets ready, waits, compares answers before the trial,
+// then one at a time, each on its own connection, and ends with its input.
 func TestWatch(t *testing.T) {
 	const good = 30
 	url := serve(t, func(n int64) (string, bool) {

@@ -1,12 +1,12 @@
-// Package archive reads the journal: experiments, hosts, runs with their designs and
-// raw profiles, and texts.
+// Package archive reads the journal: experiments, hosts, runs with their
+// designs and raw profiles, and texts.
 //
-// Its stance: nothing is believed because it lies there. Each file is held against
-// the others that it names, and one pass names the faults of all data files. Whoever
-// has a Journal without faults may rely on what is in it.
+// No file is trusted. Each is compared with the other files that it names, and
+// one pass reports the faults of all data files. A Journal without faults is
+// consistent.
 //
-// Its limits: it writes nothing. All runs are held in memory, and what was read is
-// not read again: a run that was made since is taken in by Add.
+// It writes nothing. All runs are held in memory, and files are read once: a
+// run made since then is added by Add.
 package archive
 
 import (
@@ -24,32 +24,33 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// A Journal is everything the data says, read and checked.
+// A Journal is all data, read and checked.
 type Journal struct {
 	Root        journal.Root
 	Experiments []*experiment.Experiment
 	Hosts       map[string]*host.Profile
-	Runs        []*results.File // by experiment, then run
-	Audits      []*audit.File   // by entry; none while anything else is faulty
+	Runs        []*results.File // sorted by experiment, then run
+	Audits      []*audit.File   // sorted by entry; nil while anything has a fault
 
-	raw     map[string]rawFile                // by name from data/profiles; those that the runs name
-	designs map[string]*experiment.Experiment // by experiment and SHA-256; those that the runs name
+	raw     map[string]rawFile                // profiles named by runs, by name below data/profiles
+	designs map[string]*experiment.Experiment // designs named by runs, by experiment and SHA-256
 }
 
 // A Fault is one thing wrong with one file.
 type Fault struct {
-	Path string // from the root
+	Path string // from the repository's root
 	Err  error
 }
 
-// Open reads the whole journal. Faults in data files are collected, so that
-// one pass names them all; only a broken experiment ends it at once, because
-// every run is read against one.
+// Open reads the whole journal. It collects faults in data files, so that one
+// pass reports all of them. A faulty experiment ends it at once, because every
+// run is checked against an experiment.
 func Open(root journal.Root) (*Journal, []Fault, error) {
 	j := &Journal{Root: root, Hosts: map[string]*host.Profile{}, raw: map[string]rawFile{}, designs: map[string]*experiment.Experiment{}}
 	var faults []Fault
 	fault := func(path string, err error) {
-		// Readers put the path before their message; it is said once.
+		// Readers put the path before their message; it is removed here because Fault
+		// has it.
 		msg := strings.TrimPrefix(err.Error(), path+": ")
 		faults = append(faults, Fault{root.Rel(path), errors.New(msg)})
 	}
@@ -81,7 +82,7 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	unreadRuns := map[string]bool{} // by where their profiles would lie
+	unreadRuns := map[string]bool{} // runs that could not be read, by the path of their profiles
 	for _, p := range runs {
 		f, err := results.Read(p)
 		if err == nil {
@@ -105,7 +106,7 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 		fault(p, errors.New("no run names it; remove it, or add the run"))
 	}
 
-	if len(unreadRuns) == 0 { // a run that was not read may be what names a design
+	if len(unreadRuns) == 0 { // a run that was not read may name a design
 		if strays, err = j.strayDesigns(); err != nil {
 			return nil, nil, err
 		}
@@ -122,8 +123,8 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 	for _, p := range slices.Sorted(maps.Keys(unread)) {
 		fault(p, unread[p])
 	}
-	// A text leans on runs: where one of them is faulty, what the text says of
-	// it would only be faulty a second time.
+	// A text refers to runs. If a run has a fault, checking the text would only
+	// report it again.
 	if len(faults) > 0 {
 		return j, faults, nil
 	}
@@ -150,15 +151,15 @@ func (j *Journal) Experiment(name string) (*experiment.Experiment, error) {
 	return nil, fmt.Errorf("no experiment %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// consistent checks what a schema cannot: that names lead somewhere and that
-// the parts of the file agree.
+// consistent checks what a schema cannot: that names refer to existing things,
+// and that the parts of the file agree.
 func (j *Journal) consistent(path string, f *results.File) error {
 	x, err := j.Experiment(f.Experiment)
 	if err != nil {
 		return fmt.Errorf("/experiment: %w", err)
 	}
-	// The whole directory: the verdict of a run further down would be written
-	// over that of another.
+	// The whole path is compared: a run in a subdirectory would have its verdict
+	// file written over another's.
 	if dir := filepath.Dir(path); dir != filepath.Dir(j.Root.Result(f.Experiment, base(path))) {
 		return fmt.Errorf("/experiment: %q, but the file lies in %s", f.Experiment, j.Root.Rel(dir))
 	}
@@ -170,8 +171,8 @@ func (j *Journal) consistent(path string, f *results.File) error {
 			return fmt.Errorf("/hosts/%s: no profile %s", role, j.Root.Rel(j.Root.Host(id)))
 		}
 	}
-	// What was measured is of the design that it was made with, which may be an
-	// earlier one. What a text printed is held against the experiment as it is.
+	// A measured run is checked against its own design, possibly an earlier one; a
+	// published run against the experiment as it is.
 	then, err := j.design(f)
 	if err != nil {
 		return err
@@ -182,9 +183,9 @@ func (j *Journal) consistent(path string, f *results.File) error {
 	return f.Check(x)
 }
 
-// Add takes a run in that was made since the journal was read, or says what Open
-// would find wrong with it. The profile of its host has to be in Hosts, and its
-// design and its raw profiles in their places.
+// Add adds a run that was made since the journal was read, or returns what Open
+// would find wrong with it. Its host's profile must be in Hosts, and its design
+// and raw profiles must be in place.
 func (j *Journal) Add(f *results.File) error {
 	if slices.ContainsFunc(j.Runs, func(r *results.File) bool { return r.Experiment == f.Experiment && r.Run == f.Run }) {
 		return fmt.Errorf("/run: %s is there already", j.Root.Rel(j.Root.Result(f.Experiment, f.Run)))
@@ -203,7 +204,7 @@ func (j *Journal) Add(f *results.File) error {
 	return nil
 }
 
-// Remove takes a run out again whose files could not be written.
+// Remove removes a run whose files could not be written.
 func (j *Journal) Remove(f *results.File) {
 	j.Runs = slices.DeleteFunc(j.Runs, func(r *results.File) bool { return r == f })
 }

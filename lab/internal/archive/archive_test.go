@@ -106,7 +106,7 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 		}, "data/texts/10.toml", `unknown key "figures.plaice"`},
 		{"a text that is no text", func(t *testing.T, r journal.Root) { archivetest.Write(t, r.Path("data/texts/notes.md"), "") },
 			"data/texts/notes.md", "only texts belong there"},
-		// Its verdict would be written over that of the run in its place.
+		// Its verdict file would overwrite that of the run in its place.
 		{"a run in a directory further down", func(t *testing.T, r journal.Root) {
 			archivetest.Write(t, r.Path("data/results/more/11-threads/published-2026-06-11-c6in-8xlarge.json"), archivetest.Read(t, r.Path(threads)))
 		}, "data/results/more/11-threads/published-2026-06-11-c6in-8xlarge.json", `/experiment: "11-threads", but the file lies in data/results/more/11-threads`},
@@ -146,7 +146,7 @@ func TestOnePassNamesAllFaults(t *testing.T) {
 	if want := []string{"data/hosts/new.json", "data/hosts/other.json", threads}; !slices.Equal(paths, want) {
 		t.Errorf("faults in %v, want %v", paths, want)
 	}
-	// What is in order is there all the same.
+	// Everything without a fault was read all the same.
 	if len(j.Hosts) < 2 || len(j.Runs) < 4 {
 		t.Errorf("%d hosts, %d runs", len(j.Hosts), len(j.Runs))
 	}
@@ -164,7 +164,7 @@ func TestARunOfAFaultyHostIsFaultyToo(t *testing.T) {
 	}
 }
 
-// A run of version 2 stands and falls with its design.
+// A run of version 2 depends on its design.
 func TestFaultsOfARunInTurns(t *testing.T) {
 	for _, c := range []struct{ name, old, new, says string }{
 		{"a slot that never was", `"slots": {`, `"slots": { "at_s": [], `, `key "at_s" stands twice`},

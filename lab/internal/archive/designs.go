@@ -14,9 +14,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// design gives the design that a measured run was made with, and checks that it
-// is the one that the run names, and of the run's version. A published run has
-// none.
+// design reads the design that a measured run names, and checks its digest and
+// its version. It is nil for a published run.
 func (j *Journal) design(f *results.File) (*experiment.Experiment, error) {
 	if f.Provenance == nil {
 		return nil, nil
@@ -53,9 +52,9 @@ func (j *Journal) readDesign(id, sum string) (*experiment.Experiment, error) {
 	return experiment.Parse(id, text)
 }
 
-// Then is the design that a run was made with. For a published run, which was
-// made with none, and for one that could not be made, which saw nothing that a
-// claim could be read off, it is the experiment as it is.
+// Then is the design that a run was made with. It is the experiment as it is
+// for a published run, which has no design, and for a run that could not be
+// made, from which no claim could have been read off.
 func (j *Journal) Then(x *experiment.Experiment, f *results.File) *experiment.Experiment {
 	if f.NotApplicable != "" {
 		return x
@@ -66,14 +65,14 @@ func (j *Journal) Then(x *experiment.Experiment, f *results.File) *experiment.Ex
 	return x
 }
 
-// moved names the claims of experiments that are not what their runs were made
-// with and are not withdrawn either, by experiment's file. What an earlier design
-// of the lab measured decides nothing now: of the claims of such runs the bars must
-// stand, of those of later runs how they are measured as well.
+// moved reports, by experiment file, claims that differ from those their runs
+// were made with and are not withdrawn. For runs of an earlier design of the
+// lab, which decide nothing now, only a claim's bars must be unchanged; for
+// later runs also how it is measured.
 func (j *Journal) moved() []Fault {
 	var faults []Fault
 	for _, x := range j.Experiments {
-		was := map[string]int{} // claims of runs that do not stand so any more: how many runs
+		was := map[string]int{} // number of runs with a claim that the experiment no longer has unchanged, by claim
 		var order []string
 		for _, f := range j.Runs {
 			if f.Experiment != x.Name || f.Provenance == nil {
@@ -118,7 +117,7 @@ func runs(n int) string {
 	return fmt.Sprintf("%d runs", n)
 }
 
-// strayDesigns lists those that no run names, nor one that is pending.
+// strayDesigns lists the designs that neither a run nor a pending run names.
 func (j *Journal) strayDesigns() ([]string, error) {
 	have, err := j.Root.Files("designs", ".toml")
 	if err != nil {

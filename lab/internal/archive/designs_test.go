@@ -14,7 +14,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// What a run was made with is kept, so that a claim cannot be moved under it.
+// The design that a run was made with is kept, so that a claim cannot be
+// changed afterwards.
 func TestAClaimThatMovedAfterARunIsNamed(t *testing.T) {
 	kept := "data/designs/" + archivetest.MeasuredDesign + ".toml"
 	run := "data/results/11-threads/" + archivetest.Measured + ".json"
@@ -47,8 +48,8 @@ func TestAClaimThatMovedAfterARunIsNamed(t *testing.T) {
 		{"only the budget changed", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(archivetest.ThreadsDesign), "budget_s = ", "budget_s = 1")
 		}, "", ""},
-		// No later design is that of a run of version 1: its claims are held by
-		// what they ask.
+		// A version 1 run has no design in common with later ones, so its claims are
+		// compared by their bars only.
 		{"another block, after a run of version 1", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(archivetest.ThreadsDesign), "slot_s = 0.1", "slot_s = 0.2")
 		}, "", ""},
@@ -102,7 +103,7 @@ func TestAClaimThatMovedAfterARunIsNamed(t *testing.T) {
 	}
 }
 
-// From version 2 on, the claims of a run are held by their locks: blocks of
+// From version 2 on, a run's claims are compared by their locks: blocks of
 // another design are no evidence for them.
 func TestAClaimWhoseDesignMovedAfterARunIsNamed(t *testing.T) {
 	root := journal.Root(archivetest.Repository)
@@ -139,8 +140,8 @@ func TestAClaimWhoseDesignMovedAfterARunIsNamed(t *testing.T) {
 		case c.says != "" && (len(faults) != 1 || !strings.Contains(faults[0].Err.Error(), c.says)):
 			t.Errorf("%s changed: %v, want %s", c.name, faults, c.says)
 		}
-		// A run of an earlier load generator decides nothing, so how it measured
-		// may change; what the claim asks may not.
+		// A run with an earlier load generator decides nothing, so how it measured
+		// may change; the bars of its claims may not.
 		j.Runs[0].Source, j.Runs[0].Provenance.Generator = results.Measured, "http_load"
 		if asked := c.name == "a bar" || c.name == "the id"; asked != (len(j.moved()) > 0) {
 			t.Errorf("%s changed after a run of an earlier load generator: %v", c.name, j.moved())

@@ -19,18 +19,18 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// rawExt ends the name of a profile in pprof's own format.
+// rawExt is the extension of a profile in pprof's format.
 const rawExt = ".pb.gz"
 
-// What a raw profile may have at the most, in bytes: a hundred times what those
-// of a dozen trials on two cores come to.
+// Limits for the size of a raw profile, in bytes: a hundred times what a dozen
+// trials on two cores take.
 const (
 	mostPacked   = 4 << 20
 	mostUnpacked = 64 << 20
 )
 
-// unpacked is how many bytes a profile unpacks to, as far as it may; what is no
-// packed file is left for the parser to refuse.
+// unpacked is the unpacked size of a profile in bytes, up to the limit. A file
+// that is not packed is left for the parser to refuse.
 func unpacked(data []byte) int64 {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -40,8 +40,8 @@ func unpacked(data []byte) int64 {
 	return n
 }
 
-// A rawFile is a profile in data/profiles as it was read. Its bytes are kept, a
-// few kilobytes; what they parse to is hundreds, and made where it is needed.
+// A rawFile is a file of data/profiles. It keeps the bytes, a few kilobytes,
+// and parses them on demand, since the result takes hundreds.
 type rawFile struct {
 	kind profiles.Kind
 	data []byte
@@ -56,8 +56,8 @@ func (f rawFile) parse() (*profile.Profile, profiles.Profile, error) {
 	return p, a, err
 }
 
-// rawProfiles reads the raw profiles that a run names and checks each against
-// what the run says of it. The files are the run's, so the run is at fault.
+// rawProfiles reads the raw profiles that a run names and compares each with
+// the run. A fault is reported for the run.
 func (j *Journal) rawProfiles(f *results.File) error {
 	for i, c := range f.Conditions {
 		for k, named := range c.Profiles {
@@ -93,13 +93,13 @@ func (j *Journal) rawProfile(named results.RawProfile) (rawFile, error) {
 	return rawFile{named.Kind, data}, nil
 }
 
-// Raw is a raw profile that a run names, and what it comes to.
+// Raw gives a raw profile named by a run, parsed and summed up.
 func (j *Journal) Raw(named results.RawProfile) (*profile.Profile, profiles.Profile, error) {
 	return j.raw[named.File].parse()
 }
 
-// agrees checks that a raw profile is what the condition's trials were said to
-// come to: it is all of them added up.
+// agrees checks that a raw profile equals the sum of the condition's trials as
+// recorded in the run.
 func agrees(f *results.File, c results.Condition, named results.RawProfile, raw rawFile) error {
 	_, a, err := raw.parse()
 	if err != nil {
@@ -115,7 +115,7 @@ func agrees(f *results.File, c results.Condition, named results.RawProfile, raw 
 			duration += p.DurationS
 		}
 	}
-	// A hair for what was rounded.
+	// A small difference is allowed for rounding.
 	off := func(got, want float64) bool { return math.Abs(got-want) > 1e-6*math.Max(got, want) }
 	switch {
 	case off(a.Total, total):
@@ -126,8 +126,8 @@ func agrees(f *results.File, c results.Condition, named results.RawProfile, raw 
 	return nil
 }
 
-// strays names the raw profiles that no run has. Those of a run that could not
-// be read are passed over: it may well have them. So are those of a pending run.
+// strays lists the raw profiles that no run names. Profiles of a run that could
+// not be read, or of a pending run, are skipped, since that run may name them.
 func (j *Journal) strays(unread map[string]bool) ([]string, error) {
 	all, err := j.Root.Files("profiles", rawExt)
 	if err != nil {

@@ -19,14 +19,14 @@ import (
 func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 	const raw = "data/profiles/" + archivetest.LockRun + "/c2-block.pb.gz"
 	at := "/conditions/1/profiles/0: " + raw + ": "
-	// replace has the run name other bytes, digest and all.
+	// replace makes the run name other bytes, with their digest.
 	replace := func(t *testing.T, r journal.Root, data []byte) {
 		t.Helper()
 		old := sha256.Sum256([]byte(archivetest.Read(t, r.Path(raw))))
 		sum := sha256.Sum256(data)
 		archivetest.Write(t, r.Path(raw), string(data))
 		text := archivetest.Read(t, r.Path(archivetest.LockFile))
-		// The first is c1's, whose file is the same.
+		// The first occurrence is c1's file, which has the same bytes.
 		first := strings.Index(text, `c2-block.pb.gz`)
 		text = text[:first] + strings.Replace(text[first:], hex.EncodeToString(old[:]), hex.EncodeToString(sum[:]), 1)
 		archivetest.Write(t, r.Path(archivetest.LockFile), text)
@@ -72,7 +72,7 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.DurationNanos *= 2 // as where processes' windows were added up
+			p.DurationNanos *= 2 // as where the processes' windows were added up
 			var b bytes.Buffer
 			if err := p.Write(&b); err != nil {
 				t.Fatal(err)
@@ -85,7 +85,7 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 		{"profiles of a run that is gone", func(t *testing.T, r journal.Root) {
 			archivetest.Write(t, r.Path("data/profiles/98-made-lock/gone/c1-cpu.pb.gz"), "x")
 		}, "data/profiles/98-made-lock/gone/c1-cpu.pb.gz", "no run names it"},
-		// Its profiles are its own all the same.
+		// Its profiles still belong to it.
 		{"a run that is faulty itself", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(archivetest.LockFile), `"schema_version": 2`, `"schema_version": 99`)
 		}, archivetest.LockFile, "/schema_version: version 99"},

@@ -9,9 +9,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// Record lists the runs that a run's verdicts may rest on, oldest first and itself
-// last: those of the same experiment on the same hosts that began before it. The run
-// need not be one of the journal's yet. A published run stands alone.
+// Record lists the runs that a run's verdicts may rest on, oldest first and the
+// run itself last: earlier runs of the same experiment on the same hosts. The
+// run need not be in the journal yet. A published run stands alone.
 func (j *Journal) Record(x *experiment.Experiment, f *results.File) []verdict.Run {
 	var out []verdict.Run
 	for _, r := range j.Runs {
@@ -23,19 +23,19 @@ func (j *Journal) Record(x *experiment.Experiment, f *results.File) []verdict.Ru
 	return append(out, verdict.Run{File: f, Then: j.Then(x, f)})
 }
 
-// alike tells whether two measured runs are of one experiment on the same hosts.
+// alike tells whether two measured runs are of one experiment on the same
+// hosts.
 func alike(a, b *results.File) bool {
 	return a.Experiment == b.Experiment && a.Hosts == b.Hosts && a.Provenance != nil && b.Provenance != nil
 }
 
-// byStart orders measured runs by when they began; of two that began together the
-// name decides, so that the order is one.
+// byStart orders measured runs by start, then by name.
 func byStart(a, b *results.File) int {
 	return cmp.Or(a.Provenance.StartedAt.Compare(b.Provenance.StartedAt), cmp.Compare(a.Run, b.Run))
 }
 
-// Newest tells whether a run is its hosts' newest of its experiment, whose verdicts
-// are what the record says now.
+// Newest tells whether a run is the newest of its experiment on its hosts, so
+// that its verdicts are the present state of the record.
 func (j *Journal) Newest(f *results.File) bool {
 	return f.Provenance != nil && !slices.ContainsFunc(j.Runs, func(r *results.File) bool { return alike(r, f) && byStart(f, r) < 0 })
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// began is a run that holds nothing but who made it when.
+// began is a run with only its experiment, name, host and start.
 func began(x, name, host string, minute int) *results.File {
 	return &results.File{SchemaVersion: 2, Experiment: x, Run: name, Source: results.Measured, Hosts: results.Hosts{Server: host, Client: host},
 		NotApplicable: "made up", Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)}}
@@ -32,7 +32,7 @@ func TestARecordIsOfTheRunsThatBeganBefore(t *testing.T) {
 		{first, []string{"first"}},
 		{third, []string{"first", "second", "third"}},
 		{text, []string{"published"}},
-		// One that the journal does not have yet.
+		// A run that the journal does not have yet.
 		{began(x.Name, "fourth", "h", 4), []string{"first", "second", "third", "fourth"}},
 	} {
 		var got []string

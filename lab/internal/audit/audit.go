@@ -2,15 +2,15 @@
 // other: deltas, bytes per answer, shares of the line rate, Little's law, sums,
 // one quantity printed twice.
 //
-// Its stance: a text is never accused on rounding. Each printed figure stands
-// for every value that would have been printed so, arithmetic is done on those
-// intervals, and two figures disagree only where no pair of such values agrees.
-// What a text says without the means to say it is no disagreement; it is a
-// claim, and gets the verdict that is true of it.
+// A text is never blamed for rounding. Each printed figure stands for all
+// values that would be printed the same way. Arithmetic is done on these
+// intervals, and two figures disagree only if no pair of values agrees. A
+// statement that the text's data cannot support is not a disagreement but a
+// claim, and gets a verdict.
 //
-// Its limit: intervals forget that two terms are the same figure, so a formula
-// that names one twice is allowed more than rounding gives. That errs towards
-// "agrees". Nothing here says which of two figures is the wrong one.
+// Interval arithmetic does not know when two terms are the same figure, so a
+// formula that uses a figure twice is allowed more than rounding gives. This
+// errs towards "agrees". The audit does not say which of two figures is wrong.
 package audit
 
 import (
@@ -23,25 +23,25 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// Version is the schema version of the files that audits are written to.
+// Version is the schema version of audit files.
 const Version = 1
 
-// The words of a finding.
+// The possible values of Finding.Verdict.
 const (
 	Agrees    = "agrees"
 	Disagrees = "disagrees"
 )
 
-// A File is what the figures of one entry bear. It is derived.
+// A File is the audit of one entry's figures. It is derived.
 type File struct {
 	SchemaVersion int                `json:"schema_version"`
 	Entry         string             `json:"entry"`
-	Figures       map[string]Printed `json:"figures"` // those carried over by hand, for prose
+	Figures       map[string]Printed `json:"figures"` // carried over by hand, for use in prose
 	Findings      []Finding          `json:"findings"`
 	Claims        []Verdict          `json:"claims"`
 }
 
-// A Printed is a figure as a text gives it, and what it stands for.
+// A Printed is a figure as a text prints it, with its range.
 type Printed struct {
 	Place   string      `json:"place"`
 	Printed string      `json:"printed"`
@@ -51,25 +51,26 @@ type Printed struct {
 	High    float64     `json:"high"`
 }
 
-// A Finding is one figure held against what other figures make of it.
+// A Finding compares one figure with its value computed from others.
 type Finding struct {
 	ID    string `json:"id"`
 	Kind  Kind   `json:"kind"`
 	Place string `json:"place"`
-	// Printed is the figure as printed; absent where it is itself reckoned.
+	// Printed is the figure as printed; absent if it is a formula.
 	Printed string      `json:"printed,omitempty"`
 	Unit    metric.Unit `json:"unit"`
-	// Stands is what rounding allows the printed figure to be.
+	// Stands is the range that rounding allows for the figure.
 	Stands     Quantity `json:"stands"`
 	Relation   Relation `json:"relation"`
 	Recomputed Quantity `json:"recomputed"`
-	Within     float64  `json:"within,omitempty"` // allowed beyond rounding, as a share
+	Within     float64  `json:"within,omitempty"` // tolerance beyond rounding, as a share
 	Verdict    string   `json:"verdict"`
 	Note       string   `json:"note,omitempty"`
-	Automatic  bool     `json:"automatic,omitempty"` // made of a results file, not written by hand
+	Automatic  bool     `json:"automatic,omitempty"` // made from a results file, not written by hand
 }
 
-// A Relation is how a printed figure should stand to the recomputed one.
+// A Relation is the expected relation of a printed figure to the recomputed
+// one.
 type Relation string
 
 // The relations.
@@ -79,10 +80,9 @@ const (
 	AtLeast Relation = "at least"
 )
 
-// holds tells whether some value of one figure stands in the relation to some
-// value of the other.
+// holds tells whether the relation holds for some values of the two ranges.
 func (r Relation) holds(of, to Quantity, within float64) bool {
-	// Decimal fractions are not exact in binary; a touch is agreement.
+	// Decimal fractions are not exact in binary, so touching ranges agree.
 	slack := 1e-9*math.Max(math.Abs(of.Value), math.Abs(to.Value)) + within*math.Abs(to.Value)
 	below := of.Low <= to.High+slack
 	above := of.High >= to.Low-slack
@@ -103,20 +103,20 @@ func (f *Finding) judge() {
 	f.Stands, f.Recomputed = f.Stands.rounded(), f.Recomputed.rounded()
 }
 
-// A Verdict is what the printed figures allow to be said of a text's claim.
+// A Verdict is what the printed figures allow to be said about a text's claim.
 type Verdict struct {
 	ID      string          `json:"id"`
 	Place   string          `json:"place"`
 	Says    string          `json:"says"`
 	Needs   []Need          `json:"needs"`
 	Verdict verdict.Verdict `json:"verdict"`
-	// SingleRun is "agrees" where a claim needs nothing that is lacking and the
-	// checks on it agree: one run is never enough for more.
+	// SingleRun is "agrees" if the claim lacks nothing that it needs and its
+	// checks agree. One run is never enough for more.
 	SingleRun string `json:"single_run,omitempty"`
 	Reason    string `json:"reason"`
 }
 
-// Of audits every entry that has a text or a published run, in their order.
+// Of audits every entry that has a text or a published run, sorted by entry.
 func Of(texts []*Text, runs []*results.File) ([]*File, error) {
 	var entries []string
 	add := func(entry string) {
@@ -158,16 +158,16 @@ func Of(texts []*Text, runs []*results.File) ([]*File, error) {
 	return files, nil
 }
 
-// A Fault is something wrong with one entry's text, or with a published run.
+// A Fault is an error in one entry's text or in a published run.
 type Fault struct {
-	Text string        // the entry's number; empty where it is a run
-	Run  *results.File // as Text
+	Text string        // number of the entry; empty if it is a run
+	Run  *results.File // nil if it is a text
 	Err  error
 }
 
 func (f *Fault) Error() string { return f.Err.Error() }
 
-// read derives what one text gives.
+// read derives the findings of one text.
 func (b *book) read(t *Text, f *File) error {
 	for _, fig := range t.Figures {
 		p, err := fig.parse()
@@ -204,8 +204,8 @@ func (b *book) check(t *Text, c Check) (Finding, error) {
 		return f, fmt.Errorf("of: %w", err)
 	}
 	f.Stands = of
-	// A lone name is a printed figure: it is shown as it was printed, and says
-	// where it stands and in what unit.
+	// A formula that is just a name is a printed figure. It is shown as printed,
+	// with its place and unit.
 	if p, ok, err := b.lone(t, c.Of); err != nil {
 		return f, err
 	} else if ok {

@@ -14,28 +14,28 @@ import (
 
 var whole = regexp.MustCompile(`^[0-9]+ ?ms$`)
 
-// counted are metrics that texts print in full, so that a zero at their end is
-// a digit.
+// counted has the metrics that texts print in full, so that trailing zeros are
+// significant.
 var counted = map[string]bool{"workers": true, "workers_active": true, "processes": true, "requests": true, "connections_established": true}
 
-// An answer is what a route is known to send, apart from any text's figures: the
-// body, and the head that the lab's server puts before it, which differs by the
-// digits of the body's length. /read's body is a mean over products drawn at
-// start; two sets of them differ by less than two in a hundred.
+// An answer is the known size of a route's answer in bytes: the body, and the
+// head of the lab's server without the digits of the body's length. spread is
+// the relative tolerance. The body of /read is a mean over products drawn at
+// start; two sets of products differ by less than 2 %.
 type answer struct{ body, head, spread float64 }
 
-// A rate is of answers and a transfer of bytes read, and what is under way at
-// the ends of a window is in one of them only: never as much as a hundredth.
+// Rates count answers and transfers count bytes read. What is in transit at the
+// ends of a window is counted in only one of them, which makes less than 1 %.
 var answers = map[string]answer{
 	"/simple": {16, 108, 0.01},
 	"/read":   {4522, 110, 0.02},
 }
 
-// anyHead is what the head of another server's answer can weigh: at least a
-// status line and an empty line, and less than a plain one ever comes to.
+// anyHead is the size of another server's head: at least a status line and an
+// empty line, and less than any plain head.
 var anyHead = Quantity{108, 19, 256}
 
-// size is what an answer of the given server weighs.
+// size is the size in bytes of the given server's answer.
 func (a answer) size(stack string) Quantity {
 	if stack == "" || stack == setting.Fiber {
 		return Around(a.body+a.head, a.spread*(a.body+a.head))
@@ -43,12 +43,12 @@ func (a answer) size(stack string) Quantity {
 	return Around(a.body, a.spread*a.body).plus(anyHead)
 }
 
-// packing is what TCP and IP add at the least: 40 bytes to every 8,961 in the
-// largest frame such an interface takes, one of 9,001.
+// packing is the least overhead of TCP and IP: 40 bytes for every 8,961 in the
+// largest frame of such an interface, 9,001 bytes.
 const packing = 9001.0 / 8961
 
-// automatic makes the checks that every published trial allows, and refuses a
-// trial whose figures are not what it says was printed.
+// automatic makes every check that a published trial's figures allow. It
+// refuses a trial whose figures differ from what was printed.
 func automatic(r *results.File, text *Text) ([]Finding, error) {
 	table := r.Experiment
 	if text != nil {
@@ -116,7 +116,7 @@ func (a *auto) find(kind Kind, of string, stands Quantity, rel Relation, to Quan
 	a.found = append(a.found, f)
 }
 
-// responses: bytes over requests are an answer that the route is known to give.
+// responses checks that bytes over requests is the size of the route's answer.
 func (a *auto) responses() {
 	route, stack := a.levels[setting.Route].String(), ""
 	if l, ok := a.levels[setting.Stack]; ok {
@@ -134,8 +134,8 @@ func (a *auto) responses() {
 	}
 }
 
-// wire: the printed share is the bytes' share, and the bytes with the least
-// that TCP and IP add to them fit the wire.
+// wire checks that the printed share follows from the bytes, and that the bytes
+// with the least TCP and IP overhead fit the wire.
 func (a *auto) wire() {
 	line := a.r.Topology.LineRateBps / 8
 	bytes, ok := a.get("transfer_bytes_per_s")
@@ -149,10 +149,10 @@ func (a *auto) wire() {
 		"What the wire can carry for the client to read, once each full frame has given 40 bytes to TCP and IP.")
 }
 
-// little: mean latency is no less than its quantiles make it. Half of all
-// requests took the median or longer, and a hundredth of all the 99th
-// percentile, so rate × (0.49 × p50 + 0.01 × p99) were in flight at the least.
-// More than connections × pipelining cannot be.
+// little checks the mean latency against the quantiles. Half of all requests
+// took the median or longer, and a hundredth the 99th percentile or longer, so
+// at least rate × (0.49 × p50 + 0.01 × p99) requests were in flight. At most
+// connections × pipelining can be.
 func (a *auto) little() {
 	rate, ok := a.get("throughput_rps")
 	p50, half := a.get("latency_p50_s")
@@ -171,7 +171,7 @@ func (a *auto) little() {
 	}
 }
 
-// counts: masters, workers, connections, and order among quantiles.
+// counts checks masters, workers and connections, and the order of quantiles.
 func (a *auto) counts() {
 	workers, known := a.get("workers")
 	if !known {

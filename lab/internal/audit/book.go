@@ -10,7 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// A book finds what the names in formulas stand for:
+// A book finds the figures that names in formulas refer to:
 //
 //	name                a figure of this text
 //	table.c3.metric     a figure of a published run: its condition, its metric
@@ -21,7 +21,7 @@ type book struct {
 	runs  []*results.File
 }
 
-// A named figure is what a name stands for and where that is printed.
+// A named figure is the figure behind a name, and where it is printed.
 type named struct {
 	Quantity
 	Place, Printed string
@@ -35,7 +35,7 @@ func (b *book) eval(t *Text, formula string) (Quantity, error) {
 	})
 }
 
-// lone finds the printed figure that a formula is, if it is nothing else.
+// lone gives the printed figure if a formula is just its name.
 func (b *book) lone(t *Text, formula string) (named, bool, error) {
 	if !lone(formula) {
 		return named{}, false, nil
@@ -106,7 +106,7 @@ func (b *book) cell(table Table, cond, what string) (named, error) {
 	return named{q, place + ": " + strings.ToLower(m.Label), t.Printed[what], m.Unit}, err
 }
 
-// trial finds a published run's one trial of a condition.
+// trial finds a published run's single trial of a condition.
 func trial(r *results.File, cond string) (results.Condition, results.Trial, bool) {
 	for _, c := range r.Conditions {
 		for _, t := range r.Trials {
@@ -118,8 +118,8 @@ func trial(r *results.File, cond string) (results.Condition, results.Trial, bool
 	return results.Condition{}, results.Trial{}, false
 }
 
-// figure gives what a published trial's figure may stand for. A latency in
-// whole milliseconds is one that autocannon cut.
+// figure gives the range of a published trial's figure. Latencies in whole
+// milliseconds were cut by autocannon.
 func figure(t results.Trial, name string) (Quantity, bool, error) {
 	printed, ok := t.Printed[name]
 	if !ok {
@@ -130,7 +130,7 @@ func figure(t results.Trial, name string) (Quantity, bool, error) {
 	if err != nil {
 		return Quantity{}, false, fmt.Errorf("printed %s: %w", name, err)
 	}
-	// The file's own value has been checked by nobody so far.
+	// Nothing has checked the file's own value so far.
 	value, known := t.Metrics[name]
 	if below, ok := t.Below[name]; ok && !known {
 		value = below

@@ -9,8 +9,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// A client of 32 cores with 16.50 % idle has 26.72 cores to give, or 89 % of one
-// to each of 30 workers; what its processes are said to have taken makes 94 %.
+// A client of 32 cores with 16.50 % idle used 26.72 cores, or 89 % of one for
+// each of 30 workers; the figures printed for its processes add up to 94 %.
 const crowded = `entry = "99"
 [[figures]]
 id = "sum"
@@ -38,7 +38,8 @@ metric = "throughput_rps"
 
 func TestABoundIsDecidedOnAPossibleFigure(t *testing.T) {
 	for claim, want := range map[string]string{
-		// By the sum as printed the client was full, and by what it can have been not.
+		// The client was full by the sum as printed, but not by what it could use at
+		// most.
 		"needs = [\"repeats\"]\nruns = 1\nclient_busy = \"sum / 30\"": "inconclusive  one run of each has no interval",
 		"needs = [\"repeats\"]\nruns = 1\nclient_busy = \"sum / 29\"": "invalid  measures the client: its cores were 92.1 % busy",
 		"wall = \"sum / 30\"":     "inconclusive  what it calls the wall was 89.1 % busy at the most that fits its other figures, and 90 % is where this lab calls a wall",
@@ -80,7 +81,7 @@ func TestAnAnswerIsABodyAndItsServersHead(t *testing.T) {
 		// A body and half a head, or two.
 		{"", "70.0 MB/s", Disagrees},
 		{"", "232 MB/s", Disagrees},
-		// What other servers put before a body is not known.
+		// The size of other servers' heads is not known.
 		{"net-http", "150 MB/s", Agrees},
 		{"net-http", "30.0 MB/s", Disagrees},
 	} {
@@ -104,8 +105,8 @@ func TestAnAnswerIsABodyAndItsServersHead(t *testing.T) {
 	}
 }
 
-// A size that is only held to be more than a body, or less than any head allows,
-// agrees with nearly all there is.
+// Sizes are limited on both sides: a size that was only required to exceed the
+// body, or to stay below any possible head, would agree with nearly everything.
 func TestSizesAreHeldAgainstWhatIsSent(t *testing.T) {
 	texts, _, err := LoadDir("../../../data/texts")
 	if err != nil {

@@ -11,33 +11,33 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// A Claim is a statement of a text, in words of our own, with what one needs to
-// make it and what the text has.
+// A Claim is a statement of a text in our own words, with what it takes to make
+// it and what the text has.
 type Claim struct {
 	ID     string   `toml:"id"`
 	Place  string   `toml:"place"`
 	Says   string   `toml:"says"`
 	Metric string   `toml:"metric"` // what it is about
 	Needs  []Need   `toml:"needs"`
-	Checks []string `toml:"checks"` // that bear on it
+	Checks []string `toml:"checks"` // checks whose disagreement refutes it
 
-	// What there is.
-	Runs       int    `toml:"runs"`        // of each condition that is compared
+	// What the text has.
+	Runs       int    `toml:"runs"`        // of each compared condition
 	ClientBusy string `toml:"client_busy"` // formula; empty if the client's CPU was not recorded
 	ServerBusy string `toml:"server_busy"` // formula; empty if the server's CPU was not recorded
-	Wall       string `toml:"wall"`        // formula: how busy what the claim calls the wall was; empty if it calls nothing so
-	Comparison bool   `toml:"comparison"`  // whether the run it would be compared with was made
+	Wall       string `toml:"wall"`        // formula: how busy the part was that the claim calls the wall; empty if it names none
+	Comparison bool   `toml:"comparison"`  // whether the run to compare with was made
 }
 
-// A Need is what a claim cannot be made without.
+// A Need is something without which a claim cannot be made.
 type Need string
 
 // The needs.
 const (
-	Repeats    Need = "repeats"    // as many as an interval takes
-	ClientCPU  Need = "client-cpu" // known to have had room
+	Repeats    Need = "repeats"    // enough for an interval
+	ClientCPU  Need = "client-cpu" // recorded, and known to have had room
 	ServerCPU  Need = "server-cpu" // recorded
-	Comparison Need = "comparison" // a run of what it is compared with
+	Comparison Need = "comparison" // a run of what is compared with
 )
 
 func (c Claim) resolve(checks map[string]bool) error {
@@ -68,9 +68,9 @@ func (c Claim) resolve(checks map[string]bool) error {
 	return nil
 }
 
-// claim gives the verdict that is true of a claim. What the text's own figures
-// contradict is refuted whoever was the wall; after that the order is that of
-// measured runs: a saturated client before too few runs.
+// claim decides a claim. If the text's own figures contradict it, it is
+// refuted, whatever the wall was. After that the order is that of measured
+// runs: a saturated client before too few runs.
 func (b *book) claim(t *Text, c Claim, found map[string]Finding) (Verdict, error) {
 	out := Verdict{ID: c.ID, Place: c.Place, Says: c.Says, Needs: c.Needs}
 	if out.Needs == nil {
@@ -130,9 +130,9 @@ func (b *book) claim(t *Text, c Claim, found map[string]Finding) (Verdict, error
 	return out, nil
 }
 
-// busy works out how busy a side was, for a claim's field of the given name; no
-// formula is nothing known. Each figure in it counts for no more than a check
-// on CPU sums leaves it, for a bound is not decided on a figure that cannot be.
+// busy computes how busy a side was, from the formula in a claim's field;
+// without a formula nothing is known. A figure is capped at the limit of a
+// failed check on CPU sums: an impossible figure must not decide a bound.
 func (b *book) busy(t *Text, field, formula string, found map[string]Finding) (Quantity, error) {
 	if formula == "" {
 		return Quantity{}, nil

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// A formula is arithmetic over the names of figures: numbers, + - * /,
-// parentheses, min, max and floor. Nothing else, so that a reader can redo it
-// by hand.
+// A formula is arithmetic over named figures: numbers, + - * /, parentheses,
+// min, max and floor. It has nothing else, so that a reader can compute it by
+// hand.
 //
 //	sum     = product {("+" | "-") product}
 //	product = factor {("*" | "/") factor}
@@ -21,11 +21,11 @@ type formula struct {
 	look func(name string) (Quantity, error)
 }
 
-// deepest is how far parentheses nest; no formula that a person can check
-// comes near, and it keeps the stack small.
+// deepest limits the nesting of parentheses, to keep the stack small. No
+// formula that a person can check comes near.
 const deepest = 50
 
-// evaluate works out a formula; look gives what a name stands for.
+// evaluate computes a formula; look gives the figure for a name.
 func evaluate(text string, look func(string) (Quantity, error)) (Quantity, error) {
 	f := &formula{text: text, look: look}
 	q, err := f.sum()
@@ -42,7 +42,7 @@ func (f *formula) fault(format string, args ...any) error {
 	return fmt.Errorf("%q, character %d: %s", f.text, f.at+1, fmt.Sprintf(format, args...))
 }
 
-// peek gives the next character that is not a blank, 0 at the end.
+// peek gives the next non-blank character; 0 at the end.
 func (f *formula) peek() byte {
 	for f.at < len(f.text) && f.text[f.at] == ' ' {
 		f.at++
@@ -158,7 +158,7 @@ var calls = map[string]func(a, b Quantity) Quantity{
 	"max": func(a, b Quantity) Quantity {
 		return Quantity{max(a.Value, b.Value), max(a.Low, b.Low), max(a.High, b.High)}
 	},
-	"floor": nil, // of one figure
+	"floor": nil, // takes one argument
 }
 
 func (f *formula) call(name string, fold func(a, b Quantity) Quantity) (Quantity, error) {
@@ -194,7 +194,7 @@ func (f *formula) word(in func(byte) bool) string {
 
 func letter(c byte) bool { return c >= 'a' && c <= 'z' || c == '_' }
 
-// lone tells whether a formula is nothing but a name.
+// lone tells whether a formula is just a name.
 func lone(text string) bool {
 	text = strings.TrimSpace(text)
 	for i := range len(text) {

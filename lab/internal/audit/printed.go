@@ -13,14 +13,14 @@ import (
 // A reading is a printed figure in its base unit.
 type reading struct {
 	Quantity
-	Unit metric.Unit // empty where the print names none
+	Unit metric.Unit // empty if no unit is printed
 }
 
-// How a figure was cut to the digits it shows, where that is not rounding.
+// A manner says how a figure was shortened for print, if not by rounding.
 type manner struct {
-	exact  bool // a setting or a count: it stands for itself
-	cut    bool // cut down, as autocannon does with milliseconds
-	binary bool // its kilo is 1,024, as wrk and pprof print bytes
+	exact  bool // a setting or a count, without any range
+	cut    bool // rounded down, as autocannon does with milliseconds
+	binary bool // with a kilo of 1,024, as wrk and pprof print bytes
 }
 
 var shape = regexp.MustCompile(`^([<~]?)([+−-]?)([0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(\.[0-9]+)? ?([kKMG]?)(%|[a-zµ×/]*|B|B/s|RPS)$`)
@@ -35,15 +35,16 @@ var units = map[string]struct {
 	"/s": {metric.PerSecond, 1}, "RPS": {metric.PerSecond, 1}, "/min": {metric.PerSecond, 1.0 / 60},
 }
 
-// parse reads a printed figure and gives every value it may stand for:
+// parse reads a printed figure and gives the range of values it may stand for:
 //
-//   - half a unit of the last printed digit either side. The zeros at the end of
-//     a whole number may be digits or may be rounding, and are taken as
-//     rounding (21,400 stands for 21,350 to 21,450); those of a percentage are
-//     taken as digits;
-//   - "~" doubles that, to a whole unit;
-//   - "<1ms" stands for all from nothing to a millisecond;
-//   - a figure that was cut stands for all up to the next, zeros being digits.
+//   - half a unit of the last printed digit on either side. Zeros at the end of
+//     a whole number may be digits or rounding, and are taken as rounding
+//     (21,400 stands for 21,350 to 21,450); those of a percentage are taken as
+//     digits;
+//   - "~" doubles the range, to a whole unit;
+//   - "<1ms" stands for zero to one millisecond;
+//   - a figure that was rounded down stands for all values up to the next, and
+//     its zeros are digits.
 func parse(printed string, m manner) (reading, error) {
 	s := shape.FindStringSubmatch(printed)
 	if s == nil {
@@ -58,7 +59,7 @@ func parse(printed string, m manner) (reading, error) {
 	if err != nil {
 		return reading{}, fmt.Errorf("%q: %w", printed, err)
 	}
-	digit := 1.0 // worth of the last digit
+	digit := 1.0 // value of one unit of the last digit
 	switch {
 	case fraction != "":
 		digit = math.Pow10(1 - len(fraction))

@@ -6,17 +6,17 @@ import (
 	"strconv"
 )
 
-// A Quantity is a figure and every value it may stand for.
+// A Quantity is a figure and the range of values it may stand for.
 type Quantity struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 }
 
-// Exactly is a quantity without doubt: a number of a formula, a setting.
+// Exactly is a quantity with no range: a number in a formula, a setting.
 func Exactly(v float64) Quantity { return Quantity{v, v, v} }
 
-// Around is a quantity known to within half a width either side.
+// Around is a quantity known to within half on either side.
 func Around(v, half float64) Quantity { return Quantity{v, v - half, v + half} }
 
 func (q Quantity) plus(r Quantity) Quantity {
@@ -40,7 +40,7 @@ func (q Quantity) over(r Quantity) (Quantity, error) {
 	return Quantity{q.Value / r.Value, min(a, b, c, d), max(a, b, c, d)}, nil
 }
 
-// each applies a function that never falls to the value and its limits.
+// each applies a non-decreasing function to the value and its limits.
 func (q Quantity) each(f func(float64) float64) Quantity {
 	return Quantity{f(q.Value), f(q.Low), f(q.High)}
 }
@@ -54,14 +54,14 @@ func (q Quantity) finite() bool {
 	return true
 }
 
-// rounded keeps nine digits: what a file needs to be the same on every
-// machine, and far more than any printed figure has.
+// rounded keeps nine digits: few enough for the same file on every machine, and
+// far more than any printed figure has.
 func (q Quantity) rounded() Quantity {
 	return q.each(func(v float64) float64 {
 		r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 9, 64), 64)
 		if err != nil {
 			return v
 		}
-		return r + 0 // no negative zero
+		return r + 0 // avoids negative zero
 	})
 }

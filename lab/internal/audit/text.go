@@ -15,8 +15,8 @@ import (
 
 // A Text is what was carried over by hand from one entry's text and does not
 // fit a results file: figures of its sentences, and what they should agree
-// with. One TOML file in data/texts is one text. The sentences themselves are
-// not in it.
+// with. It has one TOML file in data/texts. The sentences themselves are not in
+// it.
 type Text struct {
 	Entry   string   `toml:"entry"`
 	Tables  []Table  `toml:"tables"`
@@ -25,7 +25,7 @@ type Text struct {
 	Claims  []Claim  `toml:"claims"`
 }
 
-// A Table lends a published results file a name for formulas.
+// A Table gives a published results file a name for formulas.
 type Table struct {
 	ID         string `toml:"id"`
 	Place      string `toml:"place"`
@@ -38,9 +38,9 @@ type Figure struct {
 	ID      string      `toml:"id"`
 	Place   string      `toml:"place"`
 	Printed string      `toml:"printed"`
-	Unit    metric.Unit `toml:"unit"`   // where the print names none; a count otherwise
+	Unit    metric.Unit `toml:"unit"`   // if no unit is printed; a count by default
 	Exact   bool        `toml:"exact"`  // a setting or a count, not rounded
-	Cut     bool        `toml:"cut"`    // cut down rather than rounded
+	Cut     bool        `toml:"cut"`    // rounded down
 	Binary  bool        `toml:"binary"` // printed by a tool whose kilo is 1,024
 }
 
@@ -64,7 +64,7 @@ const (
 	Reading      Kind = "reading"
 )
 
-// Kinds says of each kind what is held against what.
+// Kinds explains each kind of check.
 var Kinds = map[Kind]string{
 	Delta:        "A change or a factor against the two figures it is of.",
 	ResponseSize: "Bytes over requests, against the body the route is known to send.",
@@ -85,13 +85,13 @@ var Kinds = map[Kind]string{
 type Check struct {
 	ID      string      `toml:"id"`
 	Kind    Kind        `toml:"kind"`
-	Of      string      `toml:"of"` // a figure's name, or a formula
+	Of      string      `toml:"of"` // name of a figure, or a formula
 	Equals  string      `toml:"equals"`
 	AtMost  string      `toml:"at_most"`
 	AtLeast string      `toml:"at_least"`
-	Within  float64     `toml:"within"` // allowed beyond rounding, as a share; note says why
-	Place   string      `toml:"place"`  // where it is not that of the figure
-	Unit    metric.Unit `toml:"unit"`   // where it is not that of the figure
+	Within  float64     `toml:"within"` // tolerance beyond rounding, as a share; note says why
+	Place   string      `toml:"place"`  // if not that of the figure
+	Unit    metric.Unit `toml:"unit"`   // if not that of the figure
 	Note    string      `toml:"note"`
 }
 
@@ -108,11 +108,11 @@ func (c Check) relation() (Relation, string) {
 var (
 	id    = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	entry = regexp.MustCompile(`^[0-9]{2}[a-z]?$`)
-	study = regexp.MustCompile(`^[a-z]{3,}$`) // one that stands outside the numbers
+	study = regexp.MustCompile(`^[a-z]{3,}$`) // an entry without a number
 )
 
-// LoadDir reads every text of a directory, sorted by entry; none if it is
-// absent. What is wrong with one does not hide the others.
+// LoadDir reads every text of a directory, sorted by entry; none if there is no
+// such directory. A faulty text does not hide the others.
 func LoadDir(dir string) (texts []*Text, faults map[string]error, err error) {
 	found, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -147,7 +147,7 @@ func Load(path string) (*Text, error) {
 	return Parse(name, data)
 }
 
-// Parse reads the text of the entry of the given number.
+// Parse parses the text of the entry with the given number.
 func Parse(name string, data []byte) (*Text, error) {
 	t := &Text{}
 	if err := strict.DecodeTOML(data, t); err != nil {
@@ -159,9 +159,9 @@ func Parse(name string, data []byte) (*Text, error) {
 	return t, t.resolve()
 }
 
-// resolve checks what no formula has to be worked out for.
+// resolve checks everything that needs no formula evaluated.
 func (t *Text) resolve() error {
-	names := map[string]bool{} // of figures and tables, which formulas use alike
+	names := map[string]bool{} // names of figures and tables, which share a namespace
 	once := func(seen map[string]bool, at, name string) error {
 		switch {
 		case !id.MatchString(name):
@@ -242,7 +242,7 @@ func unit(u metric.Unit) error {
 	return nil
 }
 
-// parse reads the figure as it was printed.
+// parse parses the figure as it was printed.
 func (f Figure) parse() (reading, error) {
 	r, err := parse(f.Printed, manner{f.Exact, f.Cut, f.Binary})
 	if err == nil {

@@ -22,16 +22,16 @@ const (
 	// answerWithin is how long after the window's end an answer may take.
 	answerWithin = 30 * time.Second
 
-	// beginAfter is how long the requests for a window have to reach the processes
-	// before it begins.
+	// beginAfter is how long before the window requests are sent, so that they
+	// reach all processes in time.
 	beginAfter = 150 * time.Millisecond
 
-	// largest is the most bytes of one file. Those of a server are some tens of
-	// kilobytes; this only ends what would fill the memory.
+	// largest limits the size of one profile in bytes. A server's has some tens of
+	// kilobytes; the limit only protects memory.
 	largest = 64 << 20
 )
 
-// A part is one kind of profile of one process, as it was sent.
+// A part is one kind of profile of one process, as received.
 type part struct {
 	source Source
 	kind   profiles.Kind
@@ -39,9 +39,9 @@ type part struct {
 }
 
 // Capture takes profiles of all kinds from all sources at once, over a window
-// of whole seconds, which is what net/http/pprof takes. If one of them fails,
-// the others are given up and their requests ended, so that the processes stop
-// profiling; a profile that is missing is an error, never a gap.
+// of whole seconds, the unit of net/http/pprof. If one fails, all other
+// requests are cancelled, so that the processes stop profiling. A missing
+// profile is an error, never a gap.
 func Capture(ctx context.Context, sources []Source, window time.Duration) (*Set, error) {
 	parts, err := take(ctx, sources, window)
 	if err != nil {
@@ -50,11 +50,11 @@ func Capture(ctx context.Context, sources []Source, window time.Duration) (*Set,
 	return merge(parts, len(sources), window)
 }
 
-// take asks each source for each kind. It connects first and has each
-// connection answer a small question, so that what is left to do before the
-// window begins is one write each, through a tunnel too. Processes on this machine
-// are told when to begin, by the clock that they share: a core that several of
-// them are busy on gives each its turn to read the requests at another time.
+// take requests each kind from each source. It first connects and sends a small
+// request on each connection, so that only one write each is left before the
+// window begins, even through a tunnel. Processes on this machine are told when
+// to begin, by their common clock: processes that share a busy core read their
+// requests at different times.
 func take(ctx context.Context, sources []Source, window time.Duration) ([]part, error) {
 	if window < time.Second || window%time.Second != 0 {
 		return nil, fmt.Errorf("a window of %v; profiles take whole seconds, from 1", window)
@@ -92,7 +92,7 @@ func take(ctx context.Context, sources []Source, window time.Duration) ([]part, 
 				p.Profile, err = p.fetch(ctx, client, window, at)
 			}
 			if err != nil {
-				fail(fmt.Errorf("%s of %s: %w", p.kind, p.source, err)) // the first is kept
+				fail(fmt.Errorf("%s of %s: %w", p.kind, p.source, err)) // the first failure is kept
 			}
 		})
 	}
@@ -106,10 +106,9 @@ func take(ctx context.Context, sources []Source, window time.Duration) ([]part, 
 	return parts, nil
 }
 
-// opening is what a connection is opened with. That of heap has the process
-// collect its garbage: until it does, memory profiles are of an earlier time,
-// and the window's first collection would bring what the start of the process
-// allocated.
+// opening is the first request on a connection. For heap it forces a garbage
+// collection: until then memory profiles describe an earlier time, and the
+// window's first collection would add what the process allocated at its start.
 func opening(k profiles.Kind) string {
 	if k == profiles.Heap {
 		return "heap?gc=1"
@@ -117,16 +116,16 @@ func opening(k profiles.Kind) string {
 	return "cmdline"
 }
 
-// fetch asks for a profile of the window, or of its first moment.
+// fetch requests a profile of the window, or of its first moment.
 func (p *part) fetch(ctx context.Context, client *http.Client, window time.Duration, at time.Time) (*profile.Profile, error) {
 	what := string(p.kind)
 	if p.kind == profiles.CPU {
 		what = "profile"
 	}
-	// The lab's server then takes all kinds at once; one that does not know the
-	// word takes each up when it is its turn.
+	// The lab's server then takes all kinds at once; other servers ignore the word
+	// and take each kind when its request comes.
 	what += "?together"
-	if p.source.network == "unix" { // else it may be another machine's, with a clock of its own
+	if p.source.network == "unix" { // else the source may be on another machine, with another clock
 		what += fmt.Sprintf("&at=%d", at.UnixNano())
 	}
 	if !p.kind.OfMoment() {
@@ -147,7 +146,7 @@ func (p *part) fetch(ctx context.Context, client *http.Client, window time.Durat
 func ask(ctx context.Context, client *http.Client, what string, within time.Duration) ([]byte, error) {
 	timed, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	// The host is only a name here: the client connects to its source.
+	// The host is only a placeholder: the client connects to its source.
 	req, err := http.NewRequestWithContext(timed, http.MethodGet, "http://localhost/debug/pprof/"+what, nil)
 	if err != nil {
 		return nil, err

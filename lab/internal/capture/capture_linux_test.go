@@ -18,11 +18,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
-// near is what the project asks of the starts of one window's profiles.
+// near is the largest allowed distance of the starts of one window's profiles.
 const near = 50 * time.Millisecond
 
-// busy tells whether somebody else has the processors: one that only sleeps wakes
-// late then.
+// busy tells whether other processes use the cores: a process that only sleeps
+// then wakes up late.
 func busy() (late time.Duration, is bool) {
 	for range 100 {
 		began := time.Now()
@@ -32,9 +32,9 @@ func busy() (late time.Duration, is bool) {
 	return late, late > near/10
 }
 
-// captureNear takes parts whose starts are near each other. It tries again, for a
-// machine on which somebody else had the processors for a moment: a capture that
-// is late by itself is so each time.
+// captureNear takes parts that start near each other. It retries, because other
+// processes may briefly use the cores; a capture that is late by itself is late
+// every time.
 func captureNear(t *testing.T, sources []Source, window time.Duration) ([]part, *Set) {
 	t.Helper()
 	for try := 1; ; try++ {
@@ -59,7 +59,7 @@ func captureNear(t *testing.T, sources []Source, window time.Duration) ([]part, 
 	}
 }
 
-// symbols counts samples by the names of functions on their stacks.
+// symbols counts samples by the functions on their stacks.
 func symbols(p *profile.Profile) map[string]int {
 	seen := map[string]int{}
 	for _, s := range p.Sample {
@@ -89,8 +89,8 @@ func TestSixProfilesOfOneWindow(t *testing.T) {
 			if prefork {
 				processes = 3
 			}
-			// /compute makes garbage, so that there are collections, which
-			// the memory profiles wait for.
+			// /compute makes garbage, so that there are garbage collections, which
+			// memory profiles need.
 			s.load("/compute", 6, time.Millisecond)
 			sources := s.sources()
 			if len(sources) != processes {
@@ -112,7 +112,7 @@ func TestSixProfilesOfOneWindow(t *testing.T) {
 				if p.DefaultSampleType != k.SampleType() {
 					t.Errorf("%s is read by %q", k, p.DefaultSampleType)
 				}
-				// The merged profile has what the workers' have, no more, no less.
+				// The merged profile has exactly the workers' samples.
 				var apart int64
 				var samples int
 				for _, part := range parts {
@@ -129,7 +129,7 @@ func TestSixProfilesOfOneWindow(t *testing.T) {
 				if err != nil || sum != apart || samples != processes {
 					t.Errorf("%s: merged %d (%v), the sum of %d processes %d", k, sum, err, samples, apart)
 				}
-				// There may be no contention, no wait that ends, and no collection.
+				// There may be no contention, no completed wait, and no collection.
 				if sum == 0 && k != profiles.Mutex && k != profiles.Block && k != profiles.Allocs {
 					t.Errorf("%s is empty", k)
 				}
@@ -137,7 +137,7 @@ func TestSixProfilesOfOneWindow(t *testing.T) {
 				if k != profiles.Goroutine && (start.Before(set.Started) || start.After(set.Started.Add(set.Spread))) {
 					t.Errorf("%s starts %v after the first", k, start.Sub(set.Started))
 				}
-				// Side by side and not one after the other: two seconds, not six.
+				// The processes ran side by side: two seconds, not six.
 				d := time.Duration(p.DurationNanos)
 				if !k.OfMoment() && (d < time.Second || d > 3*time.Second) || k.OfMoment() && d != 0 {
 					t.Errorf("%s: duration %v", k, d)
@@ -154,8 +154,8 @@ func TestSixProfilesOfOneWindow(t *testing.T) {
 			if !has(set.Merged[profiles.CPU], "github.com/valyala/fasthttp.") || !has(set.Merged[profiles.Goroutine], "github.com/valyala/fasthttp.") {
 				t.Error("the profiles are not of the server")
 			}
-			// Each of the handlers is a goroutine, and four wait for the end of
-			// the window.
+			// Each handler is a goroutine, and four of them wait for the end of the
+			// window.
 			if own := set.Own[profiles.Goroutine]; own == 0 {
 				t.Error("no goroutine took profiles")
 			}
@@ -163,7 +163,7 @@ func TestSixProfilesOfOneWindow(t *testing.T) {
 	}
 }
 
-// What entry 09 saw, and what must not be missed: one lock in each request.
+// The finding of entry 09, which must not be missed: one lock in each request.
 func TestALockInEachRequestIsSeen(t *testing.T) {
 	const lock = "github.com/brianvoe/gofakeit"
 	s := startServer(t, 8, false, "--index=gofakeit", "--mutex-fraction=1", "--block-rate-ns=1")
@@ -171,7 +171,8 @@ func TestALockInEachRequestIsSeen(t *testing.T) {
 	var set *Set
 	var err error
 	seen := false
-	// On a busy machine it may take more than one window for two to meet at the lock.
+	// On a busy machine it may take several windows until two requests contend for
+	// the lock.
 	for try := 0; try < 5 && !seen; try++ {
 		if set, err = Capture(t.Context(), s.sources(), 2*time.Second); err != nil {
 			t.Fatal(err)
@@ -193,14 +194,14 @@ func TestALockInEachRequestIsSeen(t *testing.T) {
 	}
 }
 
-// The handlers that take profiles wait for the window's end. In the block
-// profile of a server without load there is little else.
+// The handlers that take profiles wait for the window's end. A server without
+// load has little else in its block profile.
 func TestTheTakingOfProfilesIsLeftOut(t *testing.T) {
 	s := startServer(t, 2, false, "--block-rate-ns=1")
 	if _, err := Capture(t.Context(), s.sources(), time.Second); err != nil {
 		t.Fatal(err)
 	}
-	// The waits of the first are over in the second's window, if not before.
+	// The waits of the first capture end in the second one's window at the latest.
 	set, err := Capture(t.Context(), s.sources(), time.Second)
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +212,7 @@ func TestTheTakingOfProfilesIsLeftOut(t *testing.T) {
 	if set.Own[profiles.Block] == 0 {
 		t.Error("no wait of the handlers was left out")
 	}
-	// An idle process has a profiles.CPU profile, of next to nothing.
+	// An idle process has a nearly empty CPU profile.
 	if p := set.Merged[profiles.CPU]; p == nil || p.CheckValid() != nil {
 		t.Errorf("cpu of an idle process: %v", p)
 	}
@@ -240,7 +241,8 @@ func TestAServerThatIsKilled(t *testing.T) {
 			t.Errorf("prefork %v: %q names no kind", prefork, err)
 		}
 		noMore(t, goroutines)
-		// What it left does not pass for a process, once its workers have followed it.
+		// Sockets left behind do not count as processes, once the workers have ended
+		// too.
 		for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 			got, err := Sockets(s.dir)
 			if err != nil {
@@ -264,8 +266,9 @@ func noMore(t *testing.T, before int) {
 	}
 }
 
-// One worker of several that ends is enough, and the others are let go: a
-// process profiles for one at a time, so the next capture would fail.
+// If one of several workers ends, the capture fails and the others are
+// released: a process can serve only one capture at a time, so otherwise the
+// next one would fail.
 func TestWhatIsGivenUpIsEnded(t *testing.T) {
 	s := startServer(t, 2, false)
 	other := startServer(t, 2, false)
@@ -276,7 +279,7 @@ func TestWhatIsGivenUpIsEnded(t *testing.T) {
 	}
 	again(t, s)
 
-	// So they are when the lab is interrupted.
+	// They are released when the lab is interrupted, too.
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(500*time.Millisecond, cancel)
 	if _, err := Capture(ctx, s.sources(), 300*time.Second); !errors.Is(err, context.Canceled) {
@@ -285,7 +288,7 @@ func TestWhatIsGivenUpIsEnded(t *testing.T) {
 	again(t, s)
 }
 
-// again captures as soon as the server has noticed that nobody listens.
+// again captures as soon as the server has noticed that the client is gone.
 func again(t *testing.T, s *server) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
@@ -308,7 +311,7 @@ func TestAProcessThatIsProfiledAlready(t *testing.T) {
 	}
 	defer conn.Close()
 	fmt.Fprint(conn, "GET /debug/pprof/profile?seconds=100 HTTP/1.1\r\nHost: x\r\n\r\n")
-	time.Sleep(200 * time.Millisecond) // let it begin
+	time.Sleep(200 * time.Millisecond) // until it has begun
 	_, err = Capture(t.Context(), s.sources(), time.Second)
 	want := fmt.Sprintf("cpu of %s: answered 500: %q", path, "CPU profiling: cpu profiling already in use")
 	if err == nil || err.Error() != want {
@@ -318,7 +321,7 @@ func TestAProcessThatIsProfiledAlready(t *testing.T) {
 
 func TestSockets(t *testing.T) {
 	s := startServer(t, 3, true)
-	stale := s.dir + "/1.sock" // 1 is a process that lives, and not this one
+	stale := s.dir + "/1.sock" // process 1 is alive, but has no such socket
 	ln, err := net.Listen("unix", stale)
 	if err != nil {
 		t.Fatal(err)
@@ -350,14 +353,14 @@ func TestSockets(t *testing.T) {
 	}
 }
 
-// What a process allocated when it started is not in a later window, though
-// the runtime may not have counted it before.
+// Memory that a process allocated at its start must not appear in a later
+// window, although the runtime may count it only then.
 func TestTheStartOfAProcessIsNotInTheWindow(t *testing.T) {
 	s := startServer(t, 1, true)
 	s.load("/compute", 4, 0)
 	var set *Set
-	// Allocations are known up to a collection, and on a busy machine a window may
-	// pass without one.
+	// Allocations are known up to a collection, and on a busy machine there may be
+	// a window without one.
 	for try, sum := 1, int64(0); sum == 0; try++ {
 		var err error
 		if set, err = Capture(t.Context(), s.sources(), 2*time.Second); err == nil {

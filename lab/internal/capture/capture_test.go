@@ -20,7 +20,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
-// faulty serves the profiles of this very process, but for one path.
+// faulty serves the profiles of this process, except for one path.
 func faulty(t *testing.T, path string, fault http.HandlerFunc) Source {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -90,7 +90,7 @@ func TestAFaultIsOneLineThatNamesIt(t *testing.T) {
 				t.Fatalf("a set: %+v", set)
 			}
 			got := strings.ReplaceAll(err.Error(), s.String(), "SOURCE")
-			// How many bytes a truncated file has is nobody's concern here.
+			// The number of bytes of a truncated file does not matter here.
 			if c.name == "truncated" {
 				if _, rest, ok := strings.Cut(got, " bytes it sent"); ok {
 					got = "mutex of SOURCE: the 0 bytes it sent" + rest
@@ -103,8 +103,8 @@ func TestAFaultIsOneLineThatNamesIt(t *testing.T) {
 	}
 }
 
-// Processes on this machine are all told one moment to begin at; one that is asked
-// by HTTP may be another machine's, whose clock is its own.
+// Processes on this machine are all told the same time to begin. One that is
+// reached by HTTP may be on another machine, with another clock.
 func TestWhenToBeginIsToldToThisMachine(t *testing.T) {
 	for _, unix := range []bool{true, false} {
 		var mu sync.Mutex
@@ -129,7 +129,7 @@ func TestWhenToBeginIsToldToThisMachine(t *testing.T) {
 		for i := range 2 {
 			srv := httptest.NewUnstartedServer(handler)
 			if unix {
-				dir, err := os.MkdirTemp("", "s") // t.TempDir's path can be too long
+				dir, err := os.MkdirTemp("", "s") // t.TempDir's path can be too long for a socket
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -211,7 +211,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// Every source is its own process: a proxy of the environment is not asked.
+// Sources are reached directly, whatever proxy the environment names.
 func TestNoProxy(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	client := Socket("x").client()
@@ -220,8 +220,7 @@ func TestNoProxy(t *testing.T) {
 	}
 }
 
-// A connection that breaks is not made again: what came of it would be of
-// another window.
+// A broken connection is not reopened: its profile would cover another window.
 func TestAnotherConnectionIsNotMade(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -344,7 +343,7 @@ func TestMerge(t *testing.T) {
 				p := sample(types[k], values)
 				p.TimeNanos += int64(i) * 1e6
 				if k.OfMoment() {
-					p.TimeNanos -= 2e9 // so that its start is that of the differences
+					p.TimeNanos -= 2e9 // so that it starts with the differences
 					p.DurationNanos = 0
 				}
 				if k == profiles.CPU {
@@ -373,7 +372,7 @@ func TestMerge(t *testing.T) {
 			t.Errorf("%s: starts at %d", k, set.Merged[k].TimeNanos)
 		}
 	}
-	// Profiles of different programs may not fit together.
+	// Profiles of different programs may be impossible to merge.
 	odd := two()
 	odd[len(profiles.Kinds())].SampleType[1].Unit = "bananas"
 	if _, err := merge(odd, 2, 2*time.Second); err == nil || !strings.Contains(err.Error(), "do not fit together") {

@@ -11,10 +11,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
-// columns are the sample types of a kind that are of its window or moment.
-// Memory profiles have two more: heap, what was allocated since the process
-// began; allocs, how much more is live at the window's end than at its start,
-// which is negative at each site that lived before and was collected.
+// columns are the sample types of a kind that describe the window or its
+// moment. Memory profiles have two others, which are dropped: heap also has
+// allocations since the process began; allocs also has the growth of live
+// memory in the window, which is negative where older memory was collected.
 func columns(k profiles.Kind) []string {
 	switch k {
 	case profiles.CPU:
@@ -29,8 +29,8 @@ func columns(k profiles.Kind) []string {
 	return []string{"goroutine"}
 }
 
-// merge makes a set of the parts, and checks that no sample was lost or
-// counted twice on the way.
+// merge merges the parts into a set, and checks that no sample was lost or
+// counted twice.
 func merge(parts []part, processes int, window time.Duration) (*Set, error) {
 	set := &Set{Processes: processes, Window: window, Merged: map[profiles.Kind]*profile.Profile{}, Own: map[profiles.Kind]int64{}}
 	var latest time.Time
@@ -54,8 +54,8 @@ func merge(parts []part, processes int, window time.Duration) (*Set, error) {
 			duration += p.DurationNanos
 			of = append(of, p.Profile)
 			start := time.Unix(0, p.TimeNanos)
-			// The world is stopped for the goroutines, which takes until the last
-			// thread has had its turn. Theirs is a moment of its own.
+			// The goroutine profile stops the world, which takes until every thread has
+			// reached a stopping point, so its time is checked separately.
 			if k == profiles.Goroutine {
 				continue
 			}
@@ -70,7 +70,7 @@ func merge(parts []part, processes int, window time.Duration) (*Set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: the processes' profiles do not fit together: %w", k, err)
 		}
-		all.DurationNanos = duration / int64(len(of)) // Merge adds them up
+		all.DurationNanos = duration / int64(len(of)) // Merge adds durations up
 		if err := all.CheckValid(); err != nil {
 			return nil, fmt.Errorf("%s, merged: %w", k, err)
 		}
@@ -87,8 +87,8 @@ func merge(parts []part, processes int, window time.Duration) (*Set, error) {
 	return set, nil
 }
 
-// clean leaves of a profile what is of the window and of the load, and returns
-// what the taking of profiles came to.
+// clean keeps what belongs to the window and the load, and returns the cost of
+// profiling itself.
 func (p part) clean() (own int64, err error) {
 	if err := p.CheckValid(); err != nil {
 		return 0, err
@@ -96,18 +96,19 @@ func (p part) clean() (own int64, err error) {
 	if p.TimeNanos <= 0 || !p.kind.OfMoment() && p.DurationNanos <= 0 {
 		return 0, fmt.Errorf("the file says neither when nor how long (time %d ns, duration %d ns)", p.TimeNanos, p.DurationNanos)
 	}
-	// What is a difference of two states has the time of the later one.
+	// The time in a profile that is a difference of two states is that of the
+	// later one.
 	if !p.kind.OfMoment() && p.kind != profiles.CPU {
 		p.TimeNanos -= p.DurationNanos
 	}
 	if err := p.keep(columns(p.kind)); err != nil {
 		return 0, err
 	}
-	at := len(p.SampleType) - 1 // the kind's own is the last of its columns
+	at := len(p.SampleType) - 1 // the kind's own type is its last column
 	var load []*profile.Sample
 	for _, s := range p.Sample {
-		// Counters only go up, and a moment has no less than nothing: such a
-		// file is not what it is taken for, and its shares would be wrong.
+		// Counters only rise, and a moment has nothing negative. Such a file is of
+		// another kind than it claims, and its shares would be wrong.
 		if slices.ContainsFunc(s.Value, func(v int64) bool { return v < 0 }) {
 			return 0, fmt.Errorf("a sample is negative: %v", s.Value)
 		}
@@ -118,7 +119,7 @@ func (p part) clean() (own int64, err error) {
 		}
 	}
 	p.Sample = load
-	// The path says where on whose machine the server was built.
+	// The path tells where the server was built.
 	for _, m := range p.Mapping {
 		if m.File != "" {
 			m.File = filepath.Base(m.File)
@@ -127,7 +128,7 @@ func (p part) clean() (own int64, err error) {
 	return own, nil
 }
 
-// keep drops all sample types but those named.
+// keep drops all sample types except the named ones.
 func (p part) keep(columns []string) error {
 	var types []*profile.ValueType
 	var at []int
@@ -150,9 +151,9 @@ func (p part) keep(columns []string) error {
 	return nil
 }
 
-// isOwn reports whether a sample is of the taking of profiles: of the handlers
-// of net/http/pprof, of what the lab's server puts before them, or of the
-// goroutine that writes the profiles.CPU profile.
+// isOwn reports whether a sample belongs to profiling itself: to the handlers
+// of net/http/pprof, to the lab's own code in front of them, or to the
+// goroutine that writes the CPU profile.
 func isOwn(s *profile.Sample) bool {
 	return slices.ContainsFunc(profiles.StackOf(s), profiles.IsProfiler)
 }

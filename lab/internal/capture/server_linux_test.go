@@ -36,10 +36,10 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// patience ends a test that would hang; it is no claim of speed.
+// patience ends a test that hangs; it asserts no speed.
 const patience = 20 * time.Second
 
-// A server is a real one, with pprof on sockets in a directory of its own.
+// A server is a real server with pprof sockets in its own directory.
 type server struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -47,11 +47,11 @@ type server struct {
 	dir  string
 }
 
-// startServer starts a server of so many processors and waits until it, or each
-// of its workers, listens.
+// startServer starts a server with procs workers or processors, and waits until
+// all of them listen.
 func startServer(t *testing.T, procs int, prefork bool, args ...string) *server {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "p") // short, for a socket's path, and mode 0700
+	dir, err := os.MkdirTemp("", "p") // short enough for a socket's path, and mode 0700
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func startServer(t *testing.T, procs int, prefork bool, args ...string) *server 
 	}()
 	t.Cleanup(func() {
 		_ = s.cmd.Process.Kill()
-		<-drained // no worker is left either
+		<-drained // no worker is left
 		_ = s.cmd.Wait()
 	})
 	select {
@@ -110,9 +110,9 @@ func (s *server) sources() []Source {
 	return sources
 }
 
-// load asks for a route from so many connections at once until the test ends,
-// with a pause after each answer. Errors end a connection's part: in some tests
-// the server is killed.
+// load requests a route on so many connections at once until the test ends,
+// with a pause after each answer. An error ends its connection, since some
+// tests kill the server.
 func (s *server) load(route string, connections int, pause time.Duration) {
 	ctx, stop := context.WithCancel(context.Background())
 	transport := &http.Transport{MaxIdleConnsPerHost: connections}

@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// A Source is one process that serves net/http/pprof. The zero value is none;
-// see Socket, URL and Sockets.
+// A Source is one process that serves net/http/pprof, made by Socket, URL or
+// Sockets. The zero value is no source.
 type Source struct {
-	name             string // as it was given, for complaints
+	name             string // as given, for error messages
 	network, address string
 }
 
@@ -31,8 +31,8 @@ func Socket(path string) Source {
 }
 
 // URL is a process that serves pprof by HTTP on this machine's loopback. A
-// process of another machine is reached by a tunnel, which ends there: pprof
-// asks nobody who they are, so it has no business on a network.
+// process on another machine is reached through a tunnel: pprof has no
+// authentication, so it must not be open to a network.
 func URL(base string) (Source, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
@@ -43,7 +43,7 @@ func URL(base string) (Source, error) {
 		return Source{}, fmt.Errorf("%s: the port is missing, as in http://127.0.0.1:6060", base)
 	}
 	if host == "localhost" {
-		host = "127.0.0.1" // as the server takes it
+		host = "127.0.0.1" // as the server understands it
 	}
 	if ip, err := netip.ParseAddr(host); err != nil || !ip.Unmap().IsLoopback() {
 		return Source{}, fmt.Errorf("%s: pprof is asked on loopback only; open a tunnel with ssh -N -L 127.0.0.1:%s:127.0.0.1:%s %s and give http://127.0.0.1:%s",
@@ -52,12 +52,12 @@ func URL(base string) (Source, error) {
 	return Source{name: strings.TrimRight(base, "/"), network: "tcp", address: net.JoinHostPort(host, port)}, nil
 }
 
-// Sockets are the processes that serve pprof on sockets in a directory, as the
-// server's --pprof-sockets has them.
+// Sockets gives the processes that serve pprof on sockets in a directory, as
+// made by the server's --pprof-sockets.
 //
-// What tells the living from those that were killed is that somebody listens,
-// not the process id in the name: a server behind the lab's wire counts its
-// processes otherwise, and ids are used again.
+// A live process is recognised by its listening socket, not by the process id
+// in the name: a server in the wire's namespaces has other process ids, and ids
+// are used again.
 func Sockets(dir string) ([]Source, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -85,17 +85,17 @@ func Sockets(dir string) ([]Source, error) {
 	return out, nil
 }
 
-// client asks the source over one connection of its own, which stays open from
-// one request to the next.
+// client makes requests to the source over a single connection that stays open
+// between requests.
 //
-// It connects once. http.Transport would ask again where a connection that was
-// used before breaks, and a window that is begun anew in the middle of the
-// others, of another process even, is none of theirs.
+// It never reconnects. http.Transport would retry a request on a new connection
+// when a used one breaks, possibly to another process, and the new window would
+// begin later than the others.
 func (s Source) client() *http.Client {
 	var connected atomic.Bool
 	return &http.Client{
 		Transport: &http.Transport{
-			// No proxy, and no compression: profiles are compressed.
+			// No proxy, and no compression, since profiles are compressed already.
 			DisableCompression: true,
 			MaxConnsPerHost:    1,
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -105,18 +105,18 @@ func (s Source) client() *http.Client {
 				return (&net.Dialer{Timeout: openWithin}).DialContext(ctx, s.network, s.address)
 			},
 		},
-		// A redirection could lead off this machine.
+		// A redirect could lead to another machine.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// errEnded is what a process that is killed leaves to be seen of it.
+// errEnded is how a killed process looks from outside.
 var errEnded = errors.New("the process closed the connection, so it has probably ended")
 
 // openWithin is how long a source may take to answer before the window.
 const openWithin = 5 * time.Second
 
-// bare takes off what an error says of addresses that complaints name already.
+// bare removes addresses from an error, since messages name the source already.
 func bare(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err

@@ -10,8 +10,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
-// Vacant makes sure, before a window is spent on it, that a directory can be
-// written by Write: it does not exist or is empty, and its parent takes it.
+// Vacant checks, before a window is spent, that Write can write to a directory:
+// it is empty or does not exist, and its parent is writable.
 func Vacant(dir string) error {
 	_, err := vacant(dir)
 	return err
@@ -42,9 +42,9 @@ func vacant(dir string) (string, error) {
 	return path, os.Remove(probe)
 }
 
-// Write writes a set's profiles to a directory, as <kind>.pb.gz for their owner
-// only. They are written beside it first and the directory then takes its
-// place, so that it holds all of them or is as it was.
+// Write writes a set's profiles to a directory, as <kind>.pb.gz readable by
+// their owner only. They are written to a temporary directory that then
+// replaces it, so that the directory has all of them or is unchanged.
 func Write(dir string, set *Set) (err error) {
 	path, err := vacant(dir)
 	if err != nil {
@@ -54,14 +54,14 @@ func Write(dir string, set *Set) (err error) {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(draft) // in vain when it has been renamed
+	defer os.RemoveAll(draft) // has no effect after the rename
 	for _, k := range profiles.Kinds() {
 		if err := writeOne(filepath.Join(draft, string(k)+".pb.gz"), set, k); err != nil {
 			return fmt.Errorf("%s: %w", k, err)
 		}
 	}
-	// The system's rename takes the place of an empty directory and of nothing
-	// else; Go's takes that of none.
+	// The system call replaces an empty directory and nothing else; Go's os.Rename
+	// replaces no directory.
 	if err := syscall.Rename(draft, path); err != nil {
 		return fmt.Errorf("%s cannot be put in place: %w", dir, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
-// whole is a set with a sample of each kind.
+// whole is a set with one sample of each kind.
 func whole() *Set {
 	set := &Set{Processes: 1, Window: time.Second, Merged: map[profiles.Kind]*profile.Profile{}}
 	for i, k := range profiles.Kinds() {
@@ -103,7 +103,7 @@ func TestWhatIsThereStays(t *testing.T) {
 			}
 		}
 	}
-	// Nor is anything left of a set that could not be written whole.
+	// A set that could not be written leaves nothing behind.
 	half := whole()
 	half.Merged[profiles.Goroutine] = &profile.Profile{Sample: []*profile.Sample{{}}}
 	if err := Write(filepath.Join(root, "new"), half); err == nil {

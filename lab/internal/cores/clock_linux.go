@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// A clock's number says in its low bits what it counts, in the others whose it
-// is.
+// The low bits of a clock's number say what it counts, the others give the
+// process or thread.
 const (
 	byScheduler = 2 // CPUCLOCK_SCHED
 	ofThread    = 4 // CPUCLOCK_PERTHREAD

@@ -19,7 +19,7 @@ func TestClocksGoOn(t *testing.T) {
 	for n := 0; n < 1e7; n++ {
 		_ = os.Getpid
 	}
-	// The thread's first, so that its stretch lies within the process's.
+	// Read first, so that the thread's interval lies within the process's.
 	h, _ := ThreadTime(syscall.Gettid())
 	p, _ := ProcessTime(os.Getpid())
 	if p <= process || h <= thread || h-thread > p-process {

@@ -45,15 +45,15 @@ import (
 	"strings"
 )
 
-// A Split is who runs where. Both sides are empty on a machine that has one
-// core: nothing can be kept apart there, and both share what there is.
+// A Split says which cores each side runs on. Both sides are empty on a machine
+// with one core, which both sides share.
 type Split struct {
 	Server, Client []int
-	Shared         []int // what both sides may use; empty where they are kept apart
+	Shared         []int // cores of both sides; empty if the sides are kept apart
 }
 
-// On tells where each side runs, to be watched: where nothing is kept apart, both
-// run on what they share.
+// On gives the cores that each side runs on. Sides that are not kept apart both
+// run on the shared cores.
 func (s Split) On() (server, client []int) {
 	server, client = s.Server, s.Client
 	if len(server) == 0 {
@@ -65,9 +65,9 @@ func (s Split) On() (server, client []int) {
 	return server, client
 }
 
-// Divide splits the allowed CPUs in two, by the groups of siblings that share
-// a core. The server gets the first half, and never the larger one: a client
-// that is the wall decides nothing.
+// Divide splits the allowed CPUs by cores, given as groups of siblings. The
+// server gets the first half, and never the larger one: if the client is the
+// wall, the trial decides nothing.
 func Divide(groups [][]int) Split {
 	if len(groups) < 2 {
 		return Split{Shared: join(groups)}
@@ -85,9 +85,9 @@ func join(groups [][]int) []int {
 	return cpus
 }
 
-// Groups returns the CPUs this process may use, siblings of one core together.
-// sys is the directory of CPUs, /sys/devices/system/cpu on a real machine;
-// where it says nothing of siblings, each CPU stands for itself.
+// Groups returns the CPUs that this process may use, grouped by core. sys is
+// the directory of CPUs, /sys/devices/system/cpu on a real machine. If it does
+// not list siblings, each CPU is a group of its own.
 func Groups(sys string, allowed []int) ([][]int, error) {
 	var groups [][]int
 	seen := map[int]bool{}
@@ -117,7 +117,7 @@ func Groups(sys string, allowed []int) ([][]int, error) {
 	return groups, nil
 }
 
-// Parse reads a list of CPUs as the kernel and taskset write it: "0-3,8".
+// Parse parses a list of CPUs as the kernel and taskset write it: "0-3,8".
 func Parse(list string) ([]int, error) {
 	var cpus []int
 	for _, part := range strings.Split(list, ",") {
@@ -137,7 +137,7 @@ func Parse(list string) ([]int, error) {
 	return cpus, nil
 }
 
-// Format writes a list of CPUs as taskset takes it, runs shortened.
+// Format writes a list of CPUs for taskset, with runs shortened.
 func Format(cpus []int) string {
 	var parts []string
 	for i := 0; i < len(cpus); {

@@ -31,7 +31,7 @@ func TestDivideGivesTheServerNeverTheLargerHalf(t *testing.T) {
 		if !slices.Equal(s.Server, c.server) || !slices.Equal(s.Client, c.client) {
 			t.Errorf("%s: server %v, client %v; want %v, %v", c.name, s.Server, s.Client, c.server, c.client)
 		}
-		// Each core is watched, whether or not it is a side's alone.
+		// On covers each core, whether one side has it alone or both share it.
 		server, client := s.On()
 		all := slices.Concat(c.groups...)
 		slices.Sort(all)
@@ -41,8 +41,8 @@ func TestDivideGivesTheServerNeverTheLargerHalf(t *testing.T) {
 	}
 }
 
-// tree makes a directory as Linux shows its CPUs. It stands for machines that
-// do not exist here: the tests run on whatever machine they are run on.
+// tree makes a directory as Linux shows its CPUs, so that tests do not depend
+// on the machine they run on.
 func tree(t *testing.T, siblings map[int]string) string {
 	t.Helper()
 	sys := t.TempDir()
@@ -69,7 +69,7 @@ func TestGroupsKeepsSiblingsTogether(t *testing.T) {
 		{"threads numbered apart", apart, []int{0, 1, 2, 3, 4, 5, 6, 7}, [][]int{{0, 4}, {1, 5}, {2, 6}, {3, 7}}},
 		{"threads numbered together", map[int]string{0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3"}, []int{0, 1, 2, 3}, [][]int{{0, 1}, {2, 3}}},
 		{"one thread a core", map[int]string{0: "0", 1: "1"}, []int{0, 1}, [][]int{{0}, {1}}},
-		// A container may be given one thread of a core.
+		// A container may be given only one thread of a core.
 		{"siblings that are not allowed are left out", apart, []int{0, 1, 5}, [][]int{{0}, {1, 5}}},
 		{"a machine that says nothing of siblings", nil, []int{0, 1, 2}, [][]int{{0}, {1}, {2}}},
 		{"a machine that says it of some", map[int]string{0: "0,2", 2: "0,2"}, []int{0, 1, 2}, [][]int{{0, 2}, {1}}},

@@ -15,8 +15,8 @@ func TimeLoop(cpus []int) (perCall time.Duration, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		// Never unlocked: the thread ends with this goroutine, and its binding
-		// to a CPU with it.
+		// Never unlocked: the thread, and its binding to a CPU, ends with this
+		// goroutine.
 		runtime.LockOSThread()
 		if len(cpus) > 0 {
 			if err = bind(cpus[0]); err != nil {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allowed is where this thread may run.
+// allowed gives the CPUs on which this thread may run.
 func allowed(t testing.TB) (unix.CPUSet, []int) {
 	t.Helper()
 	var set unix.CPUSet
@@ -40,8 +40,8 @@ func TestLoopMeasuresAndLeavesTheCallerWhereItWas(t *testing.T) {
 	}
 }
 
-// Of a bound thread nothing may be left behind that a goroutine could be put
-// on, or that a started process could inherit its CPUs from.
+// No bound thread may be left on which a goroutine could run, or from which a
+// started process could inherit its CPUs.
 func TestNoThreadStaysBound(t *testing.T) {
 	set, cpus := allowed(t)
 	if len(cpus) < 2 {
@@ -86,7 +86,7 @@ func TestLoopClosesWhatItOpens(t *testing.T) {
 		}
 		return len(entries)
 	}
-	if _, err := TimeLoop(nil); err != nil { // what is opened once and kept
+	if _, err := TimeLoop(nil); err != nil { // opens what is opened once and kept
 		t.Fatal(err)
 	}
 	before := open()

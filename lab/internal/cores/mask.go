@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// Most is the largest number of CPUs a kernel can be built for.
+// Most is the largest number of CPUs that a kernel can be built for.
 const Most = 8192
 
-// A mask is hex digits in groups of 32 bits, divided by commas, the highest
-// CPUs first: group is how many CPUs stand in one, and digits how many digits.
+// A mask is hex digits in groups of 32 bits, separated by commas, the highest
+// CPUs first: group is the number of CPUs in a group, and digits the number of
+// its digits.
 const group, digits = 32, 8
 
-// Mask writes the mask of some CPUs on a machine with so many possible ones,
-// just as the kernel prints it back, so that the two can be compared by eye:
-// all groups up to the last possible CPU, the first only as long as it has to be.
+// Mask writes the mask of some CPUs on a machine with that many possible ones,
+// exactly as the kernel prints it back: all groups up to the last possible CPU,
+// the first only as long as necessary.
 func Mask(cpus []int, possible int) (string, error) {
 	if err := check(possible); err != nil {
 		return "", err
@@ -37,11 +38,11 @@ func Mask(cpus []int, possible int) (string, error) {
 	return strings.Join(parts, ","), nil
 }
 
-// ParseMask reads a mask of a machine with so many possible CPUs and returns
-// them in rising order. Leading groups may be missing; they are zero then. It is
-// as strict as the kernel, which takes one number of 32 digits for an overflow,
-// and stricter in one thing: a group within a mask has to have all of its eight
-// digits, because a shorter one is a slip more often than a wish.
+// ParseMask reads a mask on a machine with that many possible CPUs and returns
+// the CPUs in ascending order. Leading groups may be missing and are zero then.
+// It is as strict as the kernel, which takes one number of 32 digits for an
+// overflow. It also demands all eight digits in each group after the first,
+// because a shorter group is more often a slip than intended.
 func ParseMask(mask string, possible int) ([]int, error) {
 	if err := check(possible); err != nil {
 		return nil, err
@@ -58,8 +59,8 @@ func ParseMask(mask string, possible int) ([]int, error) {
 		case i > 0 && len(part) < digits:
 			return nil, fmt.Errorf("%q is not a mask of CPUs: group %q has %d digits; all but the first have %d", mask, part, len(part), digits)
 		}
-		// ParseUint would also take a sign or a separator of thousands, were it
-		// given another base: base 16 takes digits only.
+		// Base 16 takes digits only; with base 0 ParseUint would take a prefix or
+		// underscores.
 		w, err := strconv.ParseUint(part, 16, group)
 		if err != nil {
 			return nil, fmt.Errorf("%q is not a mask of CPUs: %q is not hexadecimal", mask, part)

@@ -42,7 +42,7 @@ func TestAMaskIsWhatTheKernelPrints(t *testing.T) {
 	}
 }
 
-// some draws a set of CPUs: often long runs, as lists have them.
+// some draws a set of CPUs, often with long runs, as real lists have.
 func some(r *rand.Rand, possible int) []int {
 	var cpus []int
 	in := r.IntN(2) == 0
@@ -89,7 +89,7 @@ func TestAListBecomesAMaskAndTheListAgain(t *testing.T) {
 func TestAMaskBecomesAListAndTheMaskAgain(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 11))
 	for possible := 1; possible <= 1024; possible++ {
-		// Bits are drawn here, digit by digit, not by Mask.
+		// Bits are drawn here digit by digit, independently of Mask.
 		var b strings.Builder
 		for bit := (possible + 3) / 4 * 4; bit > 0; bit -= 4 {
 			if bit%32 == 0 && b.Len() > 0 {
@@ -180,8 +180,8 @@ func TestWhatIsNoMaskIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever is taken for a mask is one: it names CPUs that may exist, in order,
-// and what is written of them says the same.
+// Every accepted mask names possible CPUs in ascending order, and writing them
+// again gives the same mask.
 func FuzzParseMask(f *testing.F) {
 	for _, seed := range []string{"", "0", "3", "ff", "ffff0000,00000000,00000000,00000000", "1,0", ",", "x"} {
 		f.Add(seed, 128)

@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// A Quota is what the control groups above some processes say of CPU time. Each
+// A Quota is what the control groups of some processes say about CPU time. Each
 // group counts once, however many of the processes are in it.
 //
-// A limit can stand in any group from a process's own up to the top, in version 1 of
-// control groups as in version 2, so all of them are read. That no group has a limit
-// is something seen. Where no group can be read, nothing was seen, and that is not the
-// same as none. What lies above the top that a container is shown cannot be read from
+// Any group from a process's own up to the top can have a limit, in version 1
+// of control groups and in version 2, so all of them are read. If all were read
+// and none has a limit, there is no quota; if none could be read, the quota is
+// unknown. Groups above the top that a container sees cannot be read from
 // inside it.
 type Quota struct {
 	Cores float64       // the least that any group allows; infinite without a quota
-	Stops int64         // periods in which a quota stopped a group, since boot
-	Held  time.Duration // for how long, summed over groups and cores, since boot
-	// Seen tells whether all groups were shown that the processes are in, and
-	// for each that has a quota how long it has held them back.
+	Stops int64         // periods since boot in which a quota stopped a group
+	Held  time.Duration // time since boot for which it did, summed over groups and cores
+	// Seen tells whether all groups of the processes could be read and, for each
+	// with a quota, how long it held them back.
 	Seen bool
 }
 
-// ReadQuota reads the groups of some processes, by the names of their directories in
-// proc: "self", or an id. A process that has ended is in no group. proc and
-// cgroup are /proc and /sys/fs/cgroup on a real machine.
+// ReadQuota reads the groups of processes, given by the names of their
+// directories in proc: "self", or an id. A process that has ended is in no
+// group. proc and cgroup are /proc and /sys/fs/cgroup on a real machine.
 func ReadQuota(proc, cgroup string, processes ...string) Quota {
 	r := reading{Quota: Quota{Cores: math.Inf(1)}, cgroup: cgroup, climbed: map[string]bool{}}
 	found, all := false, true
@@ -49,13 +49,13 @@ func ReadQuota(proc, cgroup string, processes ...string) Quota {
 type reading struct {
 	Quota
 	cgroup  string
-	climbed map[string]bool // directories whose counters are in the sums
-	blind   bool            // a quota was found without the time that it took
+	climbed map[string]bool // directories that are in the sums already
+	blind   bool            // a quota was found without the time it held cores back
 }
 
-// process reads the groups that a process names, one line a hierarchy. Where
-// both versions stand side by side, CPU time is limited by the one that has the
-// controller of that name.
+// process reads the groups of a process, from one line for each hierarchy. If
+// both versions are in use, the one that has the cpu controller limits CPU
+// time.
 func (r *reading) process(text string) (seen bool) {
 	var first, second, old bool
 	for line := range strings.Lines(text) {
@@ -77,15 +77,15 @@ func (r *reading) process(text string) (seen bool) {
 	return second
 }
 
-// mounted climbs in the first of some places that shows the hierarchy: two names
-// of one mount would count it twice.
+// mounted reads from the first mount that shows the hierarchy: the same group
+// under two mounts would count twice.
 func (r *reading) mounted(group string, mounts ...string) bool {
 	return slices.ContainsFunc(mounts, func(m string) bool { return r.climb(m, group) })
 }
 
-// climb reads the groups from one up to the top. A container may see as its top
-// the group that it is in, and still be told the name that this has outside:
-// directories that are not there are passed over.
+// climb reads the groups from one up to the top. A container may see its own
+// group as the top and still be told the group's name outside, so missing
+// directories are skipped.
 func (r *reading) climb(mount, group string) (seen bool) {
 	for dir := path.Clean("/" + group); ; dir = path.Dir(dir) {
 		at := filepath.Join(mount, dir)
@@ -96,7 +96,7 @@ func (r *reading) climb(mount, group string) (seen bool) {
 		seen = seen || limit != ""
 		a, err1 := strconv.ParseFloat(limit, 64)
 		b, err2 := strconv.ParseFloat(period, 64)
-		limited := err1 == nil && err2 == nil && a > 0 && b > 0 // else "max", or -1
+		limited := err1 == nil && err2 == nil && a > 0 && b > 0 // otherwise the limit is "max" or -1
 		if limited {
 			r.Cores = min(r.Cores, a/b)
 		}
@@ -112,8 +112,8 @@ func (r *reading) climb(mount, group string) (seen bool) {
 	}
 }
 
-// counters adds what one group counts, and tells whether it says for how long
-// it was held.
+// counters adds one group's counters, and tells whether they include the time
+// it was held back.
 func (r *reading) counters(at string) (held bool) {
 	fields := strings.Fields(read(at, "cpu.stat"))
 	for i := 0; i+1 < len(fields); i += 2 {
@@ -124,19 +124,19 @@ func (r *reading) counters(at string) (held bool) {
 		switch fields[i] {
 		case "nr_throttled":
 			r.Stops += n
-		case "throttled_usec": // version 2
+		case "throttled_usec": // version 2, microseconds
 			r.Held, held = r.Held+time.Duration(n)*time.Microsecond, true
-		case "throttled_time": // version 1
+		case "throttled_time": // version 1, nanoseconds
 			r.Held, held = r.Held+time.Duration(n), true
 		}
 	}
 	return held
 }
 
-// unlimited tells whether a directory is a hierarchy's true top, which cannot
-// have a quota and need not say so. In version 2 only the top lacks
-// cgroup.events; in version 1 each group of the controller has cpu.shares, also
-// where the kernel was built without quotas.
+// unlimited tells whether a directory is the real top of a hierarchy, which
+// cannot have a quota. In version 2 only the top lacks cgroup.events; in
+// version 1 every other group of the controller has cpu.shares, even if the
+// kernel was built without quotas.
 func unlimited(at string) bool {
 	has := func(name string) bool {
 		_, err := os.Stat(filepath.Join(at, name))

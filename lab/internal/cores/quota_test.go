@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// controlGroups are made up: files as the kernel would show them on a machine that does
-// not exist here. Nothing in it was read from a real one.
+// controlGroups are made-up files, as the kernel would show them. None is from
+// a real machine.
 type controlGroups map[string]string
 
 func (tr controlGroups) read(t *testing.T, processes ...string) Quota {
@@ -73,8 +73,8 @@ func TestGroupsAreReadUpToTheTop(t *testing.T) {
 			"cg/cpu/cpu.cfs_period_us": "100000", "cg/cpu/cpu.stat": "nr_throttled 1\nthrottled_time 7"}, Quota{Cores: 0.5, Stops: 1, Held: 7, Seen: true}},
 		{"version 1, of a kernel without quotas", controlGroups{"proc/self/cgroup": "4:cpu:/", "cg/cpu/cpu.shares": "1024"}, Quota{Cores: none, Seen: true}},
 
-		// The machine has version 1, with the processes at its top, and beside it
-		// a version 2 that has no controllers.
+		// The machine uses version 1, with the processes at the top, and has a
+		// version 2 hierarchy without controllers.
 		{"both, at the top", controlGroups{"proc/self/cgroup": "2:cpuacct:/\n1:cpu:/\n0::/", "cg/cpu/cpu.cfs_quota_us": "-1", "cg/cpu/cpu.cfs_period_us": "100000",
 			"cg/cpu/cpu.stat": "nr_periods 0\nnr_throttled 0\nthrottled_time 0", "cg/unified/cgroup.controllers": "", "cg/unified/cpu.stat": "usage_usec 218000013"},
 			Quota{Cores: none, Seen: true}},
@@ -92,7 +92,7 @@ func TestGroupsAreReadUpToTheTop(t *testing.T) {
 	}
 }
 
-// Server and client may be in groups of their own, and all share those above.
+// Server and client may be in groups of their own and share all groups above.
 func TestTheGroupsOfSeveralProcesses(t *testing.T) {
 	tr := controlGroups{
 		"proc/self/cgroup": "0::/a/lab", "proc/7/cgroup": "0::/a/server", "proc/8/cgroup": "0::/a/client",
@@ -116,15 +116,14 @@ func TestTheGroupsOfSeveralProcesses(t *testing.T) {
 			t.Errorf("%v: %+v, want %+v", c.processes, got, c.want)
 		}
 	}
-	// One of them whose groups are not shown leaves the whole unseen.
+	// If one process's groups cannot be read, the quota is unknown.
 	tr["proc/8/cgroup"] = "1:cpu:/elsewhere"
 	if got := tr.read(t, "self", "8"); got.Seen {
 		t.Errorf("%+v", got)
 	}
 }
 
-// Wherever this runs, the real groups can be read without harm; what they say
-// differs from machine to machine.
+// Reading the real groups must not fail on any machine; their content differs.
 func TestRealGroupsAreRead(t *testing.T) {
 	q := ReadQuota("/proc", "/sys/fs/cgroup", "self")
 	if q.Cores <= 0 || q.Held < 0 || q.Stops < 0 {

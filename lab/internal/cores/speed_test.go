@@ -24,7 +24,7 @@ func TestSlowIsMidwayBetweenTheModesSeen(t *testing.T) {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
-	// As far from one mode as from the other.
+	// At the same ratio from both modes.
 	if r := SlowBy * SlowBy * float64(fast) / float64(slow); r < 0.99 || r > 1.01 {
 		t.Errorf("the bar squared is %.3f of the ratio of the modes", r)
 	}

@@ -1,13 +1,14 @@
-// Package derive makes what follows from the journal: verdicts, CSV, trees of
-// profiles, claims over all hosts, audits, schemas, and what pages are told of
-// metrics and method.
+// Package derive makes the derived files of the journal: verdicts, CSV, trees
+// of profiles, claims over all hosts, audits, schemas, and the metrics and
+// method for pages.
 //
-// Its stance: a derived file is a function of the data alone. The same journal gives
-// the same bytes on any machine and at any time, so that a difference is a change,
-// and it is committed, so that a reader sees what a change moved.
+// A derived file depends on the data alone. The same journal gives the same
+// bytes on any machine at any time, so a difference means that the data or the
+// rules changed. The files are committed, so that a reader sees what a change
+// moved.
 //
-// Its limits: it takes a journal that was read without faults. All files are made in
-// memory before one is written; those that did not change are left alone.
+// It needs a journal without faults. All files are made in memory before one is
+// written; unchanged files are left alone.
 package derive
 
 import (
@@ -23,10 +24,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// derived makes every file that follows from others, by path: the verdicts and
-// the CSV of each run, the trees of its profiles, each experiment's claims over all
-// hosts, the audit of each text, the schemas, and what pages are told of metrics and
-// method.
+// derived makes every derived file, by path: each run's verdicts and CSV, the
+// trees of its profiles, each experiment's claims over all hosts, each text's
+// audit, the schemas, and the metrics and method for pages.
 func derived(j *archive.Journal) (map[string][]byte, error) {
 	out := map[string][]byte{
 		j.Root.Schema("results-1"): results.EarlierSchema(),
@@ -72,8 +72,8 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 	return out, err
 }
 
-// stale lists verdicts, CSV, trees, claims and audits that nothing gives any more, each
-// with what is gone.
+// stale lists the files of verdicts, CSV, trees, claims and audits whose source
+// no longer exists, each with that source.
 func stale(j *archive.Journal, derived map[string][]byte) (map[string]string, error) {
 	out := map[string]string{}
 	for _, kind := range []struct{ dir, ext, why string }{
@@ -97,7 +97,7 @@ func stale(j *archive.Journal, derived map[string][]byte) (map[string]string, er
 }
 
 // Drift names the derived files that differ from what the data gives: changed,
-// missing, or left over from a run that is gone.
+// missing, or left over.
 func Drift(j *archive.Journal) ([]string, error) {
 	want, err := derived(j)
 	if err != nil {
@@ -126,7 +126,7 @@ func Drift(j *archive.Journal) ([]string, error) {
 	return drift, nil
 }
 
-// Write writes all derived files and removes those that nothing gives.
+// Write writes all derived files and removes the stale ones.
 func Write(j *archive.Journal) error {
 	want, err := derived(j)
 	if err != nil {

@@ -97,7 +97,7 @@ func TestDriftNamesWhatDiffersAndDeriveMendsIt(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := archivetest.Clone(t)
-			if err := Write(open(t, root)); err != nil { // whatever the repository's own state
+			if err := Write(open(t, root)); err != nil { // whatever the repository's own state is
 				t.Fatal(err)
 			}
 			c.spoil(t, root)
@@ -125,7 +125,7 @@ func slashed(lines []string) []string {
 	return lines
 }
 
-// tree is every file below a root, with the time it was written.
+// tree lists every file below a root, with its modification time.
 func tree(t *testing.T, root journal.Root) map[string]string {
 	t.Helper()
 	out := map[string]string{}

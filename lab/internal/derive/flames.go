@@ -16,12 +16,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// foldBelow is the share of a profile below which a frame is folded: at the
-// width of a page it would be three pixels wide.
+// foldBelow is the share of a profile below which a frame is folded: at a
+// page's width it would be three pixels wide.
 const foldBelow = 0.005
 
-// flames makes what pages draw of a run's profiles: a tree for each, and where
-// the experiment compares, one of the difference.
+// flames makes the trees that pages draw of a run's profiles: one for each
+// profile and, if the experiment compares profiles, one of each difference.
 func flames(j *archive.Journal, x *experiment.Experiment, f *results.File, add func(path string, data []byte)) error {
 	for _, c := range f.Conditions {
 		for _, named := range c.Profiles {
@@ -69,7 +69,7 @@ func treeOf(x *experiment.Experiment, c results.Condition, named results.RawProf
 	}
 	t.Name = fmt.Sprintf("%s: %s, %s", x.Title, kind.Words(), c.Levels.Key())
 	t.Kind, t.Condition, t.Trials, t.Raw = string(named.Kind), c.ID, named.Trials, named.File
-	t.DurationS = a.DurationS // none where the profile is of a moment
+	t.DurationS = a.DurationS // 0 for a profile of a moment
 	t.Parked = profiles.Parked(a)
 	for _, w := range profiles.Works() {
 		if share, there := a.Work[string(w.Work)]; there {
@@ -102,14 +102,14 @@ func diffOf(j *archive.Journal, x *experiment.Experiment, pair [2]results.Condit
 	return t, nil
 }
 
-// pairs gives the conditions of a run that differ in nothing but the first and
-// the last level of the factor that the experiment's profiles compare.
+// pairs gives the conditions of a run that differ only in the factor that the
+// experiment's profiles compare: its first and last level.
 func pairs(x *experiment.Experiment, f *results.File) [][2]results.Condition {
 	if x.Profile == nil || x.Profile.Compare == "" {
 		return nil
 	}
 	factor := x.Profile.Compare
-	all := x.Conditions() // of each factor the first level first, the last one last
+	all := x.Conditions() // first level of each factor first, last one last
 	first, last := all[0][factor], all[len(all)-1][factor]
 	var out [][2]results.Condition
 	for _, b := range f.Conditions {
@@ -123,9 +123,9 @@ func pairs(x *experiment.Experiment, f *results.File) [][2]results.Condition {
 	return out
 }
 
-// encodeTree writes a tree with a line for each frame and row. Indented as
-// other files are, most of a deep tree would be blanks; on one line, no change
-// of it could be read.
+// encodeTree writes a tree with one line for each frame and row. With the usual
+// indentation most of a deep tree would be blanks; on a single line no change
+// could be read.
 func encodeTree(t any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -133,6 +133,6 @@ func encodeTree(t any) ([]byte, error) {
 	if err := enc.Encode(t); err != nil {
 		return nil, err
 	}
-	// Inside a string these quotes would be escaped.
+	// Inside a string these quotes would be escaped, so only objects match.
 	return []byte(strings.ReplaceAll(b.String(), `{"n":`, "\n"+`{"n":`)), nil
 }

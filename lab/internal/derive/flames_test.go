@@ -91,7 +91,7 @@ func decodeFlame(t *testing.T, root journal.Root, name string, into any) {
 	if err := dec.Decode(into); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	// A line for each frame, so that a change of one is a change of a line.
+	// Each frame has its own line, so that a changed frame is a changed line.
 	if strings.Count(text, "\n") != strings.Count(text, `"n":`)+1 {
 		t.Errorf("%s has %d lines for %d names", name, strings.Count(text, "\n"), strings.Count(text, `"n":`))
 	}
@@ -120,7 +120,7 @@ func TestARunIsAddedWithItsProfiles(t *testing.T) {
 	if err := os.Remove(root.Path(archivetest.LockFile)); err != nil {
 		t.Fatal(err)
 	}
-	// As a run leaves it: the journal was read before it began.
+	// The journal was read before the run was added, as when a run ends.
 	before := root.Path("data", "profiles")
 	if err := os.Rename(before, root.Path("away")); err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestPairsDifferInNothingElse(t *testing.T) {
 	}
 	f := &results.File{Conditions: []results.Condition{
 		at("c1", "", "gofakeit", "/list"), at("c2", "", "gofakeit", "/read"), at("c3", "", "pool", "/list"), at("c4", "", "pool", "/read"),
-		at("c5", "c1", "gofakeit", "/list"), // the A/A control is no side
+		at("c5", "c1", "gofakeit", "/list"), // the A/A control is in no pair
 	}}
 	ids := func() (out []string) {
 		for _, p := range pairs(x, f) {
@@ -210,7 +210,8 @@ func TestDriftOfFlames(t *testing.T) {
 		t.Errorf("still drifted after Derive: %q", got)
 	}
 
-	// With the run its profiles are strays, and what was drawn of them goes.
+	// Without the run its raw profiles are strays, and the trees drawn from them
+	// are removed.
 	design := sha256.Sum256([]byte(archivetest.LockDesign))
 	for _, p := range []string{root.Path(archivetest.LockFile), root.Path("data/profiles/98-made-lock"), root.Design(hex.EncodeToString(design[:]))} {
 		if err := os.RemoveAll(p); err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// Runs of one design on one host add up, and none of another version or host does.
+// Runs of one design on one host count together; runs of another version or
+// host do not.
 func TestRunsOfOneDesignOnOneHostAreARecord(t *testing.T) {
 	const host = "intel-xeon-processor-2c-ca1b5bc8"
 	root := archivetest.Clone(t)
@@ -48,7 +49,8 @@ func TestRunsOfOneDesignOnOneHostAreARecord(t *testing.T) {
 		t.Errorf("of version 1: %+v, claims %+v, earlier %+v", f.Record, f.Claims, f.Earlier)
 	}
 
-	// Over hosts each has its newest record; the published runs of one are none.
+	// Each host counts with its newest record; the published runs of one host do
+	// not count.
 	var hosts verdict.Hosts
 	if err := json.Unmarshal([]byte(archivetest.Read(t, root.Hosts("11-threads"))), &hosts); err != nil {
 		t.Fatal(err)
@@ -62,7 +64,8 @@ func TestRunsOfOneDesignOnOneHostAreARecord(t *testing.T) {
 	}
 }
 
-// Each experiment has a file of its claims over all hosts, which goes with it.
+// Each experiment has a file with its claims over all hosts, which is removed
+// together with it.
 func TestClaimsOverHostsAreDerived(t *testing.T) {
 	root := archivetest.Clone(t)
 	archivetest.Write(t, root.Hosts("gone"), "{}")
@@ -93,7 +96,7 @@ func TestClaimsOverHostsAreDerived(t *testing.T) {
 	}
 }
 
-// A claim that was withdrawn keeps its verdicts, apart from those that stand.
+// A withdrawn claim keeps its verdicts, listed apart from present claims.
 func TestAWithdrawnClaimKeepsItsVerdicts(t *testing.T) {
 	root := archivetest.Clone(t)
 	archivetest.Edit(t, root.Path(archivetest.ThreadsDesign), `id = "threads-flat"`, `id = "threads-flatter"`)

@@ -19,20 +19,20 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// repository is the clone that the test is run in.
+// repository is the clone in which the test runs.
 const repository = "../../.."
 
-// A clone is a small journal in a directory of its own: the real templates over
-// experiments, runs and entries that are made up.
+// A clone is a small journal in its own directory: the real templates over
+// made-up experiments, runs and entries.
 type clone struct {
 	t   *testing.T
 	dir string
-	// read are the runs that others are made of, by path.
+	// read has the files of runs that others are copied from, by path.
 	read map[string][]byte
 }
 
-// newClone takes from the repository what the site is built from, with the golden
-// pages' words around the entries.
+// newClone copies what the site is built from, with the texts that the golden
+// pages have around the entries.
 func newClone(t *testing.T) *clone {
 	c := &clone{t, t.TempDir(), map[string][]byte{}}
 	for _, dir := range []string{"layouts", "assets", "static", "content/claims", "content/runs", "content/hosts", "content/corrections"} {
@@ -42,7 +42,7 @@ func newClone(t *testing.T) *clone {
 		c.write("content/"+page, c.file("test/site/fixture/content/"+page))
 	}
 	c.write("config.toml", c.file("config.toml"))
-	// Hugo mounts what the configuration names, whether or not a run has any.
+	// Hugo mounts the directories in its configuration, even if no run uses them.
 	for _, dir := range []string{"profiles", "flames", "audits", "texts", "claims"} {
 		c.must(os.MkdirAll(filepath.Join(c.dir, "data", dir), 0o755))
 	}
@@ -80,14 +80,14 @@ func (c *clone) encode(name string, v any) {
 	c.write(name, data)
 }
 
-// Runs of version 1 that the lab measured with the design of designOfOld, and the
-// golden pages' run with profiles.
+// Measured runs of version 1 with the design of designOfOld, and the golden
+// pages' run with profiles.
 const (
 	old      = "data/results/11-threads/20261121t200646z-intel-xeon-processor-2c-ca1b5bc8.json"
 	profiled = "test/site/fixture/data/results/93-lock/20261120t100000z-small-cpu-2c-0000aaaa.json"
 )
 
-// run is a copy of one of them, of another experiment and by another machine.
+// run copies one of these for another experiment and host.
 func (c *clone) run(of, experiment, host string) *results.File {
 	c.t.Helper()
 	r := &results.File{}
@@ -97,7 +97,7 @@ func (c *clone) run(of, experiment, host string) *results.File {
 	return r
 }
 
-// plan is a run that nothing went wrong with, of blocks enough to decide claims.
+// plan is a run without failures, with enough blocks to decide claims.
 func (c *clone) plan(name, text string) madeup.Plan {
 	c.t.Helper()
 	x, err := experiment.Parse(name, []byte(text))
@@ -108,15 +108,15 @@ func (c *clone) plan(name, text string) madeup.Plan {
 	}
 }
 
-// gains has a request cost a little less with more connections, so that throughput
-// rises with them.
+// gains makes a request a little cheaper with more connections, so that
+// throughput rises with them.
 func gains(levels setting.Levels) madeup.Came {
 	n, _ := levels[setting.Connections].Int()
 	return madeup.Came{CostS: map[int64]float64{20: 8e-6, 200: 7e-6, 1000: 6e-6}[n]}
 }
 
-// add puts a run into the journal under the name that its start and its host give
-// it, made with the design that text is, and with its raw profiles.
+// add adds a run to the journal, named by its start and host, with the text of
+// its design and its raw profiles.
 func (c *clone) add(r *results.File, text string) {
 	c.t.Helper()
 	if p := r.Provenance; p != nil {
@@ -141,7 +141,7 @@ func (c *clone) host(p *host.Profile) {
 	c.encode("data/hosts/"+p.ID+".json", p)
 }
 
-// spoil makes trials invalid, by a gate that the figures kept do not show.
+// spoil makes trials invalid by a gate that the recorded figures do not show.
 func spoil(r *results.File, which func(t results.Trial) bool) {
 	for i := range r.Trials {
 		if t := &r.Trials[i]; t.Valid && which(*t) {
@@ -150,7 +150,7 @@ func spoil(r *results.File, which func(t results.Trial) bool) {
 	}
 }
 
-// lose takes a metric from trials, whatever is known of it.
+// lose removes a metric and its limits from trials.
 func lose(r *results.File, name string, of func(t results.Trial) bool) {
 	for i := range r.Trials {
 		if t := &r.Trials[i]; of(*t) {
@@ -161,8 +161,8 @@ func lose(r *results.File, name string, of func(t results.Trial) bool) {
 	}
 }
 
-// design is the experiment that most runs are of: the threads experiment, with a
-// claim of each kind that needs no profile.
+// design is the experiment of most runs: the threads experiment, with a claim
+// of each kind that needs no profile.
 func design(name string) string {
 	return fmt.Sprintf(`entry = %q
 title = "The state %s"
@@ -244,7 +244,7 @@ bound = "server-cpu"
 `, word(name), name)
 }
 
-// inOnePiece is the design with the generator that cannot take turns, and cuts
+// inOnePiece is the design with autocannon, which cannot take turns and cuts
 // latencies to whole milliseconds.
 func inOnePiece(name string) string {
 	return strings.NewReplacer(`generator = "http_load"`, `generator = "autocannon"`, "rounds = 2", "rounds = 1").Replace(design(name))
@@ -255,7 +255,7 @@ func overAWire(name string) string {
 	return strings.Replace(design(name), `kind = "loopback"`, "kind = \"netns\"\nline_rate_bps = 500_000_000\nburst_bytes = 262_144\nqueue_s = 0.02", 1)
 }
 
-// designOfOld is the design as it was in version 1.
+// designOfOld is the design as a version 1 design.
 func designOfOld(name string) string {
 	return strings.NewReplacer("budget_s = 60\n", "", "generator = \"http_load\"\n", "", "[block]\nslot_s = 0.1\nrounds = 2\nwarmup_s = 0.1\n", `[sizes.smoke]
 blocks = 6
@@ -269,11 +269,11 @@ duration_s = 10
 `).Replace(design(name))
 }
 
-// word is an entry's name, in the letters that one may have.
+// word is an entry's name, in the characters that names of entries allow.
 func word(name string) string { return strings.ReplaceAll(name, "-", "") }
 
-// entry is a page about an experiment, with every shortcode that shows what runs
-// there are.
+// entry is a page about an experiment, with every shortcode that shows its
+// runs.
 func entry(name, claim, metric, x, source, status string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, `+++
@@ -296,7 +296,7 @@ experiments = [%q]
 		say(`%s %s metric=%q name=%q title="A figure: %s"`, kind, of, metric, kind, kind)
 		say(`multiples of=%q %s metric=%q scale="shared" name="many-%s" title="Figures: %s"`, kind, of, metric, kind, kind)
 	}
-	if x != "" { // lines are over numbers
+	if x != "" { // lines need numbers
 		say(`chart %s metric=%q x=%q name="chart" title="Lines"`, of, metric, x)
 		say(`chart %s metric="latency_p50_s" x=%q name="below" title="Figures that may be limits"`, of, x)
 		say(`multiples of="lines" %s metric=%q x=%q scale="shared" name="many-lines" title="Many lines"`, of, metric, x)

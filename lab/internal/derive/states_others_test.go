@@ -9,8 +9,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// others adds the states that take more than a run of the design that went
-// otherwise, and gives what pages say of them.
+// others adds the states that need more than one run of the design with another
+// outcome, and returns what pages say about them.
 func (c *clone) others() []state {
 	page := func(name, claim, source, status string) {
 		c.write("content/journal/"+name+".md", entry(name, claim, "throughput_rps", "connections", source, status))
@@ -68,8 +68,8 @@ func (c *clone) others() []state {
 	}
 }
 
-// unrun adds what nobody measured: nobody has run it, nobody can, and only what a
-// text printed is known, some of it as a limit.
+// unrun adds experiments without a measured run: not run yet, impossible to
+// run, and known only from a text, with some figures as limits.
 func (c *clone) unrun(page func(name, claim, source, status string)) {
 	c.experiment("no-run", design("no-run"))
 	page("no-run", "queue", "measured", "planned")
@@ -94,7 +94,7 @@ func (c *clone) unrun(page func(name, claim, source, status string)) {
 	}, "")
 }
 
-// records adds what several runs of an experiment are together.
+// records adds experiments with several runs.
 func (c *clone) records(page func(name, claim, source, status string)) {
 	two := func(name, claim string, first, second func(*madeup.Plan)) {
 		text := design(name)
@@ -121,7 +121,7 @@ func (c *clone) records(page func(name, claim, source, status string)) {
 		p.Hosts = results.Hosts{Server: "second", Client: "second"}
 	})
 
-	// Runs of version 1: beside one of today, and alone.
+	// Runs of version 1: beside a run of today, and alone.
 	for name, now := range map[string]bool{"earlier": true, "only-earlier": false} {
 		c.experiment(name, design(name))
 		page(name, "queue", "measured", "done")
@@ -136,9 +136,9 @@ func (c *clone) records(page func(name, claim, source, status string)) {
 	}
 }
 
-// withdrawn adds runs whose claims no longer stand, or not so.
+// withdrawn adds runs with claims that were withdrawn or changed.
 func (c *clone) withdrawn(page func(name, claim, source, status string)) {
-	// Of two designs: the claims of the first are all withdrawn.
+	// Of two designs: all claims of the first are withdrawn.
 	first := design("all-withdrawn")
 	now := strings.NewReplacer(`id = "threads"`, `id = "new-threads"`, `id = "queue"`, `id = "new-queue"`, `id = "cost"`, `id = "new-cost"`,
 		`id = "falls"`, `id = "new-falls"`, `id = "count"`, `id = "new-count"`, `id = "wall"`, `id = "new-wall"`, "at_least = 2.0", "at_least = 3.0").Replace(first)
@@ -149,8 +149,8 @@ func (c *clone) withdrawn(page func(name, claim, source, status string)) {
 	page("all-withdrawn", "new-queue", "measured", "done")
 	c.add(madeup.Run(c.plan("all-withdrawn", first)), first)
 
-	// One claim changed, another written after the run, and a third of which the
-	// newer run, made with an older design, knows nothing.
+	// One claim was changed, another written after the run, and a third is missing
+	// from the newer run, which has an older design.
 	changed := strings.NewReplacer(`id = "queue"`, `id = "queue-thrice"`, "at_least = 2.0", "at_least = 3.0").Replace(design("changed")) + `
 [[claims]]
 id = "later"
@@ -173,7 +173,7 @@ why = "Twice was too low a bar."
 	p.Started = p.Started.Add(time.Hour)
 	c.add(madeup.Run(p), older)
 
-	// It could not be run, and its design has changed since.
+	// The run was not possible, and its design has changed since.
 	c.experiment("changed-since", strings.Replace(design("changed-since"), "at_least = 2.0", "at_least = 3.0", 1))
 	page("changed-since", "queue", "measured", "done")
 	p = c.plan("changed-since", design("changed-since"))
@@ -220,8 +220,8 @@ func (c *clone) profiles() {
 	})
 }
 
-// profile gives each trial the profiles that the golden pages' run has of its
-// condition and block, whose raw files lie beside that one.
+// profile gives each trial the profiles of the same condition and block in the
+// golden pages' run, whose raw files are shared.
 func (c *clone) profile(r *results.File) {
 	of := c.run(profiled, "93-lock", "small")
 	for i := range r.Conditions {

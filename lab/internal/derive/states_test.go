@@ -22,14 +22,14 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// A state is one experiment with a run that ended so, and what pages say of it:
-// words by page, below the root; "run" is the page of the newest run, "run N" of the
+// A state is one experiment with a run, and what pages say about it: words by
+// page, below the root. "run" is the page of the newest run, "run N" of the
 // Nth, "entry" the entry's, "claim ID" a claim's.
 type state struct {
 	name string
-	plan func(p *madeup.Plan)     // what comes of the trials, and how the run ends
-	file func(r *results.File)    // what was lost of it afterwards
-	text func(name string) string // its design, if another than design
+	plan func(p *madeup.Plan)     // the trials' outcomes, and how the run ends
+	file func(r *results.File)    // what is removed from the file afterwards
+	text func(name string) string // its design, if not design
 	says said
 }
 
@@ -41,17 +41,17 @@ func of(condition string) func(results.Trial) bool {
 
 func every(results.Trial) bool { return true }
 
-// ends has a run end so, after so many blocks.
+// ends makes a run end this way after so many blocks.
 func ends(how results.Ended, blocks int, why string) func(*madeup.Plan) {
 	return func(p *madeup.Plan) { p.Ended, p.Blocks, p.Stopped = how, blocks, why }
 }
 
-// trials has them come out so.
+// trials sets the trials' outcomes.
 func trials(came func(levels setting.Levels, block int, control bool) madeup.Came) func(*madeup.Plan) {
 	return func(p *madeup.Plan) { p.Trial = came }
 }
 
-// all has every trial come out so, with throughput that rises.
+// all changes every trial, with throughput that rises.
 func all(change func(c *madeup.Came, block int, control bool)) func(*madeup.Plan) {
 	return trials(func(levels setting.Levels, block int, control bool) madeup.Came {
 		c := gains(levels)
@@ -60,12 +60,12 @@ func all(change func(c *madeup.Came, block int, control bool)) func(*madeup.Plan
 	})
 }
 
-// waits has every request wait for so long, in s.
+// waits sets the latency of every request, in seconds.
 func waits(s float64) map[string]float64 {
 	return map[string]float64{"latency_p50_s": s, "latency_p90_s": s, "latency_p99_s": s, "latency_p999_s": s, "latency_max_s": s}
 }
 
-// closed is why a trial is invalid.
+// closed gives the reasons of an invalid trial.
 func closed(gate, detail string) []results.Reason {
 	return []results.Reason{{Gate: gate, Detail: detail}}
 }
@@ -258,7 +258,7 @@ func TestTheSiteBuildsFromEveryStateOfARun(t *testing.T) {
 	c.everyPage(all)
 }
 
-// derive makes what `lab verdicts` makes of the journal.
+// derive makes the files that `lab verdicts` makes.
 func (c *clone) derive() {
 	c.t.Helper()
 	j, faults, err := archive.Open(journal.Root(c.dir))
@@ -286,7 +286,7 @@ func (c *clone) runs(experiment string) []string {
 	return paths
 }
 
-// where is the directory of a page by what a state calls it.
+// where is the directory of a page, by its name in a state.
 func (c *clone) where(name, page string) string {
 	switch kind, id, _ := strings.Cut(page, " "); {
 	case kind == "run":
@@ -309,7 +309,7 @@ var (
 	spaces = regexp.MustCompile(`[\s\x{a0}]+`)
 )
 
-// page is what a page says, without its markup.
+// page is a page's text without markup.
 func (c *clone) page(dir string) string {
 	c.t.Helper()
 	data, err := os.ReadFile(filepath.Join(c.dir, "public", filepath.FromSlash(dir), "index.html"))
@@ -319,11 +319,11 @@ func (c *clone) page(dir string) string {
 	return spaces.ReplaceAllString(html.UnescapeString(tags.ReplaceAllString(string(data), " ")), " ")
 }
 
-// nonsense is what a template writes of a figure that is not there.
+// nonsense matches what a template prints for a missing figure.
 var nonsense = regexp.MustCompile(`NaN|[+-]Inf\b|%!|<no value>|<nil>`)
 
-// everyPage sees that there is a page for each run, entry, claim and host, and that
-// no page of all says nonsense.
+// everyPage checks that each run, entry, claim and host has a page, and that no
+// page has nonsense.
 func (c *clone) everyPage(all []state) {
 	for _, s := range all {
 		c.page(c.where(s.name, "entry"))

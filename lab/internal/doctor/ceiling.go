@@ -10,20 +10,21 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// ceilingExperiment loads a server that cannot be the wall, so that what it
-// finds is what the load generators can do.
+// ceilingExperiment loads a server that cannot be the wall, so its result is
+// what the load generators can do.
 const ceilingExperiment = "04-client-ceiling"
 
-// walls are those that a trial met, by the rule in force now: early files name
-// the client also where the server was at its limit beside it.
+// walls gives the walls of a trial by today's rule: early files name only the
+// client where the server was at its limit too.
 func walls(r *results.File, t results.Trial) gate.Bound {
 	return gate.EvidenceOf(t.Metrics, r.Topology.LineRateBps).Walls().Bound()
 }
 
-// ceiling says what each load generator reached on this machine when the last
-// calibration was run. Only trials in which the client was the wall count.
+// ceiling gives what each load generator reached on this machine in the last
+// calibration run. Only trials with the client as the wall count.
 func (m Machine) ceiling() Finding {
-	// No limit: each trial says what bounded it, calibrated or not.
+	// Not a limit: each trial says what bounded it, with or without a calibration
+	// run.
 	f := Finding{Level: Good, About: "client", Seen: "the load generators' ceilings are not known yet (.tools/bin/lab run " + ceilingExperiment + ")"}
 	var newest *results.File
 	for _, r := range m.Runs {

@@ -21,7 +21,7 @@ func ceilingRun(run, host string, b gate.Bound, rps ...float64) *results.File {
 	return r
 }
 
-// ceilingTrial is one that met the walls.
+// ceilingTrial is a trial that met the given walls.
 func ceilingTrial(b gate.Bound, rps float64) results.Trial {
 	m := map[string]float64{"throughput_rps": rps, "client_thread_busy_max": 0.5, "client_cores_busy": 0.5, "server_cores_busy": 0.5}
 	if strings.Contains(string(b), string(gate.BoundClientCPU)) {

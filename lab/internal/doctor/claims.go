@@ -14,7 +14,7 @@ import (
 // A Claim names one claim of one experiment.
 type Claim struct{ Experiment, ID string }
 
-// claims lists those that a condition picks.
+// claims lists the claims that pick selects.
 func (m Machine) claims(pick func(*experiment.Experiment, experiment.Claim) bool) []Claim {
 	var cs []Claim
 	for _, x := range m.Experiments {
@@ -31,7 +31,7 @@ func every(*experiment.Experiment, experiment.Claim) bool { return true }
 
 func overWire(x *experiment.Experiment, _ experiment.Claim) bool { return x.Topology.Kind == "netns" }
 
-// needsCPUBound picks claims that rest on whose CPU was the wall.
+// needsCPUBound selects claims about which side's CPU was the wall.
 func needsCPUBound(_ *experiment.Experiment, c experiment.Claim) bool {
 	for _, b := range []string{c.Bound, c.Needs.Bound} {
 		if b == string(gate.BoundServerCPU) || b == string(gate.BoundClientCPU) {
@@ -41,20 +41,20 @@ func needsCPUBound(_ *experiment.Experiment, c experiment.Claim) bool {
 	return false
 }
 
-// timed picks claims on a figure that a core's speed moves: times and rates,
-// but no counts, sizes or shares.
+// timed selects claims on a figure that depends on a core's speed: times and
+// rates, but not counts, sizes or shares.
 func timed(_ *experiment.Experiment, c experiment.Claim) bool {
 	def, ok := metric.Lookup(c.Metric)
 	return ok && slices.Contains([]metric.Unit{metric.Second, metric.PerSecond, metric.BitsPerSecond, metric.BytesPerSecond}, def.Unit)
 }
 
-// perCPU picks claims on CPU time.
+// perCPU selects claims on CPU time.
 func perCPU(_ *experiment.Experiment, c experiment.Claim) bool {
 	return strings.Contains(c.Metric, "_cpu_")
 }
 
-// over lists the experiments of a topology ("" for any) that open more than so
-// many connections, and the most that any of them opens.
+// over lists the experiments of a topology ("" for any) that open more than n
+// connections, and the largest number that any of them opens.
 func (m Machine) over(topology string, n int64) (names []string, largest int64) {
 	for _, x := range m.Experiments {
 		if c := run.Connections(x); c > n && (topology == "" || topology == x.Topology.Kind) {
@@ -64,13 +64,13 @@ func (m Machine) over(topology string, n int64) (names []string, largest int64) 
 	return names, largest
 }
 
-// of picks all claims of the named experiments.
+// of selects all claims of the named experiments.
 func of(names []string) func(*experiment.Experiment, experiment.Claim) bool {
 	return func(x *experiment.Experiment, _ experiment.Claim) bool { return slices.Contains(names, x.Name) }
 }
 
-// name lists claims for a reader: experiment by experiment, and without the
-// claims' own names where all of an experiment's are meant.
+// name lists claims for a reader, by experiment, and without the claims' names
+// where all claims of an experiment are meant.
 func (m Machine) name(cs []Claim) string {
 	if len(cs) == 0 {
 		return "no claim so far"
@@ -99,8 +99,8 @@ func (m Machine) name(cs []Claim) string {
 	return strings.Join(parts, ", ")
 }
 
-// Summary says in a few lines how many claims the machine can decide, what keeps
-// it from the others, and what stands in the way of good trials.
+// Summary says in a few lines how many claims the machine can decide, what
+// prevents the others, and what makes trials worse.
 func (m Machine) Summary(fs []Finding) []string {
 	all := m.claims(every)
 	barred := map[Claim]bool{}

@@ -40,8 +40,8 @@ func (m Machine) division() Finding {
 	return f
 }
 
-// byCores names the claims that need more than so many cores, and how many each
-// of them does: the nearest first.
+// byCores names the claims that need more than n cores and how many they need,
+// fewest first.
 func (m Machine) byCores(n int) string {
 	need := map[int][]Claim{}
 	for _, x := range m.Experiments {
@@ -62,9 +62,9 @@ func (m Machine) byCores(n int) string {
 	return strings.Join(parts, "; ")
 }
 
-// siblings looks for hardware threads of one core on both sides, or half in
-// use by others. A virtual machine may show its own threads as cores: the
-// host's are not to be seen.
+// siblings looks for hardware threads of one core that are on both sides, or
+// half used by others. A virtual machine may show hardware threads as cores;
+// the host's layout is then not visible.
 func (m Machine) siblings() Finding {
 	f := Finding{Level: Good, About: "SMT", Seen: "no core has threads on both sides"}
 	var both, outside []string
@@ -101,7 +101,7 @@ func (m Machine) siblings() Finding {
 	return f
 }
 
-// governor looks at who chooses the clock of the cores in use.
+// governor finds out what sets the clock of the cores in use.
 func (m Machine) governor() Finding {
 	f := Finding{Level: Good, About: "governor", Seen: notVisible}
 	var seen []string
@@ -122,7 +122,7 @@ func (m Machine) governor() Finding {
 	return f
 }
 
-// turbo raises the clock while few cores are busy and cool.
+// turbo tells whether the clock may rise while few cores are busy and cool.
 func (m Machine) turbo() Finding {
 	f := Finding{Level: Good, About: "turbo", Seen: notVisible}
 	for _, s := range []struct{ path, on, off string }{
@@ -143,7 +143,7 @@ func (m Machine) turbo() Finding {
 	return f
 }
 
-// fast are the clock sources that are read without a system call.
+// fast has the clock sources that are read without a system call.
 var fast = []string{"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase", "riscv_clocksource", "xen"}
 
 func (m Machine) clock() Finding {
@@ -165,8 +165,9 @@ func (m Machine) clock() Finding {
 	return f
 }
 
-// schedstat is where threads' CPU time stands; that of processes every kernel
-// tells. One that does not keep it gives no file, or noughts.
+// schedstat checks whether the kernel keeps the CPU time of threads; every
+// kernel keeps that of processes. A kernel that does not has no file, or zeros
+// in it.
 func (m Machine) schedstat() Finding {
 	f := Finding{Level: Good, About: "CPU time", Seen: "of processes and of threads"}
 	if first, _, _ := strings.Cut(read(m.Proc, "self", "schedstat"), " "); first == "" || first == "0" {

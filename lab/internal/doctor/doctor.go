@@ -1,11 +1,11 @@
 // Package doctor says what a machine can decide, before anything is run on it.
 //
-// Each finding names what was seen, what it means for which claims, and how to
-// mend it. It needs no root, changes nothing, and measures nothing that takes
-// longer than the making of a wire and a watch of some seconds.
+// Each finding says what was seen, which claims it affects and how, and how to
+// mend it. The doctor needs no root, changes nothing, and measures nothing that
+// takes longer than making a wire and watching for some seconds.
 //
-// Its limit: it sees the machine as it is now. Whether a trial was disturbed,
-// and what bounded it, only the run can say.
+// It sees the machine as it is now. Whether a trial was disturbed, and what
+// bounded it, only the run can say.
 package doctor
 
 import (
@@ -21,10 +21,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// A Level is how much a finding matters.
+// A Level says how much a finding matters.
 type Level string
 
-// Good findings need nothing; limits keep some claims from being decided, or
+// Good findings need nothing; limits prevent some claims from being decided, or
 // make trials noisier or invalid; faults end runs before they begin.
 const (
 	Good  Level = "ok"
@@ -32,37 +32,37 @@ const (
 	Fault Level = "fault"
 )
 
-// A Finding is one thing seen.
+// A Finding is one observation.
 type Finding struct {
 	Level Level
 	About string
 	Seen  string
-	Means string  // what follows, for which claims; empty for Good
-	Mend  string  // what to type; empty where nothing can be done, or need be
-	Bars  []Claim // the claims that cannot be decided here while it is so
+	Means string  // effect on which claims; empty for Good
+	Mend  string  // command to type; empty if nothing can or need be done
+	Bars  []Claim // claims that it makes undecidable here
 }
 
-// A Machine is what is examined, and what for.
+// A Machine is the machine to examine, with the experiments to examine it for.
 type Machine struct {
-	Root        string      // the repository's top
+	Root        string      // the repository's root
 	Split       cores.Split // how its cores would be divided
-	Allowed     []int       // the CPUs that the lab may use
+	Allowed     []int       // CPUs that the lab may use
 	Wire        experiment.Topology
 	Experiments []*experiment.Experiment
-	Host        string          // its name in data/hosts
-	Runs        []*results.File // all there are
+	Host        string          // name in data/hosts
+	Runs        []*results.File // all runs of the journal
 
-	// Watch is how long to look at what changes; 0 leaves that out. Tick, if
-	// not nil, is told once a second how long it still takes.
+	// Watch is how long to watch what changes; 0 for not at all. Tick, if not nil,
+	// is called once a second with the time left.
 	Watch time.Duration
 	Tick  func(left time.Duration)
 
-	// Proc, Sys and Cgroup are /proc, /sys and /sys/fs/cgroup; tests put
-	// made-up trees in their place.
+	// Proc, Sys and Cgroup are /proc, /sys and /sys/fs/cgroup; tests set them to
+	// made-up trees.
 	Proc, Sys, Cgroup string
 }
 
-// Examine looks at the machine.
+// Examine examines the machine.
 func (m Machine) Examine() []Finding {
 	if m.Proc == "" {
 		m.Proc = "/proc"
@@ -81,8 +81,8 @@ func (m Machine) Examine() []Finding {
 	return append(fs, m.watched(w)...)
 }
 
-// read gives a small file of /proc or /sys in one line, empty if it cannot be
-// read: what a machine does not show is not known.
+// read returns a small file of /proc or /sys as one line; empty if it cannot be
+// read.
 func read(elem ...string) string {
 	b, err := os.ReadFile(filepath.Join(elem...))
 	if err != nil {
@@ -98,6 +98,6 @@ func (m Machine) sysctl(name string) string {
 
 func (m Machine) procfs() (procfs.FS, error) { return procfs.NewFS(m.Proc) }
 
-// notVisible is what is said of what this machine does not show; a virtual
-// machine's host decides it, and does not tell.
+// notVisible is the text for what this machine does not show; for a virtual
+// machine the host decides it.
 const notVisible = "not visible here, as in most virtual machines"

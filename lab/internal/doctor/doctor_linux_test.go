@@ -10,11 +10,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
 
-// ready is a wire that comes up, and goes when its input ends.
+// ready is a wire that comes up, and ends with its input.
 const ready = `echo "wire ready server_addr=10.0.0.1 server_dev=eth0 server_pid=$$ client_pid=$$" >&2; cat >/dev/null`
 
-// clone is a made-up machine with a directory that has what the lab needs, and
-// a wire.sh that does what the test says instead of making a wire.
+// clone is a made-up machine with the directory that the lab needs, and a
+// wire.sh that runs the test's script instead of making a wire.
 func clone(t *testing.T, wire string, tr tree) Machine {
 	t.Helper()
 	m := madeUp(t, tr)
@@ -27,7 +27,7 @@ func clone(t *testing.T, wire string, tr tree) Machine {
 	return m
 }
 
-// programPath makes a PATH of nothing but the named programs and a shell.
+// programPath makes a PATH with only the named programs and a shell.
 func programPath(t *testing.T, names ...string) {
 	t.Helper()
 	bin := t.TempDir()

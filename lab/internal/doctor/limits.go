@@ -9,8 +9,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
-// openFiles looks at the hard limit. The soft one binds nobody here: both Go's
-// and Node's runtimes raise their own to the hard limit when they start.
+// openFiles checks the hard limit. The soft limit does not matter: both Go's
+// and Node's runtimes raise theirs to the hard limit at start.
 func (m Machine) openFiles() Finding {
 	f := Finding{Level: Good, About: "open files"}
 	hard, ok := m.hardFiles()
@@ -30,7 +30,7 @@ func (m Machine) openFiles() Finding {
 	return f
 }
 
-// hardFiles is the hard limit on open files, of this process and its children.
+// hardFiles is the hard limit on open files of this process and its children.
 func (m Machine) hardFiles() (int64, bool) {
 	_, rest, ok := strings.Cut(read(m.Proc, "self", "limits"), "Max open files ")
 	fields := strings.Fields(rest)
@@ -41,9 +41,9 @@ func (m Machine) hardFiles() (int64, bool) {
 	return n, err == nil
 }
 
-// ports holds the connections of each experiment over loopback against the
-// ports that clients get. A wire's namespaces are new, and have the kernel's
-// own settings instead of these.
+// ports compares the connections of each experiment over loopback with the
+// ports for clients. A wire's new namespaces have the kernel's defaults
+// instead.
 func (m Machine) ports() Finding {
 	f := Finding{Level: Good, About: "ports", Seen: "the range is not shown here"}
 	text := m.sysctl("net.ipv4.ip_local_port_range")
@@ -61,14 +61,14 @@ func (m Machine) ports() Finding {
 	return f
 }
 
-// acceptQueue is about the moment in which all connections of a trial come.
+// acceptQueue concerns the moment when all connections of a trial are opened.
 func (m Machine) acceptQueue() Finding {
 	return m.queue("somaxconn", "net.core.somaxconn", 1,
 		"connections that come at once overflow the accept queue and come again a second later")
 }
 
-// synQueue is bound by tcp_max_syn_backlog only where SYN cookies are off, and
-// there to three quarters of it; else it is as long as the accept queue.
+// synQueue is limited by tcp_max_syn_backlog only if SYN cookies are off, and
+// then to three quarters of it. Otherwise it is as long as the accept queue.
 func (m Machine) synQueue() Finding {
 	const name = "net.ipv4.tcp_max_syn_backlog"
 	if m.sysctl("net.ipv4.tcp_syncookies") != "0" {

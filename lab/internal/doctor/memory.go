@@ -2,8 +2,8 @@ package doctor
 
 import "fmt"
 
-// enough is the memory that a run may want: a load generator of some hundred
-// megabytes, and a few dozen for each of the server's workers.
+// enough is the memory that a run may need, in bytes: some hundred megabytes
+// for a load generator, and a few dozen for each of the server's workers.
 const enough = 512 << 20
 
 func (m Machine) memory() Finding {
@@ -24,8 +24,8 @@ func (m Machine) memory() Finding {
 	return f
 }
 
-// swap matters when pages move. Swap that lies idle costs nothing, but a watch
-// of an idle machine says little of a loaded one, so that it is named.
+// swap matters when pages move. Unused swap costs nothing, but it is named all
+// the same: watching an idle machine says little about a loaded one.
 func (m Machine) swap(w *watch) Finding {
 	f := Finding{Level: Good, About: "swap", Seen: "not shown here"}
 	fs, err := m.procfs()

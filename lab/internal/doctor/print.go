@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Width is how many columns a report takes at most.
+// Width is the largest number of columns of a report.
 const Width = 100
 
 const (
@@ -14,9 +14,9 @@ const (
 	aboutColumn = 13
 )
 
-// Print writes findings and summary for a reader: what was seen on the first
-// line, what it means and how to mend it below. A command to be typed is never
-// broken.
+// Print writes findings and summary for a reader: what was seen in the first
+// line, below it what it means and how to mend it. A command to type is never
+// broken over lines.
 func Print(w io.Writer, fs []Finding, summary []string) error {
 	var b strings.Builder
 	for _, f := range fs {

@@ -8,10 +8,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
 
-// cpuQuota is what the lab's control groups allow it, from its own up to the top.
+// cpuQuota is the CPU quota of the lab's control groups, from its own up to the
+// top.
 func (m Machine) cpuQuota() cores.Quota { return cores.ReadQuota(m.Proc, m.Cgroup, "self") }
 
-// quota is about the CPU that a container's or a service's limit leaves.
+// quota reports the CPU that the limit of a container or service leaves.
 func (m Machine) quota(w *watch) Finding {
 	f := Finding{Level: Good, About: "CPU quota", Seen: "none"}
 	q := m.cpuQuota()

@@ -23,7 +23,7 @@ func sysctls(pairs ...string) tree {
 	return tr
 }
 
-// Every machine here is made up.
+// All machines here are made up.
 func TestSettingsAreHeldAgainstTheExperiments(t *testing.T) {
 	const cpu = "sys/devices/system/cpu/"
 	clock := func(current string) tree {
@@ -48,7 +48,7 @@ func TestSettingsAreHeldAgainstTheExperiments(t *testing.T) {
 		{"files unlimited", limits("unlimited", "unlimited"), Machine.openFiles, Good, "no limit", "", "", ""},
 
 		{"ports for all", sysctls("net/ipv4/ip_local_port_range", "32768\t60999"), Machine.ports, Good, "28232", "", "", ""},
-		// The wire has its own range.
+		// The wire has a port range of its own.
 		{"ports for no loopback", sysctls("net/ipv4/ip_local_port_range", "40000 40009"), Machine.ports, Limit, "10 connections", "near", "sysctl -w net.ipv4.ip_local_port_range=",
 			"near/threads near/more-cores near/at-the-wall"},
 		{"ports not shown", nil, Machine.ports, Good, "not shown", "", "", ""},
@@ -101,8 +101,8 @@ func TestCoresSayWhichClaimsTheyBear(t *testing.T) {
 		t.Errorf("two of four: %q", bars(f))
 	}
 
-	// Each claim by what it needs itself: a design that takes 128 says nothing of
-	// one that takes four.
+	// Each claim is judged by its own needs: a design that needs 128 cores does
+	// not affect one that needs four.
 	all := m.Experiments
 	large, err := experiment.Parse("large", []byte("entry = \"3\"\ntitle = \"t\"\nquestion = \"q\"\n"+
 		strings.Replace(strings.Replace(rest, "MOST", "100", 1), "[settings]", "[settings]\nserver_cpus = \"0-126\"\nirq = \"pinned\"", 1)+
@@ -116,7 +116,7 @@ func TestCoresSayWhichClaimsTheyBear(t *testing.T) {
 	if bars(f) != "near/more-cores large/threads" {
 		t.Errorf("beside a larger design: %q", bars(f))
 	}
-	// Nor does a machine of that size load itself from another.
+	// A machine of that size still cannot load itself from a second one.
 	expect(t, "machines", m.machines(), Limit, "this one", "does not drive a second one yet: large", "")
 	m.Experiments = all
 	expect(t, "machines", m.machines(), Good, "this one", "", "")
@@ -129,7 +129,7 @@ func TestCoresSayWhichClaimsTheyBear(t *testing.T) {
 	}
 }
 
-// The groups are made up; versions 1 and 2 stand side by side as on hybrids.
+// The groups are made up; a hybrid machine has versions 1 and 2 at once.
 func TestTheQuotaIsTheLeastOfAllGroupsAbove(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The claims are those of the made-up experiments: five, two of them far.
+// The made-up experiments have five claims, two of them in "far".
 func TestTheSummaryCountsEachClaimOnce(t *testing.T) {
 	m := madeUp(t, nil)
 	for _, c := range []struct {

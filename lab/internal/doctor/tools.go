@@ -11,7 +11,7 @@ import (
 type tool struct {
 	name, means, mend string
 	level             Level
-	wire              bool // only the wire needs it
+	wire              bool // needed for the wire only
 }
 
 const (
@@ -21,7 +21,7 @@ const (
 	noWire    = "there is no wire: not applicable: "
 )
 
-// tools are looked for in this order.
+// tools are searched for in this order.
 var tools = []tool{
 	{"node", "no experiment can run", nodeMend, Fault, false},
 	{"taskset", "server and client cannot be pinned, and no trial starts", utilLinux, Fault, false},
@@ -33,7 +33,8 @@ var tools = []tool{
 	{"setpriv", noWire, utilLinux, Limit, true},
 }
 
-// programs looks for what the lab calls. What is present is said in one line.
+// programs searches for the programs that the lab calls. Those present share
+// one line.
 func (m Machine) programs() []Finding {
 	fs := []Finding{
 		file("server", filepath.Join(m.Root, ".tools", "bin", "fiber_server"), "no experiment can run", "make build"),
@@ -67,8 +68,8 @@ func file(about, path, means, mend string) Finding {
 	return Finding{Level: Good, About: about, Seen: "present"}
 }
 
-// tracers looks for what counts system calls. No claim needs it: the probe is
-// asked for, since it slows the server.
+// tracers searches for programs that count system calls. No claim needs them:
+// that probe must be asked for, since it slows the server.
 func tracers() Finding {
 	f := Finding{Level: Good, About: "tracers"}
 	var present []string

@@ -10,11 +10,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
 
-// A tree is made up: files as the kernel would show them on a machine that does
-// not exist here. Nothing in it was read from a real one.
+// A tree has made-up files, as the kernel would show them. None is from a real
+// machine.
 type tree map[string]string
 
-// put writes the tree's files below a directory, by slash-separated names.
+// put writes the tree's files below a directory; names use slashes.
 func (tr tree) put(t *testing.T, dir string) {
 	t.Helper()
 	for name, text := range tr {
@@ -28,8 +28,8 @@ func (tr tree) put(t *testing.T, dir string) {
 	}
 }
 
-// madeUp is a machine of four cores that shows the tree's files (their names
-// begin with proc/ or sys/) and nothing else.
+// madeUp is a machine of four cores that shows only the tree's files, whose
+// names begin with proc/ or sys/.
 func madeUp(t *testing.T, tr tree) Machine {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,9 +65,10 @@ over = "connections"
 margin = 0.1
 `
 
-// designs are two made-up experiments: "near" over loopback with up to 1000
-// connections, one of its claims in need of four cores and one of a server at
-// its wall; "far" over a wire with up to 100, one of its claims about CPU time.
+// designs are two made-up experiments. "near" runs over loopback with up to
+// 1000 connections; one of its claims needs four cores and one a server at its
+// wall. "far" runs over a wire with up to 100 connections; one of its claims is
+// about CPU time.
 func designs(t *testing.T) []*experiment.Experiment {
 	t.Helper()
 	near := "entry = \"1\"\ntitle = \"t\"\nquestion = \"q\"\n" + strings.Replace(rest, "MOST", "1000", 1) + `
@@ -113,7 +114,8 @@ queue_s = 0.02
 	return xs
 }
 
-// bars lists what a finding bars, as "experiment/claim".
+// bars lists the claims that a finding makes undecidable, as
+// "experiment/claim".
 func bars(f Finding) string {
 	var s []string
 	for _, c := range f.Bars {
@@ -122,7 +124,7 @@ func bars(f Finding) string {
 	return strings.Join(s, " ")
 }
 
-// expect holds a finding against the parts that a test names.
+// expect compares a finding with the parts that a test names.
 func expect(t *testing.T, name string, f Finding, level Level, seen, means, mend string) {
 	t.Helper()
 	if f.Level != level || !strings.Contains(f.Seen, seen) || !strings.Contains(f.Means, means) || !strings.Contains(f.Mend, mend) {

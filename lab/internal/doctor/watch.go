@@ -15,15 +15,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 )
 
-// A look is what the counters say at one time.
+// A look is one reading of the counters.
 type look struct {
 	cpus    map[int64]procfs.CPUStat
-	used    map[int]program // CPU time of processes, in seconds
+	used    map[int]program // CPU time of processes in seconds
 	paged   int64           // pages swapped in and out
 	pages   bool            // whether they are counted
-	thermal int64           // times a core was slowed for its heat
+	thermal int64           // how often a core was slowed because of heat
 	heat    bool
-	quota   int64 // times that the quota stopped the lab's group
+	quota   int64 // how often the quota stopped the lab's group
 }
 
 type program struct {
@@ -31,14 +31,14 @@ type program struct {
 	cpu  float64
 }
 
-// A watch is two looks. Nil, nothing was watched.
+// A watch is two looks. It is nil if nothing was watched.
 type watch struct {
 	a, b look
 	over time.Duration
 }
 
-// watch looks twice. It sleeps between: a watcher that worked would be the load
-// that it warns of.
+// watch looks twice and sleeps in between: if it worked, it would itself be the
+// load that it warns of.
 func (m Machine) watch() *watch {
 	if m.Watch <= 0 {
 		return nil
@@ -66,7 +66,7 @@ func (m Machine) look() look {
 	}
 	if ps, err := fs.AllProcs(); err == nil {
 		for _, p := range ps {
-			if st, err := p.Stat(); err == nil { // else it has ended
+			if st, err := p.Stat(); err == nil { // else the process has ended
 				l.used[p.PID] = program{st.Comm, st.CPUTime()}
 			}
 		}
@@ -82,7 +82,7 @@ func (m Machine) look() look {
 	return l
 }
 
-// swapped sums the pages in and out, of vmstat in one line.
+// swapped sums the pages swapped in and out, from vmstat as one line.
 func swapped(vmstat string) (pages int64, ok bool) {
 	fields := strings.Fields(vmstat)
 	for i := 0; i+1 < len(fields); i++ {
@@ -94,9 +94,9 @@ func swapped(vmstat string) (pages int64, ok bool) {
 	return pages, ok
 }
 
-// watched says what was seen over the watch. The load average is not asked: it
-// is a mean over minutes, which still holds the run before; it counts tasks
-// that wait for a disk; and it cannot say how much CPU is left.
+// watched reports the changes during the watch. The load average is not used:
+// it is a mean over minutes, which still includes the run before; it counts
+// tasks that wait for a disk; and it does not say how much CPU is left.
 func (m Machine) watched(w *watch) []Finding {
 	if w == nil {
 		return []Finding{{Level: Good, About: "watch", Seen: "left out: steal, other load, paging and throttling were not looked at"}}
@@ -104,11 +104,12 @@ func (m Machine) watched(w *watch) []Finding {
 	return []Finding{m.steal(w), m.load(w), m.heat(w)}
 }
 
-// spent is what a core did between the looks, in seconds: all, and by whom.
+// spent is what a core did between the looks, in seconds: in all, busy, and
+// stolen.
 func (w *watch) spent(cpu int) (all, busy, steal float64, ok bool) {
 	x, xok := w.a.cpus[int64(cpu)]
 	y, yok := w.b.cpus[int64(cpu)]
-	// Guest time is left out: the kernel counts it in user time already.
+	// Guest time is left out because the kernel includes it in user time.
 	work := func(c procfs.CPUStat) float64 { return c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ }
 	busy, steal = work(y)-work(x), y.Steal-x.Steal
 	all = busy + steal + y.Idle + y.Iowait - x.Idle - x.Iowait
@@ -136,8 +137,8 @@ func (m Machine) steal(w *watch) Finding {
 	return f
 }
 
-// load is what all others use. Processes that began and ended within the watch
-// are in the sum but have no name.
+// load is the CPU use of all other processes. Processes that began and ended
+// within the watch are in the sum but have no name.
 func (m Machine) load(w *watch) Finding {
 	f := Finding{Level: Good, About: "other load", Seen: "not shown here"}
 	var share, seconds float64
@@ -153,7 +154,7 @@ func (m Machine) load(w *watch) Finding {
 	seconds /= float64(seen)
 	byName := map[string]float64{}
 	for pid, after := range w.b.used {
-		d := after.cpu - w.a.used[pid].cpu // one that is new has used all of it since
+		d := after.cpu - w.a.used[pid].cpu // a new process has used all of its time since the first look
 		if pid == os.Getpid() && m.Proc == "/proc" {
 			share -= d / seconds
 		} else {
@@ -176,9 +177,8 @@ func (m Machine) load(w *watch) Finding {
 	return f
 }
 
-// busiest names up to three commands, without their arguments: those may hold
-// what is nobody's business.
-// It also gives what those use together.
+// busiest names up to three commands and gives the sum of their use. It leaves
+// out arguments, which may be private.
 func busiest(cores map[string]float64) (names []string, sum float64) {
 	const least, atMost = 0.005, 3
 	for n, c := range cores {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// before and after are a made-up machine of four cores, five seconds apart:
-// each core counts 500 ticks of a hundredth of a second.
+// A made-up machine of four cores at two times five seconds apart: each core
+// counts 500 ticks of a hundredth of a second.
 var before = tree{
 	"proc/stat":    stat([4]core{}),
 	"proc/10/stat": process(10, "postgres", 100), "proc/11/stat": process(11, "postgres", 100), "proc/12/stat": process(12, "idler", 900),
@@ -38,7 +38,7 @@ func process(pid int, name string, ticks int) string {
 	return fmt.Sprintf("%d (%s) S 1 1 1 0 -1 4194304 0 0 0 0 %d 0 0 0 20 0 1 0 1 1 1 1 1 1 1 1 1 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0", pid, name, ticks)
 }
 
-// watched examines a machine whose counters change in the midst of the watch.
+// watched examines a machine whose counters change during the watch.
 func watched(t *testing.T, after tree) (Machine, *watch) {
 	t.Helper()
 	m := madeUp(t, before)
@@ -71,10 +71,10 @@ func TestWhatDisturbsIsNamed(t *testing.T) {
 		"sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count": "6",
 		"sys/fs/cgroup/cpu.stat": "nr_periods 19\nnr_throttled 5\nthrottled_usec 950",
 	})
-	// 20 of 500 ticks; the bar is three hundredths.
+	// 20 of 500 ticks; the limit is three hundredths.
 	expect(t, "steal", m.steal(w), Limit, "4.0 % of a core in 1ms (CPU 1)", "every claim", "")
-	// 275 ticks of 500; of them 225 postgres's and 5 the newcomer's. What used
-	// nothing is not named.
+	// 275 of 500 ticks, 225 of them by postgres and 5 by the newcomer. A process
+	// that used nothing is not named.
 	f := m.load(w)
 	expect(t, "load", f, Limit, "0.55 cores in 1ms, by postgres 0.45, newcomer 0.01", "every claim", "stop")
 	if strings.Contains(f.Seen, "idler") || strings.Contains(f.Seen, "ended") {

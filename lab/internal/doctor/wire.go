@@ -9,9 +9,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
-// wires makes a wire and takes it away, and where that fails looks for the
-// setting that keeps users from making namespaces. That it is tried decides;
-// settings only explain, for containers refuse without any.
+// wires makes a wire and removes it. If that fails, it looks for the setting
+// that forbids namespaces to users. Only the attempt decides, since containers
+// forbid them without any setting.
 func (m Machine) wires() []Finding {
 	wire := Finding{Level: Good, About: "wire", Seen: "a shaped wire between two namespaces can be made (ip, tc with tbf, nsenter)"}
 	link, err := topology.Up(m.Wire, m.Root, filepath.Join("lab", "scripts", "wire.sh"), false)
@@ -30,13 +30,13 @@ func (m Machine) wires() []Finding {
 	}
 	apart := m.namespaces(false)
 	if strings.Contains(wire.Seen, "not installed") && apart.Mend == containerMend {
-		// Nothing says that they are forbidden; the wire did not get that far.
+		// Namespaces may be allowed: making the wire failed before it tried them.
 		apart = Finding{Level: Good, About: apart.About, Seen: "not tried, for want of a tool"}
 	}
 	return []Finding{apart, wire}
 }
 
-// machines says which claims take a second machine to load this one from.
+// machines says which claims need a second machine as the client.
 func (m Machine) machines() Finding {
 	f := Finding{Level: Good, About: "machines", Seen: "this one"}
 	f.Bars = m.claims(func(x *experiment.Experiment, _ experiment.Claim) bool { return x.Topology.Kind == "fleet" })
@@ -48,7 +48,7 @@ func (m Machine) machines() Finding {
 
 const containerMend = "run on the machine itself, or in a container with --privileged"
 
-// denials are the settings by which kernels keep users from namespaces.
+// denials has the kernel settings that forbid namespaces to users.
 var denials = []struct{ name, denies, mend string }{
 	{"kernel.apparmor_restrict_unprivileged_userns", "1", "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
 	{"kernel.unprivileged_userns_clone", "0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"},

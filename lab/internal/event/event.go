@@ -1,27 +1,26 @@
-// Package event is what the producer of events and the sink share: the event that
-// one sends and the other counts, the figures that the producer gives of itself,
-// and how both say how long something took.
+// Package event has what the producer of events and the sink share: the event
+// format, the producer's figures about itself, and how both report durations.
 //
-// Its stance: an event begins with its number and with when it was due, so that
-// the sink can tell on its own what is missing and what is late. Its sizes are
-// arrays and not slices, so that a copy of events is a copy of all their bytes.
-// Times are kept in a room that does not grow, however many there are.
+// An event begins with its number and the time when it was due, so that the
+// sink alone can tell which events are missing and which are late. Sizes are
+// arrays and not slices, so that copying events copies all their bytes.
+// Durations are kept in a fixed amount of memory.
 //
-// Its limits: there are four sizes, and all but an event's head is there for its
-// weight. Quantiles of times are good to three digits, in steps of 10
-// nanoseconds; what took longer than two minutes counts as two minutes.
+// There are four sizes, and all but an event's header is filling. Quantiles of
+// durations are accurate to three digits, in steps of 10 nanoseconds; durations
+// above two minutes count as two minutes.
 package event
 
 import "encoding/binary"
 
-// Header is how many bytes of an event are not filling.
+// Header is the number of bytes of an event before the filling.
 const Header = 16
 
-// SizeHeader is the HTTP header that says how large each event of a batch is.
-// The batch's body is its events, one after the other.
+// SizeHeader is the HTTP header with the size of each event of a batch. The
+// batch's body is its events, one after the other.
 const SizeHeader = "Event-Bytes"
 
-// The sizes.
+// The possible sizes of an event.
 type (
 	Of64   [64]byte
 	Of256  [256]byte
@@ -29,13 +28,13 @@ type (
 	Of4096 [4096]byte
 )
 
-// Raw is an event's own bytes.
+// Raw is an event's bytes, not a copy.
 func (e *Of64) Raw() []byte   { return e[:] }
 func (e *Of256) Raw() []byte  { return e[:] }
 func (e *Of1024) Raw() []byte { return e[:] }
 func (e *Of4096) Raw() []byte { return e[:] }
 
-// Sizes are those that there are.
+// Sizes are the possible sizes in bytes.
 var Sizes = []int{64, 256, 1024, 4096}
 
 // An Event is a pointer to one of the sizes.
@@ -44,7 +43,7 @@ type Event[E any] interface {
 	Raw() []byte
 }
 
-// Put writes an event's number and when it was due, in nanoseconds of Unix.
+// Put writes an event's number and due time, in Unix nanoseconds.
 func Put(raw []byte, number uint64, due int64) {
 	binary.LittleEndian.PutUint64(raw, number)
 	binary.LittleEndian.PutUint64(raw[8:], uint64(due))

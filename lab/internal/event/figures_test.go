@@ -28,7 +28,7 @@ func TestSpread(t *testing.T) {
 	if s := times.Spread(false); s != nil {
 		t.Errorf("after a reset: %+v", s)
 	}
-	// Two of its own, in turn: nothing of one is in the other.
+	// Two intervals in turn: durations of one must not appear in the other.
 	for i := range 4 {
 		d := time.Duration(i+1) * time.Millisecond
 		times.Add(d)

@@ -8,15 +8,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// A Block is how one block of a run lies in time. The servers of its conditions
-// are started afresh, and each condition gets its turns, which are called slots.
+// A Block says how the time of one block of a run is divided. The servers of
+// its conditions are started afresh, and each condition gets its turns, called
+// slots.
 type Block struct {
-	SlotS   float64 `toml:"slot_s" json:"slot_s"`     // seconds that count of one turn
-	Rounds  int     `toml:"rounds" json:"rounds"`     // turns of each condition
-	WarmupS float64 `toml:"warmup_s" json:"warmup_s"` // seconds of load on each server before its first turn
+	SlotS   float64 `toml:"slot_s" json:"slot_s"`     // counted seconds of one slot
+	Rounds  int     `toml:"rounds" json:"rounds"`     // slots of each condition
+	WarmupS float64 `toml:"warmup_s" json:"warmup_s"` // seconds of load on each server before its first slot
 }
 
-// A Size is how much of the design one run did, where the design is of version 1.
+// A Size says how much of a version 1 design a run measured.
 type Size struct {
 	Blocks    int     `toml:"blocks"`
 	WarmupS   float64 `toml:"warmup_s"`
@@ -24,20 +25,20 @@ type Size struct {
 	Repeats   int     `toml:"repeats"` // how many invalid trials a run may repeat
 }
 
-// The sizes of a design of version 1.
+// The sizes of a version 1 design.
 const (
 	Smoke = "smoke"
 	Full  = "full"
 )
 
-// A times is which keys about time a file has, whatever their values.
+// A times tells which keys about time a file has, whatever their values.
 type times struct {
 	BudgetS any `toml:"budget_s"`
 	Block   any `toml:"block"`
 	Sizes   any `toml:"sizes"`
 }
 
-// timed checks how long everything takes.
+// timed checks all durations of the design.
 func (x *Experiment) timed(has times) error {
 	switch now := has.BudgetS != nil || has.Block != nil; {
 	case has.Sizes != nil && now:
@@ -60,7 +61,7 @@ func (x *Experiment) timed(has times) error {
 	case !(b.WarmupS >= 0 && b.WarmupS <= 60):
 		return fmt.Errorf("block.warmup_s = %v: 0 to 60 seconds", b.WarmupS)
 	}
-	// net/http/pprof takes no parts of seconds.
+	// net/http/pprof takes whole seconds only.
 	if p := x.Profile; p != nil && (!(p.Seconds >= 1 && p.Seconds <= 60) || p.Seconds != math.Trunc(p.Seconds)) {
 		return fmt.Errorf("profile.seconds = %v: say for how long a profile is taken, 1 to 60 whole seconds", p.Seconds)
 	}
@@ -74,7 +75,7 @@ func (x *Experiment) timed(has times) error {
 	return nil
 }
 
-// sized checks the sizes of a design of version 1.
+// sized checks the sizes of a version 1 design.
 func (x *Experiment) sized() error {
 	for _, s := range []string{Smoke, Full} {
 		size, ok := x.Sizes[s]
@@ -95,16 +96,16 @@ func (x *Experiment) sized() error {
 	return nil
 }
 
-// generator is what loads the server in a trial of these settings.
+// generator is the load generator for these settings.
 func generator(s setting.Levels) string {
 	if g, ok := s[setting.Generator]; ok {
 		return g.String()
 	}
-	return setting.Autocannon // as in files that are older than the setting
+	return setting.Autocannon // the only one when files had no such setting
 }
 
-// ProfileS is for how many seconds each server is profiled; nought where none is,
-// and in a design of version 1, whose profiles were as long as its trials.
+// ProfileS is how long each server is profiled, in seconds; 0 where it is not,
+// and in a version 1 design, whose profiles were as long as its trials.
 func (x *Experiment) ProfileS() float64 {
 	if x.Profile == nil {
 		return 0
@@ -112,7 +113,7 @@ func (x *Experiment) ProfileS() float64 {
 	return x.Profile.Seconds
 }
 
-// Groups gives the conditions whose servers are up at once, by their place among
+// Groups gives the conditions whose servers are up at once, as indexes into
 // Conditions.
 func (x *Experiment) Groups() [][]int {
 	var all []setting.Levels

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// earlier is whole as a design of version 1.
+// earlier turns whole into a version 1 design.
 var earlier = strings.NewReplacer("budget_s = 60\n", "", "http_load", "fortio",
 	"[block]\nslot_s = 0.1\nrounds = 6\nwarmup_s = 0.2\n",
 	"[sizes.smoke]\nblocks = 6\nwarmup_s = 0.5\nduration_s = 1\nrepeats = 2\n[sizes.full]\nblocks = 12\nduration_s = 10.5\n").Replace(whole)
@@ -73,8 +73,8 @@ func TestADesignOfVersionOneStaysReadable(t *testing.T) {
 	}
 }
 
-// What was run once is read from data/designs; what stands among the experiments
-// is to be run.
+// Designs of earlier runs are read from data/designs; the experiments'
+// directory may have only designs that can be run.
 func TestADesignOfVersionOneIsNoExperimentOfToday(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "old.toml")
@@ -117,7 +117,7 @@ func TestConditionsThatCanBeUpTogether(t *testing.T) {
 	} {
 		text := c.text
 		if strings.Contains(text, `"rps"`) || strings.Contains(text, `["autocannon"`) {
-			// The third claim is about what is a factor no more.
+			// The third claim uses a factor that no longer exists.
 			text = strings.Replace(text, `over = "pipelining"`, `over = "workers"`, 1)
 		}
 		if got := parse(t, text).Groups(); !reflect.DeepEqual(got, c.want) {

@@ -19,12 +19,12 @@ type Kind string
 
 // The kinds of claim that experiments use.
 const (
-	Flat      Kind = "flat"      // ratios over levels stay within 1/(1+margin) and 1+margin
+	Flat      Kind = "flat"      // ratios between levels stay within 1/(1+margin) and 1+margin
 	Ratio     Kind = "ratio"     // last level over first is at least, or at most, a bar
-	Monotonic Kind = "monotonic" // no step falls by more than the margin, and the whole rises
+	Monotonic Kind = "monotonic" // no step falls by more than the margin, and the last level is above the first
 	Bound     Kind = "bound"     // every trial is bounded by the named wall
 	Count     Kind = "count"     // a count equals a level, or a level plus one
-	Share     Kind = "share"     // a profile gives a package, or a kind of work, at least or at most this share
+	Share     Kind = "share"     // a package, or a kind of work, has at least or at most this share of a profile
 	Absent    Kind = "absent"    // a profile has no sample of a package
 )
 
@@ -36,39 +36,39 @@ type Claim struct {
 	ID      string   `toml:"id"`
 	Kind    Kind     `toml:"kind"`
 	Text    string   `toml:"text"`
-	Why     string   `toml:"why"` // where the margin or the bar comes from
+	Why     string   `toml:"why"` // the reason for the margin or the bar
 	Metric  string   `toml:"metric"`
-	Over    string   `toml:"over"`     // the factor whose levels are compared
+	Over    string   `toml:"over"`     // factor whose levels are compared
 	Margin  *float64 `toml:"margin"`   // flat, monotonic
 	AtLeast *float64 `toml:"at_least"` // ratio: last level over first
 	AtMost  *float64 `toml:"at_most"`  // ratio: last level over first
 	Bound   string   `toml:"bound"`    // bound
-	Equals  string   `toml:"equals"`   // count: the setting it equals
-	Plus    int64    `toml:"plus"`     // count: added to that setting's level
-	// About says whose figure the metric is: "client" where the claim is about
-	// the load generator itself, which then may be the wall; otherwise empty, and
-	// the claim is about the server.
+	Equals  string   `toml:"equals"`   // count: the setting whose level it equals
+	Plus    int64    `toml:"plus"`     // count: added to that level
+	// About is "client" for a claim about the load generator itself, which then
+	// may be the wall. It is empty for a claim about the server.
 	About string `toml:"about"`
 	Needs Needs  `toml:"needs"`
-	// Profile is a kind of profile, and Package or Work what is looked for in
-	// it: by package, since symbols change their names from version to version.
+	// Profile is a kind of profile, and Package or Work what to look for in it.
+	// Packages are used because symbols change their names between versions.
 	Profile string `toml:"profile"` // share, absent
 	Package string `toml:"package"` // share, absent
 	Work    string `toml:"work"`    // share
 
-	// At keeps the claim to the conditions with these levels; without it, it is
-	// about all of them.
+	// At limits the claim to the conditions with these levels; without it the
+	// claim is about all conditions.
 	At map[string]any `toml:"at"`
 	at setting.Levels
 }
 
-// Where returns the levels that the claim is kept to.
+// Where returns the levels that the claim is limited to.
 func (c Claim) Where() setting.Levels { return c.at }
 
-// Needs are a claim's preconditions. Unmet, the claim is not applicable to the
-// run; it is never refuted by a machine that could not have shown it.
+// Needs are a claim's preconditions. If one is unmet, the claim is not
+// applicable to the run: a machine that could not have shown it never refutes
+// it.
 type Needs struct {
-	Bound    string `toml:"bound"`     // every trial is bounded by this
+	Bound    string `toml:"bound"`     // every trial is bounded by this wall
 	LineRate bool   `toml:"line_rate"` // the topology has a line rate
 	Cores    int    `toml:"cores"`     // logical CPUs of the server's host; see CoresFor
 }
@@ -105,7 +105,8 @@ func (c *Claim) check(factors map[string]bool) error {
 	if (c.Kind == Flat || c.Kind == Ratio || c.Kind == Monotonic) && !factors[c.Over] {
 		return fmt.Errorf("over %q: no factor of that name", c.Over)
 	}
-	// Each kind takes its own fields and no other, so that none is ignored.
+	// Each kind has its own fields and allows no others, so that no field is
+	// ignored.
 	type fields struct{ metric, margin, bar, bound, equals, over, profile bool }
 	takes := map[Kind]fields{
 		Flat: {metric: true, margin: true, over: true}, Monotonic: {metric: true, margin: true, over: true},
@@ -140,7 +141,7 @@ func (c *Claim) check(factors map[string]bool) error {
 	return nil
 }
 
-// checkProfile refuses what no profile could be asked.
+// checkProfile refuses what no profile can show.
 func (c *Claim) checkProfile() error {
 	if !slices.Contains(profiles.Kinds(), profiles.Kind(c.Profile)) {
 		return fmt.Errorf("profile %q: use one of %v", c.Profile, profiles.Kinds())
@@ -160,8 +161,7 @@ func (c *Claim) checkProfile() error {
 	return nil
 }
 
-// resolve turns the raw levels that a claim is kept to into levels, each of
-// which must be one of the design's.
+// resolve parses the levels in At. Each must be one of the design's.
 func (c *Claim) resolve(factors []Factor) error {
 	for _, name := range slices.Sorted(maps.Keys(c.At)) {
 		l, err := setting.Of(c.At[name])

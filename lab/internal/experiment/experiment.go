@@ -35,34 +35,34 @@ import (
 
 // An Experiment is one file of lab/experiments.
 type Experiment struct {
-	Name     string `toml:"-"` // the file's name without its ending
+	Name     string `toml:"-"` // file name without extension
 	SHA256   string `toml:"-"` // of the file, so that a run says which wording it tested
-	Text     []byte `toml:"-"` // the file itself, which a run keeps with the data
+	Text     []byte `toml:"-"` // the file itself, which a run stores with the data
 	Entry    string `toml:"entry"`
 	Title    string `toml:"title"`
 	Question string `toml:"question"`
 	Core     bool   `toml:"core"` // whether `lab reproduce` without arguments runs it
-	// Planned says what the lab lacks to run the design; empty where it lacks
-	// nothing. A planned experiment is written like any other, claims first, and
-	// published runs are held against it. Only what a trial needs is not asked
-	// of it: settings that the lab can set.
+	// Planned says what the lab lacks to run the design; empty if nothing. A
+	// planned experiment is written like any other, claims first, and published
+	// runs are compared with it. Only the settings that every trial needs may be
+	// missing.
 	Planned  string         `toml:"planned"`
 	Metrics  []string       `toml:"metrics"`
 	Topology Topology       `toml:"topology"`
 	Settings map[string]any `toml:"settings"`
 	Factors  []Factor       `toml:"factors"`
-	BudgetS  float64        `toml:"budget_s"` // the longest, in seconds, that one run goes on while a claim is undecided
+	BudgetS  float64        `toml:"budget_s"` // longest time in seconds that one run goes on while a claim is undecided
 	Block    Block          `toml:"block"`
 	Claims   []Claim        `toml:"claims"`
-	// Earlier marks a design of version 1, which has Sizes, and neither Block nor
-	// BudgetS. It says what its runs were made with, and is never run.
+	// Earlier marks a version 1 design, which has Sizes and neither Block nor
+	// BudgetS. It describes its runs and is never run again.
 	Earlier bool            `toml:"-"`
 	Sizes   map[string]Size `toml:"sizes"`
-	// Withdrawn names the claims that runs were judged by and that no longer
-	// stand, so that none can go, or change, unseen.
+	// Withdrawn names the claims that runs were judged by and that are no longer
+	// part of the experiment, so that no claim disappears or changes unnoticed.
 	Withdrawn []Withdrawal `toml:"withdrawn"`
-	// Profile, where it stands, has the server of each trial profiled, in a
-	// window of its own under the same load.
+	// Profile, if present, asks for a profile of each trial's server, in a
+	// separate window under the same load.
 	Profile *Profile `toml:"profile"`
 
 	fixed setting.Levels
@@ -70,13 +70,13 @@ type Experiment struct {
 
 // Topology says how client and server are joined.
 type Topology struct {
-	Kind        string  `toml:"kind"` // loopback or netns; fleet, several hosts, where a run has them
+	Kind        string  `toml:"kind"` // loopback or netns; fleet is several hosts, which the lab does not drive
 	LineRateBps float64 `toml:"line_rate_bps"`
 	BurstBytes  int64   `toml:"burst_bytes"`
 	QueueS      float64 `toml:"queue_s"`
 }
 
-// A Factor is a setting that takes several levels.
+// A Factor is a setting with several levels.
 type Factor struct {
 	Name   string `toml:"name"`
 	Levels []any  `toml:"levels"`
@@ -87,10 +87,10 @@ type Factor struct {
 // Ends are the first and the last level, which a claim about a ratio compares.
 func (f Factor) Ends() (first, last setting.Level) { return f.levels[0], f.levels[len(f.levels)-1] }
 
-// A Profile says what the profiles are for.
+// A Profile says how profiles are taken and compared.
 type Profile struct {
-	Seconds float64 `toml:"seconds"` // how long one lasts: whole seconds
-	Compare string  `toml:"compare"` // the factor whose last level is drawn against its first
+	Seconds float64 `toml:"seconds"` // length of one profile, in whole seconds
+	Compare string  `toml:"compare"` // factor whose last level is drawn against its first
 }
 
 var (
@@ -98,8 +98,7 @@ var (
 	entry = regexp.MustCompile(`^[a-z0-9]+$`)
 )
 
-// Load reads one experiment. Errors name the file and, where there is one,
-// the line.
+// Load reads one experiment. Errors name the file and, if possible, the line.
 func Load(path string) (*Experiment, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -112,13 +111,13 @@ func Load(path string) (*Experiment, error) {
 	return x, nil
 }
 
-// Parse reads an experiment of the given name.
+// Parse parses the experiment of the given name.
 func Parse(id string, data []byte) (*Experiment, error) {
 	x := &Experiment{}
 	if err := strict.DecodeTOML(data, x); err != nil {
 		return nil, err
 	}
-	// An empty reason would pass for none. It is printed in one line.
+	// An empty reason would look like a missing one. It is printed in one line.
 	var said struct {
 		Planned *string
 		times
@@ -138,7 +137,7 @@ func Parse(id string, data []byte) (*Experiment, error) {
 	return x, nil
 }
 
-// resolve checks the whole design and turns raw values into levels.
+// resolve checks the whole design and parses its levels.
 func (x *Experiment) resolve(has times) error {
 	if !name.MatchString(x.Name) {
 		return fmt.Errorf("the file's name %q must be lower-case words joined by hyphens", x.Name)
@@ -193,8 +192,8 @@ func (x *Experiment) resolve(has times) error {
 		}
 		seen[f.Name] = true
 	}
-	// Workers may be left out: the machine's own number is then a part of what
-	// is compared.
+	// Workers may be left out: the machine's own number is then part of what is
+	// compared.
 	needed := []string{setting.Route, setting.Connections}
 	if x.Batches() {
 		needed = []string{setting.Variant, setting.EventRate}
@@ -268,7 +267,7 @@ func (x *Experiment) profiled(factors map[string]bool) error {
 	return nil
 }
 
-// settable refuses a level that the setting, or the topology, does not have.
+// settable refuses a level that the setting or the topology does not have.
 func (x *Experiment) settable(name string, l setting.Level) error {
 	if err := setting.Check(name, l); err != nil {
 		return err
@@ -276,7 +275,7 @@ func (x *Experiment) settable(name string, l setting.Level) error {
 	return x.Topology.fits(name, l)
 }
 
-// Batches tells whether batches of events are what every condition sends.
+// Batches tells whether the servers of all conditions send batches of events.
 func (x *Experiment) Batches() bool {
 	return x.fixed[setting.Server] == setting.String(setting.Producer)
 }
@@ -320,7 +319,8 @@ func (f *Factor) resolve(check func(string, setting.Level) error) error {
 // Fixed returns the settings that are the same in every trial.
 func (x *Experiment) Fixed() setting.Levels { return x.fixed.With(nil) }
 
-// Conditions returns every combination of levels, the first factor slowest.
+// Conditions returns every combination of levels; the first factor varies
+// slowest.
 func (x *Experiment) Conditions() []setting.Levels {
 	conds := []setting.Levels{{}}
 	for _, f := range x.Factors {
@@ -335,7 +335,7 @@ func (x *Experiment) Conditions() []setting.Levels {
 	return conds
 }
 
-// Null tells whether the null server is what any condition loads.
+// Null tells whether any condition loads the null server.
 func (x *Experiment) Null() bool {
 	return slices.ContainsFunc(x.Conditions(), func(levels setting.Levels) bool {
 		return x.fixed.With(levels)[setting.Server] == setting.String(setting.Null)
@@ -343,13 +343,14 @@ func (x *Experiment) Null() bool {
 }
 
 // LoadDir reads every experiment of a directory, sorted by name. It refuses
-// designs of version 1, since what stands there is to be run.
+// version 1 designs, since every design there must be runnable.
 func LoadDir(dir string) ([]*Experiment, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.toml"))
 	if err != nil {
 		return nil, err
 	}
-	// By name: with its ending, a name would stand after one that it begins.
+	// Sorted without the extension: with it, a name would come after a longer one
+	// that begins with it.
 	slices.SortFunc(paths, func(a, b string) int {
 		return strings.Compare(strings.TrimSuffix(a, ".toml"), strings.TrimSuffix(b, ".toml"))
 	})

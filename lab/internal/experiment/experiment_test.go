@@ -14,8 +14,8 @@ import (
 
 const committed = "../../experiments"
 
-// whole is a made-up experiment with one claim of each kind. Its line numbers
-// matter to the table below: a replacement keeps the lines above it.
+// whole is a made-up experiment with one claim of each kind. Tables below
+// depend on its line numbers: a replacement keeps the lines above it.
 const whole = `entry = "7"
 title = "A made-up comparison"
 question = "Does it matter?"
@@ -152,7 +152,7 @@ func TestFixedSettingsAreACopy(t *testing.T) {
 	}
 }
 
-// plan is whole as an experiment that waits for the lab: several hosts, no load.
+// plan turns whole into a planned experiment: several hosts, no load.
 var plan = strings.NewReplacer(
 	`entry = "7"`, "entry = \"7\"\nplanned = \"the lab cannot turn the knob\"",
 	`kind = "netns"`, `kind = "fleet"`, "line_rate_bps = 1_000_000\nburst_bytes = 1000\nqueue_s = 0.02\n", "",
@@ -167,14 +167,14 @@ func TestAPlannedExperimentMayNameWhatTheLabLacks(t *testing.T) {
 	if n := len(x.Conditions()); n != 6 {
 		t.Errorf("%d conditions, want 3 × 2", n)
 	}
-	// What is left out of a plan is not left out of a design to be run.
+	// A design that is not planned must not leave out what plan does.
 	running := strings.Replace(plan, "planned = \"the lab cannot turn the knob\"\n", "", 1)
 	if _, err := Parse("made-up", []byte(running)); err == nil || !strings.Contains(err.Error(), "settings.route is missing") {
 		t.Errorf("%v, want that the route is missing", err)
 	}
 }
 
-// batches is whole with a producer of events for a server.
+// batches turns whole into a design with an event producer as the server.
 var batches = strings.NewReplacer(
 	"route = \"/read\"\n", "server = \"producer\"\n", "http_load", "sink", "rounds = 6", "rounds = 1", "connections = 100\n", "sink_latency_ms = 5\n", "prefork = true\n", "event_rate = 2000\n",
 	"name = \"workers\"\nlevels = [1, 2, 4]", "name = \"variant\"\nlevels = [\"async\", \"pool-10\"]",
@@ -231,8 +231,8 @@ func TestAPlanIsCheckedLikeAnyDesign(t *testing.T) {
 	}
 }
 
-// What a machine has of knobs and of other machines is for a run to find, not
-// for the design.
+// Only a run finds out whether a machine has the settings and the other
+// machines, so the design may ask for them.
 func TestADesignToBeRunMayTurnKnobsOfAFleet(t *testing.T) {
 	x := parse(t, strings.NewReplacer(
 		`kind = "netns"`, `kind = "fleet"`, "line_rate_bps = 1_000_000\nburst_bytes = 1000\nqueue_s = 0.02\n", "",
@@ -306,7 +306,7 @@ func TestEveryCommittedExperimentLoads(t *testing.T) {
 		if x.Core {
 			core++
 		}
-		// What an absent generator means is for old files.
+		// Only old files may leave the generator out.
 		if _, fixed := x.Fixed()["generator"]; !fixed && !slices.ContainsFunc(x.Factors, func(f Factor) bool { return f.Name == "generator" }) {
 			t.Errorf("%s does not say which generator it is measured with", x.Name)
 		}
@@ -321,7 +321,7 @@ func TestEveryCommittedExperimentLoads(t *testing.T) {
 	}
 }
 
-// sound checks what everything that reads an experiment relies on.
+// sound checks what all users of an experiment rely on.
 func sound(x *Experiment) error {
 	if n := len(x.Conditions()); n < 2 {
 		return fmt.Errorf("%d conditions", n)
@@ -362,7 +362,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(strings.Replace(whole, "warmup_s = 0.2", "warmup_s = nan", 1)))
 	f.Add([]byte(earlier))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		// A product of long lists of levels is slow, and shows nothing more.
+		// A product of long lists of levels is slow and shows nothing more.
 		if len(data) > 4<<10 {
 			t.Skip()
 		}

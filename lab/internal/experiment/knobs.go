@@ -8,15 +8,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// turnable says on which topologies a knob has something to turn: queues that
-// packets come in by, an interface that interrupts, cores that are not shared
+// turnable has the topologies on which a setting has an effect: it needs
+// receive queues, an interface with interrupts, or cores that are not shared
 // with the client.
 var turnable = map[string][]string{
 	setting.RPS: {"netns", "fleet"}, setting.RFS: {"netns", "fleet"},
 	setting.IRQ: {"fleet"}, setting.IRQBalance: {"fleet"}, setting.Crond: {"fleet"}, setting.ServerCPUs: {"fleet"},
 }
 
-// fits refuses a knob's level that the topology could not have.
+// fits refuses a setting's level that is impossible on the topology.
 func (t Topology) fits(name string, l setting.Level) error {
 	if name == setting.ServerCPUs {
 		if _, err := cores.Parse(l.String()); err != nil {
@@ -35,9 +35,9 @@ func (t Topology) fits(name string, l setting.Level) error {
 	return fmt.Errorf("%s has nothing to turn it on; it takes topology %v", t.Kind, kinds)
 }
 
-// cores is how many logical CPUs the design takes of the server's machine: up to
-// the highest that its server may use, and one more where interrupts are pinned
-// and the server leaves them none of those. 0 where it names none.
+// cores is how many logical CPUs of the server's machine the design uses: up to
+// the highest that its server may use, and one more if interrupts are pinned
+// and the server leaves none of these free. 0 if the design names none.
 func (x *Experiment) cores() int {
 	var used []int
 	n, least, pinned := 0, 0, false
@@ -50,7 +50,7 @@ func (x *Experiment) cores() int {
 		}
 		cpus, err := cores.Parse(list.String())
 		if err != nil {
-			continue // refused where it is read
+			continue // refused when it is parsed
 		}
 		used = append(used, cpus...)
 		if n = max(n, slices.Max(used)+1); least == 0 || len(cpus) < least {
@@ -63,12 +63,12 @@ func (x *Experiment) cores() int {
 	return n
 }
 
-// CoresFor is how many logical CPUs of the server's machine a claim of the design
-// needs: what it asks for, and never fewer than the design takes.
+// CoresFor is how many logical CPUs of the server's machine a claim needs: what
+// it asks for, and at least what the design uses.
 func (x *Experiment) CoresFor(c Claim) int { return max(c.Needs.Cores, x.cores()) }
 
-// LeastCores is how many the claim needs that needs fewest: on a machine with
-// fewer there is nothing that a run could decide.
+// LeastCores is the smallest CoresFor of all claims: with fewer CPUs a run
+// could decide nothing.
 func (x *Experiment) LeastCores() int {
 	least := x.CoresFor(x.Claims[0])
 	for _, c := range x.Claims[1:] {

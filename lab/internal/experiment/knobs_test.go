@@ -32,7 +32,7 @@ func TestTheCoresThatADesignTakes(t *testing.T) {
 		{`prefork = true`, ``, 0},
 		{`prefork = true` + pinned, ``, 0},
 		{`server_cpus = "0-111"`, ``, 112},
-		{`server_cpus = "0-111"` + pinned, ``, 113}, // interrupts on cores of their own take one at the least
+		{`server_cpus = "0-111"` + pinned, ``, 113}, // pinned interrupts need at least one core of their own
 		{`prefork = true` + pinned, `, { name = "server_cpus", levels = ["0-5", "0-7"] }`, 8},
 		{`server_cpus = "2,5"`, `, { name = "irq", levels = ["default", "pinned"] }`, 7},
 	} {
@@ -51,8 +51,8 @@ func TestTheCoresThatADesignTakes(t *testing.T) {
 	}
 }
 
-// A design whose claims need different numbers of the cores that it names would
-// say in one place that it can be run, and in another that it cannot.
+// If claims of a design that names cores needed different numbers of cores, one
+// place would say that it can be run and another that it cannot.
 func TestADesignThatNamesCoresNeedsAsManyForEachClaim(t *testing.T) {
 	paths, err := filepath.Glob("../../experiments/*.toml")
 	if err != nil || len(paths) == 0 {

@@ -8,15 +8,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// A Withdrawal says why a claim no longer stands that runs were judged by. The
-// claim itself is kept with the design of those runs.
+// A Withdrawal says why a claim that runs were judged by is no longer part of
+// the experiment. The claim itself is kept with the design of those runs.
 type Withdrawal struct {
 	ID  string `toml:"id"`
 	Why string `toml:"why"`
 }
 
-// A bars is a claim's own part of what its verdict rests on. Its words and its
-// reasons are not in it.
+// A bars is a claim's own part of what its verdict depends on, without its
+// words and reasons.
 type bars struct {
 	Kind    Kind           `json:"kind"`
 	Metric  string         `json:"metric"`
@@ -35,15 +35,15 @@ type bars struct {
 	About   string         `json:"about"`
 }
 
-// A locked is all that a claim's verdict rests on. The budget is not in it: how
-// long a run went on changes what it can tell, and not what is asked of it.
+// A locked is everything that a claim's verdict depends on. The budget is left
+// out: the length of a run changes how much it can tell, not what is asked.
 type locked struct {
 	Topology Topology       `json:"topology"`
 	Settings setting.Levels `json:"settings"`
 	Factors  []lockedFactor `json:"factors"`
 	Profiled bool           `json:"profiled"`
-	ProfileS float64        `json:"profile_s,omitempty"` // left out where none is taken, as in designs that are older than it
-	Block    *Block         `json:"block"`               // nil in a design of version 1
+	ProfileS float64        `json:"profile_s,omitempty"` // absent if no profile is taken, so that older designs keep their digest
+	Block    *Block         `json:"block"`               // nil in a version 1 design
 	Bars     bars           `json:"bars"`
 }
 
@@ -60,14 +60,14 @@ func (c Claim) bars() bars {
 	}
 }
 
-// Bars is the SHA-256, in hexadecimal, of the claim's own bars, whatever the
-// design around it: what is asked, and not of what.
+// Bars is the SHA-256, in hexadecimal, of the claim's own bars, without the
+// design around it.
 func (x *Experiment) Bars(c Claim) string { return digest(c.bars()) }
 
-// Lock is the SHA-256, in hexadecimal, of what decides a claim: the design and
-// the claim's own bars. Two claims with the same lock are the same claim,
-// whatever the file around them says. A design of version 1 has no lock in
-// common with a later one, since its blocks were others.
+// Lock is the SHA-256, in hexadecimal, of everything that decides a claim: the
+// design and the claim's own bars. Two claims with the same lock are the same
+// claim, whatever else is in the file. A version 1 design never has the lock of
+// a later one, since its blocks were different.
 func (x *Experiment) Lock(c Claim) string {
 	l := locked{Topology: x.Topology, Settings: x.fixed, Profiled: x.Profile != nil, ProfileS: x.ProfileS(), Bars: c.bars()}
 	for _, f := range x.Factors {
@@ -80,9 +80,9 @@ func (x *Experiment) Lock(c Claim) string {
 }
 
 func digest(v any) string {
-	text, err := json.Marshal(v) // maps are written in the order of their keys
+	text, err := json.Marshal(v) // maps are written sorted by key
 	if err != nil {
-		panic(err) // a checked design holds nothing that JSON has not
+		panic(err) // a checked design always marshals
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
@@ -98,15 +98,15 @@ func (x *Experiment) Claim(id string) (Claim, bool) {
 	return Claim{}, false
 }
 
-// Holds tells whether the experiment still has this claim of another of its
-// designs: the same id and the same lock.
+// Holds tells whether the experiment has this claim of another of its designs
+// unchanged: the same id and the same lock.
 func (x *Experiment) Holds(of *Experiment, c Claim) bool {
 	mine, ok := x.Claim(c.ID)
 	return ok && x.Lock(mine) == of.Lock(c)
 }
 
-// Asks tells whether the experiment still has a claim of that id with the same
-// bars, whatever the design around it.
+// Asks tells whether the experiment has a claim of that id with the same bars,
+// whatever the design around it.
 func (x *Experiment) Asks(of *Experiment, c Claim) bool {
 	mine, ok := x.Claim(c.ID)
 	return ok && x.Bars(mine) == of.Bars(c)

@@ -10,7 +10,7 @@ func TestTheLockIsOfAllThatDecides(t *testing.T) {
 	c := x.Claims[0]
 	for _, change := range []struct {
 		name, old, new string
-		lock, bars     bool // whether it changes them
+		lock, bars     bool // whether they change
 	}{
 		{"the words", "It is flat.", "It is even.", false, false},
 		{"the budget", "budget_s = 60", "budget_s = 600", false, false},
@@ -40,8 +40,8 @@ func TestTheLockIsOfAllThatDecides(t *testing.T) {
 	}
 }
 
-// How long a profile lasts decides what it shows. A design without profiles has
-// the lock that it had before there was a length to set.
+// The length of a profile affects its content, so it is in the lock. A design
+// without profiles keeps the lock from before that length could be set.
 func TestTheLockIsOfTheLengthOfProfiles(t *testing.T) {
 	x, longer := parse(t, profiling), parse(t, strings.Replace(profiling, "seconds = 2", "seconds = 3", 1))
 	other := parse(t, strings.Replace(profiling, `compare = "workers"`, `compare = "pipelining"`, 1))
@@ -59,8 +59,8 @@ func TestTheLockIsOfTheLengthOfProfiles(t *testing.T) {
 	}
 }
 
-// What an earlier design of the lab measured decides nothing now, so its claims
-// only have to ask the same.
+// Runs of an earlier design of the lab decide nothing, so only the bars of
+// their claims must be unchanged.
 func TestAClaimOfAnEarlierDesignAsksTheSameByItsBars(t *testing.T) {
 	x, was := parse(t, whole), parse(t, earlier)
 	for i, c := range was.Claims {

@@ -9,16 +9,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Groups says which conditions are up together within a block, by their places
-// among those given, each with all its levels. A group's places rise, and groups
-// stand in the order of their first ones.
+// Groups says which conditions are up together within a block, as indexes into
+// conditions, each of which has all its levels. A group's indexes ascend, and
+// groups are ordered by their first index.
 //
-// Only http_load can turn from one server to another. Conditions that are measured
-// at once need no turns, and make groups too. All others stand alone. Where profiles
-// are taken of servers that take turns, each has its profiled window to itself when
-// all have had their turns. A group has one kind of client, whose number of threads
-// is the same for all, and one state of the machine's knobs, which nobody could turn
-// for one slot.
+// Only http_load can alternate between servers. Conditions that can be measured
+// at once need no slots, and form groups too. All others are alone. If profiles
+// are taken, the servers of a group with slots are profiled one after the other
+// once all slots are done. A group has one kind of client with one number of
+// threads, and one state of the kernel settings, which cannot be changed for a
+// single slot.
 func Groups(conditions []setting.Levels) [][]int {
 	var groups [][]int
 	known := map[string]int{}
@@ -29,7 +29,7 @@ func Groups(conditions []setting.Levels) [][]int {
 			continue
 		}
 		names := []string{setting.Generator, setting.IRQ, setting.IRQBalance, setting.Crond, setting.RPS, setting.RFS, setting.ClientWorkers}
-		if !turns { // they share one look at the server's cores
+		if !turns { // one sampler watches one set of server cores
 			names = append(names, setting.ServerCPUs)
 		}
 		same := setting.Levels{}
@@ -49,10 +49,10 @@ func Groups(conditions []setting.Levels) [][]int {
 	return groups
 }
 
-// AtOnce tells whether a condition, with all its levels, can be measured while
-// others like it are, each by a client of its own: a receiver of events that come
-// at a set rate. A few thousand events a second take a few hundredths of a core.
-// One that looks for the highest rate takes all there is.
+// AtOnce tells whether a condition, with all its levels, can be measured at the
+// same time as others like it, each by a client of its own: a receiver of
+// events at a set rate. A few thousand events a second take a few hundredths of
+// a core. A receiver that searches for the highest rate takes all there is.
 func AtOnce(levels setting.Levels) bool {
 	rate, set := levels[setting.EventRate].Int()
 	return levels[setting.Generator] == setting.String(setting.Sink) && set && rate > 0

@@ -30,21 +30,21 @@ func TestTheOrderIsTheSeeds(t *testing.T) {
 	if reflect.DeepEqual(DrawEarlier(4, 6, 11), DrawEarlier(4, 6, 12)) {
 		t.Error("two seeds gave one order of 24 trials")
 	}
-	// A run that goes on must not have its first blocks drawn anew.
+	// A longer run must not have its first blocks drawn differently.
 	if !reflect.DeepEqual(DrawEarlier(4, 6, 11)[:3], DrawEarlier(4, 3, 11)) {
 		t.Error("the first blocks depend on how many follow")
 	}
-	// Blocks must not all have the same order, or drift within a block would
-	// be an effect. With 4 conditions and 6 blocks chance does that once in
-	// 24^5 seeds.
+	// Blocks must not all have the same order, or drift within a block would look
+	// like an effect. With 4 conditions and 6 blocks chance does that once in 24^5
+	// seeds.
 	blocks := DrawEarlier(4, 6, 11)
 	if !slices.ContainsFunc(blocks, func(b []int) bool { return !slices.Equal(b, blocks[0]) }) {
 		t.Error("all blocks have one order")
 	}
 }
 
-// Committed files hold orders drawn so; another way of drawing would call each
-// of them out of order.
+// Committed files depend on these orders; another way of drawing would make
+// each of them wrong.
 func TestWhatASeedGivesStaysForGood(t *testing.T) {
 	if got, want := DrawEarlier(4, 2, 11), [][]int{{1, 0, 3, 2}, {3, 0, 1, 2}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("seed 11 draws %v, want %v", got, want)
@@ -54,7 +54,7 @@ func TestWhatASeedGivesStaysForGood(t *testing.T) {
 	}
 }
 
-// One condition is measured twice; which, the seed says.
+// One condition is measured twice, and the seed decides which.
 func TestTheControlIsDrawn(t *testing.T) {
 	seen := map[int]int{}
 	for seed := range uint64(300) {
@@ -149,8 +149,8 @@ func TestABlockHasEachConditionOnceARound(t *testing.T) {
 	}
 }
 
-// A run that goes on must not have its first blocks drawn anew, and two blocks,
-// or two seeds, must not share an order.
+// A longer run must not have its first blocks drawn differently, and two
+// blocks, or two seeds, must not share an order.
 func TestABlocksOrderIsItsOwn(t *testing.T) {
 	groups := [][]int{{0, 1, 2, 3, 4, 5}}
 	if !reflect.DeepEqual(DrawBlock(groups, 6, 11, 3), DrawBlock(groups, 6, 11, 3)) {
@@ -188,8 +188,8 @@ func TestEveryOrderIsAsLikely(t *testing.T) {
 		}
 		groups[firsts]++
 	}
-	// Six orders each: 1000 and 2000 expected, with standard deviations of 29
-	// and 41. Five of them are never met by chance.
+	// Six orders each: 1000 and 2000 are expected, with standard deviations of 29
+	// and 41. Chance never reaches five of them.
 	if len(groups) != 6 || len(rounds) != 6 {
 		t.Fatalf("%d orders of groups and %d of a round, want 6 each", len(groups), len(rounds))
 	}
@@ -205,7 +205,7 @@ func TestEveryOrderIsAsLikely(t *testing.T) {
 	}
 }
 
-// As for version 1: committed files hold these orders.
+// Committed files depend on these orders, as for version 1.
 func TestWhatABlockIsStaysForGood(t *testing.T) {
 	if got, want := DrawBlock([][]int{{0, 2, 4}, {1, 3}}, 2, 11, 1), [][]int{{3, 1, 3, 1}, {4, 2, 0, 2, 4, 0}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("seed 11 draws %v for the first block, want %v", got, want)

@@ -11,12 +11,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// possible refuses settings that no trial could have together.
+// possible refuses settings that no trial could combine.
 func (x *Experiment) possible(s setting.Levels) error {
 	if done, err := possibleBatches(s); done {
 		return err
 	}
-	// The settings have more than the lab can do: what texts did.
+	// Some settings exist only to describe published runs.
 	if r, ok := s[setting.Route]; ok && !setting.IsPath(r) {
 		return fmt.Errorf("the lab requests one path at a time, and not %s", r)
 	}
@@ -46,15 +46,15 @@ func (x *Experiment) possible(s setting.Levels) error {
 	return nil
 }
 
-// batching are the settings of a producer of events and its receiver; all that
-// they share with other trials is which server, generator and replicate.
+// batching has the settings of an event producer and its receiver. They share
+// only server, generator and replicate with other trials.
 var batching = []string{
 	setting.Variant, setting.EventRate, setting.Pacing, setting.EventBytes, setting.BatchEvents, setting.FlushMs, setting.QueueEvents,
 	setting.WhenFull, setting.Stagger, setting.Attempts, setting.SinkLatencyMs, setting.SinkErrors,
 }
 
-// possibleBatches refuses what a producer of events cannot do, and what nobody
-// else can. done says that there is nothing more to be looked at.
+// possibleBatches refuses what an event producer cannot do, and settings that
+// only a producer has. done says that nothing else needs to be checked.
 func possibleBatches(s setting.Levels) (done bool, err error) {
 	sends, receives := s[setting.Server] == setting.String(setting.Producer), s[setting.Generator] == setting.String(setting.Sink)
 	if sends != receives {

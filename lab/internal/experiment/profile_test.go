@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// profiling is whole as an experiment that takes profiles, with a claim of each
-// kind about them.
+// profiling is whole with profiles and a claim of each kind about them.
 var profiling = strings.Replace(whole, "[block]", "[profile]\nseconds = 2\ncompare = \"workers\"\n[block]", 1) + `
 [[claims]]
 id = "seen"
@@ -86,7 +85,8 @@ func TestRefusesProfilesThatCouldNotBeTakenOrRead(t *testing.T) {
 	}
 }
 
-// Profiles of version 1 were as long as its trials, which sizes said.
+// Profiles of version 1 were as long as its trials, whose length is in the
+// sizes.
 func TestProfilesOfVersionOneHaveNoLengthOfTheirOwn(t *testing.T) {
 	was := strings.Replace(earlier, "[[factors]]", "[profile]\n[[factors]]", 1)
 	if x := parse(t, was); x.Profile == nil || x.ProfileS() != 0 {

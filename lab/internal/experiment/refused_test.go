@@ -10,7 +10,7 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 		name, old, new string // old is replaced once; it must be there
 		says           string
 	}{
-		// Syntax and shape: by line.
+		// Errors of syntax and shape name the line.
 		{"unknown key", `title = "A made-up comparison"`, "titel = \"x\"", `line 2: unknown key "titel"`},
 		{"unknown key in a claim", "margin = 0.1", "margn = 0.1", `line 32: unknown key "claims.margn"`},
 		{"unknown key in a block", "rounds = 6", "round = 6", `line 24: unknown key "block.round"`},
@@ -26,12 +26,11 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 		{"a fraction of a round", "rounds = 6", "rounds = 6.5", `line 24`},
 		{"one level, no list", "levels = [1, 2, 4]", "levels = 1", `line 18`},
 		{"invalid UTF-8", "Does it", "Does \xff it", `line 3`},
-		// The decoder itself ignores case; two spellings would stand side by
-		// side and the last one decide.
+		// The TOML decoder ignores case: of two spellings the last one would win.
 		{"another spelling of a key", "margin = 0.1", "margin = 0.1\nMargin = 9", `Margin`},
 		{"a key in capitals", `entry = "7"`, `ENTRY = "7"`, `ENTRY`},
 
-		// Meaning: by field.
+		// Errors of meaning name the field.
 		{"no entry", `entry = "7"`, "", "entry is missing"},
 		{"no title", `title = "A made-up comparison"`, "", "title is missing"},
 		{"empty question", `question = "Does it matter?"`, `question = ""`, "question is missing"},
@@ -79,7 +78,7 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 		{"a level that is no number", "levels = [1, 2, 4]", `levels = [1, nan]`, `factors[0]`},
 		{"a list as a level", "levels = [1, 2, 4]", `levels = [1, [2]]`, `factors[0]: [2] is not a level`},
 
-		// Claims: by place and id.
+		// Errors in claims name the index and the id.
 		{"no id", "id = \"is-flat\"\n", "", `claims[0] "": id must be`},
 		{"an entry that is no number", `entry = "7"`, `entry = "<b>7"`, `entry "<b>7"`},
 		{"a title in two lines", `title = "`, `title = "a\n`, "title has U+000A"},

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A Bound is what limited a trial, as results files write it: one wall, or
-// several joined by "+" in the order client-cpu, server-cpu, wire; or unknown.
+// A Bound is what limited a trial, as in results files: one wall, several
+// joined by "+" in the order client-cpu, server-cpu, wire, or unknown.
 type Bound string
 
-// The single walls, and that none is known.
+// The single walls, and unknown.
 const (
 	BoundServerCPU Bound = "server-cpu"
 	BoundClientCPU Bound = "client-cpu"
@@ -18,27 +18,27 @@ const (
 	BoundUnknown   Bound = "unknown"
 )
 
-// single are the walls, in the order in which a bound joins them.
+// single has the walls in the order in which a bound joins them.
 var single = []Bound{BoundClientCPU, BoundServerCPU, BoundWire}
 
-// The thresholds: shares of the line rate and of a core's time from which a
-// resource counts as saturated. They were set before any run of this lab. At
-// nine tenths, at most a ninth of headroom is left, which is also why claims
-// of flatness at the wire use a margin of a tenth.
+// The shares of the line rate and of a core's time from which a resource counts
+// as saturated. They were set before any run of this lab. At 0.9 at most a
+// ninth of headroom is left, which is why claims of flatness at the wire use a
+// margin of a tenth.
 const (
 	WireSaturated = 0.90
 	CPUSaturated  = 0.90
 )
 
-// Evidence is what a decision rests on. A nil field was not measured.
+// Evidence is what a bound is decided from. A nil field was not measured.
 type Evidence struct {
 	LineRateShare    *float64 // busier direction over the line rate
-	ClientThreadBusy *float64 // busiest client thread, share of a core
-	ClientCoresBusy  *float64 // client's cores, mean share not idle
-	ServerWorkerBusy *float64 // server's workers, mean share of the one core each can use
-	ServerCoresBusy  *float64 // server's cores, mean share not idle
-	// WireUnread says that there is a wire of known line rate and that nothing
-	// read it: its share above, if any, is only the least it can have been.
+	ClientThreadBusy *float64 // busiest client thread's share of a core
+	ClientCoresBusy  *float64 // mean busy share of the client's cores
+	ServerWorkerBusy *float64 // mean busy share of the server's workers, each of one core
+	ServerCoresBusy  *float64 // mean busy share of the server's cores
+	// WireUnread says that there is a wire of known line rate that was not read.
+	// LineRateShare, if any, is then only a lower limit.
 	WireUnread bool
 }
 
@@ -68,15 +68,15 @@ func EvidenceOf(metrics map[string]float64, lineRateBps float64) Evidence {
 	}
 }
 
-// Walls is what the evidence says of each resource. What stands in neither list
-// was looked at and had room.
+// Walls is what the evidence says about each resource. A resource in neither
+// list was recorded and had room.
 type Walls struct {
 	Met    []Bound // in the order in which a bound joins them
-	Unseen []Bound // could have been met, for all that was recorded
+	Unseen []Bound // may have been met, but were not recorded
 }
 
-// Walls sorts the resources. A client of which one figure was not recorded is
-// unseen unless the other shows it saturated.
+// Walls sorts the resources. A client with one figure missing is unseen unless
+// the other figure shows it saturated.
 func (e Evidence) Walls() Walls {
 	unread := map[Bound]bool{
 		BoundClientCPU: e.ClientThreadBusy == nil || e.ClientCoresBusy == nil,
@@ -95,14 +95,14 @@ func (e Evidence) Walls() Walls {
 	return w
 }
 
-// Meets tells whether a wall was met, whatever else was.
+// Meets tells whether a wall was met, alone or with others.
 func (w Walls) Meets(b Bound) bool { return slices.Contains(w.Met, b) }
 
-// Room tells whether a resource was looked at and was not saturated.
+// Room tells whether a resource was recorded and not saturated.
 func (w Walls) Room(b Bound) bool { return !w.Meets(b) && !slices.Contains(w.Unseen, b) }
 
-// Bound names the walls met. The server is named only where client and wire
-// were looked at: it may have been waiting for either.
+// Bound joins the walls met. The server is named only if client and wire were
+// recorded: otherwise it may have been waiting for either.
 func (w Walls) Bound() Bound {
 	var names []string
 	for _, b := range w.Met {
@@ -144,7 +144,7 @@ func FirstWall(e Evidence) Bound {
 	return w.Bound()
 }
 
-// full tells whether a resource was saturated, whatever else was.
+// full tells whether a resource was saturated, alone or with others.
 func (e Evidence) full(b Bound) bool {
 	over := func(v *float64, limit float64) bool { return v != nil && *v >= limit }
 	switch b {

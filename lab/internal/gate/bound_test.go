@@ -18,7 +18,7 @@ func TestDecideNamesTheWall(t *testing.T) {
 	const absent = -1
 	for _, c := range []struct {
 		name string
-		set  map[string]float64 // over quiet; absent takes a figure away
+		set  map[string]float64 // replaces values of idle; absent removes a figure
 		want Bound
 	}{
 		{"nothing saturated", nil, BoundUnknown},
@@ -28,7 +28,7 @@ func TestDecideNamesTheWall(t *testing.T) {
 		{"server workers", map[string]float64{"server_workers_busy": 0.99}, BoundServerCPU},
 		{"server cores", map[string]float64{"server_cores_busy": 0.99}, BoundServerCPU},
 
-		// Several at once are all named: either may have held throughput.
+		// All walls that were met are named: any of them may have limited throughput.
 		{"client and server", map[string]float64{"client_thread_busy_max": 0.95, "server_workers_busy": 1}, "client-cpu+server-cpu"},
 		{"server at 98 % beside a client at 94 %", map[string]float64{"client_thread_busy_max": 0.94, "server_cores_busy": 0.98}, "client-cpu+server-cpu"},
 		{"client's cores and server's", map[string]float64{"client_cores_busy": 0.95, "server_cores_busy": 1}, "client-cpu+server-cpu"},
@@ -36,7 +36,7 @@ func TestDecideNamesTheWall(t *testing.T) {
 		{"wire and server", map[string]float64{"line_rate_share": 0.95, "server_workers_busy": 1}, "server-cpu+wire"},
 		{"all", map[string]float64{"line_rate_share": 1, "client_thread_busy_max": 1, "client_cores_busy": 1, "server_workers_busy": 1, "server_cores_busy": 1}, "client-cpu+server-cpu+wire"},
 
-		// The thresholds belong to what they saturate.
+		// Each resource has its own threshold.
 		{"wire at the threshold", map[string]float64{"line_rate_share": 0.90}, BoundWire},
 		{"wire just below", map[string]float64{"line_rate_share": 0.8999999}, BoundUnknown},
 		{"client thread at the threshold", map[string]float64{"client_thread_busy_max": 0.90}, BoundClientCPU},
@@ -48,8 +48,8 @@ func TestDecideNamesTheWall(t *testing.T) {
 		{"server cores at the threshold", map[string]float64{"server_cores_busy": 0.90}, BoundServerCPU},
 		{"server cores just below", map[string]float64{"server_cores_busy": 0.8999999}, BoundUnknown},
 
-		// A missing figure is never a guess. The server is named only where
-		// the client is known to have had room.
+		// A missing figure is never guessed. The server is named only if the client
+		// is known to have had room.
 		{"no wire, nothing saturated", map[string]float64{"line_rate_share": absent}, BoundUnknown},
 		{"no wire, server saturated", map[string]float64{"line_rate_share": absent, "server_workers_busy": 1}, BoundServerCPU},
 		{"no client thread, server saturated", map[string]float64{"client_thread_busy_max": absent, "server_workers_busy": 1}, BoundUnknown},
@@ -74,7 +74,7 @@ func TestDecideNamesTheWall(t *testing.T) {
 	}
 }
 
-// Of each resource it is said whether it was met, had room or was not looked at.
+// Each resource is said to be met, to have had room, or to be unseen.
 func TestWallsTellRoomFromUnseen(t *testing.T) {
 	without := func(names ...string) map[string]float64 {
 		m := quiet()
@@ -110,7 +110,7 @@ func TestWallsTellRoomFromUnseen(t *testing.T) {
 	}
 }
 
-// Files written before a bound was a set name one wall, the wire first.
+// Files from before a bound was a set name one wall, with the wire first.
 func TestFirstIsTheWallThatEarlyFilesName(t *testing.T) {
 	m := quiet()
 	for _, step := range []struct {
@@ -149,8 +149,8 @@ func TestTheFiguresAreSaid(t *testing.T) {
 	}
 }
 
-// The wire carries at least what the client read, and heads of packets beside
-// it: 112.5 MB/s are 0.9 of a line rate of 1 Gbit/s.
+// The wire carries at least what the client read, and packet headers: 112.5
+// MB/s is 0.9 of a line rate of 1 Gbit/s.
 func TestTransferIsALowerBoundOfTheWire(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -175,7 +175,7 @@ func TestTransferIsALowerBoundOfTheWire(t *testing.T) {
 			t.Errorf("%s: %s (%s), want %s (%s ...)", c.name, got, why, c.want, c.says)
 		}
 	}
-	// A wire that nothing read may have been full: the server is not named.
+	// An unread wire may have been full, so the server is not named.
 	for name, share := range map[string]float64{"unread": -1, "read": 0.5} {
 		m := quiet()
 		m["server_cores_busy"], m["line_rate_share"] = 1, share
@@ -188,7 +188,7 @@ func TestTransferIsALowerBoundOfTheWire(t *testing.T) {
 			t.Errorf("%s wire, saturated server: %s (%s), want %s", name, got, why, want)
 		}
 	}
-	// Without a transfer nothing stands in for the wire.
+	// Without a transfer nothing is known about the wire.
 	m := quiet()
 	delete(m, "line_rate_share")
 	if e := EvidenceOf(m, 1e9); e.LineRateShare != nil {

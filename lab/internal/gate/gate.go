@@ -22,66 +22,68 @@ package gate
 import "time"
 
 const (
-	// StealShare of a side's cores is the most the hypervisor may take: three
-	// hundredths, the smallest margin that any claim uses.
+	// StealShare is the largest share of a side's cores that the hypervisor may
+	// take: three hundredths, the smallest margin of any claim.
 	StealShare = 0.03
-	// ForeignLoad, in cores, is the most that others may run on a side's
-	// cores. Their times come in hundredths of a second, so a tenth of a core
-	// is several steps even in a window of a second.
+	// ForeignLoad is the most, in cores, that other processes may use of a side's
+	// cores. Their times are in hundredths of a second, so a tenth of a core is
+	// several steps even in a window of one second.
 	ForeignLoad = 0.10
-	// ClockStep is the most the wall clock may move against the monotonic one:
-	// windows are cut by it. Slewing stays below half of this in ten seconds.
+	// ClockStep is the most that the wall clock may move relative to the monotonic
+	// clock, since windows are cut by it. Slewing stays below half of this in ten
+	// seconds.
 	ClockStep = 10 * time.Millisecond
-	// StoodStill is the longest the lab's own sampling may be held up: a machine
-	// that stands still for so long was not there for the trial either.
+	// StoodStill is the longest that the lab's own sampling may be held up: a
+	// machine that stands still for so long did not run the trial either.
 	StoodStill = time.Second
-	// WindowOff and WindowSlack bound how far the measured window may differ
-	// from the asked one: by this share of it, or by this much if that is more.
+	// WindowOff and WindowSlack limit how far the measured window may differ from
+	// the one asked for: by this share, or by this time if that is more.
 	WindowOff   = 0.10
 	WindowSlack = 300 * time.Millisecond
-	// SendLag is the most by which the load generator's 99th percentile may be
-	// late at a fixed rate: latencies count from when a request was due, so
-	// that its own lateness is in them.
+	// SendLag limits the load generator's own lateness at a fixed rate, as a 99th
+	// percentile: latencies count from the time a request was due, so lateness is
+	// included in them.
 	SendLag = time.Millisecond
-	// LittleOff is how far rate times mean latency may differ from what a
-	// closed loop keeps in flight, beyond what latencies' resolution and the
-	// requests in flight at the window's ends explain.
+	// LittleOff is how far rate times mean latency may differ from the requests
+	// that a closed loop keeps in flight, as a share, beyond what the latencies'
+	// resolution and the requests in flight at the window's ends explain.
 	LittleOff = 0.10
-	// LeastShare is the share of an asked rate that has to be answered. A hundredth
-	// is left for what is in flight at both ends of a short trial; a generator or a
-	// server that keeps up falls short by less, and one that does not makes of the
-	// open loop a closed one.
+	// LeastShare is the share of the rate asked for that must be answered. A
+	// hundredth is allowed for requests in flight at both ends of a short trial. A
+	// generator or server that keeps up loses less than that; one that does not
+	// turns the open loop into a closed one.
 	LeastShare = 0.99
-	// ActiveShare of the busiest worker's CPU time makes a worker an active one.
-	// Connections are dealt out by hash, so shares differ several times over; one
-	// that serves nothing still wakes now and then.
+	// ActiveShare is the share of the busiest worker's CPU time that makes a
+	// worker active. A hash deals connections to workers, so shares differ several
+	// times over; and an idle worker still wakes up now and then.
 	ActiveShare = 0.1
-	// IdleChance is how likely it has to be that so many workers were left out by
-	// the hash alone: at one in a million, a study of thousands of trials never
-	// loses one to chance.
+	// IdleChance is the probability below which it is not accepted that the hash
+	// alone left so many workers out. At one in a million, a study of thousands of
+	// trials practically never loses one to chance.
 	IdleChance = 1e-6
-	// ProfileSpread is the most by which the profiles of one window may begin
-	// apart: they are read as pictures of the same moments.
+	// ProfileSpread is the most by which the starts of one window's profiles may
+	// differ: they are read as describing the same time.
 	ProfileSpread = 50 * time.Millisecond
-	// IdleServer, in cores, is the most that the servers may use together that are
-	// up and not loaded: what they take in another's slot is none of its work. A
-	// server that waits wakes for its timers, which costs a tenth of that.
+	// IdleServer is the most CPU, in cores, that all waiting servers may use
+	// together: it is taken from the server whose slot it is. A waiting server
+	// wakes up for its timers, which costs a tenth of that.
 	IdleServer = 0.02
-	// Silence is the share of a slot that may pass without an answer, and
-	// SilenceShare that of all of a trial, whichever is less. No time below
-	// SilenceSlack counts as silence: a small machine takes that much now and then.
+	// Silence is the share of a slot, and SilenceShare the share of a whole trial,
+	// that may pass without an answer; the lesser applies. A time below
+	// SilenceSlack is never silence: small machines pause for that long now and
+	// then.
 	Silence      = 0.5
 	SilenceShare = 0.10
 	SilenceSlack = 50 * time.Millisecond
-	// SlotOff and SlotSlack bound how far a slot may differ from the asked length:
-	// by this share of it, or by this much if that is more.
+	// SlotOff and SlotSlack limit how far a slot's length may differ from the one
+	// asked for: by this share, or by this time if that is more.
 	SlotOff   = 0.10
 	SlotSlack = 20 * time.Millisecond
-	// SlotBusy is the most that a server may use of its cores in a slot: the CPU
-	// clocks are read one right after the other, and more than all says that they
+	// SlotBusy is the most that a server may use of its cores in a slot. The CPU
+	// clocks are read right after each other; a share far above 1 shows that they
 	// were not.
 	SlotBusy = 1.10
-	// SamplerShare is the share of one core that watching a trial aims to stay
-	// below: where a sample costs more, there are fewer of them.
+	// SamplerShare is the share of one core that sampling may use: costly samples
+	// are taken less often.
 	SamplerShare = 0.01
 )

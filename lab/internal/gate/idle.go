@@ -2,23 +2,22 @@ package gate
 
 import "math"
 
-// uneven is how many times as much CPU time one connection may cost its worker
-// as another does another: a worker with few of them answers fewer for each time
-// that it wakes up.
+// uneven is how many times the CPU time of another connection one connection
+// may cost its worker: a worker with few connections answers fewer requests
+// each time it wakes up.
 const uneven = 2
 
-// idle closes the gate where fewer workers took part than there were, and chance
-// does not explain it. The kernel deals connections out by a hash, so that of
-// few connections some workers get none.
+// idle closes the gate if fewer workers took part than there are, and chance
+// does not explain it. The kernel deals connections to workers by a hash, so
+// with few connections some workers get none.
 //
-// It looks twice. Workers that hold a connection are counted, and one without
-// any is idle. And one that holds some, but uses less than a tenth of the
-// busiest one's CPU time, is not active: so few connections must be rare by
-// chance as well.
+// It makes two comparisons. A worker without a connection is idle. A worker
+// that has connections but uses less than a tenth of the busiest one's CPU time
+// is not active, and having so few connections must be improbable too.
 func idle(t *trial) {
 	workers := t.Workers
 	if n, ok := t.figures["workers"]; ok && t.claimed("workers") {
-		workers = min(workers, int(n)) // how many there are is a claim's to decide
+		workers = min(workers, int(n)) // a wrong number of workers refutes the claim instead
 	}
 	if workers == 0 || t.Connections == 0 || t.claimed("workers_active") || t.claimed("workers_serving") {
 		return
@@ -40,12 +39,12 @@ func idle(t *trial) {
 	})
 }
 
-// leftOut bounds from above how likely it is that a hash leaves some workers
-// with so few connections each, or none: that as many as are idle have no more
-// than that together, over all the choices of which ones they are.
+// leftOut is an upper bound for the probability that a hash gives so many idle
+// workers at most few connections each: that any such set of workers has no
+// more than that together.
 func leftOut(connections, workers, idle, few int) float64 {
 	if idle >= workers {
-		return 0 // someone has the connections
+		return 0 // some worker has the connections
 	}
 	p := float64(idle) / float64(workers)
 	together := 0.0
@@ -55,8 +54,8 @@ func leftOut(connections, workers, idle, few int) float64 {
 	return min(1, math.Exp(choose(workers, idle))*together)
 }
 
-// busiest is how many connections no worker holds more than, but for so small a
-// chance.
+// busiest is a number of connections that a worker exceeds only with the given
+// probability.
 func busiest(connections, workers int, chance float64) int {
 	more := 0.0
 	for n := connections; n > 0; n-- {
@@ -78,7 +77,7 @@ func binomial(tries, n int, p float64) float64 {
 	return math.Exp(choose(tries, n) + float64(n)*math.Log(p) + float64(tries-n)*math.Log1p(-p))
 }
 
-// choose is the logarithm of how many ways there are to choose k of n.
+// choose is the logarithm of the number of ways to choose k of n.
 func choose(n, k int) float64 {
 	log := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
 	return log(n) - log(k) - log(n-k)

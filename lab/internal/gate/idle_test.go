@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Each of these can be counted by hand.
+// Each of these probabilities can be counted by hand.
 func TestChancesOfBeingLeftOut(t *testing.T) {
 	near := func(what string, got, want float64) {
 		t.Helper()
@@ -27,14 +27,15 @@ func TestChancesOfBeingLeftOut(t *testing.T) {
 	}
 	near("something happens", sum, 1)
 	near("what is certain", binomial(5, 5, 1)+binomial(5, 4, 1), 1)
-	// Of three to two workers, one gets all with a chance of a quarter.
+	// Of three connections to two workers, one worker gets all with a probability
+	// of a quarter.
 	if got := []int{busiest(3, 2, 0.2), busiest(3, 2, 0.3), busiest(3, 1, 1e-9)}; !slices.Equal(got, []int{3, 2, 3}) {
 		t.Errorf("the busiest has %v", got)
 	}
 }
 
-// deal gives each connection to a worker at random, and lets a connection cost
-// its worker up to twice what another costs.
+// deal gives each connection to a random worker. A connection costs its worker
+// up to twice what another costs.
 func deal(r *rand.Rand, connections, workers int) (serving, active int) {
 	cpu, held := make([]float64, workers), make([]int, workers)
 	for range connections {
@@ -55,7 +56,7 @@ func deal(r *rand.Rand, connections, workers int) (serving, active int) {
 	return serving, active
 }
 
-// What the hash does by itself closes no gate, at any number of connections.
+// Chance alone closes no gate, at any number of connections.
 func TestChanceAloneLeavesNoWorkerIdle(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 7))
 	for _, workers := range []int{1, 2, 3, 4, 8, 10, 32} {
@@ -71,8 +72,8 @@ func TestChanceAloneLeavesNoWorkerIdle(t *testing.T) {
 	}
 }
 
-// One that listens of so many that were asked for is told from chance from a
-// dozen connections on; all but one of them, from a few dozen a worker.
+// If only one worker takes connections, this shows from a dozen connections on;
+// if all but one do, from a few dozen a worker.
 func TestIdleWorkersAreTold(t *testing.T) {
 	for _, c := range []struct {
 		connections, workers, serving, active int
@@ -85,10 +86,10 @@ func TestIdleWorkersAreTold(t *testing.T) {
 		{100, 4, 5, 5, nil},
 		{100, 4, 0, 0, []string{"workers_serving", "workers_active"}},
 		{100, 10, 1, 1, []string{"workers_serving", "workers_active"}},
-		{100, 10, 9, 9, nil}, // one in four thousand
+		{100, 10, 9, 9, nil}, // chance of one in four thousand
 		{100, 10, 8, 8, []string{"workers_serving"}},
 		{12, 4, 1, 1, []string{"workers_serving"}},
-		{10, 4, 1, 1, nil}, // four in a million
+		{10, 4, 1, 1, nil}, // chance of four in a million
 		{100, 1, 1, 1, nil},
 		{100, 1, 0, 0, []string{"workers_serving", "workers_active"}},
 	} {
@@ -105,7 +106,7 @@ func TestIdleWorkersAreTold(t *testing.T) {
 	}
 }
 
-// Where a claim is about how many there are, those that are there are looked at.
+// If a claim is about the number of workers, only the existing ones are judged.
 func TestIdleWorkersWhereTheirNumberIsClaimed(t *testing.T) {
 	m := map[string]float64{"workers": 2, "workers_serving": 2, "workers_active": 2}
 	a := Asked{Workers: 4, Connections: 100}

@@ -8,9 +8,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
-// The gates' names, as they stand among a trial's reasons.
+// The gates' names, as written in a trial's reasons.
 const (
-	// Of the load generator's own output.
+	// From the load generator's output.
 	Non2xx     = "non-2xx"
 	Timeouts   = "timeouts"
 	Errors     = "errors"
@@ -20,10 +20,10 @@ const (
 	RateShort  = "rate-short"
 	SendLate   = "send-late"
 
-	// Of comparing what the server sent with what the route has.
+	// From comparing answers with the route's.
 	WrongAnswer = "wrong-answer"
 
-	// Of server and client.
+	// From the server and the client.
 	LostWorker   = "lost-worker"
 	IdleWorker   = "idle-worker"
 	ServerExited = "server-exited"
@@ -36,11 +36,11 @@ const (
 	IdleServers  = "idle-server"
 	Slot         = "slot"
 
-	// Of profiles, where they are taken.
+	// From profiles.
 	ProfileFailed = "profile-failed"
 	ProfileApart  = "profile-apart"
 
-	// Of the machine, and of watching it.
+	// From the machine and the sampling.
 	SlowCore    = "slow-core"
 	OtherLoad   = "other-load"
 	Steal       = "steal"
@@ -52,24 +52,25 @@ const (
 	NoTelemetry = "no-telemetry"
 )
 
-// A Kind says what a closed gate may come from.
+// A Kind says what may have caused a closed gate.
 type Kind int
 
 const (
-	// Fault is what the server or the load generator did: it died, or answered
+	// Fault is caused by the server or the load generator: it died, or answered
 	// wrongly.
 	Fault Kind = iota
-	// Passing is what may be the machine's passing weather. In runs of version 1 a
-	// trial that only such gates made invalid was repeated.
+	// Passing may be caused by a passing disturbance of the machine. Runs of
+	// version 1 repeated a trial that only such gates made invalid.
 	Passing
-	// Following is closed by weather beside one of those, and alone by a fault.
+	// Following is caused by such a disturbance if a Passing gate is closed too,
+	// else by a fault.
 	Following
 )
 
-// A Gate is one thing that makes a trial invalid.
+// A Gate is one reason for which a trial is invalid.
 type Gate struct {
 	Name   string
-	Closes string // what closes it, as pages say it
+	Closes string // its cause, as printed on pages
 	Kind   Kind
 }
 
@@ -108,7 +109,7 @@ var All = []Gate{
 	{NoTelemetry, "something that another gate looks at was not seen", Passing},
 }
 
-// Of gives the gate of a name.
+// Of finds a gate by its name.
 func Of(name string) (Gate, bool) {
 	i := slices.IndexFunc(All, func(g Gate) bool { return g.Name == name })
 	if i < 0 {

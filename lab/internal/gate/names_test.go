@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A name without its sentence would be missing from the page of the method.
+// A name without a sentence would be missing from the method page.
 func TestEveryNameIsAGateOnce(t *testing.T) {
 	source, err := os.ReadFile("names.go")
 	if err != nil {
@@ -28,7 +28,7 @@ func TestEveryNameIsAGateOnce(t *testing.T) {
 	}
 }
 
-// The thresholds are written out as what they are, not as what Go makes of them.
+// Thresholds are written as text, not with Go's formatting.
 func TestSentencesHoldTheThresholds(t *testing.T) {
 	for name, want := range map[string]string{
 		Steal: "more than 3 % of", OtherLoad: "10 % of a core", Clock: "10 ms", HeldUp: "for 1 s", SlowCore: "1.25 times",
@@ -40,7 +40,8 @@ func TestSentencesHoldTheThresholds(t *testing.T) {
 	}
 }
 
-// A load generator that cuts its latencies gives a least mean, and needs no other.
+// A load generator that cuts its latencies gives a least mean, and no other is
+// needed.
 func TestTheMeanThatALittleNeeds(t *testing.T) {
 	m := map[string]float64{"throughput_rps": 1000, "requests": 1000}
 	a := Asked{Connections: 100, Pipelining: 1, WindowS: 1}
@@ -52,7 +53,7 @@ func TestTheMeanThatALittleNeeds(t *testing.T) {
 	}
 }
 
-// A rule without its gate would never be asked.
+// A rule without a gate would never be called.
 func TestEveryRuleIsOfAGate(t *testing.T) {
 	for name := range rules {
 		if _, ok := Of(name); !ok {

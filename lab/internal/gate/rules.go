@@ -10,23 +10,23 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Asked is what a trial was asked for, as far as its figures are held against
-// that.
+// Asked is what a trial was asked to do, as far as gates compare its figures
+// with it.
 type Asked struct {
 	Generator   string
-	Connections int     // 0 where none were asked for: events are received, not requested
+	Connections int     // 0 if events are received, not requested
 	Pipelining  int     // requests in flight on each connection
-	Rate        float64 // requests a second; 0 is a closed loop
-	Overload    bool    // that the rate cannot be met is what the trial is about
-	Refuses     bool    // the receiver was told to refuse some of what it is sent
-	Workers     int     // prefork workers; 0 where there are none
-	WindowS     float64 // seconds, of all slots; 0 where it is not known
-	SlotS       float64 // seconds; 0 where the trial lies in one piece
-	Rounds      int     // slots; 0 where the trial lies in one piece
-	// ReferenceS is the fastest calibration of the block, in seconds; 0 where it is
-	// not known, or not yet.
+	Rate        float64 // requests per second; 0 is a closed loop
+	Overload    bool    // the trial is meant to show that the rate cannot be met
+	Refuses     bool    // the receiver was told to refuse some batches
+	Workers     int     // prefork workers; 0 if there are none
+	WindowS     float64 // seconds, of all slots; 0 if unknown
+	SlotS       float64 // seconds; 0 if the trial is in one piece
+	Rounds      int     // slots; 0 if the trial is in one piece
+	// ReferenceS is the fastest calibration of the block, in seconds; 0 if unknown
+	// so far.
 	ReferenceS float64
-	// ResolutionS is the step of the load generator's latencies, in seconds, where
+	// ResolutionS is the step of the load generator's latencies, in seconds, if
 	// they are cut to whole steps.
 	ResolutionS float64
 	// Claimed names the metrics that the experiment's claims are about. A figure
@@ -34,21 +34,21 @@ type Asked struct {
 	Claimed []string
 }
 
-// A Finding is what closes a gate, or a figure that a gate needs and that the
-// trial does not have.
+// A Finding is a figure that closes a gate, or a missing figure that a gate
+// needs.
 type Finding struct {
 	Gate   string
 	Metric string // the figure that closes it, or that is missing
-	Detail string // what closes it; empty for one that is missing
+	Detail string // why it closes; empty if the figure is missing
 }
 
-// Missing tells whether the figure was not there. Then the gate stands open
-// unseen, which closes NoTelemetry on a trial that is being measured. Files of
-// older labs lack figures that those did not record.
+// Missing tells whether the figure is missing. While a trial is measured, this
+// closes NoTelemetry; else the gate would stay open unseen. Files of older labs
+// lack figures that were not recorded then.
 func (f Finding) Missing() bool { return f.Detail == "" }
 
-// Judge holds a trial's figures, by the names of package metric, against every
-// gate that can be told from them.
+// Judge compares a trial's figures, by the names of package metric, with every
+// gate that has a rule.
 func Judge(figures map[string]float64, a Asked) []Finding {
 	t := trial{Asked: a, figures: figures}
 	for _, g := range All {
@@ -57,7 +57,7 @@ func Judge(figures map[string]float64, a Asked) []Finding {
 	return t.found
 }
 
-// Hold holds figures against one gate alone.
+// Hold compares figures with one gate only.
 func Hold(name string, figures map[string]float64, a Asked) []Finding {
 	t := trial{Asked: a, figures: figures}
 	t.hold(name)
@@ -67,7 +67,7 @@ func Hold(name string, figures map[string]float64, a Asked) []Finding {
 type trial struct {
 	Asked
 	figures map[string]float64
-	gate    string // whose rule it is
+	gate    string // of the rule being applied
 	found   []Finding
 }
 
@@ -78,21 +78,21 @@ func (t *trial) hold(name string) {
 	}
 }
 
-// A rule closes its gate on a trial, or lets it stand open.
+// A rule closes its gate on a trial or leaves it open.
 type rule func(t *trial)
 
-// rules are those of the gates that figures can close. The others look at what
-// is only there while a trial is made: processes, samples, profiles.
+// rules has the gates that figures can close. The others need what exists only
+// while a trial is measured: processes, samples, profiles.
 var rules = map[string]rule{
 	Non2xx: func(t *trial) {
-		if !t.Refuses { // else to be refused is what was asked for
+		if !t.Refuses { // else refusals were asked for
 			t.none("non_2xx", true, "%.0f answers were not 2xx")
 		}
 	},
-	// Nobody counts how the connections of a receiver of events fail.
+	// A receiver of events does not count failed connections.
 	Errors: func(t *trial) {
 		n, ok := t.see("errors", t.Generator != setting.Sink)
-		if n -= t.figures["timeouts"]; ok && n > 0 { // which are among them
+		if n -= t.figures["timeouts"]; ok && n > 0 { // errors include timeouts
 			t.close("errors", "%.0f connection errors", n)
 		}
 	},
@@ -115,7 +115,8 @@ var rules = map[string]rule{
 		if t.Rate == 0 || t.Overload {
 			return
 		}
-		// autocannon does not say when it sent a request; fortio, of earlier runs, did.
+		// autocannon does not report when it sent a request; fortio, used in earlier
+		// runs, did.
 		if lag, ok := t.see("send_lag_p99_s", t.Generator == setting.HTTPLoad || t.Generator == setting.Fortio); ok && lag > SendLag.Seconds() {
 			t.close("send_lag_p99_s", "the load generator itself sent a hundredth of its requests more than %.1f ms late", lag*1e3)
 		}
@@ -124,7 +125,7 @@ var rules = map[string]rule{
 		n, ok := t.see("workers", true)
 		switch {
 		case !ok || t.Workers == 0:
-		case n < 1: // a look at the wrong processes: every figure of the server would be nought
+		case n < 1: // the wrong processes were read: every figure of the server would be 0
 			t.close("workers", "none of the server's %d workers was seen", t.Workers)
 		case n < float64(t.Workers) && !t.claimed("workers"):
 			t.close("workers", "%.0f of the server's %d workers were there", n, t.Workers)
@@ -188,11 +189,11 @@ var rules = map[string]rule{
 			t.close("duration_s", "the measured window was %.2f s, asked were %.2f s", v, t.WindowS)
 		}
 	},
-	// No other gate looks at it, but what bounded the trial hangs on it.
+	// No other gate needs it, but the trial's bound depends on it.
 	NoTelemetry: func(t *trial) { t.see("client_thread_busy_max", true) },
 }
 
-// see gives a figure. One that is no number is missing.
+// see gives a figure. NaN counts as missing.
 func (t *trial) see(metric string, needed bool) (v float64, ok bool) {
 	v, ok = t.figures[metric]
 	if ok = ok && !math.IsNaN(v); !ok && needed {
@@ -205,18 +206,18 @@ func (t *trial) close(metric, format string, args ...any) {
 	t.found = append(t.found, Finding{t.gate, metric, fmt.Sprintf(format, args...)})
 }
 
-// none closes the gate on anything more than nought.
+// none closes the gate on any figure above 0.
 func (t *trial) none(metric string, needed bool, format string) {
 	if v, ok := t.see(metric, needed); ok && v > 0 {
 		t.close(metric, format, v)
 	}
 }
 
-// Sides are the server's and the client's, as they begin the names of metrics.
+// Sides are the prefixes of the two sides in names of metrics.
 var Sides = []string{"server", "client"}
 
-// sides holds both sides' figure against one bar. Where they share their cores
-// both are of the same cores, and are held against it all the same.
+// sides compares the figures of both sides with one limit. If both sides share
+// their cores, the two figures are of the same cores.
 func (t *trial) sides(suffix string, most float64, say func(side string, v float64) string) {
 	for _, side := range Sides {
 		if v, ok := t.see(side+suffix, true); ok && v > most {
@@ -227,13 +228,13 @@ func (t *trial) sides(suffix string, most float64, say func(side string, v float
 
 func (t *trial) claimed(metric string) bool { return slices.Contains(t.Claimed, metric) }
 
-// little holds rate times mean latency against the requests that a closed loop
-// keeps in flight. Requests in flight when the window ends are in no mean yet:
-// that explains a shortfall of up to the mean latency over the window.
+// little compares rate times mean latency with the requests that a closed loop
+// keeps in flight. Requests in flight when the window ends are in no mean. This
+// explains a shortfall of up to the mean latency over the window.
 func little(t *trial) {
 	asked := float64(t.Connections * t.Pipelining)
 	if n, ok := t.figures["requests"]; t.Rate > 0 || asked == 0 || ok && n == 0 {
-		return // no closed loop, or nothing to take a mean of
+		return // not a closed loop, or nothing was answered
 	}
 	rps, ok := t.see("throughput_rps", true)
 	metric := "latency_mean_s"
@@ -249,12 +250,12 @@ func little(t *trial) {
 	}
 	ends := t.WindowS
 	if t.SlotS > 0 {
-		ends = t.SlotS // each of them begins with young requests and ends with some in flight
+		ends = t.SlotS // each slot begins with new requests and ends with some in flight
 	}
 	late := high / ends
 	if longest, ok := t.figures["latency_max_s"]; ok && t.SlotS > 0 {
-		// Those in flight at the end of a slot stand in no latency, and where a few
-		// connections are served and the others wait they are most of all.
+		// Requests in flight at the end of a slot have no latency. If few connections
+		// are served while the others wait, these are most of all requests.
 		late = max(late, longest/ends)
 	}
 	if rps*high < asked*(1-LittleOff-late) || rps*low > asked*(1+LittleOff) {
@@ -262,9 +263,10 @@ func little(t *trial) {
 	}
 }
 
-// silent closes the gate where nothing was answered for so long that the server or
-// the client must have stood still. In a closed loop answers may come all at once,
-// a latency apart; at a rate they cannot come faster than it.
+// silent closes the gate if there was no answer for so long that the server or
+// the client must have stood still. In a closed loop all answers may come
+// together, a latency apart; at a fixed rate they cannot come faster than the
+// rate.
 func silent(t *trial) {
 	v, ok := t.see("silence_s", t.SlotS > 0)
 	if !ok {
@@ -283,7 +285,7 @@ func silent(t *trial) {
 	}
 }
 
-// slot looks at each of a trial's slots by the one that is furthest off.
+// slot checks all slots of a trial by the one that is furthest off.
 func slot(t *trial) {
 	if t.SlotS == 0 {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// inSlots is an honest trial of six slots of a tenth of a second, each of its
-// figures at its bar.
+// inSlots is a correct trial of six slots of a tenth of a second, with each
+// figure exactly at its limit.
 func inSlots() (map[string]float64, Asked) {
 	return map[string]float64{
 		"requests": 60_000, "throughput_rps": 100_000, "duration_s": 0.6, "latency_mean_s": 0.001,
@@ -19,15 +19,15 @@ func inSlots() (map[string]float64, Asked) {
 	}, Asked{Generator: setting.HTTPLoad, Connections: 100, Pipelining: 1, WindowS: 0.6, SlotS: 0.1, Rounds: 6}
 }
 
-// Each gate that looks at slots is shut by one figure, stays open at the bar, and
-// is seen to lack the figure where that is missing.
+// Each gate on slots closes by one figure, stays open at the limit, and reports
+// the figure if it is missing.
 func TestGatesOfSlotsShutStayOpenAndAreSeen(t *testing.T) {
 	type row struct {
 		what   string
 		spoil  func(m map[string]float64, a *Asked)
-		gate   string // the one that finds something; empty: none
-		metric string // in which it finds it
-		lacks  bool   // it finds that the figure is missing
+		gate   string // the gate with a finding; empty: none
+		metric string // the figure of the finding
+		lacks  bool   // whether the figure is missing
 	}
 	set := func(name string, v float64) func(map[string]float64, *Asked) {
 		return func(m map[string]float64, _ *Asked) { m[name] = v }
@@ -35,7 +35,7 @@ func TestGatesOfSlotsShutStayOpenAndAreSeen(t *testing.T) {
 	lack := func(name string) func(map[string]float64, *Asked) {
 		return func(m map[string]float64, _ *Asked) { delete(m, name) }
 	}
-	// One condition of /compute: few answers, far apart, all at once.
+	// A condition of /compute: few answers, far apart, all at once.
 	slow := func(silence float64) func(map[string]float64, *Asked) {
 		return func(m map[string]float64, a *Asked) {
 			m["requests"], m["throughput_rps"], m["latency_mean_s"], m["silence_s"] = 120, 200, 0.05, silence
@@ -82,7 +82,8 @@ func TestGatesOfSlotsShutStayOpenAndAreSeen(t *testing.T) {
 		}, SendLate, "send_lag_p99_s", false},
 		{"late at a rate, missing", func(m map[string]float64, a *Asked) { a.Rate = 100_000 }, SendLate, "send_lag_p99_s", true},
 
-		// Each slot ends with a latency's worth of requests that are in no mean.
+		// Each slot ends with requests in flight, a latency's worth, that are in no
+		// mean.
 		{"as few in flight as the slots' ends explain", func(m map[string]float64, a *Asked) {
 			m["requests"], m["throughput_rps"], m["latency_mean_s"] = 1200, 2000, 0.034
 		}, "", "", false},

@@ -10,11 +10,11 @@ import (
 
 const autocannon = "autocannon"
 
-// AutocannonStep is the step of autocannon's latencies, in seconds: the most that
-// is cut off one.
+// AutocannonStep is the step of autocannon's latencies, in seconds: up to that
+// much is cut off.
 const AutocannonStep = 0.001
 
-// Figures are pointers: one that is missing is not nought.
+// Figures are pointers, to tell a missing figure from 0.
 type autocannonOutput struct {
 	Start, Finish time.Time
 	Errors        *float64
@@ -27,7 +27,7 @@ type autocannonOutput struct {
 	Throughput    struct{ Total *float64 }
 }
 
-// figures are all that a trial must have.
+// figures are those that every trial must have.
 func (o autocannonOutput) figures() map[string]*float64 {
 	return map[string]*float64{
 		"errors": o.Errors, "timeouts": o.Timeouts, "mismatches": o.Mismatches, "resets": o.Resets,
@@ -37,19 +37,19 @@ func (o autocannonOutput) figures() map[string]*float64 {
 	}
 }
 
-// ParseAutocannon reads the last JSON document of a trial's standard output; those
-// before it are the warm-up's.
+// ParseAutocannon reads the last JSON document of a trial's standard output;
+// earlier ones are the warm-up's.
 //
-// It says no more than autocannon can: latency comes in whole milliseconds, cut
-// rather than rounded, so a latency of 0 is "below a millisecond", and a mean of cut
-// figures is no metric: it only bounds the mean, which is enough for Little's law.
-// Rates are computed from counts and the trial's own start and finish, because
-// autocannon's averages are those of its samples.
+// Latencies are in whole milliseconds, cut rather than rounded. So a latency of
+// 0 means "below a millisecond", and the mean of cut latencies is not a metric;
+// it only limits the mean, which is enough for Little's law. Rates are computed
+// from counts and the trial's start and finish, because autocannon's averages
+// are averages of its samples.
 //
-// It compares no bodies as the lab starts it, so that its mismatches are always
-// nought. Nor are its resets those of connections, but restarts of its list of
-// requests: a connection that the server ended it opens anew and counts nowhere.
-// Both are looked at from outside, by package run.
+// As started by the lab, autocannon compares no bodies, so its mismatches are
+// always 0. Its resets are restarts of its list of requests, not resets of
+// connections: when the server ends a connection, it opens a new one without
+// counting it. Package run checks bodies and connections from outside.
 func ParseAutocannon(stdout []byte) (*Result, error) {
 	lines := bytes.Split(bytes.TrimSpace(stdout), []byte("\n"))
 	last := lines[len(lines)-1]

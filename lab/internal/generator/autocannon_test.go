@@ -15,8 +15,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 )
 
-// The files in testdata are what lab/scripts/trial.sh printed on a small
-// machine over loopback, unchanged:
+// The files in testdata are unchanged output of lab/scripts/trial.sh on a small
+// machine over loopback:
 //
 //	simple.json     trial.sh --url .../simple --connections 4 --duration 1
 //	warmup.json     trial.sh --url .../read --connections 4 --duration 1 --warmup 0.3
@@ -73,8 +73,8 @@ func TestReadsOneTrial(t *testing.T) {
 	if !r.Start.Equal(at(t, "2026-11-21T12:15:42.731Z")) || !r.Finish.Equal(at(t, "2026-11-21T12:15:43.741Z")) {
 		t.Errorf("from %v to %v", r.Start, r.Finish)
 	}
-	// 39,114 requests and 4,850,136 bytes in 1.010 s; autocannon's own average,
-	// 3,912.1 a tenth of a second, is of its samples and not taken over.
+	// 39,114 requests and 4,850,136 bytes in 1.010 s. autocannon's own average,
+	// 3,912.1 a tenth of a second, is of its samples and not used.
 	expect(t, r, map[string]float64{
 		"requests": 39114, "duration_s": 1.010, "throughput_rps": 39114 / 1.010, "transfer_bytes_per_s": 4850136 / 1.010,
 		"response_bytes": 4850136.0 / 39114, "errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "latency_max_s": 0.018,
@@ -93,7 +93,8 @@ func TestReadsTheTrialAndNotItsWarmUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// From 44.336 s to 45.340 s; the warm-up ended at 44.329 s with 7,907.
+	// From 44.336 s to 45.340 s; the warm-up ended at 44.329 s with 7,907
+	// requests.
 	expect(t, r, map[string]float64{
 		"requests": 29344, "duration_s": 1.004, "throughput_rps": 29344 / 1.004, "transfer_bytes_per_s": 135899636 / 1.004,
 		"response_bytes": 135899636.0 / 29344, "errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "latency_max_s": 0.008,
@@ -108,13 +109,14 @@ func TestAnswersThatAreNotOKAreAFault(t *testing.T) {
 	if want := []Fault{fault(gate.Non2xx, "13190 answers were not 2xx")}; !reflect.DeepEqual(r.Faults, want) {
 		t.Errorf("faults %v, want %v", r.Faults, want)
 	}
-	// They are requests that were answered all the same.
+	// Requests with an error status were answered and count.
 	if r.Metrics["requests"] != 13190 || r.Metrics["non_2xx"] != 13190 {
 		t.Errorf("%v requests, %v not 2xx", r.Metrics["requests"], r.Metrics["non_2xx"])
 	}
 }
 
-// made is a made-up trial of two seconds: a hundred answers of fifty bytes.
+// made is the output of a made-up trial of two seconds: a hundred answers of
+// fifty bytes.
 func made(change ...string) []byte {
 	fields := []string{
 		`"start":"2026-01-01T00:00:00Z"`, `"finish":"2026-01-01T00:00:02Z"`,
@@ -165,7 +167,7 @@ func TestFaults(t *testing.T) {
 	}{
 		{"none", nil, nil},
 		{"one wrong status in a hundred", []string{`"non2xx":1`}, []Fault{fault(gate.Non2xx, "1 answers were not 2xx")}},
-		// autocannon counts a timeout among the errors as well.
+		// autocannon counts timeouts among the errors too.
 		{"timeouts only", []string{`"errors":3`, `"timeouts":3`}, []Fault{fault(gate.Timeouts, "3 requests timed out")}},
 		{"errors only", []string{`"errors":3`}, []Fault{fault(gate.Errors, "3 connection errors")}},
 		{"errors and timeouts", []string{`"errors":5`, `"timeouts":3`}, []Fault{fault(gate.Timeouts, "3 requests timed out"), fault(gate.Errors, "2 connection errors")}},
@@ -220,7 +222,7 @@ func TestRefusesWhatIsNoTrial(t *testing.T) {
 		{"a window that runs backwards", made(`"finish":"2025-12-31T23:59:59Z"`), "no measured window"},
 		{"a start that is no time", made(`"start":"noon"`), "not JSON"},
 		{"a count that is a text", made(`"errors":"none"`), "not JSON"},
-		// What autocannon does not say is not nought: a gate would be open.
+		// A figure that autocannon leaves out is not 0: its gate would stay open.
 		{"no errors said", made(`"errors"`), `"errors"`},
 		{"no timeouts said", made(`"timeouts"`), `"timeouts"`},
 		{"no mismatches said", made(`"mismatches"`), `"mismatches"`},
@@ -262,7 +264,7 @@ func FuzzParseAutocannon(f *testing.F) {
 	})
 }
 
-// sound checks what a results file asks of every trial's figures.
+// sound checks what a results file requires of every trial's figures.
 func sound(r *Result) error {
 	if !r.Finish.After(r.Start) {
 		return fmt.Errorf("window from %v to %v", r.Start, r.Finish)

@@ -24,24 +24,24 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 )
 
-// A Result is one trial.
+// A Result is the load generator's view of one trial.
 type Result struct {
 	Start, Finish time.Time
 	Metrics       map[string]float64 // by the names of package metric
-	Below         map[string]float64 // latencies under the resolution
-	// Resolution is the step in which a latency was recorded, in seconds: it may
-	// stand for anything from itself up to that much more.
+	Below         map[string]float64 // latencies below the resolution
+	// Resolution is the step in which a latency was recorded, in seconds: the true
+	// value is up to that much more.
 	Resolution map[string]float64
 	Faults     []Fault
 	Counts     Counts
 
-	// CutMeanS is the mean, in seconds, of latencies cut down to whole
-	// milliseconds: the mean latency lies less than a millisecond above. Only
-	// autocannon has it, printed to a hundredth of a millisecond.
+	// CutMeanS is the mean, in seconds, of latencies cut to whole milliseconds:
+	// the true mean is higher by less than a millisecond. Only autocannon has it,
+	// printed to a hundredth of a millisecond.
 	CutMeanS float64
 }
 
-// A Fault is something that makes a trial invalid, however rare.
+// A Fault is something that makes a trial invalid, even once.
 type Fault struct {
 	Gate   string
 	Detail string
@@ -55,7 +55,7 @@ var what = map[string]string{
 	gate.Mismatches: "%.0f bodies were not as expected",
 }
 
-// count adds the fault that a gate counts, if there was one.
+// count adds a gate's fault if n is above 0.
 func (r *Result) count(gate string, n float64) {
 	if n > 0 {
 		r.fault(gate, what[gate], n)
@@ -69,15 +69,15 @@ func (r *Result) fault(gate, format string, args ...any) {
 // Counts are what every generator counts in a trial.
 type Counts struct {
 	OK, Non2xx float64 // answers
-	Errors     float64 // of connections; timeouts are not among them
+	Errors     float64 // connection errors, without timeouts
 	Timeouts   float64
 	Resets     float64
-	Mismatches float64 // 0 where bodies are not looked at
-	Mismatch   string  // the first, where it is said
+	Mismatches float64 // 0 if bodies are not compared
+	Mismatch   string  // description of the first, if given
 	Bytes      float64
 }
 
-// Of computes what follows from a trial's counts alone.
+// Of computes all metrics that follow from a trial's counts.
 func Of(start, finish time.Time, c Counts) *Result {
 	done, window := c.OK+c.Non2xx, finish.Sub(start).Seconds()
 	r := &Result{Start: start, Finish: finish, Counts: c, Below: map[string]float64{}, Resolution: map[string]float64{}, Metrics: map[string]float64{
@@ -106,8 +106,8 @@ func Of(start, finish time.Time, c Counts) *Result {
 	return r
 }
 
-// Asked notes the rate that was asked for, and closes the gate on a trial that
-// answered less; a rate of 0 is a closed loop, of which nothing is asked.
+// Asked records the rate that was asked for, and closes the gate if the trial
+// answered less. A rate of 0 is a closed loop, which has none.
 func (r *Result) Asked(rate float64) {
 	if rate <= 0 {
 		return
@@ -118,9 +118,9 @@ func (r *Result) Asked(rate float64) {
 	}
 }
 
-// Usable refuses a program's output that lacks one of its figures, or has one
-// that cannot be: a gate on what was not said would stand open. Figures are
-// pointers, because one that is missing is not nought.
+// Usable refuses a program's output with a missing or impossible figure,
+// because a gate on a missing figure would stay open. Figures are pointers, to
+// tell a missing figure from 0.
 func Usable(program string, figures map[string]*float64) error {
 	for _, name := range slices.Sorted(maps.Keys(figures)) {
 		if v := figures[name]; v == nil || *v < 0 || *v > largest {
@@ -130,7 +130,7 @@ func Usable(program string, figures map[string]*float64) error {
 	return nil
 }
 
-// Window refuses a program's output whose measured window is none.
+// Window refuses a program's output whose window is empty.
 func Window(program string, start, finish time.Time) error {
 	if start.IsZero() || !finish.After(start) {
 		return fmt.Errorf("%s's output has no measured window", program)
@@ -138,5 +138,6 @@ func Window(program string, start, finish time.Time) error {
 	return nil
 }
 
-// largest bounds every figure: beyond it a number no longer counts by ones.
+// largest limits every figure: above it a float64 no longer holds every whole
+// number.
 const largest = 1 << 53

@@ -8,8 +8,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 )
 
-// A generator that does not say how many requests were due, as autocannon,
-// falls short of its rate all the same.
+// A generator such as autocannon, which does not report how many requests were
+// due, still falls short of its rate.
 func TestARateThatWasNotAnswered(t *testing.T) {
 	start := time.Unix(0, 0)
 	for _, c := range []struct {
@@ -18,7 +18,7 @@ func TestARateThatWasNotAnswered(t *testing.T) {
 	}{
 		{0, nil},
 		{50, nil},
-		{50.5, nil}, // a hundredth short: 0.99 of it is 49.995
+		{50.5, nil}, // 0.99 of 50.5 is 49.995
 		{51, []Fault{{gate.RateShort, "50.0 requests a second were answered of 51 asked for"}}},
 	} {
 		r := Of(start, start.Add(2*time.Second), Counts{OK: 100})

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The bounds of a plan. They are there so that a slip is told at once, and not
-// by a machine that has run out of memory.
+// Limits of a plan, so that a slip gives an error at once rather than a machine
+// out of memory.
 const (
 	MaxThreads     = 1024
 	MaxConnections = 20_000 // of all targets together
@@ -23,8 +23,8 @@ const (
 	maxSlots       = 1_000_000
 )
 
-// ReadPlan reads a plan, and gives what follows it in the same stream. It does
-// not wait for that.
+// ReadPlan reads a plan, and returns a reader for the rest of the stream. It
+// does not wait for the rest.
 func ReadPlan(r io.Reader) (*Plan, io.Reader, error) {
 	dec := json.NewDecoder(r)
 	var text json.RawMessage
@@ -45,7 +45,7 @@ func ReadPlan(r io.Reader) (*Plan, io.Reader, error) {
 	return p, io.MultiReader(dec.Buffered(), r), nil
 }
 
-// Write writes a plan as ReadPlan reads it, in one line.
+// Write writes a plan in one line, as ReadPlan reads it.
 func (p *Plan) Write(w io.Writer) error {
 	out := *p
 	out.Targets = slices.Clone(p.Targets)
@@ -62,7 +62,7 @@ func (p *Plan) Write(w io.Writer) error {
 	return err
 }
 
-// Timeout is that of one answer.
+// Timeout is the timeout of one answer.
 func (p *Plan) Timeout() time.Duration {
 	s := p.TimeoutS
 	if s == 0 {

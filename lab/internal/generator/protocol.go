@@ -5,14 +5,14 @@ import "time"
 // A Plan is what the generator is to do. All connections of all targets are
 // opened first and stay open to the end. In a slot only its target is loaded.
 type Plan struct {
-	Threads  int      `json:"threads"`   // of the client; 0: one for each core it may use
-	TimeoutS float64  `json:"timeout_s"` // of one answer; 0: DefaultTimeoutS
+	Threads  int      `json:"threads"`   // of the client; 0: one for each core that it may use
+	TimeoutS float64  `json:"timeout_s"` // of one answer, in seconds; 0: DefaultTimeoutS
 	Targets  []Target `json:"targets"`
-	Slots    []Slot   `json:"slots"` // in the order in which they come
+	Slots    []Slot   `json:"slots"` // in the order of time
 	Wire     *Wire    `json:"wire,omitempty"`
 }
 
-// DefaultTimeoutS is a plan's timeout where it names none.
+// DefaultTimeoutS is the timeout in seconds of a plan that names none.
 const DefaultTimeoutS = 10
 
 // A Target is one server and how it is loaded.
@@ -21,16 +21,16 @@ type Target struct {
 	URL         string  `json:"url"`
 	Connections int     `json:"connections"`
 	Pipelining  int     `json:"pipelining"` // requests in flight on each connection
-	Rate        float64 `json:"rate"`       // requests a second; 0: a closed loop
-	Answers     string  `json:"answers"`    // whose answers to compare with: "fiber", "null", or "" for none
-	Processes   []int   `json:"processes"`  // pids of the server, whose CPU clocks are read at the slots' edges
+	Rate        float64 `json:"rate"`       // requests per second; 0: a closed loop
+	Answers     string  `json:"answers"`    // server whose answers to compare with: "fiber", "null", or "" for none
+	Processes   []int   `json:"processes"`  // process ids of the server, whose CPU clocks are read at the slots' edges
 }
 
 // A Slot is a turn of one target.
 type Slot struct {
-	Target  int     `json:"target"`  // index
-	Seconds float64 `json:"seconds"` // length of what counts
-	Counts  bool    `json:"counts"`  // false: a warm-up, loaded and checked, in no figure of the summary but the faults
+	Target  int     `json:"target"`  // index into Targets
+	Seconds float64 `json:"seconds"` // length of the counted time
+	Counts  bool    `json:"counts"`  // false: a warm-up, loaded and checked, whose faults alone are in the summary
 }
 
 // A Wire names the shapers that are read at the slots' edges. The server's is
@@ -41,69 +41,68 @@ type Wire struct {
 	ClientDevice string `json:"client_device"`
 }
 
-// A SlotReport is what was measured in one slot, between the two edges of what
-// counts.
+// A SlotReport is what was measured in one slot, in its counted time.
 type SlotReport struct {
 	Slot           int         `json:"slot"` // index in the plan
 	Target         int         `json:"target"`
-	AtNS           int64       `json:"at_ns"`            // begin of what counts, CLOCK_MONOTONIC
-	Seconds        float64     `json:"seconds"`          // length of what counts, as measured; 0 where Failed
-	FillS          float64     `json:"fill_s"`           // from the slot's first request to there
-	Requests       int64       `json:"requests"`         // answers 2xx that came within what counts
-	Bytes          int64       `json:"bytes"`            // of all answers that were complete within what counts, with their heads
+	AtNS           int64       `json:"at_ns"`            // begin of the counted time, CLOCK_MONOTONIC
+	Seconds        float64     `json:"seconds"`          // length of the counted time, as measured; 0 if Failed
+	FillS          float64     `json:"fill_s"`           // from the slot's first request to AtNS
+	Requests       int64       `json:"requests"`         // answers 2xx that came within the counted time
+	Bytes          int64       `json:"bytes"`            // all answers completed within the counted time, with their heads
 	ServerCPUS     []float64   `json:"server_cpu_s"`     // by process of the target, in the plan's order
-	IdleCPUS       float64     `json:"idle_cpu_s"`       // of all other targets' processes together
-	ClientCPUS     float64     `json:"client_cpu_s"`     // of the whole generator
-	BusiestThreadS float64     `json:"busiest_thread_s"` // CPU time of its busiest thread
-	SilenceS       float64     `json:"silence_s"`        // longest time without an answer within what counts, or to its ends
-	Unread         []int       `json:"unread,omitempty"` // pids whose CPU clock could not be read; their time stands as 0
+	IdleCPUS       float64     `json:"idle_cpu_s"`       // all processes of all other targets together
+	ClientCPUS     float64     `json:"client_cpu_s"`     // the whole generator
+	BusiestThreadS float64     `json:"busiest_thread_s"` // CPU time of the generator's busiest thread
+	SilenceS       float64     `json:"silence_s"`        // longest time without an answer within the counted time, or to its ends
+	Unread         []int       `json:"unread,omitempty"` // process ids whose CPU clock could not be read; their time is 0
 	Wire           *WireReport `json:"wire,omitempty"`
-	// Failed says why nothing of this slot counts: its target stalled, died, or
-	// had failed before. All figures but FillS are then 0.
+	// Failed says why the slot does not count: its target stalled, died, or had
+	// failed before. All figures but FillS are then 0.
 	Failed string `json:"failed,omitempty"`
 }
 
-// A WireReport is what the shapers let pass within what counts: tx from server
+// A WireReport is what the shapers let pass in the counted time: tx from server
 // to client, rx from client to server. Packets are segments.
 type WireReport struct {
 	TxBytes   int64 `json:"tx_bytes"`
 	TxPackets int64 `json:"tx_packets"`
 	RxBytes   int64 `json:"rx_bytes"`
 	RxPackets int64 `json:"rx_packets"`
-	Drops     int64 `json:"drops"` // both ways
+	Drops     int64 `json:"drops"` // both directions
 }
 
-// A Summary is what the whole came to, by target.
+// A Summary is the whole plan's result, by target.
 type Summary struct {
-	Version     string          `json:"version"` // of the generator: of which sources it was built
+	Version     string          `json:"version"` // version and sources of the generator
 	Threads     int             `json:"threads"`
 	Start       time.Time       `json:"start"`
 	Finish      time.Time       `json:"finish"`
-	LatencyStep float64         `json:"latency_step"` // a latency may stand for any from itself less this share of it
+	LatencyStep float64         `json:"latency_step"` // relative step of latencies: the true one is lower by up to this share
 	Targets     []TargetSummary `json:"targets"`      // in the plan's order
 }
 
-// A TargetSummary is what came of one target. Requests, bytes and latencies are
-// of the slots that count, between their edges; faults are of all the time.
+// A TargetSummary is one target's result. Requests, bytes and latencies are
+// from the counted time of counted slots; faults are from the whole time.
 type TargetSummary struct {
 	Name       string   `json:"name"`
 	Requests   int64    `json:"requests"`
 	Bytes      int64    `json:"bytes"`
 	Non2xx     int64    `json:"non2xx"`
-	Errors     int64    `json:"errors"`               // requests that got no answer that can be believed, and connections that were refused
+	Errors     int64    `json:"errors"`               // requests without a valid answer, and refused connections
 	Timeouts   int64    `json:"timeouts"`             // requests
-	Resets     int64    `json:"resets"`               // connections that the server ended
-	Fault      string   `json:"fault,omitempty"`      // the first of those four
-	Mismatches int64    `json:"mismatches"`           // answers 2xx that were not what they have to be
-	Mismatch   string   `json:"mismatch,omitempty"`   // the first
-	Compared   int64    `json:"compared"`             // bodies that were looked at in full
-	Unanswered int64    `json:"unanswered"`           // due within what counts, and not answered when the slot had been drained
-	Latency    *Latency `json:"latency_s,omitempty"`  // absent where there was none
-	SendLag    *SendLag `json:"send_lag_s,omitempty"` // where there is a rate, and something was due
+	Resets     int64    `json:"resets"`               // connections ended by the server
+	Fault      string   `json:"fault,omitempty"`      // description of the first of these four
+	Mismatches int64    `json:"mismatches"`           // answers 2xx with a wrong body or head
+	Mismatch   string   `json:"mismatch,omitempty"`   // description of the first
+	Compared   int64    `json:"compared"`             // bodies compared in full
+	Unanswered int64    `json:"unanswered"`           // due within the counted time, and not answered when the slot had been drained
+	Latency    *Latency `json:"latency_s,omitempty"`  // absent without answers
+	SendLag    *SendLag `json:"send_lag_s,omitempty"` // present if there is a rate and something was due
 }
 
-// A Latency is in seconds. In a closed loop it counts from when a request was
-// sent, in an open one from when it was due.
+// A Latency is in seconds. In a closed loop it counts from the time a request
+// was sent, in an open loop from the time it was due.
 type Latency struct {
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`
@@ -120,7 +119,7 @@ type SendLag struct {
 	Max float64 `json:"max"`
 }
 
-// A Report is all that a generator printed.
+// A Report is a generator's whole output.
 type Report struct {
 	Slots   []SlotReport
 	Held    bool // all slots were over and it waited to be ended

@@ -173,7 +173,7 @@ func TestReportsOfAnotherPlan(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	// A slot that failed has no figures to compare.
+	// A failed slot has no figures to compare.
 	r := report()
 	r.Slots[0] = SlotReport{Slot: 0, Failed: "nothing came"}
 	if err := r.Fits(plan()); err != nil {
@@ -193,7 +193,7 @@ func FuzzReadPlan(f *testing.F) {
 			}
 			return
 		}
-		// What is accepted is complete, and says the same again.
+		// An accepted plan is complete, and survives writing and reading.
 		var b bytes.Buffer
 		if err := p.Write(&b); err != nil {
 			t.Fatal(err)

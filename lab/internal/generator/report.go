@@ -10,10 +10,10 @@ import (
 	"math"
 )
 
-// A Line is one line of what a generator prints: exactly one of the three.
+// A Line is one line of a generator's output; exactly one field is set.
 type Line struct {
 	Slot    *SlotReport // a slot has ended
-	Held    bool        // all have; it waits for "end", or the end of its input
+	Held    bool        // all slots have ended; it waits for "end", or the end of its input
 	Summary *Summary    // the last line
 }
 
@@ -48,7 +48,7 @@ type summed struct {
 	Summary Summary `json:"summary"`
 }
 
-// ParseLine reads a line.
+// ParseLine parses a line.
 func ParseLine(text []byte) (Line, error) {
 	var kind map[string]json.RawMessage
 	if err := json.Unmarshal(text, &kind); err != nil {
@@ -86,7 +86,8 @@ func ParseLine(text []byte) (Line, error) {
 	return l, nil
 }
 
-// mostLine bounds a line: a summary of a thousand targets is a third of that.
+// mostLine limits a line's length in bytes: a summary of a thousand targets
+// takes a third of it.
 const mostLine = 1 << 20
 
 // ReadReport reads all that a generator printed, to the end. Without a summary there
@@ -127,7 +128,7 @@ func ReadReport(stdout io.Reader) (*Report, error) {
 	return r, r.whole()
 }
 
-// add takes the next slot's report.
+// add appends the next slot's report.
 func (r *Report) add(s SlotReport) error {
 	if s.Slot != len(r.Slots) {
 		return fmt.Errorf("slot %d where %d was to come", s.Slot, len(r.Slots))
@@ -149,7 +150,7 @@ func (r *Report) add(s SlotReport) error {
 	return nil
 }
 
-// whole checks that slots and summary are of one output.
+// whole checks that slots and summary are consistent.
 func (r *Report) whole() error {
 	for _, s := range r.Slots {
 		if s.Target >= len(r.Summary.Targets) {
@@ -159,7 +160,7 @@ func (r *Report) whole() error {
 	return nil
 }
 
-// Fits says whether a report is of a plan, and of all of it.
+// Fits checks that a report is complete and belongs to a plan.
 func (r *Report) Fits(p *Plan) error {
 	if len(r.Slots) != len(p.Slots) {
 		return fmt.Errorf("%d slots of %d were reported", len(r.Slots), len(p.Slots))
@@ -249,7 +250,7 @@ func (s *Summary) check() error {
 	return nil
 }
 
-// figures collects the first that cannot be.
+// figures keeps the first impossible figure as an error.
 type figures struct{ err error }
 
 func (f *figures) count(name string, n int64) {

@@ -11,13 +11,13 @@ import (
 
 const sinkProgram = "event_sink"
 
-// Figures are pointers: one that is missing is not nought.
+// Figures are pointers, to tell a missing figure from 0.
 type sinkOutput struct {
 	Generator     string
 	Start, Finish time.Time
 
 	// In the window, at the receiver.
-	Requests    *float64 // the refused ones too
+	Requests    *float64 // including the refused ones
 	Refused     *float64
 	Bytes       *float64
 	Events      *float64
@@ -31,7 +31,7 @@ type sinkOutput struct {
 	Failed  *float64
 	Logged  *float64
 
-	// Offered and not accounted for; a clock's step can put it below nought.
+	// Events offered and not accounted for; a clock step can make it negative.
 	BacklogStart  *float64 `json:"backlog_start"`
 	BacklogFinish *float64 `json:"backlog_finish"`
 
@@ -47,7 +47,7 @@ type sinkOutput struct {
 
 type quantiles struct{ P50, P99, Max *float64 }
 
-// complete refuses an output that lacks a figure, or has one that cannot be.
+// complete refuses an output with a missing or impossible figure.
 func (o sinkOutput) complete() error {
 	if o.End == nil {
 		return errors.New(`event_sink's output has no "end"`)
@@ -82,7 +82,7 @@ func (o sinkOutput) complete() error {
 	if *o.Events > 0 {
 		times["delivery_s"] = o.Delivery
 	}
-	if o.PaceLag != nil { // a pacer that is always behind never sleeps, and wakes up never
+	if o.PaceLag != nil { // a pacer that is always behind never sleeps and so has no lag
 		times["pace_lag_s"] = o.PaceLag
 	}
 	for name, q := range times {
@@ -101,10 +101,10 @@ func (o sinkOutput) complete() error {
 
 // ParseSink reads a trial's standard output, which is one line.
 //
-// What is counted is what arrived at the receiver; the sender's own counts stand
-// beside it, by other names. Rates are computed from counts and the window's own
-// start and finish. That a receiver refused what it was told to refuse, or that
-// events stayed behind, makes no trial invalid: it is what these trials are about.
+// Arrivals at the receiver are counted; the sender's own counts have other
+// names. Rates are computed from counts and the window's start and finish.
+// Refusals that the receiver was told to make, and events left behind, do not
+// make a trial invalid: such trials are about them.
 func ParseSink(stdout []byte) (*Result, error) {
 	line := bytes.TrimSpace(stdout)
 	if len(line) == 0 {
@@ -125,8 +125,8 @@ func ParseSink(stdout []byte) (*Result, error) {
 	}
 	taken := *o.Requests - *o.Refused
 	r := Of(o.Start, o.Finish, Counts{OK: taken, Bytes: *o.Bytes})
-	// The answers are empty, and the bytes those of requests; nobody counted how
-	// connections failed; and what was refused was to be refused.
+	// Answers are empty, so bytes are those of requests; failed connections were
+	// not counted; and refusals were asked for.
 	for _, name := range []string{"response_bytes", "transfer_bytes_per_s", "errors", "timeouts", "resets"} {
 		delete(r.Metrics, name)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 )
 
-// printed is what a made-up trial printed of two seconds: of 4,000 events 3,000 arrived, in ten
-// batches of eleven, one of which was refused.
+// printed is the output of a made-up trial of two seconds: 3,000 of 4,000
+// events arrived, in ten batches of eleven, one of which was refused.
 func printed(change ...string) []byte {
 	fields := []string{
 		`"generator":"event_sink"`, `"start":"2026-01-01T00:00:00Z"`, `"finish":"2026-01-01T00:00:02Z"`,
@@ -53,7 +53,7 @@ func TestFiguresComeFromCountsAndTheWindow(t *testing.T) {
 	if len(r.Metrics) != len(want) {
 		t.Errorf("%d metrics, want %d", len(r.Metrics), len(want))
 	}
-	// What was refused was to be refused, and what stayed behind is the result.
+	// The refusals were asked for, and the events left behind are the result.
 	if len(r.Faults) > 0 {
 		t.Errorf("faults %v", r.Faults)
 	}

@@ -10,9 +10,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// decode reads one JSON object into a struct and takes no liberties:
-// encoding/json alone would pass over keys that are missing, written in another
-// case or null.
+// decode reads one JSON object into a struct strictly: encoding/json alone
+// accepts keys that are missing, written in another case, or null.
 func decode(data []byte, dst any) error {
 	if err := strict.CheckJSON(data); err != nil {
 		return err
@@ -25,7 +24,8 @@ func decode(data []byte, dst any) error {
 	return dec.Decode(dst)
 }
 
-// keys compares an object's keys with a struct's, and those below it.
+// keys compares the keys of an object, and of objects in it, with those of a
+// struct.
 func keys(data []byte, t reflect.Type, at string) error {
 	here := at
 	if here == "" {
@@ -49,7 +49,7 @@ func keys(data []byte, t reflect.Type, at string) error {
 		}
 		return nil
 	case t.Kind() != reflect.Struct || !strings.HasPrefix(t.PkgPath(), reflect.TypeFor[Plan]().PkgPath()):
-		return nil // a plain value, which the decoder looks at
+		return nil // a plain value, which the decoder checks
 	}
 	var parts map[string]json.RawMessage
 	if err := json.Unmarshal(data, &parts); err != nil {

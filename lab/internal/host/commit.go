@@ -16,26 +16,27 @@ import (
 	"strings"
 )
 
-// madeOf are the paths, from the root, of what the lab is made of: all that can
-// change a measurement and is not installed. Results that a run adds, and the
-// texts and pages about them, do not make the lab another.
+// madeOf has the paths, from the root, of everything that can change a
+// measurement and is not installed. Results that a run adds, and texts and
+// pages, do not change the lab.
 var madeOf = []string{"lab", "Makefile", "package.json", "package-lock.json", ".npmrc", "go.work"}
 
 // UnknownCommit stands for a commit that cannot be found out.
 const UnknownCommit = "unknown"
 
-// Commit names the commit of a checkout, and whether what the lab is made of
-// differs from it. Outside a checkout it is unknown and so differs.
+// Commit names a checkout's commit, and whether the files in madeOf differ from
+// it. Outside a checkout the commit is unknown and dirty is true.
 func Commit(root string) (commit string, dirty bool) {
 	commit, differ := Differ(root)
 	return commit, len(differ) > 0
 }
 
-// Differ names the commit of a checkout and the paths of what the lab is made of
-// that are not as they are in it: changed, deleted, or not tracked.
+// Differ names a checkout's commit and the paths below madeOf that differ from
+// it: changed, deleted, or not tracked.
 //
-// The files themselves are compared, not git's index, which can be told to look
-// away; and what git ignores is no less compiled or run.
+// The files themselves are compared, not git's index, which can be told to
+// ignore changes. Files that git ignores are included, since they are compiled
+// or run all the same.
 func Differ(root string) (commit string, paths []string) {
 	return differ(root, func(string) bool { return true })
 }
@@ -76,7 +77,7 @@ func differ(root string, matters func(path string) bool) (string, []string) {
 			return nil
 		})
 		if err != nil {
-			paths = append(paths, part) // what cannot be read cannot be called the same
+			paths = append(paths, part) // an unreadable file may differ
 		}
 	}
 	for rel := range tracked {
@@ -88,17 +89,16 @@ func differ(root string, matters func(path string) bool) (string, []string) {
 	return commit, paths
 }
 
-// tree asks git for the commit, and for the objects in it of what the lab is
-// made of, by path.
+// tree asks git for the commit and its objects below madeOf, by path.
 func tree(root string) (commit string, objects map[string]string, err error) {
 	git := func(args ...string) (string, error) {
 		cmd := exec.Command("git", append([]string{"--no-replace-objects", "-C", root}, args...)...)
-		// Variables such as GIT_DIR would have it speak of another checkout.
+		// Variables such as GIT_DIR would make git use another checkout.
 		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
 		out, err := cmd.Output()
 		return string(out), err
 	}
-	// A lab that lies somewhere in another project's checkout has no commit.
+	// A lab inside another project's checkout has no commit.
 	if prefix, err := git("rev-parse", "--show-prefix"); err != nil || strings.TrimSpace(prefix) != "" {
 		return "", nil, fmt.Errorf("%s is not the top of a checkout", root)
 	}

@@ -18,7 +18,7 @@ func TestCommitSaysWhetherTheLabDiffers(t *testing.T) {
 		{"a tracked file deleted", func(dir string, _ func(...string) string) { os.Remove(filepath.Join(dir, "lab/main.go")) }, []string{"lab/main.go"}},
 		{"a change that is staged", func(dir string, git func(...string) string) { write(t, dir, "lab/main.go", "two"); git("add", ".") }, []string{"lab/main.go"}},
 		{"a file written anew as it was", func(dir string, _ func(...string) string) { write(t, dir, "lab/main.go", "one") }, nil},
-		// What is not tracked is run, compiled or installed all the same.
+		// Untracked files are run, compiled or installed all the same.
 		{"an untracked experiment", func(dir string, _ func(...string) string) { write(t, dir, "lab/experiments/x.toml", "x") }, []string{"lab/experiments/x.toml"}},
 		{"an untracked source", func(dir string, _ func(...string) string) { write(t, dir, "lab/server/default.pgo", "x") }, []string{"lab/server/default.pgo"}},
 		{"untracked settings of npm", func(dir string, _ func(...string) string) { write(t, dir, ".npmrc", "x") }, []string{".npmrc"}},
@@ -30,7 +30,7 @@ func TestCommitSaysWhetherTheLabDiffers(t *testing.T) {
 			write(t, dir, "lab/experiments/x.toml", "x")
 			git("add", ".")
 		}, []string{"lab/experiments/x.toml"}},
-		// git can be told not to look.
+		// git can be told to ignore changes.
 		{"a change that git is told to assume away", func(dir string, git func(...string) string) {
 			git("update-index", "--assume-unchanged", "lab/main.go")
 			write(t, dir, "lab/main.go", "two")
@@ -42,12 +42,12 @@ func TestCommitSaysWhetherTheLabDiffers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, []string{"lab/main.go"}},
-		// What a run itself leaves behind, and what is written about it.
+		// Files that a run itself leaves behind, and texts about it.
 		{"a result added", func(dir string, _ func(...string) string) { write(t, dir, "data/results/new.json", "{}") }, nil},
 		{"a data file changed", func(dir string, _ func(...string) string) { write(t, dir, "data/results/r.json", "{ }") }, nil},
 		{"a file beside the lab", func(dir string, _ func(...string) string) { write(t, dir, "notes.txt", "x") }, nil},
 		{"an entry's text changed", func(dir string, _ func(...string) string) { write(t, dir, "content/journal/x.md", "x") }, nil},
-		// Only the data at the top is the journal's.
+		// Only the data directory at the top is the journal's.
 		{"another data directory changed", func(dir string, git func(...string) string) {
 			write(t, dir, "lab/data/x", "1")
 			git("add", ".")
@@ -77,7 +77,7 @@ func TestOutsideACheckoutTheCommitIsUnknown(t *testing.T) {
 	}
 }
 
-// A caller's variables make git speak of another checkout.
+// A caller's variables could make git use another checkout.
 func TestTheCommitIsOfTheRoot(t *testing.T) {
 	dir, git := checkout(t)
 	other, _ := checkout(t)

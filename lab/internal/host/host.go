@@ -15,7 +15,7 @@
 package host
 
 // A Profile is one machine, or one kind of rented machine, in data/hosts.
-// Fields that are not known are absent.
+// Unknown fields are absent.
 type Profile struct {
 	SchemaVersion int     `json:"schema_version" jsonschema:"enum=1"`
 	ID            string  `json:"id" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,maxLength=100,description=Name of this file without its ending."`
@@ -33,7 +33,7 @@ type Profile struct {
 	Note          string  `json:"note,omitempty"`
 }
 
-// Same tells whether two profiles describe the same machine, whatever each is
+// Same tells whether two profiles describe the same machine, whatever they are
 // called.
 func (p Profile) Same(q Profile) bool {
 	p.ID, p.Name, p.Note = q.ID, q.Name, q.Note

@@ -13,9 +13,9 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Probe describes the machine it runs on. The id is made of the profile, so
-// that the same machine gets the same one and a changed machine another; it
-// says nothing of whose machine it is.
+// Probe describes the machine that it runs on. The id is computed from the
+// profile, so an unchanged machine keeps its id, a changed one gets another,
+// and the id does not reveal the owner.
 func Probe() (*Profile, error) {
 	p := &Profile{SchemaVersion: 1, Arch: runtime.GOARCH, OS: runtime.GOOS, Cores: runtime.NumCPU()}
 	fs, err := procfs.NewDefaultFS()
@@ -32,8 +32,8 @@ func Probe() (*Profile, error) {
 		}
 	}
 	if mem, err := fs.Meminfo(); err == nil && mem.MemTotalBytes != nil {
-		// The kernel keeps some for itself at boot, a little more or less each
-		// time; whole gibibytes are what the machine was sold with.
+		// The kernel reserves some memory at boot, a little more or less each time.
+		// Rounding up to whole gibibytes gives the installed size.
 		p.MemoryBytes = int64(math.Ceil(float64(*mem.MemTotalBytes)/(1<<30))) << 30
 	}
 	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
@@ -50,7 +50,8 @@ var (
 	words = regexp.MustCompile(`[^a-z0-9]+`)
 )
 
-// model is how a CPU is called; some, as of arm64, do not say.
+// model is the name of a CPU; on some architectures, such as arm64, it is
+// unknown.
 func model(cpu, arch string) string {
 	if m := clean(cpu); slug(m) != "" {
 		return m
@@ -70,7 +71,7 @@ func (p Profile) digest() string {
 	p.ID, p.Name = "", ""
 	b, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // a struct of scalars
+		panic(err) // a struct of scalars always marshals
 	}
 	return fmt.Sprintf("%x", sha256.Sum256(b))[:8]
 }

@@ -19,7 +19,7 @@ func TestProbeGivesTheSameMachineTheSameID(t *testing.T) {
 	if *a != *b {
 		t.Errorf("%+v, then %+v", a, b)
 	}
-	// The pattern of the published schema.
+	// The published schema's pattern.
 	if !regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`).MatchString(a.ID) {
 		t.Errorf("id %q", a.ID)
 	}
@@ -65,7 +65,8 @@ func TestModelNamesAreCleaned(t *testing.T) {
 		"Intel(R) Xeon(R) Platinum 8488C":          {"Intel Xeon Platinum 8488C", "intel-xeon-platinum-8488c"},
 		"Intel(R) Core(TM) i7-8550U CPU @ 1.80GHz": {"Intel Core i7-8550U", "intel-core-i7-8550u"},
 		"AMD EPYC 7R13 Processor":                  {"AMD EPYC 7R13 Processor", "amd-epyc-7r13-processor"},
-		// What the kernel does not name, as on arm64, or only in other letters.
+		// Names that the kernel does not give, as on arm64, or gives in other letters
+		// only.
 		"":    {"arm64 processor", "arm64-processor"},
 		"CPU": {"arm64 processor", "arm64-processor"},
 		"龙芯":  {"arm64 processor", "arm64-processor"},

@@ -20,7 +20,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// autocannon is the one program that is not a file but packages of node's.
+// autocannon is the one program that is not a file but a set of node packages.
 const autocannon = "autocannon"
 
 // A Binary is a program as it was when it ran.
@@ -46,7 +46,7 @@ type Programs struct {
 
 type installed struct {
 	path   string
-	info   os.FileInfo // nil of autocannon
+	info   os.FileInfo // nil for autocannon
 	binary Binary
 }
 
@@ -90,19 +90,20 @@ func (p *Programs) Binaries() map[string]Binary {
 	return all
 }
 
-// Other tells whether a process is of another file than the one that was found
-// before the run under the name. Of a process that has ended it cannot tell.
+// Other tells whether a process runs another file than the one found under the
+// name before the run. It is false for a process that has ended.
 func (p *Programs) Other(name string, pid int) bool {
 	info, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
 	return err == nil && !os.SameFile(p.files[name].info, info)
 }
 
-// Changed is an error if a program is no longer what it was before the run, as
-// after a build in the midst of it.
+// Changed is an error if a program changed since before the run, for example by
+// a build.
 func (p *Programs) Changed() error {
 	for _, name := range slices.Sorted(maps.Keys(p.files)) {
 		found := p.files[name]
-		// To read all programs takes as long as a short turn of load.
+		// Unchanged metadata is enough: reading all programs takes as long as a short
+		// slot.
 		if info, err := os.Stat(found.path); err == nil && found.info != nil && os.SameFile(info, found.info) &&
 			info.Size() == found.info.Size() && info.ModTime().Equal(found.info.ModTime()) {
 			continue
@@ -121,7 +122,7 @@ func (p *Programs) Changed() error {
 	return nil
 }
 
-// built takes a program of the lab's own.
+// built adds a program of the lab's own.
 func (p *Programs) built(path, sources string) (installed, error) {
 	name := path
 	if rel, err := filepath.Rel(p.root, path); err == nil && filepath.IsLocal(rel) {
@@ -154,12 +155,12 @@ func (p *Programs) built(path, sources string) (installed, error) {
 	return found, fmt.Errorf("%s was built from other sources than lab/ holds now; remove it and run make build", name)
 }
 
-// compiler names the settings that can make other code of the same sources.
-// What they say names no directory: the programs are built with -trimpath.
+// compiler names the build settings that change the code of the same sources.
+// None of them contains a directory: the programs are built with -trimpath.
 var compiler = []string{"-race", "-msan", "-asan", "-gcflags", "-asmflags", "-pgo", "CGO_ENABLED", "GOAMD64", "GOARM64", "GOEXPERIMENT", "GOFIPS140", "DefaultGODEBUG"}
 
-// node asks node itself for its file: what a path leads to may be a script that
-// chooses one of several.
+// node asks node for its own file: the one in PATH may be a script that chooses
+// a version.
 func node() (installed, error) {
 	cmd := exec.Command("node", "--print", "process.execPath")
 	cmd.Env = leash.Environment()
@@ -195,7 +196,7 @@ func digest(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// packages takes a program that is made of node's packages.
+// packages adds a program that is made of node packages.
 func (p *Programs) packages(name string) (installed, error) {
 	dir := filepath.Join(p.root, "node_modules", name)
 	sum, err := packagesDigest(dir)
@@ -205,8 +206,8 @@ func (p *Programs) packages(name string) (installed, error) {
 	return installed{path: dir, binary: Binary{SHA256: sum}}, err
 }
 
-// packagesDigest is the digest of all files of a package and of those that it
-// depends on, found as node finds them.
+// packagesDigest is the digest of all files of a package and of its
+// dependencies, found as node finds them.
 func packagesDigest(dir string) (string, error) {
 	top := filepath.Dir(dir)
 	h := sha256.New()
@@ -245,8 +246,8 @@ func packagesDigest(dir string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// lookUp finds the directory of a package that one in dir asks for; empty where
-// it is not installed, as an optional one may not be.
+// lookUp finds the directory of a package that is imported from dir; empty if
+// it is not installed, as an optional one may be.
 func lookUp(top, dir, name string) string {
 	for {
 		at := filepath.Join(dir, "node_modules", name)

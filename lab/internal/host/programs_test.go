@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// workshop is a checkout of a lab with one program, and what builds it as make
-// does.
+// workshop is a checkout of a lab with one program, and a function that builds
+// it as make does.
 func workshop(t *testing.T) (dir string, git func(...string) string, build func()) {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
@@ -83,7 +83,7 @@ func TestAProgramIsNamedByItsDigestItsSourcesAndItsCommit(t *testing.T) {
 	if got, commit, modified, cgo := find(); got != sources || commit != first || modified || cgo == "" {
 		t.Errorf("sources %s, commit %s, modified %v, cgo %q", got, commit, modified, cgo)
 	}
-	// A commit of something else leaves the program what it was, and its commit
+	// After a commit of something else the program is unchanged, and its commit is
 	// the one it was built from.
 	write(t, dir, "data/results/new.json", "{}")
 	git("add", ".")
@@ -93,7 +93,7 @@ func TestAProgramIsNamedByItsDigestItsSourcesAndItsCommit(t *testing.T) {
 	if _, commit, _, _ := find(); commit != first || read(t, dir, server) != before {
 		t.Errorf("commit %s, want %s", commit, first)
 	}
-	// A change that is not committed is said, until it is committed and built.
+	// An uncommitted change is reported until it is committed and built.
 	write(t, dir, "lab/main.go", "package main\n\nfunc main() { println() }\n")
 	build()
 	if _, commit, modified, _ := find(); commit == first || !modified {
@@ -111,7 +111,7 @@ func TestAProgramOfOtherSourcesIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		spoil func(dir string, build func())
-		want  string // empty: taken
+		want  string // empty: accepted
 	}{
 		{"nothing", func(string, func()) {}, ""},
 		{"a test changed", func(dir string, _ func()) { write(t, dir, "lab/main_test.go", "package main\n") }, ""},
@@ -136,7 +136,7 @@ func TestAProgramOfOtherSourcesIsRefused(t *testing.T) {
 		}, other},
 		{"a test of it changed", func(dir string, _ func()) { write(t, dir, "lab/library/library_test.go", "package library\n") }, ""},
 		{"a module changed", func(dir string, _ func()) { write(t, dir, "lab/go.sum", "x") }, other},
-		// The time of a file is whatever a copy or a checkout makes it.
+		// A file's time depends on how it was copied or checked out.
 		{"an older program copied back", func(dir string, build func()) {
 			old := read(t, dir, server)
 			write(t, dir, "lab/main.go", "package main\n\nfunc main() { println() }\n")
@@ -163,7 +163,7 @@ func TestAProgramOfOtherSourcesIsRefused(t *testing.T) {
 	}
 }
 
-// Its stamp may say what it likes: a program that was changed has another digest.
+// A patched program keeps its stamp but has another digest.
 func TestAPatchedProgramHasItsOwnDigest(t *testing.T) {
 	dir, _, build := workshop(t)
 	build()
@@ -179,7 +179,7 @@ func TestAPatchedProgramHasItsOwnDigest(t *testing.T) {
 	if digest() == before {
 		t.Error("one digest for two programs")
 	}
-	// And one that the compiler was told to make slower says so.
+	// A program compiled with options that make it slower reports them.
 	tags, err := BuildTags(dir, "")
 	if err != nil {
 		t.Fatal(err)
@@ -270,12 +270,12 @@ func TestNodeIsTheFileThatRuns(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Skip("no node here")
 	}
-	t.Setenv("NODE_OPTIONS", "--no-such-option") // not handed on
+	t.Setenv("NODE_OPTIONS", "--no-such-option") // not passed on
 	p, err := FindPrograms(t.TempDir(), "", []string{"node"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A version manager's shim is not what measures.
+	// The file must be the real program, not a version manager's shim.
 	real := p.Binaries()["node"]
 	path, err := exec.LookPath("node")
 	if err != nil {
@@ -296,7 +296,7 @@ func TestNodeIsTheFileThatRuns(t *testing.T) {
 	}
 }
 
-// Where no sources lie there is nothing to compare with; the commit is unknown then.
+// Without sources there is nothing to compare with; the commit is then unknown.
 func TestProgramsAloneAreTaken(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, server, "\x7fELF")

@@ -14,16 +14,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// Sources is the digest of the Go sources in a root's lab/: of all that the
-// compiler reads there, whichever program it is for. It is empty where there
-// are none, as where only the programs were copied to.
+// Sources is the digest of the Go sources in a root's lab/: everything that the
+// compiler reads there, for any program. It is empty if there are none, as
+// where only the programs were copied.
 //
-// Contents are compared and not times, which a checkout, a copy or a restored
-// backup all set as they please.
+// It uses contents, not times, which a checkout, a copy or a restored backup
+// all change.
 func Sources(root string) (string, error) {
 	top := filepath.Join(root, "lab")
 	module, err := os.ReadFile(filepath.Join(top, "go.mod"))
-	if os.IsNotExist(err) { // one that cannot be read stops the walk
+	if os.IsNotExist(err) { // any other error shows again in the walk
 		return "", nil
 	}
 	h := sha256.New()
@@ -58,9 +58,9 @@ func Sources(root string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// passedOver tells whether the compiler takes nothing from a directory: by its
-// name, or because it is a module of its own and lab/go.mod, whose text is module,
-// has no replacement that leads to it.
+// passedOver tells whether the compiler reads nothing from a directory: because
+// of its name, or because it is a separate module that no replacement in
+// lab/go.mod, given as text, points to.
 func passedOver(root, rel, module string) bool {
 	if name := path.Base(rel); name == "testdata" || hidden(name) {
 		return true
@@ -71,7 +71,7 @@ func passedOver(root, rel, module string) bool {
 
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") }
 
-// compiled tells whether a path is one that the compiler may read.
+// compiled tells whether the compiler may read a path.
 func compiled(rel string) bool {
 	name := path.Base(rel)
 	if name == "go.mod" || name == "go.sum" {

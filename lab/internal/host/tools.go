@@ -46,15 +46,15 @@ func Tools(root string) map[string]string {
 	return tools
 }
 
-// builtFrom names the modules that make a server another one.
+// builtFrom names the modules whose versions matter for a server.
 var builtFrom = map[string]string{
 	"github.com/gofiber/fiber/v3":     "fiber",
 	"github.com/brianvoe/gofakeit/v7": "gofakeit",
 	"github.com/valyala/fasthttp":     "fasthttp",
 }
 
-// kernel names the settings that bear on connections, queues and forwarding of
-// work between cores.
+// kernel names the settings that affect connections, queues and the
+// distribution of work over cores.
 var kernel = []string{
 	"net.core.somaxconn",
 	"net.core.netdev_max_backlog",
@@ -68,7 +68,7 @@ var kernel = []string{
 	"net.ipv4.tcp_wmem",
 }
 
-// Kernel reads those settings, and what governs the clock and its source.
+// Kernel reads those settings, and those of the CPU clock and the clock source.
 func Kernel() map[string]string {
 	set := map[string]string{}
 	read := func(name, path string) {

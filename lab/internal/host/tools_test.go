@@ -50,8 +50,8 @@ func TestToolsSayVersionsAndNoWords(t *testing.T) {
 	number := regexp.MustCompile(`^[0-9]`)
 	root := t.TempDir()
 	write(t, root, "node_modules/autocannon/package.json", `{"version": "9.8.7"}`)
-	// Any Go program says what it was built with; this test's stands in for
-	// the server.
+	// Any Go program says what it was built with; this test binary serves as the
+	// server.
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

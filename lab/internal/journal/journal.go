@@ -1,12 +1,12 @@
-// Package journal knows where things lie in the repository, and is the one place
-// that spells a path.
+// Package journal knows the repository's layout, and is the only place that
+// spells its paths.
 //
-// Its stance: a path is made of names, whether anything lies there or not. Who only
-// asks where something belongs need not depend on what reads it, so this imports
-// nothing but the standard library.
+// A path is made from names, whether the file exists or not. This package
+// imports only the standard library, so that asking for a path does not pull in
+// the code that reads the file.
 //
-// Its limits: it lists files and never opens one. What is in them is package
-// archive's, what follows from them package derive's.
+// It lists files but never opens one: package archive reads them, and package
+// derive makes the derived ones.
 package journal
 
 import (
@@ -22,7 +22,7 @@ import (
 // A Root is the repository's top directory.
 type Root string
 
-// Find looks for the repository from a directory upwards.
+// Find finds the repository from a directory upwards.
 func Find(dir string) (Root, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -38,12 +38,12 @@ func Find(dir string) (Root, error) {
 	}
 }
 
-// Path is where a file of the repository lies, by the parts of its name.
+// Path joins the parts of a name to the repository's directory.
 func (r Root) Path(parts ...string) string {
 	return filepath.Join(append([]string{string(r)}, parts...)...)
 }
 
-// Where things lie.
+// The repository's paths.
 func (r Root) Experiments() string          { return r.Path("lab", "experiments") }
 func (r Root) Result(x, run string) string  { return r.Path("data", "results", x, run+".json") }
 func (r Root) Verdict(x, run string) string { return r.Path("data", "verdicts", x, run+".json") }
@@ -53,10 +53,11 @@ func (r Root) Texts() string                { return r.Path("data", "texts") }
 func (r Root) Text(entry string) string     { return filepath.Join(r.Texts(), entry+".toml") }
 func (r Root) Audit(entry string) string    { return r.Path("data", "audits", entry+".json") }
 
-// Hosts is what all hosts' records say of an experiment's claims.
+// Hosts is the file with an experiment's claims over all hosts.
 func (r Root) Hosts(x string) string { return r.Path("data", "claims", x+".json") }
 
-// Profile is a raw profile by its name in a run, Flame what pages draw of one.
+// Profile is the path of a raw profile by its name in a run; Flame is the tree
+// that pages draw of one.
 func (r Root) Profile(file string) string {
 	return r.Path("data", "profiles", filepath.FromSlash(file))
 }
@@ -64,16 +65,16 @@ func (r Root) Flame(x, run, name string) string {
 	return r.Path("data", "flames", x, run, name+".json")
 }
 
-// Design is where the text of an experiment's file is kept by its SHA-256, as
-// runs were made with it. That a claim was changed after a run shows by it.
+// Design is where an experiment's file is kept, by SHA-256, as runs were made
+// with it. So a claim that was changed after a run is noticed.
 func (r Root) Design(sum string) string { return r.Path("data", "designs", sum+".toml") }
 
-// What pages are told of metrics and method, and the schemas that are published.
+// The metrics and the method for pages, and the published schemas.
 func (r Root) Metrics() string           { return r.Path("data", "metrics.json") }
 func (r Root) Method() string            { return r.Path("data", "method.json") }
 func (r Root) Schema(name string) string { return r.Path("static", "schema", name+".json") }
 
-// Scratch holds what is not finished yet; it is outside data/ and ignored by git.
+// Scratch holds unfinished files; it is outside data/ and ignored by git.
 func (r Root) Scratch() string { return r.Path(".tools", "scratch") }
 
 // Rel shortens a path for messages.
@@ -84,16 +85,16 @@ func (r Root) Rel(path string) string {
 	return path
 }
 
-// Pending is where the complete blocks of runs lie that are not over. Each version
-// of such a run is a directory, <experiment>/<version>, with the files under the
-// names that they will have from the repository's top.
+// Pending holds the complete blocks of runs in progress. Each version of such a
+// run is a directory, <experiment>/<version>, with the files by the paths that
+// they will have from the repository's root.
 func (r Root) Pending() string { return filepath.Join(r.Scratch(), "pending") }
 
-// Refused is where runs lie that were pending and could not be added.
+// Refused holds runs that were pending and could not be added.
 func (r Root) Refused() string { return filepath.Join(r.Pending(), "refused") }
 
-// Arriving are the files that pending runs will have here. A lab that was killed
-// while it added one has left some of them, and they are nobody's fault.
+// Arriving lists the paths that pending runs' files will have here. A lab that
+// was killed while adding a run has left some of them, which is not a fault.
 func (r Root) Arriving() (map[string]bool, error) {
 	out := map[string]bool{}
 	versions, err := filepath.Glob(filepath.Join(r.Pending(), "*", "*", "data"))
@@ -123,8 +124,9 @@ func (r Root) Arriving() (map[string]bool, error) {
 	return out, nil
 }
 
-// Files lists the files of one ending in a directory of data/, sorted; none if it is
-// absent. Anything else there is a mistake that would be passed over in silence.
+// Files lists a directory's files with an extension, sorted; none if there is
+// no such directory. Anything else in it is an error, since it would be ignored
+// silently.
 func (r Root) Files(dir, ext string) ([]string, error) {
 	var out []string
 	err := filepath.WalkDir(r.Path("data", dir), func(p string, d fs.DirEntry, err error) error {
@@ -140,7 +142,8 @@ func (r Root) Files(dir, ext string) ([]string, error) {
 		out = append(out, p)
 		return nil
 	})
-	// By name: with its ending, a name would stand after one that it begins.
+	// Sorted without the extension: with it, a name would come after a longer one
+	// that begins with it.
 	slices.SortFunc(out, func(a, b string) int {
 		return strings.Compare(strings.TrimSuffix(a, ext), strings.TrimSuffix(b, ext))
 	})

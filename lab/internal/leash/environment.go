@@ -2,15 +2,15 @@ package leash
 
 import "os"
 
-// Passed names the variables of the caller's own environment that every process
-// gets: without a path no script finds its programs.
+// Passed names the caller's variables that every process gets: without PATH no
+// script finds its programs.
 var Passed = []string{"PATH"}
 
-// Set is what every process gets besides, whatever the caller has: messages and
-// numbers in one form.
+// Set has the variables that every process gets whatever the caller has, so
+// that messages and numbers have one form.
 var Set = map[string]string{"LC_ALL": "C"}
 
-// Environment is all that a process starts with, but for what its Spec adds.
+// Environment is a process's whole environment, without what its Spec adds.
 func Environment() []string {
 	env := Caller(Passed...)
 	for name, value := range Set {
@@ -19,8 +19,8 @@ func Environment() []string {
 	return env
 }
 
-// Caller gives those of the named variables that the caller has, in the form of
-// Spec.Env: for a process that needs to know where the caller's files lie.
+// Caller gives the named variables that the caller has, in the form of
+// Spec.Env, for a process that needs to know where the caller's files are.
 func Caller(names ...string) []string {
 	env := []string{}
 	for _, name := range names {

@@ -1,15 +1,14 @@
 // Package leash starts processes that do not outlive the lab.
 //
-// Its stance: cleaning up is the kernel's task as far as it can be. A process
-// on a leash is killed by the kernel when the lab dies, however the lab dies,
-// and Stop ends it in good order before that. A process that its scripts put
-// into a wire's namespaces also dies with the wire. And what a process starts
-// with is the lab's to say: of the caller's environment it gets Passed and no
-// more, since any other variable (GOGC, NODE_OPTIONS, WRITE_BUFFER) could change
-// a figure and leave no trace.
+// The kernel does as much of the clean-up as it can. It kills a process on a
+// leash when the lab dies, however the lab dies; Stop ends the process in good
+// order before that. A process that its scripts put into a wire's namespaces
+// also dies with the wire. The lab decides a process's environment: of the
+// caller's it passes on only the variables in Passed, since any other (GOGC,
+// NODE_OPTIONS, WRITE_BUFFER) could change a figure without leaving a trace.
 //
-// The limit: the kernel's part needs Linux. Elsewhere only Stop is left, and
-// the lab refuses to measure there anyway.
+// The kernel's part needs Linux. Elsewhere there is only Stop, and the lab
+// refuses to measure anyway.
 package leash
 
 import (
@@ -24,13 +23,13 @@ import (
 	"time"
 )
 
-// A Spec is what to start: a command line, from a directory.
+// A Spec is a command line to start, with its directory.
 type Spec struct {
 	Dir    string
 	Argv   []string
 	Env    []string      // added to Environment
 	Stdin  io.ReadCloser // nil: no input
-	Stdout io.Writer     // nil: read as lines, with standard error
+	Stdout io.Writer     // nil: read as lines, like standard error
 	Lines  func(string)  // called for each line of standard error
 }
 
@@ -44,12 +43,12 @@ type Proc struct {
 	tail []string
 }
 
-// keep is how many lines are remembered for error messages.
+// keep is how many lines are kept for error messages.
 const keep = 20
 
-// starter owns the one thread that starts processes. The kernel counts as
-// "parent died" the end of the thread that started the child, so that thread
-// must last as long as the lab.
+// starter owns the one thread that starts processes. For the kernel the
+// "parent" is the thread that started the child, so this thread must live as
+// long as the lab.
 var starter = sync.OnceValue(func() chan func() {
 	work := make(chan func())
 	go func() {
@@ -62,7 +61,7 @@ var starter = sync.OnceValue(func() chan func() {
 })
 
 // Start starts a process in a process group of its own, so that a terminal's
-// Ctrl-C reaches only the lab, which then ends it in order.
+// Ctrl-C reaches only the lab, which then ends the process in order.
 func Start(s Spec) (*Proc, error) {
 	p := &Proc{cmd: exec.Command(s.Argv[0], s.Argv[1:]...), done: make(chan struct{})}
 	p.cmd.Dir = s.Dir
@@ -82,7 +81,7 @@ func Start(s Spec) (*Proc, error) {
 		p.cmd.Stdout = s.Stdout
 	}
 	p.cmd.SysProcAttr = attributes()
-	// A child of the child may hold the pipes open after the child's end.
+	// A grandchild may keep the pipes open after the child has ended.
 	p.cmd.WaitDelay = 2 * time.Second
 	started := make(chan error)
 	starter() <- func() { started <- p.cmd.Start() }
@@ -136,14 +135,14 @@ func (p *Proc) remember(l string) {
 	}
 }
 
-// Stop asks the process at pid (the one that does the work; it may be a child
-// of the one that was started) to end, and after the grace kills its whole
-// group. It returns once the process is gone.
+// Stop asks the process pid, which may be a descendant that does the work, to
+// end, and after the grace kills the whole group. It returns once the process
+// is gone.
 func (p *Proc) Stop(pid int, grace time.Duration) error {
 	select {
 	case <-p.done:
 	default:
-		_ = syscall.Kill(pid, syscall.SIGTERM) // it may have ended meanwhile
+		_ = syscall.Kill(pid, syscall.SIGTERM) // it may have ended already
 		select {
 		case <-p.done:
 		case <-time.After(grace):
@@ -157,7 +156,7 @@ func (p *Proc) Stop(pid int, grace time.Duration) error {
 	return nil
 }
 
-// A lineWriter hands on what is written to it line by line.
+// A lineWriter passes on what is written to it, line by line.
 type lineWriter struct {
 	mu   sync.Mutex
 	rest string

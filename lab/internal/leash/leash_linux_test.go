@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// helper, set in the environment, makes this test binary the lab that the last
-// test kills: it leashes a process, says its id, and waits for its end.
+// helper, set in the environment, makes this test binary play the lab that the
+// last test kills: it leashes a process, prints its id, and waits for its end.
 const helper = "LEASH_TEST_LAB"
 
 func TestMain(m *testing.M) {
@@ -35,14 +35,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// alive tells whether a process runs; one that has ended and was not waited
-// for does not.
+// alive tells whether a process runs; a zombie does not.
 func alive(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return false
 	}
-	// The state stands behind the name, which may hold anything.
+	// The state follows the name, which may contain anything.
 	_, rest, _ := strings.Cut(string(text[bytes.LastIndexByte(text, ')'):]), " ")
 	return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
 }
@@ -59,7 +58,8 @@ func within(limit time.Duration, done func() bool) bool {
 	}
 }
 
-// lines collects what a process says, and lets a test wait for so many lines.
+// lines collects a process's output, and lets a test wait for a number of
+// lines.
 type lines struct {
 	mu  sync.Mutex
 	all []string
@@ -166,7 +166,8 @@ func TestASecondStopIsHarmless(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// Nor does it harm to stop what ended by itself, or from two sides at once.
+	// Stopping a process that has ended, or stopping twice at the same time, does
+	// no harm.
 	p = start(t, Spec{Argv: []string{"true"}})
 	<-p.Done()
 	if err := p.Stop(p.Pid(), 0); err != nil {
@@ -206,7 +207,7 @@ func TestHowAProcessEnded(t *testing.T) {
 		{"by a signal", "kill -KILL $$", -1, true, ""},
 		{"without a newline at the end", "printf 'cut off' >&2; exit 1", 1, true, "cut off"},
 		{"with a blank line at the end", `printf 'x\n\n' >&2`, 0, false, ""},
-		// Standard output is read with standard error unless it goes elsewhere.
+		// Standard output is read with standard error unless it is redirected.
 		{"saying it on standard output", "echo out", 0, false, "out"},
 		{"after more lines than are kept", "i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo $i; done", 0, false, "100"},
 	} {
@@ -242,7 +243,7 @@ func TestOutputErrorDirectoryAndEnvironment(t *testing.T) {
 	}
 }
 
-// A variable that a caller has, for whatever reason, is no part of a trial.
+// The caller's variables must not affect a trial.
 func TestTheCallersEnvironmentDoesNotReachAProcess(t *testing.T) {
 	for _, name := range []string{"WRITE_BUFFER", "SPIN_NS", "GOGC", "GODEBUG", "GOMAXPROCS", "NODE_OPTIONS", "BASH_ENV", "LC_MESSAGES"} {
 		t.Setenv(name, "1")
@@ -256,7 +257,7 @@ func TestTheCallersEnvironmentDoesNotReachAProcess(t *testing.T) {
 	if want := []string{"LC_ALL=C", "LEASH_TEST_WORD=word", "PATH=" + os.Getenv("PATH")}; !slices.Equal(got, want) {
 		t.Errorf("it starts with %q, want %q", got, want)
 	}
-	// What a process needs of the caller's besides is passed on by name.
+	// Other variables that a process needs are passed on by name.
 	if got := Caller("GOGC", "LEASH_TEST_NOT_THERE"); !slices.Equal(got, []string{"GOGC=1"}) {
 		t.Errorf("the caller's are %q", got)
 	}
@@ -270,7 +271,7 @@ func TestInputIsHandedOn(t *testing.T) {
 	if got := said.wait(t, 1); got[0] != "got hello" {
 		t.Errorf("%q", got)
 	}
-	// The end of the input is what a wire's holder ends by.
+	// A wire's holder ends when its input ends.
 	w.Close()
 	said.wait(t, 2)
 	<-p.Done()
@@ -284,7 +285,7 @@ func TestWhatCannotBeStartedIsAnError(t *testing.T) {
 	}
 }
 
-// A daemon that keeps the pipe open must not keep the lab waiting.
+// A daemon that keeps the pipe open must not block the lab.
 func TestAChildThatKeepsTheOutputOpenDoesNotHoldUpTheEnd(t *testing.T) {
 	p := start(t, Spec{Argv: []string{"sh", "-c", "sleep 300 & exit 0"}})
 	if !within(20*time.Second, func() bool {
@@ -311,7 +312,7 @@ func TestLinesAreHandedOnWhole(t *testing.T) {
 		}
 	}
 	w.flush()
-	w.flush() // the rest is handed on once
+	w.flush() // the rest is passed on once
 	if want := []string{"ab", "c", "", "de"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -336,7 +337,7 @@ func TestALeashedProcessDiesWithTheLab(t *testing.T) {
 	if !alive(child) {
 		t.Fatalf("process %d does not run", child)
 	}
-	// Nothing of the lab's own can run after this.
+	// Nothing of the lab can run after this.
 	if err := lab.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -346,9 +347,10 @@ func TestALeashedProcessDiesWithTheLab(t *testing.T) {
 	}
 }
 
-// By parent the kernel means the thread that started a process. A goroutine
-// that ends while it is locked to its thread takes the thread with it; here
-// hundreds do, so that no thread that might have started it is left.
+// For the kernel the parent is the thread that started a process. A goroutine
+// that ends while locked to its thread ends the thread too. Hundreds do so
+// here, so that no thread of the caller that might have started the process is
+// left.
 func TestALeashHoldsLongerThanTheThreadsOfTheCaller(t *testing.T) {
 	var p *Proc
 	var err error
@@ -370,7 +372,8 @@ func TestALeashHoldsLongerThanTheThreadsOfTheCaller(t *testing.T) {
 		}
 		all.Wait()
 	}
-	// The kernel kills in a moment; something must happen meanwhile.
+	// The kernel kills within a moment, if it does; something must happen until
+	// then.
 	for range 5 {
 		_ = exec.Command("true").Run()
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// atOnce makes the trials of a group of producers, of which there may be several, each
-// with a receiver of its own. All begin together, and the cores are as busy as all of them make them.
-// A batch costs what a request does otherwise. At a set rate a receiver costs half of
-// its producer, and how busy a side is follows; where the receiver looks for the
-// limit, both sides are as busy as the trial says.
+// atOnce makes the trials of a group of producers, each with a receiver of its
+// own. All begin together, and the use of the cores is the sum of all. A batch
+// costs what a request costs elsewhere. At a set rate a receiver costs half of
+// its producer, and the use of each side follows from that. If the receiver
+// searches for the limit, the trial says how busy both sides are.
 func (m *maker) atOnce(block int, conditions []int, all []setting.Levels, machine map[string]float64) {
 	x := m.Experiment
 	began := m.Started.Add(time.Duration((m.at - x.Block.WarmupS) * float64(time.Second)))
@@ -44,7 +44,7 @@ func (m *maker) atOnce(block int, conditions []int, all []setting.Levels, machin
 	m.at += longest
 }
 
-// received are the figures of a trial of a producer that delivers all it is offered.
+// received has the figures of a trial whose producer delivers everything.
 func (m *maker) received(all setting.Levels, c Came) map[string]float64 {
 	number := func(name string) float64 {
 		n, _ := all[name].Int()
@@ -64,7 +64,7 @@ func (m *maker) received(all setting.Levels, c Came) map[string]float64 {
 		"delivered_share": 1, "arrived_share": 1, "events_per_batch": events / batches,
 		"duplicate_events": 0, "unaccounted_events": 0, "backlog_growth_per_s": 0, "sink_in_flight_max": 1,
 		"add_p99_s": m.about(4e-7, 0.1), "pace_lag_p99_s": m.about(1e-3, 0.1), "delivery_p50_s": m.about(wait, 0.01), "delivery_p99_s": m.about(2*wait, 0.01),
-		"server_cpu_s":             0.8 * c.CostS * batches, // of the samples that fall into the window
+		"server_cpu_s":             0.8 * c.CostS * batches, // of the samples within the window
 		"server_cpu_per_request_s": c.CostS, "server_cpu_per_event_s": c.CostS * batches / events, "client_cpu_per_request_s": client,
 		"client_thread_busy_max": client * batches / duration, "server_rss_bytes": 15245312, "client_rss_bytes": 10043392,
 		"processes": 1, "workers": 0,

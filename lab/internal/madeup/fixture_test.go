@@ -15,13 +15,14 @@ import (
 
 var update = flag.Bool("update", false, "write the golden pages' runs anew")
 
-// fixture is the journal of the golden pages.
+// fixture is the journal behind the golden pages.
 const fixture = "../../../test/site/fixture"
 
 const small, wide = "small-cpu-2c-0000aaaa", "wide-cpu-8c-0000bbbb"
 
-// The golden pages' runs of version 2 are these, so that they can be made anew when
-// what the lab records changes. Those of version 1 beside them stay as they are.
+// The golden pages' runs of version 2 are made here, so that they can be made
+// again when the lab records something else. Their runs of version 1 stay
+// unchanged.
 func TestTheFixturesRunsAreMadeUpHere(t *testing.T) {
 	const name = "94-turns"
 	text, err := os.ReadFile(filepath.Join(fixture, "lab/experiments", name+".toml"))
@@ -45,7 +46,7 @@ func TestTheFixturesRunsAreMadeUpHere(t *testing.T) {
 				c.ClientBusy = 0.96
 			}
 		})},
-		// On another machine a deep pipeline gains less.
+		// On another machine deep pipelining gains less.
 		{Blocks: 10, Ended: results.Decided, Hosts: results.Hosts{Server: wide, Client: wide}, Trial: pipelines(0.72, 0.62, 2, nil)},
 	} {
 		p.Experiment, p.Started, p.Seed = x, time.Date(2026, 11, 21, 8+i, 0, 0, 0, time.UTC), 12345678901234567891+uint64(i)
@@ -64,7 +65,7 @@ func TestTheFixturesRunsAreMadeUpHere(t *testing.T) {
 	}
 }
 
-// same holds a file of the fixture against what it should be.
+// same compares a file of the fixture with its expected content.
 func same(t *testing.T, name string, want []byte) {
 	t.Helper()
 	path := filepath.Join(fixture, name)
@@ -80,8 +81,8 @@ func same(t *testing.T, name string, want []byte) {
 	}
 }
 
-// pipelines has a request cost these shares of what it costs without pipelining, ten
-// deep and fifty, with so many threads more at fifty.
+// pipelines gives the cost of a request at pipelining 10 and 50, as shares of
+// its cost without pipelining, and the additional threads at 50.
 func pipelines(ten, fifty, threads float64, more func(depth int64, block int, c *Came)) func(setting.Levels, int, bool) Came {
 	return func(levels setting.Levels, block int, _ bool) Came {
 		depth, _ := levels[setting.Pipelining].Int()

@@ -1,14 +1,14 @@
-// Package madeup makes up runs of version 2 for tests: those of any closed-loop
-// design, and of those with a receiver of events, with all that the lab records of a trial, in
-// the order that the seed draws.
+// Package madeup makes up runs of version 2 for tests: of any closed-loop
+// design, and of designs with a receiver of events. They have everything that
+// the lab records of a trial, in the order that the seed draws.
 //
-// Its stance: a made-up run is one that the lab could have made. It passes
-// results.File's Check, so figures that follow from others follow, and slots lie
-// one after the other. What came out of a trial is the caller's to say; noise is
-// drawn from the run's seed, so that the same plan gives the same bytes.
+// A made-up run is one that the lab could have made. It passes results.File's
+// Check, so figures that follow from others are consistent, and slots do not
+// overlap. The caller says how trials come out; noise is drawn from the run's
+// seed, so that the same plan gives the same bytes.
 //
-// Its limits: one host on each side, one thread of the client, no fixed rates of
-// requests, and no profiles, which a caller adds.
+// There is one host on each side, one thread of the client, no fixed rates of
+// requests, and no profiles, which a caller may add.
 package madeup
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// A Plan is a run to be made up.
+// A Plan describes a run to make up.
 type Plan struct {
 	Experiment *experiment.Experiment
 	Hosts      results.Hosts
@@ -36,28 +36,28 @@ type Plan struct {
 	Seed       uint64
 	Blocks     int
 	Ended      results.Ended
-	Stopped    string // stopped_early, of a run that was interrupted or failing
+	Stopped    string // stopped_early, for a run that was interrupted or failing
 	NoControl  bool
-	Shared     bool // one core, for server and client alike; else each has its own
-	// Trial says how one came out; nil: all alike, with the server as the wall. The
-	// control is told apart.
+	Shared     bool // server and client share one core; else each has its own
+	// Trial says how a trial came out; nil: all like Usual, with the server as the
+	// wall. control marks the A/A control.
 	Trial func(levels setting.Levels, block int, control bool) Came
 }
 
-// Came is how a trial came out. A field of nought is what Usual has.
+// Came is how a trial came out. A field of 0 takes the value of Usual.
 type Came struct {
-	CostS         float64 // server CPU a request, in s
+	CostS         float64 // server CPU per request, in seconds
 	ServerBusy    float64 // share of the server's cores
-	ClientBusy    float64 // share of the client's core, and of its thread
+	ClientBusy    float64 // share of the client's core and thread
 	ResponseBytes float64
-	Noise         float64            // standard deviation of what differs between trials, as a share
-	Metrics       map[string]float64 // in place of what would be recorded; NaN: not recorded
-	Below         map[string]float64 // as a trial's; these are not recorded otherwise
+	Noise         float64            // relative standard deviation of what differs between trials
+	Metrics       map[string]float64 // replace the recorded metrics; NaN: not recorded
+	Below         map[string]float64 // as a trial's Below; these are not in Metrics
 	Reasons       []results.Reason   // why it is invalid
-	Lost          bool               // and nothing came of it: no slot, no figure
+	Lost          bool               // nothing was measured: no slot, no figure
 }
 
-// Usual is a trial whose wall is the server.
+// Usual is a trial with the server as the wall.
 var Usual = Came{CostS: 8e-6, ServerBusy: 0.97, ClientBusy: 0.55, ResponseBytes: 640, Noise: 0.01}
 
 func (c Came) whole() Came {
@@ -72,12 +72,12 @@ func (c Came) whole() Came {
 	return c
 }
 
-// commit is that of a lab that never was.
+// commit is a made-up commit.
 const commit = "0123456789abcdef0123456789abcdef01234567"
 
 const (
-	calibration = 9.5e-7 // a core's best time for the lab's loop, in s
-	fullWire    = 0.96   // share of its rate that a wire carries at the most
+	calibration = 9.5e-7 // a core's best time for the calibration loop, in seconds
+	fullWire    = 0.96   // largest share of its rate that a wire carries
 )
 
 // Overhead is how many bytes a wire carries around an answer.
@@ -122,7 +122,7 @@ func Run(p Plan) *results.File {
 	return f
 }
 
-// Name is a run's, by its start and its server's host.
+// Name is a run's name, from its start and its server's host.
 func Name(started time.Time, host string) string {
 	return started.UTC().Format("20060102t150405z") + "-" + host
 }
@@ -135,12 +135,12 @@ type maker struct {
 	Plan
 	f  *results.File
 	r  *rand.Rand
-	at float64 // s since the run began
+	at float64 // seconds since the run began
 }
 
 func (m *maker) about(v, part float64) float64 { return v * math.Exp(part*m.r.NormFloat64()) }
 
-// block makes the trials of one, group after group.
+// block makes one block's trials, group after group.
 func (m *maker) block(number int) {
 	f, x := m.f, m.Experiment
 	var all []setting.Levels
@@ -168,7 +168,7 @@ func (m *maker) block(number int) {
 	}
 }
 
-// came says how a trial came out, with the noise that its block has.
+// came says how a trial came out, with the block's noise.
 func (m *maker) came(block, condition int, all setting.Levels) Came {
 	one := Came{}
 	if m.Trial != nil {
@@ -179,7 +179,7 @@ func (m *maker) came(block, condition int, all setting.Levels) Came {
 	return one
 }
 
-// ServerCores is how many cores the server of a condition has.
+// ServerCores is the number of cores of a condition's server.
 func ServerCores(all setting.Levels) float64 {
 	if l, ok := all[setting.ServerCPUs]; ok {
 		if list, err := cores.Parse(l.String()); err == nil {
@@ -189,14 +189,14 @@ func ServerCores(all setting.Levels) float64 {
 	return 1
 }
 
-// slot has one more of a trial's pass.
+// slot adds one slot to a trial.
 func (m *maker) slot(s *results.Slots, c Came, serverCores float64) {
 	length := m.Experiment.Block.SlotS
 	fill := 0.001
 	s.AtS, s.FillS = append(s.AtS, m.at+fill), append(s.FillS, fill)
 	length += 1e-4 * m.r.Float64()
 	busy := c.ServerBusy
-	if line := m.f.Topology.LineRateBps; line > 0 { // a wire carries no more than it does
+	if line := m.f.Topology.LineRateBps; line > 0 { // a wire carries at most its rate
 		busy = min(busy, fullWire*line/8/(c.ResponseBytes+Overhead)*c.CostS/serverCores)
 	}
 	server := min(1, busy*(1+0.005*(m.r.Float64()-0.5))) * length * serverCores
@@ -210,7 +210,7 @@ func (m *maker) slot(s *results.Slots, c Came, serverCores float64) {
 	m.at += fill + length + 0.002
 }
 
-// machine is what is of a whole block, and stands in each of its trials.
+// machine has the figures of a whole block, which each of its trials repeats.
 func (m *maker) machine() map[string]float64 {
 	steal := math.Round(m.r.Float64()*10) / 1e4
 	return map[string]float64{
@@ -237,7 +237,7 @@ func (m *maker) trial(block, condition int, all setting.Levels, c Came, s *resul
 		figures["server_cores_busy"], figures["client_cores_busy"] = 1, 1
 	}
 	t.Cores = m.cores(c, machine["server_steal"])
-	if all[setting.Generator] != setting.String(setting.HTTPLoad) { // one piece, of whose cores the kernel's clock tells
+	if all[setting.Generator] != setting.String(setting.HTTPLoad) { // in one piece, and the kernel's ticks give the use of its cores
 		t.Slots = nil
 		for i, name := range []string{"server_cores_busy", "client_cores_busy"} {
 			if !m.Shared {
@@ -252,7 +252,7 @@ func (m *maker) trial(block, condition int, all setting.Levels, c Came, s *resul
 	return t
 }
 
-// finish puts into a trial what it came to.
+// finish fills in a trial.
 func (m *maker) finish(t *results.Trial, c Came, figures, machine map[string]float64) {
 	for name, v := range c.Metrics {
 		figures[name] = v
@@ -273,7 +273,7 @@ func (m *maker) finish(t *results.Trial, c Came, figures, machine map[string]flo
 	t.Bound, t.BoundWhy = gate.DecideBound(gate.EvidenceOf(figures, m.f.Topology.LineRateBps))
 }
 
-// served is what a trial records beside its slots and the machine.
+// served has what a trial records apart from its slots and the machine.
 func (m *maker) served(all setting.Levels, c Came, of map[string]float64) map[string]float64 {
 	number := func(name string, otherwise float64) float64 {
 		if n, ok := all[name].Int(); ok {
@@ -289,7 +289,7 @@ func (m *maker) served(all setting.Levels, c Came, of map[string]float64) map[st
 		"silence_s": m.about(0.002, 0.1), "client_thread_busy_max": of["client_cpu_per_request_s"] * rps, "server_rss_bytes": 45424640, "client_rss_bytes": 15286272,
 		"connections_established": connections, "processes": 1, "workers": 0, "asked_in_flight": asked,
 	}
-	// A server that does not fork serves by itself.
+	// A server that does not fork serves in its only process.
 	if prefork, ok := all[setting.Prefork].Bool(); !ok || prefork {
 		maps.Copy(out, map[string]float64{
 			"processes": workers + 1, "workers": workers, "workers_active": workers, "workers_serving": workers, "threads_per_worker": 6 + math.Round(2*m.r.Float64())/2,

@@ -11,7 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// A made-up run is read back as any is, and is of its design.
+// A made-up run is read like any other and follows its design.
 func TestMadeUpRunsPassTheChecks(t *testing.T) {
 	for name, c := range map[string]struct {
 		design string
@@ -64,8 +64,8 @@ claims = [{ id = "c", kind = "flat", text = "t", metric = "server_cpu_per_reques
 	}
 }
 
-// eventDesign has producers at a set rate, which are measured at once, and the same
-// whose receiver looks for their limit, each alone.
+// eventDesign has producers at a set rate, measured at once, and producers
+// whose receiver searches for the limit, each alone.
 const eventDesign = `
 entry = "7"
 title = "t"
@@ -79,7 +79,8 @@ block = { slot_s = 1.5, rounds = 1, warmup_s = 0.2 }
 claims = [{ id = "c", kind = "flat", text = "t", metric = "server_cpu_per_event_s", over = "variant", margin = 0.1 }]
 `
 
-// group is where the trials that were measured at once begin in the first block.
+// group is the index of the first trial, in the first block, of those measured
+// at once.
 func group(f *results.File) int {
 	for i := range f.Trials {
 		if f.Trials[i].StartedAt.Equal(f.Trials[i+1].StartedAt) {

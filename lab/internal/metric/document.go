@@ -1,6 +1,6 @@
 package metric
 
-// An Entry is how pages are told of a metric.
+// An Entry describes a metric for pages.
 type Entry struct {
 	Unit           Unit   `json:"unit"`
 	Label          string `json:"label"`
@@ -8,7 +8,7 @@ type Entry struct {
 	MeasuresClient bool   `json:"measures_client"`
 }
 
-// Document gives all metrics by name, for pages.
+// Document describes all metrics by name, for pages.
 func Document() map[string]Entry {
 	out := make(map[string]Entry, len(all))
 	for _, m := range all {

@@ -1,16 +1,15 @@
 // Package metric names every quantity that a results file may hold.
 //
-// Its stance: a figure without a definition is not a figure. A results file
-// can only use names that stand here, each with its unit in base SI and one
-// sentence that says what was counted and where. The limit: the package says
-// what a name means, not how it was read; that is the telemetry package's.
+// Results files can only use these names. Each has a base SI unit and one
+// sentence that says what was counted and where. How a figure is read is up to
+// the telemetry package.
 package metric
 
-// A Unit is a base unit as the results files use it. Pages may scale it
+// A Unit is a base unit as used in results files. Pages may scale it
 // (microseconds, Gbit/s); files never do.
 type Unit string
 
-// The units in use. Ratio is a share from 0 to 1; Count has no unit.
+// Ratio is a share from 0 to 1; Count has no unit.
 const (
 	Second         Unit = "s"
 	PerSecond      Unit = "1/s"
@@ -25,10 +24,10 @@ const (
 type Metric struct {
 	Name  string
 	Unit  Unit
-	Label string // a table's column head, without the unit
+	Label string // column head of a table, without the unit
 	Doc   string // one sentence: what is counted, and where
-	// MeasuresClient says that the figure is what the client achieved: where
-	// the client is the wall, it says nothing of the server.
+	// MeasuresClient says that the figure is what the client achieved. If the
+	// client is the wall, it says nothing about the server.
 	MeasuresClient bool
 }
 
@@ -141,8 +140,8 @@ var byName = func() map[string]Metric {
 // All returns every metric, in the order pages list them.
 func All() []Metric { return append([]Metric(nil), all...) }
 
-// Throughput tells whether the figure is a rate that some wall holds, or that a
-// rate which was asked for does. Latencies are no rates.
+// Throughput tells whether the figure is a rate that a wall, or the rate asked
+// for, can limit. Latencies are not.
 func (m Metric) Throughput() bool {
 	switch m.Name {
 	case "requests", "line_rate_share", "profiled_throughput_share":

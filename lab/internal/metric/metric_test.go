@@ -20,8 +20,8 @@ func TestEveryMetricSaysWhatItIs(t *testing.T) {
 	}
 }
 
-// The results files use base SI units and say so in the name; a suffix that
-// contradicts the unit would be read wrongly by everyone.
+// Results files use base SI units and name them; a suffix that contradicts the
+// unit would mislead every reader.
 func TestNamesAgreeWithUnits(t *testing.T) {
 	for _, m := range All() {
 		for _, c := range []struct {
@@ -41,8 +41,8 @@ func TestNamesAgreeWithUnits(t *testing.T) {
 	}
 }
 
-// Where the client is the wall, these say nothing of the server. CPU time per
-// request and counts of processes are the server's own.
+// If the client is the wall, these figures say nothing about the server. CPU
+// time per request and counts of processes are always the server's own.
 func TestWhatMeasuresTheClient(t *testing.T) {
 	for name, want := range map[string]bool{
 		"throughput_rps": true, "latency_p99_s": true, "transfer_bytes_per_s": true, "line_rate_share": true, "throughput_per_worker_rps": true, "delivered_per_s": true, "limit_per_s": true,

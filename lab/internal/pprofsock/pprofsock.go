@@ -1,18 +1,15 @@
-// Package pprofsock serves a process's profiles to those on this machine who
-// may have them: net/http/pprof on a unix socket that is named after the
-// process, in a directory that is closed to others, or on a listener that the
-// caller has opened.
+// Package pprofsock serves a process's profiles on this machine: net/http/pprof
+// on a unix socket that is named after the process, in a directory closed to
+// other users, or on a listener that the caller has opened.
 //
-// Its stance is that what is profiled is what is measured. A process that
-// serves does so itself, however many of them share a port, and the profiles of
-// one window can be taken together (see windows), so that what one kind shows
-// and what another shows is the same load.
+// Each process serves its own profiles, however many processes share a port, so
+// what is profiled is what is measured. The profiles of one window can be taken
+// together (see windows), so that all kinds describe the same load.
 //
-// Its limits: rates are of a whole process and stay set when serving stops. A
-// profile is taken by what it is of and costs it what it costs. Nobody is asked
-// who he is: the directory's mode keeps others out, and a TCP address, which
-// has none, is the caller's to keep on loopback. A window has at most ten
-// minutes.
+// Rates apply to the whole process and stay set when serving stops. The
+// profiled process pays the cost of its profiles. There is no authentication:
+// the directory's mode keeps other users out, and the caller must keep a TCP
+// address on loopback. A window is at most ten minutes.
 package pprofsock
 
 import (
@@ -27,19 +24,20 @@ import (
 	"time"
 )
 
-// The longest profile that can be asked for, and how long its answer may take.
+// longestProfile is the longest profile that can be requested. It is the write
+// timeout as well: net/http/pprof adds the requested length to that.
 const longestProfile = 10 * time.Minute
 
-// Rates say how much is sampled of what a process waits for, as package
-// runtime's functions take them.
+// Rates say how much is sampled of what a process waits for, in the units of
+// package runtime's functions.
 type Rates struct {
 	MutexFraction int // one in so many contended mutex events
 	BlockRateNs   int // one blocking event for each so many nanoseconds blocked
 }
 
-// Serve opens this process's socket in dir, which Check has been asked about,
-// and serves the profiles on it until the process ends or the returned function
-// is called. What there is to tell of it goes to say.
+// Serve opens this process's socket in dir and serves the profiles on it until
+// the process ends or stop is called. The caller must have checked dir with
+// Check. Messages go to say.
 func Serve(dir string, rates Rates, say func(format string, args ...any)) (stop func(), err error) {
 	ln, err := listen(dir)
 	if err != nil {
@@ -48,17 +46,15 @@ func Serve(dir string, rates Rates, say func(format string, args ...any)) (stop 
 	return ServeOn(ln, rates, say), nil
 }
 
-// ServeOn does as Serve on a listener that is open already, and closes it. The
-// returned function cuts short the profiles being taken: it is called when the
-// process is to end, and a profile of a window in which the server stops is of
-// no use.
+// ServeOn does the same on a listener that is open already, and closes it. stop
+// interrupts the profiles being taken: it is called when the process is about
+// to end, and a profile of a window in which the server stops is useless.
 //
-// The mux is its own. net/http/pprof puts its handlers on http.DefaultServeMux
-// when it is imported, and a server on that mux also serves whatever else any
-// dependency put there.
+// It has its own mux: a server on http.DefaultServeMux would also serve
+// whatever any dependency registered there.
 func ServeOn(ln net.Listener, rates Rates, say func(format string, args ...any)) (stop func()) {
-	// The block rate is no threshold: an event shorter than the rate is sampled
-	// in proportion to its length, and counts for as much more.
+	// The block rate is not a threshold: a shorter event is sampled with a
+	// probability proportional to its length, and weighted accordingly.
 	runtime.SetMutexProfileFraction(rates.MutexFraction)
 	runtime.SetBlockProfileRate(rates.BlockRateNs)
 
@@ -84,15 +80,15 @@ func ServeOn(ln net.Listener, rates Rates, say func(format string, args ...any))
 	say("pprof pid=%d listening addr=%s", os.Getpid(), ln.Addr())
 	return func() {
 		_ = srv.Close()
-		_ = ln.Close() // which removes its socket; of one not served yet the server knows nothing
+		_ = ln.Close() // removes the socket; the server does not know a listener that it does not serve yet
 	}
 }
 
-// bounded refuses windows longer than longestProfile. net/http/pprof does not:
-// it puts the write timeout off by as long as it is asked for.
+// bounded refuses windows longer than longestProfile. net/http/pprof extends
+// the write timeout by any length that is requested.
 func bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Not FormValue, which takes the body that symbol's handler reads.
+		// FormValue would read the body, which symbol's handler needs.
 		if sec, err := strconv.ParseFloat(r.URL.Query().Get("seconds"), 64); err == nil && sec > longestProfile.Seconds() {
 			http.Error(w, fmt.Sprintf("seconds: at most %.0f", longestProfile.Seconds()), http.StatusBadRequest)
 			return

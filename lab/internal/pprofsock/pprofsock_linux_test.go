@@ -14,10 +14,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
-// socketDir returns a directory as Check wants it: short and closed.
+// socketDir returns a directory that passes Check: short and closed to others.
 func socketDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "s") // mode 0700; t.TempDir's can be too long
+	dir, err := os.MkdirTemp("", "s") // mode 0700; t.TempDir's path can be too long
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func socketDir(t *testing.T) string {
 	return dir
 }
 
-// A process may get the id of one that was killed; the socket is then its own.
+// A process may get the id of a killed one, and then takes over its socket.
 func TestSocketOfADeadProcessWithThisID(t *testing.T) {
 	dir := socketDir(t)
 	path := Path(dir, os.Getpid())
@@ -39,7 +39,7 @@ func TestSocketOfADeadProcessWithThisID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// But not where somebody listens on it.
+	// It must not take over a socket in use.
 	if _, err := listen(dir); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("a socket in use is taken: %v", err)
 	}
@@ -67,7 +67,7 @@ func TestDirRefused(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// With the longest id there can be, one byte more than fits.
+	// With the longest possible process id, the path is one byte too long.
 	long := mkdir(strings.Repeat("x", longestPath+1-len("//4194304.sock")-len(root)), 0o700)
 	fits := mkdir(strings.Repeat("y", longestPath-len("//4194304.sock")-len(root)), 0o700)
 
@@ -86,7 +86,7 @@ func TestDirRefused(t *testing.T) {
 	if err := Check(fits); err != nil {
 		t.Errorf("a path of %d bytes with the longest id: %v", len(fits)+len("/4194304.sock"), err)
 	}
-	// Only root can try a directory of somebody else's; / is root's.
+	// Only root can test with another user's directory; / is root's.
 	if os.Geteuid() == 0 {
 		theirs := mkdir("theirs", 0o700)
 		if err := os.Chown(theirs, 65534, 65534); err != nil {
@@ -100,7 +100,7 @@ func TestDirRefused(t *testing.T) {
 	}
 }
 
-// A process that serves says so in one line, and leaves nothing when it stops.
+// A serving process reports it in one line, and leaves nothing when it stops.
 func TestServe(t *testing.T) {
 	dir := socketDir(t)
 	var said []string
@@ -122,7 +122,7 @@ func TestServe(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode() != os.ModeSocket|0o600 {
 		t.Errorf("the socket: %v, %v", info, err)
 	}
-	// The second of the same process has no socket, and nothing to stop.
+	// A second call in the same process gets no socket and has nothing to stop.
 	if _, err := Serve(dir, Rates{}, say); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("twice: %v", err)
 	}
@@ -135,7 +135,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// What stands before net/http/pprof here is known as the taking of profiles.
+// This package's functions in front of net/http/pprof are recognised as
+// profiling.
 func TestTheProfilerKnowsItself(t *testing.T) {
 	var own []string
 	h := bounded(new(windows).handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

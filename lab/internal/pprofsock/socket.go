@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// longestPath is the longest path of a unix socket: 107 bytes on Linux,
-	// which wants one more for the end.
+	// longestPath is the longest path of a unix socket: 107 bytes on Linux, which
+	// needs one more for the end.
 	longestPath = len(unix.RawSockaddrUnix{}.Path) - 1
 
-	// longestPid is the highest process id that Linux can be set to give.
+	// longestPid is the highest process id that Linux can be configured to give.
 	longestPid = 4194304
 )
 
-// Check says why sockets cannot be in dir. Profiles tell all that a process
-// did, and who can connect can slow it down: the directory has to keep others
-// out, since not every system looks at the mode of a socket.
+// Check returns why sockets cannot be in dir. Profiles reveal what a process
+// did, and anyone who can connect can slow it down. The directory must keep
+// other users out, since not every system checks the mode of a socket.
 func Check(dir string) error {
 	if n := len(Path(dir, longestPid)); n > longestPath {
 		return fmt.Errorf("%s is too long by %d: a socket's path has at most %d bytes, of which /PID.sock takes up to %d",
@@ -47,7 +47,7 @@ func Check(dir string) error {
 	return nil
 }
 
-// Path is where the process with an id has its socket.
+// Path is the path of a process's socket, by process id.
 func Path(dir string, pid int) string {
 	return filepath.Join(dir, strconv.Itoa(pid)+".sock")
 }
@@ -57,9 +57,9 @@ func listen(dir string) (net.Listener, error) {
 	path := Path(dir, os.Getpid())
 	ln, err := net.Listen("unix", path)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		// Left by a process of the same id that was killed. Ids come back
-		// soon where processes are counted apart, as behind the lab's wire;
-		// there, two that live can have the same.
+		// It was left by a killed process with the same id. In a separate pid
+		// namespace, as behind the lab's wire, ids repeat soon; there, two living
+		// processes can even have the same one.
 		if conn, err := net.Dial("unix", path); err == nil {
 			conn.Close()
 			return nil, fmt.Errorf("%s is in use; give each server a directory of its own", path)

@@ -15,18 +15,19 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// windows answers requests that ask for profiles of one window, by "together":
-// one for each of these kinds, by the names that net/http/pprof has for them.
+// windows answers requests for profiles of one common window, marked by
+// "together": one for each of these kinds, by net/http/pprof's names.
 //
-// Asked for one by one, each waits for its turn in a server that is busy, and
-// on a machine with fewer cores than threads that run Go code they were seen to
-// begin more than a tenth of a second apart. So they are held back until all
-// have come, and one goroutine then takes all of them. Several processes can be
-// told a moment to begin at, by "at" in nanoseconds since 1970, so that none is
-// late for waiting for its requests; it begins at once where that has passed.
+// If requested separately, each profile waits for its turn in a busy server. On
+// a machine with fewer cores than threads that run Go code they were seen to
+// begin more than a tenth of a second apart. So requests are held back until
+// all have arrived, and one goroutine then takes all profiles. "at", in
+// nanoseconds since 1970, tells several processes to begin at the same time, so
+// that none is late because its requests were; a window whose time has passed
+// begins at once.
 //
-// The answers are what net/http/pprof would have sent, but for when the CPU
-// profile says that it began and how long it took: see timed.
+// The answers are those of net/http/pprof, except for the CPU profile's start
+// and duration: see timed.
 type windows struct {
 	mu      sync.Mutex
 	forming *window
@@ -35,26 +36,26 @@ type windows struct {
 var windowKinds = []string{"profile", "mutex", "block", "heap", "goroutine", "allocs"}
 
 const (
-	// formWithin is how long those that have come wait for the others.
+	// formWithin is how long the first requests wait for the others.
 	formWithin = 10 * time.Second
-	// beginWithin is how far off the moment to begin at can be.
+	// beginWithin is how far in the future "at" can be.
 	beginWithin = 10 * time.Second
-	// yieldFor is how long an answer that only says that another one failed
-	// leaves that other one to be read first.
+	// yieldFor is how long an answer that only reports another one's failure is
+	// delayed, so that the client reads the other one first.
 	yieldFor = 5 * time.Second
 )
 
-// A window is one set of profiles, from the first that asks for it on.
+// A window is one set of profiles, from its first request on.
 type window struct {
 	seconds int
-	at      time.Time // when it is to begin; by default when all have come
+	at      time.Time // when it begins; by default when all requests have arrived
 	come    []string
-	ctx     context.Context // ends when one of those that asked has gone
+	ctx     context.Context // ends when a client has closed its request
 	giveUp  context.CancelFunc
-	begun   chan struct{} // closed when all have come
-	done    chan struct{} // closed when the profiles are taken, or one is not to be had
+	begun   chan struct{} // closed when all requests have arrived
+	done    chan struct{} // closed when the profiles are taken, or one has failed
 	taken   map[string][]byte
-	failed  string // the kind that is not
+	failed  string // the kind that failed
 	err     error
 }
 
@@ -104,7 +105,8 @@ func (ws *windows) handler(next http.Handler) http.Handler {
 	})
 }
 
-// join adds a request to the window that forms, and begins it if all are there.
+// join adds a request to the window that is forming, and begins it if all are
+// there.
 func (ws *windows) join(kind, seconds, at string) (*window, error) {
 	if !slices.Contains(windowKinds, kind) {
 		return nil, fmt.Errorf("no kind %q; there are %s", kind, strings.Join(windowKinds, ", "))
@@ -149,7 +151,7 @@ func (ws *windows) join(kind, seconds, at string) (*window, error) {
 	return win, nil
 }
 
-// leave gives up the window, whose set would have a hole in it.
+// leave gives up the window, since its set would be incomplete.
 func (ws *windows) leave(win *window) {
 	win.giveUp()
 	ws.mu.Lock()
@@ -159,9 +161,9 @@ func (ws *windows) leave(win *window) {
 	}
 }
 
-// take takes all profiles. The states that a window begins with come in the
-// order of what they cost to write down, the goroutines last: for them the
-// world is stopped, which takes as long as the last thread takes to notice.
+// take takes all profiles. States at the window's begin are taken in the order
+// of their cost, goroutines last: they stop the world, which takes as long as
+// the last thread takes to notice.
 func (win *window) take() {
 	defer close(win.done)
 	defer win.giveUp()
@@ -207,18 +209,18 @@ func (win *window) take() {
 	}
 }
 
-// state is a profile of all since the process began.
+// state is a profile of everything since the process began.
 func state(name string) []byte {
 	var b bytes.Buffer
-	// A buffer takes all that is written to it.
+	// Writing to a buffer does not fail.
 	_ = pprof.Lookup(name).WriteTo(&b, 0)
 	return b.Bytes()
 }
 
-// timed has a CPU profile say when its samples began and for how long they were
-// taken. By itself it says when the goroutine that writes it had its first turn,
-// tens of milliseconds after the first sample in a server that is busy, and how
-// long until its last, which sleeps for a tenth of a second at a time.
+// timed sets a CPU profile's start and duration to those of its samples. Go
+// sets them to the first turn of the goroutine that writes the profile, tens of
+// milliseconds after the first sample in a busy server, and to its last turn,
+// between which it sleeps for a tenth of a second at a time.
 func timed(cpu []byte, began time.Time, took time.Duration) ([]byte, error) {
 	p, err := profile.ParseData(cpu)
 	if err != nil {
@@ -232,8 +234,8 @@ func timed(cpu []byte, began time.Time, took time.Duration) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// growth is what a later state has more than an earlier one. As net/http/pprof
-// has it, its time is the later one's and its duration what lies between.
+// growth is a later state minus an earlier one. As in net/http/pprof, its time
+// is the later one's and its duration the time between.
 func growth(before, after []byte) ([]byte, error) {
 	first, err := profile.ParseData(before)
 	if err != nil {

@@ -22,13 +22,13 @@ func asked(ctx context.Context, ws *windows, target string) *httptest.ResponseRe
 	return w
 }
 
-// whole asks for all kinds of a window of one second.
+// whole requests all kinds for a window of one second.
 func whole(t *testing.T, ws *windows) map[string]*profile.Profile {
 	t.Helper()
 	return wholeAt(t, ws, func(string) string { return "" })
 }
 
-// wholeAt asks with more words for each kind.
+// wholeAt does the same with additional parameters for each kind.
 func wholeAt(t *testing.T, ws *windows, more func(kind string) string) map[string]*profile.Profile {
 	t.Helper()
 	var mu sync.Mutex
@@ -77,21 +77,21 @@ func TestAllProfilesOfAWindowAreTakenTogether(t *testing.T) {
 	if !names(got["block"], "pprofsock.waitsFor") {
 		t.Error("the block profile lacks what waited in the window")
 	}
-	// A second window does not have what the first had.
+	// A second window must not contain samples of the first.
 	if names(whole(t, ws)["block"], "pprofsock.waitsFor") {
 		t.Error("the block profile has what waited before the window")
 	}
 }
 
-// A window that is told when to begin does not begin before, and one that is told
-// late begins at once.
+// A window with a given time does not begin before it, and begins at once if
+// the time has passed.
 func TestAWindowBeginsWhenItIsTold(t *testing.T) {
 	for _, off := range []time.Duration{300 * time.Millisecond, -time.Hour} {
 		asked := time.Now()
 		at := asked.Add(off)
 		got := wholeAt(t, new(windows), func(kind string) string {
 			if kind == "heap" && off > 0 {
-				return "" // the latest of those that say one
+				return "" // the latest of the times given
 			}
 			return fmt.Sprintf("&at=%d", at.UnixNano())
 		})
@@ -106,7 +106,7 @@ func TestAWindowBeginsWhenItIsTold(t *testing.T) {
 		if began := time.Unix(0, cpu.TimeNanos); began.Before(begins) || time.Unix(0, got["heap"].TimeNanos).Before(began) {
 			t.Errorf("told %v: it began %v after, and its heap is of %v after", off, began.Sub(begins), time.Unix(0, got["heap"].TimeNanos).Sub(begins))
 		}
-		// By itself the CPU profile would be of when its writer woke up.
+		// Without correction the CPU profile would start when its writer woke up.
 		mutex := got["mutex"]
 		if began := mutex.TimeNanos - mutex.DurationNanos; began < cpu.TimeNanos || mutex.TimeNanos > cpu.TimeNanos+cpu.DurationNanos {
 			t.Errorf("told %v: the states of the window are not of the CPU profile's time: %d to %d, %d to %d", off, began, mutex.TimeNanos, cpu.TimeNanos, cpu.TimeNanos+cpu.DurationNanos)
@@ -114,7 +114,7 @@ func TestAWindowBeginsWhenItIsTold(t *testing.T) {
 	}
 }
 
-// Who gives up before the moment takes the window with him.
+// A client that leaves before the window begins ends the window.
 func TestAWindowThatHasNotBegunIsGivenUp(t *testing.T) {
 	ws := new(windows)
 	ctx, gone := context.WithCancel(t.Context())
@@ -173,7 +173,8 @@ func TestAWindowIsRefusedByWhatItLacks(t *testing.T) {
 	if w := asked(t.Context(), ws, "block?together&seconds=2"); !strings.Contains(w.Body.String(), "block is to take 2 s, another 1 s") {
 		t.Errorf("of two lengths: %q", w.Body)
 	}
-	// Who gives up takes the window that forms with him, and the next one forms anew.
+	// A client that leaves ends the window that is forming; the next request forms
+	// a new one.
 	gone()
 	first.Wait()
 	if n := ws.come(); n != 0 {
@@ -184,7 +185,7 @@ func TestAWindowIsRefusedByWhatItLacks(t *testing.T) {
 	}
 }
 
-// come is how many wait for the others.
+// come is the number of requests that wait for the others.
 func (ws *windows) come() int {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

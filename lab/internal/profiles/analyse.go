@@ -8,16 +8,16 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// events is the sample type that counts what a kind's values are added over;
-// none where the values are counts themselves.
+// events is the sample type that counts a kind's events; none for kinds whose
+// values are counts themselves.
 var events = map[Kind]string{CPU: "samples", Mutex: "contentions", Block: "contentions", Heap: "inuse_objects", Allocs: "alloc_objects"}
 
-// Analyse says what a profile came to. A profile without samples is one too:
-// a server in which no lock was contended has such a mutex profile.
+// Analyse sums up a profile. A profile without samples is valid: a server in
+// which no lock was contended has such a mutex profile.
 //
-// Shares are of the kind's value, not of the number of samples: of time, or of
-// bytes. Sums are exact, in whole numbers of the profile's own unit, and only
-// what leaves here is rounded.
+// Shares are of the kind's value (time or bytes), not of the number of samples.
+// Sums are exact, in whole numbers of the profile's own unit; only results are
+// rounded.
 func Analyse(kind Kind, p *profile.Profile) (Profile, error) {
 	out := Profile{Kind: kind, Work: map[string]float64{}, Packages: map[string]float64{}}
 	if !slices.Contains(Kinds(), kind) {
@@ -69,7 +69,7 @@ func Analyse(kind Kind, p *profile.Profile) (Profile, error) {
 				packages[key] += v
 			}
 		}
-		// A sample without a stack has no package that could be absent.
+		// With a sample without a stack, no package is known to be absent.
 		if len(stack) == 0 {
 			packages[NoSymbol] += v
 		}
@@ -91,9 +91,9 @@ func Analyse(kind Kind, p *profile.Profile) (Profile, error) {
 	return out, nil
 }
 
-// Parked is how many goroutines a block profile says were blocked on average:
-// the time they were, all together, over that of the window. Those that wait
-// for work are among them. Of other profiles it is nought.
+// Parked is the mean number of blocked goroutines in a block profile: their
+// blocked time over the window's. It includes goroutines that wait for work. It
+// is 0 for other profiles.
 func Parked(p Profile) float64 {
 	if p.Kind != Block || p.DurationS == 0 {
 		return 0
@@ -101,6 +101,6 @@ func Parked(p Profile) float64 {
 	return rounded(p.Total/p.DurationS, 9)
 }
 
-// share gives a share with nine significant digits: more than any profile has
-// samples for, and few enough to be read.
+// share gives a share with nine significant digits: more than the samples of
+// any profile resolve, and few enough to read.
 func share(part, total int64) float64 { return rounded(float64(part)/float64(total), 9) }

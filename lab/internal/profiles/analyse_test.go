@@ -16,8 +16,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// made makes a profile of a kind by hand: stacks as one would say them, the
-// caller first, each with its values.
+// made makes a profile of a kind from stacks, caller first, with their values.
 func made(types string, samples map[string][]int64) *profile.Profile {
 	p := &profile.Profile{DurationNanos: 3_001_000_000}
 	for _, t := range strings.Fields(types) {
@@ -65,7 +64,7 @@ func TestAnalyse(t *testing.T) {
 			Work:     map[string]float64{"write": 0.42, "scheduler": 0.57, "handler": 0.01},
 			Packages: map[string]float64{"net": 0.42, "syscall": 0.42, "runtime": 0.57, Repository: 0.01},
 		}},
-		// What was freed again is in the file with no byte in use; it is not live.
+		// Memory that was freed is in the file with no byte in use; it is not live.
 		{"heap, which is of one moment", Heap, made("alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes", map[string][]int64{
 			"main.pool": {9, 4096, 4, 2048}, "main.freed encoding/json.Marshal": {9, 4096, 0, 0},
 		}), Profile{
@@ -78,7 +77,7 @@ func TestAnalyse(t *testing.T) {
 			Kind: "allocs", Unit: "B", Total: 8192, Events: 18, Stacks: 2, DurationS: 3.001,
 			Work: map[string]float64{"handler": 1}, Packages: map[string]float64{Repository: 1, "encoding/json": 0.5},
 		}},
-		// A goroutine that has not begun has no stack.
+		// A goroutine that has not started has no stack.
 		{"goroutines", Goroutine, made("goroutine/count", map[string][]int64{
 			"net.(*conn).Read runtime.gopark": {3}, "": {1},
 		}), Profile{
@@ -152,8 +151,8 @@ func TestAnalyseRefuses(t *testing.T) {
 	}
 }
 
-// Profiles that this process takes of itself: a lock that is held while another
-// waits for it, bytes written to a connection, and memory that is kept.
+// Profiles that this process takes of itself: a contended lock, bytes written
+// to a connection, and memory that is kept.
 func TestAnalyseOfARunningProcess(t *testing.T) {
 	runtime.SetMutexProfileFraction(1)
 	runtime.SetBlockProfileRate(1)
@@ -172,7 +171,7 @@ func TestAnalyseOfARunningProcess(t *testing.T) {
 	kept := contend(t)
 	burnt := burn()
 	pprof.StopCPUProfile()
-	runtime.GC() // a heap profile is of the last collection
+	runtime.GC() // a heap profile is as of the last collection
 
 	got := map[Kind]Profile{}
 	for _, kind := range []Kind{CPU, Mutex, Block, Heap, Allocs, Goroutine} {
@@ -236,8 +235,8 @@ func TestAnalyseOfARunningProcess(t *testing.T) {
 	}
 }
 
-// burn takes processor time, dozens of the profiler's samples, however
-// slow the machine is by the clock.
+// burn uses CPU time, for dozens of the profiler's samples, however slow the
+// machine is.
 func burn() uint64 {
 	x := uint64(1)
 	for range 200_000_000 {
@@ -248,7 +247,8 @@ func burn() uint64 {
 	return x
 }
 
-// contend has two goroutines want one lock, and writes to a connection.
+// contend makes two goroutines contend for one lock, and writes to a
+// connection.
 func contend(t *testing.T) []byte {
 	t.Helper()
 	var mu sync.Mutex
@@ -261,7 +261,7 @@ func contend(t *testing.T) []byte {
 		defer mu.Unlock()
 	})
 	<-waiting
-	time.Sleep(20 * time.Millisecond) // so that it has come to wait
+	time.Sleep(20 * time.Millisecond) // so that it waits by then
 	mu.Unlock()
 	group.Wait()
 

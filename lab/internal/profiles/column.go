@@ -7,15 +7,15 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// A Column is one sample type of a profile: which of each sample's values it
-// is, and what those are in.
+// A Column is one sample type of a profile: its index among a sample's values,
+// and its unit.
 type Column struct {
 	At   int
 	Unit string // base unit: s, B or count
-	Per  int64  // how many of the profile's own unit make one
+	Per  int64  // how many of the profile's own unit make one base unit
 }
 
-// base units of pprof's units, with how many of the one make one of the other.
+// units has the base unit for each of pprof's units.
 var units = map[string]Column{
 	"nanoseconds":  {Unit: "s", Per: 1e9},
 	"microseconds": {Unit: "s", Per: 1e6},

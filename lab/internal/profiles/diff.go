@@ -11,42 +11,43 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// A Side is one of two profiles that are compared. Two are never of the same
-// length, so what is compared is by the second of window; where a profile is of
-// moments and has no length, it is their mean.
+// A Side is one of two profiles that are compared. Windows never have exactly
+// the same length, so values are compared per second of window; profiles of
+// moments have no length and are compared as means.
 type Side struct {
 	Profile *profile.Profile
-	Moments int // how many are added up in it; 0 for a profile of a window
+	Moments int // number of profiles added up in it; 0 for a profile of a window
 }
 
-// A DiffTree is what became of one profile in another. Its frames are those of
-// the first, so that what is gone is seen where it was; what only the second has
-// is in its callers' difference, and in the list.
+// A DiffTree is the difference of two profiles. Its frames are those of the
+// first, so that what is gone shows where it was. Symbols that only the second
+// has are part of their callers' difference, and are in the list.
 type DiffTree struct {
 	SchemaVersion int       `json:"schema_version"`
 	Name          string    `json:"name"`
 	Kind          string    `json:"kind"`
 	Before        string    `json:"before"` // a condition's id in the run
 	After         string    `json:"after"`
-	Unit          string    `json:"unit"` // s/s or B/s; B or count of moments
+	Unit          string    `json:"unit"` // s/s or B/s; B or count for moments
 	TotalBefore   float64   `json:"total_before"`
 	TotalAfter    float64   `json:"total_after"`
 	Least         float64   `json:"least"` // share of the first total below which a frame is folded
 	Depth         int       `json:"depth"`
 	Root          DiffNode  `json:"root"`
-	Top           []DiffRow `json:"top"` // by the size of the change, either way
+	Top           []DiffRow `json:"top"` // by the size of the change in either direction
 }
 
 // A DiffNode is a symbol as called along one path.
 type DiffNode struct {
 	Symbol     string     `json:"n"`
 	Group      Group      `json:"g"`
-	Value      float64    `json:"v"` // the first profile's, with all it called
-	Difference float64    `json:"d"` // the second's less that
+	Value      float64    `json:"v"` // in the first profile, with everything it called
+	Difference float64    `json:"d"` // value in the second profile minus Value
 	Children   []DiffNode `json:"c,omitempty"`
 }
 
-// A DiffRow is a symbol with all it called, over all paths that lead to it.
+// A DiffRow is a symbol with everything it called, over all paths that lead to
+// it.
 type DiffRow struct {
 	Symbol string  `json:"n"`
 	Group  Group   `json:"g"`
@@ -55,7 +56,7 @@ type DiffRow struct {
 }
 
 // Diff compares one sample type of two profiles. Frames below a share of the
-// first total are folded, and so is what became of them.
+// first total are folded, with their differences.
 func Diff(before, after Side, sampleType string, least float64) (DiffTree, error) {
 	if err := checkLeast(least); err != nil {
 		return DiffTree{}, err
@@ -92,10 +93,10 @@ func Diff(before, after Side, sampleType string, least float64) (DiffTree, error
 	return t, nil
 }
 
-// rated is a profile as frames, with what its values are divided by.
+// rated is a profile as frames, with the divisor of its values.
 type rated struct {
 	grown
-	by *big.Rat // makes base units a second, or of one moment, of a sum
+	by *big.Rat // converts a sum to base units a second, or to base units of one moment
 }
 
 func (s Side) grow(sampleType string) (rated, error) {
@@ -117,20 +118,20 @@ func (s Side) grow(sampleType string) (rated, error) {
 func (r rated) exact(v int64) *big.Rat { return new(big.Rat).Mul(big.NewRat(v, 1), r.by) }
 func (r rated) rate(v int64) float64   { return nearest(r.exact(v)) }
 
-// difference is exact before it is rounded: two rates that are the same differ
-// by nought, and not by what a division leaves.
+// difference is computed exactly, before rounding, so that equal rates differ
+// by exactly 0.
 func difference(b, a rated, before, after int64) *big.Rat {
 	return new(big.Rat).Sub(a.exact(after), b.exact(before))
 }
 
-// nearest has nine digits, as shares have: a rate is a quotient, and never ends.
+// nearest rounds a quotient to nine digits, as shares are.
 func nearest(r *big.Rat) float64 {
 	f, _ := r.Float64()
 	return rounded(f, 9)
 }
 
-// compare makes a node of a frame of the first profile and of the frame at the
-// same path in the second, which is nil where it is gone.
+// compare makes a node of a frame of the first profile and the frame at the
+// same path in the second, which is nil if it is gone.
 func compare(b, a rated, f, then *frame, least float64) DiffNode {
 	n := DiffNode{Symbol: f.symbol, Group: f.group, Value: b.rate(f.value), Difference: nearest(difference(b, a, f.value, then.total()))}
 	var other, became int64

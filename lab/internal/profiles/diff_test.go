@@ -9,8 +9,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Two windows of a made-up server, of two seconds and of four: with a lock in
-// each request and without.
+// Windows of two and of four seconds of a made-up server, with a lock in each
+// request and without.
 func locked() *profile.Profile {
 	b := newBuilder()
 	b.add(600, "main.run fasthttp.serve main.pick sync.Lock")
@@ -60,7 +60,7 @@ func (n DiffNode) find(t *testing.T, path ...string) DiffNode {
 
 func TestDiffIsByTheSecond(t *testing.T) {
 	d := diff(t, Side{Profile: locked()}, Side{Profile: free()}, 0)
-	// Two seconds in two of window, and 3.4 in four.
+	// 2 s in a window of 2 s, and 3.4 s in one of 4 s.
 	if d.Unit != "s/s" || d.TotalBefore != 1 || d.TotalAfter != 0.85 {
 		t.Errorf("%v %s before, %v after", d.TotalBefore, d.Unit, d.TotalAfter)
 	}
@@ -72,7 +72,7 @@ func TestDiffIsByTheSecond(t *testing.T) {
 		{"main.run", 0.82, -0.19}, // 1.64/2, then 2.52/4
 		{"main.run fasthttp.serve bufio.Flush", 0.5, 0.1},    // 1/2, 2.4/4
 		{"main.run fasthttp.serve main.pick", 0.3, -0.275},   // 0.6/2, 0.1/4
-		{"main.run fasthttp.serve main.log", 0.005, 0},       // 0.01/2, 0.02/4: no difference, and exactly none
+		{"main.run fasthttp.serve main.log", 0.005, 0},       // 0.01/2, 0.02/4: a difference of exactly 0
 		{"main.run fasthttp.serve main.date", 0.015, -0.015}, // gone
 		{"main.run fasthttp.serve main.pick sync.Lock", 0.3, -0.3},
 		{"runtime.schedule", 0.18, 0},
@@ -81,11 +81,11 @@ func TestDiffIsByTheSecond(t *testing.T) {
 			t.Errorf("%q is %v and differs by %v, want %v and %v", c.path, n.Value, n.Difference, c.v, c.d)
 		}
 	}
-	// What only the second has is no frame.
+	// Symbols that only the second profile has get no frame.
 	if pick := d.Root.find(t, "main.run", "fasthttp.serve", "main.pick"); len(pick.Children) != 1 {
 		t.Errorf("main.pick has %d children", len(pick.Children))
 	}
-	// all, run, serve, pick, Lock
+	// Frames: all, run, serve, pick, Lock.
 	if d.Depth != 5 {
 		t.Errorf("depth %d", d.Depth)
 	}
@@ -102,7 +102,7 @@ func TestDiffListsWhatChangedMost(t *testing.T) {
 		{"runtime.gc", "gc", 0, 0.04},
 		{"main.next", "handler", 0, 0.025},
 		{"main.date", "handler", 0.015, 0},
-		// main.log and runtime.schedule have not changed.
+		// main.log and runtime.schedule are unchanged.
 	}
 	if len(d.Top) != len(want) {
 		t.Fatalf("%d rows: %+v", len(d.Top), d.Top)
@@ -125,7 +125,7 @@ func TestDiffListsWhatChangedMost(t *testing.T) {
 func TestDiffFoldsWhatIsSmallBefore(t *testing.T) {
 	d := diff(t, Side{Profile: locked()}, Side{Profile: free()}, 0.02)
 	serve := d.Root.find(t, "main.run", "fasthttp.serve")
-	// main.log and main.date: 0.005 and 0.015 before; 0.005 and nothing after.
+	// main.log and main.date: 0.005 and 0.015 before; 0.005 and 0 after.
 	last := serve.Children[len(serve.Children)-1]
 	if last.Symbol != Other || last.Value != 0.02 || last.Difference != -0.015 {
 		t.Errorf("the last child is %+v", last)
@@ -148,7 +148,7 @@ func TestDiffFoldsWhatIsSmallBefore(t *testing.T) {
 			if sum > n.Value+1e-9 {
 				t.Errorf("least %v: %s has %v, its children %v", least, n.Symbol, n.Value, sum)
 			}
-			// Nothing can have lost more than it had.
+			// No frame can lose more than it had.
 			if n.Difference < -n.Value {
 				t.Errorf("least %v: %s had %v and lost %v", least, n.Symbol, n.Value, n.Difference)
 			}
@@ -177,7 +177,7 @@ func TestDiffOfAProfileWithItselfIsNone(t *testing.T) {
 	}
 }
 
-// Three moments on the one side and one on the other.
+// Three moments on one side and one on the other.
 func TestDiffOfMomentsIsOfTheirMeans(t *testing.T) {
 	heap := func(bytes int64) *profile.Profile {
 		b := newBuilder()

@@ -14,11 +14,11 @@ import (
 // TreeVersion is the version of the tree's JSON form.
 const TreeVersion = 1
 
-// Other is the name of a frame that stands for several that were too small.
+// Other is the name of a frame that sums several frames that were too small.
 const Other = "other"
 
-// topRows is how many symbols are listed: those below explain little, and the
-// tree has what is left.
+// topRows is how many symbols are listed. Those below explain little, and the
+// tree has them.
 const topRows = 20
 
 // A Tree is a profile as pages read it. Values are in base units, as in every
@@ -28,34 +28,35 @@ type Tree struct {
 	Name          string      `json:"name"` // what was profiled, in words
 	Kind          string      `json:"kind,omitempty"`
 	Condition     string      `json:"condition,omitempty"` // its id in the run
-	Trials        int         `json:"trials,omitempty"`    // whose windows, or moments, are added up in it
-	Raw           string      `json:"raw,omitempty"`       // what it was made of, from data/profiles
+	Trials        int         `json:"trials,omitempty"`    // number of trials whose windows, or moments, are added up
+	Raw           string      `json:"raw,omitempty"`       // raw profile it was made from, below data/profiles
 	SampleType    string      `json:"sample_type"`
 	Unit          string      `json:"unit"` // s, B or count
 	Total         float64     `json:"total"`
-	Samples       int64       `json:"samples,omitempty"`    // how often the profiler looked, where it says so
-	DurationS     float64     `json:"duration_s,omitempty"` // how long it did
-	Parked        float64     `json:"parked,omitempty"`     // goroutines blocked on average: the total over the duration, of a block profile
-	Work          []WorkShare `json:"work,omitempty"`       // most first
+	Samples       int64       `json:"samples,omitempty"`    // number of samples, if the profile has it
+	DurationS     float64     `json:"duration_s,omitempty"` // length of the profile in seconds
+	Parked        float64     `json:"parked,omitempty"`     // for a block profile: total over duration, the mean number of blocked goroutines
+	Work          []WorkShare `json:"work,omitempty"`       // largest first
 	Least         float64     `json:"least"`                // share of the total below which a frame is folded
-	Depth         int         `json:"depth"`                // frames on the deepest path, the root among them
+	Depth         int         `json:"depth"`                // frames on the deepest path, including the root
 	Root          Node        `json:"root"`
 	Top           []Row       `json:"top"`
 }
 
-// A WorkShare is how much of the total is of one kind of work. Groups are of
-// symbols, and a frame's pattern shows one; work is of whole samples.
+// A WorkShare is the share of the total that is of one kind of work. A group
+// belongs to a symbol and is a frame's pattern; a kind of work belongs to a
+// whole sample.
 type WorkShare struct {
 	Work  string  `json:"work"`
 	Share float64 `json:"share"`
 }
 
-// A Node is a symbol as called along one path. Its names are short because a
-// page holds hundreds of them.
+// A Node is a symbol as called along one path. Its JSON names are short because
+// a page has hundreds of nodes.
 type Node struct {
 	Symbol   string  `json:"n"`
 	Group    Group   `json:"g"`
-	Value    float64 `json:"v"` // its own and that of all it called
+	Value    float64 `json:"v"` // its own and that of everything it called
 	Children []Node  `json:"c,omitempty"`
 }
 
@@ -67,8 +68,8 @@ type Row struct {
 	Cumulative float64 `json:"cum"`
 }
 
-// frame is a node while the samples are added up: whole numbers, in the
-// profile's own unit, so that sums are exact.
+// frame is a node while samples are added up, in whole numbers of the profile's
+// own unit, so that sums are exact.
 type frame struct {
 	symbol   string
 	group    Group
@@ -89,9 +90,9 @@ func (f *frame) child(name string) *frame {
 type grown struct {
 	root             *frame
 	self, cumulative map[string]int64
-	groups           map[string]Group // as where the symbol was first met
+	groups           map[string]Group // the group where the symbol was first met
 	unit             string
-	per              int64 // of the profile's unit, in a base unit
+	per              int64 // number of the profile's units in a base unit
 }
 
 // grow adds up the samples of one sample type.
@@ -122,7 +123,7 @@ func grow(p *profile.Profile, sampleType string) (grown, error) {
 		for _, name := range StackOf(s) {
 			f = f.child(name)
 			f.value += v
-			// A symbol that calls itself is on the stack once, however deep.
+			// A recursive symbol counts once for a stack.
 			if !seen[name] {
 				seen[name] = true
 				g.cumulative[name] += v
@@ -138,7 +139,7 @@ func grow(p *profile.Profile, sampleType string) (grown, error) {
 	return g, nil
 }
 
-// checkLeast refuses a share below which nothing, or all, would be folded.
+// checkLeast refuses a share that is negative, or that would fold everything.
 func checkLeast(least float64) error {
 	if !(least >= 0 && least < 1) {
 		return fmt.Errorf("flame: least share %v; it is from 0 to less than 1", least)
@@ -146,9 +147,9 @@ func checkLeast(least float64) error {
 	return nil
 }
 
-// Prune gives the tree of one sample type, with frames below a share of the
-// total folded into their parent's "other". A profile without samples gives a
-// root without width: that nothing waited for a lock is worth saying.
+// Prune gives the tree of one sample type. Frames below a share of the total
+// are folded into their parent's "other". A profile without samples gives a
+// root of value 0, since it is a result that nothing waited for a lock.
 func Prune(p *profile.Profile, sampleType string, least float64) (Tree, error) {
 	if err := checkLeast(least); err != nil {
 		return Tree{}, err
@@ -180,8 +181,8 @@ func Prune(p *profile.Profile, sampleType string, least float64) (Tree, error) {
 	return t, nil
 }
 
-// Costliest lists the symbols with the most of one sample type on their paths.
-// Samples without any symbol are left out.
+// Costliest lists the symbols with the highest values of one sample type over
+// their paths. Samples without any symbol are left out.
 func Costliest(p *profile.Profile, sampleType string, most int) ([]Row, error) {
 	g, err := grow(p, sampleType)
 	if err != nil {
@@ -191,8 +192,7 @@ func Costliest(p *profile.Profile, sampleType string, most int) ([]Row, error) {
 	return g.rows(most, func(Row, Row) int { return 0 }), nil
 }
 
-// rows are the symbols' sums: those that come first, then those that cost most, then
-// by name.
+// rows lists the symbols' sums, ordered by first, then by cost, then by name.
 func (g grown) rows(most int, first func(a, b Row) int) []Row {
 	var rows []Row
 	for name, c := range g.cumulative {
@@ -204,8 +204,8 @@ func (g grown) rows(most int, first func(a, b Row) int) []Row {
 	return rows[:min(len(rows), most)]
 }
 
-// fold makes a node of a frame. Siblings are in the order of their names, so
-// that two profiles of one program look alike, and what is folded comes last.
+// fold makes a node of a frame. Siblings are sorted by name, so that two
+// profiles of one program look alike, and the folded one comes last.
 func fold(f *frame, least float64, per int64) Node {
 	n := Node{Symbol: f.symbol, Group: f.group, Value: base(f.value, per)}
 	var other int64
@@ -223,15 +223,15 @@ func fold(f *frame, least float64, per int64) Node {
 	return n
 }
 
-// base gives a value in its base unit.
+// base converts a value to its base unit.
 func base(v, per int64) float64 { return rounded(float64(v)/float64(per), 12) }
 
-// rounded leaves out digits that nobody measured, such as those that a float64
-// adds to a tenth of a second.
+// rounded removes digits that come from arithmetic and were not measured, such
+// as those of a tenth in a float64.
 func rounded(v float64, digits int) float64 {
 	f, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 	if err != nil {
-		panic(err) // it was formatted a moment ago
+		panic(err) // just formatted, so it parses
 	}
 	return f
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// builder makes a profile by hand: stacks as one would say them, the caller
-// first, with their time in milliseconds.
+// builder makes a profile from stacks, caller first, with their time in
+// milliseconds.
 type builder struct {
 	p         *profile.Profile
 	functions map[string]*profile.Function
@@ -27,7 +27,7 @@ func newBuilder() *builder {
 	}
 }
 
-// add adds a sample; "a+b" is one location in which b is inlined into a.
+// add adds a sample; in "a+b" the call of b is inlined into a.
 func (b *builder) add(ms int64, stack string) {
 	s := &profile.Sample{Value: []int64{ms / 10, ms * 1e6}}
 	frames := strings.Fields(stack)
@@ -49,7 +49,7 @@ func (b *builder) add(ms int64, stack string) {
 	b.p.Sample = append(b.p.Sample, s)
 }
 
-// server is a thousand milliseconds of a made-up server.
+// server is a profile of one second of a made-up server.
 func server() *profile.Profile {
 	b := newBuilder()
 	b.add(600, "runtime.goexit github.com/valyala/fasthttp.serve main.read")
@@ -134,7 +134,7 @@ func TestTheSmallAreFoldedIntoOther(t *testing.T) {
 	if whole := prune(t, server(), 0); len(find(t, whole.Root, "runtime.goexit", "github.com/valyala/fasthttp.serve").Children) != 4 {
 		t.Error("with nothing to fold, four callees are left")
 	}
-	// all, goexit, serve, read, read
+	// Frames: all, goexit, serve, read, read.
 	if tree.Depth != 5 {
 		t.Errorf("depth %d", tree.Depth)
 	}
@@ -151,7 +151,7 @@ func TestInlinedCallsAreFrames(t *testing.T) {
 func TestTop(t *testing.T) {
 	tree := prune(t, server(), 0.005)
 	first := tree.Top[0]
-	// 600 ms and 20 ms; the recursion's 20 ms are in the sum once.
+	// 600 ms and 20 ms; the recursion's 20 ms are summed once.
 	if first.Symbol != "main.read" || !near(first.Self, 0.62) || !near(first.Cumulative, 0.62) {
 		t.Errorf("first is %+v", first)
 	}
@@ -170,7 +170,7 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// A symbol that calls itself counts once a stack.
+// A recursive symbol counts once for a stack.
 func TestCostliest(t *testing.T) {
 	b := newBuilder()
 	b.add(5, "main leaf")
@@ -208,7 +208,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// A mutex profile of a server in which nothing was contended.
+// The mutex profile of a server without contention.
 func TestAProfileWithoutSamplesIsARootWithoutWidth(t *testing.T) {
 	got, err := json.Marshal(prune(t, newBuilder().p, 0.005))
 	if err != nil {

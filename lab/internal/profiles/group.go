@@ -2,21 +2,21 @@ package profiles
 
 import "strings"
 
-// A Group says what kind of work a symbol is. It is drawn as a pattern, so
-// there are few.
+// A Group is the kind of code that a symbol belongs to. Each is drawn as a
+// pattern, so there are few.
 type Group string
 
-// The groups. A symbol is in the first that fits.
+// The groups. A symbol is in the first one that fits.
 const (
 	GroupGC      Group = "gc"      // the garbage collector, and what it calls
-	GroupSyscall Group = "syscall" // the way into the kernel; what the kernel does there is in it
+	GroupSyscall Group = "syscall" // system calls, including the kernel's work
 	GroupRuntime Group = "runtime" // the scheduler, the allocator and the rest of Go's runtime
 	GroupHTTP    Group = "http"    // net, net/http, fasthttp, Fiber: bytes to requests and back
-	GroupHandler Group = "handler" // this repository's own code
+	GroupHandler Group = "handler" // this repository's code
 	GroupRest    Group = "rest"
 )
 
-// packages by group; a package stands for those below it as well.
+// packages by group; a package includes those below it.
 var packages = []struct {
 	group Group
 	paths []string
@@ -27,19 +27,19 @@ var packages = []struct {
 	{GroupHandler, []string{"main", "github.com/line-rate/line-rate"}},
 }
 
-// The runtime enters the kernel by functions of its own, and the collector is
-// no package: both are known by name.
+// The runtime's own system calls, and the collector, which is not a package,
+// are known by name.
 var (
 	runtimeSyscalls  = []string{"runtime.futex", "runtime.epollwait", "runtime.epollctl", "runtime.usleep", "runtime.tgkill"}
 	collectorStarts  = []string{"runtime.gc", "runtime.(*gc", "runtime.bgsweep", "runtime.bgscavenge", "runtime.markroot", "runtime.scan", "runtime.greyobject", "runtime.sweepone", "runtime.(*sweep", "runtime.wbBuf", "gcWriteBarrier", "runtime._GC"}
 	collectorForeign = []string{"runtime.gcenable", "runtime.gcount"}
 )
 
-// GroupOf says which group a symbol is in. What the collector calls inside
-// the runtime is the collector's: a memmove under it is not the program's.
+// GroupOf gives the group of a symbol. What the collector calls inside the
+// runtime belongs to the collector: a memmove under it is not the program's.
 //
-// A group is a symbol's, wherever it stands; the work that a whole stack is
-// about is WorkOf's to say, from the groups of its symbols and more.
+// A group belongs to a symbol, wherever it is on the stack. WorkOf gives the
+// kind of work of a whole stack, from the groups of its symbols and more.
 func GroupOf(symbol string, caller Group) Group {
 	starts := func(prefixes []string) bool {
 		for _, p := range prefixes {

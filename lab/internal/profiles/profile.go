@@ -1,7 +1,7 @@
 package profiles
 
-// A Profile is what one kind of profile showed in a trial's profiled window,
-// of all the server's processes together. Shares are of the total.
+// A Profile is one kind of profile of a trial's profiled window, of all the
+// server's processes together. Shares are of the total.
 type Profile struct {
 	Kind      Kind    `json:"kind" jsonschema:"enum=cpu,enum=mutex,enum=block,enum=heap,enum=goroutine,enum=allocs"`
 	Unit      string  `json:"unit" jsonschema:"enum=s,enum=B,enum=count"`
@@ -9,8 +9,8 @@ type Profile struct {
 	Events    float64 `json:"events,omitempty" jsonschema:"description=What was counted: samples of a CPU profile, waits of mutex and block, objects of heap and allocs."`
 	Stacks    int     `json:"stacks,omitempty" jsonschema:"description=Different stacks among the samples."`
 	DurationS float64 `json:"duration_s,omitempty" jsonschema:"description=Length of the window; absent for a profile of one moment."`
-	// Work and Packages each cover every sample: what is not in them was not in
-	// the profile. That is what lets a claim say that something is gone.
+	// Work and Packages each cover every sample: what is missing there was not in
+	// the profile. So a claim can say that something is gone.
 	Work     map[string]float64 `json:"work,omitempty" jsonschema:"description=Share by kind of work; each sample has one kind."`
 	Packages map[string]float64 `json:"packages" jsonschema:"description=Share of the samples that have the package anywhere on their stack; a module's packages and major versions count as one."`
 }

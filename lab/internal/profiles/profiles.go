@@ -26,12 +26,11 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// A Kind is a kind of profile, by the name that net/http/pprof has for it but
-// for "cpu".
+// A Kind is a kind of profile, by net/http/pprof's name except for "cpu".
 type Kind string
 
-// The kinds. CPU, Mutex, Block and Allocs are of a window; Heap and Goroutine
-// are of the moment in which it begins.
+// CPU, Mutex, Block and Allocs describe a window; Heap and Goroutine describe
+// the moment at which it begins.
 const (
 	CPU       Kind = "cpu"
 	Mutex     Kind = "mutex"
@@ -44,7 +43,7 @@ const (
 // Kinds returns all kinds, in the order in which pages show them.
 func Kinds() []Kind { return []Kind{CPU, Mutex, Block, Heap, Goroutine, Allocs} }
 
-// SampleType is the sample type that a kind is read by, as the profile names it.
+// SampleType is the name of the sample type that is used for a kind.
 func (k Kind) SampleType() string {
 	switch k {
 	case Mutex, Block:
@@ -54,11 +53,11 @@ func (k Kind) SampleType() string {
 	case Allocs:
 		return "alloc_space"
 	}
-	return string(k) // "cpu", "goroutine"
+	return string(k) // "cpu" or "goroutine"
 }
 
-// OfMoment tells whether a profile of the kind is of one moment, whatever its
-// file says of a duration.
+// OfMoment tells whether a kind describes one moment, even if its file has a
+// duration.
 func (k Kind) OfMoment() bool { return k == Heap || k == Goroutine }
 
 // Words name a profile of the kind in a sentence.
@@ -69,7 +68,7 @@ func (k Kind) Words() string {
 	return string(k) + " profile"
 }
 
-// Total is all of a profile's samples together, by its kind's sample type.
+// Total is the sum over all of a profile's samples, by its kind's sample type.
 func Total(p *profile.Profile, k Kind) (int64, error) {
 	at := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == k.SampleType() })
 	if at < 0 {

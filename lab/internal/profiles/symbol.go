@@ -12,8 +12,8 @@ import (
 // it is in a profile, nothing is known to be absent from that profile.
 const NoSymbol = "[no symbol]"
 
-// Repository is the package key of this repository's code. Its servers' own
-// package is "main" in symbols, and counts as it.
+// Repository is the package key of this repository's code. Its servers' package
+// is "main" in symbols and counts as it.
 const Repository = "github.com/line-rate/line-rate"
 
 // StackOf gives a sample's symbols from the outermost call to the innermost. A
@@ -35,12 +35,12 @@ func StackOf(s *profile.Sample) []string {
 	return out
 }
 
-// generated are what begins the names of functions that the compiler makes for
-// a type: how it is compared and how it is hashed.
+// generated has the prefixes of functions that the compiler makes for a type,
+// to compare and to hash it.
 var generated = []string{"type:.eq.", "type:.hash.", "type..eq.", "type..hash.", "go:"}
 
-// bare tells whether a symbol has no package in its name, as the runtime's
-// assembly has it ("aeshashbody", "gogo").
+// bare tells whether a symbol has no package in its name, as in the runtime's
+// assembly ("aeshashbody", "gogo").
 func bare(symbol string) bool {
 	return symbol != NoSymbol && !strings.ContainsAny(symbol, "./:")
 }
@@ -55,9 +55,9 @@ func PathOf(symbol string) string {
 	for _, prefix := range generated {
 		symbol = strings.TrimPrefix(symbol, prefix)
 	}
-	// Type arguments have paths of their own, and slashes and dots in them.
+	// Type arguments have paths of their own, with slashes and dots.
 	symbol, _, _ = strings.Cut(symbol, "[")
-	// So has a type that is spelt out: "type:.eq.struct { F uintptr; … }".
+	// So has an unnamed type: "type:.eq.struct { F uintptr; … }".
 	if strings.ContainsAny(symbol, " {") {
 		return "runtime"
 	}
@@ -89,13 +89,13 @@ func PackageOf(symbol string) string {
 	if !strings.Contains(parts[0], ".") || path == NoSymbol {
 		return path // the standard library has no host
 	}
-	// Where a host keeps many owners' repositories the root has three parts;
-	// a host of one owner has the repository next.
+	// On hosts with many owners the root has three parts; on a host of one owner
+	// the repository is the second part.
 	n := 2
 	if slices.Contains([]string{"github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "golang.org", "git.sr.ht"}, parts[0]) {
 		n = 3
 	}
-	// gopkg.in has the version behind a dot, in the second part or the third.
+	// gopkg.in has the version after a dot, in the second part or the third.
 	if parts[0] == "gopkg.in" {
 		if len(parts) > 2 && !versioned(parts[1]) {
 			n = 3
@@ -129,7 +129,7 @@ func major(part string) bool {
 	return err == nil
 }
 
-// unescape undoes the linker's escapes: dots of a path's last part are written
+// unescape undoes the linker's escapes: dots in a path's last part are written
 // %2e in symbols, so that the first dot there ends the path.
 func unescape(path string) string {
 	if !strings.Contains(path, "%") {

@@ -8,8 +8,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// The names are from profiles of this repository's servers, and of programs
-// with the modules named.
+// Names from profiles of this repository's servers, and of programs with the
+// named modules.
 func TestPackage(t *testing.T) {
 	for _, c := range []struct{ symbol, path, key string }{
 		// The standard library is kept by import path.
@@ -35,7 +35,7 @@ func TestPackage(t *testing.T) {
 		{"sync/atomic.(*Pointer[go.shape.struct { net/http.x int }]).Load", "sync/atomic", "sync/atomic"},
 		{"github.com/gofiber/utils/v2.Trim[go.shape.[]uint8].func1", "github.com/gofiber/utils/v2", "github.com/gofiber/utils"},
 
-		// Modules are kept by their root, less the major version.
+		// Modules are kept by their root, without the major version.
 		{"github.com/brianvoe/gofakeit/v7.(*Faker).IntN", "github.com/brianvoe/gofakeit/v7", "github.com/brianvoe/gofakeit"},
 		{"github.com/brianvoe/gofakeit/v7/data.map.init.31", "github.com/brianvoe/gofakeit/v7/data", "github.com/brianvoe/gofakeit"},
 		{"github.com/brianvoe/gofakeit/v6.(*lockedSource).Int63", "github.com/brianvoe/gofakeit/v6", "github.com/brianvoe/gofakeit"},
@@ -64,7 +64,7 @@ func TestPackage(t *testing.T) {
 		{"github.com/line-rate/line-rate/lab/server/catalog.Faker.Next", "github.com/line-rate/line-rate/lab/server/catalog", Repository},
 		{"github.com/line-rate/line-rate/lab/internal/symbol_test.F", "github.com/line-rate/line-rate/lab/internal/symbol_test", Repository},
 
-		// Names without a package, and those that the compiler makes.
+		// Names without a package, and those made by the compiler.
 		{"aeshashbody", "runtime", "runtime"},
 		{"gogo", "runtime", "runtime"},
 		{"_rt0_amd64_linux", "runtime", "runtime"},
@@ -98,7 +98,7 @@ func FuzzPackage(f *testing.F) {
 		if key == "" {
 			t.Fatalf("%q counts for no package", symbol)
 		}
-		// A key stands for itself: shares of what has the same key are one share.
+		// Apart from these exceptions, a symbol's path begins with its key.
 		if path := PathOf(symbol); key != Repository && !strings.HasPrefix(path, "gopkg.in/") && !strings.HasPrefix(path, key) {
 			t.Fatalf("%q is of %q, and counts for %q", symbol, path, key)
 		}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Work is a kind of work that a sample is about, by its whole stack: each
-// sample has exactly one.
+// A Work is the kind of work of a sample, by its whole stack: each sample has
+// exactly one.
 type Work string
 
 // The kinds of work; Works has a sentence for each.
@@ -23,15 +23,15 @@ const (
 	WorkRemaining Work = "other"
 )
 
-// A WorkDoc is a kind of work with a head for tables and a sentence.
+// A WorkDoc is a kind of work with a table head and a sentence.
 type WorkDoc struct {
 	Work  Work   `json:"work"`
 	Label string `json:"label"`
-	Doc   string `json:"doc"` // which samples are of it
+	Doc   string `json:"doc"` // which samples belong to it
 }
 
-// Works returns all kinds of work, in the order in which a sample is held
-// against them: it is of the first that fits.
+// Works returns all kinds of work, in the order of checking: a sample has the
+// first kind that fits.
 func Works() []WorkDoc {
 	return []WorkDoc{
 		{WorkProfiler, "Profiler", "The taking of the profiles themselves: net/http/pprof or runtime/pprof is on the stack. The lab leaves most of it out of the profiles that it takes."},
@@ -47,33 +47,33 @@ func Works() []WorkDoc {
 	}
 }
 
-// IsWork tells whether a kind of work has the name.
+// IsWork tells whether there is a kind of work of that name.
 func IsWork(name string) bool {
 	return slices.ContainsFunc(Works(), func(w WorkDoc) bool { return string(w.Work) == name })
 }
 
-// IsProfiler tells whether a symbol is of the taking of profiles. pprof.Do is
+// IsProfiler tells whether a symbol belongs to taking profiles. pprof.Do does
 // not: it runs its caller's code under a label.
 func IsProfiler(name string) bool {
 	return has([]string{name}, profilerStarts) && !strings.HasPrefix(name, "runtime/pprof.Do")
 }
 
-// Names by which a stack is known, each the beginning of a symbol.
+// Prefixes of symbols by which stacks are recognised.
 var (
-	// The lab's servers have net/http/pprof behind pprofsock. The names in main are
-	// those that it had in the server's own package, when published profiles were
-	// taken; what was inlined was named after servePprof.
+	// The lab's servers have net/http/pprof behind pprofsock. The names in main
+	// are those of the server's own package when the published profiles were
+	// taken; inlined functions were named after servePprof.
 	profilerStarts = []string{"net/http/pprof.", "runtime/pprof.", Repository + "/lab/internal/pprofsock.", "main.servePprof", "main.(*windows).", "main.(*window)."}
 
-	// Below os.File the same calls of internal/poll and syscall are of a file,
-	// not of a connection; they are its log's, not an answer's.
+	// Below os.File the same calls of internal/poll and syscall are for a file,
+	// not a connection: for the log, not for an answer.
 	fileStarts     = []string{"os.(*File)."}
 	netWrites      = []string{"net.(*conn).Write", "net.(*conn).writeBuffers", "net.(*netFD).Write", "net.(*netFD).write", "net.(*Buffers).WriteTo", "net.(*TCPConn).ReadFrom", "internal/poll.SendFile", "internal/poll.Splice"}
 	netReads       = []string{"net.(*conn).Read", "net.(*netFD).Read", "net.(*netFD).read"}
 	possiblyWrites = []string{"internal/poll.(*FD).Write", "syscall.write", "syscall.Write", "syscall.writev", "syscall.sendto", "syscall.sendmsg"}
 	possiblyReads  = []string{"internal/poll.(*FD).Read", "syscall.read", "syscall.Read", "syscall.recvfrom", "syscall.recvmsg"}
 
-	// Of a lock only its own methods: a sync.Once runs its caller's code.
+	// Only a lock's own methods: a sync.Once runs its caller's code.
 	lockStarts = []string{"sync.(*Mutex).", "sync.(*RWMutex).", "sync.(*rlocker).", "internal/sync.(*Mutex).", "sync.runtime_Semacquire", "sync.runtime_Semrelease", "internal/sync.runtime_Semacquire", "internal/sync.runtime_Semrelease"}
 
 	waitStarts = []string{"runtime.selectgo", "runtime.chanrecv", "runtime.chansend", "runtime.selectnb", "runtime.block", "time.Sleep", "sync.(*WaitGroup).Wait", "sync.(*Cond).", "sync.runtime_notifyList", "os/signal.signal_recv", "os.(*Process).", "os/exec.(*Cmd).Wait", "syscall.Wait4", "internal/poll.runtime_pollWait"}
@@ -86,7 +86,7 @@ var (
 	}
 )
 
-// WorkOf says which kind of work a stack is, its outermost call first.
+// WorkOf gives the kind of work of a stack, outermost call first.
 func WorkOf(stack []string) Work {
 	switch {
 	case slices.ContainsFunc(stack, IsProfiler):
@@ -104,12 +104,12 @@ func WorkOf(stack []string) Work {
 	case has(stack, schedulerStarts), slices.Contains(stack, "gogo"):
 		return WorkScheduler
 	}
-	// Every request's stack has the server's code at its outer end, and where
-	// the handler has it answer, at its inner end again. The innermost of the
-	// two is whose work it is: what fasthttp does for a handler is fasthttp's.
+	// Every request's stack has the server's code at its outer end and, where the
+	// handler makes it answer, at its inner end again. The innermost of the two
+	// decides: what fasthttp does for a handler is fasthttp's work.
 	for _, s := range slices.Backward(stack) {
 		if strings.HasPrefix(s, "internal/poll.") {
-			continue // a connection's or a file's: its caller tells
+			continue // for a connection or a file, as the caller shows
 		}
 		switch GroupOf(s, GroupRest) {
 		case GroupHandler:

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Ends of stacks as fasthttp's and net/http's servers have them.
+// Outer ends of stacks in fasthttp's and net/http's servers.
 const (
 	fasthttpConn = "github.com/valyala/fasthttp.(*workerPool).getCh.func1 github.com/valyala/fasthttp.(*workerPool).workerFunc github.com/valyala/fasthttp.(*Server).serveConn "
 	fiberHandler = fasthttpConn + "github.com/gofiber/fiber/v3.(*App).requestHandler github.com/gofiber/fiber/v3.(*App).next main.newFiber.func2 "
@@ -42,7 +42,7 @@ func TestWorkOf(t *testing.T) {
 		{fiberHandler + "main.(*service).routes.func4 slices.SortFunc[go.shape.[]int] cmp.Compare[go.shape.int64]", WorkHandling},
 		{fiberHandler + fakerLock + "math/rand/v2.(*PCG).Uint64", WorkHandling},
 		{fiberHandler + "main.(*service).routes.func4 encoding/json.Marshal runtime.makeslice runtime.mallocgc", WorkHandling},
-		// What is HTTP code again for the handler is HTTP's.
+		// HTTP code that the handler calls is HTTP's work.
 		{fiberHandler + "github.com/gofiber/fiber/v3.(*DefaultRes).Send runtime.memmove", WorkServing},
 		{httpHandler + "net/http.Header.Set net/textproto.CanonicalMIMEHeaderKey", WorkServing},
 		{fasthttpConn + "github.com/valyala/fasthttp.(*URI).parse bytes.LastIndex", WorkServing},
@@ -63,7 +63,7 @@ func TestWorkOf(t *testing.T) {
 		{"runtime.mcall runtime.park_m runtime.schedule runtime.findRunnable runtime.unlock", WorkScheduler},
 		{fasthttpConn + "bufio.(*Reader).Peek net.(*conn).Read syscall.read syscall.Syscall runtime.entersyscall runtime.reentersyscall runtime.unlock", WorkRead},
 
-		// The profiles' own
+		// Profiling itself.
 		{"net/http.(*conn).serve net/http/pprof.Index net/http/pprof.handler.serveDeltaProfile runtime.selectgo", WorkProfiler},
 		{"runtime/pprof.profileWriter runtime/pprof.(*profileBuilder).addCPUData runtime.mallocgc", WorkProfiler},
 		{"net/http.(*conn).serve net/http/pprof.Profile net/http.(*response).Write " + connWrite, WorkProfiler},
@@ -113,7 +113,8 @@ func TestTheTakingOfProfilesIsKnown(t *testing.T) {
 		Repository + "/lab/internal/pprofsock.ServeOn.bounded.func4": true,
 		Repository + "/lab/internal/pprofsocket.Serve":               false,
 		Repository + "/lab/internal/capture.Capture":                 false,
-		// As published profiles have them, and as the compiler names what is inlined.
+		// Names in published profiles, and names that the compiler gives to inlined
+		// functions.
 		"main.(*window).take":                      true,
 		"main.servePprof.(*windows).handler.func1": true, "main.servePprof.bounded.func4": true,
 		"runtime/pprof.Do": false, "runtime/pprof.Do.deferwrap1": false, "main.serve": false, "net/http.(*conn).serve": false,

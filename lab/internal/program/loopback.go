@@ -10,8 +10,8 @@ import (
 // AcceptLoopback is what LoopbackAddr accepts, in words.
 const AcceptLoopback = "HOST:PORT with a loopback host: 127.0.0.1, [::1] or localhost"
 
-// HostPort tells whether v is a host and a numeric port. An address that cannot be
-// had is told by the listen that fails.
+// HostPort tells whether v is a host and a numeric port. Whether the address
+// exists only shows when listening on it.
 func HostPort(v string) bool {
 	_, port, err := net.SplitHostPort(v)
 	if err == nil {
@@ -20,10 +20,9 @@ func HostPort(v string) bool {
 	return err == nil
 }
 
-// LoopbackAddr returns a host and a port as an address to listen on, if that can be
-// reached from this machine only. No name is looked up, since what a name resolves to
-// now says nothing of what it resolves to when listening. The name localhost is taken
-// for its number.
+// LoopbackAddr returns a host and a port as an address to listen on, if only
+// this machine can reach it. localhost becomes its number; other names are
+// refused, since a name may resolve differently when listening.
 func LoopbackAddr(v string) (addr string, ok bool) {
 	if !HostPort(v) {
 		return "", false

@@ -23,31 +23,31 @@ import (
 	"syscall"
 )
 
-// The exit statuses. A script can tell a mistake of its own and a neighbour apart
-// without reading a line.
+// The exit statuses. A script can tell its own mistake and an address in use
+// apart without parsing messages.
 const (
 	OK         = 0 // asked to end, or did what was asked for
 	Failure    = 1 // anything without a status of its own
 	Refused    = 2 // a setting was refused
-	InUse      = 3 // of what listens: the address is taken
-	NotReached = 3 // of what connects: nothing listens there
+	InUse      = 3 // for a listener: the address is taken
+	NotReached = 3 // for a client: nothing listens there
 )
 
-// A Program is one by its name, and where it writes.
+// A Program is a program's name and its output.
 type Program struct {
 	Name      string
 	Out, Errs io.Writer
 }
 
-// Say writes one line in one write, so that the lines of several processes, which
-// share the descriptor, do not mix.
+// Say prints one line in one write, so that the lines of several processes that
+// share the descriptor do not mix.
 func (p Program) Say(format string, args ...any) {
 	line := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
 	fmt.Fprintf(p.Errs, "%s: %s\n", p.Name, line)
 }
 
-// Over tells whether a call that was read with err is over, and with which status:
-// it asked for help, or was wrong.
+// Over tells whether a program ends after parsing its flags with err: help was
+// asked for, or the call was wrong. It gives the exit status.
 func (p Program) Over(err error, help string) (status int, over bool) {
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -60,8 +60,8 @@ func (p Program) Over(err error, help string) (status int, over bool) {
 	return OK, false
 }
 
-// Listen opens an address that a flag sets. If it fails it says so, in terms of that
-// flag, and returns no listener and the status.
+// Listen opens an address that a flag sets. On failure it prints a message that
+// names the flag, and returns no listener and the exit status.
 func (p Program) Listen(network, addr, flag string) (net.Listener, int) {
 	ln, err := net.Listen(network, addr)
 	switch {
@@ -75,15 +75,15 @@ func (p Program) Listen(network, addr, flag string) (net.Listener, int) {
 	return ln, OK
 }
 
-// Asked returns a channel that gets the signals which ask a program to end. Further
-// ones are dropped.
+// Asked returns a channel for the signals that ask a program to end. Only the
+// first is kept.
 func Asked() <-chan os.Signal {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT)
 	return c
 }
 
-// Serve serves until the program is asked to end, which it then does at once.
+// Serve serves until the program is asked to end, and then ends at once.
 func (p Program) Serve(ln net.Listener, asked <-chan os.Signal, serve func() error) int {
 	served := make(chan error, 1)
 	go func() { served <- serve() }()
@@ -97,17 +97,18 @@ func (p Program) Serve(ln net.Listener, asked <-chan os.Signal, serve func() err
 	}
 }
 
-// Flags are those of a program. Each refusal is one line that names what is accepted.
+// Flags are a program's flags. Each error is one line that names what is
+// accepted.
 type Flags struct{ *flag.FlagSet }
 
-// NewFlags makes a set without flags.
+// NewFlags makes an empty set of flags.
 func NewFlags() Flags {
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	return Flags{fs}
 }
 
-// Whole is a flag that takes whole numbers within bounds.
+// Whole adds a flag for a whole number within bounds.
 func (f Flags) Whole(name string, to *int, least, most int) {
 	f.Func(name, "", func(v string) error {
 		n, err := strconv.Atoi(v)
@@ -119,7 +120,7 @@ func (f Flags) Whole(name string, to *int, least, most int) {
 	})
 }
 
-// Loopback is a flag that takes an address which this machine alone can reach.
+// Loopback adds a flag for an address that only this machine can reach.
 func (f Flags) Loopback(name string, to *string) {
 	f.Func(name, "", func(v string) error {
 		var ok bool
@@ -130,8 +131,9 @@ func (f Flags) Loopback(name string, to *string) {
 	})
 }
 
-// Read reads arguments that are all flags. A hint may say what another argument is
-// likely to be. The error is flag.ErrHelp where help was asked for.
+// Read parses arguments that are all flags. A hint may say what another
+// argument was probably meant to be. The error is flag.ErrHelp where help was
+// asked for.
 func (f Flags) Read(args []string, hint string) error {
 	err := f.Parse(args)
 	switch {

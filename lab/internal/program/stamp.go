@@ -13,11 +13,11 @@ import (
 // go version -m prints them.
 type Stamp struct {
 	Sources  string // SHA-256 of the sources
-	Commit   string // empty where it is not known
-	Modified bool   // whether the sources differed from that commit
+	Commit   string // empty if unknown
+	Modified bool   // whether the sources differed from the commit
 }
 
-// The tags. The first two are followed by what they say.
+// The tags. The first two are followed by their value.
 const (
 	sourcesTag  = "sources."
 	commitTag   = "commit."

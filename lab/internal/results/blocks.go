@@ -10,11 +10,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// edge is how far two slots may overlap on paper: both are cut to microseconds.
+// edge is the most by which two slots may seem to overlap, in seconds: the
+// times of both are rounded to microseconds.
 const edge = 3e-6
 
-// checkVersion finds what only files of another version have, and what every run
-// of this one has.
+// checkVersion reports fields that belong to another schema version only, and
+// fields that this version requires and the file lacks.
 func (f *File) checkVersion() error {
 	earlier := f.SchemaVersion == Earlier
 	if !earlier && f.SchemaVersion != Version {
@@ -53,8 +54,8 @@ func (f *File) checkVersion() error {
 	return nil
 }
 
-// Groups are the run's conditions that are up together within a block, by their
-// place, its control among them.
+// Groups gives the conditions that are up together within a block, as indexes
+// into Conditions. The control is among them.
 func (f *File) Groups() [][]int {
 	var all []setting.Levels
 	for _, c := range f.Conditions {
@@ -63,10 +64,11 @@ func (f *File) Groups() [][]int {
 	return experiment.Groups(all)
 }
 
-// checkBlocks draws each block's order again from the run's seed, and holds its
-// trials and their slots against it. The trials stand by block, in it by group as
-// they were drawn, in a group by condition; all groups have been up one after the
-// other, and the slots of one too. A group that takes no turns began all at once.
+// checkBlocks draws each block's order again from the run's seed and compares
+// the trials and their slots with it. Trials are listed by block, within a
+// block by group in the order drawn, and within a group by condition. Groups
+// must follow one another without overlap, and so must the slots of a group.
+// The trials of a group that takes no turns must all have started at once.
 func (f *File) checkBlocks(x *experiment.Experiment) error {
 	if err := f.checkControl(); err != nil {
 		return err
@@ -97,7 +99,7 @@ func (f *File) checkBlocks(x *experiment.Experiment) error {
 			if err := clock.group(f, next, len(conditions)); err != nil {
 				return err
 			}
-			// Places among the group's trials, in the order of the slots.
+			// Indexes of the group's trials, in the order of the slots.
 			places := make([]int, len(sequence))
 			for i, c := range sequence {
 				places[i] = next + slices.Index(conditions, c)
@@ -114,14 +116,15 @@ func (f *File) checkBlocks(x *experiment.Experiment) error {
 	return nil
 }
 
-// A clock is until when a run is accounted for.
+// A clock is the moment up to which a run's trials have been checked.
 type clock struct {
-	at    time.Time // by the machine's clock
-	of    string    // what happened then
+	at    time.Time // wall clock
+	of    string    // what ended then, for messages
 	slotS float64   // end of the last slot, in seconds since the run began
 }
 
-// group holds the trials that were up together against what ended before.
+// group checks that no trial of a group started before what came before it had
+// ended.
 func (c *clock) group(f *File, first, n int) error {
 	latest, of := c.at, c.of
 	for i, t := range f.Trials[first : first+n] {
@@ -142,8 +145,8 @@ func (c *clock) group(f *File, first, n int) error {
 	return nil
 }
 
-// slots holds those of a group against the order drawn for them. A trial that was
-// cut short has fewer.
+// slots compares the slots of a group with the order drawn for them. A trial
+// that was cut short has fewer slots.
 func (c *clock) slots(f *File, places []int) error {
 	taken := map[int]int{}
 	for _, i := range places {
@@ -165,7 +168,7 @@ func (c *clock) slots(f *File, places []int) error {
 	return nil
 }
 
-// shape finds columns of slots that do not belong together, or what no slot is.
+// shape reports columns of different lengths, and values that no slot can have.
 func (s *Slots) shape(at string) error {
 	n := len(s.AtS)
 	if n == 0 {

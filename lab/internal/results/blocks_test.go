@@ -122,7 +122,7 @@ func TestCheckFindsWhatNoRunInTurnsHas(t *testing.T) {
 	}
 }
 
-// spoil changes a trial's slots and has its figures follow.
+// spoil changes a trial's slots and recomputes its figures.
 func spoil(f *File, i int, set func(*Slots)) {
 	t := &f.Trials[i]
 	set(t.Slots)
@@ -134,7 +134,7 @@ func spoil(f *File, i int, set func(*Slots)) {
 	t.Metrics["transfer_bytes_per_s"] = t.Metrics["throughput_rps"] * t.Metrics["response_bytes"]
 }
 
-// cut leaves the first slots.
+// cut keeps the first n slots.
 func (s *Slots) cut(n int) {
 	for _, c := range []*[]float64{&s.AtS, &s.DurationS, &s.FillS, &s.ServerCPUS, &s.ClientCPUS, &s.IdleCPUS} {
 		*c = (*c)[:n]
@@ -142,7 +142,7 @@ func (s *Slots) cut(n int) {
 	s.Requests, s.TxBytes, s.RxBytes = s.Requests[:n], s.TxBytes[:n], s.RxBytes[:n]
 }
 
-// A design of version 1 is run by no lab that writes version 2.
+// A run of version 2 cannot have a version 1 design.
 func TestTheDesignIsOfTheVersionOfTheRun(t *testing.T) {
 	x := turning(t)
 	f := turned(t, x, 1, false)
@@ -171,7 +171,7 @@ func TestFiguresOfSlotsAreTheirSums(t *testing.T) {
 	if len(got) != len(want) {
 		t.Errorf("%v", got)
 	}
-	// What is not known is no share of anything, and nothing is divided by nought.
+	// An unknown value has no share, and nothing is divided by 0.
 	s.TxBytes, s.RxBytes, s.Requests, s.DurationS = nil, nil, []int64{0, 0}, []float64{0, 0}
 	got = s.Metrics(Setup{})
 	for name, v := range got {

@@ -10,7 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// cores finds what cannot be of where the cores' time went.
+// cores reports shares of a core's time that cannot be true.
 func (t Trial) cores(source Source) *wrong {
 	last := -1
 	for i, c := range t.Cores {
@@ -38,7 +38,7 @@ func (t Trial) cores(source Source) *wrong {
 
 func (c Core) sum() float64 { return c.User + c.System + c.SoftIRQ + c.Steal + c.Idle }
 
-// slotted finds a figure that does not follow from the trial's slots.
+// slotted reports a figure that does not follow from the trial's slots.
 func (t Trial) slotted(f *File, levels setting.Levels) *wrong {
 	if t.Slots == nil {
 		return nil
@@ -61,9 +61,9 @@ func (t Trial) slotted(f *File, levels setting.Levels) *wrong {
 	return nil
 }
 
-// cpu holds the server's CPU time against the window, the requests and the
-// workers. The samples that it is from lie within the window, and how far from
-// its edges differs; so what follows from it is a range.
+// cpu compares the server's CPU time with the window, the requests and the
+// workers. CPU is sampled within the window, at a distance from its edges that
+// varies, so the comparison allows a range.
 func (t Trial) cpu() *wrong {
 	m := t.Metrics
 	if !t.Valid || !known(m, "server_cpu_s", "server_cpu_per_request_s", "throughput_rps", "duration_s") {
@@ -83,7 +83,8 @@ func (t Trial) cpu() *wrong {
 	return nil
 }
 
-// busyCores holds what a side's cores did in the mean against the cores.
+// busyCores compares the mean use of a side's cores with the use recorded for
+// each core.
 func (t Trial) busyCores(f *File, levels setting.Levels) *wrong {
 	byCPU := map[int]Core{}
 	for _, c := range t.Cores {
@@ -98,7 +99,8 @@ func (t Trial) busyCores(f *File, levels setting.Levels) *wrong {
 		seen := len(t.Cores) > 0
 		for _, cpu := range cpus {
 			c, there := byCPU[cpu]
-			// Where a counter ran back, the mean was cut otherwise than its parts.
+			// Where an idle counter ran backwards, the mean and the single cores were
+			// corrected differently.
 			seen = seen && there && math.Abs(c.sum()-1) <= 5*printed
 			busy += (1 - c.Idle) / float64(len(cpus))
 			steal += c.Steal / float64(len(cpus))
@@ -118,7 +120,7 @@ func (t Trial) busyCores(f *File, levels setting.Levels) *wrong {
 	return nil
 }
 
-// serverCPUs are the cores that the server of a condition was pinned to.
+// serverCPUs gives the cores that a condition's server was pinned to.
 func (f *File) serverCPUs(levels setting.Levels) string {
 	if l, ok := levels[setting.ServerCPUs]; ok {
 		return l.String()
@@ -126,7 +128,7 @@ func (f *File) serverCPUs(levels setting.Levels) string {
 	return f.Provenance.ServerCPUs
 }
 
-// threads holds the load generator's threads against the busiest of them.
+// threads compares the load generator's threads with the recorded busiest one.
 func (t Trial) threads() *wrong {
 	for i, v := range t.ClientThreads {
 		at := fmt.Sprintf("client_threads/%d", i)

@@ -9,9 +9,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Check finds where a file contradicts itself or its experiment, by pointer: a
-// measured run the design that it was made with, a published one the experiment as
-// it is.
+// Check reports, by JSON pointer, the first place where a file contradicts
+// itself or its experiment. A measured run is checked against the design
+// recorded in it, a published run against the experiment as it is now.
 func (f *File) Check(x *experiment.Experiment) error {
 	switch {
 	case f.Source == Measured && f.Provenance == nil:
@@ -58,8 +58,8 @@ func (f *File) Check(x *experiment.Experiment) error {
 			keys[c.Levels.Key()] = c.ID
 		}
 		conds[c.ID] = c
-		// A published table may vary more than the lab's design does, but a
-		// measured run is that design.
+		// A published table may vary factors that the lab's design does not; a
+		// measured run may not.
 		for name := range c.Levels {
 			if f.Source == Measured && !factors[name] {
 				return fmt.Errorf("%s/levels/%s: not a factor of %s", at, name, x.Name)
@@ -86,10 +86,9 @@ func (f *File) Check(x *experiment.Experiment) error {
 	return nil
 }
 
-// follows checks that a measured run is of the experiment's design: another
-// route or another wire would decide claims that were never made of it, and so
-// would another order than the one drawn. In version 1 sizes may change between
-// runs.
+// follows checks that a measured run has the experiment's design. A run with
+// another route, topology or order must not decide claims about this design. In
+// version 1 sizes may differ between runs.
 func (f *File) follows(x *experiment.Experiment) error {
 	if want := x.Fixed(); f.Settings.Key() != want.Key() {
 		return fmt.Errorf("/settings: %q, but the design of %s that the run was made with has %q", f.Settings.Key(), x.Name, want.Key())
@@ -146,7 +145,7 @@ func (f *File) controls() int {
 	return n
 }
 
-// A turn is the place of one valid trial in a design.
+// A turn identifies a trial by block and condition.
 type turn struct {
 	block     int
 	condition string
@@ -154,9 +153,9 @@ type turn struct {
 
 func (t Trial) turn() turn { return turn{t.Block, t.Condition} }
 
-// Complete tells whether every condition of a measured run has a valid trial
-// in every block. Enough blocks may be left for verdicts all the same: a server
-// that died once in twelve blocks is not a run in which all went well.
+// Complete tells whether every condition of a measured run has a valid trial in
+// every block. A run that is not complete may still have enough blocks for
+// verdicts.
 func (f *File) Complete() bool {
 	if f.NotApplicable != "" {
 		return true

@@ -43,21 +43,21 @@ claims = [{ id = "c", kind = "flat", text = "t", metric = "throughput_rps", over
 	return x
 }
 
-// published turns the made-up run into one that a text printed.
+// published turns the made-up run into a published one.
 func published(f *File) {
 	f.Source, f.Provenance, f.Run = Published, nil, "published-2026-01-01-h"
 	f.Text = &Text{Entry: "7", Date: "2026-01-01"}
 	f.Trials[0].Printed = map[string]string{"throughput_rps": "1,000", "requests": "4,001", "duration_s": "4 s", "latency_p50_s": "<1ms"}
 }
 
-// again measures the first condition so many times more, as controls.
+// again measures the first condition n more times, as controls.
 func again(n int) func(*File) {
 	return func(f *File) {
 		for i := range n {
 			c := f.Conditions[0]
 			c.ID, c.ControlOf = fmt.Sprintf("a%d", i+1), c.ID
 			f.Conditions = append(f.Conditions, c)
-			// Where the seed draws it: behind the first condition.
+			// At the place that the seed draws: after the first condition.
 			t := f.Trials[0]
 			t.Condition, t.StartedAt = c.ID, t.StartedAt.Add(time.Duration(5*(i+1))*time.Second)
 			f.Trials = slices.Insert(f.Trials, 1+i, t)
@@ -114,7 +114,7 @@ func TestCheckFindsContradictions(t *testing.T) {
 		{"measured, but printed", func(f *File) { f.Trials[0].Printed = map[string]string{"throughput_rps": "1,000"} }, "/trials/0/printed/throughput_rps: no published figure"},
 		{"a bound that the figures do not give", func(f *File) { f.Trials[0].Bound = gate.BoundServerCPU }, `/trials/0/bound: "server-cpu", but the figures give "unknown"`},
 		{"a bound kept back", func(f *File) { f.Trials[0].Metrics["client_cores_busy"] = 1 }, `/trials/0/bound: "unknown", but the figures give "client-cpu"`},
-		// A megabyte a second is 8 Mbit/s, of a line rate of 8: the wire is full.
+		// A megabyte a second is 8 Mbit/s, all of a line rate of 8 Mbit/s.
 		{"a full wire by its transfer", func(f *File) {
 			f.Topology.LineRateBps = 8e6
 			f.Trials[0].Metrics["transfer_bytes_per_s"] = 1e6
@@ -132,7 +132,7 @@ func TestCheckFindsContradictions(t *testing.T) {
 	}
 }
 
-// A measured run of another design than its experiment's must not decide that
+// A measured run with another design than its experiment's must not decide that
 // experiment's claims.
 func TestMeasuredRunFollowsItsDesign(t *testing.T) {
 	const design = `entry = "1"

@@ -13,25 +13,27 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// A Column is one metric of all trials; nil where a trial does not have it.
+// A Column holds one metric of all trials, in the trials' order; nil where a
+// trial does not have the metric.
 type Column []*float64
 
-// JSONSchema says that a column's entries may be null.
+// JSONSchema allows null entries in a column.
 func (Column) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, {Type: "null"}}}}
 }
 
-// Longest is how many bytes a run's file may have. Blocks are added as long as the
-// next still fits, and LeastBlocks in any case: where each trial says what dozens
-// of cores did, the file is longer.
+// Longest is the size in bytes up to which a run adds blocks to its file.
+// LeastBlocks are kept in any case, so the file is longer where each trial
+// records dozens of cores.
 const (
 	Longest     = 300_000
 	LeastBlocks = 12
 	mostBlocks  = 1000
 )
 
-// Full tells whether a run has as many blocks as its file has room for. More of
-// the design is measured by further runs, which count together.
+// Full tells whether the run has to end for its file's size: it has
+// LeastBlocks, and another block would make the file longer than Longest. The
+// record counts the blocks of further runs too.
 func (f *File) Full() bool {
 	n := f.Provenance.Blocks
 	if n < LeastBlocks {
@@ -41,12 +43,13 @@ func (f *File) Full() bool {
 	return err != nil || n >= mostBlocks || len(text)+len(text)/n > Longest
 }
 
-// columns tells whether the trials' figures stand in columns while the file is
-// text: named once for all trials they take a quarter of the room. A published
-// run has few, beside each as it was printed.
+// columns tells whether the file's text has the trials' figures in columns.
+// Naming each metric once for all trials takes a quarter of the space. A
+// published run has few figures, and each stands beside the text as printed.
 func (f *File) columns() bool { return f.SchemaVersion != Earlier && f.Source == Measured }
 
-// A columned is what stands in columns: where in the text, and in a trial.
+// A columned is a map of figures that the text has in columns: its name in the
+// text, and the map in each trial.
 type columned struct {
 	text, name string
 	all        *map[string]Column
@@ -60,7 +63,8 @@ func (f *File) columned() []columned {
 	}
 }
 
-// spread hands each trial its figures after a file was read.
+// spread moves the figures from the columns to the trials after a file was
+// read.
 func (f *File) spread() error {
 	if f.SchemaVersion == Earlier {
 		return nil
@@ -100,7 +104,8 @@ func (f *File) spread() error {
 	return nil
 }
 
-// gathered is the file as its text has it.
+// gathered is a copy of the file with the figures moved from the trials to the
+// columns.
 func (f File) gathered() File {
 	if !f.columns() {
 		return f
@@ -123,7 +128,7 @@ func (f File) gathered() File {
 }
 
 // Encode gives the bytes of a JSON file of this project: indented, lists of
-// numbers on one line, with a newline at the end, the same for the same value.
+// numbers on one line, a newline at the end. Equal values give equal bytes.
 func Encode(v any) ([]byte, error) {
 	if f, ok := v.(*File); ok {
 		v = f.gathered()
@@ -137,12 +142,12 @@ func Encode(v any) ([]byte, error) {
 	return append(indent(nil, bytes.TrimSuffix(b.Bytes(), []byte("\n"))), '\n'), nil
 }
 
-// row is the longest object of numbers that is written on one line: that of a
-// core's states, or of a ratio and its interval.
+// row is the longest object of numbers, in bytes, that is written on one line:
+// a core's states, or a ratio with its interval.
 const row = 120
 
-// indent lays out JSON that has no blanks, two a level. Lists of numbers stay on
-// one line, and so do short objects of numbers.
+// indent lays out JSON without blanks, with two spaces a level. Lists of
+// numbers and short objects of numbers stay on one line.
 func indent(out, text []byte) []byte {
 	level := 0
 	line := func() {
@@ -187,8 +192,8 @@ func indent(out, text []byte) []byte {
 	return out
 }
 
-// numbers gives the length of the list or object that a text begins with, where
-// it holds numbers and nulls alone, or nothing; 0 elsewhere.
+// numbers gives the length of the list or object at the start of a text if it
+// is empty or holds only numbers and nulls; else 0.
 func numbers(text []byte) int {
 	for i := 1; i < len(text); i++ {
 		switch c := text[i]; {
@@ -207,7 +212,8 @@ func numbers(text []byte) int {
 	return 0
 }
 
-// spaced writes a list or object on one line, a blank behind each comma and colon.
+// spaced writes a list or object on one line, with a blank after each comma and
+// colon.
 func spaced(out, text []byte) []byte {
 	for i := 0; i < len(text); i++ {
 		if text[i] == '"' {
@@ -224,7 +230,8 @@ func spaced(out, text []byte) []byte {
 	return out
 }
 
-// quoted gives the length of the text in quotes that some JSON begins with.
+// quoted gives the length of the JSON string at the start of a text, quotes
+// included.
 func quoted(text []byte) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
@@ -237,14 +244,15 @@ func quoted(text []byte) int {
 	return len(text)
 }
 
-// Round cuts figures to nine significant digits, which is more than any clock or
-// counter of the lab resolves. Whole numbers stay: they count.
+// Round rounds figures to nine significant digits, more than any clock or
+// counter of the lab resolves. Whole numbers are counts and stay exact.
 func Round(metrics map[string]float64) {
 	for name, v := range metrics {
 		if v == math.Trunc(v) {
 			continue
 		}
-		// By way of the text, so that the value is the one that a file has.
+		// Rounded through text, so that the value equals the one that the file gives
+		// when read.
 		if r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 9, 64), 64); err == nil {
 			metrics[name] = r
 		}

@@ -20,7 +20,7 @@ func TestEncodeIsTheSameForTheSameValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 20 { // maps are written in the order of their keys
+	for range 20 { // maps must be written sorted by key
 		if again, _ := Encode(f); !bytes.Equal(first, again) {
 			t.Fatal("the bytes differ from time to time")
 		}
@@ -43,8 +43,8 @@ func TestEncodeIsTheSameForTheSameValue(t *testing.T) {
 	}
 }
 
-// Lists of numbers take a line each, whatever their length, and short objects of
-// numbers too; nothing else changes, and texts with brackets in them stay texts.
+// Lists of numbers, however long, and short objects of numbers are on one line.
+// Nothing else changes, and strings with brackets stay strings.
 func TestListsOfNumbersTakeOneLine(t *testing.T) {
 	long := make([]int, 100)
 	wide := map[string]float64{}
@@ -75,7 +75,7 @@ func TestListsOfNumbersTakeOneLine(t *testing.T) {
 	if got, _ := Encode(wide); bytes.Count(got, []byte("\n")) != 22 {
 		t.Errorf("a long object on %d lines", bytes.Count(got, []byte("\n")))
 	}
-	// Whatever it is, it means what it meant.
+	// The layout must not change the meaning.
 	for _, p := range committed(t, "results", "*", "*.json") {
 		text, err := os.ReadFile(p)
 		if err != nil {
@@ -99,7 +99,7 @@ func TestListsOfNumbersTakeOneLine(t *testing.T) {
 	}
 }
 
-// A run of four conditions has room for forty blocks, wire and all.
+// A run of four conditions over a wire has room for forty blocks.
 func TestARunStaysBelowItsSize(t *testing.T) {
 	x := turning(t)
 	for blocks, full := range map[int]bool{1: false, 40: false, 60: true} {
@@ -112,7 +112,7 @@ func TestARunStaysBelowItsSize(t *testing.T) {
 			t.Errorf("%d blocks: %d bytes, full: %v", blocks, len(text), f.Full())
 		}
 	}
-	// Where a few trials fill the file, a run has enough blocks all the same.
+	// Even if a few trials fill the file, a run has enough blocks.
 	f := turned(t, x, 2, false)
 	for i := range f.Trials {
 		f.Trials[i].Cores = make([]Core, 1000)
@@ -172,7 +172,7 @@ func TestFiguresOfAMeasuredRunStandInColumns(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		}
 	}
-	// What of version 2 is put into a file of version 1 is refused as well.
+	// Fields of version 2 are refused in a file of version 1 too.
 	for _, field := range []string{`"budget_s": 5,`, `"ended": "decided",`, `"block": {},`} {
 		if _, err := decode(t, strings.Replace(made, `"commit"`, field+`"commit"`, 1)); err == nil || !strings.HasPrefix(err.Error(), "/provenance: additional properties") {
 			t.Errorf("%s in version 1: %v", field, err)
@@ -180,7 +180,8 @@ func TestFiguresOfAMeasuredRunStandInColumns(t *testing.T) {
 	}
 }
 
-// A text's figures stand beside what it printed, in new files as in old ones.
+// A published run's figures stay in its trials, beside the printed text, in new
+// files as in old ones.
 func TestAPublishedRunKeepsItsFiguresBesideWhatWasPrinted(t *testing.T) {
 	f, err := decode(t, made)
 	if err != nil {

@@ -9,38 +9,38 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// What no figure can be, by its unit and its meaning. Where a figure is read
-// from counters, a little more than the whole is honest, and said here.
+// Limits that no figure can pass, by unit and meaning. A figure read from
+// counters may exceed the whole a little; how much is given here.
 var (
 	// A sum over a window can fall.
 	belowNought = map[string]bool{"backlog_growth_per_s": true}
 
-	// Counts that are means, or follow from others, are not whole.
+	// Counts that are means or quotients, and so need not be whole numbers.
 	broken = map[string]bool{
 		"threads_per_worker": true, "connections_per_worker": true, "in_flight": true, "syscalls_per_request": true,
 		"goroutines_parked": true, "events_per_batch": true, "requests_on_thread": true,
 	}
 
-	// Ratios of a measured run that may be more than all.
+	// Ratios of a measured run that may exceed 1, with their limits.
 	most = map[string]float64{
-		// Times of processes are read one after the other, and on a busy machine
-		// some hundredths of a second from the moment that they stand for.
+		// Processes are read one after the other, on a busy machine some hundredths
+		// of a second after the moment that the reading stands for.
 		"client_thread_busy_max": 1.25, "server_workers_busy": 1.25,
-		// A burst leaves the shaper faster than its rate.
+		// The shaper passes a burst at more than its rate.
 		"line_rate_share": 1.1,
-		// In cores, of which there are several.
+		// A number of cores, which may be several.
 		"server_foreign_load": math.Inf(1), "client_foreign_load": math.Inf(1), "sampler_busy": math.Inf(1),
-		// One window's throughput over another's: no part of a whole.
+		// The throughput of one window over that of another, not a part of a whole.
 		"profiled_throughput_share": math.Inf(1),
 	}
 
-	// Shares of cores that follow from a trial's slots.
+	// Shares of cores that are computed from a trial's slots.
 	ofSlots = map[string]bool{"server_cores_busy": true, "client_cores_busy": true, "idle_servers_busy": true, "slot_server_busy_max": true}
 
-	// What falls due in the warm-up can be answered in the window.
+	// Items due in the warm-up can be answered in the window.
 	carried = map[string]bool{"answered_share": true, "delivered_share": true}
 
-	// Quantiles of one distribution, least first.
+	// Quantiles of one distribution, lowest first.
 	quantiles = [][]string{
 		{"latency_p50_s", "latency_p90_s", "latency_p95_s", "latency_p99_s", "latency_p999_s", "latency_max_s"},
 		{"latency_mean_s", "latency_max_s"},
@@ -49,36 +49,38 @@ var (
 )
 
 const (
-	// exactly is how far two ways to reckon one figure may lie apart, and nine that
-	// where each figure of the two was cut to nine digits first.
-	exactly = 1e-9
-	nine    = 2e-8
-	// printed is how far shares may be off that are kept to four digits.
+	// exactly is the relative difference allowed between a recorded figure and the
+	// same figure computed from others; nineDigits is that difference where each
+	// figure was rounded to nine digits first.
+	exactly    = 1e-9
+	nineDigits = 2e-8
+	// printed is the error of a share that is kept to four digits.
 	printed = 1e-4
-	// ranBack is how far a core's states may be off a whole: the kernel's idle
-	// counters run back by a tick now and then, a hundredth of a short window.
+	// ranBack is how far the shares of a core's states may be from a sum of 1: now
+	// and then the kernel's idle counters run backwards by a tick, a hundredth of
+	// a short window.
 	ranBack = 0.03
-	// wholePercents is how far five states may be over a whole that a text
-	// prints to the percent.
+	// wholePercents is how far five shares may exceed a sum of 1 where a text
+	// prints whole percents.
 	wholePercents = 0.025
-	// moments is the share by which times may be off that are read one after the
-	// other, each in its own moment.
+	// moments is the relative difference allowed between times whose clocks were
+	// read one after the other.
 	moments = 0.10
 )
 
-// A wrong is a figure that cannot be.
+// A wrong is a figure that cannot be true.
 type wrong struct {
-	at   string // below the trial
-	name string // of the metric, or of the list that it stands in
+	at   string // path within the trial
+	name string // name of the metric, or of the list that holds it
 	why  string
 }
 
-// figures finds a trial's first figure that cannot be: none below nought or
-// above the whole, quantiles in order, and of a measured run each figure that
-// follows from others as it follows.
+// figures reports a trial's first figure that cannot be true: a negative one,
+// one above its limit, or quantiles out of order; in a measured run also a
+// figure that does not follow from the figures that it is computed from.
 //
-// A text prints what it prints, possible or not. A published figure that cannot
-// be stays as it is where one of the file's warnings begins with its name.
+// A published text may print impossible figures. Such a figure is accepted
+// where one of the file's warnings begins with its name.
 func (t Trial) figures(at string, f *File, levels setting.Levels) error {
 	check := func(found *wrong) error {
 		if found == nil || f.Source == Published && f.warnsOf(found.name) {
@@ -114,7 +116,7 @@ func (t Trial) figures(at string, f *File, levels setting.Levels) error {
 	return nil
 }
 
-// warnsOf tells whether a warning of the file is about a figure.
+// warnsOf tells whether one of the file's warnings is about a figure.
 func (f *File) warnsOf(name string) bool {
 	return slices.ContainsFunc(f.Warnings, func(w string) bool { return len(w) > len(name) && w[:len(name)+1] == name+":" })
 }
@@ -140,9 +142,9 @@ func (t Trial) inRange(name string, f *File, levels setting.Levels) *wrong {
 	return nil
 }
 
-// bursts is how much of the line rate the shaper's bursts can add to a trial in
-// turns: the wire rests while the turn is another's, and each of its own may then
-// begin with a whole burst.
+// bursts is how much of the line rate the shaper's bursts can add to a trial
+// with slots: the trial's wire rests during the slots of others, so each of its
+// own slots may begin with a full burst.
 func (t Trial) bursts(name string, f *File) float64 {
 	duration := t.Metrics["duration_s"]
 	if name != "line_rate_share" || t.Slots == nil || f.Topology.LineRateBps == 0 || duration == 0 {
@@ -151,10 +153,10 @@ func (t Trial) bursts(name string, f *File) float64 {
 	return 8 * float64(f.Topology.BurstBytes) * float64(len(t.Slots.AtS)) / (f.Topology.LineRateBps * duration)
 }
 
-// most is the largest that a trial's figure of a unit can be.
+// most is the largest value that a trial's figure of a metric can have.
 func (f *File) most(m metric.Metric, t Trial, levels setting.Levels) float64 {
-	// What follows from slots is held against them: of a single slot, whose clocks
-	// were not read in one moment, it may be more than all.
+	// Shares computed from slots are checked against the slots instead. In a
+	// single slot, whose clocks are read at different moments, they may exceed 1.
 	if m.Unit != metric.Ratio || t.Slots != nil && ofSlots[m.Name] {
 		return math.Inf(1)
 	}
@@ -168,8 +170,8 @@ func (f *File) most(m metric.Metric, t Trial, levels setting.Levels) float64 {
 				before += sum(t.Slots.FillS)
 			}
 			limit := most["line_rate_share"] + before/f.Provenance.windowS()
-			// A producer that is held up offers less in the window than was due, while
-			// what it offered before arrives.
+			// A producer that is held up offers fewer events in the window than were
+			// due, while events offered earlier still arrive.
 			rate, _ := levels[setting.EventRate].Int()
 			if offered := t.Metrics["offered_per_s"]; m.Name == "delivered_share" && offered > 0 {
 				limit *= max(1, float64(rate)/offered)
@@ -180,8 +182,8 @@ func (f *File) most(m metric.Metric, t Trial, levels setting.Levels) float64 {
 	return 1 + exactly
 }
 
-// inOrder finds the first quantile that is less than one before it. Of one that
-// is known to be less than something, that much is known.
+// inOrder reports the first quantile that is less than a lower one. A quantile
+// known only to be less than a limit is taken as that limit.
 func (t Trial) inOrder(names []string) *wrong {
 	least, of := 0.0, ""
 	for _, name := range names {
@@ -198,7 +200,8 @@ func (t Trial) inOrder(names []string) *wrong {
 	return nil
 }
 
-// complete finds a figure that every trial that counts has.
+// complete reports a figure that every valid trial must have and this one
+// lacks.
 func (t Trial) complete() *wrong {
 	for _, name := range []string{"requests", "duration_s", "throughput_rps"} {
 		if v, ok := t.Metrics[name]; t.Valid && !(ok && v > 0) {
@@ -208,15 +211,17 @@ func (t Trial) complete() *wrong {
 	return nil
 }
 
-// exactly is how far two ways to reckon a figure of the file may lie apart.
+// exactly is the relative difference allowed between a recorded figure and the
+// same figure computed from others of the file.
 func (f *File) exactly() float64 {
 	if f.SchemaVersion == Earlier {
 		return exactly
 	}
-	return nine
+	return nineDigits
 }
 
-// recomputed finds a figure that does not follow from those that it is made of.
+// recomputed reports a figure that differs from the value computed from its
+// parts.
 func (t Trial) recomputed(f *File, levels setting.Levels) *wrong {
 	m := t.Metrics
 	level := func(name string, otherwise float64) float64 {
@@ -253,7 +258,8 @@ func (t Trial) recomputed(f *File, levels setting.Levels) *wrong {
 		{"non_2xx", "requests"}, {"timeouts", "errors"}, {"workers_active", "workers"}, {"workers", "processes"},
 	} {
 		if known(m, r.part, r.whole) && m[r.part] > m[r.whole] {
-			// A sink counts what it refused apart from what it took in.
+			// A sink counts the batches that it refused separately from those that it
+			// took.
 			if r.part == "non_2xx" && known(m, "delivered_per_s") {
 				continue
 			}
@@ -263,7 +269,7 @@ func (t Trial) recomputed(f *File, levels setting.Levels) *wrong {
 	return t.cpu()
 }
 
-// profiled holds the metrics that are a profile's against the profile.
+// profiled compares the metrics that come from a profile with the profile.
 func (t Trial) profiled() *wrong {
 	want := map[string]float64{}
 	if p, there := t.Profile("block"); there {
@@ -276,14 +282,15 @@ func (t Trial) profiled() *wrong {
 		want["live_heap_bytes"] = p.Total
 	}
 	for name, want := range want {
-		if got, there := t.Metrics[name]; there && !same(got, want, hair) {
+		if got, there := t.Metrics[name]; there && !same(got, want, roundingError) {
 			return &wrong{"metrics/" + name, name, fmt.Sprintf("%v, but the trial's profile gives %.9g", got, want)}
 		}
 	}
 	return nil
 }
 
-// calibrated holds the trial's calibrations against the fastest of the run.
+// calibrated checks that no calibration of the trial is faster than the run's
+// fastest.
 func (t Trial) calibrated(p *Provenance) *wrong {
 	for _, name := range []string{"calibration_before_s", "calibration_after_s"} {
 		if v, there := t.Metrics[name]; there && v < p.CalibrationS*(1-exactly) {
@@ -302,8 +309,8 @@ func known(m map[string]float64, names ...string) bool {
 	return true
 }
 
-// same tells whether two figures are one, but for so small a part of them. What
-// cannot be reckoned, as a rate that is not set, is the same as nothing.
+// same tells whether two figures are equal within a relative difference. If
+// either is NaN, as for a rate that is not set, they are not the same.
 func same(a, b, part float64) bool {
 	return math.Abs(a-b) <= part*max(math.Abs(a), math.Abs(b), part)
 }

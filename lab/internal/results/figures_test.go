@@ -11,8 +11,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// full is the made-up run whose first trial has every figure that follows from
-// others, each as it follows.
+// full is the made-up run with every derived figure in its first trial, all
+// consistent.
 func full(t *testing.T) *File {
 	t.Helper()
 	f, err := decode(t, made)
@@ -30,7 +30,7 @@ func full(t *testing.T) *File {
 		"latency_mean_s": 0.002, "in_flight": 2.0005, "errors": 0, "timeouts": 0, "non_2xx": 0,
 		"wire_tx_bps": 2e6, "wire_rx_bps": 1e6, "line_rate_share": 0.02,
 		"workers": 2, "workers_active": 2, "processes": 3,
-		// Seen for 3.9 of 4 seconds, both workers busy for half of it.
+		// Seen for 3.9 of 4 seconds, with both workers busy for half of that.
 		"server_cpu_s": 3.9, "server_cpu_per_request_s": 3.9 / 3.9 / 1000.25, "server_workers_busy": 0.5,
 		"server_cores_busy": 0.6, "server_steal": 0.01, "client_cores_busy": 0.25, "client_steal": 0,
 		"client_thread_busy_max": 0.22225, "calibration_before_s": 9e-7, "calibration_after_s": 1e-6,
@@ -74,7 +74,7 @@ func TestFiguresThatFollowFromOthers(t *testing.T) {
 		{"another line rate", func(f *File) { f.Topology.LineRateBps = 1e9 }, "/trials/0/metrics/line_rate_share: 0.02, but"},
 		{"all was delivered", set("delivered_share", 1), "/trials/0/metrics/delivered_share: 1, but"},
 		{"a cheaper event", set("server_cpu_per_event_s", 1e-6), "/trials/0/metrics/server_cpu_per_event_s: "},
-		{"more failed than were answered", set("non_2xx", 5000), ""}, // a sink's: what it refused stands apart
+		{"more failed than were answered", set("non_2xx", 5000), ""}, // a sink counts its refusals separately
 		{"more failed than were answered, without a sink", func(f *File) {
 			delete(f.Trials[0].Metrics, "delivered_per_s")
 			f.Trials[0].Metrics["non_2xx"] = 5000
@@ -83,7 +83,8 @@ func TestFiguresThatFollowFromOthers(t *testing.T) {
 		{"more active than there are", set("workers_active", 3), "/trials/0/metrics/workers_active: 3, more than the 2 of workers"},
 		{"more workers than processes", set("workers", 4), "/trials/0/metrics/workers: 4, more than the 3 of processes"},
 
-		// Half the CPU a request would have been seen for twice the window.
+		// With half the CPU time per request, the time seen would be twice the
+		// window.
 		{"a cheaper request", set("server_cpu_per_request_s", 0.5/1000.25), "/trials/0/metrics/server_cpu_per_event_s: "},
 		{"a cheaper request, and no events", func(f *File) {
 			delete(f.Trials[0].Metrics, "server_cpu_per_event_s")
@@ -122,7 +123,7 @@ func TestFiguresThatFollowFromOthers(t *testing.T) {
 	}
 }
 
-// Whatever a metric is, less than nothing is none, nor a share of more than all.
+// No metric can be negative, and no share can exceed 1.
 func TestEveryMetricHasItsRange(t *testing.T) {
 	for _, m := range metric.All() {
 		for _, published := range []bool{false, true} {
@@ -169,7 +170,7 @@ func TestQuantilesRiseAndStatesAreOfAWhole(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		set  func(*Trial)
-		says string // of a measured and of a published run alike
+		says string // for a measured and for a published run
 	}{
 		{"the median above the 90th", metrics("latency_p90_s", 0.0005, "latency_p50_s", 0.001), "/trials/0/metrics/latency_p90_s: 0.0005 is less than latency_p50_s, 0.001"},
 		{"one left out between them", func(t *Trial) { delete(t.Metrics, "latency_p95_s"); t.Metrics["latency_p99_s"] = 0.001 }, "/trials/0/metrics/latency_p99_s: 0.001 is less than latency_p90_s"},
@@ -200,7 +201,7 @@ func TestQuantilesRiseAndStatesAreOfAWhole(t *testing.T) {
 			}
 		}
 	}
-	// Of a measured core nothing is left out; a text may print what it likes of it.
+	// A measured core's shares must add up; a published text may leave some out.
 	f := full(t)
 	f.Trials[0].Cores[1].Idle = 0.1
 	if err := figuresOf(f); err == nil || !strings.HasPrefix(err.Error(), "/trials/0/cores/1: its states sum to 0.6") {
@@ -217,8 +218,8 @@ func TestQuantilesRiseAndStatesAreOfAWhole(t *testing.T) {
 	}
 }
 
-// A text's figure stays as it was printed, possible or not: where the file says
-// so, it is not the file that is wrong.
+// A published figure stays as printed, even if it is impossible: if a warning
+// names it, the file is accepted.
 func TestAPublishedFigureThatCannotBeIsNamed(t *testing.T) {
 	f := full(t)
 	published(f)
@@ -242,15 +243,15 @@ func TestAPublishedFigureThatCannotBeIsNamed(t *testing.T) {
 	}
 }
 
-// What was offered before the window can arrive in it, the more so where a producer
-// was held up in the window and offered less than was due.
+// Events offered before the window can arrive in it, especially if the producer
+// was held up in the window and offered fewer than were due.
 func TestMoreThanAllThatWasOfferedArrives(t *testing.T) {
 	for _, c := range []struct {
 		offered, delivered float64
 		rate               int
 		says               string
 	}{
-		{1000, 1600, 1000, ""}, // what was offered in two of the four seconds of the window beside its own, and a tenth
+		{1000, 1600, 1000, ""}, // offers of two seconds before the four of the window, and a tenth
 		{1000, 1700, 1000, "/trials/0/metrics/delivered_share: 1.7 is a share of more than all"},
 		{500, 1500, 1000, ""},
 		{500, 1700, 1000, "/trials/0/metrics/delivered_share: 3.4 is a share of more than all"},
@@ -267,8 +268,8 @@ func TestMoreThanAllThatWasOfferedArrives(t *testing.T) {
 	}
 }
 
-// Each turn may begin with a burst of the shaper, which a trial in one piece has
-// once at the most.
+// Each slot may begin with a burst of the shaper, while a trial in one piece
+// has at most one.
 func TestBurstsOfTurns(t *testing.T) {
 	f := &File{Topology: Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 250_000}}
 	in := Trial{Metrics: map[string]float64{"duration_s": 0.4}, Slots: &Slots{AtS: []float64{1, 2}}}

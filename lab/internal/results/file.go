@@ -22,8 +22,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// Read reads a results file, refusing whatever is not one of a known version:
-// by line for syntax and duplicate keys, by JSON pointer for shape.
+// Read reads a results file of a known version and refuses anything else.
+// Errors name the line for syntax and duplicate keys, and the JSON pointer for
+// shape.
 func Read(path string) (*File, error) {
 	f := &File{}
 	if err := read(path, SchemaURL, f); err != nil {
@@ -41,9 +42,9 @@ func ReadHost(path string) (*host.Profile, error) {
 	return p, nil
 }
 
-// What files may have at the most, in bytes. A results file of 180 trials has 8 MB
-// where each trial says what 256 cores did; on two cores it stays below Longest. A
-// host is a few lines.
+// mostBytes limits the size of files, in bytes. A results file of 180 trials
+// takes 8 MB where each trial records 256 cores; with two cores it stays below
+// Longest. A host profile is a few lines.
 var mostBytes = map[string]int64{SchemaURL: 8 << 20, HostSchemaURL: 16 << 10}
 
 func read(path, schema string, into any) error {
@@ -57,8 +58,8 @@ func read(path, schema string, into any) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// ReadUpTo reads a file, and refuses one of more than so many bytes before it
-// has read them: whatever is in it, it was not made by the lab.
+// ReadUpTo reads a file and refuses a larger one than the limit in bytes before
+// reading it: the lab did not make such a file.
 func ReadUpTo(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -72,8 +73,8 @@ func ReadUpTo(path string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// Decode checks a document and decodes it: a results file by SchemaURL, of
-// whichever known version it is, or a host profile by HostSchemaURL.
+// Decode checks a document against a schema and decodes it. SchemaURL stands
+// for results files of any known version, HostSchemaURL for host profiles.
 func Decode(data []byte, schema string, into any) error {
 	if n := int64(len(data)); n > mostBytes[schema] {
 		return fmt.Errorf("%d bytes, where such a file has %d at the most", n, mostBytes[schema])
@@ -85,7 +86,7 @@ func Decode(data []byte, schema string, into any) error {
 	if err := json.Unmarshal(data, &doc); err != nil {
 		return err
 	}
-	// The version comes first: every other complaint about a file of another
+	// The version is checked first: any other complaint about a file of an unknown
 	// version would mislead.
 	shape, err := version(doc, versions[schema])
 	if err != nil {
@@ -108,7 +109,8 @@ func Decode(data []byte, schema string, into any) error {
 	return nil
 }
 
-// texts finds the first text, or name, that is not one line of what can be seen.
+// texts reports the first string, or key, that is not a single line of
+// printable characters.
 func texts(v any, at string) error {
 	switch v := v.(type) {
 	case string:
@@ -134,7 +136,8 @@ func texts(v any, at string) error {
 	return nil
 }
 
-// version gives the schema of a document's version, of those that are known.
+// version gives the name of the schema for a document's version, out of the
+// known ones.
 func version(doc any, known map[int]string) (string, error) {
 	obj, ok := doc.(map[string]any)
 	if !ok {
@@ -154,15 +157,15 @@ func version(doc any, known map[int]string) (string, error) {
 	return "", fmt.Errorf("/schema_version: version %v is not known to this lab, which reads version %s; use the lab that wrote the file", v, strings.Join(numbers, " and "))
 }
 
-// deepest turns the validator's tree into its first innermost complaint.
+// deepest reduces the validator's tree of errors to the first innermost one.
 func deepest(err error, doc any) error {
 	var v *validator.ValidationError
 	if !errors.As(err, &v) {
 		return err
 	}
 	for len(v.Causes) > 0 {
-		// Below this one the name is never said; and the place it gives is one
-		// that the validator has written over since.
+		// The errors below this one never give the name, and the place in this one is
+		// overwritten by the validator.
 		if k, ok := v.ErrorKind.(*kind.PropertyNames); ok {
 			return fmt.Errorf("%s: no metric %q", named(doc, "", k.Property), k.Property)
 		}
@@ -171,7 +174,7 @@ func deepest(err error, doc any) error {
 	return fmt.Errorf("/%s: %s", strings.Join(v.InstanceLocation, "/"), v.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
 }
 
-// named finds the first object of figures that has the name, by pointer.
+// named gives the pointer to the first object of figures that has the name.
 func named(v any, at, name string) string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -193,9 +196,10 @@ func named(v any, at, name string) string {
 	return ""
 }
 
-// WriteNew writes a file that must not exist yet. The text is complete before
-// the name appears: it is written beside scratch, a directory outside data/ on
-// the same file system, and linked into place, which fails rather than replaces.
+// WriteNew writes a file that must not exist yet. The name never shows an
+// incomplete file: the text is written beside scratch, which lies outside data/
+// on the same file system, and then linked into place. Linking fails if the
+// name exists.
 func WriteNew(scratch, path string, data []byte) error {
 	tmp, err := stage(scratch, path, data)
 	if err != nil {
@@ -212,7 +216,7 @@ func WriteNew(scratch, path string, data []byte) error {
 	return nil
 }
 
-// Replace writes a derived file, which may exist already, in one step.
+// Replace writes a derived file atomically. The file may exist already.
 func Replace(scratch, path string, data []byte) error {
 	tmp, err := stage(scratch, path, data)
 	if err != nil {
@@ -226,17 +230,17 @@ func Replace(scratch, path string, data []byte) error {
 	return nil
 }
 
-// giveBack gives what root wrote under sudo, and the directories made for it, to
-// whoever called sudo: some experiments need root, and the clone is not root's.
-// Where it cannot, the file is written all the same.
+// giveBack makes the user who called sudo the owner of a file and of the
+// directories made for it: some experiments need root, and the clone is not
+// root's. If this fails, the file is kept all the same.
 func giveBack(path string) {
 	uid, err := strconv.Atoi(os.Getenv("SUDO_UID"))
 	gid, err2 := strconv.Atoi(os.Getenv("SUDO_GID"))
 	if err != nil || err2 != nil || os.Geteuid() != 0 {
 		return
 	}
-	// Up to a directory that is the caller's already. Where there is none the
-	// clone is root's, and stays so.
+	// Up to the first directory that the caller owns. If there is none, the clone
+	// belongs to root and stays so.
 	var made []string
 	for p := path; ; p = filepath.Dir(p) {
 		switch owner, ok := ownerOf(p); {

@@ -47,7 +47,7 @@ func TestWriteNewNeverReplaces(t *testing.T) {
 
 func TestWriteNewLeavesNothingWhereItCannotWrite(t *testing.T) {
 	scratch, path := scratchAndTarget(t)
-	// A directory stands where the file should.
+	// A directory where the file should be.
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -58,15 +58,15 @@ func TestWriteNewLeavesNothingWhereItCannotWrite(t *testing.T) {
 		t.Error("it replaced a directory")
 	}
 	empty(t, scratch)
-	// A file stands where a directory should.
+	// A file where a directory should be.
 	if err := WriteNew(scratch, filepath.Join(os.Args[0], "x", "r.json"), []byte("x")); err == nil {
 		t.Error("it wrote below a file")
 	}
 	empty(t, scratch)
 }
 
-// Many writers race for one name; a reader meanwhile sees either nothing or a
-// whole text, and one writer wins.
+// Many writers race for one name. A reader sees either nothing or a complete
+// text, and one writer wins.
 func TestANameAppearsOnlyComplete(t *testing.T) {
 	scratch, path := scratchAndTarget(t)
 	text := func(i int) []byte { return bytes.Repeat([]byte{byte('a' + i)}, 1<<18) }

@@ -12,10 +12,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Asked gives what a trial of an experiment is held against by the gates.
-// Levels are all of the trial's settings, and serverCores is how many cores the
-// server has: prefork starts one worker on each where nothing else is set. The
-// window is what counts of the trial, all of its slots together.
+// Asked gives what the gates compare a trial of an experiment with. Levels are
+// all of the trial's settings. serverCores is the number of the server's cores:
+// prefork starts one worker on each unless a setting says otherwise. windowS is
+// the measured time of the trial in seconds, all slots together.
 func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, windowS float64) gate.Asked {
 	whole := func(name string, otherwise int) int {
 		if n, ok := levels[name].Int(); ok {
@@ -49,15 +49,15 @@ func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, win
 	return a
 }
 
-// windowsHeld is since when the lab has held a trial's window against the one
-// that was asked for. Of the runs before that, five trials with a thousand
-// connections lasted 0.30 to 0.35 s longer than the second they were to last.
-// They stand as they were published. All of them are of version 1.
+// windowsHeld is the date since which the lab checks that a trial's window has
+// the length asked for. In earlier runs, all of version 1, five trials with a
+// thousand connections lasted 0.30 to 0.35 s longer than the second asked for.
+// They stand as they were published.
 var windowsHeld = time.Date(2026, 11, 21, 14, 46, 0, 0, time.UTC)
 
-// checkGates holds the recorded figures of valid trials against the gates that
-// they can close. A figure that is missing is no fault: older labs did not
-// record all of them.
+// checkGates compares the recorded figures of valid trials with the gates that
+// judge figures. A missing figure is no fault: older labs did not record all of
+// them.
 func (f *File) checkGates(x *experiment.Experiment) error {
 	p := f.Provenance
 	serverCores := 0
@@ -92,8 +92,8 @@ func (f *File) checkGates(x *experiment.Experiment) error {
 	return nil
 }
 
-// Calibrations gives the fastest calibration of each block by the block's number, in
-// seconds. A block without any has none.
+// Calibrations gives the fastest calibration of each block, in seconds, by
+// block number. A block without calibrations is absent.
 func (f *File) Calibrations() map[int]float64 {
 	fastest := map[int]float64{}
 	for _, t := range f.Trials {

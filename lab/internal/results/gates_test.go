@@ -10,8 +10,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// What a valid trial's own figures show to be invalid is named: the trial, the
-// figure, the gate. A figure that is missing is no fault.
+// A valid trial whose figures close a gate is reported with trial, figure and
+// gate. A missing figure is no fault.
 func TestCheckHoldsRecordedFiguresAgainstTheGates(t *testing.T) {
 	for _, c := range []struct {
 		metric string
@@ -54,7 +54,7 @@ func TestCheckHoldsRecordedFiguresAgainstTheGates(t *testing.T) {
 	}
 }
 
-// A published run that is committed: one figure changed is found.
+// One changed figure in a committed published run is found.
 func TestAPlantedFigureIsFound(t *testing.T) {
 	for _, p := range committed(t, "results", "10-workers", "*.json") {
 		f, err := Read(p)
@@ -74,7 +74,7 @@ func TestAPlantedFigureIsFound(t *testing.T) {
 	}
 }
 
-// Runs of version 1 from before windows were looked at stand as they are.
+// Version 1 runs from before windows were checked stay valid.
 func TestEarlyWindowsStand(t *testing.T) {
 	for when, says := range map[time.Time]string{windowsHeld.Add(-time.Second): "", windowsHeld: "duration_s", {}: "duration_s"} {
 		f, err := decode(t, made)
@@ -106,7 +106,7 @@ func TestWhatATrialWasAskedFor(t *testing.T) {
 	}{
 		{setting.Levels{"connections": setting.Int(50), "pipelining": setting.Int(4), "workers": setting.Int(3), "prefork": setting.Bool(true)},
 			gate.Asked{Generator: "autocannon", Connections: 50, Pipelining: 4, Workers: 3, WindowS: 2, ResolutionS: 0.001, Claimed: claimed}},
-		// Left to the machine, it is a worker on each of the server's cores.
+		// By default there is one worker on each of the server's cores.
 		{setting.Levels{"connections": setting.Int(50), "generator": setting.String("fortio"), "rate": setting.Int(900), "overload": setting.Bool(true)},
 			gate.Asked{Generator: "fortio", Connections: 50, Pipelining: 1, Rate: 900, Overload: true, Workers: 5, WindowS: 2, Claimed: claimed}},
 		{setting.Levels{"connections": setting.Int(9), "generator": setting.String("fortio"), "prefork": setting.Bool(false), "workers": setting.Int(3)},

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// ownerOf is the user that a file belongs to.
+// ownerOf gives the user id that owns a file.
 func ownerOf(path string) (uid int, ok bool) {
 	info, err := os.Lstat(path)
 	if err != nil {

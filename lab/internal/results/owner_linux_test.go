@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What root writes under sudo is the caller's, up to where the clone is theirs;
-// a clone that is root's stays root's.
+// Files that root writes under sudo are given to the caller, up to the first
+// directory that the caller owns; a clone that root owns stays root's.
 func TestWhatRootWritesIsTheCallers(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root: only root can give a file away")

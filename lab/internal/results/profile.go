@@ -10,8 +10,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
-// A RawProfile names a profile in pprof's own format, in data/profiles: the
-// windows of all valid trials of a condition, merged.
+// A RawProfile names a file in data/profiles in pprof's format: the profiles of
+// all valid trials of a condition, merged.
 type RawProfile struct {
 	Kind   profiles.Kind `json:"kind" jsonschema:"enum=cpu,enum=mutex,enum=block,enum=heap,enum=goroutine,enum=allocs"`
 	File   string        `json:"file" jsonschema:"pattern=^[a-z0-9-]+/[a-z0-9-]+/c[0-9]+-[a-z]+[.]pb[.]gz$,maxLength=250,description=Path from data/profiles."`
@@ -29,24 +29,24 @@ func (t Trial) Profile(kind profiles.Kind) (profiles.Profile, bool) {
 	return profiles.Profile{}, false
 }
 
-// profileUnits has what each kind of profile is in.
+// profileUnits has the unit of each kind of profile.
 var profileUnits = map[profiles.Kind]string{"cpu": "s", "mutex": "s", "block": "s", "heap": "B", "allocs": "B", "goroutine": "count"}
 
-// taken is what a profile is of.
+// taken identifies a profile by its condition and kind.
 type taken struct {
 	condition string
 	kind      profiles.Kind
 }
 
-// hair is how far shares that were rounded may be off in a sum.
-const hair = 1e-6
+// roundingError is the error that rounding may leave in a sum of shares.
+const roundingError = 1e-6
 
-// checkProfiles finds where profiles contradict the run that they are of.
+// checkProfiles reports where profiles contradict their run.
 //
-// A text prints a share or two, of profiles that it does not show: a published
-// run may have some without raw files, and need not say where the rest went.
+// A published text prints a share or two and not the profile. So a published
+// run may have shares without a raw file, and they need not add up.
 func (f *File) checkProfiles(x *experiment.Experiment) error {
-	// By condition and kind: how many valid trials have one.
+	// Number of valid trials with a profile, by condition and kind.
 	have := map[taken]int{}
 	for i, t := range f.Trials {
 		kinds := map[profiles.Kind]bool{}
@@ -102,7 +102,7 @@ func (f *File) checkProfiles(x *experiment.Experiment) error {
 	return nil
 }
 
-// check finds where a profile contradicts itself.
+// checkProfile reports where a profile contradicts itself.
 func checkProfile(p profiles.Profile, at string, measured bool) error {
 	for name, v := range map[string]float64{"total": p.Total, "events": p.Events, "duration_s": p.DurationS} {
 		if !(v >= 0) || math.IsInf(v, 0) {
@@ -132,7 +132,7 @@ func checkProfile(p profiles.Profile, at string, measured bool) error {
 		}
 	}
 	switch {
-	case sum > 1+hair:
+	case sum > 1+roundingError:
 		return fmt.Errorf("%s/work: the shares sum to %v; a sample has one kind of work", at, sum)
 	case !measured:
 		return nil
@@ -140,13 +140,13 @@ func checkProfile(p profiles.Profile, at string, measured bool) error {
 		return fmt.Errorf("%s/duration_s: missing; a %s profile is of a window", at, p.Kind)
 	case p.Total == 0 && (len(p.Work) > 0 || len(p.Packages) > 0):
 		return fmt.Errorf("%s/total: 0, but there are shares of it", at)
-	case p.Total > 0 && sum < 1-hair:
+	case p.Total > 0 && sum < 1-roundingError:
 		return fmt.Errorf("%s/work: the shares sum to %v; a sample has one kind of work", at, sum)
-	// What is in no package could be claimed absent.
+	// With an empty list any symbol could be claimed absent.
 	case p.Total > 0 && len(p.Packages) == 0:
 		return fmt.Errorf("%s/packages: empty, though there are samples", at)
 	}
 	return nil
 }
 
-func isShare(v float64) bool { return v >= 0 && v <= 1+hair }
+func isShare(v float64) bool { return v >= 0 && v <= 1+roundingError }

@@ -11,8 +11,8 @@ import (
 
 const digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// profiled has the made-up run's first condition profiled: a lock that is
-// waited for, beside the profiler's own waiting, and what lived in memory.
+// profiled adds profiles to the made-up run's first condition: a contended
+// lock, the profiler's own waiting, and live memory.
 func profiled(f *File) {
 	f.Trials[0].Profiles = []profiles.Profile{
 		{Kind: "block", Unit: "s", Total: 3, Events: 31, Stacks: 2, DurationS: 1, Work: map[string]float64{"lock": 0.333333333, "profiler": 0.666666667}, Packages: map[string]float64{"sync": 0.333333333, "net/http/pprof": 0.666666667}},

@@ -2,32 +2,32 @@ package results
 
 import "strings"
 
-// A Reading is what a figure in a file may stand for: anything from Low to High,
-// both included. Nominal is the figure as it stands there, absent where only a
+// A Reading is the range of values that a recorded figure may stand for, Low
+// and High included. Nominal is the recorded figure; it is absent where only a
 // limit is known.
 type Reading struct {
 	Low, High float64
 	Nominal   *float64
 }
 
-// steps says how far below and above a latency the true one may lie, by load
-// generator, where the trial does not say it itself. autocannon cuts to whole
-// milliseconds: a 2 is anything from 2 up to 3. Fortio's client counts in a
-// histogram of microseconds with three digits, and names a step's upper edge, as
-// the lab's own does of steps of a thousandth.
+// steps says, by load generator, how far below and above a recorded latency the
+// true one may lie, in seconds, where the trial does not record it. autocannon
+// cuts to whole milliseconds: a 2 is anything from 2 up to 3. Fortio's client
+// counts in a histogram of microseconds with three digits and prints a step's
+// upper edge; so does the lab's own generator, with steps of a thousandth.
 var steps = map[string]func(v float64) (below, above float64){
 	"autocannon": func(float64) (float64, float64) { return 0, 1e-3 },
 	"fortio":     func(v float64) (float64, float64) { return min(v, max(1e-6, v*1e-3)), 1e-6 },
 	"http_load":  func(v float64) (float64, float64) { return v * 1e-3, 0 },
 }
 
-// cut are the metrics that those steps are about.
+// cut has the metrics to which these steps apply.
 var cut = map[string]bool{
 	"latency_p50_s": true, "latency_p90_s": true, "latency_p95_s": true, "latency_p99_s": true, "latency_p999_s": true, "latency_max_s": true,
 }
 
-// Reading gives what a trial's figure may stand for; false where the trial has
-// none of that name.
+// Reading gives the range that a trial's figure may stand for; false where the
+// trial has no such figure.
 func (f *File) Reading(t Trial, name string) (Reading, bool) {
 	if limit, ok := t.Below[name]; ok {
 		return Reading{0, limit, nil}, true
@@ -48,7 +48,7 @@ func (f *File) Reading(t Trial, name string) (Reading, bool) {
 	return r, true
 }
 
-// generator is the name of a condition's load generator, without its version.
+// generator is the name of a condition's load generator, without the version.
 func (f *File) generator(condition string) string {
 	name := ""
 	if f.Provenance != nil {

@@ -21,7 +21,7 @@ func TestAFigureIsReadWithItsResolution(t *testing.T) {
 	}{
 		{"whole milliseconds", Trial{Condition: "a", Metrics: map[string]float64{"latency_p50_s": 0.002}}, "latency_p50_s", Reading{0.002, 0.003, nominal(0.002)}},
 		{"its own step goes first", Trial{Condition: "a", Metrics: map[string]float64{"latency_p50_s": 0.002}, Resolution: map[string]float64{"latency_p50_s": 0.0005}}, "latency_p50_s", Reading{0.002, 0.0025, nominal(0.002)}},
-		// The lab's own says its step in each trial.
+		// The lab's own generator records its step in each trial.
 		{"a step of a histogram", Trial{Condition: "d", Metrics: map[string]float64{"latency_p99_s": 0.5}, Resolution: map[string]float64{"latency_p99_s": 0.0039}}, "latency_p99_s", Reading{0.5, 0.5039, nominal(0.5)}},
 		{"below a limit", Trial{Condition: "a", Below: map[string]float64{"latency_p50_s": 0.001}}, "latency_p50_s", Reading{0, 0.001, nil}},
 		{"three digits", Trial{Condition: "b", Metrics: map[string]float64{"latency_p99_s": 0.5}}, "latency_p99_s", Reading{0.4995, 0.500001, nominal(0.5)}},

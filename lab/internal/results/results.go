@@ -1,22 +1,23 @@
-// Package results is the results file: what a run leaves behind, and all that
-// verdicts and pages are made from.
+// Package results defines the results file: what a run leaves behind, and the
+// only source of verdicts and pages.
 //
-// A trial is one condition in one block. In version 2 its time lies in slots,
-// turns that it took with the other conditions whose servers were up at once,
-// and its figures follow from the sums of its slots. What is the machine's
-// (steal, other load, calibrations, the clock) is of all that was up together, and
-// stands in each of those trials. Only complete blocks are kept, and none of their trials
-// is repeated. Version 1 has trials in one piece, sizes, and repeats; its files
-// stay readable for good, by the schema that they were written by.
+// A trial is one condition in one block. In version 2 its time is divided into
+// slots, which alternate with those of the other conditions whose servers are
+// up at once; its figures are computed from the sums over its slots. Figures of
+// the machine (steal, other load, calibrations, the clock) cover all conditions
+// that were up together and are repeated in each of their trials. Only complete
+// blocks are kept, and no trial is repeated. Version 1 has trials in one piece,
+// sizes and repeats. Its files stay readable for good, by the schema that they
+// were written with.
 //
-// Its stance: nothing is thrown away. Every trial is kept, invalid ones with
-// their reasons; a figure that was not measured is absent rather than zero;
-// a figure carried over from a text keeps the precision it was printed with.
-// Nor is a file taken on trust: Check reckons again what it can, from the order
-// of trials to each figure that follows from others.
-// Its limit: the file says what was seen, never what it means. Verdicts are
-// derived from it and kept elsewhere, so that a better rule can be applied to
-// old runs. And that figures agree with each other does not make them true.
+// Every trial is kept, an invalid one with its reasons. A figure that was not
+// measured is absent rather than zero. A figure carried over from a text keeps
+// the printed precision. Files are not trusted: Check recomputes what it can,
+// from the order of trials to each figure that follows from others.
+//
+// The file says what was seen, not what it means: verdicts are derived from it
+// and kept elsewhere, so that a better rule can be applied to old runs. Figures
+// that agree with each other may still be wrong.
 package results
 
 import (
@@ -30,7 +31,7 @@ import (
 )
 
 // Version is the schema version of new files. Files of version Earlier are read
-// as well; any other version is refused by name.
+// too; any other version is refused by name.
 const (
 	Version = 2
 	Earlier = 1
@@ -39,8 +40,8 @@ const (
 // A Source says where a run's figures come from.
 type Source string
 
-// Measured runs come from the lab; published ones were carried over from a
-// text and are single runs unless the text says otherwise.
+// Measured runs come from the lab. Published runs were carried over from a text
+// and are single runs unless the text says otherwise.
 const (
 	Measured  Source = "measured"
 	Published Source = "published"
@@ -59,8 +60,9 @@ type File struct {
 	Settings      setting.Levels `json:"settings" jsonschema:"description=What was the same in every trial."`
 	Conditions    []Condition    `json:"conditions"`
 	Trials        []Trial        `json:"trials" jsonschema:"description=Every trial in the order it ran; invalid ones too."`
-	// Figures and Resolutions are the trials' by column while a file is text. They
-	// are nil in a File: Decode hands them to the trials, Encode takes them from there.
+	// Figures and Resolutions hold the trials' maps as columns in the file's text.
+	// In a File in memory they are nil: Decode moves them to the trials, Encode
+	// takes them from there.
 	Figures       map[string]Column `json:"figures,omitempty" jsonschema:"description=The trials' metrics in a measured run\\, in base SI units: a column for each with an entry for each trial\\, null where it was not measured."`
 	Resolutions   map[string]Column `json:"resolutions,omitempty" jsonschema:"description=The trials' resolutions in a measured run\\, in columns like figures."`
 	NotApplicable string            `json:"not_applicable,omitempty" jsonschema:"description=Why the experiment could not be run on this host; there are no trials then."`
@@ -73,27 +75,28 @@ type Hosts struct {
 	Client string `json:"client" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,maxLength=100"`
 }
 
-// Text is where a published run was printed.
+// Text names where a published run was printed.
 type Text struct {
 	Entry string `json:"entry" jsonschema:"pattern=^[a-z0-9]+$,maxLength=20,description=Number of the entry."`
 	Date  string `json:"date" jsonschema:"pattern=^[0-9]{4}-[0-9]{2}-[0-9]{2}$"`
 	Note  string `json:"note,omitempty" jsonschema:"description=What the text leaves open about this run."`
 }
 
-// Provenance is what someone needs to run it again, or to doubt it.
+// Provenance is what a reader needs to run the experiment again or to question
+// the run.
 type Provenance struct {
 	StartedAt        time.Time              `json:"started_at"`
 	FinishedAt       time.Time              `json:"finished_at"`
 	Commit           string                 `json:"commit" jsonschema:"pattern=^([0-9a-f]{40}|[0-9a-f]{64}|unknown)$,description=Commit of the lab; 'unknown' outside a checkout."`
 	Dirty            bool                   `json:"dirty" jsonschema:"description=Whether what the lab is made of differed from that commit: lab/\\, Makefile\\, package.json and package-lock.json; files that git does not track included."`
 	ExperimentSHA256 string                 `json:"experiment_sha256" jsonschema:"pattern=^[0-9a-f]{64}$"`
-	Size             string                 `json:"size,omitempty"`                                                                                                                                           // of version 1
-	Block            *BlockPlan             `json:"block,omitempty" jsonschema:"required,description=How a block's time was laid out."`                                                                       // of version 2
-	BudgetS          float64                `json:"budget_s,omitempty" jsonschema:"required,exclusiveMinimum=0,maximum=86400,description=The longest that the run was to go on while a claim was undecided."` // of version 2
+	Size             string                 `json:"size,omitempty"`                                                                                                                                           // version 1
+	Block            *BlockPlan             `json:"block,omitempty" jsonschema:"required,description=How a block's time was laid out."`                                                                       // version 2
+	BudgetS          float64                `json:"budget_s,omitempty" jsonschema:"required,exclusiveMinimum=0,maximum=86400,description=The longest that the run was to go on while a claim was undecided."` // version 2
 	Blocks           int                    `json:"blocks" jsonschema:"minimum=0,maximum=1000,description=Complete blocks\\, whose trials the file holds; none where the experiment could not be run."`
-	Ended            Ended                  `json:"ended,omitempty" jsonschema:"enum=decided,enum=budget,enum=blocks,enum=interrupted,enum=failing,description=Why no further block was begun."` // of version 2
-	WarmupS          *float64               `json:"warmup_s,omitempty"`                                                                                                                          // of version 1
-	DurationS        float64                `json:"duration_s,omitempty"`                                                                                                                        // of version 1
+	Ended            Ended                  `json:"ended,omitempty" jsonschema:"enum=decided,enum=budget,enum=blocks,enum=interrupted,enum=failing,description=Why no further block was begun."` // version 2
+	WarmupS          *float64               `json:"warmup_s,omitempty"`                                                                                                                          // version 1
+	DurationS        float64                `json:"duration_s,omitempty"`                                                                                                                        // version 1
 	Seed             uint64                 `json:"seed" jsonschema:"description=Seed of the order of trials."`
 	Generator        string                 `json:"generator" jsonschema:"description=The load generator of every figure in this file."`
 	ServerCPUs       string                 `json:"server_cpus,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$,maxLength=1000,description=Cores the server was pinned to; absent if it was not pinned."`
@@ -107,22 +110,22 @@ type Provenance struct {
 	StoppedEarly     string                 `json:"stopped_early,omitempty" jsonschema:"description=What kept a run from going on that was interrupted or whose trials failed."`
 }
 
-// A BlockPlan says how the time of a block is laid out, as the experiment's file
+// A BlockPlan says how the time of a block is divided, as the experiment's file
 // has it.
 type BlockPlan struct {
 	SlotS   float64 `json:"slot_s" jsonschema:"exclusiveMinimum=0,maximum=3600,description=What counts of a slot."`
 	Rounds  int     `json:"rounds" jsonschema:"minimum=1,maximum=1000,description=Slots of each condition in a block."`
 	WarmupS float64 `json:"warmup_s" jsonschema:"minimum=0,maximum=3600,description=Load on each server before its first slot."`
-	// ProfileS is nought where no profiles are taken.
+	// ProfileS is 0 where no profiles are taken.
 	ProfileS float64 `json:"profile_s,omitempty" jsonschema:"exclusiveMinimum=0,maximum=3600,description=How long each server is profiled\\, alone\\, after the slots; absent where no profiles are taken."`
 }
 
-// WindowS is what counts of a trial, in seconds: all of its slots, or as much in
-// one piece.
+// WindowS is the measured time of a trial in seconds: all of its slots
+// together, or one piece of the same length.
 func (b *BlockPlan) WindowS() float64 { return b.SlotS * float64(b.Rounds) }
 
-// warmupS and windowS are how long each server was loaded before anything counted,
-// and what was to count of a trial, in seconds, as either version has them.
+// warmupS and windowS are the warm-up and the measured time asked for in each
+// trial, in seconds, for either version.
 func (p *Provenance) warmupS() float64 {
 	switch {
 	case p.Block != nil:
@@ -144,11 +147,11 @@ func (p *Provenance) windowS() float64 {
 type Ended string
 
 const (
-	Decided     Ended = "decided"     // every claim is
-	Budget      Ended = "budget"      // the time was spent
-	Blocks      Ended = "blocks"      // as many as a file holds, or as were asked for
-	Interrupted Ended = "interrupted" // by a signal, or it was killed
-	Failing     Ended = "failing"     // trial upon trial was invalid
+	Decided     Ended = "decided"     // every claim is decided
+	Budget      Ended = "budget"      // the time was used up
+	Blocks      Ended = "blocks"      // as many blocks as a file holds, or as were asked for
+	Interrupted Ended = "interrupted" // by a signal, or the process was killed
+	Failing     Ended = "failing"     // too many blocks in a row without a valid trial
 )
 
 // Topology says how client and server were joined.
@@ -164,15 +167,15 @@ type Condition struct {
 	ID       string         `json:"id" jsonschema:"pattern=^c[1-9][0-9]*$,maxLength=10"`
 	Levels   setting.Levels `json:"levels"`
 	Commands []string       `json:"commands,omitempty" jsonschema:"description=Exact command lines of server and client, from the repository's root."`
-	// ControlOf marks the run's A/A control: the same levels once more, drawn
+	// ControlOf marks the run's A/A control: the same levels a second time, drawn
 	// into the order and measured like any other condition.
 	ControlOf string `json:"control_of,omitempty" jsonschema:"pattern=^c[1-9][0-9]*$,maxLength=10,description=Id of the condition that this one repeats under another name as the run's A/A control."`
 	Generator string `json:"generator,omitempty" jsonschema:"description=Load generator of this condition's figures, where it is a factor."`
-	// Profiles are the raw ones; what they came to in each trial is with it.
+	// Profiles are the raw files; each trial has its own summary of them.
 	Profiles []RawProfile `json:"profiles,omitempty"`
 }
 
-// A Trial is one load run under one condition.
+// A Trial is one condition in one block.
 type Trial struct {
 	Seq       int       `json:"seq" jsonschema:"minimum=1,description=Place in the order of the run."`
 	Block     int       `json:"block" jsonschema:"minimum=1"`
@@ -184,18 +187,18 @@ type Trial struct {
 	Bound    gate.Bound `json:"bound" jsonschema:"pattern=^(unknown|client-cpu(\\+server-cpu)?(\\+wire)?|server-cpu(\\+wire)?|wire)$,description=The walls that were met; early files name one of them."`
 	BoundWhy string     `json:"bound_why,omitempty" jsonschema:"description=The figures the bound was decided on."`
 
-	// Metrics holds the trial's figures. In the text of a measured run of version 2
-	// they stand in the file's columns: see Encode.
+	// Metrics holds the trial's figures. In the text of a measured run of version
+	// 2 they are in the file's columns: see Encode.
 	Metrics map[string]float64 `json:"metrics,omitzero" jsonschema:"description=Figures in base SI units; those of a measured run stand in the file's figures."`
-	// Below holds figures known only as "less than": autocannon cuts latency
-	// to whole milliseconds, and texts print <1ms.
+	// Below holds figures known only as "less than": autocannon cuts latency to
+	// whole milliseconds, and texts print <1ms.
 	Below   map[string]float64 `json:"below,omitempty" jsonschema:"description=Figures known only to be less than this."`
 	Printed map[string]string  `json:"printed,omitempty" jsonschema:"description=Published figures as they were printed."`
-	// Resolution holds the step in which a figure was recorded, where that is
+	// Resolution holds the step in which a figure was recorded, where the step is
 	// coarse enough to matter.
 	Resolution map[string]float64 `json:"resolution,omitempty" jsonschema:"description=A figure may stand for anything from itself up to this much more."`
 
-	// Slots is nil where the trial lay in one piece.
+	// Slots is nil where the trial was measured in one piece.
 	Slots *Slots `json:"slots,omitempty" jsonschema:"description=The turns that the trial's time lies in; absent where it lay in one piece."`
 
 	Cores         []Core             `json:"cores,omitempty" jsonschema:"description=Where each core's time went in the measured window."`
@@ -205,7 +208,7 @@ type Trial struct {
 }
 
 // A Core says where one core's time went: shares from 0 to 1, by the kernel's
-// clock ticks. What is not named was idle.
+// clock ticks. The rest of the time was idle.
 type Core struct {
 	CPU     int     `json:"cpu" jsonschema:"minimum=0"`
 	User    float64 `json:"user" jsonschema:"minimum=0,maximum=1"`
@@ -215,22 +218,22 @@ type Core struct {
 	Idle    float64 `json:"idle" jsonschema:"minimum=0,maximum=1"`
 }
 
-// An Interrupt is one interrupt line of the interface under load.
+// An Interrupt is the count of one interrupt line of the loaded interface.
 type Interrupt struct {
 	Name string  `json:"name" jsonschema:"minLength=1"`
 	PerS float64 `json:"per_s" jsonschema:"minimum=0"`
 }
 
-// A Reason says which gate closed on a trial, and on what.
+// A Reason names the gate that closed on a trial, and says what it saw.
 type Reason struct {
 	Gate   string `json:"gate" jsonschema:"pattern=^[a-z0-9]+(-[a-z0-9]+)*$,maxLength=40"`
 	Detail string `json:"detail" jsonschema:"minLength=1"`
 }
 
-// EarlierDesign tells whether a run was measured by an earlier design of the lab:
-// in trials of one piece, or by a load generator of its own under which a server
-// costs another amount. What such a run says stands, and never counts together
-// with a run of today's.
+// EarlierDesign tells whether a run was measured by an earlier design of the
+// lab: trials in one piece, or a load generator of the lab's own under which a
+// request costs the server a different amount. Such a run stays published but
+// is never counted together with today's.
 func (f *File) EarlierDesign() bool {
 	if f.Source != Measured {
 		return false

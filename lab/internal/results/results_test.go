@@ -51,7 +51,7 @@ func TestEveryCommittedFileIsOfItsSchema(t *testing.T) {
 	}
 }
 
-// madeWith is the design that a committed run was made with.
+// madeWith is the design of a committed run.
 func madeWith(t testing.TB, f *File) *experiment.Experiment {
 	t.Helper()
 	path := filepath.Join("../../experiments", f.Experiment+".toml")
@@ -126,7 +126,7 @@ func TestDecodeRefuses(t *testing.T) {
 		name, old, new string
 		says           string // the message begins with it
 	}{
-		// The version comes before anything else that is wrong.
+		// The version is reported before any other error.
 		{"an unknown version", `"schema_version": 1`, `"schema_version": 99`, "/schema_version: version 99 is not known to this lab, which reads version 1 and 2"},
 		{"an unknown version with unknown fields", `"schema_version": 1,`, `"schema_version": 99, "new_field": {}, "trials_2": [],`, "/schema_version: version 99 is not known"},
 		{"version 0", `"schema_version": 1`, `"schema_version": 0`, "/schema_version: version 0 is not known"},
@@ -135,13 +135,12 @@ func TestDecodeRefuses(t *testing.T) {
 		{"version null", `"schema_version": 1`, `"schema_version": null`, "/schema_version: "},
 		{"no version", `"schema_version": 1,`, ``, "/schema_version: missing"},
 
-		// By line, what JSON readers let pass.
+		// Errors that JSON decoders accept name the line.
 		{"a key that stands twice", `"block": 1, "condition": "c1"`, "\"block\": 1,\n\"block\": 2, \"condition\": \"c1\"", `line 22: /trials/0/block: key "block" stands twice`},
 		{"text after it", "  ]\n}\n", "  ]\n}\n{}", "line 27: text after the end"},
 		{"a comma too many", `"dirty": true,`, "\"dirty\": true,,", "line 9: "},
 
-		// By pointer, what is not of the shape. The pointer is to the object
-		// that holds the unknown key.
+		// Errors of shape name the JSON pointer of the object with the unknown key.
 		{"an unknown field at the top", `"run": "20260102t030405z-h",`, `"run": "20260102t030405z-h", "best_of": 3,`, "/: additional properties 'best_of' not allowed"},
 		{"an unknown field in a trial", `"seq": 2,`, `"seq": 2, "note": "x",`, "/trials/1: additional properties 'note' not allowed"},
 		{"an unknown field in provenance", `"dirty": true,`, `"dirty": true, "user": "x",`, "/provenance: additional properties 'user' not allowed"},
@@ -166,7 +165,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a name that is empty", `"experiment": "made-up"`, `"experiment": ""`, "/experiment: "},
 		{"trials null", made[strings.Index(made, `"trials"`):], `"trials": null}`, "/trials: got null, want array"},
 
-		// Past the schema, by the decoder.
+		// Errors that pass the schema and that the decoder reports.
 		{"a time that is none", "2026-01-02T03:04:05Z", "yesterday", ""},
 		{"a seed beyond its range", "18446744073709551603", "18446744073709551616", ""},
 		{"a negative seed", "18446744073709551603", "-1", ""},
@@ -259,8 +258,8 @@ func TestTheSchemaListsEveryMetric(t *testing.T) {
 	}
 }
 
-// Files of version 1 stay readable for good: its schema is not made from the types
-// any more, and nobody changes it.
+// Files of version 1 stay readable for good: its schema is a fixed copy, no
+// longer made from the types.
 func TestTheSchemaOfVersion1IsFrozen(t *testing.T) {
 	const was = "a154144a21c73abb885935b31fdcab1c67c833456d44365a3d1c0ef0bdc5a34d"
 	if is := fmt.Sprintf("%x", sha256.Sum256(EarlierSchema())); is != was {
@@ -301,7 +300,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		for _, x := range []*experiment.Experiment{earlier, turns} {
-			_ = first.Check(x) // it may find what it likes, and ends
+			_ = first.Check(x) // any finding will do, as long as it returns
 		}
 		once, err := Encode(&first)
 		if err != nil {
@@ -311,7 +310,7 @@ func FuzzDecode(f *testing.F) {
 		if err := Decode(once, SchemaURL, &second); err != nil {
 			t.Fatalf("what was written is refused: %v\n%s", err, once)
 		}
-		// Compared as written: an empty list and none mean the same.
+		// Compared as text: an empty list and none mean the same.
 		if twice, err := Encode(&second); err != nil || !bytes.Equal(once, twice) {
 			t.Fatalf("it became another value:\n%s\n%s (%v)", once, twice, err)
 		}

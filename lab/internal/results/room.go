@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Room tells whether so many bytes could be written beside scratch and files be
-// added to some directories from there, as WriteNew does. It leaves neither a file
-// nor a directory behind.
+// Room tells whether that many bytes could be written beside scratch and files
+// be linked from there into the directories, as WriteNew does. It leaves no
+// file and no directory behind.
 func Room(scratch string, bytes int, dirs ...string) (err error) {
 	var made []string
 	defer func() {
 		for _, d := range slices.Backward(made) {
-			_ = os.Remove(d) // one that is in use by now is not empty
+			_ = os.Remove(d) // fails where another process uses it by now
 		}
 	}()
 	for _, dir := range append([]string{scratch}, dirs...) {
@@ -51,8 +51,9 @@ func Room(scratch string, bytes int, dirs ...string) (err error) {
 	return nil
 }
 
-// linkable tells whether a file could be linked into a directory. It asks and does
-// not try: whoever is killed between a link and its removal leaves a file behind.
+// linkable tells whether a file could be linked into a directory, by its
+// permissions. A link made as a test would stay behind if the process were killed before
+// removing it.
 func linkable(file, dir string) error {
 	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
 		return &os.PathError{Op: "access", Path: dir, Err: err}
@@ -67,8 +68,8 @@ func linkable(file, dir string) error {
 	return nil
 }
 
-// Unwritable says in a line that nothing can be written into a directory, why,
-// and the way out.
+// Unwritable says in one line that nothing can be written into a directory,
+// why, and what to do about it.
 func Unwritable(dir string, err error) error {
 	way := "make it writable, or work in a clone of your own"
 	switch {
@@ -79,7 +80,7 @@ func Unwritable(dir string, err error) error {
 	}
 	var why syscall.Errno
 	if errors.As(err, &why) {
-		err = why // the names of the files that were tried are nobody's
+		err = why // the names of the temporary files mean nothing to the reader
 	}
 	return fmt.Errorf("%s: a run could not be written there (%w); %s", dir, err, way)
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// The published schemas by their names. They are names, not places: nothing is
-// ever fetched from them.
+// The identifiers of the published schemas. Nothing is fetched from these
+// addresses.
 const (
 	SchemaURL        = "https://line-rate.github.io/line-rate/schema/results-2.json"
 	EarlierSchemaURL = "https://line-rate.github.io/line-rate/schema/results-1.json"
 	HostSchemaURL    = "https://line-rate.github.io/line-rate/schema/host-1.json"
 )
 
-// earlier is the schema of version 1 as it was when the last file of it was
-// written. It is not made from the types any more, which go on changing.
+// earlier is the schema of version 1 as it was when the last file of version 1
+// was written. It is a fixed copy because the types go on changing.
 //
 //go:embed results-1.json
 var earlier []byte
@@ -31,8 +31,8 @@ var earlier []byte
 // EarlierSchema returns the JSON Schema of results files of version 1.
 func EarlierSchema() []byte { return slices.Clone(earlier) }
 
-// versions has the schema of each version of a file, by the name under which
-// Decode is asked for the file.
+// versions has the schema for each version of a file, by the name that is
+// passed to Decode.
 var versions = map[string]map[int]string{
 	SchemaURL:     {Earlier: EarlierSchemaURL, Version: SchemaURL},
 	HostSchemaURL: {1: HostSchemaURL},
@@ -45,8 +45,8 @@ func Schema() []byte {
 	for _, gone := range []string{"size", "warmup_s", "duration_s"} {
 		s.Definitions["Provenance"].Properties.Delete(gone)
 	}
-	// A metric's name is part of the contract: a misspelt one would be shown
-	// by no page and decide no claim.
+	// Metric names are listed: a misspelt one would be shown by no page and decide
+	// no claim.
 	names := make([]any, 0, len(metric.Names()))
 	for _, n := range metric.Names() {
 		names = append(names, n)
@@ -71,8 +71,8 @@ func HostSchema() []byte {
 }
 
 func reflect(v any) *jsonschema.Schema {
-	// The default names types by package path; the bare type name reads better
-	// and nothing here collides.
+	// The default names types by package path; the bare type name reads better,
+	// and no two names collide here.
 	r := &jsonschema.Reflector{ExpandedStruct: true, Anonymous: true}
 	s := r.Reflect(v)
 	lines(s)
@@ -82,8 +82,8 @@ func reflect(v any) *jsonschema.Schema {
 	return s
 }
 
-// lines says of each text that has no form of its own that it is one line.
-// Decode refuses more than a pattern can say: see package oneline.
+// lines limits each text without a form of its own to one line. Decode refuses
+// more than a pattern can say: see strict.CheckLine.
 func lines(s *jsonschema.Schema) {
 	if s == nil {
 		return

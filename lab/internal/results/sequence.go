@@ -10,21 +10,21 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 )
 
-// now is when a file is read; a clock for tests.
+// now is the time at which a file is read; tests replace it.
 var now = time.Now
 
 const (
-	// ahead is how far a machine's clock may be before this one's: it may not
+	// ahead is how far a machine's clock may run ahead of this one: it may not
 	// know its time zone.
 	ahead = 24 * time.Hour
-	// cutOff is what a run's first and last moment are cut to.
+	// cutOff is the unit to which a run's first and last moment are cut.
 	cutOff = time.Second
-	// stamp is a run's start as its name has it.
+	// stamp is the layout of a run's start in its name.
 	stamp = "20060102t150405z"
 )
 
-// checkName holds a run's name against what it is made of: when it began, or
-// when its text appeared, and on which host.
+// checkName compares a run's name with its parts: the start of the run, or the
+// date of the text, and the host.
 func (f *File) checkName() error {
 	if f.Source == Published {
 		want := "published-" + f.Text.Date + "-" + f.Hosts.Server
@@ -39,8 +39,8 @@ func (f *File) checkName() error {
 	return nil
 }
 
-// checkTimes finds a run that was not yet, and trials that were not one after
-// the other within it.
+// checkTimes reports a run in the future, and trials that overlap or lie
+// outside the run.
 func (f *File) checkTimes() error {
 	if f.Source == Published {
 		if date, err := time.Parse("2006-01-02", f.Text.Date); err != nil || date.After(now().Add(ahead)) {
@@ -56,7 +56,7 @@ func (f *File) checkTimes() error {
 		return fmt.Errorf("/provenance/finished_at: %s is before the run began", p.FinishedAt.Format(time.RFC3339))
 	}
 	if f.SchemaVersion != Earlier {
-		return nil // the rest is checkBlocks'
+		return nil // checkBlocks does the rest
 	}
 	free, of := p.StartedAt, "the run began"
 	for i, t := range f.Trials {
@@ -77,9 +77,9 @@ func (f *File) checkTimes() error {
 	return nil
 }
 
-// took is the least that a trial took: warm-up and window, or from its first slot
-// to the end of its last. Of one that does not count nothing is known: it may have
-// been cut short, or its clock been set.
+// took is the least time that a trial took: warm-up and window, or from its
+// first slot to the end of its last. For an invalid trial it is 0, since the
+// trial may have been cut short or the clock been set.
 func (t Trial) took(p *Provenance) time.Duration {
 	if !t.Valid {
 		return 0
@@ -91,7 +91,7 @@ func (t Trial) took(p *Provenance) time.Duration {
 	return time.Duration((p.warmupS() + t.Metrics["duration_s"]) * float64(time.Second))
 }
 
-// checkControl finds an A/A control that is not the one the seed draws.
+// checkControl reports an A/A control other than the one that the seed draws.
 func (f *File) checkControl() error {
 	n := len(f.Conditions)
 	if f.controls() != 1 {
@@ -107,9 +107,10 @@ func (f *File) checkControl() error {
 	return nil
 }
 
-// checkOrder draws the order of a run of version 1 again from its seed and holds
-// the trials against it: each block has its conditions in the order drawn; repeats
-// come right behind their block, or behind all, and only where none before counts.
+// checkOrder draws the order of a version 1 run again from its seed and
+// compares the trials with it. Each block has its conditions in the order
+// drawn. Repeats come right after their block or after all blocks, and only
+// where no earlier trial of the turn is valid.
 func (f *File) checkOrder() error {
 	if err := f.checkControl(); err != nil {
 		return err
@@ -120,7 +121,7 @@ func (f *File) checkOrder() error {
 			drawn = append(drawn, turn{b + 1, f.Conditions[c].ID})
 		}
 	}
-	before := map[turn]bool{} // and whether it counts
+	before := map[turn]bool{} // whether a trial of the turn was valid
 	next := 0
 	for i, t := range f.Trials {
 		at := t.turn()
@@ -147,7 +148,7 @@ func (f *File) checkOrder() error {
 	return nil
 }
 
-// gates finds a reason that no gate has given.
+// gates reports a reason with an unknown gate.
 func (t Trial) gates(at string) error {
 	for i, r := range t.Reasons {
 		if _, known := gate.Of(r.Gate); !known {

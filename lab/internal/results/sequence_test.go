@@ -15,7 +15,7 @@ import (
 )
 
 // inOrder is a made-up run of three conditions and a control in two blocks, all
-// of them valid, each trial five seconds after the one before.
+// valid, with five seconds from trial to trial.
 func inOrder(t *testing.T) *File {
 	t.Helper()
 	f, err := decode(t, made)
@@ -39,7 +39,7 @@ func inOrder(t *testing.T) *File {
 	return f
 }
 
-// repeat has a trial not count, and be made again at a place.
+// repeat makes a trial invalid and repeats it at a place.
 func repeat(f *File, trial, at int) {
 	again := f.Trials[trial]
 	f.Trials[trial].Valid = false
@@ -49,8 +49,8 @@ func repeat(f *File, trial, at int) {
 	}
 }
 
-// A run whose trials stand in another order than the one drawn was not measured
-// in it, or left something out.
+// A run whose trials are not in the order drawn was measured in another order,
+// or is incomplete.
 func TestTrialsStandInTheOrderOfTheirSeed(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -196,8 +196,8 @@ func TestReasonsNameGatesThatThereAre(t *testing.T) {
 	}
 }
 
-// Names and ids become file names, addresses and attributes of pages: nothing
-// else than their own signs gets so far.
+// Names and ids become file names, addresses and HTML attributes, so other
+// characters are refused here.
 func TestDecodeRefusesOtherSigns(t *testing.T) {
 	fields := []struct{ field, old, before, after string }{
 		{"/experiment", `"experiment": "made-up"`, `"experiment": "`, `"`},
@@ -219,7 +219,7 @@ func TestDecodeRefusesOtherSigns(t *testing.T) {
 			t.Fatalf("%s: %q does not stand in the made-up run", f.field, f.old)
 		}
 		for _, sign := range []string{`<img src=x onerror=alert(1)>`, `\"'&`, "../../x", "a b\u00e9", "", "a\\u000ab", "\\u202ec1", "\u200b"} {
-			// Paths and blanks have a place in routes.
+			// Slashes and blanks are allowed in routes.
 			if (f.field == "/settings/route" || strings.Contains(f.field, "/levels/")) && sign == "../../x" {
 				continue
 			}
@@ -231,7 +231,7 @@ func TestDecodeRefusesOtherSigns(t *testing.T) {
 	}
 }
 
-// Other texts are one line each, whatever is in them: pages escape it.
+// Other texts are single lines with any visible character: pages escape them.
 func TestDecodeRefusesWhatIsNoLine(t *testing.T) {
 	fields := []struct{ field, old, before, after string }{
 		{"/trials/1/reasons/0/detail", `"detail": "1 connection errors"`, `"detail": "`, `"`},
@@ -265,7 +265,7 @@ func TestDecodeRefusesWhatIsNoLine(t *testing.T) {
 	}
 }
 
-// A file over its size is refused before it is read, whatever is in it.
+// A file that is too large is refused before it is read.
 func TestFilesHaveASize(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {
@@ -286,7 +286,7 @@ func TestFilesHaveASize(t *testing.T) {
 		if err := c.read(path); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("%s: more than %d bytes", path, c.most)) {
 			t.Errorf("%s, a byte over: %v", c.name, err)
 		}
-		// A terabyte is no more to read than that.
+		// Refusing a terabyte reads no more than that.
 		if err := os.Truncate(path, 1<<40); err == nil {
 			if err := c.read(path); err == nil || !strings.Contains(err.Error(), "more than") {
 				t.Errorf("%s of a terabyte: %v", c.name, err)

@@ -10,21 +10,20 @@ import (
 	"strings"
 )
 
-// Sheet is a run as a table: CSV for those who want to draw their own chart without
-// reading the results file's JSON. A line of names, then a row a trial in the order
-// they ran; lines end with a line feed, columns of one kind stand by name, and the
-// same run gives the same bytes.
+// Sheet is the run as a CSV table, for readers who draw their own charts: a
+// line of names, then a row a trial in the order of time. Lines end with a line
+// feed, columns of one kind are sorted by name, and the same run gives the same
+// bytes.
 //
-// A column of figures holds figures and nothing else, each the very
-// number of the results file. So what was not measured is an empty cell and
-// never nought; a figure known only to lie below a value stands in a column of
-// its own, below_<metric>, and what a text printed in printed_<metric>. Figures
-// are in base SI units, and a metric's name says in which. A level is in
-// level_<factor>, since a metric may have a factor's name: the level was asked
-// for, the metric was counted.
-// Its limit: one row a trial, so what a trial has several of (cores, threads,
-// interrupts, profiles) is left out, and so is where the run came from. What a
-// profile came to that is a figure of the trial is among its metrics.
+// A column of figures holds the exact numbers of the results file. A figure
+// that was not measured is an empty cell, never 0. A figure known only to be
+// below a value is in the column below_<metric>, and a figure as printed by a
+// text in printed_<metric>. Figures are in base SI units, named in the metric.
+// A level is in level_<factor>, since a factor may have the name of a metric:
+// the level was asked for, the metric was counted.
+//
+// Lists within a trial (cores, threads, interrupts, profiles) and the run's
+// provenance are left out. Figures taken from a profile are among the metrics.
 func (f *File) Sheet() ([]byte, error) {
 	conditions := map[string]Condition{}
 	levels := map[string]bool{}
@@ -49,7 +48,7 @@ func (f *File) Sheet() ([]byte, error) {
 
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	// A write fails as what it writes to does, and a buffer does not; Error tells.
+	// Writing to a buffer cannot fail by itself; Error reports anything else.
 	_ = w.Write(head)
 	for _, t := range f.Trials {
 		c := conditions[t.Condition]
@@ -74,7 +73,8 @@ func (f *File) Sheet() ([]byte, error) {
 			for _, name := range kind.names {
 				cell := ""
 				if v, ok := kind.of[name]; ok {
-					// As the JSON has it: strconv would write small and large ones otherwise.
+					// Formatted as in the JSON: strconv writes small and large numbers
+					// differently.
 					number, err := json.Marshal(v)
 					if err != nil {
 						return nil, err

@@ -29,7 +29,7 @@ func of(t *testing.T, f *File) string {
 	return string(data)
 }
 
-// The golden pages' made-up runs hold every kind of column.
+// The golden pages' made-up runs have every kind of column.
 func TestTheFixturesRunsAreAsTheyWere(t *testing.T) {
 	data := filepath.Join(repository, "test/site/fixture/data")
 	files, err := filepath.Glob(filepath.Join(data, "results", "*", "*.json"))
@@ -86,7 +86,7 @@ or 3",wire,,-1e+21,,1e-9,
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 
-	// A trial has several profiles, and each many shares: none is a column.
+	// A trial has several profiles with many shares each: none is a column.
 	f.Conditions[0].Profiles = []RawProfile{{Kind: "cpu", File: "x/r/c1-cpu.pb.gz", Trials: 1}}
 	f.Trials[0].Profiles = []profiles.Profile{{Kind: "cpu", Unit: "s", Total: 1, Work: map[string]float64{"write": 1}, Packages: map[string]float64{"net": 1}}}
 	if got := of(t, f); got != want {
@@ -109,13 +109,13 @@ func TestWhatIsNoFigureIsRefused(t *testing.T) {
 	}
 }
 
-// faithful holds every cell of a run's CSV against its trial.
+// faithful compares every cell of a run's CSV with its trial.
 func faithful(f *File) error {
 	data, err := f.Sheet()
 	if err != nil {
 		return err
 	}
-	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll() // which refuses rows of other lengths
+	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll() // refuses rows of different lengths
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func faithful(f *File) error {
 				if got, err := strconv.ParseFloat(cell, 64); err != nil || got != v {
 					return fmt.Errorf("trial %d: %s is %q, not %v", t.Seq, name, cell, v)
 				}
-			} else if cell != words[name] { // and empty where the trial has no such thing
+			} else if cell != words[name] { // empty if the trial has no such text
 				return fmt.Errorf("trial %d: %s is %q, not %q", t.Seq, name, cell, words[name])
 			}
 			delete(figures, name)
@@ -193,8 +193,8 @@ func TestEveryCellOfAnyRunIsWhatItSays(t *testing.T) {
 	}
 }
 
-// anyRun draws a run whose texts are of what a CSV could stumble over, and
-// whose figures are of any size.
+// anyRun draws a run with texts that are difficult in CSV, and with figures of
+// any size.
 func anyRun(r *rand.Rand) *File {
 	text := func() string {
 		s := ""

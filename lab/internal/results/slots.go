@@ -2,9 +2,9 @@ package results
 
 import "math"
 
-// Slots are the turns of a trial, by columns with one entry a slot, in the order
-// of time. What counts of a slot begins when each connection has had its first
-// answer. All figures are of what counts, but for FillS.
+// Slots are the turns of a trial, in columns with one entry a slot, in the
+// order of time. The counted time of a slot begins when each connection has had
+// its first answer. All figures but FillS cover the counted time.
 type Slots struct {
 	AtS        []float64 `json:"at_s" jsonschema:"description=When what counts began: seconds since the run began\\, by the monotonic clock."`
 	DurationS  []float64 `json:"duration_s" jsonschema:"description=Length of what counts."`
@@ -17,17 +17,16 @@ type Slots struct {
 	RxBytes    []int64   `json:"wire_rx_bytes,omitempty" jsonschema:"description=Bytes on the wire from client to server."`
 }
 
-// A Setup is what figures of slots are shares of. What is nought is not known,
-// and no share of it is given.
+// A Setup has the values that the shares of slots are relative to. A value of 0
+// is unknown, and its share is left out.
 type Setup struct {
-	SlotS                    float64 // asked length of a slot
+	SlotS                    float64 // asked length of a slot, in seconds
 	ServerCores, ClientCores int
 	LineRateBps              float64
 }
 
-// Metrics gives the figures of a trial that follow from its slots, each kept to
-// nine digits: see Round. Whoever measures takes them from here, and Check holds
-// a file against them.
+// Metrics computes a trial's figures from its slots, each rounded by Round. The
+// run records these, and Check compares a file with them.
 func (s *Slots) Metrics(on Setup) map[string]float64 {
 	duration, requests, server := sum(s.DurationS), float64(sum(s.Requests)), sum(s.ServerCPUS)
 	client, idle := sum(s.ClientCPUS), sum(s.IdleCPUS)
@@ -71,8 +70,9 @@ func (s *Slots) Metrics(on Setup) map[string]float64 {
 	return m
 }
 
-// Round cuts the times of slots to what a file keeps of them: microseconds of
-// when and how long, nanoseconds of CPU. Metrics are of what is kept.
+// Round rounds the slots' times to the file's precision: microseconds for
+// moments and durations, nanoseconds for CPU. Metrics are computed from the
+// rounded times.
 func (s *Slots) Round() {
 	for _, c := range [][]float64{s.AtS, s.DurationS, s.FillS} {
 		for i, v := range c {

@@ -13,7 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// turning is a design of four conditions, two of which each can be up at once.
+// turning is a design of four conditions in two groups of two.
 func turning(t testing.TB) *experiment.Experiment {
 	t.Helper()
 	x, err := experiment.Parse("turning", []byte(`
@@ -34,8 +34,8 @@ claims = [{ id = "c", kind = "flat", text = "t", metric = "server_cpu_per_reques
 	return x
 }
 
-// turned is a made-up run of so many blocks of a design, with a control or without,
-// as the lab makes one: each trial with all that it records.
+// turned is a made-up run of a design, with everything that the lab records in
+// each trial, with or without a control.
 func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *File {
 	t.Helper()
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -84,7 +84,7 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 	return f
 }
 
-// add has one more slot fill from a moment on.
+// add adds one slot that starts to fill at a given time.
 func (s *Slots) add(slotS, from float64, r *rand.Rand) {
 	fill := 0.001 + 0.0005*r.Float64()
 	if len(s.FillS) > 0 {

@@ -20,38 +20,39 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// A comparison is what compares the server's answers with the route's, before a
-// trial and during it: a process of the lab's on the client's side of the wire.
-// It runs on the client's cores, so that its own cost is none of the server's.
+// A comparison is a process of the lab's that compares the server's answers
+// with the route's expected ones, before a trial and during it. It runs on the
+// client's side of the wire and on the client's cores, so that it takes no CPU
+// time from the server.
 type comparison struct {
 	proc   *leash.Proc
 	in     io.WriteCloser
 	once   sync.Once
-	ready  chan struct{} // closed when its catalogue is made
-	before chan struct{} // closed when it has compared what it does before the trial
+	ready  chan struct{} // closed when the expected answers are ready
+	before chan struct{} // closed when the answers before the trial have been compared
 
 	mu   sync.Mutex
 	head int
-	all  []answer.Report // before the trial one, during it one an answer
+	all  []answer.Report // one report before the trial, then one for each answer compared
 
-	sockets *socketWatch // of the client, once it has been started
+	sockets *socketWatch // the client's sockets, once the client runs
 }
 
-// compareEvery is how often an answer is compared. At a fixed rate that is low,
-// it is less often, so as not to add much to the load, but a few times in the
-// window in any case.
+// compareEvery is the interval between compared answers. At a low fixed rate it
+// is longer, so that comparing adds little load, but a few answers in the
+// window are compared in any case.
 func (l load) compareEvery() time.Duration {
 	every := answer.Every
 	if l.rate > 0 {
-		const share = 500 // of the load's own answers one
+		const share = 500 // one compared answer to this many of the load's
 		every = max(every, time.Duration(share/l.rate*float64(time.Second)))
 	}
 	return max(min(every, l.slot/5), time.Millisecond)
 }
 
-// compare starts a comparison, which makes itself ready while the server starts;
-// none where no route is loaded, since the receiver of events looks at each of
-// them itself.
+// compare starts a comparison, which prepares itself while the server starts.
+// It returns nil where no route is loaded: the receiver of events checks each
+// of them itself.
 func (l load) compare() (*comparison, error) {
 	if l.route == "" {
 		return nil, nil
@@ -74,7 +75,8 @@ func (l load) compare() (*comparison, error) {
 	return c, nil
 }
 
-// read takes a line. What is no report is a complaint, and kept as the last line.
+// read parses a line of the comparison. A line that is no report is an error
+// message and is kept as the last line.
 func (c *comparison) read(line string) {
 	var r answer.Report
 	if json.Unmarshal([]byte(line), &r) != nil {
@@ -92,12 +94,12 @@ func (c *comparison) read(line string) {
 	}
 }
 
-// readyToCompare bounds the wait for the catalogue, and for the answers before
-// the trial, one of which may take some seconds to be given up.
+// readyToCompare bounds the wait for the expected answers, and for the answers
+// before the trial, where giving up on one may take some seconds.
 const readyToCompare = 20 * time.Second
 
-// begin compares the answers before the trial and closes the gate on one that is
-// wrong. An error means that they could not be compared.
+// begin compares the answers before the trial and closes the gate on a wrong
+// one. An error means that the answers could not be compared.
 func (c *comparison) begin(ctx context.Context, fail failer) error {
 	if c == nil {
 		return nil
@@ -127,7 +129,7 @@ func (c *comparison) wait(ctx context.Context, said chan struct{}) error {
 		return context.Cause(ctx)
 	case <-c.proc.Done():
 		select {
-		case <-said: // both at once
+		case <-said: // both were ready
 			return nil
 		default:
 			return fmt.Errorf("the answers cannot be compared: %s", strings.TrimPrefix(c.proc.LastLine(), "lab: "))
@@ -137,7 +139,7 @@ func (c *comparison) wait(ctx context.Context, said chan struct{}) error {
 	}
 }
 
-// beside is told of the client, when that has been started.
+// beside starts to watch the client's sockets.
 func (c *comparison) beside(client int, l load) {
 	if c != nil {
 		c.sockets = watchSockets(client, l.connections, l.slot)
@@ -156,8 +158,8 @@ func (c *comparison) stop() {
 	}
 }
 
-// judge closes the gates on what was wrong during the trial. What was not
-// compared closes one as well.
+// judge closes the gates on answers that were wrong during the trial, and on
+// answers that could not be compared.
 func (c *comparison) judge(l load, r *generator.Result, fail failer) {
 	if c == nil {
 		return
@@ -187,11 +189,11 @@ func (c *comparison) judge(l load, r *generator.Result, fail failer) {
 	c.sockets.judge(r, fail)
 }
 
-// bytes holds what the load generator counted against what the route's answers
-// and their heads come to.
+// bytes compares the load generator's byte count with the size of the route's
+// answers and their heads.
 func (l load) bytes(head int, r *generator.Result, fail failer) {
 	if r.Counts.Non2xx > 0 {
-		return // the bytes of those are not known, and their gate is closed
+		return // their size is not known, and their gate is closed
 	}
 	set, err := answer.Of(l.serves, l.route)
 	if err != nil {
@@ -200,8 +202,8 @@ func (l load) bytes(head int, r *generator.Result, fail failer) {
 	}
 	t := answer.Traffic{Answers: r.Counts.OK, Bytes: r.Counts.Bytes, Head: head, Processes: l.workers}
 	if l.generator == setting.Autocannon {
-		// It counts what it has read, and with the last answer of a read also
-		// the beginning of the next.
+		// The generator counts the bytes it has read, which may include the beginning
+		// of the next answer.
 		t.Partial = l.connections
 	}
 	if err := set.Bytes(t); err != nil {

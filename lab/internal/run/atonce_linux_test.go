@@ -15,8 +15,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// atOnce is a design of producers at a set rate, and an engine for so many of them,
-// each at a rate of its own: a thousand events a second, two thousand, and so on.
+// atOnce is an engine for a design of n producers at set rates: a thousand
+// events a second, two thousand, and so on.
 func (p place) atOnce(n int) *engine {
 	p.t.Helper()
 	x := design{
@@ -29,7 +29,7 @@ func (p place) atOnce(n int) *engine {
 	return p.engine(x, loopback, conditions...)
 }
 
-// once waits until all clients of a block are there, and then does something.
+// once waits until all clients of a block have started, and then calls do.
 func (p place) once(clients int, do func()) (done chan bool) {
 	done = make(chan bool, 1)
 	go func() {
@@ -70,7 +70,7 @@ func TestABlockIsMeasuredAtOnce(t *testing.T) {
 				t.Logf("%s: %v events a second, want about %v, of %v processes", one.Condition, m["delivered_per_s"], rate, m["processes"])
 				shows = false
 			}
-			// Far from a whole core, which a look at other processes could give.
+			// Far from a whole core, which reading other processes could give.
 			if v := m["server_cpu_per_event_s"]; !(v > 1e-7 && v < 5e-4) {
 				t.Logf("%s: an event costs %v s", one.Condition, v)
 				shows = false
@@ -89,7 +89,8 @@ func TestABlockIsMeasuredAtOnce(t *testing.T) {
 	nothingRuns(t)
 }
 
-// What goes wrong with one is its own, and told to the others of its block.
+// A fault of one producer is recorded with its trial, and named in the others
+// of its block.
 func TestOneOfABlockIsLost(t *testing.T) {
 	p := newPlace(t)
 	const n, victim = 3, 1
@@ -99,7 +100,7 @@ func TestOneOfABlockIsLost(t *testing.T) {
 	}{{"a producer", "event_producer", gate.ServerExited}, {"a client", "event_sink", gate.ClientFailed}} {
 		e := p.atOnce(n)
 		lost := p.once(n, func() {
-			// Both name the producer's port.
+			// Both command lines have the producer's port.
 			for _, pid := range listening(c.program, e.plan.Port+victim) {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
@@ -120,7 +121,7 @@ func TestOneOfABlockIsLost(t *testing.T) {
 	}
 }
 
-// loadOf is a condition of the one group there is, by its place.
+// loadOf is the condition with index i of the single group.
 func (e *engine) loadOf(i int) load {
 	return e.plan.load(e.link, e.plan.Experiment.Fixed().With(e.file.Conditions[i].Levels), e.plan.Port+i)
 }
@@ -135,7 +136,7 @@ func TestABlockAtOnceEndsWithItsRun(t *testing.T) {
 		t.Errorf("%v, %+v", err, trials)
 	}
 	nothingRuns(t)
-	// A client that cannot start ends the run, and the others with it.
+	// A client that cannot start ends the run and the other clients.
 	p.without("event_sink")
 	if trials, err := p.atOnce(3).block(t.Context(), 1, &watching{}); err == nil || !strings.Contains(err.Error(), "the client did not start") || trials != nil {
 		t.Errorf("%v, %+v", err, trials)

@@ -6,24 +6,25 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// producer is what the producer of events is told that is no plain option.
+// producer gives the options of the event producer that are not one flag a
+// setting.
 func producer(s setting.Levels) []string {
 	var argv []string
-	// A receiver that looks for the limit sets the rate itself.
+	// A receiver that searches for the limit sets the rate itself.
 	if v, ok := s[setting.EventRate]; ok && v != setting.Int(0) {
 		argv = append(argv, "--event-rate", v.String())
 	}
 	if v, ok := s[setting.Stagger]; ok {
 		argv = append(argv, "--stagger="+v.String())
 	}
-	// The text's variants never try a batch again.
+	// Only the library's variant retries a batch.
 	if v, ok := s[setting.Attempts]; ok && s[setting.Variant] == setting.String(setting.Library) {
 		argv = append(argv, "--attempts", v.String())
 	}
 	return argv
 }
 
-// receiver is the command line of what takes the batches in.
+// receiver is the command line of the sink, which receives the batches.
 func receiver(addr string, s setting.Levels, warmup, counts time.Duration) []string {
 	argv := []string{scriptPath("sink.sh"), "--producer", "http://" + addr, "--duration", number(counts.Seconds()), "--warmup", number(warmup.Seconds())}
 	argv = append(argv, options(setting.Sink, s)...)
@@ -33,8 +34,8 @@ func receiver(addr string, s setting.Levels, warmup, counts time.Duration) []str
 	return argv
 }
 
-// perEvent adds the CPU time of an event, where the trial was about events: of
-// a batch, each of which is a request, it is measured.
+// perEvent adds the CPU time per event where the trial was about events. The
+// measured figure is per batch, since each batch is a request.
 func perEvent(m map[string]float64) {
 	batch, measured := m["server_cpu_per_request_s"]
 	if events := m["events_per_batch"]; measured && events > 0 {

@@ -20,13 +20,13 @@ const (
 	loopsBefore = 80
 	loopsAfter  = 12
 	loopPause   = 60 * time.Millisecond
-	// loopsSpare is how many loops a whole run may wait for its core beyond the
-	// one that each calibration takes: about half a minute.
+	// loopsSpare is how many loops a whole run may spend waiting for its core,
+	// beyond the first loop of each calibration: about half a minute.
 	loopsSpare = 350
 )
 
-// calibrated measures one group between two calibrations of the server's core. best
-// is the fastest of the block so far; nought before the first.
+// calibrated measures one group between two calibrations of the server's core.
+// best is the fastest calibration of the block so far; 0 before the first.
 func (e *engine) calibrated(ctx context.Context, sequence []int, best *time.Duration) (measured, error) {
 	reference, loops := *best, loopsBefore
 	if reference == 0 {
@@ -53,7 +53,7 @@ func (e *engine) calibrated(ctx context.Context, sequence []int, best *time.Dura
 	return m, nil
 }
 
-// faster is the shorter of two times, of which nought is none.
+// faster is the shorter of two times, where 0 means unknown.
 func faster(a, b time.Duration) time.Duration {
 	if a == 0 {
 		return b

@@ -18,7 +18,7 @@ const (
 	slowCore = 2 * time.Microsecond
 )
 
-// speeds has calibrations take these times, the last of them for ever.
+// speeds makes calibrations take these times, repeating the last one.
 func (m *madeUp) speeds(all ...time.Duration) *madeUp {
 	m.loop = func([]int) (time.Duration, error) {
 		v := all[0]
@@ -38,17 +38,18 @@ func oneByOne(t *testing.T) Plan {
 		block: "slot_s = 1\nrounds = 1\nwarmup_s = 0.1"}.parse(t)}
 }
 
-// What is compared is measured at one speed of the core: a turn before which, or
-// after which, the core was slower than at its best of the block counts for nothing,
-// in all its trials. One that flickers shows its speed again soon, and one that is
-// slow all the block long slows all conditions alike.
+// What is compared must be measured at one speed of the core. If the core was
+// slower before or after a group's measurement than at its best in the block,
+// all trials of that group are invalid. A core that flickers soon shows its
+// speed again, and one that is slow during the whole block slows all conditions
+// alike.
 func TestATurnAtAnotherSpeedIsInvalid(t *testing.T) {
 	together := func(*testing.T) Plan { return Plan{MaxBlocks: 1} }
 	for _, c := range []struct {
 		name   string
 		plan   func(*testing.T) Plan
 		speeds []time.Duration
-		groups string // whether the trials of each group are valid, in order
+		groups string // validity of each group's trials, in order
 	}{
 		{"slow throughout", together, []time.Duration{slowCore}, "yes"},
 		{"slow when it was idle", together, append(times(loopsFirst-1, slowCore), fastCore), "yes"},
@@ -84,10 +85,10 @@ func TestATurnAtAnotherSpeedIsInvalid(t *testing.T) {
 	}
 }
 
-// Blocks are held to their own best, so that a faster one does not undo others; the
-// file has each one's times.
+// Each block is compared with its own best, so that a faster block does not
+// invalidate others; the file has the times of each.
 func TestBlocksAreHeldToThemselves(t *testing.T) {
-	speeds := slices.Concat(times(loopsFirst+1, slowCore), times(2, fastCore), times(loopsFirst, slowCore)) // which the third waits for in vain
+	speeds := slices.Concat(times(loopsFirst+1, slowCore), times(2, fastCore), times(loopsFirst, slowCore)) // the third waits for these in vain
 	m := newMadeUp(t, Plan{MaxBlocks: 3}, always(good(1))).speeds(speeds...)
 	f := m.all(t)
 	for _, got := range f.Trials {
@@ -103,7 +104,7 @@ func TestBlocksAreHeldToThemselves(t *testing.T) {
 	}
 }
 
-// Waiting is bounded for the run as well as for a turn.
+// Waiting is limited for the whole run as well as for a group.
 func TestWaitingForACoreIsBounded(t *testing.T) {
 	loops := 0
 	m := newMadeUp(t, Plan{}, always(good(1)))

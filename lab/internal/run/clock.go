@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A clock shows the wall clock's time as it was when the run began, moved on by
-// the monotonic clock: one that is set back in mid-run must not put trials before
-// those that they came after.
+// A clock gives the wall clock's time at the start of the run plus the
+// monotonic time since. If the wall clock is set back during the run, trials
+// still follow one another in time.
 type clock struct {
 	began time.Time
 	mono  int64 // the monotonic clock at that time, in ns
@@ -23,9 +23,9 @@ func newClock() clock {
 
 func (c clock) now() time.Time { return c.began.Add(time.Since(c.began)).UTC() }
 
-// at is the time of a reading of the monotonic clock, which a load generator
-// prints: all processes of one machine share it.
+// at converts a reading of the monotonic clock, in ns. The load generators
+// print such readings: all processes of a machine share the clock.
 func (c clock) at(ns int64) time.Time { return c.began.Add(time.Duration(ns - c.mono)) }
 
-// since is the time of such a reading since the run began, in seconds.
+// since is the time of such a reading in seconds since the run began.
 func (c clock) since(ns int64) float64 { return float64(ns-c.mono) / 1e9 }

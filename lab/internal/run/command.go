@@ -17,8 +17,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
-// A load is one condition's server and client, ready to start: all that its
-// settings come to.
+// A load is one condition's server and client, ready to start, with everything
+// that follows from the condition's settings.
 type load struct {
 	dir         string
 	addr        string // where the server listens
@@ -27,31 +27,30 @@ type load struct {
 	split       cores.Split
 	program     string // command name of the server's processes
 	found       *host.Programs
-	workers     int // 0: no prefork
+	workers     int // 0: without prefork
 	generator   string
 	connections int
 	pipelining  int
-	rate        float64    // asked for; 0: a closed loop
-	asked       gate.Asked // what the gates hold the trial's figures against
+	rate        float64    // requests a second asked for; 0: a closed loop
+	asked       gate.Asked // what the gates compare the trial's figures with
 	lineRate    float64
-	lab         []string // the lab's own command, for what compares answers
-	serves      string   // the server's name among the settings
-	route       string   // what is requested; empty where the server sends events
+	lab         []string // the lab's own command, to compare answers
+	serves      string   // the server's name in the settings
+	route       string   // path requested; empty where the server sends events
 	server      []string // command lines, without the topology's wrapping
 	client      []string
-	threads     int // of the client; 0: one a core
+	threads     int // threads of the client; 0: one a core
 	clock       clock
-	slot        time.Duration // what counts of a turn
+	slot        time.Duration // counted time of a slot
 	rounds      int
 	warmup      time.Duration
 	knobs       []knob
-	profile     time.Duration // of a window in which profiles are taken; 0: none is
+	profile     time.Duration // length of the profiled window; 0: no profiles
 	ready       time.Duration // how long the server may take to listen
-	grace       time.Duration // and the client beyond its load
+	grace       time.Duration // how long the client may take beyond its load
 }
 
-// flags are the options of a server, by the setting that each is given: a new
-// setting is a line here.
+// flags maps a server's settings to its options: a new setting is a line here.
 var flags = map[string][]struct{ setting, flag string }{
 	setting.Fiber: {
 		{setting.Stack, "--stack"}, {setting.Index, "--index"}, {setting.WriteBuffer, "--write-buffer"}, {setting.SpinNs, "--spin-ns"},
@@ -74,7 +73,8 @@ func options(program string, s setting.Levels) []string {
 	return argv
 }
 
-// load gives the condition with these settings, whose server listens on a port.
+// load gives the condition with these settings and a server that listens on
+// port.
 func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 	x := p.Experiment
 	whole := func(name string, otherwise int64) int64 {
@@ -101,7 +101,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 	}
 	l.asked = results.Asked(x, s, len(p.Split.Server), x.Block.SlotS*float64(x.Block.Rounds))
 	if server == setting.Fiber {
-		// Left to the machine, it is one a core of the server's.
+		// By default one worker on each of the server's cores.
 		l.workers = int(whole(setting.Workers, int64(max(len(p.Split.Server), 1))))
 	}
 	if server != setting.Producer {
@@ -139,7 +139,8 @@ func (l load) serverLine(s setting.Levels) []string {
 	return argv
 }
 
-// clientLine is what a reader would type for this condition alone.
+// clientLine is the command line that a reader would type for this condition
+// alone.
 func (l load) clientLine(s setting.Levels) []string {
 	counts := time.Duration(l.rounds) * l.slot
 	if l.serves == setting.Producer {
@@ -157,11 +158,11 @@ func (l load) clientLine(s setting.Levels) []string {
 	return l.onCores(argv)
 }
 
-// rotates tells whether the lab's own generator loads the condition, which can
-// take turns.
+// rotates tells whether the condition's load generator can take turns between
+// servers; only the lab's own can.
 func (l load) rotates() bool { return l.generator == setting.HTTPLoad }
 
-// onCores pins a client's command line.
+// onCores pins a client's command line to the client's cores.
 func (l load) onCores(argv []string) []string {
 	if len(l.split.Server) > 0 {
 		argv = append(argv, "--cpus", cores.Format(l.split.Client))
@@ -169,7 +170,7 @@ func (l load) onCores(argv []string) []string {
 	return argv
 }
 
-// target is the condition as the lab's own generator is told of it.
+// target describes the condition to the lab's own generator.
 func (l load) target(processes []int) generator.Target {
 	return generator.Target{
 		Name: l.addr, URL: address(l.addr, l.route), Connections: l.connections, Pipelining: l.pipelining, Rate: l.rate,
@@ -177,19 +178,20 @@ func (l load) target(processes []int) generator.Target {
 	}
 }
 
-// address is what the client requests: on this server, whatever the path is.
+// address is the URL that the client requests. Building it from parts keeps any
+// path on this server.
 func address(server, path string) string {
 	return (&url.URL{Scheme: "http", Host: server, Path: path}).String()
 }
 
-// longestReason is how many signs of what a program said last are kept.
+// longestReason is the longest detail of a reason, in characters.
 const longestReason = 500
 
-// number writes out a million, which scripts do not take as 1e+06.
+// number formats without an exponent: scripts do not accept 1e+06.
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// commands are the lines a reader would type; the wire's process ids, which
-// differ each time, are left as PID.
+// commands are the command lines that a reader would type. The process id of
+// the wire's namespace differs each time and is left as PID.
 func (l load) commands() []string {
 	side := func(role string, argv []string) string {
 		line := strings.Join(argv, " ")
@@ -209,8 +211,8 @@ func (l load) commands() []string {
 	return append(lines, side("server", l.server), side("client", l.client))
 }
 
-// lasting is the client's command line with another length of what counts, and
-// of the warm-up.
+// lasting is the client's command line with another warm-up and another counted
+// time.
 func (l load) lasting(warmup, counts time.Duration) []string {
 	argv := slices.Clone(l.client)
 	for i := range argv[:len(argv)-1] {
@@ -231,7 +233,8 @@ func generatorOf(s setting.Levels) string {
 	return setting.Autocannon
 }
 
-// ends is how many ends of a connection lie on the server's side.
+// ends is how many ends of each connection are in the server's network
+// namespace: both on loopback, one on a wire.
 func (l load) ends() int {
 	if l.link.NetPID == 0 {
 		return 2
@@ -239,5 +242,5 @@ func (l load) ends() int {
 	return 1
 }
 
-// name is the condition for messages.
+// name identifies the condition in messages.
 func (l load) name() string { return fmt.Sprintf("%s on %s", l.program, l.addr) }

@@ -20,7 +20,7 @@ var (
 	apart    = cores.Split{Server: []int{0, 1}, Client: []int{2, 3}}
 )
 
-// A path is a path on the server under test, whatever is in it.
+// Every path is a path on the server under test, whatever it contains.
 func TestNoPathLeadsToAnotherServer(t *testing.T) {
 	for _, path := range []string{"/read", "@127.0.0.1:19999/x", ":1@127.0.0.1/x", "//127.0.0.1:19999/x", "/x?y", "#z", ".evil.example/x", "19999/x"} {
 		u, err := url.Parse(address("127.0.0.1:8083", path))
@@ -35,8 +35,8 @@ func TestNoPathLeadsToAnotherServer(t *testing.T) {
 	}
 }
 
-// The command lines are what a results file records and a reader types: every
-// setting has to reach them.
+// A results file records the command lines and a reader types them: every
+// setting must be in them.
 func TestEverySettingReachesTheCommandLines(t *testing.T) {
 	x := design{block: "slot_s = 0.25\nrounds = 6\nwarmup_s = 0.3"}.parse(t)
 	inPieces := design{settings: "connections = 10", block: "slot_s = 1.5\nrounds = 1\nwarmup_s = 0.3"}.parse(t)
@@ -50,7 +50,7 @@ func TestEverySettingReachesTheCommandLines(t *testing.T) {
 		with           setting.Levels
 		split          cores.Split
 		server, client string
-		workers        int // that are waited for
+		workers        int // number of workers to wait for
 		program        string
 	}{
 		{"turns", x, base.With(setting.Levels{"workers": whole(2), "prefork": either(false), "index": text("gofakeit"), "write_buffer": whole(8192), "pipelining": whole(7), "client_workers": whole(3)}), apart,
@@ -77,7 +77,7 @@ func TestEverySettingReachesTheCommandLines(t *testing.T) {
 			"server.sh --server producer --cpus 0-1 -- --addr 127.0.0.1:9000 --variant pool-10 --pacing ticker --event-bytes 64 --batch-size 500 --interval-ms 250 --queue 0 --when-full block --event-rate 2000 --stagger=true",
 			"sink.sh --producer http://127.0.0.1:9000 --duration 1.5 --warmup 0.3 --latency-ms 20 --errors-permille 5 --cpus 2-3",
 			0, "event_producer"},
-		// The library tries again, and at no rate the sink looks for one.
+		// The library retries, and without a rate the sink searches for one.
 		{"batches at no rate", inPieces, batches.With(setting.Levels{"variant": text("batch"), "event_rate": whole(0), "stagger": either(false)}), apart,
 			"server.sh --server producer --cpus 0-1 -- --addr 127.0.0.1:9000 --variant batch --pacing ticker --event-bytes 64 --batch-size 500 --interval-ms 250 --queue 0 --when-full block --stagger=false --attempts 3",
 			"sink.sh --producer http://127.0.0.1:9000 --duration 1.5 --warmup 0.3 --latency-ms 20 --errors-permille 5 --find-limit --cpus 2-3",
@@ -95,7 +95,7 @@ func TestEverySettingReachesTheCommandLines(t *testing.T) {
 	}
 }
 
-// Over a wire a reader types the same inside of its namespaces.
+// Over a wire a reader types the same lines inside its namespaces.
 func TestCommandLinesOverAWire(t *testing.T) {
 	x := design{}.parse(t)
 	over := Plan{Experiment: x}.load(&topology.Link{Host: "192.0.2.1", NetPID: 7}, x.Fixed().With(x.Conditions()[0]), 9000).commands()
@@ -105,7 +105,8 @@ func TestCommandLinesOverAWire(t *testing.T) {
 	}
 }
 
-// What the gates are told of a condition, where they could not know.
+// The gates must be told of an overload, since no figure shows that it is
+// intended.
 func TestOverloadReachesTheGates(t *testing.T) {
 	x := design{}.parse(t)
 	l := Plan{Experiment: x, Split: apart}.load(loopback, x.Fixed().With(x.Conditions()[0]).With(setting.Levels{"rate": whole(500), "overload": either(true)}), 9000)
@@ -114,7 +115,7 @@ func TestOverloadReachesTheGates(t *testing.T) {
 	}
 }
 
-// A file's head says what was measured and how, before the first trial.
+// The file says what is measured and how before the first trial.
 func TestTheHeadOfAFile(t *testing.T) {
 	x := design{settings: "connections = 4\nprefork = false\nroute = \"/read\"", factor: "generator", levels: `["autocannon", "http_load"]`,
 		block: "slot_s = 0.5\nrounds = 1\nwarmup_s = 0.1"}.parse(t)
@@ -152,8 +153,8 @@ func TestTheHeadOfAFile(t *testing.T) {
 	}
 }
 
-// A block takes longer with more conditions, more groups of them, over a wire, and
-// with profiles; and never less than what counts.
+// A block takes longer with more conditions, more groups, a wire, and profiles;
+// and never less than its counted time.
 func TestBlockTime(t *testing.T) {
 	turns := design{}.parse(t)
 	pieces := design{settings: "connections = 4\nprefork = false", block: "slot_s = 1\nrounds = 1\nwarmup_s = 0.1"}
@@ -182,7 +183,7 @@ func TestBlockTime(t *testing.T) {
 	if with < alone+3*2100*time.Millisecond || with > alone+3*3500*time.Millisecond {
 		t.Errorf("with three profiles of 2 s %v, without %v", with, alone)
 	}
-	// What takes turns takes them where it is profiled too.
+	// Servers that take turns are profiled one after the other too.
 	profiled = design{more: "[profile]\nseconds = 2"}
 	if got, alone := BlockTime(profiled.parse(t)), BlockTime(turns); got < alone+3*2050*time.Millisecond || got > alone+3*3*time.Second {
 		t.Errorf("in turns with three profiles of 2 s %v, without %v", got, alone)
@@ -192,7 +193,7 @@ func TestBlockTime(t *testing.T) {
 	}
 }
 
-// An event costs what its batch costs, over the events in it.
+// The cost of an event is that of its batch over the number of its events.
 func TestTheCostOfAnEvent(t *testing.T) {
 	m := map[string]float64{"server_cpu_per_request_s": 0.01, "events_per_batch": 500}
 	perEvent(m)

@@ -9,11 +9,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// A design is an experiment as its file is written. What is left out is as in the
-// smallest one, which compares two routes.
+// A design is an experiment's file in parts. Parts left out are those of the
+// smallest design, which compares two routes.
 type design struct {
 	topology, settings, block string
-	factor                    string // and what it takes
+	factor                    string // the factor, followed by its levels
 	levels                    string
 	more                      string // whole tables
 }

@@ -16,35 +16,37 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
-// A client is a load generator to be driven through its load.
+// A client is a load generator with all that it takes to run it once.
 type client struct {
 	dir   string
 	link  *topology.Link
 	argv  []string
-	limit time.Duration // when it is taken to hang
-	// input is what it is told first; nil: nothing, and its input ends at once.
+	limit time.Duration // after which it counts as hung
+	// input is written to its standard input, which is then closed; nil: closed at
+	// once.
 	input []byte
-	// began is called with its process when it has been started, first when it has
-	// printed a line, and held when it says that its load is over and its connections
-	// are still open.
+	// began is called with the process id when the client has started, first when
+	// it has printed a line, and held when it reports that its load is over while
+	// its connections are still open.
 	began func(pid int)
 	first func()
 	held  func()
 }
 
-// A fault is why what was measured does not count, and whose it is: a condition's
-// place in its group, or -1 for all of them.
+// A fault is why a measurement does not count, and which condition it concerns:
+// its index in the group, or -1 for all of them.
 type fault struct {
 	results.Reason
 	of int
 }
 
-// overLine is the line by which a load generator says that its load is over.
+// overLine is the line with which a load generator reports that its load is
+// over.
 var overLine = []byte(`{"held":true}`)
 
-// drive starts a load generator, waits for it, and returns what it printed. It is
-// the one place where the lab waits for a client: bounded, and never longer than
-// the servers that it loads. An error ends the run.
+// drive starts a load generator, waits for it, and returns what it printed.
+// Every wait of the lab for a client is here, bounded in time and by the life
+// of the servers. An error ends the run.
 func (c client) drive(ctx context.Context, servers []*server) (printed []byte, faults []fault, err error) {
 	fail := func(of int, name, format string, args ...any) {
 		faults = append(faults, fault{reason(name, format, args...), of})
@@ -70,7 +72,7 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 		c.began(proc.Pid())
 	}
 	if lifeline != nil {
-		go func() { _, _ = lifeline.Write(c.input) }() // ends with the pipe
+		go func() { _, _ = lifeline.Write(c.input) }() // ends when the pipe is closed
 	}
 	lost := make(chan int, len(servers))
 	over := make(chan struct{})
@@ -113,12 +115,13 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 			waiting = false
 		}
 	}
-	// A client may know of its server's end before the lab does.
+	// The client may notice that its server has ended before the lab does.
 	gone := func() bool { return slices.ContainsFunc(servers, (*server).gone) }
-	for began := time.Now(); proc.Err() != nil && len(faults) == 0 && !gone() && time.Since(began) < noticed; {
-		time.Sleep(noticed / 20)
+	for began := time.Now(); proc.Err() != nil && len(faults) == 0 && !gone() && time.Since(began) < exitSeenWithin; {
+		time.Sleep(exitSeenWithin / 20)
 	}
-	// Without a server to answer, what the client says is about that.
+	// If the server is gone, the client's error only follows from that, so the
+	// server is named.
 	for i, s := range servers {
 		switch {
 		case !s.gone():
@@ -133,7 +136,7 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 	}
 	if err := proc.Err(); err != nil && len(faults) == 0 {
 		switch code := proc.ExitCode(); code {
-		case 2, 3, 126, 127: // the script's own refusals, or the shell's: the next trial would meet the same
+		case 2, 3, 126, 127: // a usage error of the script, or the shell's: every further trial would meet it too
 			return nil, nil, fmt.Errorf("the client did not start: %s", proc.LastLine())
 		default:
 			fail(-1, gate.ClientFailed, "the client failed (%v): %s", err, proc.LastLine())
@@ -142,24 +145,24 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 	return out.bytes(), faults, nil
 }
 
-// lost tells whether the wire is gone. Whoever was on it may be known to have ended
-// a moment earlier than the wire is.
+// lost tells whether the wire is gone. If a process on it has ended, lost waits
+// a moment, since the loss of the wire may show later.
 func (c client) lost(ended bool) bool {
-	for began := time.Now(); ended && c.link.NetPID > 0 && !c.link.Lost() && time.Since(began) < noticed; {
-		time.Sleep(noticed / 20)
+	for began := time.Now(); ended && c.link.NetPID > 0 && !c.link.Lost() && time.Since(began) < exitSeenWithin; {
+		time.Sleep(exitSeenWithin / 20)
 	}
 	return c.link.Lost()
 }
 
-// noticed is how long it may take until the end of a process is, which its
-// connections have told already.
-const noticed = 200 * time.Millisecond
+// exitSeenWithin is how long the lab may take to see that a process has ended, after
+// the process's connections have closed.
+const exitSeenWithin = 200 * time.Millisecond
 
-// grace is how long a client may take beyond its load.
+// grace is how long a client may take beyond its load before it is ended.
 const grace = 15 * time.Second
 
-// An output keeps what a client prints, and tells when there is a line and when it
-// says that it holds its connections.
+// An output keeps what a client prints, and reports the first line and the one
+// that says that the load is over.
 type output struct {
 	mu    sync.Mutex
 	all   bytes.Buffer

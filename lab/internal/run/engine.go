@@ -12,29 +12,29 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
-// An engine is a run under way.
+// An engine is a run in progress.
 type engine struct {
 	plan    Plan
 	link    *topology.Link
 	file    *results.File
 	groups  [][]int
 	deaths  int           // blocks in a row without a valid trial
-	spare   int           // loops that are left for waiting
-	fastest time.Duration // calibration of the run
+	spare   int           // calibration loops left for waiting
+	fastest time.Duration // fastest calibration of the run
 	taken   taken
 
-	// What measures: the calibration loop, and a group of conditions. They are
-	// here so that what an engine decides can be tested without measuring.
-	pause time.Duration // before a slow core is looked at again
+	// The measuring functions: the calibration loop, and a group of conditions.
+	// Tests of the engine's decisions replace them.
+	pause time.Duration // before a slow core is tried again
 	loop  func(cpus []int) (time.Duration, error)
 	turn  func(ctx context.Context, sequence []int) (measured, error)
 }
 
-// measured is what a group of conditions gave: a trial each, and profiles where
-// they were taken.
+// measured is what a group of conditions gave: a trial for each, and profiles
+// where they were taken.
 type measured struct {
-	trials   []results.Trial // in the order of their conditions
-	profiles taken           // by the trial's place among these
+	trials   []results.Trial // by index of condition
+	profiles taken           // by index into trials
 }
 
 func newEngine(p Plan, link *topology.Link, f *results.File) *engine {
@@ -43,12 +43,13 @@ func newEngine(p Plan, link *topology.Link, f *results.File) *engine {
 	return e
 }
 
-// giveUp is how many blocks in a row without a valid trial end a run: what fails
-// like that is broken, and more of it would only take longer. Weather may last
-// twice as long.
+// giveUp is how many blocks in a row without a valid trial end a run: whatever
+// fails so often is broken, and trying longer would not help. If all failures
+// may be passing disturbances of the machine, twice as many blocks are allowed.
 const giveUp = 4
 
-// blocks makes blocks until more would not tell more, or the budget is spent.
+// blocks measures blocks until more would tell nothing more, or the budget is
+// spent.
 func (e *engine) blocks(ctx context.Context, w Watcher) (*Made, error) {
 	p, f := e.plan, e.file
 	for block := 1; ; block++ {
@@ -81,7 +82,7 @@ func (e *engine) blocks(ctx context.Context, w Watcher) (*Made, error) {
 	}
 }
 
-// made is the run as it stands.
+// made is the run as it stands now.
 func (e *engine) made() (*Made, error) {
 	raw, err := e.raw()
 	if err != nil {
@@ -90,18 +91,18 @@ func (e *engine) made() (*Made, error) {
 	return e.plan.finish(e.file, raw), nil
 }
 
-// interrupted gives the run that is there when it cannot go on: of an interrupted
-// one the complete blocks, and of one that failed nothing.
+// interrupted gives what is left of a run that cannot go on: the complete
+// blocks of an interrupted run, nothing of a failed one.
 func (e *engine) interrupted(ctx context.Context, err error) (*Made, error) {
 	if ctx.Err() == nil || e.file.Provenance.Blocks == 0 {
 		return nil, err
 	}
 	e.file.Provenance.Ended = results.Interrupted
 	made, failed := e.made()
-	return made, also(err, failed)
+	return made, joinOnOneLine(err, failed)
 }
 
-// ended says why no further block is made; empty where one is.
+// ended says why no further block is measured; empty to go on.
 func (e *engine) ended() results.Ended {
 	p, f := e.plan, e.file
 	took := p.clock.now().Sub(p.clock.began)
@@ -119,8 +120,9 @@ func (e *engine) ended() results.Ended {
 	return ""
 }
 
-// broken says why a run cannot go on that had no valid trial for too long. An
-// error means that it has nothing to keep.
+// broken says why a run should stop after too many blocks in a row without a
+// valid trial; empty to go on. An error means that the run has nothing worth
+// keeping.
 func (e *engine) broken(trials []results.Trial) (string, error) {
 	limit := 2 * giveUp
 	for _, t := range trials {
@@ -128,7 +130,7 @@ func (e *engine) broken(trials []results.Trial) (string, error) {
 			e.deaths = 0
 			return "", nil
 		}
-		if !weather(t) {
+		if !mayHavePassed(t) {
 			limit = giveUp
 		}
 	}
@@ -142,12 +144,13 @@ func (e *engine) broken(trials []results.Trial) (string, error) {
 	return fmt.Sprintf("%d blocks in a row had no valid trial; the last: %s", e.deaths, last), nil
 }
 
-// block makes one block: each group of conditions that can be up together, in the
-// order drawn. The trials are added to the file when all of them are there.
+// block measures one block: each group of conditions that can be up together,
+// in the order drawn. The trials are added to the file once all of them are
+// there.
 func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Trial, error) {
 	var trials []results.Trial
 	kept := taken{}
-	var best time.Duration // calibration of the block
+	var best time.Duration // fastest calibration of the block
 	sequences := experiment.DrawBlock(e.groups, e.file.Provenance.Block.Rounds, e.plan.Seed, block)
 	for i, sequence := range sequences {
 		w.Turn(block, i+1, len(sequences))
@@ -164,7 +167,7 @@ func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Tri
 		}
 	}
 	for i := range trials {
-		slow(&trials[i], best) // known only now: a later group may have been the faster
+		slow(&trials[i], best) // only now, since a later group may have been faster
 	}
 	for seq, set := range kept {
 		e.taken[seq] = set

@@ -18,12 +18,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
-// A watching keeps what it is told of how a run goes on.
+// A watching records a run's progress.
 type watching struct {
 	begun         string
 	block, budget time.Duration
 	turns         []string
-	told          []int // trials of each block
+	told          []int // number of trials in each block
 }
 
 func (w *watching) Begin(x *experiment.Experiment, block, budget time.Duration) {
@@ -36,14 +36,14 @@ func (w *watching) Block(_ *results.File, trials []results.Trial) {
 	w.told = append(w.told, len(trials))
 }
 
-// A made-up engine measures nothing: the outcome of each condition's trial is
-// given by its block and place, and calibrations are all alike. Each turn takes
-// ten seconds by the run's clock.
+// A madeUp engine measures nothing: the outcome of each trial is given by its
+// block and index, and all calibrations are equal. Each group takes ten seconds
+// by the run's clock.
 type madeUp struct {
 	*engine
 	watching
-	kept      []results.File // as they were when they were given to be kept
-	sequences [][]int        // of all turns
+	kept      []results.File // copies of the file at each call of Keep
+	sequences [][]int        // of all groups
 }
 
 const turnTakes = 10 * time.Second
@@ -87,7 +87,7 @@ func newMadeUp(t *testing.T, p Plan, outcome func(block, cond int) results.Trial
 	return m
 }
 
-// all makes the run, with all its blocks.
+// all makes the whole run.
 func (m *madeUp) all(t *testing.T) *results.File {
 	t.Helper()
 	made, err := m.blocks(t.Context(), &m.watching)
@@ -113,8 +113,9 @@ func always(t results.Trial) func(int, int) results.Trial {
 	return func(int, int) results.Trial { return t }
 }
 
-// A run goes on until more would not tell more, its time is up, or it has as many
-// blocks as it may have; after each block it is kept, with how it stands.
+// A run ends when more blocks would tell nothing more, its time is up, or it
+// has as many blocks as allowed; it is kept after each block, with the reason
+// for ending.
 func TestARunEnds(t *testing.T) {
 	after := func(n int) func(*results.File) bool {
 		return func(f *results.File) bool { return f.Provenance.Blocks >= n }
@@ -131,7 +132,7 @@ func TestARunEnds(t *testing.T) {
 		{"nobody decides", Plan{MaxBlocks: 2}, 2, results.Blocks},
 		{"there is no time for another block", Plan{Budget: 3*turnTakes + turnTakes/2}, 3, results.Budget},
 		{"there is time for not even one", Plan{Budget: 1}, 1, results.Budget},
-		{"the experiment's budget", Plan{}, 59, results.Budget}, // 600 s, less what the test takes
+		{"the experiment's budget", Plan{}, 59, results.Budget}, // 600 s, minus the test's own time
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMadeUp(t, c.plan, always(good(1)))
@@ -151,7 +152,7 @@ func TestARunEnds(t *testing.T) {
 	}
 }
 
-// A file that has no room for another block gets none.
+// A file without room for another block gets none.
 func TestAFullFileEndsTheRun(t *testing.T) {
 	long := good(1)
 	long.BoundWhy = strings.Repeat("x", results.Longest/30)
@@ -161,7 +162,7 @@ func TestAFullFileEndsTheRun(t *testing.T) {
 	}
 }
 
-// A run that cannot be kept does not go on: its blocks would be lost with it.
+// A run whose blocks cannot be kept ends: they would be lost.
 func TestARunThatCannotBeKeptEnds(t *testing.T) {
 	full := errors.New("no space left")
 	m := newMadeUp(t, Plan{Keep: func(*Made) error { return full }}, always(good(1)))
@@ -170,11 +171,11 @@ func TestARunThatCannotBeKeptEnds(t *testing.T) {
 	}
 }
 
-// Groups and slots come in the order that the seed draws, and trials stand as
-// their groups came, numbered through the run; the control takes turns with what
-// it repeats.
+// Groups and slots come in the order that the seed draws. Trials are listed in
+// the order of their groups, numbered through the run. The control is in the
+// group of the condition that it repeats.
 func TestTheOrderIsTheOneDrawn(t *testing.T) {
-	// Two groups: one client has one number of threads.
+	// Two groups, since a client has one number of threads.
 	x := design{settings: "generator = \"http_load\"\nconnections = 4\nroute = \"/read\"", factor: "client_workers", levels: "[1, 2]",
 		more: "[[factors]]\nname = \"pipelining\"\nlevels = [1, 7]"}.parse(t)
 	for seed := range uint64(8) {
@@ -212,8 +213,8 @@ func TestTheOrderIsTheOneDrawn(t *testing.T) {
 	}
 }
 
-// Every trial that was made is in the file: the slowest, the invalid, and those
-// beside them. None is made again.
+// Every trial is in the file: the slowest, the invalid ones, and those beside
+// them. None is repeated.
 func TestNothingDropsTheWorst(t *testing.T) {
 	outcomes := [][]results.Trial{{good(1000), good(0.001), bad(gate.Steal)}, {bad(gate.LostWorker), good(2000), bad(gate.ServerExited)}}
 	m := newMadeUp(t, Plan{MaxBlocks: 2}, func(block, cond int) results.Trial { return outcomes[block-1][cond] })
@@ -229,8 +230,8 @@ func TestNothingDropsTheWorst(t *testing.T) {
 	}
 }
 
-// What is broken ends a run; weather may last longer, and one trial that counts
-// shows that it can be measured.
+// A server that keeps failing ends the run; disturbances of the machine may
+// last longer, and a single valid trial shows that measuring is possible.
 func TestWhatIsBrokenEndsTheRun(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -257,7 +258,7 @@ func TestWhatIsBrokenEndsTheRun(t *testing.T) {
 			}
 		})
 	}
-	// One condition that never works keeps nobody from measuring the others.
+	// One condition that never works does not prevent measuring the others.
 	f := newMadeUp(t, Plan{MaxBlocks: 12}, func(_, cond int) results.Trial {
 		return []results.Trial{bad(gate.ServerExited), good(1), good(1)}[cond]
 	}).all(t)
@@ -266,14 +267,14 @@ func TestWhatIsBrokenEndsTheRun(t *testing.T) {
 	}
 }
 
-// A client that cannot run here fails in each trial alike, and a file of such
-// trials would say nothing of the server.
+// A client that cannot run here fails in each trial in the same way, and a file
+// of such trials would say nothing about the server.
 func TestAClientThatCannotRunLeavesNoFile(t *testing.T) {
 	m := newMadeUp(t, Plan{}, always(bad(gate.ClientFailed)))
 	if made, err := m.blocks(t.Context(), &m.watching); made != nil || err == nil || !strings.Contains(err.Error(), "in each of the first 12 trials made up") {
 		t.Errorf("%v, %v", made, err)
 	}
-	// One that answered once is another matter, and so is one that failed otherwise.
+	// One valid trial, or another failure, makes it a run that is kept.
 	for _, first := range []results.Trial{good(1), bad(gate.ServerExited)} {
 		m := newMadeUp(t, Plan{}, func(block, _ int) results.Trial {
 			if block == 1 {
@@ -287,13 +288,13 @@ func TestAClientThatCannotRunLeavesNoFile(t *testing.T) {
 	}
 }
 
-// An interrupted run keeps its complete blocks, and nothing of the one that it
-// was in; one that fails otherwise gives nothing, and says why.
+// An interrupted run keeps its complete blocks, and nothing of the present one;
+// a run that fails otherwise gives nothing but the reason.
 func TestAnInterruptedRunKeepsItsBlocks(t *testing.T) {
 	why := errors.New("a signal came")
 	for _, c := range []struct {
 		name   string
-		blocks int // that were complete
+		blocks int // complete blocks
 		cancel bool
 		groups int
 	}{{"in the third block", 2, true, 1}, {"in the first", 0, true, 1}, {"not by a signal", 2, false, 1}} {

@@ -13,10 +13,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// weather tells whether a trial is invalid only for what may be the machine's
-// passing weather, and what that closes beside it: a run goes on for longer through
-// weather than with a server that dies or answers wrongly.
-func weather(t results.Trial) bool {
+// mayHavePassed tells whether a trial is invalid only because of possible passing
+// disturbances of the machine, and of gates that such disturbances close too. A
+// run goes on for longer through these than with a server that dies or answers
+// wrongly.
+func mayHavePassed(t results.Trial) bool {
 	found := false
 	for _, r := range t.Reasons {
 		g, ok := gate.Of(r.Gate)
@@ -30,19 +31,19 @@ func weather(t results.Trial) bool {
 	return found
 }
 
-// A failer takes the reasons for which a trial is invalid, by the names of
-// package gate. None of them looks at which condition a trial is of, or at whether
-// its figure suits a claim.
+// A failer records a reason for which a trial is invalid, under a gate's name
+// from package gate. Gates do not know the trial's condition, or whether its
+// figure suits a claim.
 type failer func(name, format string, args ...any)
 
-// faults are what the load generator's output has wrong with it. A rate that was
-// not met is none where the trial is about just that.
+// faults are the faults in the load generator's output. A rate that was not met
+// is no fault where the trial is meant to overload the server.
 func (l load) faults(r *generator.Result) []generator.Fault {
 	return slices.DeleteFunc(slices.Clone(r.Faults), func(f generator.Fault) bool { return l.asked.Overload && f.Gate == gate.RateShort })
 }
 
-// shut closes gates by the table, which judges a trial's figures, but for those that
-// were said already.
+// shut closes the gates that judge a trial's figures, except those in said,
+// which are closed already.
 func (l load) shut(m map[string]float64, w telemetry.Window, said map[string]bool, fail failer) {
 	found := gate.Judge(m, l.asked)
 	for _, f := range found {
@@ -57,8 +58,8 @@ func (l load) shut(m map[string]float64, w telemetry.Window, said map[string]boo
 	missing(found, fail)
 }
 
-// missing closes a gate on the figures that others look at and that were not
-// there, each once.
+// missing closes one gate for each figure that a gate needs and that was not
+// recorded.
 func missing(found []gate.Finding, fail failer) {
 	said := map[string]bool{}
 	for _, f := range found {
@@ -69,8 +70,8 @@ func missing(found []gate.Finding, fail failer) {
 	}
 }
 
-// cpusOf gives the cores that a metric of one side is of: those that both share,
-// where it has none of its own.
+// cpusOf gives the cores of a metric's side; where the side has no cores of its
+// own, those that both sides share.
 func (l load) cpusOf(metric string) []int {
 	server, client := l.split.On()
 	if strings.HasPrefix(metric, "server") {
@@ -79,7 +80,7 @@ func (l load) cpusOf(metric string) []int {
 	return client
 }
 
-// busiest names who used most of some cores.
+// busiest names the other process that used most of the cores.
 func busiest(others []telemetry.Load, cpus []int) string {
 	for _, o := range others {
 		if slices.Contains(cpus, o.Core) {
@@ -89,8 +90,8 @@ func busiest(others []telemetry.Load, cpus []int) string {
 	return "unknown"
 }
 
-// apart closes the gates on profiles that are not of one window under load, or
-// not of all the processes that serve.
+// apart closes the gates on profiles that were not taken within the load, not
+// in one window, or not of all serving processes.
 func (l load) apart(set *capture.Set, r loaded, fail failer) {
 	if end := set.Started.Add(set.Window); set.Started.Before(r.start) || end.After(r.finish) {
 		fail(gate.ProfileApart, "the profiles were taken from %s to %s, the load was on from %s to %s", clockOf(set.Started), clockOf(end), clockOf(r.start), clockOf(r.finish))
@@ -105,14 +106,14 @@ func (l load) apart(set *capture.Set, r loaded, fail failer) {
 
 func clockOf(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
-// slow closes the gate on a trial whose core was slower before or after it than at
-// its best of the block.
+// slow closes the gate on a trial before or after which the core was slower
+// than at its best in the block.
 func slow(t *results.Trial, reference time.Duration) {
 	var fail failer = func(name, format string, args ...any) {
 		t.Valid = false
 		t.Reasons = append(t.Reasons, results.Reason{Gate: name, Detail: fmt.Sprintf(format, args...)})
 	}
-	// A reference of nought would be one that is not known yet.
+	// A reference of 0 would mean one that is not known yet.
 	found := gate.Hold(gate.SlowCore, t.Metrics, gate.Asked{ReferenceS: max(reference, 1).Seconds()})
 	for _, f := range found {
 		if !f.Missing() {

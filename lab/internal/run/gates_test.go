@@ -14,8 +14,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// A row is what is done to an honest trial of a kind, and the one gate that it
-// closes, or none; behind it those that cannot but close with it.
+// A row is a change to a correct trial of a kind, and the one gate that the
+// change closes, or none; after it, gates that necessarily close too.
 type row[T any] struct {
 	what   string
 	spoil  func(T)
@@ -24,7 +24,7 @@ type row[T any] struct {
 
 const none = ""
 
-// both does one thing after another.
+// both applies several changes.
 func both[T any](all ...func(T)) func(T) {
 	return func(t T) {
 		for _, f := range all {
@@ -33,7 +33,7 @@ func both[T any](all ...func(T)) func(T) {
 	}
 }
 
-// told is what a row is called and what it closes.
+// told is a row's name and the gates that it closes.
 type told struct{ what, closes string }
 
 func of[T any](rows []row[T]) (all []told) {
@@ -43,9 +43,9 @@ func of[T any](rows []row[T]) (all []told) {
 	return all
 }
 
-// Every gate has a figure that closes it, and it alone; one that does not; and
-// one that is missing, which is not the same as one that does not. A gate without
-// its rows could be taken out and nothing would show it.
+// Every gate has a figure that closes it alone, a figure that does not, and a
+// missing figure, which is not the same as an open gate. Without such rows a
+// gate could be removed unnoticed.
 func TestEveryGateHasItsRows(t *testing.T) {
 	for _, g := range gate.All {
 		var shuts, stays, missing bool
@@ -64,29 +64,29 @@ func TestEveryGateHasItsRows(t *testing.T) {
 	}
 }
 
-// A run goes on for longer through what may be passing than through what is not,
-// whatever follows from it.
+// A run goes on for longer through disturbances that may pass than through
+// faults and their consequences.
 func TestOnlyWeatherPasses(t *testing.T) {
 	for _, name := range []string{gate.Errors, gate.Timeouts, gate.Resets, gate.NoTelemetry, gate.Steal, gate.SlowCore, gate.OtherLoad, gate.Stopped, gate.Silent, gate.IdleServers, gate.Slot} {
-		if !weather(bad(name)) {
+		if !mayHavePassed(bad(name)) {
 			t.Errorf("%s does not pass", name)
 		}
-		if weather(bad(name, gate.Non2xx)) {
+		if mayHavePassed(bad(name, gate.Non2xx)) {
 			t.Errorf("%s excuses a wrong answer", name)
 		}
-		if !weather(bad(gate.Little, name)) {
+		if !mayHavePassed(bad(gate.Little, name)) {
 			t.Errorf("what follows from %s does not pass with it", name)
 		}
 	}
 	for _, name := range []string{gate.LostWorker, gate.ServerExited, gate.ClientFailed, gate.ClientHung, gate.Little, gate.WrongAnswer,
 		gate.Non2xx, gate.Mismatches, gate.NoRequests, gate.RateShort, "a gate of the future"} {
-		if weather(bad(name)) {
+		if mayHavePassed(bad(name)) {
 			t.Errorf("%s passes", name)
 		}
 	}
 }
 
-// A profiled is a window in which profiles were taken, made up.
+// A profiledWindow is a made-up window in which profiles were taken.
 type profiledWindow struct {
 	load
 	set capture.Set
@@ -121,8 +121,7 @@ func TestProfilesAreOfOneWindow(t *testing.T) {
 	}
 }
 
-// closes holds the gates that something closes, each once, against those that it
-// is to close.
+// closes compares the gates that do closes, each once, with the expected ones.
 func closes(t *testing.T, what, want string, do func(failer)) {
 	t.Helper()
 	found := map[string]bool{}
@@ -137,8 +136,8 @@ func closes(t *testing.T, what, want string, do func(failer)) {
 	}
 }
 
-// A calibrated trial has calibrations before it and after it, made up, and a run's
-// fastest.
+// A calibrated trial has made-up calibrations before and after it, and the
+// run's fastest.
 type calibrated struct {
 	results.Trial
 	reference time.Duration
@@ -169,14 +168,14 @@ func TestSlowCores(t *testing.T) {
 	}
 }
 
-// say hands on why a trial is invalid.
+// say passes the trial's reasons on.
 func (c *calibrated) say(fail failer) {
 	for _, one := range c.Reasons {
 		fail(one.Gate, "%s", one.Detail)
 	}
 }
 
-// Whoever ran most on a side's cores is named.
+// The process that used most of a side's cores is named.
 func TestOtherLoadIsNamed(t *testing.T) {
 	l := load{split: cores.Split{Server: []int{0}, Client: []int{1}}}
 	w := telemetry.Window{Others: []telemetry.Load{{Name: "beside-client", Core: 1, Cores: 0.4}, {Name: "beside-server", Core: 0, Cores: 0.3}}}

@@ -16,21 +16,21 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// A group is conditions whose servers are up at once.
+// A group is a set of conditions whose servers are up at once.
 type group struct {
 	engine   *engine
-	conds    []int // indexes of conditions, rising
+	conds    []int // indexes of conditions, ascending
 	loads    []load
-	sequence []int // of the slots: places in conds
+	sequence []int // of the slots: indexes into conds
 	servers  []*server
 	trials   []results.Trial
 	profiles taken
 	sampler  *telemetry.Sampler
 }
 
-// group measures conditions that can be up together: their servers start, a
-// client goes round them in the sequence given, or each has one of its own, and
-// what both sides cost is read.
+// group measures conditions that can be up together. Their servers start, one
+// client goes round them in the given sequence or each has a client of its own,
+// and the CPU time of both sides is read.
 func (e *engine) group(ctx context.Context, sequence []int) (m measured, err error) {
 	g := &group{engine: e, conds: experiment.Members(sequence), profiles: taken{}}
 	for _, s := range sequence {
@@ -41,12 +41,13 @@ func (e *engine) group(ctx context.Context, sequence []int) (m measured, err err
 		cond := e.file.Conditions[c]
 		g.loads = append(g.loads, p.load(e.link, x.Fixed().With(cond.Levels), p.Port+i))
 	}
-	// They share what is turned, or they would not be up together.
+	// Conditions of a group have the same kernel settings, so those of the first
+	// serve for all.
 	back, err := g.loads[0].turn(ctx)
 	if err != nil {
 		return m, err
 	}
-	defer func() { err = also(err, back()) }()
+	defer func() { err = joinOnOneLine(err, back()) }()
 	if err := freshSockets(g.loads); err != nil {
 		return m, err
 	}
@@ -64,7 +65,8 @@ func (e *engine) group(ctx context.Context, sequence []int) (m measured, err err
 	return measured{g.trials, g.profiles}, nil
 }
 
-// measure has the group's clients do what they can do: take turns, or not.
+// measure runs the group's clients: in turns where the generator can take
+// turns, else at once.
 func (g *group) measure(ctx context.Context) error {
 	now := g.engine.plan.clock.now()
 	for i := range g.trials {
@@ -76,8 +78,8 @@ func (g *group) measure(ctx context.Context) error {
 	return g.pieces(ctx)
 }
 
-// atOnce does something for each of so many at the same time. An error of one ends
-// the others, and is returned.
+// atOnce calls do for each of 0 to n-1 at the same time. The first error
+// cancels the others and is returned.
 func atOnce(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	within, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -96,7 +98,7 @@ func atOnce(ctx context.Context, n int, do func(ctx context.Context, i int) erro
 	return nil
 }
 
-// pair is a client with the servers that it loads, to be watched.
+// pair is a client with the servers that it loads, for telemetry to watch.
 func (g *group) pair(client func() int, servers ...*server) telemetry.Pair {
 	p := telemetry.Pair{Client: client}
 	for _, s := range servers {
@@ -105,7 +107,7 @@ func (g *group) pair(client func() int, servers ...*server) telemetry.Pair {
 	return p
 }
 
-// watch begins to sample what both sides and the machine do.
+// watch begins to sample both sides and the machine.
 func (g *group) watch(window time.Duration, pairs ...telemetry.Pair) error {
 	l := g.loads[0]
 	serverOn, clientOn := l.split.On()
@@ -119,7 +121,7 @@ func (g *group) watch(window time.Duration, pairs ...telemetry.Pair) error {
 	return err
 }
 
-// failer gives what takes the reasons of one of the group's trials.
+// failer records the reasons of the group's trial i.
 func (g *group) failer(i int) failer {
 	t := &g.trials[i]
 	return func(name, format string, args ...any) { t.Reasons = append(t.Reasons, reason(name, format, args...)) }
@@ -129,8 +131,9 @@ func reason(name, format string, args ...any) results.Reason {
 	return results.Reason{Gate: name, Detail: strict.Line(fmt.Sprintf(format, args...), longestReason)}
 }
 
-// blame puts faults where they belong. One that is nobody's in particular is
-// everybody's, and a server that is gone leaves no block for the others either.
+// blame records faults with their trials. A fault of no particular condition
+// goes to all trials. A fault of one condition also makes the others' trials
+// invalid, since it disturbed them or left their block incomplete.
 func (g *group) blame(faults []fault) {
 	for _, f := range faults {
 		for i := range g.trials {
@@ -144,15 +147,15 @@ func (g *group) blame(faults []fault) {
 	}
 }
 
-// machine are the figures of a sampled window that are the machine's and not of
-// one server: the trials of a block share them.
+// machine has the figures of a sampled window that describe the machine and not
+// one server: all trials of a group share them.
 var machine = []string{
 	"server_steal", "client_steal", "server_foreign_load", "client_foreign_load", "sampler_busy", "client_rss_bytes",
 	"tcp_retransmits", "listen_overflows", "listen_drops", "softnet_drops", "softnet_squeezes", "interrupts_per_s",
 	"throttled_s", "swap_pages", "clock_step_s",
 }
 
-// shared copies them.
+// shared copies the machine's figures.
 func shared(into, from map[string]float64) {
 	for _, name := range machine {
 		if v, ok := from[name]; ok {
@@ -161,8 +164,8 @@ func shared(into, from map[string]float64) {
 	}
 }
 
-// unwell closes the gates that look at the samples themselves: a signal that held
-// a side, and a machine that stood still.
+// unwell closes the gates on disturbed samples: a process stopped by a signal,
+// or a machine that stood still.
 func unwell(w telemetry.Window, window time.Duration, fail failer) {
 	for _, side := range w.Stopped {
 		fail(gate.Stopped, "a signal stopped the %s for a while", side)
@@ -172,7 +175,7 @@ func unwell(w telemetry.Window, window time.Duration, fail failer) {
 	}
 }
 
-// take copies what a trial in one piece keeps beside its metrics.
+// take copies what a trial in one piece records beside its metrics.
 func take(t *results.Trial, w telemetry.Window) {
 	for _, c := range w.Cores {
 		t.Cores = append(t.Cores, results.Core{

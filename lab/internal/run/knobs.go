@@ -16,27 +16,29 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
-// A knob is a kernel setting that a trial turns: a tuning script's name and its
-// arguments.
+// A knob is a kernel setting that a trial changes: a tuning script's name and
+// its arguments.
 type knob struct {
 	name string
 	args []string
-	// inside is whether it is turned on the server's side of the wire. What has
-	// one value for the whole machine is turned outside, where the kernel shows it.
+	// inside tells whether it is changed in the server's network namespace. A
+	// setting with one value for the whole machine is changed outside, where the
+	// kernel shows it.
 	inside bool
 }
 
-// flowEntries is the size of the table of flows that entry 03 gives RFS.
+// flowEntries is the size of the RFS flow table in entry 03.
 const flowEntries = "32768"
 
-// knobs are those that a condition turns, in the order in which they are.
+// knobs are the settings that a condition changes, in the order of changing
+// them.
 func (p Plan) knobs(dev string, s setting.Levels) []knob {
 	x := p.Experiment
 	on := func(name string) bool { b, _ := s[name].Bool(); return b }
 	off := func(name string) bool { b, ok := s[name].Bool(); return ok && !b }
 	inside := x.Topology.Kind == "netns"
 	var ks []knob
-	// A service that does not run, or is not there, needs no stopping.
+	// A service that does not run, or is not installed, needs no stopping.
 	if off(setting.IRQBalance) && tune.Runs("irqbalance") {
 		ks = append(ks, knob{name: "irqbalance"})
 	}
@@ -57,9 +59,9 @@ func (p Plan) knobs(dev string, s setting.Levels) []knob {
 	return ks
 }
 
-// interruptCores are where pinned interrupts go: to the cores that the server
-// leaves free at its narrowest, of those that it has at its widest or, where it
-// always has the same, of all the machine's.
+// interruptCores are the cores for pinned interrupts. If the design varies the
+// server's cores, these are the cores of the largest set that the smallest
+// leaves free; else all of the machine's cores but the server's.
 func (p Plan) interruptCores() string {
 	narrow, wide := p.serverCores()
 	if len(wide) == len(narrow) {
@@ -71,8 +73,8 @@ func (p Plan) interruptCores() string {
 	return cores.Format(slices.DeleteFunc(slices.Clone(wide), func(c int) bool { return slices.Contains(narrow, c) }))
 }
 
-// serverCores are those that the design's server may use, where it has the
-// fewest and where it has the most of them.
+// serverCores gives the smallest and the largest set of cores that the design's
+// conditions pin the server to.
 func (p Plan) serverCores() (narrow, wide []int) {
 	for _, levels := range p.Experiment.Conditions() {
 		list, ok := p.Experiment.Fixed().With(levels)[setting.ServerCPUs]
@@ -93,40 +95,40 @@ func (p Plan) serverCores() (narrow, wide []int) {
 	return narrow, wide
 }
 
-// line is the command line that turns the knob and holds it.
+// line is the command line that changes the setting and holds it.
 func (k knob) line() []string {
 	return append([]string{scriptPath("tune-" + k.name + ".sh"), "hold"}, k.args...)
 }
 
-// A held knob is one that is turned: its process brings it back when its
-// standard input ends, which also is how it learns that the lab has died.
+// A held knob is a changed setting. Its process restores the setting when its
+// standard input ends, which also happens if the lab dies.
 type held struct {
 	proc   *leash.Proc
 	lifeln *os.File
 	name   string
 }
 
-// Unrestored says that a knob did not come back: the machine is no longer as it
-// was, which whoever it belongs to has to be told, whatever else went wrong.
+// Unrestored says that a setting was not restored. The machine's owner must be
+// told, whatever else went wrong.
 type Unrestored struct{ Why string }
 
 func (u Unrestored) Error() string { return u.Why }
 
-// also joins two errors on one line; either may be none.
-func also(err, second error) error {
+// joinOnOneLine joins two errors on one line; either may be nil.
+func joinOnOneLine(err, second error) error {
 	if err == nil || second == nil {
 		return errors.Join(err, second)
 	}
 	return fmt.Errorf("%w; and %w", err, second)
 }
 
-// turn turns the knobs of a trial, in order. What was turned comes back if a
-// later one cannot be.
+// turn changes a trial's kernel settings, in order. If one cannot be changed,
+// those before it are restored.
 func (l load) turn(ctx context.Context) (back func() error, err error) {
 	var all []held
 	back = func() (failed error) {
 		for _, h := range slices.Backward(all) {
-			failed = also(failed, h.release())
+			failed = joinOnOneLine(failed, h.release())
 		}
 		all = nil
 		return failed
@@ -134,14 +136,15 @@ func (l load) turn(ctx context.Context) (back func() error, err error) {
 	for _, k := range l.knobs {
 		h, err := l.hold(ctx, k)
 		if err != nil {
-			return nil, also(err, back())
+			return nil, joinOnOneLine(err, back())
 		}
 		all = append(all, h)
 	}
 	return back, nil
 }
 
-// turnedWithin bounds the wait for a knob: reading and writing a few files.
+// turnedWithin bounds the wait for one setting: reading and writing a few
+// files.
 const turnedWithin = 10 * time.Second
 
 func (l load) hold(ctx context.Context, k knob) (held, error) {
@@ -154,7 +157,7 @@ func (l load) hold(ctx context.Context, k knob) (held, error) {
 		argv = l.link.Server(argv)
 	}
 	ready := make(chan struct{}, 1)
-	// Where originals are kept is the caller's to say.
+	// The caller's environment says where the original values are kept.
 	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: argv, Env: leash.Caller("HOME", "XDG_STATE_HOME", "LINE_RATE_STATE"), Stdin: r, Lines: func(line string) {
 		if line == "tune ready" {
 			ready <- struct{}{}
@@ -173,14 +176,14 @@ func (l load) hold(ctx context.Context, k knob) (held, error) {
 		w.Close()
 		return held{}, fmt.Errorf("%s", proc.LastLine())
 	case <-ctx.Done():
-		return held{}, also(context.Cause(ctx), h.release())
+		return held{}, joinOnOneLine(context.Cause(ctx), h.release())
 	case <-time.After(turnedWithin):
 		late := fmt.Errorf("tune-%s.sh had not turned its knob after %v: %s", k.name, turnedWithin, proc.LastLine())
-		return held{}, also(late, h.release())
+		return held{}, joinOnOneLine(late, h.release())
 	}
 }
 
-// release brings the knob back.
+// release restores the setting.
 func (h held) release() error {
 	early := false
 	select {
@@ -204,12 +207,13 @@ func (h held) release() error {
 	return nil
 }
 
-// Unreachable says why the design cannot be carried out on this machine, as far as
-// that shows without trying; empty where nothing shows. Its run takes no time.
+// Unreachable says why the design cannot be carried out on this machine, as far
+// as that shows without trying; empty where nothing shows. The check takes no
+// time.
 func (p Plan) Unreachable() string {
 	x := p.Experiment
 	var why []string
-	// A machine with too few cores is not asked about its interrupts as well.
+	// A machine with too few cores need not be asked about its interrupts.
 	if n := x.LeastCores(); n > p.Host.Cores {
 		why = append(why, fmt.Sprintf("needs %d cores; this host has %d", n, p.Host.Cores))
 	} else {
@@ -221,7 +225,8 @@ func (p Plan) Unreachable() string {
 	return strings.Join(why, "; ")
 }
 
-// outOfReach says which of the design's knobs cannot be turned, each once.
+// outOfReach names each of the design's kernel settings that cannot be changed,
+// once.
 func (p Plan) outOfReach() []string {
 	dev := topology.Interface()
 	var why []string
@@ -231,7 +236,7 @@ func (p Plan) outOfReach() []string {
 		for _, k := range all {
 			args := k.args
 			if k.inside || k.name == "irq-pin" && stopped {
-				args = nil // the device is not made yet, or irqbalance will not run; whether this user may is known
+				args = nil // the device does not exist yet, or irqbalance will not run; but whether this user may change it is known
 			}
 			if err := tune.Reach(k.name, args); err != nil && !slices.Contains(why, err.Error()) {
 				why = append(why, err.Error())

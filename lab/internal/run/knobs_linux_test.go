@@ -12,7 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
-// knobScripts is a clone with tuning scripts that do as they are named.
+// knobScripts is a clone with tuning scripts that behave as their names say.
 func knobScripts(t *testing.T, names ...string) load {
 	t.Helper()
 	l := load{dir: t.TempDir(), link: &topology.Link{}}
@@ -37,8 +37,8 @@ func knobScripts(t *testing.T, names ...string) load {
 	return l
 }
 
-// A knob that does not come back leaves the machine another one than it was,
-// whatever else went wrong with it.
+// A setting that is not restored leaves the machine changed, which must be
+// reported whatever else went wrong.
 func TestAKnobThatDoesNotComeBackIsSaid(t *testing.T) {
 	wasLeft := func(t *testing.T, err error, also string) {
 		t.Helper()
@@ -84,8 +84,8 @@ func TestAKnobThatDoesNotComeBackIsSaid(t *testing.T) {
 	})
 }
 
-// A knob that does not come back ends the run by that, whatever else befell it,
-// and its trials count for nothing: the machine is not as it was.
+// A setting that is not restored ends the run with that message, whatever else
+// happened, and the trials do not count: the machine is changed.
 func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
 	p := newPlace(t)
 	x := design{topology: shaped, settings: "generator = \"http_load\"\nconnections = 4\nprefork = false\nroute = \"/read\"", factor: "rps", levels: "[false, true]",
@@ -107,7 +107,7 @@ func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
 		}
 		nothingRuns(t)
 	}
-	// One that comes back leaves all as it was, for as many groups as there are.
+	// A setting that is restored lets the run go on, for any number of groups.
 	if err := os.WriteFile(script, []byte("#!/bin/sh\necho tune ready; cat >/dev/null; echo back >>"+filepath.Join(p.root, "back")+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -23,8 +23,9 @@ func committed(t *testing.T, name string) *experiment.Experiment {
 	return x
 }
 
-// What a condition turns is recorded as what a reader would type, in the order
-// in which it is turned; on the wire where the wire has it, else outside.
+// A condition's kernel settings are recorded as command lines, in the order of
+// changing them; inside the wire's namespace where the setting is per
+// namespace, else outside.
 func TestKnobsStandBeforeTheServer(t *testing.T) {
 	x := committed(t, "03-rps-rfs")
 	link := &topology.Link{Host: "192.0.2.1", NetPID: 7, NetDevice: "wire-server"}
@@ -66,14 +67,14 @@ func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 		}
 	}
 	var want []string
-	if tune.Runs("irqbalance") { // what does not run is not stopped
+	if tune.Runs("irqbalance") { // a service that does not run is not stopped
 		want = append(want, "lab/scripts/tune-irqbalance.sh ")
 	}
 	if tune.Runs("crond", "cron") {
 		want = append(want, "lab/scripts/tune-crond.sh ")
 	}
 	want = append(want,
-		"lab/scripts/tune-irq-pin.sh --dev ens5 --cpus 6-7", // those that its server leaves free
+		"lab/scripts/tune-irq-pin.sh --dev ens5 --cpus 6-7", // the cores that its server leaves free
 		"lab/scripts/tune-rps.sh --dev ens5",
 	)
 	if !slices.Equal(got, want) {
@@ -84,7 +85,7 @@ func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 	}
 }
 
-// The reason names what the machine lacks before what the lab does.
+// What the machine lacks is named before what the lab lacks.
 func TestADesignForALargerMachineSaysWhatIsMissing(t *testing.T) {
 	x := committed(t, "06-irq-factorial")
 	why := Plan{Experiment: x, Host: &host.Profile{Cores: 2}}.Unreachable()
@@ -96,8 +97,8 @@ func TestADesignForALargerMachineSaysWhatIsMissing(t *testing.T) {
 	if strings.Count(why, "needs 8 cores") != 1 {
 		t.Errorf("said more than once: %q", why)
 	}
-	// Entry 07 has its server always on the same cores: all others take interrupts,
-	// and what its claims need has room for both.
+	// The server of entry 07 always has the same cores: all others take
+	// interrupts, and its claims need enough cores for both.
 	x = committed(t, "07-irq-matched")
 	if got := (Plan{Experiment: x, Host: &host.Profile{Cores: 128}}).interruptCores(); got != "112-127" {
 		t.Errorf("interrupts of entry 07 go to %s, want 112-127", got)

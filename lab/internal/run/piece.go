@@ -14,17 +14,17 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// A piece is one condition of a group that is measured in one piece.
+// A piece is one condition measured in one piece, without slots.
 type piece struct {
 	answers *comparison
-	pid     atomic.Int64 // of its client
+	pid     atomic.Int64 // process id of its client
 	printed []byte
 }
 
-// pieces measures the group's conditions in one piece each, by load generators that
-// cannot take turns: autocannon, and the receiver of events. Where there are several
-// they run at once, each server with a client of its own, and share their weather
-// from the first moment to the last.
+// pieces measures the group's conditions without slots, with load generators
+// that cannot take turns: autocannon and the receiver of events. Several
+// conditions run at once, each server with a client of its own, so that a
+// disturbance of the machine meets all of them.
 func (g *group) pieces(ctx context.Context) error {
 	pieces := make([]piece, len(g.loads))
 	compared := func() {
@@ -43,8 +43,8 @@ func (g *group) pieces(ctx context.Context) error {
 		return err
 	}
 	defer stopServers(g.servers)
-	// Before the answers are compared: the connections that takes are not to be
-	// among those that there were beforehand.
+	// Before the answers are compared, so that the connections used for comparing
+	// do not count as there before the trial.
 	var pairs []telemetry.Pair
 	for i := range pieces {
 		pairs = append(pairs, g.pair(func() int { return int(pieces[i].pid.Load()) }, g.servers[i]))
@@ -60,7 +60,7 @@ func (g *group) pieces(ctx context.Context) error {
 	}
 	if slices.ContainsFunc(g.trials, func(t results.Trial) bool { return len(t.Reasons) > 0 }) {
 		g.goneBefore()
-		return nil // their throughput would be of something else
+		return nil // a wrong answer's throughput is no result
 	}
 	faults, err := g.drive(ctx, pieces)
 	g.sampler.Stop()
@@ -77,9 +77,9 @@ func (g *group) pieces(ctx context.Context) error {
 	return g.profiled(ctx)
 }
 
-// goneBefore tells of servers that have exited before their trials.
+// goneBefore names the servers that exited before their trials.
 func (g *group) goneBefore() {
-	wait := time.After(noticed)
+	wait := time.After(exitSeenWithin)
 	for i, s := range g.servers {
 		if len(g.trials[i].Reasons) == 0 {
 			continue
@@ -93,8 +93,8 @@ func (g *group) goneBefore() {
 	}
 }
 
-// drive has each piece's client load its own server, all at once, and returns what
-// went wrong and with which of them. An error of one ends them all.
+// drive has the client of each piece load its own server, all at once, and
+// returns the faults with their pieces. An error of one ends them all.
 func (g *group) drive(ctx context.Context, pieces []piece) ([]fault, error) {
 	found := make([][]fault, len(pieces))
 	if err := atOnce(ctx, len(pieces), func(ctx context.Context, i int) (err error) {
@@ -111,19 +111,19 @@ func (g *group) drive(ctx context.Context, pieces []piece) ([]fault, error) {
 	var faults []fault
 	for i, some := range found {
 		for _, f := range some {
-			f.of = i // its server's, or its client's, which serves nobody else
+			f.of = i // the piece's own server or client; no other is affected
 			faults = append(faults, f)
 		}
 	}
 	return faults, nil
 }
 
-// judgePiece makes a trial of what the piece's client printed and of what was
-// sampled in the window that it tells, and closes the gates.
+// judgePiece fills in a trial from what the piece's client printed and from the
+// samples in the window that the client reports, and closes the gates.
 //
-// CPU times are those of the piece's own server and client. How busy the cores were
-// is of all that ran, and so is what the trial was bounded by: of several at once
-// none is said to have had room that it had to share.
+// CPU times are those of the piece's own server and client. The use of the
+// cores, and so the trial's bound, covers all pieces that ran: where several
+// share the cores, none is said to have had spare room.
 func (g *group) judgePiece(i int, p *piece) {
 	l, t, fail := g.loads[i], &g.trials[i], g.failer(i)
 	r, err := l.parse(p.printed)
@@ -152,20 +152,20 @@ func (l load) parse(stdout []byte) (*generator.Result, error) {
 	}
 	r, err := generator.ParseAutocannon(stdout)
 	if err == nil {
-		r.Asked(l.rate) // which autocannon does not print
+		r.Asked(l.rate) // autocannon does not print it
 	}
 	return r, err
 }
 
-// gates closes those that look at the figures of a trial in one piece, by the
-// rules that its file is checked by later, and those that look at the samples.
-// What was not seen closes a gate as well: it would otherwise stand open.
+// gates closes the gates that judge a trial's figures, by the rules that later
+// check its file, and those that judge the samples. A missing figure closes its
+// gate too: else the gate would stay open unseen.
 func (l load) gates(r *generator.Result, w telemetry.Window, m map[string]float64, fail failer) {
 	l.asks(m)
 	if _, mean := m["latency_mean_s"]; !mean && l.rate == 0 && l.connections > 0 && m["requests"] > 0 {
 		m["latency_mean_least_s"] = r.CutMeanS
 	}
-	said := map[string]bool{} // by what saw more of it than the figures show
+	said := map[string]bool{} // gates closed by checks that saw more than the figures show
 	say := func(name, format string, args ...any) {
 		said[name] = true
 		fail(name, format, args...)

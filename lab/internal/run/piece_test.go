@@ -15,14 +15,14 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// A pieced trial is one in one piece, made up: what was asked for, what autocannon
-// said, what was sampled. An honest one closes no gate.
+// A pieced trial is a made-up trial in one piece: what was asked for, what
+// autocannon reported, and the samples. A correct one closes no gate.
 type pieced struct {
 	load
 	said     generator.Result
 	w        telemetry.Window
 	m        map[string]float64
-	compared *comparison // of answers; nil where none were compared
+	compared *comparison // nil if no answers were compared
 }
 
 func newPieced() *pieced {
@@ -43,7 +43,7 @@ func newPieced() *pieced {
 	return p
 }
 
-// rated is the same at a fixed rate.
+// rated sets a fixed rate.
 func (p *pieced) rated() {
 	p.rate, p.asked.Rate = 1000, 1000
 	p.m["asked_rate_rps"] = 1000
@@ -59,7 +59,7 @@ func (p *pieced) events() {
 	p.m["workers"], p.w.WorkersMin, p.w.WorkersMax = 0, 0, 0
 }
 
-// lost leaves only what the load generator said, and the calibrations.
+// lost removes everything but the load generator's report and the calibrations.
 func (p *pieced) lost() {
 	p.w = telemetry.Window{}
 	for _, name := range []string{"workers", "workers_active", "workers_serving", "connections_established", "client_thread_busy_max", "server_steal",
@@ -77,14 +77,15 @@ func (p *pieced) judge(fail failer) {
 func set(metric string, v float64) func(*pieced) { return func(p *pieced) { p.m[metric] = v } }
 func lack(metric string) func(*pieced)           { return func(p *pieced) { delete(p.m, metric) } }
 
-// comparedWith has /simple's answers counted and compared: a body of 16 bytes behind a
-// head of 108, and what the lab said of each that it compared.
+// comparedWith sets the number of bytes counted for /simple, whose answers have
+// a body of 16 bytes after a head of 108, and what the lab found in each answer
+// that it compared.
 func comparedWith(bytes float64, said ...*answer.Fault) func(*pieced) {
 	return func(p *pieced) {
 		p.serves, p.route = setting.Fiber, "/simple"
 		p.said.Counts = generator.Counts{OK: 1000, Bytes: bytes}
 		p.connections, p.asked.Connections, p.m["connections_established"], p.said.CutMeanS = 0, 0, 0, 0
-		p.compared = &comparison{head: 106, all: []answer.Report{{}}, // the first is before the trial
+		p.compared = &comparison{head: 106, all: []answer.Report{{}}, // the first report is before the trial
 			sockets: &socketWatch{all: []holding{{from: p.said.Start.Add(100 * time.Millisecond)}, {from: p.said.Start.Add(200 * time.Millisecond)}}}}
 		for _, fault := range said {
 			p.compared.all = append(p.compared.all, answer.Report{At: p.said.Start.Add(time.Millisecond), Fault: fault})
@@ -92,17 +93,18 @@ func comparedWith(bytes float64, said ...*answer.Fault) func(*pieced) {
 	}
 }
 
-// figure is the rows of a gate that looks at one figure, which is always needed.
+// figure gives the rows of a gate on one figure that is always needed.
 func figure(name, metric string, shuts, stays float64) []row[*pieced] {
 	return []row[*pieced]{{"over", set(metric, shuts), name}, {"at the bar", set(metric, stays), none}, {"missing", lack(metric), gate.NoTelemetry}}
 }
 
-// optional is the rows of one that a receiver of events does not count.
+// optional gives the rows of a gate on a figure that a receiver of events does
+// not count.
 func optional(name, metric string) []row[*pieced] {
 	return append(figure(name, metric, 1, 0), row[*pieced]{"of events, missing", (*pieced).events, none}, row[*pieced]{"of events", both((*pieced).events, set(metric, 1)), name})
 }
 
-// pieceRows has rows for the gates that close on trials in one piece.
+// pieceRows has the rows of the gates on trials in one piece.
 var pieceRows = map[string][]row[*pieced]{
 	gate.Non2xx: append(figure(gate.Non2xx, "non_2xx", 5000, 0),
 		row[*pieced]{"of a receiver that was told to refuse", func(p *pieced) { p.events(); p.asked.Refuses = true; p.m["non_2xx"] = 3 }, none},
@@ -206,7 +208,8 @@ func TestPiecesCloseGates(t *testing.T) {
 	}
 }
 
-// What the figures show less of is said in the words of what saw more.
+// A gate that a more detailed check has closed is not closed again by the
+// figures.
 func TestAReasonIsSaidOnce(t *testing.T) {
 	one := newPieced()
 	one.said.Faults = []generator.Fault{{Gate: gate.Timeouts, Detail: "3 requests timed out"}}
@@ -221,7 +224,7 @@ func TestAReasonIsSaidOnce(t *testing.T) {
 	}
 }
 
-// An answer is compared less often at a low rate, and a few times in any case.
+// Answers are compared less often at a low rate, but a few times in any case.
 func TestHowOftenAnswersAreCompared(t *testing.T) {
 	for _, c := range []struct {
 		rate float64
@@ -234,8 +237,8 @@ func TestHowOftenAnswersAreCompared(t *testing.T) {
 	}
 }
 
-// Of the looks at the client's sockets those in the window count, and as few as
-// one say nothing.
+// Only looks at the client's sockets within the window count, and a single look
+// is not enough.
 func TestConnectionsOpenedAnew(t *testing.T) {
 	start := time.Unix(1000, 0)
 	r := &generator.Result{Start: start, Finish: start.Add(time.Second)}
@@ -250,7 +253,7 @@ func TestConnectionsOpenedAnew(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		all  []holding
-		want string // the gate
+		want string // the gate that closes
 	}{
 		{"the same", []holding{at(200, "a", "b"), at(800, "b", "a")}, ""},
 		{"one anew", []holding{at(200, "a", "b"), at(800, "b", "c")}, gate.Resets},
@@ -266,7 +269,7 @@ func TestConnectionsOpenedAnew(t *testing.T) {
 	}
 }
 
-// An interrupted run does not wait for what compares.
+// An interrupted run does not wait for the comparison.
 func TestComparingCanBeInterrupted(t *testing.T) {
 	why := errors.New("a signal came")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -11,10 +11,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// inPieces is a design whose trials lie in one piece: autocannon takes no turns.
+// inPieces is a design with trials in one piece: autocannon takes no turns.
 var inPieces = design{settings: "generator = \"autocannon\"\nconnections = 4\nprefork = false", block: "slot_s = 0.7\nrounds = 1\nwarmup_s = 0.1"}
 
-// The lab's own server is right for autocannon too.
+// The lab's own server answers correctly with autocannon too.
 func TestRightAnswersInOnePiece(t *testing.T) {
 	p := newPlace(t)
 	type levels = setting.Levels
@@ -34,14 +34,14 @@ func TestRightAnswersInOnePiece(t *testing.T) {
 	nothingRuns(t)
 }
 
-// A server that answers wrongly makes no trial that counts, whether it does so
-// from the first or only under load.
+// A server with wrong answers gets no valid trial, whether they are wrong from
+// the start or only under load.
 func TestWrongAnswersInOnePiece(t *testing.T) {
 	p := newPlace(t)
 	x := inPieces.parse(t)
 	for _, c := range []struct {
 		fault, route string
-		gates        []string // one of these
+		gates        []string // one of these closes
 		says         string
 	}{
 		{"half", "/simple", []string{gate.WrongAnswer}, "answer 1 of 20 before the trial: 8 bytes of body, the route's have 16"},
@@ -66,7 +66,7 @@ func TestWrongAnswersInOnePiece(t *testing.T) {
 	nothingRuns(t)
 }
 
-// What could not be compared closes a gate, or ends the run.
+// A failed comparison closes a gate, or ends the run.
 func TestAnswersThatWereNotCompared(t *testing.T) {
 	p := newPlace(t)
 	x := inPieces.parse(t)
@@ -86,14 +86,14 @@ func TestAnswersThatWereNotCompared(t *testing.T) {
 			t.Errorf("%s: %v, %+v", name, err, trials)
 		}
 	}
-	// It says that all was well before the trial, and nothing during it.
+	// It reports that all is well before the trial, and nothing during it.
 	mute := []string{"sh", "-c", `echo '{"ready":true}'; read -r _; echo '{"head":106}'; cat`}
 	if one := p.block(only(mute, "/simple"))[0]; one.Valid || !slices.ContainsFunc(one.Reasons, func(r results.Reason) bool {
 		return r.Gate == gate.NoTelemetry && strings.Contains(r.Detail, "no answer was compared")
 	}) {
 		t.Errorf("%q", one.Reasons)
 	}
-	// A route that the server has and the lab does not know, and one that it has not.
+	// A route that only the server knows, and one that the server lacks.
 	if one := p.block(only(nil, "/healthz"))[0]; one.Valid || !closed(one, gate.WrongAnswer) {
 		t.Errorf("%q", one.Reasons)
 	}
@@ -103,17 +103,18 @@ func TestAnswersThatWereNotCompared(t *testing.T) {
 	nothingRuns(t)
 }
 
-// A server that is gone by the time its answers are compared is said to be.
+// A server that is gone when its answers are to be compared is reported as
+// gone.
 func TestAServerThatIsGoneBeforeItsTrial(t *testing.T) {
 	p := newPlace(t)
 	p.faulty("dies 2")
 	one := p.block(p.engine(inPieces.parse(t), loopback, setting.Levels{setting.Route: text("/simple")}))[0]
-	if one.Valid || !closed(one, gate.ServerExited) || len(one.Metrics) > 2 { // the calibrations
+	if one.Valid || !closed(one, gate.ServerExited) || len(one.Metrics) > 2 { // the two calibrations
 		t.Errorf("%q, %v", one.Reasons, one.Metrics)
 	}
 }
 
-// Batches of events are received, not requested, and looked at by the receiver.
+// Batches of events are received, not requested, and the receiver checks them.
 func TestBatchesOfEvents(t *testing.T) {
 	p := newPlace(t)
 	x := design{

@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 
 var builtAny bool
 
-// programsOnce builds what trials start, and a server with faults, once for all
-// tests.
+// programsOnce builds the programs of trials, and a server with faults, once
+// for all tests.
 var programsOnce = sync.OnceValues(func() (string, error) {
 	builtAny = true
 	dir, err := os.MkdirTemp("", "programs")
@@ -64,7 +64,7 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// A place is a directory as a clone has it, with programs to measure with.
+// A place is a directory laid out like a clone, with programs to measure with.
 type place struct {
 	t     *testing.T
 	root  string
@@ -87,7 +87,7 @@ func newPlace(t *testing.T) place {
 	if p.built, err = programsOnce(); err != nil {
 		t.Fatal(err)
 	}
-	// The scripts find the programs from where they lie, so they are copied.
+	// The scripts find the programs relative to themselves, so they are copied.
 	if err := os.CopyFS(filepath.Join(p.root, "lab", "scripts"), os.DirFS(filepath.Join(top, "lab", "scripts"))); err != nil {
 		t.Fatal(err)
 	}
@@ -112,10 +112,10 @@ func (p place) use(name string) {
 	}
 }
 
-// without takes a program away.
+// without removes a program.
 func (p place) without(name string) { _ = os.Remove(filepath.Join(p.root, ".tools", "bin", name)) }
 
-// faulty puts the server with a fault in the place of the lab's.
+// faulty replaces the lab's server with the faulty one.
 func (p place) faulty(fault string) {
 	p.t.Helper()
 	p.use("faulty/fiber_server")
@@ -124,15 +124,15 @@ func (p place) faulty(fault string) {
 	}
 }
 
-// plan is that of a run here.
+// plan is the plan of a run here.
 func (p place) plan(x *experiment.Experiment) Plan {
 	p.t.Helper()
 	return Plan{Root: journal.Root(p.root), Experiment: x, Port: freePorts(p.t, 30), Lab: []string{filepath.Join(p.built, "the-lab")}, Split: sides(p.t),
 		Host: &host.Profile{ID: "here", Cores: 1 << 10}, clock: newClock()}
 }
 
-// engine has the conditions given, or those of the experiment, and calibrations
-// that never find a core slow.
+// engine has the given conditions, or the experiment's, and calibrations that
+// never find a slow core.
 func (p place) engine(x *experiment.Experiment, link *topology.Link, conditions ...setting.Levels) *engine {
 	p.t.Helper()
 	plan := p.plan(x)
@@ -149,7 +149,7 @@ func (p place) engine(x *experiment.Experiment, link *topology.Link, conditions 
 	return e
 }
 
-// block makes the first one.
+// block makes the first block.
 func (p place) block(e *engine) []results.Trial {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
@@ -161,9 +161,8 @@ func (p place) block(e *engine) []results.Trial {
 	return trials
 }
 
-// until makes blocks until one shows what it is to, some times at the most. Where
-// the machine shows that it is busy with something else, the test is skipped for
-// that.
+// until makes blocks until one is as expected, a few times at most. If the
+// trials show that the machine was disturbed, the test is skipped instead.
 func (p place) until(make func() []results.Trial, shows func([]results.Trial) bool) {
 	p.t.Helper()
 	const patience = 3
@@ -183,7 +182,7 @@ func (p place) until(make func() []results.Trial, shows func([]results.Trial) bo
 	}
 }
 
-// disturbed tells whether the machine had trouble of its own in a trial.
+// disturbed tells whether a trial was invalid because of the machine.
 func disturbed(t results.Trial) bool {
 	return closed(t, gate.Steal, gate.OtherLoad, gate.SlowCore, gate.HeldUp, gate.Throttled, gate.Swap, gate.Clock, gate.NoTelemetry, gate.ProfileApart, gate.Silent, gate.Slot, gate.IdleServers)
 }
@@ -192,11 +191,11 @@ func closed(t results.Trial, names ...string) bool {
 	return slices.ContainsFunc(t.Reasons, func(r results.Reason) bool { return slices.Contains(names, r.Gate) })
 }
 
-// freePorts gives the first of some ports in a row that nobody listens on.
+// freePorts gives the first of n consecutive free ports.
 func freePorts(t *testing.T, n int) int {
 	t.Helper()
 	for range 100 {
-		// Below those that the kernel gives to clients, of which some are always taken.
+		// Below the range for clients, of which some are always taken.
 		port := 10_000 + rand.IntN(20_000)
 		free := 0
 		for ; free < n; free++ {
@@ -234,8 +233,7 @@ func sides(t *testing.T) cores.Split {
 	return cores.Divide(groups)
 }
 
-// children are the test's own processes of a command name, however deep below it,
-// parents first.
+// children lists the test's descendants with a command name, parents first.
 func children(name string) (pids []int) {
 	for _, pid := range telemetry.Descendants(os.Getpid()) {
 		if telemetry.Command(pid) == name {
@@ -245,7 +243,7 @@ func children(name string) (pids []int) {
 	return pids
 }
 
-// listening are those that were told to listen on a port.
+// listening lists the processes that were told to listen on a port.
 func listening(name string, port int) (pids []int) {
 	for _, pid := range children(name) {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -256,7 +254,7 @@ func listening(name string, port int) (pids []int) {
 	return pids
 }
 
-// nothingRuns fails where a run left something behind.
+// nothingRuns fails if a run left a process behind.
 func nothingRuns(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"fiber_server", "null_server", "http_load", "node", "event_sink", "event_producer", "the-lab"} {

@@ -15,7 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
-// FilesBeside is how many files a process of the lab has open besides
+// FilesBeside is how many files a process of the lab has open apart from
 // connections.
 const FilesBeside = 64
 
@@ -31,10 +31,10 @@ func Connections(x *experiment.Experiment) int64 {
 	return n
 }
 
-// Ready tells before anything is measured what would make every trial fail: too
-// few open files, or a program that cannot be started or was built from other
-// sources. Of a design that cannot
-// be carried out here nothing is asked.
+// Ready returns, before anything is measured, what would make every trial fail:
+// too low a limit on open files, or a program that cannot be started or was
+// built from other sources. A design that cannot be carried out here is not
+// checked.
 func (p Plan) Ready() error {
 	if p.Unreachable() != "" {
 		return nil
@@ -65,8 +65,8 @@ func (p Plan) Ready() error {
 	return err
 }
 
-// enough holds the hard limit on open files, to which server and client raise
-// their own, against what one of them needs.
+// enough compares the hard limit on open files, to which server and client
+// raise their own, with what one of them needs.
 func enough(needs int64, limit uint64) error {
 	if limit >= uint64(needs) {
 		return nil
@@ -74,10 +74,10 @@ func enough(needs int64, limit uint64) error {
 	return fmt.Errorf("server and client need %d open files each, and the hard limit is %d; raise it: sudo prlimit --pid $$ --nofile=%d:%d", needs, limit, 2*needs, 2*needs)
 }
 
-// startsWithin bounds the wait for a program that only says its version.
+// startsWithin bounds the wait for a program that only prints its version.
 const startsWithin = 20 * time.Second
 
-// starts has a script see whether what it starts can be.
+// starts has a script check that its program can be started.
 func starts(dir string, argv []string) error {
 	p, err := leash.Start(leash.Spec{Dir: dir, Argv: append([]string{argv[0], "--check"}, argv[1:]...)})
 	if err != nil {
@@ -98,8 +98,9 @@ func starts(dir string, argv []string) error {
 	return errors.New(p.LastLine())
 }
 
-// alike tells whether trials are all invalid by one gate with the same words: of
-// a client that cannot run here a file would say nothing of the server.
+// alike tells whether all trials are invalid by one gate with the same words.
+// If a client cannot run here, a results file would say nothing about the
+// server.
 func alike(trials []results.Trial, name string) bool {
 	for _, t := range trials {
 		if len(t.Reasons) != 1 || t.Reasons[0] != trials[0].Reasons[0] || t.Reasons[0].Gate != name {

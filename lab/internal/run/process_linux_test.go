@@ -19,14 +19,14 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
-// A scripted group is one whose servers and client are shell scripts.
+// A scripted group has shell scripts as servers and client.
 type scripted struct {
-	servers []string // what each does when it says that it listens
+	servers []string // what each does after reporting that it listens
 	client  string
 	grace   time.Duration
 }
 
-// serve waits in the shell itself, which is the server's one process.
+// serve waits within the shell, so that the server has a single process.
 const serve = "read -r never <>fifo$$"
 
 // endless is a client that does not end.
@@ -35,7 +35,7 @@ const endless = "exec sleep 60"
 // group is ready to be measured.
 func (s *scripted) group(t *testing.T) *group {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "g") // short, as the path of a socket in it is bounded
+	dir, err := os.MkdirTemp("", "g") // short, since the length of a socket's path is limited
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +61,8 @@ func (s *scripted) group(t *testing.T) *group {
 	return g
 }
 
-// said is what a client says of a slot on each of some servers, to the line that
-// it holds its connections.
+// said is what a client prints about one slot of each server, up to the line
+// that it holds its connections.
 func said(t *testing.T, servers int) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -76,17 +76,17 @@ func said(t *testing.T, servers int) string {
 	return out.String()
 }
 
-// summed is its last line, of one server.
+// summed is the client's last line, for one server.
 const summed = `echo '{"summary":{"version":"v","threads":1,"start":"2026-01-01T00:00:00Z","finish":"2026-01-01T00:00:01Z","latency_step":0.01,"targets":[` +
 	`{"name":"nowhere:1","requests":10,"bytes":0,"non2xx":0,"errors":0,"timeouts":0,"resets":0,"mismatches":0,"compared":1,"unanswered":0}]}}'`
 
-// measures is a client that does what it is told.
+// measures is a client that follows the protocol.
 const measures = `cat said; echo '{"held":true}'; read -r end; [ "$end" = end ] || exit 9; ` + summed
 
 func serving(does string) func(*scripted) { return func(s *scripted) { s.servers[0] = does } }
 func loading(does string) func(*scripted) { return func(s *scripted) { s.client = does } }
 
-// processRows has the rows of the gates that look at how processes end.
+// processRows has the rows of the gates on how processes end.
 var processRows = map[string][]row[*scripted]{
 	gate.ServerExited: {
 		{"it exits", both(serving("sleep 0.2; exit 1"), loading(endless)), gate.ServerExited},
@@ -139,8 +139,8 @@ func TestProcessesCloseGates(t *testing.T) {
 	}
 }
 
-// A server that is gone leaves no block for those beside it, and what the client
-// says of that is not blamed on the client.
+// A server that is gone invalidates its whole block, and errors that the client
+// reports because of it are not blamed on the client.
 func TestAServerThatIsGoneEndsItsBlock(t *testing.T) {
 	s := &scripted{[]string{serve, "sleep 0.2; echo no more >&2; exit 7", serve}, endless, time.Minute}
 	g := s.group(t)
@@ -159,7 +159,7 @@ func TestAServerThatIsGoneEndsItsBlock(t *testing.T) {
 	over(t, g)
 }
 
-// over fails where one of a group's servers runs on.
+// over fails if one of a group's servers still runs.
 func over(t *testing.T, g *group) {
 	t.Helper()
 	for _, s := range g.servers {
@@ -169,8 +169,8 @@ func over(t *testing.T, g *group) {
 	}
 }
 
-// What a client cannot start for, the next block would meet as well: the run ends,
-// in the words of whoever said it.
+// If a client cannot start, it cannot in the next block either: the run ends
+// with the program's own message.
 func TestAClientThatDoesNotStartEndsTheRun(t *testing.T) {
 	for code, says := range map[string]string{"2": "unknown option", "3": "trial.sh: http_load is not built; run 'make build'", "126": "not a program", "127": "no such file"} {
 		g := (&scripted{[]string{serve}, "echo \"" + says + "\" >&2; exit " + code, time.Minute}).group(t)
@@ -188,7 +188,7 @@ func TestAClientThatDoesNotStartEndsTheRun(t *testing.T) {
 	}
 }
 
-// Servers that do not come up end the run, with those beside them.
+// Servers that do not start end the run, and the servers beside them.
 func TestServersThatDoNotStart(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct{ does, want string }{
@@ -215,7 +215,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 	}
 }
 
-// All workers of a server have to listen before it counts as up.
+// A server counts as up when all its workers listen.
 func TestEveryWorkerHasToListen(t *testing.T) {
 	g := (&scripted{[]string{"echo 'so is the second listening addr=nowhere' >&2; " + serve}, measures, time.Minute}).group(t)
 	for workers, up := range map[int]bool{2: true, 3: false} {
@@ -234,7 +234,7 @@ func TestEveryWorkerHasToListen(t *testing.T) {
 	}
 }
 
-// A run that is interrupted leaves nothing running, whatever it waited for.
+// An interrupted run leaves nothing running, whatever it was waiting for.
 func TestInterruptedWhileWaiting(t *testing.T) {
 	why := errors.New("a signal came")
 	soon := func(t *testing.T) context.Context {
@@ -261,8 +261,8 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 	}
 }
 
-// The line by which a client says that it holds its connections is seen however it
-// comes in, and once.
+// The line that says that connections are held is recognised once, however it
+// is split over reads.
 func TestHeldIsSeen(t *testing.T) {
 	for _, parts := range [][]string{{"{\"held\":true}\n"}, {"{\"slot\":0}\n{\"he", "ld\":tr", "ue}\n"}, {"{\"held\":true}", "\n{\"held\":true}\n"}} {
 		o := &output{first: make(chan struct{}), held: make(chan struct{})}
@@ -299,7 +299,7 @@ func TestHeldIsSeen(t *testing.T) {
 	}
 }
 
-// up starts a group's servers, until the test ends.
+// up starts a group's servers until the test ends.
 func up(t *testing.T, g *group) {
 	t.Helper()
 	var err error
@@ -309,7 +309,7 @@ func up(t *testing.T, g *group) {
 	t.Cleanup(func() { stopServers(g.servers) })
 }
 
-// What a plan of slots tells the client: each server's warm-up, then the turns.
+// The plan tells the client each server's warm-up, then the slots.
 func TestThePlanOfAGroup(t *testing.T) {
 	g := (&scripted{[]string{serve, serve}, measures, time.Minute}).group(t)
 	up(t, g)

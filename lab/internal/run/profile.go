@@ -24,15 +24,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// pprofDir is where the servers of a group have the directories of their sockets,
-// from the root: one lab runs at a time, so one place will do.
+// pprofDir is the directory, below the root, of the servers' profile sockets.
+// One lab runs at a time, so one directory will do.
 var pprofDir = filepath.Join(".tools", "scratch", "pprof")
 
-// pprof is the directory of the server's own sockets, from the root.
+// pprof is the directory of the server's own sockets, below the root.
 func (l load) pprof() string { return filepath.Join(pprofDir, strconv.Itoa(l.port)) }
 
-// freshSockets makes the directories of a group anew, so that no dead process's
-// socket is left.
+// freshSockets empties the group's socket directories, so that no socket of an
+// earlier process is left.
 func freshSockets(loads []load) error {
 	for i, l := range loads {
 		if l.profile == 0 {
@@ -50,8 +50,8 @@ func freshSockets(loads []load) error {
 	return nil
 }
 
-// sockets is the server's directory by its shortest path, since a unix socket's is
-// bounded.
+// sockets is the server's directory by its shortest path, since the length of a
+// unix socket's path is limited.
 func (l load) sockets() string {
 	dir := filepath.Join(l.dir, l.pprof())
 	if wd, err := os.Getwd(); err == nil {
@@ -62,24 +62,25 @@ func (l load) sockets() string {
 	return dir
 }
 
-// unsaid is how long a profile lasts that the design does not ask for.
-const unsaid = time.Second
+// defaultProfileTime is the length of a profile where the design does not give one.
+const defaultProfileTime = time.Second
 
-// profileFor is how long each server is profiled; nought where none is.
+// profileFor is how long each server is profiled; 0 where no profiles are
+// taken.
 func (p Plan) profileFor() time.Duration {
 	if s := p.Experiment.ProfileS(); s > 0 || !p.Profile {
 		return seconds(s)
 	}
-	return unsaid
+	return defaultProfileTime
 }
 
-// around is how long a profiled window is loaded, after its warm-up, before its
-// profiles are asked for, and after their time. They begin when the client has surely
-// begun to measure, and end before it has ended, though they begin only when all
-// processes of a busy server have answered that they can be asked, which was seen to
-// take four tenths of a second. http_load says when its warm-up is over, and measures
-// when each connection has had its first answer; of the others it is not known to the
-// tenth of a second.
+// around gives how long a profiled window is loaded after its warm-up before
+// profiles are requested, and after they have been taken. Profiles must begin
+// after the client surely measures and end before it stops; and they begin only
+// when all processes of a busy server have answered, which was seen to take
+// four tenths of a second. http_load reports the end of its warm-up, and
+// measures once each connection has had its first answer. For other generators
+// the begin is not known to a tenth of a second.
 func around(generator string, wire bool) (lead, rest time.Duration) {
 	if generator == setting.HTTPLoad {
 		lead = fills(wire)
@@ -89,9 +90,10 @@ func around(generator string, wire bool) (lead, rest time.Duration) {
 	return lead, 600 * time.Millisecond
 }
 
-// profiled loads each of the group's servers once more and takes all profiles of it
-// meanwhile, of those whose trials stand: one server after the other, in the order of
-// their first turns, or all at once if they were measured so. An error ends the run.
+// profiled loads each of the group's servers once more and takes all its
+// profiles meanwhile, if its trial is valid. Servers are loaded one after the
+// other in the order of their first turns, or at once if they were measured at
+// once. An error ends the run.
 func (g *group) profiled(ctx context.Context) error {
 	var due []int
 	for _, i := range g.sequence {
@@ -124,9 +126,9 @@ func (g *group) profiled(ctx context.Context) error {
 	return nil
 }
 
-// profile has one member's profiled window, and puts what it came to into the
-// trial. The trial's own metrics are of before it, when nothing was taken. Faults are
-// those of servers.
+// profile loads one member for its profiled window and adds the profiles to its
+// trial. The trial's own metrics were measured before, without profiling. The
+// faults returned are those of servers.
 func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults []fault, err error) {
 	l, t, fail := g.loads[i], &g.trials[i], g.failer(i)
 	sources, err := capture.Sockets(l.sockets())
@@ -155,7 +157,7 @@ func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults 
 		c.began = func(int) { go begin(warmup + lead) }
 	}
 	servers := g.servers
-	if !l.rotates() { // the others have clients of their own
+	if !l.rotates() { // each other piece has a client of its own
 		servers = g.servers[i : i+1]
 	}
 	printed, found, err := c.drive(ctx, servers)
@@ -165,7 +167,7 @@ func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults 
 	for _, f := range found {
 		f.Detail = "in the profiled window: " + f.Detail
 		switch {
-		case f.of < 0: // the client loaded nobody else
+		case f.of < 0: // the client loaded no other server
 			t.Reasons = append(t.Reasons, f.Reason)
 			continue
 		case !l.rotates():
@@ -200,17 +202,17 @@ func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults 
 	return taken, nil, nil
 }
 
-// captured is what taking profiles came to.
+// captured is the result of taking profiles.
 type captured struct {
 	set *capture.Set
 	err error
 }
 
-// written is how long a server may take, when the load is over, to send profiles
-// whose window was over before it.
+// written is how long a server may take, after the load is over, to send
+// profiles whose window has ended.
 const written = 5 * time.Second
 
-// await gives what profiles came to that were begun under a load that is over.
+// await waits for the profiles of a load that is over.
 func await(begun <-chan struct{}, came <-chan captured) captured {
 	select {
 	case <-begun:
@@ -225,11 +227,12 @@ func await(begun <-chan struct{}, came <-chan captured) captured {
 	}
 }
 
-// leastWarmup has every profiled window begin with a warm-up, whose end is seen.
+// leastWarmup gives every profiled window a warm-up, since the client reports
+// its end.
 const leastWarmup = 50 * time.Millisecond
 
-// again is the client that loads one member's server once more, and no other, for
-// so long, with the plan that it carries out if it takes one.
+// again is the client that loads one member's server alone for a profiled
+// window, and its plan if it takes one.
 func (g *group) again(i int, warmup, counts time.Duration) (client, generator.Plan) {
 	l := g.loads[i]
 	if !l.rotates() {
@@ -244,7 +247,7 @@ func (g *group) again(i int, warmup, counts time.Duration) (client, generator.Pl
 	return g.rotating(p), p
 }
 
-// A loaded is what a client said of a window in which only the load mattered.
+// A loaded is what a client reported of a profiled window.
 type loaded struct {
 	start, finish time.Time
 	rps, requests float64
@@ -279,7 +282,7 @@ func (g *group) loaded(i int, plan generator.Plan, printed []byte) (loaded, erro
 	return out, nil
 }
 
-// take puts what the profiles came to into the trial.
+// take adds the profiles to the trial.
 func (l load) take(t *results.Trial, set *capture.Set, rps float64, fail failer) {
 	for _, kind := range profiles.Kinds() {
 		p, err := profiles.Analyse(kind, set.Merged[kind])
@@ -303,12 +306,12 @@ func (l load) take(t *results.Trial, set *capture.Set, rps float64, fail failer)
 }
 
 // raw merges the profiles of each condition's valid trials, names them in the
-// file, and returns their bytes by that name.
+// file, and returns their bytes by file name.
 func (e *engine) raw() (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for i := range e.file.Conditions {
 		cond := &e.file.Conditions[i]
-		cond.Profiles = nil // of the run so far
+		cond.Profiles = nil // those of the run so far, merged anew
 		for _, kind := range profiles.Kinds() {
 			var of []*profile.Profile
 			for _, t := range e.file.Trials {
@@ -336,19 +339,19 @@ func (e *engine) raw() (map[string][]byte, error) {
 	return out, nil
 }
 
-// ProfileTime is about how long one condition takes to be profiled.
+// ProfileTime is about how long profiling one condition takes.
 func ProfileTime(x *experiment.Experiment) time.Duration {
 	p, b := Plan{Experiment: x, Profile: true}, x.Block
 	return groupOverhead + seconds(b.WarmupS+float64(b.Rounds)*b.SlotS) + p.profiledFor(x.Conditions()[0])
 }
 
-// profiledFor is how long the profiled window of a condition takes, and what
-// surrounds it.
+// profiledFor is about how long a condition's profiled window takes, with its
+// warm-up and the client's start.
 func (p Plan) profiledFor(levels setting.Levels) time.Duration {
 	x := p.Experiment
 	lead, rest := around(generatorOf(x.Fixed().With(levels)), x.Topology.Kind == "netns")
 	return clientStart + max(seconds(x.Block.WarmupS), leastWarmup) + lead + p.profileFor() + rest
 }
 
-// clientStart is what it takes to start a client once more, and to end it.
+// clientStart is about how long it takes to start and end a client once more.
 const clientStart = 100 * time.Millisecond

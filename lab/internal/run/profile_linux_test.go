@@ -30,7 +30,7 @@ func TestTheNullServerHasNoProfiles(t *testing.T) {
 	}
 }
 
-// All kinds are taken under either load generator, and become the trial's figures.
+// All kinds are taken with either load generator, and give the trial's figures.
 func TestTakingProfiles(t *testing.T) {
 	p := newPlace(t)
 	for _, settings := range []string{longBlock.settings, inPieces.settings} {
@@ -67,8 +67,8 @@ func TestTakingProfiles(t *testing.T) {
 	}
 }
 
-// A client that ends at once leaves no time for profiles, and one that fails says
-// so of that window.
+// A client that ends at once leaves no time for profiles; a client that fails
+// is reported for that window.
 func TestAClientThatEndsBeforeItsProfiles(t *testing.T) {
 	for what, c := range map[string]struct{ client, gate, says string }{
 		"at once":              {measures, gate.ProfileFailed, "the client ended before the profiles of its window were taken"},
@@ -85,7 +85,7 @@ func TestAClientThatEndsBeforeItsProfiles(t *testing.T) {
 			if err := freshSockets(g.loads); err != nil {
 				t.Fatal(err)
 			}
-			// Without any socket there is nothing to take.
+			// Without any socket there is nothing to profile.
 			if err := g.profiled(t.Context()); err != nil || !slices.Equal(gatesOf(g.trials[0]), []string{gate.ProfileFailed}) {
 				t.Errorf("%v, %v", err, g.trials[0].Reasons)
 			}
@@ -103,8 +103,8 @@ func TestAClientThatEndsBeforeItsProfiles(t *testing.T) {
 	}
 }
 
-// Servers that are up together are profiled one after the other, each under its own
-// load, and what a profile shows is of its own server.
+// Servers that are up together are profiled one after the other, each under its
+// own load, and each profile shows its own server.
 func TestAGroupsProfiles(t *testing.T) {
 	p := newPlace(t)
 	d := profiling
@@ -114,7 +114,7 @@ func TestAGroupsProfiles(t *testing.T) {
 	if len(e.groups) != 1 {
 		t.Fatalf("groups %v", e.groups)
 	}
-	const only = "github.com/valyala/fasthttp" // what the other stack has nothing of
+	const only = "github.com/valyala/fasthttp" // the other stack has none of this
 	p.until(func() []results.Trial {
 		e.taken, e.file.Trials = taken{}, nil
 		return p.block(e)
@@ -140,7 +140,7 @@ func TestAGroupsProfiles(t *testing.T) {
 			if one.Metrics["slots"] != 5 || one.Metrics["duration_s"] > 0.7 || one.Metrics["profiled_throughput_share"] <= 0 {
 				t.Errorf("trial %d: %v", k, one.Metrics)
 			}
-			// Nobody is profiled in another's window, nor beside the turns.
+			// No server is profiled in another's window or during the slots.
 			for j, other := range trials {
 				if o := e.taken[other.Seq]; j != k && o != nil && set != nil && set.Started.Before(o.Started.Add(o.Window)) && o.Started.Before(set.Started.Add(set.Window)) {
 					t.Errorf("trials %d and %d were profiled at once", k, j)
@@ -152,7 +152,7 @@ func TestAGroupsProfiles(t *testing.T) {
 	nothingRuns(t)
 }
 
-// Each server's sockets lie where no other's do, and what it is told of them can be
+// Each server has its own directory of sockets, and its command line can be
 // typed.
 func TestEachServerHasItsOwnSockets(t *testing.T) {
 	x := profiling.parse(t)
@@ -172,7 +172,7 @@ func TestEachServerHasItsOwnSockets(t *testing.T) {
 	if sources, err := capture.Sockets(second.sockets()); err == nil {
 		t.Errorf("the second server has %v of the first", sources)
 	}
-	// The next group finds none of this one's.
+	// The next group finds no socket of this one.
 	if err := freshSockets([]load{second}); err != nil {
 		t.Fatal(err)
 	}
@@ -181,8 +181,8 @@ func TestEachServerHasItsOwnSockets(t *testing.T) {
 	}
 }
 
-// A design that asks for no profiles has them taken for a second where they are
-// asked for by command.
+// If the command asks for profiles that the design does not have, they last one
+// second.
 func TestHowLongAProfileLasts(t *testing.T) {
 	none := longBlock.parse(t)
 	long := profiling
@@ -197,7 +197,8 @@ func TestHowLongAProfileLasts(t *testing.T) {
 	}
 }
 
-// profileAll starts a group's servers, gives each its sockets, and has them profiled.
+// profileAll starts a group's servers, gives each its sockets, and profiles
+// them.
 func profileAll(t *testing.T, g *group) {
 	t.Helper()
 	if err := freshSockets(g.loads); err != nil {
@@ -212,8 +213,8 @@ func profileAll(t *testing.T, g *group) {
 	}
 }
 
-// Only the server that is profiled is loaded, and all have to be there to its end:
-// what ends in another's window is told in the words of that, and ends the block.
+// Only the profiled server is loaded, but all must be up to the end: a server
+// that dies in another's window is reported there and invalidates the block.
 func TestAServerThatDiesInAnothersProfiledWindow(t *testing.T) {
 	g := (&scripted{[]string{serve, serve, "sleep 1; exit 7"}, "case $plan in *nowhere:1*nowhere:2*) exit 9;; esac; " + endless, time.Minute}).group(t)
 	g.sequence = []int{1, 0, 2, 0, 1, 2}
@@ -238,8 +239,8 @@ func TestAServerThatDiesInAnothersProfiledWindow(t *testing.T) {
 	}
 }
 
-// What a client does wrong in one server's profiled window is no matter of the
-// others', which have theirs.
+// A client's error in one server's profiled window does not affect the windows
+// of the others.
 func TestAClientThatFailsInOneProfiledWindow(t *testing.T) {
 	g := (&scripted{[]string{serve, serve}, "case $plan in *nowhere:1*) echo no luck >&2; exit 1;; esac; exit 0", time.Minute}).group(t)
 	for i := range g.loads {
@@ -253,7 +254,7 @@ func TestAClientThatFailsInOneProfiledWindow(t *testing.T) {
 	}
 }
 
-// The plan of a profiled window has the one server in it, and no turns.
+// The plan of a profiled window has only that server, and no slots of others.
 func TestThePlanOfAProfiledWindow(t *testing.T) {
 	g := (&scripted{[]string{serve, serve}, measures, time.Minute}).group(t)
 	up(t, g)
@@ -303,8 +304,8 @@ func TestRawProfiles(t *testing.T) {
 	}
 }
 
-// listen puts a socket where a server's processes put theirs, by which nothing is
-// to be had.
+// listen opens a socket at the place of a server's process, but serves nothing
+// on it.
 func listen(t *testing.T, l load) {
 	t.Helper()
 	socket, err := net.Listen("unix", filepath.Join(l.dir, l.pprof(), "1.sock"))

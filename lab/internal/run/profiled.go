@@ -11,17 +11,17 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// A Profiled is one condition's profiles, taken by themselves.
+// A Profiled has the profiles of one condition, taken outside of a run.
 type Profiled struct {
 	Levels setting.Levels
-	Before float64 // requests a second without profiles, just before
-	During float64 // and while they were taken
+	Before float64 // requests per second just before, without profiling
+	During float64 // requests per second while the profiles were taken
 	Set    *capture.Set
 	Shares []profiles.Profile
 }
 
-// Profiles loads each condition once and profiles its server. It is no run:
-// one window decides nothing.
+// Profiles loads each condition once and profiles its server. This is not a
+// run: one window decides nothing.
 func Profiles(ctx context.Context, p Plan, each func(Profiled) error) error {
 	x := p.Experiment
 	if x.Null() {
@@ -55,7 +55,8 @@ func Profiles(ctx context.Context, p Plan, each func(Profiled) error) error {
 	})
 }
 
-// alone makes the topology for something that is no run, and takes it away again.
+// alone makes the topology for work outside of a run, and removes it
+// afterwards.
 func (p Plan) alone(do func(*engine) error) error {
 	link, err := p.up()
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// programs are the command names of the servers' processes.
+// programs has the command name of each server's processes.
 var programs = map[string]string{setting.Fiber: "fiber_server", setting.Null: "null_server", setting.Producer: "event_producer"}
 
-// clients are the programs of the load generators.
+// clients has the programs of each load generator.
 var clients = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {"http_load"}, setting.Sink: {"event_sink"}}
 
 func serverOf(s setting.Levels) string {
@@ -22,8 +22,8 @@ func serverOf(s setting.Levels) string {
 	return setting.Fiber
 }
 
-// find looks up the programs that the experiment starts, and refuses those that
-// were not built from the sources that lie beside them.
+// find looks up the programs that the experiment starts, and refuses programs
+// that were not built from the sources beside them.
 func (p Plan) find() (*host.Programs, error) {
 	lab, names := "", []string{}
 	if len(p.Lab) > 0 {
@@ -37,7 +37,7 @@ func (p Plan) find() (*host.Programs, error) {
 	return host.FindPrograms(string(p.Root), lab, slices.Compact(names))
 }
 
-// generators names the load generators of an experiment, with versions.
+// generators names an experiment's load generators, with versions.
 func generators(x *experiment.Experiment, tools map[string]string) string {
 	var names []string
 	for _, levels := range x.Conditions() {
@@ -48,7 +48,7 @@ func generators(x *experiment.Experiment, tools map[string]string) string {
 	return strings.Join(names, ", ")
 }
 
-// versioned is a load generator's name with its version, where that is known.
+// versioned is a load generator's name, with its version if known.
 func versioned(name string, tools map[string]string) string {
 	return strings.TrimSpace(name + " " + tools[name])
 }

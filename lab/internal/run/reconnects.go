@@ -9,17 +9,18 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// A holding is which sockets the client had open at a time, by their inodes.
-// The kernel gives no two sockets the same one, so that a connection that was
-// opened anew is another inode. The client's own list of open files is read and
-// not the kernel's counters of connections opened: those count every program's.
+// A holding is the set of sockets that the client had open at a time, by inode.
+// A new connection has a new inode, so reconnects show. The client's own list
+// of open files is read because the kernel's counters of opened connections
+// count every program's.
 type holding struct {
-	from, to time.Time // while it was read
+	from, to time.Time // while the list was read
 	inodes   map[string]bool
 }
 
-// A socketWatch looks at the client's sockets through a trial. autocannon opens a
-// connection anew, and does not say so, where the server ended it in mid-answer.
+// A socketWatch looks at the client's sockets during a trial. Where the server
+// ends a connection in mid-answer, autocannon opens a new one without reporting
+// it.
 type socketWatch struct {
 	connections int
 	stop, done  chan struct{}
@@ -27,22 +28,22 @@ type socketWatch struct {
 	all         []holding
 }
 
-// How often the client's sockets are looked at: a hundred take two tenths of a
-// millisecond. Where there are thousands it is less often, but a few times in
-// the window in any case.
+// How often the client's sockets are listed: listing a hundred takes two tenths
+// of a millisecond. Thousands are listed less often, but a few times in the
+// window in any case.
 const (
 	socketsEvery = 100 * time.Millisecond
-	socketsShare = 200 // of the time that a look takes
+	socketsShare = 200 // pause after a look, in multiples of the look's duration
 )
 
-// watchSockets looks at those of a process and all below it.
+// watchSockets lists the sockets of a process and its descendants.
 func watchSockets(client, connections int, window time.Duration) *socketWatch {
 	s := &socketWatch{connections: connections, stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		var pids []int
 		for {
-			// The client may still be on its way to become what it is to be.
+			// The client may still be starting the processes that open connections.
 			if n := len(s.all); n == 0 || len(s.all[n-1].inodes) < connections {
 				pids = telemetry.Descendants(client)
 			}
@@ -58,11 +59,11 @@ func watchSockets(client, connections int, window time.Duration) *socketWatch {
 	return s
 }
 
-// look reads which sockets some processes have open.
+// look lists the open sockets of processes.
 func look(pids []int) holding {
 	h := holding{from: time.Now(), inodes: map[string]bool{}}
 	for _, pid := range pids {
-		for _, socket := range telemetry.Sockets(pid) { // of one that has ended too few say so
+		for _, socket := range telemetry.Sockets(pid) { // a process that has ended has none, and the missing sockets show
 			h.inodes[socket] = true
 		}
 	}
@@ -70,23 +71,23 @@ func look(pids []int) holding {
 	return h
 }
 
-// end stops looking. It may be called twice.
+// end stops the watch. It may be called twice.
 func (s *socketWatch) end() {
 	s.once.Do(func() { close(s.stop) })
 	<-s.done
 }
 
-// settled is how long after the window's begin the sockets of a warm-up, which
-// autocannon closes just before, are surely gone.
-const settled = 50 * time.Millisecond
+// warmupClosedWithin is how long after the window's begin all sockets of the warm-up,
+// which autocannon closes just before, are surely gone.
+const warmupClosedWithin = 50 * time.Millisecond
 
-// judge closes the gate on connections that were opened anew between the first
-// look and the last that fall into the measured window. What happens in the
-// fraction of a second before the one and after the other is not seen.
+// judge closes the gate on connections that were opened between the first and
+// the last look within the measured window. A reconnect in the fraction of a
+// second before the first or after the last is not seen.
 func (s *socketWatch) judge(r *generator.Result, fail failer) {
 	var in []holding
 	for _, h := range s.all {
-		if h.from.After(r.Start.Add(settled)) && h.to.Before(r.Finish) && (len(in) > 0 || len(h.inodes) >= s.connections) {
+		if h.from.After(r.Start.Add(warmupClosedWithin)) && h.to.Before(r.Finish) && (len(in) > 0 || len(h.inodes) >= s.connections) {
 			in = append(in, h)
 		}
 	}

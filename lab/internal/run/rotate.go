@@ -15,7 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// rotate has one client go round the servers of the group in slots.
+// rotate has one client go round the group's servers in slots.
 func (g *group) rotate(ctx context.Context) error {
 	var err error
 	if g.servers, err = startServers(ctx, g.loads); err != nil {
@@ -47,16 +47,17 @@ func (g *group) rotate(ctx context.Context) error {
 		return nil
 	}
 	var w telemetry.Window
-	if _, to := done.counted(); to > 0 { // else nothing was measured that the machine could have disturbed
-		// All the time that the servers were up together, which no slot is too short for.
+	if _, to := done.counted(); to > 0 { // else no slot counted, and a disturbance of the machine changed nothing
+		// The whole time that the servers were up together, which is long enough for
+		// samples however short the slots are.
 		w = g.sampler.Between(0, began, time.Now(), 0, 0)
 	}
 	g.judge(done, seen, w)
 	return g.profiled(ctx)
 }
 
-// plan is what the client is told: a warm-up of each server, then the slots that
-// count, of that length.
+// plan is the client's plan: a warm-up of each server, then the counted slots
+// of the given length.
 func (g *group) plan(slot time.Duration) generator.Plan {
 	p := generator.Plan{Threads: g.loads[0].threads, TimeoutS: longestFill.Seconds()}
 	for i, s := range g.servers {
@@ -85,17 +86,17 @@ func lasts(p generator.Plan) time.Duration {
 	return total
 }
 
-// longestFill is how long a slot may take at the most until it counts, and again
-// until what is in flight at its end has come: the client gives up a server that
-// does not answer by then, and passes it over in all its later slots.
+// longestFill is the longest that a slot may wait for the first answers before
+// it counts, and again for the answers in flight at its end. If the server does
+// not answer by then, the client gives it up and skips its later slots.
 const longestFill = 2 * time.Second
 
-// rotating is the lab's own generator with a plan to carry out.
+// rotating is the lab's own generator with a plan.
 func (g *group) rotating(p generator.Plan) client {
 	l := g.loads[0]
 	var input bytes.Buffer
 	if err := p.Write(&input); err != nil {
-		panic(err) // a struct of plain fields
+		panic(err) // a struct of plain fields always encodes
 	}
 	argv := l.onCores([]string{scriptPath("trial.sh"), "--generator", l.generator, "--plan", "-"})
 	return client{dir: l.dir, link: l.link, argv: argv, input: input.Bytes(),
@@ -111,8 +112,8 @@ func (g *group) census() []telemetry.Held {
 	return telemetry.Census(all...)
 }
 
-// judge makes trials of what the client saw, of what was seen of the servers
-// beside it, and of what was sampled meanwhile, and closes the gates.
+// judge fills in the trials from what the client reported, from what was seen
+// of the servers meanwhile, and from the samples, and closes the gates.
 func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 	from, to := r.counted()
 	clock := g.engine.plan.clock
@@ -137,13 +138,13 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 	}
 }
 
-// A round is a plan that was carried out, and what was reported of it.
+// A round is a plan that was carried out, and the client's report of it.
 type round struct {
 	plan   generator.Plan
 	report *generator.Report
 }
 
-// read takes what the client printed of a plan.
+// read parses what the client printed of a plan.
 func read(plan generator.Plan, printed []byte) (round, error) {
 	r, err := generator.ReadReport(bytes.NewReader(printed))
 	if err == nil {
@@ -152,14 +153,15 @@ func read(plan generator.Plan, printed []byte) (round, error) {
 	return round{plan, r}, err
 }
 
-// of gives the slots of a target that count.
+// of gives a target's counted slots.
 func (r round) of(target int) []generator.SlotReport {
 	return slices.DeleteFunc(slices.Clone(r.report.Slots), func(s generator.SlotReport) bool {
 		return s.Target != target || !r.plan.Slots[s.Slot].Counts
 	})
 }
 
-// counted is from when to when slots counted, by the monotonic clock in ns.
+// counted is when the first counted slot began and the last ended, by the
+// monotonic clock in ns.
 func (r round) counted() (from, to int64) {
 	for _, s := range r.report.Slots {
 		if !r.plan.Slots[s.Slot].Counts || s.Failed != "" {
@@ -173,7 +175,7 @@ func (r round) counted() (from, to int64) {
 	return from, to
 }
 
-// columns are a trial's slots as its file has them.
+// columns converts a trial's slots to those of a results file.
 func (l load) columns(slots []generator.SlotReport) *results.Slots {
 	s := &results.Slots{}
 	for _, one := range slots {
@@ -192,14 +194,15 @@ func (l load) columns(slots []generator.SlotReport) *results.Slots {
 	return s
 }
 
-// figures are a trial's metrics by what the client saw: sums over its slots.
+// figures adds the metrics that the client measured: sums over the trial's
+// slots.
 func (l load) figures(t *results.Trial, slots []generator.SlotReport, s generator.TargetSummary) {
 	m := t.Metrics
 	serverOn, clientOn := l.split.On()
 	maps.Copy(m, t.Slots.Metrics(results.Setup{SlotS: l.slot.Seconds(), ServerCores: len(serverOn), ClientCores: len(clientOn), LineRateBps: l.lineRate}))
 	var read, busiest, silence float64
 	var packets [2]float64
-	var workers []float64 // CPU time of each
+	var workers []float64 // CPU seconds of each worker
 	for _, one := range slots {
 		read += float64(one.Bytes)
 		busiest += one.BusiestThreadS
@@ -250,7 +253,7 @@ func (l load) latencies(t *results.Trial, s generator.TargetSummary) {
 	}
 }
 
-// asks adds the figures that follow from what was asked for.
+// asks adds the figures that follow from the load asked for.
 func (l load) asks(m map[string]float64) {
 	if l.rate > 0 {
 		m["asked_rate_rps"] = l.rate
@@ -259,7 +262,7 @@ func (l load) asks(m map[string]float64) {
 		m["answered_share"] = m["throughput_rps"] / asked
 	}
 	if l.rate > 0 || l.connections == 0 || m["requests"] == 0 {
-		return // no closed loop
+		return // not a closed loop
 	}
 	m["asked_in_flight"] = float64(l.connections * l.pipelining)
 	if mean, ok := m["latency_mean_s"]; ok {
@@ -267,8 +270,8 @@ func (l load) asks(m map[string]float64) {
 	}
 }
 
-// attended adds what was seen of the server's processes while the client held its
-// connections.
+// attended adds what was seen of the server's processes while the client held
+// its connections.
 func attended(t *results.Trial, h telemetry.Held, slots []generator.SlotReport) {
 	m := t.Metrics
 	if len(h.Processes) == 0 {
@@ -293,8 +296,8 @@ func attended(t *results.Trial, h telemetry.Held, slots []generator.SlotReport) 
 	}
 }
 
-// complain closes the gates on what the client found wrong, in the words of what
-// it saw first.
+// complain closes the gates on the client's findings, with the words of its
+// first finding.
 func complain(s generator.TargetSummary, slots []generator.SlotReport, m map[string]float64, fail failer) {
 	if s.Mismatches > 0 {
 		fail(gate.Mismatches, "%d answers were not as expected, the first: %s", s.Mismatches, s.Mismatch)

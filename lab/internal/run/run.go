@@ -1,21 +1,24 @@
-// Package run carries out an experiment: it makes the topology, and block after
-// block starts the servers of all conditions afresh, loads them in turns, watches
-// both sides, and decides which trials count.
+// Package run carries out an experiment. It makes the topology; block after
+// block it starts the servers of all conditions afresh, loads them in turns and
+// samples both sides; and it decides which trials are valid.
 //
-// Its stance: what is compared is measured side by side. The servers of all
+// Conditions to be compared are measured side by side. The servers of all
 // conditions that can live together are up at once on the same cores, and one
-// client goes round them in short slots, in an order drawn from a recorded seed.
-// Producers of events at a set rate leave most of the cores idle, and are measured
-// at once, each by a receiver of its own. What cannot live together (other settings
-// of the kernel, a load generator that takes all it gets in one piece) is measured
-// one condition after the other within the block. Profiles come after the turns:
-// each server is then loaded alone for one more window, which no metric but theirs
-// is of. Gates that know nothing of what claims hope for judge each trial;
-// invalid ones stay in the file and are never made again: the next block is
-// another one. One condition, drawn by the same seed, is measured twice under two
-// names: the run's A/A control.
+// client goes round them in short slots, in an order drawn from a recorded
+// seed. Producers of events at a set rate leave most of the cores idle and are
+// measured at once, each by a receiver of its own. Conditions that cannot live
+// together (different kernel settings, or a load generator that cannot take
+// turns) are measured one after the other within the block. Profiles come after
+// the turns: each server is then loaded alone for one more window, which gives
+// no other metric.
 //
-// Its limit: one machine, one client. Several hosts are not driven from here.
+// Gates that do not know the claims judge each trial. Invalid trials stay in
+// the file and are never repeated; the next block is a new one. One condition,
+// drawn by the same seed, is measured twice under two names as the run's A/A
+// control.
+//
+// The package drives one machine and one client. It does not drive several
+// hosts.
 package run
 
 import (
@@ -37,56 +40,56 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
-// A Plan is one run to be made.
+// A Plan describes a run to be made.
 type Plan struct {
 	Root       journal.Root
 	Experiment *experiment.Experiment
 	Seed       uint64
-	Port       int // of the first server of a block; the others have those above
+	Port       int // of the first server of a block; the others use the ports above
 	Split      cores.Split
 	Host       *host.Profile
-	// Lab is the command that the lab itself can be started by, to read a
-	// wire's counters from inside its namespaces.
+	// Lab is the command that starts the lab itself, to read a wire's counters
+	// from inside its namespaces.
 	Lab []string
-	// Profile has the server profiled although the experiment does not ask for it.
+	// Profile asks for profiles although the experiment does not.
 	Profile bool
 
-	// Budget is the longest the run goes on; 0: what the experiment says. MaxBlocks
-	// bounds its blocks; 0: only what a file can hold.
+	// Budget is the longest time that the run may take; 0: as the experiment says.
+	// MaxBlocks limits the blocks; 0: as many as a file can hold.
 	Budget    time.Duration
 	MaxBlocks int
-	// Decided is asked after each block whether more of them could tell anything.
-	// nil: they always could.
+	// Decided is asked after each block whether more blocks would tell nothing
+	// more. nil: they always could.
 	Decided func(*results.File) bool
-	// Keep is given the run so far after each block, so that nothing that is
-	// complete is lost with the process. nil: nobody keeps it.
+	// Keep is given the run so far after each block, so that complete blocks
+	// survive the process. nil: not kept.
 	Keep func(*Made) error
 
 	found *host.Programs // before the run
 	clock clock
 }
 
-// A Made is a run that was made: its file, and the raw profiles that it names,
-// by path from data/profiles.
+// A Made is a finished run: its file, and the raw profiles that it names, by
+// path from data/profiles.
 type Made struct {
 	File *results.File
 	Raw  map[string][]byte
 }
 
-// A Watcher is told how a run goes on.
+// A Watcher is told of a run's progress.
 type Watcher interface {
-	// Begin names the run: about how long a block takes, and the longest that the
-	// run goes on. Both are nought for one that cannot be made here.
+	// Begin is called with about how long a block takes, and the longest that the
+	// run may go on. Both are 0 for a run that cannot be made here.
 	Begin(x *experiment.Experiment, block, budget time.Duration)
 	// Turn is called before each group of conditions of a block.
 	Turn(block, group, groups int)
-	// Block is called after each block, with the run so far; the block's trials
-	// stand last.
+	// Block is called after each block with the run so far; trials are the block's
+	// own, the last ones of the file.
 	Block(f *results.File, trials []results.Trial)
 }
 
-// Do makes the run. With an error there may be a run all the same: the blocks
-// that were complete when it was interrupted. What goes wrong within a trial is
+// Do makes the run. With an error it may still return a run: the blocks that
+// were complete when it was interrupted. A failure within a trial is recorded
 // in the trial.
 func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	p.clock = newClock()
@@ -123,7 +126,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	return newEngine(p, link, f).blocks(ctx, w)
 }
 
-// file is the run before its first block.
+// file is the results file before the first block.
 func (p Plan) file() *results.File {
 	x := p.Experiment
 	tools := host.Tools(string(p.Root))
@@ -146,8 +149,8 @@ func (p Plan) file() *results.File {
 	return f
 }
 
-// conditions names the conditions, the control last, with the lines that a
-// reader would type for each.
+// conditions adds the conditions, the control last, with the command lines that
+// a reader would type for each.
 func (p Plan) conditions(f *results.File, link *topology.Link) {
 	x := p.Experiment
 	all := x.Conditions()
@@ -177,8 +180,8 @@ func (p Plan) finish(f *results.File, raw map[string][]byte) *Made {
 	return &Made{f, raw}
 }
 
-// up makes the topology: as root where the design turns settings of its
-// interfaces, which takes that.
+// up makes the topology: as root where the design changes settings of its
+// interfaces.
 func (p Plan) up() (*topology.Link, error) {
 	x := p.Experiment
 	turns := false
@@ -188,8 +191,8 @@ func (p Plan) up() (*topology.Link, error) {
 	return topology.Up(x.Topology, string(p.Root), scriptPath("wire.sh"), turns)
 }
 
-// What starting and stopping the servers of a group takes, and a client, with the
-// calibration before and after; and what comes to each slot until it counts.
+// Time to start and stop the servers of a group and a client, with the
+// calibrations before and after; and the time in each slot before it counts.
 const (
 	groupOverhead = 600 * time.Millisecond
 	fillLoopback  = 15 * time.Millisecond
@@ -219,7 +222,7 @@ func BlockTime(x *experiment.Experiment) time.Duration {
 	for _, g := range groups {
 		total += groupOverhead
 		if experiment.AtOnce(x.Fixed().With(all[g[0]])) {
-			total += each(all[g[0]]) // all of them, and the control if it is one of them
+			total += each(all[g[0]]) // all conditions, and the control if it belongs to the group
 			continue
 		}
 		for _, i := range g {
@@ -235,9 +238,9 @@ func BlockTime(x *experiment.Experiment) time.Duration {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// scriptPath names a script from the repository's root, so that recorded
+// scriptPath is a script's path from the repository's root, so that recorded
 // command lines can be typed there.
 func scriptPath(name string) string { return filepath.Join("lab", "scripts", name) }
 
-// taken are the profiles of trials, by their place.
+// taken has the profiles of trials, by the trial's index.
 type taken map[int]*capture.Set

@@ -18,8 +18,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// sound fails where a run's file is not one that could be kept: it is written,
-// read again, and held against its experiment.
+// sound fails if a run's file could not be kept: it writes the file, reads it
+// again, and checks it against its experiment.
 func sound(t *testing.T, x *experiment.Experiment, f *results.File) {
 	t.Helper()
 	text, err := results.Encode(f)
@@ -35,8 +35,8 @@ func sound(t *testing.T, x *experiment.Experiment, f *results.File) {
 	}
 }
 
-// A whole run of real servers goes through all that a run is: two blocks of two
-// routes and a control, each kept, in a file that holds.
+// A whole run of real servers: two blocks of two routes and a control, each
+// kept, in a file that passes Check.
 func TestAWholeRun(t *testing.T) {
 	p := newPlace(t)
 	x := design{}.parse(t)
@@ -48,7 +48,7 @@ func TestAWholeRun(t *testing.T) {
 		f := *m.File
 		about := *f.Provenance
 		if f.Provenance = &about; about.Ended == "" {
-			about.Ended = results.Interrupted // as whoever finds it says
+			about.Ended = results.Interrupted // as the recovery of a killed run would
 		}
 		sound(t, x, &f)
 		return nil
@@ -83,7 +83,8 @@ func TestAWholeRun(t *testing.T) {
 	nothingRuns(t)
 }
 
-// A run of which a server dies in each block is one that holds as well, and ends.
+// A run with a server that dies in each block gives a file that passes Check,
+// and ends.
 func TestARunWhoseServerDies(t *testing.T) {
 	p := newPlace(t)
 	p.faulty("dies 300")
@@ -104,8 +105,8 @@ func TestARunWhoseServerDies(t *testing.T) {
 	nothingRuns(t)
 }
 
-// A server that stalls has fewer slots, in a file that holds, and those of the
-// servers beside it come all the same.
+// A server that stalls has fewer slots, in a file that passes Check, and the
+// servers beside it have all of theirs.
 func TestARunWhoseServerStalls(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -114,7 +115,7 @@ func TestARunWhoseServerStalls(t *testing.T) {
 	plan := p.plan(x)
 	plan.MaxBlocks = 1
 	for experiment.DrawControl(2, plan.Seed) != 1 {
-		plan.Seed++ // the control is to be of the route that is well
+		plan.Seed++ // so that the control repeats the healthy route
 	}
 	made, err := Do(t.Context(), plan, &watching{})
 	if err != nil {
@@ -128,8 +129,8 @@ func TestARunWhoseServerStalls(t *testing.T) {
 	}
 }
 
-// An interrupted run has its complete blocks, in a file that holds, and leaves
-// nothing running.
+// An interrupted run keeps its complete blocks, in a file that passes Check,
+// and leaves nothing running.
 func TestAnInterruptedRun(t *testing.T) {
 	p := newPlace(t)
 	x := design{}.parse(t)
@@ -156,7 +157,7 @@ func TestAnInterruptedRun(t *testing.T) {
 	}
 }
 
-// An interrupting watcher does something while a block's client is at work.
+// An interrupting watcher calls a function while a block's client is at work.
 type interrupting struct {
 	watching
 	sync.WaitGroup
@@ -175,7 +176,7 @@ func (w *interrupting) Turn(block, _, _ int) {
 	}
 }
 
-// What keeps a run from its first trial is one clear line, and no run.
+// What prevents the first trial gives one clear line and no run.
 func TestWhatKeepsARunFromBeginning(t *testing.T) {
 	p := newPlace(t)
 	x := design{}.parse(t)
@@ -233,7 +234,8 @@ func TestWhatKeepsARunFromBeginning(t *testing.T) {
 	}
 }
 
-// A program that is another one in mid-run makes figures of two: the run ends.
+// If a program is replaced during a run, its figures would be of two programs:
+// the run ends.
 func TestAProgramThatIsReplaced(t *testing.T) {
 	p := newPlace(t)
 	x := design{}.parse(t)
@@ -250,7 +252,8 @@ func TestAProgramThatIsReplaced(t *testing.T) {
 	}
 }
 
-// A replacing watcher builds another program after the first block, or before it.
+// A replacing watcher builds another program after the first block, or before
+// it.
 type replacing struct {
 	watching
 	p    place
@@ -258,7 +261,7 @@ type replacing struct {
 }
 
 func (w *replacing) Turn(block, _, _ int) {
-	if w.name == "fiber_server" && block == 1 { // which each of its processes shows
+	if w.name == "fiber_server" && block == 1 { // its processes show it
 		w.replace()
 	}
 }
@@ -280,7 +283,7 @@ func (w *replacing) replace() {
 	}
 }
 
-// A design that cannot be carried out here is a file that says so.
+// A design that cannot be carried out here gives a file that says so.
 func TestADesignThatCannotBeCarriedOut(t *testing.T) {
 	p := newPlace(t)
 	x := design{topology: `kind = "fleet"`}.parse(t)

@@ -13,25 +13,25 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// The server's exit statuses that are told apart; server.sh has the first as
-// well, for a server that was not built.
+// The server's exit statuses with a meaning of their own. server.sh uses the
+// first as well, for a server that was not built.
 const (
 	addressInUse = 3
-	workerLost   = 4 // a worker died unasked
+	workerLost   = 4 // a worker died unexpectedly
 )
 
-// A server is a running server, of one condition.
+// A server is the running server of one condition.
 type server struct {
 	load
 	proc *leash.Proc
 }
 
-// readyWithin bounds the wait for a server; it also covers a machine whose
-// cores are busy with many workers starting at once.
+// readyWithin bounds the wait for a server, even on a machine whose cores are
+// busy with many workers starting at once.
 const readyWithin = 20 * time.Second
 
-// startServers starts the servers of conditions side by side. Either all of them
-// run afterwards, or none.
+// startServers starts the servers of conditions side by side. Afterwards either
+// all of them run or none.
 func startServers(ctx context.Context, loads []load) ([]*server, error) {
 	servers, errs := make([]*server, len(loads)), make([]error, len(loads))
 	done := make(chan struct{})
@@ -71,7 +71,7 @@ func (l load) start(ctx context.Context) (*server, error) {
 	var listening atomic.Int64
 	ready := make(chan struct{})
 	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Server(l.server), Lines: func(line string) {
-		// Its profiles' own listeners say the same of themselves.
+		// The profiling listeners print such a line too.
 		if strings.Contains(line, " listening addr=") && !strings.Contains(line, "pprof pid=") && listening.Add(1) == need {
 			close(ready)
 		}
@@ -101,12 +101,12 @@ func (l load) start(ctx context.Context) (*server, error) {
 	}
 }
 
-// processes are the server's own, below whatever wraps them, parents first.
+// processes are the server's own, without any wrapping process, parents first.
 func (s *server) processes() []int {
 	return slices.DeleteFunc(telemetry.Descendants(s.proc.Pid()), func(pid int) bool { return telemetry.Command(pid) != s.program })
 }
 
-// first is the one that ends the others with itself.
+// first is the process whose end ends the others.
 func (s *server) first() int {
 	if own := s.processes(); len(own) > 0 {
 		return own[0]
@@ -114,8 +114,8 @@ func (s *server) first() int {
 	return s.proc.Pid()
 }
 
-// own is an error if the server's processes are not of the program that was
-// found before the run. Not all of them may be up yet.
+// own is an error if a process of the server does not run the program that was
+// found before the run. Not all processes may be up yet.
 func (s *server) own() error {
 	if s.found == nil {
 		return nil
@@ -147,5 +147,5 @@ func (s *server) lastWords() string {
 
 func (s *server) stop() { _ = s.proc.Stop(s.first(), 3*time.Second) }
 
-// errWireGone ends a run: nothing can be measured any more.
+// errWireGone ends a run: nothing more can be measured.
 var errWireGone = errors.New("the wire between server and client is gone; run again")

@@ -12,12 +12,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// longBlock is one whose slots together are long enough for the machine to be
-// sampled a few times in them.
+// longBlock has slots that are long enough together for a few samples of the
+// machine.
 var longBlock = design{settings: "generator = \"http_load\"\nconnections = 4\nprefork = false", block: "slot_s = 0.1\nrounds = 5\nwarmup_s = 0.05"}
 
-// The lab's own servers are right on every route, with every stack and depth of
-// pipelining, all of them up at once.
+// The lab's own servers answer correctly on every route, with every stack and
+// depth of pipelining, all of them up at once.
 func TestRightAnswersInTurns(t *testing.T) {
 	p := newPlace(t)
 	type levels = setting.Levels
@@ -43,7 +43,8 @@ func TestRightAnswersInTurns(t *testing.T) {
 			if one.Metrics["slots"] != 2 || len(one.Slots.AtS) != 2 || one.Metrics["server_cpu_s"] <= 0 || one.Metrics["client_cpu_per_request_s"] <= 0 {
 				t.Errorf("%s: %+v, %v", e.file.Conditions[i].Levels.Key(), one.Slots, one.Metrics)
 			}
-			// A hundredth of a few dozen requests is one, which any machine delays.
+			// A hundredth of a few dozen requests is one request, which any machine may
+			// delay.
 			right = right && (one.Valid || closed(one, gate.SendLate))
 		}
 		if last := trials[len(trials)-1].Metrics; last["workers"] != 2 || last["processes"] != 3 || last["workers_serving"] != 2 || last["connections_established"] != 40 {
@@ -54,19 +55,19 @@ func TestRightAnswersInTurns(t *testing.T) {
 	nothingRuns(t)
 }
 
-// A server that answers wrongly makes no trial that counts, whether it does so
-// from the first or only under load.
+// A server with wrong answers gets no valid trial, whether they are wrong from
+// the start or only under load.
 func TestWrongAnswersInTurns(t *testing.T) {
 	p := newPlace(t)
 	x := design{}.parse(t)
 	wrong := []string{gate.Mismatches, gate.Errors}
 	for _, c := range []struct {
 		fault string
-		gates []string // one of these, in each trial
+		gates []string // one of these closes on each trial
 	}{
 		{"half", wrong},
 		{"html", wrong},
-		// Right at first, and wrong in the middle of it, or now and then.
+		// Right at first, then wrong once, or wrong now and then.
 		{"a-byte 200", wrong}, {"107-bytes 100 100", wrong}, {"cut 200 100", append(wrong, gate.Resets)},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
@@ -85,8 +86,8 @@ func TestWrongAnswersInTurns(t *testing.T) {
 	}
 }
 
-// A server whose answers never end is given up, well before the client is taken to
-// hang.
+// A server whose answers never end is given up well before the client would
+// count as hung.
 func TestAServerThatNeverEndsItsAnswers(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -97,8 +98,8 @@ func TestAServerThatNeverEndsItsAnswers(t *testing.T) {
 	}
 }
 
-// Whatever befalls a server or the client in mid-block is told, by the gate of
-// its own, and leaves nothing running.
+// Each fault of a server or the client in mid-block closes its own gate, and
+// leaves nothing running.
 func TestFaultsInMidBlock(t *testing.T) {
 	p := newPlace(t)
 	signal := func(sig syscall.Signal, pids ...int) {
@@ -117,8 +118,8 @@ func TestFaultsInMidBlock(t *testing.T) {
 		name    string
 		prefork bool
 		befalls func(port int)
-		first   string // what closes on the first condition's trial
-		others  string // and on the others, in their details too
+		first   string // closes on the first condition's trial
+		others  string // closes on the others, and must be in their details
 	}{
 		{"the client is stopped", false, func(int) { stop(children("http_load")...) }, gate.Stopped, "a signal stopped the client"},
 		{"a server is stopped", false, func(port int) { stop(listening("fiber_server", port)...) }, gate.Stopped, "a signal stopped the server"},
@@ -162,8 +163,8 @@ func TestFaultsInMidBlock(t *testing.T) {
 	}
 }
 
-// A stranger that listens on a server's port as well takes connections from it; a
-// worker that takes none leaves them all to the others.
+// A stranger that listens on a server's port takes connections from it; a
+// worker that does not listen leaves its connections to the others.
 func TestConnectionsThatTheServerDoesNotHave(t *testing.T) {
 	p := newPlace(t)
 	x := design{settings: "generator = \"http_load\"\nconnections = 40\nprefork = true\nworkers = 2", block: longBlock.block}.parse(t)

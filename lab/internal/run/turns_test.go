@@ -15,9 +15,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// A turned block is two conditions that took turns, made up: what was asked for,
-// what the load generator reported, who held the connections, what was sampled.
-// An honest one closes no gate.
+// A turned block is a made-up block of two conditions that took turns: what was
+// asked for, what the load generator reported, which processes held the
+// connections, and the samples. A correct one closes no gate.
 type turned struct {
 	*group
 	said round
@@ -25,7 +25,7 @@ type turned struct {
 	w    telemetry.Window
 }
 
-// Two rounds of two conditions, each slot after 20 ms in which it fills.
+// Two rounds of two conditions; each slot takes 20 ms to fill.
 const (
 	slotS  = 0.1
 	rounds = 2
@@ -71,15 +71,15 @@ func newTurned() *turned {
 	}
 	t.w = telemetry.Window{Gap: 300 * time.Millisecond, Metrics: map[string]float64{
 		"server_steal": 0.03, "client_steal": 0, "server_foreign_load": 0, "client_foreign_load": 0.1, "swap_pages": 0, "throttled_s": 0, "clock_step_s": 0.01,
-		"server_cpu_s": 77, "workers": 77, // not of one server, and to be left alone
+		"server_cpu_s": 77, "workers": 77, // not of one server, so not to be copied
 	}}
 	return t
 }
 
-// first is what was said of the first condition, which most rows spoil.
+// first is the report on the first condition, which most rows change.
 func (t *turned) first() *generator.TargetSummary { return &t.said.report.Summary.Targets[0] }
 
-// slots are the first condition's that count.
+// slots are the first condition's counted slots.
 func (t *turned) slots() (all []*generator.SlotReport) {
 	for i := range t.said.report.Slots {
 		if s := &t.said.report.Slots[i]; s.Target == 0 && t.said.plan.Slots[i].Counts {
@@ -94,22 +94,22 @@ func (t *turned) rated() {
 	t.first().SendLag = &generator.SendLag{P99: 0.001, Max: 0.002}
 }
 
-// lose has a worker of the first server end before connections are counted; those
-// that it had are the others'.
+// lose makes a worker of the first server end before connections are counted;
+// the others then hold its connections.
 func (t *turned) lose() {
 	t.seen[0].Processes = t.seen[0].Processes[:4]
 	t.seen[0].Processes[1].Connections += 25
 }
 
-// gone has nothing come of a slot.
+// gone makes a slot fail.
 func gone(s *generator.SlotReport) {
 	*s = generator.SlotReport{Slot: s.Slot, Target: s.Target, FillS: 2, Failed: "the server ended the connections"}
 }
 
-// nothing is what closes where no slot came to anything.
+// nothing has the gates that close if all slots failed.
 var nothing = strings.Join([]string{gate.NoRequests, gate.NoTelemetry, gate.Slot}, " ")
 
-// closed judges the block, and gives what closed on each of its trials.
+// closed judges the block, and gives the reasons of each of its trials.
 func (t *turned) closed() (first, second []results.Reason) {
 	t.judge(t.said, t.seen, t.w)
 	return t.trials[0].Reasons, t.trials[1].Reasons
@@ -119,7 +119,7 @@ func saw(spoil func(*generator.TargetSummary)) func(*turned) {
 	return func(t *turned) { spoil(t.first()) }
 }
 
-// one spoils one slot that counts, all of them.
+// one changes one counted slot, all changes every counted slot.
 func one(spoil func(*generator.SlotReport)) func(*turned) {
 	return func(t *turned) { spoil(t.slots()[1]) }
 }
@@ -136,13 +136,13 @@ func sampled(metric string, v float64) func(*turned) {
 	return func(t *turned) { t.w.Metrics[metric] = v }
 }
 
-// ofMachine is the rows of a gate that looks at one figure of the machine, which
-// all trials of a block share.
+// ofMachine gives the rows of a gate on one figure of the machine, which all
+// trials of a block share.
 func ofMachine(name, metric string, shuts, stays float64) []row[*turned] {
 	return []row[*turned]{{metric + " over", sampled(metric, shuts), name}, {metric + " at the bar", sampled(metric, stays), none}, {metric + " missing", unseen(metric), gate.NoTelemetry}}
 }
 
-// turnRows has rows for the gates that close on trials that took turns.
+// turnRows has the rows of the gates on trials with slots.
 var turnRows = map[string][]row[*turned]{
 	gate.Non2xx: {
 		{"one", saw(func(s *generator.TargetSummary) { s.Non2xx = 1 }), gate.Non2xx},
@@ -265,8 +265,8 @@ var turnRows = map[string][]row[*turned]{
 	gate.Clock:     ofMachine(gate.Clock, "clock_step_s", 0.011, 0.01),
 }
 
-// What is wrong with one condition's slots closes a gate on its trial and leaves
-// the others alone; what is wrong with the machine closes it on all of them.
+// A fault in one condition's slots closes a gate on its trial only; a
+// disturbance of the machine closes it on all trials.
 func TestTurnsCloseGates(t *testing.T) {
 	shared := []string{gate.Stopped, gate.HeldUp, gate.OtherLoad, gate.Steal, gate.Throttled, gate.Swap, gate.Clock}
 	for name, rows := range turnRows {
@@ -290,7 +290,7 @@ func TestTurnsCloseGates(t *testing.T) {
 	}
 }
 
-// The figures of a trial are of its own slots that count, and each slot is kept.
+// A trial's figures come from its own counted slots, and each slot is kept.
 func TestFiguresOfTurns(t *testing.T) {
 	block := newTurned()
 	block.slots()[1].Requests, block.slots()[1].ServerCPUS[2] = 900, 0.03
@@ -330,7 +330,7 @@ func TestFiguresOfTurnsOverAWire(t *testing.T) {
 	for i := range block.loads {
 		block.loads[i].lineRate = 100e6
 	}
-	block.w.Metrics["wire_drops"] = 99 // of other times than the slots'
+	block.w.Metrics["wire_drops"] = 99 // at other times than the slots'
 	block.closed()
 	m := block.trials[0].Metrics
 	for name, want := range map[string]float64{"wire_tx_bps": 80e6, "wire_rx_bps": 8e6, "line_rate_share": 0.8, "wire_tx_packets_per_s": 7000, "wire_rx_packets_per_s": 3000, "wire_drops": 2} {
@@ -343,8 +343,8 @@ func TestFiguresOfTurnsOverAWire(t *testing.T) {
 	}
 }
 
-// A slot of which nothing came is not kept as one of no length; that it is missing
-// shows in their number.
+// A failed slot is not kept as one of length 0; the number of slots shows that
+// it is missing.
 func TestASlotThatFailedHasNoFigures(t *testing.T) {
 	block := newTurned()
 	gone(block.slots()[1])
@@ -366,7 +366,7 @@ func TestASlotThatFailedHasNoFigures(t *testing.T) {
 	}
 }
 
-// The faults of a client or of a server are the trials' that they touch.
+// A fault of a client or a server is recorded in the trials that it affects.
 func TestFaultsAreBlamedWhereTheyBelong(t *testing.T) {
 	block := newTurned()
 	block.blame([]fault{{reason(gate.ServerExited, "it exited"), 0}})

@@ -15,7 +15,7 @@ import (
 
 const shaped = "kind = \"netns\"\nline_rate_bps = 100_000_000\nburst_bytes = 262_144\nqueue_s = 0.02"
 
-// needsWire skips the test where this user can make no namespaces.
+// needsWire skips the test if this user cannot make namespaces.
 func needsWire(t *testing.T) {
 	t.Helper()
 	if exec.Command("unshare", "--user", "--map-root-user", "--net", "true").Run() != nil {
@@ -23,8 +23,8 @@ func needsWire(t *testing.T) {
 	}
 }
 
-// Over a wire both sides are started in its namespaces, and each slot has the
-// bytes that went over it.
+// Over a wire both sides start in its namespaces, and each slot has the bytes
+// that went over the wire.
 func TestARunOverAWire(t *testing.T) {
 	needsWire(t)
 	p := newPlace(t)
@@ -50,21 +50,21 @@ func TestARunOverAWire(t *testing.T) {
 				t.Errorf("%s: %q", one.Condition, one.Reasons)
 			}
 			m := one.Metrics
-			if s := one.Slots; len(s.TxBytes) != 3 || slices.Min(s.TxBytes) <= 0 || slices.Min(s.RxBytes) <= 0 || m["wire_tx_bps"] <= 0 || m["wire_tx_packets_per_s"] <= 0 || m["line_rate_share"] <= 0 || m["line_rate_share"] > 1.5 { // each turn may begin with a burst
+			if s := one.Slots; len(s.TxBytes) != 3 || slices.Min(s.TxBytes) <= 0 || slices.Min(s.RxBytes) <= 0 || m["wire_tx_bps"] <= 0 || m["wire_tx_packets_per_s"] <= 0 || m["line_rate_share"] <= 0 || m["line_rate_share"] > 1.5 { // each slot may begin with a burst
 				t.Errorf("%s: %+v, %v", one.Condition, s, m)
 			}
 		}
-		// 4.5 kB an answer fill a wire of 100 Mbit/s.
+		// Answers of 4.5 kB fill a wire of 100 Mbit/s.
 		return trials[0].Metrics["line_rate_share"] > 0.5
 	})
 	nothingRuns(t)
 }
 
-// Over a wire the comparison has to reach the server from the client's side too.
+// Over a wire the comparison must reach the server from the client's side too.
 func TestPiecesOverAWire(t *testing.T) {
 	needsWire(t)
 	p := newPlace(t)
-	// Its shapers are read twice a second.
+	// The wire's shapers are read twice a second.
 	x := design{topology: shaped, settings: inPieces.settings, block: "slot_s = 1.2\nrounds = 1\nwarmup_s = 0.1"}.parse(t)
 	wire, err := topology.Up(x.Topology, p.root, scriptPath("wire.sh"), false)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package setting names what can be set in a trial, and so what can be a
-// factor of an experiment. One list serves both: a factor is a setting that
-// takes several levels, and whatever is not a factor is fixed for the run.
+// Package setting names everything that can be set in a trial, and so can be a
+// factor of an experiment. A factor is a setting with several levels; every
+// other setting is fixed for the run.
 //
-// Levels are scalars. A richer level (a file, a list) would make a condition
-// something that no table could name.
+// Levels are scalars. No table could name a condition by a richer level, such
+// as a file.
 package setting
 
 import (
@@ -19,68 +19,68 @@ import (
 // Names of the settings.
 const (
 	Route         = "route"          // path requested, e.g. "/read"
-	Connections   = "connections"    // open TCP connections, all client workers together
+	Connections   = "connections"    // open TCP connections of all client workers together
 	Pipelining    = "pipelining"     // requests in flight on each connection
-	ClientWorkers = "client_workers" // load generator threads; 0 is one for each core in http_load, one event loop in autocannon
-	Generator     = "generator"      // which load generator: "http_load" or "autocannon", "sink" for events, and others in texts and earlier runs
-	Rate          = "rate"           // requests a second that are asked for; 0 is a closed loop
-	Overload      = "overload"       // whether a rate that cannot be met is what the trial is about
+	ClientWorkers = "client_workers" // load generator threads; 0: one for each core in http_load, one event loop in autocannon
+	Generator     = "generator"      // load generator: "http_load" or "autocannon", "sink" for events, and others in texts and earlier runs
+	Rate          = "rate"           // requests per second asked for; 0 is a closed loop
+	Overload      = "overload"       // whether the trial is meant to show that the rate cannot be met
 	Workers       = "workers"        // the server's prefork workers, which is its GOMAXPROCS
 	Prefork       = "prefork"        // whether the server forks workers at all
 	Index         = "index"          // how the server picks a product: "pool" or "gofakeit"
 	WriteBuffer   = "write_buffer"   // bytes of the server's write buffer per connection
-	Stack         = "stack"          // what serves the routes: "fiber", "fasthttp" or "net-http"
-	Server        = "server"         // "fiber"; "null": canned answers that cost next to nothing; or "producer" of events
-	SpinNs        = "spin_ns"        // nanoseconds the server burns on each request, to be detected
-	BlockRateNs   = "block_rate_ns"  // the block profile takes one event for each so many nanoseconds blocked
-	Replicate     = "replicate"      // a number that changes nothing: the same condition again
+	Stack         = "stack"          // server software: "fiber", "fasthttp" or "net-http"
+	Server        = "server"         // "fiber"; "null", with constant answers at almost no cost; or "producer" of events
+	SpinNs        = "spin_ns"        // nanoseconds that the server burns for each request, as an effect to be detected
+	BlockRateNs   = "block_rate_ns"  // the block profile samples one event for each so many nanoseconds blocked
+	Replicate     = "replicate"      // a number without effect: the same condition again
 )
 
-// Names of the knobs of the kernel and of services. Each is one knob, so that
-// no design can change two and see one. Where a machine, or a topology, does
-// not have one, the run says so and its claims are not applicable.
+// Names of settings of the kernel and of services. Each name is one setting, so
+// that a design cannot change two as one. If a machine or a topology lacks one,
+// the run says so and its claims are not applicable.
 const (
-	ServerCPUs = "server_cpus" // cores the server may use, as a list: "0-5"
-	IRQ        = "irq"         // where the interface's interrupts fire: "default" or "pinned"
-	IRQBalance = "irqbalance"  // whether irqbalance runs, which moves interrupts about
+	ServerCPUs = "server_cpus" // cores that the server may use, as a list: "0-5"
+	IRQ        = "irq"         // where the interface's interrupts are handled: "default" or "pinned"
+	IRQBalance = "irqbalance"  // whether irqbalance runs, which moves interrupts
 	Crond      = "crond"       // whether crond runs
 	RPS        = "rps"         // receive packet steering: any core handles packets
-	RFS        = "rfs"         // receive flow steering: the core that reads the flow does
+	RFS        = "rfs"         // receive flow steering: the core that reads the flow handles its packets
 )
 
-// Names of what is set where the server is a producer of events behind a batch
-// processor, and the client the receiver of its batches.
+// Names of the settings for a producer of events with a batch processor as the
+// server, and the receiver of its batches as the client.
 const (
 	Variant       = "variant"              // which batch processor
-	EventRate     = "event_rate"           // events a second offered; 0 looks for the highest that is delivered
-	Pacing        = "pacing"               // "open": events are due at fixed times; "ticker": what is late is never offered
+	EventRate     = "event_rate"           // events per second offered; 0 searches for the highest rate that is delivered
+	Pacing        = "pacing"               // "open": events are due at fixed times; "ticker": late events are never offered
 	EventBytes    = "event_bytes"          // bytes of one event
-	BatchEvents   = "batch_events"         // events of a full batch
-	FlushMs       = "flush_interval_ms"    // milliseconds after which a batch leaves that is not full
-	QueueEvents   = "queue_events"         // events that the processor's channel holds
-	WhenFull      = "when_full"            // "block" or "drop", where the channel holds no more
+	BatchEvents   = "batch_events"         // events in a full batch
+	FlushMs       = "flush_interval_ms"    // milliseconds after which an incomplete batch is sent
+	QueueEvents   = "queue_events"         // capacity of the processor's channel, in events
+	WhenFull      = "when_full"            // "block" or "drop", when the channel is full
 	Stagger       = "stagger"              // whether a pool's workers flush at different times
-	Attempts      = "attempts"             // how often the library's own processor tries a batch
+	Attempts      = "attempts"             // how often the library's own processor tries to send a batch
 	SinkLatencyMs = "sink_latency_ms"      // milliseconds that the receiver takes to answer
-	SinkErrors    = "sink_errors_permille" // of a thousand batches, how many the receiver refuses
+	SinkErrors    = "sink_errors_permille" // how many of a thousand batches the receiver refuses
 )
 
-// HTTPLoadVersion is that of the lab's own load generator. It goes up when a
-// server would cost another amount under the same load: what earlier versions
-// measured then no longer counts together with what this one does. Version 1 let
-// the server wake it, which was part of what a request cost.
+// HTTPLoadVersion is the version of the lab's own load generator. It is raised
+// when the same load costs a server a different amount: earlier measurements
+// then no longer count together with new ones. In version 1 the server woke the
+// generator, which was part of a request's cost.
 const HTTPLoadVersion = "2"
 
-// Words that more than this list has to know.
+// Levels that other packages use.
 const (
-	HTTPLoad   = "http_load"  // generators: the lab's own
-	Autocannon = "autocannon" // the published runs' own, and what an absent generator means
+	HTTPLoad   = "http_load"  // the lab's own generator
+	Autocannon = "autocannon" // used in the published runs, and assumed where no generator is named
 	Fortio     = "fortio"     // in texts and earlier runs only
-	Sink       = "sink"       // receives what Producer sends, and counts it
+	Sink       = "sink"       // counts the events of Producer
 	Fiber      = "fiber"      // servers
 	Null       = "null"
 	Producer   = "producer"
-	Library    = "batch" // the variant that is lab/batch
+	Library    = "batch" // the variant in lab/batch
 )
 
 type kind int
@@ -93,9 +93,9 @@ const (
 
 type def struct {
 	kind  kind
-	least int64 // of a number
+	least int64 // least value of a number
 	doc   string
-	words []string // of a text: all there are; nil where it has a pattern
+	words []string // all possible texts; nil if there is a pattern
 }
 
 var defs = map[string]def{
@@ -135,9 +135,9 @@ var defs = map[string]def{
 	SinkErrors:    {number, 0, "of a thousand batches, how many the receiver refuses", nil},
 }
 
-// A path and a list of cores stand on command lines and in addresses: with
-// other signs than these, "@127.0.0.1:1/x" for one, they would mean something
-// else there. Texts have loads of several paths, with the share of each.
+// Paths and lists of cores are put on command lines and into addresses. Other
+// characters could change the meaning there, as in "@127.0.0.1:1/x". Published
+// texts also have loads of several paths, with the share of each.
 var (
 	path     = `/([A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/?)?`
 	onePath  = regexp.MustCompile(`^` + path + `$`)
@@ -147,10 +147,10 @@ var (
 	}
 )
 
-// longest is how many signs a level may have.
+// longest is how many characters a level may have.
 const longest = 100
 
-// IsPath tells whether a route is one path, which a client can be sent to.
+// IsPath tells whether a route is a single path that a client can request.
 func IsPath(l Level) bool {
 	s, ok := l.v.(string)
 	return ok && len(s) <= longest && onePath.MatchString(s)
@@ -165,8 +165,8 @@ func Names() []string {
 	}
 }
 
-// A Level is the value of one setting: a whole number, a string or a truth
-// value. The zero Level is invalid.
+// A Level is the value of one setting: a whole number, a string or a bool. The
+// zero Level is invalid.
 type Level struct{ v any }
 
 // Int, String and Bool make levels.
@@ -174,7 +174,7 @@ func Int(n int64) Level     { return Level{n} }
 func String(s string) Level { return Level{s} }
 func Bool(b bool) Level     { return Level{b} }
 
-// Of converts a decoded TOML or JSON value, refusing what is not a scalar.
+// Of converts a decoded TOML or JSON value, and refuses what is not a scalar.
 func Of(v any) (Level, error) {
 	switch v := v.(type) {
 	case int64, string, bool:
@@ -189,7 +189,7 @@ func Of(v any) (Level, error) {
 	return Level{}, fmt.Errorf("%v is not a level: use a whole number, a string or true/false", v)
 }
 
-// Check refuses a setting that does not exist or a level of the wrong kind.
+// Check refuses an unknown setting, or a level that the setting does not allow.
 func Check(name string, l Level) error {
 	d, ok := defs[name]
 	if !ok {
@@ -217,16 +217,16 @@ func Check(name string, l Level) error {
 	return nil
 }
 
-// Int returns the level as a number; ok is false if it is none.
+// Int returns the level as a number; ok is false if it is not one.
 func (l Level) Int() (n int64, ok bool) { n, ok = l.v.(int64); return }
 
-// Bool returns the level as a truth value; ok is false if it is none.
+// Bool returns the level as a bool; ok is false if it is not one.
 func (l Level) Bool() (b, ok bool) { b, ok = l.v.(bool); return }
 
 // IsZero tells whether the level was never set.
 func (l Level) IsZero() bool { return l.v == nil }
 
-// String gives the level as it stands in a condition's name.
+// String gives the level as written in a condition's name.
 func (l Level) String() string {
 	switch v := l.v.(type) {
 	case int64:
@@ -239,7 +239,8 @@ func (l Level) String() string {
 	return "(unset)"
 }
 
-// Less orders levels: numbers by size, false before true, strings by letter.
+// Less orders levels: numbers by size, false before true, strings
+// alphabetically.
 func (l Level) Less(m Level) bool {
 	a, aok := l.v.(int64)
 	b, bok := m.v.(int64)
@@ -280,8 +281,8 @@ func ptr[T any](v T) *T { return &v }
 // Levels are the levels of several settings, by name.
 type Levels map[string]Level
 
-// Key names the combination, settings in the order of Names: it is the same
-// for the same levels, and readable ("workers=4 connections=100").
+// Key names the combination, settings in the order of Names: the same levels
+// give the same key, and it is readable ("workers=4 connections=100").
 func (ls Levels) Key() string {
 	key := ""
 	for _, name := range Names() {
@@ -295,7 +296,7 @@ func (ls Levels) Key() string {
 	return key
 }
 
-// Without returns the levels less one setting: what stays the same when that
+// Without returns the levels without one setting: what stays the same when that
 // setting varies.
 func (ls Levels) Without(name string) Levels {
 	rest := Levels{}
@@ -307,7 +308,7 @@ func (ls Levels) Without(name string) Levels {
 	return rest
 }
 
-// With returns these levels overlaid by others.
+// With returns these levels, overridden by others.
 func (ls Levels) With(over Levels) Levels {
 	sum := Levels{}
 	for k, v := range ls {

@@ -17,8 +17,8 @@ func TestNamesListsEverySettingOnce(t *testing.T) {
 		}
 		seen[n] = true
 	}
-	// A setting that Names left out would vanish from every key, and two
-	// conditions would become one.
+	// A setting missing from Names would be missing from every key, and two
+	// conditions would have the same key.
 	if len(names) != len(defs) {
 		t.Errorf("%d names of %d settings", len(names), len(defs))
 	}
@@ -61,8 +61,8 @@ func TestCheckAcceptsOnlyLevelsOfTheRightKind(t *testing.T) {
 	}
 }
 
-// A route is put behind an address: what begins otherwise than a path could
-// send the load to another server, and what has other signs could be markup.
+// A route is appended to an address. Without a leading slash it could send the
+// load to another server, and other characters could be markup.
 func TestRoutesAndCoresHaveNoOtherMeaning(t *testing.T) {
 	for _, route := range []string{"/", "/read", "/list/20", "/v1.0/a_b-c/", "60 % /read + 40 % /list of 20 to 30"} {
 		if err := Check(Route, String(route)); err != nil {
@@ -97,7 +97,7 @@ func TestRoutesAndCoresHaveNoOtherMeaning(t *testing.T) {
 	}
 }
 
-// A text that any word will do for would be markup on some page.
+// A text setting without limits could be markup on some page.
 func TestEachTextHasItsWordsOrAPattern(t *testing.T) {
 	for name, d := range defs {
 		if has := len(d.words) > 0 || patterns[name] != nil; has != (d.kind == text) {
@@ -159,7 +159,7 @@ func TestAccessorsTellWhatALevelIs(t *testing.T) {
 }
 
 func TestJSONRoundTrip(t *testing.T) {
-	// Whole numbers above 2^53 do not survive JSON readers; no setting comes
+	// Some JSON readers lose digits of whole numbers above 2^53; no setting gets
 	// near.
 	for _, l := range []Level{Int(0), Int(1), Int(1 << 53), String("/read"), String("4"), String("true"), String(`"<&>`), Bool(true), Bool(false)} {
 		data, err := json.Marshal(l)
@@ -193,7 +193,7 @@ func TestKeyIsTheSameForTheSameLevels(t *testing.T) {
 		{Levels{Pipelining: Int(10), Connections: Int(100), Workers: Int(4), Route: String("/read"), Prefork: Bool(true)},
 			"route=/read prefork=true workers=4 connections=100 pipelining=10"},
 	} {
-		for range 20 { // a map's order differs from time to time
+		for range 20 { // a map's order varies
 			if got := c.levels.Key(); got != c.want {
 				t.Errorf("key %q, want %q", got, c.want)
 			}

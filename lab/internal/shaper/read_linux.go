@@ -12,10 +12,10 @@ import (
 type Queue struct {
 	device  string
 	link    netlink.Link
-	netlink *netlink.Handle // one socket for all readings: opening it is most of a reading's cost
+	netlink *netlink.Handle // one socket for all readings, since opening it is most of a reading's cost
 }
 
-// Open finds the queue of an interface of the calling process's network
+// Open finds the queue of an interface in the calling process's network
 // namespace.
 func Open(device string) (*Queue, error) {
 	h, err := netlink.NewHandle(syscall.NETLINK_ROUTE)
@@ -30,7 +30,7 @@ func Open(device string) (*Queue, error) {
 	return &Queue{device, link, h}, nil
 }
 
-// Close gives the socket back.
+// Close closes the socket.
 func (q *Queue) Close() { q.netlink.Close() }
 
 // Read reads the counters.

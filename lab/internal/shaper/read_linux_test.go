@@ -11,7 +11,7 @@ func TestAnInterfaceThatIsNotThereIsNamed(t *testing.T) {
 	}
 }
 
-// The loopback interface of this machine has no queue that shapes.
+// This machine's loopback interface has no shaping queue.
 func TestAnInterfaceWithoutAQueueIsNamed(t *testing.T) {
 	q, err := Open("lo")
 	if err != nil {

@@ -6,27 +6,27 @@ import (
 	"sort"
 )
 
-// Alpha is the chance of a wrong answer that an experiment may have, over all of
-// its claims and however long it goes on.
+// Alpha is the probability of a wrong verdict that an experiment may have, over
+// all of its claims and however long it goes on.
 const Alpha = 0.05
 
-// Bold is what the bold one of the two bettors in LogE expects of a block.
+// Bold is the share of yes on which the bold half of the bet in LogE is placed.
 const Bold = 0.975
 
 // LogE is the logarithm of the e-value for "more than half of all blocks say
-// yes", where k of n did: what one unit of money has become that was bet, block
-// by block, against "at most half of them do". Half of it was laid on the bold
-// guess that 39 of 40 blocks say yes. The other half was spread evenly over all
-// shares from a half to one, and grows with whichever is true:
+// yes", given that k of n did. It is the value of one unit of money after
+// betting on it, block by block, against "at most half of them do". Half of the
+// unit bets on a share of 39 in 40 blocks. The other half is spread evenly over
+// all shares from a half to one, so the part near the true share grows:
 //
 //	e(k, n) = 1/2 ∫ 2 (2p)^k (2(1-p))^(n-k) dp, from 1/2 to 1
 //	        + 1/2 (2·0.975)^k (2·0.025)^(n-k)
 //
-// Where at most half of all blocks say yes, whatever came before, no bet gains in
-// the mean. So the chance that e ever reaches 1/α is at most α, at whatever block
-// one stops and for whatever reason (Ville 1939). The mixture was chosen by what
-// the fewest blocks come to, six of six to 36 and seven of seven to 69, and on no
-// measured run.
+// If at most half of all blocks say yes, whatever came before, no bet gains on
+// average. So the probability that e ever reaches 1/α is at most α, at whatever
+// block one stops and for whatever reason (Ville 1939). The mixture was chosen
+// for its values at few blocks, 36 for six of six and 69 for seven of seven,
+// without using any measured run.
 func LogE(k, n int) float64 {
 	if k < 0 || k > n {
 		panic("stats: more blocks say yes than there are")
@@ -37,19 +37,19 @@ func LogE(k, n int) float64 {
 	return top + math.Log((math.Exp(spread-top)+math.Exp(bold-top))/2)
 }
 
-// logSpread is the logarithm of the integral in LogE. It is an incomplete beta
-// function, and with whole numbers the sum of C(n+1, i) / ((n+1) C(n, k)) over i
-// from 0 to k. From the last term backwards each follows from the one before; all
-// are positive, so nothing cancels.
+// logSpread is the logarithm of the integral in LogE. This is an incomplete
+// beta function; for whole numbers it is the sum of C(n+1, i) / ((n+1) C(n, k))
+// over i from 0 to k. Each term is computed from the next, starting with the
+// last. All are positive, so nothing cancels.
 func logSpread(k, n int) float64 {
 	term := 1 / float64(n-k+1)
 	sum, shift := term, 0.0
 	for i := k; i > 0; i-- {
 		term *= float64(i) / float64(n-i+2)
-		if sum += term; sum > 1e200 { // 2^1024 is no float64
+		if sum += term; sum > 1e200 { // 2^1024 exceeds a float64
 			sum, term, shift = sum*1e-200, term*1e-200, shift+200*math.Ln10
 		}
-		// From here on the terms only fall, each by more than the one before.
+		// From here on the terms decrease, each faster than the one before.
 		if 2*i < n && term < 1e-18*sum {
 			break
 		}
@@ -57,8 +57,8 @@ func logSpread(k, n int) float64 {
 	return math.Log(sum) + shift
 }
 
-// Least is the smallest number of n blocks whose saying yes has an e-value of
-// 1/alpha or more; false where not even all n do.
+// Least is the smallest k for which k of n blocks that say yes have an e-value
+// of 1/alpha or more; false if not even n of n have.
 func Least(n int, alpha float64) (k int, ok bool) {
 	k = sort.Search(n+1, func(k int) bool { return Shown(k, n, alpha) })
 	return k, k <= n
@@ -68,13 +68,13 @@ func Least(n int, alpha float64) (k int, ok bool) {
 // more.
 func Shown(k, n int, alpha float64) bool { return LogE(k, n) >= -math.Log(alpha) }
 
-// MaxBlocks bounds what Foretell looks ahead to. Beyond it the answer is "more",
-// since a share that was seen in a few blocks foretells no farther.
+// MaxBlocks is the largest number of blocks that Foretell considers. The share
+// seen in a few blocks cannot predict more than that.
 const MaxBlocks = 1000
 
-// Foretell is how many blocks in all would come to an e-value of 1/alpha, if the
-// share of those that say yes stayed what it was in k of n; of no block, if all
-// said yes. False where MaxBlocks would not do. It is an estimate, and no promise.
+// Foretell estimates how many blocks in all would reach an e-value of 1/alpha,
+// if the share of yes stayed at k of n, or at all blocks if n is 0. It is false
+// if MaxBlocks would not be enough.
 func Foretell(k, n int, alpha float64) (int, bool) {
 	share := 1.0
 	if n > 0 {
@@ -91,17 +91,18 @@ func Foretell(k, n int, alpha float64) (int, bool) {
 	return 0, false
 }
 
-// Sequence is the confidence sequence of a median: the range that holds it, at
-// whatever number of blocks one looks, but for a chance of alpha. It is all that
-// the e-values of LogE leave over, each side at half of alpha, and its ends are
-// order statistics (Howard and Ramdas 2022). Low comes from the least that each
-// block's figure may be, high from the most. False where there are too few.
+// Sequence is the confidence sequence of a median: with probability 1-alpha it
+// contains the median at every number of blocks. It has all values that the
+// e-values of LogE do not exclude, with half of alpha for each side, and its
+// ends are order statistics (Howard and Ramdas 2022). low comes from the least
+// value that each block's figure may have, high from the most. It is false if
+// there are too few blocks.
 func Sequence(least, most []float64, alpha float64) (low, high float64, ok bool) {
 	n := len(least)
 	k, ok := Least(n, alpha/2)
 	if !ok {
 		return 0, 0, false
 	}
-	// The median lies above what k values of n do.
+	// The median is above what k of n values are above.
 	return slices.Sorted(slices.Values(least))[n-k], slices.Sorted(slices.Values(most))[k-1], true
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/aclements/go-moremath/mathx"
 )
 
-// near compares to a share of the wanted figure.
+// near compares with a relative tolerance.
 func near(got, want, share float64) bool { return math.Abs(got-want) <= share*math.Abs(want) }
 
-// By hand: where all n say yes, the integral of 2 (2p)^n from a half to one is
-// (2^(n+1) - 1)/(n+1); where none does, that of 2 (2(1-p))^n is 1/(n+1); one of
-// two gives 8 times that of p - p², 2/3; two of three 16 times that of p² - p³,
-// 11/12.
+// By hand: if all n say yes, the integral of 2 (2p)^n from a half to one is
+// (2^(n+1) - 1)/(n+1); if none does, that of 2 (2(1-p))^n is 1/(n+1); one of
+// two gives 8 times the integral of p - p², 2/3; two of three 16 times that of
+// p² - p³, 11/12.
 func TestEValuesByHand(t *testing.T) {
 	for _, c := range []struct {
 		k, n   int
@@ -30,8 +30,8 @@ func TestEValuesByHand(t *testing.T) {
 	}
 }
 
-// What makes it a bet: with a block as likely to say yes as no, money neither
-// grows nor shrinks in the mean. It holds for every k and n, or for none.
+// The defining property of a fair bet: if a block is as likely to say yes as
+// no, the expected value stays the same, for every k and n.
 func TestABetAgainstAFairCoinGainsNothing(t *testing.T) {
 	for n := range 200 {
 		for k := range n + 1 {
@@ -43,7 +43,7 @@ func TestABetAgainstAFairCoinGainsNothing(t *testing.T) {
 	}
 }
 
-// As an incomplete beta function, also where the money is no float64.
+// Computed as an incomplete beta function, also where e exceeds a float64.
 func TestLargeEValues(t *testing.T) {
 	for _, c := range []struct{ k, n int }{{30, 50}, {300, 500}, {260, 500}, {900, 1000}, {5000, 5000}, {2600, 5000}, {100, 1000}} {
 		a, b := float64(c.k+1), float64(c.n-c.k+1)
@@ -62,8 +62,8 @@ func TestLargeEValues(t *testing.T) {
 
 func TestTheFewestBlocksThatDecide(t *testing.T) {
 	for _, c := range []struct {
-		claims float64 // that share Alpha
-		n, k   int     // the smallest n of which any k does, and that k
+		claims float64 // number of claims that divide Alpha
+		n, k   int     // the smallest n at which some k is enough, and that k
 	}{{1, 6, 6}, {2, 7, 7}, {3, 7, 7}, {4, 8, 8}, {20, 10, 10}} {
 		if k, ok := Least(c.n, Alpha/c.claims); !ok || k != c.k {
 			t.Errorf("%v claims: %d of %d, %v", c.claims, k, c.n, ok)
@@ -83,10 +83,10 @@ func TestTheFewestBlocksThatDecide(t *testing.T) {
 	}
 }
 
-// reached is the exact chance that counts of a coin with this chance of yes ever
-// come to an e-value of 1/alpha, on either of so many sides, within n blocks.
+// reached is the exact probability that n blocks, each yes with probability p,
+// ever have an e-value of 1/alpha on one of the sides.
 func reached(p float64, n int, alpha float64, sides int) float64 {
-	chance := []float64{1} // of so many yes, without having reached it
+	chance := []float64{1} // by number of yes, without having reached it so far
 	out := 0.0
 	for all := 1; all <= n; all++ {
 		next := make([]float64, all+1)
@@ -115,7 +115,7 @@ func TestStoppingAtWillDoesNotRaiseTheError(t *testing.T) {
 			t.Errorf("alpha %v, two sides: %v", alpha, both)
 		}
 	}
-	// And what is so is found: three of four blocks, nine of ten.
+	// True effects are found: three of four blocks, nine of ten.
 	for p, n := range map[float64]int{0.75: 80, 0.9: 20, 0.975: 9} {
 		if got := reached(p, n, Alpha, 1); got < 0.8 {
 			t.Errorf("a share of %v is found within %d blocks with a chance of %v only", p, n, got)
@@ -125,7 +125,7 @@ func TestStoppingAtWillDoesNotRaiseTheError(t *testing.T) {
 
 func TestForetellGoesOnAsSoFar(t *testing.T) {
 	for _, c := range []struct {
-		k, n, want int // 0: not within MaxBlocks
+		k, n, want int // want is 0 if MaxBlocks are not enough
 	}{
 		{0, 0, 6}, {1, 1, 6}, {6, 6, 6}, {8, 8, 8}, {5, 10, 0}, {3, 10, 0}, {501, 1000, 0},
 	} {
@@ -142,7 +142,7 @@ func TestForetellGoesOnAsSoFar(t *testing.T) {
 }
 
 func TestASequenceIsOfOrderStatistics(t *testing.T) {
-	// Two sides at half of 0.05 take seven blocks: (255/8 + 1.95^7)/2 is 69.
+	// Two sides at half of 0.05 need seven blocks: (255/8 + 1.95^7)/2 is 69.
 	if low, high, ok := Sequence(ranks(6), ranks(6), Alpha); ok {
 		t.Errorf("of six: %v to %v", low, high)
 	}
@@ -151,7 +151,8 @@ func TestASequenceIsOfOrderStatistics(t *testing.T) {
 			t.Errorf("of %d: %v to %v, %v", n, low, high, ok)
 		}
 	}
-	// A block that says nothing may lie anywhere, and the two ends are of others.
+	// A block that cannot tell may have any ratio, and the two ends come from
+	// other blocks.
 	least, most := ranks(20), ranks(20)
 	low, high, _ := Sequence(least, most, Alpha)
 	least[7], most[7] = 0, math.Inf(1)
@@ -161,8 +162,8 @@ func TestASequenceIsOfOrderStatistics(t *testing.T) {
 	}
 }
 
-// However long one looks, the sequence has lost the median at any time in at most
-// one course of twenty.
+// Over a whole course of looking after each block, the sequence ever misses the
+// median in at most one of twenty courses.
 func TestASequenceHoldsTheMedianAllAlong(t *testing.T) {
 	const courses, blocks = 400, 60
 	r := rand.New(rand.NewPCG(13, 1))

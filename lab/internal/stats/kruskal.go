@@ -7,11 +7,11 @@ import (
 	"github.com/aclements/go-moremath/mathx"
 )
 
-// KruskalWallis tests whether groups of figures lie alike, by their ranks: H,
-// corrected for ties, and its p by the chi-squared distribution, which groups of
-// four and more bear. Fewer than two groups, or figures that are all equal, have
-// a p of 1. Kruskal and Wallis, "Use of ranks in one-criterion variance analysis"
-// (1952).
+// KruskalWallis tests by ranks whether groups of figures have the same
+// distribution. It returns H, corrected for ties, and p by the chi-squared
+// distribution, which is good enough for groups of four and more. Fewer than
+// two groups, or figures that are all equal, give p = 1. Kruskal and Wallis,
+// "Use of ranks in one-criterion variance analysis" (1952).
 func KruskalWallis(groups [][]float64) (h, p float64) {
 	type figure struct {
 		v     float64
@@ -32,7 +32,7 @@ func KruskalWallis(groups [][]float64) (h, p float64) {
 			j++
 		}
 		for _, f := range all[i:j] {
-			sums[f.group] += float64(i+1+j) / 2 // the mean of the ranks i+1 to j
+			sums[f.group] += float64(i+1+j) / 2 // mean of the ranks i+1 to j
 		}
 		t := float64(j - i)
 		ties += t*t*t - t

@@ -12,7 +12,8 @@ func TestKruskalWallisByHand(t *testing.T) {
 		h, p   float64
 	}{
 		// Rank sums 6 and 15 of six: 12/42 (36/3 + 225/3) - 21. With one degree of
-		// freedom p is that of a normal beyond √H on either side.
+		// freedom p is the probability that a normal variable is beyond √H on either
+		// side.
 		{"two, apart", [][]float64{{1, 2, 3}, {40, 50, 60}}, 27.0 / 7, math.Erfc(math.Sqrt(27.0 / 14))},
 		// Rank sums 6.5 and 14.5, corrected by 1 - 3·6/210.
 		{"ties", [][]float64{{1, 1, 2}, {2, 3, 3}}, 10.0 / 3, math.Erfc(math.Sqrt(5.0 / 3))},

@@ -1,29 +1,29 @@
-// Package stats holds the few statistics that verdicts rest on.
+// Package stats has the statistics that verdicts rest on.
 //
-// Its stance: paired, without a model, and valid whenever one stops. A neighbour
-// can halve a core's speed for minutes, so two conditions are compared within a
-// block, where they met the same machine. What a block says then is one bit: its
-// ratio lies on this side of an edge, or not. Blocks are counted and the counts
-// are bet on (LogE), so that one may look after each block, stop when it suits,
-// and go on tomorrow, which no p value of a fixed sample bears. Nothing is asked
-// of the shape of the noise. What is asked is that each block, whatever came
-// before it, is as likely as any other to fall on either side: blocks that start
-// servers afresh and draw their order are made for that, and KruskalWallis looks
-// whether runs of different days still agree.
+// They are paired, assume no model of the noise, and are valid whenever a run
+// stops. Another program can halve a core's speed for minutes, so two
+// conditions are compared within a block, on the same machine at the same time.
+// A block then says one bit: its ratio is on one side of an edge, or on the
+// other. The blocks on each side are counted, and the counts are bet on (LogE).
+// So one may look after each block, stop at any time, and go on the next day,
+// which a p value for a fixed sample size does not allow. The only assumption
+// is that each block, whatever came before it, is as likely as any other to
+// fall on either side. Blocks start servers afresh and draw their order to make
+// this true, and KruskalWallis checks that runs of different days agree.
 //
-// The sources: Ville, "Étude critique de la notion de collectif" (1939), for the
+// Sources: Ville, "Étude critique de la notion de collectif" (1939), for the
 // inequality; Howard and Ramdas, "Sequential estimation of quantiles with
 // applications to A/B testing and best-arm identification" (2022), for
-// confidence sequences of a median; Waudby-Smith and Ramdas, "Estimating means of
-// bounded random variables by betting" (2024), for mixtures of bets; Ramdas, Ruf,
-// Larsson and Koolen, "Admissible anytime-valid sequential inference must rely on
-// nonnegative martingales" (2020), for why nothing else would do.
+// confidence sequences of a median; Waudby-Smith and Ramdas, "Estimating means
+// of bounded random variables by betting" (2024), for mixtures of bets; Ramdas,
+// Ruf, Larsson and Koolen, "Admissible anytime-valid sequential inference must
+// rely on nonnegative martingales" (2020), for why nothing else would do.
 //
-// The price is power: a t test would decide on fewer blocks where its model is
-// true. And the median block is all that is spoken of, never the mean.
+// The price is power: a t test would need fewer blocks where its model is true.
+// And all statements are about the median block, never the mean.
 //
-// Summarise stays for single figures, which nothing is decided by: its interval
-// is the sign test's, for a sample of the size that it has.
+// Summarise is for single figures, which decide nothing: its interval is the
+// sign test's, for a fixed sample size.
 package stats
 
 import (
@@ -42,15 +42,15 @@ const MinSamples = 6
 type Summary struct {
 	N      int
 	Median float64
-	// Low and High bound the median with at least Confidence; they are
-	// meaningful only if HasInterval.
+	// Low and High bound the median with at least Confidence; they are set only if
+	// HasInterval.
 	Low, High   float64
 	HasInterval bool
-	Coverage    float64 // the interval's exact coverage, never below Confidence
+	Coverage    float64 // exact coverage of the interval, at least Confidence
 }
 
-// Median returns the sample median, the mean of the middle two if n is even.
-// It panics on an empty sample: there is no such figure.
+// Median is the sample median, the mean of the middle two if n is even. It
+// panics on an empty sample.
 func Median(sample []float64) float64 {
 	if len(sample) == 0 {
 		panic("stats: median of nothing")
@@ -60,12 +60,12 @@ func Median(sample []float64) float64 {
 	if len(s)%2 == 1 {
 		return s[mid]
 	}
-	// Halves first, so that two large values cannot overflow.
+	// Halved first, so that two large values cannot overflow.
 	return s[mid-1]/2 + s[mid]/2
 }
 
-// Summarise gives the median of a sample and, from MinSamples on, its
-// interval by order statistics. It panics on an empty sample.
+// Summarise gives the median of a sample and, from MinSamples on, its interval
+// by order statistics. It panics on an empty sample.
 func Summarise(sample []float64) Summary {
 	s := slices.Sorted(slices.Values(sample))
 	sum := Summary{N: len(s), Median: Median(s)}
@@ -77,17 +77,17 @@ func Summarise(sample []float64) Summary {
 	return sum
 }
 
-// benchmath's interval does not serve here: where the tails can be unequal it
-// takes the shorter, left-biased one, and a claim asks both sides the same
-// question (the tests keep its figures beside these).
+// benchmath's interval is not used: where the tails can be unequal it takes the
+// shorter, left-biased one, but a claim needs both sides treated alike (the
+// tests list its figures beside these).
 
-// rank finds the largest k for which the k-th smallest and k-th largest of n
-// values bound the median with at least Confidence, and that coverage. It is
-// 0 if even the whole range covers less.
+// rank is the largest k for which the k-th smallest and k-th largest of n
+// values bound the median with at least Confidence, and that coverage. It is 0
+// if even the whole range covers less.
 func rank(n int) (k int, coverage float64) {
-	// The median lies outside [x_k, x_(n+1-k)] when fewer than k of n coin
-	// flips fall on one side. In logarithms, since 2^-n is no float64 from
-	// n = 1075 on.
+	// The median is outside [x_k, x_(n+1-k)] if fewer than k of n coin flips fall
+	// on one side. Logarithms are used since 2^-n is no float64 for n of 1075 and
+	// more.
 	tail, logTerm := 0.0, -float64(n)*math.Ln2
 	for i := 0; i <= n/2; i++ {
 		tail += math.Exp(logTerm) // P(at most i of n)

@@ -52,7 +52,7 @@ func TestAnEmptySampleHasNoMedian(t *testing.T) {
 	}
 }
 
-// ranks is 1, 2, ..., n: a summary's bounds then are the ranks themselves.
+// ranks is 1, 2, ..., n, so that a summary's bounds are ranks.
 func ranks(n int) []float64 {
 	s := make([]float64, n)
 	for i := range s {
@@ -112,8 +112,8 @@ func TestFewerThanSixHaveNoInterval(t *testing.T) {
 	}
 }
 
-// A sorted sample of any size, so that every size that a design allows is
-// covered, against sums of binomials in logarithms.
+// Sorted samples of every size that a design allows, compared with sums of
+// binomials in logarithms.
 func TestIntervalIsTheNarrowestSymmetricOneOfItsCoverage(t *testing.T) {
 	tail := func(n, k int) float64 { // P(fewer than k of n flips)
 		lnFact := func(m int) float64 { v, _ := math.Lgamma(float64(m) + 1); return v }
@@ -123,7 +123,7 @@ func TestIntervalIsTheNarrowestSymmetricOneOfItsCoverage(t *testing.T) {
 		}
 		return sum
 	}
-	// Beyond 1074 the probability of a single outcome, 2^-n, is no longer a
+	// For n above 1074 the probability of a single outcome, 2^-n, is no longer a
 	// float64; the design allows a thousand blocks.
 	for _, n := range []int{6, 7, 13, 50, 101, 500, 1000, 1074, 1075, 2000} {
 		s := Summarise(ranks(n))
@@ -141,14 +141,14 @@ func TestIntervalIsTheNarrowestSymmetricOneOfItsCoverage(t *testing.T) {
 	}
 }
 
-// What golang.org/x/perf/benchmath's AssumeNothing.Summary gives for the sample
-// 1..n at 0.95 (version v0.0.0-20260908200009-22c9c6c9d4da). It is written down
-// here because the lab does not depend on that module.
+// Intervals of golang.org/x/perf/benchmath's AssumeNothing.Summary for the
+// sample 1..n at 0.95 (version v0.0.0-20260908200009-22c9c6c9d4da). They are
+// copied here because the lab does not depend on that module.
 //
-// Its convention differs: it drops the less likely tail first, so that where
-// two tails of unequal length reach 0.95 it takes the shorter, left-biased
-// interval. At n = 5 its lower bound then is minus infinity. This package keeps
-// both tails equal, since a claim's two sides are asked the same question.
+// Its convention differs: it drops the less likely tail first, so where tails
+// of unequal length reach 0.95 it takes the shorter, left-biased interval. At n
+// = 5 its lower bound is then minus infinity. This package keeps both tails
+// equal, since a claim treats both sides alike.
 var benchmath = []struct {
 	n, low, high int
 	confidence   float64
@@ -167,8 +167,8 @@ func TestAgreesWithBenchmathWhereThatIsSymmetric(t *testing.T) {
 	for _, c := range benchmath {
 		s := Summarise(ranks(c.n))
 		if c.low+c.high != c.n+1 {
-			// 24 is left-biased the other way round, to ranks 8 and 18; rank 7
-			// is as low as both tails allow.
+			// 24 is biased in the other direction, to ranks 8 and 18; rank 7 is the
+			// lowest that both tails allow.
 			if s.Low > float64(c.low) || s.High < float64(c.high) {
 				t.Errorf("n=%d: %v to %v is narrower than benchmath's %d to %d", c.n, s.Low, s.High, c.low, c.high)
 			}
@@ -184,13 +184,13 @@ func TestAgreesWithBenchmathWhereThatIsSymmetric(t *testing.T) {
 	}
 }
 
-// The coverage is to hold whatever the noise is. Each noise has median 1; the
-// share of intervals that hold it is simulated from a fixed seed. Ten thousand
-// draws leave a standard error of 0.002, against a least coverage of 0.9586
-// among these sizes.
+// The coverage must hold for any noise. Each noise has median 1; the share of
+// intervals that contain it is simulated from a fixed seed. Ten thousand draws
+// leave a standard error of 0.002; the least coverage among these sizes is
+// 0.9586.
 func TestCoverageHoldsWhateverTheNoise(t *testing.T) {
 	const draws = 10000
-	factor := func(r *rand.Rand) float64 { // a neighbour is there, or is not
+	factor := func(r *rand.Rand) float64 { // another program is running, or not
 		if r.IntN(2) == 0 {
 			return 1.6
 		}
@@ -198,14 +198,14 @@ func TestCoverageHoldsWhateverTheNoise(t *testing.T) {
 	}
 	for _, noise := range []struct {
 		name string
-		// exact says that ties are so rare that the coverage is the stated one
-		// rather than more.
+		// exact says that ties are so rare that the coverage is as stated rather than
+		// higher.
 		exact bool
 		pair  func(*rand.Rand) (a, b float64)
 	}{
 		// The median of Exp(1) is ln 2. One side only, so the ratio is skewed.
 		{"skewed", true, func(r *rand.Rand) (float64, float64) { return math.Exp(r.ExpFloat64() - math.Ln2), 1 }},
-		// Each side meets the neighbour or not: ratios 0.625, 1, 1 and 1.6.
+		// Each side is slowed or not: ratios 0.625, 1, 1 and 1.6.
 		{"bimodal", false, func(r *rand.Rand) (float64, float64) { return factor(r), factor(r) }},
 		{"bimodal with jitter", true, func(r *rand.Rand) (float64, float64) {
 			return factor(r) * math.Exp(0.01*r.NormFloat64()), factor(r) * math.Exp(0.01*r.NormFloat64())

@@ -1,7 +1,7 @@
 package stats
 
-// A Warning says what a reader should know before leaning on a ratio. It never
-// moves a verdict: what must, is a rule.
+// A Warning says what a reader should know before relying on a ratio. It never
+// changes a verdict.
 type Warning string
 
 // The warnings, each with its sentence in Meaning.
@@ -11,10 +11,10 @@ const (
 	Coarse    Warning = "coarse"
 )
 
-// AllWarnings lists them in the order in which they are given.
+// AllWarnings lists the warnings in the order in which they are given.
 var AllWarnings = []Warning{FewBlocks, NoSpread, Coarse}
 
-// Meaning says in one sentence what a warning stands for.
+// Meaning explains a warning in one sentence.
 func (w Warning) Meaning() string {
 	switch w {
 	case FewBlocks:

@@ -1,20 +1,20 @@
-// Package strict takes JSON, TOML and lines of text that mean exactly one thing, and
-// refuses others. It says where, by line, because a person has to mend the file.
+// Package strict accepts JSON, TOML and lines of text that have exactly one
+// meaning, and refuses others. Errors name the line, because a person has to
+// mend the file.
 //
-// Of JSON it finds what encoding/json lets pass: a key that stands twice in one
-// object (the last one would win in silence), text after the document, and bytes
-// that are no UTF-8 (which it would replace, so that two different names became
+// In JSON it finds what encoding/json accepts: a key that is twice in one
+// object (the last one would win silently), text after the document, and bytes
+// that are not UTF-8 (which would be replaced, so that two names could become
 // one). It does not check shapes; the JSON Schema does, by JSON pointer.
 //
-// Of TOML it refuses unknown keys, because a misspelt one would leave its default to
-// decide what nobody chose, and keys that are not in lower case.
+// In TOML it refuses unknown keys, because a misspelt one would silently leave
+// its default in force, and keys that are not in lower case.
 //
-// And it is about text that stands in one line: of a table, of a log, of a message.
-// What a reader cannot see does not belong there. Line breaks and control characters
-// could make one line look like two, or like another; marks that turn the direction
-// of writing could make it read as what it is not. What a file says is refused, what
-// another program printed is made fit. The limit: markup is text like any other here,
-// and is the pages' to escape.
+// Text for a single line, of a table, a log or a message, must be visible. Line
+// breaks and control characters could make one line look like two, or like
+// another; marks that change the direction of writing could make it read
+// differently. Text from a file is refused; output of another program is
+// cleaned. Markup is plain text here, and the pages must escape it.
 package strict
 
 import (
@@ -27,14 +27,15 @@ import (
 	"unicode/utf8"
 )
 
-// CheckJSON reports the first byte that is no UTF-8, else the first syntax error,
-// duplicate key or trailing text.
+// CheckJSON reports the first byte that is not UTF-8, else the first syntax
+// error, duplicate key or trailing text.
 func CheckJSON(data []byte) error {
 	if at := notUTF8(data); at >= 0 {
 		return fmt.Errorf("line %d: byte %#02x is not UTF-8", line(data, int64(at)), data[at])
 	}
-	// Syntax comes first and of the whole: a Decoder's syntax errors count from
-	// somewhere within the document, and it nests without a limit.
+	// The syntax of the whole is checked first: a Decoder gives offsets of syntax
+	// errors relative to somewhere within the document, and has no limit on
+	// nesting.
 	var all json.RawMessage
 	if err := json.Unmarshal(data, &all); err != nil {
 		return syntax(err, data)
@@ -66,7 +67,7 @@ func value(dec *json.Decoder, data []byte, pointer string) error {
 			if err != nil {
 				return syntax(err, data)
 			}
-			key := tok.(string) // the decoder admits no other token here
+			key := tok.(string) // in this place the decoder allows only a string
 			at := pointer + "/" + escape(key)
 			if seen[key] {
 				return fmt.Errorf("line %d: %s: key %q stands twice", line(data, dec.InputOffset()), at, key)
@@ -83,7 +84,8 @@ func value(dec *json.Decoder, data []byte, pointer string) error {
 	return nil
 }
 
-// notUTF8 is where the text stops being UTF-8; -1 where all of it is.
+// notUTF8 is the index of the first byte that is not UTF-8; -1 if there is
+// none.
 func notUTF8(data []byte) int {
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
@@ -100,8 +102,8 @@ func syntax(err error, data []byte) error {
 	if !errors.As(err, &s) {
 		return err
 	}
-	at := line(data, s.Offset-1) // the offset counts the byte it stumbled on
-	// Where a word is cut off, the scanner says it met a blank after the end.
+	at := line(data, s.Offset-1) // the offset includes the offending byte
+	// If a word is cut off at the end, the scanner reports a blank after it.
 	cut := s.Offset >= int64(len(data)) && !bytes.HasSuffix(data, []byte(" "))
 	switch text := s.Error(); {
 	case text == "unexpected end of JSON input", cut && strings.HasPrefix(text, "invalid character ' '"):
@@ -117,7 +119,7 @@ func line(data []byte, offset int64) int {
 	return 1 + bytes.Count(data[:offset], []byte{'\n'})
 }
 
-// A Replacer is dear to make and every key needs it.
+// A Replacer is costly to make, and every key needs it.
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 func escape(key string) string { return pointerEscapes.Replace(key) }

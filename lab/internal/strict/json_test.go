@@ -11,10 +11,10 @@ func TestAcceptsWhatIsOneDocument(t *testing.T) {
 	for _, doc := range []string{
 		`{}`, `[]`, `null`, `true`, `-1.5e300`, `"text"`, " \n {} \n\t ",
 		`{"a":{"a":{"a":1}}}`,             // the same key at different depths
-		`[{"a":1},{"a":2}]`,               // and in neighbours
-		`{"a":1,"A":2}`,                   // keys are told apart by case; the schema refuses one of them
-		`{"a":1,"a ":2}`,                  // and by blanks
-		`{"":1,"/":2,"~1":3,"\u002f/":4}`, // pointers that look alike are not the same key
+		`[{"a":1},{"a":2}]`,               // and in sibling objects
+		`{"a":1,"A":2}`,                   // case matters for keys; the schema refuses one of these
+		`{"a":1,"a ":2}`,                  // and so do blanks
+		`{"":1,"/":2,"~1":3,"\u002f/":4}`, // pointers that look alike are different keys
 	} {
 		if err := CheckJSON([]byte(doc)); err != nil {
 			t.Errorf("%s: %v", doc, err)
@@ -45,8 +45,8 @@ func TestFindsKeysThatStandTwice(t *testing.T) {
 }
 
 func TestNamesTheLineOfASyntaxError(t *testing.T) {
-	// Forty lines in front, of every kind of token: the line is that of the
-	// file, not of the value at hand.
+	// Forty lines in front, with every kind of token: the line number counts from
+	// the beginning of the file.
 	var front strings.Builder
 	front.WriteString("{\n")
 	for i := range 39 {
@@ -87,7 +87,7 @@ func TestNamesTheLineOfASyntaxError(t *testing.T) {
 	}
 }
 
-// encoding/json would put U+FFFD in its place and say nothing.
+// encoding/json would silently replace such bytes with U+FFFD.
 func TestNamesTheLineOfWhatIsNotUTF8(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{
 		{"{\n\"a\": \"b\xff\"}", "line 2: byte 0xff is not UTF-8"},
@@ -103,8 +103,8 @@ func TestNamesTheLineOfWhatIsNotUTF8(t *testing.T) {
 	}
 }
 
-// encoding/json reads ten thousand levels and refuses more; a reader without
-// such a limit could be made to use up its stack.
+// encoding/json refuses more than ten thousand levels; a reader without such a
+// limit could run out of stack.
 func TestRefusesEndlessNesting(t *testing.T) {
 	for _, open := range []string{"[", `{"a":`} {
 		end := map[string]string{"[": "]", `{"a":`: "}"}[open]

@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// LongestLine is how many characters a line of a data file may have: a command line
-// with every option comes to a tenth of it.
+// LongestLine is how many characters a line of a data file may have: ten times
+// a command line with every option.
 const LongestLine = 4096
 
-// CheckLine refuses what is no line of text.
+// CheckLine refuses text that is not a single visible line.
 func CheckLine(s string) error {
 	if !utf8.ValidString(s) {
 		return errors.New("is not UTF-8")
@@ -28,8 +28,9 @@ func CheckLine(s string) error {
 	return nil
 }
 
-// Line makes a line of what another program printed, of so many characters at the
-// most: what could not be seen becomes a blank, and what is cut off an ellipsis.
+// Line makes a line of at most that many characters from another program's
+// output: invisible characters become blanks, and an ellipsis replaces what is
+// cut off.
 func Line(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {

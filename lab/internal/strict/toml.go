@@ -11,7 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// DecodeTOML reads a document into a struct.
+// DecodeTOML decodes a document into a struct.
 func DecodeTOML(data []byte, into any) error {
 	dec := toml.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -29,7 +29,7 @@ func DecodeTOML(data []byte, into any) error {
 }
 
 // odd finds a key that is not in lower case. The decoder takes Margin for
-// margin, and where both stand the last one would decide in silence.
+// margin, and if a document has both, the last one would win silently.
 func odd(v any, at string) string {
 	switch v := v.(type) {
 	case map[string]any:

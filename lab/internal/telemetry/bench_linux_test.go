@@ -15,8 +15,9 @@ func watching(b *testing.B) *Sampler {
 	return &Sampler{fs: fs, sys: "/sys", kernels: map[int]bool{}, targets: Targets{Pairs: []Pair{{[]int{os.Getpid()}, os.Getpid}}, NetPID: os.Getpid()}}
 }
 
-// What one sample and one survey cost: the first is taken five times a second,
-// the second twice or thrice, and both together must stay below a hundredth of a core.
+// The cost of a sample and of a survey: the first is taken five times a second,
+// the second two or three times, and together they must stay below a hundredth
+// of a core.
 func BenchmarkSample(b *testing.B) {
 	s := watching(b)
 	s.look()

@@ -8,33 +8,34 @@ import (
 	"strings"
 )
 
-// A Held is what a server's processes were and held at one time.
+// A Held is the state of a server's processes and connections at one moment.
 type Held struct {
-	Processes   []HeldBy // in the order asked for; those that have ended are missing
-	Connections int      // established, of all of them
-	RSS         int      // bytes, all of them; pages they share count for each
+	Processes   []HeldBy // in the order asked for; ended processes are missing
+	Connections int      // established connections of all processes
+	RSS         int      // bytes, summed over processes; shared pages count for each
 }
 
-// A HeldBy is one process of it.
+// A HeldBy is the state of one process.
 type HeldBy struct {
 	PID         int
 	Threads     int
-	Connections int // established to the server's port that it has open
+	Connections int // established connections to the server's port that it has open
 }
 
-// A Listening is a server to be looked at: its processes and its port.
+// A Listening names the processes and the port of a server.
 type Listening struct {
 	PIDs []int
 	Port int
 }
 
-// Census looks at the processes of servers in one network namespace, and at which
-// of them has the established connections to its server's port that it has open. It
-// reads which socket is whose, so that a connection that another program took is not
-// among them. The namespace is read once for all: it takes many milliseconds.
+// Census reads, for servers in one network namespace, how many established
+// connections to its server's port each process has open. It matches sockets to
+// processes, so connections taken by another program are not counted. The
+// namespace's list is read once for all servers, since reading takes many
+// milliseconds.
 func Census(servers ...Listening) []Held {
 	out := make([]Held, len(servers))
-	var sockets map[int]map[string]bool // by port, as the first process that lives sees them
+	var sockets map[int]map[string]bool // by port, as the first living process sees them
 	for i, s := range servers {
 		for _, pid := range s.PIDs {
 			st, err := readStat(pid)
@@ -58,8 +59,8 @@ func Census(servers ...Listening) []Held {
 	return out
 }
 
-// established gives the inodes of the established connections in a process's network
-// namespace, by local port.
+// established gives the inodes of the established connections in a process's
+// network namespace, by local port.
 func established(pid int) map[int]map[string]bool {
 	out := map[int]map[string]bool{}
 	for _, name := range []string{"tcp", "tcp6"} {
@@ -69,7 +70,7 @@ func established(pid int) map[int]map[string]bool {
 		}
 		lines := bufio.NewScanner(f)
 		for lines.Scan() {
-			// sl, local address, remote address, state, ..., inode
+			// columns: sl, local address, remote address, state, ..., inode
 			fields := strings.Fields(lines.Text())
 			if len(fields) < 10 || fields[3] != "01" {
 				continue
@@ -89,8 +90,8 @@ func established(pid int) map[int]map[string]bool {
 	return out
 }
 
-// Sockets lists the sockets that a process has open, as the kernel names them; none
-// of one that has ended.
+// Sockets lists a process's open sockets by the kernel's names; none for a
+// process that has ended.
 func Sockets(pid int) []string {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	f, err := os.Open(dir)

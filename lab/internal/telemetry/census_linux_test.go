@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Of a port's connections only those are counted that the process itself holds
-// on that port: neither another's nor the client's ends.
+// Only connections that the process itself holds on the port are counted, not
+// another process's and not the client's ends.
 func TestCensusCountsConnectionsToThePort(t *testing.T) {
 	port := connected(t, 3)
 	h := held(Listening{[]int{os.Getpid()}, port})
@@ -23,8 +23,8 @@ func TestCensusCountsConnectionsToThePort(t *testing.T) {
 	}
 }
 
-// A server's processes are told apart, in the order asked for; one that has ended
-// is missing, and none of the others' figures with it.
+// A server's processes are reported separately, in the order asked for. An
+// ended process is missing, and the others are still there.
 func TestCensusOfSeveralProcesses(t *testing.T) {
 	l, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {
@@ -59,13 +59,13 @@ func TestCensusOfSeveralProcesses(t *testing.T) {
 	}
 	_ = other.Process.Kill()
 	_ = other.Wait()
-	// Those that have ended hold nothing, even where they were asked for first.
+	// Ended processes hold nothing, even if listed first.
 	if h := held(Listening{[]int{ended.Process.Pid, os.Getpid()}, port}); len(h.Processes) != 1 || h.Connections != 1 {
 		t.Errorf("%+v", h)
 	}
 }
 
-// A connection counts while it is established: not one that its client has ended.
+// Only established connections count, not one that its client has closed.
 func TestCensusLeavesOutWhatIsEnded(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -90,8 +90,8 @@ func TestCensusLeavesOutWhatIsEnded(t *testing.T) {
 	}
 }
 
-// connected gives the port of a listener that has so many connections, whose both
-// ends are this process's until the test ends.
+// connected gives the port of a listener with n connections; this process holds
+// both ends of each until the test ends.
 func connected(t *testing.T, n int) (port int) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

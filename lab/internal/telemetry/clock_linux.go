@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// uptime is the time since the machine was started, as starts of processes are
-// given.
+// uptime is the time since boot, the clock by which the kernel gives a
+// process's start.
 func uptime() time.Duration {
 	const boottime = 7
 	var t syscall.Timespec

@@ -4,5 +4,5 @@ package telemetry
 
 import "time"
 
-// Nothing is measured here.
+// Nothing is measured on this system.
 func uptime() time.Duration { return 0 }

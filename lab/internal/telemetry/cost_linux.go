@@ -11,8 +11,8 @@ func threadCPU() time.Duration {
 	return cpuOf(thread)
 }
 
-// ownCPU is the CPU time of the lab: all of it is a cost of watching while a
-// trial runs.
+// ownCPU is the CPU time of the lab. While a trial runs, all of it is the cost
+// of sampling.
 func ownCPU() time.Duration { return cpuOf(syscall.RUSAGE_SELF) }
 
 func cpuOf(who int) time.Duration {

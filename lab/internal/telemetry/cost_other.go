@@ -4,6 +4,6 @@ package telemetry
 
 import "time"
 
-// CPU times of the lab are not known here; it does not measure here either.
+// The lab does not measure on this system.
 func threadCPU() time.Duration { return 0 }
 func ownCPU() time.Duration    { return 0 }

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// The test binary is its own process to watch.
+// The test binary starts itself as the process to sample.
 const (
 	beBusy   = "TELEMETRY_TEST_BUSY"
 	beSpent  = "TELEMETRY_TEST_SPENT"
@@ -26,20 +26,20 @@ func TestMain(m *testing.M) {
 	case os.Getenv(beSpent) != "":
 		spend(syscall.RUSAGE_SELF)
 	case os.Getenv(beBusy) != "":
-		runtime.LockOSThread() // a process keeps its first thread, whatever ran on it
+		runtime.LockOSThread() // a process keeps its first thread, so the work must not run on it
 		busy()
 	default:
 		os.Exit(m.Run())
 	}
 }
 
-// spend uses CPU time, and returns once the kernel says so.
+// spend uses CPU time, and returns once the kernel reports it.
 func spend(who int) {
 	for end := cpuOf(who) + spendsNs; cpuOf(who) < end; {
 	}
 }
 
-// busy spends CPU time as it is told to, and says how much it was.
+// busy uses CPU time as told, and prints how much.
 func busy() {
 	const thisThread = 1
 	in := bufio.NewScanner(os.Stdin)
@@ -69,8 +69,8 @@ func busy() {
 	}
 }
 
-// CPU time is of the process, and not of the threads and children that happen to
-// live when it is looked at: what ended within the window is in it too.
+// A process's CPU time includes threads and children that ended within the
+// window.
 func TestWhatEndedWithinTheWindowIsCounted(t *testing.T) {
 	for _, how := range []string{"a thread that ends", "a child that ends"} {
 		t.Run(how, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestWhatEndedWithinTheWindowIsCounted(t *testing.T) {
 			w := Window{Metrics: map[string]float64{}}
 			d.server(w.Metrics, s.targets, 1)
 			d.client(&w, s.targets, 1)
-			// Children's time comes in ticks.
+			// Times of children are in ticks.
 			for name, got := range map[string]float64{
 				"server_cpu_s": w.Metrics["server_cpu_s"], "client_cpu_per_request_s": w.Metrics["client_cpu_per_request_s"] * d.seconds,
 			} {
@@ -118,7 +118,7 @@ func TestWhatEndedWithinTheWindowIsCounted(t *testing.T) {
 					t.Errorf("%s: %v s, and %v were spent", name, got, spent)
 				}
 			}
-			// The thread that was busiest is not to be seen any more: no other is it.
+			// The busiest thread has ended, so no other may be reported as the busiest.
 			if busiest, ok := w.Metrics["client_thread_busy_max"]; ok && strings.Contains(how, "thread") {
 				t.Errorf("busiest of the client's threads is one with %v, of those that are left", busiest)
 			}

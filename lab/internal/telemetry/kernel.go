@@ -9,8 +9,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
-// kernel reads the counters of the whole machine and of the network namespace
-// under load, and how many connections that holds established.
+// kernel reads the counters of the whole machine and of the loaded network
+// namespace, and the number of connections established in that namespace; -1 if
+// unknown.
 func (s *Sampler) kernel() (counters map[string]float64, established float64) {
 	counters, established = map[string]float64{}, -1
 	put := func(name string, v *float64) {
@@ -52,7 +53,7 @@ func (s *Sampler) kernel() (counters map[string]float64, established float64) {
 	return counters, established
 }
 
-// field finds "name value" on a line of its own.
+// field gives the value of a line "name value".
 func field(text, name string) (float64, bool) {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, name+" "); ok {
@@ -63,10 +64,10 @@ func field(text, name string) (float64, bool) {
 	return 0, false
 }
 
-// throttled is the time that a quota on one of the groups above the lab, the
-// server or the client, or heat, has held cores back since boot. Where the
-// groups are not shown it is not known; heat is not shown on most virtual
-// machines and counts where it is.
+// throttled is the time in seconds since boot for which cores were held back by
+// a CPU quota on a control group of the lab, the server or the client, or by
+// heat. It is unknown where the control groups cannot be read. Most virtual
+// machines do not show heat; it is included where shown.
 func (s *Sampler) throttled() (seconds float64, ok bool) {
 	who := []string{"self"}
 	add := func(pids ...int) {
@@ -104,7 +105,8 @@ func (s *Sampler) heatFiles() []string {
 	return files
 }
 
-// interrupts counts those of an interface, by queue: the lines that name it.
+// interrupts counts an interface's interrupts by queue: the lines of
+// /proc/interrupts that name the interface.
 func (s *Sampler) interrupts(device string) map[string]float64 {
 	p, err := s.fs.Self()
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// paced are the times of samples and of surveys of so long a time, by what each
-// costs, where each wakes up a little late.
+// paced gives the times of samples and surveys over a time, from the cost of
+// each, where each wakes up a little late.
 func paced(window, sample, look, lasts time.Duration, r *rand.Rand) (samples, surveys []time.Duration) {
 	p := pacing{window: window}
 	for now := time.Duration(0); now < lasts; {
@@ -32,8 +32,8 @@ func within(all []time.Duration, from, to time.Duration) (n int) {
 	return n
 }
 
-// What changes from one survey to the next is a figure that gates look at, so every
-// window has two surveys, wherever it begins.
+// Gates use differences between surveys, so every window must have two,
+// wherever it begins.
 func TestEveryWindowHasTwoSurveys(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, window := range []time.Duration{700 * time.Millisecond, time.Second, 1100 * time.Millisecond, 1200 * time.Millisecond, 1500 * time.Millisecond, 2 * time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second} {
@@ -52,13 +52,13 @@ func TestEveryWindowHasTwoSurveys(t *testing.T) {
 	}
 }
 
-// Over long windows a survey is no more often than every other sample, and a dear
-// one as rarely as its share of a core asks for.
+// In long windows at most every other sample has a survey, and a costly survey
+// is as rare as its share of a core requires.
 func TestLongWindowsHaveNoMoreSurveysThanTheyNeed(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct {
 		window, sample, look time.Duration
-		most                 time.Duration // between two
+		most                 time.Duration // between two surveys
 	}{
 		{10 * time.Second, time.Millisecond, time.Millisecond, 2 * interval},
 		{1500 * time.Millisecond, time.Millisecond, time.Millisecond, 2 * interval},

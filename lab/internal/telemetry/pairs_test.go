@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// beside is a second pair at the times of pair: a server of one process, which used
-// half a second in two, and its client, which used a tenth.
+// beside is a second pair at the same times as pair: a server of one process,
+// which used half a second in two, and its client, which used a tenth.
 func beside() []sample {
 	both := pair()
 	for i := range both {
@@ -19,18 +19,18 @@ func beside() []sample {
 	return both
 }
 
-// Of several pairs each has its own processes' figures; all others are the
-// machine's, and the same for all.
+// Each of several pairs has its own processes' figures; all other figures are
+// the machine's, and the same for all pairs.
 func TestEachPairHasItsOwnFigures(t *testing.T) {
 	alone := whole(sampler(pair()), 1000, 1e6).Metrics
 	s := sampler(pair())
 	s.targets.Pairs, s.samples = make([]Pair, 2), append(s.samples, beside())
-	// The namespace's connections are of both, and none knows of which.
+	// The namespace's connections are of both pairs and cannot be divided.
 	want := alone
 	delete(want, "connections_established")
 	expect(t, s.Between(0, at(9.5), at(100), 1000, 1e6).Metrics, want)
 
-	for _, name := range []string{"server_workers_busy", "workers_active", "threads_per_worker"} { // it has no workers
+	for _, name := range []string{"server_workers_busy", "workers_active", "threads_per_worker"} { // a server without workers
 		delete(want, name)
 	}
 	for name, v := range map[string]float64{
@@ -44,7 +44,7 @@ func TestEachPairHasItsOwnFigures(t *testing.T) {
 	if w.WorkersMin != 0 || w.WorkersMax != 0 || len(w.ClientThreads) != 1 {
 		t.Errorf("workers from %d to %d, threads of the client %v", w.WorkersMin, w.WorkersMax, w.ClientThreads)
 	}
-	// Who was held is a pair's own, too.
+	// A stopped process is reported for its own pair only.
 	s.samples[1][0].server[0].stopped = true
 	if a, b := s.Between(0, at(9.5), at(100), 1, 0).Stopped, s.Between(1, at(9.5), at(100), 1, 0).Stopped; len(a) != 0 || !slices.Equal(b, []string{"server"}) {
 		t.Errorf("stopped: %v of the first, %v of the second", a, b)

@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// openFiles counts the files that a process has open, connections among them.
+// openFiles counts a process's open files, connections among them.
 func openFiles(pid int) (n int, ok bool) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
-	// Since version 6.2 the kernel gives their number as the directory's size.
-	// A process that holds ten thousand connections need not be listed then.
+	// Since Linux 6.2 the directory's size is the number of open files, so ten
+	// thousand connections need not be listed.
 	if st, err := os.Stat(dir); err == nil && st.Size() > 0 {
 		return int(st.Size()), true
 	}
@@ -22,7 +22,7 @@ func openFiles(pid int) (n int, ok bool) {
 	return len(names), err == nil
 }
 
-// files counts the open files of the servers' own processes.
+// files counts the open files of each of the servers' own processes.
 func (s *Sampler) files(all map[int]stat) map[int]int {
 	out := map[int]int{}
 	for _, f := range s.found {
@@ -38,11 +38,11 @@ func (s *Sampler) files(all map[int]stat) map[int]int {
 	return out
 }
 
-// serving counts the workers that held a connection: those that had more files
-// open at some look in the window than before the client was started. CPU time
-// cannot tell one that holds a single connection at a low rate from one that
-// holds none and wakes up now and then. ok is false where there are no workers,
-// or the files of one of them were not to be seen.
+// serving counts the workers that held a connection: those with more files open
+// in some survey of the window than before the client was started. CPU time
+// does not tell a worker with a single connection at a low rate from one that
+// has none and wakes up now and then. ok is false where there are no workers,
+// or a worker's files could not be read.
 func serving(began *survey, found []*survey, workers []process, master int) (n int, ok bool) {
 	if began == nil || len(found) == 0 {
 		return 0, false

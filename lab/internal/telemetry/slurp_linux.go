@@ -6,11 +6,11 @@ import (
 	"unsafe"
 )
 
-// slurp reads a small file of /proc into a buffer that holds all of it. It is
-// half the system calls of os.ReadFile, which asks for a size that /proc does
-// not know, tries to wait for it, and reads until nothing comes. And they are
-// raw ones: the kernel answers them without waiting for anything, so Go's
-// scheduler need not hand the core on and wake threads beside a busy server.
+// slurp reads a small file of /proc in one go, into a buffer large enough for
+// all of it. This takes half the system calls of os.ReadFile, which asks for a
+// size that /proc does not know, registers the file for polling, and reads
+// until the end. The calls are raw: the kernel answers them at once, so Go's
+// scheduler need not hand over the core and wake threads beside a busy server.
 func slurp(path string, buf []byte) ([]byte, error) {
 	name, err := syscall.BytePtrFromString(path)
 	if err != nil {

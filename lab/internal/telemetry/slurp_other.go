@@ -4,5 +4,5 @@ package telemetry
 
 import "os"
 
-// slurp reads a small file; there is no /proc here that is read often.
+// slurp reads a small file. This system has no /proc to be read often.
 func slurp(path string, _ []byte) ([]byte, error) { return os.ReadFile(path) }

@@ -9,16 +9,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 )
 
-// spent is the CPU time that a tree of processes used between two samples, those
-// among them that ended or were started in between; ok is false where a part of
-// it is not known. uptime is the machine's at the first sample.
+// spent is the CPU time that a tree of processes used between two samples,
+// including processes that ended or started in between. ok is false where a
+// part of it is unknown. uptime is the time since boot at the first sample.
 func spent(a, b []process, uptime time.Duration) (total time.Duration, ok bool) {
 	before, after := byID(a), byID(b)
-	inherited := map[int]time.Duration{} // by processes, of those that ended
+	inherited := map[int]time.Duration{} // CPU time of ended children, by the pid of their parent
 	for _, p := range b {
 		was, there := before[p.pid]
 		if !there && p.began+tick < uptime {
-			return 0, false // it was there, and was not read
+			return 0, false // it ran before the first sample but was not read then
 		}
 		total += p.cpu + p.waited - was.cpu - was.waited
 		inherited[p.pid] = p.waited - was.waited
@@ -27,15 +27,15 @@ func spent(a, b []process, uptime time.Duration) (total time.Duration, ok bool) 
 		if _, there := after[p.pid]; there {
 			continue
 		}
-		// Its time has gone over to its parent, or on to whose that was, unless
-		// nobody waited for it.
+		// Its time has been added to its parent, or to the nearest ancestor still
+		// alive, unless nobody waited for it.
 		heir, had := p.parent, p.cpu+p.waited
 		for range a {
 			if _, there := after[heir]; !there {
 				heir = before[heir].parent
 			}
 		}
-		const cut = 2 * tick // user and system time, each cut to ticks
+		const cut = 2 * tick // user and system time are each cut to ticks
 		if inherited[heir] += cut - had; inherited[heir] < 0 {
 			return 0, false
 		}
@@ -52,7 +52,8 @@ func byID(ps []process) map[int]process {
 	return all
 }
 
-// grew is the CPU time that each process present in both samples used itself.
+// grew is the CPU time that each process present in both samples used, without
+// its children.
 func grew(a, b []process) map[int]time.Duration {
 	before := byID(a)
 	all := map[int]time.Duration{}
@@ -64,9 +65,9 @@ func grew(a, b []process) map[int]time.Duration {
 	return all
 }
 
-// workers tells how much CPU time each of the workers used on the mean, and how
-// many of them took part; ok is false where there are none. Where no worker used
-// any time, none did.
+// workers gives the mean CPU time of the workers and how many of them took
+// part. ok is false where there are no workers. If no worker used any time,
+// none took part.
 func workers(a, b []process) (mean time.Duration, active int, ok bool) {
 	all := grew(a, b)
 	delete(all, master(b))
@@ -77,8 +78,8 @@ func workers(a, b []process) (mean time.Duration, active int, ok bool) {
 	return mean, active, true
 }
 
-// TookPart gives the mean of the CPU times of some workers, of which there is at
-// least one, and how many of them took part.
+// TookPart gives the mean CPU time of at least one worker, and how many of the
+// workers took part.
 func TookPart[T time.Duration | float64](cpus []T) (mean T, active int) {
 	var sum T
 	least := gate.ActiveShare * float64(slices.Max(cpus))
@@ -91,13 +92,14 @@ func TookPart[T time.Duration | float64](cpus []T) (mean T, active int) {
 	return sum / T(len(cpus)), active
 }
 
-// unseen is the share of a core that a client may use beyond what its threads
-// are seen to: their times and the process's are not read at one moment.
-const unseen = 0.05
+// threadSlack is the share of a core by which a client's use may exceed the sum of
+// its threads: process and threads are not read at the same moment.
+const threadSlack = 0.05
 
 // threads gives each client thread's share of a core, busiest first. A thread
-// that was not there before was started in between. known is false where threads
-// have used more than these, and so have ended: the busiest may be among those.
+// that is missing in the first sample was started in between. known is false
+// where the process used more than these threads: then a thread has ended, and
+// it may have been the busiest.
 func (d delta) threads() (shares []float64, known bool) {
 	seen := 0.0
 	for id, after := range d.b.threads {
@@ -106,11 +108,11 @@ func (d delta) threads() (shares []float64, known bool) {
 	}
 	slices.SortFunc(shares, func(x, y float64) int { return cmp.Compare(y, x) })
 	cpu, ok := spent(d.a.client, d.b.client, d.a.uptime)
-	return shares, ok && len(shares) > 0 && cpu.Seconds()/d.seconds-seen <= unseen
+	return shares, ok && len(shares) > 0 && cpu.Seconds()/d.seconds-seen <= threadSlack
 }
 
-// switches counts how often threads were given a core. Where one has ended that
-// is not known: its count went with it.
+// switches counts how often threads were given a core; unknown where a thread
+// has ended, since its count is lost.
 func switches(a, b []process) (n float64, ok bool) {
 	before := byID(a)
 	for _, p := range b {

@@ -7,24 +7,24 @@ import (
 	"strconv"
 )
 
-// A stat is what is wanted of /proc/PID/stat. procfs reads all of its fields,
-// with fmt, and takes ten times as long: too dear for what is read of every
-// process several times a second.
+// A stat has the fields of /proc/PID/stat that the samples need. procfs parses
+// all fields with fmt and takes ten times as long, too much for every process
+// several times a second.
 type stat struct {
 	name      string
 	state     byte
 	parent    int
 	flags     int
-	cpu       int // ticks of its own
-	children  int // ticks of children it has waited for
+	cpu       int // ticks, without children
+	children  int // ticks of ended children that it waited for
 	threads   int
-	began     int // ticks from the machine's start
+	began     int // ticks since boot
 	rss       int // bytes
-	processor int // where it ran last
+	processor int // core that it last ran on
 }
 
 func readStat(pid int) (stat, error) {
-	var buf [1024]byte // the kernel's line is shorter: a name has sixteen bytes
+	var buf [1024]byte // longer than any line of the kernel: a name has at most sixteen bytes
 	text, err := slurp("/proc/"+strconv.Itoa(pid)+"/stat", buf[:])
 	if err != nil {
 		return stat{}, err
@@ -32,15 +32,15 @@ func readStat(pid int) (stat, error) {
 	return parseStat(text)
 }
 
-// parseStat reads the line. The name, in parentheses, may hold anything, even
-// parentheses and blanks; the numbers begin behind the last one.
+// parseStat parses the line. The name in parentheses may contain anything, even
+// parentheses and blanks; the numbers begin after the last parenthesis.
 func parseStat(text []byte) (s stat, err error) {
 	open, shut := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if open < 0 || shut < open {
 		return s, fmt.Errorf("no process's line: %q", text)
 	}
 	f := bytes.Fields(text[shut+1:])
-	const last = 39 // the processor, by the numbering of proc(5); the state is 3
+	const last = 39 // the processor's field number in proc(5); the state is 3
 	if len(f) < last-2 {
 		return s, fmt.Errorf("%d fields behind the name: %q", len(f), text)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A line as the kernel writes it, with a name that tries to be more.
+// A line as the kernel writes it, with a name that looks like more fields.
 const line = "1234 (a) R 9 (b) S 77 1234 1234 0 -1 4194560 10 20 0 0 150 50 30 20 20 0 7 0 999 123456 25 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
 
 func TestStatIsReadBehindTheName(t *testing.T) {

@@ -8,37 +8,37 @@ import (
 	"time"
 )
 
-// A survey is what is too dear for every sample: who else runs on the machine,
-// and the kernel's counters.
+// A survey has what is too costly for every sample: the other processes of the
+// machine, and the kernel's counters.
 type survey struct {
 	at       time.Time
 	others   map[int]other
-	counters map[string]float64 // that only rise, by the name of their metric
-	irqs     map[string]float64 // of the interface under load, by queue
-	files    map[int]int        // open, of the server's own processes
-	// established counts the connections of the network namespace under load,
-	// both ends of each where both are in it; -1 where that was not read.
+	counters map[string]float64 // counters that only rise, by the name of their metric
+	irqs     map[string]float64 // interrupts of the loaded interface, by queue
+	files    map[int]int        // open files of each of the servers' own processes
+	// established counts the connections of the loaded network namespace, both
+	// ends of each if both are in it; -1 if unknown.
 	established float64
 }
 
-// An other is a process that belongs neither to the server nor to the client,
+// An other is a process that belongs neither to the server, nor to the client,
 // nor to the lab.
 type other struct {
 	name   string
 	parent int
-	cpu    time.Duration // its own and that of children it has waited for
-	core   int           // where it ran last
+	cpu    time.Duration // with ended children that it waited for
+	core   int           // that it last ran on
 }
 
-// kernelThread is the kernel's flag for threads of its own. They work for
-// others, as a rule for the load itself.
+// kernelThread is the kernel's flag for its own threads. They work for other
+// processes, mostly for the load itself.
 const kernelThread = 0x00200000
 
 // tick is the unit of times in /proc/PID/stat.
 const tick = 10 * time.Millisecond
 
 // look takes a survey, and finds the processes that the samples until the next
-// one are taken of.
+// survey will read.
 func (s *Sampler) look() *survey {
 	v := &survey{at: time.Now(), others: map[int]other{}}
 	s.found = make([]found, len(s.targets.Pairs))
@@ -48,7 +48,7 @@ func (s *Sampler) look() *survey {
 		roots = append(append(roots, s.found[i].pid), p.Servers...)
 	}
 	v.counters, v.established = s.kernel()
-	// Only a real interface has interrupts, and only it has a device.
+	// Only a real interface has a device, and so interrupts.
 	if d := s.targets.NetDevice; d != "" {
 		if _, err := os.Stat(filepath.Join(s.sys, "class", "net", d, "device")); err == nil {
 			v.irqs = s.interrupts(d)
@@ -64,7 +64,8 @@ func (s *Sampler) look() *survey {
 		f.client = members(below(f.pid, tree))
 	}
 	v.files = s.files(all)
-	// A process that entered a wire's namespaces need not be a descendant.
+	// A process that entered a wire's namespaces need not be a descendant of the
+	// lab.
 	own := map[int]bool{}
 	for _, root := range roots {
 		for _, pid := range below(root, tree) {
@@ -82,13 +83,13 @@ func (s *Sampler) look() *survey {
 // A Load is what one other process used in the window.
 type Load struct {
 	Name  string
-	Core  int     // where it ran last
+	Core  int     // core that it last ran on
 	Cores float64 // CPU time over the window
 }
 
-// others gives what each other process used between two surveys, most first.
-// CPU time of a child that ended goes over to its parent; what the child had
-// used before the window is taken off again.
+// others gives the CPU use of each other process between two surveys, highest
+// first. The CPU time of an ended child is added to its parent; the part that
+// the child used before the first survey is subtracted.
 func others(a, b *survey) []Load {
 	seconds := b.at.Sub(a.at).Seconds()
 	used := map[int]time.Duration{}
@@ -102,7 +103,7 @@ func others(a, b *survey) []Load {
 		if _, there := b.others[pid]; there {
 			continue
 		}
-		// Its parent may have ended too, and handed both on.
+		// Its parent may have ended too and passed the time of both on.
 		heir := was.parent
 		for {
 			if _, there := used[heir]; there {

@@ -17,8 +17,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 )
 
-// stranger starts a process that is no descendant of this one: its parent ends
-// at once. It ends by itself in any case.
+// stranger starts a process that is not a descendant of this one, since its
+// parent ends at once. It ends by itself in any case.
 func stranger(t *testing.T, command string) int {
 	t.Helper()
 	out, err := exec.Command("sh", "-c", "setsid timeout 30 sh -c '"+command+"' >/dev/null 2>&1 & echo $!").Output()
@@ -33,7 +33,7 @@ func stranger(t *testing.T, command string) int {
 	return pid
 }
 
-// watched samples until the condition holds, or for ten seconds.
+// watched samples until the condition holds, for ten seconds at most.
 func watched(t *testing.T, targets Targets, enough func(Window) bool) Window {
 	t.Helper()
 	if targets.Pairs == nil {
@@ -71,7 +71,7 @@ func TestABusyStrangerIsSeen(t *testing.T) {
 	}
 }
 
-// What the lab itself starts, the load above all, is nobody else's.
+// Processes that the lab itself starts, such as the load, are not others.
 func TestOwnChildrenAreNoStrangers(t *testing.T) {
 	own := exec.Command("timeout", "30", "sh", "-c", "while :; do :; done")
 	own.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -118,8 +118,8 @@ func TestConnectionsAreCounted(t *testing.T) {
 		}
 		defer c.Close()
 	}
-	// Both ends lie in this namespace. Others on this machine may come and go
-	// meanwhile, but hardly a hundred of them.
+	// Both ends are in this namespace. Other programs may open and close
+	// connections meanwhile, but hardly a hundred.
 	if _, after := s.kernel(); after-before < 2*n-100 || after-before > 2*n+100 {
 		t.Errorf("from %v to %v with %d connections more", before, after, n)
 	}
@@ -135,7 +135,7 @@ func TestAStoppedProcessIsSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := watched(t, Targets{Pairs: []Pair{{Servers: []int{shell.Process.Pid}}}}, func(w Window) bool { return len(w.Stopped) > 0 })
-	// The test itself stands for the client, and the shell is its child too.
+	// The test itself is the client, and the shell is its child too.
 	if !slices.Contains(w.Stopped, "server") {
 		t.Errorf("stopped: %v, want the server", w.Stopped)
 	}
@@ -150,8 +150,8 @@ func TestTheKernelsCountersAreRead(t *testing.T) {
 	}
 }
 
-// This tree is made up: a machine with quotas on the server's group and on one
-// above the lab's, and two cores that heat has held back.
+// A made-up tree of a machine with quotas on the server's group and on one
+// above the lab's, and with two cores held back by heat.
 func TestThrottlingIsQuotaAndHeat(t *testing.T) {
 	root := t.TempDir()
 	s := &Sampler{proc: root + "/proc", sys: root + "/sys", targets: Targets{Pairs: []Pair{{Servers: []int{7}}}}}
@@ -172,7 +172,7 @@ func TestThrottlingIsQuotaAndHeat(t *testing.T) {
 		}
 	}
 	expect("nothing is shown", 0, false)
-	// Heat alone is half of it: a quota could still have held the lab back.
+	// Heat alone is not enough: a quota could still have held the lab back.
 	write("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_total_time_ms", "1000\n")
 	write("sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_total_time_ms", "500\n")
 	s.heat = s.heatFiles()
@@ -202,8 +202,8 @@ func TestThrottlingIsQuotaAndHeat(t *testing.T) {
 	expect("version 1", 0.125, true)
 }
 
-// A quota that no group can say anything of leaves the figure out; on this
-// machine, whatever it is, a quota that nothing has is nought and not missing.
+// If a quota's effect is unknown, the figure is left out. On a real machine
+// without quotas it is 0 and not missing.
 func TestNoQuotaIsSeen(t *testing.T) {
 	if q := cores.ReadQuota("/proc", "/sys/fs/cgroup", "self"); !q.Seen {
 		t.Skip("the control groups are not shown here")
@@ -214,8 +214,7 @@ func TestNoQuotaIsSeen(t *testing.T) {
 	}
 }
 
-// Where server and client have no cores of their own, whoever runs beside them
-// disturbs both.
+// If server and client share cores, another process on them disturbs both.
 func TestSharedCoresAreLookedAt(t *testing.T) {
 	stranger(t, "while :; do :; done")
 	beside := func(w Window) bool {
@@ -240,8 +239,8 @@ func TestSharedCoresAreLookedAt(t *testing.T) {
 	}
 }
 
-// A worker that listens and never gets a connection is told from one that does,
-// however little either of them does.
+// A worker that never gets a connection is told from one that does, however
+// little both of them do.
 func TestWorkersThatHoldAConnectionServe(t *testing.T) {
 	look := func(files map[int]int) *survey { return &survey{files: files} }
 	workers := []process{{pid: 10}, {pid: 11, parent: 10}, {pid: 12, parent: 10}}
@@ -271,9 +270,10 @@ func TestWorkersThatHoldAConnectionServe(t *testing.T) {
 	}
 }
 
-// Two real workers, of which one opens files, as one that takes connections
-// does, and the other never does. The number of the file that it waits for is
-// given out before that is open, so that it opens one more.
+// Two real workers: one opens files, as a worker does that takes connections,
+// the other never does. The file descriptor on which the worker waits is
+// allocated before its open returns, so the first file opened is an additional
+// one.
 func TestOneWorkerOfTwoServes(t *testing.T) {
 	fifo := t.TempDir() + "/fifo"
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -288,7 +288,7 @@ func TestOneWorkerOfTwoServes(t *testing.T) {
 		_ = syscall.Kill(-server.Process.Pid, syscall.SIGKILL)
 		_ = server.Wait()
 	}()
-	// What is counted first is what they have open once they wait.
+	// The first count is taken once both wait.
 	waits := func() bool {
 		all := Descendants(server.Process.Pid)
 		if len(all) != 3 || Command(all[1]) != "sleep" {

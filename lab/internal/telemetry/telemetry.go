@@ -1,18 +1,18 @@
-// Package telemetry reads what a trial cost and what else went on: CPU of the
-// server's and the client's processes and threads, of every core and of
-// everybody else, memory, the wire, connections, and the kernel's counters of
-// what was lost or held back.
+// Package telemetry samples what a trial cost and what else went on: CPU of the
+// server's and the client's processes and threads, of every core and of all
+// other processes, memory, the wire, connections, and the kernel's counters of
+// losses and delays.
 //
-// Its stance: counters are sampled through the whole trial and cut afterwards
-// to the window that the load generator says it measured, so that neither
-// warm-up nor connecting is charged to it. A figure that could not be read is
-// left out; nothing is filled in. What watching costs is a figure too.
+// Counters are sampled through the whole trial and afterwards cut to the window
+// that the load generator reports, so that the window is charged neither for
+// the warm-up nor for connecting. A figure that could not be read is left out,
+// never filled in. The cost of sampling is a figure too.
 //
-// Its limit: time in interrupts is charged to whoever was interrupted, and the
-// kernel's own threads to nobody. CPU per process is by the process's own clock,
-// in nanoseconds, with threads that have ended; of children that have ended it
-// is by ticks of a hundredth of a second, as the cores' times are. What a thread
-// used is known of those that live.
+// Time in interrupts is charged to the process that was interrupted, and the
+// kernel's own threads to no process. A process's CPU time comes from its own
+// clock, in nanoseconds, and includes threads that have ended. Times of ended
+// children and of cores are in ticks of a hundredth of a second. Per-thread
+// times are known for living threads only.
 package telemetry
 
 import (
@@ -26,74 +26,74 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
-// Targets is what to watch.
+// Targets says what to sample.
 type Targets struct {
 	Pairs      []Pair
-	ServerName string // command name of the servers' processes that count; wrappers around them do not
-	// ServerCPUs and ClientCPUs are the cores that each side runs on, which may be
-	// the same: what disturbs a side is looked for there.
+	ServerName string // command name of the servers' own processes; wrappers around them have other names and are ignored
+	// ServerCPUs and ClientCPUs are the cores of each side, possibly the same
+	// ones. Disturbances of a side are looked for on its cores.
 	ServerCPUs []int
 	ClientCPUs []int
-	Ends       int    // of each connection that lie in that namespace: 2 over loopback
-	NetPID     int    // a process in the network namespace of the server's side; 0: the lab's own
-	NetDevice  string // the interface under load, whose interrupts are counted
-	// Wire gives the readings of both directions' shapers so far, oldest first;
-	// nil where there is no wire.
+	Ends       int    // ends of each connection in the loaded namespace: 2 over loopback
+	NetPID     int    // a process in the server's network namespace; 0: the lab's own namespace
+	NetDevice  string // loaded interface, whose interrupts are counted
+	// Wire gives all readings so far of the shapers of both directions, oldest
+	// first; nil where there is no wire.
 	Wire func() (server, client []shaper.Reading)
-	// Window is how long the measured part will last. However dear sampling
-	// is, it is done often enough for a few samples to fall into that.
+	// Window is the length of the measured window. However costly sampling is, a
+	// few samples fall into a window of this length.
 	Window time.Duration
 }
 
-// A Pair is a server and what loads it. Where several are up at once, each has
-// windows of its own: its processes' figures in them are the pair's alone, all
+// A Pair is a server and the client that loads it. Where several pairs are up
+// at once, each has its own windows: process figures are the pair's alone, all
 // others are the machine's.
 type Pair struct {
-	Servers []int      // pids at the roots of its processes
-	Client  func() int // 0 until it has been started
+	Servers []int      // process ids of the roots of its process trees
+	Client  func() int // process id; 0 before it is started
 }
 
-// A sample is all counters at one time, as one pair has them. Pairs share what is
-// the machine's.
+// A sample is one pair's reading of all counters at one time. The machine's
+// counters are the same for all pairs.
 type sample struct {
 	at         time.Time
-	mono       time.Duration // by the monotonic clock, since sampling began
-	uptime     time.Duration // since the machine was started
+	mono       time.Duration // monotonic clock since sampling began
+	uptime     time.Duration // since boot
 	cpus       map[int64]procfs.CPUStat
 	server     []process
 	client     []process
-	threads    map[int]time.Duration // client threads, by id: CPU time
+	threads    map[int]time.Duration // CPU time of the client's threads, by thread id
 	interrupts float64               // handled since boot, all cores
-	wire       *[2]shaper.Reading    // server to client, client to server
+	wire       *[2]shaper.Reading    // server to client, client to server; nil without a wire
 	own        time.Duration         // CPU time the lab itself has used
-	survey     *survey               // taken in some samples only
+	survey     *survey               // nil in most samples
 }
 
 // A Sampler takes samples until it is stopped.
 type Sampler struct {
 	fs      procfs.FS
-	proc    string // where /proc is, but for what fs reads
-	sys     string // where /sys is
+	proc    string // path of /proc, for what fs does not read
+	sys     string // path of /sys
 	targets Targets
 	began   time.Time
 	stop    chan struct{}
-	once    sync.Once // closes it
+	once    sync.Once // for closing stop
 	done    chan struct{}
-	first   chan struct{} // closed when there is a sample
+	first   chan struct{} // closed after the first sample
 
-	// What the last survey found; for the sampling goroutine only.
+	// What the last survey found; used by the sampling goroutine only.
 	found   []found
-	kernels map[int]bool // threads of the kernel's own
+	kernels map[int]bool // process ids of the kernel's own threads
 	heat    []string     // files that count how long heat held cores back
 
 	mu      sync.Mutex
-	samples [][]sample // by pair; all have as many, of the same times
+	samples [][]sample // by pair, then by time; all pairs have the same times
 }
 
-// A found is what a survey found of a pair.
+// A found has the processes of one pair, as of the last survey.
 type found struct {
 	server, client []member
-	pid            int // the client's
+	pid            int // client's process id
 }
 
 // Start begins sampling, and returns when the first sample has been taken.
@@ -115,8 +115,8 @@ func Start(t Targets) (*Sampler, error) {
 
 func (s *Sampler) loop() {
 	defer close(s.done)
-	// The thread's own CPU time is the cost: on a busy machine the time by the
-	// clock is mostly time spent waiting for a core.
+	// Cost is measured as the thread's own CPU time: wall time on a busy machine
+	// is mostly waiting for a core.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	p := pacing{window: s.targets.Window}
@@ -142,14 +142,14 @@ func (s *Sampler) loop() {
 		}
 		select {
 		case <-s.stop:
-			// The whole time that was watched ends with a sample, however short it was.
+			// Stopping takes a last sample, so that even a short watch ends with one.
 			last = true
 		case <-time.After(p.sampled(cost)):
 		}
 	}
 }
 
-// another tells whether a client was started, or changed, since the last survey.
+// another tells whether a client was started or replaced since the last survey.
 func (s *Sampler) another() bool {
 	for i, p := range s.targets.Pairs {
 		if p.Client() != s.found[i].pid {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A thread that was started after the survey is read in the next sample: by the
-// next survey the window may be half over, and a client at its limit would pass
-// for one with room.
+// A thread that was started after the survey must be in the next sample: by the
+// next survey the window may be half over, and a client at its limit would seem
+// to have room.
 func TestThreadsThatTheSurveyDidNotSee(t *testing.T) {
 	known := []member{{pid: os.Getpid()}}
 	stop, started := make(chan struct{}), make(chan struct{})

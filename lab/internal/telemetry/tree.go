@@ -12,26 +12,26 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
-// A process is one process of a tree at one time.
+// A process is one reading of one process.
 type process struct {
 	pid, parent int
 	threads     int
 	cpu         time.Duration
-	waited      time.Duration // CPU time of children that ended and were waited for, in ticks
-	began       time.Duration // since the machine was started
-	switches    int64         // times its threads were given a core; 0 where that is not kept
+	waited      time.Duration // CPU time of ended children that it waited for, in ticks
+	began       time.Duration // since boot
+	switches    int64         // times its threads were given a core; 0 if the kernel does not count
 	rss         int           // bytes
-	stopped     bool          // by a signal
+	stopped     bool          // stopped by a signal
 }
 
-// A member is a process of a tree, with its threads. A process that was started
-// since the last survey is read from the next one on.
+// A member is a process of a tree, with its threads. A new process is read from
+// the next survey on.
 type member struct {
 	pid     int
 	threads []thread
 }
 
-// A thread is where one thread's times are read.
+// A thread has the paths from which one thread's times are read.
 type thread struct {
 	id   int
 	path string
@@ -49,7 +49,7 @@ func newMember(pid int) member {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return m // it ended meanwhile
+		return m // it has ended meanwhile
 	}
 	for _, e := range entries {
 		if id, err := strconv.Atoi(e.Name()); err == nil {
@@ -59,18 +59,18 @@ func newMember(pid int) member {
 	return m
 }
 
-// processes reads some processes. With a name, only those of that command name
-// are kept. threads, if not nil, gets each thread's CPU time.
+// processes reads some processes; with a name, only those of that command name.
+// threads, if not nil, gets each thread's CPU time.
 func processes(members []member, name string, threads map[int]time.Duration) []process {
 	var out []process
 	for i := range members {
 		m := &members[i]
 		st, err := readStat(m.pid)
 		if err != nil || name != "" && st.name != name {
-			continue // it ended meanwhile, or only wraps what counts
+			continue // it has ended meanwhile, or is a wrapper
 		}
-		// A script becomes the program it starts, and a program starts threads:
-		// until the next survey the busiest could go unseen.
+		// A script becomes the program that it starts, and a program starts threads.
+		// Until the next survey the busiest thread could be missed.
 		if st.threads != len(m.threads) {
 			*m = newMember(m.pid)
 		}
@@ -78,11 +78,11 @@ func processes(members []member, name string, threads map[int]time.Duration) []p
 			waited: time.Duration(st.children) * tick, began: time.Duration(st.began) * tick}
 		var ok, all bool
 		if one.switches, ok, all = m.times(threads); ok && !all {
-			// One has ended, and as many were started.
+			// One thread has ended and another was started.
 			*m = newMember(m.pid)
 			one.switches, _, _ = m.times(threads)
 		}
-		// After its threads, so that none of them has used more than it.
+		// Read after its threads, so that no thread shows more time than the process.
 		if one.cpu, ok = cores.ProcessTime(m.pid); !ok {
 			one.cpu = time.Duration(st.cpu) * tick
 		}
@@ -91,9 +91,9 @@ func processes(members []member, name string, threads map[int]time.Duration) []p
 	return out
 }
 
-// times gives each thread's CPU time, in nanoseconds as the scheduler keeps it,
-// and sums the times each was given a core. ok is false where the kernel keeps
-// neither, all where a thread has ended.
+// times reads each thread's CPU time, in the scheduler's nanoseconds, and sums
+// how often each was given a core. ok is false where the kernel keeps neither;
+// all is false where a thread has ended.
 func (m member) times(threads map[int]time.Duration) (switches int64, ok, all bool) {
 	var buf [128]byte
 	all = true
@@ -103,7 +103,7 @@ func (m member) times(threads map[int]time.Duration) (switches int64, ok, all bo
 			all = false
 			continue
 		}
-		f := strings.Fields(string(text)) // on a core, waiting for one (both in ns), times it got one
+		f := strings.Fields(string(text)) // time on a core and time waiting for one, both in ns, then times it got one
 		if len(f) < 3 {
 			return 0, false, all
 		}
@@ -121,8 +121,8 @@ func (m member) times(threads map[int]time.Duration) (switches int64, ok, all bo
 	return switches, ok, all
 }
 
-// snapshot reads every process there is, but for the kernel's own threads, of
-// which there are many: those it finds it adds to kernels, and passes over.
+// snapshot reads every process except the kernel's own threads, which are many.
+// It adds those to kernels and skips them in later calls.
 func snapshot(kernels map[int]bool) map[int]stat {
 	names, err := os.ReadDir("/proc")
 	if err != nil {
@@ -136,7 +136,7 @@ func snapshot(kernels map[int]bool) map[int]stat {
 		}
 		st, err := readStat(pid)
 		switch {
-		case err != nil: // it ended meanwhile
+		case err != nil: // it has ended meanwhile
 		case st.flags&kernelThread != 0:
 			kernels[pid] = true
 		default:
@@ -146,8 +146,8 @@ func snapshot(kernels map[int]bool) map[int]stat {
 	return all
 }
 
-// children lists each process's children, by the parent that they name: the
-// kernel's own lists may miss one while others come and go.
+// children lists each process's children by the parent that each process names.
+// The kernel's own lists of children may miss one while processes come and go.
 func children(all map[int]stat) map[int][]int {
 	out := map[int][]int{}
 	for _, pid := range slices.Sorted(maps.Keys(all)) {
@@ -156,8 +156,7 @@ func children(all map[int]stat) map[int][]int {
 	return out
 }
 
-// below is a process and all that descend from it, parents first; none for 0,
-// which is no process.
+// below is a process and its descendants, parents first; none for 0.
 func below(root int, children map[int][]int) []int {
 	if root <= 0 {
 		return nil
@@ -165,7 +164,7 @@ func below(root int, children map[int][]int) []int {
 	out, seen := []int{root}, map[int]bool{root: true}
 	for i := 0; i < len(out); i++ {
 		for _, pid := range children[out[i]] {
-			if !seen[pid] { // not all were read at one time
+			if !seen[pid] { // processes are not all read at one moment, so one may be listed twice
 				seen[pid] = true
 				out = append(out, pid)
 			}
@@ -174,10 +173,10 @@ func below(root int, children map[int][]int) []int {
 	return out
 }
 
-// Descendants lists a process and all below it, parents first.
+// Descendants lists a process and its descendants, parents first.
 func Descendants(root int) []int { return below(root, children(snapshot(map[int]bool{}))) }
 
-// Command returns a process's command name, empty if it has ended.
+// Command is a process's command name; empty if it has ended.
 func Command(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	if err != nil {

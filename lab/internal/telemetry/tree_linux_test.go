@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// family starts a shell with two children, of which one has a child itself,
-// and returns all four once they run.
+// family starts a shell with two children, one of which has a child itself, and
+// returns all four once they run.
 func family(t *testing.T) (shell *exec.Cmd, pids []int) {
 	t.Helper()
 	shell = exec.Command("sh", "-c", `sleep 300 & echo $!; sh -c 'sleep 300 & echo $!; wait' & echo $!; wait`)
@@ -41,7 +41,7 @@ func family(t *testing.T) (shell *exec.Cmd, pids []int) {
 		}
 		pids = append(pids, pid)
 	}
-	// A child is called after its parent until it has become its own program.
+	// A child has its parent's name until it has become its own program.
 	for {
 		if len(named(pids, "sleep")) == 2 {
 			return shell, pids
@@ -70,7 +70,7 @@ func TestDescendantsFindsChildrenAndTheirs(t *testing.T) {
 	if !slices.Equal(sorted, want) {
 		t.Errorf("%v, want %v", sorted, want)
 	}
-	// The one with a parent among them stands behind it.
+	// The child's child is listed after its parent.
 	if last := Command(got[3]); last != "sleep" {
 		t.Errorf("the last of %v is %q; parents go first", got, last)
 	}
@@ -106,7 +106,7 @@ func TestSamplerWatchesRealProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Until two samples are there, however long that takes.
+	// Wait for two samples, however long it takes.
 	for {
 		s.mu.Lock()
 		n := len(s.samples[0])
@@ -118,7 +118,7 @@ func TestSamplerWatchesRealProcesses(t *testing.T) {
 	}
 	s.Stop()
 	one := s.samples[0][0]
-	// Only processes of the name count: the two shells do not.
+	// Only processes of the name count, not the two shells.
 	var seen []int
 	for _, p := range one.server {
 		seen = append(seen, p.pid)
@@ -144,8 +144,8 @@ func TestSamplerWatchesRealProcesses(t *testing.T) {
 	}
 }
 
-// Two servers that are watched at once are told apart by their roots, and neither
-// is a stranger to the other.
+// Two servers sampled at once are told apart by their roots, and neither is an
+// other process for the other pair.
 func TestPairsOfRealProcesses(t *testing.T) {
 	first, _ := family(t)
 	second, pids := family(t)
@@ -175,7 +175,7 @@ func TestPairsOfRealProcesses(t *testing.T) {
 	if len(all[0].client) == 0 || len(all[1].client) != 0 || s.another() {
 		t.Errorf("clients of %d and %d processes", len(all[0].client), len(all[1].client))
 	}
-	// A client that comes later is not left out until the next survey is due.
+	// A client that comes later is not missed until the next regular survey.
 	if client = os.Getpid(); !s.another() {
 		t.Error("a second client was started, and nobody looks")
 	}

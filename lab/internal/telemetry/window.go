@@ -10,21 +10,21 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
-// A Window is what the samples show of one stretch of time.
+// A Window has the figures of the samples within one stretch of time.
 type Window struct {
-	// Metrics by the names of package metric; what could not be read is absent.
+	// Metrics have the names of package metric; what could not be read is absent.
 	Metrics map[string]float64
-	// Workers seen, least and most, over the samples; both 0 if none was seen.
+	// Least and most workers seen in a sample; both 0 if none was seen.
 	WorkersMin, WorkersMax int
 
 	Cores         []Core
 	ClientThreads []float64          // share of a core, busiest first
-	Interrupts    map[string]float64 // a second, by queue of the interface under load
-	Others        []Load             // other processes that ran, most first
-	Stopped       []string           // "server", "client": a signal held it at some time
-	// Gap is the longest time between two samples of which the window has a part,
-	// about as long as the lab itself was held up at the most. Where no sample was
-	// taken before the window, or after it, its own ends take their place.
+	Interrupts    map[string]float64 // per second, by queue of the loaded interface
+	Others        []Load             // other processes, highest use first
+	Stopped       []string           // sides, "server" or "client", of which a signal stopped a process at some time
+	// Gap is the longest time between two samples that overlaps the window: about
+	// the longest time for which the lab itself was held up. If there is no sample
+	// before or after the window, the window's own end takes its place.
 	Gap time.Duration
 }
 
@@ -34,9 +34,9 @@ type Core struct {
 	User, System, SoftIRQ, Steal, Idle float64
 }
 
-// Between cuts the samples to a window of one pair, by its place among them. rps is
-// how many requests were completed in it a second, for figures per request; lineRate
-// is bits a second, 0 for none.
+// Between computes the figures of a window for one pair, given by its index.
+// rps is the requests completed per second in the window, for figures per
+// request; lineRate is in bits per second, 0 for none.
 func (s *Sampler) Between(pair int, from, to time.Time, rps, lineRate float64) Window {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *Sampler) Between(pair int, from, to time.Time, rps, lineRate float64) W
 	}
 	w := Window{Metrics: map[string]float64{}, Gap: gap(samples, from, to)}
 	if len(in) < 2 {
-		return w // too short to say anything
+		return w // too short for any figure
 	}
 	a, b := in[0], in[len(in)-1]
 	d := delta{a, b, b.at.Sub(a.at).Seconds()}
@@ -59,16 +59,16 @@ func (s *Sampler) Between(pair int, from, to time.Time, rps, lineRate float64) W
 	d.machine(&w)
 	d.watching(&w, in, s.wire(w.Metrics, from, to, lineRate))
 	d.surveys(&w, in, samples[0].survey, s.targets)
-	// The clock is looked at over the whole trial: a step before the window
-	// puts the window in the wrong place.
+	// The clock is checked over the whole trial: a step before the window would
+	// put the window in the wrong place.
 	all := delta{a: samples[0], b: samples[len(samples)-1]}
 	w.Metrics["clock_step_s"] = all.step().Abs().Seconds()
 	return w
 }
 
-// gap finds the longest time without a sample. The samples beside the window
-// count too: a machine that stands still as it begins or ends is not to be seen
-// between those inside.
+// gap is the longest time without a sample. The nearest samples outside the
+// window count too: a standstill at the window's begin or end does not show
+// between the samples inside.
 func gap(samples []sample, from, to time.Time) (longest time.Duration) {
 	last := from
 	for _, one := range samples {
@@ -90,7 +90,8 @@ type delta struct {
 	seconds float64
 }
 
-// master is the process whose parent is not of the server itself.
+// master is the server process whose parent is not one of the server's
+// processes.
 func master(ps []process) int {
 	own := map[int]bool{}
 	for _, p := range ps {
@@ -130,7 +131,7 @@ func (d delta) workers(w *Window, in []sample) {
 	}
 	w.WorkersMin = max(w.WorkersMin, 0)
 	if !seen {
-		return // a server that was not seen has no nought workers
+		return // a server that was not seen does not have 0 workers
 	}
 	w.Metrics["workers"] = float64(w.WorkersMin)
 	w.Metrics["processes"] = processes
@@ -170,7 +171,8 @@ func (d delta) client(w *Window, t Targets, rps float64) {
 	d.cores(m, t.ClientCPUs, "client_cores_busy", "client_steal")
 }
 
-// cores gives the share of time that cores were not idle, and were stolen.
+// cores computes the shares of time in which the cores were busy and in which
+// they were stolen.
 func (d delta) cores(m map[string]float64, cpus []int, busyName, stealName string) {
 	var busy, steal float64
 	for _, cpu := range cpus {
@@ -178,25 +180,26 @@ func (d delta) cores(m map[string]float64, cpus []int, busyName, stealName strin
 		y, yok := d.b.cpus[int64(cpu)]
 		all := sum(y) - sum(x)
 		if !xok || !yok || !(all > 0) {
-			return // one core unknown: the mean would be of others
+			return // with one core unknown the mean would cover other cores
 		}
 		busy += 1 - (y.Idle+y.Iowait-x.Idle-x.Iowait)/all
 		steal += (y.Steal - x.Steal) / all
 	}
 	if n := float64(len(cpus)); n > 0 {
-		// The kernel's idle counters may run back by a tick.
+		// The kernel's idle counters may run backwards by a tick.
 		m[busyName] = min(max(busy/n, 0), 1)
 		m[stealName] = min(max(steal/n, 0), 1)
 	}
 }
 
-// sum leaves guest time out: the kernel counts it in user time already.
+// sum leaves out guest time, which the kernel includes in user time.
 func sum(c procfs.CPUStat) float64 {
 	return c.User + c.Nice + c.System + c.Idle + c.Iowait + c.IRQ + c.SoftIRQ + c.Steal
 }
 
-// wire is between the first and the last readings that were taken within the
-// window: they have times of their own. It returns what taking them cost.
+// wire computes the wire's figures between its first and last reading in the
+// window, since readings have times of their own. It returns the cost of taking
+// them.
 func (s *Sampler) wire(m map[string]float64, from, to time.Time, lineRate float64) (cost float64) {
 	if s.targets.Wire == nil {
 		return 0
@@ -223,7 +226,7 @@ func (s *Sampler) wire(m map[string]float64, from, to time.Time, lineRate float6
 	return cost
 }
 
-// machine gives where each core's time went, and interrupts.
+// machine computes where each core's time went, and the interrupts.
 func (d delta) machine(w *Window) {
 	if d.a.interrupts > 0 {
 		w.Metrics["interrupts_per_s"] = max(d.b.interrupts-d.a.interrupts, 0) / d.seconds
@@ -244,12 +247,13 @@ func (d delta) machine(w *Window) {
 	slices.SortFunc(w.Cores, func(x, y Core) int { return x.CPU - y.CPU })
 }
 
-// step is how far the wall clock moved against the monotonic one.
+// step is how far the wall clock moved relative to the monotonic clock.
 func (d delta) step() time.Duration {
 	return d.b.at.Round(0).Sub(d.a.at.Round(0)) - (d.b.mono - d.a.mono)
 }
 
-// watching gives what the samples say of watching itself, and of who was held.
+// watching computes the cost of sampling, and finds the sides that were stopped
+// by a signal.
 func (d delta) watching(w *Window, in []sample, shapers float64) {
 	if d.b.own > 0 {
 		w.Metrics["sampler_busy"] = (d.b.own-d.a.own).Seconds()/d.seconds + shapers
@@ -276,10 +280,10 @@ func (d delta) watching(w *Window, in []sample, shapers float64) {
 	}
 }
 
-// surveys gives what changed between the first and the last survey in the
-// window. Connections are those beyond what there were when sampling began,
-// before the client; of several counts the median, since the first may have
-// come while the client was still connecting.
+// surveys computes what changed between the first and the last survey in the
+// window. Connections are those beyond the ones at the start of sampling,
+// before the client. They are the median over the surveys, since the client may
+// still have been connecting at the first.
 func (d delta) surveys(w *Window, in []sample, began *survey, t Targets) {
 	var found []*survey
 	var established []float64
@@ -292,10 +296,11 @@ func (d delta) surveys(w *Window, in []sample, began *survey, t Targets) {
 			established = append(established, one.survey.established-began.established)
 		}
 	}
-	// Of several pairs nobody knows whose they are.
+	// With several pairs it is unknown whose connections they are.
 	if len(established) > 0 && len(t.Pairs) == 1 {
 		slices.Sort(established)
-		// Others may have closed some meanwhile; there are none less than none.
+		// Other programs may have closed connections since the start, so the
+		// difference may be negative.
 		w.Metrics["connections_established"] = max(0, math.Ceil(established[len(established)/2]/float64(max(t.Ends, 1))))
 	}
 	if n, ok := serving(began, found, d.b.server, master(d.b.server)); ok {
@@ -307,7 +312,7 @@ func (d delta) surveys(w *Window, in []sample, began *survey, t Targets) {
 	a, b := found[0], found[len(found)-1]
 	for name, after := range b.counters {
 		if before, ok := a.counters[name]; ok {
-			w.Metrics[name] = max(after-before, 0) // one that wrapped counts as still
+			w.Metrics[name] = max(after-before, 0) // a counter that wrapped counts as unchanged
 		}
 	}
 	for queue, after := range b.irqs {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Interface names this machine's interface to other machines: the one that its
-// default route leads through, "eth0" for instance; empty where there is none.
+// Interface names the interface of this machine's default route, "eth0" for
+// instance; empty if there is none.
 func Interface() string {
 	table, err := os.ReadFile("/proc/net/route")
 	if err != nil {
@@ -15,8 +15,8 @@ func Interface() string {
 	return defaultRoute(string(table))
 }
 
-// defaultRoute finds the interface of the route with the lowest metric to
-// anywhere, in the form of /proc/net/route.
+// defaultRoute finds the interface of the default route with the lowest metric
+// in the text of /proc/net/route.
 func defaultRoute(table string) string {
 	dev, best := "", ""
 	for _, line := range strings.Split(table, "\n") {
@@ -24,7 +24,7 @@ func defaultRoute(table string) string {
 		if len(f) < 8 || f[1] != "00000000" || f[7] != "00000000" {
 			continue
 		}
-		// Metrics are decimal and without leading noughts.
+		// Metrics are decimal without leading zeros.
 		if m := f[6]; dev == "" || len(m) < len(best) || len(m) == len(best) && m < best {
 			dev, best = f[0], m
 		}

@@ -1,8 +1,8 @@
 // Package topology joins client and server: over loopback, or over a wire of
 // known line rate between two network namespaces.
 //
-// The wire itself is made by lab/scripts/wire.sh, the same that a reader would
-// type; this package only holds its other end.
+// lab/scripts/wire.sh makes the wire, and a reader can run it too; this package
+// starts and ends it.
 package topology
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/leash"
 )
 
-// Unavailable says that this machine cannot make the topology. It is no
+// Unavailable says that this machine cannot make the topology. It is not a
 // failure of the run: claims that need it are not applicable here.
 type Unavailable struct{ Why string }
 
@@ -26,20 +26,20 @@ func (u Unavailable) Error() string { return u.Why }
 // A Link is a topology that is up.
 type Link struct {
 	Host      string // where the server listens and the client connects
-	Command   string // the command line that made it, for the record
-	NetPID    int    // a process on the server's side of the wire; 0 without one
+	Command   string // command line that made it, for the record
+	NetPID    int    // a process on the server's side of the wire; 0 without a wire
 	NetDevice string // the server's interface there
 
 	PeerDevice string      // the client's interface
-	wrap       [2][]string // what comes before a command of the server, the client
+	wrap       [2][]string // prefixes for a command of the server and of the client
 	holder     *leash.Proc
 	watches    []*watch // of the server's shaper and the client's
-	lifeln     *os.File // the wire ends when this is closed
+	lifeln     *os.File // closing it ends the wire
 }
 
-// Up makes the topology. dir is the repository's root and script is wire.sh
-// as seen from there. A wire as root is made by root's own right: some of its
-// settings the kernel lets nobody else touch.
+// Up makes the topology. dir is the repository's root, and script the path of
+// wire.sh from there. With asRoot the wire is made as root without a user
+// namespace: only then can some of its settings be changed.
 func Up(t experiment.Topology, dir, script string, asRoot bool) (*Link, error) {
 	if t.Kind == "loopback" {
 		return &Link{Host: "127.0.0.1"}, nil
@@ -130,7 +130,7 @@ func (l *Link) Lost() bool {
 	}
 }
 
-// Down takes the topology away. It may be called twice.
+// Down removes the topology. It may be called twice.
 func (l *Link) Down() {
 	if l.holder == nil {
 		return
@@ -140,5 +140,5 @@ func (l *Link) Down() {
 	}
 	l.watches = nil
 	l.lifeln.Close()
-	_ = l.holder.Stop(l.holder.Pid(), time.Second) // the namespaces go with its processes
+	_ = l.holder.Stop(l.holder.Pid(), time.Second) // the namespaces end with its processes
 }

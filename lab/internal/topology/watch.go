@@ -10,8 +10,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
-// A watch reads one side's shaper from inside its namespace, where a process
-// of another namespace cannot.
+// A watch reads one side's shaper from inside its namespace, since it cannot be
+// read from another one.
 type watch struct {
 	proc  *leash.Proc
 	mu    sync.Mutex
@@ -19,9 +19,9 @@ type watch struct {
 	first chan struct{}
 }
 
-// Watch begins to read both directions' shapers. argv is the command that
-// prints readings of the device whose name is put behind it. Over loopback
-// there is nothing to watch.
+// Watch begins to read the shapers of both directions. argv is the command that
+// prints readings; the device's name is appended to it. Over loopback there is
+// nothing to watch.
 func (l *Link) Watch(dir string, argv []string) error {
 	if l.holder == nil {
 		return nil
@@ -33,7 +33,7 @@ func (l *Link) Watch(dir string, argv []string) error {
 		proc, err := leash.Start(leash.Spec{Dir: dir, Argv: full, Env: []string{"GOMAXPROCS=1"}, Lines: func(line string) {
 			r, ok, err := shaper.Parse(line)
 			if !ok || err != nil {
-				return // its complaint is kept as the last line
+				return // the error message is kept as the last line
 			}
 			w.mu.Lock()
 			w.all = append(w.all, r)
@@ -56,8 +56,8 @@ func (l *Link) Watch(dir string, argv []string) error {
 	return nil
 }
 
-// Wire gives all readings so far of the server's and the client's shaper, oldest
-// first; none where there is no wire.
+// Wire gives all readings so far of the server's and the client's shaper,
+// oldest first; none without a wire.
 func (l *Link) Wire() (server, client []shaper.Reading) {
 	if len(l.watches) != 2 {
 		return nil, nil

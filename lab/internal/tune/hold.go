@@ -12,16 +12,17 @@ import (
 	"syscall"
 )
 
-// worker is the action of the process that does a hold's work; "hold" starts
-// it, nobody else needs it.
+// worker is the internal action of the process that does a hold's work. "hold"
+// starts it.
 const worker = "hold-worker"
 
-// Ready is the line a hold prints once all is applied and read back.
+// Ready is the line that a hold prints once all values are written and read
+// back.
 const Ready = "tune ready"
 
 // front starts the worker and lives as long as the hold is wanted. The worker's
 // standard input is a pipe that only the front holds open: however the front
-// ends, the kernel closes it, and the worker restores.
+// ends, the kernel closes the pipe, and the worker restores.
 func (c *Call) front(out, errs io.Writer) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -29,13 +30,14 @@ func (c *Call) front(out, errs io.Writer) error {
 	}
 	args := []string{"tune", c.knob.name, worker}
 	if c.knob.of == aProcess {
-		// Whose limits are meant is the front's parent, not the worker's. What
-		// the caller said comes later and wins.
+		// The default process is the front's parent, not the worker's. An option of
+		// the caller's comes later and wins.
 		args = append(args, "--pid", strconv.Itoa(os.Getppid()))
 	}
 	cmd := exec.Command(self, append(args, c.args...)...)
 	cmd.Stdout, cmd.Stderr = out, errs
-	// In a session of its own, what ends this one's group or terminal does not end it.
+	// In a session of its own, so that a signal to the front's group or terminal
+	// does not end the worker.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	pipe, err := cmd.StdinPipe()
 	if err != nil {
@@ -55,13 +57,14 @@ func (c *Call) front(out, errs io.Writer) error {
 	}
 	var status *exec.ExitError
 	if errors.As(err, &status) {
-		// The worker has said why.
+		// The worker has printed why.
 		return Ended{status.ExitCode()}
 	}
 	return err
 }
 
-// Ended is how a hold's worker ended, having said why itself.
+// Ended is the exit status of a hold's worker, which has printed the reason
+// itself.
 type Ended struct{ Status int }
 
 func (e Ended) Error() string {
@@ -71,8 +74,9 @@ func (e Ended) Error() string {
 	return fmt.Sprintf("the process that holds the values ended with %d", e.Status)
 }
 
-// unwanted says when a hold is to end: with its standard input, or by a signal.
-// Signals are heard to the end, so that a second one does not stop the restoring.
+// unwanted says when a hold is to end: when its standard input ends, or at a
+// signal. Signals are caught until the process exits, so that a second one does
+// not stop the restoring.
 func unwanted() <-chan os.Signal {
 	asked := make(chan os.Signal, 8)
 	signal.Notify(asked, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -83,10 +87,10 @@ func unwanted() <-chan os.Signal {
 	return asked
 }
 
-// work applies, waits and restores just what it applied.
+// work applies the changes, waits, and restores exactly what it applied.
 func (c *Call) work(m *machine, changes []change, out, errs io.Writer) error {
 	unwanted := unwanted()
-	signal.Ignore(syscall.SIGPIPE) // nobody may be left to read what is said
+	signal.Ignore(syscall.SIGPIPE) // the reader of its output may be gone
 	if _, _, err := c.apply(m, changes, errs); err != nil {
 		return err
 	}

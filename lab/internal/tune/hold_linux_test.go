@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A holder is a hold as its caller has it.
+// A holder is a hold as seen by its caller.
 type holder struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -47,7 +47,7 @@ func startHold(t *testing.T, cmd *exec.Cmd) *holder {
 	return h
 }
 
-// hold starts a hold and waits until it holds.
+// hold starts a hold and waits until it is ready.
 func hold(t *testing.T, args ...string) *holder {
 	t.Helper()
 	cmd := process(args...)
@@ -75,7 +75,7 @@ func TestAHoldEndsHoweverItsCallerEnds(t *testing.T) {
 		"standard input closes": func(h *holder) error { return h.in.Close() },
 		"SIGTERM":               func(h *holder) error { return h.cmd.Process.Signal(syscall.SIGTERM) },
 		"SIGINT":                func(h *holder) error { return h.cmd.Process.Signal(syscall.SIGINT) },
-		// What a leash does to a process whose lab was killed.
+		// A leash does this to a process whose lab was killed.
 		"kill -9 of the process that was started": func(h *holder) error { return h.cmd.Process.Kill() },
 		"kill -9 of its whole group":              func(h *holder) error { return syscall.Kill(-h.cmd.Process.Pid, syscall.SIGKILL) },
 	} {
@@ -101,12 +101,12 @@ func TestAHoldEndsHoweverItsCallerEnds(t *testing.T) {
 	}
 }
 
-// The lab: it starts a hold, and dies without a word.
+// The caller starts a hold, as the lab does, and is killed.
 func TestAHoldEndsWithACallerThatIsKilled(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
 	before := snapshot(t, root)
-	// The caller keeps the hold's input open and says its own pid.
+	// The caller keeps the hold's input open and prints its own pid.
 	said := filepath.Join(t.TempDir(), "pid")
 	cmd := exec.Command("bash", "-c", fmt.Sprintf(`{ echo $BASHPID >"%s"; exec sleep 300; } | "%s" tune mtu hold --dev %s --mtu 1500`, said, os.Args[0], d.dev))
 	cmd.Env = process().Env
@@ -150,7 +150,7 @@ func TestAHoldRefusesWhatIsHeld(t *testing.T) {
 	if err := h.cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	// The hold has restored what it held, and nothing else.
+	// The hold restored what it had changed, and nothing else.
 	if !maps.Equal(applied, snapshot(t, root)) {
 		t.Error("the hold's end changed what apply had set")
 	}
@@ -182,7 +182,7 @@ func TestTheEndOfAHoldLeavesOtherHoldsOfItsKnobAlone(t *testing.T) {
 	}
 }
 
-// All knobs of an experiment at once, and the end of all at once.
+// All settings of an experiment are changed at once, and restored at once.
 func TestHoldsOfSeveralKnobsEndTogether(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
@@ -207,8 +207,8 @@ func TestHoldsOfSeveralKnobsEndTogether(t *testing.T) {
 	}
 }
 
-// Killed itself, in the middle of applying or of restoring, it leaves its
-// originals behind for restore.
+// A hold that is killed while applying or restoring leaves its originals for
+// restore.
 func TestAHoldThatIsKilledIsRestoredByHand(t *testing.T) {
 	d := c6i2xlarge
 	for _, writes := range []string{"3", "8", "11", "16"} {
@@ -230,7 +230,7 @@ func TestAHoldThatIsKilledIsRestoredByHand(t *testing.T) {
 	}
 }
 
-// Nobody reads what it says any more: that must not stop it from restoring.
+// A hold whose output is no longer read must still restore.
 func TestAHoldWithoutAReaderRestores(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)

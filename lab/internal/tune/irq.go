@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// noBalancer refuses beside irqbalance, which would move the interrupts again
-// within ten seconds.
+// noBalancer refuses to work while irqbalance runs: it would move the
+// interrupts again within ten seconds.
 func noBalancer(m *machine) error {
 	if pid := m.process("irqbalance"); pid != 0 {
 		return unavailable("irqbalance runs (process %d) and would move the interrupts again; stop it first: tune-irqbalance.sh apply", pid)
@@ -57,8 +57,8 @@ func planInterrupts(m *machine, o *options) ([]change, error) {
 	return changes, nil
 }
 
-// messages lists a device's message-signalled interrupts, or those of the
-// device it is on: an interface of virtio is a child of the PCI device.
+// messages lists the message-signalled interrupts of a device or of its parent:
+// a virtio interface is a child of the PCI device that has the interrupts.
 func (m *machine) messages(dev string) ([]int, error) {
 	device, err := filepath.EvalSymlinks(m.real(netDir + dev + "/device"))
 	if err != nil {
@@ -76,18 +76,19 @@ func (m *machine) messages(dev string) ([]int, error) {
 	return nil, unavailable("%s has no message-signalled interrupts (msi_irqs)", dev)
 }
 
-// interrupts reads what each numbered interrupt is for.
+// interrupts reads the action of each numbered interrupt.
 func (m *machine) interrupts() (map[int]string, error) {
 	text, err := os.ReadFile(m.real("/proc/interrupts"))
 	return interrupts(string(text)), err
 }
 
-// interrupts are the last words of the lines of /proc/interrupts, by number. An
-// interrupt that nobody has asked for has no such word and is left out.
+// interrupts maps an interrupt's number to its action, the last word of its
+// line in /proc/interrupts. An interrupt without a handler has no such word and
+// is left out.
 func interrupts(text string) map[int]string {
 	all := map[int]string{}
 	head, rest, _ := strings.Cut(text, "\n")
-	counts := len(strings.Fields(head)) // a column for each online core
+	counts := len(strings.Fields(head)) // one column for each online core
 	for line := range strings.Lines(rest) {
 		fields := strings.Fields(line)
 		if len(fields) < counts+3 {
@@ -103,17 +104,17 @@ func interrupts(text string) map[int]string {
 }
 
 var (
-	// Vectors that take no packets: of the link, the firmware, commands.
+	// Vectors that carry no packets: for the link, the firmware, commands.
 	management = regexp.MustCompile(`(?i)mgmnt|mgmt|config|control|ctrl|async|admin|misc|cmd|pages|other|link|lsc|event|mbox|fw`)
 	ofNumber   = regexp.MustCompile(`[0-9]$`)
 )
 
-// ofQueue tells a queue's interrupt from others by its name. Drivers name
-// those of queues by a number at the end: ens5-Tx-Rx-0, virtio2-input.0,
-// mlx5_comp3@pci:0000:05:00.0; the interface's bare name is its link's.
+// ofQueue tells by the name whether an interrupt belongs to a queue. Drivers
+// put a number at the end of a queue's name: ens5-Tx-Rx-0, virtio2-input.0,
+// mlx5_comp3@pci:0000:05:00.0. The interface's bare name is its link interrupt.
 func ofQueue(action, dev string) bool {
 	name, _, _ := strings.Cut(action, "@")
-	// The interface's own name may hold any word, and end in a number.
+	// The interface's own name may contain any word and end in a number.
 	name = strings.TrimPrefix(name, dev)
 	return ofNumber.MatchString(name) && !management.MatchString(name)
 }

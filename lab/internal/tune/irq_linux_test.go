@@ -17,14 +17,14 @@ func TestInterruptsAreNotPinnedWhileIrqbalanceRuns(t *testing.T) {
 	if err := Reach("irq-pin", []string{"--dev", d.dev, "--cpus", "0"}); !errors.As(err, new(Unavailable)) {
 		t.Errorf("Reach: %v", err)
 	}
-	// The plan is printed, with the reason why it could not be carried out.
+	// The plan is printed, with the reason why apply would refuse it.
 	if out := must(t, "irq-pin", "--dev", d.dev, "--cpus", "0"); !strings.Contains(out, "apply would refuse: irqbalance runs") {
 		t.Errorf("%s", out)
 	}
 }
 
-// The shape of a virtual machine's: the interface is a child of the device that
-// has the interrupts, and a vector of its configuration comes first.
+// As on a virtual machine: the interface is a child of the device that has the
+// interrupts, and the first vector is for configuration.
 func TestInterruptsOfVirtio(t *testing.T) {
 	d := model{cores: 2, queues: 1, dev: "eth0", firstIRQ: 38}
 	root := d.tree(t)
@@ -64,12 +64,12 @@ func TestQueuesAreToldFromManagementByName(t *testing.T) {
 		{"mlx5_comp3@pci:0000:05:00.0", "eth1", true},
 		{"mlx5_async0@pci:0000:05:00.0", "eth1", false},
 		{"eth0-TxRx-3", "eth0", true},
-		{"eth0", "eth0", false}, // the link's, of igb and ixgbe
+		{"eth0", "eth0", false}, // the link interrupt, as of igb and ixgbe
 		{"i40e-eth0-TxRx-3", "eth0", true},
 		{"i40e-0000:05:00.0:misc", "eth0", false},
 		{"gve-ntfy-blk0@pci:0000:00:04.0", "ens4", true},
 		{"gve-mgmnt@pci:0000:00:04.0", "ens4", false},
-		{"eth-fw0-TxRx-1", "eth-fw0", true}, // the name of the interface may hold any word
+		{"eth-fw0-TxRx-1", "eth-fw0", true}, // the interface's name may contain any word
 		{"", "eth0", false},
 	} {
 		if got := ofQueue(c.action, c.dev); got != c.want {

@@ -15,7 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
-// A kind of value is how it is read and set.
+// A kind says how a value is read and set.
 type kind string
 
 const (
@@ -28,8 +28,8 @@ const (
 var kinds = map[kind]struct {
 	read  func(m *machine, t target) (string, error)
 	write func(m *machine, t target, value string) error
-	// writable tells beforehand whether this process may write a value. A
-	// made-up tree is not asked.
+	// writable tells beforehand whether this process may write a value. It is not
+	// called on a made-up tree.
 	writable func(m *machine, t target, want string) error
 }{
 	kindFile: {readFile, writeFile, fileWritable},
@@ -55,7 +55,7 @@ func writeFile(m *machine, t target, value string) error {
 	if err != nil {
 		return err
 	}
-	// The kernel takes a value in one write only.
+	// The kernel takes a value in a single write only.
 	_, err = f.WriteString(value)
 	return errors.Join(err, f.Close())
 }
@@ -67,8 +67,8 @@ func fileWritable(_ *machine, t target, _ string) error {
 	return access(t.Path)
 }
 
-// channels are how many queues of each sort an interface has, laid out as in
-// the kernel's struct ethtool_channels.
+// channels has the number of an interface's queues of each sort, in the order
+// of the kernel's struct ethtool_channels.
 type channels struct{ rx, tx, other, combined uint32 }
 
 func (c channels) String() string {
@@ -85,8 +85,8 @@ func parseChannels(text string) (c channels, err error) {
 
 func channelsName(dev string) string { return "ethtool:" + dev + " (number of queues)" }
 
-// channels reads how many queues an interface may have, and has. A made-up tree
-// keeps them in two lines.
+// channels reads how many queues an interface may have and has now. A made-up
+// tree keeps them in a file of two lines.
 func (m *machine) channels(dev string) (most, now channels, err error) {
 	if m.tree == "" {
 		return ethtoolGet(dev)
@@ -126,7 +126,7 @@ const active, inactive = "active", "inactive"
 
 func unitName(unit string) string { return "systemctl:" + unit + ".service" }
 
-// readUnit tells whether a unit runs. One that has failed does not.
+// readUnit tells whether a unit runs. A failed unit does not run.
 func readUnit(_ *machine, t target) (string, error) {
 	out, err := systemctl("is-active", t.Unit)
 	switch out {
@@ -150,7 +150,7 @@ func writeUnit(_ *machine, t target, state string) error {
 	return err
 }
 
-// systemctl runs it and returns what it says on one line.
+// systemctl runs the command and returns its output on one line.
 func systemctl(args ...string) (string, error) {
 	path, err := exec.LookPath("systemctl")
 	if err != nil {
@@ -168,12 +168,12 @@ func systemctl(args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// limits are a process's soft and hard limit of open files.
+// limits are the soft and the hard limit of a process's open files.
 type limits struct{ soft, hard uint64 }
 
 func (l limits) String() string { return limitWord(l.soft) + " " + limitWord(l.hard) }
 
-// infinite is how the kernel says "unlimited".
+// infinite is the kernel's value for "unlimited".
 const infinite = ^uint64(0)
 
 func limitWord(n uint64) string {
@@ -195,7 +195,7 @@ const limitRow = "/limits: open files, soft and hard"
 
 func limitName(pid int) string { return fmt.Sprintf("/proc/%d%s", pid, limitRow) }
 
-// openFiles is the row of /proc/PID/limits.
+// openFiles matches the row of open files in /proc/PID/limits.
 var openFiles = regexp.MustCompile(`(?m)^(Max open files +)(\S+)( +)(\S+)`)
 
 func (m *machine) limits(pid int) (limits, error) {
@@ -267,5 +267,4 @@ func sameList(_ *machine, a, b string) bool {
 	return errX == nil && errY == nil && slices.Equal(x, y)
 }
 
-// plain is a value on one line.
 func plain(value string) string { return strings.Join(strings.Fields(value), " ") }

@@ -9,28 +9,28 @@ import (
 	"strings"
 )
 
-// Whose a knob is. The interface has to be named; the process is the caller
-// unless another one is named.
+// What a knob belongs to. An interface must be named; a process is the caller
+// unless another is named.
 const (
 	anInterface = iota
 	aProcess
 	theMachine
 )
 
-// A knob is one thing that can be turned.
+// A knob is a group of kernel settings that one command changes.
 type knob struct {
 	name  string
 	of    int
-	takes string // its options, as help prints them; it takes no others
-	says  string // what it sets, likewise
-	// kind is how its values are read and set; paths are patterns of what they
-	// are called, and one that ends in / has all that is below it.
+	takes string // the options it accepts, as help prints them
+	says  string // what it sets, as help prints it
+	// kind is how its values are read and set. paths are patterns of their names;
+	// a pattern that ends in / matches everything below.
 	kind  kind
 	paths []string
-	same  func(m *machine, a, b string) bool // whether two values mean the same
+	same  func(m *machine, a, b string) bool // whether two different texts mean the same value
 	plan  plan
-	ready func(m *machine) error // what else stands in the way; nil where nothing can
-	right func() error           // whether this process may turn it on any interface
+	ready func(m *machine) error // checks other conditions; nil where there are none
+	right func() error           // whether this process may change it on any interface
 }
 
 var knobs = []*knob{
@@ -98,7 +98,7 @@ func find(name string) (*knob, error) {
 	return knobs[i], nil
 }
 
-// Capabilities, as the kernel numbers them.
+// Numbers of the kernel's capabilities.
 const capDACOverride, capNetAdmin, capSysResource = 1, 12, 24
 
 func queuesRight() error     { return rooted(realRoot(capNetAdmin), netDir+"*/queues") }
@@ -107,7 +107,7 @@ func interruptsRight() error { return rooted(realRoot(capDACOverride), "/proc/ir
 
 func needsRoot(path string) error { return unavailable("needs root: run with sudo (%s)", path) }
 
-// rooted is nil where a process may write somewhere.
+// rooted returns an error where a process may not write to a path.
 func rooted(may bool, path string) error {
 	if may {
 		return nil
@@ -115,7 +115,7 @@ func rooted(may bool, path string) error {
 	return needsRoot(path)
 }
 
-// What a value lives and dies with.
+// How long a value lives: as long as its scope.
 const (
 	scopeMachine   = "machine"
 	scopeNamespace = "network namespace"
@@ -126,24 +126,24 @@ const (
 type target struct {
 	Kind  kind   `json:"kind"`
 	Scope string `json:"scope"`
-	// Path is the file, as it is called without a made-up tree in front; for
-	// other kinds a name that a reader understands.
+	// Path is the file's path on a real machine, without a made-up tree in front.
+	// For other kinds it is a name for readers.
 	Path string `json:"path"`
-	// Dev and Index are of the interface that the value belongs to.
+	// Dev and Index identify the interface that the value belongs to.
 	Dev   string `json:"dev,omitempty"`
 	Index int    `json:"ifindex,omitempty"`
-	// IRQ and Action are of an interrupt: after a reboot its number may be
-	// another device's.
+	// IRQ and Action identify an interrupt: after a reboot another device may have
+	// its number.
 	IRQ    int    `json:"irq,omitempty"`
 	Action string `json:"action,omitempty"`
-	// PID and Start are of a process; a number alone may be used again.
+	// PID and Start identify a process: the number alone may be used again.
 	PID   int    `json:"pid,omitempty"`
 	Start uint64 `json:"start,omitempty"`
 	Unit  string `json:"unit,omitempty"`
 }
 
-// file is the target that a file is. What is below net is shown as the reader's
-// network namespace has it.
+// file is the target for a file. Files below net exist once per network
+// namespace and are shown for the reader's.
 func file(path string) target {
 	t := target{Kind: kindFile, Scope: scopeMachine, Path: path}
 	if strings.HasPrefix(path, netDir) || strings.HasPrefix(path, sysctlDir+"net/") {
@@ -152,7 +152,7 @@ func file(path string) target {
 	return t
 }
 
-// knob is the first one that has such values, or nil.
+// knob is the first knob with a pattern that matches the target's path, or nil.
 func (t target) knob() *knob {
 	for _, k := range knobs {
 		for _, pattern := range k.paths {
@@ -165,8 +165,8 @@ func (t target) knob() *knob {
 	return nil
 }
 
-// sound tells whether a target of a journal is one that this package could have
-// written: the journal may not lead root's pen anywhere else.
+// sound checks that this package could have written a target found in the
+// journal: a forged journal must not make root write anywhere else.
 func (t target) sound() error {
 	name := map[kind]string{kindFile: path.Clean(t.Path), kindChannels: channelsName(t.Dev), kindUnit: unitName(t.Unit), kindLimit: limitName(t.PID)}[t.Kind]
 	k := t.knob()
@@ -176,15 +176,16 @@ func (t target) sound() error {
 	return nil
 }
 
-// A change is a target, the value it has and the one it is to have. One to keep
-// is only saved, because another change of the same plan may lose it.
+// A change is a target with its present and its wanted value. A change with
+// keep set is only saved, because another change of the same plan may lose the
+// value.
 type change struct {
 	target    target
 	now, want string
 	keep      bool
 }
 
-// changes plans.
+// changes plans the knob's changes and reads the present values.
 func (k *knob) changes(m *machine, o *options) ([]change, error) {
 	changes, err := k.plan(m, o)
 	if err == nil {
@@ -193,7 +194,7 @@ func (k *knob) changes(m *machine, o *options) ([]change, error) {
 	return changes, err
 }
 
-// look reads what the targets of some changes have.
+// look reads the present values of the changes' targets.
 func (m *machine) look(changes []change) (err error) {
 	for i, c := range changes {
 		if changes[i].now, err = m.read(c.target); err != nil {
@@ -206,11 +207,11 @@ func (m *machine) look(changes []change) (err error) {
 // due tells whether a change has something to write.
 func (c change) due(m *machine) bool { return !c.keep && !same(m, c.target, c.now, c.want) }
 
-// same tells whether two values of a target mean the same: the kernel prints
-// some otherwise than they were written.
+// same tells whether two texts of a target mean the same value: the kernel may
+// print a value differently from how it was written.
 func same(m *machine, t target, a, b string) bool { return a == b || t.knob().same(m, a, b) }
 
-// reach is what has to hold before anything is written.
+// reach checks the conditions for writing, before anything is written.
 func (k *knob) reach(m *machine, changes []change) error {
 	if k.ready != nil {
 		if err := k.ready(m); err != nil {
@@ -228,11 +229,11 @@ func (k *knob) reach(m *machine, changes []change) error {
 	return nil
 }
 
-// read reads a target's value, as it is.
+// read reads a target's value verbatim.
 func (m *machine) read(t target) (string, error) { return kinds[t.Kind].read(m, t) }
 
-// beforeWrite is asked before each write, and before originals are forgotten.
-// Tests put another in its place, which refuses or ends the process.
+// beforeWrite is called before each write, and before originals are forgotten.
+// Tests replace it to fail or to end the process there.
 var beforeWrite = func(target, string) error { return nil }
 
 // set writes a value and reads it back.
@@ -253,7 +254,7 @@ func (m *machine) set(t target, value string) error {
 	return err
 }
 
-// bring brings a value back, byte for byte.
+// bring restores a value byte for byte.
 func (m *machine) bring(t target, value string) error {
 	if now, err := m.read(t); err == nil && now == value {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// planned is what a plan writes, path and value by line.
+// planned lists what a plan writes, a path and a value a line.
 func planned(t *testing.T, args ...string) []string {
 	t.Helper()
 	call, err := Read(args)
@@ -71,7 +71,7 @@ func TestWhatEachKnobWrites(t *testing.T) {
 		}},
 		{c6i2xlarge, "sysctl net.core.somaxconn=8", []string{sysctlDir + "net/core/somaxconn 8"}},
 		{c6i2xlarge, "nofile --pid 4711", []string{"/proc/4711/limits: open files, soft and hard 1048576 1048576"}},
-		// The hard limit is left where it suffices.
+		// The hard limit is high enough and stays.
 		{c6i2xlarge, "nofile --pid 4711 --limit 65536", []string{"/proc/4711/limits: open files, soft and hard 65536 524288"}},
 		{c6i2xlarge, "queues --dev ens5 --count 2", []string{"ethtool:ens5 (number of queues) rx 0 tx 0 other 0 combined 2"}},
 		{model{cores: 2, queues: 4, dev: "v0", firstIRQ: 30}, "queues --dev v0 --count 2", []string{"ethtool:v0 (number of queues) rx 2 tx 2 other 0 combined 0"}},
@@ -92,7 +92,7 @@ func TestWhatDoesNotFitIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 		on     model
 		args   string
 		words  string
-		reason bool // that a claim cannot be tried here, rather than a wrong call
+		reason bool // whether it is a reason why a claim cannot be tried here, rather than a wrong call
 	}{
 		{c6i2xlarge, "rps apply --dev ens5 --cpus 8", "this machine has no core 8: 0-7 are online", true},
 		{c6i2xlarge, "rps apply --dev ens5 --cpus 6-9", "no core 8", true},
@@ -133,7 +133,7 @@ func TestWhatDoesNotFitIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 			refused(t, root, c.words, hold...)
 			err := Reach(args[0], args[2:])
 			if c.words == "--dev is missing" {
-				return // without arguments Reach asks about the knob as such
+				return // without arguments Reach checks only the knob as such
 			}
 			if err == nil || errors.As(err, new(Unavailable)) != c.reason || !strings.Contains(err.Error(), c.words) {
 				t.Errorf("Reach says %v; a reason: %v", err, c.reason)
@@ -163,8 +163,8 @@ func TestReachIsNilWhereAKnobCanBeTurned(t *testing.T) {
 	}
 }
 
-// A table shared out leaves no queue short: the shares together hold at least
-// as many flows, each a power of two, none twice what it has to be.
+// Every queue gets enough of the table: the shares together hold at least all
+// flows, each is a power of two, and none is twice as large as necessary.
 func TestFlowsOfAQueue(t *testing.T) {
 	for entries := 1; entries <= 1<<20; entries *= 2 {
 		for queues := 1; queues <= min(entries, 256); queues++ {
@@ -212,8 +212,8 @@ func TestTheTableIsOutOfReachInANamespace(t *testing.T) {
 	must(t, "restore")
 }
 
-// Lowering the number of queues loses what was set for those that go; it is
-// saved with the number.
+// Lowering the number of queues loses the settings of those that go, so they
+// are saved with the number.
 func TestWhatGoesWithAQueueIsSaved(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
@@ -226,7 +226,7 @@ func TestWhatGoesWithAQueueIsSaved(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	must(t, "queues", "apply", "--dev", "ens5", "--count", "4")
-	// What the kernel does then.
+	// As the kernel does then.
 	aside := t.TempDir()
 	for _, q := range []string{"rx-6", "rx-7", "tx-6", "tx-7"} {
 		if err := os.Rename(root+netDir+"ens5/queues/"+q, aside+"/"+q); err != nil {
@@ -235,7 +235,7 @@ func TestWhatGoesWithAQueueIsSaved(t *testing.T) {
 	}
 	put(t, aside, "/rx-7/rps_cpus", "00\n")
 	put(t, aside, "/tx-6/xps_cpus", "00\n")
-	// The queues come back with the number, and with the number only.
+	// The queues come back only when the number is restored.
 	defer faulty(func(written target, _ string) error {
 		if written.Kind == kindChannels {
 			for _, q := range []string{"rx-6", "rx-7", "tx-6", "tx-7"} {
@@ -275,7 +275,7 @@ func TestServicesWithoutSystemd(t *testing.T) {
 	refused(t, root, "no service crond or cron", "crond", "apply")
 }
 
-// A service that did not run is not started by restore.
+// restore does not start a service that did not run before.
 func TestAServiceThatDidNotRunStaysStopped(t *testing.T) {
 	c6i2xlarge.tree(t)
 	state := services(t, "irqbalance")
@@ -287,7 +287,8 @@ func TestAServiceThatDidNotRunStaysStopped(t *testing.T) {
 	}
 }
 
-// What was written and what is read back may look different and mean the same.
+// The value read back may look different from the one written and mean the
+// same.
 func TestSameMeansTheSame(t *testing.T) {
 	m := &machine{possible: 40}
 	for _, c := range []struct {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// After a reboot the kernel has its own values again; what the machine itself
-// had is written back where it differs, what was a namespace's is gone.
+// After a reboot the kernel has its own values again. Settings of the machine
+// itself are restored where they differ; settings of a namespace are gone.
 func TestAfterAReboot(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
@@ -33,9 +33,9 @@ func TestAfterAReboot(t *testing.T) {
 	}
 	put(t, root, sysctlDir+"kernel/random/boot_id", "22222222-2222-4222-8222-222222222222\n")
 	put(t, root, netDir+d.dev+"/ifindex", "5\n") // numbered in another order
-	// One value that outlives the boot, as a file of sysctl.d would make it.
+	// A value that survives the boot, as if set in sysctl.d.
 	put(t, root, sysctlDir+"net/core/somaxconn", applied[root+sysctlDir+"net/core/somaxconn"])
-	// And an interrupt that is now another device's.
+	// An interrupt number that another device has now.
 	table := strings.Replace(get(t, root, "/proc/interrupts"), "ens5-Tx-Rx-2\n", "nvme1q2\n", 1)
 	put(t, root, "/proc/interrupts", table)
 	put(t, root, "/proc/irq/30/smp_affinity_list", "3\n")
@@ -67,7 +67,7 @@ func TestAfterAReboot(t *testing.T) {
 	}
 }
 
-// An apply after the reboot still knows the values of before the first one.
+// An apply after the reboot keeps the values from before the first apply.
 func TestAnApplyAfterARebootKeepsTheFirstOriginals(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
@@ -131,12 +131,13 @@ func TestWhatLivesElsewhereIsKept(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
 	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
-	// From a namespace inside, the initial one's originals are out of reach.
+	// In another namespace, the initial one's originals cannot be restored.
 	leave(t, root, 4026532001)
 	if _, _, err := lab("restore"); err == nil || !strings.Contains(err.Error(), "belongs to the initial network namespace") {
 		t.Errorf("%v", err)
 	}
-	// And those of a namespace in which a process lives are, from outside.
+	// Originals of a namespace with a living process cannot be restored from
+	// outside.
 	put(t, root, netDir+"inner/ifindex", "7\n")
 	put(t, root, netDir+"inner/mtu", "1500\n")
 	must(t, "mtu", "apply", "--dev", "inner", "--mtu", "1400")

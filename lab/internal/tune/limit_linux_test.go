@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process's limit of open files needs no namespace and, lowered, no root.
+// Lowering a process's limit of open files needs no namespace and no root.
 func TestRealLimitOfOpenFiles(t *testing.T) {
 	t.Setenv("LINE_RATE_STATE", t.TempDir()+"/state")
 	t.Setenv(treeVariable, "")

@@ -13,10 +13,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
-// treeVariable names the variable that puts a directory in front of /proc and
-// /sys. It is for tests: a made-up tree can stand for a machine that cannot be
-// had. The number of queues, which no file shows, is in ethtool/DEV there, and
-// limits are written into /proc/PID/limits.
+// treeVariable names the environment variable for a directory put in front of
+// /proc and /sys. It is for tests: a made-up tree stands for a machine that the
+// tests do not have. In the tree, the number of queues, which no real file
+// shows, is in ethtool/DEV, and limits are written into /proc/PID/limits.
 const treeVariable = "LINE_RATE_TUNE_ROOT"
 
 const (
@@ -24,21 +24,21 @@ const (
 	sysctlDir = "/proc/sys/"
 	cpuDir    = "/sys/devices/system/cpu/"
 	tableFile = sysctlDir + "net/core/rps_sock_flow_entries"
-	// backlogFile is only in the initial network namespace.
+	// backlogFile exists only in the initial network namespace.
 	backlogFile = sysctlDir + "net/core/netdev_max_backlog"
 )
 
-// A machine is what this process sees of the machine it runs on.
+// A machine is this process's view of the machine that it runs on.
 type machine struct {
-	tree     string // in front of every path; empty on a real machine
+	tree     string // put in front of every path; empty on a real machine
 	online   []int
-	possible int // CPUs, up to the last possible one
+	possible int // number of CPUs up to the last possible one
 	boot     string
 	net      namespace
 }
 
-// A namespace is a network namespace. An inode may be used again within a
-// boot; the cookie never is, but older kernels have none.
+// A namespace identifies a network namespace. Its inode may be used again
+// before the next boot, its cookie never; but older kernels have no cookie.
 type namespace struct {
 	Inode   uint64 `json:"inode"`
 	Cookie  uint64 `json:"cookie,omitempty"`
@@ -47,8 +47,8 @@ type namespace struct {
 
 func (n namespace) is(o namespace) bool { return n.Inode == o.Inode && n.Cookie == o.Cookie }
 
-// here looks at the machine. Where this process's network namespace is not the
-// one that /sys shows, the thread gets a view of /sys of its own.
+// here reads the machine. If /sys shows another network namespace than this
+// process's, the thread gets a view of /sys of its own.
 func here() (m *machine, err error) {
 	defer func() {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +82,7 @@ func here() (m *machine, err error) {
 	return m, m.see()
 }
 
-// real is where a path stands.
+// real is a path below the tree.
 func (m *machine) real(path string) string { return m.tree + path }
 
 func (m *machine) exists(path string) bool {
@@ -108,8 +108,8 @@ func (m *machine) cpus(which string) ([]int, error) {
 	return cpus, err
 }
 
-// someCores reads a list of cores, all of which have to be online; an empty
-// one means all that are.
+// someCores parses a list of cores, all of which must be online; an empty list
+// means all online cores.
 func (m *machine) someCores(list string) ([]int, error) {
 	if list == "" {
 		return m.online, nil
@@ -129,7 +129,7 @@ func (m *machine) someCores(list string) ([]int, error) {
 	return cpus, nil
 }
 
-// device finds an interface, as the directory of its files.
+// device finds an interface by the directory of its files.
 func (m *machine) device(dev string) (t target, err error) {
 	switch {
 	case dev == "":
@@ -150,8 +150,8 @@ func (m *machine) device(dev string) (t target, err error) {
 	return t, err
 }
 
-// queueFiles lists a file of each of an interface's queues, by their number.
-// Which is "rx" or "tx".
+// queueFiles lists one file of each of an interface's queues, by queue number.
+// which is "rx" or "tx".
 func (m *machine) queueFiles(dev, which, name string) ([]target, error) {
 	t, err := m.device(dev)
 	if err != nil {
@@ -175,7 +175,7 @@ func (m *machine) queueFiles(dev, which, name string) ([]target, error) {
 	return files, nil
 }
 
-// numbered lists what a directory has by the numbers at the end of the names.
+// numbered lists the numbers at the end of a directory's names with the prefix.
 func numbered(dir, prefix string) (numbers []int, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -188,7 +188,7 @@ func numbered(dir, prefix string) (numbers []int, err error) {
 	return numbers, err
 }
 
-// process finds a process by its name.
+// process finds a process id by the process's name.
 func (m *machine) process(name string) int {
 	pids, _ := numbered(m.real("/proc"), "")
 	for _, pid := range pids {
@@ -199,8 +199,8 @@ func (m *machine) process(name string) int {
 	return 0
 }
 
-// started is when a process was started, in ticks since boot: with it, a pid
-// names one process only.
+// started is when a process was started, in ticks since boot. Together with it,
+// a pid identifies one process.
 func (m *machine) started(pid int) (uint64, error) {
 	text, err := m.text(fmt.Sprintf("/proc/%d/stat", pid))
 	if pid < 1 || errors.Is(err, fs.ErrNotExist) {
@@ -208,7 +208,7 @@ func (m *machine) started(pid int) (uint64, error) {
 	} else if err != nil {
 		return 0, err
 	}
-	// The name stands in brackets and may hold anything, brackets too.
+	// The name is in parentheses and may contain anything, parentheses too.
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(fields) < 20 {
 		return 0, fmt.Errorf("/proc/%d/stat is shorter than the kernel writes it", pid)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cookie is the kernel's own number for this network namespace, 0 where it has
-// none (before Linux 5.14).
+// cookie is the kernel's number for this network namespace; 0 before Linux
+// 5.14.
 func cookie() uint64 {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -22,10 +22,10 @@ func cookie() uint64 {
 	return n
 }
 
-// see makes sure that /sys shows this network namespace. A sysfs shows the one
-// of whoever mounted it, so after "nsenter --net" it shows another: the
-// interface is missing there, or worse, one of the same name is there. Then
-// this thread, and nobody else, gets a /sys of its own.
+// see makes sure that /sys shows this network namespace. A sysfs shows the
+// namespace of the process that mounted it, so after "nsenter --net" it shows
+// another: the interface is missing or, worse, it is another one of the same
+// name. Then this thread alone gets a /sys of its own.
 func (m *machine) see() error {
 	wrong := mismatch()
 	if wrong == "" && m.net.Initial {
@@ -33,26 +33,26 @@ func (m *machine) see() error {
 	}
 	err := unix.Unshare(unix.CLONE_NEWNS)
 	if err == nil {
-		// Or else the mount would be passed on to everyone.
+		// Without this the mount would be propagated to other namespaces.
 		err = unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
 	}
 	if err == nil {
 		err = unix.Mount("sysfs", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	}
-	// Two namespaces of the same interfaces cannot be told apart, but then the
-	// caller was not allowed to mount and will not be allowed to write either.
+	// Two namespaces with the same interfaces cannot be told apart. But a caller
+	// who may not mount may not write either.
 	if err != nil && wrong != "" {
 		return unavailable("/sys shows another network namespace (%s), and this one's cannot be mounted: %v", wrong, err)
 	}
 	return nil
 }
 
-// mismatch names an interface that /sys shows otherwise than this namespace
-// has it.
+// mismatch names an interface that differs between /sys and this namespace;
+// empty where none does.
 func mismatch() string {
 	interfaces, err := net.Interfaces()
 	if err != nil {
-		return "" // nothing to hold against it
+		return "" // nothing to compare with
 	}
 	known, real := map[string]bool{}, machine{}
 	for _, i := range interfaces {
@@ -76,17 +76,18 @@ func mismatch() string {
 }
 
 // initialUser tells whether this process is in the initial user namespace,
-// which is the same inode on every machine.
+// which has the same inode on every machine.
 func initialUser() bool {
 	var st unix.Stat_t
 	return unix.Stat("/proc/self/ns/user", &st) == nil && st.Ino == 0xEFFFFFFD
 }
 
 // realRoot tells whether this process has a capability in the initial user
-// namespace: root of another one may not turn a queue's knobs.
+// namespace: root of another namespace may not change a queue's settings.
 func realRoot(capability int) bool { return initialUser() && capable(capability) }
 
-// capable tells whether this process has a capability in its own namespace.
+// capable tells whether this process has a capability in its own user
+// namespace.
 func capable(capability int) bool {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -113,13 +114,13 @@ type ethtoolChannels struct {
 	most, now channels
 }
 
-// ethtool asks or tells an interface's driver. What it then does with its
-// queues is said where it cannot.
+// ethtool reads or sets values of an interface through its driver. does
+// completes the error message.
 func ethtool(dev, does string, arg *ethtoolChannels) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err == nil {
 		defer unix.Close(fd)
-		// The kernel's struct ifreq, of which it reads a name and an address.
+		// The kernel's struct ifreq, of which this call uses a name and an address.
 		var request struct {
 			name [unix.IFNAMSIZ]byte
 			data unsafe.Pointer

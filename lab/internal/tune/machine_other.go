@@ -2,7 +2,7 @@
 
 package tune
 
-// The knobs are Linux's: elsewhere this package only says so.
+// The knobs exist on Linux only; elsewhere this package only reports that.
 var errLinux = Unavailable{"the kernel's knobs are Linux's"}
 
 func cookie() uint64                                    { return 0 }

@@ -10,18 +10,19 @@ import (
 	"strings"
 )
 
-// options are what a command line can say; each knob takes some of it.
+// options are the parsed options; each knob uses some of them.
 type options struct {
 	state, dev, cpus         string
 	entries, pid, count, mtu int
 	limit                    uint64
 	tableOnly, queuesOnly    bool
-	settings                 [][2]string // of sysctl: names and values
-	// look has only the targets count: what to set may then be missing.
+	settings                 [][2]string // names and values, for sysctl
+	// look is set where only the targets matter, so the values to set may be
+	// missing.
 	look bool
 }
 
-// flags reads a knob's options, which are those that its row in the table names.
+// flags is the set of the options that a knob's row in the table names.
 func (o *options) flags(k *knob) *flag.FlagSet {
 	all, fs := flag.NewFlagSet("", flag.ContinueOnError), flag.NewFlagSet("", flag.ContinueOnError)
 	all.StringVar(&o.dev, "dev", "", "")
@@ -44,16 +45,17 @@ func (o *options) flags(k *knob) *flag.FlagSet {
 	return fs
 }
 
-// settingsTaken stands for arguments that are no options; sysctl has them.
+// settingsTaken marks, among a knob's options, that it accepts settings as
+// arguments; sysctl does.
 const settingsTaken = "[NAME=VALUE…]"
 
 var (
-	// A name's parts cannot be empty, so none can lead out of /proc/sys.
+	// No part of a name may be empty, so that no name leads out of /proc/sys.
 	sysctlName  = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 	sysctlValue = regexp.MustCompile(`^[!-~]+([ \t]+[!-~]+)*$`)
 )
 
-// take takes what is neither an option nor an action.
+// take parses the words that are neither options nor actions.
 func (o *options) take(k *knob, words []string) error {
 	for _, word := range words {
 		name, value, ok := strings.Cut(word, "=")
@@ -74,7 +76,7 @@ func (o *options) take(k *knob, words []string) error {
 	return nil
 }
 
-// Usage is what lab says of tune's command line.
+// Usage is the help text of the command line.
 func Usage() string {
 	var rows strings.Builder
 	for _, k := range knobs {

@@ -43,7 +43,7 @@ func TestOptionsAndActionsStandInAnyOrder(t *testing.T) {
 		if err != nil || c.action != "verify" || c.options.dev != "x" || c.options.cpus != "0" {
 			t.Errorf("%q: %+v, %v", args, c, err)
 		}
-		// A hold hands these on to its worker.
+		// A hold passes these on to its worker.
 		again, err := Read(append([]string{"rps", worker}, c.args...))
 		if err != nil || !reflect.DeepEqual(again.options, c.options) {
 			t.Errorf("%q became %q: %v", args, c.args, err)
@@ -51,7 +51,8 @@ func TestOptionsAndActionsStandInAnyOrder(t *testing.T) {
 	}
 }
 
-// The table names a knob's options where help prints them, and there only.
+// A knob's options are named in the table, from which help prints them, and
+// nowhere else.
 func TestHelpNamesEveryKnobAndEveryOptionIsRead(t *testing.T) {
 	option := regexp.MustCompile(`--([a-z-]+)`)
 	named := map[string]bool{}

@@ -16,28 +16,28 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// An original is a target's value before a knob first turned it.
+// An original is a target's value before a knob first changed it.
 type original struct {
-	Knobs    []string  `json:"knobs"` // that have turned it since
+	Knobs    []string  `json:"knobs"` // knobs that have changed it since
 	Target   target    `json:"target"`
 	Original string    `json:"original"` // byte for byte
-	Wanted   string    `json:"wanted"`   // by the last of the knobs
+	Wanted   string    `json:"wanted"`   // value wanted by the last of the knobs
 	Boot     string    `json:"boot_id"`
 	Net      namespace `json:"network_namespace"`
 	Time     time.Time `json:"time"`
 }
 
-// version is of the journal's format.
+// version is the version of the journal's format.
 const version = 1
 
-// originals are the journal: in the order in which they were saved.
+// originals are the journal's records, in the order in which they were saved.
 type originals struct {
 	Version int        `json:"version"`
 	Records []original `json:"records"`
 }
 
-// A session is the state directory and its journal. Locked, it is the one that
-// writes.
+// A session is the state directory with its journal. Only a session with the
+// lock may write.
 type session struct {
 	originals
 	m    *machine
@@ -45,19 +45,19 @@ type session struct {
 	lock *os.File
 }
 
-// Waits for the lock: longer than any apply takes, since the holds of a lab
-// that has died restore all at once.
+// How long to wait for the lock: longer than any apply takes, since the holds
+// of a lab that died all restore at once.
 const lockWait, lockTick = 30 * time.Second, 20 * time.Millisecond
 
-// rootDir is where root keeps originals; tests put another in its place.
+// rootDir is where root keeps originals; tests replace it.
 var rootDir = "/var/lib/line-rate"
 
-// machineRoot tells whether this is root of the machine, not of a user
-// namespace: only the former can write below /var/lib.
+// machineRoot tells whether this is root of the machine rather than of a user
+// namespace, which cannot write below /var/lib.
 func machineRoot() bool { return os.Geteuid() == 0 && initialUser() }
 
-// rootsOwn is what a user has to be told who finds no originals: root's may be
-// held nonetheless.
+// rootsOwn is a hint for a user who finds no originals: root may hold some
+// elsewhere.
 func (c *Call) rootsOwn() string {
 	_, err := os.Stat(rootDir)
 	if err != nil || c.options.state != "" || os.Getenv("LINE_RATE_STATE") != "" || machineRoot() {
@@ -66,7 +66,7 @@ func (c *Call) rootsOwn() string {
 	return "what root has saved is in " + rootDir + ": run with sudo for that\n"
 }
 
-// stateDir is where originals are kept.
+// stateDir is the directory where originals are kept.
 func stateDir(asked string) (string, error) {
 	if asked == "" {
 		asked = os.Getenv("LINE_RATE_STATE")
@@ -112,7 +112,6 @@ func open(m *machine, asked string) (*session, error) {
 	return s, nil
 }
 
-// wait waits for the lock.
 func (s *session) wait() error {
 	for end := time.Now().Add(lockWait); time.Now().Before(end); time.Sleep(lockTick) {
 		err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -129,7 +128,7 @@ func (s *session) wait() error {
 func (s *session) close()       { s.lock.Close() }
 func (s *session) file() string { return filepath.Join(s.dir, "originals.json") }
 
-// safe refuses a file or directory that others can write to.
+// safe refuses a file or directory that other users can write to.
 func safe(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && (owner(info) != os.Geteuid() || info.Mode().Perm()&0o022 != 0) {
@@ -138,7 +137,8 @@ func safe(path string) error {
 	return err
 }
 
-// owner is the user whom a file belongs to, or whose a process in /proc is.
+// owner is the user id of a file's owner, or of a process for its directory in
+// /proc.
 func owner(info os.FileInfo) int {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(st.Uid)
@@ -146,7 +146,7 @@ func owner(info os.FileInfo) int {
 	return -1
 }
 
-// read reads the journal; there may be none.
+// read reads the journal, which may be absent.
 func (s *session) read() error {
 	s.Version = version
 	data, err := os.ReadFile(s.file())
@@ -170,7 +170,7 @@ func decode(data []byte) (originals, error) {
 	if err := strict.CheckJSON(data); err != nil {
 		return all, err
 	}
-	// Another version may have another shape, so its number is read first.
+	// The version is read first: another version may have another shape.
 	var head struct {
 		Version int `json:"version"`
 	}
@@ -205,7 +205,7 @@ func (r original) sound() error {
 	return r.Target.sound()
 }
 
-// save replaces the journal. When it returns, a crash finds the new one.
+// save replaces the journal and returns once the new one would survive a crash.
 func (s *session) save() error {
 	if len(s.Records) == 0 {
 		if err := os.Remove(s.file()); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -217,12 +217,12 @@ func (s *session) save() error {
 	if err != nil {
 		return err
 	}
-	// What this version would refuse to read it must not write.
+	// A journal that this version would refuse to read must not be written.
 	if _, err := decode(data); err != nil {
 		return fmt.Errorf("%s would not be readable: %w", s.file(), err)
 	}
-	// Whoever holds the lock is the only one to write, so the name is free; what
-	// a crash left of it is written over.
+	// Only the holder of the lock writes, so a file of this name is left from a
+	// crash and may be overwritten.
 	temp := s.file() + ".new"
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -247,7 +247,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// held finds the record of a target as it is here and now, or -1.
+// held is the index of the record of a target as it exists here now, or -1.
 func (s *session) held(t target) int {
 	return slices.IndexFunc(s.Records, func(r original) bool {
 		sameBoot, initial := r.Boot == s.m.boot, r.Net.Initial && s.m.net.Initial
@@ -265,9 +265,9 @@ func (s *session) held(t target) int {
 	})
 }
 
-// missing says why a record's target is not here, or nothing where it is. What
-// is gone does not come back; the rest is in a namespace that lives, or behind
-// another knob.
+// missing says why a record's target is not here; empty where it is. gone means
+// that the target no longer exists; else it is in another namespace that still
+// exists, or depends on another knob.
 func (s *session) missing(r original) (why string, gone bool) {
 	t, m, sameBoot := r.Target, s.m, r.Boot == s.m.boot
 	switch {
@@ -299,7 +299,7 @@ func (s *session) missing(r original) (why string, gone bool) {
 		}
 	}
 	if t.Kind != kindFile || m.exists(t.Path) {
-		// After a reboot an interrupt's number may be another device's.
+		// After a reboot another device may have the interrupt's number.
 		if t.IRQ != 0 && !sameBoot {
 			if all, err := m.interrupts(); err != nil || all[t.IRQ] != t.Action {
 				return fmt.Sprintf("interrupt %d is no longer %s", t.IRQ, t.Action), true
@@ -315,12 +315,12 @@ func (s *session) missing(r original) (why string, gone bool) {
 	return "it is not there any more", true
 }
 
-// wayInto finds a process in a network namespace, or a file that keeps one, and
-// says how to enter it. An inode may have passed to a later namespace by now;
-// such a record is then kept rather than forgotten.
+// wayInto says how to enter a network namespace, by a process in it or a file
+// that keeps it. The inode may belong to a later namespace by now; such a
+// record is then kept rather than forgotten.
 func (m *machine) wayInto(n namespace) string {
 	if n.Inode == m.net.Inode {
-		return "" // this is the later one
+		return "" // this namespace is the later one
 	}
 	want := fmt.Sprintf("net:[%d]", n.Inode)
 	links, _ := filepath.Glob(m.real("/proc/[0-9]*/ns/net"))

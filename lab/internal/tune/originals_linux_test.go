@@ -142,7 +142,7 @@ func TestWhereOriginalsAreKept(t *testing.T) {
 	}
 }
 
-// A user who forgets sudo is not left to believe that nothing is held.
+// A user who forgets sudo must not conclude that nothing is held.
 func TestAUserIsToldWhereRootKeepsItsOwn(t *testing.T) {
 	c6i2xlarge.tree(t)
 	old := rootDir
@@ -161,7 +161,7 @@ func TestAUserIsToldWhereRootKeepsItsOwn(t *testing.T) {
 	}
 }
 
-// What a record says, as a person finds it after a crash.
+// A record as a person finds it after a crash.
 func TestWhatTheJournalSays(t *testing.T) {
 	d := c6i2xlarge
 	d.tree(t)
@@ -194,7 +194,7 @@ func TestWhatTheJournalSays(t *testing.T) {
 	}
 }
 
-// Applies and restores at the same time wait for one another.
+// Applying and restoring at the same time wait for each other.
 func TestTwoAtOnceWaitForEachOther(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
@@ -223,8 +223,8 @@ func TestTwoAtOnceWaitForEachOther(t *testing.T) {
 	}
 }
 
-// Whoever reads the journal while it is written, or after a crash, finds the
-// old one or the new one: it is replaced whole.
+// A reader finds either the old journal or the new one, even while it is
+// written or after a crash: it is replaced as a whole.
 func TestTheJournalIsReplacedWhole(t *testing.T) {
 	d := c6i2xlarge
 	d.tree(t)
@@ -258,8 +258,8 @@ func TestAHalfWrittenJournalIsNoJournal(t *testing.T) {
 	}
 }
 
-// Whatever is taken for a journal leads to files of knobs only, and is written
-// as it was read.
+// Every accepted journal names files of knobs only, and is written as it was
+// read.
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte(`{"version":1,"records":[]}`))
 	f.Add(fmt.Appendf(nil, `{"version":1,"records":[{"knobs":["mtu"],"target":{"kind":"file","scope":"machine","path":"/sys/class/net/a/mtu"},"original":"1\n","wanted":"2\n","boot_id":"x","network_namespace":{"inode":1,"initial":true},"time":"2026-01-02T03:04:05Z"}]}`))

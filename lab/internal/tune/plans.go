@@ -15,7 +15,7 @@ import (
 // A plan checks the options and lists the changes. It writes nothing.
 type plan func(m *machine, o *options) ([]change, error)
 
-// planMasks gives each of an interface's queues its share of some cores.
+// planMasks gives each of an interface's queues a share of the cores.
 func planMasks(which, name string, share func(cpus []int, queues int) [][]int) plan {
 	return func(m *machine, o *options) ([]change, error) {
 		files, err := m.queueFiles(o.dev, which, name)
@@ -44,8 +44,8 @@ func planMasks(which, name string, share func(cpus []int, queues int) [][]int) p
 // all gives every queue all cores.
 func all(cpus []int, queues int) [][]int { return slices.Repeat([][]int{cpus}, queues) }
 
-// shares deals cores out to queues in turn. No queue stays without a core and
-// no core without a queue, so the shorter of the two is gone round again.
+// shares deals cores to queues in turn. Every queue gets a core and every core
+// a queue, so the shorter list is repeated.
 func shares(cpus []int, queues int) [][]int {
 	out := make([][]int, queues)
 	for i := range max(len(cpus), queues) {
@@ -55,11 +55,11 @@ func shares(cpus []int, queues int) [][]int {
 	return out
 }
 
-// mostFlows is the kernel's own limit of the table.
+// mostFlows is the kernel's limit for the size of the table.
 const mostFlows = 1 << 29
 
-// planRFS steers a flow to the core that last read from it: one table for all,
-// and a share of it for every queue.
+// planRFS steers each flow to the core that last read from it, by one global
+// table and a share of it for every queue.
 func planRFS(m *machine, o *options) ([]change, error) {
 	switch {
 	case o.tableOnly && o.queuesOnly:
@@ -92,7 +92,7 @@ func planRFS(m *machine, o *options) ([]change, error) {
 }
 
 // flows is a queue's share of the table, rounded up to a power of two as the
-// kernel would round it.
+// kernel does.
 func flows(entries, queues int) int { return 1 << bits.Len(uint(entries/queues-1)) }
 
 // planQueues sets the number of an interface's queues.
@@ -122,8 +122,8 @@ func planQueues(m *machine, o *options) ([]change, error) {
 	default:
 		want.rx, want.tx = uint32(o.count), uint32(o.count)
 	}
-	// What the queues that go take with them is saved before the number, and so
-	// restored after it.
+	// The settings of queues that would be removed are saved before the number,
+	// and so restored after it.
 	var changes []change
 	for _, lost := range []struct {
 		which, name string
@@ -131,7 +131,7 @@ func planQueues(m *machine, o *options) ([]change, error) {
 	}{{"rx", "rps_cpus", want.rx}, {"rx", "rps_flow_cnt", want.rx}, {"tx", "xps_cpus", want.tx}} {
 		files, err := m.queueFiles(o.dev, lost.which, lost.name)
 		if errors.As(err, new(Unavailable)) {
-			continue // there is nothing to lose
+			continue // nothing would be lost
 		} else if err != nil {
 			return nil, err
 		}
@@ -139,7 +139,7 @@ func planQueues(m *machine, o *options) ([]change, error) {
 			now, err := m.read(t)
 			if err != nil {
 				if lost.which == "tx" && len(files) == 1 {
-					continue // the kernel shows none of a single queue
+					continue // the kernel has no such file for a single queue
 				}
 				return nil, err
 			}
@@ -152,11 +152,11 @@ func planQueues(m *machine, o *options) ([]change, error) {
 	return append(changes, change{target: t, want: want.String()}), nil
 }
 
-// Below leastMTU the kernel takes IPv6 off the interface, with addresses and
-// routes that setting the old value would not bring back.
+// Below leastMTU the kernel removes IPv6 from the interface, with addresses and
+// routes that restoring the MTU would not bring back.
 const leastMTU, mostMTU = 1280, 65535
 
-// planMTU sets the largest packet of an interface.
+// planMTU sets the largest packet size of an interface.
 func planMTU(m *machine, o *options) ([]change, error) {
 	t, err := m.device(o.dev)
 	switch {
@@ -174,7 +174,7 @@ func planMTU(m *machine, o *options) ([]change, error) {
 	return []change{{target: t, want: fmt.Sprintf("%d\n", o.mtu)}}, nil
 }
 
-// planStop stops a service of systemd, the first of its names that there is.
+// planStop stops a systemd service, the first of the given names that exists.
 func planStop(units ...string) plan {
 	return func(*machine, *options) ([]change, error) {
 		for _, unit := range units {
@@ -191,7 +191,7 @@ func planStop(units ...string) plan {
 	}
 }
 
-// entry02 is what the second entry sets.
+// entry02 has the values that entry 02 sets.
 var entry02 = [][2]string{
 	{"net.core.somaxconn", "65535"},
 	{"net.core.netdev_max_backlog", "65535"},
@@ -224,8 +224,8 @@ func planSysctls(m *machine, o *options) ([]change, error) {
 	return changes, nil
 }
 
-// planLimit raises a running process's limit of open files; its later children
-// inherit it.
+// planLimit raises a running process's limit of open files, which its later
+// children inherit.
 func planLimit(m *machine, o *options) ([]change, error) {
 	if o.limit < 1 {
 		return nil, errors.New("--limit: a process without files cannot run")
@@ -246,15 +246,15 @@ func planLimit(m *machine, o *options) ([]change, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The hard limit stays where it suffices: lowered by a user, it could only
-	// be raised again by root.
+	// The hard limit stays if it is high enough: once lowered by a user, only root
+	// could raise it again.
 	l.soft, l.hard = o.limit, max(l.hard, o.limit)
 	t := target{Kind: kindLimit, Scope: scopeProcess, Path: limitName(o.pid), PID: o.pid, Start: start}
 	return []change{{target: t, want: l.String()}}, nil
 }
 
 // ownProcesses tells whether /proc numbers processes as prlimit does. Inside
-// "unshare --pid" it may still be that of the outside.
+// "unshare --pid" /proc may still be the outer one.
 func (m *machine) ownProcesses() bool {
 	self, err := os.Readlink("/proc/self")
 	return m.tree != "" || err == nil && self == strconv.Itoa(os.Getpid())

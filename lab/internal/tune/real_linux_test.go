@@ -14,19 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// These tests turn real knobs of this kernel, in network namespaces of their
-// own that end with them. Nothing of the machine itself is written.
+// These tests change real settings of this kernel, in network namespaces that
+// end with the test. Nothing of the machine itself is written.
 
 // A place is a network namespace with a veth pair, a and b, of four queues, and
-// a process that keeps it. The process has a /sys that shows it; whoever only
-// enters the namespace has the machine's.
+// a process that keeps it. Only that process has a /sys that shows the
+// namespace; a process that just enters the namespace sees the machine's.
 type place struct {
 	pid int
 	end func()
 }
 
-// veth makes the pair and gives it values that are no defaults, so that
-// bringing them back is more than writing zeros.
+// veth makes the pair and gives it values other than the defaults, so that
+// restoring them is more than writing zeros.
 const veth = `set -e
 mount -t sysfs sysfs /sys
 ip link add name a numtxqueues 4 numrxqueues 4 type veth peer name b numtxqueues 4 numrxqueues 4
@@ -88,8 +88,8 @@ func namespaceOf(t *testing.T) place {
 	return makePlace(t, "unshare", "--net", "--mount", "sh", "-c", veth, "sh", "")
 }
 
-// process is the lab inside, which sees the machine's /sys and not that of the
-// namespace.
+// process is the lab in the namespace, with the machine's /sys rather than the
+// namespace's.
 func (p place) process(args ...string) *exec.Cmd {
 	lab := process(args...)
 	cmd := exec.Command("nsenter", append([]string{fmt.Sprintf("--net=/proc/%d/ns/net", p.pid), "--"}, lab.Args...)...)
@@ -120,8 +120,8 @@ func (p place) killed(t *testing.T, writes int, args ...string) bool {
 	return true
 }
 
-// bytes is every file that the knobs touch, byte for byte, as the kernel shows
-// it inside; which queues there are is part of it.
+// bytes has every file that the knobs touch, byte for byte, as the kernel shows
+// it inside, with the names of the queues.
 func (p place) bytes(t *testing.T) string {
 	t.Helper()
 	script := `for f in /sys/class/net/[ab]/queues/*/*ps_* /sys/class/net/[ab]/mtu /proc/sys/net/core/somaxconn \
@@ -244,7 +244,7 @@ func TestRealHoldsEndWithTheirCaller(t *testing.T) {
 	within(t, "no original is held", func() bool { return strings.Contains(p.must(t, "show"), "no originals") })
 }
 
-// The kernel itself refuses the second value; the first is put back.
+// The kernel refuses the second value; the first is restored.
 func TestRealRefusalHalfWayIsPutBack(t *testing.T) {
 	p := namespaceOf(t)
 	before := p.bytes(t)
@@ -255,7 +255,8 @@ func TestRealRefusalHalfWayIsPutBack(t *testing.T) {
 	if p.bytes(t) != before || !strings.Contains(p.must(t, "show"), "no originals") {
 		t.Error("something was left behind")
 	}
-	// What only the initial namespace has is refused before anything is written.
+	// Settings that exist only in the initial namespace are refused before
+	// anything is written.
 	for _, args := range [][]string{{"sysctl", "apply"}, {"rfs", "apply", "--dev", "a"}, {"rfs", "apply", "--table-only"}} {
 		out, err := p.process(args...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "only in the initial network namespace") || p.bytes(t) != before {
@@ -264,7 +265,7 @@ func TestRealRefusalHalfWayIsPutBack(t *testing.T) {
 	}
 }
 
-// The kernel rounds a queue's share up; the lab says beforehand what it will be.
+// The kernel rounds a queue's share up; the lab predicts the result.
 func TestRealSharesAreRoundedAsTheKernelRounds(t *testing.T) {
 	p := namespaceOf(t)
 	before := p.bytes(t)
@@ -288,12 +289,12 @@ func TestRealOriginalsGoWithTheirNamespace(t *testing.T) {
 	p := namespaceOf(t)
 	state := os.Getenv("LINE_RATE_STATE")
 	p.must(t, "mtu", "apply", "--dev", "a", "--mtu", "9000")
-	// From outside it lives, and how to enter it is said.
+	// From outside the namespace still exists, and restore says how to enter it.
 	if out, err := process("restore").CombinedOutput(); err == nil || !strings.Contains(string(out), fmt.Sprintf("restore it there (nsenter --net --target %d)", p.pid)) {
 		t.Errorf("%v: %s", err, out)
 	}
 	p.end()
-	// A later one may have its inode, and has interfaces of the same names.
+	// A later namespace may have the same inode, and interfaces of the same names.
 	q := namespaceOf(t)
 	before := q.bytes(t)
 	if out := q.must(t, "restore", "--state", state); !strings.Contains(out, "forgotten: /sys/class/net/a/mtu: network namespace ") || !strings.Contains(out, "0 originals restored") {
@@ -304,7 +305,8 @@ func TestRealOriginalsGoWithTheirNamespace(t *testing.T) {
 	}
 }
 
-// In a namespace that a user may make, MTU can be set and queues' knobs cannot.
+// In a namespace that a user can make, MTU can be set and queue settings
+// cannot.
 func TestRealUserNamespace(t *testing.T) {
 	args := []string{"unshare", "--user", "--map-root-user", "--net", "--mount"}
 	if err := exec.Command(args[0], append(args[1:], "true")...).Run(); err != nil {

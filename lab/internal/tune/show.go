@@ -13,7 +13,7 @@ func table(out io.Writer, head string) *tabwriter.Writer {
 	return w
 }
 
-// print prints every write that apply would make.
+// print lists every write that apply would make.
 func (c *Call) print(m *machine, changes []change, out io.Writer) error {
 	w := table(out, "PATH\tNOW\tWANTED")
 	writes := 0
@@ -39,7 +39,7 @@ func (c *Call) print(m *machine, changes []change, out io.Writer) error {
 	return nil
 }
 
-// verify compares the values with those that the arguments would set.
+// verify compares the present values with those that the arguments would set.
 func verify(m *machine, changes []change, out io.Writer) error {
 	differ, compared := 0, 0
 	for _, ch := range changes {
@@ -60,14 +60,14 @@ func verify(m *machine, changes []change, out io.Writer) error {
 	return nil
 }
 
-// show prints a knob's values and the originals that are held of them; without
-// a knob, all that is held.
+// show prints a knob's values and their held originals; without a knob,
+// everything held.
 func (c *Call) show(m *machine, out io.Writer) error {
 	dir, err := stateDir(c.options.state)
 	if err != nil {
 		return err
 	}
-	// Nothing is written, so no lock: the journal is replaced whole.
+	// Reading needs no lock: the journal is always replaced as a whole.
 	s := &session{m: m, dir: dir}
 	if err := s.read(); err != nil {
 		return err

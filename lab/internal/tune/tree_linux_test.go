@@ -11,11 +11,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
-// A model is what a made-up tree stands for. The machines of the entries cannot
-// be had here, so the trees are made up: laid out as the kernel's documentation
-// says (ABI/testing/sysfs-class-net-queues, sysfs-bus-pci, filesystems/proc),
-// with the numbers the entries print. They show what is written where; that a
-// kernel takes it is shown in namespaces, by the tests beside these.
+// A model describes a made-up tree. The tests have no access to the entries'
+// machines, so the trees are made up as the kernel's documentation says
+// (ABI/testing/sysfs-class-net-queues, sysfs-bus-pci, filesystems/proc), with
+// the numbers that the entries print. They show what is written where; the
+// tests in real namespaces show that a kernel accepts it.
 type model struct {
 	cores, queues int
 	dev           string
@@ -33,7 +33,7 @@ const (
 	madeUpShell = 4711
 )
 
-// tree makes a tree and has this process see it in place of /proc and /sys.
+// tree makes a tree and makes this process use it in place of /proc and /sys.
 func (d model) tree(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -123,8 +123,8 @@ func enter(t *testing.T, root string, inode int) {
 	link(t, root, "/proc/self/ns/net", fmt.Sprintf("net:[%d]", inode))
 }
 
-// leave puts the made-up process into another network namespace, where some
-// files are not to be seen.
+// leave puts the made-up process into another network namespace, which lacks
+// some files.
 func leave(t *testing.T, root string, inode int) {
 	t.Helper()
 	enter(t, root, inode)
@@ -133,7 +133,7 @@ func leave(t *testing.T, root string, inode int) {
 	}
 }
 
-// comeBack puts it into the initial one again.
+// comeBack puts it into the initial namespace again.
 func comeBack(t *testing.T, root string) {
 	t.Helper()
 	enter(t, root, initialNet)
@@ -142,7 +142,7 @@ func comeBack(t *testing.T, root string) {
 	}
 }
 
-// services makes a systemctl that knows some services, all of which run.
+// services makes a systemctl with the named services, all of them running.
 func services(t *testing.T, names ...string) (state string) {
 	t.Helper()
 	bin, state := t.TempDir(), t.TempDir()
@@ -197,7 +197,7 @@ func get(t *testing.T, root, path string) string {
 	return string(b)
 }
 
-// snapshot is every file of some directories, byte for byte.
+// snapshot has every file of some directories, byte for byte.
 func snapshot(t *testing.T, dirs ...string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

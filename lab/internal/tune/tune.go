@@ -1,53 +1,53 @@
-// Package tune turns the kernel's knobs that the journal's entries turn, and
-// turns every one of them back.
+// Package tune changes the kernel settings that the journal's entries change,
+// and restores every one of them.
 //
-// Its stance: what a knob was before is saved before anything is written, all
-// of it, in a file that survives a crash; so whatever happens afterwards, even
-// kill -9 between two writes, "restore" finds the first originals. A knob that
-// does not fit (a core that does not exist, an interface without queues) is
-// refused before anything is saved. A write that the kernel takes but keeps
-// otherwise is an error too: each is read back.
+// Before anything is written, all present values are saved in a file that
+// survives a crash. So after any failure, even kill -9 between two writes,
+// "restore" finds the first originals. A change that does not fit the machine
+// (a core that does not exist, an interface without queues) is refused before
+// anything is saved. Each write is read back, and a value that the kernel
+// changed is an error.
 //
-// The table of knobs says for each what it sets, which options it takes, how its
-// values are read and set, and what it checks.
+// The table of knobs says for each what it sets, which options it takes, how
+// its values are read and set, and what it checks.
 //
 // # Originals
 //
 // They are in originals.json in the state directory (--state DIR, or else
 // $LINE_RATE_STATE, or else /var/lib/line-rate for root and line-rate in
-// $XDG_STATE_HOME or ~/.local/state for others): one record a target, with the
-// knobs that turned it, the value before the first of them, the boot and the
-// network namespace it belongs to. The file is replaced whole; without records
-// there is none. The lock beside it lets one process at a time write. A
-// directory that others can write to is refused: who can write the originals can
-// have root write what they say.
+// $XDG_STATE_HOME or ~/.local/state for others). There is one record a target,
+// with the knobs that changed it, the value before the first change, and the
+// boot and the network namespace that it belongs to. The file is replaced as a
+// whole; without records there is no file. A lock beside it lets one process at
+// a time write. A directory that other users can write to is refused: they
+// could make root write any value.
 //
-// What belonged to a network namespace that is gone went with it, as did an
-// interface that is gone and a process that has ended: restore says so and
-// forgets it. After a reboot, what belongs to the machine itself is still
-// written back where it differs. What belongs to a namespace that still lives
-// elsewhere is kept, and restore says where.
+// The settings of a network namespace, an interface or a process that no longer
+// exists are gone with it: restore says so and forgets them. After a reboot,
+// settings of the machine itself are still restored where they differ. Settings
+// of a namespace that exists elsewhere are kept, and restore says where.
 //
 // # Hold
 //
 // "hold" is for programs: it applies, prints "tune ready", and restores what it
-// applied when its standard input closes or it is asked to end. A second process
-// does the work and watches the first, so the values come back however the
-// caller ends. A target whose original is held already is refused: someone's
-// apply is in force there. Several holds may run at once on different targets.
+// applied when its standard input closes or it gets a signal. A second process
+// does the work and watches the first, so the values are restored however the
+// caller ends. A target whose original is held already is refused, since
+// another apply is in force there. Several holds may run at once on different
+// targets.
 //
 // # Limits
 //
-// A knob is turned in the network namespace of the process that turns it, so
-// for an interface of another one the process is started in there, with
-// "nsenter --net". RPS, RFS and XPS want root of the machine; root of a user
-// namespace can set the MTU and the number of queues of interfaces it made.
+// A setting is changed in the network namespace of the calling process. For an
+// interface in another namespace, start the process there with "nsenter --net".
+// RPS, RFS and XPS need root of the machine; root of a user namespace can set
+// the MTU and the number of queues of interfaces it made.
 //
 // Lowering the number of queues of a real card can reset the affinity of its
-// interrupts, as its driver likes; RPS, RFS and XPS of the queues that go are
-// saved with the number. A value changed by someone else between apply and
-// restore is overwritten. An interface that was moved to another network
-// namespace counts as gone from the one it was in.
+// interrupts, depending on the driver. RPS, RFS and XPS of the removed queues
+// are saved with the number. A value that another program changes between apply
+// and restore is overwritten. An interface that was moved to another network
+// namespace counts as gone from its first one.
 package tune
 
 import (
@@ -61,31 +61,31 @@ import (
 	"strings"
 )
 
-// Unavailable says why a knob cannot be turned on this machine or in this
-// namespace; claims are then not applicable.
+// Unavailable says why a setting cannot be changed on this machine or in this
+// namespace. Claims that need it are then not applicable.
 type Unavailable struct{ Why string }
 
 func (u Unavailable) Error() string { return u.Why }
 
 func unavailable(format string, args ...any) error { return Unavailable{fmt.Sprintf(format, args...)} }
 
-// ErrDiffers is what verify returns where a value is not what was asked for.
+// ErrDiffers is returned by verify where a value is not what was asked for.
 var ErrDiffers = errors.New("some values differ from what these arguments set")
 
 // actions are what can be done with a knob.
 var actions = []string{"show", "plan", "apply", "verify", "restore", "hold", "reach", worker}
 
-// A Call is one command line, read.
+// A Call is one parsed command line.
 type Call struct {
-	knob    *knob // nil for all of them
+	knob    *knob // nil for all knobs
 	action  string
 	args    []string // as given, without knob and action
 	options options
 	fs      *flag.FlagSet
 }
 
-// Read reads "KNOB [ACTION] [ARGUMENT…]", or "restore" or "show" for all knobs.
-// The error is flag.ErrHelp where help was asked for.
+// Read parses "KNOB [ACTION] [ARGUMENT…]", or "restore" or "show" for all
+// knobs. The error is flag.ErrHelp where help was asked for.
 func Read(args []string) (c *Call, err error) {
 	if len(args) == 0 {
 		return nil, fmt.Errorf("which knob? one of %s; or restore, or show", strings.Join(Knobs(), ", "))
@@ -135,13 +135,12 @@ func Read(args []string) (c *Call, err error) {
 	return c, nil
 }
 
-// Run does what the call says. What a reader asked for goes to out, remarks to
-// errs. The error is ErrDiffers where verify found a difference, which out
-// then tells of.
+// Run does what the call says. Results are written to out, remarks to errs. The
+// error is ErrDiffers where verify found differences, which are listed in out.
 func (c *Call) Run(out, errs io.Writer) error {
 	var err error
 	if c.action == "hold" {
-		// Only the front: the worker finds its own way.
+		// The front needs no view of /sys: its worker makes one.
 		err = c.front(out, errs)
 	} else {
 		err = inside(func() error { return c.run(out, errs) })
@@ -185,11 +184,11 @@ func (c *Call) run(out, errs io.Writer) error {
 	return c.work(m, changes, out, errs)
 }
 
-// Reach tells beforehand whether a knob can be turned here: nil, or
-// Unavailable with one clause of a sentence ("needs root: …", "eth0 has one
-// transmit queue", …). Arguments that can be right nowhere are another error.
-// Without arguments it tells only what does not depend on them: whether this
-// process may turn such a knob at all.
+// Reach tells beforehand whether a setting can be changed here: nil, or
+// Unavailable with a clause that fits into a sentence ("needs root: …", "eth0
+// has one transmit queue", …). Arguments that are wrong on every machine give
+// another error. Without arguments Reach only checks what does not depend on
+// them: whether this process may change such a setting at all.
 func Reach(name string, args []string) error {
 	c, err := Read(append([]string{name, "reach"}, args...))
 	if err != nil {
@@ -207,18 +206,18 @@ func Reach(name string, args []string) error {
 	})
 }
 
-// Runs tells whether a process of one of these names runs on this machine.
+// Runs tells whether a process with one of these names runs on this machine.
 func Runs(names ...string) bool {
 	m := &machine{tree: os.Getenv(treeVariable)}
 	return slices.ContainsFunc(names, func(n string) bool { return m.process(n) != 0 })
 }
 
-// inside runs f on a thread of its own that ends with it, because f may give
-// the thread another view of /sys.
+// inside runs f on a thread that ends with it, because f may give the thread
+// another view of /sys.
 func inside(f func() error) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		done <- f()
 	}()
 	return <-done

@@ -20,9 +20,9 @@ import (
 // be killed: its arguments are "tune KNOB …".
 const asLab = "TUNE_TEST_LAB"
 
-// stopVariable has it kill itself before it writes again after so many writes,
-// or forgets what it has restored: there is no other way to be killed between
-// two writes of one's choice.
+// stopVariable makes it kill itself after that many writes, before the next
+// write or before it forgets originals: there is no other way to be killed
+// between two chosen writes.
 const stopVariable = "TUNE_TEST_STOP_AFTER"
 
 func TestMain(m *testing.M) {
@@ -76,9 +76,8 @@ func must(t *testing.T, args ...string) string {
 	return out
 }
 
-// refused runs a command line that has to be refused with one line that holds
-// some words, and in vain: nothing below the tree may change, and no original
-// may be held.
+// refused runs a command line that must be refused with one line that contains
+// some words. Nothing below the tree may change, and no original may be held.
 func refused(t *testing.T, root, words string, args ...string) {
 	t.Helper()
 	before := snapshot(t, root)
@@ -98,16 +97,16 @@ func refused(t *testing.T, root, words string, args ...string) {
 	}
 }
 
-// process is the lab as a process of its own. The race detector would have it
-// wait a second before it ends.
+// process is the lab as a separate process. The race detector would otherwise
+// make it wait a second before it ends.
 func process(args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], append([]string{"tune"}, args...)...)
 	cmd.Env = append(os.Environ(), asLab+"=1", "GORACE=atexit_sleep_ms=0")
 	return cmd
 }
 
-// killed runs the lab as a process of its own that is killed before it writes
-// again after so many writes; it tells whether it was.
+// killed runs the lab as a separate process that is killed after that many
+// writes, before the next; it tells whether it was.
 func killed(t *testing.T, writes int, args ...string) bool {
 	t.Helper()
 	cmd := process(args...)
@@ -123,7 +122,7 @@ func killed(t *testing.T, writes int, args ...string) bool {
 	return true
 }
 
-// turns are all knobs with arguments that change something on a tree.
+// turns has every knob with arguments that change something on a tree.
 func (d model) turns() [][]string {
 	shell := strconv.Itoa(madeUpShell)
 	return [][]string{
@@ -154,7 +153,7 @@ func TestEveryKnobHasATurn(t *testing.T) {
 	}
 }
 
-// What is here is the whole life of each knob, on machines that are made up.
+// The whole life of each knob, on made-up machines.
 func TestEveryKnobIsTurnedAndTurnedBack(t *testing.T) {
 	for _, d := range []model{c8i32xlarge, c6i2xlarge} {
 		for _, turn := range d.turns() {
@@ -219,10 +218,10 @@ func unitStates(t *testing.T) map[string]string {
 	return states
 }
 
-// The process is killed before each of its writes in turn, and once between the
-// last one of a restore and the forgetting of what was restored.
+// The process is killed before each of its writes in turn, and once between a
+// restore's last write and forgetting the originals.
 func TestKilledAnywhereItIsRestored(t *testing.T) {
-	// Each write is a process or two; fewer queues say as much.
+	// Each write takes a process or two, and a few queues are enough.
 	d := model{cores: 8, queues: 5, dev: "ens5", firstIRQ: 28, combined: true}
 	for _, turn := range d.turns() {
 		t.Run(turn[0], func(t *testing.T) {
@@ -245,7 +244,7 @@ func TestKilledAnywhereItIsRestored(t *testing.T) {
 			if n == 0 {
 				t.Fatal("it was never killed")
 			}
-			// The last one ran to its end.
+			// The last run ends without being killed.
 			for k := 0; killed(t, k, turn[0], "restore"); k++ {
 				if k > n {
 					t.Fatal("restore writes more than apply did")
@@ -287,7 +286,7 @@ func TestASecondApplyKeepsTheFirstOriginals(t *testing.T) {
 	if got := get(t, root, netDir+d.dev+"/queues/rx-3/rps_cpus"); got != "f0\n" {
 		t.Errorf("rx-3 has %q", got)
 	}
-	// Another knob that reaches the same file.
+	// Another knob that writes the same file.
 	must(t, "rfs", "apply", "--dev", d.dev, "--entries", "65536")
 	must(t, "sysctl", "apply", "net.core.rps_sock_flow_entries=4096", "net.core.somaxconn=1")
 	must(t, "rps", "restore")
@@ -318,7 +317,7 @@ func TestRestoreOfOneInterfaceLeavesTheOther(t *testing.T) {
 	}
 }
 
-// Also where the process that is named is the one that would be meant anyway.
+// Naming the process that is the default anyway must work too.
 func TestRestoreOfOneProcessLeavesTheOther(t *testing.T) {
 	root := c6i2xlarge.tree(t)
 	for _, pid := range []int{os.Getppid(), madeUpShell} {

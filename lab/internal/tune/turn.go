@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// apply saves the originals of all that is to change, and then writes. Where it
-// fails half-way, what it wrote is put back and what it saved is forgotten
-// again; what an earlier apply saved stays. A hold's worker refuses a target
-// whose original is held.
+// apply saves the originals of all changes and then writes. If it fails
+// half-way, it restores what it wrote and forgets what it saved; records of an
+// earlier apply stay. A hold's worker refuses a target whose original is held.
 func (c *Call) apply(m *machine, changes []change, errs io.Writer) (written int, s *session, err error) {
-	// Before a state directory is made, and before one may not be.
+	// Checked before a state directory is made, which may not be allowed.
 	if err := c.knob.reach(m, changes); err != nil {
 		return 0, nil, err
 	}
@@ -23,7 +22,7 @@ func (c *Call) apply(m *machine, changes []change, errs io.Writer) (written int,
 		return 0, nil, err
 	}
 	defer s.close()
-	if err := m.look(changes); err != nil { // once more: now nobody else writes
+	if err := m.look(changes); err != nil { // read again under the lock: nobody else writes now
 		return 0, nil, err
 	}
 	for _, ch := range changes {
@@ -53,7 +52,7 @@ func (c *Call) apply(m *machine, changes []change, errs io.Writer) (written int,
 	return written, s, nil
 }
 
-// remember notes a target's value, unless an earlier one is held.
+// remember saves a target's value, unless an earlier one is held.
 func (s *session) remember(name string, c change) {
 	h := s.held(c.target)
 	if h < 0 {
@@ -72,7 +71,7 @@ func (s *session) remember(name string, c change) {
 	}
 }
 
-// back puts back what an apply wrote before it failed.
+// back restores what an apply wrote before it failed.
 func (s *session) back(why error, changes []change, saved []original) error {
 	var left []string
 	for _, c := range slices.Backward(changes) {
@@ -87,8 +86,7 @@ func (s *session) back(why error, changes []change, saved []original) error {
 	if err := s.save(); err != nil {
 		return fmt.Errorf("%w; what was written is put back, but %w", why, err)
 	}
-	// The clause of an Unavailable is what the caller shows as a reason, and it
-	// needs no such addition.
+	// The text of an Unavailable is shown as a reason and must stay as it is.
 	if errors.As(why, new(Unavailable)) {
 		return why
 	}
@@ -107,7 +105,7 @@ func (s *session) forget(errs io.Writer) {
 }
 
 // restore writes originals back, the last saved first, and forgets those that
-// read back right. It does what it can and returns what it could not.
+// read back right. It goes on after errors and returns all of them.
 func (s *session) restore(chosen func(original) bool, errs io.Writer) (restored int, err error) {
 	var problems []error
 	var left []original
@@ -116,7 +114,7 @@ func (s *session) restore(chosen func(original) bool, errs io.Writer) (restored 
 			left = append(left, r)
 			continue
 		}
-		// A queue that is missing may be back after the number of queues is.
+		// A missing queue may return once the number of queues is restored.
 		why, gone := s.missing(r)
 		if gone {
 			fmt.Fprintf(errs, "forgotten: %s: %s\n", r.Target.Path, why)
@@ -145,8 +143,8 @@ func (s *session) restore(chosen func(original) bool, errs io.Writer) (restored 
 	return restored, errors.Join(problems...)
 }
 
-// restore of a call: of its knob, or all; of one interface or process where
-// that was named.
+// restore restores the originals of the call's knob, or of all; of one
+// interface or process where one is named.
 func (c *Call) restore(m *machine, out, errs io.Writer) error {
 	s, err := open(m, c.options.state)
 	if err != nil {

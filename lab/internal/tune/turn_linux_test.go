@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// faulty asks a test before each write, until the function it returns is called.
+// faulty calls ask before each write, until mend is called.
 func faulty(ask func(target, string) error) (mend func()) {
 	old := beforeWrite
 	beforeWrite = ask
@@ -41,7 +41,7 @@ func TestAnApplyThatFailsHalfWayIsPutBack(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "does not like it; what was written before it is put back") {
 			t.Errorf("write %d: %v", n, err)
 		}
-		// Back to what the first apply left, whose originals are still held.
+		// As after the first apply, whose originals are still held.
 		if !maps.Equal(before, snapshot(t, root)) || must(t, "show") != held {
 			t.Fatalf("write %d: not as before", n)
 		}
@@ -52,7 +52,7 @@ func TestAnApplyThatFailsHalfWayIsPutBack(t *testing.T) {
 	}
 }
 
-// run1 applies, and is asked before each write.
+// run1 applies, calling ask before each write.
 func (c *Call) run1(t *testing.T, ask func(target, string) error) error {
 	t.Helper()
 	defer faulty(ask)()
@@ -112,7 +112,7 @@ func TestARestoreThatFailsKeepsWhatItCouldNotRestore(t *testing.T) {
 	}
 }
 
-// restoreAll restores what is held, and tells how much it was.
+// restoreAll restores everything held, and returns how much that was.
 func restoreAll(t *testing.T) (int, error) {
 	t.Helper()
 	m, err := here()
@@ -127,13 +127,13 @@ func restoreAll(t *testing.T) (int, error) {
 	return s.restore(func(original) bool { return true }, io.Discard)
 }
 
-// A kernel that takes a write and keeps something else.
+// A kernel that accepts a write but keeps another value is an error.
 func TestAWriteThatIsNotKeptIsAnError(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
 	name := root + netDir + d.dev + "/mtu"
 	ask := func(_ target, value string) error {
-		if value == "9001\n" { // put back
+		if value == "9001\n" { // restored
 			return errors.Join(os.Remove(name), os.WriteFile(name, nil, 0o644))
 		}
 		return errors.Join(os.Remove(name), os.Symlink(os.DevNull, name))

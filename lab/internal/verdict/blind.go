@@ -12,10 +12,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// A blindness is why a block cannot tell; none of it says that it can.
+// A blindness is the reason why a block cannot tell whether a claim holds.
 type blindness int
 
-// In the order in which they are looked for.
+// In the order in which they are checked.
 const (
 	none blindness = iota
 	sharedCores
@@ -30,8 +30,8 @@ const (
 	thin
 )
 
-// blindnesses gives for each the verdict where it is most of the blocks, and says
-// it of some blocks, in words that follow "in 3 of 12 blocks".
+// blindnesses has, for each reason, the verdict if it applies to most blocks,
+// and a text that continues "in 3 of 12 blocks".
 var blindnesses = map[blindness]struct {
 	verdict Verdict
 	says    string
@@ -48,7 +48,8 @@ var blindnesses = map[blindness]struct {
 	thin:         {Inconclusive, "the whole profile is next to nothing"},
 }
 
-// blind tells why a block cannot tell, of what the claim's trials in it met.
+// blind gives the reason why a block cannot tell, from the walls that the
+// claim's trials met; none if it can.
 func (rec *record) blind(c experiment.Claim, b block) blindness {
 	m, _ := metric.Lookup(c.Metric)
 	trials := rec.about(c, b)
@@ -62,7 +63,8 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 		return slowCore
 	}
 	if need := gate.Bound(c.Needs.Bound); need != "" {
-		// The server's wall is only one where the client is known to have had room.
+		// The server's CPU counts as the wall only if the client is known to have had
+		// room.
 		if any(func(w gate.Walls) bool {
 			return !w.Meets(need) || need == gate.BoundServerCPU && !w.Room(gate.BoundClientCPU)
 		}) {
@@ -71,7 +73,7 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 	}
 	switch {
 	case c.About == experiment.AboutClient:
-		// What the client achieves is then its own, unless the server held it.
+		// The figures then show what the client can do, unless the server limited it.
 		if c.Kind == experiment.Flat && !rec.text && any(func(w gate.Walls) bool { return !w.Room(gate.BoundServerCPU) }) {
 			return serverWall
 		}
@@ -79,7 +81,7 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 		if any(func(w gate.Walls) bool { return w.Meets(gate.BoundClientCPU) }) {
 			return clientWall
 		}
-		// A text prints one run, which is no verdict whatever it recorded.
+		// A published run gets no verdict, whatever it recorded.
 		if !rec.text && any(func(w gate.Walls) bool { return !w.Room(gate.BoundClientCPU) }) {
 			return clientUnseen
 		}
@@ -92,8 +94,8 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 	return rec.unseen(c, b)
 }
 
-// aboutCPU tells whether a claim says of a side's CPU that it was the wall, or needs
-// it to be. Of a full wire a slow core is no cause.
+// aboutCPU tells whether a claim says that a side's CPU was the wall, or needs
+// it to be. A slow core does not explain a full wire.
 func aboutCPU(c experiment.Claim) bool {
 	for _, b := range []string{c.Bound, c.Needs.Bound} {
 		if b == string(gate.BoundServerCPU) || b == string(gate.BoundClientCPU) {
@@ -103,11 +105,12 @@ func aboutCPU(c experiment.Claim) bool {
 	return false
 }
 
-// unseen tells whether a figure or a profile that the claim rests on cannot speak.
+// unseen gives the reason why a figure or profile that the claim rests on
+// cannot tell; none if all can.
 func (rec *record) unseen(c experiment.Claim, b block) blindness {
 	for _, t := range b.trials {
 		switch {
-		case rec.text: // each comparison has blocks of its own
+		case rec.text: // each comparison selects its own blocks
 			continue
 		case !holdsSubject(c, t):
 			return missing
@@ -128,10 +131,10 @@ func isRatio(k experiment.Kind) bool {
 	return k == experiment.Flat || k == experiment.Ratio || k == experiment.Monotonic
 }
 
-// A sight is which of the complete blocks can tell.
+// A sight has the complete blocks, and which of them can tell.
 type sight struct {
 	blocks []block
-	blind  []blindness // of each block
+	blind  []blindness // by block
 	count  map[blindness]int
 }
 
@@ -147,7 +150,8 @@ func (rec *record) look(c experiment.Claim, blocks []block) sight {
 	return s
 }
 
-// cannot counts the blocks that cannot tell, and names what most of them lack.
+// cannot counts the blocks that cannot tell, and gives the reason that most of
+// them have.
 func (s sight) cannot() (n int, most blindness) {
 	for why := sharedCores; why <= thin; why++ {
 		if s.count[why] > s.count[most] {
@@ -158,9 +162,9 @@ func (s sight) cannot() (n int, most blindness) {
 	return n, most
 }
 
-// mostly says what keeps more than half of the blocks from telling. A text's one
-// run has to be able to tell as a whole.
-func (s sight) mostly(rec *record, c experiment.Claim) (Verdict, string, bool) {
+// tooBlind gives a verdict if more than half of the blocks cannot tell. The one
+// run of a published text must be able to tell as a whole.
+func (s sight) tooBlind(rec *record, c experiment.Claim) (Verdict, string, bool) {
 	n, most := s.cannot()
 	if n == 0 || 2*n <= len(s.blocks) && !rec.text {
 		return "", "", false
@@ -176,8 +180,8 @@ func (s sight) says(why blindness, c experiment.Claim) string {
 	return fmt.Sprintf("in %d of %d %s %s", s.count[why], len(s.blocks), plural(len(s.blocks), "block"), says)
 }
 
-// wanting says of some blocks that they cannot tell; it is empty where all can.
-func (s sight) wanting(c experiment.Claim) string {
+// blindClause is a clause on the blocks that cannot tell; empty if all can.
+func (s sight) blindClause(c experiment.Claim) string {
 	out := ""
 	for why := sharedCores; why <= thin; why++ {
 		if s.count[why] > 0 {
@@ -187,8 +191,8 @@ func (s sight) wanting(c experiment.Claim) string {
 	return out
 }
 
-// offered tells whether the load of a trial's condition is what bounds its
-// throughput: a rate was asked for that is to be met.
+// offered tells whether the load limits the throughput of a trial's condition:
+// a fixed rate was asked for, and is to be met.
 func (s *source) offered(t results.Trial) bool {
 	for _, c := range s.Conditions {
 		if c.ID == t.Condition {
@@ -202,8 +206,8 @@ func (s *source) offered(t results.Trial) bool {
 	return false
 }
 
-// sharedCores tells whether server and client ran on the same cores. There the
-// one takes from the other what it is measured by.
+// sharedCores tells whether server and client ran on the same cores, where each
+// takes CPU time from the other.
 func (s *source) sharedCores() bool {
 	if s.Provenance == nil || s.Topology.Kind == "fleet" {
 		return false
@@ -211,7 +215,7 @@ func (s *source) sharedCores() bool {
 	server, err := cores.Parse(s.Provenance.ServerCPUs)
 	client, err2 := cores.Parse(s.Provenance.ClientCPUs)
 	if err != nil || err2 != nil || len(server) == 0 || len(client) == 0 {
-		return true // not pinned apart
+		return true // not pinned to different cores
 	}
 	return slices.ContainsFunc(server, func(cpu int) bool { return slices.Contains(client, cpu) })
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// tallyBounds counts the valid trials that a claim rests on by what bounded them.
+// tallyBounds counts by bound the valid trials that a claim rests on.
 func (rec *record) tallyBounds(c experiment.Claim) map[string]int {
 	var out map[string]int
 	rec.each(func(s *source, t results.Trial) {
@@ -24,26 +24,26 @@ func (rec *record) tallyBounds(c experiment.Claim) map[string]int {
 	return out
 }
 
-// wireSeen tells whether it is known how full the wire was: over loopback there
-// is none, and of a wire whose line rate nobody gave nothing can be said.
+// wireSeen tells whether it is known how full the wire was: loopback has no
+// wire, and a wire without a known line rate is not known to be full.
 func (s *source) wireSeen(t results.Trial) bool {
 	_, read := t.Metrics["line_rate_share"]
 	return read || s.Topology.Kind == "loopback" || s.Topology.LineRateBps > 0
 }
 
-// A stand is what a trial says of a claimed wall.
-type stand int
+// A wallState is what a trial says about a claimed wall.
+type wallState int
 
 const (
-	unrecorded stand = iota // it was not seen whether that wall was met, or another
-	beside                  // met, and another as well
-	room                    // looked at, and not met
-	alone                   // met, and the others had room
+	unrecorded wallState = iota // the trial did not record whether this wall, or another, was met
+	beside                      // met together with another wall
+	room                        // recorded and not met
+	alone                       // met, and the other walls had room
 )
 
-// stands tells what a trial says of a wall. A text seldom records everything:
-// there the wall it shows is enough to agree.
-func (rec *record) stands(s *source, t results.Trial, claimed gate.Bound) stand {
+// wallStateOf gives what a trial says about a wall. A published text seldom records
+// all walls, so the one that it shows is enough to agree.
+func (rec *record) wallStateOf(s *source, t results.Trial, claimed gate.Bound) wallState {
 	w := s.walls(t)
 	switch complete := len(w.Unseen) == 0 || rec.text; {
 	case w.Bound() == claimed && complete:
@@ -56,10 +56,10 @@ func (rec *record) stands(s *source, t results.Trial, claimed gate.Bound) stand 
 	return unrecorded
 }
 
-// evaluateBound holds the claimed wall against the walls of every trial. A block
-// speaks for the claim where that wall alone was met in all of its trials and the
-// others are known to have had room, and against it where it had room in one. What
-// was not recorded is evidence of neither.
+// evaluateBound compares the claimed wall with the walls of every trial. A
+// block is for the claim if in all its trials this wall alone was met and the
+// others are known to have had room. It is against the claim if in one trial
+// this wall had room. An unrecorded wall is evidence of neither.
 func (rec *record) evaluateBound(c experiment.Claim) finding {
 	claimed := gate.Bound(c.Bound)
 	f := finding{seen: rec.look(c, rec.complete(rec.conds))}
@@ -71,15 +71,15 @@ func (rec *record) evaluateBound(c experiment.Claim) finding {
 		}
 		all, any := true, false
 		for _, t := range b.trials {
-			s := rec.stands(b.of, t, claimed)
+			s := rec.wallStateOf(b.of, t, claimed)
 			all, any = all && s == alone, any || s == room
 		}
 		add(&v, all, any)
 	}
-	count, trials, fullest := map[stand]int{}, 0, math.Inf(1)
+	count, trials, fullest := map[wallState]int{}, 0, math.Inf(1)
 	rec.each(func(s *source, t results.Trial) {
 		trials++
-		count[rec.stands(s, t, claimed)]++
+		count[rec.wallStateOf(s, t, claimed)]++
 		if share, ok := t.Metrics["line_rate_share"]; ok {
 			fullest = min(fullest, share)
 		}

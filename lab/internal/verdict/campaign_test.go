@@ -11,11 +11,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// Whole campaigns on made-up machines: an experiment of some claims goes on block
-// by block, in as many runs as it likes, and is stopped at will.
+// Whole campaigns on made-up machines: an experiment with some claims is
+// measured block by block, in any number of runs, and stopped at any time.
 
-// A noise gives the logarithm of what one block's ratio is off the true one. Its
-// median is nought: what tells two conditions apart on every block is no noise.
+// A noise gives the logarithm of the ratio of one block's measured value to the
+// true one. Its median is 0: a difference in every block would not be noise.
 type noise struct {
 	name string
 	draw func(r *rand.Rand) float64
@@ -23,27 +23,27 @@ type noise struct {
 
 var noises = []noise{
 	{"lognormal", func(r *rand.Rand) float64 { return 0.03 * math.Sqrt2 * r.NormFloat64() }},
-	// Student's t of two degrees of freedom: it has no variance.
+	// Student's t with two degrees of freedom, which has no variance.
 	{"heavy tails", func(r *rand.Rand) float64 { return 0.02 * r.NormFloat64() / math.Sqrt(r.ExpFloat64()) }},
-	// A core of two speeds, a factor of two apart: slow for both conditions in a
-	// block, or for one of them.
+	// A core with two speeds, a factor of two apart: in each block slow for both
+	// conditions, or for one.
 	{"two speeds", func(r *rand.Rand) float64 {
 		return 0.01*r.NormFloat64() + math.Ln2*float64(r.IntN(2)*(1-2*r.IntN(2)))
 	}},
-	// Two percent a turn, all one way; which comes first is drawn, and how far
-	// apart they are.
+	// Two percent a turn in one direction. Which condition comes first is drawn,
+	// and how far apart the two are.
 	{"drift", func(r *rand.Rand) float64 {
 		return 0.01*r.NormFloat64() + 0.02*float64(1+r.IntN(4))*float64(1-2*r.IntN(2))
 	}},
-	// Each start of a server lands in one of two layouts, five percent apart, and
-	// differs a little within.
+	// Each start of a server gives one of two layouts, five percent apart, with
+	// small differences within each.
 	{"starts", func(r *rand.Rand) float64 {
 		return 0.01*r.NormFloat64() + 0.05*float64(r.IntN(2)-r.IntN(2)) + 0.02*(r.NormFloat64()-r.NormFloat64())
 	}},
 }
 
-// stake is a claim of a campaign: its band, an edge of it, and on which side of it
-// the inside lies, 1 above and -1 below.
+// stake is a claim of a campaign: its band, one edge, and the side of the edge
+// that is inside, 1 above and -1 below.
 type stake struct {
 	band band
 	edge float64
@@ -58,9 +58,9 @@ var stakes = []stake{
 	{band{1 / 1.1, 1.1}, 1 / 1.1, 1, `kind = "flat", margin = 0.1`},
 }
 
-// A truth is how far inside of its edge, in logarithms, each of a campaign's claims
-// really lies, and which answer is wrong then. At the edge itself a claim is as near
-// to true as to false, and either answer may be called the wrong one.
+// A truth is how far inside its edge each claim really is, as a logarithm, and
+// which verdict is then wrong. Exactly at the edge a claim is as close to true
+// as to false, and either verdict may be called wrong.
 type truth struct {
 	name  string
 	off   func(claim int) float64
@@ -102,14 +102,14 @@ func newCampaign(claims int) *campaign {
 	return c
 }
 
-// block adds one ratio a claim.
+// block adds one ratio for each claim.
 func (c *campaign) block(ratios []float64) {
 	for i, s := range c.claims {
 		s.band.count(c.edges[i], span{least: ratios[i], most: ratios[i]})
 	}
 }
 
-// say is the verdict of one claim as it stands.
+// say is the present verdict on one claim.
 func (c *campaign) say(claim int) Verdict {
 	return judge(c.edges[claim], stats.Alpha/float64(len(c.claims)), len(c.edges[claim]))
 }
@@ -118,11 +118,11 @@ func (s stake) draw(r *rand.Rand, n noise, off float64) float64 {
 	return s.edge * math.Exp(s.side*off+n.draw(r))
 }
 
-// outcome is what became of campaigns, in shares of them.
+// outcome has shares of all campaigns.
 type outcome struct {
 	stopped float64 // with a wrong verdict when all was decided, or when the blocks were spent
-	ever    float64 // with a wrong verdict at any time, which is where an adversary stops
-	open    float64 // of claims, not decided in the end
+	ever    float64 // with a wrong verdict at any time, which is when an adversary would stop
+	open    float64 // share of claims that are undecided in the end
 }
 
 func campaigns(n noise, t truth, claims, runs, blocks int) outcome {
@@ -165,9 +165,10 @@ func campaigns(n noise, t truth, claims, runs, blocks int) outcome {
 	return outcome{out.stopped / all, out.ever / all, out.open / all}
 }
 
-// The rate that the method page states: of experiments of one, two and four claims,
-// on every kind of noise, none has a wrong verdict in more than one of twenty,
-// wherever one stops; not even where an adversary stops who knows which is wrong.
+// The error rate that the method page states: for experiments of one, two and
+// four claims and every kind of noise, at most one in twenty has a wrong
+// verdict, whenever it is stopped, even by an adversary who knows which verdict
+// is wrong.
 func TestWrongVerdictsOfWholeCampaigns(t *testing.T) {
 	worst, open := 0.0, 0.0
 	for _, n := range noises {
@@ -204,12 +205,12 @@ func TestWrongVerdictsOfWholeCampaigns(t *testing.T) {
 	}
 }
 
-// controls is the share of records whose control, of two metrics that show one
-// noise each, differs at any time.
+// controls is the share of records whose control differs at any time, with two
+// metrics of the same noise.
 func controls(n noise) float64 {
 	r := rand.New(rand.NewPCG(3, uint64(len(n.name))))
 	differs := 0
-	for range 4 * simulatedRuns { // it is rarer than the others
+	for range 4 * simulatedRuns { // more runs, since it is rarer than the others
 		metrics := [][]votes{make([]votes, 2), make([]votes, 2)}
 		once := false
 		for range simulatedBlocks {
@@ -226,8 +227,8 @@ func controls(n noise) float64 {
 	return float64(differs) / (4 * simulatedRuns)
 }
 
-// The campaigns' votes are those of runs: the same ratios in results files, pooled
-// over runs of any length, have the same verdicts.
+// Campaigns and runs decide alike: the same ratios in results files, pooled
+// over runs of any length, get the same verdicts.
 func TestCampaignsDecideAsRunsDo(t *testing.T) {
 	metrics := []string{cost, "threads_per_worker", "syscalls_per_request", "goroutines_parked"}
 	var claims []string
@@ -279,8 +280,8 @@ func TestCampaignsDecideAsRunsDo(t *testing.T) {
 	}
 }
 
-// What the rule can still see: two percent, where blocks differ by one, within the
-// blocks of a minute's run.
+// What the rule can still see: two percent, where blocks differ by one percent,
+// within the blocks of a minute's run.
 func TestTwoPercentAreSeenInTwelveBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	seen := 0

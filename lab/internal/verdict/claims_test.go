@@ -20,24 +20,24 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// A world is how things may be on some machine: what a claim asks about comes
-// out by a factor, between walls, with some noise.
+// A world is a possible state of a machine: the effect that a claim asks about,
+// the walls, and the noise.
 type world struct {
-	effect float64    // of the claim's metric at the last level, over the first
+	effect float64    // the claim's metric at the last level, relative to the first
 	noise  float64    // standard deviation of a figure's logarithm
-	wall   gate.Bound // that each trial meets
-	spare  bool       // and none in every other block
-	off    int        // of a count
-	share  float64    // of what a profile is asked for
-	rest   float64    // and in every other block
+	wall   gate.Bound // met by each trial
+	spare  bool       // no wall is met in every other block
+	off    int        // error of a count
+	share  float64    // share of what the claim looks for in a profile
+	rest   float64    // the same in every other block
 }
 
-// enough is how many blocks tell, all of one mind, whatever an experiment has of
-// claims and comparisons: 6839 is what fourteen of fourteen come to.
+// enough is a number of blocks that decides every claim if all say the same:
+// fourteen of fourteen have an e-value of 6839.
 const enough = 14
 
-// worlds are those that a claim is tried in, each with every wall. What differs is
-// what such a claim looks at: to either side of its bar, and just there.
+// worlds are those in which a claim is tried, each with every wall. They differ
+// in what the claim looks at: on either side of its bar, and exactly there.
 func worlds(c experiment.Claim) []world {
 	var out []world
 	with := func(w world) {
@@ -77,10 +77,10 @@ func worlds(c experiment.Claim) []world {
 	return out
 }
 
-// in makes a run of an experiment in a world, as one claim of it sees the world:
-// what a server, a client and a wire do by their slots, and all else beside them.
-// Figures fit each other as those of a measured run do, so that the checks of a
-// results file and the gates of its trials are passed or not as they would be.
+// in makes a run of an experiment in a world, for one of its claims: what
+// server, client and wire do in the slots, and all other figures. The figures
+// are consistent, so that the run passes or fails the checks of a results file
+// and the gates as a measured run would.
 func in(x *experiment.Experiment, c experiment.Claim, w world, blocks int) *results.File {
 	along := levelsOf(x, c.Over)
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -110,8 +110,8 @@ func in(x *experiment.Experiment, c experiment.Claim, w world, blocks int) *resu
 		levels := all[t.Condition]
 		figuresIn(x, c, w, levels, place(along, levels[c.Over]), effect(levels), t.Metrics)
 		if x.Profile != nil {
-			// What is claimed to be absent has to be there elsewhere, and is here or
-			// not by the world.
+			// A package that is claimed absent must be present elsewhere, and is present
+			// here or not as the world says.
 			of := w
 			if c.Kind == experiment.Absent && levels.With(c.Where()).Key() != levels.Key() {
 				of.share, of.rest = 0.5, 0.5
@@ -124,7 +124,7 @@ func in(x *experiment.Experiment, c experiment.Claim, w world, blocks int) *resu
 	return r
 }
 
-// place is where a level lies between the claim's first, 0, and its last, 1.
+// place is where a level is between the claim's first, 0, and its last, 1.
 func place(along []setting.Level, l setting.Level) float64 {
 	if i := slices.Index(along, l); i > 0 {
 		return float64(i) / float64(len(along)-1)
@@ -148,13 +148,13 @@ func number(all setting.Levels, name string, otherwise int64) float64 {
 	return float64(otherwise)
 }
 
-// inFlight is how many requests are asked to be in flight.
+// inFlight is the number of requests to be kept in flight.
 func inFlight(all setting.Levels) float64 {
 	return number(all, setting.Connections, 100) * number(all, setting.Pipelining, 1)
 }
 
-// cameIn says what server, client and wire do in a trial, and what a request costs
-// either side: as much as makes the throughput.
+// cameIn gives the use of server, client and wire in a trial, and the cost of a
+// request on either side that results in the throughput.
 func cameIn(x *experiment.Experiment, c experiment.Claim, spare bool, wall gate.Bound, all setting.Levels, effect float64) madeup.Came {
 	serverBusy, clientBusy, wire := 0.5, 0.5, 0.5
 	switch {
@@ -183,12 +183,12 @@ func cameIn(x *experiment.Experiment, c experiment.Claim, spare bool, wall gate.
 	case "client_cpu_per_request_s":
 		rps = clientBusy / (1e-5 * effect)
 	}
-	// Noise is the world's.
+	// The world has its own noise.
 	return madeup.Came{CostS: used / rps, ServerBusy: serverBusy, ClientBusy: clientBusy, Noise: 1e-9,
 		ResponseBytes: max(1, wire*x.Topology.LineRateBps/8/rps-madeup.Overhead)}
 }
 
-// figuresIn says what else is seen of a trial.
+// figuresIn gives the other figures of a trial.
 func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, all setting.Levels, at, effect float64, m figures) {
 	rps, rate := m["throughput_rps"], number(all, setting.Rate, 0)
 	switch off := float64(w.off); c.Metric {
@@ -197,7 +197,7 @@ func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, all settin
 		m["workers"], m["processes"] = m["workers"]+off, m["processes"]+off
 	case "processes":
 		m["processes"] += off
-	case "workers_active": // all are there, and some are idle
+	case "workers_active": // all workers exist, and some are idle
 		m["workers_active"] -= off
 	}
 	if x.Topology.Kind == "fleet" {
@@ -234,7 +234,7 @@ func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, all settin
 	m["threads_per_worker"] = 8
 	if x.Batches() {
 		for _, name := range []string{"errors", "timeouts", "resets", "workers", "workers_active", "workers_serving", "server_workers_busy", "threads_per_worker", "connections_established", "connections_per_worker", "asked_in_flight", "in_flight",
-			"offered_per_s", "delivered_share", "events_per_batch"} { // from which what the world says would follow
+			"offered_per_s", "delivered_share", "events_per_batch"} { // from these the world's figures would be recomputed
 			delete(m, name)
 		}
 		maps.DeleteFunc(m, func(name string, _ float64) bool { return strings.HasPrefix(name, "latency_") })
@@ -256,8 +256,8 @@ func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, all settin
 
 var kinds = []profiles.Kind{profiles.CPU, profiles.Mutex, profiles.Block}
 
-// profilesIn gives what the claim looks for its share of each kind, in profiles
-// that come to the trial's figures.
+// profilesIn gives profiles of each kind, with the share that the claim looks
+// for, consistent with the trial's figures.
 func profilesIn(c experiment.Claim, w world, block int, m figures) (out []profiles.Profile) {
 	share := w.share
 	if block%2 == 0 {
@@ -281,8 +281,8 @@ func profilesIn(c experiment.Claim, w world, block int, m figures) (out []profil
 	return out
 }
 
-// Every claim of the journal can come out each way, in a run whose every trial
-// is valid. One that cannot fail, or cannot hold, asks nothing of a machine.
+// Every claim of the journal can get each verdict from a run of valid trials. A
+// claim that cannot fail, or cannot hold, would test nothing.
 func TestEveryClaimCanBeReproducedRefutedAndLeftOpen(t *testing.T) {
 	xs, err := experiment.LoadDir("../../experiments")
 	if err != nil {
@@ -305,7 +305,7 @@ func TestEveryClaimCanBeReproducedRefutedAndLeftOpen(t *testing.T) {
 				seen[said.Verdict] = fmt.Sprintf("%+v: %s", w, said.Reason)
 			}
 			every := []Verdict{Reproduced, Refuted, Inconclusive}
-			if !byBlocks(c.Kind) { // one block against such a claim refutes it, so that only few leave it open
+			if !byBlocks(c.Kind) { // one block refutes such a claim, so only few blocks leave it open
 				try(worlds(c)[0], stats.MinSamples-1)
 			}
 			for _, w := range worlds(c) {

@@ -8,14 +8,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// controlAlpha is the chance that a record's A/A control is said to differ where
-// nothing does, over all of its metrics and however long it goes on. It is smaller
-// than the error of verdicts: where it differs, everything is lost.
+// controlAlpha is the probability that a record's A/A control is said to differ
+// where nothing differs, over all metrics and any number of blocks. It is
+// smaller than the error of verdicts, because a control that differs leaves no
+// claim decided.
 const controlAlpha = 0.01
 
-// evaluateControl holds the A/A controls of a record's runs against the conditions
-// that they repeat: by the two metrics that every experiment rests on, and by those
-// of the last run's claims about ratios. It is nil where no run has a control.
+// evaluateControl compares the A/A controls of a record's runs with the
+// conditions that they repeat, in the two metrics that every experiment rests
+// on and in those of the last run's ratio claims. It is nil where no run has a
+// control.
 func (d *decider) evaluateControl() *Control {
 	var runs []*source
 	for _, s := range d.like() {
@@ -45,8 +47,8 @@ func (d *decider) evaluateControl() *Control {
 			y, _ = b.of.Reading(b.trials[1], name)
 			return x, y
 		})
-		// Figures of nought have no ratio, and a metric that was not recorded
-		// has none either; a claim that rests on one is not decided by it.
+		// Figures of 0 and unrecorded metrics have no ratio. No claim can be decided
+		// by such a metric.
 		if err == nil && len(blocks) > 0 {
 			found = append(found, c)
 		}
@@ -54,7 +56,7 @@ func (d *decider) evaluateControl() *Control {
 	ways := 2 * len(found)
 	for _, c := range found {
 		c.settle(controlAlpha/max(1, float64(len(found))), ways)
-		// Nothing was claimed, so nothing lies in a band or is to be decided.
+		// A control has no claim, so it has no band and nothing to decide.
 		c.effect.BandLow, c.effect.BandHigh, c.effect.BlocksNeeded = 0, 0, 0
 		c.effect.For, c.effect.Against, c.effect.EFor = 0, 0, 0
 		out.Effects = append(out.Effects, c.effect)
@@ -66,7 +68,7 @@ func (d *decider) evaluateControl() *Control {
 	return out
 }
 
-// controlled names the metrics that a control is held to.
+// controlled names the metrics in which the control is compared.
 func (d *decider) controlled() []string {
 	names := []string{"server_cpu_per_request_s", "throughput_rps"}
 	for _, c := range d.last.then.Claims {
@@ -77,8 +79,8 @@ func (d *decider) controlled() []string {
 	return names
 }
 
-// judgeControl tells whether any of the comparisons differs, up or down: each has a
-// part of the error for either side.
+// judgeControl tells whether any of the comparisons differs. The error is
+// divided over the comparisons and the two directions, up and down.
 func judgeControl(found []*comparison) (Outcome, string) {
 	least := 0
 	for i, c := range found {
@@ -97,13 +99,13 @@ func judgeControl(found []*comparison) (Outcome, string) {
 	return Same, fmt.Sprintf("no difference seen in %d %s; %s: %s", len(found), plural(len(found), "metric"), found[0].name, found[0].figures())
 }
 
-// differsBy tells whether one of so many metrics differs on one side: it may do so
-// on two, and all have a part of the error.
+// differsBy tells whether one metric differs in one direction. The error is
+// divided by the number of metrics and by two for the directions.
 func differsBy(side votes, metrics int) bool {
 	return side.all >= stats.MinSamples && stats.Shown(side.beyond, side.all, controlAlpha/float64(2*metrics))
 }
 
-// least is the number of blocks of the comparison that has fewest.
+// least is the smallest number of blocks of a comparison.
 func (c *Control) least() int {
 	if len(c.Effects) == 0 {
 		return 0

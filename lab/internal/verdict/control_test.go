@@ -13,8 +13,8 @@ import (
 
 func named(claim, id string) string { return strings.Replace(claim, `"c"`, fmt.Sprintf("%q", id), 1) }
 
-// controlled adds an A/A control of the first condition: the same figures times
-// those given, a block each; nought leaves the block's trial invalid.
+// controlled adds an A/A control of the first condition: its figures times the
+// given factor of each block; 0 leaves the block's trial invalid.
 func controlled(r *results.File, by ...float64) *results.File {
 	r.Conditions = append(r.Conditions, results.Condition{ID: "again", Levels: r.Conditions[0].Levels, ControlOf: r.Conditions[0].ID})
 	for _, of := range slices.Clone(r.Trials) {
@@ -45,7 +45,7 @@ func TestAControlTakesNoPartInClaims(t *testing.T) {
 	if want.Control != nil || !slices.Equal(want.Warnings, []string{"no A/A control in this run"}) {
 		t.Fatalf("%+v, %v", want.Control, want.Warnings)
 	}
-	// Whatever it counted, and whatever bounded it, is no business of a claim.
+	// A claim ignores the control's counts and bounds.
 	controlled(r, 1, 1, 1, 1, 1, 1, 1, 1)
 	for i := range r.Trials {
 		if r.Trials[i].Condition == "again" {
@@ -60,7 +60,7 @@ func TestAControlTakesNoPartInClaims(t *testing.T) {
 	if c == nil || c.Outcome != Same || c.Of != "c1" || c.Condition.ID != "again" || c.Condition.Trials != 8 || got.Trials != 24 {
 		t.Errorf("%+v", c)
 	}
-	// Nor are its lost trials a claim's.
+	// A claim ignores the control's lost trials too.
 	spoil(&r.Trials[16])
 	if c := Decide(x, machine, []Run{{r, x}}).Claims[0]; c.Blocks != 8 || c.Verdict != Reproduced {
 		t.Errorf("%s (%s), %d blocks", c.Verdict, c.Reason, c.Blocks)
@@ -75,8 +75,8 @@ func TestAControlThatDiffersMakesTheRunSuspect(t *testing.T) {
 		says    string
 	}{
 		{"the same", asBefore, Same, "no difference seen in 2 metrics; server_cpu_per_request_s: median ratio 1.000"},
-		// Two metrics, two sides and 0.01 make 400; ten of ten come to 490, nine of
-		// ten to 19.
+		// Two metrics, two sides and 0.01 need an e-value of 400: ten of ten have
+		// 490, nine of ten 19.
 		{"slower", slower, Differs, "its A/A control differed (server_cpu_per_request_s: 10 of 10 blocks lie above 1; median ratio 1.080"},
 		{"slower, but for one block", append([]float64{0.999}, slower[1:]...), Same, ""},
 		{"too little left", []float64{1, 1, 1, 1, 1, 0, 0, 0, 0, 0}, Undecided, "only 5 blocks have its A/A control complete, and 6 are the least"},

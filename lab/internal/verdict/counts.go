@@ -8,8 +8,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// evaluateCount holds a count against a level, exactly, in every trial of every
-// block that can tell. One that is off refutes.
+// evaluateCount compares a count with a level, exactly, in every trial of every
+// block that can tell. One wrong count refutes the claim.
 func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
 	var conds []setting.Levels
 	for _, levels := range rec.holding(c) {
@@ -52,7 +52,6 @@ func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
 	return f, nil
 }
 
-// sayStrictly counts a block that can tell.
 func (f *finding) sayStrictly(holds bool) {
 	if holds {
 		f.yes++
@@ -61,8 +60,9 @@ func (f *finding) sayStrictly(holds bool) {
 	}
 }
 
-// concludeStrictly is the verdict of a claim that one contradiction refutes: it
-// takes no fewer blocks that can tell than any other. A text's one run has none.
+// concludeStrictly gives the verdict of a claim that one contradiction refutes.
+// It needs as many blocks that can tell as any other claim, so a published
+// text's one run gets no verdict.
 func (f *finding) concludeStrictly(text bool, against, holds string) {
 	told := f.yes + f.no
 	switch {

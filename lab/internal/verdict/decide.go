@@ -13,23 +13,23 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// A Run is one of those that a record may be made of, with the design that it was
-// made with; for a published run, which no design was written for, the experiment
-// as it is now.
+// A Run is a candidate for a record, with the experiment as it was when the run
+// was made. A published run has no such design, and takes the experiment as it
+// is now.
 type Run struct {
 	File *results.File
 	Then *experiment.Experiment
 }
 
-// Decide derives the verdict file of the last of some runs: of one experiment on
-// one server's host, whose profile is given, and one client's, oldest first. x is
-// the experiment as it is now.
+// Decide derives the verdict file of the last of the runs. All are of one
+// experiment, one server's host and one client's, oldest first. x is the
+// experiment as it is now, h the profile of the server's host.
 //
-// All blocks count together of the runs that were measured as the last one was
-// and made with the same claim, by its lock; an earlier design's are apart. A
-// published run stands alone. A run decides the claims of its own design, and no
-// others: what was claimed after it was made could have been read off it. Those
-// that the experiment no longer has, or has with other bars, are kept apart as
+// Blocks are counted together over all runs that were measured like the last
+// one and whose claim has the same lock; runs of an earlier design are kept
+// apart. A published run stands alone. A run decides only the claims of its own
+// design: a claim made later could have been read off the run. Claims that the
+// experiment no longer has, or has with other bars, are listed separately as
 // withdrawn.
 func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	d := newDecider(h, runs)
@@ -75,14 +75,14 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	return f
 }
 
-// Decided tells whether further blocks could move none of a file's claims: all are
-// decided, or cannot be by this design on this host.
+// Decided tells whether further blocks could not change any claim of a file:
+// each is decided, or cannot be by this design on this host.
 func Decided(f *File) bool {
 	return !slices.ContainsFunc(f.Claims, func(c Claim) bool { return c.Open })
 }
 
 // Needed is about how many further blocks decide one more of a file's claims;
-// false where none is open, or where none can be foreseen to be decided.
+// false where no claim is open, or no number can be estimated.
 func Needed(f *File) (blocks int, ok bool) {
 	for _, c := range f.Claims {
 		if c.Open && c.BlocksNeeded > 0 && (!ok || c.BlocksNeeded < blocks) {
@@ -92,13 +92,13 @@ func Needed(f *File) (blocks int, ok bool) {
 	return blocks, ok
 }
 
-// A decider holds the runs of a record as claims ask for them.
+// A decider has the runs that may belong to a record, indexed for claims.
 type decider struct {
 	h       *host.Profile
 	last    *source
-	runs    []*source                                    // that may count with the last, which is the last of them
-	locks   map[*experiment.Experiment]map[string]string // by claim
-	sharing int                                          // claims that blocks decide
+	runs    []*source                                    // runs that may be counted with the last one, which is the last element
+	locks   map[*experiment.Experiment]map[string]string // by experiment and claim
+	sharing int                                          // number of claims that divide stats.Alpha
 }
 
 func newDecider(h *host.Profile, runs []Run) *decider {
@@ -115,9 +115,9 @@ func newDecider(h *host.Profile, runs []Run) *decider {
 	return d
 }
 
-// Sharing counts an experiment's claims that share stats.Alpha on a host of so many
-// cores: those that blocks decide by their number, but for those that need more
-// cores, of which nothing wrong can be said there.
+// Sharing counts an experiment's claims that divide stats.Alpha on a host with
+// that many cores: the claims that a number of blocks decides. Claims that need
+// more cores are not counted, since they cannot get a wrong verdict there.
 func Sharing(x *experiment.Experiment, cores int) (claims int) {
 	for _, c := range x.Claims {
 		if byBlocks(c.Kind) && c.Needs.Cores <= cores {
@@ -127,10 +127,11 @@ func Sharing(x *experiment.Experiment, cores int) (claims int) {
 	return claims
 }
 
-// byBlocks tells whether blocks decide a kind of claim by their number.
+// byBlocks tells whether a kind of claim is decided by a number of blocks.
 func byBlocks(k experiment.Kind) bool { return k != experiment.Count && k != experiment.Absent }
 
-// of says what the verdicts rest on: the runs that share any claim with the last.
+// of describes what the verdicts rest on: the runs that share a claim with the
+// last one.
 func (d *decider) of() *Record {
 	out := &Record{Runs: []string{}, Claims: d.sharing}
 	for _, s := range d.like() {
@@ -144,7 +145,8 @@ func (d *decider) of() *Record {
 	return out
 }
 
-// like are the runs of the last one's design: a claim's lock holds all of it.
+// like gives the runs of the last run's design: they share at least one claim,
+// and a claim's lock covers the whole design.
 func (d *decider) like() (out []*source) {
 	for _, s := range d.runs {
 		if s == d.last || slices.ContainsFunc(d.last.then.Claims, func(c experiment.Claim) bool { return d.same(s.then, c) }) {
@@ -154,7 +156,8 @@ func (d *decider) like() (out []*source) {
 	return out
 }
 
-// boundsNow gives the bounds of trials that the file names by an earlier rule.
+// boundsNow gives the bounds of trials whose bound in the file differs by
+// today's rule.
 func (s *source) boundsNow() map[int]gate.Bound {
 	var now map[int]gate.Bound
 	for _, t := range s.Trials {
@@ -168,7 +171,7 @@ func (s *source) boundsNow() map[int]gate.Bound {
 	return now
 }
 
-// decide says of a claim what its record says, with the control's word on it.
+// decide gives a claim's verdict, which the A/A control may suspend.
 func (d *decider) decide(c experiment.Claim, control *Control) Claim {
 	out := d.assess(c)
 	if decided := out.Verdict == Reproduced || out.Verdict == Refuted; decided && byBlocks(c.Kind) && control != nil && control.Outcome != Same {
@@ -181,7 +184,7 @@ func (d *decider) decide(c experiment.Claim, control *Control) Claim {
 	return out
 }
 
-// assess says whether a claim applies, whether the blocks can tell at all, and what
+// assess decides whether a claim applies, whether the blocks can tell, and what
 // they tell.
 func (d *decider) assess(c experiment.Claim) Claim {
 	out := Claim{ID: c.ID}
@@ -212,7 +215,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	if !rec.text {
 		out.Blocks, out.Runs, out.For, out.Against = n, ofRuns(f.seen.blocks), f.yes, f.no
 	}
-	if v, why, so := f.seen.mostly(rec, c); so {
+	if v, why, so := f.seen.tooBlind(rec, c); so {
 		return say(v, !rec.text && (n < stats.MinSamples || v == Inconclusive), "%s", why)
 	}
 	if err != nil {
@@ -235,16 +238,16 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	case n < stats.MinSamples && begun == n:
 		say(Inconclusive, true, "%d %s too few: six are the least that decide", n, blocksAre(n))
 	case n < stats.MinSamples && begun >= stats.MinSamples && 2*n < begun:
-		// Not a claim's end all the same: what closes gates may pass.
+		// Further blocks may still decide the claim: what closes the gates may pass.
 		say(Invalid, true, "only %d of %d blocks are complete: %s", n, begun, gates(rec.invalid()))
 	case n < stats.MinSamples:
 		say(Inconclusive, true, "%d of %d blocks %s complete, and six are the least that decide: %s", n, begun, map[bool]string{true: "is", false: "are"}[n == 1], gates(rec.invalid()))
 	default:
-		say(f.verdict, f.verdict == Inconclusive, "%s%s", f.why, f.seen.wanting(c))
+		say(f.verdict, f.verdict == Inconclusive, "%s%s", f.why, f.seen.blindClause(c))
 	}
 	if out.Open {
 		out.BlocksNeeded = f.needed
-		if n < stats.MinSamples { // which nothing is foretold from
+		if n < stats.MinSamples { // too few to estimate from
 			out.BlocksNeeded = max(f.needed, stats.MinSamples-n)
 		}
 	}
@@ -261,7 +264,7 @@ func blocksAre(n int) string {
 	return "blocks are"
 }
 
-// silent says why no valid trial holds what a claim is about.
+// silent says why no valid trial has what a claim is about.
 func (rec *record) silent(c experiment.Claim, few bool, say func(Verdict, bool, string, ...any) Claim) Claim {
 	anyValid := false
 	rec.each(func(*source, results.Trial) { anyValid = true })
@@ -276,24 +279,24 @@ func (rec *record) silent(c experiment.Claim, few bool, say func(Verdict, bool, 
 	return say(NotApplicable, few, "the run has no trial")
 }
 
-// A finding is what the blocks say, before anything is said of whether there are
-// enough of them.
+// A finding is what the blocks say, whether or not they are enough for a
+// verdict.
 type finding struct {
 	verdict     Verdict
 	why         string
 	seen        sight        // the complete blocks, and which of them can tell
 	yes, no     int          // blocks for the claim and against it
-	needed      int          // about so many more would decide; 0 where that cannot be said
-	comparisons []comparison // of claims about ratios
+	needed      int          // estimate of the further blocks that would decide; 0 if unknown
+	comparisons []comparison // for claims about ratios
 	points      bool         // whether the medians alone agree with the claim
-	// unseen says that nothing stands against the claim but what was not
-	// recorded, or that the figures may stand for either answer.
+	// unseen says that no figure contradicts the claim, but some were not recorded
+	// or have ranges that allow either answer.
 	unseen bool
-	broken string // why a text's figures cannot be compared
+	broken string // why the figures of a published text cannot be compared
 }
 
-// evaluate holds the claim against the figures; an error says why there is nothing
-// to hold it against.
+// evaluate compares a claim with the figures. An error says why nothing can be
+// compared.
 func (rec *record) evaluate(c experiment.Claim) (finding, error) {
 	switch c.Kind {
 	case experiment.Bound:

@@ -11,8 +11,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Runs whose figures look as a claim wants them, and cannot bear it: what was
-// not recorded, what is too coarse, and what another side's wall may have made.
+// Runs whose figures look as the claim wants but cannot support it: something
+// was not recorded, figures are too coarse, or another wall may explain them.
 
 const (
 	p50      = "latency_p50_s"
@@ -21,9 +21,9 @@ const (
 	shorter  = `{ id = "c", kind = "ratio", text = "t", metric = "latency_p50_s", over = "workers", at_most = 0.5 }`
 )
 
-// A block whose client was not looked at cannot tell of throughput: it counts in
-// the total, on neither side; and where more than half of all are such, nothing is
-// said at all.
+// A block without the client's figures cannot tell about throughput: it counts
+// in the total and on neither side. If more than half of all blocks are such,
+// there is no decision.
 func TestWhatWasNotSeenDecidesNothingAboutThroughput(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -35,7 +35,7 @@ func TestWhatWasNotSeenDecidesNothingAboutThroughput(t *testing.T) {
 		{"the client", []string{"client_thread_busy_max", "client_cores_busy"}, "blocks the client's CPU was not recorded"},
 		{"the server, so that no wall is known", []string{"server_cores_busy"}, "blocks what held throughput is not known"},
 	} {
-		for _, ratio := range []float64{1, 2} { // flat, and not
+		for _, ratio := range []float64{1, 2} { // flat, and not flat
 			want := map[float64]Verdict{1: Reproduced, 2: Refuted}[ratio]
 			x := design(t, "", isFlat, named(flatCost, "cost"))
 			f := ratios(x, slices.Repeat([]float64{ratio}, 16)...)
@@ -53,7 +53,7 @@ func TestWhatWasNotSeenDecidesNothingAboutThroughput(t *testing.T) {
 					t.Errorf("%s in %d blocks: %s (%s)", c.name, blind, got[0].Verdict, got[0].Reason)
 				case blind == 9 && !strings.HasPrefix(got[0].Reason, says):
 					t.Errorf("%s in more than half: %s", c.name, got[0].Reason)
-				// A request's cost is read from the server's own processes.
+				// The cost of a request is measured on the server's own processes.
 				case got[1].Verdict != want:
 					t.Errorf("%s, cost: %s (%s)", c.name, got[1].Verdict, got[1].Reason)
 				}
@@ -62,8 +62,8 @@ func TestWhatWasNotSeenDecidesNothingAboutThroughput(t *testing.T) {
 	}
 }
 
-// Where nothing was full something else held throughput, unless a rate was asked
-// for that was kept.
+// If no wall was met, something unknown limited throughput, unless a fixed rate
+// was asked for and kept.
 func TestThroughputWithoutAWallIsUnknown(t *testing.T) {
 	run := func(set string) Claim {
 		x := design(t, "", isFlat)
@@ -121,7 +121,7 @@ func TestAnUnreadWallIsEvidenceOfNothing(t *testing.T) {
 		if c := one(t, x, r, machine); c.Verdict != Inconclusive || c.Bounds["unknown"] != 12 {
 			t.Errorf("%s: %s (%s)", x.Claims[0].Bound, c.Verdict, c.Reason)
 		}
-		// Six of six blocks that were looked at, in one trial each, and had room are.
+		// In six of six blocks one trial recorded the wall, and had room.
 		for i := 0; i < 12; i += 2 {
 			r.Trials[i].Metrics = figures{"line_rate_share": 0.1, "client_cores_busy": 0.1, "client_thread_busy_max": 0.1, "server_cores_busy": 0.1}
 		}
@@ -140,8 +140,8 @@ func TestAnUnreadWallIsEvidenceOfNothing(t *testing.T) {
 	}
 }
 
-// waits makes a run of a generator whose latencies are given by level: below a
-// millisecond where nought.
+// waits makes a run of a generator with these latencies by level; 0 means below
+// a millisecond.
 func waits(x *experiment.Experiment, generator string, at1, at2 []float64) *results.File {
 	r := made(x, len(at1), func(setting.Levels, int) figures { return figures{rps: 1} })
 	r.Provenance.Generator = generator
@@ -160,8 +160,8 @@ func waits(x *experiment.Experiment, generator string, at1, at2 []float64) *resu
 	return r
 }
 
-// ten is more than six or seven, which decide, so that one block more or less does
-// not.
+// ten repeats a figure ten times: six or seven blocks decide, so one block more
+// or less does not matter.
 func ten(v float64) []float64 { return slices.Repeat([]float64{v}, 10) }
 
 func TestAVerdictHoldsForAllThatAFigureMayStandFor(t *testing.T) {
@@ -180,7 +180,7 @@ func TestAVerdictHoldsForAllThatAFigureMayStandFor(t *testing.T) {
 		{"nine times, or six", longer, cannon, ten(0.002), ten(0.018), Inconclusive, "median ratio 6 to 9.5"},
 		{"nine times, nearly exactly", longer, fortio, ten(0.002), ten(0.018), Reproduced, ""},
 		{"thirteen times at the least", longer, cannon, ten(0.002), ten(0.040), Reproduced, ""},
-		// What lay below the clock's resolution was dropped, and the rest decided.
+		// Figures below the clock's resolution are kept as ranges, not dropped.
 		{"below the resolution, at least eight times", longer, cannon, ten(0), ten(0.009), Reproduced, ""},
 		{"below the resolution, at least seven times", longer, cannon, ten(0), ten(0.007), Inconclusive, "median ratio 7 or more"},
 		{"below it at either level", flatWait, cannon, ten(0), ten(0), Inconclusive, ""},
@@ -201,7 +201,7 @@ func TestAVerdictHoldsForAllThatAFigureMayStandFor(t *testing.T) {
 	}
 }
 
-// A trial may say itself how finely it was recorded.
+// A trial may record its own resolution.
 func TestATrialsOwnResolutionGoesFirst(t *testing.T) {
 	x := design(t, "", flatWait)
 	r := waits(x, "autocannon 8.0.0", ten(0.002), ten(0.002))
@@ -232,12 +232,12 @@ func TestSharedCoresSayNothingOfThroughput(t *testing.T) {
 	}
 }
 
-// A core that a neighbour slows is full sooner. Its blocks compare conditions all the
-// same, and the run says how many there are.
+// A core slowed by another program is full sooner. Such blocks still compare
+// conditions, and the file gives their number.
 func TestASlowCoreIsNoWallOfTheServersOwn(t *testing.T) {
 	x := design(t, "", strings.Replace(wireWall, `"wire"`, `"server-cpu"`, 1), named(isFlat, "flat"), named(fmt.Sprintf(flatNeeds, `bound = "server-cpu"`), "needs"))
 	for _, c := range []struct {
-		slow             int // blocks of eight
+		slow             int // slow blocks of eight
 		cpu, flat, needs Verdict
 		counted          int
 		warns            bool
@@ -268,7 +268,7 @@ func TestASlowCoreIsNoWallOfTheServersOwn(t *testing.T) {
 		if said != c.warns {
 			t.Errorf("%d of 8 slow: warnings %q", c.slow, f.Warnings)
 		}
-		// A full wire is no slow core's doing.
+		// A slow core does not explain a full wire.
 		wired := design(t, "", wireWall)
 		r.Topology = results.Topology{Kind: "netns", LineRateBps: 5e8}
 		for i := range r.Trials {
@@ -280,8 +280,8 @@ func TestASlowCoreIsNoWallOfTheServersOwn(t *testing.T) {
 	}
 }
 
-// A bar was set for a range of levels. A text's other range neither agrees nor
-// disagrees with it.
+// A bar was set for a range of levels. A published run with another range
+// neither agrees nor disagrees with it.
 func TestATextOfAnotherRangeIsNotHeldAgainstTheBar(t *testing.T) {
 	x := design(t, `{ name = "pipelining", levels = [50, 200, 800] }`, strings.Replace(longer, "workers", "pipelining", 1))
 	text := func(levels ...int64) Claim {
@@ -302,7 +302,7 @@ func TestATextOfAnotherRangeIsNotHeldAgainstTheBar(t *testing.T) {
 		{[]int64{1000, 5000}, NotApplicable, ""},
 		{[]int64{100, 200, 10000}, NotApplicable, ""},
 		{[]int64{50, 800}, Inconclusive, "agrees"},
-		{[]int64{100, 1600}, Inconclusive, "agrees"}, // sixteen-fold as well
+		{[]int64{100, 1600}, Inconclusive, "agrees"}, // a factor of sixteen too
 	} {
 		if got := text(c.levels...); got.Verdict != c.want || got.SingleRun != c.single {
 			t.Errorf("%v: %s, %q (%s)", c.levels, got.Verdict, got.SingleRun, got.Reason)
@@ -310,8 +310,8 @@ func TestATextOfAnotherRangeIsNotHeldAgainstTheBar(t *testing.T) {
 	}
 }
 
-// A run decides the claims that it was made with. One that was changed since has
-// an empty record, and what it was is kept as withdrawn.
+// A run decides the claims that it was made with. A claim that was changed
+// since has an empty record, and its old form is listed as withdrawn.
 func TestARunDecidesTheClaimsItWasMadeWith(t *testing.T) {
 	strict := strings.Replace(flatCost, "margin = 0.1", "margin = 0.01", 1)
 	keeps := strings.Replace(isFlat, `"c"`, `"keeps"`, 1)

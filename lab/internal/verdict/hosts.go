@@ -8,7 +8,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
 
-// Hosts is what all hosts' records say of an experiment's claims, as pages read it.
+// Hosts has what the records of all hosts say about an experiment's claims, for
+// pages.
 type Hosts struct {
 	SchemaVersion int      `json:"schema_version"`
 	Experiment    string   `json:"experiment"`
@@ -18,19 +19,19 @@ type Hosts struct {
 // A Summed is one claim over all hosts that measured it.
 type Summed struct {
 	ID       string          `json:"id"`
-	Verdicts map[Verdict]int `json:"verdicts"`        // hosts by what their records say
-	Says     string          `json:"says"`            // that, in a sentence
+	Verdicts map[Verdict]int `json:"verdicts"`        // number of hosts by their record's verdict
+	Says     string          `json:"says"`            // the same in a sentence
 	Agree    string          `json:"agree,omitempty"` // how far the hosts' ratios agree; absent where fewer than two have an interval
-	Apart    []string        `json:"apart,omitempty"` // hosts whose ratio lies apart from those of most others
-	Hosts    []OnHost        `json:"hosts"`           // by name
+	Apart    []string        `json:"apart,omitempty"` // hosts whose interval is disjoint from those of most others
+	Hosts    []OnHost        `json:"hosts"`           // sorted by name
 }
 
-// An OnHost is what one host's record says of a claim. The ratio is that of the
-// comparison that decides there, and absent where there is none.
+// An OnHost is what one host's record says about a claim. The ratio is that of
+// the comparison that decides; absent where there is none.
 type OnHost struct {
-	Host       string  `json:"host"` // the server's
+	Host       string  `json:"host"` // the server's host
 	ClientHost string  `json:"client_host"`
-	Run        string  `json:"run"` // whose file is the record: the newest
+	Run        string  `json:"run"` // the newest run, whose verdict file has the record
 	Verdict    Verdict `json:"verdict"`
 	Reason     string  `json:"reason"`
 	Blocks     int     `json:"blocks,omitempty"`
@@ -40,11 +41,11 @@ type OnHost struct {
 	Ratio      float64 `json:"ratio,omitempty"`
 	Low        float64 `json:"low,omitempty"`
 	High       float64 `json:"high,omitempty"`
-	Of         string  `json:"of,omitempty"` // the comparison, where the claim has several
+	Of         string  `json:"of,omitempty"` // name of the comparison, where the claim has several
 }
 
 // Over sums up a claim over hosts, from the newest verdict file of each. A file
-// that does not have the claim, as of another design, says nothing of it.
+// without the claim, as one of another design, is not counted.
 func Over(claim string, newest []*File) Summed {
 	out := Summed{ID: claim, Verdicts: map[Verdict]int{}, Hosts: []OnHost{}}
 	newest = slices.Clone(newest)
@@ -83,7 +84,7 @@ func OverHosts(x *experiment.Experiment, newest []*File) *Hosts {
 	return out
 }
 
-// pair names a file's host, and its client's where that is another.
+// pair names a file's host, and the client's host if it is another.
 func (f *File) pair() string {
 	if f.ClientHost == f.Host || f.ClientHost == "" {
 		return f.Host
@@ -91,7 +92,7 @@ func (f *File) pair() string {
 	return f.Host + " with " + f.ClientHost
 }
 
-// deciding is the comparison that a claim's own counts are of.
+// deciding is the comparison whose counts are the claim's.
 func deciding(c Claim) (Effect, bool) {
 	for _, e := range c.Effects {
 		if e.Decides {
@@ -101,10 +102,10 @@ func deciding(c Claim) (Effect, bool) {
 	return Effect{}, false
 }
 
-// name is the comparison as reasons have it.
+// name describes the comparison as in reasons.
 func (e Effect) name() string {
 	out := e.Metric
-	for factor, a := range e.A { // there is one
+	for factor, a := range e.A { // there is exactly one
 		out = fmt.Sprintf("%s %s over %s", e.Metric, a, e.B[factor])
 	}
 	if len(e.At) > 0 {
@@ -113,8 +114,8 @@ func (e Effect) name() string {
 	return out
 }
 
-// says counts the hosts by what their records say: "held on 2 of 3 machines, cannot
-// tell on 1".
+// says counts the hosts by verdict: "held on 2 of 3 machines, cannot tell on
+// 1".
 func (s Summed) says() string {
 	n := len(s.Hosts)
 	if n == 0 {
@@ -136,9 +137,9 @@ func (s Summed) says() string {
 	return strings.Join(parts, ", ")
 }
 
-// agreement compares the hosts' intervals, comparison by comparison. A host lies
-// apart where its interval has no point in common with those of more than half of
-// the others that have one.
+// agreement compares the hosts' intervals, comparison by comparison. A host is
+// apart if its interval is disjoint from those of more than half of the other
+// hosts with one.
 func agreement(names []string, effects [][]Effect) (says string, apart []string) {
 	with := map[int]bool{}
 	isApart := map[int]bool{}
@@ -184,7 +185,8 @@ func agreement(names []string, effects [][]Effect) (says string, apart []string)
 
 func (e Effect) hasInterval() bool { return e.Low > 0 || e.High > 0 }
 
-// upper is the interval's upper end, beyond all figures where there is none.
+// upper is the interval's upper end, or a number above all ratios if it has
+// none.
 func (e Effect) upper() float64 {
 	if e.High == 0 {
 		return maxRatio

@@ -7,31 +7,32 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// A Method is what pages are told of how verdicts come about, so that the
-// thresholds they print are the ones in force.
+// A Method has the thresholds of the verdicts, so that pages print the ones in
+// force.
 type Method struct {
 	WireSaturated float64                  `json:"wire_saturated"`
 	CPUSaturated  float64                  `json:"cpu_saturated"`
-	Confidence    float64                  `json:"confidence"` // of the medians of single figures
+	Confidence    float64                  `json:"confidence"` // of the intervals of single figures' medians
 	MinBlocks     int                      `json:"min_blocks"`
-	Alpha         float64                  `json:"alpha"`         // chance of a wrong verdict, an experiment
-	ControlAlpha  float64                  `json:"control_alpha"` // chance of a control that differs by chance, a record
-	Bold          float64                  `json:"bold"`          // share of blocks that half of each bet is laid on
-	MaxBlocks     int                      `json:"max_blocks"`    // that are looked ahead to
-	DifferBlocks  int                      `json:"differ_blocks"` // of runs that are compared with each other
+	Alpha         float64                  `json:"alpha"`         // probability of a wrong verdict, per experiment
+	ControlAlpha  float64                  `json:"control_alpha"` // probability that a control differs by chance, per record
+	Bold          float64                  `json:"bold"`          // share of blocks on which half of each bet is placed
+	MaxBlocks     int                      `json:"max_blocks"`    // most blocks in total that an estimate considers
+	DifferBlocks  int                      `json:"differ_blocks"` // least blocks of runs that are compared with each other
 	DifferAlpha   float64                  `json:"differ_alpha"`
-	DifferApart   float64                  `json:"differ_apart"` // ratio of their medians
+	DifferApart   float64                  `json:"differ_apart"` // least ratio of their medians
 	Verdicts      map[Verdict]string       `json:"verdicts"`
 	Warnings      map[stats.Warning]string `json:"warnings"`
 	SlowBy        float64                  `json:"slow_by"`
 	SamplerShare  float64                  `json:"sampler_share"`
 	Gates         []Gate                   `json:"gates"`
 	Works         []profiles.WorkDoc       `json:"works"`
-	// What TestWrongVerdictsOfWholeCampaigns finds, over all kinds of noise, numbers
-	// of claims and ways to stop: how many made-up campaigns each is made of, of how
-	// many blocks at the most, and the largest shares of them with a wrong verdict
-	// and with a control that differs. Of claims well inside or outside of their
-	// edges, SimulatedOpen is the largest share that stays open.
+	// Results of TestWrongVerdictsOfWholeCampaigns over all kinds of noise,
+	// numbers of claims and stopping rules: the number of made-up campaigns of
+	// each kind, the most blocks in one, and the largest shares of campaigns with
+	// a wrong verdict and with a control that differs. SimulatedOpen is the
+	// largest share of claims that stay open although the truth is well inside or
+	// outside their edges.
 	SimulatedRuns    int     `json:"simulated_runs"`
 	SimulatedBlocks  int     `json:"simulated_blocks"`
 	SimulatedWrong   float64 `json:"simulated_wrong"`
@@ -39,7 +40,7 @@ type Method struct {
 	SimulatedOpen    float64 `json:"simulated_open"`
 }
 
-// The simulation's results, which the test holds to what it computes.
+// The simulation's results. The test compares them with what it computes.
 const (
 	simulatedRuns    = 1000
 	simulatedBlocks  = 60
@@ -48,7 +49,7 @@ const (
 	simulatedOpen    = 0.442
 )
 
-// A Gate is what pages are told of one.
+// A Gate describes one gate for pages.
 type Gate struct {
 	Name     string `json:"name"`
 	Closes   string `json:"closes"`
@@ -59,7 +60,7 @@ var repeated = map[gate.Kind]string{
 	gate.Fault: "no", gate.Passing: "yes", gate.Following: "if the machine closed another",
 }
 
-// Rules gives the method as it is in force.
+// Rules gives the method in force.
 func Rules() Method {
 	m := Method{
 		WireSaturated: gate.WireSaturated, CPUSaturated: gate.CPUSaturated,

@@ -11,30 +11,30 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// A comparison is one ratio held against the band that a claim wants it in.
+// A comparison is one ratio and the band in which a claim wants it.
 //
-// Figures are readings: each may stand for a range. A block's ratio then lies
-// between a least and a greatest one, and its vote is that of the whole range, so
-// that the answer holds wherever in their ranges the true figures lay.
+// A figure is a reading and may stand for a range. So a block's ratio is a
+// range too, and the block's vote counts the whole range. The answer is then
+// right wherever in their ranges the true figures are.
 type comparison struct {
 	effect  Effect
 	name    string // metric and levels, for reasons
 	band    band
-	spans   []span    // by block; anywhere where it cannot tell
-	nominal []float64 // ratios of the figures as they stand, of blocks that can tell; only if fine
-	runs    []*source // of each nominal ratio
-	fine    bool      // no figure may stand for much else than itself
+	spans   []span    // by block; "anywhere" for a block that cannot tell
+	nominal []float64 // ratios of the nominal figures of blocks that can tell; used only if fine
+	runs    []*source // run of each nominal ratio
+	fine    bool      // whether every ratio is a single figure rather than a range
 	edges   []votes
 	verdict Verdict
 	needed  int
 }
 
-// fine is how far apart the ends of a ratio may lie that is shown as one figure:
-// well below the smallest margin of any claim.
+// fine is the relative width up to which a ratio's range is shown as a single
+// figure: well below the smallest margin of any claim.
 const fine = 0.005
 
-// compare holds readings of two conditions against a band, block by block; of a
-// block that cannot tell it asks for none.
+// compare computes the ratio of two conditions for each block and counts it in
+// the band. It takes no readings of blocks that cannot tell.
 func compare(e Effect, name string, within band, blocks []block, blind []blindness, readings func(block) (a, b results.Reading)) (*comparison, error) {
 	c := &comparison{effect: e, name: name, band: within, fine: true, edges: within.edges()}
 	if within.low > 0 {
@@ -71,7 +71,6 @@ func compare(e Effect, name string, within band, blocks []block, blind []blindne
 	return c, nil
 }
 
-// add counts a block.
 func (c *comparison) add(s span) {
 	c.spans = append(c.spans, s)
 	c.band.count(c.edges, s)
@@ -84,8 +83,8 @@ func (c *comparison) add(s span) {
 	}
 }
 
-// settle decides the comparison at the claim's part of the error, of which each of
-// so many edges has a part where one alone refutes.
+// settle decides the comparison at the claim's part of the error. ways is the
+// number of edges among which the error of a refutation is divided.
 func (c *comparison) settle(level float64, ways int) {
 	if c.verdict = judge(c.edges, level, ways); c.verdict == Inconclusive {
 		c.needed = needed(c.edges, level, ways)
@@ -101,7 +100,7 @@ func (c *comparison) settle(level float64, ways int) {
 func least(s span) float64 { return s.least }
 func most(s span) float64  { return s.most }
 
-// side lists one end of all blocks' ranges.
+// side lists one end of each block's range.
 func (c *comparison) side(end func(span) float64) []float64 {
 	out := make([]float64, len(c.spans))
 	for i, s := range c.spans {
@@ -110,8 +109,8 @@ func (c *comparison) side(end func(span) float64) []float64 {
 	return out
 }
 
-// medians are those of the least and of the greatest ratios, over the blocks that
-// can tell.
+// medians are the medians of the lower and of the upper ends, over the blocks
+// that can tell.
 func (c *comparison) medians() (from, to float64) {
 	var a, b []float64
 	for _, s := range c.spans {
@@ -122,8 +121,8 @@ func (c *comparison) medians() (from, to float64) {
 	return stats.Median(a), stats.Median(b)
 }
 
-// finite leaves out what has no upper end: a figure divided by one that may have
-// been as small as it likes.
+// finite is 0 for an infinite upper end: the divisor may have been as small as
+// 0.
 func finite(v float64) float64 {
 	if math.IsInf(v, 1) {
 		return 0
@@ -131,14 +130,14 @@ func finite(v float64) float64 {
 	return digits(v)
 }
 
-// margin is how far the medians reach out of the band, in logarithms; below zero
-// they lie inside.
+// margin is how far the medians reach out of the band, as a logarithm; negative
+// inside.
 func (c *comparison) margin() float64 {
 	from, to := c.medians()
 	return max(math.Log(c.band.low/from), math.Log(to/c.band.high))
 }
 
-// warnings says what to be wary of.
+// warnings says what to be careful about.
 func (c *comparison) warnings() (ws []stats.Warning) {
 	if c.effect.Blocks < stats.MinSamples || c.effect.Pairs == 0 {
 		return nil
@@ -159,8 +158,7 @@ func (c *comparison) warnings() (ws []stats.Warning) {
 	return ws
 }
 
-// effects gives all comparisons as a verdict file keeps them, with their
-// warnings, each once.
+// effects lists all comparisons for the verdict file, and each warning once.
 func (f *finding) effects() ([]Effect, []stats.Warning) {
 	var out []Effect
 	var all, kept []stats.Warning
@@ -175,15 +173,15 @@ func (f *finding) effects() ([]Effect, []stats.Warning) {
 	return out, kept
 }
 
-// A pair is two conditions that are compared, by their place in a list, and the
-// band that the claim wants their ratio in.
+// A pair is two conditions to compare, as indexes into a list, and the band in
+// which the claim wants their ratio.
 type pair struct {
 	a, b int
 	band band
 }
 
-// pairs lists the conditions that the claim compares, and which with which:
-// levels of one factor within each combination of the other factors' levels.
+// pairs gives the conditions that the claim compares, and the pairs: levels of
+// one factor at equal levels of all other factors.
 func (rec *record) pairs(c experiment.Claim) (compared []setting.Levels, out []pair, err error) {
 	place := func(levels setting.Levels) int {
 		key := levels.Key()
@@ -204,8 +202,9 @@ func (rec *record) pairs(c experiment.Claim) (compared []setting.Levels, out []p
 	return compared, out, nil
 }
 
-// strata groups the conditions that hold the claim's metric by the levels of
-// all factors but the claim's, each group in the order of that factor's levels.
+// strata groups the conditions that have the claim's metric by the levels of
+// all factors but the claim's. Each group is in the order of that factor's
+// levels.
 func (rec *record) strata(c experiment.Claim) [][]setting.Levels {
 	var order []string
 	groups := map[string][]setting.Levels{}
@@ -226,8 +225,8 @@ func (rec *record) strata(c experiment.Claim) [][]setting.Levels {
 	return out
 }
 
-// Two levels by their index; whole marks the comparison of the last with the
-// first, which a monotonic claim asks more of.
+// A two is two levels by index. whole marks the comparison of the last level
+// with the first, for which a monotonic claim asks more.
 type two struct {
 	a, b  int
 	whole bool
@@ -255,7 +254,7 @@ func pairsOf(k experiment.Kind, n int) []two {
 	return ps
 }
 
-// bandOf is where a claim wants a ratio to lie.
+// bandOf is the band in which a claim wants a ratio.
 func bandOf(c experiment.Claim, whole bool) band {
 	switch {
 	case c.Kind == experiment.Flat:
@@ -270,8 +269,8 @@ func bandOf(c experiment.Claim, whole bool) band {
 	return band{*c.AtLeast, math.Inf(1)}
 }
 
-// evaluateRatios holds all comparisons of a claim against their bands: one that
-// lies beyond refutes it, and all are needed to reproduce it.
+// evaluateRatios decides all comparisons of a claim. The claim is refuted if
+// one is, and reproduced if all are.
 func (rec *record) evaluateRatios(c experiment.Claim) (finding, error) {
 	f := finding{points: true}
 	if rec.text {
@@ -290,7 +289,7 @@ func (rec *record) evaluateRatios(c experiment.Claim) (finding, error) {
 	ways, against := 0, false
 	for _, p := range pairs {
 		got, err := rec.comparison(c, compared[p.a], compared[p.b], p, f.seen)
-		if err != nil { // of a text: of measured blocks such a one cannot tell
+		if err != nil { // only of a published text; measured blocks of 0 cannot tell
 			f.broken = err.Error()
 			return f, nil
 		}
@@ -312,7 +311,8 @@ func (rec *record) evaluateRatios(c experiment.Claim) (finding, error) {
 	return f, nil
 }
 
-// printed lists the blocks of a text that have anything of what a claim is about.
+// printed lists the blocks of a published text that have a trial the claim is
+// about.
 func (rec *record) printed(c experiment.Claim) (out []block) {
 	for _, s := range rec.runs {
 		for _, n := range s.begun() {
@@ -324,8 +324,8 @@ func (rec *record) printed(c experiment.Claim) (out []block) {
 	return out
 }
 
-// comparison pairs two conditions by block. A text may print each pair of levels
-// for blocks of its own.
+// comparison compares two conditions by block. A published text may print each
+// pair of levels in other blocks.
 func (rec *record) comparison(c experiment.Claim, a, b setting.Levels, p pair, seen sight) (*comparison, error) {
 	e := Effect{Metric: c.Metric, A: only(a, c.Over), B: only(b, c.Over)}
 	if rest := a.Without(c.Over); len(rest) > 0 {
@@ -345,9 +345,9 @@ func (rec *record) comparison(c experiment.Claim, a, b setting.Levels, p pair, s
 	})
 }
 
-// sameRange refuses to hold a bar against a text whose levels lie closer
-// together, or farther apart, than those that the bar was set for: five times
-// the connections need not do what sixteen times do.
+// sameRange refuses a published text whose levels span another range than the
+// claim's: five times the connections need not have the effect of sixteen
+// times.
 func (rec *record) sameRange(c experiment.Claim, s []setting.Levels) error {
 	if c.Kind != experiment.Ratio || !rec.text || len(s) < 2 {
 		return nil

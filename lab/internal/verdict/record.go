@@ -13,17 +13,17 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// A source is one run in the order in which claims ask for it.
+// A source is one run, indexed for claims.
 type source struct {
 	*results.File
 	then  *experiment.Experiment
-	conds []results.Condition // by their levels
-	// control is the A/A control, which is no level: it stands in no
-	// comparison, count or bound of a claim.
+	conds []results.Condition // ordered by their levels
+	// control is the A/A control. It is not a level, and no comparison, count or
+	// bound of a claim uses it.
 	control *results.Condition
-	valid   map[string]map[int]results.Trial // condition, block: the valid trial
+	valid   map[string]map[int]results.Trial // the valid trial, by condition and block
 	ids     map[string]string                // of conditions, by the key of their levels
-	fastest map[int]float64                  // calibration of each block
+	fastest map[int]float64                  // fastest calibration of each block
 }
 
 func newSource(run Run) *source {
@@ -44,8 +44,9 @@ func newSource(run Run) *source {
 		if s.valid[t.Condition] == nil {
 			s.valid[t.Condition] = map[int]results.Trial{}
 		}
-		// At most one trial of a block is valid: only an invalid one is
-		// repeated. The first stands, so that no later one can replace it.
+		// At most one trial of a condition in a block is valid, since only an invalid
+		// one is repeated. Keeping the first makes sure that no later one replaces
+		// it.
 		if _, ok := s.valid[t.Condition][t.Block]; !ok {
 			s.valid[t.Condition][t.Block] = t
 		}
@@ -67,7 +68,7 @@ func less(a, b setting.Levels) bool {
 	return false
 }
 
-// at gives the valid trials under a condition, by block.
+// at gives a condition's valid trials, by block.
 func (s *source) at(levels setting.Levels) map[int]results.Trial { return s.valid[s.ids[levels.Key()]] }
 
 // begun lists the blocks that have any trial of a level, valid or not.
@@ -86,15 +87,16 @@ func (s *source) begun() []int {
 	return out
 }
 
-// slow tells whether the server's core was slow from a block's beginning to its end.
-// No calibration is no sign of it: a block without any is of a text, or of an older
-// lab, which called no trial valid on a slow core.
+// slow tells whether the server's core was slow during a whole block. A block
+// without calibrations is not slow: it is of a published text or of an older
+// lab, where a slow core made a trial invalid.
 func (s *source) slow(block int) bool {
 	seen, ok := s.fastest[block]
 	return ok && s.Provenance != nil && seen > cores.SlowBy*s.Provenance.CalibrationS
 }
 
-// slowBlocks counts the blocks with a valid trial whose core was slow throughout.
+// slowBlocks counts the blocks with a valid trial in which the core was slow
+// throughout.
 func (s *source) slowBlocks() int {
 	slow := map[int]bool{}
 	for _, t := range s.Trials {
@@ -105,17 +107,17 @@ func (s *source) slowBlocks() int {
 	return len(slow)
 }
 
-// walls are those that a trial met, by the rule that is in force now.
+// walls are the walls that a trial met, by today's rule.
 func (s *source) walls(t results.Trial) gate.Walls {
 	return gate.EvidenceOf(t.Metrics, s.Topology.LineRateBps).Walls()
 }
 
-// A record is all that one claim rests on: the runs that were made with its
-// design, and the conditions that it is about.
+// A record is everything that one claim rests on: the runs of its design, and
+// the conditions that the claim is about.
 type record struct {
-	runs  []*source        // that have trials, oldest first
-	conds []setting.Levels // that the claim is about, in their order
-	all   []setting.Levels // of the design
+	runs  []*source        // those with trials, oldest first
+	conds []setting.Levels // those that the claim is about, in their order
+	all   []setting.Levels // all conditions of the design
 	fixed setting.Levels   // settings of every trial
 	line  results.Topology // of every run
 	level float64          // the claim's part of stats.Alpha
@@ -123,7 +125,7 @@ type record struct {
 	x     *experiment.Experiment
 }
 
-// record gathers the runs of a claim. Where none could be made there is none.
+// record collects the runs for a claim; nil if no run could be made.
 func (d *decider) record(c experiment.Claim) *record {
 	rec := &record{level: stats.Alpha / float64(max(1, d.sharing)), text: d.last.Source == results.Published, x: d.last.then}
 	for _, s := range d.runs {
@@ -145,7 +147,7 @@ func (d *decider) record(c experiment.Claim) *record {
 	return rec
 }
 
-// same tells whether another design has this very claim of the last run's.
+// same tells whether another experiment has the same claim as the last run's.
 func (d *decider) same(then *experiment.Experiment, c experiment.Claim) bool {
 	if then == d.last.then {
 		return true
@@ -161,7 +163,7 @@ func (d *decider) same(then *experiment.Experiment, c experiment.Claim) bool {
 	return d.locks[then][c.ID] != "" && d.locks[then][c.ID] == d.locks[d.last.then][c.ID]
 }
 
-// A block is one of one run, with its valid trials under the conditions that were
+// A block is one block of one run, with its valid trials under the conditions
 // asked for, in their order.
 type block struct {
 	of     *source
@@ -169,7 +171,7 @@ type block struct {
 	trials []results.Trial
 }
 
-// complete lists the blocks that have a valid trial under each of the conditions.
+// complete lists the blocks with a valid trial under each of the conditions.
 func (rec *record) complete(conds []setting.Levels) []block {
 	var out []block
 	for _, s := range rec.runs {
@@ -197,7 +199,7 @@ func (rec *record) begun() int {
 	return n
 }
 
-// ofRuns counts the runs that blocks are of.
+// ofRuns counts the runs that the blocks belong to.
 func ofRuns(blocks []block) int {
 	var seen []*source
 	for _, b := range blocks {
@@ -208,8 +210,8 @@ func ofRuns(blocks []block) int {
 	return len(seen)
 }
 
-// about lists a block's valid trials that a claim rests on, also under conditions
-// that lie between those it compares.
+// about lists a block's valid trials that a claim rests on, including those of
+// conditions between the compared ones.
 func (rec *record) about(c experiment.Claim, b block) []results.Trial {
 	var out []results.Trial
 	for _, levels := range rec.conds {
@@ -220,8 +222,8 @@ func (rec *record) about(c experiment.Claim, b block) []results.Trial {
 	return out
 }
 
-// each visits all valid trials under the claim's conditions, in complete blocks
-// and others.
+// each visits all valid trials under the claim's conditions, in complete and
+// other blocks.
 func (rec *record) each(visit func(s *source, t results.Trial)) {
 	for _, s := range rec.runs {
 		for _, levels := range rec.conds {
@@ -233,9 +235,9 @@ func (rec *record) each(visit func(s *source, t results.Trial)) {
 	}
 }
 
-// holds tells whether a condition has what a claim is about in any trial, or has
-// lost all of its trials to gates; a condition that lost them must still be
-// compared, so that the claim cannot pass without it.
+// holds tells whether any trial of a condition has what a claim is about, or
+// gates refused all of its trials. In the second case the condition must still
+// be compared: the claim must not pass without it.
 func (rec *record) holds(levels setting.Levels, c experiment.Claim) bool {
 	lost := true
 	for _, s := range rec.runs {
@@ -249,7 +251,7 @@ func (rec *record) holds(levels setting.Levels, c experiment.Claim) bool {
 	return !rec.text && lost
 }
 
-// holding lists the claim's conditions that hold what it is about.
+// holding lists the claim's conditions that have what it is about.
 func (rec *record) holding(c experiment.Claim) []setting.Levels {
 	var out []setting.Levels
 	for _, levels := range rec.conds {
@@ -260,7 +262,7 @@ func (rec *record) holding(c experiment.Claim) []setting.Levels {
 	return out
 }
 
-// invalid returns the invalid trials of levels; the control's are its own.
+// invalid lists the invalid trials of the conditions, without the control's.
 func (rec *record) invalid() []results.Trial {
 	var ts []results.Trial
 	for _, s := range rec.runs {
@@ -273,8 +275,8 @@ func (rec *record) invalid() []results.Trial {
 	return ts
 }
 
-// holdsSubject tells whether a trial holds what a claim is about: its metric, its kind
-// of profile or, for a claim about bounds, anything.
+// holdsSubject tells whether a trial has what a claim is about: its metric, its
+// kind of profile, or anything for a claim about bounds.
 func holdsSubject(c experiment.Claim, t results.Trial) bool {
 	switch c.Kind {
 	case experiment.Bound:
@@ -286,8 +288,7 @@ func holdsSubject(c experiment.Claim, t results.Trial) bool {
 	return has(t, c.Metric)
 }
 
-// has tells whether a trial says anything of a metric, if only that it was less
-// than something.
+// has tells whether a trial has a metric, or at least an upper limit for it.
 func has(t results.Trial, name string) bool {
 	_, known := t.Metrics[name]
 	_, below := t.Below[name]

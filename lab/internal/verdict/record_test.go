@@ -36,15 +36,14 @@ func TestBlocksOfSeveralRunsCountTogether(t *testing.T) {
 	if f.Record == nil || !slices.Equal(f.Record.Runs, []string{"a", "b"}) || f.Record.Blocks != 7 || f.Record.Claims != 1 {
 		t.Errorf("record %+v", f.Record)
 	}
-	// What is of the run alone stays so.
+	// Figures of the run alone are not pooled.
 	if f.Run != "b" || f.Blocks != 4 || f.Trials != 8 || f.Conditions[0].Trials != 4 {
 		t.Errorf("%s: %d blocks, %d trials, %d of c1", f.Run, f.Blocks, f.Trials, f.Conditions[0].Trials)
 	}
 }
 
-// Two runs may have a block 1 and a condition c1 each, and mean others by them.
-// Six blocks are too few for two claims' parts of what may be wrong, and enough for
-// one; a claim that the host has too few cores for has no part.
+// Six blocks are too few if two claims divide the error, and enough for one; a
+// claim that needs more cores than the host has takes no part of the error.
 func TestAClaimOfMoreCoresHasNoPartOfTheLevel(t *testing.T) {
 	for cores, want := range map[int]Verdict{4: Inconclusive, 8: Inconclusive, 2: Reproduced} {
 		x := design(t, "", isFlat, strings.Replace(fmt.Sprintf(flatNeeds, "cores = 4"), `"c"`, `"d"`, 1))
@@ -76,9 +75,9 @@ func TestRunsAreJoinedByLevelsAndNotByNames(t *testing.T) {
 
 func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
 	x := design(t, "", atLeast, named(flatCost, "cost"))
-	// The bar of one claim was another; the other claim is the same.
+	// One claim has another bar; the other claim is the same.
 	other := design(t, "", strings.Replace(atLeast, "1.5", "1.4", 1), named(flatCost, "cost"))
-	// Another factor level makes another design of both.
+	// Another level makes another design for both claims.
 	third := design(t, `{ name = "workers", levels = [1, 2, 4] }`, atLeast, named(flatCost, "cost"))
 	six := slices.Repeat([]float64{2}, 6)
 	now := runOf(x, "now", six...)
@@ -93,14 +92,15 @@ func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
 	if !slices.Equal(f.Record.Runs, []string{"was", "now"}) {
 		t.Errorf("record %v", f.Record.Runs)
 	}
-	// Nor do those of another schema version, or a text's.
+	// Runs of another schema version and published runs do not count.
 	old, text := runOf(x, "old", six...), runOf(x, "text", 2)
 	old.File.SchemaVersion = 1
 	asPrinted(text.File)
 	if c := claimsOf(x, old, text, now)[0]; c.Blocks != 6 || c.Runs != 1 {
 		t.Errorf("beside an old run and a text: %+v", c)
 	}
-	// Nor one that a load generator measured under which a server costs another amount.
+	// A run with a load generator under which a server has other costs does not
+	// count.
 	woke := runOf(x, "woke", six...)
 	woke.File.Provenance.Generator, woke.File.Provenance.Tools = "http_load", nil
 	now.File.Provenance.Generator, now.File.Provenance.Tools = "http_load 2", map[string]string{"http_load": "2"}
@@ -115,8 +115,9 @@ func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
 	}
 }
 
-// A run of version 1 has another way of measuring behind it: what it says stands
-// apart, under the claims' names, decided by the same rule among its own kind.
+// A run of version 1 was measured in another way: its verdicts are listed
+// separately under the claims' names, decided by the same rule from runs of its
+// own kind.
 func TestRunsOfTheFirstVersionAreKeptApart(t *testing.T) {
 	then := design(t, "", isFlat, named(atLeast, "gone"))
 	now := design(t, "", strings.Replace(isFlat, "margin = 0.1", "margin = 0.2", 1))
@@ -137,7 +138,7 @@ func TestRunsOfTheFirstVersionAreKeptApart(t *testing.T) {
 	}
 }
 
-// A run that could not be made takes nothing from the record.
+// A run that could not be made leaves the record unchanged.
 func TestARunThatCouldNotBeMadeLeavesTheRecord(t *testing.T) {
 	x := design(t, "", atLeast)
 	not := runOf(x, "not")
@@ -153,7 +154,7 @@ func TestARunThatCouldNotBeMadeLeavesTheRecord(t *testing.T) {
 	}
 }
 
-// A claim that was decided may become open again: what counts is the figure now.
+// A decided claim may become open again: the present figure counts.
 func TestADecidedClaimMayBecomeOpenAgain(t *testing.T) {
 	x := design(t, "", atLeast)
 	a, b := runOf(x, "a", slices.Repeat([]float64{2}, 6)...), runOf(x, "b", 1, 1, 1)
@@ -195,7 +196,7 @@ func TestRunsThatDifferDecideNothing(t *testing.T) {
 	}
 }
 
-// A control of each run is pooled, whichever condition it repeated.
+// The controls of all runs are pooled, whichever conditions they repeated.
 func TestControlsOfSeveralRunsCountTogether(t *testing.T) {
 	x := design(t, "", named(asMany, "d"))
 	a := Run{controlled(ratios(x, slices.Repeat([]float64{1}, 5)...), 1.08, 1.07, 1.09, 1.1, 1.06), x}
@@ -208,7 +209,7 @@ func TestControlsOfSeveralRunsCountTogether(t *testing.T) {
 	}
 }
 
-// Whatever runs have lost, each claim has a verdict with a reason.
+// Whatever a run has lost, each claim has a verdict with a reason.
 func TestRunsThatLostAnythingHaveVerdicts(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(8, 8))
 	x := profiled(t, aTenth, named(gone, "gone"), named(writing, "writing"), named(strings.ReplaceAll(isFlat, "workers", "index"), "flat"),
@@ -255,7 +256,7 @@ func TestRunsThatLostAnythingHaveVerdicts(t *testing.T) {
 	}
 }
 
-// The confidence sequence is not narrower than what decides.
+// The confidence sequence is never narrower than the rule that decides.
 func TestAnIntervalBeyondAnEdgeIsDecided(t *testing.T) {
 	x := design(t, "", atLeast, named(isFlat, "d"))
 	for n := 6; n < 40; n += 3 {

@@ -11,21 +11,21 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// shareOf is what a trial's own profile gives what the claim looks for; why says
-// what is wrong with a profile whose whole is next to nothing.
+// shareOf is the share, in a trial's own profile, of the package or work that a
+// claim is about. why says that the whole profile is next to nothing; else it
+// is empty.
 func (s *source) shareOf(c experiment.Claim, t results.Trial) (share float64, why string) {
 	p, _ := t.Profile(profiles.Kind(c.Profile))
-	// What stands nowhere in a profile has none of it: profiles list all that
-	// they hold.
+	// A profile lists everything that it has, so what is missing has a share of 0.
 	if share = p.Packages[c.Package]; c.Work != "" {
 		share = p.Work[c.Work]
 	}
 	return share, nextToNothing(p)
 }
 
-// profiled lists the blocks of a claim about profiles, and of all trials in them
-// the shares. A trial is not averaged with others, so that no long window hides a
-// short one.
+// profiled gives the blocks of a claim about profiles, and the shares of all
+// trials in them. Trials are not averaged, so that a long window does not hide
+// a short one.
 func (rec *record) profiled(c experiment.Claim) (f finding, shares []float64, held int) {
 	f = finding{seen: rec.look(c, rec.complete(rec.conds))}
 	if rec.text {
@@ -43,8 +43,8 @@ func (rec *record) profiled(c experiment.Claim) (f finding, shares []float64, he
 	return f, shares, held
 }
 
-// evaluateShare holds a share against every trial's own profile: a block speaks for
-// the claim where it holds in all of its trials, and against it where it does in
+// evaluateShare compares a share with every trial's own profile. A block is for
+// the claim if the share holds in all its trials, and against it if it holds in
 // none.
 func (rec *record) evaluateShare(c experiment.Claim) finding {
 	f, shares, held := rec.profiled(c)
@@ -83,8 +83,8 @@ func (rec *record) evaluateShare(c experiment.Claim) finding {
 	return f
 }
 
-// evaluateAbsent holds the absence of a package against every trial's own profile.
-// One sample is enough to say that something is not gone.
+// evaluateAbsent looks for a package in every trial's own profile. One sample
+// is enough to show that it is not gone.
 func (rec *record) evaluateAbsent(c experiment.Claim) finding {
 	f, shares, held := rec.profiled(c)
 	unnamed := 0
@@ -125,18 +125,18 @@ func (rec *record) evaluateAbsent(c experiment.Claim) finding {
 	return f
 }
 
-// The least that the whole of a profile has to come to before a share of it
-// says anything: a tenth of one core, or of one goroutine that waits, through
-// the window; a megabyte of heap; ten goroutines. The largest share of less is
-// still next to nothing of what the server does.
+// The least total of a profile from which shares are taken: a tenth of a core,
+// or of a waiting goroutine, through the window; a megabyte of heap; ten
+// goroutines. Even a large share of less is next to nothing of what the server
+// does.
 const (
 	leastBusy       = 0.1
 	leastBytes      = 1e6
 	leastGoroutines = 10
 )
 
-// nextToNothing says what is wrong with a whole that is too small; it is empty
-// where nothing is, or where a text does not say how much there was.
+// nextToNothing says that a profile's total is too small; empty where it is
+// not, or where a published text does not give it.
 func nextToNothing(p profiles.Profile) string {
 	least, have, of := leastBytes, p.Total, "B"
 	switch p.Unit {
@@ -154,9 +154,10 @@ func nextToNothing(p profiles.Profile) string {
 	return fmt.Sprintf("the whole %s profile is %.3g %s, and less than %.3g is next to nothing", p.Kind, have, of, least)
 }
 
-// couldShow tells whether the runs can show what a claim says is gone: another of
-// their conditions has it in a profile of the same kind or, where the claim is
-// about all conditions, the profiles have samples.
+// couldShow tells whether the runs could show what a claim says is gone. If the
+// claim is about some conditions, another condition must have it in a profile
+// of the same kind. If it is about all conditions, their profiles must have
+// samples.
 func (rec *record) couldShow(c experiment.Claim) bool {
 	about := map[string]bool{}
 	for _, levels := range rec.conds {
@@ -215,7 +216,7 @@ func sayShares(c experiment.Claim, shares []float64, held int) string {
 		what, 100*stats.Median(shares), c.Profile, 100*slices.Min(shares), 100*slices.Max(shares), len(shares), claimed)
 }
 
-// profilesOf gives the medians of what a condition's profiles came to, by kind.
+// profilesOf gives the medians of a condition's profiles, by kind.
 func profilesOf(trials []results.Trial) []profiles.Profile {
 	var out []profiles.Profile
 	for _, kind := range profiles.Kinds() {

@@ -44,9 +44,9 @@ claims = [`+strings.Join(claims, ",")+`]
 	return x
 }
 
-// shares is a run whose trials with the lock give it these shares of the block
-// profile, a share of nought by leaving it out as profiles do. At the other level
-// a fifth is the lock's, so that the profiles are known to show it.
+// shares is a run whose trials with the lock have these shares in the block
+// profile; a share of 0 is left out, as in real profiles. At the other level
+// the lock has a fifth, so that the profiles are known to show it.
 func shares(x *experiment.Experiment, of ...float64) *results.File {
 	r := made(x, len(of), func(setting.Levels, int) figures { return figures{rps: 1} })
 	for i := range r.Trials {
@@ -87,7 +87,7 @@ func TestSharesAreHeldAgainstEveryTrial(t *testing.T) {
 	}
 }
 
-// What was not looked at is not gone.
+// Without profiles nothing is known to be gone.
 func TestAbsenceNeedsProfiles(t *testing.T) {
 	x := profiled(t, gone)
 	none := shares(x, 0, 0, 0, 0, 0, 0)
@@ -107,7 +107,7 @@ func TestAbsenceNeedsProfiles(t *testing.T) {
 	if got := one(t, x, lost, machine); got.Verdict != Inconclusive || !strings.HasPrefix(got.Reason, "5 of 6 blocks are complete") {
 		t.Errorf("with an invalid trial: %s (%s)", got.Verdict, got.Reason)
 	}
-	// A frame that nobody could name might be anybody's.
+	// A frame without a name could belong to any package.
 	unnamed := shares(x, 0, 0, 0, 0, 0, 0)
 	for _, t := range unnamed.Trials[:1] {
 		p, _ := t.Profile(profiles.Block)
@@ -122,7 +122,7 @@ func TestAbsenceNeedsProfiles(t *testing.T) {
 	}
 }
 
-// A profile that could not have shown it does not show that it is gone.
+// A profile that could not have shown a package does not show that it is gone.
 func TestGoneTakesAProfileThatShowsIt(t *testing.T) {
 	x := profiled(t, gone)
 	r := shares(x, 0, 0, 0, 0, 0, 0)
@@ -136,7 +136,7 @@ func TestGoneTakesAProfileThatShowsIt(t *testing.T) {
 	}
 }
 
-// All of next to nothing is next to nothing, whichever way the claim goes.
+// A share of next to nothing says nothing, for or against the claim.
 func TestAShareNeedsAWhole(t *testing.T) {
 	for claim, of := range map[string]float64{aTenth: 1, atMost10: 0.01} {
 		for _, c := range []struct {
@@ -145,7 +145,7 @@ func TestAShareNeedsAWhole(t *testing.T) {
 		}{{0.1, Reproduced}, {0.0999, Inconclusive}, {0.05, Inconclusive}} {
 			x := profiled(t, claim)
 			r := shares(x, of, of, of, of, of, of)
-			last := &r.Trials[10] // of one block only
+			last := &r.Trials[10] // in one block only
 			last.Profiles[1].Total = c.total
 			if got := one(t, x, r, machine); got.Verdict != c.want || c.want == Inconclusive && !strings.Contains(got.Reason, "next to nothing") {
 				t.Errorf("%v of %v s a second: %s (%s), want %s", of, c.total, got.Verdict, got.Reason, c.want)
@@ -163,7 +163,7 @@ func TestAShareNeedsAWhole(t *testing.T) {
 		{profiles.Profile{Unit: "B", Total: 1e6, Packages: map[string]float64{"a": 1}}, false},
 		{profiles.Profile{Unit: "count", Total: 9, Packages: map[string]float64{"a": 1}}, true},
 		{profiles.Profile{Unit: "count", Total: 10, Packages: map[string]float64{"a": 1}}, false},
-		// A text prints a share of a whole that it does not give.
+		// A published text prints a share without its total.
 		{profiles.Profile{Unit: "s", DurationS: 60, Packages: map[string]float64{"a": 0.77}}, false},
 		{profiles.Profile{Unit: "s", Packages: map[string]float64{"a": 0.77}}, false},
 	} {
@@ -184,7 +184,7 @@ func TestAPrintedShareAgreesOrDisagrees(t *testing.T) {
 	}
 }
 
-// A client that is the wall takes nothing from what the server's profile says.
+// A client that is the wall does not affect what the server's profile says.
 func TestSharesDoNotMeasureTheClient(t *testing.T) {
 	x := profiled(t, aTenth)
 	r := shares(x, 0.2, 0.3, 0.1, 0.4, 0.5, 0.9)
@@ -203,7 +203,7 @@ func TestASummaryHasMediansOfProfiles(t *testing.T) {
 	got := f.Conditions[i].Profiles
 	want := []profiles.Profile{
 		{Kind: profiles.CPU, Unit: "s", Total: 1, DurationS: 1, Work: map[string]float64{"write": 0.5, "http": 0.5}, Packages: map[string]float64{}},
-		// In two trials of six: its median is nought, which is not to be absent.
+		// In two trials of six: its median is 0, which does not mean absent.
 		{Kind: profiles.Block, Unit: "s", Total: 2, DurationS: 1, Work: map[string]float64{}, Packages: map[string]float64{"runtime": 1, lock: 0}},
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -8,7 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// summaries gives each condition's medians, in the order of its levels.
+// summaries gives each condition's medians, in the order of the levels.
 func (s *source) summaries() []Summary {
 	out := []Summary{}
 	for _, cond := range s.conds {
@@ -42,9 +42,9 @@ func (s *source) summary(cond results.Condition) Summary {
 	return out
 }
 
-// figure is the median of one metric over trials, some of whose figures may be
-// known only to lie below a limit. Such figures order before all others; where
-// the median falls on one, all that can be said is "below".
+// figure is the median of one metric over trials. Figures known only to be
+// below a limit are ordered before all others; if the median is one of them,
+// only the limit is known.
 func figure(name string, trials []results.Trial) (Figure, bool) {
 	var known []float64
 	below, limit := 0, 0.0

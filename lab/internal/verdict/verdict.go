@@ -1,54 +1,56 @@
-// Package verdict says what a host's runs make of an experiment's claims.
+// Package verdict decides what a host's runs say about an experiment's claims.
 //
-// Its stance: fail closed. Too few blocks, trials that a gate refused, a client
-// that was the wall, or a precondition that was not met each have a verdict of
-// their own, and none of them is "reproduced". Not having seen a difference is
-// inconclusive. What was not recorded is neither room nor evidence against a
-// claim.
+// It fails closed. Too few blocks, trials refused by a gate, a client that was
+// the wall, and unmet preconditions each have a verdict of their own, and none
+// of them is "reproduced". Not having seen a difference is inconclusive. An
+// unrecorded bound is not evidence for room or against a claim.
 //
-// Blocks decide, and a block has one vote. All blocks of one claim's design on
-// one host count together, whichever runs measured them: they are the claim's
-// record. A comparison (a metric at one level over another) gives one ratio a
-// block. The claim wants it in a band, and is about the median block: of each edge
-// of the band it says that half of all blocks or more lie inside. A block speaks
-// for an edge if its whole range lies inside, against it if its whole range lies
-// beyond, and else it cannot tell. One that cannot tell, as where the client was
-// the wall, still counts in the total, so it weighs against both answers. A claim
-// about walls, or about shares of a profile, has one vote a block in the same way.
+// Blocks decide, and each block has one vote. A claim's record is all blocks of
+// its design on one host, whichever runs measured them. A comparison (a metric
+// at one level over the same metric at another) gives one ratio a block. The
+// claim wants the ratio of the median block in a band: for each edge of the
+// band, at least half of all blocks are inside of the edge. A block is for an
+// edge if the whole range of its ratio is inside, against it if the whole range
+// is beyond, and otherwise cannot tell. A block that cannot tell, for example
+// because the client was the wall, still counts in the total, and so makes both
+// answers harder to reach. A claim about walls, or about shares of a profile,
+// has one vote a block in the same way.
 //
-// Why a wrong answer is as seldom as said. An experiment may give any wrong answer
-// with a chance of stats.Alpha, 0.05. Each of the m claims that blocks decide has
-// an equal part, alpha/m; m is fixed by the design and by the host's cores, since
-// nothing wrong can be said of a claim that needs more of them. A claim is reproduced where
-// every edge has an e-value of m/alpha or more for "more than half of all blocks
-// lie inside". If the claim is false, at most half lie inside of some edge, and
-// the e-value of that edge ever comes so high with a chance of alpha/m (Ville's
-// inequality, see package stats). A claim is refuted where any of its edges, e of
-// them over all comparisons, has one of m·e/alpha or more for "more than half lie
-// beyond". If the claim is true, at most half lie beyond each, and the chances add
-// up to alpha/m again. A claim is true or false, so only one of the two can be
-// wrong. All of it holds at every block, hence wherever one stops, and whatever
-// made one stop. The figure that counts is the one at the present number of
-// blocks: a claim that was decided may become open again by further blocks.
-// TestWrongVerdictsOfWholeCampaigns counts wrong answers of made-up campaigns.
+// The probability that an experiment gives any wrong verdict is at most
+// stats.Alpha, 0.05. It is divided equally over the m claims that blocks
+// decide, alpha/m each. m is fixed by the design and by the host's cores, since
+// a claim that needs more cores cannot get a wrong verdict. A claim is
+// reproduced if each edge has an e-value of at least m/alpha for "more than
+// half of all blocks are inside". If the claim is false, at most half are
+// inside of some edge, and the probability that this edge's e-value ever gets
+// so high is at most alpha/m (Ville's inequality, see package stats). A claim
+// is refuted if any of its edges has an e-value of at least m·e/alpha for "more
+// than half are beyond", where e is the number of edges over all comparisons.
+// If the claim is true, at most half are beyond each edge, and the
+// probabilities again add up to at most alpha/m. A claim is either true or
+// false, so only one of the two errors is possible. This holds at every block,
+// hence whenever and for whatever reason a run stops. The e-value at the
+// present number of blocks decides, so further blocks may open a decided claim
+// again. TestWrongVerdictsOfWholeCampaigns counts the wrong verdicts of made-up
+// campaigns.
 //
-// A core that a neighbour slows all through a block slows all of its conditions
-// alike, so the block counts, but for claims that a CPU is the wall, or that need it
-// to be: what filled the core may be the neighbour.
+// If another program slows a core during a whole block, it slows all conditions
+// alike, so the block counts. Exceptions are claims that a CPU was the wall, or
+// that need it to be: the other program may have filled the core.
 //
-// Two rules only ever take decisions away. A run's A/A control, the same levels
-// measured twice, is pooled and bet on like a comparison; where it differs, blocks
-// decide nothing. And runs that lie further apart than their blocks explain are
-// said to differ.
+// Two further rules can only take decisions away. The blocks of all A/A
+// controls (the same levels measured twice) are pooled and tested like a
+// comparison; if the control differs, blocks decide nothing. And runs whose
+// ratios differ by more than their blocks explain are reported to differ.
 //
-// Claims about counts, and about what is gone from a profile, are held against
-// every block as it was counted: there is no sampling error to share, and one
-// contradiction refutes.
+// Claims about counts, and about what is gone from a profile, are compared with
+// every block as counted: there is no sampling error, and one contradiction
+// refutes.
 //
-// Its limits: what tells one day from the next, and not one block from the next,
-// is in all blocks of a run, and no count of blocks sees it; that is what runs of
-// several days are for. And blocks are left out in which a compared trial is
-// invalid, so a gate that closes by what a trial shows would choose.
+// Limits: an effect that changes from day to day but not from block to block is
+// in all blocks of a run, and no number of blocks shows it; runs on several
+// days do. And blocks with an invalid compared trial are left out, so a gate
+// that depends on the measured figure would select blocks.
 package verdict
 
 import (
@@ -61,10 +63,10 @@ import (
 // Version is the schema version of the verdict files.
 const Version = 2
 
-// A Verdict is what a run says of a claim.
+// A Verdict is what a record says about a claim.
 type Verdict string
 
-// The verdicts, each with its sentence in Meaning.
+// The verdicts; Meaning has a sentence on each.
 const (
 	Reproduced    Verdict = "reproduced"
 	Refuted       Verdict = "refuted"
@@ -73,7 +75,7 @@ const (
 	NotApplicable Verdict = "not-applicable"
 )
 
-// Meaning says in one sentence what a verdict stands for.
+// Meaning explains a verdict in one sentence.
 func (v Verdict) Meaning() string {
 	switch v {
 	case Reproduced:
@@ -90,22 +92,22 @@ func (v Verdict) Meaning() string {
 	return ""
 }
 
-// A File is what the record said of all claims of a run when that run had been
-// added, with the figures that pages show. It is derived: `lab verdicts` makes it
-// anew from the results files. The file of a host's newest run is the record as
-// it stands.
+// A File has what the record said about all claims of a run once that run was
+// added, with the figures for pages. It is derived: `lab verdicts` makes it
+// from the results files. The file of a host's newest run has the present state
+// of the record.
 type File struct {
 	SchemaVersion int       `json:"schema_version"`
 	Experiment    string    `json:"experiment"`
 	Entry         string    `json:"entry"`
 	Run           string    `json:"run"`
 	Source        string    `json:"source"`
-	Host          string    `json:"host"` // the server's
+	Host          string    `json:"host"` // the server's host
 	ClientHost    string    `json:"client_host"`
-	Date          string    `json:"date"`             // day the run started, or the text's
-	Started       string    `json:"started"`          // for order; a published run's is its date
-	Size          string    `json:"size,omitempty"`   // smoke or full, of a measured run of version 1
-	Blocks        int       `json:"blocks,omitempty"` // of this run, if measured; version 1 has those that were planned
+	Date          string    `json:"date"`             // day the run started, or the published text's date
+	Started       string    `json:"started"`          // for ordering; a published run's is its date
+	Size          string    `json:"size,omitempty"`   // smoke or full, for a measured run of version 1
+	Blocks        int       `json:"blocks,omitempty"` // of this run, if measured; in version 1 the planned number
 	Topology      string    `json:"topology"`
 	LineRateBps   float64   `json:"line_rate_bps,omitempty"`
 	Trials        int       `json:"trials"`
@@ -114,84 +116,85 @@ type File struct {
 	Record        *Record   `json:"record,omitempty"` // what the verdicts of a measured run rest on
 	Claims        []Claim   `json:"claims"`
 	Conditions    []Summary `json:"conditions"`        // of this run alone, without the control
-	Control       *Control  `json:"control,omitempty"` // the A/A control, where the record has one
+	Control       *Control  `json:"control,omitempty"` // absent where the record has no control
 	// Design is the SHA-256 of the experiment's file as it was when the run was
-	// made; data/designs has it. Withdrawn are those of its claims that the
-	// experiment has no longer, or not so.
+	// made; data/designs has that file. Withdrawn has the run's claims that the
+	// experiment no longer has, or has changed.
 	Design string `json:"design,omitempty"`
-	// EarlierDesign marks a run that an earlier design of the lab measured. Earlier
-	// are those of its claims whose names the experiment still has: they are no
-	// verdicts of today's, and Claims is empty then.
+	// EarlierDesign marks a run measured by an earlier design of the lab. Earlier
+	// then has the claims whose names the experiment still has. They are not
+	// verdicts on today's claims, and Claims is empty.
 	EarlierDesign bool    `json:"earlier_design,omitempty"`
 	Earlier       []Claim `json:"earlier,omitempty"`
 	Withdrawn     []Claim `json:"withdrawn,omitempty"`
-	// BoundsNow gives, by place, what bounded trials for which the results file
-	// names only the first of several walls.
+	// BoundsNow gives, by the trial's place, the bounds of trials for which the
+	// results file names only the first of several walls.
 	BoundsNow map[int]gate.Bound `json:"bounds_now,omitempty"`
 }
 
-// A Record says what verdicts rest on.
+// A Record describes what verdicts rest on.
 type Record struct {
-	Runs   []string `json:"runs"`   // those of the last one's design, oldest first
+	Runs   []string `json:"runs"`   // runs of the last run's design, oldest first
 	Blocks int      `json:"blocks"` // with a valid trial under every condition
-	Claims int      `json:"claims"` // that blocks decide, and that share stats.Alpha
+	Claims int      `json:"claims"` // claims that blocks decide, which divide stats.Alpha
 }
 
-// A Claim is what the record says of one claim.
+// A Claim is what the record says about one claim.
 type Claim struct {
 	ID      string  `json:"id"`
 	Verdict Verdict `json:"verdict"`
-	// SingleRun is "agrees" or "disagrees": what the point figures of one run
-	// say, which is never enough for a verdict.
+	// SingleRun is "agrees" or "disagrees": what the point figures of one
+	// published run say. It is never enough for a verdict.
 	SingleRun string `json:"single_run,omitempty"`
 	Reason    string `json:"reason"`
-	// Blocks are the complete ones, of so many Runs. For and Against count those
-	// that speak for the claim and against it; where it has several comparisons, of
-	// the one that decides.
+	// Blocks is the number of complete blocks, and Runs the number of runs they
+	// come from. For and Against count the blocks for and against the claim; if it
+	// has several comparisons, those of the one that decides.
 	Blocks  int `json:"blocks,omitempty"`
 	Runs    int `json:"runs,omitempty"`
 	For     int `json:"for,omitempty"`
 	Against int `json:"against,omitempty"`
-	// Open says that further blocks could decide the claim, and BlocksNeeded about
-	// how many would, if they went on as so far; absent where that cannot be said.
+	// Open says that further blocks could decide the claim. BlocksNeeded estimates
+	// how many, if they go on as before; absent if unknown.
 	Open         bool            `json:"open,omitempty"`
 	BlocksNeeded int             `json:"blocks_needed,omitempty"`
-	Warnings     []stats.Warning `json:"warnings,omitempty"` // of any of its comparisons
-	Bounds       map[string]int  `json:"bounds,omitempty"`   // valid trials by what bounded them
+	Warnings     []stats.Warning `json:"warnings,omitempty"` // of all its comparisons
+	Bounds       map[string]int  `json:"bounds,omitempty"`   // number of valid trials by bound
 	Effects      []Effect        `json:"effects,omitempty"`
 }
 
-// An Effect is one comparison: a metric at levels A over that at levels B.
-// What needs an interval is absent where there is none.
+// An Effect is one comparison: a metric at levels A over the same metric at
+// levels B. Fields that need an interval are absent where there is none.
 type Effect struct {
 	Metric  string         `json:"metric"`
-	A       setting.Levels `json:"a,omitempty"` // absent in a control, whose levels are the same
+	A       setting.Levels `json:"a,omitempty"` // absent in a control, whose levels are equal
 	B       setting.Levels `json:"b,omitempty"`
 	At      setting.Levels `json:"at,omitempty"`      // levels of the other factors
-	Blocks  int            `json:"blocks"`            // complete ones
-	Pairs   int            `json:"pairs"`             // of them, those that can tell: they have a ratio
-	For     int            `json:"for,omitempty"`     // whole range in the band
-	Against int            `json:"against,omitempty"` // whole range beyond an edge
-	Decides bool           `json:"decides,omitempty"` // of the claim's comparisons, the one whose counts are the claim's
-	Ratio   float64        `json:"ratio,omitempty"`   // median of the per-block ratios; absent without a pair, or where only a range is known
-	// RatioLow and RatioHigh stand instead of Ratio where figures are coarse: the
-	// medians of the least and the greatest ratios that they may stand for.
-	// Without RatioHigh, or High below, there is no upper end.
+	Blocks  int            `json:"blocks"`            // complete blocks
+	Pairs   int            `json:"pairs"`             // complete blocks that can tell, and so have a ratio
+	For     int            `json:"for,omitempty"`     // blocks with the whole range in the band
+	Against int            `json:"against,omitempty"` // blocks with the whole range beyond an edge
+	Decides bool           `json:"decides,omitempty"` // whether the claim's counts are those of this comparison
+	Ratio   float64        `json:"ratio,omitempty"`   // median of the per-block ratios; absent without a pair, or if only a range is known
+	// RatioLow and RatioHigh replace Ratio where figures are coarse: the medians
+	// of the smallest and of the largest ratios that the figures allow. An absent
+	// RatioHigh, or High below, means no upper end.
 	RatioLow  float64 `json:"ratio_low,omitempty"`
 	RatioHigh float64 `json:"ratio_high,omitempty"`
 	// Low and High are the confidence sequence of the median ratio at the claim's
-	// part of stats.Alpha. It has two sides where a verdict asks for one, so it may
+	// part of stats.Alpha. It has two sides while a verdict needs one, so it may
 	// reach a little over an edge that is decided.
 	Low      float64 `json:"low,omitempty"`
 	High     float64 `json:"high,omitempty"`
-	BandLow  float64 `json:"band_low,omitempty"`  // where the claim wants the ratio; absent without that edge
+	BandLow  float64 `json:"band_low,omitempty"`  // edges of the claim's band; absent without that edge
 	BandHigh float64 `json:"band_high,omitempty"` // as BandLow
-	// EFor is the e-value of "more than half of all blocks lie inside", of the edge
-	// that has the least; EAgainst that of "beyond", of the edge that has the most.
-	// Both are rounded, and never above 1e12.
+	// EFor is the e-value of "more than half of all blocks are inside", for the
+	// edge where it is smallest. EAgainst is the e-value of "more than half are
+	// beyond", for the edge where it is largest. Both are rounded, and at most
+	// 1e12.
 	EFor         float64 `json:"e_for,omitempty"`
 	EAgainst     float64 `json:"e_against,omitempty"`
-	BlocksNeeded int     `json:"blocks_needed,omitempty"` // as a claim's
+	BlocksNeeded int     `json:"blocks_needed,omitempty"` // estimate; absent if unknown
 }
 
 // An Outcome is what an A/A control showed.
@@ -204,17 +207,17 @@ const (
 	Undecided Outcome = "undecided"
 )
 
-// A Control is a condition that was measured twice under two names. Whatever
-// tells the two apart is not the server.
+// A Control is a condition that was measured twice under two names. A
+// difference between the two does not come from the server.
 type Control struct {
-	Of        string   `json:"of"` // id of the condition that it repeats
+	Of        string   `json:"of"` // id of the repeated condition
 	Outcome   Outcome  `json:"outcome"`
 	Reason    string   `json:"reason"`
 	Condition Summary  `json:"condition"`
-	Effects   []Effect `json:"effects,omitempty"` // the control over what it repeats
+	Effects   []Effect `json:"effects,omitempty"` // the control over the repeated condition
 }
 
-// A Summary is what one condition's valid trials showed.
+// A Summary has the medians of one condition's valid trials.
 type Summary struct {
 	ID      string            `json:"id"`
 	Levels  setting.Levels    `json:"levels"`
@@ -222,8 +225,8 @@ type Summary struct {
 	Invalid int               `json:"invalid"`
 	Bounds  map[string]int    `json:"bounds"`
 	Metrics map[string]Figure `json:"metrics"`
-	// Profiles are medians over the trials, figure by figure. A package in some
-	// of them only may have one of nought; what is not there was in none.
+	// Profiles are medians over the trials, figure by figure. A package that is
+	// only in some trials may have 0; a package that is not listed was in none.
 	Profiles []profiles.Profile `json:"profiles,omitempty"`
 }
 
@@ -231,7 +234,7 @@ type Summary struct {
 type Figure struct {
 	N       int      `json:"n"`
 	Median  *float64 `json:"median,omitempty"`
-	Low     *float64 `json:"low,omitempty"`  // interval of the median; absent below six
+	Low     *float64 `json:"low,omitempty"`  // interval of the median; absent below six trials
 	High    *float64 `json:"high,omitempty"` // as Low
 	Below   *float64 `json:"below,omitempty"`
 	Printed string   `json:"printed,omitempty"` // a published figure as printed

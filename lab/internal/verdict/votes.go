@@ -7,13 +7,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// votes are what the complete blocks say of one edge of a claim. Those that
-// neither lie inside nor beyond cannot tell.
+// votes counts the complete blocks by what they say about one edge of a claim.
+// Blocks that are neither inside nor beyond cannot tell.
 type votes struct{ inside, beyond, all int }
 
-// A span is a block's range of ratios, from the least to the greatest that its
-// figures may stand for. One of a block that cannot tell is blind, and reaches from
-// nought to beyond all.
+// A span is the range of a block's ratio. For a block that cannot tell it is
+// blind and reaches from 0 to infinity.
 type span struct {
 	least, most float64
 	blind       bool
@@ -21,8 +20,8 @@ type span struct {
 
 var anywhere = span{0, math.Inf(1), true}
 
-// A band is where a claim wants a ratio, edges included. Below nought and above
-// all there is no edge.
+// A band is the range of ratios that a claim wants, edges included. At 0 and at
+// infinity there is no edge.
 type band struct{ low, high float64 }
 
 func (b band) edges() []votes {
@@ -32,8 +31,8 @@ func (b band) edges() []votes {
 	return make([]votes, 1)
 }
 
-// inside tells whether a whole range lies in the band, and beyond whether it lies
-// past one of its edges.
+// inside tells whether a whole range is in the band, and beyond whether it is
+// past one of the edges.
 func (b band) inside(s span) bool {
 	return (b.low <= 0 || s.least >= b.low) && (math.IsInf(b.high, 1) || s.most <= b.high)
 }
@@ -62,9 +61,9 @@ func add(v *votes, inside, beyond bool) {
 	}
 }
 
-// judge is the rule that the package's comment argues for: level is the claim's
-// part of stats.Alpha, and ways the number of edges that could refute it, over all
-// of its comparisons.
+// judge applies the rule of the package comment. level is the claim's part of
+// stats.Alpha, and ways the number of edges that could refute the claim, over
+// all its comparisons.
 func judge(edges []votes, level float64, ways int) Verdict {
 	held := len(edges) > 0
 	for _, e := range edges {
@@ -82,8 +81,8 @@ func judge(edges []votes, level float64, ways int) Verdict {
 	return Inconclusive
 }
 
-// needed is about how many more blocks would decide, if the shares of blocks
-// stayed what they are; 0 where that cannot be said.
+// needed estimates how many further blocks would decide if the shares of votes
+// stayed the same; 0 if unknown.
 func needed(edges []votes, level float64, ways int) int {
 	hold, refute := 0, 0
 	never := len(edges) == 0
@@ -103,8 +102,8 @@ func needed(edges []votes, level float64, ways int) int {
 	return max(hold, 1)
 }
 
-// strength is the logarithm of the e-values of all edges: the least for "inside",
-// the largest for "beyond".
+// strength gives the logarithms of the e-values: the smallest over the edges
+// for "inside", the largest for "beyond".
 func strength(edges []votes) (hold, refute float64) {
 	hold, refute = math.Inf(1), math.Inf(-1)
 	for _, e := range edges {
@@ -114,11 +113,11 @@ func strength(edges []votes) (hold, refute float64) {
 	return hold, refute
 }
 
-// eValue rounds an e-value for a file. Beyond a million million it only says that
-// nobody doubts it, and past a thousand blocks it is no float64.
+// eValue rounds an e-value for a file. It is capped at 1e12: a larger one says
+// nothing more, and after a thousand blocks it exceeds a float64.
 func eValue(log float64) float64 { return rough(min(math.Exp(log), 1e12)) }
 
-// rough rounds to four significant digits, for what is an estimate of size.
+// rough rounds an estimate to four significant digits.
 func rough(v float64) float64 {
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 3, 64), 64)
 	return v

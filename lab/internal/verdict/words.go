@@ -8,8 +8,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// concludeRatios makes one verdict of a claim's comparisons, and says it by the one
-// that decides.
+// concludeRatios makes one verdict of a claim's comparisons, with the words of
+// the one that decides.
 func (f *finding) concludeRatios(rec *record) {
 	w := f.worst()
 	f.verdict, f.yes, f.no = w.verdict, w.effect.For, w.effect.Against
@@ -27,8 +27,8 @@ func (f *finding) concludeRatios(rec *record) {
 	}
 }
 
-// foretell is about how many more blocks decide a claim of several comparisons: all
-// of them, or the first that refutes it.
+// foretell estimates how many further blocks decide a claim of several
+// comparisons: reproduce all, or refute one.
 func (f *finding) foretell(level float64) int {
 	var edges []votes
 	for i := range f.comparisons {
@@ -37,8 +37,10 @@ func (f *finding) foretell(level float64) int {
 	return needed(edges, level, len(edges))
 }
 
-// worst is the comparison that decides: of those with the worst verdict, the one
-// that blocks speak for least, or that lies nearest to leaving its band.
+// worst is the comparison that decides: of those with the worst verdict, the
+// one with the strongest evidence against the claim if refuted, else the
+// weakest evidence for it; if equal, the one nearest to leaving its band or
+// farthest outside.
 func (f *finding) worst() *comparison {
 	rank := map[Verdict]int{Reproduced: 0, Inconclusive: 1, Refuted: 2}
 	var w *comparison
@@ -63,8 +65,8 @@ func (c *comparison) worseThan(w *comparison) bool {
 	return c.effect.Pairs > 0 && w.effect.Pairs > 0 && c.margin() > w.margin()
 }
 
-// String says how many blocks lie where, and what their median ratio is: "cost 2
-// over 1: 17 of 18 blocks lie below 0.5; median ratio 0.39 (0.37 to 0.41)".
+// String says how many blocks are where, and their median ratio: "cost 2 over
+// 1: 17 of 18 blocks lie below 0.5; median ratio 0.39 (0.37 to 0.41)".
 func (c *comparison) String() string {
 	said := fmt.Sprintf("%s: %s", c.name, c.band.says(c.verdict, c.effect))
 	if c.effect.Pairs > 0 {
@@ -73,7 +75,8 @@ func (c *comparison) String() string {
 	return said
 }
 
-// says counts the blocks inside a band, and those beyond it where there are any.
+// says counts the blocks inside a band, and the blocks beyond it if there are
+// any.
 func (b band) says(v Verdict, e Effect) string {
 	in, out := "at "+bar(b.low)+" or above", "below"
 	switch {
@@ -97,8 +100,8 @@ func (b band) says(v Verdict, e Effect) string {
 	return said
 }
 
-// bar prints an edge as the claim has it. The edges of a margin may have no end
-// of digits, and four of them are enough.
+// bar prints an edge as the claim has it. An edge computed from a margin may
+// have endless digits; four are enough.
 func bar(v float64) string {
 	if s := strconv.FormatFloat(v, 'g', -1, 64); len(s) <= 6 {
 		return s
@@ -106,8 +109,8 @@ func bar(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// figures are the median ratio and its confidence sequence or, of too few blocks
-// for one, their range.
+// figures prints the median ratio with its confidence sequence or, for too few
+// blocks, with the range of all blocks.
 func (c *comparison) figures() string {
 	from, to := c.medians()
 	e := c.effect
@@ -140,7 +143,7 @@ func (c *comparison) figures() string {
 	return said
 }
 
-// between is a range that may have no upper end.
+// between prints a range that may have no upper end.
 func between(low, high float64) string {
 	if math.IsInf(high, 1) {
 		return ratio(low) + " or more"
@@ -148,8 +151,8 @@ func between(low, high float64) string {
 	return ratio(low) + " to " + ratio(high)
 }
 
-// ratio prints to the thousandth near one, where margins are small, and else to
-// three digits.
+// ratio prints three decimals near 1, where margins are small, and otherwise
+// three significant digits.
 func ratio(v float64) string {
 	if math.Abs(v-1) < 0.2 {
 		return strconv.FormatFloat(v, 'f', 3, 64)
@@ -157,27 +160,29 @@ func ratio(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// digits rounds to nine significant digits: more than any figure here bears,
-// few enough that architectures which fuse multiplications agree.
+// digits rounds to nine significant digits: more than any figure here resolves,
+// and few enough that architectures which fuse multiplications agree.
 func digits(v float64) float64 {
 	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 		return v
 	}
-	// By way of text: scaled by powers of ten, small figures overflow.
+	// Rounded through text: scaling by powers of ten overflows for small figures.
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 8, 64), 64)
 	return v
 }
 
-// The rule for runs that differ: those of so many blocks are compared, and their
-// medians have to lie further apart than the smallest margin of any claim.
+// The rule for runs that differ: runs of at least differBlocks blocks are
+// compared, and their medians must differ by more than the smallest margin of
+// any claim.
 const (
 	differBlocks = 4
 	differApart  = 1.03
 	differAlpha  = 0.01
 )
 
-// differ says which runs of a record lie further apart than their blocks explain,
-// in any of its comparisons, which share the error; it is empty where none do.
+// differ names the runs of a record whose ratios differ by more than their
+// blocks explain, in any comparison; empty where none do. The comparisons
+// divide the error.
 func (f *finding) differ() string {
 	for i := range f.comparisons {
 		c := &f.comparisons[i]

@@ -1,12 +1,12 @@
-// Package archivetest has the repository's data in a temporary directory, for tests
-// that break it, and adds made-up runs to it.
+// Package archivetest copies the repository's data to a temporary directory,
+// for tests that break it, and adds made-up runs.
 //
-// Its stance: what tests break is the journal's own data, so that a fault is found in
-// files as they are.
+// Tests break the journal's own data, so that they check files as they really
+// are.
 //
-// Its limits: it finds the repository from the directory of a package in lab/internal,
-// where that package's tests run. It cannot import archive, whose tests use it, and so
-// leaves opening a clone to them.
+// It finds the repository from the directory of a package in lab/internal,
+// where that package's tests run. It cannot import archive, whose tests use it,
+// so callers open the clone themselves.
 package archivetest
 
 import (
@@ -25,23 +25,25 @@ import (
 )
 
 const (
-	// Repository is its top directory, as a package in lab/internal finds it.
+	// Repository is the repository's top directory, seen from a package in
+	// lab/internal.
 	Repository = "../../.."
 
-	// Measured is a run of 11-threads that no text leans on.
+	// Measured is a run of 11-threads that no text refers to.
 	Measured = "20261121t133317z-intel-xeon-processor-2c-ca1b5bc8"
 
-	// MeasuredDesign names the design that it was made with, whose budget is not today's.
+	// MeasuredDesign is the design of that run, whose budget is not today's.
 	MeasuredDesign = "3ee3b62a83a838d92ca27ce7171668f451edb7d0ccb358c55b2abf40325a89a6"
 
-	// ThreadsDesign is the same experiment's design as it is today.
+	// ThreadsDesign is today's design of the same experiment.
 	ThreadsDesign = "lab/experiments/11-threads.toml"
 )
 
-// Clone copies what the journal reads, and what is derived from it, so that a
-// test can break it. Of the runs it takes those that texts lean on and one that
-// was measured: each is derived anew by every test, and machines' runs only grow
-// in number. A test of package archive reads them all, and lab check derives them.
+// Clone copies the data that the journal reads and the files derived from it,
+// so that a test can break them. It copies only the runs that texts refer to
+// and one measured run: each run is derived again by every test, and their
+// number only grows. One test of package archive reads all runs, and lab check
+// derives them.
 func Clone(t *testing.T) journal.Root {
 	t.Helper()
 	root := journal.Root(t.TempDir())
@@ -77,7 +79,7 @@ var (
 	ofAProfile = regexp.MustCompile(`/data/(profiles|flames)/`)
 )
 
-// Read gives a file's text.
+// Read returns a file's text.
 func Read(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -87,7 +89,7 @@ func Read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// Write writes a file, and makes its directory.
+// Write writes a file and makes its directory.
 func Write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -98,7 +100,7 @@ func Write(t *testing.T, path, text string) {
 	}
 }
 
-// Edit replaces the first place where a text stands in a file.
+// Edit replaces the first occurrence of a text in a file.
 func Edit(t *testing.T, path, old, new string) {
 	t.Helper()
 	text := Read(t, path)
@@ -108,7 +110,7 @@ func Edit(t *testing.T, path, old, new string) {
 	Write(t, path, strings.Replace(text, old, new, 1))
 }
 
-// AddRun adds a made-up run of the threads experiment as it is.
+// AddRun adds a made-up run of today's threads experiment.
 func AddRun(t *testing.T, root journal.Root, host string, started time.Time, blocks int) *results.File {
 	t.Helper()
 	text := Read(t, root.Path(ThreadsDesign))

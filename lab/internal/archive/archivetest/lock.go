@@ -21,8 +21,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// A made-up experiment with a lock in each request and without, over two
-// routes, and where its made-up run and that run's profiles lie.
+// A made-up experiment over two routes, with and without a lock in each
+// request, and the paths of its made-up run and profiles.
 const (
 	LockRun  = "98-made-lock/20260101t000000z-c6in-8xlarge"
 	LockFile = "data/results/" + LockRun + ".json"
@@ -59,7 +59,7 @@ margin = 0.1
 `
 )
 
-// lockSamples are what one trial of a condition came to: stacks, with
+// lockSamples are the samples of one trial of each condition: stacks with
 // milliseconds blocked or bytes live.
 var lockSamples = map[string]map[string]map[string]int64{
 	"block": {
@@ -76,7 +76,7 @@ var lockSamples = map[string]map[string]map[string]int64{
 	},
 }
 
-// RawLock makes a profile of two trials of three seconds each, as pprof has it.
+// RawLock makes the pprof profile of two trials of three seconds each.
 func RawLock(t *testing.T, kind, index string) []byte {
 	t.Helper()
 	p := &profile.Profile{DurationNanos: 6e9, SampleType: []*profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}}
@@ -102,7 +102,7 @@ func RawLock(t *testing.T, kind, index string) []byte {
 	return b.Bytes()
 }
 
-// trialLock is what a results file says of one such trial.
+// trialLock is what a results file says about one such trial.
 func trialLock(kind, index string) profiles.Profile {
 	const fake, pprof, json = "github.com/brianvoe/gofakeit", "net/http/pprof", "encoding/json"
 	type shares = map[string]float64
@@ -164,7 +164,7 @@ func ProfiledClone(t *testing.T) journal.Root {
 	return root
 }
 
-// Redesign changes the design of the made-up run.
+// Redesign edits the design of the made-up run.
 func Redesign(t *testing.T, root journal.Root, old, new string) {
 	t.Helper()
 	was, text := sha256.Sum256([]byte(LockDesign)), strings.Replace(LockDesign, old, new, 1)

@@ -1,12 +1,12 @@
 // Command fiber_server, as the tests build it, answers as the lab's server does
-// but for one fault: the first word in the file "fault" beside it. A number
-// behind that says how many answers are right before the first wrong one, and a
-// second one how many of them there are from one wrong one to the next; a route
-// behind that is the only one that is answered wrongly.
+// except for one fault: the first word in the file "fault" beside it. Up to
+// three more words may follow: the number of right answers before the first
+// wrong one, the distance from one wrong answer to the next, and the only route
+// that is answered wrongly.
 //
-// Two faults are of connections and not of answers. A stranger is a process of
-// another name that listens on the same port, and one-of-two are workers of which
-// only one listens at all.
+// Two faults concern connections rather than answers. "stranger" starts a
+// process of another name that listens on the same port, and "one-of-two"
+// starts two workers of which only one listens.
 package main
 
 import (
@@ -49,7 +49,8 @@ func main() {
 		select {}
 	case fault == "stranger" && role == "":
 		other := filepath.Join(filepath.Dir(self), "stranger")
-		// The servers of a block start at the same time, and one link does for all.
+		// The servers of a block start at the same time, and one link is enough for
+		// all.
 		if err := os.Link(self, other); !errors.Is(err, os.ErrExist) {
 			check(err)
 		}
@@ -59,7 +60,7 @@ func main() {
 	pool, err := catalog.NewPool(catalog.Seed)
 	check(err)
 	walk := catalog.NewWalk(catalog.Seed)
-	// Several may listen on one port, as with prefork.
+	// Several processes may listen on one port, as with prefork.
 	shared := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		return c.Control(func(fd uintptr) { check(unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)) })
 	}}
@@ -105,18 +106,18 @@ func main() {
 	}
 }
 
-// role is the variable that says what a process is to be, of several.
+// role is the variable that tells a process which one of several it is.
 const role = "FAULTY_ROLE"
 
-// together starts processes, each a program and its role, and ends with the first
-// of them.
+// together starts processes, each a program with its role, and ends when the
+// first of them ends.
 func together(addr string, programs ...string) {
 	ended := make(chan error)
 	for i := 0; i < len(programs); i += 2 {
 		c := exec.Command(programs[i], "--addr", addr)
 		c.Env, c.Stderr = append(os.Environ(), role+"="+programs[i+1]), os.Stderr
 		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		runtime.LockOSThread() // which is what the kernel takes for the parent
+		runtime.LockOSThread() // for the kernel this thread is the parent
 		check(c.Start())
 		go func() { ended <- c.Wait() }()
 	}
@@ -124,7 +125,7 @@ func together(addr string, programs ...string) {
 	os.Exit(0)
 }
 
-// answer is a whole one, or what the fault makes of it.
+// answer is a complete answer, changed by the fault.
 func answer(fault string, body []byte) []byte {
 	kind, length := "application/json", -1
 	switch fault {
