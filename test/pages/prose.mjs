@@ -21,7 +21,7 @@ const notProse = [
   /^\{.*\}$/gm,
 ]
 // Names that hold a digit but are no figures.
-const names = /\b(HTTP\/\d(\.\d)?|p\d{2}|IPv[46]|SHA-?256|x86_64|UTF-8|CC BY \d\.\d|Python \d|Fiber v\d|gofakeit v\d|[Vv]ersion \d+|Node\.js \d+|Go \d\.\d+|M\d|c\d[a-z]*\.\d*xlarge)\b/g
+const names = /\b(Chasing 1 Million RPS|HTTP\/\d(\.\d)?|p\d{2}|IPv[46]|SHA-?256|x86_64|UTF-8|CC BY \d\.\d|Python \d|Fiber v\d|gofakeit v\d|[Vv]ersion \d+|Node\.js \d+|Go \d\.\d+|M\d|c\d[a-z]*\.\d*xlarge)\b/g
 
 const files = readdirSync(root, { recursive: true }).filter((f) => f.endsWith('.md')).sort()
 let found = 0
