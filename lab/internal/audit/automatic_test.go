@@ -9,7 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// published makes a run of one trial over a wire of 80 bit/s, or 10 B/s.
+// published makes a run with one trial over a wire of 80 bit/s, or 10 B/s.
 func published(levels setting.Levels, printed map[string]string) *results.File {
 	t := results.Trial{Seq: 1, Block: 1, Condition: "c1", Valid: true, Metrics: map[string]float64{}, Below: map[string]float64{}, Printed: printed}
 	for name, p := range printed {

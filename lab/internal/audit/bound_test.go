@@ -105,8 +105,8 @@ func TestAnAnswerIsABodyAndItsServersHead(t *testing.T) {
 	}
 }
 
-// Sizes are limited on both sides: a size that was only required to exceed the
-// body, or to stay below any possible head, would agree with nearly everything.
+// Sizes are limited on both sides: a size that only had to exceed the body, or to
+// stay below any possible head, would agree with nearly everything.
 func TestSizesAreHeldAgainstWhatIsSent(t *testing.T) {
 	texts, _, err := LoadDir("../../../data/texts")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 )
 
-// Each limit is half a unit of the last digit, by hand.
+// Each limit is half a unit of the last digit, worked out by hand.
 func TestPrintedFigures(t *testing.T) {
 	for printed, want := range map[string]struct {
 		v, low, high float64
