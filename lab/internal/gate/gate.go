@@ -1,22 +1,23 @@
-// Package gate judges a trial by its figures: whether it counts, and what bounded it.
+// Package gate judges a trial by its figures: whether it counts, and what bounded
+// it.
 //
-// A gate is what makes a trial invalid. Each has its name, its sentence and its kind,
-// the thresholds, and a rule if a trial's figures can close it. A bound is what limited
-// the trial: the wire, the client's CPU, the server's CPU, several of them, or nothing
-// that is known. A trial is judged by the same rules while it is measured and when its
-// file is checked. What the doctor warns of beforehand has its thresholds here too.
+// A gate is a reason that makes a trial invalid. The package has each gate's
+// name, sentence and kind, the thresholds, and a rule for each gate that a trial's
+// figures can close. A bound is what limited the trial: the wire, the client's
+// CPU, the server's CPU, several of them, or nothing known. The same rules judge a
+// trial while it is measured and when its file is checked. The thresholds of the
+// doctor's warnings are here too.
 //
-// Its stance: a gate on a figure that was not seen does not stand open. Its rule
-// says which figure is missing. For a bound, a guess is worse than "unknown". A
-// trial has the set of all walls that it met, since two can be met at once and either
-// may have been what held throughput. A resource that was not looked at is neither a
-// wall nor room: it is listed as unseen, and whoever draws a conclusion has to ask for
-// both.
+// A gate is not passed by a missing figure: its rule says which figure is
+// missing. For a bound, a guess is worse than "unknown". A trial has the set of
+// all walls that it met, since two can be met at once and either may have limited
+// throughput. A resource that was not recorded is neither a wall nor known to
+// have room: it is listed as unseen, and a conclusion must check both lists.
 //
-// The limit: most are thresholds on whole windows, all slots of a trial taken
-// together. What disturbs a trial for a tenth of its time can stay below each of
-// them; blocks and counting them are there for that. A trial that alternates between
-// two walls looks like neither.
+// Most thresholds apply to whole windows, all slots of a trial taken together. A
+// disturbance during a tenth of a trial can stay below all of them; counting
+// blocks makes up for that. A trial that alternates between two walls shows
+// neither.
 package gate
 
 import "time"
