@@ -12,7 +12,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Five claims of six kinds share the error: 100 each, which eight of eight come to.
+// Five claims divide the error, so each needs an e-value of 100, which eight of
+// eight exceed.
 func TestEightGoodBlocksReproduceEveryKind(t *testing.T) {
 	for blocks, want := range map[int]Verdict{7: Inconclusive, 8: Reproduced} {
 		x, r := good(t, blocks)
@@ -97,7 +98,7 @@ func TestAConditionWithoutValidTrialsNeverLetsAClaimPass(t *testing.T) {
 			}
 		}
 	}
-	// Nor with all conditions lost, or all figures of one level.
+	// Losing all conditions, or all figures of one level, gives no verdict either.
 	x, r := good(t, 6)
 	for i := range r.Trials {
 		spoil(&r.Trials[i])
@@ -107,7 +108,7 @@ func TestAConditionWithoutValidTrialsNeverLetsAClaimPass(t *testing.T) {
 			t.Errorf("without any, %s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
 	}
-	// A third condition's loss, which no other could make up for.
+	// A lost third condition, which no other can replace.
 	x = design(t, `{ name = "workers", levels = [1, 2, 4] }`, isFlat)
 	r = made(x, 6, func(_ setting.Levels, b int) figures { return figures{rps: base(b)} })
 	for i := range r.Trials {
@@ -129,7 +130,7 @@ func TestAnInvalidTrialChangesNothingButItsCount(t *testing.T) {
 			Metrics: figures{rps: 1e9, "workers": 64, "latency_p99_s": 1e-6}, Below: figures{"latency_p50_s": 1e-9},
 		}
 		spoil(&great)
-		// Before and behind the valid trial of its block.
+		// Before and after the valid trial of its block.
 		r.Trials = append(append([]results.Trial{great}, r.Trials...), great)
 	}
 	after := Decide(x, machine, []Run{{r, x}})
@@ -150,7 +151,7 @@ func TestARepeatedTrialCountsForItsBlock(t *testing.T) {
 	again := r.Trials[5]
 	r.Trials[5].Metrics = figures{rps: 1}
 	spoil(&r.Trials[5])
-	// It ran behind the rest of its block, so later in the file.
+	// It ran after the rest of its block, so it is later in the file.
 	r.Trials = slices.Insert(r.Trials, 6, again)
 	if got := one(t, x, r, machine); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
