@@ -29,13 +29,13 @@ func TestRelations(t *testing.T) {
 		within float64
 		want   bool
 	}{
-		{Around(2, 0.5), Equals, Exactly(2.5), 0, true}, // a touch agrees
+		{Around(2, 0.5), Equals, Exactly(2.5), 0, true}, // touching ranges agree
 		{Around(2, 0.5), Equals, Exactly(2.6), 0, false},
 		{Around(2, 0.5), Equals, Around(3, 0.6), 0, true},
 		{Exactly(100), Equals, Exactly(101), 0.02, true},
 		{Exactly(100), Equals, Exactly(103), 0.02, false},
 		{Exactly(-100), Equals, Exactly(-101), 0.02, true},
-		{Exactly(5), AtMost, Around(4, 1), 0, true}, // some value of each
+		{Exactly(5), AtMost, Around(4, 1), 0, true}, // some values satisfy it
 		{Exactly(5.1), AtMost, Around(4, 1), 0, false},
 		{Exactly(5), AtLeast, Around(6, 1), 0, true},
 		{Exactly(4.9), AtLeast, Around(6, 1), 0, false},
