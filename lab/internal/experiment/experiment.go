@@ -118,7 +118,8 @@ func Parse(id string, data []byte) (*Experiment, error) {
 	if err := strict.DecodeTOML(data, x); err != nil {
 		return nil, err
 	}
-	// An empty reason would look like a missing one. It is printed in one line.
+	// An empty reason would look like a missing one. A reason is printed in one
+	// line.
 	var said struct {
 		Planned *string
 		times
