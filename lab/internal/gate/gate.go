@@ -31,8 +31,8 @@ const (
 	// several steps even in a window of one second.
 	ForeignLoad = 0.10
 	// ClockStep is the most that the wall clock may move relative to the monotonic
-	// clock, since windows are cut by it. Slewing stays below half of this in ten
-	// seconds.
+	// clock, since windows are cut by the wall clock. Slewing stays below half of
+	// this in ten seconds.
 	ClockStep = 10 * time.Millisecond
 	// StoodStill is the longest that the lab's own sampling may be held up: a
 	// machine that stands still for so long did not run the trial either.
@@ -55,22 +55,22 @@ const (
 	// turns the open loop into a closed one.
 	LeastShare = 0.99
 	// ActiveShare is the share of the busiest worker's CPU time that makes a
-	// worker active. A hash deals connections to workers, so shares differ several
-	// times over; and an idle worker still wakes up now and then.
+	// worker active. A hash distributes connections over workers, so shares may
+	// differ by a factor of several; and an idle worker still wakes up now and then.
 	ActiveShare = 0.1
-	// IdleChance is the probability below which it is not accepted that the hash
-	// alone left so many workers out. At one in a million, a study of thousands of
-	// trials practically never loses one to chance.
+	// IdleChance is the least probability with which the hash alone would leave so
+	// many workers out; below it the gate closes. At one in a million, a study
+	// of thousands of trials practically never loses one to chance.
 	IdleChance = 1e-6
 	// ProfileSpread is the most by which the starts of one window's profiles may
 	// differ: they are read as describing the same time.
 	ProfileSpread = 50 * time.Millisecond
 	// IdleServer is the most CPU, in cores, that all waiting servers may use
-	// together: it is taken from the server whose slot it is. A waiting server
-	// wakes up for its timers, which costs a tenth of that.
+	// together, since the measured server then lacks that CPU. A waiting server
+	// wakes up for its timers, which costs a tenth of this limit.
 	IdleServer = 0.02
 	// Silence is the share of a slot, and SilenceShare the share of a whole trial,
-	// that may pass without an answer; the lesser applies. A time below
+	// that may pass without an answer; the smaller applies. A time below
 	// SilenceSlack is never silence: small machines pause for that long now and
 	// then.
 	Silence      = 0.5
