@@ -15,8 +15,8 @@ import (
 )
 
 // Sources is the digest of the Go sources in a root's lab/: everything that the
-// compiler reads there, for any program. It is empty if there are none, as
-// where only the programs were copied.
+// compiler reads there, for any program. It is empty if there are none, for
+// example if only the programs were copied.
 //
 // It uses contents, not times, which a checkout, a copy or a restored backup
 // all change.
