@@ -8,9 +8,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// NoSymbol replaces the name of a frame without a symbol, among symbols and
-// packages. If it is in a profile, nothing is known to be absent from that
-// profile.
+// NoSymbol names a frame without a symbol, and the package of such a frame. If it
+// is in a profile, nothing is known to be absent from that profile.
 const NoSymbol = "[no symbol]"
 
 // Repository is the package key of this repository's code. Its servers' package
@@ -58,7 +57,7 @@ func PathOf(symbol string) string {
 	}
 	// Type arguments have paths of their own, with slashes and dots.
 	symbol, _, _ = strings.Cut(symbol, "[")
-	// So has an unnamed type: "type:.eq.struct { F uintptr; … }".
+	// An unnamed type has them too: "type:.eq.struct { F uintptr; … }".
 	if strings.ContainsAny(symbol, " {") {
 		return "runtime"
 	}
