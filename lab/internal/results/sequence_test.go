@@ -286,7 +286,7 @@ func TestFilesHaveASize(t *testing.T) {
 		if err := c.read(path); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("%s: more than %d bytes", path, c.most)) {
 			t.Errorf("%s, a byte over: %v", c.name, err)
 		}
-		// Refusing a terabyte reads no more than that.
+		// A file of a terabyte is refused without being read whole.
 		if err := os.Truncate(path, 1<<40); err == nil {
 			if err := c.read(path); err == nil || !strings.Contains(err.Error(), "more than") {
 				t.Errorf("%s of a terabyte: %v", c.name, err)
