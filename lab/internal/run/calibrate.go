@@ -64,8 +64,8 @@ func faster(a, b time.Duration) time.Duration {
 }
 
 // speed runs the calibration loop until the core is as fast as the reference,
-// but at most that many times, and returns the fastest time seen. Without a
-// reference, 0, it always runs that many times.
+// but at most that many times, and returns the fastest time seen. If the
+// reference is 0, no speed is fast enough to stop early.
 func (e *engine) speed(ctx context.Context, reference time.Duration, loops int) (fastest time.Duration, err error) {
 	for i := 1; ; i++ {
 		seen, err := e.loop(e.plan.Split.Server)
