@@ -25,7 +25,7 @@ func TestCPUTimeOfATree(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		a, b []process
-		want float64 // less than nought: not known
+		want float64 // negative: unknown
 	}{
 		{"alone", []process{root}, []process{grown}, 0.5},
 		{"gone", []process{root}, nil, -1},

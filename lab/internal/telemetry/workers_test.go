@@ -46,7 +46,7 @@ func TestAServerWithoutWorkersHasNone(t *testing.T) {
 func TestActiveWorkersAreThoseThatTookPart(t *testing.T) {
 	for _, c := range []struct {
 		name          string
-		first, second float64 // seconds that each of two workers uses
+		first, second float64 // seconds used by each of two workers
 		want          float64
 	}{
 		{"both alike", 1, 1, 2},
