@@ -12,7 +12,7 @@ import (
 func TestBoundClaims(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		hits int // of twenty trials bounded by the wire, from the first on: two a block
+		hits int // of twenty trials, two a block, the first so many are bounded by the wire
 		want Verdict
 		says string
 	}{
@@ -62,7 +62,7 @@ func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
 	for n, want := range map[int]Verdict{1: Reproduced, 6: Inconclusive, 7: Invalid, 12: Invalid} {
 		x := design(t, "", isFlat, named(flatCost, "cost"))
 		r := ratios(x, slices.Repeat([]float64{1}, 12)...)
-		for i := range n { // in one trial of so many blocks
+		for i := range n { // in one trial of n blocks
 			bounded(&r.Trials[2*i], gate.BoundClientCPU)
 		}
 		f := Decide(x, machine, []Run{{r, x}})

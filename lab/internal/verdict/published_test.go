@@ -54,7 +54,7 @@ func TestAPublishedSingleRunAgreesOrDisagrees(t *testing.T) {
 func TestAnUnknownBoundOfAPublishedRunDoesNotDisagree(t *testing.T) {
 	x := design(t, "", wireWall)
 	r := asPrinted(ratios(x, 1))
-	r.Topology.Kind = "fleet" // whose line rate it does not give
+	r.Topology.Kind = "fleet" // whose line rate is not given
 	for i, b := range []gate.Bound{gate.BoundUnknown, gate.BoundWire} {
 		bounded(&r.Trials[i], b)
 	}

@@ -22,7 +22,7 @@ import (
 func TestRatiosAgainstTheClaim(t *testing.T) {
 	for _, c := range []struct {
 		name, claim string
-		ratios      []float64 // in the order of the blocks
+		ratios      []float64 // by block
 		want        Verdict
 		// The first effect: the median, and the smallest and largest ratio, which are
 		// the interval for seven to ten blocks.
@@ -118,7 +118,7 @@ func TestLevelsAreComparedWithinEachLevelOfTheOtherFactors(t *testing.T) {
 			workers, _ := ls[setting.Workers].Int()
 			depth, _ := ls[setting.Pipelining].Int()
 			if depth == 10 {
-				v *= 8 // the other factor's own effect is no business of the claim
+				v *= 8 // the other factor's own effect must not matter
 			}
 			if workers == 2 && depth == 10 {
 				v *= gainDeep
