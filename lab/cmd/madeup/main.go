@@ -1,4 +1,4 @@
-// Command madeup adds made-up runs to a journal, for what needs many of them:
+// Command madeup adds made-up runs to a journal, for tests that need many of them:
 //
 //	go run ./cmd/madeup DIR <plans
 //

@@ -12,7 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// near compares figures that decimal fractions keep from being equal.
+// near compares with a tolerance for the inexactness of decimal fractions.
 func near(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-9*math.Max(1, math.Max(math.Abs(a), math.Abs(b)))
 }
@@ -29,13 +29,13 @@ func TestRelations(t *testing.T) {
 		within float64
 		want   bool
 	}{
-		{Around(2, 0.5), Equals, Exactly(2.5), 0, true}, // a touch agrees
+		{Around(2, 0.5), Equals, Exactly(2.5), 0, true}, // touching ranges agree
 		{Around(2, 0.5), Equals, Exactly(2.6), 0, false},
 		{Around(2, 0.5), Equals, Around(3, 0.6), 0, true},
 		{Exactly(100), Equals, Exactly(101), 0.02, true},
 		{Exactly(100), Equals, Exactly(103), 0.02, false},
 		{Exactly(-100), Equals, Exactly(-101), 0.02, true},
-		{Exactly(5), AtMost, Around(4, 1), 0, true}, // some value of each
+		{Exactly(5), AtMost, Around(4, 1), 0, true}, // some values satisfy it
 		{Exactly(5.1), AtMost, Around(4, 1), 0, false},
 		{Exactly(5), AtLeast, Around(6, 1), 0, true},
 		{Exactly(4.9), AtLeast, Around(6, 1), 0, false},
@@ -46,7 +46,7 @@ func TestRelations(t *testing.T) {
 	}
 }
 
-// A text of one figure and one check, to which each case adds.
+// A text with one figure and one check, to which each case adds.
 const small = `entry = "99"
 [[figures]]
 id = "rate"
@@ -74,8 +74,8 @@ func TestKindsAreDescribed(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the golden list of findings")
 
-// The whole of what the journal's texts are found to say against themselves,
-// and of what their claims come to. A new line here is a new finding.
+// All findings about the journal's texts, and the verdicts on all their claims.
+// A new line here is a new finding.
 func TestFindingsOfTheJournal(t *testing.T) {
 	texts, faults, err := LoadDir("../../../data/texts")
 	if err != nil || len(faults) > 0 {

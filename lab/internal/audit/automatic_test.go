@@ -9,7 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// published makes a run of one trial over a wire of 80 bit/s, or 10 B/s.
+// published makes a run with one trial over a wire of 80 bit/s, or 10 B/s.
 func published(levels setting.Levels, printed map[string]string) *results.File {
 	t := results.Trial{Seq: 1, Block: 1, Condition: "c1", Valid: true, Metrics: map[string]float64{}, Below: map[string]float64{}, Printed: printed}
 	for name, p := range printed {
@@ -35,7 +35,7 @@ func TestEveryPublishedTrialIsChecked(t *testing.T) {
 		name    string
 		printed map[string]string
 		kind    Kind
-		want    string // empty: no such check can be made
+		want    string // empty: the check cannot be made
 	}{
 		{"124 B an answer", map[string]string{"transfer_bytes_per_s": "124 MB/s", "throughput_rps": "1.00M"}, ResponseSize, Agrees},
 		{"16 B an answer: no room for a head", map[string]string{"transfer_bytes_per_s": "16.0 MB/s", "throughput_rps": "1.00M"}, ResponseSize, Disagrees},
@@ -44,7 +44,8 @@ func TestEveryPublishedTrialIsChecked(t *testing.T) {
 		{"a tenth, printed a fifth", map[string]string{"transfer_bytes_per_s": "100.0 MB/s", "line_rate_share": "20%"}, LineRate, Disagrees},
 		{"0.995 GB/s and heads", map[string]string{"transfer_bytes_per_s": "0.995 GB/s"}, LineRate, Agrees},
 		{"1 GB/s and heads", map[string]string{"transfer_bytes_per_s": "1.000 GB/s"}, LineRate, Disagrees},
-		// 100 connections hold 10,000/s at 10 ms, and half of those at 20 ms.
+		// 100 connections at 10,000/s have a mean latency of 10 ms, so the median can
+		// be at most 20 ms.
 		{"a median that fits", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "19ms"}, InFlight, Agrees},
 		{"a median that does not", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "21ms"}, InFlight, Disagrees},
 		// 0.49 × 15 ms + 0.01 × 300 ms = 10.35 ms

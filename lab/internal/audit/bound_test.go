@@ -38,8 +38,8 @@ metric = "throughput_rps"
 
 func TestABoundIsDecidedOnAPossibleFigure(t *testing.T) {
 	for claim, want := range map[string]string{
-		// The client was full by the sum as printed, but not by what it could use at
-		// most.
+		// By the printed sum the client was full, but its other figures do not allow
+		// so much use.
 		"needs = [\"repeats\"]\nruns = 1\nclient_busy = \"sum / 30\"": "inconclusive  one run of each has no interval",
 		"needs = [\"repeats\"]\nruns = 1\nclient_busy = \"sum / 29\"": "invalid  measures the client: its cores were 92.1 % busy",
 		"wall = \"sum / 30\"":     "inconclusive  what it calls the wall was 89.1 % busy at the most that fits its other figures, and 90 % is where this lab calls a wall",
@@ -78,7 +78,7 @@ func TestAnAnswerIsABodyAndItsServersHead(t *testing.T) {
 	}{
 		{"", "124 MB/s", Agrees},
 		{"fiber", "123.5 MB/s", Agrees},
-		// A body and half a head, or two.
+		// A body with half a head, and a body with two heads.
 		{"", "70.0 MB/s", Disagrees},
 		{"", "232 MB/s", Disagrees},
 		// The size of other servers' heads is not known.
@@ -105,8 +105,8 @@ func TestAnAnswerIsABodyAndItsServersHead(t *testing.T) {
 	}
 }
 
-// Sizes are limited on both sides: a size that was only required to exceed the
-// body, or to stay below any possible head, would agree with nearly everything.
+// Sizes are limited on both sides: a size that only had to exceed the body, or to
+// stay below any possible head, would agree with nearly everything.
 func TestSizesAreHeldAgainstWhatIsSent(t *testing.T) {
 	texts, _, err := LoadDir("../../../data/texts")
 	if err != nil {

@@ -33,7 +33,7 @@ func TestVerdictsOfClaims(t *testing.T) {
 			t.Errorf("%s: %q, want %q", more, got, want)
 		}
 	}
-	// CPU time for a request stands whoever was the wall.
+	// CPU time per request is valid whatever the wall was.
 	text, err := Parse("99", []byte(small+strings.Replace(about, "throughput_rps", "server_cpu_per_request_s", 1)+"needs = [\"client-cpu\"]\nclient_busy = \"1\""))
 	if err != nil {
 		t.Fatal(err)

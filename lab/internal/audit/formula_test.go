@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// names of the formulas below.
+// names gives the figures of the formulas below.
 func names(name string) (Quantity, error) {
 	switch name {
 	case "a":

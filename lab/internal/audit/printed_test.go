@@ -6,7 +6,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 )
 
-// Each limit is half a unit of the last digit, by hand.
+// Each limit is half a unit of the last digit, worked out by hand.
 func TestPrintedFigures(t *testing.T) {
 	for printed, want := range map[string]struct {
 		v, low, high float64
@@ -19,7 +19,7 @@ func TestPrintedFigures(t *testing.T) {
 		"800k":        {800_000, 750_000, 850_000, ""},
 		"2.00 GB/s":   {2e9, 1.995e9, 2.005e9, metric.BytesPerSecond}, // zeros after a point are digits
 		"98%":         {0.98, 0.975, 0.985, metric.Ratio},
-		"100%":        {1, 0.995, 1.005, metric.Ratio}, // as are those of a percentage
+		"100%":        {1, 0.995, 1.005, metric.Ratio}, // and so are zeros of a percentage
 		"+117%":       {1.17, 1.165, 1.175, metric.Ratio},
 		"-2%":         {-0.02, -0.025, -0.015, metric.Ratio},
 		"−2%":         {-0.02, -0.025, -0.015, metric.Ratio},

@@ -50,7 +50,7 @@ func TestAStudyIsCalledByItsWord(t *testing.T) {
 	}
 }
 
-// What only shows once formulas are worked out.
+// Errors that show only when formulas are evaluated.
 func TestTextsThatLeanOnNothing(t *testing.T) {
 	for more, says := range map[string]string{
 		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rat\"\nequals = \"1\"":                                                                                  `checks "c": of: "rat", character 1: no figure "rat" in data/texts/99.toml`,

@@ -13,9 +13,9 @@ const (
 	ofThread    = 4 // CPUCLOCK_PERTHREAD
 )
 
-// ProcessTime is the CPU time of a process, whoever it belongs to, with its threads
-// that have ended. One that has ended has the clock until somebody has waited
-// for it; after that ok is false.
+// ProcessTime is the CPU time of any user's process, including its ended threads.
+// An ended process keeps its clock until its parent has waited for it; after
+// that ok is false.
 func ProcessTime(pid int) (t time.Duration, ok bool) { return readClock(int32(^pid<<3 | byScheduler)) }
 
 // ThreadTime is the CPU time of a thread of the calling process.
@@ -23,8 +23,8 @@ func ThreadTime(tid int) (t time.Duration, ok bool) {
 	return readClock(int32(^tid<<3 | ofThread | byScheduler))
 }
 
-// readClock makes a raw call, since the others tell Go's scheduler, which costs more
-// than the reading.
+// readClock uses a raw system call: a normal one tells Go's scheduler, which
+// costs more than the reading.
 func readClock(clock int32) (time.Duration, bool) {
 	var t syscall.Timespec
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, uintptr(clock), uintptr(unsafe.Pointer(&t)), 0); errno != 0 {

@@ -1,39 +1,39 @@
-// Package cores is about the machine's cores: it divides them between server and
-// client, reads how much of them control groups allow, times how fast one is, and
-// reads how much CPU time processes and threads have used.
+// Package cores divides a machine's cores between server and client, reads how
+// much CPU control groups allow, times how fast a core is, and reads the CPU time
+// of processes and threads.
 //
-// Its stance: both sides on the same core would make each the other's noise, and would
-// let one steal what the other is measured by. Cores are divided whole: two hardware
-// threads of one core stay on one side. What sets of cores are written as, lists
-// such as "0-3,8" and the kernel's masks, is read and written here too.
+// On a common core each side would disturb the other and take the CPU time that
+// the other is measured by. Cores are divided whole: two hardware threads of
+// one core stay on one side. The package also reads and writes sets of cores,
+// as lists such as "0-3,8" and as the kernel's masks.
 //
 // # Speed
 //
-// A core that is shared with a neighbour changes its speed under
-// you, for minutes at a time, and nothing in /proc says so. The same loop was
-// seen bimodal on one such core, at 1.6 and at 2.5 microseconds a pair of
-// calls, which once made a 45 % effect of a 28 % one. So the same small amount
-// of work is timed on the server's core in the moments before and after each
-// trial, and a rule on its time never looks at the trial's result. The calls are
-// those of a server, because a neighbour on the same core slows the kernel's
-// paths by another factor than arithmetic.
+// A core shared with another program or virtual machine changes its speed for
+// minutes at a time, and nothing in /proc shows it. On one such core the
+// calibration loop was seen to take either 1.6 or 2.5 microseconds a pair of
+// calls, which once turned a 28 % effect into a 45 % one. So the loop is timed on
+// the server's core just before and after each trial, and a rule on its time
+// never looks at the trial's result. The loop makes a server's system calls,
+// because a neighbour on the same core slows the kernel's paths by another factor
+// than arithmetic.
 //
-// The limits: it measures one core, and before and after, not during; a dip
-// that begins and ends within a trial goes unseen. Some cores flicker between
-// their modes several times a second: such a core counts as at full speed if it
-// reaches that at all, and what the flicker does to trials is for blocks and
-// intervals to show. And it compares a core with itself within one block: all
-// conditions of a block that is slow throughout are slowed alike, which leaves
-// their ratios standing. It does not leave standing what filled the core.
+// The loop measures one core, before and after a trial but not during it, so a
+// dip within a trial goes unseen. Some cores switch between their speeds several
+// times a second: such a core counts as fast if it reaches full speed at all, and
+// the effect on trials shows in blocks and intervals. A core is compared with
+// itself within one block: if a whole block is slow, all of its conditions are
+// slowed alike, and their ratios still hold. The server's CPU use is then
+// unreliable, since the neighbour may have filled the core.
 //
 // # Clocks
 //
-// The ticks of /proc are a hundredth of a second, as long as a tenth of a short slot;
-// the kernel's CPU clocks of processes and threads are the scheduler's own count, in
-// nanoseconds. A reading is one system call and takes no memory.
+// The ticks of /proc are a hundredth of a second, as long as a tenth of a short
+// slot. The kernel's CPU clocks of processes and threads are the scheduler's own
+// count, in nanoseconds. A reading is one system call and allocates nothing.
 //
-// The limits: Linux only, and a pid may come to be another process's; who reads
-// one long after should know when it started.
+// The clocks work on Linux only. A pid may be used again for another process, so
+// a later reader should know when the process started.
 package cores
 
 import (

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TimeLoop runs the fixed loop on the first of the given CPUs, or wherever the
-// kernel puts it if none is given, and returns what one pair of calls took in
-// the fastest of its passes.
+// TimeLoop runs the calibration loop on the first of the given CPUs, or anywhere
+// if none is given, and returns the time of one pair of calls in the fastest
+// pass.
 func TimeLoop(cpus []int) (perCall time.Duration, err error) {
 	done := make(chan struct{})
 	go func() {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TimeLoop needs Linux to bind a thread; the lab does not measure here either.
+// TimeLoop needs Linux to bind a thread; the lab does not measure elsewhere.
 func TimeLoop([]int) (time.Duration, error) {
 	return 0, errors.New("only Linux can bind a thread to a core")
 }

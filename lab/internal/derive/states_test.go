@@ -200,11 +200,11 @@ var states = []state{
 	}},
 }
 
-// What a run comes to is not the templates' to choose: a condition may lose all its
-// trials, a figure may not have been recorded, or a claim may be gone. Each state is
-// made with the lab's own types, read, checked and derived as any run is, and all of
-// them stand in one small journal that Hugo builds once. The limit: a state that
-// nobody thought of is not here.
+// The site must build from every state that a run can end in: a condition may
+// lose all its trials, a figure may not have been recorded, or a claim may be
+// withdrawn. Each state is made with the lab's own types, read, checked and
+// derived as any run is, and all are in one small journal that Hugo builds once.
+// States that nobody thought of are not tested.
 func TestTheSiteBuildsFromEveryStateOfARun(t *testing.T) {
 	hugo, err := filepath.Abs(filepath.Join(repository, ".tools/bin/hugo"))
 	if err != nil {

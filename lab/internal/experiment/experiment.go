@@ -1,17 +1,18 @@
-// Package experiment is a declared design: factors and their levels, the load,
-// how a block of it lies in time, and the claims it can decide. One TOML file is
-// one experiment, and it is written before the run. What a run of it leaves to
-// chance is drawn here: in which order each block takes the conditions, and which
-// condition is measured twice.
+// Package experiment reads a declared design: factors and their levels, the
+// load, the division of a block's time, and the claims that it can decide. One
+// TOML file is one experiment, written before the run. The package also draws
+// what a run leaves to chance: the order of the conditions in each block, and
+// which condition is measured twice.
 //
-// Its stance: a file either means exactly one thing or is refused, with its
-// line. Unknown keys are errors, because a misspelt margin would otherwise
-// decide a claim by a default nobody chose. Designs of version 1, which runs were
-// made with, stay readable; none of them is run again.
+// A file either has exactly one meaning or is refused, with the line. Unknown
+// keys are errors, because a misspelt margin would otherwise let a default
+// decide a claim. Version 1 designs stay readable for the runs that were made
+// with them; they are never run again.
 //
-// Who chooses the order can choose the result, so nobody does. All is drawn from
-// the run's seed alone and can be drawn again from its file: `run` measures in this
-// order and `results` checks that it did. The limit: the seed itself is believed.
+// A person who chooses the order could choose the result, so everything is
+// drawn from the run's seed alone, and can be drawn again from the run's file:
+// `run` measures in this order and `results` checks it. The seed itself cannot
+// be checked.
 package experiment
 
 import (
@@ -117,7 +118,8 @@ func Parse(id string, data []byte) (*Experiment, error) {
 	if err := strict.DecodeTOML(data, x); err != nil {
 		return nil, err
 	}
-	// An empty reason would look like a missing one. It is printed in one line.
+	// An empty reason would look like a missing one. A reason is printed in one
+	// line.
 	var said struct {
 		Planned *string
 		times

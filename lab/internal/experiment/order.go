@@ -58,10 +58,10 @@ func AtOnce(levels setting.Levels) bool {
 	return levels[setting.Generator] == setting.String(setting.Sink) && set && rate > 0
 }
 
-// DrawBlock gives the order of one block, which are numbered from 1: the groups as
-// they come, each as the conditions of its slots. Every condition of a group is
-// once in each of its rounds. Of what is measured at once there is one round, and its
-// order says nothing. Neither other blocks nor their number matter to any of it.
+// DrawBlock gives the order of one block, numbered from 1: the groups in the
+// order drawn, each as the conditions of its slots. Every condition of a group
+// has one slot in each round. A group measured at once has one round, whose order
+// means nothing. The draw does not depend on other blocks or their number.
 func DrawBlock(groups [][]int, rounds int, seed uint64, block int) [][]int {
 	r := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "seed %d block %d", seed, block))))
 	out := make([][]int, 0, len(groups))
@@ -77,16 +77,16 @@ func DrawBlock(groups [][]int, rounds int, seed uint64, block int) [][]int {
 	return out
 }
 
-// Members are the conditions that have a slot in a sequence of DrawBlock, each once
-// and rising.
+// Members are the conditions that have a slot in a sequence of DrawBlock, each
+// once and ascending.
 func Members(sequence []int) []int {
 	all := slices.Clone(sequence)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// DrawEarlier gives the order of each block of a run of version 1: every condition
-// once, by its place among the run's conditions.
+// DrawEarlier gives the order of each block of a version 1 run: every condition
+// once, by index.
 func DrawEarlier(conditions, blocks int, seed uint64) [][]int {
 	r := rand.New(rand.NewPCG(seed, 0))
 	out := make([][]int, blocks)
@@ -96,7 +96,7 @@ func DrawEarlier(conditions, blocks int, seed uint64) [][]int {
 	return out
 }
 
-// DrawControl gives the place of the condition that is measured twice.
+// DrawControl gives the index of the condition that is measured twice.
 func DrawControl(conditions int, seed uint64) int {
 	return rand.New(rand.NewPCG(seed, 1)).IntN(conditions)
 }

@@ -42,9 +42,9 @@ type Evidence struct {
 	WireUnread bool
 }
 
-// EvidenceOf takes the evidence from a trial's metrics. Where the wire was not read
-// but its line rate is known (0 where not), what the client read stands in for
-// it: the wire carried at least that.
+// EvidenceOf takes the evidence from a trial's metrics. lineRateBps is in bits
+// per second, 0 if unknown. If the wire was not read but its line rate is known,
+// the bytes that the client read give a lower limit.
 func EvidenceOf(metrics map[string]float64, lineRateBps float64) Evidence {
 	get := func(name string) *float64 {
 		if v, ok := metrics[name]; ok {
@@ -118,7 +118,7 @@ func (w Walls) Bound() Bound {
 
 func (w Walls) seen(b Bound) bool { return !slices.Contains(w.Unseen, b) }
 
-// DecideBound names the walls met and the figures that say so.
+// DecideBound gives the bound and the figures that show it.
 func DecideBound(e Evidence) (Bound, string) {
 	w, why := e.Walls(), e.figures()
 	switch {
@@ -132,8 +132,8 @@ func DecideBound(e Evidence) (Bound, string) {
 	return BoundUnknown, why
 }
 
-// FirstWall is the one wall that files named before a bound was the set of walls:
-// the wire before the client, and both before the server.
+// FirstWall is the one wall that files named before a bound was a set: the wire
+// before the client, and both before the server.
 func FirstWall(e Evidence) Bound {
 	w := e.Walls()
 	for _, b := range []Bound{BoundWire, BoundClientCPU} {

@@ -1,22 +1,23 @@
-// Package gate judges a trial by its figures: whether it counts, and what bounded it.
+// Package gate judges a trial by its figures: whether it counts, and what bounded
+// it.
 //
-// A gate is what makes a trial invalid. Each has its name, its sentence and its kind,
-// the thresholds, and a rule if a trial's figures can close it. A bound is what limited
-// the trial: the wire, the client's CPU, the server's CPU, several of them, or nothing
-// that is known. A trial is judged by the same rules while it is measured and when its
-// file is checked. What the doctor warns of beforehand has its thresholds here too.
+// A gate is a reason that makes a trial invalid. The package has each gate's
+// name, sentence and kind, the thresholds, and a rule for each gate that a trial's
+// figures can close. A bound is what limited the trial: the wire, the client's
+// CPU, the server's CPU, several of them, or nothing known. The same rules judge a
+// trial while it is measured and when its file is checked. The thresholds of the
+// doctor's warnings are here too.
 //
-// Its stance: a gate on a figure that was not seen does not stand open. Its rule
-// says which figure is missing. For a bound, a guess is worse than "unknown". A
-// trial has the set of all walls that it met, since two can be met at once and either
-// may have been what held throughput. A resource that was not looked at is neither a
-// wall nor room: it is listed as unseen, and whoever draws a conclusion has to ask for
-// both.
+// A gate is not passed by a missing figure: its rule says which figure is
+// missing. For a bound, a guess is worse than "unknown". A trial has the set of
+// all walls that it met, since two can be met at once and either may have limited
+// throughput. A resource that was not recorded is neither a wall nor known to
+// have room: it is listed as unseen, and a conclusion must check both lists.
 //
-// The limit: most are thresholds on whole windows, all slots of a trial taken
-// together. What disturbs a trial for a tenth of its time can stay below each of
-// them; blocks and counting them are there for that. A trial that alternates between
-// two walls looks like neither.
+// Most thresholds apply to whole windows, all slots of a trial taken together. A
+// disturbance during a tenth of a trial can stay below all of them; counting
+// blocks makes up for that. A trial that alternates between two walls shows
+// neither.
 package gate
 
 import "time"
@@ -30,8 +31,8 @@ const (
 	// several steps even in a window of one second.
 	ForeignLoad = 0.10
 	// ClockStep is the most that the wall clock may move relative to the monotonic
-	// clock, since windows are cut by it. Slewing stays below half of this in ten
-	// seconds.
+	// clock, since windows are cut by the wall clock. Slewing stays below half of
+	// this in ten seconds.
 	ClockStep = 10 * time.Millisecond
 	// StoodStill is the longest that the lab's own sampling may be held up: a
 	// machine that stands still for so long did not run the trial either.
@@ -54,22 +55,22 @@ const (
 	// turns the open loop into a closed one.
 	LeastShare = 0.99
 	// ActiveShare is the share of the busiest worker's CPU time that makes a
-	// worker active. A hash deals connections to workers, so shares differ several
-	// times over; and an idle worker still wakes up now and then.
+	// worker active. A hash distributes connections over workers, so shares may
+	// differ by a factor of several; and an idle worker still wakes up now and then.
 	ActiveShare = 0.1
-	// IdleChance is the probability below which it is not accepted that the hash
-	// alone left so many workers out. At one in a million, a study of thousands of
-	// trials practically never loses one to chance.
+	// IdleChance is the least probability with which the hash alone would leave so
+	// many workers out; below it the gate closes. At one in a million, a study
+	// of thousands of trials practically never loses one to chance.
 	IdleChance = 1e-6
 	// ProfileSpread is the most by which the starts of one window's profiles may
 	// differ: they are read as describing the same time.
 	ProfileSpread = 50 * time.Millisecond
 	// IdleServer is the most CPU, in cores, that all waiting servers may use
-	// together: it is taken from the server whose slot it is. A waiting server
-	// wakes up for its timers, which costs a tenth of that.
+	// together, since the measured server then lacks that CPU. A waiting server
+	// wakes up for its timers, which costs a tenth of this limit.
 	IdleServer = 0.02
 	// Silence is the share of a slot, and SilenceShare the share of a whole trial,
-	// that may pass without an answer; the lesser applies. A time below
+	// that may pass without an answer; the smaller applies. A time below
 	// SilenceSlack is never silence: small machines pause for that long now and
 	// then.
 	Silence      = 0.5

@@ -1,18 +1,17 @@
-// Package generator reads what the load generators print: what a trial of any of
-// them comes to, and what makes it invalid. It also has what the lab and its own
-// generator, http_load, say to each other: a plan of slots one way, a report of each
-// slot and a summary the other way.
+// Package generator reads the output of the load generators: the result of a
+// trial, and what makes it invalid. It also has the protocol between the lab and
+// its own generator, http_load: a plan of slots one way, a report of each slot
+// and a summary the other way.
 //
-// Its stance: a generator's own averages and summaries are not believed. What reads
-// a generator's output takes counts and times from it, and the figures are computed
-// alike for all. What a generator cannot say is missing from its results, not
-// nought. Plans and reports are decoded strictly: a key that is missing, unknown, null
-// or there twice is an error, and so is a figure that cannot be. What was not
-// measured has a type that can be absent.
+// A generator's own averages and summaries are not used. Its parser takes counts
+// and times from the output, and all figures are computed the same way. A figure
+// that a generator cannot give is missing, not 0. Plans and reports are decoded
+// strictly: a key that is missing, unknown, null or duplicated is an error, and
+// so is an impossible figure. What may be unmeasured has a type that can be
+// absent.
 //
-// Its limit: it knows what a report can hold, not what a server should have
-// done. Fits tells whether a report is of a plan; whether its figures are to be
-// believed is for the gates.
+// The package knows what a report can hold, not what a server should have done.
+// Fits tells whether a report belongs to a plan; the gates judge its figures.
 package generator
 
 import (

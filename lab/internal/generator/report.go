@@ -90,8 +90,8 @@ func ParseLine(text []byte) (Line, error) {
 // takes a third of it.
 const mostLine = 1 << 20
 
-// ReadReport reads all that a generator printed, to the end. Without a summary there
-// is no report: the generator failed, and has said why on standard error.
+// ReadReport reads a generator's whole output. Without a summary there is no
+// report: the generator failed, and has printed why on standard error.
 func ReadReport(stdout io.Reader) (*Report, error) {
 	r := &Report{Slots: []SlotReport{}}
 	lines := bufio.NewScanner(stdout)

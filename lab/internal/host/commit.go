@@ -21,7 +21,7 @@ import (
 // pages, do not change the lab.
 var madeOf = []string{"lab", "Makefile", "package.json", "package-lock.json", ".npmrc", "go.work"}
 
-// UnknownCommit stands for a commit that cannot be found out.
+// UnknownCommit is recorded if the commit cannot be found out.
 const UnknownCommit = "unknown"
 
 // Commit names a checkout's commit, and whether the files in madeOf differ from

@@ -1,17 +1,16 @@
-// Package host describes what a run was made on and with: the machine, the kernel
-// settings that a throughput figure depends on, the tools, the programs and the
-// environment that they start with, and the commit.
+// Package host describes the machine of a run, and what the run was made with:
+// the kernel settings that a throughput figure depends on, the tools, the
+// programs, the environment that they start with, and the commit.
 //
-// Its stance: a machine is described as a reader needs to know it, by what it
-// computes with, never by what it is called or who owns it. What cannot be found out
-// is absent, never guessed; only the commit is said to be "unknown", because its
-// absence is itself worth knowing. And what can be compared is compared by content:
-// files with the commit, a program's sources with those that lie in lab/.
+// A machine is described by what it computes with, never by its name or owner.
+// What cannot be found out is absent, never guessed; only the commit is then
+// "unknown", because its absence is important in itself. Comparisons use content:
+// files with the commit, a program's sources with those in lab/.
 //
-// Its limits: it tells mistakes, and not a forger, who could as well write the
-// results file by hand. What is said of a program is what it says itself; beyond
-// that it has its digest. The shell and the system's own tools, such as taskset
-// and tc, are not named.
+// The package detects mistakes, not forgery: a forger could as well write the
+// results file by hand. A program is described by what it reports about itself
+// and by its digest. The shell and the system's tools, such as taskset and tc,
+// are not recorded.
 package host
 
 // A Profile is one machine, or one kind of rented machine, in data/hosts.

@@ -23,7 +23,7 @@ import (
 // autocannon is the one program that is not a file but a set of node packages.
 const autocannon = "autocannon"
 
-// A Binary is a program as it was when it ran.
+// A Binary identifies a program as it was when it ran.
 type Binary struct {
 	SHA256   string            `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the file; of autocannon\\, of all its files and those of what it depends on."`
 	Sources  string            `json:"sources_sha256,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the Go sources in lab/ that it was built from."`
@@ -32,7 +32,7 @@ type Binary struct {
 	Build    map[string]string `json:"build,omitempty" jsonschema:"description=Settings of the Go compiler."`
 }
 
-// Environment is what programs find in theirs.
+// Environment is the environment that the programs ran in.
 type Environment struct {
 	Set    map[string]string `json:"set,omitempty" jsonschema:"description=Variables that the lab gave a value."`
 	Passed []string          `json:"passed,omitempty" jsonschema:"description=Variables that had the caller's value\\, which is not recorded: it would name the machine's directories."`
@@ -50,10 +50,10 @@ type installed struct {
 	binary Binary
 }
 
-// FindPrograms looks up programs by name: lab, node, autocannon, or one of the root's
-// .tools/bin. lab is the file that runs now. A program of the lab's own that was
-// built from other sources than lab/ holds is refused: its figures would stand
-// under a commit that it is not of.
+// FindPrograms looks up programs by name: lab, node, autocannon, or a file of the
+// root's .tools/bin. lab is the path of the running program. It refuses a program
+// of the lab that was built from other sources than those in lab/: its figures
+// would be recorded with the wrong commit.
 func FindPrograms(root, lab string, names []string) (*Programs, error) {
 	sources, err := Sources(root)
 	if err != nil {
@@ -283,7 +283,7 @@ func files(to io.Writer, top, dir string) error {
 	})
 }
 
-// Environment describes what programs that the lab starts find in theirs.
+// Environment describes the environment of the programs that the lab starts.
 func (*Programs) Environment() *Environment {
 	return &Environment{Set: maps.Clone(leash.Set), Passed: slices.Clone(leash.Passed)}
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // Sources is the digest of the Go sources in a root's lab/: everything that the
-// compiler reads there, for any program. It is empty if there are none, as
-// where only the programs were copied.
+// compiler reads there, for any program. It is empty if there are none, for
+// example if only the programs were copied.
 //
 // It uses contents, not times, which a checkout, a copy or a restored backup
 // all change.
@@ -80,9 +80,9 @@ func compiled(rel string) bool {
 	return !hidden(name) && !strings.HasSuffix(name, "_test.go") && slices.Contains([]string{".go", ".s", ".pgo"}, path.Ext(name))
 }
 
-// BuildTags gives the tags to build a root's programs with, given those of the last
-// build. They stay as they were while they are still true, so that a commit of
-// something else has nothing linked again.
+// BuildTags gives the build tags for a root's programs, given those of the last
+// build. Tags that are still true are kept, so that a commit of something else
+// does not link everything again.
 func BuildTags(root, last string) (string, error) {
 	sources, err := Sources(root)
 	if err != nil {

@@ -25,7 +25,7 @@ var units = map[string]Column{
 	"count":        {Unit: "count", Per: 1},
 }
 
-// FindColumn looks for a sample type by its name.
+// FindColumn finds a sample type by its name.
 func FindColumn(p *profile.Profile, sampleType string) (Column, error) {
 	var have []string
 	for i, t := range p.SampleType {

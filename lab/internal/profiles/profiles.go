@@ -1,22 +1,20 @@
-// Package profiles says what a pprof profile of a server under load came to: which
-// kinds there are, how much of each was work of which kind, and in which packages. It
-// makes of a profile what a page can draw: a tree of calls with the small branches
-// folded, and a list of the symbols that cost most.
+// Package profiles sums up a pprof profile of a server under load: its kind, the
+// share of each kind of work, and the share of each package. It also turns a
+// profile into what a page can draw: a tree of calls with small branches folded,
+// and a list of the symbols that cost most.
 //
-// Its stance: shares cover every sample, so that a claim can say that something is
-// gone. Sums are exact, in the profile's own unit, and only what leaves is rounded.
-// Which package and group a symbol is of, and what kind of work a stack is about, is
-// said here and nowhere else, so that a claim, a table and a drawing cannot differ
-// about it. Pruning a tree loses names and never time: what is folded stands as
-// "other" beside its siblings, so that every frame still is the sum of what is above
-// it and of its own.
+// Shares cover every sample, so that a claim can say that something is gone.
+// Sums are exact, in the profile's own unit; only results are rounded. Only this
+// package says which package and group a symbol belongs to, and which kind of
+// work a stack is, so that claims, tables and drawings agree. Folding a tree loses
+// names but never time: folded frames are summed in a sibling named "other", so
+// that every frame is still the sum of its children and its own value.
 //
-// Its limits: it asks nobody for a profile; package capture does. It goes by names
-// alone: a package that is inlined to nothing leaves none, a stack that was cut lacks
-// its callers, and a module's root is told by its host's habits. A sampled profile
-// says where time went, not what would be saved if it went nowhere. Nor does a
-// difference of two profiles say why they differ: of that, the throughput of each is
-// a part.
+// The package does not take profiles; package capture does. It uses names alone: a
+// package that was fully inlined has none, a stack that was cut off lacks its
+// callers, and a module's root is guessed from its host. A sampled profile says
+// where time went, not what would be saved by removing it. A difference of two
+// profiles does not say why they differ: the throughput of each matters too.
 package profiles
 
 import (

@@ -8,8 +8,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// NoSymbol stands for a frame without a symbol, among symbols and packages. Where
-// it is in a profile, nothing is known to be absent from that profile.
+// NoSymbol names a frame without a symbol, and the package of such a frame. If it
+// is in a profile, nothing is known to be absent from that profile.
 const NoSymbol = "[no symbol]"
 
 // Repository is the package key of this repository's code. Its servers' package
@@ -17,7 +17,7 @@ const NoSymbol = "[no symbol]"
 const Repository = "github.com/line-rate/line-rate"
 
 // StackOf gives a sample's symbols from the outermost call to the innermost. A
-// location has several where calls were inlined, innermost first.
+// location with inlined calls has several, innermost first.
 func StackOf(s *profile.Sample) []string {
 	var out []string
 	for _, l := range slices.Backward(s.Location) {
@@ -46,8 +46,8 @@ func bare(symbol string) bool {
 }
 
 // PathOf gives the import path of a symbol's package. A function made for a type
-// is of the type's package; names without a package are the runtime's, since
-// assembly of the standard library is all that has such.
+// belongs to the type's package. Names without a package belong to the runtime,
+// since only assembly of the standard library has such names.
 func PathOf(symbol string) string {
 	if symbol == NoSymbol || symbol == "" {
 		return NoSymbol
@@ -57,7 +57,7 @@ func PathOf(symbol string) string {
 	}
 	// Type arguments have paths of their own, with slashes and dots.
 	symbol, _, _ = strings.Cut(symbol, "[")
-	// So has an unnamed type: "type:.eq.struct { F uintptr; … }".
+	// An unnamed type has them too: "type:.eq.struct { F uintptr; … }".
 	if strings.ContainsAny(symbol, " {") {
 		return "runtime"
 	}
@@ -77,9 +77,9 @@ func PathOf(symbol string) string {
 }
 
 // PackageOf gives the key by which shares are kept: the import path for the
-// standard library, the module's root for all else, without its major version,
-// so that "github.com/brianvoe/gofakeit" is one package over v6 and v7 and
-// whatever they are made of.
+// standard library, else the module's root without its major version, so that
+// "github.com/brianvoe/gofakeit" is one package over v6, v7 and their
+// subpackages.
 func PackageOf(symbol string) string {
 	path := PathOf(symbol)
 	if path == "main" || path == "" {

@@ -1,13 +1,15 @@
-// Package program is what the lab's programs share that serve, load and count: how
-// their calls are read, what they say, how they end, and the stamp that says of which
-// sources each was built.
+// Package program is shared by the lab's programs that serve, load and count: how
+// they read their flags, what they print, how they end, and the stamp that says
+// what each was built from.
 //
-// Its stance: a program that something else starts says one thing a line, under its
-// own name, and its exit status tells a wrong call and an address that cannot be
-// had apart from all else. Servers under test import it, so it imports only Go's own
-// library. The limits: the lab's own command line has statuses and a reader of its
-// own, and so has what fiber_server takes from its environment. A stamp is believed:
-// whoever builds can write what they like.
+// A program that another one starts prints one message a line, under its own
+// name. Its exit status tells a wrong call, and an address that cannot be used,
+// from everything else. Servers under test import this package, so it imports
+// only the standard library.
+//
+// The lab's own command line, and the environment that fiber_server reads, have
+// parsers of their own. A stamp cannot be checked: a person who builds a program
+// can write any stamp.
 package program
 
 import (

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// A Stamp says of what a program was built: the digest of its sources, and their
-// commit. The zero Stamp is that of one that does not say.
+// A Stamp says what a program was built from: the digest of its sources, and
+// their commit. The zero Stamp means unknown.
 //
-// It is written as tags of the Go build, which bind no source here: they stand
-// in every binary that Go makes, where -ldflags are left out with -trimpath, and
-// go version -m prints them.
+// It is written as tags of the Go build, although no source uses them: tags are
+// kept in every binary, while -ldflags are not recorded with -trimpath, and go
+// version -m prints them.
 type Stamp struct {
 	Sources  string // SHA-256 of the sources
 	Commit   string // empty if unknown
@@ -50,7 +50,7 @@ func ParseStamp(tags string) (s Stamp) {
 	return s
 }
 
-// StampOf finds the stamp of a build, the running program's own or another's.
+// StampOf finds the stamp of a build, the running program's or another's.
 func StampOf(info *debug.BuildInfo) Stamp {
 	for _, s := range info.Settings {
 		if s.Key == "-tags" {

@@ -7,8 +7,8 @@
 // the machine (steal, other load, calibrations, the clock) cover all conditions
 // that were up together and are repeated in each of their trials. Only complete
 // blocks are kept, and no trial is repeated. Version 1 has trials in one piece,
-// sizes and repeats. Its files stay readable for good, by the schema that they
-// were written with.
+// sizes and repeats. Its files stay readable, with the schema that they were
+// written with.
 //
 // Every trial is kept, an invalid one with its reasons. A figure that was not
 // measured is absent rather than zero. A figure carried over from a text keeps

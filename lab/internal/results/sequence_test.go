@@ -30,7 +30,7 @@ func inOrder(t *testing.T) *File {
 	twin := f.Conditions[experiment.DrawControl(3, 11)]
 	f.Conditions = append(f.Conditions, Condition{ID: "c4", Levels: twin.Levels, ControlOf: twin.ID})
 	f.Trials = nil
-	// As the seed draws it: see package experiment, whose tests have it too.
+	// In the order that the seed draws; package experiment tests the same order.
 	for i, id := range []string{"c2", "c1", "c4", "c3", "c4", "c1", "c2", "c3"} {
 		f.Trials = append(f.Trials, Trial{Seq: i + 1, Block: 1 + i/4, Condition: id, Valid: true,
 			StartedAt: f.Provenance.StartedAt.Add(time.Duration(5*i) * time.Second),
@@ -286,7 +286,7 @@ func TestFilesHaveASize(t *testing.T) {
 		if err := c.read(path); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("%s: more than %d bytes", path, c.most)) {
 			t.Errorf("%s, a byte over: %v", c.name, err)
 		}
-		// Refusing a terabyte reads no more than that.
+		// A file of a terabyte is refused without being read whole.
 		if err := os.Truncate(path, 1<<40); err == nil {
 			if err := c.read(path); err == nil || !strings.Contains(err.Error(), "more than") {
 				t.Errorf("%s of a terabyte: %v", c.name, err)

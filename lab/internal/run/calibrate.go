@@ -8,13 +8,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
-// How many loops a core may take to show again the speed that it had before, with a
-// pause between. Before a block a third of a second: a core that flickers, as shared
-// ones were seen to several times a second, shows its best speed of the run soon, and
-// one that is slow slows all the block. The first block knows no best speed yet and
-// takes all of these loops, since a core that was idle is slow for its first ones. Before a further group some seconds, since
-// trials at two speeds cannot be compared. After a group about one second, which tells
-// a core that flickers from one that has become slow.
+// How often the calibration loop may run, with a pause between, until a core
+// shows the speed that it had before. Before a block the loops take a third of
+// a second: the speed of a shared core may flicker several times a second, so
+// its best speed soon shows, and a core that is slow for longer slows the whole
+// block alike. The first block has no best speed to compare with and always runs
+// all of these loops, since an idle core is slow at first. Before a further group
+// they take some seconds, since trials at two speeds cannot be compared. After a
+// group they take about one second, which tells a core that flickers from one
+// that has become slow.
 const (
 	loopsFirst  = 4
 	loopsBefore = 80
@@ -61,9 +63,9 @@ func faster(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// speed runs the calibration loop until it finds the core as fast as the reference, or
-// so many times, and returns the fastest it saw. A reference of nought is none, and
-// takes them all.
+// speed runs the calibration loop until the core is as fast as the reference,
+// but at most that many times, and returns the fastest time seen. If the
+// reference is 0, no speed is fast enough to stop early.
 func (e *engine) speed(ctx context.Context, reference time.Duration, loops int) (fastest time.Duration, err error) {
 	for i := 1; ; i++ {
 		seen, err := e.loop(e.plan.Split.Server)

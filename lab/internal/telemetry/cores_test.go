@@ -12,7 +12,7 @@ func TestWhereEachCoresTimeWent(t *testing.T) {
 	p[0].cpus[0] = procfs.CPUStat{User: 100, Nice: 10, System: 50, IRQ: 5, SoftIRQ: 20, Steal: 10, Idle: 700, Iowait: 5}
 	p[1].cpus[0] = procfs.CPUStat{User: 150, Nice: 20, System: 70, IRQ: 10, SoftIRQ: 25, Steal: 20, Idle: 790, Iowait: 15}
 	got := whole(sampler(p), 1000, 0).Cores
-	// Of 200 ticks: 50 and 10, 20, 5 and 5, 10, 90 and 10.
+	// Of 200 ticks: user 50 and 10, system 20, 5 and 5, steal 10, idle 90 and 10.
 	if want := (Core{CPU: 0, User: 0.3, System: 0.1, SoftIRQ: 0.05, Steal: 0.05, Idle: 0.5}); len(got) != 3 || got[0] != want {
 		t.Errorf("%+v, want %+v first of three", got, want)
 	}
@@ -21,7 +21,8 @@ func TestWhereEachCoresTimeWent(t *testing.T) {
 	}
 }
 
-// The kernel's idle counters may run back by a tick; a share stays a share.
+// The kernel's idle counters may run backwards by a tick; a share must stay
+// between 0 and 1.
 func TestSharesStayBetweenNoughtAndOne(t *testing.T) {
 	p := pair()
 	p[0].cpus[2], p[1].cpus[2] = ticks(100, 0, 500, 0), ticks(200, 0, 499, 0)
@@ -35,7 +36,7 @@ func TestSharesStayBetweenNoughtAndOne(t *testing.T) {
 	}
 }
 
-// Waiting for the disk is idle time too; guest time is in user time already.
+// Waiting for the disk counts as idle; guest time is part of user time already.
 func TestCoresCountWaitingAsIdleAndGuestsOnce(t *testing.T) {
 	p := pair()
 	p[0].cpus[2] = procfs.CPUStat{}

@@ -26,12 +26,12 @@ func server(master, first, second float64, threads int) []process {
 	}
 }
 
-// ticks is a core's counters: busy in user and system time, idle, stolen.
+// ticks is a core's counters: user, system, idle and stolen time.
 func ticks(user, system, idle, steal float64) procfs.CPUStat {
 	return procfs.CPUStat{User: user, System: system, Idle: idle, Steal: steal}
 }
 
-// wire is a shaper's readings a second and a half apart, within the window, and
+// wire has a shaper's readings a second and a half apart within the window, and
 // one from before it, which must not count.
 func wire(bytes, packets, drops uint64) []shaper.Reading {
 	return []shaper.Reading{
@@ -43,7 +43,7 @@ func wire(bytes, packets, drops uint64) []shaper.Reading {
 
 func bothWays() (server, client []shaper.Reading) { return wire(93_750, 75, 5), wire(187_500, 150, 0) }
 
-// kernel is the kernel's other counters, surveyed.
+// kernel is a survey with the kernel's other counters.
 func kernel(s, retransmits, established float64) *survey {
 	return &survey{at: at(s), established: established, counters: map[string]float64{
 		"tcp_retransmits": retransmits, "listen_overflows": 5, "listen_drops": 7,
@@ -91,7 +91,8 @@ func expect(t *testing.T, got map[string]float64, want map[string]float64) {
 	}
 }
 
-// lacking takes something away from both samples and tells what is left.
+// lacking removes something from both samples, and gives the metrics that are
+// left.
 func lacking(t *testing.T, change func(a, b *sample), gone ...string) map[string]float64 {
 	t.Helper()
 	want := whole(sampler(pair()), 1000, 1e6).Metrics

@@ -17,8 +17,8 @@ func TestWhoWasHeldAndForHowLongNothingWasSeen(t *testing.T) {
 	}
 }
 
-// A machine that stands still as the window begins or ends leaves no two samples
-// inside that are far apart.
+// If the machine stands still as the window begins or ends, no two samples inside
+// the window are far apart.
 func TestAGapAtTheWindowsEdge(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -57,7 +57,7 @@ func TestAStepOfTheClockIsSeen(t *testing.T) {
 			t.Errorf("%v s on the wall in %v s: a step of %v, want %v", c.wall, c.monotonic, got, c.want)
 		}
 	}
-	// The clock was set during warm-up, before the window.
+	// The clock was set during the warm-up, before the window.
 	p := pair()
 	p[0].mono, p[1].mono = seconds(5), seconds(7)
 	warm := sample{at: at(4), mono: 0}

@@ -8,7 +8,7 @@ import (
 
 func TestClientThreadsStandBusiestFirst(t *testing.T) {
 	w := whole(sampler(pair()), 1000, 0)
-	// The last was started in between.
+	// The last thread was started in between.
 	want := []float64{0.7, 0.05, 0.01}
 	if !slices.EqualFunc(w.ClientThreads, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
 		t.Errorf("%v, want %v", w.ClientThreads, want)
@@ -25,7 +25,7 @@ func TestCPUTimeOfATree(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		a, b []process
-		want float64 // less than nought: not known
+		want float64 // negative: unknown
 	}{
 		{"alone", []process{root}, []process{grown}, 0.5},
 		{"gone", []process{root}, nil, -1},

@@ -239,8 +239,8 @@ func TestSharedCoresAreLookedAt(t *testing.T) {
 	}
 }
 
-// A worker that never gets a connection is told from one that does, however
-// little both of them do.
+// A worker that never gets a connection is told from one that does, even if both
+// do very little.
 func TestWorkersThatHoldAConnectionServe(t *testing.T) {
 	look := func(files map[int]int) *survey { return &survey{files: files} }
 	workers := []process{{pid: 10}, {pid: 11, parent: 10}, {pid: 12, parent: 10}}

@@ -14,8 +14,8 @@ func TestInterruptsByQueue(t *testing.T) {
 	}
 }
 
-// others names what is not the load: pid 50 is a shell with a child 51, 60 is
-// on the client's core.
+// theOthers has the processes outside the load: pid 50 is a shell with a child
+// 51, and 60 runs on the client's core.
 func theOthers(shell, child, third float64, childThere bool) map[int]other {
 	os := map[int]other{
 		50: {"sh", 1, seconds(shell), 0},
@@ -27,7 +27,7 @@ func theOthers(shell, child, third float64, childThere bool) map[int]other {
 	return os
 }
 
-// surveyed finds other processes and nothing else.
+// surveyed is a survey with other processes and nothing else.
 func surveyed(s float64, os map[int]other) *survey {
 	return &survey{at: at(s), others: os, established: -1}
 }

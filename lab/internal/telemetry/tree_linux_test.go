@@ -175,7 +175,7 @@ func TestPairsOfRealProcesses(t *testing.T) {
 	if len(all[0].client) == 0 || len(all[1].client) != 0 || s.another() {
 		t.Errorf("clients of %d and %d processes", len(all[0].client), len(all[1].client))
 	}
-	// A client that comes later is not missed until the next regular survey.
+	// A client that starts later is surveyed at once, before the next regular survey.
 	if client = os.Getpid(); !s.another() {
 		t.Error("a second client was started, and nobody looks")
 	}

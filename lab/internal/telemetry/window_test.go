@@ -17,9 +17,9 @@ func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
 		"server_cpu_s": 3.0,
 		// 1.5 cores over 1000 requests a second.
 		"server_cpu_per_request_s": 0.0015,
-		// 2.8 s of two workers in two seconds; the master is none.
+		// 2.8 s of two workers in two seconds, without the master.
 		"server_workers_busy": 0.7,
-		// Core 0: of 200 ticks 10 idle; core 1: of 200 ticks 150.
+		// Core 0: 10 of 200 ticks idle; core 1: 150 of 200.
 		"server_cores_busy": (0.95 + 0.25) / 2, "server_steal": (0.05 + 0) / 2,
 		"client_cpu_per_request_s": 1.5 / 2 / 1000,
 		// 1.4 s in two seconds.
@@ -32,14 +32,15 @@ func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
 		"line_rate_share": 1, "wire_drops": 5,
 		// 20, 160 and 120 in two seconds.
 		"server_context_switches_per_s": 150,
-		// The most of two samples: 1000, 2000 and 8000.
+		// The larger of two samples: 1000, 2000 and 8000.
 		"server_rss_bytes": 11000,
 		"interrupts_per_s": 1000, "tcp_retransmits": 6, "listen_overflows": 0, "listen_drops": 0,
 		"softnet_drops": 0, "softnet_squeezes": 0, "swap_pages": 0, "throttled_s": 0,
-		// Ten milliseconds of the lab in two seconds, and of each watch one and a half in its.
+		// The lab used ten milliseconds in two seconds, and each watch one and a half
+		// in its own interval.
 		"sampler_busy": 0.007, "clock_step_s": 0,
 		"server_foreign_load": 0, "client_foreign_load": 0,
-		// Counts beyond the first one are 0 and 30; of two the later stands.
+		// Beyond the first count these are 0 and 30; the median of two is the later.
 		"connections_established": 30,
 	})
 	if w.WorkersMin != 2 || w.WorkersMax != 2 {
@@ -48,8 +49,8 @@ func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
 }
 
 func TestWindowIsCutToItsTimes(t *testing.T) {
-	// Warm-up before and the end after it cost a hundredfold; the samples at
-	// the window's very ends belong to it.
+	// The warm-up before and the time after cost a hundred times as much. Samples
+	// exactly at the window's ends belong to it.
 	warm := sample{at: at(9.9), mono: seconds(-0.1), survey: kernel(9.9, 0, 11), server: server(0, 0, 0, 1), threads: map[int]time.Duration{20: 0}}
 	middle := sample{at: at(11), server: server(1.1, 2.1, 3.1, 7)}
 	late := sample{at: at(12.1), mono: seconds(2.1), server: server(100, 100, 100, 99), threads: map[int]time.Duration{20: seconds(99)}}
@@ -90,16 +91,16 @@ func TestWhatWasNotReadIsLeftOut(t *testing.T) {
 			}
 		}, []string{"server_context_switches_per_s"}},
 		{"no cores", func(a, b *sample) { a.cpus, b.cpus = nil, nil }, []string{"server_cores_busy", "server_steal", "client_cores_busy", "client_steal"}},
-		// The mean over the other core would be of less than what was asked.
+		// The mean over one core would cover less than was asked.
 		{"one server core missing", func(a, b *sample) { delete(b.cpus, 1) }, []string{"server_cores_busy", "server_steal"}},
 		{"the client's core missing at first", func(a, b *sample) { delete(a.cpus, 2) }, []string{"client_cores_busy", "client_steal"}},
 		{"a core whose counters stand still", func(a, b *sample) { b.cpus[1] = a.cpus[1] }, []string{"server_cores_busy", "server_steal"}},
 		{"no client", func(a, b *sample) { a.client, b.client, a.threads, b.threads = nil, nil, nil, nil }, []string{"client_cpu_per_request_s", "client_thread_busy_max"}},
 		{"another client than before", func(a, b *sample) { a.client[0].pid = 99; a.threads = map[int]time.Duration{99: 0} }, []string{"client_cpu_per_request_s", "client_thread_busy_max"}},
 		{"threads not readable", func(a, b *sample) { b.threads = nil }, []string{"client_thread_busy_max"}},
-		// A thread that ended takes its time with it. It may have been the busiest.
+		// The ended thread's CPU time is lost, and it may have been the busiest.
 		{"a thread has ended", func(a, b *sample) { delete(b.threads, 20) }, []string{"client_thread_busy_max"}},
-		// A server that was never seen had no nought workers.
+		// A server that was not seen does not have 0 workers.
 		{"no server", func(a, b *sample) { a.server, b.server = nil, nil }, serverNames},
 	} {
 		t.Run(c.name, func(t *testing.T) { lacking(t, c.change, c.gone...) })

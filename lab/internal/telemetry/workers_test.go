@@ -12,7 +12,7 @@ func TestAWorkerThatVanishesIsSeen(t *testing.T) {
 	if w.WorkersMin != 1 || w.WorkersMax != 2 || w.Metrics["workers"] != 1 {
 		t.Errorf("workers from %d to %d, metric %v; want 1 to 2, and the least", w.WorkersMin, w.WorkersMax, w.Metrics["workers"])
 	}
-	// What it used until then is not known, unless its master has waited for it.
+	// Its time until then is unknown, unless its master has waited for it.
 	if got, ok := w.Metrics["server_cpu_s"]; ok {
 		t.Errorf("server CPU %v, of the others alone", got)
 	}
@@ -20,7 +20,7 @@ func TestAWorkerThatVanishesIsSeen(t *testing.T) {
 	if got := whole(sampler(p), 1000, 0).Metrics["server_cpu_s"]; math.Abs(got-2.3) > 1e-9 {
 		t.Errorf("server CPU %v, want 0.2 of the master, 1.6 of the worker that stayed and 0.5 of the one that ended", got)
 	}
-	// One that came and went in between is seen as well.
+	// A process that came and went in between is seen too.
 	p = pair()
 	extra := sample{at: at(11), server: append(server(1.1, 2.1, 3.1, 6), process{pid: 13, parent: 10})}
 	if w := whole(sampler([]sample{p[0], extra, p[1]}), 1000, 0); w.WorkersMin != 2 || w.WorkersMax != 3 {
@@ -42,11 +42,11 @@ func TestAServerWithoutWorkersHasNone(t *testing.T) {
 	}
 }
 
-// A worker takes part from a tenth of what the busiest one uses.
+// A worker takes part from a tenth of the busiest one's CPU time.
 func TestActiveWorkersAreThoseThatTookPart(t *testing.T) {
 	for _, c := range []struct {
 		name          string
-		first, second float64 // seconds that each of two workers uses
+		first, second float64 // seconds used by each of two workers
 		want          float64
 	}{
 		{"both alike", 1, 1, 2},

@@ -12,7 +12,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Five claims of six kinds share the error: 100 each, which eight of eight come to.
+// Five claims divide the error, so each needs an e-value of 100, which eight of
+// eight exceed.
 func TestEightGoodBlocksReproduceEveryKind(t *testing.T) {
 	for blocks, want := range map[int]Verdict{7: Inconclusive, 8: Reproduced} {
 		x, r := good(t, blocks)
@@ -56,7 +57,7 @@ func TestIncompleteBlocksDoNotCount(t *testing.T) {
 			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
 	}
-	r.Trials = slices.Delete(r.Trials, 3, 4) // lost rather than invalid
+	r.Trials = slices.Delete(r.Trials, 3, 4) // missing rather than invalid
 	for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
 		if c.Verdict != Inconclusive || !strings.Contains(c.Reason, "the other trials are missing") {
 			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
@@ -97,7 +98,7 @@ func TestAConditionWithoutValidTrialsNeverLetsAClaimPass(t *testing.T) {
 			}
 		}
 	}
-	// Nor with all conditions lost, or all figures of one level.
+	// Losing all conditions, or all figures of one level, gives no verdict either.
 	x, r := good(t, 6)
 	for i := range r.Trials {
 		spoil(&r.Trials[i])
@@ -107,7 +108,7 @@ func TestAConditionWithoutValidTrialsNeverLetsAClaimPass(t *testing.T) {
 			t.Errorf("without any, %s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
 	}
-	// A third condition's loss, which no other could make up for.
+	// A third condition is lost, and no other can replace it.
 	x = design(t, `{ name = "workers", levels = [1, 2, 4] }`, isFlat)
 	r = made(x, 6, func(_ setting.Levels, b int) figures { return figures{rps: base(b)} })
 	for i := range r.Trials {
@@ -129,14 +130,14 @@ func TestAnInvalidTrialChangesNothingButItsCount(t *testing.T) {
 			Metrics: figures{rps: 1e9, "workers": 64, "latency_p99_s": 1e-6}, Below: figures{"latency_p50_s": 1e-9},
 		}
 		spoil(&great)
-		// Before and behind the valid trial of its block.
+		// One invalid trial before the valid trial of its block, and one after it.
 		r.Trials = append(append([]results.Trial{great}, r.Trials...), great)
 	}
 	after := Decide(x, machine, []Run{{r, x}})
 	if after.Trials != 24 || after.InvalidTrials != 12 || after.Conditions[1].Trials != 18 || after.Conditions[1].Invalid != 12 {
 		t.Errorf("counts: %d trials, %d invalid; of c2 %d and %d", after.Trials, after.InvalidTrials, after.Conditions[1].Trials, after.Conditions[1].Invalid)
 	}
-	after.BoundsNow = nil // theirs, which the figures do not bear out
+	after.BoundsNow = nil // the bounds named in the file, which do not follow from the figures
 	after.Trials, after.InvalidTrials, after.Conditions[1].Trials, after.Conditions[1].Invalid = 12, 0, 6, 0
 	if !reflect.DeepEqual(before, after) {
 		t.Errorf("before %+v\nafter  %+v", before, after)
@@ -150,7 +151,7 @@ func TestARepeatedTrialCountsForItsBlock(t *testing.T) {
 	again := r.Trials[5]
 	r.Trials[5].Metrics = figures{rps: 1}
 	spoil(&r.Trials[5])
-	// It ran behind the rest of its block, so later in the file.
+	// It ran after the rest of its block, so it is later in the file.
 	r.Trials = slices.Insert(r.Trials, 6, again)
 	if got := one(t, x, r, machine); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)

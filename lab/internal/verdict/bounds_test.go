@@ -12,7 +12,7 @@ import (
 func TestBoundClaims(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		hits int // of twenty trials bounded by the wire, from the first on: two a block
+		hits int // of twenty trials, two a block, the first so many are bounded by the wire
 		want Verdict
 		says string
 	}{
@@ -38,10 +38,11 @@ func TestBoundClaims(t *testing.T) {
 	}
 }
 
-// Where two walls were met at once the trial is named for one of them: no
-// evidence against the other, and none for it.
+// If two walls were met, the trial is named for one of them: this is evidence
+// neither against the other nor for it.
 func TestAWallMetBesideAnotherIsNotRefuted(t *testing.T) {
-	// One block of eleven cannot tell, and ten against are enough; two are not.
+	// If one block of eleven cannot tell, ten against are enough; if two cannot,
+	// they are not.
 	for both, want := range map[int]Verdict{0: Refuted, 2: Refuted, 4: Inconclusive, 22: Inconclusive} {
 		x := design(t, "", `{ id = "c", kind = "bound", text = "t", bound = "server-cpu" }`)
 		r := ratios(x, slices.Repeat([]float64{1}, 11)...)
@@ -61,7 +62,7 @@ func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
 	for n, want := range map[int]Verdict{1: Reproduced, 6: Inconclusive, 7: Invalid, 12: Invalid} {
 		x := design(t, "", isFlat, named(flatCost, "cost"))
 		r := ratios(x, slices.Repeat([]float64{1}, 12)...)
-		for i := range n { // in one trial of so many blocks
+		for i := range n { // in one trial of n blocks
 			bounded(&r.Trials[2*i], gate.BoundClientCPU)
 		}
 		f := Decide(x, machine, []Run{{r, x}})
@@ -69,12 +70,12 @@ func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
 		if c := f.Claims[0]; c.Verdict != want || !strings.Contains(c.Reason, says) || c.Bounds["client-cpu"] != n {
 			t.Errorf("throughput, %d blocks: %s (%s), bounds %v; want %s", n, c.Verdict, c.Reason, c.Bounds, want)
 		}
-		// The server's cost of a request is its own, whoever waited for it.
+		// The server's cost of a request does not depend on the client.
 		if c := f.Claims[1]; c.Verdict != Reproduced {
 			t.Errorf("CPU per request: %s (%s)", c.Verdict, c.Reason)
 		}
 	}
-	// A client that was the wall in an invalid trial is no one's wall.
+	// A wall that an invalid trial met does not count.
 	x := design(t, "", isFlat)
 	r := ratios(x, 1, 1, 1, 1, 1, 1)
 	spoiled := r.Trials[0]

@@ -31,7 +31,8 @@ func TestCountClaims(t *testing.T) {
 			r.Trials = append(r.Trials, again)
 		}, Reproduced, "exact in all of 12 trials"},
 		{"one trial without the figure", asMany, func(r *results.File) { delete(r.Trials[0].Metrics, "workers") }, Inconclusive, "only 5 of 6 blocks can tell"},
-		// Nothing was counted against anything; that is not exact.
+		// Without the setting's level there is nothing to compare the count with, so
+		// it is not exact.
 		{"the setting is nowhere recorded", asMany, func(r *results.File) {
 			for i, c := range r.Conditions {
 				r.Conditions[i].Levels = setting.Levels{setting.Connections: c.Levels[setting.Workers]}
@@ -45,7 +46,7 @@ func TestCountClaims(t *testing.T) {
 			t.Errorf("%s: %s (%s), want %s (%s)", c.name, got.Verdict, got.Reason, c.want, c.says)
 		}
 	}
-	// What is the same in every trial can be counted as well.
+	// A count may also be compared with a setting that is the same in every trial.
 	x := design(t, "", strings.ReplaceAll(asMany, `equals = "workers"`, `equals = "connections"`))
 	r := made(x, 6, func(setting.Levels, int) figures { return figures{"workers": 100} })
 	if got := one(t, x, r, machine); got.Verdict != Reproduced {

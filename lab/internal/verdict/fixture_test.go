@@ -57,8 +57,8 @@ claims = [`+strings.Join(claims, ",")+`]
 
 type figures = map[string]float64
 
-// bounded gives a trial the figures of one wall, and of room at the others; of
-// gate.BoundUnknown it has none, so that nothing was looked at.
+// bounded gives a trial the figures of one wall, and room at the others. For
+// gate.BoundUnknown it removes the figures of all walls.
 func bounded(t *results.Trial, b gate.Bound) {
 	m := figures{}
 	for name, v := range t.Metrics {
@@ -80,8 +80,9 @@ func bounded(t *results.Trial, b gate.Bound) {
 	}
 }
 
-// made is a made-up measured run: every condition once a block, of the figures
-// that the function gives. Its trials are valid and bounded by the server.
+// made is a made-up measured run: every condition once a block, with the
+// figures that the function gives. All trials are valid and bounded by the
+// server.
 func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block int) figures) *results.File {
 	r := &results.File{
 		SchemaVersion: 2, Experiment: x.Name, Run: "r", Source: results.Measured, Hosts: results.Hosts{Server: "h", Client: "h"},
@@ -101,11 +102,12 @@ func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block 
 	return r
 }
 
-// base is what one worker did in a block: the machine's speed differs twofold
-// and fourfold between blocks, which a comparison within blocks never sees.
+// base is the result of one worker in a block. The machine's speed differs
+// twofold and fourfold between blocks, which must not affect comparisons within
+// blocks.
 func base(block int) float64 { return []float64{100, 200, 400}[block%3] }
 
-// ratios makes a run of two conditions whose per-block ratios are these.
+// ratios makes a run of two conditions with these per-block ratios.
 func ratios(x *experiment.Experiment, rs ...float64) *results.File {
 	return made(x, len(rs), func(ls setting.Levels, b int) figures {
 		v := base(b)
@@ -131,7 +133,7 @@ func spoil(t *results.Trial) {
 	t.Valid, t.Reasons = false, []results.Reason{{Gate: "errors", Detail: "1 connection errors"}}
 }
 
-// every is one claim of each kind, and good a run that reproduces them all.
+// every has one claim of each kind, and good is a run that reproduces them all.
 var every = []string{
 	isFlat,
 	strings.Replace(atLeast, "1.5", "0.9", 1),

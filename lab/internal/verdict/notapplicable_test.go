@@ -36,12 +36,13 @@ func TestAMetricThatWasNotRecordedIsNotTheTrialsFault(t *testing.T) {
 	for i := range r.Trials {
 		delete(r.Trials[i].Metrics, cost)
 	}
-	// One trial of twelve is invalid; eleven are valid and say nothing of it.
+	// One trial of twelve is invalid; the eleven valid ones lack the metric.
 	spoil(&r.Trials[0])
 	if c := one(t, x, r, machine); c.Verdict != NotApplicable || c.Reason != "the run did not record "+cost {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
-	// What is only known as below a limit was recorded, and its ratio may be any.
+	// A figure known only to be below a limit is recorded, and its ratio may be
+	// anything.
 	for i := range r.Trials {
 		r.Trials[i].Below = figures{cost: 0.001}
 		r.Trials[i].Valid, r.Trials[i].Reasons = true, nil
@@ -86,7 +87,7 @@ func TestUnmetNeedsAreNotApplicable(t *testing.T) {
 				bounded(&r.Trials[i], gate.BoundWire)
 			}
 		}, Inconclusive, "0 of 10 blocks lie between 0.9091 and 1.1, 9 outside"},
-		// Not the claim's fault either: the precondition goes before the wall.
+		// The precondition is checked before the wall.
 		{"bounded by the client", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
 			for i := range r.Trials {
 				bounded(&r.Trials[i], gate.BoundClientCPU)
@@ -103,7 +104,7 @@ func TestUnmetNeedsAreNotApplicable(t *testing.T) {
 	}
 }
 
-// A lost condition cannot hide behind the bounds of those that are left.
+// A lost condition must not be hidden by the bounds of the others.
 func TestNeededBoundWithALostConditionDoesNotPass(t *testing.T) {
 	x := design(t, "", fmt.Sprintf(flatNeeds, `bound = "wire"`))
 	r := ratios(x, 1, 1, 1, 1, 1, 1)

@@ -50,11 +50,11 @@ func TestAPublishedSingleRunAgreesOrDisagrees(t *testing.T) {
 	}
 }
 
-// A text that did not look at a wall does not speak against it.
+// A published run that did not record a wall is not evidence against it.
 func TestAnUnknownBoundOfAPublishedRunDoesNotDisagree(t *testing.T) {
 	x := design(t, "", wireWall)
 	r := asPrinted(ratios(x, 1))
-	r.Topology.Kind = "fleet" // whose line rate it does not give
+	r.Topology.Kind = "fleet" // whose line rate is not given
 	for i, b := range []gate.Bound{gate.BoundUnknown, gate.BoundWire} {
 		bounded(&r.Trials[i], b)
 	}
@@ -71,7 +71,7 @@ func TestAnUnknownBoundOfAPublishedRunDoesNotDisagree(t *testing.T) {
 func TestAPublishedRunWithoutPairsNeitherAgreesNorDisagrees(t *testing.T) {
 	x := design(t, "", isFlat)
 	r := asPrinted(ratios(x, 1, 1))
-	// Figures of two runs, none of which has both levels.
+	// Figures of two runs, neither of which has both levels.
 	r.Trials = []results.Trial{r.Trials[0], r.Trials[3]}
 	if c := one(t, x, r, machine); c.SingleRun != "" || c.Verdict == Reproduced {
 		t.Errorf("%s, %q (%s): nothing was compared", c.Verdict, c.SingleRun, c.Reason)

@@ -15,17 +15,17 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// By hand, for a claim alone: one edge is decided at an e-value of 20, which six of
-// six blocks (36) and no five reach; a band that could be refuted at either of two
-// edges at 40, which takes seven of seven (69). Nine of ten come to 19.4, ten of
-// eleven to 34, seven of nine to 1.5. The interval asks 40 of each side.
+// By hand, for a single claim: one edge is decided at an e-value of 20, which
+// six of six blocks (36) reach and five do not. A band that can be refuted at
+// either of two edges needs 40, seven of seven (69). Nine of ten have 19.4, ten
+// of eleven 34, seven of nine 1.5. The interval needs 40 on each side.
 func TestRatiosAgainstTheClaim(t *testing.T) {
 	for _, c := range []struct {
 		name, claim string
-		ratios      []float64 // in the order of the blocks
+		ratios      []float64 // by block
 		want        Verdict
-		// The first effect: the median, and the least and greatest ratio, which are
-		// the interval of seven to ten blocks.
+		// The first effect: the median, and the smallest and largest ratio, which are
+		// the interval for seven to ten blocks.
 		ratio, low, high float64
 		says             string
 	}{
@@ -40,7 +40,7 @@ func TestRatiosAgainstTheClaim(t *testing.T) {
 		{"flat, crossing the lower margin", isFlat, []float64{0.80, 0.95, 0.96, 0.97, 0.98, 0.99, 0.99}, Inconclusive, 0.97, 0.80, 0.99, ""},
 		{"flat, wider than the margin on both sides", isFlat, []float64{0.5, 0.9, 1, 1, 1, 1.1, 2}, Inconclusive, 1, 0.5, 2, ""},
 		{"flat, at its very margins", flatWide, []float64{0.8, 0.8, 0.8, 1, 1.25, 1.25, 1.25}, Reproduced, 1, 0.8, 1.25, ""},
-		// Each edge has ten of eleven inside.
+		// At each edge, ten of eleven are inside.
 		{"eleven blocks bear one that is off on each side", isFlat, []float64{1.02, 0.2, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01, 1, 1}, Reproduced, 1, 0.2, 5, "9 of 11 blocks lie between"},
 		{"but not two on one side", isFlat, []float64{1.02, 5, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01, 1, 1}, Inconclusive, 1, 0.96, 5, ""},
 
@@ -51,8 +51,8 @@ func TestRatiosAgainstTheClaim(t *testing.T) {
 		{"at most, refuted", atMost, []float64{0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2}, Refuted, 0.9, 0.6, 1.2, "7 of 7 blocks lie above 0.5"},
 		{"at most, open", atMost, []float64{0.1, 0.2, 0.3, 0.4, 0.45, 0.45, 0.6}, Inconclusive, 0.4, 0.1, 0.6, ""},
 
-		// With two levels the step is the whole as well: it may fall by the
-		// margin as a step, but as the whole it may not fall at all.
+		// With two levels the single step is also the whole: as a step it may fall by
+		// the margin, but as the whole it may not fall at all.
 		{"rises", rises, []float64{1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.5}, Reproduced, 1.3, 1, 1.5, "all 2 comparisons hold"},
 		{"rises, a little lower all through", rises, []float64{0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.99}, Refuted, 0.98, 0.95, 0.99, "7 of 7 blocks lie below 1"},
 		{"rises, by nothing that can be seen", rises, []float64{0.98, 0.99, 1, 1.01, 1.02, 1.03, 1}, Inconclusive, 1, 0.98, 1.03, "5 of 7 blocks lie at 1 or above, 2 below"},
@@ -99,7 +99,7 @@ func TestEveryComparisonHasToAgree(t *testing.T) {
 		{"rises, with a step down within the margin", rises, 1, 0.95, 3, Reproduced, 3, "all 3"},
 		{"rises, but for one step", rises, 1, 0.8, 3, Refuted, 3, "throughput_rps 2 over 1"},
 		{"falls in the end", rises, 1, 3, 2, Refuted, 3, "throughput_rps 4 over 2"},
-		// A ratio is of the last over the first; what lies between is not asked.
+		// A ratio compares the last level with the first; levels between are ignored.
 		{"ratio of the ends only", atLeast, 1, 0.1, 2, Reproduced, 1, "throughput_rps 4 over 1"},
 	} {
 		x := design(t, three, c.claim)
@@ -118,7 +118,7 @@ func TestLevelsAreComparedWithinEachLevelOfTheOtherFactors(t *testing.T) {
 			workers, _ := ls[setting.Workers].Int()
 			depth, _ := ls[setting.Pipelining].Int()
 			if depth == 10 {
-				v *= 8 // the other factor's own effect is no business of the claim
+				v *= 8 // the other factor's own effect must not matter
 			}
 			if workers == 2 && depth == 10 {
 				v *= gainDeep
@@ -139,7 +139,8 @@ func TestLevelsAreComparedWithinEachLevelOfTheOtherFactors(t *testing.T) {
 	}
 }
 
-// A claim kept to levels says nothing of the other conditions, nor they of it.
+// A claim limited to some levels and the other conditions do not affect each
+// other.
 func TestAClaimKeptToLevelsLooksAtThoseOnly(t *testing.T) {
 	const factors = `{ name = "workers", levels = [1, 2] }, { name = "pipelining", levels = [1, 10] }`
 	run := func(claim string) Claim {
@@ -191,8 +192,8 @@ func TestAFigureWithoutARatioSaysNothing(t *testing.T) {
 	}
 }
 
-// Which block is called what, and how fast the machine was, is no business of
-// a claim about a ratio.
+// The names of blocks, and the machine's speed, must not affect a claim about a
+// ratio.
 func TestVerdictsDoNotDependOnNamesOfBlocksOrOnSpeed(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 7))
 	var claims []string
@@ -227,14 +228,14 @@ func TestVerdictsDoNotDependOnNamesOfBlocksOrOnSpeed(t *testing.T) {
 			t.Fatalf("round %d: with other names of blocks %+v\nwant %+v", round, got, want)
 		}
 
-		// Powers of two leave each ratio as it is, to the last bit.
+		// Multiplying by a power of two leaves each ratio exactly as it is.
 		for i := range f.Trials {
 			f.Trials[i].Metrics[rps] *= 1024
 		}
 		if got := Decide(x, machine, []Run{{f, x}}).Claims; !reflect.DeepEqual(got, want) {
 			t.Fatalf("round %d: on a faster machine %+v\nwant %+v", round, got, want)
 		}
-		// Other factors round; the verdicts are to be the same all the same.
+		// Other factors round, but the verdicts must be the same.
 		for i := range f.Trials {
 			f.Trials[i].Metrics[rps] /= 3
 		}
@@ -251,18 +252,18 @@ func TestVerdictsDoNotDependOnNamesOfBlocksOrOnSpeed(t *testing.T) {
 	}
 }
 
-// Two conditions that are the same: "flat" is refuted only where the interval
-// misses 1, so in at most one run of twenty, whatever the noise.
+// Two equal conditions: "flat" is refuted only if the interval misses 1, so in
+// at most one run of twenty, whatever the noise.
 func TestIdenticalConditionsAreSeldomRefuted(t *testing.T) {
 	const runs = 1500
 	x := design(t, "", isFlat)
 	for _, noise := range []struct {
 		name string
 		draw func(*rand.Rand) float64
-		// The least share of runs that are to be reproduced.
+		// The least share of runs that must be reproduced.
 		reproduced float64
 	}{
-		// Ratios have a standard deviation of 1.4 %; a tenth is far away.
+		// Ratios have a standard deviation of 1.4 %, far below the margin of a tenth.
 		{"quiet", func(r *rand.Rand) float64 { return math.Exp(0.01 * r.NormFloat64()) }, 0.99},
 		{"skewed", func(r *rand.Rand) float64 { return math.Exp(0.3 * r.ExpFloat64()) }, 0},
 		{"a neighbour half of the time", func(r *rand.Rand) float64 {

@@ -136,7 +136,7 @@ func TestGoneTakesAProfileThatShowsIt(t *testing.T) {
 	}
 }
 
-// A share of next to nothing says nothing, for or against the claim.
+// A share of a very small total is evidence neither for the claim nor against it.
 func TestAShareNeedsAWhole(t *testing.T) {
 	for claim, of := range map[string]float64{aTenth: 1, atMost10: 0.01} {
 		for _, c := range []struct {

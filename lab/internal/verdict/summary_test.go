@@ -32,7 +32,7 @@ func TestFiguresWithSomeBelowALimit(t *testing.T) {
 		{"the higher limit, of two the other way round", []results.Trial{below(2), below(1)}, 2, 0, 2},
 		{"the middle of three is below", []results.Trial{known(9), below(1), below(1)}, 3, 0, 1},
 		{"the middle of three is known", []results.Trial{known(9), below(1), known(4)}, 3, 4, 0},
-		// Of four, ranks 2 and 3 make the median: below 1, and 5 in the middle.
+		// Of four, ranks 2 and 3 make the median: one is below 1, the other is 5.
 		{"the lower of the middle two is below", []results.Trial{below(1), below(1), known(5), known(9)}, 4, 0, 5},
 		{"both of the middle two are below", []results.Trial{below(1), below(1), below(1), known(9)}, 4, 0, 1},
 		{"both of the middle two are known", []results.Trial{known(9), known(6), below(1), known(4)}, 4, 5, 0},
@@ -71,7 +71,7 @@ func TestFiguresFromSixOnHaveAnInterval(t *testing.T) {
 	if got, _ := figure(rps, trials); *got.Median != 5 || *got.Low != 2 || *got.High != 8 {
 		t.Errorf("of 1 to 9: %v, %v to %v; want 5, ranks 2 to 8", *got.Median, *got.Low, *got.High)
 	}
-	// An interval would need what is only known as below.
+	// An interval would need the value that is known only to be below a limit.
 	trials = append(trials, results.Trial{Below: figures{rps: 0.5}})
 	if got, _ := figure(rps, trials); got.Low != nil || got.Median == nil {
 		t.Errorf("with one below: %v to %v, median %v", deref(got.Low), deref(got.High), deref(got.Median))
@@ -88,7 +88,7 @@ func TestAFigureKeepsWhatWasPrintedOfIt(t *testing.T) {
 			t.Errorf("%s: printed %q", name, got.Printed)
 		}
 	}
-	// The median of two was printed nowhere.
+	// The median of two figures was printed nowhere.
 	if got, _ := figure(rps, []results.Trial{printed, printed}); got.Printed != "" {
 		t.Errorf("of two: printed %q", got.Printed)
 	}
@@ -117,7 +117,7 @@ func TestDigitsKeepsNine(t *testing.T) {
 			t.Errorf("%v became %v, want %v", v, got, want)
 		}
 	}
-	// Whatever it is, it must still be a number that JSON can hold.
+	// The result must always be a number that JSON can hold.
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, v := range []float64{math.SmallestNonzeroFloat64, 1e-308, 1e-305, 1e-300, 1e300, math.MaxFloat64} {
 		if got := digits(v); math.IsNaN(got) || math.Abs(got-v) > 1e-8*v {

@@ -33,9 +33,9 @@ func TestEveryVerdictHasItsSentence(t *testing.T) {
 	}
 }
 
-// A whole verdict file, of a made-up run: ten blocks, one trial repeated, the
+// The whole verdict file of a made-up run: ten blocks, one trial repeated, the
 // wire full at the deeper level. `go test ./internal/verdict -update` writes it
-// anew; every line that changes is a change to what the journal says.
+// again; each changed line changes what the journal says.
 func TestAWholeVerdictFile(t *testing.T) {
 	x := design(t, `{ name = "workers", levels = [1, 2] }, { name = "pipelining", levels = [1, 10] }`,
 		strings.Replace(isFlat, `"c"`, `"is-flat"`, 1),
