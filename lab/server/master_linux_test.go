@@ -53,7 +53,7 @@ func TestAwaitGone(t *testing.T) {
 	}
 }
 
-// A worker that the master has not told to stop is a lost worker, whoever ended it.
+// A worker that ends without being told to by the master counts as lost, whatever ended it.
 func TestWorkerLost(t *testing.T) {
 	for _, c := range []struct {
 		sig    syscall.Signal

@@ -4,8 +4,8 @@ package cores
 
 import "time"
 
-// ProcessTime reads nothing here.
+// ProcessTime always fails on this system.
 func ProcessTime(int) (time.Duration, bool) { return 0, false }
 
-// ThreadTime reads nothing here.
+// ThreadTime always fails on this system.
 func ThreadTime(int) (time.Duration, bool) { return 0, false }
