@@ -6,6 +6,10 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules
+# Go's compiler spends a seventh less CPU time where it collects garbage less often, here
+# and in tools/test.sh; what it makes is the same.
+GOFLAGS ?= '-toolexec=env GOGC=400'
+export GOFLAGS
 
 PYTHON ?= python3
 PIP_INSTALL := .tools/venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -r
