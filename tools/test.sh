@@ -48,12 +48,16 @@ go_tests() {
 # The tests of runs and of servers mostly wait, and so come first, beside what is
 # compiled for the others, and not last, beside nothing; two at a time, since two other
 # lanes want the cores as well, and many of these tests break where nobody gets a turn.
+# The race detector's reports need no DWARF, and compiling and linking are cheaper without.
+# Nor need they its second of sleep at the end of a process: it waits for them anyway.
 go_races() {
   (
     cd lab || exit
+    export GORACE=atexit_sleep_ms=0
+    race=(-race -vet=off -gcflags=all=-dwarf=false -ldflags=-w)
     status=0
-    go list ./internal/run ./server ./producer ./load ./... "$library" | grep -vE "/cmd/lab$|/internal/states$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test -race -p 2 -vet=off || status=$?
-    go test -race -vet=off -run "^($(sed -nE 's/^func (Test[^(]*).*/\1/p' "$writers" | paste -sd '|'))$" "./${writers%/*}" || status=$?
+    go list ./internal/run ./server ./producer ./load ./... "$library" | grep -vE "/cmd/lab$|/internal/states$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test "${race[@]}" -p 2 || status=$?
+    go test "${race[@]}" -run "^($(sed -nE 's/^func (Test[^(]*).*/\1/p' "$writers" | paste -sd '|'))$" "./${writers%/*}" || status=$?
     exit "$status"
   )
 }
