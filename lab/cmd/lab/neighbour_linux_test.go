@@ -23,12 +23,21 @@ func stranger(t *testing.T, cpu int) {
 	})
 }
 
+// brief is a clone whose trials are as short as is enough for what disturbs all of them
+// alike from the first moment.
+func brief(t *testing.T, topology string) *clone {
+	t.Helper()
+	c := newClone(t, topology, "/read", 1, 1)
+	c.edit("slot_s = 1", "slot_s = 0.5")
+	return c
+}
+
 func TestAloneBusyLoopOnTheServersCore(t *testing.T) {
 	split, err := divide()
 	if err != nil || len(split.Server) == 0 {
 		t.Skip("one core: server and client share it with everybody")
 	}
-	c := newClone(t, loopback, "/read", 1, 1)
+	c := brief(t, loopback)
 	stranger(t, split.Server[0])
 	if s := c.run(); s.status != exitInvalid {
 		t.Errorf("exit %d, want %d", s.status, exitInvalid)
@@ -42,7 +51,7 @@ func TestAloneBusyLoopOnACoreThatIsShared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newClone(t, loopback, "/read", 1, 1)
+	c := brief(t, loopback)
 	stranger(t, allowed[0])
 	cmd := c.run99()
 	pinned := exec.Command("taskset", append([]string{"--cpu-list", strconv.Itoa(allowed[0])}, cmd.Args...)...)
@@ -70,7 +79,7 @@ func TestAloneWireFarBelowTheAskedRate(t *testing.T) {
 	if noWire(t) {
 		t.Skip("this machine lets no user make namespaces")
 	}
-	c := newClone(t, thin, "/read", 1, 1)
+	c := brief(t, thin)
 	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"http_load\"\nrate = 2000")
 	if s := c.run(); s.status != exitInvalid {
 		t.Errorf("exit %d, want %d", s.status, exitInvalid)

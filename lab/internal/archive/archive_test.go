@@ -222,7 +222,7 @@ func TestAJournalWithoutDataIsEmpty(t *testing.T) {
 }
 
 func TestExperimentIsFoundByName(t *testing.T) {
-	j := open(t, journal.Root(archivetest.Repository))
+	j := open(t, archivetest.Clone(t))
 	if x, err := j.Experiment("11-threads"); err != nil || x.Name != "11-threads" {
 		t.Errorf("%v, %v", x, err)
 	}
