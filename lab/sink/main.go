@@ -15,9 +15,9 @@
 // tries again sends duplicates. Which batches it refuses is fixed by counting, not
 // random, so that two trials are alike.
 //
-// With --find-limit the window does not have one rate. It is a search for the highest
-// rate at which events still arrive in time (see search); the counters are then those of
-// the whole search.
+// With --find-limit it searches, before the window, for the highest rate at which events
+// still arrive in time (see search). The window is then spent at that rate, so that the
+// counters, and what is recorded beside them, are those of the limit.
 //
 // Limits: events are counted by number, in an eighth of a byte each, so a producer that
 // counts from anywhere but 0 is refused. The sink's figures and the producer's are read
@@ -77,8 +77,8 @@ Usage: event_sink --producer URL [options]
                         and not taken in                           (default 0)
   --late-permille N     of a thousand others, how many are taken in and then
                         refused, as if the answer had been lost    (default 0)
-  --find-limit          search for the highest rate that arrives in time, in
-                        place of one rate; the search takes as long as it takes
+  --find-limit          search for the highest rate that arrives in time, for
+                        some seconds before the measured part, which has it
   --listen HOST:PORT    where to take events in, loopback only
                                                   (default 127.0.0.1:0: any port)
 

@@ -125,8 +125,9 @@ func measure(ctx context.Context, s Settings, r *receiver, here string) (*output
 	return out, nil
 }
 
-// watch waits for the warm-up and then for the window, which it spends waiting or
-// searching.
+// watch waits for the warm-up, searches for the limit if that is asked for, and then
+// watches the window. After a search the window is spent at the limit, so that what is
+// recorded beside it shows which CPU is full there.
 func watch(ctx context.Context, s Settings, p *producer, r *receiver) (from, to moment, out *output, err error) {
 	out = &output{}
 	if err = sleep(ctx, s.Warmup); err != nil {
@@ -136,15 +137,23 @@ func watch(ctx context.Context, s Settings, p *producer, r *receiver) (from, to 
 		return
 	}
 	if s.FindLimit {
-		t := newTrier(ctx, s, p, r, from.producer.Interval, from.at.Add(s.Duration))
-		if out.Limit, out.Steps, err = search(t); err == nil {
-			out.Limit, out.Steps, err = t.hold(out.Limit, out.Steps)
+		t := newTrier(ctx, s, p, r, from.producer.Interval, time.Now().Add(longestSearch))
+		if out.Limit, out.Steps, err = search(t); err != nil {
+			return
+		}
+		if out.Limit != nil && !out.Steps[len(out.Steps)-1].KeptUp {
+			if err = t.recover(); err != nil {
+				return
+			}
+		}
+		if from, err = look(ctx, p, r); err != nil {
+			return
+		}
+		if out.Limit, out.Steps, err = t.hold(out.Limit, out.Steps, s.Duration); err != nil {
+			return
 		}
 	}
-	if err == nil {
-		err = sleep(ctx, time.Until(from.at.Add(s.Duration)))
-	}
-	if err == nil {
+	if err = sleep(ctx, time.Until(from.at.Add(s.Duration))); err == nil {
 		to, err = look(ctx, p, r)
 	}
 	return

@@ -34,7 +34,7 @@ type system interface {
 }
 
 // errTimeUp says that there is no time for one more step.
-var errTimeUp = errors.New("the window is over")
+var errTimeUp = errors.New("the search has taken too long")
 
 // search finds the highest rate that a system keeps up with: it quadruples the rate until
 // it is too high, and then halves the distance on a logarithmic scale. If the time is
@@ -96,10 +96,11 @@ func search(sys system) (limit *int, steps []step, err error) {
 	return limit, steps, nil
 }
 
-// The times of a search.
+// The times of a search. It is given up after the longest, with the highest rate so far.
 const (
-	leastStep   = 500 * time.Millisecond
-	mostRecover = 5 * time.Second
+	leastStep     = 300 * time.Millisecond
+	mostRecover   = 5 * time.Second
+	longestSearch = 12 * time.Second
 )
 
 // A trier tries rates on a producer and this sink.
@@ -110,28 +111,25 @@ type trier struct {
 	step   time.Duration // how long a rate is tried
 	judged time.Duration // the last part of a step, which decides
 	normal time.Duration // the median for events that do not wait for others
-	until  time.Time     // the end of the window
+	until  time.Time     // when the search is given up
 }
 
 var _ system = (*trier)(nil)
 
 func newTrier(ctx context.Context, s Settings, p *producer, r *receiver, interval float64, until time.Time) *trier {
 	t := &trier{ctx: ctx, p: p, r: r, until: until, normal: time.Duration(interval*float64(time.Second)) + s.Latency}
-	t.step, t.judged = stepOf(s.Duration, t.normal)
+	t.step, t.judged = stepOf(t.normal)
 	return t
 }
 
 // stepOf is how long a rate is tried, and how much of that is judged: its last quarter.
-// Six or seven steps quadruple the rate, five narrow it down, and after each rate that
-// was too high the system takes up to a step to recover: together that is two thirds of
-// the window. But the part that is judged must be long enough for each worker of a pool
-// to have sent once, which at a low rate it does once per interval. And a step must be
-// three times as long as that part: for the old rate's events to go, for a part to
-// compare with, and for the part that is judged.
-func stepOf(duration, normal time.Duration) (step, judged time.Duration) {
-	step = max(duration/24, leastStep)
-	judged = max(step/4, normal)
-	return max(step, 3*judged), judged
+// The part that is judged must be long enough for each worker of a pool to have sent
+// once, which at a low rate it does once per interval. And a step must be three times as
+// long as that part: for the old rate's events to go, for a part to compare with, and for
+// the part that is judged.
+func stepOf(normal time.Duration) (step, judged time.Duration) {
+	judged = max(leastStep/4, normal)
+	return max(leastStep, 3*judged), judged
 }
 
 // inTime tells whether a part's events came as soon as they can: their median is at most
@@ -161,22 +159,13 @@ func (t *trier) try(perSecond int) (step, error) {
 	return t.over(perSecond, t.step)
 }
 
-// hold tries the limit once more, for as long as is left of the window. If it does not
-// hold, the limit becomes the next lower rate that the system kept up with.
-func (t *trier) hold(limit *int, steps []step) (*int, []step, error) {
-	if limit == nil {
-		return nil, steps, nil
-	}
-	if !steps[len(steps)-1].KeptUp {
-		if err := t.recover(); err != nil {
-			return nil, nil, err
-		}
-	}
-	left := time.Until(t.until)
-	if left < t.step {
+// hold tries the limit once more, for the whole window. If it does not hold, the next
+// lower rate that was kept up with becomes the limit.
+func (t *trier) hold(limit *int, steps []step, window time.Duration) (*int, []step, error) {
+	if limit == nil || window < 3*t.judged {
 		return limit, steps, nil
 	}
-	s, err := t.over(*limit, left)
+	s, err := t.over(*limit, window)
 	if err != nil {
 		return nil, nil, err
 	}

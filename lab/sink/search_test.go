@@ -59,13 +59,17 @@ func TestFindLimit(t *testing.T) {
 	t.Parallel()
 	_, url := producing(t, "--variant", "pool-1", "--batch-size", "100", "--interval-ms", "50", "--queue", "100")
 	others := sleeping()
-	out := measured(t, url, "--warmup", "0.2", "--duration", "5", "--latency-ms", "20", "--find-limit")
+	out := measured(t, url, "--warmup", "0.2", "--duration", "1", "--latency-ms", "20", "--find-limit")
 	late := others.tenth()
 	if out.Limit == nil || *out.Limit < 2000 || *out.Limit >= 8000 || len(out.Steps) < 3 {
 		if late > 2*time.Millisecond {
 			t.Skipf("the machine is too busy: one that only sleeps wakes %v late, once in ten times", late)
 		}
 		t.Errorf("%+v", out)
+	}
+	// The window has the limit's rate, or the rate that was tried as the limit.
+	if last := out.Steps[len(out.Steps)-1]; out.Offered < int64(last.PerSecond)*8/10 {
+		t.Errorf("%d events were offered in a second at %d", out.Offered, last.PerSecond)
 	}
 	if out.End.Unaccounted > 0 {
 		t.Errorf("%+v", out.End)

@@ -110,14 +110,14 @@ func TestSearch(t *testing.T) {
 }
 
 func TestStepOf(t *testing.T) {
-	for _, c := range []struct{ duration, normal, step, judged time.Duration }{
-		{time.Second, 100 * time.Millisecond, 500 * time.Millisecond, 125 * time.Millisecond},
-		{24 * time.Second, 100 * time.Millisecond, time.Second, 250 * time.Millisecond},
-		{time.Second, 1300 * time.Millisecond, 3900 * time.Millisecond, 1300 * time.Millisecond},
-		{240 * time.Second, time.Second, 10 * time.Second, 2500 * time.Millisecond},
+	for _, c := range []struct{ normal, step, judged time.Duration }{
+		{50 * time.Millisecond, 300 * time.Millisecond, 75 * time.Millisecond},
+		{100 * time.Millisecond, 300 * time.Millisecond, 100 * time.Millisecond},
+		{150 * time.Millisecond, 450 * time.Millisecond, 150 * time.Millisecond},
+		{1300 * time.Millisecond, 3900 * time.Millisecond, 1300 * time.Millisecond},
 	} {
-		if step, judged := stepOf(c.duration, c.normal); step != c.step || judged != c.judged {
-			t.Errorf("of %v and %v: %v, the last %v; want %v, %v", c.duration, c.normal, step, judged, c.step, c.judged)
+		if step, judged := stepOf(c.normal); step != c.step || judged != c.judged {
+			t.Errorf("of %v: %v, the last %v; want %v, %v", c.normal, step, judged, c.step, c.judged)
 		}
 	}
 }

@@ -11,8 +11,9 @@ import (
 // decided the most. For an experiment without blocks, the estimate is its clear case; for
 // another, it is the blocks that its open claims still need. The estimate counts half
 // where blocks disagree, and half again each time that it did not come true; otherwise a
-// claim that lies exactly on its limit would take all the time that is left. A spend only
-// chooses; it measures nothing.
+// claim that lies exactly on its limit would take all the time that is left. For the same
+// reason every experiment for which there is time comes once before those in doubt. A
+// spend only chooses; it measures nothing.
 type spend struct {
 	left  time.Duration
 	parts []*part
@@ -44,17 +45,21 @@ func (s *spend) next() (stint, bool) {
 	if len(s.parts) == 1 {
 		return s.alone()
 	}
-	best, rate := stint{}, 0.0
-	try := func(i, blocks int, claims float64, cost time.Duration) {
-		if r := claims / cost.Seconds(); cost <= s.left && r > rate {
-			best, rate = stint{i, blocks}, r
+	best, rate, clear := stint{}, 0.0, false
+	try := func(i, blocks int, claims float64, doubt int, cost time.Duration) {
+		r := math.Ldexp(claims, -doubt) / cost.Seconds()
+		if cost > s.left || r == 0 || clear && doubt > 0 {
+			return
+		}
+		if sure := doubt == 0; sure && !clear || r > rate {
+			best, rate, clear = stint{i, blocks}, r, sure
 		}
 	}
 	for i, p := range s.parts {
 		switch {
 		case p.over:
 		case p.made == 0:
-			try(i, p.clear, float64(p.claims), time.Duration(p.clear)*p.block)
+			try(i, p.clear, float64(p.claims), 0, time.Duration(p.clear)*p.block)
 		default:
 			needs := slices.DeleteFunc(slices.Clone(p.needs), func(n int) bool { return n == 0 })
 			slices.Sort(needs)
@@ -63,7 +68,7 @@ func (s *spend) next() (stint, bool) {
 				if n > leastFurther { // its blocks disagree
 					doubt++
 				}
-				try(i, min(max(n+n/2, leastFurther), fits), math.Ldexp(float64(k+1), -doubt), time.Duration(n)*p.block)
+				try(i, min(max(n+n/2, leastFurther), fits), float64(k+1), doubt, time.Duration(n)*p.block)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -42,7 +43,12 @@ type sinkOutput struct {
 	End *struct{ Added, Arrived, Dropped, Failed, Returned, Unaccounted *float64 }
 
 	Limit *float64 `json:"limit_per_s"`
-	Steps []json.RawMessage
+	Steps []sinkStep
+}
+
+// A sinkStep is one rate of a search for the limit.
+type sinkStep struct {
+	KeptUp *bool `json:"kept_up"`
 }
 
 type quantiles struct{ P50, P99, Max *float64 }
@@ -158,7 +164,9 @@ func ParseSink(stdout []byte) (*Result, error) {
 			r.Metrics["events_per_batch"] = *o.Events / taken
 		}
 	}
-	if o.Limit != nil {
+	// Without a rate that was too high, the highest one is no limit.
+	tooHigh := slices.ContainsFunc(o.Steps, func(s sinkStep) bool { return s.KeptUp != nil && !*s.KeptUp })
+	if o.Limit != nil && tooHigh {
 		r.Metrics["limit_per_s"] = *o.Limit
 	}
 	return r, nil

@@ -32,7 +32,7 @@ func printed(change ...string) []byte {
 }
 
 func TestFiguresComeFromCountsAndTheWindow(t *testing.T) {
-	r, err := ParseSink(printed(`"limit_per_s":64000`))
+	r, err := ParseSink(printed(`"limit_per_s":64000`, `"steps":[{"per_second":64000,"kept_up":true},{"per_second":128000,"kept_up":false}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +110,14 @@ func TestASinkTrialThatIsNoneIsRefused(t *testing.T) {
 		} else if !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %q does not say %q", c.name, err, c.says)
 		}
+	}
+}
+
+// A search that kept up with every rate it had time for found no limit.
+func TestNoRateTooHighIsNoLimit(t *testing.T) {
+	r, err := ParseSink(printed(`"limit_per_s":64000`, `"steps":[{"per_second":64000,"kept_up":true}]`))
+	if _, limited := r.Metrics["limit_per_s"]; err != nil || limited {
+		t.Errorf("%v, %v", r.Metrics, err)
 	}
 }
 

@@ -141,9 +141,12 @@ var byName = func() map[string]Metric {
 func All() []Metric { return append([]Metric(nil), all...) }
 
 // Throughput tells whether the figure is a rate that a wall, or the rate asked
-// for, can limit. Latencies are not.
+// for, can limit. Latencies are not. Nor is a limit that was searched for: the search
+// has seen a higher rate fail, so nothing else has to show that it is one.
 func (m Metric) Throughput() bool {
 	switch m.Name {
+	case "limit_per_s":
+		return false
 	case "requests", "line_rate_share", "profiled_throughput_share":
 		return true
 	}
