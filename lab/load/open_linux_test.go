@@ -25,12 +25,13 @@ func TestFixedRate(t *testing.T) {
 		r := carry(t, p)
 		sum := r.Summary.Targets[0]
 		clean(t, sum)
-		if sum.Latency == nil || sum.SendLag == nil || sum.Unanswered != 0 {
+		if sum.Latency == nil || sum.SendLag == nil {
 			t.Fatalf("%+v", sum)
 		}
-		// 400 a second for half a second, except those in flight at an edge.
-		if sum.Requests < 190 || sum.Requests > 210 {
-			t.Errorf("%+v: %d requests, about 200 were due", c, sum.Requests)
+		// 400 a second for half a second, except those in flight at an edge. On a busy
+		// machine some are answered after the slot, and then count as unanswered.
+		if due := sum.Requests + sum.Unanswered; due < 190 || due > 210 {
+			t.Errorf("%+v: %d requests and %d unanswered, about 200 were due", c, sum.Requests, sum.Unanswered)
 		}
 		// So light a load uses the connections in turn.
 		s.mu.Lock()
