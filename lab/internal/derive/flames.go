@@ -25,11 +25,11 @@ const foldBelow = 0.005
 func flames(j *archive.Journal, x *experiment.Experiment, f *results.File, add func(path string, data []byte)) error {
 	for _, c := range f.Conditions {
 		for _, named := range c.Profiles {
-			p, a, err := j.Raw(named)
+			p, _, err := j.Raw(named)
 			if err != nil {
 				return err
 			}
-			t, err := treeOf(x, c, named, p, a)
+			t, err := treeOf(x, c, named, p)
 			if err != nil {
 				return fmt.Errorf("%s: %w", named.File, err)
 			}
@@ -61,15 +61,29 @@ func flames(j *archive.Journal, x *experiment.Experiment, f *results.File, add f
 	return nil
 }
 
-func treeOf(x *experiment.Experiment, c results.Condition, named results.RawProfile, p *profile.Profile, a profiles.Profile) (profiles.Tree, error) {
+// treeOf leaves out what the taking of the profiles added, and says how much
+// that was.
+func treeOf(x *experiment.Experiment, c results.Condition, named results.RawProfile, p *profile.Profile) (profiles.Tree, error) {
 	kind := named.Kind
-	t, err := profiles.Prune(p, kind.SampleType(), foldBelow)
+	load, own, err := profiles.Load(kind, p)
+	if err != nil {
+		return profiles.Tree{}, err
+	}
+	a, err := profiles.Analyse(kind, load)
+	if err != nil {
+		return profiles.Tree{}, err
+	}
+	t, err := profiles.Prune(load, kind.SampleType(), foldBelow)
 	if err != nil {
 		return profiles.Tree{}, err
 	}
 	t.Name = fmt.Sprintf("%s: %s, %s", x.Title, kind.Words(), c.Levels.Key())
 	t.Kind, t.Condition, t.Trials, t.Raw = string(named.Kind), c.ID, named.Trials, named.File
 	t.DurationS = a.DurationS // 0 for a profile of a moment
+	t.Over, t.Profiler = a.DurationS, own
+	if kind.OfMoment() {
+		t.Over = float64(named.Trials)
+	}
 	t.Parked = profiles.Parked(a)
 	for _, w := range profiles.Works() {
 		if share, there := a.Work[string(w.Work)]; there {
@@ -88,7 +102,9 @@ func diffOf(j *archive.Journal, x *experiment.Experiment, pair [2]results.Condit
 		if err != nil {
 			return profiles.DiffTree{}, err
 		}
-		sides[i].Profile = p
+		if sides[i].Profile, _, err = profiles.Load(kind, p); err != nil {
+			return profiles.DiffTree{}, err
+		}
 		if kind.OfMoment() {
 			sides[i].Moments = named.Trials
 		}

@@ -49,13 +49,19 @@ func TestProfilesAreDrawn(t *testing.T) {
 	if tree.Name != "A lock in each request: block profile, route=/list index=gofakeit" {
 		t.Errorf("the tree is called %q", tree.Name)
 	}
-	// Two trials of three seconds, with nine seconds blocked in each.
+	// Two trials of three seconds, with nine seconds blocked in each, three of them
+	// in taking the profiles.
 	if tree.Kind != "block" || tree.Condition != "c1" || tree.Trials != 2 || tree.Raw != archivetest.LockRun+"/c1-block.pb.gz" ||
-		tree.Total != 18 || tree.DurationS != 6 || tree.Parked != 3 || tree.Least != 0.005 || tree.SchemaVersion != 1 {
+		tree.Total != 12 || tree.Profiler != 6 || tree.DurationS != 6 || tree.Over != 6 || tree.Parked != 2 || tree.Least != 0.005 || tree.SchemaVersion != 1 {
 		t.Errorf("the tree is %+v", tree)
 	}
-	if want := []profiles.WorkShare{{Work: "lock", Share: 0.666666667}, {Work: "profiler", Share: 0.333333333}}; !slices.Equal(tree.Work, want) {
+	if want := []profiles.WorkShare{{Work: "lock", Share: 1}}; !slices.Equal(tree.Work, want) {
 		t.Errorf("work is %v, want %v", tree.Work, want)
+	}
+	tree = profiles.Tree{}
+	decodeFlame(t, root, "c3-block", &tree)
+	if tree.Total != 0 || tree.Profiler != 6 || tree.Over != 6 || len(tree.Top) != 0 {
+		t.Errorf("where only the profiler waited: %+v", tree)
 	}
 	tree = profiles.Tree{}
 	decodeFlame(t, root, "c3-mutex", &tree)
@@ -64,13 +70,13 @@ func TestProfilesAreDrawn(t *testing.T) {
 	}
 	tree = profiles.Tree{}
 	decodeFlame(t, root, "c1-heap", &tree)
-	if tree.DurationS != 0 || tree.Parked != 0 || tree.Total != 2<<20 {
+	if tree.DurationS != 0 || tree.Over != 2 || tree.Parked != 0 || tree.Profiler != 0 || tree.Total != 2<<20 {
 		t.Errorf("heap, of two moments: %+v", tree)
 	}
 
 	var d profiles.DiffTree
 	decodeFlame(t, root, "c2-c4-block", &d)
-	if d.Kind != "block" || d.Before != "c2" || d.After != "c4" || d.Unit != "s/s" || d.TotalBefore != 3 || d.TotalAfter != 1 || d.Root.Difference != -2 {
+	if d.Kind != "block" || d.Before != "c2" || d.After != "c4" || d.Unit != "s/s" || d.TotalBefore != 2 || d.TotalAfter != 0 || d.Root.Difference != -2 {
 		t.Errorf("the difference is %+v", d)
 	}
 	if d.Name != "A lock in each request: block profile, route=/read index=gofakeit, then route=/read index=pool" {
@@ -194,7 +200,7 @@ func TestDriftOfFlames(t *testing.T) {
 		t.Fatalf("drift %q", got)
 	}
 	const dir = "data/flames/" + archivetest.LockRun
-	archivetest.Edit(t, root.Path(dir, "c1-block.json"), `"parked":3`, `"parked":4`)
+	archivetest.Edit(t, root.Path(dir, "c1-block.json"), `"parked":2`, `"parked":4`)
 	if err := os.Remove(root.Path(dir, "c1-c3-heap.json")); err != nil {
 		t.Fatal(err)
 	}

@@ -35,6 +35,8 @@ type Tree struct {
 	Total         float64     `json:"total"`
 	Samples       int64       `json:"samples,omitempty"`    // number of samples, if the profile has it
 	DurationS     float64     `json:"duration_s,omitempty"` // length of the profile in seconds
+	Over          float64     `json:"over,omitempty"`       // what values are divided by to compare trees: seconds of window, or moments
+	Profiler      float64     `json:"profiler,omitempty"`   // what taking the profiles added; it is in no other figure here
 	Parked        float64     `json:"parked,omitempty"`     // for a block profile: total over duration, the mean number of blocked goroutines
 	Work          []WorkShare `json:"work,omitempty"`       // largest first
 	Least         float64     `json:"least"`                // share of the total below which a frame is folded
@@ -56,7 +58,8 @@ type WorkShare struct {
 type Node struct {
 	Symbol   string  `json:"n"`
 	Group    Group   `json:"g"`
-	Value    float64 `json:"v"` // its own and that of everything it called
+	Value    float64 `json:"v"`           // its own and that of everything it called
+	Zoom     int     `json:"z,omitempty"` // number of the drawing that begins with this frame, if it has one
 	Children []Node  `json:"c,omitempty"`
 }
 
@@ -176,6 +179,7 @@ func Prune(p *profile.Profile, sampleType string, least float64) (Tree, error) {
 	}
 	t.Root = fold(g.root, least*float64(g.root.value), g.per)
 	t.Depth = depth(t.Root)
+	zoom(&t.Root)
 
 	t.Top = append(t.Top, g.rows(topRows, func(a, b Row) int { return cmp.Compare(b.Self, a.Self) })...)
 	return t, nil
