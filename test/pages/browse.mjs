@@ -12,6 +12,7 @@ import { createRequire } from 'node:module'
 import { serve } from './serve.mjs'
 import { base, open, sample } from './site.mjs'
 import { ledger } from './ledger.mjs'
+import { fits } from './fits.mjs'
 
 const args = process.argv.slice(2)
 const site = open(args[0])
@@ -126,6 +127,7 @@ async function visit (v, p) {
       v.how(`${width} px, ${colorScheme}`)
       await v.page.emulateMedia({ media: 'screen', colorScheme })
       await look(v, colorScheme === 'dark')
+      if (width === 360) await fits(v.page, v.say)
       if (shots) {
         mkdirSync(shots, { recursive: true })
         const name = p.path.slice(base.length).replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'home'
