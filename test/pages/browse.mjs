@@ -1,7 +1,8 @@
 // Visits pages of a built site in a real browser and acts as a reader would: narrow and
 // wide, light and dark, by keyboard, on paper, without JavaScript. axe must find nothing,
 // the console must stay silent (a breach of the content security policy is an error
-// there), no request may go to another origin, and no page may scroll sideways. It visits
+// there), no request may go to another origin, no page may scroll sideways, and on a phone
+// nothing may be hidden (fits.mjs). It visits
 // all kinds of pages and all entries; of a kind with many pages it visits some, and
 // prints which. links.mjs checks links.
 //
