@@ -2,9 +2,8 @@
 // wide, light and dark, by keyboard, on paper, without JavaScript. axe must find nothing,
 // the console must stay silent (a breach of the content security policy is an error
 // there), no request may go to another origin, no page may scroll sideways, and on a phone
-// nothing may be hidden (fits.mjs). It visits
-// all kinds of pages and all entries; of a kind with many pages it visits some, and
-// prints which. links.mjs checks links.
+// nothing may be hidden (fits.mjs). It visits all kinds of pages and all entries; of a kind
+// with many pages it visits some, and prints which. links.mjs checks links.
 //
 //   browse.mjs DIRECTORY [--shots DIRECTORY]
 import { mkdirSync, readFileSync } from 'node:fs'
