@@ -1,9 +1,9 @@
 // Visits pages of a built site in a real browser and acts as a reader would: narrow and
 // wide, light and dark, by keyboard, on paper, without JavaScript. axe must find nothing,
 // the console must stay silent (a breach of the content security policy is an error
-// there), no request may go to another origin, and no page may scroll sideways. It visits
-// all kinds of pages and all entries; of a kind with many pages it visits some, and
-// prints which. links.mjs checks links.
+// there), no request may go to another origin, no page may scroll sideways, and on a phone
+// nothing may be hidden (fits.mjs). It visits all kinds of pages and all entries; of a kind
+// with many pages it visits some, and prints which. links.mjs checks links.
 //
 //   browse.mjs DIRECTORY [--shots DIRECTORY]
 import { mkdirSync, readFileSync } from 'node:fs'
@@ -12,6 +12,7 @@ import { createRequire } from 'node:module'
 import { serve } from './serve.mjs'
 import { base, open, sample } from './site.mjs'
 import { ledger } from './ledger.mjs'
+import { fits } from './fits.mjs'
 
 const args = process.argv.slice(2)
 const site = open(args[0])
@@ -126,6 +127,7 @@ async function visit (v, p) {
       v.how(`${width} px, ${colorScheme}`)
       await v.page.emulateMedia({ media: 'screen', colorScheme })
       await look(v, colorScheme === 'dark')
+      if (width === 360) await fits(v.page, v.say)
       if (shots) {
         mkdirSync(shots, { recursive: true })
         const name = p.path.slice(base.length).replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'home'

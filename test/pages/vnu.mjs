@@ -18,6 +18,7 @@ const wrong = new Map([
   ['CSS: “container-type”: Property “container-type” doesn\'t exist', 'it does: CSS Containment 3'],
   ['CSS: “max-width”: Parse Error', 'cqi is a unit of the same'],
   ['CSS: “paint-order”: Property “paint-order” doesn\'t exist', 'it does: SVG 2, on text'],
+  ['CSS: “vector-effect”: Property “vector-effect” doesn\'t exist', 'likewise, on shapes'],
   ['Inline script violates Content Security Policy (meta tag): blocked by “script-src” directive', 'linked data is no script, and scripts.mjs has a real one refused']
 ])
 

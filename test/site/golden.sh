@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds pages from made-up data that holds every case, and compares them with the pages
-# that somebody last looked at.
+# that somebody last looked at. On a phone's screen, all of their drawings must fit.
 #
 #   test/site/golden.sh            compare
 #   test/site/golden.sh --update   take the pages as they are now; then look at them
@@ -25,6 +25,7 @@ if [ "${1-}" = --update ]; then
 fi
 if diff -r -U1 test/site/golden "$out/pages"; then
   echo "$(find test/site/golden -type f | wc -l) golden pages are as they were"
+  node test/pages/fits.mjs "$out/site"
 else
   echo "pages differ from the golden ones; if that is meant: test/site/golden.sh --update, and look at them"
   exit 1
