@@ -12,6 +12,7 @@ import { createRequire } from 'node:module'
 import { serve } from './serve.mjs'
 import { base, open, sample } from './site.mjs'
 import { ledger } from './ledger.mjs'
+import { median, story, tables, unfold } from './reader.mjs'
 
 const args = process.argv.slice(2)
 const site = open(args[0])
@@ -117,11 +118,13 @@ async function paper (v) {
 // with, and v.say, which complains and names the page and the setting.
 async function shown (v, p, { width, colorScheme }) {
   await look(v, colorScheme === 'dark')
+  if (width === 360 && colorScheme === 'light') await tables(v)
   const over = await v.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
   if (over > 0) v.say(`the page scrolls sideways by ${over} px`)
 }
 
 const read = new Map() // path → length of the text
+const stories = [] // screens of a phone before the evidence, of each entry
 async function visit (v, p) {
   await v.page.emulateMedia({ media: 'screen', colorScheme: 'light' })
   await v.page.setViewportSize({ width: 1280, height: 800 })
@@ -129,6 +132,8 @@ async function visit (v, p) {
   read.set(p.path, (await v.page.locator('main').innerText()).trim().length)
   v.how('keyboard')
   await keyboard(v)
+  if (p.kind === 'journal/*') { v.how('as a story'); stories.push(await story(v)) }
+  await unfold(v)
   await v.page.evaluate(axe)
   for (const width of [1280, 360]) {
     await v.page.setViewportSize({ width, height: 800 })
@@ -167,6 +172,7 @@ async function readers (javaScriptEnabled, work) {
 }
 try {
   await readers(true, [(v) => filters(v, true), ...pages.map((p) => (v) => visit(v, p))])
+  if (stories.length > 0) median(stories, complain)
   await readers(false, [(v) => filters(v, false), ...[...ofKind.values()].map((p) => (v) => visitPlain(v, p))])
 } finally {
   await browser.close()
