@@ -13,6 +13,7 @@ import { serve } from './serve.mjs'
 import { base, open, sample } from './site.mjs'
 import { ledger } from './ledger.mjs'
 import { fits } from './fits.mjs'
+import { median, story, tables, unfold } from './reader.mjs'
 
 const args = process.argv.slice(2)
 const site = open(args[0])
@@ -112,7 +113,20 @@ async function paper (v) {
   await v.page.emulateMedia({ media: 'screen', colorScheme: 'light' })
 }
 
+// shown checks a page as it is shown at this width and in this colour scheme. Checks of a
+// loaded page are called here, each of them in the settings in which it can find
+// something. A check in a file of its own takes v.page (of Playwright), what it is called
+// with, and v.say, which complains and names the page and the setting.
+async function shown (v, p, { width, colorScheme }) {
+  await look(v, colorScheme === 'dark')
+  if (width === 360) await fits(v.page, v.say)
+  if (width === 360 && colorScheme === 'light') await tables(v)
+  const over = await v.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+  if (over > 0) v.say(`the page scrolls sideways by ${over} px`)
+}
+
 const read = new Map() // path → length of the text
+const stories = [] // screens of a phone before the evidence, of each entry
 async function visit (v, p) {
   await v.page.emulateMedia({ media: 'screen', colorScheme: 'light' })
   await v.page.setViewportSize({ width: 1280, height: 800 })
@@ -120,22 +134,21 @@ async function visit (v, p) {
   read.set(p.path, (await v.page.locator('main').innerText()).trim().length)
   v.how('keyboard')
   await keyboard(v)
+  if (p.kind === 'journal/*') { v.how('as a story'); stories.push(await story(v)) }
+  await unfold(v)
   await v.page.evaluate(axe)
   for (const width of [1280, 360]) {
     await v.page.setViewportSize({ width, height: 800 })
     for (const colorScheme of ['light', 'dark']) {
       v.how(`${width} px, ${colorScheme}`)
       await v.page.emulateMedia({ media: 'screen', colorScheme })
-      await look(v, colorScheme === 'dark')
-      if (width === 360) await fits(v.page, v.say)
+      await shown(v, p, { width, colorScheme })
       if (shots) {
         mkdirSync(shots, { recursive: true })
         const name = p.path.slice(base.length).replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'home'
         await v.page.screenshot({ path: join(shots, `${name}-${width}-${colorScheme}.png`), fullPage: true })
       }
     }
-    const over = await v.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-    if (over > 0) v.say(`the page scrolls sideways by ${over} px`)
   }
   if (ofKind.get(p.kind) === p) await paper(v)
 }
@@ -161,6 +174,7 @@ async function readers (javaScriptEnabled, work) {
 }
 try {
   await readers(true, [(v) => filters(v, true), ...pages.map((p) => (v) => visit(v, p))])
+  if (stories.length > 0) median(stories, complain)
   await readers(false, [(v) => filters(v, false), ...[...ofKind.values()].map((p) => (v) => visitPlain(v, p))])
 } finally {
   await browser.close()
