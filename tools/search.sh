@@ -11,7 +11,9 @@ if [ ! -e "$pagefind" ] || ! node "$pagefind" --version >/dev/null 2>&1; then
   echo "no search index: pagefind is not installed, or not made for this platform"
   exit 0
 fi
-# Tables of every trial and lists of commands would hide the words.
-node "$pagefind" --site "$site" --quiet --exclude-selectors 'nav, details.provenance, .side'
+# Tables of every trial and lists of commands would hide the words. Without a language the
+# index keeps words as they are written; in English, "pipelined" would also find
+# "pipelining".
+node "$pagefind" --site "$site" --quiet --force-language unknown --exclude-selectors 'nav, details.provenance, .side'
 # The journal has its own search page and needs none of those that come with the indexer.
 rm -f "$site"/pagefind/pagefind-{ui,modular-ui,component-ui}.{js,css} "$site"/pagefind/pagefind-highlight.js

@@ -6,6 +6,9 @@ const said = document.getElementById('said')
 const found = document.getElementById('found')
 const more = document.getElementById('more')
 const page = 10
+// What is listed first: an entry tells what its claims mean, and a claim more than the
+// pages of the machines that have it among many others.
+const groups = [['entry', 'study'], ['claim'], ['page'], ['withdrawn'], ['host']]
 
 let engine // a promise, once the first search has begun
 let asked = 0 // the number of the latest search; the results of an earlier one that come late are dropped
@@ -17,6 +20,18 @@ function load () {
     return pagefind
   })
   return engine
+}
+
+// The results for some words, group by group and the best of each group first. The index
+// also finds words that only begin with what was asked for. They count only if no page
+// has the words themselves; a word in quotation marks is found as it stands.
+async function find (words) {
+  const index = await load()
+  const whole = words.includes('"') ? [] : words.split(/\s+/)
+  const ranked = (await Promise.all(groups.map((any) => index.search(words, { filters: { group: { any } } })))).flatMap((s) => s.results)
+  const having = await Promise.all(whole.map(async (w) => new Set((await index.search(`"${w}"`)).results.map((r) => r.id))))
+  const exact = ranked.filter((r) => having.every((ids) => ids.has(r.id)))
+  return exact.length > 0 ? { results: exact, exact: true } : { results: ranked, exact: false }
 }
 
 // An excerpt is text with marks around the words that were searched for; other markup in
@@ -79,12 +94,13 @@ async function search () {
   if (q === '') return
   said.textContent = 'Searching …'
   try {
-    const { results } = await (await load()).search(q)
+    const { results, exact } = await find(q)
     if (mine !== asked) return
     rest = results
     await show(mine)
     if (mine !== asked) return
-    said.textContent = results.length === 0 ? `Nothing has “${q}”.` : `${results.length} ${results.length === 1 ? 'page has' : 'pages have'} “${q}”.`
+    const pages = results.length === 1 ? '1 page has' : `${results.length} pages have`
+    said.textContent = results.length === 0 ? `Nothing has “${q}”.` : exact ? `${pages} “${q}”.` : `Nothing has “${q}” as it stands. ${pages} words that begin like it.`
   } catch {
     if (mine === asked) said.textContent = 'This copy of the site has no search index; “make site” makes one.'
   }

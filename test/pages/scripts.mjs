@@ -62,6 +62,33 @@ try {
   await page.goBack()
   await page.locator('#found li').first().waitFor()
   expect(await page.inputValue('#q') === 'pipelining', 'search: going back does not search again')
+  // Entries come before claims and claims before machines, and a page is listed for the
+  // word itself, not for words like it.
+  const search = async (words) => {
+    await page.goto(`${origin}${base}/search/?q=${encodeURIComponent(words)}`)
+    await page.waitForFunction(() => /have|has/.test(document.getElementById('said').textContent))
+    while (await page.locator('#more').isVisible()) {
+      const before = await page.locator('#found > li').count()
+      await page.click('#more')
+      await page.waitForFunction((n) => document.querySelectorAll('#found > li').length > n, before)
+    }
+    const kinds = await page.locator('#found .kind').allInnerTexts()
+    const hrefs = await page.locator('#found h2 a').evaluateAll((l) => l.map((a) => new URL(a.href).pathname))
+    return { said: await page.innerText('#said'), kinds, hrefs }
+  }
+  const order = ['Entry', 'Claim', 'Page', 'Withdrawn', 'Host']
+  const text = (href) => readFileSync(join(site.root, href.slice(base.length), 'index.html'), 'utf8').replace(/<[^>]*>/g, ' ')
+  for (const word of ['RFS', 'pipelined']) {
+    const { kinds, hrefs } = await search(word)
+    const places = kinds.map((k) => order.indexOf(k.split(' ')[0].replace('Study', 'Entry')))
+    expect(places[0] === 0 && places.includes(1) && places.every((p, i) => i === 0 || p >= places[i - 1]), `search: ${word} lists ${kinds.join(', ')}`)
+    const whole = new RegExp(`(^|[^a-z0-9])${word}([^a-z0-9]|$)`, 'i')
+    for (const href of hrefs) expect(whole.test(text(href)), `search: ${word} finds ${href}, which does not have it`)
+  }
+  const like = await search('pipelin')
+  expect(/as it stands/.test(like.said) && like.hrefs.length > 0, `search: of a part of a word it says ${like.said}`)
+  const two = await search('wire full')
+  for (const href of two.hrefs) expect(/\bwire\b/i.test(text(href)) && /\bfull\b/i.test(text(href)), `search: two words find ${href}, which lacks one`)
   // A query is text, even if it looks like markup.
   await page.goto(`${origin}${base}/search/?q=${encodeURIComponent('<img src=x onerror=alert(1)>')}`)
   await page.waitForFunction(() => !/^(Searching.*)?$/.test(document.getElementById('said').textContent))

@@ -126,9 +126,8 @@ status = "done"
 chapter = "1"
 tags = ["${pick(['NIC', 'Threads', 'Prefork'])}", "${pick(['Latency', 'CPU', 'Pipelining'])}"]
 finding = "${sentence()}"
-thought = "${sentence()}"
-held = "${sentence()}"
-fell = "${sentence()}"
+believed = "${sentence()}"
+found = "${sentence()}"
 experiments = ["${exp}"]
 +++
 
