@@ -189,7 +189,7 @@ func TestRunsThatDifferDecideNothing(t *testing.T) {
 		{"the same", about(2, 6), about(2, 6), false},
 	} {
 		got := claimsOf(x, runOf(x, "a", c.a...), runOf(x, "b", c.b...))[0]
-		says := "runs differ by more than their blocks explain: throughput_rps 2 over 1 has a median ratio of 2 in run a and of 2.11 in run b"
+		says := "runs differ by more than their blocks explain: throughput with 2 workers over that with 1 is 2.00 in run a and 2.11 in run b"
 		if differs := strings.HasPrefix(got.Reason, says); differs != c.differs || differs != (got.Verdict == Inconclusive) || differs && (!got.Open || got.BlocksNeeded != 0) {
 			t.Errorf("%s: %s (%s)", c.name, got.Verdict, got.Reason)
 		}
