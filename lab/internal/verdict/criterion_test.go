@@ -34,7 +34,7 @@ settings = { route = "/read", connections = 100 }
 factors = [`+factors+`]
 sizes.smoke = { blocks = 6, duration_s = 1 }
 sizes.full = { blocks = 12, duration_s = 1 }
-profile = { seconds = 1, compare = "workers" }
+profile = { compare = "workers" }
 claims = [{`+c.claim+`}]
 `))
 		if err != nil {

@@ -78,6 +78,9 @@ func ends(v float64) int {
 	return max(-3, exponent(v)-1)
 }
 
+// thousands prints a count.
+func thousands(n int) string { return grouped(float64(n), 0) }
+
 // grouped rounds at a place and separates thousands.
 func grouped(v float64, at int) string {
 	digits := max(0, -at)
