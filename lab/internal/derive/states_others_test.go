@@ -36,7 +36,7 @@ func (c *clone) others() []state {
 			"run":        {"runs differ by more than their blocks explain"},
 			"claim cost": {"runs differ by more than their blocks explain", "inconclusive"},
 		}},
-		{name: "hosts-differ", says: said{"claim cost": {"Held on 1 of 2 machines, refuted on 1", "The 2 machines differ", "The ratios, machine by machine"}}},
+		{name: "hosts-differ", says: said{"claim cost": {"Reproduced on 1 of 2 machines, refuted on 1", "The 2 machines differ", "The ratios, machine by machine"}}},
 		{name: "earlier", says: said{
 			"run 1":       {"Measured by an earlier design", "What it said"},
 			"run 2":       {"16 blocks of 1 run"},

@@ -89,7 +89,7 @@ var states = []state{
 			}
 			return c
 		}
-	}, says: said{"run": {"its time was spent", "inconclusive", "more blocks would tell"}}},
+	}, says: said{"run": {"its time was spent", "inconclusive", "more blocks would decide it"}}},
 	{name: "blocks-made", plan: ends(results.Blocks, 6, ""), says: said{"run": {"it had as many blocks as were asked for", "6 blocks of 1 run"}}},
 	{name: "interrupted", plan: ends(results.Interrupted, 3, "interrupted"), says: said{
 		"run": {"it was interrupted, and keeps its complete blocks", "Stopped early", "3 blocks are too few"},
@@ -156,7 +156,7 @@ var states = []state{
 		c.Metrics = map[string]float64{"client_thread_busy_max": unrecorded}
 	}), says: said{"run": {"unknown 48", "the client's CPU was not recorded"}, "claim wall": {"it was not recorded"}}},
 	{name: "no-wall", plan: all(func(c *madeup.Came, _ int, _ bool) { c.ServerBusy = 0.5 }), says: said{
-		"claim falls": {"no wall was seen to be met"}, "claim wall": {"a trial had room there"},
+		"claim falls": {"no wall was seen to be met"}, "claim wall": {"had room in a trial of"},
 	}},
 	{name: "metric-lost-in-a-condition", file: func(r *results.File) { lose(r, "threads_per_worker", of("c2")) }, says: said{
 		"run": {"not recorded", "Every trial"},
@@ -165,8 +165,8 @@ var states = []state{
 		lose(r, "threads_per_worker", every)
 		lose(r, "latency_p50_s", every)
 	}, says: said{
-		"run":           {"the run did not record latency_p50_s"},
-		"claim threads": {"not applicable", "the run did not record threads_per_worker"},
+		"run":           {"The run did not record p50 latency"},
+		"claim threads": {"not applicable", "The run did not record threads per worker"},
 		"entry":         {"No host’s run of"},
 	}},
 	{name: "in-one-piece", text: inOnePiece, says: said{"run": {"one turn of", "reproduced"}}},

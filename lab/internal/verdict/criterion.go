@@ -73,8 +73,9 @@ func bars(c experiment.Claim, print func(float64) string) string {
 // plainNumber prints a chosen number with the digits that it was written with.
 func plainNumber(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
 
-// percent prints a chosen share: 0.1125 is 11.25 %.
-func percent(v float64) string { return plainNumber(v*100) + " %" }
+// percent prints a chosen share: 0.1125 is 11.25 %. The space keeps a figure and
+// its sign on one line.
+func percent(v float64) string { return plainNumber(v*100) + "\u00a0%" }
 
 // metricWords is a metric's label inside a sentence: it begins in lower case,
 // except for acronyms. A bare percentile is said to be one of latency.
