@@ -32,15 +32,19 @@ type Summed struct {
 	Apart     []string        `json:"apart,omitempty"` // hosts whose interval is disjoint from those of most others
 	// Outliers are the hosts that a reader wants by name, at most a dozen of them;
 	// OutliersLeft counts the others.
-	Outliers     []Outlier      `json:"outliers,omitempty"`
-	OutliersLeft int            `json:"outliers_left,omitempty"`
-	Own          string         `json:"own,omitempty"`    // the newest run with a record: the one that an entry shows
-	Spread       *Spread        `json:"spread,omitempty"` // the drawing of all hosts' ratios; absent without any
-	Hosts        []OnHost       `json:"hosts"`            // sorted by name
-	Published    []string       `json:"published,omitempty"`
-	Singles      map[string]int `json:"singles,omitempty"` // published runs by what they say: agrees, disagrees
-	History      []Past         `json:"history,omitempty"` // runs of the present design, oldest first
-	Earlier      []Past         `json:"earlier,omitempty"` // runs of an earlier design, oldest first; no count has them
+	Outliers     []Outlier `json:"outliers,omitempty"`
+	OutliersLeft int       `json:"outliers_left,omitempty"`
+	// Own is the run whose record an entry shows: the newest with figures or,
+	// without one, the newest to which the claim applies. OwnEarlier is the same of
+	// runs of an earlier design.
+	Own        string         `json:"own,omitempty"`
+	OwnEarlier string         `json:"own_earlier,omitempty"`
+	Spread     *Spread        `json:"spread,omitempty"` // the drawing of all hosts' ratios; absent without any
+	Hosts      []OnHost       `json:"hosts"`            // sorted by name
+	Published  []string       `json:"published,omitempty"`
+	Singles    map[string]int `json:"singles,omitempty"` // published runs by what they say: agrees, disagrees
+	History    []Past         `json:"history,omitempty"` // runs of the present design, oldest first
+	Earlier    []Past         `json:"earlier,omitempty"` // runs of an earlier design, oldest first; no count has them
 }
 
 // An OnHost is what one host's record says about a claim. The ratio is that of
@@ -77,7 +81,6 @@ func Over(claim string, newest []*File) Summed {
 	slices.SortFunc(newest, func(a, b *File) int { return strings.Compare(a.pair(), b.pair()) })
 	var effects [][]Effect
 	var names []string
-	var at *File
 	for _, f := range newest {
 		c, ok := f.claim(claim)
 		if !ok {
@@ -92,13 +95,11 @@ func Over(claim string, newest []*File) Summed {
 				on.Of = e.names()
 			}
 		}
-		if at == nil || byStart(at, f) < 0 {
-			at, out.Own = f, f.Run
-		}
 		out.Hosts = append(out.Hosts, on)
 		out.Verdicts[c.Verdict]++
 		effects, names = append(effects, c.Effects), append(names, f.pair())
 	}
+	out.Own = own(newest, claim, func(f *File) []Claim { return f.Claims })
 	out.Says = out.says()
 	out.Agree, out.Apart = agreement(names, effects)
 	out.Outliers, out.OutliersLeft = out.outliers()
@@ -113,6 +114,10 @@ func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 	slices.SortFunc(runs, func(a, b Made) int { return byStart(a.File, b.File) })
 	out := &Hosts{SchemaVersion: Version, Experiment: x.Name, Machines: []string{}, Shown: shown(runs), Claims: []Summed{}}
 	machines := map[string]bool{}
+	var files []*File
+	for _, r := range runs {
+		files = append(files, r.File)
+	}
 	for _, c := range x.Claims {
 		newest := map[string]*File{}
 		for _, r := range runs {
@@ -137,6 +142,7 @@ func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 			}
 		}
 		sum.History = past(runs, c.ID, func(f *File) []Claim { return f.Claims })
+		sum.OwnEarlier = own(files, c.ID, func(f *File) []Claim { return f.Earlier })
 		sum.Earlier = past(runs, c.ID, func(f *File) []Claim { return f.Earlier })
 		out.Claims = append(out.Claims, sum)
 	}

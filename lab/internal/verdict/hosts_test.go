@@ -138,7 +138,7 @@ func TestHistoriesAndWhichRunsCount(t *testing.T) {
 	if !slices.Equal(sum.History, want) || !slices.Equal(sum.Earlier, []Past{{Run: "0-a", First: true}}) {
 		t.Errorf("%+v, earlier %+v", sum.History, sum.Earlier)
 	}
-	if sum.Says != "refuted on 1 of 2 machines, not applicable on 1" || sum.Own != "9-b" || !slices.Equal(sum.Published, []string{"text"}) || sum.Singles["agrees"] != 1 {
+	if sum.Says != "refuted on 1 of 2 machines, not applicable on 1" || sum.Own != "4-a" || sum.OwnEarlier != "0-a" || !slices.Equal(sum.Published, []string{"text"}) || sum.Singles["agrees"] != 1 {
 		t.Errorf("%+v", sum)
 	}
 	// A run decides only the claims that it was made with.

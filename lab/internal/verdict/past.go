@@ -100,6 +100,33 @@ func shown(runs []Made) []string {
 	return out
 }
 
+// own names the newest run that has figures on a claim. Without any it is the
+// newest to which the claim applies and, without that, the newest that has it.
+// of gives the claims of a file among which to look.
+func own(files []*File, id string, of func(*File) []Claim) string {
+	worth := func(c Claim) int {
+		switch {
+		case len(c.Effects) > 0:
+			return 2
+		case c.Verdict != NotApplicable:
+			return 1
+		}
+		return 0
+	}
+	var out *File
+	best := 0
+	for _, f := range files {
+		c, ok := claimIn(of(f), id)
+		if w := worth(c); ok && (out == nil || w > best || w == best && byStart(out, f) < 0) {
+			out, best = f, w
+		}
+	}
+	if out == nil {
+		return ""
+	}
+	return out.Run
+}
+
 // withdrawn lists the claims that no longer stand: those that the experiment
 // names, in its order, and others that runs were judged by.
 func withdrawn(x *experiment.Experiment, runs []Made) []Gone {
