@@ -94,6 +94,7 @@ golden() { GOGC=400 test/site/golden.sh; }
 escape() { node test/site/escape.mjs; }
 missing() { GOGC=400 test/site/missing.sh; }
 written() { GOGC=400 test/site/written.sh; }
+hosts() { node test/site/hosts.mjs; }
 # Builds the pages that the steps below check.
 html() { GOGC=400 test/pages/build.sh && node_modules/.bin/html-validate --config test/pages/htmlvalidate.json '.tools/pages/**/*.html'; }
 vnu() { node test/pages/vnu.mjs .tools/pages; }
@@ -109,7 +110,7 @@ same() { GOGC=400 test/pages/same.sh; }
 # all lanes: other tests beside them would make their trials invalid.
 races=(go_races)
 site=(prose data golden escape html links machines weight vnu pages scripted scripts)
-code=(go_format go_vet go_modules go_tests go_breaks missing states go_peers workflows written same shell)
+code=(go_format go_vet go_modules go_tests go_breaks missing states go_peers workflows written hosts same shell)
 alone=(go_runs)
 steps=("${code[@]}" "${site[@]}" "${races[@]}" "${alone[@]}")
 [ $# -eq 0 ] || steps=("$@")

@@ -1,15 +1,23 @@
 // The ledger filters with a style sheet alone. This script adds what a style sheet cannot
 // do: the choice is put into the address, so that it can be sent to somebody, and the
-// rows that are left are counted.
+// claims that are left are counted.
 (() => {
-  const selects = ['entry', 'host', 'verdict'].map((name) => document.getElementById(`f-${name}`))
+  const selects = ['entry', 'host', 'verdict'].map((name) => document.getElementById(`f-${name}`)).filter((s) => s !== null)
   const shown = document.getElementById('shown')
-  const rows = [...document.querySelectorAll('.ledger tr[data-entry]')]
-  if (!shown || selects.includes(null)) return
+  const rows = [...document.querySelectorAll('.matrix tr[data-entry]')]
+  if (!shown || selects.length === 0) return
 
-  const matches = (row) => selects.every((s) => !s.value || row.dataset[s.name] === s.value)
+  // A verdict is asked of the machine that is chosen, or of any, and of published runs
+  // only where no machine is chosen.
+  const matches = (row) => {
+    const { entry, host, verdict } = Object.fromEntries(selects.map((s) => [s.name, s.value]))
+    const cells = [...row.querySelectorAll('[data-verdict]')].filter((c) => !host || c.dataset.host === host)
+    const singles = host ? [] : [...row.querySelectorAll('[data-single]')].map((c) => c.dataset.single)
+    return (!entry || row.dataset.entry === entry) && (!host || cells.length > 0) &&
+      (!verdict || cells.some((c) => c.dataset.verdict === verdict) || singles.includes(verdict))
+  }
   const count = () => {
-    shown.textContent = `${rows.filter(matches).length} of ${rows.length} rows`
+    shown.textContent = `${rows.filter(matches).length} of ${rows.length} claims`
   }
   const read = () => {
     const asked = new URLSearchParams(location.search)

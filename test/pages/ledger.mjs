@@ -1,17 +1,25 @@
-// Checks the ledger's filters against the rows that they should leave: each choice alone
+// Checks the ledger's filters against the claims that they should leave: each choice alone
 // and each pair, with JavaScript and without, since a style sheet does the work. With
 // JavaScript, the address and the count must agree.
 export async function ledger (page, url, scripted, complain) {
   await page.goto(url, { waitUntil: 'load' })
+  const names = ['entry', 'host', 'verdict']
   const options = {}
-  for (const name of ['entry', 'host', 'verdict']) {
+  for (const name of names) {
     options[name] = await page.locator(`#f-${name} option`).evaluateAll((os) => os.map((o) => o.value))
   }
-  const rows = await page.locator('.ledger tr[data-entry]').evaluateAll((rs) => {
-    const groups = [...document.querySelectorAll('.ledger tbody')]
-    return rs.map((r) => ({ ...r.dataset, group: groups.indexOf(r.closest('tbody')) }))
-  })
+  const rows = await page.locator('.matrix tr[data-entry]').evaluateAll((rs) => rs.map((r) => ({
+    entry: r.dataset.entry,
+    part: [...document.querySelectorAll('.part')].indexOf(r.closest('.part')),
+    cells: [...r.querySelectorAll('[data-host]')].map((c) => ({ host: c.dataset.host, verdict: c.dataset.verdict })),
+    singles: [...r.querySelectorAll('[data-single]')].map((c) => c.dataset.single)
+  })))
   if (rows.length === 0) return complain('the ledger has no row')
+  const holds = (row, { entry, host, verdict }) => {
+    const cells = row.cells.filter((c) => !host || c.host === host)
+    return (!entry || row.entry === entry) && (!host || cells.length > 0) &&
+      (!verdict || cells.some((c) => c.verdict === verdict) || (!host && row.singles.includes(verdict)))
+  }
   // Grouped by what is chosen, so that each pair is not combined with every open choice.
   const choices = new Map()
   for (const [a, b] of [['entry', 'host'], ['entry', 'verdict'], ['host', 'verdict']]) {
@@ -19,22 +27,22 @@ export async function ledger (page, url, scripted, complain) {
   }
   let was = {}
   for (const choice of choices.values()) {
-    for (const name of Object.keys(options)) if ((choice[name] ?? '') !== (was[name] ?? '')) await page.selectOption(`#f-${name}`, choice[name] ?? '')
+    for (const name of names) if ((choice[name] ?? '') !== (was[name] ?? '')) await page.selectOption(`#f-${name}`, choice[name] ?? '')
     was = choice
-    const chosen = Object.entries(choice).filter(([, value]) => value)
-    const want = rows.filter((r) => chosen.every(([name, value]) => r[name] === value))
+    const want = rows.filter((r) => holds(r, choice))
     const seen = await page.evaluate(() => {
       const visible = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.getClientRects().length > 0).length
-      return { rows: visible('.ledger tr[data-entry]'), heads: visible('.ledger .claimed') }
+      return { rows: visible('.matrix tr[data-entry]'), parts: visible('.part') }
     })
-    const heads = new Set(want.map((r) => r.group)).size
-    if (seen.rows !== want.length || seen.heads !== heads) {
-      complain(`${JSON.stringify(choice)}: ${seen.rows} rows under ${seen.heads} claims are shown, not ${want.length} under ${heads}`)
+    // A part without a fitting claim goes with its heading.
+    const parts = new Set(want.map((r) => r.part)).size
+    if (seen.rows !== want.length || (want.length > 0 && seen.parts < parts)) {
+      complain(`${JSON.stringify(choice)}: ${seen.rows} claims of ${seen.parts} entries are shown, not ${want.length} of ${parts}`)
     }
     if (!scripted) continue
-    const query = new URLSearchParams(chosen).toString()
+    const query = new URLSearchParams(Object.entries(choice).filter(([, value]) => value)).toString()
     if (new URL(page.url()).search !== (query && `?${query}`)) complain(`${JSON.stringify(choice)}: the address is ${page.url()}`)
     const said = await page.locator('#shown').innerText()
-    if (said !== `${want.length} of ${rows.length} rows`) complain(`${JSON.stringify(choice)}: the count says ${said}`)
+    if (said !== `${want.length} of ${rows.length} claims`) complain(`${JSON.stringify(choice)}: the count says ${said}`)
   }
 }

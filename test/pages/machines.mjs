@@ -1,6 +1,7 @@
 // Checks what a built site tells machines. Each page's policy comes first and allows
 // nothing foreign. Its linked data parses, and what it names exists. Its card has the
-// size that it states. A run's CSV holds the trials and figures of its JSON. A feed's
+// size that it states. A run's CSV holds the trials and figures of its JSON, and
+// the ledger's its verdicts. A feed's
 // addresses are complete. The sitemap's pages exist.
 //
 //   machines.mjs DIRECTORY
@@ -67,7 +68,7 @@ function parse (text) {
   return []
 }
 let runs = 0
-for (const f of files.filter((f) => f.endsWith('.csv'))) {
+for (const f of files.filter((f) => /^data\/results\/.*\.csv$/.test(f))) {
   const { trials, conditions, figures } = JSON.parse(read(f.replace(/csv$/, 'json')))
   // Metrics are in each trial, or in columns for all trials.
   const metrics = (t, i) => figures ? Object.entries(figures).map(([k, column]) => [k, column[i]]).filter(([, v]) => v !== null) : Object.entries(t.metrics ?? {})
@@ -93,6 +94,13 @@ for (const f of files.filter((f) => f.endsWith('.csv'))) {
 }
 expect(runs > 0, 'no run as CSV')
 
+// The ledger's CSV and JSON hold the same verdicts, and both name all claims.
+const claims = JSON.parse(read('data/ledger.json')).claims
+const verdicts = claims.flatMap((c) => c.machines.length > 0 ? c.machines.map((m) => [c.experiment, c.claim, m.host, m.verdict]) : [[c.experiment, c.claim, '', '']])
+const [names, ...lines] = parse(read('data/ledger.csv'))
+const places = ['experiment', 'claim', 'host', 'verdict'].map((name) => names.indexOf(name))
+expect(JSON.stringify(lines.map((l) => places.map((i) => l[i]))) === JSON.stringify(verdicts), 'data/ledger.csv: not the verdicts of data/ledger.json')
+
 for (const f of files.filter((f) => /(^|\/)feed\.xml$/.test(f))) {
   const xml = read(f)
   const text = unescape(unescape(xml))
@@ -101,10 +109,10 @@ for (const f of files.filter((f) => /(^|\/)feed\.xml$/.test(f))) {
   expect(/<link rel="self"[^>]*href="([^"]*)"/.test(xml) && there(unescape(/<link rel="self"[^>]*href="([^"]*)"/.exec(xml)[1])), `${f}: does not name itself`)
   expect(/<feed[^>]*>[\s\S]*?<updated>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ<\/updated>/.test(xml), `${f}: no time of its own`)
 }
-const places = [...read('sitemap.xml').matchAll(/<loc>([^<]*)<\/loc>/g)].map((m) => unescape(m[1]))
-for (const url of places) expect(there(url), `sitemap.xml: ${url} is not there`)
+const pages = [...read('sitemap.xml').matchAll(/<loc>([^<]*)<\/loc>/g)].map((m) => unescape(m[1]))
+for (const url of pages) expect(there(url), `sitemap.xml: ${url} is not there`)
 expect(read('robots.txt').includes(`${home}sitemap.xml`), 'robots.txt: does not name the sitemap')
 for (const f of files.filter((f) => f.endsWith('.bib'))) expect(/^@misc\{[^\s,]+,\n(  [a-z]+ += .+\n)+\}\n$/.test(read(f)), `${f}: no BibTeX`)
 
 if (complaints.length > 0) { console.log(`${complaints.length} complaints`); process.exit(1) }
-console.log(`${data} pages' linked data, ${runs} runs as CSV, ${places.length} places on the map: sound`)
+console.log(`${data} pages' linked data, ${runs} runs as CSV, ${pages.length} places on the map: sound`)

@@ -33,9 +33,3 @@ func alike(a, b *results.File) bool {
 func byStart(a, b *results.File) int {
 	return cmp.Or(a.Provenance.StartedAt.Compare(b.Provenance.StartedAt), cmp.Compare(a.Run, b.Run))
 }
-
-// Newest tells whether a run is the newest of its experiment on its hosts, so
-// that its verdicts are the present state of the record.
-func (j *Journal) Newest(f *results.File) bool {
-	return f.Provenance != nil && !slices.ContainsFunc(j.Runs, func(r *results.File) bool { return alike(r, f) && byStart(f, r) < 0 })
-}

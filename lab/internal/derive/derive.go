@@ -1,5 +1,5 @@
 // Package derive makes the derived files of the journal: verdicts, CSV, trees
-// of profiles, claims over all hosts, audits, schemas, and the metrics and
+// of profiles, claims over all hosts, the ledger, audits, schemas, and the metrics and
 // method for pages.
 //
 // A derived file depends on the data alone. The same journal gives the same
@@ -25,8 +25,8 @@ import (
 )
 
 // derived makes every derived file, by path: each run's verdicts and CSV, the
-// trees of its profiles, each experiment's claims over all hosts, each text's
-// audit, the schemas, and the metrics and method for pages.
+// trees of its profiles, each experiment's claims over all hosts, the ledger of
+// all claims, each text's audit, the schemas, and the metrics and method for pages.
 func derived(j *archive.Journal) (map[string][]byte, error) {
 	out := map[string][]byte{
 		j.Root.Schema("results-1"): results.EarlierSchema(),
@@ -44,7 +44,7 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 	err := errors.Join(
 		add(j.Root.Metrics(), metric.Document()),
 		add(j.Root.Method(), verdict.Rules()))
-	newest := map[string][]*verdict.File{} // of each host, by experiment
+	made := map[string][]verdict.Made{} // by experiment
 	for _, r := range j.Runs {
 		x, missing := j.Experiment(r.Experiment)
 		if missing != nil {
@@ -52,9 +52,7 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 		}
 		said := verdict.Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
 		err = errors.Join(err, add(j.Root.Verdict(r.Experiment, r.Run), said))
-		if j.Newest(r) {
-			newest[x.Name] = append(newest[x.Name], said)
-		}
+		made[x.Name] = append(made[x.Name], verdict.Made{File: said, Then: j.Then(x, r)})
 		path := j.Root.Sheet(r.Experiment, r.Run)
 		data, broken := r.Sheet()
 		if broken != nil {
@@ -63,9 +61,15 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 		out[path] = data
 		err = errors.Join(err, flames(j, j.Then(x, r), r, func(path string, data []byte) { out[path] = data }))
 	}
+	ledger := verdict.NewLedger()
 	for _, x := range j.Experiments {
-		err = errors.Join(err, add(j.Root.Hosts(x.Name), verdict.OverHosts(x, newest[x.Name])))
+		sum := verdict.OverHosts(x, made[x.Name])
+		ledger.Add(x, sum)
+		err = errors.Join(err, add(j.Root.Hosts(x.Name), sum))
 	}
+	sheet, broken := ledger.CSV()
+	out[j.Root.LedgerSheet()] = sheet
+	err = errors.Join(err, broken, add(j.Root.Ledger(), ledger))
 	for _, a := range j.Audits {
 		err = errors.Join(err, add(j.Root.Audit(a.Entry), a))
 	}

@@ -61,7 +61,7 @@ func TestDriftNamesWhatDiffersAndDeriveMendsIt(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-		}, []string{sheetOfMeasured + ": its run is gone", "data/verdicts/11-threads/" + archivetest.Measured + ".json: its run is gone"}},
+		}, []string{"data/claims/11-threads.json: differs from what the data gives", sheetOfMeasured + ": its run is gone", "data/verdicts/11-threads/" + archivetest.Measured + ".json: its run is gone"}},
 		{"a CSV that was changed", func(t *testing.T, r journal.Root) { archivetest.Edit(t, r.Path(sheetOfMeasured), ",true,", ",false,") },
 			[]string{sheetOfMeasured + ": differs from what the data gives"}},
 		{"a CSV that is missing", func(t *testing.T, r journal.Root) {
@@ -71,6 +71,10 @@ func TestDriftNamesWhatDiffersAndDeriveMendsIt(t *testing.T) {
 		}, []string{sheetOfMeasured + ": missing"}},
 		{"a CSV of no run", func(t *testing.T, r journal.Root) { archivetest.Write(t, r.Sheet("11-threads", "stray"), "seq\n") },
 			[]string{"data/csv/11-threads/stray.csv: its run is gone"}},
+		{"a ledger that was changed", func(t *testing.T, r journal.Root) {
+			archivetest.Write(t, r.LedgerSheet(), "claim,verdict\n")
+			archivetest.Edit(t, r.Ledger(), `"schema_version": 1`, `"schema_version": 2`)
+		}, []string{"data/ledger.csv: differs from what the data gives", "data/ledger.json: differs from what the data gives"}},
 		{"an audit that was changed", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Audit("10"), `"verdict": "disagrees"`, `"verdict": "agrees"`)
 		}, []string{"data/audits/10.json: differs from what the data gives"}},
@@ -185,7 +189,7 @@ func TestDeriveLeavesWhatPeopleWroteAlone(t *testing.T) {
 	after := tree(t, root)
 	for path, was := range before {
 		path = filepath.ToSlash(path)
-		ours := strings.HasPrefix(path, "data/verdicts/") || strings.HasPrefix(path, "data/csv/") || strings.HasPrefix(path, "data/flames/") || strings.HasPrefix(path, "data/audits/") || strings.HasPrefix(path, "data/claims/") || strings.HasPrefix(path, "static/") || path == "data/method.json" || path == "data/metrics.json"
+		ours := strings.HasPrefix(path, "data/verdicts/") || strings.HasPrefix(path, "data/csv/") || strings.HasPrefix(path, "data/flames/") || strings.HasPrefix(path, "data/audits/") || strings.HasPrefix(path, "data/claims/") || strings.HasPrefix(path, "static/") || strings.HasPrefix(path, "data/ledger.") || path == "data/method.json" || path == "data/metrics.json"
 		if !ours && after[filepath.FromSlash(path)] != was {
 			t.Errorf("%s was changed", path)
 		}

@@ -23,7 +23,7 @@ func (c *clone) others() []state {
 		{name: "no-run", says: said{"entry": {"No host has run this experiment yet"}, "claim queue": {"No run yet", "lab run no-run"}}},
 		{name: "planned", says: said{"claim queue": {"This experiment is planned"}}},
 		{name: "published", says: said{
-			"run":         {"published", "1k", "<1ms", "one run has no interval"},
+			"run":         {"published", "1k", "<1ms", "One run has no interval"},
 			"claim queue": {"single run", "2026"},
 			"hosts/bare":  {"published"},
 		}},
@@ -33,10 +33,10 @@ func (c *clone) others() []state {
 			"claim queue": {"verdict changed, was inconclusive", "12 of 12", "Every run, newest first"},
 		}},
 		{name: "runs-differ", says: said{
-			"run":        {"runs differ by more than their blocks explain"},
-			"claim cost": {"runs differ by more than their blocks explain", "inconclusive"},
+			"run":        {"Runs differ by more than their blocks explain"},
+			"claim cost": {"Runs differ by more than their blocks explain", "inconclusive"},
 		}},
-		{name: "hosts-differ", says: said{"claim cost": {"Held on 1 of 2 machines, refuted on 1", "The 2 machines differ", "The ratios, machine by machine"}}},
+		{name: "hosts-differ", says: said{"claim cost": {"Reproduced on 1 of 2 machines, refuted on 1", "The 2 machines differ", "The ratio on each machine"}}},
 		{name: "earlier", says: said{
 			"run 1":       {"Measured by an earlier design", "What it said"},
 			"run 2":       {"16 blocks of 1 run"},
@@ -61,7 +61,7 @@ func (c *clone) others() []state {
 			"claim queue":        {"Withdrawn claim", "Twice was too low a bar.", "32 of 32 for"},
 			"entry":              {"Withdrawn, with what runs said of it"},
 		}},
-		{name: "changed-since", says: said{"claim queue": {"not applicable", "no right to make a namespace"}}},
+		{name: "changed-since", says: said{"claim queue": {"not applicable", "No right to make a namespace"}}},
 		{name: "profiles", says: said{"run": {"Profiles", "block"}, "entry": {"c2-cpu.pb.gz", "c1-block.pb.gz"}}},
 		{name: "profiles-lost", says: said{"run": {"made up"}, "entry": {"No host’s run of profiles-lost has a block profile yet"}}},
 		{name: "profiles-none", says: said{"claim lock-in-block": {"not applicable"}, "entry": {"No host’s run of profiles-none has a CPU profile yet", "not measured yet"}}},

@@ -89,7 +89,7 @@ var states = []state{
 			}
 			return c
 		}
-	}, says: said{"run": {"its time was spent", "inconclusive", "more blocks would tell"}}},
+	}, says: said{"run": {"its time was spent", "inconclusive", "more blocks would decide it"}}},
 	{name: "blocks-made", plan: ends(results.Blocks, 6, ""), says: said{"run": {"it had as many blocks as were asked for", "6 blocks of 1 run"}}},
 	{name: "interrupted", plan: ends(results.Interrupted, 3, "interrupted"), says: said{
 		"run": {"it was interrupted, and keeps its complete blocks", "Stopped early", "3 blocks are too few"},
@@ -99,18 +99,18 @@ var states = []state{
 		ends(results.Failing, 3, "three blocks in a row had no valid trial")(p)
 		all(func(c *madeup.Came, _ int, _ bool) { c.Lost, c.Reasons = true, closed("lost-worker", "made up") })(p)
 	}, says: said{
-		"run":         {"trial upon trial was invalid", "no valid trial", "lost-worker : made up", "no medians"},
-		"claim count": {"no valid trial"},
+		"run":         {"trial upon trial was invalid", "No valid trial", "lost-worker : made up", "no medians"},
+		"claim count": {"No valid trial"},
 	}},
 	{name: "condition-lost", file: func(r *results.File) { spoil(r, of("c1")) }, says: said{
-		"run":         {"metrics of each trial were recorded", "only 0 of 16 blocks are complete"},
+		"run":         {"metrics of each trial were recorded", "Only 0 of 16 blocks are complete"},
 		"claim queue": {"invalid"},
 	}},
 	{name: "one-condition-left", file: func(r *results.File) {
 		spoil(r, func(t results.Trial) bool { return t.Condition != "c2" })
 	}, says: said{"run": {"too few blocks to tell"}}},
 	{name: "all-invalid", file: func(r *results.File) { spoil(r, every) }, says: said{
-		"run": {"no valid trial", "window : made up", "0 + 16 invalid", "no medians"},
+		"run": {"No valid trial", "window : made up", "0 + 16 invalid", "no medians"},
 	}},
 	{name: "gates-of-slots", plan: all(func(c *madeup.Came, block int, control bool) {
 		switch {
@@ -124,7 +124,7 @@ var states = []state{
 		r.Trials, r.Conditions, r.NotApplicable = []results.Trial{}, []results.Condition{}, "no right to make a namespace"
 	}, says: said{
 		"run":         {"This run has no row: no right to make a namespace", "not applicable"},
-		"claim wall":  {"not applicable", "no right to make a namespace"},
+		"claim wall":  {"not applicable", "No right to make a namespace"},
 		"hosts/small": {"cannot be asked of it"},
 	}},
 	{name: "no-control", plan: func(p *madeup.Plan) { p.NoControl = true }, says: said{"run": {"none in this run", "no A/A control in this run"}}},
@@ -132,7 +132,7 @@ var states = []state{
 		if control {
 			c.CostS *= 1.2
 		}
-	}), says: said{"run": {"differed, so no ratio is decided", "the record is suspect", "inconclusive"}}},
+	}), says: said{"run": {"differed, so no ratio is decided", "The record is suspect", "inconclusive"}}},
 	{name: "control-lost", file: func(r *results.File) { spoil(r, of("c4")) }, says: said{
 		"run": {"too few blocks to tell", "only 0 blocks have its A/A control complete"},
 	}},
@@ -148,7 +148,7 @@ var states = []state{
 		"claim falls": {"in 4 of 16 blocks the client's CPU was the wall"},
 	}},
 	{name: "client-wall", plan: all(func(c *madeup.Came, _ int, _ bool) { c.ClientBusy, c.ServerBusy = 0.97, 0.5 }), says: said{
-		"run":         {"client-cpu 48", "in 16 of 16 blocks the client's CPU was the wall"},
+		"run":         {"client-cpu 48", "In 16 of 16 blocks the client's CPU was the wall"},
 		"claim falls": {"invalid"},
 		"claim wall":  {"refuted"},
 	}},
@@ -156,7 +156,7 @@ var states = []state{
 		c.Metrics = map[string]float64{"client_thread_busy_max": unrecorded}
 	}), says: said{"run": {"unknown 48", "the client's CPU was not recorded"}, "claim wall": {"it was not recorded"}}},
 	{name: "no-wall", plan: all(func(c *madeup.Came, _ int, _ bool) { c.ServerBusy = 0.5 }), says: said{
-		"claim falls": {"no wall was seen to be met"}, "claim wall": {"a trial had room there"},
+		"claim falls": {"no wall was seen to be met"}, "claim wall": {"had room in a trial of"},
 	}},
 	{name: "metric-lost-in-a-condition", file: func(r *results.File) { lose(r, "threads_per_worker", of("c2")) }, says: said{
 		"run": {"not recorded", "Every trial"},
@@ -165,8 +165,8 @@ var states = []state{
 		lose(r, "threads_per_worker", every)
 		lose(r, "latency_p50_s", every)
 	}, says: said{
-		"run":           {"the run did not record latency_p50_s"},
-		"claim threads": {"not applicable", "the run did not record threads_per_worker"},
+		"run":           {"The run did not record p50 latency"},
+		"claim threads": {"not applicable", "The run did not record threads per worker"},
 		"entry":         {"No host’s run of"},
 	}},
 	{name: "in-one-piece", text: inOnePiece, says: said{"run": {"one turn of", "reproduced"}}},

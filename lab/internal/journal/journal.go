@@ -53,6 +53,11 @@ func (r Root) Texts() string                { return r.Path("data", "texts") }
 func (r Root) Text(entry string) string     { return filepath.Join(r.Texts(), entry+".toml") }
 func (r Root) Audit(entry string) string    { return r.Path("data", "audits", entry+".json") }
 
+// Ledger is the file with all claims over all hosts, and LedgerSheet the same as
+// CSV.
+func (r Root) Ledger() string      { return r.Path("data", "ledger.json") }
+func (r Root) LedgerSheet() string { return r.Path("data", "ledger.csv") }
+
 // Hosts is the file with an experiment's claims over all hosts.
 func (r Root) Hosts(x string) string { return r.Path("data", "claims", x+".json") }
 

@@ -36,16 +36,16 @@ var blindnesses = map[blindness]struct {
 	verdict Verdict
 	says    string
 }{
-	sharedCores:  {NotApplicable, "server and client shared cores, and what the client achieves needs cores of its own for each side"},
-	slowCore:     {Inconclusive, "the server's core was slow all the block long, so that its neighbour may be what filled it"},
-	otherWall:    {NotApplicable, "the wall was another than the %s that it needs, or was not seen"},
-	serverWall:   {Invalid, "the server's CPU was the wall, or was not recorded, so that the figures measure the server"},
-	clientWall:   {Invalid, "the client's CPU was the wall, so that the figures measure the client"},
+	sharedCores:  {NotApplicable, "server and client shared cores, and the claim needs cores of its own for each"},
+	slowCore:     {Inconclusive, "the server's core was slow all along, so another program may have filled it"},
+	otherWall:    {NotApplicable, "%s was not seen to be the wall, which the claim needs"},
+	serverWall:   {Invalid, "the server's CPU was the wall, or was not recorded, so the figures measure the server"},
+	clientWall:   {Invalid, "the client's CPU was the wall, so the figures measure the client"},
 	clientUnseen: {Inconclusive, "the client's CPU was not recorded: it may have been the wall"},
-	noWall:       {Inconclusive, "what held throughput is not known: no wall was seen to be met"},
+	noWall:       {Inconclusive, "no wall was seen to be met, so what limited throughput is not known"},
 	missing:      {Inconclusive, "a figure that the claim rests on was not recorded"},
-	nought:       {Invalid, "a figure is nought, which has no ratio"},
-	thin:         {Inconclusive, "the whole profile is next to nothing"},
+	nought:       {Invalid, "a figure is zero, so there is no ratio"},
+	thin:         {Inconclusive, "the profile holds too little to take shares of"},
 }
 
 // blind gives the reason why a block cannot tell, from the walls that the
@@ -175,7 +175,7 @@ func (s sight) tooBlind(rec *record, c experiment.Claim) (Verdict, string, bool)
 func (s sight) says(why blindness, c experiment.Claim) string {
 	says := blindnesses[why].says
 	if why == otherWall {
-		says = fmt.Sprintf(says, c.Needs.Bound)
+		says = fmt.Sprintf(says, wallWords(c.Needs.Bound))
 	}
 	return fmt.Sprintf("in %d of %d %s %s", s.count[why], len(s.blocks), plural(len(s.blocks), "block"), says)
 }

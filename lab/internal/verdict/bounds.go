@@ -85,19 +85,18 @@ func (rec *record) evaluateBound(c experiment.Claim) finding {
 		}
 	})
 	f.points, f.unseen = count[alone] == trials, count[room] == 0 && count[unrecorded] > 0
-	f.why = fmt.Sprintf("%d of %d trials were bounded by %s", count[alone], trials, c.Bound)
+	f.why = fmt.Sprintf("%s alone was full in %d of %d trials", wallWords(c.Bound), count[alone], trials)
 	if !rec.text {
-		said := fmt.Sprintf("in %d of %d %s %s was the only wall of every trial", v.inside, v.all, plural(v.all, "block"), c.Bound)
+		f.why = fmt.Sprintf("%s alone was full in every trial of %d of %d %s (%d of %d trials)", wallWords(c.Bound), v.inside, v.all, plural(v.all, "block"), count[alone], trials)
 		if v.beyond > 0 {
-			said += fmt.Sprintf(", in %d a trial had room there", v.beyond)
+			f.why += fmt.Sprintf(", and had room in a trial of %d", v.beyond)
 		}
-		f.why = said + "; " + f.why
 	}
 	if n := count[beside]; n > 0 {
-		f.why += fmt.Sprintf("; in %d more that was saturated beside another wall", n)
+		f.why += fmt.Sprintf("; in %d more it was full beside another wall", n)
 	}
 	if n := count[unrecorded]; n > 0 {
-		f.why += fmt.Sprintf("; of %d more it was not recorded whether they were", n)
+		f.why += fmt.Sprintf("; of %d more it was not recorded", n)
 	}
 	if claimed == gate.BoundWire && !math.IsInf(fullest, 1) {
 		f.why += fmt.Sprintf("; the least full wire was at %.1f %%", fullest*100)

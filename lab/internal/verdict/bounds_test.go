@@ -16,10 +16,10 @@ func TestBoundClaims(t *testing.T) {
 		want Verdict
 		says string
 	}{
-		{"all", 20, Reproduced, "in 10 of 10 blocks wire was the only wall of every trial; 20 of 20 trials were bounded by wire; the least full wire was at 93.0 %"},
-		{"all but one", 19, Inconclusive, "in 9 of 10 blocks wire was the only wall of every trial, in 1 a trial had room there; 19 of 20 trials"},
-		{"half", 10, Inconclusive, "in 5 of 10"},
-		{"one", 1, Refuted, "in 0 of 10 blocks wire was the only wall of every trial, in 10 a trial had room there; 1 of 20"},
+		{"all", 20, Reproduced, "the wire alone was full in every trial of 10 of 10 blocks (20 of 20 trials); the least full wire was at 93.0 %"},
+		{"all but one", 19, Inconclusive, "the wire alone was full in every trial of 9 of 10 blocks (19 of 20 trials), and had room in a trial of 1"},
+		{"half", 10, Inconclusive, "every trial of 5 of 10"},
+		{"one", 1, Refuted, "the wire alone was full in every trial of 0 of 10 blocks (1 of 20 trials), and had room in a trial of 10"},
 		{"none", 0, Refuted, "0 of 20"},
 	} {
 		x := design(t, "", wireWall)
@@ -66,7 +66,7 @@ func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
 			bounded(&r.Trials[2*i], gate.BoundClientCPU)
 		}
 		f := Decide(x, machine, []Run{{r, x}})
-		says := fmt.Sprintf("in %d of 12 blocks the client's CPU was the wall, so that the figures measure the client", n)
+		says := fmt.Sprintf("in %d of 12 blocks the client's CPU was the wall, so the figures measure the client", n)
 		if c := f.Claims[0]; c.Verdict != want || !strings.Contains(c.Reason, says) || c.Bounds["client-cpu"] != n {
 			t.Errorf("throughput, %d blocks: %s (%s), bounds %v; want %s", n, c.Verdict, c.Reason, c.Bounds, want)
 		}

@@ -42,7 +42,7 @@ func (d *decider) evaluateControl() *Control {
 				}
 			}
 		}
-		c, err := compare(Effect{Metric: name}, name, band{1, 1}, blocks, make([]blindness, len(blocks)), func(b block) (x, y results.Reading) {
+		c, err := compare(Effect{Metric: name}, band{1, 1}, blocks, make([]blindness, len(blocks)), func(b block) (x, y results.Reading) {
 			x, _ = b.of.Reading(b.trials[0], name)
 			y, _ = b.of.Reading(b.trials[1], name)
 			return x, y
@@ -89,14 +89,14 @@ func judgeControl(found []*comparison) (Outcome, string) {
 		}
 		for side, e := range c.edges {
 			if differsBy(e, len(found)) {
-				return Differs, fmt.Sprintf("its A/A control differed (%s: %d of %d blocks lie %s 1; %s)", c.name, e.beyond, e.all, [2]string{"below", "above"}[side], c.figures())
+				return Differs, fmt.Sprintf("its A/A control differed (%s; %d of %d blocks lie %s 1)", c.figures(), e.beyond, e.all, [2]string{"below", "above"}[side])
 			}
 		}
 	}
 	if least < stats.MinSamples {
 		return Undecided, ""
 	}
-	return Same, fmt.Sprintf("no difference seen in %d %s; %s: %s", len(found), plural(len(found), "metric"), found[0].name, found[0].figures())
+	return Same, fmt.Sprintf("no difference seen in %d %s; %s", len(found), plural(len(found), "metric"), found[0].figures())
 }
 
 // differsBy tells whether one metric differs in one direction. The error is

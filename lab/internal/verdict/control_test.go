@@ -74,10 +74,10 @@ func TestAControlThatDiffersMakesTheRunSuspect(t *testing.T) {
 		outcome Outcome
 		says    string
 	}{
-		{"the same", asBefore, Same, "no difference seen in 2 metrics; server_cpu_per_request_s: median ratio 1.000"},
+		{"the same", asBefore, Same, "no difference seen in 2 metrics; server CPU per request is 1.000 times that of its repetition"},
 		// Two metrics, two sides and 0.01 need an e-value of 400: ten of ten have
 		// 490, nine of ten 19.
-		{"slower", slower, Differs, "its A/A control differed (server_cpu_per_request_s: 10 of 10 blocks lie above 1; median ratio 1.080"},
+		{"slower", slower, Differs, "its A/A control differed (server CPU per request is 1.080 times that of its repetition (1.060 to 1.100); 10 of 10 blocks lie above 1)"},
 		{"slower, but for one block", append([]float64{0.999}, slower[1:]...), Same, ""},
 		{"too little left", []float64{1, 1, 1, 1, 1, 0, 0, 0, 0, 0}, Undecided, "only 5 blocks have its A/A control complete, and 6 are the least"},
 		{"nothing left", make([]float64, 10), Undecided, "only 0 blocks"},

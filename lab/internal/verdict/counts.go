@@ -19,7 +19,7 @@ func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
 	}
 	f := finding{points: true}
 	if len(conds) == 0 {
-		return f, fmt.Errorf("the run does not say its %s, which %s is held against", c.Equals, c.Metric)
+		return f, fmt.Errorf("the run does not say its %s, with which %s is compared", factorWords(c.Equals), metricWords(c.Metric))
 	}
 	f.seen = rec.look(c, rec.complete(conds))
 	if rec.text {
@@ -41,14 +41,14 @@ func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
 			if got != float64(want+c.Plus) {
 				exact = false
 				if odd == "" {
-					odd = fmt.Sprintf("%s was %v at %s, not %d", c.Metric, got, levels.Key(), want+c.Plus)
+					odd = fmt.Sprintf("%s, the count of %s was %v, not %d", where(levels), metricWords(c.Metric), got, want+c.Plus)
 				}
 			}
 		}
 		f.sayStrictly(exact)
 	}
 	f.points = odd == ""
-	f.concludeStrictly(rec.text, odd, fmt.Sprintf("exact in all of %d trials", trials))
+	f.concludeStrictly(rec.text, odd, fmt.Sprintf("the count is exact in all of %d trials", trials))
 	return f, nil
 }
 

@@ -21,9 +21,9 @@ func TestCountClaims(t *testing.T) {
 	}{
 		{"exact", asMany, func(*results.File) {}, Reproduced, "exact in all of 12 trials"},
 		{"exact, one more", oneMore, func(*results.File) {}, Reproduced, "exact in all of 12 trials"},
-		{"one off in one trial", asMany, func(r *results.File) { r.Trials[11].Metrics["workers"] = 3 }, Refuted, "workers was 3 at workers=2, not 2"},
-		{"a fraction off", asMany, func(r *results.File) { r.Trials[0].Metrics["workers"] = 1.5 }, Refuted, "workers was 1.5 at workers=1, not 1"},
-		{"the master missing", oneMore, func(r *results.File) { r.Trials[0].Metrics["processes"] = 1 }, Refuted, "processes was 1 at workers=1, not 2"},
+		{"one off in one trial", asMany, func(r *results.File) { r.Trials[11].Metrics["workers"] = 3 }, Refuted, "where workers is 2, the count of workers was 3, not 2"},
+		{"a fraction off", asMany, func(r *results.File) { r.Trials[0].Metrics["workers"] = 1.5 }, Refuted, "where workers is 1, the count of workers was 1.5, not 1"},
+		{"the master missing", oneMore, func(r *results.File) { r.Trials[0].Metrics["processes"] = 1 }, Refuted, "where workers is 1, the count of processes was 1, not 2"},
 		{"an invalid trial that is off", asMany, func(r *results.File) {
 			again := r.Trials[0]
 			r.Trials[0].Metrics = figures{"workers": 7}

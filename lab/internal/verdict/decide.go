@@ -175,7 +175,7 @@ func (s *source) boundsNow() map[int]gate.Bound {
 func (d *decider) decide(c experiment.Claim, control *Control) Claim {
 	out := d.assess(c)
 	if decided := out.Verdict == Reproduced || out.Verdict == Refuted; decided && byBlocks(c.Kind) && control != nil && control.Outcome != Same {
-		out.Reason = fmt.Sprintf("the record is suspect: %s; else %s, by %s", control.Reason, out.Verdict, out.Reason)
+		out.Reason = fmt.Sprintf("the record is suspect: %s; otherwise the claim would be %s: %s", control.Reason, out.Verdict, out.Reason)
 		out.Verdict, out.Open, out.BlocksNeeded = Inconclusive, true, 0
 		if n := control.least(); control.Outcome == Undecided && n < stats.MinSamples {
 			out.BlocksNeeded = stats.MinSamples - n
@@ -197,13 +197,13 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		return say(NotApplicable, false, "%s", d.last.NotApplicable)
 	}
 	if c.Needs.Cores > 0 && d.h.Cores < c.Needs.Cores {
-		return say(NotApplicable, false, "needs %d cores; this host has %d", c.Needs.Cores, d.h.Cores)
+		return say(NotApplicable, false, "the claim needs %d cores; this machine has %d", c.Needs.Cores, d.h.Cores)
 	}
 	if c.Needs.LineRate && rec.line.LineRateBps == 0 {
-		return say(NotApplicable, false, "needs a wire of known line rate; this run went over %s", rec.line.Kind)
+		return say(NotApplicable, false, "the claim needs a wire of known line rate; this run went over %s", rec.line.Kind)
 	}
 	if len(rec.conds) == 0 {
-		return say(NotApplicable, false, "the run has no condition with %s", c.Where().Key())
+		return say(NotApplicable, false, "the run has no condition %s", where(c.Where()))
 	}
 	out.Bounds = rec.tallyBounds(c)
 	few := !rec.text && rec.begun() < stats.MinSamples
@@ -252,7 +252,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		}
 	}
 	if out.BlocksNeeded > 0 && n >= stats.MinSamples {
-		out.Reason += fmt.Sprintf("; about %d more %s would tell", f.needed, plural(f.needed, "block"))
+		out.Reason += fmt.Sprintf("; about %d more %s would decide it", f.needed, plural(f.needed, "block"))
 	}
 	return out
 }
@@ -274,7 +274,7 @@ func (rec *record) silent(c experiment.Claim, few bool, say func(Verdict, bool, 
 	case c.Profile != "":
 		return say(NotApplicable, few, "the run has no %s profile", c.Profile)
 	case c.Metric != "":
-		return say(NotApplicable, few, "the run did not record %s", c.Metric)
+		return say(NotApplicable, few, "the run did not record %s", metricWords(c.Metric))
 	}
 	return say(NotApplicable, few, "the run has no trial")
 }

@@ -33,7 +33,7 @@ func TestWhatWasNotSeenDecidesNothingAboutThroughput(t *testing.T) {
 		{"the client's threads", []string{"client_thread_busy_max"}, "blocks the client's CPU was not recorded"},
 		{"the client's cores", []string{"client_cores_busy"}, "blocks the client's CPU was not recorded"},
 		{"the client", []string{"client_thread_busy_max", "client_cores_busy"}, "blocks the client's CPU was not recorded"},
-		{"the server, so that no wall is known", []string{"server_cores_busy"}, "blocks what held throughput is not known"},
+		{"the server, so that no wall is known", []string{"server_cores_busy"}, "blocks no wall was seen to be met, so what limited throughput is not known"},
 	} {
 		for _, ratio := range []float64{1, 2} { // flat, and not flat
 			want := map[float64]Verdict{1: Reproduced, 2: Refuted}[ratio]
@@ -76,7 +76,7 @@ func TestThroughputWithoutAWallIsUnknown(t *testing.T) {
 		}
 		return one(t, x, f, machine)
 	}
-	if c := run(""); c.Verdict != Inconclusive || !strings.Contains(c.Reason, "in 6 of 6 blocks what held throughput is not known") {
+	if c := run(""); c.Verdict != Inconclusive || !strings.Contains(c.Reason, "in 6 of 6 blocks no wall was seen to be met, so what limited throughput is not known") {
 		t.Errorf("a closed loop: %s (%s)", c.Verdict, c.Reason)
 	}
 	for _, set := range []string{setting.Rate, setting.EventRate} {
@@ -173,16 +173,16 @@ func TestAVerdictHoldsForAllThatAFigureMayStandFor(t *testing.T) {
 		says                   string
 	}{
 		// 2.05 and 2.9 ms are both cut to 2.
-		{"flat by whole milliseconds", flatWait, cannon, ten(0.002), ten(0.002), Inconclusive, "0 of 10 blocks lie between 0.9091 and 1.1; median ratio 0.667 to 1.5 (0.667 to 1.5), for all that the figures may stand for"},
+		{"flat by whole milliseconds", flatWait, cannon, ten(0.002), ten(0.002), Inconclusive, "is 0.67 to 1.50 times that with 1, as far as coarse figures tell (0.67 to 1.50); 0 of 10 blocks lie between 0.9091 and 1.1"},
 		{"flat by microseconds", flatWait, fortio, ten(0.002), ten(0.002), Reproduced, ""},
 		{"flat by whole milliseconds, where they are many", flatWait, cannon, ten(0.100), ten(0.100), Reproduced, ""},
 		{"not flat, whatever was cut off", flatWait, cannon, ten(0.002), ten(0.009), Refuted, ""},
-		{"nine times, or six", longer, cannon, ten(0.002), ten(0.018), Inconclusive, "median ratio 6 to 9.5"},
+		{"nine times, or six", longer, cannon, ten(0.002), ten(0.018), Inconclusive, "is 6.0 to 9.5 times"},
 		{"nine times, nearly exactly", longer, fortio, ten(0.002), ten(0.018), Reproduced, ""},
 		{"thirteen times at the least", longer, cannon, ten(0.002), ten(0.040), Reproduced, ""},
 		// Figures below the clock's resolution are kept as ranges, not dropped.
 		{"below the resolution, at least eight times", longer, cannon, ten(0), ten(0.009), Reproduced, ""},
-		{"below the resolution, at least seven times", longer, cannon, ten(0), ten(0.007), Inconclusive, "median ratio 7 or more"},
+		{"below the resolution, at least seven times", longer, cannon, ten(0), ten(0.007), Inconclusive, "is 7.0 or more times"},
 		{"below it at either level", flatWait, cannon, ten(0), ten(0), Inconclusive, ""},
 		{"below it now, four before", shorter, cannon, ten(0.004), ten(0), Reproduced, ""},
 		{"below it now, one before", shorter, cannon, ten(0.001), ten(0), Inconclusive, ""},

@@ -2,28 +2,49 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
 
-// Hosts has what the records of all hosts say about an experiment's claims, for
-// pages.
+// Hosts has what the records of all hosts say about an experiment's claims, and
+// what pages tell of them in words.
 type Hosts struct {
 	SchemaVersion int      `json:"schema_version"`
 	Experiment    string   `json:"experiment"`
-	Claims        []Summed `json:"claims"` // in the experiment's order
+	Machines      []string `json:"machines"`            // the hosts with a record of any claim, sorted
+	Shown         []string `json:"shown"`               // the runs that an entry shows: published ones, then the newest measured one
+	Claims        []Summed `json:"claims"`              // in the experiment's order
+	Withdrawn     []Gone   `json:"withdrawn,omitempty"` // the claims that no longer stand
 }
 
 // A Summed is one claim over all hosts that measured it.
 type Summed struct {
-	ID       string          `json:"id"`
-	Verdicts map[Verdict]int `json:"verdicts"`        // number of hosts by their record's verdict
-	Says     string          `json:"says"`            // the same in a sentence
-	Agree    string          `json:"agree,omitempty"` // how far the hosts' ratios agree; absent where fewer than two have an interval
-	Apart    []string        `json:"apart,omitempty"` // hosts whose interval is disjoint from those of most others
-	Hosts    []OnHost        `json:"hosts"`           // sorted by name
+	ID        string          `json:"id"`
+	Criterion string          `json:"criterion"`       // what makes it hold
+	Needs     string          `json:"needs,omitempty"` // its preconditions
+	Verdicts  map[Verdict]int `json:"verdicts"`        // number of hosts by their record's verdict
+	Says      string          `json:"says"`            // the same in a sentence
+	Agree     string          `json:"agree,omitempty"` // how far the hosts' ratios agree; absent where fewer than two have an interval
+	Apart     []string        `json:"apart,omitempty"` // hosts whose interval is disjoint from those of most others
+	// Outliers are the hosts that a reader wants by name, at most a dozen of them;
+	// OutliersLeft counts the others.
+	Outliers     []Outlier `json:"outliers,omitempty"`
+	OutliersLeft int       `json:"outliers_left,omitempty"`
+	// Own is the run whose record an entry shows: the newest with figures or,
+	// without one, the newest to which the claim applies. OwnEarlier is the same of
+	// runs of an earlier design.
+	Own        string         `json:"own,omitempty"`
+	OwnEarlier string         `json:"own_earlier,omitempty"`
+	Spread     *Spread        `json:"spread,omitempty"` // the drawing of all hosts' ratios; absent without any
+	Hosts      []OnHost       `json:"hosts"`            // sorted by name
+	Published  []string       `json:"published,omitempty"`
+	Singles    map[string]int `json:"singles,omitempty"` // published runs by what they say: agrees, disagrees
+	History    []Past         `json:"history,omitempty"` // runs of the present design, oldest first
+	Earlier    []Past         `json:"earlier,omitempty"` // runs of an earlier design, oldest first; no count has them
 }
 
 // An OnHost is what one host's record says about a claim. The ratio is that of
@@ -41,11 +62,19 @@ type OnHost struct {
 	Ratio      float64 `json:"ratio,omitempty"`
 	Low        float64 `json:"low,omitempty"`
 	High       float64 `json:"high,omitempty"`
-	Of         string  `json:"of,omitempty"` // name of the comparison, where the claim has several
+	Text       string  `json:"text,omitempty"`     // the ratio as pages print it
+	Interval   string  `json:"interval,omitempty"` // its interval as pages print it
+	Of         string  `json:"of,omitempty"`       // name of the comparison, where the claim has several
 }
 
-// Over sums up a claim over hosts, from the newest verdict file of each. A file
-// without the claim, as one of another design, is not counted.
+// A Made is a run's verdict file with the design that the run was made with.
+type Made struct {
+	*File
+	Then *experiment.Experiment
+}
+
+// Over sums up a claim over hosts, from the newest verdict file of each that
+// has the claim: a run decides only the claims that it was made with.
 func Over(claim string, newest []*File) Summed {
 	out := Summed{ID: claim, Verdicts: map[Verdict]int{}, Hosts: []OnHost{}}
 	newest = slices.Clone(newest)
@@ -53,43 +82,83 @@ func Over(claim string, newest []*File) Summed {
 	var effects [][]Effect
 	var names []string
 	for _, f := range newest {
-		for _, c := range f.Claims {
-			if c.ID != claim {
-				continue
-			}
-			on := OnHost{Host: f.Host, ClientHost: f.ClientHost, Run: f.Run, Verdict: c.Verdict, Reason: c.Reason,
-				Blocks: c.Blocks, Runs: c.Runs, For: c.For, Against: c.Against}
-			if e, ok := deciding(c); ok {
-				on.Ratio, on.Low, on.High = e.Ratio, e.Low, e.High
-				if len(c.Effects) > 1 {
-					on.Of = e.name()
-				}
-			}
-			out.Hosts = append(out.Hosts, on)
-			out.Verdicts[c.Verdict]++
-			effects, names = append(effects, c.Effects), append(names, f.pair())
+		c, ok := f.claim(claim)
+		if !ok {
+			continue
 		}
+		on := OnHost{Host: f.Host, ClientHost: f.ClientHost, Run: f.Run, Verdict: c.Verdict, Reason: c.Reason,
+			Blocks: c.Blocks, Runs: c.Runs, For: c.For, Against: c.Against}
+		if e, ok := deciding(c); ok {
+			on.Ratio, on.Low, on.High = e.Ratio, e.Low, e.High
+			on.Text, on.Interval = e.Text(), e.Interval()
+			if len(c.Effects) > 1 {
+				on.Of = e.names()
+			}
+		}
+		out.Hosts = append(out.Hosts, on)
+		out.Verdicts[c.Verdict]++
+		effects, names = append(effects, c.Effects), append(names, f.pair())
 	}
+	out.Own = own(newest, claim, func(f *File) []Claim { return f.Claims })
 	out.Says = out.says()
 	out.Agree, out.Apart = agreement(names, effects)
+	out.Outliers, out.OutliersLeft = out.outliers()
+	out.Spread = spread(out.Hosts, effects)
 	return out
 }
 
-// OverHosts sums up all claims of an experiment as it is now.
-func OverHosts(x *experiment.Experiment, newest []*File) *Hosts {
-	out := &Hosts{SchemaVersion: Version, Experiment: x.Name, Claims: []Summed{}}
-	for _, c := range x.Claims {
-		out.Claims = append(out.Claims, Over(c.ID, newest))
+// OverHosts sums up all claims of an experiment as it is now, from the verdict
+// files of all its runs.
+func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
+	runs = slices.Clone(runs)
+	slices.SortFunc(runs, func(a, b Made) int { return byStart(a.File, b.File) })
+	out := &Hosts{SchemaVersion: Version, Experiment: x.Name, Machines: []string{}, Shown: shown(runs), Claims: []Summed{}}
+	machines := map[string]bool{}
+	var files []*File
+	for _, r := range runs {
+		files = append(files, r.File)
 	}
+	for _, c := range x.Claims {
+		newest := map[string]*File{}
+		for _, r := range runs {
+			if _, ok := r.claim(c.ID); ok && !r.published() {
+				newest[r.Host+" "+r.ClientHost] = r.File
+				machines[r.Host] = true
+			}
+		}
+		sum := Over(c.ID, slices.Collect(maps.Values(newest)))
+		sum.Criterion, sum.Needs = Criterion(c), NeedsWords(c.Needs)
+		for _, r := range runs {
+			said, ok := r.claim(c.ID)
+			if !ok || !r.published() {
+				continue
+			}
+			sum.Published = append(sum.Published, r.Run)
+			if said.SingleRun != "" {
+				if sum.Singles == nil {
+					sum.Singles = map[string]int{}
+				}
+				sum.Singles[said.SingleRun]++
+			}
+		}
+		sum.History = past(runs, c.ID, func(f *File) []Claim { return f.Claims })
+		sum.OwnEarlier = own(files, c.ID, func(f *File) []Claim { return f.Earlier })
+		sum.Earlier = past(runs, c.ID, func(f *File) []Claim { return f.Earlier })
+		out.Claims = append(out.Claims, sum)
+	}
+	out.Machines = append(out.Machines, slices.Sorted(maps.Keys(machines))...)
+	out.Withdrawn = withdrawn(x, runs)
 	return out
 }
 
 // pair names a file's host, and the client's host if it is another.
-func (f *File) pair() string {
-	if f.ClientHost == f.Host || f.ClientHost == "" {
-		return f.Host
+func (f *File) pair() string { return pairOf(f.Host, f.ClientHost) }
+
+func pairOf(host, client string) string {
+	if client == host || client == "" {
+		return host
 	}
-	return f.Host + " with " + f.ClientHost
+	return host + " with " + client
 }
 
 // deciding is the comparison whose counts are the claim's.
@@ -114,8 +183,8 @@ func (e Effect) name() string {
 	return out
 }
 
-// says counts the hosts by verdict: "held on 2 of 3 machines, cannot tell on
-// 1".
+// says counts the hosts by verdict: "reproduced on 2 of 3 machines, inconclusive
+// on 1".
 func (s Summed) says() string {
 	n := len(s.Hosts)
 	if n == 0 {
@@ -125,13 +194,13 @@ func (s Summed) says() string {
 	for _, v := range []struct {
 		is  Verdict
 		how string
-	}{{Reproduced, "held"}, {Refuted, "refuted"}, {Inconclusive, "cannot tell"}, {Invalid, "not measured validly"}, {NotApplicable, "does not apply"}} {
+	}{{Reproduced, "reproduced"}, {Refuted, "refuted"}, {Inconclusive, "inconclusive"}, {Invalid, "invalid"}, {NotApplicable, "not applicable"}} {
 		switch k := s.Verdicts[v.is]; {
 		case k == 0:
 		case len(parts) == 0:
-			parts = append(parts, fmt.Sprintf("%s on %d of %d %s", v.how, k, n, plural(n, "machine")))
+			parts = append(parts, fmt.Sprintf("%s on %s of %s %s", v.how, thousands(k), thousands(n), plural(n, "machine")))
 		default:
-			parts = append(parts, fmt.Sprintf("%s on %d", v.how, k))
+			parts = append(parts, fmt.Sprintf("%s on %s", v.how, thousands(k)))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -141,34 +210,39 @@ func (s Summed) says() string {
 // apart if its interval is disjoint from those of more than half of the other
 // hosts with one.
 func agreement(names []string, effects [][]Effect) (says string, apart []string) {
-	with := map[int]bool{}
-	isApart := map[int]bool{}
+	lows, highs := map[string][]float64{}, map[string][]float64{}
+	keys := make([][]string, len(effects))
 	for i := range effects {
 		for _, e := range effects[i] {
-			others, disjoint := 0, 0
-			for j := range effects {
-				at := slices.IndexFunc(effects[j], func(o Effect) bool {
-					return o.name() == e.name() && o.hasInterval()
-				})
-				if j == i || at < 0 || !e.hasInterval() {
-					continue
-				}
-				others++
-				o := effects[j][at]
-				if e.Low > o.upper() || o.Low > e.upper() {
-					disjoint++
-				}
+			key := ""
+			if e.hasInterval() {
+				key = e.name()
+				lows[key], highs[key] = append(lows[key], e.Low), append(highs[key], e.upper())
 			}
-			with[i] = with[i] || others > 0
-			isApart[i] = isApart[i] || 2*disjoint > others
+			keys[i] = append(keys[i], key)
 		}
+	}
+	for key := range lows {
+		slices.Sort(lows[key])
+		slices.Sort(highs[key])
 	}
 	n := 0
 	for i, name := range names {
-		if with[i] {
+		with, is := false, false
+		for k, e := range effects[i] {
+			key := keys[i][k]
+			if key == "" {
+				continue
+			}
+			others := len(lows[key]) - 1
+			below, _ := slices.BinarySearch(highs[key], e.Low) // intervals that end before this one begins
+			after, _ := slices.BinarySearch(lows[key], math.Nextafter(e.upper(), math.Inf(1)))
+			with, is = with || others > 0, is || 2*(below+len(lows[key])-after) > others
+		}
+		if with {
 			n++
 		}
-		if isApart[i] {
+		if is {
 			apart = append(apart, name)
 		}
 	}
@@ -176,11 +250,13 @@ func agreement(names []string, effects [][]Effect) (says string, apart []string)
 	case n < 2:
 		return "", nil
 	case len(apart) == 0:
-		return fmt.Sprintf("the intervals of all %d machines overlap those of most others", n), nil
+		return fmt.Sprintf("the intervals of all %s machines overlap those of most others", thousands(n)), nil
 	case len(apart) == n:
-		return fmt.Sprintf("the %d machines differ: the interval of each lies apart from those of most others", n), apart
+		return fmt.Sprintf("the %s machines differ: the interval of each lies apart from those of most others", thousands(n)), apart
+	case len(apart) > 3:
+		return fmt.Sprintf("of %s machines, %s lie apart from most others", thousands(n), thousands(len(apart))), apart
 	}
-	return fmt.Sprintf("of %d machines, %s lies apart from most others", n, strings.Join(apart, " and ")), apart
+	return fmt.Sprintf("of %s machines, %s %s apart from most others", thousands(n), list(apart), map[bool]string{true: "lies", false: "lie"}[len(apart) == 1]), apart
 }
 
 func (e Effect) hasInterval() bool { return e.Low > 0 || e.High > 0 }

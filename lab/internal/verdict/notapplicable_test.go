@@ -25,7 +25,7 @@ func TestAMetricAtOneLevelOnlyIsNotApplicable(t *testing.T) {
 	for _, t := range r.Trials {
 		delete(t.Metrics, rps)
 	}
-	if c := one(t, x, r, machine); c.Verdict != NotApplicable || c.Reason != "the run did not record throughput_rps" {
+	if c := one(t, x, r, machine); c.Verdict != NotApplicable || c.Reason != "the run did not record throughput" {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
 }
@@ -38,7 +38,7 @@ func TestAMetricThatWasNotRecordedIsNotTheTrialsFault(t *testing.T) {
 	}
 	// One trial of twelve is invalid; the eleven valid ones lack the metric.
 	spoil(&r.Trials[0])
-	if c := one(t, x, r, machine); c.Verdict != NotApplicable || c.Reason != "the run did not record "+cost {
+	if c := one(t, x, r, machine); c.Verdict != NotApplicable || c.Reason != "the run did not record server CPU per request" {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
 	// A figure known only to be below a limit is recorded, and its ratio may be
@@ -61,7 +61,7 @@ func TestUnmetNeedsAreNotApplicable(t *testing.T) {
 		says        string
 	}{
 		{"enough cores", "cores = 4", func(*results.File, *host.Profile) {}, Refuted, ""},
-		{"too few cores", "cores = 4", func(_ *results.File, h *host.Profile) { h.Cores = 2 }, NotApplicable, "needs 4 cores; this host has 2"},
+		{"too few cores", "cores = 4", func(_ *results.File, h *host.Profile) { h.Cores = 2 }, NotApplicable, "the claim needs 4 cores; this machine has 2"},
 		{"cores not known", "cores = 4", func(_ *results.File, h *host.Profile) { h.Cores = 0 }, NotApplicable, "needs 4 cores"},
 		{"a line rate", "line_rate = true", func(r *results.File, _ *host.Profile) {
 			r.Topology.LineRateBps = 1e9
@@ -81,7 +81,7 @@ func TestUnmetNeedsAreNotApplicable(t *testing.T) {
 					bounded(&r.Trials[i], gate.BoundWire)
 				}
 			}
-		}, NotApplicable, "in 6 of 10 blocks the wall was another than the wire that it needs, or was not seen"},
+		}, NotApplicable, "in 6 of 10 blocks the wire was not seen to be the wall, which the claim needs"},
 		{"one block not so bounded, which says nothing", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
 			for i := range r.Trials[1:] {
 				bounded(&r.Trials[i], gate.BoundWire)
@@ -92,7 +92,7 @@ func TestUnmetNeedsAreNotApplicable(t *testing.T) {
 			for i := range r.Trials {
 				bounded(&r.Trials[i], gate.BoundClientCPU)
 			}
-		}, NotApplicable, "in 10 of 10 blocks the wall was another"},
+		}, NotApplicable, "in 10 of 10 blocks the wire was not seen to be the wall"},
 		{"no such run here", "cores = 1", func(r *results.File, _ *host.Profile) { r.Trials, r.NotApplicable = nil, "no wire here" }, NotApplicable, "no wire here"},
 	} {
 		x := design(t, "", fmt.Sprintf(flatNeeds, c.needs))

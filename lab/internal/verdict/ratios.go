@@ -18,7 +18,6 @@ import (
 // right wherever in their ranges the true figures are.
 type comparison struct {
 	effect  Effect
-	name    string // metric and levels, for reasons
 	band    band
 	spans   []span    // by block; "anywhere" for a block that cannot tell
 	nominal []float64 // ratios of the nominal figures of blocks that can tell; used only if fine
@@ -35,8 +34,8 @@ const fine = 0.005
 
 // compare computes the ratio of two conditions for each block and counts it in
 // the band. It takes no readings of blocks that cannot tell.
-func compare(e Effect, name string, within band, blocks []block, blind []blindness, readings func(block) (a, b results.Reading)) (*comparison, error) {
-	c := &comparison{effect: e, name: name, band: within, fine: true, edges: within.edges()}
+func compare(e Effect, within band, blocks []block, blind []blindness, readings func(block) (a, b results.Reading)) (*comparison, error) {
+	c := &comparison{effect: e, band: within, fine: true, edges: within.edges()}
 	if within.low > 0 {
 		c.effect.BandLow = digits(within.low)
 	}
@@ -48,7 +47,7 @@ func compare(e Effect, name string, within band, blocks []block, blind []blindne
 		if blind[i] == none {
 			a, b := readings(bl)
 			if a.High <= 0 || b.High <= 0 {
-				return c, fmt.Errorf("%s: block %d of %d has nought, which has no ratio", e.Metric, i+1, len(blocks))
+				return c, fmt.Errorf("in block %d of %d the %s is zero, so there is no ratio", i+1, len(blocks), metricWords(e.Metric))
 			}
 			at = span{least: a.Low / b.High, most: a.High / b.Low}
 			c.effect.Pairs++
@@ -281,7 +280,7 @@ func (rec *record) evaluateRatios(c experiment.Claim) (finding, error) {
 		return f, err
 	}
 	if len(pairs) == 0 {
-		return f, fmt.Errorf("the run recorded %s at one level of %s only", c.Metric, c.Over)
+		return f, fmt.Errorf("the run recorded %s at one level of %s only", metricWords(c.Metric), factorWords(c.Over))
 	}
 	if !rec.text {
 		f.seen = rec.look(c, rec.complete(compared))
@@ -300,7 +299,7 @@ func (rec *record) evaluateRatios(c experiment.Claim) (finding, error) {
 			f.points = f.points && from >= p.band.low && to <= p.band.high
 			against = against || to < p.band.low || from > p.band.high
 		} else if rec.text {
-			return f, fmt.Errorf("the text prints %s at some levels of %s for different runs only", c.Metric, c.Over)
+			return f, fmt.Errorf("the text prints %s at some levels of %s for different runs only", metricWords(c.Metric), factorWords(c.Over))
 		}
 	}
 	f.unseen = !f.points && !against
@@ -338,7 +337,7 @@ func (rec *record) comparison(c experiment.Claim, a, b setting.Levels, p pair, s
 		})
 		blind = make([]blindness, len(blocks))
 	}
-	return compare(e, e.name(), p.band, blocks, blind, func(bl block) (x, y results.Reading) {
+	return compare(e, p.band, blocks, blind, func(bl block) (x, y results.Reading) {
 		x, _ = bl.of.Reading(bl.of.at(a)[bl.number], c.Metric)
 		y, _ = bl.of.Reading(bl.of.at(b)[bl.number], c.Metric)
 		return x, y
@@ -363,7 +362,7 @@ func (rec *record) sameRange(c experiment.Claim, s []setting.Levels) error {
 		x, xok := from.Int()
 		y, yok := to.Int()
 		if numbers := aok && bok && xok && yok && a > 0; numbers && b*x != y*a || !numbers && (first != from || last != to) {
-			return fmt.Errorf("the claim is about %s from %s to %s; the text's go from %s to %s", c.Over, first, last, from, to)
+			return fmt.Errorf("the claim is about %s from %s to %s; the text's go from %s to %s", factorWords(c.Over), first, last, from, to)
 		}
 	}
 	return nil

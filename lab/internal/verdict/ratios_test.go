@@ -30,13 +30,13 @@ func TestRatiosAgainstTheClaim(t *testing.T) {
 		says             string
 	}{
 		{"flat", isFlat, []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1.00}, Reproduced, 1, 0.98, 1.03,
-			"throughput_rps 2 over 1: 7 of 7 blocks lie between 0.9091 and 1.1; median ratio 1.000 (0.980 to 1.030)"},
+			"throughput with 2 workers is 1.000 times that with 1 (0.980 to 1.030); 7 of 7 blocks lie between 0.9091 and 1.1"},
 		{"flat, of six, which have no interval yet", isFlat, []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02}, Reproduced, 1.005, 0, 0,
-			"6 of 6 blocks lie between 0.9091 and 1.1; median ratio 1.005; the blocks lie from 0.980 to 1.030"},
-		{"flat, refuted above", isFlat, []float64{1.22, 1.21, 1.24, 1.23, 1.26, 1.25, 1.24}, Refuted, 1.24, 1.21, 1.26, "7 of 7 blocks lie outside 0.9091 to 1.1; median ratio 1.24 (1.21 to 1.26)"},
+			"is 1.005 times that with 1 (blocks from 0.980 to 1.030); 6 of 6 blocks lie between 0.9091 and 1.1"},
+		{"flat, refuted above", isFlat, []float64{1.22, 1.21, 1.24, 1.23, 1.26, 1.25, 1.24}, Refuted, 1.24, 1.21, 1.26, "is 1.240 times that with 1 (1.210 to 1.260); 7 of 7 blocks lie outside 0.9091 to 1.1"},
 		{"flat, refuted below", isFlat, []float64{0.55, 0.54, 0.53, 0.52, 0.51, 0.50, 0.54}, Refuted, 0.53, 0.50, 0.55, ""},
-		{"flat, six above: either edge could have refuted it", isFlat, []float64{1.22, 1.21, 1.24, 1.23, 1.26, 1.25}, Inconclusive, 1.235, 0, 0, "about 1 more block would tell"},
-		{"flat, crossing the upper margin", isFlat, []float64{1.05, 1.06, 1.07, 1.08, 1.09, 1.09, 1.20}, Inconclusive, 1.08, 1.05, 1.20, "6 of 7 blocks lie between 0.9091 and 1.1, 1 outside; median ratio 1.080 (1.050 to 1.200); about "},
+		{"flat, six above: either edge could have refuted it", isFlat, []float64{1.22, 1.21, 1.24, 1.23, 1.26, 1.25}, Inconclusive, 1.235, 0, 0, "about 1 more block would decide it"},
+		{"flat, crossing the upper margin", isFlat, []float64{1.05, 1.06, 1.07, 1.08, 1.09, 1.09, 1.20}, Inconclusive, 1.08, 1.05, 1.20, "is 1.080 times that with 1 (1.050 to 1.200); 6 of 7 blocks lie between 0.9091 and 1.1, 1 outside; about "},
 		{"flat, crossing the lower margin", isFlat, []float64{0.80, 0.95, 0.96, 0.97, 0.98, 0.99, 0.99}, Inconclusive, 0.97, 0.80, 0.99, ""},
 		{"flat, wider than the margin on both sides", isFlat, []float64{0.5, 0.9, 1, 1, 1, 1.1, 2}, Inconclusive, 1, 0.5, 2, ""},
 		{"flat, at its very margins", flatWide, []float64{0.8, 0.8, 0.8, 1, 1.25, 1.25, 1.25}, Reproduced, 1, 0.8, 1.25, ""},
@@ -44,7 +44,7 @@ func TestRatiosAgainstTheClaim(t *testing.T) {
 		{"eleven blocks bear one that is off on each side", isFlat, []float64{1.02, 0.2, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01, 1, 1}, Reproduced, 1, 0.2, 5, "9 of 11 blocks lie between"},
 		{"but not two on one side", isFlat, []float64{1.02, 5, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01, 1, 1}, Inconclusive, 1, 0.96, 5, ""},
 
-		{"at least", atLeast, []float64{1.5, 1.6, 1.7, 1.8, 1.9, 2, 2}, Reproduced, 1.8, 1.5, 2, "7 of 7 blocks lie at 1.5 or above; median ratio 1.8 (1.5 to 2)"},
+		{"at least", atLeast, []float64{1.5, 1.6, 1.7, 1.8, 1.9, 2, 2}, Reproduced, 1.8, 1.5, 2, "is 1.80 times that with 1 (1.50 to 2.00); 7 of 7 blocks lie at 1.5 or above"},
 		{"at least, refuted", atLeast, []float64{1, 1.1, 1.2, 1.3, 1.4, 1.45, 1.49}, Refuted, 1.3, 1, 1.49, "7 of 7 blocks lie below 1.5"},
 		{"at least, open", atLeast, []float64{1.4, 1.6, 1.7, 1.8, 1.9, 2, 2}, Inconclusive, 1.8, 1.4, 2, "6 of 7 blocks lie at 1.5 or above, 1 below"},
 		{"at most", atMost, []float64{0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.5}, Reproduced, 0.4, 0.1, 0.5, "7 of 7 blocks lie at 0.5 or below"},
@@ -93,14 +93,14 @@ func TestEveryComparisonHasToAgree(t *testing.T) {
 	}{
 		{"flat: each pair of three levels", isFlat, 1, 1.04, 1.08, Reproduced, 3, "all 3 comparisons hold"},
 		// Each step is within the margin; the ends are not.
-		{"flat: the ends drift apart", isFlat, 1, 1.08, 1.17, Refuted, 3, "throughput_rps 4 over 1"},
-		{"flat: the middle stands out", isFlat, 1, 1.5, 1.02, Refuted, 3, "throughput_rps 2 over 1: 10 of 10 blocks lie outside 0.9091 to 1.1; median ratio 1.5"},
+		{"flat: the ends drift apart", isFlat, 1, 1.08, 1.17, Refuted, 3, "throughput with 4 workers is "},
+		{"flat: the middle stands out", isFlat, 1, 1.5, 1.02, Refuted, 3, "throughput with 2 workers is 1.50 times that with 1 (1.50 to 1.50); 10 of 10 blocks lie outside 0.9091 to 1.1"},
 		{"rises at each step", rises, 1, 1.5, 3, Reproduced, 3, "all 3 comparisons hold"},
 		{"rises, with a step down within the margin", rises, 1, 0.95, 3, Reproduced, 3, "all 3"},
-		{"rises, but for one step", rises, 1, 0.8, 3, Refuted, 3, "throughput_rps 2 over 1"},
-		{"falls in the end", rises, 1, 3, 2, Refuted, 3, "throughput_rps 4 over 2"},
+		{"rises, but for one step", rises, 1, 0.8, 3, Refuted, 3, "throughput with 2 workers is "},
+		{"falls in the end", rises, 1, 3, 2, Refuted, 3, "throughput with 4 workers is "},
 		// A ratio compares the last level with the first; levels between are ignored.
-		{"ratio of the ends only", atLeast, 1, 0.1, 2, Reproduced, 1, "throughput_rps 4 over 1"},
+		{"ratio of the ends only", atLeast, 1, 0.1, 2, Reproduced, 1, "throughput with 4 workers is "},
 	} {
 		x := design(t, three, c.claim)
 		got := one(t, x, made(x, 10, by(c.v1, c.v2, c.v4)), machine)
@@ -181,13 +181,13 @@ func TestAFigureWithoutARatioSaysNothing(t *testing.T) {
 	x := design(t, "", isFlat)
 	r := ratios(x, slices.Repeat([]float64{1}, 12)...)
 	r.Trials[4].Metrics[rps] = 0
-	if c := one(t, x, r, machine); c.Verdict != Reproduced || c.For != 11 || !strings.Contains(c.Reason, "in 1 of 12 blocks a figure is nought, which has no ratio") {
+	if c := one(t, x, r, machine); c.Verdict != Reproduced || c.For != 11 || !strings.Contains(c.Reason, "in 1 of 12 blocks a figure is zero, so there is no ratio") {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
 	for i := range 14 {
 		r.Trials[i].Metrics[rps] = 0
 	}
-	if c := one(t, x, r, machine); c.Verdict != Invalid || !strings.HasPrefix(c.Reason, "in 7 of 12 blocks a figure is nought") {
+	if c := one(t, x, r, machine); c.Verdict != Invalid || !strings.HasPrefix(c.Reason, "in 7 of 12 blocks a figure is zero") {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
 }

@@ -189,7 +189,7 @@ func TestRunsThatDifferDecideNothing(t *testing.T) {
 		{"the same", about(2, 6), about(2, 6), false},
 	} {
 		got := claimsOf(x, runOf(x, "a", c.a...), runOf(x, "b", c.b...))[0]
-		says := "runs differ by more than their blocks explain: throughput_rps 2 over 1 has a median ratio of 2 in run a and of 2.11 in run b"
+		says := "runs differ by more than their blocks explain: throughput with 2 workers over that with 1 is 2.00 in run a and 2.11 in run b"
 		if differs := strings.HasPrefix(got.Reason, says); differs != c.differs || differs != (got.Verdict == Inconclusive) || differs && (!got.Open || got.BlocksNeeded != 0) {
 			t.Errorf("%s: %s (%s)", c.name, got.Verdict, got.Reason)
 		}
@@ -284,17 +284,17 @@ func TestAClaimOverHosts(t *testing.T) {
 		apart []string
 	}{
 		{"none", nil, "no machine has measured it yet", "", nil},
-		{"one", []*File{file("a", Reproduced, 2, 1.9, 2.1)}, "held on 1 of 1 machine", "", nil},
+		{"one", []*File{file("a", Reproduced, 2, 1.9, 2.1)}, "reproduced on 1 of 1 machine", "", nil},
 		{"two that agree", []*File{file("a", Reproduced, 2, 1.9, 2.1), file("b", Inconclusive, 2.1, 1.5, 2.5)},
-			"held on 1 of 2 machines, cannot tell on 1", "the intervals of all 2 machines overlap those of most others", nil},
+			"reproduced on 1 of 2 machines, inconclusive on 1", "the intervals of all 2 machines overlap those of most others", nil},
 		{"two that do not", []*File{file("a", Reproduced, 2, 1.9, 2.1), file("b", Refuted, 1, 0.9, 1.1)},
-			"held on 1 of 2 machines, refuted on 1", "the 2 machines differ: the interval of each lies apart from those of most others", []string{"a", "b"}},
+			"reproduced on 1 of 2 machines, refuted on 1", "the 2 machines differ: the interval of each lies apart from those of most others", []string{"a", "b"}},
 		{"one of three apart", []*File{file("a", Reproduced, 2, 1.9, 2.1), file("b", Reproduced, 2, 1.9, 2.1), file("c", Refuted, 1, 0.9, 1.1)},
-			"held on 2 of 3 machines, refuted on 1", "of 3 machines, c lies apart from most others", []string{"c"}},
+			"reproduced on 2 of 3 machines, refuted on 1", "of 3 machines, c lies apart from most others", []string{"c"}},
 		{"without an interval", []*File{file("a", Reproduced, 2, 1.9, 2.1), file("b", NotApplicable, 0, 0, 0)},
-			"held on 1 of 2 machines, does not apply on 1", "", nil},
+			"reproduced on 1 of 2 machines, not applicable on 1", "", nil},
 		{"with an open end", []*File{file("a", Reproduced, 2, 1.9, 2.1), file("b", Reproduced, 3, 1.5, 0)},
-			"held on 2 of 2 machines", "the intervals of all 2 machines overlap those of most others", nil},
+			"reproduced on 2 of 2 machines", "the intervals of all 2 machines overlap those of most others", nil},
 	} {
 		got := Over("c", c.files)
 		if got.Says != c.says || got.Agree != c.agree || !slices.Equal(got.Apart, c.apart) || len(got.Hosts) != len(c.files) || got.Hosts == nil {
@@ -302,12 +302,12 @@ func TestAClaimOverHosts(t *testing.T) {
 		}
 	}
 	got := Over("c", []*File{file("b", Refuted, 1, 0.9, 1.1), file("a", Reproduced, 2, 1.9, 2.1)})
-	want := OnHost{Host: "a", ClientHost: "a", Run: "run-a", Verdict: Reproduced, Reason: "r", Blocks: 9, Runs: 2, For: 8, Against: 1, Ratio: 2, Low: 1.9, High: 2.1}
+	want := OnHost{Host: "a", ClientHost: "a", Run: "run-a", Verdict: Reproduced, Reason: "r", Blocks: 9, Runs: 2, For: 8, Against: 1, Ratio: 2, Low: 1.9, High: 2.1, Text: "2.00", Interval: "1.90 to 2.10"}
 	if got.Hosts[0] != want || got.Verdicts[Reproduced] != 1 || got.Verdicts[Refuted] != 1 {
 		t.Errorf("%+v", got)
 	}
 	x := design(t, "", isFlat, named(atLeast, "d"))
-	all := OverHosts(x, []*File{file("a", Reproduced, 2, 1.9, 2.1)})
+	all := OverHosts(x, []Made{{file("a", Reproduced, 2, 1.9, 2.1), x}})
 	if len(all.Claims) != 2 || all.Claims[1].Says != "no machine has measured it yet" || all.Claims[0].ID != "c" || all.Experiment != x.Name {
 		t.Errorf("%+v", all)
 	}

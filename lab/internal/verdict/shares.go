@@ -75,9 +75,9 @@ func (rec *record) evaluateShare(c experiment.Claim) finding {
 		return f
 	}
 	f.tellBy(v, rec.level)
-	said := fmt.Sprintf("it holds in %d of %d %s", v.inside, v.all, plural(v.all, "block"))
+	said := fmt.Sprintf("the claim holds in %d of %d %s", v.inside, v.all, plural(v.all, "block"))
 	if v.beyond > 0 {
-		said += fmt.Sprintf(", and in %d it does in no trial", v.beyond)
+		said += fmt.Sprintf(", and in %d it holds in no trial", v.beyond)
 	}
 	f.why = said + "; " + f.why
 	return f
@@ -112,7 +112,7 @@ func (rec *record) evaluateAbsent(c experiment.Claim) finding {
 	case held < len(shares):
 		return f
 	case !rec.text && !rec.couldShow(c):
-		doubt = fmt.Sprintf("no %s profile of these runs shows %s at all, so it cannot be told that it is gone", c.Profile, c.Package)
+		doubt = fmt.Sprintf("no %s of these runs shows %s at all, so nothing shows that it is gone", profileWords(c.Profile), c.Package)
 	case unnamed > 0:
 		doubt = fmt.Sprintf("%d of %d %s profiles have frames without a symbol, which could be of %s", unnamed, len(shares), c.Profile, c.Package)
 	default:
@@ -151,7 +151,7 @@ func nextToNothing(p profiles.Profile) string {
 	if have == 0 && len(p.Packages) > 0 || have >= least {
 		return ""
 	}
-	return fmt.Sprintf("the whole %s profile is %.3g %s, and less than %.3g is next to nothing", p.Kind, have, of, least)
+	return fmt.Sprintf("the whole %s is %.3g %s, and less than %.3g is too little to take shares of", profileWords(string(p.Kind)), have, of, least)
 }
 
 // couldShow tells whether the runs could show what a claim says is gone. If the
@@ -193,7 +193,7 @@ func holdsShare(c experiment.Claim, v float64) bool {
 }
 
 func sayShares(c experiment.Claim, shares []float64, held int) string {
-	what := c.Package + c.Work
+	what := subject(c)
 	if len(shares) == 0 {
 		return fmt.Sprintf("no complete block has its %s profiles", c.Profile)
 	}
@@ -201,7 +201,7 @@ func sayShares(c experiment.Claim, shares []float64, held int) string {
 		if held == len(shares) {
 			return fmt.Sprintf("no sample of %s in the %s profiles of %d %s", what, c.Profile, len(shares), plural(len(shares), "trial"))
 		}
-		return fmt.Sprintf("%s stands in the %s profiles of %d of %d trials, with up to %.3g %%", what, c.Profile, len(shares)-held, len(shares), 100*slices.Max(shares))
+		return fmt.Sprintf("%s is in the %s profiles of %d of %d trials, with up to %.3g %%", what, c.Profile, len(shares)-held, len(shares), 100*slices.Max(shares))
 	}
 	claimed := ""
 	if c.AtMost != nil {
@@ -210,10 +210,10 @@ func sayShares(c experiment.Claim, shares []float64, held int) string {
 		claimed = fmt.Sprintf("at least %.3g %%", 100**c.AtLeast)
 	}
 	if len(shares) == 1 {
-		return fmt.Sprintf("%s has %.3g %% of the %s profile, claimed %s", what, 100*shares[0], c.Profile, claimed)
+		return fmt.Sprintf("%s has %.3g %% of the %s; the claim is %s", what, 100*shares[0], profileWords(c.Profile), claimed)
 	}
-	return fmt.Sprintf("%s has a median of %.3g %% of the %s profile (%.3g to %.3g %%) in %d trials, claimed %s",
-		what, 100*stats.Median(shares), c.Profile, 100*slices.Min(shares), 100*slices.Max(shares), len(shares), claimed)
+	return fmt.Sprintf("%s has a median of %.3g %% of the %s (%.3g to %.3g %%) in %d trials; the claim is %s",
+		what, 100*stats.Median(shares), profileWords(c.Profile), 100*slices.Min(shares), 100*slices.Max(shares), len(shares), claimed)
 }
 
 // profilesOf gives the medians of a condition's profiles, by kind.

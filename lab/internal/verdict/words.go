@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
@@ -17,7 +19,7 @@ func (f *finding) concludeRatios(rec *record) {
 	f.why = w.String()
 	switch {
 	case w.verdict == Reproduced && len(f.comparisons) > 1:
-		f.why = fmt.Sprintf("all %d comparisons hold; nearest to the edge is %s", len(f.comparisons), w)
+		f.why = fmt.Sprintf("all %d comparisons hold; closest to the edge: %s", len(f.comparisons), w)
 	case w.verdict == Inconclusive:
 		f.needed = f.foretell(rec.level)
 	}
@@ -65,14 +67,15 @@ func (c *comparison) worseThan(w *comparison) bool {
 	return c.effect.Pairs > 0 && w.effect.Pairs > 0 && c.margin() > w.margin()
 }
 
-// String says how many blocks are where, and their median ratio: "cost 2 over
-// 1: 17 of 18 blocks lie below 0.5; median ratio 0.39 (0.37 to 0.41)".
+// String says what the median ratio is, and how many blocks are where: "cost
+// with 2 workers is 0.39 times that with 1 (0.37 to 0.41); 17 of 18 blocks lie
+// below 0.5".
 func (c *comparison) String() string {
-	said := fmt.Sprintf("%s: %s", c.name, c.band.says(c.verdict, c.effect))
-	if c.effect.Pairs > 0 {
-		said += "; " + c.figures()
+	said := c.band.says(c.verdict, c.effect)
+	if c.effect.Pairs == 0 {
+		return fmt.Sprintf("%s cannot be compared; %s", c.effect.names(), said)
 	}
-	return said
+	return c.figures() + "; " + said
 }
 
 // says counts the blocks inside a band, and the blocks beyond it if there are
@@ -109,55 +112,76 @@ func bar(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// figures prints the median ratio with its confidence sequence or, for too few
-// blocks, with the range of all blocks.
+// figures says what the median ratio is, with its confidence sequence or, for
+// too few blocks, with the range of all blocks.
 func (c *comparison) figures() string {
-	from, to := c.medians()
 	e := c.effect
-	said := "median ratio "
-	if e.Pairs == 1 {
-		said = "ratio "
+	said := c.effect.says(e.Text() + " times")
+	if !c.fine {
+		said += ", as far as coarse figures tell"
 	}
-	if c.fine {
-		said += ratio(e.Ratio)
-	} else {
-		said += between(from, to)
-	}
-	switch {
-	case e.High > 0:
-		said += " (" + between(e.Low, e.High) + ")"
-	case e.Low > 0:
-		said += " (" + between(e.Low, math.Inf(1)) + ")"
+	switch low, high := math.Inf(1), 0.0; {
+	case e.hasInterval():
+		said += " (" + e.Interval() + ")"
 	case e.Pairs > 1:
-		low, high := math.Inf(1), 0.0
 		for _, s := range c.spans {
 			if !s.blind {
 				low, high = min(low, s.least), max(high, s.most)
 			}
 		}
-		said += "; the blocks lie from " + between(low, high)
-	}
-	if !c.fine {
-		said += ", for all that the figures may stand for"
+		said += " (blocks from " + rangeText(low, known(finite(high))) + ")"
 	}
 	return said
 }
 
-// between prints a range that may have no upper end.
-func between(low, high float64) string {
-	if math.IsInf(high, 1) {
-		return ratio(low) + " or more"
+// says makes the sentence of a comparison around its figure: "where RFS is off,
+// throughput with RPS on is … that with RPS off". A control has no levels.
+func (e Effect) says(figure string) string {
+	what := metricWords(e.Metric)
+	out := fmt.Sprintf("%s is %s that of its repetition", what, figure)
+	for factor, a := range e.A { // there is exactly one
+		out = fmt.Sprintf("%s with %s is %s that with %s", what, with(factor, a), figure, again(factor, e.B[factor]))
 	}
-	return ratio(low) + " to " + ratio(high)
+	if at := where(e.At); at != "" {
+		return at + ", " + out
+	}
+	return out
 }
 
-// ratio prints three decimals near 1, where margins are small, and otherwise
-// three significant digits.
-func ratio(v float64) string {
-	if math.Abs(v-1) < 0.2 {
-		return strconv.FormatFloat(v, 'f', 3, 64)
+// names says what is compared: "throughput with 2 workers and with 1, where RFS
+// is off".
+func (e Effect) names() string {
+	out := metricWords(e.Metric)
+	for factor, a := range e.A {
+		out = fmt.Sprintf("%s with %s over that with %s", out, with(factor, a), again(factor, e.B[factor]))
 	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
+	if at := where(e.At); at != "" {
+		return out + ", " + at
+	}
+	return out
+}
+
+// with is a level after "with": 20 connections, sink latency 5 ms, RPS on,
+// variant async.
+func with(factor string, l setting.Level) string {
+	_, number := l.Int()
+	for end, unit := range unitWords {
+		if number && strings.HasSuffix(factor, end) {
+			return factorWords(factor) + " " + levelWords(l) + unit
+		}
+	}
+	if number && strings.HasSuffix(factor, "s") {
+		return levelWords(l) + " " + factorWords(factor)
+	}
+	return factorWords(factor) + " " + levelWords(l)
+}
+
+// again is the other level of the same factor.
+func again(factor string, l setting.Level) string {
+	if _, on := l.Bool(); on {
+		return factorWords(factor) + " " + levelWords(l)
+	}
+	return levelWords(l)
 }
 
 // digits rounds to nine significant digits: more than any figure here resolves,
@@ -218,8 +242,9 @@ func (f *finding) differ() string {
 			continue
 		}
 		if _, p := stats.KruskalWallis(groups); p < differAlpha/float64(len(f.comparisons)) {
-			return fmt.Sprintf("runs differ by more than their blocks explain: %s has a median ratio of %s in run %s and of %s in run %s",
-				c.name, ratio(math.Exp(medians[low])), runs[low].Run, ratio(math.Exp(medians[high])), runs[high].Run)
+			a, b := math.Exp(medians[low]), math.Exp(medians[high])
+			return fmt.Sprintf("runs differ by more than their blocks explain: %s is %s in run %s and %s in run %s",
+				c.effect.names(), ratioText(a, nil, nil), runs[low].Run, ratioText(b, nil, nil), runs[high].Run)
 		}
 	}
 	return ""

@@ -1,0 +1,176 @@
+package verdict
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+)
+
+// A Past is what a record said about a claim when a run had been added to it.
+// The run's verdict file has the whole of it.
+type Past struct {
+	Run     string  `json:"run"`
+	Was     Verdict `json:"was,omitempty"`     // what the same record said before
+	First   bool    `json:"first,omitempty"`   // whether it is the first verdict of a measured record
+	Changed bool    `json:"changed,omitempty"` // whether the verdict is another than before
+}
+
+// A Gone is a claim by which runs were judged and that no longer stands, as the
+// newest design that has it words it.
+type Gone struct {
+	ID        string   `json:"id"`
+	Text      string   `json:"text"`
+	Kind      string   `json:"kind,omitempty"`
+	Bar       string   `json:"bar"`             // what Why is the reason for: margin, bar or criterion
+	Why       string   `json:"why,omitempty"`   // the claim's reason for its margin or bar
+	Needs     string   `json:"needs,omitempty"` // its preconditions
+	Withdrawn string   `json:"withdrawn,omitempty"`
+	Criteria  []string `json:"criteria,omitempty"` // those it was held to, newest first
+	History   []Past   `json:"history,omitempty"`
+}
+
+// byStart orders runs by their start, and then by their names.
+func byStart(a, b *File) int {
+	return cmp.Or(cmp.Compare(a.Started, b.Started), cmp.Compare(a.Run, b.Run))
+}
+
+func (f *File) published() bool { return f.Source == "published" }
+
+// claim is what a file says about a claim that stands.
+func (f *File) claim(id string) (Claim, bool) { return claimIn(f.Claims, id) }
+
+func claimIn(claims []Claim, id string) (Claim, bool) {
+	i := slices.IndexFunc(claims, func(c Claim) bool { return c.ID == id })
+	if i < 0 {
+		return Claim{}, false
+	}
+	return claims[i], true
+}
+
+// past lists what was said about a claim as each run was added. of gives the
+// claims of a file among which to look.
+func past(runs []Made, id string, of func(*File) []Claim) []Past {
+	var out []Past
+	before := map[string]Verdict{}
+	for _, r := range runs {
+		c, ok := claimIn(of(r.File), id)
+		if !ok {
+			continue
+		}
+		p := Past{Run: r.Run}
+		if !r.published() {
+			key := r.Host + " " + r.ClientHost
+			p.Was = before[key]
+			p.First, p.Changed = p.Was == "", p.Was != "" && p.Was != c.Verdict
+			before[key] = c.Verdict
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// shown names the runs that an entry shows: the published ones, and of the
+// measured ones the newest. A run that measured something goes before one that
+// could not be made, and one of the present design before one of an earlier.
+func shown(runs []Made) []string {
+	out := []string{}
+	worth := func(f *File) int {
+		switch {
+		case len(f.Conditions) == 0:
+			return 1
+		case f.EarlierDesign:
+			return 2
+		}
+		return 3
+	}
+	var own *File
+	for _, r := range runs {
+		switch {
+		case r.published():
+			out = append(out, r.Run)
+		case own == nil || worth(r.File) >= worth(own):
+			own = r.File
+		}
+	}
+	slices.Sort(out)
+	if own != nil {
+		out = append(out, own.Run)
+	}
+	return out
+}
+
+// own names the newest run that has figures on a claim. Without any it is the
+// newest to which the claim applies and, without that, the newest that has it.
+// of gives the claims of a file among which to look.
+func own(files []*File, id string, of func(*File) []Claim) string {
+	worth := func(c Claim) int {
+		switch {
+		case len(c.Effects) > 0:
+			return 2
+		case c.Verdict != NotApplicable:
+			return 1
+		}
+		return 0
+	}
+	var out *File
+	best := 0
+	for _, f := range files {
+		c, ok := claimIn(of(f), id)
+		if w := worth(c); ok && (out == nil || w > best || w == best && byStart(out, f) < 0) {
+			out, best = f, w
+		}
+	}
+	if out == nil {
+		return ""
+	}
+	return out.Run
+}
+
+// withdrawn lists the claims that no longer stand: those that the experiment
+// names, in its order, and others that runs were judged by.
+func withdrawn(x *experiment.Experiment, runs []Made) []Gone {
+	var out []Gone
+	add := func(id, why string) {
+		g := Gone{ID: id, Text: id, Bar: "criterion", Withdrawn: why}
+		g.History = past(runs, id, func(f *File) []Claim { return f.Withdrawn })
+		for _, r := range runs {
+			if _, judged := claimIn(r.Withdrawn, id); !judged {
+				continue
+			}
+			if c, ok := r.Then.Claim(id); ok {
+				g.Text, g.Kind, g.Bar, g.Why, g.Needs = c.Text, string(c.Kind), barOf(c), c.Why, NeedsWords(c.Needs)
+				said := Criterion(c)
+				g.Criteria = append([]string{said}, slices.DeleteFunc(g.Criteria, func(s string) bool { return s == said })...)
+			}
+		}
+		out = append(out, g)
+	}
+	for _, w := range x.Withdrawn {
+		add(w.ID, w.Why)
+	}
+	var others []string
+	for _, r := range runs {
+		for _, c := range r.Withdrawn {
+			if !slices.ContainsFunc(out, func(g Gone) bool { return g.ID == c.ID }) {
+				others = append(others, c.ID)
+			}
+		}
+	}
+	slices.Sort(others)
+	for _, id := range slices.Compact(others) {
+		add(id, "")
+	}
+	return out
+}
+
+// barOf names what a claim's reason is the reason for.
+func barOf(c experiment.Claim) string {
+	switch {
+	case c.Margin != nil:
+		return "margin"
+	case c.AtLeast != nil || c.AtMost != nil:
+		return "bar"
+	}
+	return "criterion"
+}

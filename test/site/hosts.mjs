@@ -1,0 +1,145 @@
+// A claim that a thousand machines measured: the site builds, and its pages stay small.
+// The journal as it is gets two entries more that are alike, except that the claims of one
+// were measured by few machines and those of the other by a thousand. Only the pages in
+// question are built.
+//
+//   hosts.mjs [--keep]
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const repo = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
+const keep = process.argv.includes('--keep')
+const kB = 1000
+const numbers = { few: '0000', many: '0001' }
+const machines = { few: 3, many: 1000 }
+const nameOf = (n) => `${numbers[n]}-made-up`
+const levels = [20, 200]
+const host = (n) => `made-up-${String(n).padStart(4, '0')}`
+const write = (file, text) => { mkdirSync(dirname(file), { recursive: true }); writeFileSync(file, text) }
+const run = (command, args, options) => {
+  const r = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 2 ** 26, ...options })
+  if (r.status !== 0) throw new Error(`${command} ${args.join(' ')}: ${r.stdout}${r.stderr}${r.error ?? ''}`)
+}
+
+const design = (n) => `entry = "${numbers[n]}"
+title = "Many machines"
+question = "Does it hold on all of them?"
+core = false
+metrics = ["throughput_rps", "server_cpu_per_request_s"]
+budget_s = 60
+
+[topology]
+kind = "loopback"
+
+[settings]
+route = "/read"
+prefork = true
+index = "pool"
+workers = 2
+generator = "http_load"
+pipelining = 1
+client_workers = 0
+
+[[factors]]
+name = "connections"
+levels = [${levels}]
+
+[block]
+slot_s = 0.1
+rounds = 1
+warmup_s = 0.1
+
+[[claims]]
+id = "cost-falls"
+kind = "ratio"
+text = "A request costs less with more connections."
+why = "A tenth is asked."
+metric = "server_cpu_per_request_s"
+over = "connections"
+at_most = 0.9
+
+[[claims]]
+id = "cost-flat"
+kind = "flat"
+text = "A request costs the same with more connections."
+why = "A quarter is allowed."
+metric = "server_cpu_per_request_s"
+over = "connections"
+margin = 0.25
+`
+const entry = (n) => `+++
+number = "${numbers[n]}"
+title = "Many machines"
+date = 2026-01-01
+status = "done"
+chapter = "1"
+tags = ["CPU"]
+finding = "It holds on most."
+thought = "It holds on all."
+held = "It holds on most."
+fell = "It does not hold on all."
+experiments = ["${nameOf(n)}"]
++++
+
+{{< results exp="${nameOf(n)}" name="all" title="What it cost" metrics="throughput_rps server_cpu_per_request_s" >}}
+
+{{< chart exp="${nameOf(n)}" metric="server_cpu_per_request_s" x="connections" name="cost" title="Cost of a request" >}}
+
+{{< ratios exp="${nameOf(n)}" claim="cost-falls" title="Against the bar" >}}
+`
+
+const scratch = join(repo, '.tools/scratch')
+mkdirSync(scratch, { recursive: true })
+const home = mkdtempSync(join(scratch, 'hosts-'))
+const dir = join(home, 'site')
+const complaints = []
+const expect = (ok, what) => { if (!ok) { complaints.push(what); console.log(what) } }
+try {
+  for (const f of ['config.toml', 'content', 'layouts', 'assets', 'static', 'data', 'lab/experiments', 'CITATION.cff']) cpSync(join(repo, f), join(dir, f), { recursive: true })
+  for (let i = 0; i < machines.many; i++) write(join(dir, `data/hosts/${host(i)}.json`), JSON.stringify({ schema_version: 1, id: host(i), name: `Made-up machine ${i}`, cpu: 'None', arch: 'amd64', cores: 2, memory_bytes: 8e9, os: 'linux', kernel: '6.1.0' }))
+  let plans = ''
+  for (const [n, count] of Object.entries(machines)) {
+    write(join(dir, `lab/experiments/${nameOf(n)}.toml`), design(n))
+    write(join(dir, `content/journal/${nameOf(n)}.md`), entry(n))
+    for (let i = 0; i < count; i++) {
+      // Most lie about 0.8; every twentieth at 1.1, and every tenth near the bar.
+      const ratio = i % 20 === 7 ? 1.1 : i % 10 === 3 ? 0.9 : 0.76 + 0.08 * ((i * 37) % 101) / 101
+      plans += JSON.stringify({ experiment: nameOf(n), host: host(i), started: new Date(Date.UTC(2026, 0, 1) + i * 6e4).toISOString(), seed: i + 1, blocks: 12, ended: 'decided', costs: { 20: 1, 200: ratio } }) + '\n'
+    }
+  }
+  run('go', ['run', '-trimpath', './cmd/madeup', dir], { cwd: join(repo, 'lab'), input: plans })
+  run(join(repo, '.tools/bin/lab'), ['verdicts'], { cwd: dir })
+  write(join(dir, 'some.toml'), ['/claims', ...Object.keys(machines).flatMap((n) => [`/journal/${nameOf(n)}`, `/claims/${nameOf(n)}/**`])].map((p) => `[[segments.some.includes]]\npath = '${p}'\n`).join(''))
+  run(join(repo, '.tools/bin/hugo'), ['--panicOnWarning', '--noBuildLock', '--config', 'config.toml,some.toml', '--renderSegments', 'some', '--source', dir, '--destination', join(dir, 'public')], { env: { GOGC: '400', ...process.env } })
+
+  const page = (path) => readFileSync(join(dir, 'public', path, 'index.html'), 'utf8')
+  const entries = { few: page(`journal/${nameOf('few')}`), many: page(`journal/${nameOf('many')}`) }
+  const size = (html) => Buffer.byteLength(html)
+  const grown = size(entries.many) - size(entries.few)
+  const claim = page(`claims/${nameOf('many')}/cost-falls`)
+  const ledger = page('claims')
+  console.log(`with ${machines.many} machines instead of ${machines.few} the entry grows by ${grown} bytes; the claim's page has ${size(claim)} bytes, the ledger ${size(ledger)}, both uncompressed`)
+  expect(grown < 5 * kB, `the entry grows by ${grown} bytes, and may by ${5 * kB}`)
+  expect(size(claim) < 150 * kB, `the claim's page has ${size(claim)} bytes, and may have ${150 * kB}`)
+  expect(size(ledger) < 200 * kB, `the ledger has ${size(ledger)} bytes, and may have ${200 * kB}`)
+
+  // The sum is in words, every machine has its mark, those that differ have their names,
+  // and the entry names one machine only.
+  const sum = /reproduced on [\d,]+ of 1,000 machines, refuted on (\d+)/i.exec(claim)
+  expect(sum !== null && entries.many.toLowerCase().includes(sum[0].toLowerCase()), 'the sum over machines is not on both pages')
+  const marks = [...claim.matchAll(/<path class="dots[^>]*d="([^"]*)"/g)].reduce((n, [, d]) => n + d.split('M').length - 1, 0)
+  expect(marks === machines.many, `${marks} marks for ${machines.many} machines`)
+  const named = /<ul class="outliers">([\s\S]*?)<\/ul>/.exec(claim)?.[1] ?? ''
+  expect(named.split('<li>').length - 1 === 12 && !/reproduced/.test(named), `the machines that differ are not named: ${named}`)
+  const on = new Set([...entries.many.matchAll(/href="[^"]*\/hosts\/(made-up-\d+)\/"/g)].map((m) => m[1]))
+  expect(on.size <= 6, `the entry names ${on.size} machines`)
+  expect(page(`claims/${nameOf('few')}/cost-falls`).split('<circle').length - 1 === machines.few, 'not one row for each of few machines')
+  const csv = readFileSync(join(dir, 'public/data/ledger.csv'), 'utf8')
+  expect(csv.split('\n').filter((l) => l.includes(`,${nameOf('many')},`)).length === 2 * machines.many, 'the CSV has not one line for each claim and machine')
+} finally {
+  if (keep) console.log(`sites kept in ${home}`)
+  else rmSync(home, { recursive: true, force: true })
+}
+if (complaints.length > 0) process.exit(1)
