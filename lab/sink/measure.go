@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/event"
@@ -127,7 +128,8 @@ func measure(ctx context.Context, s Settings, r *receiver, here string) (*output
 
 // watch waits for the warm-up, searches for the limit if that is asked for, and then
 // watches the window. After a search the window is spent at the limit, so that what is
-// recorded beside it shows which CPU is full there.
+// recorded beside it shows which CPU is full there; if a limit does not hold, the window
+// begins again at a lower one.
 func watch(ctx context.Context, s Settings, p *producer, r *receiver) (from, to moment, out *output, err error) {
 	out = &output{}
 	if err = sleep(ctx, s.Warmup); err != nil {
@@ -138,18 +140,17 @@ func watch(ctx context.Context, s Settings, p *producer, r *receiver) (from, to 
 	}
 	if s.FindLimit {
 		t := newTrier(ctx, s, p, r, from.producer.Interval, time.Now().Add(longestSearch))
+		if s.Duration < 3*t.judged {
+			return from, to, nil, fmt.Errorf("--duration %v is too short for a limit: judging one takes %v with these settings", s.Duration, 3*t.judged)
+		}
 		if out.Limit, out.Steps, err = search(t); err != nil {
 			return
 		}
-		if out.Limit != nil && !out.Steps[len(out.Steps)-1].KeptUp {
-			if err = t.recover(); err != nil {
-				return
-			}
-		}
-		if from, err = look(ctx, p, r); err != nil {
+		begin := func() (err error) {
+			from, err = look(ctx, p, r)
 			return
 		}
-		if out.Limit, out.Steps, err = t.hold(out.Limit, out.Steps, s.Duration); err != nil {
+		if out.Limit, out.Steps, err = hold(t, out.Limit, out.Steps, begin); err != nil {
 			return
 		}
 	}

@@ -17,6 +17,8 @@ const (
 	// often that factor is halved: what remains is its 32nd root, 4.4 %.
 	factor     = 4
 	bisections = 5
+	// mostHolds is how many rates are tried as the limit for a whole window.
+	mostHolds = 8
 )
 
 // A step is one rate that was tried.
@@ -29,6 +31,8 @@ type step struct {
 // A system is something that can be tried at a rate.
 type system interface {
 	try(perSecond int) (step, error)
+	// hold tries it for a whole window.
+	hold(perSecond int) (step, error)
 	// recover lets it recover from a rate that was too high.
 	recover() error
 }
@@ -96,6 +100,42 @@ func search(sys system) (limit *int, steps []step, err error) {
 	return limit, steps, nil
 }
 
+// hold tries the limit of a search once more, for a whole window. If it does not hold,
+// the next lower rate is tried as the limit: too high a rate leaves the processes no
+// time, so its window ends late and its figures are not those of a limit. If mostHolds rates do not hold, there is no limit. begin is called when each
+// window begins.
+func hold(sys system, limit *int, steps []step, begin func() error) (*int, []step, error) {
+	for range mostHolds {
+		if limit != nil && !steps[len(steps)-1].KeptUp {
+			if err := sys.recover(); err != nil {
+				return nil, nil, err
+			}
+		}
+		if err := begin(); err != nil {
+			return nil, nil, err
+		}
+		if limit == nil {
+			break
+		}
+		s, err := sys.hold(*limit)
+		if err != nil {
+			return nil, nil, err
+		}
+		steps = append(steps, s)
+		if s.KeptUp {
+			return limit, steps, nil
+		}
+		lower := below(*limit)
+		limit = &lower
+	}
+	return nil, steps, nil
+}
+
+// below is the next lower rate by the distance at which a search ends.
+func below(rate int) int {
+	return int(float64(rate) / math.Pow(factor, 1/math.Exp2(bisections)))
+}
+
 // The times of a search. It is given up after the longest, with the highest rate so far.
 const (
 	leastStep     = 300 * time.Millisecond
@@ -110,6 +150,7 @@ type trier struct {
 	r      *receiver
 	step   time.Duration // how long a rate is tried
 	judged time.Duration // the last part of a step, which decides
+	window time.Duration
 	normal time.Duration // the median for events that do not wait for others
 	until  time.Time     // when the search is given up
 }
@@ -117,7 +158,7 @@ type trier struct {
 var _ system = (*trier)(nil)
 
 func newTrier(ctx context.Context, s Settings, p *producer, r *receiver, interval float64, until time.Time) *trier {
-	t := &trier{ctx: ctx, p: p, r: r, until: until, normal: time.Duration(interval*float64(time.Second)) + s.Latency}
+	t := &trier{ctx: ctx, p: p, r: r, window: s.Duration, until: until, normal: time.Duration(interval*float64(time.Second)) + s.Latency}
 	t.step, t.judged = stepOf(t.normal)
 	return t
 }
@@ -159,32 +200,8 @@ func (t *trier) try(perSecond int) (step, error) {
 	return t.over(perSecond, t.step)
 }
 
-// hold tries the limit once more, for the whole window. If it does not hold, the next
-// lower rate that was kept up with becomes the limit.
-func (t *trier) hold(limit *int, steps []step, window time.Duration) (*int, []step, error) {
-	if limit == nil || window < 3*t.judged {
-		return limit, steps, nil
-	}
-	s, err := t.over(*limit, window)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !s.KeptUp {
-		limit = below(*limit, steps)
-	}
-	return limit, append(steps, s), nil
-}
-
-// below is the highest rate under the given one that the system kept up with; nil if
-// there is none.
-func below(rate int, steps []step) *int {
-	var found *int
-	for _, s := range steps {
-		if s.KeptUp && s.PerSecond < rate && (found == nil || s.PerSecond > *found) {
-			found = &s.PerSecond
-		}
-	}
-	return found
+func (t *trier) hold(perSecond int) (step, error) {
+	return t.over(perSecond, t.window)
 }
 
 // over tries a rate for so long.
@@ -219,11 +236,7 @@ func (t *trier) over(perSecond int, lasts time.Duration) (step, error) {
 // recover waits, at the producer's own rate, until events arrive in time again. If that
 // takes too long, the next step shows it.
 func (t *trier) recover() error {
-	over := time.Now().Add(mostRecover)
-	if t.until.Before(over) {
-		over = t.until
-	}
-	for time.Now().Before(over) {
+	for over := time.Now().Add(mostRecover); time.Now().Before(over); {
 		t.r.part.Spread(true)
 		if err := sleep(t.ctx, t.judged); err != nil {
 			return err

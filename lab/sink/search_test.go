@@ -1,21 +1,52 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
 )
 
-// If a limit does not hold, the next lower rate that did becomes the limit.
-func TestBelowIsTheNextRateThatWasKeptUpWith(t *testing.T) {
-	steps := []step{{PerSecond: 2000, KeptUp: true}, {PerSecond: 4000, KeptUp: true}, {PerSecond: 8000}, {PerSecond: 5657, KeptUp: true}, {PerSecond: 6727}}
-	for _, c := range []struct{ rate, want int }{{5657, 4000}, {4000, 2000}, {9000, 5657}} {
-		if got := below(c.rate, steps); got == nil || *got != c.want {
-			t.Errorf("below %d: %v, want %d", c.rate, got, c.want)
+// The window is begun again after each rate that did not hold, and after a recovery. The
+// limit is a rate that held for a whole window, or there is none.
+func TestHold(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		limit, held  int
+		want, begins int
+		recoveries   int // between the search and the end
+	}{
+		{"it holds at once", 9000, 0, 8724, 1, 1},
+		{"the third rate holds", 9000, 8100, 7999, 3, 3},
+		{"none of eight holds", 9000, 1000, 0, 8, 8},
+		{"the system keeps up with none", 1000, 0, 0, 1, 0},
+	} {
+		m := &madeUp{limit: c.limit, held: c.held}
+		limit, steps, err := search(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		searched, began := m.recovered, 0
+		limit, steps, err = hold(m, limit, steps, func() error { began++; return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		if limit != nil {
+			got = *limit
+		}
+		if got != c.want || began != c.begins || m.recovered-searched != c.recoveries {
+			t.Errorf("%s: limit %d, %d windows, %d recoveries after the search; want %d, %d, %d; %+v", c.name, got, began, m.recovered-searched, c.want, c.begins, c.recoveries, steps)
+		}
+		if last := steps[len(steps)-1]; limit != nil && (!last.KeptUp || last.PerSecond != *limit) {
+			t.Errorf("%s: the last step is %+v", c.name, last)
 		}
 	}
-	if got := below(2000, steps); got != nil {
-		t.Errorf("below the lowest: %d", *got)
+	gone := errors.New("gone")
+	rate := 2000
+	_, _, err := hold(&madeUp{limit: 9000}, &rate, []step{{PerSecond: 2000, KeptUp: true}}, func() error { return gone })
+	if err != gone {
+		t.Errorf("%v", err)
 	}
 }
 

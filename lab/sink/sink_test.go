@@ -22,6 +22,7 @@ import (
 type madeUp struct {
 	limit     int
 	recovered int
+	held      int // up to which rate it keeps up for a whole window; 0: as for a step
 	behind    bool
 	tried     []int
 	fails     error
@@ -35,6 +36,13 @@ func (m *madeUp) try(rate int) (step, error) {
 		return s, m.fails
 	}
 	return s, nil
+}
+
+func (m *madeUp) hold(rate int) (step, error) {
+	s, err := m.try(rate)
+	s.KeptUp = s.KeptUp && (m.held == 0 || rate <= m.held)
+	m.behind = !s.KeptUp
+	return s, err
 }
 
 func (m *madeUp) recover() error {

@@ -34,6 +34,18 @@ func receiver(addr string, s setting.Levels, warmup, counts time.Duration) []str
 	return argv
 }
 
+// searchGrace is how long a receiver may take to search for the limit and to try up to
+// eight rates for a whole window, each after the producer has recovered.
+const searchGrace = 90 * time.Second
+
+// graceOf is how long a client may take beyond its load.
+func graceOf(s setting.Levels) time.Duration {
+	if s[setting.EventRate] == setting.Int(0) {
+		return searchGrace
+	}
+	return grace
+}
+
 // perEvent adds the CPU time per event where the trial was about events. The
 // measured figure is per batch, since each batch is a request.
 func perEvent(m map[string]float64) {
