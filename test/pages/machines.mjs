@@ -1,8 +1,7 @@
 // Checks what a built site tells machines. Each page's policy comes first and allows
 // nothing foreign. Its linked data parses, and what it names exists. Its card has the
-// size that it states. A run's CSV holds the trials and figures of its JSON, and
-// the ledger's its verdicts. A feed's
-// addresses are complete. The sitemap's pages exist.
+// size that it states. A run's CSV holds the trials and figures of its JSON, and the
+// ledger's its verdicts. A feed's addresses are complete. The sitemap's pages exist.
 //
 //   machines.mjs DIRECTORY
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'

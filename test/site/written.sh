@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # A bar in prose is shown with the digits that it was written with (the lab words the
-# criteria of claims, and tests theirs), and a ratio of a measured run
-# is the one that its verdict is based on. Uses the golden pages' site, with a few lines
-# changed.
+# criteria of claims, and tests theirs), and a ratio of a measured run is the one that its
+# verdict is based on. Uses the golden pages' site, with a few lines changed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 mkdir -p .tools/scratch

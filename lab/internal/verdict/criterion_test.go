@@ -15,7 +15,7 @@ func TestACriterionInWords(t *testing.T) {
 			"at no step of workers was p50 latency more than 3 % higher on the level before, and the last is above the first", "a wire of known line rate and at least 4 cores"},
 		{`id = "c", kind = "ratio", text = "t", metric = "server_cpu_per_request_s", over = "rps", at_most = 0.95, at = { workers = 2 }, needs = { bound = "server-cpu", cores = 2, line_rate = true }`,
 			"where workers is 2, server CPU per request at the last level of RPS over that at the first is at most 0.95", "the server's CPU full in every trial, a wire of known line rate and at least 2 cores"},
-		{`id = "c", kind = "ratio", text = "t", metric = "latency_p99_s", over = "workers", at_least = 1.5, at = { rps = false }`,
+		{`id = "c", kind = "ratio", text = "t", metric = "latency_p99_s", over = "workers", at_least = 1.125, at = { rps = false }`,
 			"where RPS is off, p99 latency at the last level of workers over that at the first is at least 1.125", ""},
 		{`id = "c", kind = "bound", text = "t", bound = "wire"`, "the wire alone is full in every trial", ""},
 		{`id = "c", kind = "count", text = "t", metric = "processes", equals = "workers", plus = 1`, "in every trial the count of processes is the level set for workers plus 1", ""},
