@@ -111,6 +111,16 @@ async function paper (v) {
   await v.page.emulateMedia({ media: 'screen', colorScheme: 'light' })
 }
 
+// shown checks a page as it is shown at this width and in this colour scheme. Checks of a
+// loaded page are called here, each of them in the settings in which it can find
+// something. A check in a file of its own takes v.page (of Playwright), what it is called
+// with, and v.say, which complains and names the page and the setting.
+async function shown (v, p, { width, colorScheme }) {
+  await look(v, colorScheme === 'dark')
+  const over = await v.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+  if (over > 0) v.say(`the page scrolls sideways by ${over} px`)
+}
+
 const read = new Map() // path → length of the text
 async function visit (v, p) {
   await v.page.emulateMedia({ media: 'screen', colorScheme: 'light' })
@@ -125,15 +135,13 @@ async function visit (v, p) {
     for (const colorScheme of ['light', 'dark']) {
       v.how(`${width} px, ${colorScheme}`)
       await v.page.emulateMedia({ media: 'screen', colorScheme })
-      await look(v, colorScheme === 'dark')
+      await shown(v, p, { width, colorScheme })
       if (shots) {
         mkdirSync(shots, { recursive: true })
         const name = p.path.slice(base.length).replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'home'
         await v.page.screenshot({ path: join(shots, `${name}-${width}-${colorScheme}.png`), fullPage: true })
       }
     }
-    const over = await v.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-    if (over > 0) v.say(`the page scrolls sideways by ${over} px`)
   }
   if (ofKind.get(p.kind) === p) await paper(v)
 }
