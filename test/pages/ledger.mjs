@@ -17,16 +17,20 @@ export async function ledger (page, url, scripted, complain) {
   for (const [a, b] of [['entry', 'host'], ['entry', 'verdict'], ['host', 'verdict']]) {
     for (const x of options[a]) for (const y of options[b]) choices.set([x && a + x, y && b + y].filter(Boolean).join(), { [a]: x, [b]: y })
   }
-  let was = {}
   for (const choice of choices.values()) {
-    for (const name of Object.keys(options)) if ((choice[name] ?? '') !== (was[name] ?? '')) await page.selectOption(`#f-${name}`, choice[name] ?? '')
-    was = choice
     const chosen = Object.entries(choice).filter(([, value]) => value)
     const want = rows.filter((r) => chosen.every(([name, value]) => r[name] === value))
-    const seen = await page.evaluate(() => {
+    const seen = await page.evaluate(([names, choice]) => {
+      // As selectOption does, which first waits until the page has been drawn.
+      for (const name of names) {
+        const select = document.getElementById(`f-${name}`)
+        if (select.value === (choice[name] ?? '')) continue
+        select.value = choice[name] ?? ''
+        for (const event of ['input', 'change']) select.dispatchEvent(new Event(event, { bubbles: true }))
+      }
       const visible = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.getClientRects().length > 0).length
       return { rows: visible('.ledger tr[data-entry]'), heads: visible('.ledger .claimed') }
-    })
+    }, [Object.keys(options), choice])
     const heads = new Set(want.map((r) => r.group)).size
     if (seen.rows !== want.length || seen.heads !== heads) {
       complain(`${JSON.stringify(choice)}: ${seen.rows} rows under ${seen.heads} claims are shown, not ${want.length} under ${heads}`)
