@@ -96,21 +96,21 @@ missing() { GOGC=400 test/site/missing.sh; }
 written() { GOGC=400 test/site/written.sh; }
 hosts() { node test/site/hosts.mjs; }
 # Builds the pages that the steps below check.
-html() { GOGC=400 test/pages/build.sh && node_modules/.bin/html-validate --config test/pages/htmlvalidate.json '.tools/pages/**/*.html'; }
+html() { GOGC=400 test/pages/build.sh && node test/pages/validate.mjs .tools/pages; }
 vnu() { node test/pages/vnu.mjs .tools/pages; }
+same() { GOGC=400 test/pages/same.sh; }
 links() { node test/pages/links.mjs .tools/pages; }
 weight() { node test/pages/weight.mjs .tools/pages; }
 machines() { node test/pages/machines.mjs .tools/pages; }
 scripted() { node test/pages/scripts.mjs .tools/pages; }
 pages() { node test/pages/browse.mjs .tools/pages; }
-same() { GOGC=400 test/pages/same.sh; }
 
 # Three lanes run side by side: tests that mostly wait for servers, checks of pages and
 # scripts, and everything else that needs a core. Tests that need valid trials come after
 # all lanes: other tests beside them would make their trials invalid.
 races=(go_races)
-site=(prose data golden escape html links machines weight vnu pages scripted scripts)
-code=(go_format go_vet go_modules go_tests go_breaks missing states go_peers workflows written hosts same shell)
+site=(prose data golden escape html links machines weight same vnu pages scripted scripts)
+code=(go_format go_vet go_modules go_tests go_breaks missing states go_peers workflows written hosts shell)
 alone=(go_runs)
 steps=("${code[@]}" "${site[@]}" "${races[@]}" "${alone[@]}")
 [ $# -eq 0 ] || steps=("$@")

@@ -6,9 +6,9 @@
 // with many pages it visits some, and prints which. links.mjs checks links.
 //
 //   browse.mjs DIRECTORY [--shots DIRECTORY]
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { createRequire } from 'node:module'
+import { axe, look } from './axe.mjs'
 import { serve } from './serve.mjs'
 import { base, open, sample } from './site.mjs'
 import { ledger } from './ledger.mjs'
@@ -25,7 +25,6 @@ if (process.platform !== 'linux' || process.arch !== 'x64') {
 
 const { default: chromium } = await import('@sparticuz/chromium')
 const { chromium: playwright } = await import('playwright-core')
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 const { origin, close } = await serve(site)
 
@@ -36,9 +35,10 @@ const pages = sample(site.pages)
 const ofKind = new Map()
 for (const p of pages) if (!(ofKind.get(p.kind)?.bytes > p.bytes)) ofKind.set(p.kind, p)
 
+// A page lives too short for code that is optimised beside it to be worth its cost.
 const browser = await playwright.launch({
   executablePath: await chromium.executablePath(),
-  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--js-flags=--no-turbofan --single-threaded-gc'],
   headless: true
 })
 
@@ -59,12 +59,6 @@ async function visitor (options) {
     how: (words) => { at = at.replace(/ \(.*/, '') + ` (${words})` },
     async go (path) { at = path; visits++; await page.goto(origin + path, { waitUntil: 'load' }) }
   }
-}
-
-// look runs axe; only its colour rules if only the colours have changed.
-async function look (v, colours) {
-  const { violations } = await v.page.evaluate((only) => globalThis.axe.run(document, { resultTypes: ['violations'], ...(only && { runOnly: ['cat.color'] }) }), colours)
-  for (const f of violations) v.say(`axe ${f.id}: ${f.help}: ${f.nodes.slice(0, 3).map((n) => n.target.join(' ')).join(', ')}`)
 }
 
 // A reader at the keyboard: the first stop is the link past the site's head. It is

@@ -25,15 +25,19 @@ export async function ledger (page, url, scripted, complain) {
   for (const [a, b] of [['entry', 'host'], ['entry', 'verdict'], ['host', 'verdict']]) {
     for (const x of options[a]) for (const y of options[b]) choices.set([x && a + x, y && b + y].filter(Boolean).join(), { [a]: x, [b]: y })
   }
-  let was = {}
   for (const choice of choices.values()) {
-    for (const name of names) if ((choice[name] ?? '') !== (was[name] ?? '')) await page.selectOption(`#f-${name}`, choice[name] ?? '')
-    was = choice
     const want = rows.filter((r) => holds(r, choice))
-    const seen = await page.evaluate(() => {
+    const seen = await page.evaluate(([names, choice]) => {
+      // As selectOption does, which first waits until the page has been drawn.
+      for (const name of names) {
+        const select = document.getElementById(`f-${name}`)
+        if (select.value === (choice[name] ?? '')) continue
+        select.value = choice[name] ?? ''
+        for (const event of ['input', 'change']) select.dispatchEvent(new Event(event, { bubbles: true }))
+      }
       const visible = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.getClientRects().length > 0).length
       return { rows: visible('.matrix tr[data-entry]'), parts: visible('.part') }
-    })
+    }, [names, choice])
     // A part without a fitting claim goes with its heading.
     const parts = new Set(want.map((r) => r.part)).size
     if (seen.rows !== want.length || (want.length > 0 && seen.parts < parts)) {

@@ -3,9 +3,9 @@
 // can be copied; and the policy refuses what it should.
 //
 //   scripts.mjs DIRECTORY
-import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { axe, look } from './axe.mjs'
 import { serve } from './serve.mjs'
 import { base, open } from './site.mjs'
 
@@ -15,7 +15,6 @@ if (!existsSync(join(site.root, 'pagefind/pagefind.js'))) { console.log('skip: n
 
 const { default: chromium } = await import('@sparticuz/chromium')
 const { chromium: playwright } = await import('playwright-core')
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const { origin, close } = await serve(site)
 const complaints = []
 const expect = (ok, what) => { if (!ok) { complaints.push(what); console.log(what) } }
@@ -32,12 +31,11 @@ try {
   page.on('request', (r) => { if (new URL(r.url()).origin !== origin && !r.url().startsWith('data:')) errors.push(`asks another origin: ${r.url()}`) })
 
   // What a script has added to a page is as accessible as the page.
-  const look = async (what) => {
+  const check = async (what) => {
     await page.evaluate(axe)
     for (const colorScheme of ['light', 'dark']) {
       await page.emulateMedia({ colorScheme })
-      const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))
-      for (const v of violations) expect(false, `${what}, ${colorScheme}: axe ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.target.join(' ')).join(', ')}`)
+      await look({ page, say: (line) => expect(false, `${what}, ${colorScheme}: ${line}`) }, colorScheme === 'dark')
     }
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth), `${what}: the page scrolls sideways`)
   }
@@ -53,7 +51,7 @@ try {
   for (const href of await page.locator('#found a').evaluateAll((l) => l.map((a) => a.href.split('#')[0]))) {
     expect((await context.request.get(href)).ok(), `search: ${href} leads nowhere`)
   }
-  await look('search')
+  await check('search')
   // By hand, and back again.
   await page.fill('#q', 'zzyzx')
   await page.keyboard.press('Enter')
@@ -95,7 +93,7 @@ try {
   expect(await page.locator('main img').count() === 0, 'search: what was asked came back as markup')
 
   await page.goto(`${origin}${base}/reproduce/`)
-  await look('copy')
+  await check('copy')
   const button = page.locator('main .copy').first()
   await button.click()
   await page.waitForFunction(() => document.querySelector('main .code [role=status]').textContent === 'Copied')
