@@ -3,7 +3,7 @@
 // can be copied; and the policy refuses what it should.
 //
 //   scripts.mjs DIRECTORY
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { axe, look } from './axe.mjs'
 import { serve } from './serve.mjs'
