@@ -83,7 +83,7 @@ shell() {
 }
 scripts() { node_modules/bats/bin/bats test/scripts; }
 workflows() {
-  (cd tools && go tool actionlint -color ../.github/workflows/*.yml) || return 1
+  (cd tools && go run -trimpath github.com/rhysd/actionlint/cmd/actionlint -color ../.github/workflows/*.yml) || return 1
   command -v zizmor >/dev/null || { echo "skip: no zizmor for this platform"; return 0; }
   zizmor --offline --quiet .github/workflows
 }

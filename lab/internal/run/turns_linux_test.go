@@ -16,6 +16,15 @@ import (
 // machine.
 var longBlock = design{settings: "generator = \"http_load\"\nconnections = 4\nprefork = false", block: "slot_s = 0.1\nrounds = 5\nwarmup_s = 0.05"}
 
+// twoWorkers has enough connections for either worker to get some.
+var twoWorkers = design{settings: "generator = \"http_load\"\nconnections = 40\nprefork = true\nworkers = 2", block: longBlock.block}
+
+// paced is a design at a rate that leaves the cores to the tests beside it.
+func paced(d design) design {
+	d.settings += "\nrate = 400"
+	return d
+}
+
 // The lab's own servers answer correctly on every route, with every stack and
 // depth of pipelining, all of them up at once.
 func TestRightAnswersInTurns(t *testing.T) {
@@ -112,8 +121,8 @@ func TestFaultsInMidBlock(t *testing.T) {
 		time.Sleep(700 * time.Millisecond)
 		signal(syscall.SIGCONT, pids...)
 	}
-	single := longBlock.parse(t)
-	prefork := design{settings: "generator = \"http_load\"\nconnections = 40\nprefork = true\nworkers = 2", block: longBlock.block}.parse(t)
+	single := paced(longBlock).parse(t)
+	prefork := paced(twoWorkers).parse(t)
 	for _, c := range []struct {
 		name    string
 		prefork bool
@@ -167,7 +176,7 @@ func TestFaultsInMidBlock(t *testing.T) {
 // worker that does not listen leaves its connections to the others.
 func TestConnectionsThatTheServerDoesNotHave(t *testing.T) {
 	p := newPlace(t)
-	x := design{settings: "generator = \"http_load\"\nconnections = 40\nprefork = true\nworkers = 2", block: longBlock.block}.parse(t)
+	x := paced(twoWorkers).parse(t)
 	for fault, want := range map[string]string{"stranger": gate.Connections, "one-of-two": gate.IdleWorker} {
 		t.Run(fault, func(t *testing.T) {
 			p := p
