@@ -8,7 +8,7 @@ teardown() { stop_server; }
 
 @test "trial.sh prints one trial as JSON" {
   start_server
-  run --separate-stderr "$scripts/trial.sh" --url "$url/simple" --connections 2 --duration 1
+  run --separate-stderr "$scripts/trial.sh" --url "$url/simple" --connections 2 --duration 0.4
   [ "$status" -eq 0 ]
   node -e '
     const r = JSON.parse(process.argv[1]);
@@ -18,7 +18,7 @@ teardown() { stop_server; }
 
 @test "trial.sh warms up in the same process and prints the trial last" {
   start_server
-  run --separate-stderr "$scripts/trial.sh" --url "$url/read" --connections 2 --pipelining 4 --duration 1 --warmup 0.3
+  run --separate-stderr "$scripts/trial.sh" --url "$url/read" --connections 2 --pipelining 4 --duration 0.4 --warmup 0.3
   [ "$status" -eq 0 ]
   [ "${#lines[@]}" -eq 2 ]
   node -e '
@@ -29,7 +29,7 @@ teardown() { stop_server; }
 
 @test "trial.sh uses worker threads when asked" {
   start_server
-  run --separate-stderr "$scripts/trial.sh" --url "$url/simple" --connections 4 --duration 1 --workers 2
+  run --separate-stderr "$scripts/trial.sh" --url "$url/simple" --connections 4 --duration 0.4 --workers 2
   [ "$status" -eq 0 ]
   node -e 'if (JSON.parse(process.argv[1]).workers !== 2) process.exit(1)' "$output"
 }
@@ -138,7 +138,7 @@ teardown() { stop_server; }
 
 @test "ramp.sh makes one trial for each number of connections" {
   start_server
-  PAUSE=0 run --separate-stderr "$scripts/ramp.sh" --url "$url/simple" --duration 1 -- 2 3
+  PAUSE=0 run --separate-stderr "$scripts/ramp.sh" --url "$url/simple" --duration 0.4 -- 2 3
   [ "$status" -eq 0 ]
   [ "${#lines[@]}" -eq 2 ]
   node -e '
@@ -149,7 +149,7 @@ teardown() { stop_server; }
 
 @test "sweep.sh makes one trial for each depth of pipelining" {
   start_server
-  PAUSE=0 run --separate-stderr "$scripts/sweep.sh" --url "$url/simple" --connections 2 --duration 1 -- 1 5
+  PAUSE=0 run --separate-stderr "$scripts/sweep.sh" --url "$url/simple" --connections 2 --duration 0.4 -- 1 5
   [ "$status" -eq 0 ]
   node -e '
     const p = process.argv.slice(1).map(s => JSON.parse(s).pipelining);
@@ -186,7 +186,7 @@ teardown() { stop_server; }
 @test "server.sh starts the null server, under its own name" {
   start_server null
   [ "$(cat "/proc/$server/comm")" = null_server ]
-  run --separate-stderr "$scripts/trial.sh" --url "$url/read" --connections 2 --pipelining 4 --duration 1
+  run --separate-stderr "$scripts/trial.sh" --url "$url/read" --connections 2 --pipelining 4 --duration 0.4
   [ "$status" -eq 0 ]
   node -e '
     const r = JSON.parse(process.argv[1]);
