@@ -201,7 +201,7 @@ func TestAFileThatIsNoJSONIsNamed(t *testing.T) {
 func TestABrokenExperimentEndsIt(t *testing.T) {
 	root := archivetest.Clone(t)
 	path := filepath.Join(root.Experiments(), "11-threads.toml")
-	archivetest.Edit(t, path, "margin", "margn")
+	archivetest.Edit(t, path, "margin =", "margn =")
 	if _, _, err := Open(root); err == nil || !strings.Contains(err.Error(), path+": line ") {
 		t.Errorf("%v, want %s and the line", err, path)
 	}
