@@ -24,11 +24,14 @@ func producer(s setting.Levels) []string {
 	return argv
 }
 
+// searches tells whether the receiver searches for the limit, since no rate is set.
+func searches(s setting.Levels) bool { return s[setting.EventRate] == setting.Int(0) }
+
 // receiver is the command line of the sink, which receives the batches.
 func receiver(addr string, s setting.Levels, warmup, counts time.Duration) []string {
 	argv := []string{scriptPath("sink.sh"), "--producer", "http://" + addr, "--duration", number(counts.Seconds()), "--warmup", number(warmup.Seconds())}
 	argv = append(argv, options(setting.Sink, s)...)
-	if s[setting.EventRate] == setting.Int(0) {
+	if searches(s) {
 		argv = append(argv, "--find-limit")
 	}
 	return argv
@@ -40,7 +43,7 @@ const searchGrace = 90 * time.Second
 
 // graceOf is how long a client may take beyond its load.
 func graceOf(s setting.Levels) time.Duration {
-	if s[setting.EventRate] == setting.Int(0) {
+	if searches(s) {
 		return searchGrace
 	}
 	return grace

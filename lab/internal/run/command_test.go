@@ -177,8 +177,9 @@ func TestBlockTime(t *testing.T) {
 		t.Errorf("four conditions at once take %v, and what counts and its warm-up %v", got, least)
 	}
 	events.levels = "[0, 1000, 2000]"
-	if got, least := BlockTime(events.parse(t)), 2*1100*time.Millisecond+2*groupOverhead; got < least || got > 2*least {
-		t.Errorf("one alone and two at once take %v, and what counts with what comes to it %v", got, least)
+	// The control may be another search.
+	if got, least := BlockTime(events.parse(t)), 2*1100*time.Millisecond+2*groupOverhead+searching; got < least || got > 2*least {
+		t.Errorf("one alone that searches and two at once take %v, and what counts with what comes to it %v", got, least)
 	}
 	if with < alone+3*2100*time.Millisecond || with > alone+3*3500*time.Millisecond {
 		t.Errorf("with three profiles of 2 s %v, without %v", with, alone)

@@ -192,9 +192,11 @@ func (p Plan) up() (*topology.Link, error) {
 }
 
 // Time to start and stop the servers of a group and a client, with the
-// calibrations before and after; and the time in each slot before it counts.
+// calibrations before and after; the time in each slot before it counts; and the
+// time that a receiver searches for the limit.
 const (
 	groupOverhead = 600 * time.Millisecond
+	searching     = 7500 * time.Millisecond
 	fillLoopback  = 15 * time.Millisecond
 	fillWire      = 250 * time.Millisecond // a deep pipeline fills the shaper's queue first
 )
@@ -212,6 +214,9 @@ func BlockTime(x *experiment.Experiment) time.Duration {
 	slots := time.Duration(x.Block.Rounds) * (seconds(x.Block.SlotS) + fill)
 	each := func(levels setting.Levels) time.Duration {
 		took := seconds(x.Block.WarmupS) + slots
+		if searches(x.Fixed().With(levels)) {
+			took += searching
+		}
 		if x.Profile != nil {
 			took += Plan{Experiment: x}.profiledFor(levels)
 		}
