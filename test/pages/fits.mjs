@@ -1,4 +1,4 @@
-// Whether everything on a page fits a phone: nothing but code scrolls sideways, and every
+// Whether everything on a page fits a phone: nothing scrolls sideways, and every
 // drawing shows all of its marks and words, none of them on top of each other.
 //
 //   fits.mjs DIRECTORY    the entries and claims of a site built at any address; the check
@@ -25,7 +25,7 @@ export async function fits (page, say) {
     const over = document.documentElement.scrollWidth - screen
     if (over > 0) faults.push(`the page scrolls sideways by ${over} px`)
     for (const e of main.querySelectorAll('*')) {
-      if (e.scrollWidth <= e.clientWidth + 1 || e.clientWidth < 2 || e instanceof SVGElement || e.closest('pre') || e.matches(known)) continue
+      if (e.scrollWidth <= e.clientWidth + 1 || e.clientWidth < 2 || e instanceof SVGElement || e.matches(known)) continue
       if (!['visible', ''].includes(getComputedStyle(e).overflowX)) faults.push(`${name(e)} hides ${e.scrollWidth - e.clientWidth} px of ${words(e)}`)
     }
 
