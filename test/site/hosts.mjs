@@ -5,7 +5,7 @@
 //
 //   hosts.mjs [--keep]
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -111,7 +111,7 @@ try {
   }
   run('go', ['run', '-trimpath', './cmd/madeup', dir], { cwd: join(repo, 'lab'), input: plans })
   run(join(repo, '.tools/bin/lab'), ['verdicts'], { cwd: dir })
-  write(join(dir, 'some.toml'), ['/claims', ...Object.keys(machines).flatMap((n) => [`/journal/${nameOf(n)}`, `/claims/${nameOf(n)}/**`])].map((p) => `[[segments.some.includes]]\npath = '${p}'\n`).join(''))
+  write(join(dir, 'some.toml'), ['/claims', '/runs', ...Object.keys(machines).flatMap((n) => [`/journal/${nameOf(n)}`, `/claims/${nameOf(n)}/**`, `/runs/${nameOf(n)}{,/?,/??}`])].map((p) => `[[segments.some.includes]]\npath = '${p}'\n`).join(''))
   run(join(repo, '.tools/bin/hugo'), ['--panicOnWarning', '--noBuildLock', '--config', 'config.toml,some.toml', '--renderSegments', 'some', '--source', dir, '--destination', join(dir, 'public')], { env: { GOGC: '400', ...process.env } })
 
   const page = (path) => readFileSync(join(dir, 'public', path, 'index.html'), 'utf8')
@@ -136,6 +136,19 @@ try {
   const on = new Set([...entries.many.matchAll(/href="[^"]*\/hosts\/(made-up-\d+)\/"/g)].map((m) => m[1]))
   expect(on.size <= 6, `the entry names ${on.size} machines`)
   expect(page(`claims/${nameOf('few')}/cost-falls`).split('<circle').length - 1 === machines.few, 'not one row for each of few machines')
+
+  // The list of all runs names a few of each experiment; the experiment's own list, with
+  // its parts, leads to each of them.
+  const runs = page('runs')
+  const lists = ['', ...readdirSync(join(dir, 'public/runs', nameOf('many')))].filter((f) => !f.includes('.')).map((f) => page(`runs/${nameOf('many')}/${f}`))
+  const leads = (html) => [...html.matchAll(new RegExp(`href="?[^">]*(/runs/${nameOf('many')}/[^"/>]{3,}/)`, 'g'))].map((m) => m[1])
+  const heaviest = Math.max(...lists.map(size))
+  console.log(`/runs/ has ${size(runs)} bytes, the heaviest of ${lists.length} lists of ${machines.many} runs ${heaviest}`)
+  expect(leads(runs).length === 3, `/runs/ names ${leads(runs).length} of ${machines.many} runs, and should name three`)
+  expect(size(runs) < 60 * kB, `/runs/ has ${size(runs)} bytes, and may have ${60 * kB}`)
+  expect(heaviest < 60 * kB, `a list of runs has ${heaviest} bytes, and may have ${60 * kB}`)
+  const led = new Set(lists.flatMap(leads))
+  expect(led.size === machines.many, `the lists of runs lead to ${led.size} of ${machines.many} runs`)
   const csv = readFileSync(join(dir, 'public/data/ledger.csv'), 'utf8')
   expect(csv.split('\n').filter((l) => l.includes(`,${nameOf('many')},`)).length === 2 * machines.many, 'the CSV has not one line for each claim and machine')
 } finally {
