@@ -70,3 +70,20 @@ func TestASecondSinkIsRefused(t *testing.T) {
 	_ = first.Process.Signal(syscall.SIGTERM)
 	first.exit(t)
 }
+
+// Where a window has no time to judge a rate, the sink says so before it searches, and
+// stops the producer that it has started.
+func TestAWindowTooShortForALimit(t *testing.T) {
+	_, url := producing(t, "--interval-ms", "100")
+	p := begin(t, sinkProgram, "--producer", url, "--find-limit", "--latency-ms", "20", "--warmup", "0", "--duration", "0.3")
+	if code := p.exit(t); code != program.Failure || p.stdout.Len() > 0 {
+		t.Errorf("exit status %d, %q", code, &p.stdout)
+	}
+	// What is judged is one interval and one answer long, and a window takes three of it.
+	if want := "event_sink: --duration 300ms is too short for a limit: judging one takes 360ms with these settings\n"; p.stderr.String() != want {
+		t.Errorf("%q, want %q", &p.stderr, want)
+	}
+	if _, f := asked(t, http.MethodGet, url+"/figures"); f.Drained == nil {
+		t.Errorf("the producer was not stopped: %+v", f)
+	}
+}

@@ -12,12 +12,11 @@
 // CSV for the first twenty entries. Later entries repeat those under other names: that
 // makes no difference to Hugo, and deriving the verdicts of thousands of runs takes
 // longer than building them.
-import { spawn, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { spawn } from 'node:child_process'
+import { readFileSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { addHost, copy, costFalls, decide, design, hugo, pad, scratch, write } from './journal.mjs'
 
-const repo = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
 const args = process.argv.slice(2)
 const keep = args.includes('--keep')
 const flags = args.filter((a) => a.startsWith('--hugo=')).map((a) => a.slice('--hugo='.length))
@@ -33,10 +32,8 @@ const random = () => {
   return (state >>> 0) / 2 ** 32
 }
 const pick = (list) => list[Math.floor(random() * list.length)]
-const pad = (n) => String(n).padStart(4, '0')
 const host = (n) => `bench-host-${pad(n % hosts)}`
 const experiment = (n) => `${pad(n)}-bench`
-const write = (file, text) => { mkdirSync(dirname(file), { recursive: true }); writeFileSync(file, text) }
 
 const words = 'a the of and to in is that it with as for each one this when by from more than request server client core wire answer cost trial claim margin level worker thread packet call buffer queue route load block host figure interval'.split(' ')
 const sentence = () => {
@@ -47,54 +44,22 @@ const prose = (n) => Array.from({ length: n }, sentence).join(' ')
 
 const levelsOf = (n) => n % 2 ? [20, 200] : [20, 200, 1000]
 
-function design (n) {
-  return `entry = "${pad(n)}"
-title = "Bench ${pad(n)}"
-question = "${sentence().replace('.', '?')}"
-core = false
-metrics = ["threads_per_worker", "throughput_rps", "server_cpu_per_request_s", "latency_p99_s"]
-budget_s = 60
-
-[topology]
-kind = "loopback"
-
-[settings]
-route = "/read"
-prefork = true
-index = "pool"
-workers = 2
-generator = "http_load"
-pipelining = 1
-client_workers = 0
-
-[[factors]]
-name = "connections"
-levels = [${levelsOf(n).join(', ')}]
-
-[block]
-slot_s = 0.1
-rounds = 3
-warmup_s = 0.1
-
-[[claims]]
+const designOf = (n) => design({
+  entry: pad(n),
+  title: `Bench ${pad(n)}`,
+  question: sentence().replace('.', '?'),
+  metrics: ['threads_per_worker', 'throughput_rps', 'server_cpu_per_request_s', 'latency_p99_s'],
+  levels: levelsOf(n),
+  rounds: 3,
+  claims: [`
 id = "threads-flat"
 kind = "flat"
 text = "Threads per worker stay the same."
 why = "${sentence()}"
 metric = "threads_per_worker"
 over = "connections"
-margin = 0.25
-
-[[claims]]
-id = "cost-falls"
-kind = "ratio"
-text = "A request costs less with more connections."
-why = "${sentence()}"
-metric = "server_cpu_per_request_s"
-over = "connections"
-at_most = 0.9
-`
-}
+margin = 0.25`, costFalls(sentence())]
+})
 
 // The first two runs are by one host, and form a record.
 const by = (n, k) => host(n * 3 + (k === 1 ? 0 : k))
@@ -102,7 +67,7 @@ const runName = (n, k) => `2026010${k + 1}t000000z-${by(n, k)}`
 
 function plan (n, k) {
   const effect = 0.8 + random() * 0.3
-  return JSON.stringify({
+  return {
     experiment: experiment(n),
     host: by(n, k),
     started: `2026-01-0${k + 1}T00:00:00Z`,
@@ -110,7 +75,7 @@ function plan (n, k) {
     blocks: 12,
     ended: pick(['decided', 'budget']),
     costs: Object.fromEntries(levelsOf(n).map((l, i) => [l, effect ** i]))
-  }) + '\n'
+  }
 }
 
 function entry (n) {
@@ -165,31 +130,23 @@ ${said()}
 `
 }
 
-const run = (command, args, options) => {
-  const r = spawnSync(command, args, { encoding: 'utf8', ...options })
-  if (r.status !== 0) throw new Error(`${command} ${args.join(' ')}: ${r.stdout}${r.stderr}${r.error ?? ''}`)
-}
-
 // site makes the real site with n more entries at dir.
 function site (dir, n) {
-  for (const f of ['config.toml', 'content', 'layouts', 'assets', 'static', 'data', 'lab/experiments', 'CITATION.cff']) {
-    if (existsSync(join(repo, f))) cpSync(join(repo, f), join(dir, f), { recursive: true })
-  }
+  copy(dir)
   if (n === 0) return
   state = 2463534242
-  for (let i = 0; i < hosts; i++) write(join(dir, `data/hosts/${host(i)}.json`), JSON.stringify({ schema_version: 1, id: host(i), name: `Bench host ${i}`, cpu: 'Bench CPU', arch: 'amd64', cores: 2, memory_bytes: 8e9, os: 'linux', kernel: '6.1.0' }, null, 2))
+  for (let i = 0; i < hosts; i++) addHost(dir, host(i), `Bench host ${i}`)
   const first = Math.min(n, designs)
-  let plans = ''
+  const plans = []
   for (let i = 0; i < first; i++) {
-    write(join(dir, `lab/experiments/${experiment(i)}.toml`), design(i))
-    for (let k = 0; k < 3; k++) plans += plan(i, k)
+    write(join(dir, `lab/experiments/${experiment(i)}.toml`), designOf(i))
+    for (let k = 0; k < 3; k++) plans.push(plan(i, k))
   }
-  run('go', ['run', './cmd/madeup', dir], { cwd: join(repo, 'lab'), input: plans })
-  run(join(repo, '.tools/bin/lab'), ['verdicts'], { cwd: dir })
+  decide(dir, plans)
   for (let i = first; i < n; i++) {
     const from = i % designs // an entry by the same hosts
     const again = (file) => write(file(i), readFileSync(file(from), 'utf8').replaceAll(experiment(from), experiment(i)).replaceAll(`"entry": "${pad(from)}"`, `"entry": "${pad(i)}"`))
-    write(join(dir, `lab/experiments/${experiment(i)}.toml`), design(i))
+    write(join(dir, `lab/experiments/${experiment(i)}.toml`), designOf(i))
     again((i) => join(dir, `data/claims/${experiment(i)}.json`))
     for (let k = 0; k < 3; k++) {
       for (const [kind, end] of [['results', 'json'], ['verdicts', 'json'], ['csv', 'csv']]) again((i) => join(dir, `data/${kind}/${experiment(i)}/${runName(i, k)}.${end}`))
@@ -203,7 +160,7 @@ function site (dir, n) {
 function build (dir) {
   return new Promise((resolve, reject) => {
     const started = process.hrtime.bigint()
-    const child = spawn(join(repo, '.tools/bin/hugo'), ['--panicOnWarning', '--noBuildLock', '--ignoreCache', '--source', dir, '--destination', join(dir, 'public'), ...flags], {
+    const child = spawn(hugo, ['--panicOnWarning', '--noBuildLock', '--ignoreCache', '--source', dir, '--destination', join(dir, 'public'), ...flags], {
       // As in `make site`.
       env: { GOGC: '200', ...process.env }
     })
@@ -228,9 +185,7 @@ function build (dir) {
   })
 }
 
-const scratch = join(repo, '.tools/scratch')
-mkdirSync(scratch, { recursive: true })
-const home = mkdtempSync(join(scratch, 'bench-'))
+const home = scratch('bench')
 try {
   console.log('entries added    runs   pages  seconds  CPU s  peak MB  ms an entry  of the first')
   let alone = 0

@@ -4,71 +4,32 @@
 // question are built.
 //
 //   hosts.mjs [--keep]
-import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readFileSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { addHost, copy, costFalls, decide, design, hugo, pad, run, scratch, write } from './journal.mjs'
 
-const repo = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
 const keep = process.argv.includes('--keep')
 const kB = 1000
 const numbers = { few: '0000', many: '0001' }
 const machines = { few: 3, many: 1000 }
 const nameOf = (n) => `${numbers[n]}-made-up`
-const levels = [20, 200]
-const host = (n) => `made-up-${String(n).padStart(4, '0')}`
-const write = (file, text) => { mkdirSync(dirname(file), { recursive: true }); writeFileSync(file, text) }
-const run = (command, args, options) => {
-  const r = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 2 ** 26, ...options })
-  if (r.status !== 0) throw new Error(`${command} ${args.join(' ')}: ${r.stdout}${r.stderr}${r.error ?? ''}`)
-}
-
-const design = (n) => `entry = "${numbers[n]}"
-title = "Many machines"
-question = "Does it hold on all of them?"
-core = false
-metrics = ["throughput_rps", "server_cpu_per_request_s"]
-budget_s = 60
-
-[topology]
-kind = "loopback"
-
-[settings]
-route = "/read"
-prefork = true
-index = "pool"
-workers = 2
-generator = "http_load"
-pipelining = 1
-client_workers = 0
-
-[[factors]]
-name = "connections"
-levels = [${levels}]
-
-[block]
-slot_s = 0.1
-rounds = 1
-warmup_s = 0.1
-
-[[claims]]
-id = "cost-falls"
-kind = "ratio"
-text = "A request costs less with more connections."
-why = "A tenth is asked."
-metric = "server_cpu_per_request_s"
-over = "connections"
-at_most = 0.9
-
-[[claims]]
+const host = (n) => `made-up-${pad(n)}`
+const designOf = (n) => design({
+  entry: numbers[n],
+  title: 'Many machines',
+  question: 'Does it hold on all of them?',
+  metrics: ['throughput_rps', 'server_cpu_per_request_s'],
+  levels: [20, 200],
+  rounds: 1,
+  claims: [costFalls('A tenth is asked.'), `
 id = "cost-flat"
 kind = "flat"
 text = "A request costs the same with more connections."
 why = "A quarter is allowed."
 metric = "server_cpu_per_request_s"
 over = "connections"
-margin = 0.25
-`
+margin = 0.25`]
+})
 const entry = (n) => `+++
 number = "${numbers[n]}"
 title = "Many machines"
@@ -90,29 +51,26 @@ experiments = ["${nameOf(n)}"]
 {{< ratios exp="${nameOf(n)}" claim="cost-falls" title="Against the bar" >}}
 `
 
-const scratch = join(repo, '.tools/scratch')
-mkdirSync(scratch, { recursive: true })
-const home = mkdtempSync(join(scratch, 'hosts-'))
+const home = scratch('hosts')
 const dir = join(home, 'site')
 const complaints = []
 const expect = (ok, what) => { if (!ok) { complaints.push(what); console.log(what) } }
 try {
-  for (const f of ['config.toml', 'content', 'layouts', 'assets', 'static', 'data', 'lab/experiments', 'CITATION.cff']) cpSync(join(repo, f), join(dir, f), { recursive: true })
-  for (let i = 0; i < machines.many; i++) write(join(dir, `data/hosts/${host(i)}.json`), JSON.stringify({ schema_version: 1, id: host(i), name: `Made-up machine ${i}`, cpu: 'None', arch: 'amd64', cores: 2, memory_bytes: 8e9, os: 'linux', kernel: '6.1.0' }))
-  let plans = ''
+  copy(dir)
+  for (let i = 0; i < machines.many; i++) addHost(dir, host(i), `Made-up machine ${i}`)
+  const plans = []
   for (const [n, count] of Object.entries(machines)) {
-    write(join(dir, `lab/experiments/${nameOf(n)}.toml`), design(n))
+    write(join(dir, `lab/experiments/${nameOf(n)}.toml`), designOf(n))
     write(join(dir, `content/journal/${nameOf(n)}.md`), entry(n))
     for (let i = 0; i < count; i++) {
       // Most lie about 0.8; every twentieth at 1.1, and every tenth near the bar.
       const ratio = i % 20 === 7 ? 1.1 : i % 10 === 3 ? 0.9 : 0.76 + 0.08 * ((i * 37) % 101) / 101
-      plans += JSON.stringify({ experiment: nameOf(n), host: host(i), started: new Date(Date.UTC(2026, 0, 1) + i * 6e4).toISOString(), seed: i + 1, blocks: 12, ended: 'decided', costs: { 20: 1, 200: ratio } }) + '\n'
+      plans.push({ experiment: nameOf(n), host: host(i), started: new Date(Date.UTC(2026, 0, 1) + i * 6e4).toISOString(), seed: i + 1, blocks: 12, ended: 'decided', costs: { 20: 1, 200: ratio } })
     }
   }
-  run('go', ['run', '-trimpath', './cmd/madeup', dir], { cwd: join(repo, 'lab'), input: plans })
-  run(join(repo, '.tools/bin/lab'), ['verdicts'], { cwd: dir })
-  write(join(dir, 'some.toml'), ['/claims', ...Object.keys(machines).flatMap((n) => [`/journal/${nameOf(n)}`, `/claims/${nameOf(n)}/**`])].map((p) => `[[segments.some.includes]]\npath = '${p}'\n`).join(''))
-  run(join(repo, '.tools/bin/hugo'), ['--panicOnWarning', '--noBuildLock', '--config', 'config.toml,some.toml', '--renderSegments', 'some', '--source', dir, '--destination', join(dir, 'public')], { env: { GOGC: '400', ...process.env } })
+  decide(dir, plans)
+  write(join(dir, 'some.toml'), ['/claims', '/runs', ...Object.keys(machines).flatMap((n) => [`/journal/${nameOf(n)}`, `/claims/${nameOf(n)}/**`, `/runs/${nameOf(n)}{,/?,/??}`])].map((p) => `[[segments.some.includes]]\npath = '${p}'\n`).join(''))
+  run(hugo, ['--panicOnWarning', '--noBuildLock', '--config', 'config.toml,some.toml', '--renderSegments', 'some', '--source', dir, '--destination', join(dir, 'public')], { env: { GOGC: '400', ...process.env } })
 
   const page = (path) => readFileSync(join(dir, 'public', path, 'index.html'), 'utf8')
   const entries = { few: page(`journal/${nameOf('few')}`), many: page(`journal/${nameOf('many')}`) }
@@ -136,6 +94,19 @@ try {
   const on = new Set([...entries.many.matchAll(/href="[^"]*\/hosts\/(made-up-\d+)\/"/g)].map((m) => m[1]))
   expect(on.size <= 6, `the entry names ${on.size} machines`)
   expect(page(`claims/${nameOf('few')}/cost-falls`).split('<circle').length - 1 === machines.few, 'not one row for each of few machines')
+
+  // The list of all runs names a few of each experiment; the experiment's own list, with
+  // its parts, leads to each of them.
+  const runs = page('runs')
+  const lists = ['', ...readdirSync(join(dir, 'public/runs', nameOf('many')))].filter((f) => !f.includes('.')).map((f) => page(`runs/${nameOf('many')}/${f}`))
+  const leads = (html) => [...html.matchAll(new RegExp(`href="?[^">]*(/runs/${nameOf('many')}/[^"/>]{3,}/)`, 'g'))].map((m) => m[1])
+  const heaviest = Math.max(...lists.map(size))
+  console.log(`/runs/ has ${size(runs)} bytes, the heaviest of ${lists.length} lists of ${machines.many} runs ${heaviest}`)
+  expect(leads(runs).length === 3, `/runs/ names ${leads(runs).length} of ${machines.many} runs, and should name three`)
+  expect(size(runs) < 60 * kB, `/runs/ has ${size(runs)} bytes, and may have ${60 * kB}`)
+  expect(heaviest < 60 * kB, `a list of runs has ${heaviest} bytes, and may have ${60 * kB}`)
+  const led = new Set(lists.flatMap(leads))
+  expect(led.size === machines.many, `the lists of runs lead to ${led.size} of ${machines.many} runs`)
   const csv = readFileSync(join(dir, 'public/data/ledger.csv'), 'utf8')
   expect(csv.split('\n').filter((l) => l.includes(`,${nameOf('many')},`)).length === 2 * machines.many, 'the CSV has not one line for each claim and machine')
 } finally {

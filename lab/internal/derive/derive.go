@@ -1,6 +1,6 @@
 // Package derive makes the derived files of the journal: verdicts, CSV, trees
-// of profiles, claims over all hosts, the ledger, audits, schemas, and the metrics and
-// method for pages.
+// of profiles, claims over all hosts, the ledger, audits, schemas, and for pages the
+// metrics, the method, and how many claims need what.
 //
 // A derived file depends on the data alone. The same journal gives the same
 // bytes on any machine at any time, so a difference means that the data or the
@@ -26,7 +26,8 @@ import (
 
 // derived makes every derived file, by path: each run's verdicts and CSV, the
 // trees of its profiles, each experiment's claims over all hosts, the ledger of
-// all claims, each text's audit, the schemas, and the metrics and method for pages.
+// all claims, each text's audit, the schemas, and what pages are told: the metrics,
+// the method, and how many claims need what.
 func derived(j *archive.Journal) (map[string][]byte, error) {
 	out := map[string][]byte{
 		j.Root.Schema("results-1"): results.EarlierSchema(),
@@ -43,7 +44,8 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 	}
 	err := errors.Join(
 		add(j.Root.Metrics(), metric.Document()),
-		add(j.Root.Method(), verdict.Rules()))
+		add(j.Root.Method(), verdict.Rules()),
+		add(j.Root.Reach(), reach(j.Experiments)))
 	made := map[string][]verdict.Made{} // by experiment
 	for _, r := range j.Runs {
 		x, missing := j.Experiment(r.Experiment)

@@ -92,12 +92,12 @@ func TestDriftNamesWhatDiffersAndDeriveMendsIt(t *testing.T) {
 			archivetest.Edit(t, r.Path("static/schema/results-1.json"), "version 1", "version I")
 		}, []string{"static/schema/results-1.json: differs from what the data gives"}},
 		{"all that pages are told, missing", func(t *testing.T, r journal.Root) {
-			for _, p := range []string{"data/method.json", "data/metrics.json", "static/schema/host-1.json"} {
+			for _, p := range []string{"data/method.json", "data/metrics.json", "data/reach.json", "static/schema/host-1.json"} {
 				if err := os.Remove(r.Path(p)); err != nil {
 					t.Fatal(err)
 				}
 			}
-		}, []string{"data/method.json: missing", "data/metrics.json: missing", "static/schema/host-1.json: missing"}},
+		}, []string{"data/method.json: missing", "data/metrics.json: missing", "data/reach.json: missing", "static/schema/host-1.json: missing"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := archivetest.Clone(t)
@@ -189,7 +189,7 @@ func TestDeriveLeavesWhatPeopleWroteAlone(t *testing.T) {
 	after := tree(t, root)
 	for path, was := range before {
 		path = filepath.ToSlash(path)
-		ours := strings.HasPrefix(path, "data/verdicts/") || strings.HasPrefix(path, "data/csv/") || strings.HasPrefix(path, "data/flames/") || strings.HasPrefix(path, "data/audits/") || strings.HasPrefix(path, "data/claims/") || strings.HasPrefix(path, "static/") || strings.HasPrefix(path, "data/ledger.") || path == "data/method.json" || path == "data/metrics.json"
+		ours := strings.HasPrefix(path, "data/verdicts/") || strings.HasPrefix(path, "data/csv/") || strings.HasPrefix(path, "data/flames/") || strings.HasPrefix(path, "data/audits/") || strings.HasPrefix(path, "data/claims/") || strings.HasPrefix(path, "static/") || strings.HasPrefix(path, "data/ledger.") || path == "data/method.json" || path == "data/metrics.json" || path == "data/reach.json"
 		if !ours && after[filepath.FromSlash(path)] != was {
 			t.Errorf("%s was changed", path)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
@@ -30,31 +31,62 @@ type knob struct {
 // flowEntries is the size of the RFS flow table in entry 03.
 const flowEntries = "32768"
 
-// knobs are the settings that a condition changes, in the order of changing
+// knobsOf names the knobs that a condition changes, in the order of changing
 // them.
-func (p Plan) knobs(dev string, s setting.Levels) []knob {
-	x := p.Experiment
+func knobsOf(s setting.Levels) (names []string) {
 	on := func(name string) bool { b, _ := s[name].Bool(); return b }
 	off := func(name string) bool { b, ok := s[name].Bool(); return ok && !b }
-	inside := x.Topology.Kind == "netns"
-	var ks []knob
-	// A service that does not run, or is not installed, needs no stopping.
-	if off(setting.IRQBalance) && tune.Runs("irqbalance") {
-		ks = append(ks, knob{name: "irqbalance"})
+	for _, k := range []struct {
+		name  string
+		turns bool
+	}{
+		{"irqbalance", off(setting.IRQBalance)},
+		{"crond", off(setting.Crond)},
+		{"irq-pin", s[setting.IRQ] == setting.String("pinned")},
+		{"rps", on(setting.RPS)},
+		{"rfs", on(setting.RFS)},
+	} {
+		if k.turns {
+			names = append(names, k.name)
+		}
 	}
-	if off(setting.Crond) && tune.Runs("crond", "cron") {
-		ks = append(ks, knob{name: "crond"})
+	return names
+}
+
+// NeedsRoot tells whether a design changes settings that only root of a machine
+// may change.
+func NeedsRoot(x *experiment.Experiment) bool {
+	for _, levels := range x.Conditions() {
+		if slices.ContainsFunc(knobsOf(x.Fixed().With(levels)), tune.NeedsRoot) {
+			return true
+		}
 	}
-	if s[setting.IRQ] == setting.String("pinned") {
-		ks = append(ks, knob{name: "irq-pin", args: []string{"--dev", dev, "--cpus", p.interruptCores()}})
-	}
-	if on(setting.RPS) {
-		ks = append(ks, knob{"rps", []string{"--dev", dev}, inside})
-	}
-	if on(setting.RFS) {
-		ks = append(ks,
-			knob{"rfs", []string{"--table-only", "--entries", flowEntries}, false},
-			knob{"rfs", []string{"--queues-only", "--dev", dev, "--entries", flowEntries}, inside})
+	return false
+}
+
+// services are the processes that a knob stops.
+var services = map[string][]string{"irqbalance": {"irqbalance"}, "crond": {"crond", "cron"}}
+
+// knobs are the settings that a condition changes, in the order of changing
+// them.
+func (p Plan) knobs(dev string, s setting.Levels) (ks []knob) {
+	inside := p.Experiment.Topology.Kind == "netns"
+	for _, name := range knobsOf(s) {
+		switch name {
+		case "irq-pin":
+			ks = append(ks, knob{name, []string{"--dev", dev, "--cpus", p.interruptCores()}, false})
+		case "rps":
+			ks = append(ks, knob{name, []string{"--dev", dev}, inside})
+		case "rfs":
+			ks = append(ks,
+				knob{name, []string{"--table-only", "--entries", flowEntries}, false},
+				knob{name, []string{"--queues-only", "--dev", dev, "--entries", flowEntries}, inside})
+		default:
+			// A service that does not run, or is not installed, needs no stopping.
+			if tune.Runs(services[name]...) {
+				ks = append(ks, knob{name: name})
+			}
+		}
 	}
 	return ks
 }

@@ -113,3 +113,16 @@ func TestADesignForALargerMachineSaysWhatIsMissing(t *testing.T) {
 		t.Errorf("a design that turns nothing: %q", why)
 	}
 }
+
+// A design that names a setting and leaves it off changes nothing.
+func TestADesignNeedsRootIfItTurnsAKnob(t *testing.T) {
+	for name, want := range map[string]bool{"03-rps-rfs": true, "06-irq-factorial": true, "11-pipelining-read": false, "05-littles-law": false} {
+		if got := NeedsRoot(committed(t, name)); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	off := setting.Levels{setting.RPS: setting.Bool(false), setting.RFS: setting.Bool(false), setting.IRQ: setting.String("default"), setting.IRQBalance: setting.Bool(true)}
+	if names := knobsOf(off); len(names) > 0 {
+		t.Errorf("a machine as it is has %v turned", names)
+	}
+}

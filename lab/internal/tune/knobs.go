@@ -30,7 +30,12 @@ type knob struct {
 	same  func(m *machine, a, b string) bool // whether two different texts mean the same value
 	plan  plan
 	ready func(m *machine) error // checks other conditions; nil where there are none
-	right func() error           // whether this process may change it on any interface
+	// root tells whether only root of the machine may change it: root of a user
+	// namespace may not. For an interface, rights is the capability that changing
+	// it takes, and where the paths.
+	root   bool
+	rights int
+	where  string
 }
 
 var knobs = []*knob{
@@ -38,30 +43,30 @@ var knobs = []*knob{
 		name: "rps", of: anInterface, takes: "--dev D [--cpus LIST]",
 		says: "cores that every receive queue hands packets on to (default: all)",
 		kind: kindFile, paths: []string{netDir + "*/queues/rx-*/rps_cpus"}, same: sameMask,
-		plan: planMasks("rx", "rps_cpus", all), right: queuesRight,
+		plan: planMasks("rx", "rps_cpus", all), root: true, rights: capNetAdmin, where: netDir + "*/queues",
 	}, {
 		name: "rfs", of: anInterface, takes: "--dev D [--entries N]\n[--table-only|--queues-only]",
 		says: "flow table, and each queue's share of it (default 32768)\none half, where the other is in another namespace",
 		kind: kindFile, paths: []string{tableFile, netDir + "*/queues/rx-*/rps_flow_cnt"}, same: sameWords,
-		plan: planRFS, right: queuesRight,
+		plan: planRFS, root: true, rights: capNetAdmin, where: netDir + "*/queues",
 	}, {
 		name: "xps", of: anInterface, takes: "--dev D [--cpus LIST]",
 		says: "cores shared out over the transmit queues (default: all)",
 		kind: kindFile, paths: []string{netDir + "*/queues/tx-*/xps_cpus"}, same: sameMask,
-		plan: planMasks("tx", "xps_cpus", shares), right: queuesRight,
+		plan: planMasks("tx", "xps_cpus", shares), root: true, rights: capNetAdmin, where: netDir + "*/queues",
 	}, {
 		name: "irq-pin", of: anInterface, takes: "--dev D --cpus LIST",
 		says: "each queue's interrupt on a core, in turn",
 		kind: kindFile, paths: []string{"/proc/irq/*/smp_affinity_list"}, same: sameList,
-		plan: planInterrupts, ready: noBalancer, right: interruptsRight,
+		plan: planInterrupts, ready: noBalancer, root: true, rights: capDACOverride, where: "/proc/irq",
 	}, {
 		name: "irqbalance", of: theMachine, says: "stop the service",
 		kind: kindUnit, paths: []string{unitName("irqbalance")}, same: sameWords,
-		plan: planStop("irqbalance"),
+		plan: planStop("irqbalance"), root: true,
 	}, {
 		name: "crond", of: theMachine, says: "stop the service",
 		kind: kindUnit, paths: []string{unitName("crond"), unitName("cron")}, same: sameWords,
-		plan: planStop("crond", "cron"),
+		plan: planStop("crond", "cron"), root: true,
 	}, {
 		name: "sysctl", of: theMachine, takes: settingsTaken, says: "(default: what entry 02 sets)",
 		kind: kindFile, paths: []string{sysctlDir}, same: sameWords,
@@ -74,11 +79,11 @@ var knobs = []*knob{
 	}, {
 		name: "queues", of: anInterface, takes: "--dev D --count N", says: "number of queues, as ethtool -L",
 		kind: kindChannels, paths: []string{channelsName("?*")}, same: sameWords,
-		plan: planQueues, right: interfaceRight,
+		plan: planQueues, rights: capNetAdmin, where: netDir + "*",
 	}, {
 		name: "mtu", of: anInterface, takes: "--dev D --mtu N",
 		kind: kindFile, paths: []string{netDir + "*/mtu"}, same: sameWords,
-		plan: planMTU, right: interfaceRight,
+		plan: planMTU, rights: capNetAdmin, where: netDir + "*",
 	},
 }
 
@@ -101,9 +106,20 @@ func find(name string) (*knob, error) {
 // Numbers of the kernel's capabilities.
 const capDACOverride, capNetAdmin, capSysResource = 1, 12, 24
 
-func queuesRight() error     { return rooted(realRoot(capNetAdmin), netDir+"*/queues") }
-func interfaceRight() error  { return rooted(capable(capNetAdmin), netDir+"*") }
-func interruptsRight() error { return rooted(realRoot(capDACOverride), "/proc/irq") }
+// right tells whether this process may change the knob on any interface.
+func (k *knob) right() error {
+	may := capable
+	if k.root {
+		may = realRoot
+	}
+	return rooted(may(k.rights), k.where)
+}
+
+// NeedsRoot tells whether only root of the machine may change a knob.
+func NeedsRoot(name string) bool {
+	k, err := find(name)
+	return err == nil && k.root
+}
 
 func needsRoot(path string) error { return unavailable("needs root: run with sudo (%s)", path) }
 

@@ -339,3 +339,15 @@ func FuzzValues(f *testing.F) {
 		}
 	})
 }
+
+// A user can lower a limit, and root of a user namespace owns its interfaces.
+func TestOnlyRootMayTurnSomeKnobs(t *testing.T) {
+	for name, want := range map[string]bool{
+		"rps": true, "rfs": true, "xps": true, "irq-pin": true, "irqbalance": true, "crond": true,
+		"queues": false, "mtu": false, "nofile": false, "no-such-knob": false,
+	} {
+		if got := NeedsRoot(name); got != want {
+			t.Errorf("%s: needs root: %v, want %v", name, got, want)
+		}
+	}
+}
