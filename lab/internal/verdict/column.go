@@ -89,7 +89,10 @@ func scaledColumn(unit string, figures []*Figure) *shownColumn {
 	}
 	text := func(v float64) string { return signed(v*in.factor, at) }
 	return &shownColumn{in.name, func(f *Figure) (median, interval string) {
-		if f.Median == nil {
+		if f.Median == nil { // limits are exact
+			if v := f.value() * in.factor; isWhole(v) {
+				return "<" + signed(v, max(at, 0)), ""
+			}
 			return "<" + text(f.value()), ""
 		}
 		if f.High != nil {

@@ -89,7 +89,7 @@ func TestFiguresOfAColumn(t *testing.T) {
 			[]Figure{measured(5000, 4000, 6000), measured(5001, 5000, 5002), measured(7000, 6000, 8000)}, "/s",
 			[]string{"5,000 (4,000 to 6,000)", "5,000", "7,000 (6,000 to 8,000)"}},
 		{"below a limit", p50,
-			[]Figure{under(0.001), point(0.0025)}, "ms", []string{"<1.00", "2.50"}},
+			[]Figure{under(0.001), under(0.00125), point(0.0025)}, "ms", []string{"<1", "<1.25", "2.50"}},
 		{"negative figures have a minus sign, and zero has none", growth,
 			[]Figure{measured(-503, -1200, -1), measured(-0.4, -600, 1500)}, "/s",
 			[]string{"−500 (−1,200 to 0)", "0 (−600 to 1,500)"}},

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/metric"
@@ -10,10 +11,13 @@ import (
 
 // Trials has a few figures of each of a run's trials as pages print them. Cells
 // has one text per trial, in their order: the figures of the columns, separated
-// by blanks, with "-" for one that was not recorded.
+// by blanks, with "-" for one that was not recorded. Slots likewise has what a
+// request cost the server in each slot of a trial, in µs, with "·" for a slot
+// without requests; it is absent if no trial was divided into slots.
 type Trials struct {
 	Columns []TableHead `json:"columns"`
 	Cells   []string    `json:"cells"`
+	Slots   []string    `json:"slots,omitempty"`
 }
 
 // ofTrials lists what pages show of each trial: what it came to, and how fast
@@ -52,8 +56,28 @@ func TrialsOf(f *results.File) *Trials {
 			rows[i] = append(rows[i], cell)
 		}
 	}
-	for _, cells := range rows {
-		t.Cells = append(t.Cells, strings.Join(cells, " "))
+	divided := false
+	for i, tr := range trials {
+		t.Cells = append(t.Cells, strings.Join(rows[i], " "))
+		t.Slots = append(t.Slots, slotCosts(tr.Slots))
+		divided = divided || tr.Slots != nil
+	}
+	if !divided {
+		t.Slots = nil
 	}
 	return t
+}
+
+func slotCosts(s *results.Slots) string {
+	if s == nil {
+		return ""
+	}
+	costs := make([]string, len(s.Requests))
+	for i, n := range s.Requests {
+		costs[i] = "·"
+		if n > 0 {
+			costs[i] = strconv.FormatFloat(1e6*s.ServerCPUS[i]/float64(n), 'f', 2, 64)
+		}
+	}
+	return strings.Join(costs, " ")
 }

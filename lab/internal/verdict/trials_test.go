@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -25,5 +26,19 @@ func TestTrialsAreListedInTheirOrderWithWhatWasRecorded(t *testing.T) {
 		if got := TrialsOf(&none); got != nil {
 			t.Errorf("%s, %d trials: %+v", none.Source, len(none.Trials), got)
 		}
+	}
+}
+
+func TestSlotsHaveWhatARequestCost(t *testing.T) {
+	trials := []results.Trial{
+		{Seq: 1, Slots: &results.Slots{Requests: []int64{1000, 0, 300}, ServerCPUS: []float64{0.00636, 0.00001, 0.001}}},
+		{Seq: 2},
+	}
+	got := TrialsOf(&results.File{Source: results.Measured, Trials: trials}).Slots
+	if want := []string{"6.36 · 3.33", ""}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := TrialsOf(&results.File{Source: results.Measured, Trials: trials[1:]}).Slots; got != nil {
+		t.Errorf("of a trial in one piece: %q", got)
 	}
 }
