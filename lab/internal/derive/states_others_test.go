@@ -23,7 +23,7 @@ func (c *clone) others() []state {
 		{name: "no-run", says: said{"entry": {"No host has run this experiment yet"}, "claim queue": {"No run yet", "lab run no-run"}}},
 		{name: "planned", says: said{"claim queue": {"This experiment is planned"}}},
 		{name: "published", says: said{
-			"run":         {"published", "1k", "<1ms", "One run has no interval"},
+			"run":         {"published", "1k", "p50 ms", "<1 ", "One run has no interval"},
 			"claim queue": {"single run", "2026"},
 			"hosts/bare":  {"published"},
 		}},

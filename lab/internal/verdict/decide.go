@@ -72,6 +72,11 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 		}
 	}
 	f.BoundsNow = r.boundsNow()
+	var again *Summary
+	if r.control != nil && f.Control != nil {
+		again = &f.Control.Condition
+	}
+	f.Table = tableOf(x, f.Conditions, again, f.published())
 	return f
 }
 

@@ -84,7 +84,7 @@ func thousands(n int) string { return grouped(float64(n), 0) }
 // grouped rounds at a place and separates thousands.
 func grouped(v float64, at int) string {
 	digits := max(0, -at)
-	if at > 0 {
+	if at >= 0 {
 		unit := math.Pow10(at)
 		v = math.Round(v/unit) * unit
 	}

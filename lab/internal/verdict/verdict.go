@@ -117,6 +117,10 @@ type File struct {
 	Claims        []Claim   `json:"claims"`
 	Conditions    []Summary `json:"conditions"`        // of this run alone, without the control
 	Control       *Control  `json:"control,omitempty"` // absent where the record has no control
+	Table         *Table    `json:"table,omitempty"`   // of this run alone; absent where it has no condition
+	// Each has the figures of each trial for pages; nil for a published run. Decide
+	// leaves it to TrialsOf, since verdicts do not depend on the order of trials.
+	Each *Trials `json:"each,omitempty"`
 	// Design is the SHA-256 of the experiment's file as it was when the run was
 	// made; data/designs has that file. Withdrawn has the run's claims that the
 	// experiment no longer has, or has changed.
