@@ -72,6 +72,7 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 		}
 	}
 	f.BoundsNow = r.boundsNow()
+	f.print(x)
 	return f
 }
 
