@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -30,6 +31,9 @@ func (f *File) print(x *experiment.Experiment) {
 		for name, fig := range c.Metrics {
 			if m, ok := metric.Lookup(name); ok && f.shows(x, name) {
 				fig.Words = fig.print(string(m.Unit))
+				if m.Unit == metric.BitsPerSecond && f.LineRateBps > 0 && fig.Median != nil {
+					fig.LineShare = fmt.Sprintf("%.3g", 100*(*fig.Median/f.LineRateBps))
+				}
 				c.Metrics[name] = fig
 			}
 		}
@@ -58,6 +62,17 @@ func printEffects(effects []Effect) {
 	for i := range effects {
 		e := &effects[i]
 		e.Words = Words{e.Text(), e.Interval()}
+		if e.Ratio == 0 {
+			continue
+		}
+		change, at := 100*(e.Ratio-1), 0
+		if math.Abs(change) < 10 {
+			at = -1
+		}
+		e.Percent, e.Change = grouped(100*e.Ratio, at), grouped(change, at)
+		if change > 0 {
+			e.Change = "+" + e.Change
+		}
 	}
 }
 

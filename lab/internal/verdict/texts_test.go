@@ -51,6 +51,35 @@ func TestFiguresArePrintedAsTheirIntervalsJustify(t *testing.T) {
 	}
 }
 
+func TestRatiosInPercent(t *testing.T) {
+	for ratio, want := range map[float64][2]string{
+		1.352:  {"135", "+35"},
+		0.8686: {"87", "−13"},
+		1.0341: {"103.4", "+3.4"},
+		0.958:  {"95.8", "−4.2"},
+		1:      {"100.0", "0.0"},
+		15.2:   {"1,520", "+1,420"},
+		0:      {},
+	} {
+		of := []Effect{{Pairs: 9, Ratio: ratio}}
+		printEffects(of)
+		if got := [2]string{of[0].Percent, of[0].Change}; got != want {
+			t.Errorf("%v: %q; want %q", ratio, got, want)
+		}
+	}
+}
+
+func TestFiguresOfTheWireAsSharesOfItsLineRate(t *testing.T) {
+	f := &File{LineRateBps: 5e8, Conditions: []Summary{{Metrics: map[string]Figure{
+		"wire_tx_bps": {Median: ptr(4.8213e8)}, "wire_rx_bps": {N: 1}, rps: {Median: ptr(1e8)},
+	}}}}
+	f.print(&experiment.Experiment{})
+	m := f.Conditions[0].Metrics
+	if got := [3]string{m["wire_tx_bps"].LineShare, m["wire_rx_bps"].LineShare, m[rps].LineShare}; got != [3]string{"96.4", "", ""} {
+		t.Errorf("%q", got)
+	}
+}
+
 // Pages can print every figure of a text, but of a run only what its experiment
 // names and what the wire carried.
 func TestWhichFiguresHaveWords(t *testing.T) {

@@ -196,7 +196,10 @@ type Effect struct {
 	EFor         float64 `json:"e_for,omitempty"`
 	EAgainst     float64 `json:"e_against,omitempty"`
 	BlocksNeeded int     `json:"blocks_needed,omitempty"` // estimate; absent if unknown
-	Words                // the ratio
+	Words                // of the ratio
+	// Percent and Change are the ratio in percent, "135", and as a change, "+35".
+	Percent string `json:"percent,omitempty"`
+	Change  string `json:"change,omitempty"`
 }
 
 // An Outcome is what an A/A control showed.
@@ -246,4 +249,7 @@ type Figure struct {
 	Below   *float64 `json:"below,omitempty"`
 	Printed string   `json:"printed,omitempty"` // a published figure as printed
 	Words            // absent where Printed is known, and for metrics that pages do not show
+	// LineShare is a figure of the wire in percent of the line rate, if that is
+	// known: "96.4".
+	LineShare string `json:"line_share,omitempty"`
 }
