@@ -91,7 +91,8 @@ const refused = (dir, ...forms) => {
 }
 const id = ['a condition’s id', /("(?:id|condition|control_of)": "c\d+)"/g]
 refused('data/results', id, ['a gate’s name', /("gate": "[a-z0-9-]+)"/g], ['a bound', /("bound": "[a-z-]+)"/g])
-refused('data/verdicts', id, ['a printed figure', /("printed": "[^"]+)"/g])
+refused('data/verdicts', id, ['a printed figure', /("printed": "[^"]+)"/g], ['a figure in words', /("(?:text|interval|percent|change|line_share)": "[^"]+)"/g],
+  ['a condition’s name', /("name": "[^"]+)"(?=,\s*"levels")/g], ['a level in words', /((?<="shown": \{[^}]*)"[a-z_]+": "[^"]*)"/g])
 refused('data/audits', ['an audit’s id', /("id": "[^"]*published[^"]*)"/g], ['an audit’s printed figure', /("printed": "[^"]+)"/g])
 
 run(join(repo, '.tools/bin/hugo'), ['--panicOnWarning', '--noBuildLock', '--source', copy, '--config', 'config.toml,test/site/config.toml', '--destination', join(copy, 'public')])
@@ -153,7 +154,7 @@ const shown = ['data/hosts/name', 'data/results/text/note', 'data/results/warnin
   'data/results/conditions/*/commands/*', 'data/results/trials/*/reasons/*/detail', 'data/results/trials/*/bound_why', 'data/results/not_applicable',
   'lab/experiments: title', 'lab/experiments: question', 'lab/experiments: text', 'lab/experiments: why', 'lab/experiments: planned',
   'data/texts: place', 'data/texts: note', 'data/texts: says', 'data/flames: n', 'a condition’s id', 'a gate’s name', 'a bound', 'a printed figure',
-  'an audit’s id', 'an audit’s printed figure']
+  'a figure in words', 'a condition’s name', 'a level in words', 'an audit’s id', 'an audit’s printed figure']
 const missing = shown.filter((f) => !reached.has(f))
 if (missing.length > 0) { console.log(`on no page, and so not tested: ${missing.join(', ')}`); process.exit(1) }
 console.log(`${pages} pages and feeds show ${reached.size} fields' markup as text (${basename(fileURLToPath(import.meta.url))})`)
