@@ -91,7 +91,8 @@ const refused = (dir, ...forms) => {
 }
 const id = ['a condition’s id', /("(?:id|condition|control_of)": "c\d+)"/g]
 refused('data/results', id, ['a gate’s name', /("gate": "[a-z0-9-]+)"/g], ['a bound', /("bound": "[a-z-]+)"/g])
-refused('data/verdicts', id, ['a printed figure', /("printed": "[^"]+)"/g],
+refused('data/verdicts', id, ['a printed figure', /("printed": "[^"]+)"/g], ['a figure in words', /("(?:text|interval|percent|change|line_share)": "[^"]+)"/g],
+  ['a condition’s name', /("name": "[^"]+)"(?=,\s*"levels")/g], ['a level in words', /((?<="shown": \{[^}]*)"[a-z_]+": "[^"]*)"/g],
   ['a table’s cell', /("(?:levels|medians|intervals|cells|slots)": \[\s*"[^"]+)"/g], ['a table’s unit', /("unit": "[^"]*)"/g], ['a table’s bounds', /("bounds": "[^"]+)"/g])
 refused('data/audits', ['an audit’s id', /("id": "[^"]*published[^"]*)"/g], ['an audit’s printed figure', /("printed": "[^"]+)"/g])
 
@@ -153,8 +154,8 @@ if (process.argv.includes('--fields')) for (const f of fields) console.log(`${re
 const shown = ['data/hosts/name', 'data/results/text/note', 'data/results/warnings/*', 'data/results/provenance/tools/NAME', 'data/results/provenance/generator',
   'data/results/conditions/*/commands/*', 'data/results/trials/*/reasons/*/detail', 'data/results/trials/*/bound_why', 'data/results/not_applicable',
   'lab/experiments: title', 'lab/experiments: question', 'lab/experiments: text', 'lab/experiments: why', 'lab/experiments: planned',
-  'data/texts: place', 'data/texts: note', 'data/texts: says', 'data/flames: n', 'a condition’s id', 'a gate’s name', 'a bound', 'a printed figure', 'a table’s cell', 'a table’s unit', 'a table’s bounds',
-  'an audit’s id', 'an audit’s printed figure']
+  'data/texts: place', 'data/texts: note', 'data/texts: says', 'data/flames: n', 'a condition’s id', 'a gate’s name', 'a bound', 'a printed figure',
+  'a figure in words', 'a condition’s name', 'a level in words', 'a table’s cell', 'a table’s unit', 'a table’s bounds', 'an audit’s id', 'an audit’s printed figure']
 const missing = shown.filter((f) => !reached.has(f))
 if (missing.length > 0) { console.log(`on no page, and so not tested: ${missing.join(', ')}`); process.exit(1) }
 console.log(`${pages} pages and feeds show ${reached.size} fields' markup as text (${basename(fileURLToPath(import.meta.url))})`)

@@ -167,7 +167,7 @@ func design(name string) string {
 	return fmt.Sprintf(`entry = %q
 title = "The state %s"
 question = "Does a run that ends so have its pages?"
-metrics = ["threads_per_worker", "workers", "throughput_rps", "latency_p50_s", "server_cpu_per_request_s"]
+metrics = ["threads_per_worker", "workers", "errors", "throughput_rps", "latency_p50_s", "server_cpu_per_request_s"]
 budget_s = 60
 
 [topology]

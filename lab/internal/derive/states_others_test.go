@@ -187,7 +187,7 @@ why = "Twice was too low a bar."
 func (c *clone) profiles() {
 	lock := string(c.file("test/site/fixture/lab/experiments/93-lock.toml"))
 	with := func(name string, change func(*results.File)) {
-		text := strings.Replace(lock, `entry = "93"`, `entry = "`+word(name)+`"`, 1)
+		text := strings.NewReplacer(`entry = "93"`, `entry = "`+word(name)+`"`, "metrics = [", `metrics = ["errors", `).Replace(lock)
 		p := c.plan(name, text)
 		p.Blocks, p.Ended, p.NoControl, p.Trial = 6, results.Blocks, true, nil
 		r := madeup.Run(p)

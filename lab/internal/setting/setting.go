@@ -223,6 +223,9 @@ func (l Level) Int() (n int64, ok bool) { n, ok = l.v.(int64); return }
 // Bool returns the level as a bool; ok is false if it is not one.
 func (l Level) Bool() (b, ok bool) { b, ok = l.v.(bool); return }
 
+// IsText tells whether the level is a word, rather than a number or a bool.
+func (l Level) IsText() bool { _, ok := l.v.(string); return ok }
+
 // IsZero tells whether the level was never set.
 func (l Level) IsZero() bool { return l.v == nil }
 

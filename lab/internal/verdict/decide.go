@@ -72,6 +72,7 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 		}
 	}
 	f.BoundsNow = r.boundsNow()
+	f.print(x)
 	var again *Summary
 	if r.control != nil && f.Control != nil {
 		again = &f.Control.Condition

@@ -4,6 +4,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
@@ -27,6 +28,7 @@ type Method struct {
 	SamplerShare  float64                  `json:"sampler_share"`
 	Gates         []Gate                   `json:"gates"`
 	Works         []profiles.WorkDoc       `json:"works"`
+	Settings      map[string]string        `json:"settings"` // what pages call each
 	// Results of TestWrongVerdictsOfWholeCampaigns over all kinds of noise,
 	// numbers of claims and stopping rules: the number of made-up campaigns of
 	// each kind, the most blocks in one, and the largest shares of campaigns with
@@ -67,7 +69,7 @@ func Rules() Method {
 		Confidence: stats.Confidence, MinBlocks: stats.MinSamples,
 		Alpha: stats.Alpha, ControlAlpha: controlAlpha, Bold: stats.Bold, MaxBlocks: stats.MaxBlocks,
 		DifferBlocks: differBlocks, DifferAlpha: differAlpha, DifferApart: differApart,
-		Verdicts: map[Verdict]string{}, Warnings: map[stats.Warning]string{},
+		Verdicts: map[Verdict]string{}, Warnings: map[stats.Warning]string{}, Settings: map[string]string{},
 		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(),
 		SimulatedRuns: simulatedRuns, SimulatedBlocks: simulatedBlocks, SimulatedWrong: simulatedWrong,
 		SimulatedControl: simulatedControl, SimulatedOpen: simulatedOpen,
@@ -77,6 +79,9 @@ func Rules() Method {
 	}
 	for _, w := range stats.AllWarnings {
 		m.Warnings[w] = w.Meaning()
+	}
+	for _, name := range setting.Names() {
+		m.Settings[name] = factorName(name)
 	}
 	for _, g := range gate.All {
 		m.Gates = append(m.Gates, Gate{g.Name, g.Closes, repeated[g.Kind]})

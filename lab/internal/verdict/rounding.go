@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// This is the one rule by which ratios are rounded, in the terminal and on
-// pages.
+// This is the one rule by which ratios and figures are rounded, in the terminal
+// and on pages.
 
 // ratioText prints a ratio. Near 1, where margins are small, it has three
 // digits after the point; elsewhere as many as its interval justifies or,
@@ -81,12 +81,19 @@ func ends(v float64) int {
 // thousands prints a count.
 func thousands(n int) string { return grouped(float64(n), 0) }
 
-// grouped rounds at a place and separates thousands.
+// grouped rounds at a place, halves away from zero, and separates thousands. A
+// minus is printed as one.
 func grouped(v float64, at int) string {
+	if v < 0 {
+		return "−" + grouped(-v, at)
+	}
 	digits := max(0, -at)
 	if at >= 0 {
 		unit := math.Pow10(at)
 		v = math.Round(v/unit) * unit
+	} else {
+		unit := math.Pow10(digits)
+		v = math.Round(v*unit) / unit
 	}
 	s := strconv.FormatFloat(v, 'f', digits, 64)
 	whole, rest, point := strings.Cut(s, ".")

@@ -165,6 +165,7 @@ type Claim struct {
 	Warnings     []stats.Warning `json:"warnings,omitempty"` // of all its comparisons
 	Bounds       map[string]int  `json:"bounds,omitempty"`   // number of valid trials by bound
 	Effects      []Effect        `json:"effects,omitempty"`
+	Span         *Span           `json:"span,omitempty"` // absent with one comparison or none
 }
 
 // An Effect is one comparison: a metric at levels A over the same metric at
@@ -199,6 +200,10 @@ type Effect struct {
 	EFor         float64 `json:"e_for,omitempty"`
 	EAgainst     float64 `json:"e_against,omitempty"`
 	BlocksNeeded int     `json:"blocks_needed,omitempty"` // estimate; absent if unknown
+	Words                // of the ratio
+	// Percent and Change are the ratio in percent, "135", and as a change, "+35".
+	Percent string `json:"percent,omitempty"`
+	Change  string `json:"change,omitempty"`
 }
 
 // An Outcome is what an A/A control showed.
@@ -224,11 +229,16 @@ type Control struct {
 // A Summary has the medians of one condition's valid trials.
 type Summary struct {
 	ID      string            `json:"id"`
+	Name    string            `json:"name,omitempty"` // as charts show it; absent for the control, as Shown
 	Levels  setting.Levels    `json:"levels"`
+	Shown   map[string]string `json:"shown,omitempty"` // levels as pages print them
 	Trials  int               `json:"trials"`
 	Invalid int               `json:"invalid"`
 	Bounds  map[string]int    `json:"bounds"`
-	Metrics map[string]Figure `json:"metrics"`
+	// ClientWall says that in most trials the client was full and the server was
+	// not.
+	ClientWall bool              `json:"client_wall,omitempty"`
+	Metrics    map[string]Figure `json:"metrics"`
 	// Profiles are medians over the trials, figure by figure. A package that is
 	// only in some trials may have 0; a package that is not listed was in none.
 	Profiles []profiles.Profile `json:"profiles,omitempty"`
@@ -242,4 +252,8 @@ type Figure struct {
 	High    *float64 `json:"high,omitempty"` // as Low
 	Below   *float64 `json:"below,omitempty"`
 	Printed string   `json:"printed,omitempty"` // a published figure as printed
+	Words            // absent where Printed is known, and for metrics that pages do not show
+	// LineShare is a figure of the wire in percent of the line rate, if that is
+	// known: "96.4".
+	LineShare string `json:"line_share,omitempty"`
 }
