@@ -72,6 +72,11 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 		}
 	}
 	f.BoundsNow = r.boundsNow()
+	compared := ""
+	if x.Profile != nil {
+		compared = x.Profile.Compare
+	}
+	tabulate(f, compared)
 	return f
 }
 
