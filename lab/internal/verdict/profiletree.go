@@ -41,8 +41,7 @@ func Tell(t *profiles.Tree, levels setting.Levels, compared string) {
 	}
 	t.Words.Over = fmt.Sprintf("mean of a moment in each of %d trials", t.Trials)
 	if !kind.OfMoment() {
-		s := shownIn("s", t.Over)
-		t.Words.Over = fmt.Sprintf("over %s %s in all, %d trials", plain(s.factor*t.Over), s.name, t.Trials)
+		t.Words.Over = fmt.Sprintf("over %s in all, %d trials", quantity("s", t.Over), t.Trials)
 	}
 	if t.Profiler > 0 {
 		t.Words.Profiler = amount(kind, t.Unit, t.Profiler/t.Over)

@@ -92,8 +92,13 @@ func sizeText(bytes int) string {
 	if bytes < 1e5 {
 		return thousands(bytes) + " B"
 	}
-	s := shownIn("B", float64(bytes))
-	return plain(s.factor*float64(bytes)) + " " + s.name
+	return quantity("B", float64(bytes))
+}
+
+// quantity writes a value with its unit, which a line does not end between.
+func quantity(unit string, v float64) string {
+	s := shownIn(unit, v)
+	return plain(s.factor*v) + "\u00a0" + s.name
 }
 
 // times is a multiple without the digits that nobody knows.
@@ -128,7 +133,7 @@ func changeText(before, by float64) string {
 	switch {
 	case r <= -0.9999999:
 		return "−100 %"
-	case r < -0.995:
+	case r <= -0.995:
 		return "−99 %"
 	case r >= 9:
 		return "+" + decimal(100*r, 0) + " %"
