@@ -93,6 +93,9 @@ func (j *Journal) rawProfile(named results.RawProfile) (rawFile, error) {
 	return rawFile{named.Kind, data}, nil
 }
 
+// RawSize is the size of a raw profile in bytes, by its path from data/profiles.
+func (j *Journal) RawSize(file string) int { return len(j.raw[file].data) }
+
 // Raw gives a raw profile named by a run, parsed and summed up.
 func (j *Journal) Raw(named results.RawProfile) (*profile.Profile, profiles.Profile, error) {
 	return j.raw[named.File].parse()

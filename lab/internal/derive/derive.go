@@ -54,6 +54,7 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 		}
 		said := verdict.Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
 		said.Each = verdict.TrialsOf(r)
+		said.Sizes(j.RawSize)
 		err = errors.Join(err, add(j.Root.Verdict(r.Experiment, r.Run), said))
 		made[x.Name] = append(made[x.Name], verdict.Made{File: said, Then: j.Then(x, r)})
 		path := j.Root.Sheet(r.Experiment, r.Run)

@@ -14,15 +14,20 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
 // foldBelow is the share of a profile below which a frame is folded: at a
 // page's width it would be three pixels wide.
 const foldBelow = 0.005
 
+// foldChanges is the same for a difference, of which no part is drawn by itself.
+const foldChanges = 0.01
+
 // flames makes the trees that pages draw of a run's profiles: one for each
 // profile and, if the experiment compares profiles, one of each difference.
 func flames(j *archive.Journal, x *experiment.Experiment, f *results.File, add func(path string, data []byte)) error {
+	trees := map[string]profiles.Tree{} // by raw file
 	for _, c := range f.Conditions {
 		for _, named := range c.Profiles {
 			p, _, err := j.Raw(named)
@@ -33,6 +38,7 @@ func flames(j *archive.Journal, x *experiment.Experiment, f *results.File, add f
 			if err != nil {
 				return fmt.Errorf("%s: %w", named.File, err)
 			}
+			trees[named.File] = t
 			data, err := encodeTree(t)
 			if err != nil {
 				return fmt.Errorf("%s: %w", named.File, err)
@@ -51,6 +57,7 @@ func flames(j *archive.Journal, x *experiment.Experiment, f *results.File, add f
 			if err != nil {
 				return fmt.Errorf("%s/%s/%s: %w", f.Experiment, f.Run, name, err)
 			}
+			verdict.TellDifference(&t, trees[before.File], trees[pair[1].Profiles[at].File])
 			data, err := encodeTree(t)
 			if err != nil {
 				return fmt.Errorf("%s/%s/%s: %w", f.Experiment, f.Run, name, err)
@@ -90,6 +97,11 @@ func treeOf(x *experiment.Experiment, c results.Condition, named results.RawProf
 			t.Work = append(t.Work, profiles.WorkShare{Work: string(w.Work), Share: share})
 		}
 	}
+	compared := ""
+	if x.Profile != nil {
+		compared = x.Profile.Compare
+	}
+	verdict.Tell(&t, c.Levels, compared)
 	slices.SortStableFunc(t.Work, func(a, b profiles.WorkShare) int { return cmp.Compare(b.Share, a.Share) })
 	return t, nil
 }
@@ -109,7 +121,7 @@ func diffOf(j *archive.Journal, x *experiment.Experiment, pair [2]results.Condit
 			sides[i].Moments = named.Trials
 		}
 	}
-	t, err := profiles.Diff(sides[0], sides[1], kind.SampleType(), foldBelow)
+	t, err := profiles.Diff(sides[0], sides[1], kind.SampleType(), foldChanges)
 	if err != nil {
 		return profiles.DiffTree{}, err
 	}

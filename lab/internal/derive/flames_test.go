@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,6 +56,9 @@ func TestProfilesAreDrawn(t *testing.T) {
 		tree.Total != 12 || tree.Profiler != 6 || tree.DurationS != 6 || tree.Over != 6 || tree.Parked != 2 || tree.Least != 0.005 || tree.SchemaVersion != 1 {
 		t.Errorf("the tree is %+v", tree)
 	}
+	if w := tree.Words; w.Condition != "Index gofakeit, route /list" || w.Total != "2 s a second of time blocked, so 2 goroutines parked on average" || w.Over != "over 6\u00a0s in all, 2 trials" || w.Profiler != "1 s a second" {
+		t.Errorf("the tree is told as %+v", w)
+	}
 	if want := []profiles.WorkShare{{Work: "lock", Share: 1}}; !slices.Equal(tree.Work, want) {
 		t.Errorf("work is %v, want %v", tree.Work, want)
 	}
@@ -79,6 +83,9 @@ func TestProfilesAreDrawn(t *testing.T) {
 	if d.Kind != "block" || d.Before != "c2" || d.After != "c4" || d.Unit != "s/s" || d.TotalBefore != 2 || d.TotalAfter != 0 || d.Root.Difference != -2 {
 		t.Errorf("the difference is %+v", d)
 	}
+	if w := d.Words; w.Before != "2 s a second" || w.After != "0 s a second" || d.Least != 0.01 || len(w.Sides) != 2 || w.Sides[0].Self[0] != "2.000" || d.Root.Change != "−100 %" {
+		t.Errorf("the difference is told as %+v, folded below %v", w, d.Least)
+	}
 	if d.Name != "A lock in each request: block profile, route=/read index=gofakeit, then route=/read index=pool" {
 		t.Errorf("the difference is called %q", d.Name)
 	}
@@ -86,6 +93,42 @@ func TestProfilesAreDrawn(t *testing.T) {
 	decodeFlame(t, root, "c1-c3-heap", &d)
 	if d.Unit != "B" || d.TotalBefore != 1<<20 || d.TotalAfter != 1<<20+1<<19 {
 		t.Errorf("the difference of moments is %+v", d)
+	}
+}
+
+func TestPagesAreToldWhereARunsProfilesAre(t *testing.T) {
+	root := archivetest.ProfiledClone(t)
+	if err := Write(open(t, root)); err != nil {
+		t.Fatal(err)
+	}
+	var of struct {
+		Conditions []struct {
+			Profiles []struct {
+				Kind string
+				Raw  struct{ File, Size string }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(archivetest.Read(t, root.Path("data/verdicts", archivetest.LockRun+".json"))), &of); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range of.Conditions {
+		for _, p := range c.Profiles {
+			raw, err := os.Stat(root.Profile(p.Raw.File))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := fmt.Sprintf("%d B", raw.Size()); p.Raw.Size != want || raw.Size() > 999 {
+				t.Errorf("%s is said to have %s, not %s", p.Raw.File, p.Raw.Size, want)
+			}
+		}
+	}
+	if len(of.Conditions) == 0 || len(of.Conditions[0].Profiles) != 3 {
+		t.Errorf("%+v", of)
+	}
+	_, run := filepath.Split(archivetest.LockRun)
+	if text := archivetest.Read(t, root.Path("data/claims/98-made-lock.json")); !strings.Contains(text, "\"profiled\": [\n    \""+run+"\"\n  ]") {
+		t.Errorf("%s is not among the runs with profiles:\n%s", run, text)
 	}
 }
 

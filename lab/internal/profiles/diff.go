@@ -33,16 +33,38 @@ type DiffTree struct {
 	TotalAfter    float64   `json:"total_after"`
 	Least         float64   `json:"least"` // share of the first total below which a frame is folded
 	Depth         int       `json:"depth"`
+	Words         DiffWords `json:"words,omitzero"`
 	Root          DiffNode  `json:"root"`
 	Top           []DiffRow `json:"top"` // by the size of the change in either direction
+}
+
+// DiffWords are what a page writes of two trees that stand side by side, and of their
+// difference.
+type DiffWords struct {
+	Before string      `json:"before"` // total
+	After  string      `json:"after"`  // total
+	Most   string      `json:"most"`   // the larger total, which fills the width
+	Doc    string      `json:"doc"`    // the difference in sentences, for those who do not see it
+	Scale  Scale       `json:"scale"`  // that of the larger total, for both
+	Sides  []SideWords `json:"sides"`  // before, after
+}
+
+// SideWords are what a page writes of one of two trees.
+type SideWords struct {
+	Against   string   `json:"against,omitempty"`   // "113 times less than", if it is the second
+	Magnified string   `json:"magnified,omitempty"` // how many times smaller than the larger one, if less than half as large
+	Self      []string `json:"self"`                // of the tree's top symbols, on the scale of both
 }
 
 // A DiffNode is a symbol as called along one path.
 type DiffNode struct {
 	Symbol     string     `json:"n"`
 	Group      Group      `json:"g"`
-	Value      float64    `json:"v"` // in the first profile, with everything it called
-	Difference float64    `json:"d"` // value in the second profile minus Value
+	Value      float64    `json:"v"`           // in the first profile, with everything it called
+	Difference float64    `json:"d"`           // value in the second profile minus Value
+	Became     string     `json:"w,omitempty"` // "1.20 to 0.03 s/s"
+	Change     string     `json:"t,omitempty"` // "−98 %"
+	Trend      Trend      `json:"k,omitempty"`
 	Children   []DiffNode `json:"c,omitempty"`
 }
 
@@ -53,7 +75,22 @@ type DiffRow struct {
 	Group  Group   `json:"g"`
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
+	// The same as a page writes it, on the scale of both profiles.
+	BeforeText string `json:"before_text,omitempty"`
+	AfterText  string `json:"after_text,omitempty"`
+	ChangeText string `json:"change_text,omitempty"`
+	Relative   string `json:"relative,omitempty"`
 }
+
+// A Trend is what became of a frame, which its pattern shows.
+type Trend string
+
+// The trends.
+const (
+	Grew   Trend = "grew"   // by a tenth or more
+	Shrank Trend = "shrank" // by a tenth or more
+	Same   Trend = "same"
+)
 
 // Diff compares one sample type of two profiles. Frames below a share of the
 // first total are folded, with their differences.
@@ -174,7 +211,7 @@ func changed(b, a rated) []DiffRow {
 	add := func(name string, group Group) {
 		d := difference(b, a, b.cumulative[name], a.cumulative[name])
 		if d.Sign() != 0 {
-			all = append(all, change{DiffRow{name, group, b.rate(b.cumulative[name]), a.rate(a.cumulative[name])}, d.Abs(d)})
+			all = append(all, change{DiffRow{Symbol: name, Group: group, Before: b.rate(b.cumulative[name]), After: a.rate(a.cumulative[name])}, d.Abs(d)})
 		}
 	}
 	for name, group := range b.groups {

@@ -94,14 +94,14 @@ func TestDiffIsByTheSecond(t *testing.T) {
 func TestDiffListsWhatChangedMost(t *testing.T) {
 	d := diff(t, Side{Profile: locked()}, Side{Profile: free()}, 0.5)
 	want := []DiffRow{
-		{"sync.Lock", "rest", 0.3, 0},
-		{"main.pick", "handler", 0.3, 0.025},
-		{"fasthttp.serve", "rest", 0.82, 0.63},
-		{"main.run", "handler", 0.82, 0.63},
-		{"bufio.Flush", "http", 0.5, 0.6},
-		{"runtime.gc", "gc", 0, 0.04},
-		{"main.next", "handler", 0, 0.025},
-		{"main.date", "handler", 0.015, 0},
+		{Symbol: "sync.Lock", Group: "rest", Before: 0.3, After: 0},
+		{Symbol: "main.pick", Group: "handler", Before: 0.3, After: 0.025},
+		{Symbol: "fasthttp.serve", Group: "rest", Before: 0.82, After: 0.63},
+		{Symbol: "main.run", Group: "handler", Before: 0.82, After: 0.63},
+		{Symbol: "bufio.Flush", Group: "http", Before: 0.5, After: 0.6},
+		{Symbol: "runtime.gc", Group: "gc", Before: 0, After: 0.04},
+		{Symbol: "main.next", Group: "handler", Before: 0, After: 0.025},
+		{Symbol: "main.date", Group: "handler", Before: 0.015, After: 0},
 		// main.log and runtime.schedule are unchanged.
 	}
 	if len(d.Top) != len(want) {

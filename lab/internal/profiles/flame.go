@@ -41,8 +41,26 @@ type Tree struct {
 	Work          []WorkShare `json:"work,omitempty"`       // largest first
 	Least         float64     `json:"least"`                // share of the total below which a frame is folded
 	Depth         int         `json:"depth"`                // frames on the deepest path, including the root
+	Words         Words       `json:"words,omitzero"`
 	Root          Node        `json:"root"`
 	Top           []Row       `json:"top"`
+}
+
+// Words are what a page writes of a tree, by the second or as the mean of moments.
+type Words struct {
+	Condition string `json:"condition"`          // "Index pool, connections 64"
+	Total     string `json:"total"`              // "31.7 s a second of CPU time"
+	Over      string `json:"over"`               // "over 21 s in all, 7 trials"
+	Profiler  string `json:"profiler,omitempty"` // what taking the profiles added
+	Scale     Scale  `json:"scale"`
+}
+
+// A Scale is how the values of a table and a drawing are written, so that they can be
+// compared: all in one unit, with the same digits after the point.
+type Scale struct {
+	Factor float64 `json:"factor"` // from base units by the second, or of a moment
+	Unit   string  `json:"unit"`
+	Digits int     `json:"digits"`
 }
 
 // A WorkShare is the share of the total that is of one kind of work. A group
@@ -69,6 +87,10 @@ type Row struct {
 	Group      Group   `json:"g"`
 	Self       float64 `json:"self"`
 	Cumulative float64 `json:"cum"`
+	// The same as a page writes it: on the tree's scale, and in percent of the total.
+	SelfText        string `json:"self_text,omitempty"`
+	SelfShare       string `json:"self_share,omitempty"`
+	CumulativeShare string `json:"cum_share,omitempty"`
 }
 
 // frame is a node while samples are added up, in whole numbers of the profile's
@@ -200,7 +222,7 @@ func Costliest(p *profile.Profile, sampleType string, most int) ([]Row, error) {
 func (g grown) rows(most int, first func(a, b Row) int) []Row {
 	var rows []Row
 	for name, c := range g.cumulative {
-		rows = append(rows, Row{name, g.groups[name], base(g.self[name], g.per), base(c, g.per)})
+		rows = append(rows, Row{Symbol: name, Group: g.groups[name], Self: base(g.self[name], g.per), Cumulative: base(c, g.per)})
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(first(a, b), cmp.Compare(b.Cumulative, a.Cumulative), strings.Compare(a.Symbol, b.Symbol))

@@ -23,28 +23,39 @@ const (
 	WorkRemaining Work = "other"
 )
 
-// A WorkDoc is a kind of work with a table head and a sentence.
+// A WorkDoc is a kind of work with a table head, its name inside a sentence, and a sentence.
 type WorkDoc struct {
 	Work  Work   `json:"work"`
 	Label string `json:"label"`
-	Doc   string `json:"doc"` // which samples belong to it
+	Words string `json:"words"` // "garbage collection"
+	Doc   string `json:"doc"`   // which samples belong to it
 }
 
 // Works returns all kinds of work, in the order of checking: a sample has the
 // first kind that fits.
 func Works() []WorkDoc {
 	return []WorkDoc{
-		{WorkProfiler, "Profiler", "The taking of the profiles themselves: net/http/pprof or runtime/pprof is on the stack. The lab leaves most of it out of the profiles that it takes."},
-		{WorkCollector, "Garbage collection", "The garbage collector, its assists and its write barriers included, whoever called it."},
-		{WorkWrite, "Write", "A write to a connection, from net's to the system call and what the kernel does there, whoever asked for it."},
-		{WorkRead, "Read", "A read from a connection, or the wait for one, as with write."},
-		{WorkLock, "Locks", "Taking or giving back a mutex of package sync, or waiting for one."},
-		{WorkWait, "Waiting", "A channel, a select, a sleep, a condition, a group, a child process or a new connection: a goroutine that waits for something else to happen."},
-		{WorkScheduler, "Scheduler", "Go's scheduler: finding goroutines to run, parking and waking them, its threads and its network poller."},
-		{WorkHandling, "Handler", "This repository's code and what it calls, down to where that is HTTP code again; gofakeit is what it calls."},
-		{WorkServing, "HTTP", "Packages that make requests of bytes and back: net, net/http, bufio, fasthttp, Fiber, and what they call."},
-		{WorkRemaining, "Other", "What no other kind has, such as allocation that nobody's code is on the stack of."},
+		{WorkProfiler, "Profiler", "the profiler", "The taking of the profiles themselves: net/http/pprof or runtime/pprof is on the stack. The lab leaves most of it out of the profiles that it takes."},
+		{WorkCollector, "Garbage collection", "garbage collection", "The garbage collector, its assists and its write barriers included, whoever called it."},
+		{WorkWrite, "Write", "writing", "A write to a connection, from net's to the system call and what the kernel does there, whoever asked for it."},
+		{WorkRead, "Read", "reading", "A read from a connection, or the wait for one, as with write."},
+		{WorkLock, "Locks", "locks", "Taking or giving back a mutex of package sync, or waiting for one."},
+		{WorkWait, "Waiting", "waiting", "A channel, a select, a sleep, a condition, a group, a child process or a new connection: a goroutine that waits for something else to happen."},
+		{WorkScheduler, "Scheduler", "scheduling", "Go's scheduler: finding goroutines to run, parking and waking them, its threads and its network poller."},
+		{WorkHandling, "Handler", "the handler", "This repository's code and what it calls, down to where that is HTTP code again; gofakeit is what it calls."},
+		{WorkServing, "HTTP", "HTTP", "Packages that make requests of bytes and back: net, net/http, bufio, fasthttp, Fiber, and what they call."},
+		{WorkRemaining, "Other", "other", "What no other kind has, such as allocation that nobody's code is on the stack of."},
 	}
+}
+
+// Words name the kind of work inside a sentence.
+func (w Work) Words() string {
+	for _, d := range Works() {
+		if d.Work == w {
+			return d.Words
+		}
+	}
+	return string(w)
 }
 
 // IsWork tells whether there is a kind of work of that name.

@@ -87,11 +87,11 @@ func scaledColumn(unit string, figures []*Figure) *shownColumn {
 	case in.factor == 1 || half == 0:
 		at = max(at, 0) // whole figures, which nothing says to be known better
 	}
-	text := func(v float64) string { return signed(v*in.factor, at) }
+	text := func(v float64) string { return grouped(v*in.factor, at) }
 	return &shownColumn{in.name, func(f *Figure) (median, interval string) {
 		if f.Median == nil { // limits are exact
 			if v := f.value() * in.factor; isWhole(v) {
-				return "<" + signed(v, max(at, 0)), ""
+				return "<" + grouped(v, max(at, 0)), ""
 			}
 			return "<" + text(f.value()), ""
 		}
@@ -113,14 +113,4 @@ func (f *Figure) value() float64 {
 		return *f.Median
 	}
 	return *f.Below
-}
-
-// signed is grouped for figures that may be negative. Those that round to zero
-// have no sign.
-func signed(v float64, at int) string {
-	s := grouped(math.Abs(v), at)
-	if v < 0 && strings.ContainsAny(s, "123456789") {
-		return "−" + s
-	}
-	return s
 }

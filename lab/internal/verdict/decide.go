@@ -78,6 +78,11 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 		again = &f.Control.Condition
 	}
 	f.Table = tableOf(x, f.Conditions, again, f.published())
+	compared := ""
+	if x.Profile != nil {
+		compared = x.Profile.Compare
+	}
+	tabulate(f, compared)
 	return f
 }
 

@@ -17,6 +17,7 @@ type Hosts struct {
 	Experiment    string   `json:"experiment"`
 	Machines      []string `json:"machines"`            // the hosts with a record of any claim, sorted
 	Shown         []string `json:"shown"`               // the runs that an entry shows: published ones, then the newest measured one
+	Profiled      []string `json:"profiled,omitempty"`  // the measured runs that an entry may show profiles of, newest first
 	Claims        []Summed `json:"claims"`              // in the experiment's order
 	Withdrawn     []Gone   `json:"withdrawn,omitempty"` // the claims that no longer stand
 }
@@ -112,7 +113,7 @@ func Over(claim string, newest []*File) Summed {
 func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 	runs = slices.Clone(runs)
 	slices.SortFunc(runs, func(a, b Made) int { return byStart(a.File, b.File) })
-	out := &Hosts{SchemaVersion: Version, Experiment: x.Name, Machines: []string{}, Shown: shown(runs), Claims: []Summed{}}
+	out := &Hosts{SchemaVersion: Version, Experiment: x.Name, Machines: []string{}, Shown: shown(runs), Profiled: withProfiles(runs), Claims: []Summed{}}
 	machines := map[string]bool{}
 	var files []*File
 	for _, r := range runs {

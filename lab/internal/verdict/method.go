@@ -29,6 +29,7 @@ type Method struct {
 	Gates         []Gate                   `json:"gates"`
 	Works         []profiles.WorkDoc       `json:"works"`
 	Settings      map[string]string        `json:"settings"` // what pages call each
+	Profiles      []profiles.KindDoc       `json:"profiles"`
 	// Results of TestWrongVerdictsOfWholeCampaigns over all kinds of noise,
 	// numbers of claims and stopping rules: the number of made-up campaigns of
 	// each kind, the most blocks in one, and the largest shares of campaigns with
@@ -70,7 +71,7 @@ func Rules() Method {
 		Alpha: stats.Alpha, ControlAlpha: controlAlpha, Bold: stats.Bold, MaxBlocks: stats.MaxBlocks,
 		DifferBlocks: differBlocks, DifferAlpha: differAlpha, DifferApart: differApart,
 		Verdicts: map[Verdict]string{}, Warnings: map[stats.Warning]string{}, Settings: map[string]string{},
-		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(),
+		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(), Profiles: profiles.KindDocs(),
 		SimulatedRuns: simulatedRuns, SimulatedBlocks: simulatedBlocks, SimulatedWrong: simulatedWrong,
 		SimulatedControl: simulatedControl, SimulatedOpen: simulatedOpen,
 	}

@@ -82,10 +82,13 @@ func ends(v float64) int {
 func thousands(n int) string { return grouped(float64(n), 0) }
 
 // grouped rounds at a place, halves away from zero, and separates thousands. A
-// minus is printed as one.
+// minus is printed as one; what rounds to zero has none.
 func grouped(v float64, at int) string {
 	if v < 0 {
-		return "−" + grouped(-v, at)
+		if s := grouped(-v, at); strings.ContainsAny(s, "123456789") {
+			return "−" + s
+		}
+		v = 0
 	}
 	digits := max(0, -at)
 	if at >= 0 {

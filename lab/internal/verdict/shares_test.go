@@ -200,7 +200,10 @@ func TestASummaryHasMediansOfProfiles(t *testing.T) {
 	x := profiled(t, aTenth)
 	f := Decide(x, machine, []Run{{shares(x, 0.2, 0.3, 0, 0, 0, 0), x}})
 	i := slices.IndexFunc(f.Conditions, func(s Summary) bool { return s.ID == "c1" })
-	got := f.Conditions[i].Profiles
+	var got []profiles.Profile
+	for _, p := range f.Conditions[i].Profiles {
+		got = append(got, p.Profile)
+	}
 	want := []profiles.Profile{
 		{Kind: profiles.CPU, Unit: "s", Total: 1, DurationS: 1, Work: map[string]float64{"write": 0.5, "http": 0.5}, Packages: map[string]float64{}},
 		// In two trials of six: its median is 0, which does not mean absent.

@@ -38,7 +38,7 @@ func (s *source) summary(cond results.Condition) Summary {
 			out.Metrics[m.Name] = f
 		}
 	}
-	out.Profiles = profilesOf(valid)
+	out.Profiles = summed(cond, valid)
 	return out
 }
 

@@ -51,7 +51,7 @@ func TrialsOf(f *results.File) *Trials {
 		for i, tr := range trials {
 			cell := "-"
 			if v, ok := tr.Metrics[name]; ok {
-				cell = signed(v*in.factor, at)
+				cell = grouped(v*in.factor, at)
 			}
 			rows[i] = append(rows[i], cell)
 		}

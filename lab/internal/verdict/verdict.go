@@ -134,6 +134,8 @@ type File struct {
 	// BoundsNow gives, by the trial's place, the bounds of trials for which the
 	// results file names only the first of several walls.
 	BoundsNow map[int]gate.Bound `json:"bounds_now,omitempty"`
+	// WorkTables are those of profiles by kind of work.
+	WorkTables map[profiles.Kind]WorkTable `json:"work_tables,omitempty"`
 }
 
 // A Record describes what verdicts rest on.
@@ -241,7 +243,8 @@ type Summary struct {
 	Metrics    map[string]Figure `json:"metrics"`
 	// Profiles are medians over the trials, figure by figure. A package that is
 	// only in some trials may have 0; a package that is not listed was in none.
-	Profiles []profiles.Profile `json:"profiles,omitempty"`
+	Profiles []Profiled `json:"profiles,omitempty"`
+	Words    string     `json:"words,omitempty"` // the levels in words, where a table of profiles has them
 }
 
 // A Figure is a metric's median over a condition's valid trials.
