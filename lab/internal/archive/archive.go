@@ -83,8 +83,9 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 		return nil, nil, err
 	}
 	unreadRuns := map[string]bool{} // runs that could not be read, by the path of their profiles
-	for _, p := range runs {
-		f, err := results.Read(p)
+	files, errs := results.ReadAll(runs)
+	for i, p := range runs {
+		f, err := files[i], errs[i]
 		if err == nil {
 			err = j.consistent(p, f)
 		}

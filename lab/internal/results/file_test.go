@@ -125,3 +125,29 @@ func TestReplaceReplaces(t *testing.T) {
 	}
 	empty(t, scratch)
 }
+
+// The files that the journal has, with a corrupt one and a missing one among
+// them: each result stands at the place of its path.
+func TestReadAllKeepsTheOrder(t *testing.T) {
+	paths := committed(t, "results", "*", "*.json")[:20]
+	corrupt := filepath.Join(t.TempDir(), "corrupt.json")
+	if err := os.WriteFile(corrupt, []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	bad := map[int]string{3: corrupt, 11: filepath.Join(t.TempDir(), "missing.json")}
+	for i, p := range bad {
+		paths[i] = p
+	}
+	files, errs := ReadAll(paths)
+	for i, p := range paths {
+		if bad[i] != "" {
+			if files[i] != nil || errs[i] == nil || !strings.Contains(errs[i].Error(), p) {
+				t.Errorf("%s: %v, %v", p, files[i], errs[i])
+			}
+			continue
+		}
+		if errs[i] != nil || files[i].Run+".json" != filepath.Base(p) {
+			t.Errorf("%s: %v", p, errs[i])
+		}
+	}
+}
