@@ -6,6 +6,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 export PATH="$PWD/.tools/venv/bin:$PATH"
+export GOFLAGS=${GOFLAGS-$(cat tools/goflags)}
 
 # Each step is a function. A first line of output that begins with "skip:" says why the
 # step could not run here.
@@ -54,13 +55,12 @@ go_tests() {
 # The tests of runs and of servers mostly wait, so they come first, while the others are
 # compiled. Two packages at a time: two other lanes need the cores as well, and many of
 # these tests fail if their processes get no CPU time.
-# The race detector's reports need no DWARF, and compiling and linking cost less without
-# it. A report is written when a race is seen, so no test has to wait a second at its end.
+# A race is reported when it is seen, so no test has to wait a second at its end.
 go_races() {
   (
     cd lab || exit
     export GORACE=atexit_sleep_ms=0
-    race=(-race -vet=off -gcflags=all=-dwarf=false -ldflags=-w)
+    race=(-race -vet=off)
     status=0
     go list ./internal/run ./server ./producer ./load ./... "$library" | grep -vE "/cmd/lab$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test "${race[@]}" -p 2 || status=$?
     writing=$(names "$writers") && go test "${race[@]}" -run "$writing" "./${writers%/*}" || status=$?
