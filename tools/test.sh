@@ -6,6 +6,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 export PATH="$PWD/.tools/venv/bin:$PATH"
+export GOFLAGS=${GOFLAGS-$(cat tools/goflags)}
 
 # Each step is a function. A first line of output that begins with "skip:" says why the
 # step could not run here.
@@ -49,19 +50,18 @@ go_tests() {
       echo "goroutines in packages that tools/test.sh tests without the race detector"
       exit 1
     fi
-    go test -trimpath -vet=off -skip "$elsewhere" "${calm[@]/#/./}"
+    GOGC=400 go test -trimpath -vet=off -skip "$elsewhere" "${calm[@]/#/./}"
   )
 }
 # The tests of runs and of servers mostly wait, so they come first, while the others are
 # compiled. Two packages at a time: two other lanes need the cores as well, and many of
 # these tests fail if their processes get no CPU time.
-# The race detector's reports need no DWARF, and compiling and linking cost less without
-# it. A report is written when a race is seen, so no test has to wait a second at its end.
+# A race is reported when it is seen, so no test has to wait a second at its end.
 go_races() {
   (
     cd lab || exit
     export GORACE=atexit_sleep_ms=0
-    race=(-race -vet=off -gcflags=all=-dwarf=false -ldflags=-w)
+    race=(-race -vet=off)
     status=0
     go list ./internal/run ./server ./producer ./load ./... "$library" | grep -vE "/cmd/lab$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test "${race[@]}" -p 2 || status=$?
     writing=$(names "$writers") && go test "${race[@]}" -run "$writing" "./${writers%/*}" || status=$?
@@ -69,7 +69,7 @@ go_races() {
   )
 }
 # Without the test cache: Go does not know which files Hugo reads.
-states() { (cd lab && these=$(names "$every_state") && go test -trimpath -vet=off -count=1 -run "$these" "./${every_state%/*}"); }
+states() { (cd lab && these=$(names "$every_state") && GOGC=400 go test -trimpath -vet=off -count=1 -run "$these" "./${every_state%/*}"); }
 # The other implementations that lab/batch is compared with are a module of their own.
 go_peers() { (cd lab/peers && go vet -trimpath ./... && go test -trimpath -vet=off ./...); }
 # The lab's own runs. They run processes that are built without the race detector, as for
@@ -77,7 +77,7 @@ go_peers() { (cd lab/peers && go vet -trimpath ./... && go test -trimpath -vet=o
 # make their trials invalid. The other tests break runs, and work under any load.
 go_runs() { (cd lab && go test -trimpath -vet=off -run '^TestAlone' ./cmd/lab); }
 go_breaks() { (cd lab && go test -trimpath -vet=off -parallel 4 -skip '^TestAlone' ./cmd/lab); }
-data() { .tools/bin/lab check && test/site/fixture.sh; }
+data() { GOGC=400 .tools/bin/lab check && test/site/fixture.sh; }
 shell() {
   command -v shellcheck >/dev/null || { echo "skip: no shellcheck for this platform"; return 0; }
   shellcheck --external-sources lab/scripts/*.sh tools/*.sh test/*/*.sh .ci/run && shellcheck --shell=bash test/scripts/helper.bash
@@ -88,14 +88,14 @@ workflows() {
   command -v zizmor >/dev/null || { echo "skip: no zizmor for this platform"; return 0; }
   zizmor --offline --quiet .github/workflows
 }
-# With less frequent garbage collection Hugo uses a third less CPU time; this site is
-# small.
+# With less frequent garbage collection Hugo uses a third less CPU time, since this site
+# is small, and the lab and the tests without goroutines use up to a quarter less.
 prose() { node test/pages/prose.mjs content; }
 golden() { GOGC=400 test/site/golden.sh; }
-escape() { node test/site/escape.mjs; }
+escape() { GOGC=400 node test/site/escape.mjs; }
 missing() { GOGC=400 test/site/missing.sh; }
 written() { GOGC=400 test/site/written.sh; }
-hosts() { node test/site/hosts.mjs; }
+hosts() { GOGC=400 node test/site/hosts.mjs; }
 # Builds the pages that the steps below check.
 html() { GOGC=400 test/pages/build.sh && node test/pages/validate.mjs .tools/pages; }
 vnu() { node test/pages/vnu.mjs .tools/pages; }
