@@ -117,7 +117,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 // is stopped for a while, and at last killed. Only the third trial, and those after the
 // fourth, run for their full length. No trial is repeated.
 func TestAloneWhatDiesOrIsStoppedInMidTrial(t *testing.T) {
-	c := newClone(t, loopback, "/read", 2, 3) // long enough for a client that gets only a part of a core
+	c := newClone(t, loopback, "/read", 2, 4) // long enough for a client that gets only a part of a core
 	send := func(pid int, sig syscall.Signal) {
 		t.Helper()
 		if err := syscall.Kill(pid, sig); err != nil {
@@ -137,7 +137,7 @@ func TestAloneWhatDiesOrIsStoppedInMidTrial(t *testing.T) {
 
 	client = c.loaded(client)
 	send(client, syscall.SIGSTOP)
-	time.Sleep(time.Second)
+	time.Sleep(1500 * time.Millisecond)
 	send(client, syscall.SIGCONT)
 
 	send(c.loaded(client), syscall.SIGKILL)
