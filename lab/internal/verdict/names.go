@@ -31,7 +31,7 @@ func conditionName(x *experiment.Experiment, levels setting.Levels) string {
 
 // inOrder lists the factors of levels as the experiment does, and then others.
 func inOrder(x *experiment.Experiment, levels setting.Levels) []string {
-	var out []string
+	out := []string{}
 	for _, f := range x.Factors {
 		if _, ok := levels[f.Name]; ok {
 			out = append(out, f.Name)

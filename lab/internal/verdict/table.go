@@ -93,20 +93,11 @@ func tableOf(x *experiment.Experiment, conds []Summary, again *Summary, publishe
 
 // keysOf names the settings in which any of the conditions has a level.
 func keysOf(x *experiment.Experiment, conds []Summary) []string {
-	has := map[string]bool{}
+	all := setting.Levels{}
 	for _, c := range conds {
-		for k := range c.Levels {
-			has[k] = true
-		}
+		maps.Copy(all, c.Levels)
 	}
-	out := []string{}
-	for _, f := range x.Factors {
-		if has[f.Name] {
-			out = append(out, f.Name)
-			delete(has, f.Name)
-		}
-	}
-	return append(out, slices.Sorted(maps.Keys(has))...)
+	return inOrder(x, all)
 }
 
 // byLevels orders conditions by their levels, key by key. A missing level comes
@@ -128,16 +119,10 @@ func byLevels(keys []string, a, b setting.Levels) int {
 
 // levelText is a level as pages print it; empty for one that is missing.
 func levelText(l setting.Level) string {
-	if n, ok := l.Int(); ok {
-		return grouped(float64(n), 0)
-	}
-	if yes, ok := l.Bool(); ok {
-		return map[bool]string{true: "yes", false: "no"}[yes]
-	}
 	if l.IsZero() {
 		return ""
 	}
-	return l.String()
+	return shownLevel(l)
 }
 
 // boundsText names the bounds of a condition's trials, the most frequent first,
