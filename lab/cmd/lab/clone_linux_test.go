@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -25,7 +26,7 @@ import (
 // nothing else runs, since other tests alone can make a trial invalid. The other tests
 // assert nothing that load could change; they run in parallel.
 
-var labBinary, serverBinary, loadBinary, producerBinary, sinkBinary string
+var labBinary, serverBinary, loadBinary, producerBinary, sinkBinary, faultyBinary string
 
 func TestMain(m *testing.M) {
 	if root := os.Getenv(victimRoot); root != "" {
@@ -38,11 +39,11 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(dir)
-		if out, err := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir, ".", "../../server", "../../load", "../../producer", "../../sink").CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir, ".", "../../server", "../../load", "../../producer", "../../sink", "../../internal/run/testdata/faulty").CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 			return 1
 		}
-		labBinary = filepath.Join(dir, "lab")
+		labBinary, faultyBinary = filepath.Join(dir, "lab"), filepath.Join(dir, "faulty")
 		// A worker is called by the file's name, whatever link its master was started by.
 		for _, program := range []struct {
 			path        *string
@@ -93,6 +94,7 @@ warmup_s = 0.1
 id = "count"
 kind = "count"
 text = "Workers are counted."
+why = "Made up."
 metric = "workers"
 equals = "workers"
 `
@@ -136,6 +138,18 @@ func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone 
 		}
 	})
 	return c
+}
+
+// faulty replaces the server with one whose answers have that fault.
+func (c *clone) faulty(fault string) {
+	c.t.Helper()
+	server := filepath.Join(c.root, ".tools", "bin", "fiber_server")
+	// A copy, since the program looks for its fault in its own directory.
+	program, err := os.ReadFile(faultyBinary)
+	if err := errors.Join(err, os.Remove(server), os.WriteFile(server, program, 0o755)); err != nil {
+		c.t.Fatal(err)
+	}
+	c.write(".tools/bin/fault", fault)
 }
 
 func (c *clone) link(old, name string) {

@@ -12,8 +12,11 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Names of the settings.
@@ -147,6 +150,9 @@ var (
 	}
 )
 
+// examples has a level for each setting whose texts have a pattern.
+var examples = map[string]string{Route: "/read", ServerCPUs: "0-5"}
+
 // longest is how many characters a level may have.
 const longest = 100
 
@@ -189,11 +195,77 @@ func Of(v any) (Level, error) {
 	return Level{}, fmt.Errorf("%v is not a level: use a whole number, a string or true/false", v)
 }
 
+// A Doc describes a setting to whoever writes a design.
+type Doc struct {
+	Name, Form, Meaning string
+	Schema              *jsonschema.Schema // of one level
+}
+
+// Docs describes every setting, in the order of Names.
+func Docs() (docs []Doc) {
+	for _, name := range Names() {
+		d := defs[name]
+		s := &jsonschema.Schema{Type: "string", Description: sentence(d.doc)}
+		switch {
+		case d.kind == number:
+			s.Type, s.Minimum = "integer", json.Number(strconv.FormatInt(d.least, 10))
+		case d.kind == boolean:
+			s.Type = "boolean"
+		case d.words != nil:
+			for _, w := range d.words {
+				s.Enum = append(s.Enum, w)
+			}
+		default:
+			s.Pattern, s.MaxLength = patterns[name].String(), ptr(uint64(longest))
+		}
+		docs = append(docs, Doc{name, d.form(name), sentence(d.doc), s})
+	}
+	return docs
+}
+
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
+
+// Numeric lists the settings whose levels are numbers.
+func Numeric() (names []string) {
+	for _, name := range Names() {
+		if defs[name].kind == number {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// A Path is a route that the lab's servers answer.
+type Path struct {
+	Route, Meaning string
+	null           bool // the null server has it as well
+}
+
+// Paths lists the routes of the lab's servers.
+func Paths() []Path {
+	return []Path{
+		{"/simple", "The same few bytes every time.", true},
+		{"/read", "One of the catalogue's products, which takes a kilobyte or two. The null server always sends the same one.", true},
+		{"/list", "A batch of the catalogue's products.", false},
+		{"/compute", "A summary, computed for each request over products that are drawn anew.", false},
+	}
+}
+
+// Routes lists what a server answers, by its name; none for a producer of events.
+func Routes(server string) (routes []string) {
+	for _, p := range Paths() {
+		if server == Fiber || server == Null && p.null {
+			routes = append(routes, p.Route)
+		}
+	}
+	return routes
+}
+
 // Check refuses an unknown setting, or a level that the setting does not allow.
 func Check(name string, l Level) error {
 	d, ok := defs[name]
 	if !ok {
-		return fmt.Errorf("unknown setting %q (known: %v)", name, Names())
+		return fmt.Errorf("unknown setting %q; %s", name, strict.Instead(name, Names()))
 	}
 	switch l.v.(type) {
 	case int64:
@@ -211,10 +283,26 @@ func Check(name string, l Level) error {
 	default:
 		ok = false
 	}
+	if s, is := l.v.(string); !ok && is && d.words != nil {
+		return fmt.Errorf("setting %q (%s) cannot be %q; %s", name, d.doc, s, strict.Instead(s, d.words))
+	}
 	if !ok {
-		return fmt.Errorf("setting %q (%s) cannot be %s", name, d.doc, l)
+		return fmt.Errorf("setting %q (%s) cannot be %s; give %s", name, d.doc, l, d.form(name))
 	}
 	return nil
+}
+
+// form says what levels the setting takes, if not one of some words.
+func (d def) form(name string) string {
+	switch {
+	case d.kind == number:
+		return fmt.Sprintf("a whole number, %d or more", d.least)
+	case d.kind == boolean:
+		return "true or false"
+	case d.words != nil:
+		return fmt.Sprintf("one of %q", d.words)
+	}
+	return fmt.Sprintf("a text such as %q", examples[name])
 }
 
 // Int returns the level as a number; ok is false if it is not one.
