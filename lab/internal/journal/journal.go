@@ -74,8 +74,9 @@ func (r Root) Flame(x, run, name string) string {
 // with it. So a claim that was changed after a run is noticed.
 func (r Root) Design(sum string) string { return r.Path("data", "designs", sum+".toml") }
 
-// The metrics and the method for pages, and the published schemas.
+// The metrics, the method and all names for pages, and the published schemas.
 func (r Root) Metrics() string           { return r.Path("data", "metrics.json") }
+func (r Root) Names() string             { return r.Path("data", "names.json") }
 func (r Root) Method() string            { return r.Path("data", "method.json") }
 func (r Root) Schema(name string) string { return r.Path("static", "schema", name+".json") }
 
