@@ -58,7 +58,7 @@ func names() []glossary {
 		works = append(works, entry{Name: string(w.Work), Meaning: w.Doc})
 	}
 	return []glossary{
-		{"settings", "Settings", "In an experiment: a key of [settings], or the name of a factor.", "Level", settings},
+		{"settings", "Settings", "In an experiment: a key of [settings], or the name of a factor.", "", settings},
 		{"routes", "Routes", "In an experiment: a level of route.", "", routes},
 		{"topologies", "Topologies", "In an experiment: kind, of [topology].", "Also takes", docs(experiment.Topologies())},
 		{"claims", "Kinds of claim", "In an experiment: kind, of [[claims]]. Each claim also has an id, a text, and why its margin or bar is what it is.", "Takes", docs(experiment.Claims())},
@@ -67,7 +67,7 @@ func names() []glossary {
 		{"works", "Kinds of work", "In an experiment: work, of a claim about a share.", "", works},
 		{"checks", "Kinds of check", "In a text: kind, of [[checks]].", "", meant(audit.Kinds)},
 		{"needs", "Needs of a text's claim", "In a text: needs, of [[claims]].", "", meant(audit.Needs)},
-		{"metrics", "Metrics", "In an experiment: metrics, and metric of a claim. In a text: metric of a claim.", "Unit", metrics},
+		{"metrics", "Metrics", "In an experiment: metrics, and metric of a claim. In a text: metric of a claim.", "", metrics},
 	}
 }
 
@@ -87,5 +87,5 @@ func unit(u metric.Unit) string {
 	case metric.PerSecond:
 		return "a second"
 	}
-	return fmt.Sprint(u)
+	return fmt.Sprintf("in %s", u)
 }

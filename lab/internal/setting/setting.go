@@ -300,7 +300,7 @@ func (d def) form(name string) string {
 	case d.kind == boolean:
 		return "true or false"
 	case d.words != nil:
-		return fmt.Sprintf("one of %q", d.words)
+		return `"` + strings.Join(d.words, `", "`) + `"`
 	}
 	return fmt.Sprintf("a text such as %q", examples[name])
 }
