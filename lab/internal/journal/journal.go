@@ -83,6 +83,10 @@ func (r Root) Schema(name string) string { return r.Path("static", "schema", nam
 // Scratch holds unfinished files; it is outside data/ and ignored by git.
 func (r Root) Scratch() string { return r.Path(".tools", "scratch") }
 
+// Tried holds runs made for trial only, each by the path that it would have in
+// the journal. Nothing reads them.
+func (r Root) Tried() Root { return Root(filepath.Join(r.Scratch(), "tried")) }
+
 // Rel shortens a path for messages.
 func (r Root) Rel(path string) string {
 	if rel, err := filepath.Rel(string(r), path); err == nil && !strings.HasPrefix(rel, "..") {
