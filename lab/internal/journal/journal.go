@@ -44,14 +44,16 @@ func (r Root) Path(parts ...string) string {
 }
 
 // The repository's paths.
-func (r Root) Experiments() string          { return r.Path("lab", "experiments") }
-func (r Root) Result(x, run string) string  { return r.Path("data", "results", x, run+".json") }
-func (r Root) Verdict(x, run string) string { return r.Path("data", "verdicts", x, run+".json") }
-func (r Root) Sheet(x, run string) string   { return r.Path("data", "csv", x, run+".csv") }
-func (r Root) Host(id string) string        { return r.Path("data", "hosts", id+".json") }
-func (r Root) Texts() string                { return r.Path("data", "texts") }
-func (r Root) Text(entry string) string     { return filepath.Join(r.Texts(), entry+".toml") }
-func (r Root) Audit(entry string) string    { return r.Path("data", "audits", entry+".json") }
+func (r Root) Experiments() string           { return r.Path("lab", "experiments") }
+func (r Root) Experiment(name string) string { return filepath.Join(r.Experiments(), name+".toml") }
+func (r Root) Entry(name string) string      { return r.Path("content", "journal", name+".md") }
+func (r Root) Result(x, run string) string   { return r.Path("data", "results", x, run+".json") }
+func (r Root) Verdict(x, run string) string  { return r.Path("data", "verdicts", x, run+".json") }
+func (r Root) Sheet(x, run string) string    { return r.Path("data", "csv", x, run+".csv") }
+func (r Root) Host(id string) string         { return r.Path("data", "hosts", id+".json") }
+func (r Root) Texts() string                 { return r.Path("data", "texts") }
+func (r Root) Text(entry string) string      { return filepath.Join(r.Texts(), entry+".toml") }
+func (r Root) Audit(entry string) string     { return r.Path("data", "audits", entry+".json") }
 
 // Ledger is the file with all claims over all hosts, and LedgerSheet the same as
 // CSV.
