@@ -76,7 +76,7 @@ const tiny = `entry = "99"
 title = "A tiny experiment"
 question = "Does the whole way hold?"
 metrics = ["workers", "throughput_rps"]
-budget_s = 600
+budget_s = 3600
 [topology]
 %s
 [settings]

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,7 @@ margin = 0.1
 		budget string
 		fits   bool
 	}{{"budget_s = 60", true}, {"budget_s = 20", false}, {"budget_s = 1", false}} {
+
 		w.write(path, strings.Replace(design, "budget_s = 60", c.budget, 1))
 		w.call("verdicts")
 		for _, args := range [][]string{{"check"}, {"verdicts"}} {
@@ -34,5 +36,13 @@ margin = 0.1
 				t.Errorf("%s, lab %s: %q", c.budget, args[0], said)
 			}
 		}
+	}
+
+	// Blocks of several runs add up, so what has been measured stands.
+	if _, _, err := w.run(context.Background(), options{}); err != nil {
+		t.Fatal(err)
+	}
+	if status, out, errs := w.call("check"); status != exitHeld {
+		t.Errorf("measured: exit %d, %s%s", status, out, errs)
 	}
 }
