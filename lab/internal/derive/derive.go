@@ -48,7 +48,7 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 	}
 	err := errors.Join(
 		add(j.Root.Metrics(), metric.Document()),
-		add(j.Root.Names(), names()),
+		add(j.Root.Names(), map[string][]glossary{"kinds": names()}),
 		add(j.Root.Method(), verdict.Rules()))
 	made := map[string][]verdict.Made{} // by experiment
 	for _, r := range j.Runs {
