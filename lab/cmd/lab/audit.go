@@ -6,11 +6,11 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/line-rate/line-rate/lab/internal/audit"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 type auditCall struct {
@@ -31,7 +31,7 @@ func (c *auditCall) do(_ context.Context, out io.Writer) (int, error) {
 	}
 	for _, entry := range c.Entries {
 		if !slices.Contains(entries, entry) {
-			return exitFailed, fmt.Errorf("no figures of an entry %q; there are entries %s", entry, strings.Join(entries, ", "))
+			return exitFailed, fmt.Errorf("no figures of an entry %q; %s", entry, strict.Instead(entry, entries))
 		}
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -97,7 +97,7 @@ func TestAuditRefusesBadInputInOneLine(t *testing.T) {
 		})
 	}
 	status, _, errs := at(t, func(string) {}, "audit", "77")
-	if status != exitFailed || !strings.Contains(errs, `no figures of an entry "77"; there are entries `) {
+	if status != exitFailed || !strings.Contains(errs, `no figures of an entry "77"; there are 01, 02, `) {
 		t.Errorf("an unknown entry: exit %d, %q", status, errs)
 	}
 }

@@ -42,6 +42,7 @@ warmup_s = 0.2
 id = "arrives"
 kind = "flat"
 text = "All arrives."
+why = "Made up."
 metric = "arrived_share"
 over = "variant"
 margin = 0.001

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // named opens the journal for one of its experiments.
@@ -46,7 +46,7 @@ func choose(xs []*experiment.Experiment, entries []string, all bool) ([]*experim
 	}
 	for _, e := range entries {
 		if !slices.Contains(known, e) {
-			return nil, fmt.Errorf("no experiment belongs to entry %q; there are entries %s", e, strings.Join(slices.Compact(known), ", "))
+			return nil, fmt.Errorf("no experiment belongs to entry %q; %s", e, strict.Instead(e, slices.Compact(known)))
 		}
 	}
 	var chosen []*experiment.Experiment

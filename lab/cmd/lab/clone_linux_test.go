@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -25,7 +26,7 @@ import (
 // nothing else runs, since other tests alone can make a trial invalid. The other tests
 // assert nothing that load could change; they run in parallel.
 
-var labBinary, serverBinary, loadBinary, producerBinary, sinkBinary string
+var labBinary, serverBinary, loadBinary, producerBinary, sinkBinary, faultyBinary string
 
 func TestMain(m *testing.M) {
 	if root := os.Getenv(victimRoot); root != "" {
@@ -54,7 +55,7 @@ func programs(dir string) error {
 	if err := os.MkdirAll(built, 0o755); err != nil {
 		return err
 	}
-	if out, err := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", built, ".", "../../server", "../../load", "../../producer", "../../sink").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", built, ".", "../../server", "../../load", "../../producer", "../../sink", "../../internal/run/testdata/faulty").CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	// A worker is called by the file's name, whatever link its master was started by.
@@ -63,7 +64,7 @@ func programs(dir string) error {
 		built, name string
 	}{
 		{&labBinary, "lab", "lab"}, {&serverBinary, "server", "fiber_server"}, {&loadBinary, "load", "http_load"},
-		{&producerBinary, "producer", "event_producer"}, {&sinkBinary, "sink", "event_sink"},
+		{&producerBinary, "producer", "event_producer"}, {&sinkBinary, "sink", "event_sink"}, {&faultyBinary, "faulty", "faulty"},
 	} {
 		*program.path = filepath.Join(dir, program.name)
 		text, err := os.ReadFile(filepath.Join(built, program.built))
@@ -91,7 +92,7 @@ const tiny = `entry = "99"
 title = "A tiny experiment"
 question = "Does the whole way hold?"
 metrics = ["workers", "throughput_rps"]
-budget_s = 600
+budget_s = 3600
 [topology]
 %s
 [settings]
@@ -109,6 +110,7 @@ warmup_s = 0.1
 id = "count"
 kind = "count"
 text = "Workers are counted."
+why = "Made up."
 metric = "workers"
 equals = "workers"
 `
@@ -152,6 +154,18 @@ func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone 
 		}
 	})
 	return c
+}
+
+// faulty replaces the server with one whose answers have that fault.
+func (c *clone) faulty(fault string) {
+	c.t.Helper()
+	server := filepath.Join(c.root, ".tools", "bin", "fiber_server")
+	// A copy, since the program looks for its fault in its own directory.
+	program, err := os.ReadFile(faultyBinary)
+	if err := errors.Join(err, os.Remove(server), os.WriteFile(server, program, 0o755)); err != nil {
+		c.t.Fatal(err)
+	}
+	c.write(".tools/bin/fault", fault)
 }
 
 func (c *clone) link(old, name string) {

@@ -26,6 +26,7 @@ func open() (*archive.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
+	faults = append(faults, undecidable(j)...)
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%s: %w%s", faults[0].Path, faults[0].Err, more(len(faults)-1))
 	}
@@ -50,11 +51,12 @@ func (checkCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
+	faults = append(faults, undecidable(j)...)
 	for _, f := range faults {
 		fmt.Fprintf(out, "%s: %v\n", f.Path, f.Err)
 	}
 	if len(faults) > 0 {
-		return exitFailed, fmt.Errorf("%d data files have faults", len(faults))
+		return exitFailed, fmt.Errorf("%d files have faults", len(faults))
 	}
 	if status, err := drift(j, out); err != nil {
 		return status, err

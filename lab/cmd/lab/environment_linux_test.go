@@ -60,7 +60,8 @@ func TestTheCallersEnvironmentIsNoPartOfATrial(t *testing.T) {
 // started with.
 func TestARunNamesItsProgramsAndTheirEnvironment(t *testing.T) {
 	t.Parallel()
-	c := newClone(t, loopback, "/no-such-route", 1, 1) // the trials of which are soon over
+	c := newClone(t, loopback, "/read", 1, 1)
+	c.edit("slot_s = 1", "slot_s = 0.2")
 	c.run()
 	p := c.only().Provenance
 	for name, path := range map[string]string{"lab": labBinary, "fiber_server": serverBinary} {

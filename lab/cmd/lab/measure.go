@@ -158,7 +158,7 @@ func (b *bench) plan(x *experiment.Experiment) run.Plan {
 func (b *bench) asks(x *experiment.Experiment) error {
 	err := b.ready(b.plan(x))
 	if err == nil {
-		err = writable(b.j.Root, x, b.profile)
+		err = writable(b.j.Root.Scratch(), b.into(), x, b.profile)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", x.Name, err)
@@ -187,13 +187,16 @@ func (b *bench) measure(ctx context.Context, outcomes []*outcome, budget time.Du
 	})
 	failed = errors.Join(failed, b.spend(ctx, outcomes, budget))
 	b.report.End()
-	if len(b.j.Runs) == b.had && failed != nil {
+	made := len(b.j.Runs) > b.had || slices.ContainsFunc(outcomes, func(o *outcome) bool { return len(o.made) > 0 })
+	if !made && failed != nil {
 		return exitFailed, failed // there is nothing to print
 	}
-	if err := derive.Write(b.j); err != nil {
-		failed = errors.Join(failed, err)
+	if !b.Scratch {
+		if err := derive.Write(b.j); err != nil {
+			failed = errors.Join(failed, err)
+		}
 	}
-	report(out, b.j.Root, outcomes)
+	report(out, b.j.Root, b.into(), outcomes)
 	if failed != nil {
 		return exitFailed, failed
 	}
@@ -281,17 +284,19 @@ func (b *bench) make(ctx context.Context, o *outcome, budget time.Duration, bloc
 	}
 	var complete *results.File
 	p.Keep = func(made *run.Made) error {
-		complete = made.File
+		if complete = made.File; b.Scratch {
+			return nil
+		}
 		return setAside(b.j.Root, b.profile, o.x, made)
 	}
 	made, err := b.do(ctx, p, b.report)
 	switch {
 	case made != nil:
-		if failed := keep(b.j, b.profile, o.x.Text, made); failed != nil {
+		if failed := b.keep(o, made); failed != nil {
 			return nil, errors.Join(err, unkept(failed))
 		}
 		f := made.File
-		if failed := forget(b.j.Root, f, ""); failed != nil {
+		if failed := b.forget(f); failed != nil {
 			return f, errors.Join(err, failed)
 		}
 		if ctx.Err() != nil && f.Provenance.Ended == results.Interrupted {
@@ -307,7 +312,7 @@ func (b *bench) make(ctx context.Context, o *outcome, budget time.Duration, bloc
 // rescue keeps the blocks that were complete before a run failed, unless nothing was
 // measured in them.
 func (b *bench) rescue(o *outcome, complete *results.File, err error) (*results.File, error) {
-	if complete == nil {
+	if complete == nil || b.Scratch {
 		return nil, err
 	}
 	if !slices.ContainsFunc(complete.Trials, func(t results.Trial) bool { return t.Valid }) {

@@ -31,6 +31,7 @@ type options struct {
 	Host   string        `placeholder:"NAME" help:"Call this machine NAME in data/hosts (default: made of its CPU)."`
 
 	Blocks    int  `kong:"-"` // of run; 0: as many as the budget holds
+	Scratch   bool `kong:"-"` // of run
 	Again     bool `kong:"-"` // of reproduce, as the next
 	KeepGoing bool `kong:"-"`
 }

@@ -15,7 +15,7 @@ const roomBytes = 8 << 20
 
 // writable checks before a run whether it could be kept, by writing a file where it would
 // be kept.
-func writable(root journal.Root, x *experiment.Experiment, h *host.Profile) error {
+func writable(scratch string, root journal.Root, x *experiment.Experiment, h *host.Profile) error {
 	dirs := []string{
 		filepath.Dir(root.Result(x.Name, "")), filepath.Dir(root.Host(h.ID)),
 		filepath.Dir(root.Verdict(x.Name, "")), filepath.Dir(root.Sheet(x.Name, "")), filepath.Dir(root.Design("")),
@@ -23,7 +23,7 @@ func writable(root journal.Root, x *experiment.Experiment, h *host.Profile) erro
 	if x.Profile != nil {
 		dirs = append(dirs, filepath.Dir(root.Profile(x.Name+"/run")), filepath.Dir(root.Flame(x.Name, "", "")))
 	}
-	if err := results.Room(root.Scratch(), roomBytes, dirs...); err != nil {
+	if err := results.Room(scratch, roomBytes, dirs...); err != nil {
 		return fmt.Errorf("nothing was measured: %w", err)
 	}
 	return nil

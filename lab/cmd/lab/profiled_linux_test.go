@@ -30,6 +30,7 @@ func profiling(c *clone) {
 id = "writes"
 kind = "share"
 text = "It writes."
+why = "Made up."
 profile = "cpu"
 work = "write"
 at_least = 0.001
@@ -37,6 +38,7 @@ at_least = 0.001
 id = "gone"
 kind = "absent"
 text = "It is not there."
+why = "Made up."
 profile = "cpu"
 package = "example.com/nowhere"
 [[claims]]

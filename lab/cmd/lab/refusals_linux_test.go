@@ -12,7 +12,9 @@ import (
 
 func TestSingleWrongAnswerInvalidates(t *testing.T) {
 	t.Parallel()
-	c := newClone(t, loopback, "/no-such-route", 3, 1)
+	c := newClone(t, loopback, "/read", 3, 1)
+	c.edit("pipelining = 1", "pipelining = 1\nprefork = false")
+	c.faulty("not-found")
 	s := c.run()
 	if s.status != exitInvalid {
 		t.Errorf("exit %d, want %d", s.status, exitInvalid)
@@ -160,17 +162,17 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"run", "99-tiny", "98-other"}, "unexpected argument 98-other; see lab help run"},
 		{[]string{"run", "99-tiny", "--host"}, "--host: expected string value but nothing follows"},
 		{[]string{"run", "99-tiny", "-port", "0"}, "--port 0: use 1 to 65535"},
-		{[]string{"run", "nothing"}, `no experiment "nothing"; there are 99-tiny`},
+		{[]string{"run", "nothing"}, `no experiment "nothing"; there is only 99-tiny`},
 		{[]string{"run", "99-tiny", "--size", "full"}, "there is one design a file now"},
 		{[]string{"profile", "99-tiny", "--size=smoke"}, "there is one design a file now"},
 		{[]string{"run", "99-tiny", "--budget", "25h"}, "--budget 25h0m0s: use 1s to 24h"},
 		{[]string{"run", "99-tiny", "--budget", "5"}, "write it with its unit, as 90s or 20m"},
 		{[]string{"run", "99-tiny", "--blocks", "0"}, "--blocks 0: use 1 to 1000"},
 		{[]string{"run", "99-tiny", "--prot", "1"}, `unknown flag --prot, did you mean "--port"? (see lab help run)`},
-		{[]string{"reproduce", "12"}, `entry "12"; there are entries 99`},
+		{[]string{"reproduce", "12"}, `entry "12"; there is only 99`},
 		{[]string{"reproduce", "--all", "99"}, "not both"},
 		{[]string{"check", "now"}, "unexpected argument now"},
-		{[]string{"tune", "rsp"}, `no knob "rsp"; there are rps`},
+		{[]string{"tune", "rsp"}, `no knob "rsp"; did you mean "rps"? There are rps`},
 		{[]string{"completion", "fish"}, `must be one of "bash"`},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {

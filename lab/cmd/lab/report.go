@@ -9,9 +9,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// report prints the table of claims, the paths of the results, and how many claims are
-// decided.
-func report(out io.Writer, root journal.Root, outcomes []*outcome) {
+// report prints the table of claims, the paths of the results in the journal that they
+// went into, and how many claims are decided.
+func report(out io.Writer, root, into journal.Root, outcomes []*outcome) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nCLAIM\tVERDICT\tFIGURES")
 	for _, o := range outcomes {
@@ -41,7 +41,7 @@ func report(out io.Writer, root journal.Root, outcomes []*outcome) {
 			if why := f.Provenance.StoppedEarly; why != "" {
 				about += "; stopped early: " + why
 			}
-			fmt.Fprintf(out, "results: %s%s\n", root.Rel(root.Result(f.Experiment, f.Run)), about)
+			fmt.Fprintf(out, "results: %s%s\n", root.Rel(into.Result(f.Experiment, f.Run)), about)
 		}
 	}
 	decided, claims, inapplicable := tally(outcomes)

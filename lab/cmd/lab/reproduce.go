@@ -21,12 +21,13 @@ const leastBlocks = 2
 type runCall struct {
 	Experiment string `arg:"" help:"Its name, as lab list has it."`
 	Blocks     int    `placeholder:"N" help:"N blocks at the most."`
+	Scratch    bool   `help:"For trial: the run is kept out of data/, its verdicts rest on it alone, and it counts for nothing."`
 	options
 }
 
 // do makes one run; its claims are decided on all runs of this host.
 func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
-	c.options.Blocks = c.Blocks
+	c.options.Blocks, c.options.Scratch = c.Blocks, c.Scratch
 	j, x, err := named(c.Experiment)
 	if err != nil {
 		return exitFailed, err
@@ -40,13 +41,16 @@ func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 }
 
 func (b *bench) run(ctx context.Context, x *experiment.Experiment, out io.Writer) (int, error) {
-	if _, err := adopt(b.j, "", b.report.Say); err != nil {
+	counts := func(*results.File) bool { return !b.Scratch }
+	if b.Scratch {
+		b.report.Say("for trial: the run goes to %s, is not added to the journal, and its verdicts rest on it alone", b.j.Root.Rel(string(b.into())))
+	} else if _, err := adopt(b.j, "", b.report.Say); err != nil {
 		return exitFailed, err
 	}
 	if err := b.asks(x); err != nil {
 		return exitFailed, err
 	}
-	o := &outcome{x: x, record: recordOf(b.j, x, b.profile, func(*results.File) bool { return true }), least: leastBlocks}
+	o := &outcome{x: x, record: recordOf(b.j, x, b.profile, counts), least: leastBlocks}
 	budget := b.Budget
 	if budget == 0 {
 		budget = time.Duration(x.BudgetS * float64(time.Second))

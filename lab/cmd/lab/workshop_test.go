@@ -64,6 +64,7 @@ warmup_s = 0
 id = "count"
 kind = "count"
 text = "Workers are counted."
+why = "Made up."
 metric = "workers"
 equals = "workers"
 `

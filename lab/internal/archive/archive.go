@@ -22,6 +22,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Journal is all data, read and checked.
@@ -149,7 +150,7 @@ func (j *Journal) Experiment(name string) (*experiment.Experiment, error) {
 		}
 		names = append(names, x.Name)
 	}
-	return nil, fmt.Errorf("no experiment %q; there are %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("no experiment %q; %s", name, strict.Instead(name, names))
 }
 
 // consistent checks what a schema cannot: that names refer to existing things,

@@ -68,7 +68,7 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 		}, threads, "additional properties 'best_of' not allowed"},
 		{"an unknown experiment", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(threads), `"11-threads"`, `"11-thread"`)
-		}, threads, `/experiment: no experiment "11-thread"; there are `},
+		}, threads, `/experiment: no experiment "11-thread"; did you mean "11-threads"?`},
 		{"an experiment that is not the directory's", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(threads), `"11-threads"`, `"10-workers"`)
 		}, threads, `/experiment: "10-workers", but the file lies in data/results/11-threads`},
@@ -226,7 +226,7 @@ func TestExperimentIsFoundByName(t *testing.T) {
 	if x, err := j.Experiment("11-threads"); err != nil || x.Name != "11-threads" {
 		t.Errorf("%v, %v", x, err)
 	}
-	if _, err := j.Experiment("11"); err == nil || !strings.Contains(err.Error(), `no experiment "11"; there are `) {
+	if _, err := j.Experiment("11"); err == nil || !strings.Contains(err.Error(), `no experiment "11"; did you mean "11-pipelining-read", "11-pipelining-simple" or "11-threads"?`) {
 		t.Errorf("%v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A book finds the figures that names in formulas refer to:
@@ -44,6 +45,20 @@ func (b *book) lone(t *Text, formula string) (named, bool, error) {
 	return n, err == nil && n.Printed != "", err
 }
 
+func (t *Text) figureNames() (ids []string) {
+	for _, f := range t.Figures {
+		ids = append(ids, f.ID)
+	}
+	return ids
+}
+
+func (t *Text) tableNames() (ids []string) {
+	for _, table := range t.Tables {
+		ids = append(ids, table.ID)
+	}
+	return ids
+}
+
 func (b *book) find(t *Text, name string) (named, error) {
 	first, rest, dotted := strings.Cut(name, ".")
 	if !dotted {
@@ -53,7 +68,7 @@ func (b *book) find(t *Text, name string) (named, error) {
 				return named{r.Quantity, f.Place, f.Printed, r.Unit}, err
 			}
 		}
-		return named{}, fmt.Errorf("no figure %q in data/texts/%s.toml", name, t.Entry)
+		return named{}, fmt.Errorf("no figure %q in data/texts/%s.toml; %s", name, t.Entry, strict.Instead(name, t.figureNames()))
 	}
 	if number, ok := strings.CutPrefix(first, "e"); ok && entry.MatchString(number) {
 		other := b.texts[number]
@@ -70,7 +85,7 @@ func (b *book) find(t *Text, name string) (named, error) {
 			return b.cell(table, cond, what)
 		}
 	}
-	return named{}, fmt.Errorf("no table %q in data/texts/%s.toml", first, t.Entry)
+	return named{}, fmt.Errorf("no table %q in data/texts/%s.toml; %s", first, t.Entry, strict.Instead(first, t.tableNames()))
 }
 
 // cell finds one figure of a published run.
@@ -85,7 +100,7 @@ func (b *book) cell(table Table, cond, what string) (named, error) {
 	}
 	c, t, ok := trial(r, cond)
 	if !ok {
-		return named{}, fmt.Errorf("table %q: no trial of a condition %q in %s", table.ID, cond, r.Run)
+		return named{}, fmt.Errorf("table %q: no trial of a condition %q in %s; %s", table.ID, cond, r.Run, strict.Instead(cond, conditions(r)))
 	}
 	place := placed(table.Place, c)
 	if l, ok := r.Settings.With(c.Levels)[what]; ok {
@@ -97,13 +112,20 @@ func (b *book) cell(table Table, cond, what string) (named, error) {
 	}
 	m, ok := metric.Lookup(what)
 	if !ok {
-		return named{}, fmt.Errorf("%q is neither a setting nor a metric", what)
+		return named{}, fmt.Errorf("%q is neither a setting nor a metric; %s", what, strict.Instead(what, append(setting.Names(), metric.Names()...)))
 	}
 	q, ok, err := figure(t, what)
 	if err == nil && !ok {
 		err = fmt.Errorf("table %q: %s has no %s at %s", table.ID, r.Run, what, cond)
 	}
 	return named{q, place + ": " + strings.ToLower(m.Label), t.Printed[what], m.Unit}, err
+}
+
+func conditions(r *results.File) (ids []string) {
+	for _, c := range r.Conditions {
+		ids = append(ids, c.ID)
+	}
+	return ids
 }
 
 // trial finds a published run's single trial of a condition.

@@ -3,11 +3,14 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -32,13 +35,31 @@ type Claim struct {
 // A Need is something without which a claim cannot be made.
 type Need string
 
-// The needs.
+// The needs, each with its sentence in Needs.
 const (
-	Repeats    Need = "repeats"    // enough for an interval
-	ClientCPU  Need = "client-cpu" // recorded, and known to have had room
-	ServerCPU  Need = "server-cpu" // recorded
-	Comparison Need = "comparison" // a run of what is compared with
+	Repeats    Need = "repeats"
+	ClientCPU  Need = "client-cpu"
+	ServerCPU  Need = "server-cpu"
+	Comparison Need = "comparison"
 )
+
+// Needs explains each need.
+var Needs = map[Need]string{
+	Repeats:    "Runs enough for an interval.",
+	ClientCPU:  "The client's CPU was recorded, and had room.",
+	ServerCPU:  "The server's CPU was recorded.",
+	Comparison: "What is compared with was run.",
+}
+
+func needNames() []string { return keysOf(Needs) }
+
+// keysOf lists the keys of a table of meanings, sorted.
+func keysOf[K ~string](of map[K]string) (out []string) {
+	for _, k := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, string(k))
+	}
+	return out
+}
 
 func (c Claim) resolve(checks map[string]bool) error {
 	if c.Place == "" || c.Says == "" {
@@ -48,19 +69,17 @@ func (c Claim) resolve(checks map[string]bool) error {
 		return errors.New("needs neither anything nor a check nor a wall: nothing would decide it")
 	}
 	for _, n := range c.Needs {
-		switch n {
-		case Repeats, ClientCPU, ServerCPU, Comparison:
-		default:
-			return fmt.Errorf("unknown need %q; use %s, %s, %s or %s", n, Repeats, ClientCPU, ServerCPU, Comparison)
+		if Needs[n] == "" {
+			return fmt.Errorf("unknown need %q; %s", n, strict.Instead(string(n), needNames()))
 		}
 	}
 	for _, name := range c.Checks {
 		if !checks[name] {
-			return fmt.Errorf("no check %q", name)
+			return fmt.Errorf("no check %q; %s", name, strict.Instead(name, slices.Sorted(maps.Keys(checks))))
 		}
 	}
 	if _, ok := metric.Lookup(c.Metric); c.Metric != "" && !ok {
-		return fmt.Errorf("unknown metric %q", c.Metric)
+		return fmt.Errorf("unknown metric %q; %s", c.Metric, strict.Instead(c.Metric, metric.Names()))
 	}
 	if c.ClientBusy != "" && c.Metric == "" {
 		return errors.New("client_busy says nothing of a claim without a metric")

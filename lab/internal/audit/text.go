@@ -161,7 +161,7 @@ func Parse(name string, data []byte) (*Text, error) {
 
 // resolve checks everything that needs no formula evaluated.
 func (t *Text) resolve() error {
-	names := map[string]bool{} // names of figures and tables, which share a namespace
+	named := map[string]bool{} // names of figures and tables, which share a namespace
 	once := func(seen map[string]bool, at, name string) error {
 		switch {
 		case !id.MatchString(name):
@@ -176,7 +176,7 @@ func (t *Text) resolve() error {
 	}
 	for i, table := range t.Tables {
 		at := fmt.Sprintf("tables[%d]", i)
-		if err := once(names, at, table.ID); err != nil {
+		if err := once(named, at, table.ID); err != nil {
 			return err
 		}
 		if table.Place == "" || table.Experiment == "" || table.Run == "" {
@@ -185,7 +185,7 @@ func (t *Text) resolve() error {
 	}
 	for i, f := range t.Figures {
 		at := fmt.Sprintf("figures[%d]", i)
-		if err := once(names, at, f.ID); err != nil {
+		if err := once(named, at, f.ID); err != nil {
 			return err
 		}
 		if f.Place == "" {
@@ -209,7 +209,7 @@ func (t *Text) resolve() error {
 		}
 		switch {
 		case Kinds[c.Kind] == "":
-			return fmt.Errorf("%s %q: unknown kind %q", at, c.ID, c.Kind)
+			return fmt.Errorf("%s %q: unknown kind %q; %s", at, c.ID, c.Kind, strict.Instead(string(c.Kind), keysOf(Kinds)))
 		case c.Of == "" || sides != 1:
 			return fmt.Errorf("%s %q: needs of, and one of equals, at_most and at_least", at, c.ID)
 		case !(c.Within >= 0 && c.Within < 1):
@@ -235,9 +235,8 @@ func (t *Text) resolve() error {
 }
 
 func unit(u metric.Unit) error {
-	known := []metric.Unit{"", metric.Second, metric.PerSecond, metric.BitsPerSecond, metric.BytesPerSecond, metric.Bytes, metric.Ratio, metric.Count}
-	if !slices.Contains(known, u) {
-		return fmt.Errorf("unit %q: use one of %q", u, known[1:])
+	if u != "" && !slices.Contains(Units(), u) {
+		return fmt.Errorf("unit %q: use one of %q", u, Units())
 	}
 	return nil
 }

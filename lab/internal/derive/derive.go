@@ -1,6 +1,6 @@
 // Package derive makes the derived files of the journal: verdicts, CSV, trees
 // of profiles, claims over all hosts, the ledger, audits, schemas, and for pages the
-// metrics, the method, and how many claims need what.
+// metrics, the method, all names, and how many claims need what.
 //
 // A derived file depends on the data alone. The same journal gives the same
 // bytes on any machine at any time, so a difference means that the data or the
@@ -19,6 +19,8 @@ import (
 	"sort"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/audit"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
@@ -27,12 +29,14 @@ import (
 // derived makes every derived file, by path: each run's verdicts and CSV, the
 // trees of its profiles, each experiment's claims over all hosts, the ledger of
 // all claims, each text's audit, the schemas, and what pages are told: the metrics,
-// the method, and how many claims need what.
+// the method, all names, and how many claims need what.
 func derived(j *archive.Journal) (map[string][]byte, error) {
 	out := map[string][]byte{
-		j.Root.Schema("results-1"): results.EarlierSchema(),
-		j.Root.Schema("results-2"): results.Schema(),
-		j.Root.Schema("host-1"):    results.HostSchema(),
+		j.Root.Schema("results-1"):    results.EarlierSchema(),
+		j.Root.Schema("results-2"):    results.Schema(),
+		j.Root.Schema("host-1"):       results.HostSchema(),
+		j.Root.Schema("experiment-1"): experiment.Schema(),
+		j.Root.Schema("text-1"):       audit.Schema(),
 	}
 	add := func(path string, v any) error {
 		data, err := results.Encode(v)
@@ -44,6 +48,7 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 	}
 	err := errors.Join(
 		add(j.Root.Metrics(), metric.Document()),
+		add(j.Root.Names(), map[string][]glossary{"kinds": names()}),
 		add(j.Root.Method(), verdict.Rules()),
 		add(j.Root.Reach(), reach(j.Experiments)))
 	made := map[string][]verdict.Made{} // by experiment

@@ -45,7 +45,7 @@ func madeUp(t *testing.T, tr tree) Machine {
 const rest = `
 metrics = ["throughput_rps"]
 [settings]
-route = "/r"
+route = "/read"
 workers = 1
 [[factors]]
 name = "connections"
@@ -60,6 +60,7 @@ duration_s = 1
 id = "threads"
 kind = "flat"
 text = "t"
+why = "Made up."
 metric = "threads_per_worker"
 over = "connections"
 margin = 0.1
@@ -76,6 +77,7 @@ func designs(t *testing.T) []*experiment.Experiment {
 id = "more-cores"
 kind = "ratio"
 text = "t"
+why = "Made up."
 metric = "throughput_rps"
 over = "connections"
 at_least = 1
@@ -84,6 +86,7 @@ needs = { cores = 4 }
 id = "at-the-wall"
 kind = "bound"
 text = "t"
+why = "Made up."
 bound = "server-cpu"
 [topology]
 kind = "loopback"
@@ -93,6 +96,7 @@ kind = "loopback"
 id = "cost"
 kind = "ratio"
 text = "t"
+why = "Made up."
 metric = "server_cpu_per_request_s"
 over = "connections"
 at_most = 1

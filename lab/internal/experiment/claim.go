@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
@@ -73,12 +74,25 @@ type Needs struct {
 	Cores    int    `toml:"cores"`     // logical CPUs of the server's host; see CoresFor
 }
 
+// The fields that some kinds take and others do not. Each kind has its own and
+// allows no others, so that no field is ignored.
+type fields struct{ metric, margin, bar, bound, equals, over, profile bool }
+
+var takes = map[Kind]fields{
+	Flat: {metric: true, margin: true, over: true}, Monotonic: {metric: true, margin: true, over: true},
+	Ratio: {metric: true, bar: true, over: true}, Bound: {bound: true}, Count: {metric: true, equals: true},
+	Share: {profile: true, bar: true}, Absent: {profile: true},
+}
+
 func (c *Claim) check(factors map[string]bool) error {
 	if !name.MatchString(c.ID) {
 		return errors.New("id must be lower-case words joined by hyphens")
 	}
 	if c.Text == "" {
 		return errors.New("text is missing")
+	}
+	if strings.TrimSpace(c.Why) == "" {
+		return errors.New("why is missing: give the reason for the margin or the bar, before the first run")
 	}
 	if c.About != "" && c.About != AboutClient {
 		return fmt.Errorf("about %q: use client, or leave it out for a claim about the server", c.About)
@@ -91,31 +105,21 @@ func (c *Claim) check(factors map[string]bool) error {
 			return fmt.Errorf("%s %w", said.field, err)
 		}
 	}
-	known := func(b string) bool {
-		return b == string(gate.BoundWire) || b == string(gate.BoundClientCPU) || b == string(gate.BoundServerCPU)
-	}
+	known := func(b string) bool { return slices.Contains(gate.WallNames(), b) }
 	if c.Needs.Bound != "" && !known(c.Needs.Bound) {
-		return fmt.Errorf("needs.bound %q: use wire, client-cpu or server-cpu", c.Needs.Bound)
+		return fmt.Errorf("needs.bound %q: no such wall; %s", c.Needs.Bound, strict.Instead(c.Needs.Bound, gate.WallNames()))
 	}
 	if c.Kind != Bound && c.Kind != Share && c.Kind != Absent {
 		if _, ok := metric.Lookup(c.Metric); !ok {
-			return fmt.Errorf("unknown metric %q", c.Metric)
+			return fmt.Errorf("unknown metric %q; %s", c.Metric, strict.Instead(c.Metric, metric.Names()))
 		}
 	}
 	if (c.Kind == Flat || c.Kind == Ratio || c.Kind == Monotonic) && !factors[c.Over] {
-		return fmt.Errorf("over %q: no factor of that name", c.Over)
-	}
-	// Each kind has its own fields and allows no others, so that no field is
-	// ignored.
-	type fields struct{ metric, margin, bar, bound, equals, over, profile bool }
-	takes := map[Kind]fields{
-		Flat: {metric: true, margin: true, over: true}, Monotonic: {metric: true, margin: true, over: true},
-		Ratio: {metric: true, bar: true, over: true}, Bound: {bound: true}, Count: {metric: true, equals: true},
-		Share: {profile: true, bar: true}, Absent: {profile: true},
+		return fmt.Errorf("over %q: no factor of that name; %s", c.Over, strict.Instead(c.Over, slices.Sorted(maps.Keys(factors))))
 	}
 	want, ok := takes[c.Kind]
 	if !ok {
-		return fmt.Errorf("unknown kind %q: use flat, ratio, monotonic, bound, count, share or absent", c.Kind)
+		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.Instead(string(c.Kind), kindNames()))
 	}
 	has := fields{c.Metric != "", c.Margin != nil, c.AtLeast != nil || c.AtMost != nil, c.Bound != "", c.Equals != "", c.Over != "", c.Profile != "" || c.Package != "" || c.Work != ""}
 	if has != want || c.Plus != 0 && c.Kind != Count {
@@ -134,9 +138,9 @@ func (c *Claim) check(factors map[string]bool) error {
 	case c.AtLeast != nil && !bar(*c.AtLeast), c.AtMost != nil && !bar(*c.AtMost):
 		return errors.New("a ratio's bar, as a share's, must be a number above 0")
 	case c.Kind == Bound && !known(c.Bound):
-		return fmt.Errorf("bound %q: use wire, client-cpu or server-cpu", c.Bound)
+		return fmt.Errorf("bound %q: no such wall; %s", c.Bound, strict.Instead(c.Bound, gate.WallNames()))
 	case c.Kind == Count && setting.Check(c.Equals, setting.Int(1)) != nil:
-		return fmt.Errorf("equals %q: no such numeric setting", c.Equals)
+		return fmt.Errorf("equals %q: no such numeric setting; %s", c.Equals, strict.Instead(c.Equals, setting.Numeric()))
 	}
 	return nil
 }
@@ -144,7 +148,7 @@ func (c *Claim) check(factors map[string]bool) error {
 // checkProfile refuses what no profile can show.
 func (c *Claim) checkProfile() error {
 	if !slices.Contains(profiles.Kinds(), profiles.Kind(c.Profile)) {
-		return fmt.Errorf("profile %q: use one of %v", c.Profile, profiles.Kinds())
+		return fmt.Errorf("profile %q: no such kind of profile; %s", c.Profile, strict.Instead(c.Profile, profiles.Names()))
 	}
 	switch {
 	case (c.Package == "") == (c.Work == ""):
@@ -152,7 +156,7 @@ func (c *Claim) checkProfile() error {
 	case c.Kind == Absent && c.Work != "":
 		return errors.New("absent is about a package: a kind of work covers too much to be gone")
 	case c.Work != "" && !profiles.IsWork(c.Work):
-		return fmt.Errorf("work %q: no such kind of work", c.Work)
+		return fmt.Errorf("work %q: no such kind of work; %s", c.Work, strict.Instead(c.Work, profiles.WorkNames()))
 	case c.Package != "" && profiles.PackageOf(c.Package+".F") != c.Package:
 		return fmt.Errorf("package %q: profiles count it as %q", c.Package, profiles.PackageOf(c.Package+".F"))
 	case c.AtLeast != nil && *c.AtLeast > 1, c.AtMost != nil && *c.AtMost >= 1:
@@ -171,11 +175,11 @@ func (c *Claim) resolve(factors []Factor) error {
 		i := slices.IndexFunc(factors, func(f Factor) bool { return f.Name == name })
 		switch {
 		case i < 0:
-			return fmt.Errorf("at.%s: no factor of that name", name)
+			return fmt.Errorf("at.%s: no factor of that name; %s", name, strict.Instead(name, factorNames(factors)))
 		case name == c.Over:
 			return fmt.Errorf("at.%s: the claim compares its levels", name)
 		case !slices.Contains(factors[i].levels, l):
-			return fmt.Errorf("at.%s: %s is none of its levels", name, l)
+			return fmt.Errorf("at.%s: %s is none of its levels; %s", name, l, strict.Instead(l.String(), levelNames(factors[i].levels)))
 		}
 		if c.at == nil {
 			c.at = setting.Levels{}

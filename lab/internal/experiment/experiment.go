@@ -20,6 +20,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -166,7 +167,7 @@ func (x *Experiment) resolve(has times) error {
 	}
 	for _, m := range x.Metrics {
 		if _, ok := metric.Lookup(m); !ok {
-			return fmt.Errorf("metrics: unknown metric %q", m)
+			return fmt.Errorf("metrics: unknown metric %q; %s", m, strict.Instead(m, metric.Names()))
 		}
 	}
 	x.fixed = setting.Levels{}
@@ -240,7 +241,7 @@ func (x *Experiment) resolve(has times) error {
 			return fmt.Errorf("claims[%d] %q: needs.cores = %d, but the design takes %d; ask for as many or leave it out", i, c.ID, c.Needs.Cores, n)
 		}
 		if _, fixed := x.fixed[c.Equals]; c.Kind == Count && !fixed && !seen[c.Equals] {
-			return fmt.Errorf("claims[%d] %q: equals %q: the experiment does not set it", i, c.ID, c.Equals)
+			return fmt.Errorf("claims[%d] %q: equals %q: the experiment does not set it; %s", i, c.ID, c.Equals, strict.Instead(c.Equals, slices.Sorted(maps.Keys(x.fixed.With(x.Conditions()[0])))))
 		}
 		ids[c.ID] = true
 	}
@@ -261,7 +262,7 @@ func (x *Experiment) resolve(has times) error {
 // profiled refuses a design whose profiles could not be taken.
 func (x *Experiment) profiled(factors map[string]bool) error {
 	if c := x.Profile.Compare; c != "" && !factors[c] {
-		return fmt.Errorf("profile.compare %q: no factor of that name", c)
+		return fmt.Errorf("profile.compare %q: no factor of that name; %s", c, strict.Instead(c, slices.Sorted(maps.Keys(factors))))
 	}
 	if x.Null() {
 		return errors.New("profile: the null server has no profiles")
@@ -293,7 +294,7 @@ func (t Topology) check() error {
 			return errors.New("topology: netns needs line_rate_bps, burst_bytes and queue_s, all positive")
 		}
 	default:
-		return fmt.Errorf("topology.kind %q: use loopback, netns or fleet", t.Kind)
+		return fmt.Errorf("topology.kind: unknown kind %q; %s", t.Kind, strict.Instead(t.Kind, topologyNames()))
 	}
 	return nil
 }

@@ -45,6 +45,7 @@ warmup_s = 0.2
 id = "is-flat"
 kind = "flat"
 text = "It is flat."
+why = "Made up."
 metric = "throughput_rps"
 over = "workers"
 margin = 0.1
@@ -52,6 +53,7 @@ margin = 0.1
 id = "more"
 kind = "ratio"
 text = "It is more."
+why = "Made up."
 metric = "throughput_rps"
 over = "workers"
 at_least = 1.5
@@ -59,6 +61,7 @@ at_least = 1.5
 id = "less"
 kind = "ratio"
 text = "It is less."
+why = "Made up."
 metric = "server_cpu_per_request_s"
 over = "pipelining"
 at_most = 0.5
@@ -66,6 +69,7 @@ at_most = 0.5
 id = "rises"
 kind = "monotonic"
 text = "It rises."
+why = "Made up."
 metric = "throughput_rps"
 over = "workers"
 margin = 0
@@ -73,12 +77,14 @@ margin = 0
 id = "wall"
 kind = "bound"
 text = "The wire is the wall."
+why = "Made up."
 bound = "wire"
 needs = { line_rate = true, cores = 4, bound = "wire" }
 [[claims]]
 id = "exact"
 kind = "count"
 text = "As many as were asked for."
+why = "Made up."
 metric = "processes"
 equals = "workers"
 plus = 1
@@ -272,8 +278,8 @@ func TestLoadNamesFileAndLine(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Replace(whole, "margin = 0.1", "margin = ", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(path); err == nil || !strings.HasPrefix(err.Error(), path+": line 32") {
-		t.Errorf("%v, want %s: line 32", err, path)
+	if _, err := Load(path); err == nil || !strings.HasPrefix(err.Error(), path+": line 33") {
+		t.Errorf("%v, want %s: line 33", err, path)
 	}
 	if _, err := Load(path + "x"); err == nil {
 		t.Error("a file that is not there was read")

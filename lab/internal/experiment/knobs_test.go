@@ -13,13 +13,13 @@ title = "t"
 question = "q"
 metrics = ["throughput_rps"]
 topology = { kind = "fleet" }
-settings = { route = "/r", connections = 1, ` + settings + ` }
+settings = { route = "/read", connections = 1, ` + settings + ` }
 factors = [{ name = "workers", levels = [1, 2] }` + factor + `]
 budget_s = 60
 block = { slot_s = 1, rounds = 1 }
 claims = [
-  { id = "four", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1, needs = { cores = FOUR } },
-  { id = "none", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1 },
+  { id = "four", kind = "flat", text = "t", why = "w", metric = "throughput_rps", over = "workers", margin = 0.1, needs = { cores = FOUR } },
+  { id = "none", kind = "flat", text = "t", why = "w", metric = "throughput_rps", over = "workers", margin = 0.1 },
 ]`
 }
 

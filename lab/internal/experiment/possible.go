@@ -9,6 +9,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/event"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // possible refuses settings that no trial could combine.
@@ -19,6 +20,14 @@ func (x *Experiment) possible(s setting.Levels) error {
 	// Some settings exist only to describe published runs.
 	if r, ok := s[setting.Route]; ok && !setting.IsPath(r) {
 		return fmt.Errorf("the lab requests one path at a time, and not %s", r)
+	} else if ok && x.Planned == "" {
+		server := setting.Fiber
+		if s[setting.Server] == setting.String(setting.Null) {
+			server = setting.Null
+		}
+		if routes := setting.Routes(server); !slices.Contains(routes, r.String()) {
+			return fmt.Errorf("the %s server has no route %q; %s", server, r, strict.Instead(r.String(), routes))
+		}
 	}
 	switch g := generator(s); g {
 	case setting.HTTPLoad, setting.Autocannon:

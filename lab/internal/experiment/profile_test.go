@@ -11,6 +11,7 @@ var profiling = strings.Replace(whole, "[block]", "[profile]\nseconds = 2\ncompa
 id = "seen"
 kind = "share"
 text = "It is seen."
+why = "Made up."
 profile = "block"
 package = "github.com/brianvoe/gofakeit"
 at_least = 0.01
@@ -18,6 +19,7 @@ at_least = 0.01
 id = "writes"
 kind = "share"
 text = "It writes."
+why = "Made up."
 profile = "cpu"
 work = "write"
 at_most = 0.5
@@ -25,6 +27,7 @@ at_most = 0.5
 id = "gone"
 kind = "absent"
 text = "It is gone."
+why = "Made up."
 profile = "mutex"
 package = "github.com/brianvoe/gofakeit"
 at = { workers = 4 }
@@ -56,7 +59,7 @@ func TestRefusesProfilesThatCouldNotBeTakenOrRead(t *testing.T) {
 		{"more than a minute", "seconds = 2\n", "seconds = 61\n", "profile.seconds = 61: say"},
 		{"no number of seconds", "seconds = 2\n", "seconds = nan\n", "profile.seconds = NaN: say"},
 		{"in several pieces, by what takes no turns", "generator = \"http_load\"", "generator = \"autocannon\"", "block.rounds = 6: autocannon measures in one piece"},
-		{"an unknown kind", `profile = "block"`, `profile = "threads"`, `claims[6] "seen": profile "threads": use one of`},
+		{"an unknown kind", `profile = "block"`, `profile = "threads"`, `claims[6] "seen": profile "threads": no such kind of profile; there are`},
 		{"no kind", "profile = \"block\"\n", "", `claims[6] "seen": profile ""`},
 		{"neither package nor work", "work = \"write\"\n", "", `claims[7] "writes": say either package or work`},
 		{"both", "work = \"write\"", "work = \"write\"\npackage = \"sync\"", `claims[7] "writes": say either package or work`},

@@ -21,6 +21,27 @@ const (
 // single has the walls in the order in which a bound joins them.
 var single = []Bound{BoundClientCPU, BoundServerCPU, BoundWire}
 
+// WallNames lists what a claim may call the wall.
+func WallNames() (names []string) {
+	for _, b := range single {
+		names = append(names, string(b))
+	}
+	return names
+}
+
+// Meaning says in a sentence when a trial has met the wall.
+func (b Bound) Meaning() string {
+	switch b {
+	case BoundClientCPU:
+		return fmt.Sprintf("The load generator's cores, or its busiest thread, were busy for %v %% of the time or more.", CPUSaturated*100)
+	case BoundServerCPU:
+		return fmt.Sprintf("The server's cores, or its workers, were busy for %v %% of the time or more.", CPUSaturated*100)
+	case BoundWire:
+		return fmt.Sprintf("The wire carried %v %% of its line rate or more, in its busier direction.", WireSaturated*100)
+	}
+	return ""
+}
+
 // The shares of the line rate and of a core's time from which a resource counts
 // as saturated. They were set before any run of this lab. At 0.9 at most a
 // ninth of headroom is left, which is why claims of flatness at the wire use a

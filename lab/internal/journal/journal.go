@@ -44,14 +44,16 @@ func (r Root) Path(parts ...string) string {
 }
 
 // The repository's paths.
-func (r Root) Experiments() string          { return r.Path("lab", "experiments") }
-func (r Root) Result(x, run string) string  { return r.Path("data", "results", x, run+".json") }
-func (r Root) Verdict(x, run string) string { return r.Path("data", "verdicts", x, run+".json") }
-func (r Root) Sheet(x, run string) string   { return r.Path("data", "csv", x, run+".csv") }
-func (r Root) Host(id string) string        { return r.Path("data", "hosts", id+".json") }
-func (r Root) Texts() string                { return r.Path("data", "texts") }
-func (r Root) Text(entry string) string     { return filepath.Join(r.Texts(), entry+".toml") }
-func (r Root) Audit(entry string) string    { return r.Path("data", "audits", entry+".json") }
+func (r Root) Experiments() string           { return r.Path("lab", "experiments") }
+func (r Root) Experiment(name string) string { return filepath.Join(r.Experiments(), name+".toml") }
+func (r Root) Entry(name string) string      { return r.Path("content", "journal", name+".md") }
+func (r Root) Result(x, run string) string   { return r.Path("data", "results", x, run+".json") }
+func (r Root) Verdict(x, run string) string  { return r.Path("data", "verdicts", x, run+".json") }
+func (r Root) Sheet(x, run string) string    { return r.Path("data", "csv", x, run+".csv") }
+func (r Root) Host(id string) string         { return r.Path("data", "hosts", id+".json") }
+func (r Root) Texts() string                 { return r.Path("data", "texts") }
+func (r Root) Text(entry string) string      { return filepath.Join(r.Texts(), entry+".toml") }
+func (r Root) Audit(entry string) string     { return r.Path("data", "audits", entry+".json") }
 
 // Ledger is the file with all claims over all hosts, and LedgerSheet the same as
 // CSV.
@@ -74,15 +76,20 @@ func (r Root) Flame(x, run, name string) string {
 // with it. So a claim that was changed after a run is noticed.
 func (r Root) Design(sum string) string { return r.Path("data", "designs", sum+".toml") }
 
-// The metrics, the method and the counts of what claims need, for pages; and the
-// published schemas.
+// The metrics, the method, all names and the counts of what claims need, for pages;
+// and the published schemas.
 func (r Root) Metrics() string           { return r.Path("data", "metrics.json") }
+func (r Root) Names() string             { return r.Path("data", "names.json") }
 func (r Root) Method() string            { return r.Path("data", "method.json") }
 func (r Root) Reach() string             { return r.Path("data", "reach.json") }
 func (r Root) Schema(name string) string { return r.Path("static", "schema", name+".json") }
 
 // Scratch holds unfinished files; it is outside data/ and ignored by git.
 func (r Root) Scratch() string { return r.Path(".tools", "scratch") }
+
+// Tried holds runs made for trial only, each by the path that it would have in
+// the journal. Nothing reads them.
+func (r Root) Tried() Root { return Root(filepath.Join(r.Scratch(), "tried")) }
 
 // Rel shortens a path for messages.
 func (r Root) Rel(path string) string {

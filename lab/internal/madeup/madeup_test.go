@@ -41,7 +41,7 @@ settings = { route = "/read", generator = "http_load", connections = 100 }
 factors = [{ name = "client_workers", levels = [0, 2] }, { name = "workers", levels = [1, 2] }]
 budget_s = 60
 block = { slot_s = 0.1, rounds = 3, warmup_s = 0.2 }
-claims = [{ id = "c", kind = "flat", text = "t", metric = "server_cpu_per_request_s", over = "workers", margin = 0.1 }]
+claims = [{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "server_cpu_per_request_s", over = "workers", margin = 0.1 }]
 `))
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +76,7 @@ settings = { server = "producer", generator = "sink", batch_events = 100, flush_
 factors = [{ name = "variant", levels = ["async", "batch", "pool-10"] }, { name = "event_rate", levels = [0, 2000] }]
 budget_s = 60
 block = { slot_s = 1.5, rounds = 1, warmup_s = 0.2 }
-claims = [{ id = "c", kind = "flat", text = "t", metric = "server_cpu_per_event_s", over = "variant", margin = 0.1 }]
+claims = [{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "server_cpu_per_event_s", over = "variant", margin = 0.1 }]
 `
 
 // group is the index of the first trial, in the first block, of those measured

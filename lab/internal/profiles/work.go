@@ -58,6 +58,14 @@ func (w Work) Words() string {
 	return string(w)
 }
 
+// WorkNames lists the names of all kinds of work.
+func WorkNames() (names []string) {
+	for _, w := range Works() {
+		names = append(names, string(w.Work))
+	}
+	return names
+}
+
 // IsWork tells whether there is a kind of work of that name.
 func IsWork(name string) bool {
 	return slices.ContainsFunc(Works(), func(w WorkDoc) bool { return string(w.Work) == name })

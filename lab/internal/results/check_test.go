@@ -35,7 +35,7 @@ settings = { route = "/read", prefork = true, connections = 100 }
 factors = [{ name = "workers", levels = [1, 2] }]
 sizes.smoke = { blocks = 1, duration_s = 1 }
 sizes.full = { blocks = 6, duration_s = 1 }
-claims = [{ id = "c", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1 }]
+claims = [{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "throughput_rps", over = "workers", margin = 0.1 }]
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -157,6 +157,7 @@ duration_s = 1
 id = "c"
 kind = "count"
 text = "t"
+why = "Made up."
 metric = "workers"
 equals = "workers"
 `

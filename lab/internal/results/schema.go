@@ -40,7 +40,7 @@ var versions = map[string]map[int]string{
 
 // Schema returns the JSON Schema of a new results file, made from the Go types.
 func Schema() []byte {
-	s := reflect(&File{})
+	s := strict.Schema(&File{}, "json")
 	s.ID, s.Title = SchemaURL, "Line Rate results file, version 2"
 	for _, gone := range []string{"size", "warmup_s", "duration_s"} {
 		s.Definitions["Provenance"].Properties.Delete(gone)
@@ -60,51 +60,14 @@ func Schema() []byte {
 		p, _ := s.Properties.Get(field)
 		p.PropertyNames = &jsonschema.Schema{Enum: names}
 	}
-	return encode(s)
+	return strict.EncodeSchema(s)
 }
 
 // HostSchema returns the JSON Schema of a host profile.
 func HostSchema() []byte {
-	s := reflect(&host.Profile{})
+	s := strict.Schema(&host.Profile{}, "json")
 	s.ID, s.Title = HostSchemaURL, "Line Rate host profile, version 1"
-	return encode(s)
-}
-
-func reflect(v any) *jsonschema.Schema {
-	// The default names types by package path; the bare type name reads better,
-	// and no two names collide here.
-	r := &jsonschema.Reflector{ExpandedStruct: true, Anonymous: true}
-	s := r.Reflect(v)
-	lines(s)
-	for _, d := range s.Definitions {
-		lines(d)
-	}
-	return s
-}
-
-// lines limits each text without a form of its own to one line. Decode refuses
-// more than a pattern can say: see strict.CheckLine.
-func lines(s *jsonschema.Schema) {
-	if s == nil {
-		return
-	}
-	if s.Type == "string" && s.Pattern == "" && s.Format == "" && len(s.Enum) == 0 {
-		longest := uint64(strict.LongestLine)
-		s.Pattern, s.MaxLength = `^[^\x00-\x1f\x7f-\x9f]*$`, &longest
-	}
-	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
-		lines(p.Value)
-	}
-	lines(s.Items)
-	lines(s.AdditionalProperties)
-}
-
-func encode(s *jsonschema.Schema) []byte {
-	b, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		panic(err) // the schema is made of this package's own types
-	}
-	return append(b, '\n')
+	return strict.EncodeSchema(s)
 }
 
 var compiled = sync.OnceValue(func() map[string]*validator.Schema {

@@ -26,7 +26,7 @@ settings = { route = "/read", generator = "http_load", connections = 100 }
 factors = [{ name = "rps", levels = [false, true] }, { name = "workers", levels = [1, 2] }]
 budget_s = 60
 block = { slot_s = 0.1, rounds = 6, warmup_s = 0.2 }
-claims = [{ id = "c", kind = "flat", text = "t", metric = "server_cpu_per_request_s", over = "workers", margin = 0.1 }]
+claims = [{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "server_cpu_per_request_s", over = "workers", margin = 0.1 }]
 `))
 	if err != nil {
 		t.Fatal(err)

@@ -12,8 +12,11 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Names of the settings.
@@ -147,6 +150,9 @@ var (
 	}
 )
 
+// examples has a level for each setting whose texts have a pattern.
+var examples = map[string]string{Route: "/read", ServerCPUs: "0-5"}
+
 // longest is how many characters a level may have.
 const longest = 100
 
@@ -193,7 +199,7 @@ func Of(v any) (Level, error) {
 func Check(name string, l Level) error {
 	d, ok := defs[name]
 	if !ok {
-		return fmt.Errorf("unknown setting %q (known: %v)", name, Names())
+		return fmt.Errorf("unknown setting %q; %s", name, strict.Instead(name, Names()))
 	}
 	switch l.v.(type) {
 	case int64:
@@ -211,10 +217,26 @@ func Check(name string, l Level) error {
 	default:
 		ok = false
 	}
+	if s, is := l.v.(string); !ok && is && d.words != nil {
+		return fmt.Errorf("setting %q (%s) cannot be %q; %s", name, d.doc, s, strict.Instead(s, d.words))
+	}
 	if !ok {
-		return fmt.Errorf("setting %q (%s) cannot be %s", name, d.doc, l)
+		return fmt.Errorf("setting %q (%s) cannot be %s; give %s", name, d.doc, l, d.form(name))
 	}
 	return nil
+}
+
+// form says what levels the setting takes, if not one of some words.
+func (d def) form(name string) string {
+	switch {
+	case d.kind == number:
+		return fmt.Sprintf("a whole number, %d or more", d.least)
+	case d.kind == boolean:
+		return "true or false"
+	case d.words != nil:
+		return `"` + strings.Join(d.words, `", "`) + `"`
+	}
+	return fmt.Sprintf("a text such as %q", examples[name])
 }
 
 // Int returns the level as a number; ok is false if it is not one.

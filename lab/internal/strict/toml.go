@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -16,11 +17,11 @@ func DecodeTOML(data []byte, into any) error {
 	dec := toml.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
-		return located(err)
+		return located(err, data, reflect.TypeOf(into))
 	}
 	var raw map[string]any
 	if err := toml.Unmarshal(data, &raw); err != nil {
-		return located(err)
+		return located(err, data, nil)
 	}
 	if key := odd(raw, ""); key != "" {
 		return fmt.Errorf("unknown key %q: keys are written in lower case", key)
@@ -52,11 +53,21 @@ func odd(v any, at string) string {
 	return ""
 }
 
-func located(err error) error {
+// located says in which line an error is. A key that the type does not have is
+// compared with those that it has.
+func located(err error, data []byte, into reflect.Type) error {
 	var strict *toml.StrictMissingError
 	if errors.As(err, &strict) && len(strict.Errors) > 0 {
 		row, _ := strict.Errors[0].Position()
-		return fmt.Errorf("line %d: unknown key %q", row, strings.Join(strict.Errors[0].Key(), "."))
+		key := strict.Errors[0].Key()
+		instead := ""
+		var raw map[string]any
+		if toml.Unmarshal(data, &raw) == nil {
+			if known, found := stray(raw, into, key[len(key)-1]); found {
+				instead = "; " + Instead(key[len(key)-1], known)
+			}
+		}
+		return fmt.Errorf("line %d: unknown key %q%s", row, strings.Join(key, "."), instead)
 	}
 	var dec *toml.DecodeError
 	if errors.As(err, &dec) {
@@ -64,4 +75,41 @@ func located(err error) error {
 		return fmt.Errorf("line %d, column %d: %s", row, col, strings.TrimPrefix(dec.Error(), "toml: "))
 	}
 	return err
+}
+
+// stray finds a key of that name that the type has no place for, and lists the
+// keys that its table may have. The decoder's own path leaves out tables in braces.
+func stray(v any, of reflect.Type, name string) (known []string, found bool) {
+	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+		of = of.Elem()
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			if known, found := stray(e, of, name); found {
+				return known, true
+			}
+		}
+	case map[string]any:
+		if of.Kind() != reflect.Struct {
+			return nil, false
+		}
+		fields := map[string]reflect.Type{}
+		for i := range of.NumField() {
+			if key := of.Field(i).Tag.Get("toml"); key != "" && key != "-" {
+				known, fields[key] = append(known, key), of.Field(i).Type
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if fields[key] == nil && key == name {
+				return known, true
+			}
+			if fields[key] != nil {
+				if known, found := stray(v[key], fields[key], name); found {
+					return known, true
+				}
+			}
+		}
+	}
+	return nil, false
 }

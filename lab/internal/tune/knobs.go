@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // What a knob belongs to. An interface must be named; a process is the caller
@@ -98,7 +100,7 @@ func Knobs() (names []string) {
 func find(name string) (*knob, error) {
 	i := slices.Index(Knobs(), name)
 	if i < 0 {
-		return nil, fmt.Errorf("no knob %q; there are %s", name, strings.Join(Knobs(), ", "))
+		return nil, fmt.Errorf("no knob %q; %s", name, strict.Instead(name, Knobs()))
 	}
 	return knobs[i], nil
 }

@@ -44,7 +44,7 @@ func TestAWallMetBesideAnotherIsNotRefuted(t *testing.T) {
 	// If one block of eleven cannot tell, ten against are enough; if two cannot,
 	// they are not.
 	for both, want := range map[int]Verdict{0: Refuted, 2: Refuted, 4: Inconclusive, 22: Inconclusive} {
-		x := design(t, "", `{ id = "c", kind = "bound", text = "t", bound = "server-cpu" }`)
+		x := design(t, "", `{ id = "c", kind = "bound", text = "t", why = "Made up.", bound = "server-cpu" }`)
 		r := ratios(x, slices.Repeat([]float64{1}, 11)...)
 		for i := range r.Trials {
 			bounded(&r.Trials[i], gate.BoundClientCPU)

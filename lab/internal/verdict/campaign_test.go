@@ -233,7 +233,7 @@ func TestCampaignsDecideAsRunsDo(t *testing.T) {
 	metrics := []string{cost, "threads_per_worker", "syscalls_per_request", "goroutines_parked"}
 	var claims []string
 	for i, s := range stakes {
-		claims = append(claims, fmt.Sprintf(`{ id = "c-%d", text = "t", metric = %q, over = "workers", %s }`, i, metrics[i], s.text))
+		claims = append(claims, fmt.Sprintf(`{ id = "c-%d", text = "t", why = "Made up.", metric = %q, over = "workers", %s }`, i, metrics[i], s.text))
 	}
 	x := design(t, "", claims...)
 	seen := map[Verdict]int{}

@@ -9,20 +9,20 @@ import (
 func TestACriterionInWords(t *testing.T) {
 	const factors = `{ name = "workers", levels = [1, 2] }, { name = "rps", levels = [false, true] }`
 	for _, c := range []struct{ claim, says, needs string }{
-		{`id = "c", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1125`,
+		{`id = "c", kind = "flat", text = "t", why = "Made up.", metric = "throughput_rps", over = "workers", margin = 0.1125`,
 			"between any two levels of workers, throughput at the one is at most 11.25 % above that at the other", ""},
-		{`id = "c", kind = "monotonic", text = "t", metric = "latency_p50_s", over = "workers", margin = 0.03, needs = { cores = 4, line_rate = true }`,
+		{`id = "c", kind = "monotonic", text = "t", why = "Made up.", metric = "latency_p50_s", over = "workers", margin = 0.03, needs = { cores = 4, line_rate = true }`,
 			"at no step of workers was p50 latency more than 3 % higher on the level before, and the last is above the first", "a wire of known line rate and at least 4 cores"},
-		{`id = "c", kind = "ratio", text = "t", metric = "server_cpu_per_request_s", over = "rps", at_most = 0.95, at = { workers = 2 }, needs = { bound = "server-cpu", cores = 2, line_rate = true }`,
+		{`id = "c", kind = "ratio", text = "t", why = "Made up.", metric = "server_cpu_per_request_s", over = "rps", at_most = 0.95, at = { workers = 2 }, needs = { bound = "server-cpu", cores = 2, line_rate = true }`,
 			"where workers is 2, server CPU per request at the last level of RPS over that at the first is at most 0.95", "the server's CPU full in every trial, a wire of known line rate and at least 2 cores"},
-		{`id = "c", kind = "ratio", text = "t", metric = "latency_p99_s", over = "workers", at_least = 1.125, at = { rps = false }`,
+		{`id = "c", kind = "ratio", text = "t", why = "Made up.", metric = "latency_p99_s", over = "workers", at_least = 1.125, at = { rps = false }`,
 			"where RPS is off, p99 latency at the last level of workers over that at the first is at least 1.125", ""},
-		{`id = "c", kind = "bound", text = "t", bound = "wire"`, "the wire alone is full in every trial", ""},
-		{`id = "c", kind = "count", text = "t", metric = "processes", equals = "workers", plus = 1`, "in every trial the count of processes is the level set for workers plus 1", ""},
-		{`id = "c", kind = "share", text = "t", profile = "cpu", work = "scheduler", at_most = 0.05`, "the CPU profile gives scheduling at most 5 % of its time", ""},
-		{`id = "c", kind = "share", text = "t", profile = "allocs", package = "github.com/brianvoe/gofakeit", at_least = 0.1234`,
+		{`id = "c", kind = "bound", text = "t", why = "Made up.", bound = "wire"`, "the wire alone is full in every trial", ""},
+		{`id = "c", kind = "count", text = "t", why = "Made up.", metric = "processes", equals = "workers", plus = 1`, "in every trial the count of processes is the level set for workers plus 1", ""},
+		{`id = "c", kind = "share", text = "t", why = "Made up.", profile = "cpu", work = "scheduler", at_most = 0.05`, "the CPU profile gives scheduling at most 5 % of its time", ""},
+		{`id = "c", kind = "share", text = "t", why = "Made up.", profile = "allocs", package = "github.com/brianvoe/gofakeit", at_least = 0.1234`,
 			"the profile of allocations gives github.com/brianvoe/gofakeit at least 12.34 % of its bytes", ""},
-		{`id = "c", kind = "absent", text = "t", profile = "mutex", package = "github.com/brianvoe/gofakeit"`, "the mutex profile has no sample of github.com/brianvoe/gofakeit", ""},
+		{`id = "c", kind = "absent", text = "t", why = "Made up.", profile = "mutex", package = "github.com/brianvoe/gofakeit"`, "the mutex profile has no sample of github.com/brianvoe/gofakeit", ""},
 	} {
 		x, err := experiment.Parse("made-up", []byte(`
 entry = "7"

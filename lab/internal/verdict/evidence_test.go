@@ -16,9 +16,9 @@ import (
 
 const (
 	p50      = "latency_p50_s"
-	flatWait = `{ id = "c", kind = "flat", text = "t", metric = "latency_p50_s", over = "workers", margin = 0.1 }`
-	longer   = `{ id = "c", kind = "ratio", text = "t", metric = "latency_p50_s", over = "workers", at_least = 8 }`
-	shorter  = `{ id = "c", kind = "ratio", text = "t", metric = "latency_p50_s", over = "workers", at_most = 0.5 }`
+	flatWait = `{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "latency_p50_s", over = "workers", margin = 0.1 }`
+	longer   = `{ id = "c", kind = "ratio", text = "t", why = "Made up.", metric = "latency_p50_s", over = "workers", at_least = 8 }`
+	shorter  = `{ id = "c", kind = "ratio", text = "t", why = "Made up.", metric = "latency_p50_s", over = "workers", at_most = 0.5 }`
 )
 
 // A block without the client's figures cannot tell about throughput: it counts

@@ -20,16 +20,16 @@ const (
 
 // Claims over the levels of workers, 1 and 2 unless a test says otherwise.
 const (
-	isFlat    = `{ id = "c", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1 }`
-	flatCost  = `{ id = "c", kind = "flat", text = "t", metric = "server_cpu_per_request_s", over = "workers", margin = 0.1 }`
-	flatWide  = `{ id = "c", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.25 }`
-	atLeast   = `{ id = "c", kind = "ratio", text = "t", metric = "throughput_rps", over = "workers", at_least = 1.5 }`
-	atMost    = `{ id = "c", kind = "ratio", text = "t", metric = "throughput_rps", over = "workers", at_most = 0.5 }`
-	rises     = `{ id = "c", kind = "monotonic", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1 }`
-	wireWall  = `{ id = "c", kind = "bound", text = "t", bound = "wire" }`
-	asMany    = `{ id = "c", kind = "count", text = "t", metric = "workers", equals = "workers" }`
-	oneMore   = `{ id = "c", kind = "count", text = "t", metric = "processes", equals = "workers", plus = 1 }`
-	flatNeeds = `{ id = "c", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1, needs = { %s } }`
+	isFlat    = `{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "throughput_rps", over = "workers", margin = 0.1 }`
+	flatCost  = `{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "server_cpu_per_request_s", over = "workers", margin = 0.1 }`
+	flatWide  = `{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "throughput_rps", over = "workers", margin = 0.25 }`
+	atLeast   = `{ id = "c", kind = "ratio", text = "t", why = "Made up.", metric = "throughput_rps", over = "workers", at_least = 1.5 }`
+	atMost    = `{ id = "c", kind = "ratio", text = "t", why = "Made up.", metric = "throughput_rps", over = "workers", at_most = 0.5 }`
+	rises     = `{ id = "c", kind = "monotonic", text = "t", why = "Made up.", metric = "throughput_rps", over = "workers", margin = 0.1 }`
+	wireWall  = `{ id = "c", kind = "bound", text = "t", why = "Made up.", bound = "wire" }`
+	asMany    = `{ id = "c", kind = "count", text = "t", why = "Made up.", metric = "workers", equals = "workers" }`
+	oneMore   = `{ id = "c", kind = "count", text = "t", why = "Made up.", metric = "processes", equals = "workers", plus = 1 }`
+	flatNeeds = `{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "throughput_rps", over = "workers", margin = 0.1, needs = { %s } }`
 )
 
 func design(t testing.TB, factors string, claims ...string) *experiment.Experiment {

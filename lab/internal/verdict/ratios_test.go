@@ -154,14 +154,14 @@ func TestAClaimKeptToLevelsLooksAtThoseOnly(t *testing.T) {
 			return figures{rps: v, "client_thread_busy_max": 0.95}
 		}), machine)
 	}
-	const about = `{ id = "c", kind = "flat", text = "t", metric = "throughput_rps", over = "workers", margin = 0.1, at = { pipelining = %d } }`
+	const about = `{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "throughput_rps", over = "workers", margin = 0.1, at = { pipelining = %d } }`
 	if c := run(fmt.Sprintf(about, 1)); c.Verdict != Reproduced || len(c.Effects) != 1 {
 		t.Errorf("where it is flat: %s (%s), %d comparisons", c.Verdict, c.Reason, len(c.Effects))
 	}
 	if c := run(fmt.Sprintf(about, 10)); c.Verdict != Refuted {
 		t.Errorf("where it doubles: %s (%s)", c.Verdict, c.Reason)
 	}
-	x := design(t, factors, `{ id = "c", kind = "bound", text = "t", bound = "client-cpu", at = { pipelining = 1 } }`)
+	x := design(t, factors, `{ id = "c", kind = "bound", text = "t", why = "Made up.", bound = "client-cpu", at = { pipelining = 1 } }`)
 	r := made(x, 8, func(setting.Levels, int) figures { return figures{} })
 	for i := range r.Trials {
 		if r.Trials[i].Condition == "c1" || r.Trials[i].Condition == "c3" { // without pipelining

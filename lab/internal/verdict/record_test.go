@@ -213,7 +213,7 @@ func TestControlsOfSeveralRunsCountTogether(t *testing.T) {
 func TestRunsThatLostAnythingHaveVerdicts(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(8, 8))
 	x := profiled(t, aTenth, named(gone, "gone"), named(writing, "writing"), named(strings.ReplaceAll(isFlat, "workers", "index"), "flat"),
-		named(wireWall, "wall"), `{ id = "count", kind = "count", text = "t", metric = "workers", equals = "connections" }`)
+		named(wireWall, "wall"), `{ id = "count", kind = "count", text = "t", why = "Made up.", metric = "workers", equals = "connections" }`)
 	lose := []func(*results.Trial){
 		func(t *results.Trial) { spoil(t) },
 		func(t *results.Trial) { t.Profiles = nil },

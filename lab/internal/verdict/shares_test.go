@@ -16,10 +16,10 @@ import (
 const lock = "github.com/brianvoe/gofakeit"
 
 const (
-	aTenth   = `{ id = "c", kind = "share", text = "t", profile = "block", package = "github.com/brianvoe/gofakeit", at_least = 0.1, at = { index = "gofakeit" } }`
-	atMost10 = `{ id = "c", kind = "share", text = "t", profile = "block", package = "github.com/brianvoe/gofakeit", at_most = 0.1, at = { index = "gofakeit" } }`
-	gone     = `{ id = "c", kind = "absent", text = "t", profile = "block", package = "github.com/brianvoe/gofakeit", at = { index = "gofakeit" } }`
-	writing  = `{ id = "c", kind = "share", text = "t", profile = "cpu", work = "write", at_least = 0.4 }`
+	aTenth   = `{ id = "c", kind = "share", text = "t", why = "Made up.", profile = "block", package = "github.com/brianvoe/gofakeit", at_least = 0.1, at = { index = "gofakeit" } }`
+	atMost10 = `{ id = "c", kind = "share", text = "t", why = "Made up.", profile = "block", package = "github.com/brianvoe/gofakeit", at_most = 0.1, at = { index = "gofakeit" } }`
+	gone     = `{ id = "c", kind = "absent", text = "t", why = "Made up.", profile = "block", package = "github.com/brianvoe/gofakeit", at = { index = "gofakeit" } }`
+	writing  = `{ id = "c", kind = "share", text = "t", why = "Made up.", profile = "cpu", work = "write", at_least = 0.4 }`
 )
 
 // profiled is a design that takes profiles.

@@ -53,6 +53,7 @@ rounds = 1
 id = "c"
 kind = "flat"
 text = "t"
+why = "Made up."
 metric = "throughput_rps"
 over = "index"
 margin = 0.1

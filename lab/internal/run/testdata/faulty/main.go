@@ -31,6 +31,9 @@ import (
 )
 
 func main() {
+	if slices.Contains(os.Args, "--help") {
+		return // it can be started
+	}
 	self, err := os.Executable()
 	check(err)
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(self), "fault"))
@@ -127,7 +130,7 @@ func together(addr string, programs ...string) {
 
 // answer is a complete answer, changed by the fault.
 func answer(fault string, body []byte) []byte {
-	kind, length := "application/json", -1
+	status, kind, length := "200 OK", "application/json", -1
 	switch fault {
 	case "half":
 		body = body[:len(body)/2]
@@ -141,13 +144,15 @@ func answer(fault string, body []byte) []byte {
 	case "a-byte":
 		body = bytes.Clone(body)
 		body[len(body)/2] ^= 1
+	case "not-found":
+		status = "404 Not Found"
 	case "type":
 		kind = "text/plain; charset=utf-8"
 	}
 	if length < 0 {
 		length = len(body)
 	}
-	return fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 05:00:00 GMT\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", kind, length, body)
+	return fmt.Appendf(nil, "HTTP/1.1 %s\r\nDate: Sun, 22 Nov 2026 05:00:00 GMT\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, kind, length, body)
 }
 
 func check(err error) {

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/audit"
+	"github.com/line-rate/line-rate/lab/internal/derive"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+// newCall writes a file to start from. It is valid as it stands, so that what is wrong
+// later was changed since.
+type newCall struct {
+	Experiment newExperiment `cmd:"" help:"lab/experiments/NAME.toml: what is compared, and what is claimed of it."`
+	Entry      newEntry      `cmd:"" help:"content/journal/NAME.md: the story, for experiments that are written."`
+	Text       newText       `cmd:"" help:"data/texts/ENTRY.toml: figures and claims of a published text."`
+	Host       newHost       `cmd:"" help:"data/hosts/NAME.json: a machine that a published text names. A run describes its own machine."`
+}
+
+//go:embed new
+var templates embed.FS
+
+// fill gives the text of a template.
+func fill(name string, with any) ([]byte, error) {
+	t, err := template.ParseFS(templates, "new/"+name)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = t.Execute(&b, with)
+	return b.Bytes(), err
+}
+
+// create writes a new file of the journal and derives what follows from it. If the
+// journal then has a fault, the file is removed again.
+func create(j *archive.Journal, path string, data []byte, out io.Writer) (int, error) {
+	name := j.Root.Rel(path)
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return exitFailed, errors.Join(err, fmt.Errorf("%s is there already; it was not changed", name))
+	}
+	if err := results.WriteNew(j.Root.Scratch(), path, data); err != nil {
+		return exitFailed, err
+	}
+	after, err := open()
+	if err == nil {
+		err = derive.Write(after)
+	}
+	if err != nil {
+		return exitFailed, errors.Join(err, os.Remove(path))
+	}
+	fmt.Fprintf(out, "wrote %s\n", name)
+	return exitHeld, nil
+}
+
+// number is the form of the name of an entry of the series, and word that of a study's.
+var (
+	number = regexp.MustCompile(`^[0-9]{2}[a-z]?$`)
+	word   = regexp.MustCompile(`^[a-z]{3,}$`)
+	slug   = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)+$`)
+)
+
+// belongs refuses what is no entry's number and no study's word.
+func belongs(entry string) error {
+	if number.MatchString(entry) || word.MatchString(entry) {
+		return nil
+	}
+	return fmt.Errorf("entry %q: give a number of two digits, as 12 or 06b, or a study's word", entry)
+}
+
+type newExperiment struct {
+	Name  string `arg:"" help:"Its name, as 12-compression."`
+	Entry string `placeholder:"ENTRY" help:"The entry that it belongs to (default: what stands before the name's first hyphen)."`
+}
+
+func (c *newExperiment) do(_ context.Context, out io.Writer) (int, error) {
+	if c.Entry == "" {
+		c.Entry, _, _ = strings.Cut(c.Name, "-")
+	}
+	if err := belongs(c.Entry); err != nil {
+		return exitFailed, err
+	}
+	j, err := open()
+	if err != nil {
+		return exitFailed, err
+	}
+	text, err := fill("experiment.toml", c)
+	if err != nil {
+		return exitFailed, err
+	}
+	if _, err := experiment.Parse(c.Name, text); err != nil {
+		return exitFailed, err
+	}
+	return create(j, j.Root.Experiment(c.Name), text, out)
+}
+
+type newText struct {
+	Entry string `arg:"" help:"The entry whose text it is, as 12."`
+}
+
+func (c *newText) do(_ context.Context, out io.Writer) (int, error) {
+	if err := belongs(c.Entry); err != nil {
+		return exitFailed, err
+	}
+	j, err := open()
+	if err != nil {
+		return exitFailed, err
+	}
+	text, err := fill("text.toml", c)
+	if err != nil {
+		return exitFailed, err
+	}
+	if _, err := audit.Parse(c.Entry, text); err != nil {
+		return exitFailed, err
+	}
+	return create(j, j.Root.Text(c.Entry), text, out)
+}
+
+type newHost struct {
+	Name  string `arg:"" help:"Its name, as c6i-2xlarge."`
+	Cores int    `placeholder:"N" help:"Its logical CPUs, if the text says how many."`
+}
+
+func (c *newHost) do(_ context.Context, out io.Writer) (int, error) {
+	if c.Cores < 0 {
+		return exitFailed, fmt.Errorf("--cores %d: use 1 or more", c.Cores)
+	}
+	j, err := open()
+	if err != nil {
+		return exitFailed, err
+	}
+	data, err := results.Encode(&host.Profile{
+		SchemaVersion: 1, ID: c.Name, Name: c.Name, Cores: c.Cores,
+		Note: "Say where these figures come from, and what was not recorded. What the text does not say is left out: cpu, cores, memory_bytes, kernel, nic, nic_queues, line_rate_bps.",
+	})
+	if err != nil {
+		return exitFailed, err
+	}
+	if err := results.Decode(data, results.HostSchemaURL, new(host.Profile)); err != nil {
+		return exitFailed, fmt.Errorf("host %q: %w", c.Name, err)
+	}
+	return create(j, j.Root.Host(c.Name), data, out)
+}
+
+type newEntry struct {
+	Name string `arg:"" help:"Its file's name, as 12-compression; a study's begins with its word."`
+}
+
+func (c *newEntry) do(_ context.Context, out io.Writer) (int, error) {
+	of, _, _ := strings.Cut(c.Name, "-")
+	if !slug.MatchString(c.Name) {
+		return exitFailed, fmt.Errorf("entry %q: give the number or the word, a hyphen, and words in lower case, as 12-compression", c.Name)
+	}
+	if err := belongs(of); err != nil {
+		return exitFailed, err
+	}
+	j, err := open()
+	if err != nil {
+		return exitFailed, err
+	}
+	var xs []*experiment.Experiment
+	for _, x := range j.Experiments {
+		if x.Entry == of {
+			xs = append(xs, x)
+		}
+	}
+	if len(xs) == 0 {
+		return exitFailed, fmt.Errorf("no experiment belongs to entry %q; write one first: lab new experiment %s", of, c.Name)
+	}
+	text, err := fill("entry.md", map[string]any{
+		"Entry": of, "Number": number.MatchString(of), "Date": time.Now().UTC().Format(time.DateOnly), "Experiments": xs,
+	})
+	if err != nil {
+		return exitFailed, err
+	}
+	return create(j, j.Root.Entry(c.Name), text, out)
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+// files lists everything below a directory.
+func (w *workshop) files(dir string) (found []string) {
+	w.t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			found = append(found, path)
+		}
+		return err
+	})
+	if err != nil && !os.IsNotExist(err) {
+		w.t.Fatal(err)
+	}
+	return found
+}
+
+func TestARunForTrialStaysOutOfTheJournal(t *testing.T) {
+	w := newWorkshop(t)
+	before := w.files(w.root.Path("data"))
+	w.seen = func(int64) float64 { return 7 }
+	status, out, err := w.run(context.Background(), options{Scratch: true})
+	if err != nil || status != exitNotHeld || !strings.Contains(out, counted+"/count  refuted") {
+		t.Fatalf("status %d, %v\n%s", status, err, out)
+	}
+	if after := w.files(w.root.Path("data")); !slices.Equal(before, after) {
+		t.Errorf("data/ was changed:\n%q\n%q", before, after)
+	}
+	made, err := filepath.Glob(w.root.Tried().Result(counted, "*"))
+	if err != nil || len(made) != 1 || !strings.Contains(out, "results: "+w.root.Rel(made[0])) {
+		t.Fatalf("made %v, %v\n%s", made, err, out)
+	}
+	if f, err := results.Read(made[0]); err != nil || f.Experiment != counted {
+		t.Errorf("%v", err)
+	}
+	if len(w.inOrder()) != 0 {
+		t.Error("the journal knows of the run")
+	}
+
+	// The claim may still change, and what counts has not seen the trial.
+	design := strings.Replace(fmt.Sprintf(workshopDesign, "97", true), "connections = 4", "connections = 8", 1)
+	w.write(filepath.Join(w.root.Experiments(), counted+".toml"), design)
+	w.seen = nil
+	if status, out, err := w.run(context.Background(), options{}); err != nil || status != exitHeld || !strings.Contains(out, counted+"/count  reproduced") {
+		t.Errorf("status %d, %v\n%s", status, err, out)
+	}
+	if got := w.inOrder(); len(got) != 1 {
+		t.Errorf("%d runs", len(got))
+	}
+
+	// Nor does a trial see what counts.
+	w.seen = func(int64) float64 { return 7 }
+	if _, out, _ := w.run(context.Background(), options{Scratch: true}); !strings.Contains(out, counted+"/count  refuted") {
+		t.Errorf("the verdict rests on more than the run:\n%s", out)
+	}
+}
+
+func TestATrialThatIsInterruptedKeepsItsBlocks(t *testing.T) {
+	w := newWorkshop(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	w.fail, w.cancel = 1, cancel
+	status, out, err := w.run(ctx, options{Scratch: true})
+	if status != exitFailed || err == nil || !strings.Contains(out, "results: ") {
+		t.Errorf("status %d, %v\n%s", status, err, out)
+	}
+	if len(w.inOrder()) != 0 {
+		t.Error("the journal knows of the run")
+	}
+}

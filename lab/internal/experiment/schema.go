@@ -1,0 +1,189 @@
+package experiment
+
+import (
+	"github.com/invopop/jsonschema"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
+// SchemaURL identifies the published schema. Nothing is fetched from it.
+const SchemaURL = "https://line-rate.github.io/line-rate/schema/experiment-1.json"
+
+// Schema returns the JSON Schema of an experiment's file. An editor that knows
+// it completes names and says what they mean. Parse refuses more.
+func Schema() []byte {
+	s := strict.Schema(&Experiment{}, "toml")
+	s.ID, s.Title = SchemaURL, "Line Rate experiment"
+	s.Properties.Delete("sizes") // of version 1 only
+	delete(s.Definitions, "Size")
+	set := func(of *jsonschema.Schema, field string, to *jsonschema.Schema) { of.Properties.Set(field, to) }
+	metrics, settings := words(metric.All(), func(m metric.Metric) strict.Word { return strict.Word{Name: m.Name, Meaning: m.Doc} }), setting.Docs()
+	names := words(settings, func(d setting.Doc) strict.Word { return strict.Word{Name: d.Name, Meaning: d.Meaning} })
+	wall := words(gate.WallNames(), func(name string) strict.Word { return strict.Word{Name: name, Meaning: gate.Bound(name).Meaning()} })
+
+	for name, of := range map[string]*jsonschema.Schema{
+		"Metric": strict.OneOf(metrics), "Setting": strict.OneOf(names), "Levels": table(settings), "Wall": strict.OneOf(wall),
+	} {
+		s.Definitions[name] = of
+	}
+	set(s, "metrics", &jsonschema.Schema{Type: "array", Items: see("Metric")})
+	set(s, "settings", see("Levels"))
+	strict.Describe(s, map[string]string{
+		"entry":     "*The entry's number, as 09 or 06b, or a study's word.",
+		"title":     "*What is measured, as a heading.",
+		"question":  "*What the experiment asks, in one sentence.",
+		"core":      "Whether `lab reproduce` without arguments runs it.",
+		"planned":   "What the lab lacks to run this. Its claims stand, and no command runs it.",
+		"metrics":   "*What pages show of each condition.",
+		"topology":  "*How client and server are joined.",
+		"settings":  "Everything that is the same in every trial.",
+		"factors":   "*What is compared. Every combination of levels is a condition, which each block measures once.",
+		"budget_s":  "*The longest that a run goes on while a claim is undecided, in seconds.",
+		"block":     "*How the time of a block is divided.",
+		"claims":    "*What is said of the metrics, with bars that are fixed before the first run.",
+		"withdrawn": "Claims that runs were judged by and that no longer stand.",
+		"profile":   "Asks for a profile of each server, under the same load.",
+	})
+
+	topology := s.Definitions["Topology"]
+	set(topology, "kind", strict.OneOf(words(Topologies(), Doc.word)))
+	strict.Describe(topology, map[string]string{
+		"kind": "*Loopback, a wire between two namespaces, or two machines.", "line_rate_bps": "The wire's rate in bits a second.",
+		"burst_bytes": "How many bytes may leave at once before the wire's rate holds them back.", "queue_s": "How long a packet may wait for the wire, in seconds.",
+	})
+	factor := s.Definitions["Factor"]
+	set(factor, "name", see("Setting"))
+	set(factor, "levels", &jsonschema.Schema{Type: "array"})
+	for _, d := range settings {
+		levels := &jsonschema.Schema{Items: see("Levels/properties/" + d.Name)}
+		factor.AllOf = append(factor.AllOf, where("name", d.Name, one("levels", levels)))
+	}
+	strict.Describe(factor, map[string]string{"name": "*The setting that varies.", "levels": "*Two levels or more, in rising order."})
+	strict.Describe(s.Definitions["Block"], map[string]string{
+		"slot_s": "*Seconds of one slot that count, up to 60.", "rounds": "*How many slots each condition has, 1 to 100.",
+		"warmup_s": "*Seconds of load on each server before its first slot, up to 60.",
+	})
+	strict.Describe(s.Definitions["Profile"], map[string]string{
+		"seconds": "*Length of one profile, 1 to 60 whole seconds.", "compare": "The factor whose last level is drawn against its first.",
+	})
+	strict.Describe(s.Definitions["Withdrawal"], map[string]string{"id": "*The claim's id.", "why": "*What was wrong with the claim."})
+	needs := s.Definitions["Needs"]
+	set(needs, "bound", see("Wall"))
+	strict.Describe(needs, map[string]string{
+		"bound": "Every trial met this wall.", "line_rate": "The wire has a line rate.", "cores": "The server's machine has so many logical CPUs.",
+	})
+
+	claim := s.Definitions["Claim"]
+	set(claim, "kind", strict.OneOf(words(Claims(), Doc.word)))
+	set(claim, "metric", see("Metric"))
+	set(claim, "over", see("Setting"))
+	set(claim, "equals", see("Setting"))
+	set(claim, "bound", see("Wall"))
+	set(claim, "about", strict.OneOf([]strict.Word{{Name: AboutClient, Meaning: "The load generator is meant, which then may be the wall."}}))
+	set(claim, "profile", strict.OneOf(words(profiles.Kinds(), func(k profiles.Kind) strict.Word { return strict.Word{Name: string(k), Meaning: k.Meaning()} })))
+	set(claim, "work", strict.OneOf(words(profiles.Works(), func(w profiles.WorkDoc) strict.Word { return strict.Word{Name: string(w.Work), Meaning: w.Doc} })))
+	set(claim, "at", see("Levels"))
+	for _, k := range Claims() {
+		claim.AllOf = append(claim.AllOf, where("kind", k.Name, takes[Kind(k.Name)].schema()))
+	}
+	strict.Describe(claim, map[string]string{
+		"id":       "*The claim's name: lower-case words joined by hyphens. It never changes once a run has been made.",
+		"kind":     "*The form of the claim.",
+		"text":     "*The claim in one sentence.",
+		"why":      "*The reason for the margin or the bar.",
+		"metric":   "The metric that is compared.",
+		"over":     "The factor whose levels are compared.",
+		"margin":   "How far apart counts as the same, as a share: 0.05 is 5 %.",
+		"at_least": "The bar: a ratio, or a share from 0 to 1.",
+		"at_most":  "The bar: a ratio, or a share from 0 to 1.",
+		"bound":    "The wall that is met.",
+		"equals":   "The setting whose level the count equals.",
+		"plus":     "Added to that level.",
+		"about":    "Says that the claim is about the client; leave it out for a claim about the server.",
+		"needs":    "What a machine must have for the claim to apply to it.",
+		"profile":  "The kind of profile.",
+		"package":  "The package to look for, by its path.",
+		"work":     "The kind of work to look for.",
+		"at":       "Levels that the claim is limited to.",
+	})
+	return strict.EncodeSchema(s)
+}
+
+func see(definition string) *jsonschema.Schema {
+	return &jsonschema.Schema{Ref: "#/$defs/" + definition}
+}
+
+func (d Doc) word() strict.Word { return strict.Word{Name: d.Name, Meaning: d.Meaning} }
+
+func words[T any](of []T, word func(T) strict.Word) (out []strict.Word) {
+	for _, v := range of {
+		out = append(out, word(v))
+	}
+	return out
+}
+
+// table has a key for each setting.
+func table(docs []setting.Doc) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
+	for _, d := range docs {
+		s.Properties.Set(d.Name, d.Schema)
+	}
+	return s
+}
+
+// one is an object of which one property is described.
+func one(name string, s *jsonschema.Schema) *jsonschema.Schema {
+	of := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
+	of.Properties.Set(name, s)
+	return of
+}
+
+// where says what holds of an object in which a field has a value.
+func where(field, value string, then *jsonschema.Schema) *jsonschema.Schema {
+	return &jsonschema.Schema{If: one(field, &jsonschema.Schema{Const: value}), Then: then}
+}
+
+// schema asks for the kind's own fields and refuses those of others.
+func (f fields) schema() *jsonschema.Schema {
+	s := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
+	either := func(names []string) {
+		choice := &jsonschema.Schema{}
+		for _, name := range names {
+			choice.OneOf = append(choice.OneOf, &jsonschema.Schema{Required: []string{name}})
+		}
+		s.AllOf = append(s.AllOf, choice)
+	}
+	for _, of := range []struct {
+		taken bool
+		name  string
+	}{{f.metric, "metric"}, {f.over, "over"}, {f.margin, "margin"}, {f.bound, "bound"}, {f.equals, "equals"}, {f.profile, "profile"}} {
+		if of.taken {
+			s.Required = append(s.Required, of.name)
+		} else {
+			s.Properties.Set(of.name, jsonschema.FalseSchema)
+		}
+	}
+	for _, of := range []struct {
+		taken, choice bool
+		names         []string
+	}{
+		{f.bar, true, []string{"at_least", "at_most"}}, {f.profile, f.bar, []string{"package", "work"}}, {f.equals, false, []string{"plus"}},
+	} {
+		switch {
+		case !of.taken:
+			for _, name := range of.names {
+				s.Properties.Set(name, jsonschema.FalseSchema)
+			}
+		case of.choice:
+			either(of.names)
+		case of.names[0] == "package": // absent is about a package
+			s.Required = append(s.Required, "package")
+			s.Properties.Set("work", jsonschema.FalseSchema)
+		}
+	}
+	return s
+}

@@ -1,0 +1,75 @@
+package setting
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+)
+
+// A Doc describes a setting to whoever writes a design.
+type Doc struct {
+	Name, Form, Meaning string
+	Schema              *jsonschema.Schema // of one level
+}
+
+// Docs describes every setting, in the order of Names.
+func Docs() (docs []Doc) {
+	for _, name := range Names() {
+		d := defs[name]
+		s := &jsonschema.Schema{Type: "string", Description: sentence(d.doc)}
+		switch {
+		case d.kind == number:
+			s.Type, s.Minimum = "integer", json.Number(strconv.FormatInt(d.least, 10))
+		case d.kind == boolean:
+			s.Type = "boolean"
+		case d.words != nil:
+			for _, w := range d.words {
+				s.Enum = append(s.Enum, w)
+			}
+		default:
+			s.Pattern, s.MaxLength = patterns[name].String(), ptr(uint64(longest))
+		}
+		docs = append(docs, Doc{name, d.form(name), sentence(d.doc), s})
+	}
+	return docs
+}
+
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
+
+// Numeric lists the settings whose levels are numbers.
+func Numeric() (names []string) {
+	for _, name := range Names() {
+		if defs[name].kind == number {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// A Path is a route that the lab's servers answer.
+type Path struct {
+	Route, Meaning string
+	null           bool // the null server has it as well
+}
+
+// Paths lists the routes of the lab's servers.
+func Paths() []Path {
+	return []Path{
+		{"/simple", "The same few bytes every time.", true},
+		{"/read", "One of the catalogue's products, which takes a kilobyte or two. The null server always sends the same one.", true},
+		{"/list", "A batch of the catalogue's products.", false},
+		{"/compute", "A summary, computed for each request over products that are drawn anew.", false},
+	}
+}
+
+// Routes lists what a server answers, by its name; none for a producer of events.
+func Routes(server string) (routes []string) {
+	for _, p := range Paths() {
+		if server == Fiber || server == Null && p.null {
+			routes = append(routes, p.Route)
+		}
+	}
+	return routes
+}

@@ -1,0 +1,81 @@
+package strict
+
+import (
+	"encoding/json"
+
+	"github.com/invopop/jsonschema"
+)
+
+// Schema describes a Go type as a JSON Schema. Fields are named by their tag,
+// "json" or "toml". In JSON every field without omitempty is required; of a TOML
+// file the caller says what is.
+func Schema(v any, tag string) *jsonschema.Schema {
+	// The default names types by package path; the bare type name reads better,
+	// and no two names collide here.
+	r := &jsonschema.Reflector{ExpandedStruct: true, Anonymous: true, FieldNameTag: tag, RequiredFromJSONSchemaTags: tag == "toml"}
+	s := r.Reflect(v)
+	lines(s)
+	for _, d := range s.Definitions {
+		lines(d)
+	}
+	return s
+}
+
+// lines limits each text without a form of its own to one line. CheckJSON
+// refuses more than a pattern can say: see CheckLine.
+func lines(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if s.Type == "string" && s.Pattern == "" && s.Format == "" && len(s.Enum) == 0 {
+		longest := uint64(LongestLine)
+		s.Pattern, s.MaxLength = `^[^\x00-\x1f\x7f-\x9f]*$`, &longest
+	}
+	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+		lines(p.Value)
+	}
+	lines(s.Items)
+	lines(s.AdditionalProperties)
+}
+
+// EncodeSchema gives the bytes of a schema's file.
+func EncodeSchema(s *jsonschema.Schema) []byte {
+	b, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		panic(err) // a schema is made of this module's own types
+	}
+	return append(b, '\n')
+}
+
+// A Word is a name with its meaning, for OneOf.
+type Word struct{ Name, Meaning string }
+
+// OneOf is the schema of a text that is one of some words.
+func OneOf(words []Word) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "string"}
+	for _, w := range words {
+		s.OneOf = append(s.OneOf, &jsonschema.Schema{Const: w.Name, Description: w.Meaning})
+	}
+	return s
+}
+
+// Describe gives each field of an object its meaning, and makes those required
+// whose meaning begins with an asterisk. It panics if a field is left without a
+// meaning, or a meaning without a field.
+func Describe(s *jsonschema.Schema, meanings map[string]string) {
+	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+		text, ok := meanings[p.Key]
+		if !ok {
+			panic("no meaning of " + p.Key)
+		}
+		if text != "" && text[0] == '*' {
+			s.Required, text = append(s.Required, p.Key), text[1:]
+		}
+		p.Value.Description = text
+	}
+	for name := range meanings {
+		if _, ok := s.Properties.Get(name); !ok {
+			panic("no field " + name)
+		}
+	}
+}
