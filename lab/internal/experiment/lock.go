@@ -4,6 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -110,4 +113,59 @@ func (x *Experiment) Holds(of *Experiment, c Claim) bool {
 func (x *Experiment) Asks(of *Experiment, c Claim) bool {
 	mine, ok := x.Claim(c.ID)
 	return ok && x.Bars(mine) == of.Bars(c)
+}
+
+// Moved says how the experiment asks a claim of another of its versions
+// otherwise than that version does; empty if it asks the same. It is Asks, with
+// the field that differs, and sees a claim that was reversed by its levels: a
+// ratio is that of the last level over the first.
+func (x *Experiment) Moved(of *Experiment, c Claim) string {
+	mine, ok := x.Claim(c.ID)
+	if !ok {
+		return "it is gone"
+	}
+	was, now := c.bars().fields(), mine.bars().fields()
+	for i := range was {
+		if was[i] != now[i] {
+			return fmt.Sprintf("%s, before %s", now[i], was[i])
+		}
+	}
+	if !x.Asks(of, c) {
+		return "it was changed"
+	}
+	if c.Kind == Ratio || c.Kind == Monotonic {
+		first, last := of.factor(c.Over).Ends()
+		now := x.factor(c.Over).levels
+		if i := slices.Index(now, last); i >= 0 && i < slices.Index(now, first) {
+			return fmt.Sprintf("it compares %s %s with %s, before %s with %s", c.Over, first, last, last, first)
+		}
+	}
+	return ""
+}
+
+// factor finds a factor that a claim is over.
+func (x *Experiment) factor(name string) Factor {
+	return x.Factors[slices.IndexFunc(x.Factors, func(f Factor) bool { return f.Name == name })]
+}
+
+// fields writes each field of the bars as the experiment's file does.
+func (b bars) fields() []string {
+	number := func(v *float64) string {
+		if v == nil {
+			return "absent"
+		}
+		return strconv.FormatFloat(*v, 'g', -1, 64)
+	}
+	out := []string{
+		"margin " + number(b.Margin), "at_least " + number(b.AtLeast), "at_most " + number(b.AtMost),
+		fmt.Sprintf("plus %d", b.Plus), fmt.Sprintf("at %q", b.At.Key()),
+		fmt.Sprintf("needs.line_rate %v", b.Needs.LineRate), fmt.Sprintf("needs.cores %d", b.Needs.Cores),
+	}
+	for _, f := range [][2]string{
+		{"kind", string(b.Kind)}, {"metric", b.Metric}, {"over", b.Over}, {"bound", b.Bound}, {"equals", b.Equals},
+		{"profile", b.Profile}, {"package", b.Package}, {"work", b.Work}, {"needs.bound", b.Needs.Bound}, {"about", b.About},
+	} {
+		out = append(out, fmt.Sprintf("%s %q", f[0], f[1]))
+	}
+	return out
 }
