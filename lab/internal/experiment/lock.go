@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -117,8 +116,7 @@ func (x *Experiment) Asks(of *Experiment, c Claim) bool {
 
 // Moved says how the experiment asks a claim of another of its versions
 // otherwise than that version does; empty if it asks the same. It is Asks, with
-// the field that differs, and sees a claim that was reversed by its levels: a
-// ratio is that of the last level over the first.
+// the field that differs.
 func (x *Experiment) Moved(of *Experiment, c Claim) string {
 	mine, ok := x.Claim(c.ID)
 	if !ok {
@@ -133,19 +131,7 @@ func (x *Experiment) Moved(of *Experiment, c Claim) string {
 	if !x.Asks(of, c) {
 		return "it was changed"
 	}
-	if c.Kind == Ratio || c.Kind == Monotonic {
-		first, last := of.factor(c.Over).Ends()
-		now := x.factor(c.Over).levels
-		if i := slices.Index(now, last); i >= 0 && i < slices.Index(now, first) {
-			return fmt.Sprintf("it compares %s %s with %s, before %s with %s", c.Over, first, last, last, first)
-		}
-	}
 	return ""
-}
-
-// factor finds a factor that a claim is over.
-func (x *Experiment) factor(name string) Factor {
-	return x.Factors[slices.IndexFunc(x.Factors, func(f Factor) bool { return f.Name == name })]
 }
 
 // fields writes each field of the bars as the experiment's file does.
