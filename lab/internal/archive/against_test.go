@@ -188,6 +188,23 @@ func TestACorrectionAllowsOneChange(t *testing.T) {
 	}
 }
 
+// A withdrawn claim stays named, though no run that is kept had it.
+func TestAWithdrawalStays(t *testing.T) {
+	r := newRepository(t)
+	const list = "\n[[withdrawn]]\nid = \"hasty\"\nwhy = \"It had no margin.\"\n"
+	archivetest.Write(t, r.root.Path(archivetest.ThreadsDesign), archivetest.Read(t, r.root.Path(archivetest.ThreadsDesign))+list)
+	r.commit()
+	r.git("branch", "-f", "base")
+	r.edit(archivetest.ThreadsDesign, "It had no margin.", "It had no margin at all.")
+	if got := r.judged(); len(got) > 0 {
+		t.Errorf("other words: %q", got)
+	}
+	r.edit(archivetest.ThreadsDesign, "id = \"hasty\"", "id = \"other\"")
+	if got := r.judged(); len(got) != 1 || !strings.Contains(got[0], `claim "hasty" is no longer under [[withdrawn]]`) {
+		t.Errorf("%q", got)
+	}
+}
+
 // Claims may change as long as no trial was run.
 func TestAClaimWithoutTrialsMayChange(t *testing.T) {
 	r := newRepository(t)
