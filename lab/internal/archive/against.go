@@ -29,7 +29,7 @@ const (
 // A change compares a checkout's files with those of a commit.
 type change struct {
 	history
-	base   string            // the revision as it was given
+	base   string            // the commit, short
 	files  map[string]string // objects of the commit, by path
 	faults []Fault
 }
@@ -59,7 +59,7 @@ func Against(root journal.Root, base string) ([]Fault, error) {
 	if err != nil {
 		return nil, fmt.Errorf("this checkout and %s have no commit in common", base)
 	}
-	c := &change{history: h, base: base}
+	c := &change{history: h, base: left[:min(12, len(left))]}
 	if c.files, err = h.files(left, append([]string{experiments, texts, entries}, grows...)...); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func TestForgeriesAreRefusedInOneLine(t *testing.T) {
 	}{
 		{"a published throughput raised by a fifth", func(r repository) {
 			r.edit(threads, `"throughput_rps": 686000`, `"throughput_rps": 823200`)
-		}, []string{threads + ": /trials/3/metrics/throughput_rps: 823200, before 686000; results are only ever added: git checkout base -- " + threads}},
+		}, []string{threads + ": /trials/3/metrics/throughput_rps: 823200, before 686000; results are only ever added: git checkout ", " -- " + threads}},
 		{"a measured throughput raised by a fifth", func(r repository) { r.edit(r.measured(), `"throughput_rps": [`, `"throughput_rps": [1`) },
 			[]string{"data/results/11-threads/", "/figures/throughput_rps/0: "}},
 		{"a run deleted", func(r repository) { r.remove(r.measured()) }, []string{"data/results/11-threads/", ": deleted; results are only ever added"}},
