@@ -33,7 +33,7 @@ func (n noHistory) Error() string { return string(n) }
 type history struct{ root journal.Root }
 
 // openHistory finds the history, or returns a noHistory: a tarball has none, and
-// a shallow clone has too little.
+// a shallow or a partial clone has too little.
 func openHistory(root journal.Root) (history, error) {
 	h := history{root}
 	// A journal inside another project's checkout has no history of its own.
@@ -43,6 +43,9 @@ func openHistory(root journal.Root) (history, error) {
 	}
 	if shallow, err := h.line("rev-parse", "--is-shallow-repository"); err != nil || shallow != "false" {
 		return h, noHistory("no git history in a shallow clone; git fetch --unshallow adds it")
+	}
+	if partial, err := h.line("config", "--get-regexp", `^remote\..*\.promisor$`); err == nil && partial != "" {
+		return h, noHistory("no full git history in a partial clone; clone without --filter")
 	}
 	if _, err := h.commit("HEAD"); err != nil {
 		return h, noHistory("no git history here: no commit yet")

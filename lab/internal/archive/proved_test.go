@@ -121,6 +121,12 @@ func TestWithoutHistoryNothingIsChecked(t *testing.T) {
 			r.git("clone", "-q", "--depth=1", "file://"+string(r.root), to)
 			return journal.Root(to)
 		}, "no git history in a shallow clone; git fetch --unshallow adds it"},
+		{"a clone without files of earlier commits", func(r repository) journal.Root {
+			to := r.t.TempDir()
+			r.git("config", "uploadpack.allowFilter", "true")
+			r.git("clone", "-q", "--filter=blob:none", "file://"+string(r.root), to)
+			return journal.Root(to)
+		}, "no full git history in a partial clone"},
 		{"a tarball in another project", func(r repository) journal.Root {
 			to := repository{r.t, journal.Root(r.t.TempDir())}
 			to.git("init", "-q")
