@@ -40,26 +40,56 @@ func more(n int) string {
 	return fmt.Sprintf(" (and %d more; lab check lists them)", n)
 }
 
-type checkCall struct{}
+type checkCall struct {
+	Against string `placeholder:"REVISION" help:"Also check that nothing was changed since that git revision which only grows: results, profiles, hosts, claims that were run, figures as printed."`
+}
 
-func (checkCall) do(_ context.Context, out io.Writer) (int, error) {
+func (c checkCall) do(_ context.Context, out io.Writer) (int, error) {
 	root, err := journal.Find(".")
 	if err != nil {
 		return exitFailed, err
+	}
+	list := func(faults []archive.Fault) {
+		for _, f := range faults {
+			fmt.Fprintf(out, "%s: %v\n", f.Path, f.Err)
+		}
+	}
+	// A file that was changed or deleted makes other files wrong. Only the cause is
+	// named.
+	if c.Against != "" {
+		faults, err := archive.Against(root, c.Against)
+		if err != nil {
+			return exitFailed, err
+		}
+		if list(faults); len(faults) > 0 {
+			return exitFailed, fmt.Errorf("%s of what only grows", count(len(faults), "change", "changes"))
+		}
 	}
 	j, faults, err := archive.Open(root)
 	if err != nil {
 		return exitFailed, err
 	}
 	faults = append(faults, undecidable(j)...)
-	for _, f := range faults {
-		fmt.Fprintf(out, "%s: %v\n", f.Path, f.Err)
-	}
-	if len(faults) > 0 {
+	if list(faults); len(faults) > 0 {
 		return exitFailed, fmt.Errorf("%d files have faults", len(faults))
+	}
+	proof, faults, err := j.Prove()
+	if err != nil {
+		return exitFailed, err
+	}
+	if list(faults); len(faults) > 0 {
+		return exitFailed, fmt.Errorf("%s not made with what git has at their commit", count(len(faults), "run was", "runs were"))
 	}
 	if status, err := drift(j, out); err != nil {
 		return status, err
+	}
+	for _, f := range proof.Open {
+		fmt.Fprintf(out, "%s: not proved: %v\n", f.Path, f.Err)
+	}
+	if proof.Unchecked != "" {
+		fmt.Fprintf(out, "written down before they ran: not checked: %s\n", proof.Unchecked)
+	} else {
+		fmt.Fprintf(out, "written down before they ran: %d of %d measured runs, as git shows\n", proof.Runs-len(proof.Open), proof.Runs)
 	}
 	fmt.Fprintf(out, "%d experiments, %d hosts and %d runs are in order\n", len(j.Experiments), len(j.Hosts), len(j.Runs))
 	return exitHeld, nil

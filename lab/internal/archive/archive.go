@@ -55,6 +55,17 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 		msg := strings.TrimPrefix(err.Error(), path+": ")
 		faults = append(faults, Fault{root.Rel(path), errors.New(msg)})
 	}
+	// Nothing is read that a link could lead out of the repository.
+	odd, err := root.Irregular()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range odd {
+		fault(p, errors.New("no regular file; put the file itself there"))
+	}
+	if len(odd) > 0 {
+		return j, faults, nil
+	}
 	xs, err := experiment.LoadDir(root.Experiments())
 	if err != nil {
 		return nil, nil, err

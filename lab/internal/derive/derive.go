@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
@@ -109,8 +110,22 @@ func stale(j *archive.Journal, derived map[string][]byte) (map[string]string, er
 	return out, nil
 }
 
+// foreign lists the files of data/ that are neither data nor derived. Write
+// leaves them alone: it did not make them.
+func foreign(j *archive.Journal, derived map[string][]byte, stale map[string]string) ([]string, error) {
+	have, err := j.Root.Derived()
+	if err != nil {
+		return nil, err
+	}
+	arriving, err := j.Root.Arriving()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(have, func(p string) bool { return derived[p] != nil || stale[p] != "" || arriving[p] }), nil
+}
+
 // Drift names the derived files that differ from what the data gives: changed,
-// missing, or left over.
+// missing, or left over. It also names files of data/ that nothing made.
 func Drift(j *archive.Journal) ([]string, error) {
 	want, err := derived(j)
 	if err != nil {
@@ -123,6 +138,13 @@ func Drift(j *archive.Journal) ([]string, error) {
 	var drift []string
 	for p, why := range gone {
 		drift = append(drift, j.Root.Rel(p)+": "+why)
+	}
+	others, err := foreign(j, want, gone)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range others {
+		drift = append(drift, j.Root.Rel(p)+": neither data nor derived from it; remove it")
 	}
 	for path, data := range want {
 		got, err := os.ReadFile(path)

@@ -40,6 +40,27 @@ const (
 	sheetOfMeasured  = "data/csv/11-threads/" + archivetest.Measured + ".csv"
 )
 
+// A file that nothing made is named, and left for its owner to remove.
+func TestDriftNamesForeignFiles(t *testing.T) {
+	root := journal.Root(t.TempDir())
+	archivetest.Write(t, root.Path(archivetest.ThreadsDesign), archivetest.Read(t, filepath.Join(archivetest.Repository, archivetest.ThreadsDesign)))
+	if err := Write(open(t, root)); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"data/extra/x.json: neither data nor derived from it; remove it", "data/notes.txt: neither data nor derived from it; remove it"}
+	archivetest.Write(t, root.Path("data/notes.txt"), "x")
+	archivetest.Write(t, root.Path("data/extra/x.json"), "{}")
+	for range 2 {
+		j := open(t, root)
+		if got := drift(t, j); !slices.Equal(slashed(got), want) {
+			t.Errorf("drift %q, want %q", got, want)
+		}
+		if err := Write(j); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestDriftNamesWhatDiffersAndDeriveMendsIt(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"strconv"
 
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -110,4 +112,46 @@ func (x *Experiment) Holds(of *Experiment, c Claim) bool {
 func (x *Experiment) Asks(of *Experiment, c Claim) bool {
 	mine, ok := x.Claim(c.ID)
 	return ok && x.Bars(mine) == of.Bars(c)
+}
+
+// Moved says how the experiment asks a claim of another of its versions
+// otherwise than that version does; empty if it asks the same. It is Asks, with
+// the field that differs.
+func (x *Experiment) Moved(of *Experiment, c Claim) string {
+	mine, ok := x.Claim(c.ID)
+	if !ok {
+		return "it is gone"
+	}
+	was, now := c.bars().fields(), mine.bars().fields()
+	for i := range was {
+		if was[i] != now[i] {
+			return fmt.Sprintf("%s, before %s", now[i], was[i])
+		}
+	}
+	if !x.Asks(of, c) {
+		return "it was changed"
+	}
+	return ""
+}
+
+// fields writes each field of the bars as the experiment's file does.
+func (b bars) fields() []string {
+	number := func(v *float64) string {
+		if v == nil {
+			return "absent"
+		}
+		return strconv.FormatFloat(*v, 'g', -1, 64)
+	}
+	out := []string{
+		"margin " + number(b.Margin), "at_least " + number(b.AtLeast), "at_most " + number(b.AtMost),
+		fmt.Sprintf("plus %d", b.Plus), fmt.Sprintf("at %q", b.At.Key()),
+		fmt.Sprintf("needs.line_rate %v", b.Needs.LineRate), fmt.Sprintf("needs.cores %d", b.Needs.Cores),
+	}
+	for _, f := range [][2]string{
+		{"kind", string(b.Kind)}, {"metric", b.Metric}, {"over", b.Over}, {"bound", b.Bound}, {"equals", b.Equals},
+		{"profile", b.Profile}, {"package", b.Package}, {"work", b.Work}, {"needs.bound", b.Needs.Bound}, {"about", b.About},
+	} {
+		out = append(out, fmt.Sprintf("%s %q", f[0], f[1]))
+	}
+	return out
 }

@@ -88,3 +88,28 @@ func TestAClaimOfAnEarlierDesignAsksTheSameByItsBars(t *testing.T) {
 		t.Error("two designs of version 1 with other settings hold each other's claims")
 	}
 }
+
+// What moved is named as the experiment's file writes it.
+func TestWhatMovedIsNamed(t *testing.T) {
+	was := parse(t, whole)
+	for _, c := range []struct{ old, new, claim, want string }{
+		{"It is flat.", "It is even.", "is-flat", ""},
+		{"connections = 100", "connections = 101", "is-flat", ""},
+		{"margin = 0.1", "margin = 0.2", "is-flat", "margin 0.2, before margin 0.1"},
+		{"margin = 0.1", "margin = 0.1\nneeds = { bound = \"wire\", line_rate = true }", "is-flat", "needs.line_rate true, before needs.line_rate false"},
+		{"margin = 0.1", "margin = 0.1\nat = { pipelining = 10 }", "is-flat", `at "pipelining=10", before at ""`},
+		{"margin = 0.1", "margin = 0.1\nabout = \"client\"", "is-flat", `about "client", before about ""`},
+		{`id = "is-flat"`, `id = "is-flatter"`, "is-flat", "it is gone"},
+		{"at_least = 1.5", "at_most = 1.5", "more", "at_least absent, before at_least 1.5"},
+		{"levels = [1, 2, 4]", "levels = [1, 2, 8]", "rises", ""},
+	} {
+		x := parse(t, strings.Replace(whole, c.old, c.new, 1))
+		claim, ok := was.Claim(c.claim)
+		if !ok {
+			t.Fatalf("no claim %q", c.claim)
+		}
+		if got := x.Moved(was, claim); got != c.want {
+			t.Errorf("%s: %q, want %q", c.new, got, c.want)
+		}
+	}
+}

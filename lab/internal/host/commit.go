@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,7 +11,6 @@ import (
 	"hash"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,7 +67,7 @@ func differ(root string, matters func(path string) bool) (string, []string) {
 			}
 			same := false
 			if ok {
-				if same, err = hasID(path, d, id); err != nil {
+				if same, err = HasID(path, d, id); err != nil {
 					return err
 				}
 			}
@@ -92,10 +92,7 @@ func differ(root string, matters func(path string) bool) (string, []string) {
 // tree asks git for the commit and its objects below madeOf, by path.
 func tree(root string) (commit string, objects map[string]string, err error) {
 	git := func(args ...string) (string, error) {
-		cmd := exec.Command("git", append([]string{"--no-replace-objects", "-C", root}, args...)...)
-		// Variables such as GIT_DIR would make git use another checkout.
-		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
-		out, err := cmd.Output()
+		out, err := Git(context.Background(), root, args...).Output()
 		return string(out), err
 	}
 	// A lab inside another project's checkout has no commit.
@@ -121,8 +118,8 @@ func tree(root string) (commit string, objects map[string]string, err error) {
 	return commit, objects, nil
 }
 
-// hasID tells whether a file's content is the git object of that name.
-func hasID(path string, d fs.DirEntry, id string) (bool, error) {
+// HasID tells whether a file's content is the git object of that name.
+func HasID(path string, d fs.DirEntry, id string) (bool, error) {
 	var content []byte
 	var err error
 	switch {

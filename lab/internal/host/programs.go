@@ -23,6 +23,9 @@ import (
 // autocannon is the one program that is not a file but a set of node packages.
 const autocannon = "autocannon"
 
+// Own tells whether a program is one of the lab's, which are built from lab/.
+func Own(name string) bool { return name != autocannon && name != "node" }
+
 // A Binary identifies a program as it was when it ran.
 type Binary struct {
 	SHA256   string            `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the file; of autocannon\\, of all its files and those of what it depends on."`

@@ -26,7 +26,7 @@ func Sources(root string) (string, error) {
 	if os.IsNotExist(err) { // any other error shows again in the walk
 		return "", nil
 	}
-	h := sha256.New()
+	var paths []string
 	err = filepath.WalkDir(top, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -36,38 +36,67 @@ func Sources(root string) (string, error) {
 			return err
 		}
 		rel = filepath.ToSlash(rel)
-		if d.IsDir() {
-			if file != top && passedOver(root, rel, string(module)) {
-				return filepath.SkipDir
-			}
+		if !d.IsDir() {
+			paths = append(paths, rel)
 			return nil
 		}
-		if !compiled(rel) {
-			return nil
+		if name := path.Base(rel); file != top && unread(name) {
+			return filepath.SkipDir // it may be large
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(h, "%x  %s\n", sha256.Sum256(text), rel)
 		return nil
 	})
+	var sum string
+	if err == nil {
+		sum, err = SourcesOf(paths, string(module), func(rel string) (is [sha256.Size]byte, err error) {
+			text, err := os.ReadFile(filepath.Join(root, rel))
+			return sha256.Sum256(text), err
+		})
+	}
 	if err != nil {
 		return "", fmt.Errorf("the lab's sources: %w", err)
+	}
+	return sum, nil
+}
+
+// SourcesOf is the digest that Sources gives for a tree, such as a commit's,
+// with these files in lab/ and this lab/go.mod. The paths are from the root. sum
+// gives the SHA-256 of a file, and is asked only for what the compiler reads.
+func SourcesOf(paths []string, module string, sum func(path string) ([sha256.Size]byte, error)) (string, error) {
+	has := map[string]bool{}
+	for _, p := range paths {
+		has[p] = true
+	}
+	// The order in which directories are walked.
+	paths = slices.SortedFunc(slices.Values(paths), func(a, b string) int {
+		return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
+	})
+	h := sha256.New()
+	for _, p := range paths {
+		if !compiled(p) || passedOver(path.Dir(p), module, has) {
+			continue
+		}
+		is, err := sum(p)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%x  %s\n", is, p)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// passedOver tells whether the compiler reads nothing from a directory: because
-// of its name, or because it is a separate module that no replacement in
+// passedOver tells whether the compiler reads nothing from a directory of lab/:
+// because of a name, or because it is in a separate module that no replacement in
 // lab/go.mod, given as text, points to.
-func passedOver(root, rel, module string) bool {
-	if name := path.Base(rel); name == "testdata" || hidden(name) {
-		return true
+func passedOver(dir, module string, has map[string]bool) bool {
+	for ; strings.HasPrefix(dir, "lab/"); dir = path.Dir(dir) {
+		if unread(path.Base(dir)) || has[dir+"/go.mod"] && !slices.Contains(strings.Fields(module), "./"+strings.TrimPrefix(dir, "lab/")) {
+			return true
+		}
 	}
-	_, err := os.Stat(filepath.Join(root, rel, "go.mod"))
-	return err == nil && !slices.Contains(strings.Fields(module), "./"+strings.TrimPrefix(rel, "lab/"))
+	return false
 }
+
+func unread(name string) bool { return name == "testdata" || hidden(name) }
 
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") }
 

@@ -138,6 +138,50 @@ func (r Root) Arriving() (map[string]bool, error) {
 	return out, nil
 }
 
+// Irregular lists what is neither a file nor a directory among experiments and
+// data, such as a symbolic link.
+func (r Root) Irregular() ([]string, error) {
+	var out []string
+	for _, top := range []string{r.Experiments(), r.Path("data")} {
+		err := filepath.WalkDir(top, func(p string, d fs.DirEntry, err error) error {
+			if errors.Is(err, os.ErrNotExist) {
+				return nil
+			}
+			if err == nil && !d.IsDir() && !d.Type().IsRegular() {
+				out = append(out, p)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// sources are the directories of data/ with files that are not derived.
+var sources = []string{"results", "hosts", "designs", "profiles", "texts"}
+
+// Derived lists the files of data/ that are not read as data.
+func (r Root) Derived() ([]string, error) {
+	var out []string
+	data := r.Path("data")
+	err := filepath.WalkDir(data, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case d.IsDir() && filepath.Dir(p) == data && slices.Contains(sources, d.Name()):
+			return filepath.SkipDir
+		case !d.IsDir():
+			out = append(out, p)
+		}
+		return nil
+	})
+	return out, err
+}
+
 // Files lists a directory's files with an extension, sorted; none if there is
 // no such directory. Anything else in it is an error, since it would be ignored
 // silently.

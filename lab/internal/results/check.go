@@ -2,7 +2,10 @@ package results
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -29,6 +32,9 @@ func (f *File) Check(x *experiment.Experiment) error {
 		return err
 	}
 	if err := f.checkName(); err != nil {
+		return err
+	}
+	if err := f.Provenance.checkDigests(); err != nil {
 		return err
 	}
 	if err := levels("/settings", f.Settings); err != nil {
@@ -82,6 +88,26 @@ func (f *File) Check(x *experiment.Experiment) error {
 			return err
 		}
 		return f.checkGates(x)
+	}
+	return nil
+}
+
+// checkDigests refuses zeros, which no content has as its digest.
+func (p *Provenance) checkDigests() error {
+	if p == nil {
+		return nil
+	}
+	zeros := func(s string) bool { return s != "" && strings.Trim(s, "0") == "" }
+	if zeros(p.Commit) {
+		return fmt.Errorf("/provenance/commit: zeros name no commit")
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Binaries)) {
+		b := p.Binaries[name]
+		for _, d := range []struct{ field, v string }{{"sha256", b.SHA256}, {"sources_sha256", b.Sources}, {"commit", b.Commit}} {
+			if zeros(d.v) {
+				return fmt.Errorf("/provenance/binaries/%s/%s: zeros are no digest", name, d.field)
+			}
+		}
 	}
 	return nil
 }

@@ -7,6 +7,9 @@
 // that are not UTF-8 (which would be replaced, so that two names could become
 // one). It does not check shapes; the JSON Schema does, by JSON pointer.
 //
+// In JSON and TOML it refuses lines that end with CRLF: the same document would
+// have two digests.
+//
 // In TOML it refuses unknown keys, because a misspelt one would silently leave
 // its default in force, and keys that are not in lower case.
 //
@@ -27,11 +30,14 @@ import (
 	"unicode/utf8"
 )
 
-// CheckJSON reports the first byte that is not UTF-8, else the first syntax
-// error, duplicate key or trailing text.
+// CheckJSON reports the first byte that is not UTF-8, else the first carriage
+// return, syntax error, duplicate key or trailing text.
 func CheckJSON(data []byte) error {
 	if at := notUTF8(data); at >= 0 {
 		return fmt.Errorf("line %d: byte %#02x is not UTF-8", line(data, int64(at)), data[at])
+	}
+	if err := checkLineEnds(data); err != nil {
+		return err
 	}
 	// The syntax of the whole is checked first: a Decoder gives offsets of syntax
 	// errors relative to somewhere within the document, and has no limit on
@@ -43,6 +49,14 @@ func CheckJSON(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	return value(dec, data, "")
+}
+
+// checkLineEnds refuses CRLF: a file whose lines end in two ways has two digests.
+func checkLineEnds(data []byte) error {
+	if at := bytes.IndexByte(data, '\r'); at >= 0 {
+		return fmt.Errorf("line %d: a carriage return; lines end with a line feed alone (git config core.autocrlf input)", line(data, int64(at)))
+	}
+	return nil
 }
 
 func value(dec *json.Decoder, data []byte, pointer string) error {

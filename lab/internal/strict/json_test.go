@@ -103,6 +103,20 @@ func TestNamesTheLineOfWhatIsNotUTF8(t *testing.T) {
 	}
 }
 
+// In TOML too: the digest of an experiment's file must not depend on the machine
+// that checked it out.
+func TestRefusesCarriageReturns(t *testing.T) {
+	var into struct {
+		A int `toml:"a"`
+	}
+	const want = "line 2: a carriage return"
+	for _, err := range []error{CheckJSON([]byte("{\n\"a\": 1\r\n}\r\n")), DecodeTOML([]byte("a = 1\n# x\r\n"), &into)} {
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 // encoding/json refuses more than ten thousand levels; a reader without such a
 // limit could run out of stack.
 func TestRefusesEndlessNesting(t *testing.T) {

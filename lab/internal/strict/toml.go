@@ -14,6 +14,9 @@ import (
 
 // DecodeTOML decodes a document into a struct.
 func DecodeTOML(data []byte, into any) error {
+	if err := checkLineEnds(data); err != nil {
+		return err
+	}
 	dec := toml.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {

@@ -43,6 +43,9 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	if p := r.Provenance; p != nil {
 		f.Started = p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
 		f.Date, f.Size, f.Blocks, f.Design = f.Started[:10], p.Size, p.Blocks, p.ExperimentSHA256
+		if !p.Dirty && p.Commit != host.UnknownCommit && f.Trials > 0 {
+			f.Written = p.Commit
+		}
 		f.Record = d.of()
 	} else if r.Text != nil {
 		f.Date, f.Started = r.Text.Date, r.Text.Date

@@ -43,6 +43,7 @@ type Summed struct {
 	Spread     *Spread        `json:"spread,omitempty"` // the drawing of all hosts' ratios; absent without any
 	Hosts      []OnHost       `json:"hosts"`            // sorted by name
 	Published  []string       `json:"published,omitempty"`
+	Written    *Written       `json:"written,omitempty"` // absent where no run decides it, or no commit had it before its first run
 	Singles    map[string]int `json:"singles,omitempty"` // published runs by what they say: agrees, disagrees
 	History    []Past         `json:"history,omitempty"` // runs of the present design, oldest first
 	Earlier    []Past         `json:"earlier,omitempty"` // runs of an earlier design, oldest first; no count has them
@@ -129,6 +130,7 @@ func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 		}
 		sum := Over(c.ID, slices.Collect(maps.Values(newest)))
 		sum.Criterion, sum.Needs = Criterion(c), NeedsWords(c.Needs)
+		sum.Written = written(runs, c.ID)
 		for _, r := range runs {
 			said, ok := r.claim(c.ID)
 			if !ok || !r.published() {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 )
 
 // crowd are n hosts that reproduce a claim at ratios about 2, and others.
@@ -46,6 +47,58 @@ func TestAThousandHostsAreSummedUpAndTheOddOnesNamed(t *testing.T) {
 	}
 	if marks != 1003 || got.Spread.Rows != nil {
 		t.Errorf("%d marks, %d rows", marks, len(got.Spread.Rows))
+	}
+}
+
+// A claim was written down before it ran if the commit of its first run with
+// trials had it. Runs that could not be made, and published ones, are no runs of
+// it.
+func TestWhereAClaimStoodBeforeItRan(t *testing.T) {
+	x := design(t, "", isFlat)
+	run := func(name string, change func(*File)) Made {
+		f := &File{Run: name, Started: name, Trials: 4, Written: "commit-" + name, Design: "design-" + name, Claims: []Claim{{ID: "c"}}}
+		change(f)
+		return Made{f, x}
+	}
+	usual := func(*File) {}
+	unwritten := func(f *File) { f.Written = "" }
+	for _, c := range []struct {
+		name string
+		runs []Made
+		want *Written
+	}{
+		{"no run", nil, nil},
+		{"two runs, the first last", []Made{run("2", usual), run("1", usual)}, &Written{"commit-1", "design-1", "1"}},
+		{"a first run of a dirty tree", []Made{run("1", unwritten), run("2", usual)}, nil},
+		{"a later run of a dirty tree", []Made{run("1", usual), run("2", unwritten)}, &Written{"commit-1", "design-1", "1"}},
+		{"a first run that could not be made", []Made{run("1", func(f *File) { f.Trials, f.Written = 0, "" }), run("2", usual)}, &Written{"commit-2", "design-2", "2"}},
+		{"a published run", []Made{run("1", func(f *File) { f.Source, f.Written = "published", "" })}, nil},
+		{"a run with another claim", []Made{run("1", func(f *File) { f.Claims[0].ID = "other" }), run("2", usual)}, &Written{"commit-2", "design-2", "2"}},
+	} {
+		if got := OverHosts(x, c.runs).Claims[0].Written; !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// A run of a dirty tree, or outside a checkout, names no commit that had its
+// experiment.
+func TestARunSaysWhichCommitHadItsExperiment(t *testing.T) {
+	commit := strings.Repeat("12", 20)
+	for _, c := range []struct {
+		commit string
+		dirty  bool
+		want   string
+	}{{commit, false, commit}, {commit, true, ""}, {host.UnknownCommit, false, ""}, {host.UnknownCommit, true, ""}} {
+		x, r := good(t, 2)
+		r.Provenance.Commit, r.Provenance.Dirty = c.commit, c.dirty
+		if got := Decide(x, machine, []Run{{r, x}}).Written; got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+		r.Trials, r.NotApplicable = nil, "no wire here"
+		if got := Decide(x, machine, []Run{{r, x}}).Written; got != "" {
+			t.Errorf("%+v, without trials: %q", c, got)
+		}
 	}
 }
 

@@ -70,6 +70,29 @@ func past(runs []Made, id string, of func(*File) []Claim) []Past {
 	return out
 }
 
+// Written says where a claim stood before it first ran: in the experiment's file
+// at the commit that its first run recorded.
+type Written struct {
+	Commit string `json:"commit"`
+	Design string `json:"design"` // SHA-256 of that file
+	Run    string `json:"run"`    // the first run
+}
+
+// written looks at the first of the runs with trials, oldest first, that measured
+// a claim: later runs are only counted with it if they have the same one.
+func written(runs []Made, id string) *Written {
+	for _, r := range runs {
+		if _, ok := r.claim(id); !ok || r.published() || r.Trials == 0 {
+			continue
+		}
+		if r.Written == "" {
+			return nil
+		}
+		return &Written{r.Written, r.Design, r.Run}
+	}
+	return nil
+}
+
 // shown names the runs that an entry shows: the published ones, and of the
 // measured ones the newest. A run that measured something goes before one that
 // could not be made, and one of the present design before one of an earlier.

@@ -125,6 +125,10 @@ type File struct {
 	// made; data/designs has that file. Withdrawn has the run's claims that the
 	// experiment no longer has, or has changed.
 	Design string `json:"design,omitempty"`
+	// Written is the commit that had the experiment's file before the run, by what
+	// the run recorded. It is absent for a run without trials, and for one that says
+	// that files differed from its commit. `lab check` asks git whether it is true.
+	Written string `json:"written,omitempty"`
 	// EarlierDesign marks a run measured by an earlier design of the lab. Earlier
 	// then has the claims whose names the experiment still has. They are not
 	// verdicts on today's claims, and Claims is empty.

@@ -1,0 +1,310 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+)
+
+// grows has the directories whose files are only ever added.
+var grows = []string{"data/results", "data/profiles", "data/hosts", "data/designs"}
+
+const (
+	experiments = "lab/experiments"
+	texts       = "data/texts"
+	entries     = "content/journal"
+)
+
+// A change compares a checkout's files with those of a commit.
+type change struct {
+	history
+	base   string            // the commit, short
+	files  map[string]string // objects of the commit, by path
+	faults []Fault
+}
+
+// Against reports what a change did that no change may do, since it left the
+// history of a git revision:
+//
+//   - results, raw profiles, hosts and designs are only ever added;
+//   - a claim of an experiment with trials, measured or published, keeps its
+//     bars, or is withdrawn by name with a reason, and stays withdrawn;
+//   - a figure that a text printed stays, unless an entry corrects that text.
+//
+// Wording, budgets, new claims and new files are free. It reads the files as
+// they are, committed or not, and is independent of Open, which would report
+// what follows from such a change.
+func Against(root journal.Root, base string) ([]Fault, error) {
+	h, err := openHistory(root)
+	if err != nil {
+		return nil, fmt.Errorf("cannot compare with %s: %w", base, err)
+	}
+	tip, err := h.commit(base)
+	if err != nil {
+		return nil, fmt.Errorf("git has no revision %q; name a branch, a tag or a commit", base)
+	}
+	// What the revision got since then is not missing here.
+	left, err := h.line("merge-base", tip, "HEAD")
+	if err != nil {
+		return nil, fmt.Errorf("this checkout and %s have no commit in common", base)
+	}
+	c := &change{history: h, base: left[:min(12, len(left))]}
+	if c.files, err = h.files(left, append([]string{experiments, texts, entries}, grows...)...); err != nil {
+		return nil, err
+	}
+	for _, p := range sorted(c.files, "") {
+		same, err := c.same(p)
+		if err != nil {
+			return nil, err
+		}
+		if same {
+			continue
+		}
+		switch dir, _, _ := strings.Cut(strings.TrimPrefix(p, "data/"), "/"); {
+		case slices.ContainsFunc(grows, func(g string) bool { return strings.HasPrefix(p, g+"/") }):
+			err = c.kept(p, dir)
+		case path.Dir(p) == experiments && path.Ext(p) == ".toml":
+			err = c.experiment(p)
+		case path.Dir(p) == texts && path.Ext(p) == ".toml":
+			err = c.text(p)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p, err)
+		}
+	}
+	return c.faults, nil
+}
+
+// sorted lists the paths that begin so.
+func sorted(files map[string]string, prefix string) []string {
+	var out []string
+	for p := range files {
+		if strings.HasPrefix(p, prefix) {
+			out = append(out, p)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (c *change) fault(p, format string, args ...any) {
+	c.faults = append(c.faults, Fault{filepath.FromSlash(p), fmt.Errorf(format, args...)})
+}
+
+// same tells whether a file is as it was.
+func (c *change) same(p string) (bool, error) {
+	file := c.root.Path(filepath.FromSlash(p))
+	info, err := os.Lstat(file)
+	if gone(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return host.HasID(file, fs.FileInfoToDirEntry(info), c.files[p])
+}
+
+// gone tells whether there is no file of that name. A directory above it may have
+// become a file.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || err != nil && strings.HasSuffix(err.Error(), "not a directory")
+}
+
+// now reads a file as it is now; nil if it is gone. It must be a regular file.
+func (c *change) now(p string) (data []byte, link bool, err error) {
+	file := c.root.Path(filepath.FromSlash(p))
+	info, err := os.Lstat(file)
+	switch {
+	case gone(err):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, err
+	case !info.Mode().IsRegular():
+		return nil, true, nil
+	case info.Size() > mostBlob:
+		return nil, false, fmt.Errorf("%d bytes, which no file of the journal has", info.Size())
+	}
+	data, err = os.ReadFile(file)
+	return data, false, err
+}
+
+// kept reports a file that may not change.
+func (c *change) kept(p, kind string) error {
+	mend := fmt.Sprintf("%s are only ever added: git checkout %s -- %s", kind, c.base, p)
+	now, link, err := c.now(p)
+	if err != nil {
+		return err
+	}
+	was, err := c.one(c.files[p])
+	switch {
+	case err != nil:
+		return err
+	case link:
+		c.fault(p, "no regular file now; %s", mend)
+	case now == nil:
+		c.fault(p, "deleted; %s", mend)
+	case bytes.Equal(bytes.ReplaceAll(now, []byte("\r\n"), []byte("\n")), was):
+		c.fault(p, "its lines end with CRLF now; %s", mend)
+	default:
+		c.fault(p, "%s; %s", differ(was, now), mend)
+	}
+	return nil
+}
+
+// differ names the first place where two versions of a file differ: a field of
+// JSON, otherwise a line.
+func differ(was, now []byte) string {
+	var a, b any
+	if json.Unmarshal(was, &a) == nil && json.Unmarshal(now, &b) == nil {
+		if at := field("", a, b); at != "" {
+			return at
+		}
+		return "written otherwise, with the same figures"
+	}
+	if !bytes.Contains(was, []byte{0}) {
+		then, lines := bytes.Split(was, []byte("\n")), bytes.Split(now, []byte("\n"))
+		for i := range min(len(then), len(lines)) {
+			if !bytes.Equal(then[i], lines[i]) {
+				return fmt.Sprintf("line %d was changed", i+1)
+			}
+		}
+		return fmt.Sprintf("%d lines, not %d", len(lines), len(then))
+	}
+	return fmt.Sprintf("changed: %d bytes, before %d", len(now), len(was))
+}
+
+// field finds the first field in which two documents differ.
+func field(at string, was, now any) string {
+	switch a := was.(type) {
+	case map[string]any:
+		b, ok := now.(map[string]any)
+		if !ok {
+			break
+		}
+		names := map[string]string{}
+		for name := range a {
+			names[name] = ""
+		}
+		for name := range b {
+			names[name] = ""
+		}
+		for _, name := range sorted(names, "") {
+			x, had := a[name]
+			y, has := b[name]
+			switch {
+			case !has:
+				return at + "/" + name + ": removed"
+			case !had:
+				return at + "/" + name + ": added"
+			}
+			if found := field(at+"/"+name, x, y); found != "" {
+				return found
+			}
+		}
+		return ""
+	case []any:
+		b, ok := now.([]any)
+		if !ok {
+			break
+		}
+		for i := range min(len(a), len(b)) {
+			if found := field(fmt.Sprintf("%s/%d", at, i), a[i], b[i]); found != "" {
+				return found
+			}
+		}
+		if len(a) != len(b) {
+			return fmt.Sprintf("%s: %d items, before %d", at, len(b), len(a))
+		}
+		return ""
+	default:
+		if was == now {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%s: %s, before %s", at, short(now), short(was))
+}
+
+// short prints a value, or what of it fits a line.
+func short(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "?"
+	}
+	if len(text) > 60 {
+		return strings.ToValidUTF8(string(text[:60]), "") + "…"
+	}
+	return string(text)
+}
+
+// experiment reports claims that were edited or dropped after trials.
+func (c *change) experiment(p string) error {
+	name := strings.TrimSuffix(path.Base(p), ".toml")
+	if ran, err := c.ran(name); err != nil || !ran {
+		return err
+	}
+	text, err := c.one(c.files[p])
+	if err != nil {
+		return err
+	}
+	was, err := experiment.Parse(name, text)
+	if err != nil {
+		c.fault(p, "this lab cannot read it as %s has it, so nothing says what changed: %v", c.base, err)
+		return nil
+	}
+	data, link, err := c.now(p)
+	if err != nil {
+		return err
+	}
+	if link || data == nil {
+		c.fault(p, "deleted, but runs were made with it; withdraw its claims instead: git checkout %s -- %s", c.base, p)
+		return nil
+	}
+	now, err := experiment.Parse(name, data)
+	if err != nil {
+		c.fault(p, "%v", err)
+		return nil
+	}
+	withdrawn := func(x *experiment.Experiment, id string) bool {
+		return slices.ContainsFunc(x.Withdrawn, func(w experiment.Withdrawal) bool { return w.ID == id })
+	}
+	for _, claim := range was.Claims {
+		if moved := now.Moved(was, claim); moved != "" && !withdrawn(now, claim.ID) {
+			c.fault(p, "claim %q: %s; a claim of an experiment that has runs stays as it is: give the changed one a new id, and name %q under [[withdrawn]] with the reason", claim.ID, moved, claim.ID)
+		}
+	}
+	for _, w := range was.Withdrawn {
+		if !withdrawn(now, w.ID) {
+			c.fault(p, "claim %q is no longer under [[withdrawn]]; put it back, since its runs stay", w.ID)
+		}
+	}
+	return nil
+}
+
+// ran tells whether the experiment had trials, measured or published. A run that
+// could not be made has none, and no claim could be read off it.
+func (c *change) ran(name string) (found bool, err error) {
+	for _, p := range sorted(c.files, "data/results/"+name+"/") {
+		data, err := c.one(c.files[p])
+		if err != nil {
+			return false, err
+		}
+		var f struct {
+			NotApplicable string `json:"not_applicable"`
+		}
+		if err := json.Unmarshal(data, &f); err != nil || f.NotApplicable == "" {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,150 @@
+package archive
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/madeup"
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+// A repository is a small journal in git: one experiment with a published run and
+// a measured one, which names the commit that has the experiment, and a text. The
+// branch base is where a contribution starts.
+type repository struct {
+	t    *testing.T
+	root journal.Root
+}
+
+const (
+	server   = "c6in-8xlarge"
+	text97   = "data/texts/97.toml"
+	printed  = "entry = \"97\"\n[[figures]]\nid = \"rate\"\nplace = \"headline\"\nprinted = \"790k\"\nunit = \"1/s\"\n"
+	entry97  = "content/journal/97.md"
+	entry98  = "content/journal/98.md"
+	corrects = "+++\ntitle = \"Later\"\n[[corrects]]\nentry = \"97\"\nbelieved = \"790k\"\nfound = \"The client was the wall.\"\n+++\nText.\n"
+)
+
+// committed is when the experiment was committed.
+var committed = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func newRepository(t *testing.T) repository {
+	t.Helper()
+	r := repository{t, journal.Root(t.TempDir())}
+	for _, name := range []string{archivetest.ThreadsDesign, threads, c6in} {
+		archivetest.Write(t, r.root.Path(name), archivetest.Read(t, filepath.Join(archivetest.Repository, name)))
+	}
+	archivetest.Write(t, r.root.Path("lab/go.mod"), "module x\n")
+	archivetest.Write(t, r.root.Path("lab/main.go"), "package main\n")
+	archivetest.Write(t, r.root.Path(text97), printed)
+	archivetest.Write(t, r.root.Path(entry97), "+++\ntitle = \"Earlier\"\n+++\nText.\n")
+	r.git("init", "-q", "-b", "main")
+	r.commit()
+	r.add(r.run(1))
+	r.commit()
+	r.git("branch", "base")
+	return r
+}
+
+// git runs git with nothing of the machine's settings.
+func (r repository) git(args ...string) string {
+	r.t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", string(r.root), "-c", "core.hooksPath=/dev/null", "-c", "user.name=x", "-c", "user.email=x@example.org"}, args...)...)
+	at := committed.Format(time.RFC3339)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_DATE="+at, "GIT_COMMITTER_DATE="+at)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (r repository) commit() {
+	r.t.Helper()
+	r.git("add", "-A")
+	r.git("commit", "-q", "--allow-empty", "-m", "x")
+}
+
+// run makes up a run that names the present commit.
+func (r repository) run(seed uint64) *results.File {
+	r.t.Helper()
+	x, err := experiment.Parse("11-threads", []byte(archivetest.Read(r.t, r.root.Path(archivetest.ThreadsDesign))))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	f := madeup.Run(madeup.Plan{
+		Experiment: x, Hosts: results.Hosts{Server: server, Client: server}, Started: committed.Add(time.Duration(seed) * time.Hour),
+		Seed: seed, Blocks: 2, Ended: results.Blocks,
+	})
+	f.Provenance.Commit = r.git("rev-parse", "HEAD")
+	sources, err := host.Sources(string(r.root))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for name, b := range f.Provenance.Binaries {
+		b.Sources = sources
+		f.Provenance.Binaries[name] = b
+	}
+	return f
+}
+
+// add writes a run and the experiment's file as its design.
+func (r repository) add(f *results.File) string {
+	r.t.Helper()
+	data, err := results.Encode(f)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	path := r.root.Result(f.Experiment, f.Run)
+	archivetest.Write(r.t, path, string(data))
+	if sum := f.Provenance.ExperimentSHA256; strings.Trim(sum, "0") != "" {
+		archivetest.Write(r.t, r.root.Design(sum), archivetest.Read(r.t, r.root.Path(archivetest.ThreadsDesign)))
+	}
+	return r.root.Rel(path)
+}
+
+// measured is the path of base's measured run.
+func (r repository) measured() string {
+	return "data/results/11-threads/" + madeup.Name(committed.Add(time.Hour), server) + ".json"
+}
+
+func (r repository) edit(path, old, new string) {
+	r.t.Helper()
+	archivetest.Edit(r.t, r.root.Path(path), old, new)
+}
+
+func (r repository) remove(path string) {
+	r.t.Helper()
+	if err := os.RemoveAll(r.root.Path(path)); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// judged gives the faults that lab check --against base prints, in its order:
+// later questions are not asked if an earlier one finds faults.
+func (r repository) judged() []string {
+	r.t.Helper()
+	faults, err := Against(r.root, "base")
+	if err == nil && len(faults) == 0 {
+		var j *Journal
+		if j, faults, err = Open(r.root); err == nil && len(faults) == 0 {
+			_, faults, err = j.Prove()
+		}
+	}
+	var out []string
+	for _, f := range faults {
+		out = append(out, f.Path+": "+f.Err.Error())
+	}
+	if err != nil {
+		out = append(out, r.root.Rel(strings.TrimPrefix(err.Error(), string(r.root)+"/")))
+	}
+	return out
+}
