@@ -8,8 +8,8 @@
 // An entry has prose with figures, tables and charts, one experiment with two claims, and
 // three runs by two of twenty hosts; two of these runs form a record. A run has twelve
 // blocks of two or three conditions and an A/A control, three slots each, with everything
-// that the lab records of a trial. The lab makes up the runs, and derives verdicts and
-// CSV for the first twenty entries. Later entries repeat those under other names: that
+// that the lab records of a trial. The lab makes up the runs, and derives what follows
+// from them for the first twenty entries. Later entries repeat those under other names: that
 // makes no difference to Hugo, and deriving the verdicts of thousands of runs takes
 // longer than building them.
 import { spawn } from 'node:child_process'
@@ -145,11 +145,11 @@ function site (dir, n) {
   decide(dir, plans)
   for (let i = first; i < n; i++) {
     const from = i % designs // an entry by the same hosts
-    const again = (file) => write(file(i), readFileSync(file(from), 'utf8').replaceAll(experiment(from), experiment(i)).replaceAll(`"entry": "${pad(from)}"`, `"entry": "${pad(i)}"`))
+    const again = (file) => write(file(i), readFileSync(file(from), 'utf8').replaceAll(experiment(from), experiment(i)).replace(new RegExp(`("entry": ?)"${pad(from)}"`, 'g'), `$1"${pad(i)}"`))
     write(join(dir, `lab/experiments/${experiment(i)}.toml`), designOf(i))
     again((i) => join(dir, `data/claims/${experiment(i)}.json`))
     for (let k = 0; k < 3; k++) {
-      for (const [kind, end] of [['results', 'json'], ['verdicts', 'json'], ['csv', 'csv']]) again((i) => join(dir, `data/${kind}/${experiment(i)}/${runName(i, k)}.${end}`))
+      for (const [kind, end] of [['results', 'json'], ['verdicts', 'json'], ['runs', 'json'], ['csv', 'csv']]) again((i) => join(dir, `data/${kind}/${experiment(i)}/${runName(i, k)}.${end}`))
     }
   }
   for (let i = 0; i < n; i++) write(join(dir, `content/journal/${pad(i)}-bench.md`), entry(i))

@@ -89,11 +89,14 @@ const refused = (dir, ...forms) => {
     edit(file, (text) => forms.reduce((t, [field, form]) => t.replace(form, (_, kept) => `${kept}${JSON.stringify(mark(field)).slice(1)}`), text))
   }
 }
-const id = ['a condition’s id', /("(?:id|condition|control_of)": "c\d+)"/g]
-refused('data/results', id, ['a gate’s name', /("gate": "[a-z0-9-]+)"/g], ['a bound', /("bound": "[a-z-]+)"/g])
-refused('data/verdicts', id, ['a printed figure', /("printed": "[^"]+)"/g], ['a figure in words', /("(?:text|interval|percent|change|line_share)": "[^"]+)"/g],
-  ['a condition’s name', /("name": "[^"]+)"(?=,\s*"levels")/g], ['a level in words', /((?<="shown": \{[^}]*)"[a-z_]+": "[^"]*)"/g],
-  ['a table’s cell', /("(?:levels|medians|intervals|cells|slots)": \[\s*"[^"]+)"/g], ['a table’s unit', /("unit": "[^"]*)"/g], ['a table’s bounds', /("bounds": "[^"]+)"/g])
+const id = ['a condition’s id', /("(?:id|condition|control_of)": ?"c\d+)"/g]
+const ofTrials = [['a gate’s name', /("gate": ?"[a-z0-9-]+)"/g], ['a bound', /("bound": ?"[a-z-]+)"/g]]
+const ofVerdicts = [['a printed figure', /("printed": ?"[^"]+)"/g], ['a figure in words', /("(?:text|interval|percent|change|line_share)": ?"[^"]+)"/g],
+  ['a condition’s name', /("name": ?"[^"]+)"(?=,\s*"levels")/g], ['a level in words', /((?<="shown": ?\{[^}]*)"[a-z_]+": ?"[^"]*)"/g],
+  ['a table’s cell', /("(?:levels|medians|intervals|cells|slots)": ?\[\s*"[^"]+)"/g], ['a table’s unit', /("unit": ?"[^"]*)"/g], ['a table’s bounds', /("bounds": ?"[^"]+)"/g]]
+refused('data/results', id, ...ofTrials)
+refused('data/verdicts', id, ...ofVerdicts)
+refused('data/runs', id, ...ofTrials, ...ofVerdicts)
 refused('data/audits', ['an audit’s id', /("id": "[^"]*published[^"]*)"/g], ['an audit’s printed figure', /("printed": "[^"]+)"/g])
 
 run(join(repo, '.tools/bin/hugo'), ['--panicOnWarning', '--noBuildLock', '--source', copy, '--config', 'config.toml,test/site/config.toml', '--destination', join(copy, 'public')])

@@ -53,8 +53,8 @@ each() {
   checked=$((checked + $#))
 }
 
-for kind in verdicts results csv hosts audits; do
-  mapfile -t files < <(find data/verdicts data/results data/csv data/hosts data/audits/{01,02,03,04,05,06,06b,08,09,10,11,batch}.json -path 'data/audits/*' -o -name '*published*' -o -path 'data/hosts/c*.json' | grep "^data/$kind/" | sort)
+for kind in verdicts results csv runs hosts audits; do
+  mapfile -t files < <(find data/verdicts data/results data/csv data/runs data/hosts data/audits/{01,02,03,04,05,06,06b,08,09,10,11,batch}.json -path 'data/audits/*' -o -name '*published*' -o -path 'data/hosts/c*.json' | grep "^data/$kind/" | sort)
   each "${files[@]}"
 done
 # What all machines say of a claim stands on the claim's own page.

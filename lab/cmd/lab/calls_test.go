@@ -54,7 +54,7 @@ func TestBashCompletesWords(t *testing.T) {
 		{[]string{"re"}, []string{"reproduce"}},
 		{[]string{"run", "1"}, []string{"11-threads", "12-more"}},
 		{[]string{"run", "11-threads", "--b"}, []string{"--blocks", "--budget"}},
-		{[]string{"check", "-"}, []string{"--help"}},
+		{[]string{"check", "-"}, []string{"--help", "--against"}},
 		{[]string{"tune", "rp"}, []string{"rps"}},
 		{[]string{"wat"}, nil},
 		{[]string{"nothing", ""}, nil},

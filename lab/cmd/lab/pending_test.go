@@ -206,7 +206,7 @@ func TestWhatTheJournalWouldRefuseIsMovedAside(t *testing.T) {
 				t.Errorf("said %q, want %q", said, c.want)
 			}
 			// Nothing of it is in the journal, and it is not tried again.
-			for _, kind := range []string{"results", "verdicts", "csv", "designs", "hosts", "profiles"} {
+			for _, kind := range []string{"results", "verdicts", "csv", "runs", "designs", "hosts", "profiles"} {
 				if left, _ := filepath.Glob(filepath.Join(string(w.root), "data", kind, "*")); len(left) > 0 {
 					t.Errorf("in data/: %v", left)
 				}

@@ -18,7 +18,8 @@ const roomBytes = 8 << 20
 func writable(scratch string, root journal.Root, x *experiment.Experiment, h *host.Profile) error {
 	dirs := []string{
 		filepath.Dir(root.Result(x.Name, "")), filepath.Dir(root.Host(h.ID)),
-		filepath.Dir(root.Verdict(x.Name, "")), filepath.Dir(root.Sheet(x.Name, "")), filepath.Dir(root.Design("")),
+		filepath.Dir(root.Verdict(x.Name, "")), filepath.Dir(root.Sheet(x.Name, "")), filepath.Dir(root.Run(x.Name, "")),
+		filepath.Dir(root.Design("")),
 	}
 	if x.Profile != nil {
 		dirs = append(dirs, filepath.Dir(root.Profile(x.Name+"/run")), filepath.Dir(root.Flame(x.Name, "", "")))

@@ -1,6 +1,7 @@
 // Package derive makes the derived files of the journal: verdicts, CSV, trees
-// of profiles, claims over all hosts, the ledger, audits, schemas, and for pages the
-// metrics, the method, all names, and how many claims need what.
+// of profiles, claims over all hosts, the ledger, audits, schemas, and for pages what
+// they show of each run, the metrics, the method, all names, and how many claims need
+// what.
 //
 // A derived file depends on the data alone. The same journal gives the same
 // bytes on any machine at any time, so a difference means that the data or the
@@ -27,10 +28,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// derived makes every derived file, by path: each run's verdicts and CSV, the
-// trees of its profiles, each experiment's claims over all hosts, the ledger of
-// all claims, each text's audit, the schemas, and what pages are told: the metrics,
-// the method, all names, and how many claims need what.
+// derived makes every derived file, by path: each run's verdicts, CSV and page,
+// the trees of its profiles, each experiment's claims over all hosts, the ledger
+// of all claims, each text's audit, the schemas, and what pages are told: the
+// metrics, the method, all names, and how many claims need what.
 func derived(j *archive.Journal) (map[string][]byte, error) {
 	out := map[string][]byte{
 		j.Root.Schema("results-1"):    results.EarlierSchema(),
@@ -61,7 +62,9 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 		said := verdict.Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
 		said.Each = verdict.TrialsOf(r)
 		said.Sizes(j.RawSize)
-		err = errors.Join(err, add(j.Root.Verdict(r.Experiment, r.Run), said))
+		page, broken := encodePage(verdict.PageOf(said, r))
+		err = errors.Join(err, broken, add(j.Root.Verdict(r.Experiment, r.Run), said))
+		out[j.Root.Run(r.Experiment, r.Run)] = page
 		made[x.Name] = append(made[x.Name], verdict.Made{File: said, Then: j.Then(x, r)})
 		path := j.Root.Sheet(r.Experiment, r.Run)
 		data, broken := r.Sheet()
@@ -86,13 +89,14 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 	return out, err
 }
 
-// stale lists the files of verdicts, CSV, trees, claims and audits whose source
+// stale lists the files of verdicts, CSV, pages, trees, claims and audits whose source
 // no longer exists, each with that source.
 func stale(j *archive.Journal, derived map[string][]byte) (map[string]string, error) {
 	out := map[string]string{}
 	for _, kind := range []struct{ dir, ext, why string }{
 		{"verdicts", ".json", "its run is gone"},
 		{"csv", ".csv", "its run is gone"},
+		{"runs", ".json", "its run is gone"},
 		{"flames", ".json", "its profile is gone"},
 		{"audits", ".json", "its text is gone"},
 		{"claims", ".json", "its experiment is gone"},

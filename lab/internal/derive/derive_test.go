@@ -38,6 +38,7 @@ func drift(t *testing.T, j *archive.Journal) []string {
 const (
 	verdictOfThreads = "data/verdicts/11-threads/published-2026-06-11-c6in-8xlarge.json"
 	sheetOfMeasured  = "data/csv/11-threads/" + archivetest.Measured + ".csv"
+	pageOfMeasured   = "data/runs/11-threads/" + archivetest.Measured + ".json"
 )
 
 // A file that nothing made is named, and left for its owner to remove.
@@ -82,7 +83,7 @@ func TestDriftNamesWhatDiffersAndDeriveMendsIt(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-		}, []string{"data/claims/11-threads.json: differs from what the data gives", sheetOfMeasured + ": its run is gone", "data/verdicts/11-threads/" + archivetest.Measured + ".json: its run is gone"}},
+		}, []string{"data/claims/11-threads.json: differs from what the data gives", sheetOfMeasured + ": its run is gone", pageOfMeasured + ": its run is gone", "data/verdicts/11-threads/" + archivetest.Measured + ".json: its run is gone"}},
 		{"a CSV that was changed", func(t *testing.T, r journal.Root) { archivetest.Edit(t, r.Path(sheetOfMeasured), ",true,", ",false,") },
 			[]string{sheetOfMeasured + ": differs from what the data gives"}},
 		{"a CSV that is missing", func(t *testing.T, r journal.Root) {
@@ -92,6 +93,20 @@ func TestDriftNamesWhatDiffersAndDeriveMendsIt(t *testing.T) {
 		}, []string{sheetOfMeasured + ": missing"}},
 		{"a CSV of no run", func(t *testing.T, r journal.Root) { archivetest.Write(t, r.Sheet("11-threads", "stray"), "seq\n") },
 			[]string{"data/csv/11-threads/stray.csv: its run is gone"}},
+		{"a page that was changed", func(t *testing.T, r journal.Root) {
+			archivetest.Edit(t, r.Path(pageOfMeasured), `"valid":true`, `"valid":false`)
+		},
+			[]string{pageOfMeasured + ": differs from what the data gives"}},
+		{"a page that is missing", func(t *testing.T, r journal.Root) {
+			if err := os.Remove(r.Path(pageOfMeasured)); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{pageOfMeasured + ": missing"}},
+		{"a page of no run", func(t *testing.T, r journal.Root) { archivetest.Write(t, r.Run("11-threads", "stray"), "{}") },
+			[]string{"data/runs/11-threads/stray.json: its run is gone"}},
+		{"a note that was changed", func(t *testing.T, r journal.Root) {
+			archivetest.Edit(t, r.Result("11-threads", archivetest.Measured), `"generator": "`, `"generator": "other than `)
+		}, []string{pageOfMeasured + ": differs from what the data gives"}},
 		{"a ledger that was changed", func(t *testing.T, r journal.Root) {
 			archivetest.Write(t, r.LedgerSheet(), "claim,verdict\n")
 			archivetest.Edit(t, r.Ledger(), `"schema_version": 1`, `"schema_version": 2`)
@@ -108,7 +123,7 @@ func TestDriftNamesWhatDiffersAndDeriveMendsIt(t *testing.T) {
 			[]string{"data/verdicts/11-threads/stray.json: its run is gone"}},
 		{"a figure that was changed", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Result("11-threads", archivetest.Measured), `"threads_per_worker": `, `"threads_per_worker": 1`)
-		}, []string{sheetOfMeasured + ": differs from what the data gives", "data/verdicts/11-threads/" + archivetest.Measured + ".json: differs from what the data gives"}},
+		}, []string{sheetOfMeasured + ": differs from what the data gives", pageOfMeasured + ": differs from what the data gives", "data/verdicts/11-threads/" + archivetest.Measured + ".json: differs from what the data gives"}},
 		{"a schema that was changed", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path("static/schema/results-1.json"), "version 1", "version I")
 		}, []string{"static/schema/results-1.json: differs from what the data gives"}},
@@ -173,7 +188,7 @@ func tree(t *testing.T, root journal.Root) map[string]string {
 
 func TestDeriveTwiceChangesNothing(t *testing.T) {
 	root := archivetest.Clone(t)
-	for _, dir := range []string{"verdicts", "csv"} {
+	for _, dir := range []string{"verdicts", "csv", "runs"} {
 		if err := os.RemoveAll(root.Path("data", dir)); err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +214,7 @@ func TestDeriveTwiceChangesNothing(t *testing.T) {
 func TestDeriveLeavesWhatPeopleWroteAlone(t *testing.T) {
 	root := archivetest.Clone(t)
 	before := tree(t, root)
-	for _, dir := range []string{"verdicts", "csv"} {
+	for _, dir := range []string{"verdicts", "csv", "runs"} {
 		if err := os.RemoveAll(root.Path("data", dir)); err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +225,7 @@ func TestDeriveLeavesWhatPeopleWroteAlone(t *testing.T) {
 	after := tree(t, root)
 	for path, was := range before {
 		path = filepath.ToSlash(path)
-		ours := strings.HasPrefix(path, "data/verdicts/") || strings.HasPrefix(path, "data/csv/") || strings.HasPrefix(path, "data/flames/") || strings.HasPrefix(path, "data/audits/") || strings.HasPrefix(path, "data/claims/") || strings.HasPrefix(path, "static/") || strings.HasPrefix(path, "data/ledger.") || path == "data/method.json" || path == "data/metrics.json" || path == "data/reach.json"
+		ours := strings.HasPrefix(path, "data/verdicts/") || strings.HasPrefix(path, "data/csv/") || strings.HasPrefix(path, "data/runs/") || strings.HasPrefix(path, "data/flames/") || strings.HasPrefix(path, "data/audits/") || strings.HasPrefix(path, "data/claims/") || strings.HasPrefix(path, "static/") || strings.HasPrefix(path, "data/ledger.") || path == "data/method.json" || path == "data/metrics.json" || path == "data/reach.json"
 		if !ours && after[filepath.FromSlash(path)] != was {
 			t.Errorf("%s was changed", path)
 		}

@@ -1,12 +1,9 @@
 package derive
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -151,16 +148,5 @@ func pairs(x *experiment.Experiment, f *results.File) [][2]results.Condition {
 	return out
 }
 
-// encodeTree writes a tree with one line for each frame and row. With the usual
-// indentation most of a deep tree would be blanks; on a single line no change
-// could be read.
-func encodeTree(t any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(t); err != nil {
-		return nil, err
-	}
-	// Inside a string these quotes would be escaped, so only objects match.
-	return []byte(strings.ReplaceAll(b.String(), `{"n":`, "\n"+`{"n":`)), nil
-}
+// encodeTree writes a tree with one line for each frame and row.
+func encodeTree(t any) ([]byte, error) { return encodeLines(t, "n") }

@@ -50,6 +50,7 @@ func (r Root) Entry(name string) string      { return r.Path("content", "journal
 func (r Root) Result(x, run string) string   { return r.Path("data", "results", x, run+".json") }
 func (r Root) Verdict(x, run string) string  { return r.Path("data", "verdicts", x, run+".json") }
 func (r Root) Sheet(x, run string) string    { return r.Path("data", "csv", x, run+".csv") }
+func (r Root) Run(x, run string) string      { return r.Path("data", "runs", x, run+".json") }
 func (r Root) Host(id string) string         { return r.Path("data", "hosts", id+".json") }
 func (r Root) Texts() string                 { return r.Path("data", "texts") }
 func (r Root) Text(entry string) string      { return filepath.Join(r.Texts(), entry+".toml") }

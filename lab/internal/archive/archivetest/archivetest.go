@@ -75,7 +75,7 @@ func Clone(t *testing.T) journal.Root {
 }
 
 var (
-	ofARun     = regexp.MustCompile(`/data/(results|verdicts|csv|profiles|flames)/`)
+	ofARun     = regexp.MustCompile(`/data/(results|verdicts|csv|runs|profiles|flames)/`)
 	ofAProfile = regexp.MustCompile(`/data/(profiles|flames)/`)
 )
 

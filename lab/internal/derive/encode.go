@@ -1,0 +1,32 @@
+package derive
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// encodePage writes a run's page with one line for each claim, condition, row
+// and trial.
+func encodePage(p *verdict.Page) ([]byte, error) { return encodeLines(p, "id", "seq") }
+
+// encodeLines writes JSON without blanks, with a line for each object whose first
+// field has one of the names. With the usual indentation most of a deep value
+// would be blanks; on a single line no change could be read.
+func encodeLines(v any, names ...string) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	text := b.String()
+	for _, name := range names {
+		// Inside a string these quotes would be escaped, so only objects match.
+		head := `{"` + name + `":`
+		text = strings.ReplaceAll(text, head, "\n"+head)
+	}
+	return []byte(text), nil
+}
