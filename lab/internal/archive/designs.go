@@ -12,6 +12,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // design reads the design that a measured run names, and checks its digest and
@@ -39,7 +40,7 @@ func (j *Journal) design(f *results.File) (*experiment.Experiment, error) {
 }
 
 func (j *Journal) readDesign(id, sum string) (*experiment.Experiment, error) {
-	text, err := os.ReadFile(j.Root.Design(sum))
+	text, err := strict.ReadUpTo(j.Root.Design(sum), strict.MostWritten)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, errors.New("missing; add the experiment's file as it was when the run was made")
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // rawExt is the extension of a profile in pprof's format.
@@ -76,7 +77,7 @@ func (j *Journal) rawProfiles(f *results.File) error {
 }
 
 func (j *Journal) rawProfile(named results.RawProfile) (rawFile, error) {
-	data, err := results.ReadUpTo(j.Root.Profile(named.File), mostPacked)
+	data, err := strict.ReadUpTo(j.Root.Profile(named.File), mostPacked)
 	if errors.Is(err, os.ErrNotExist) {
 		return rawFile{}, errors.New("missing")
 	}

@@ -140,7 +140,7 @@ func Load(path string) (*Text, error) {
 	if !ok {
 		return nil, errors.New("only texts belong there, one .toml file an entry")
 	}
-	data, err := os.ReadFile(path)
+	data, err := strict.ReadUpTo(path, strict.MostWritten)
 	if err != nil {
 		return nil, err
 	}

@@ -20,9 +20,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -102,11 +102,14 @@ var (
 
 // Load reads one experiment. Errors name the file and, if possible, the line.
 func Load(path string) (*Experiment, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
+	data, err := strict.ReadUpTo(path, strict.MostWritten)
+	if named := (*fs.PathError)(nil); errors.As(err, &named) {
 		return nil, err
 	}
-	x, err := Parse(strings.TrimSuffix(filepath.Base(path), ".toml"), data)
+	var x *Experiment
+	if err == nil {
+		x, err = Parse(strings.TrimSuffix(filepath.Base(path), ".toml"), data)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

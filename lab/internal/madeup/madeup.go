@@ -108,7 +108,7 @@ func Run(p Plan) *results.File {
 		f.Provenance.ServerCPUs, f.Provenance.ClientCPUs = "", ""
 	}
 	for i, levels := range x.Conditions() {
-		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: commands(levels)})
+		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: commands(levels, f.Settings.With(levels))})
 	}
 	if n := len(f.Conditions); !p.NoControl {
 		twin := f.Conditions[experiment.DrawControl(n, p.Seed)]
@@ -127,8 +127,15 @@ func Name(started time.Time, host string) string {
 	return started.UTC().Format("20060102t150405z") + "-" + host
 }
 
-func commands(levels setting.Levels) []string {
-	return []string{"lab/scripts/server.sh " + levels.Key(), "lab/scripts/trial.sh --generator http_load --plan - <plan>"}
+func commands(levels, all setting.Levels) []string {
+	client := "lab/scripts/trial.sh --generator " + setting.HTTPLoad + " --plan - PLAN"
+	switch generator := all[setting.Generator].String(); generator {
+	case setting.Sink:
+		client = "lab/scripts/sink.sh"
+	case setting.Autocannon:
+		client = "lab/scripts/trial.sh --generator " + generator
+	}
+	return []string{"lab/scripts/server.sh " + levels.Key(), client}
 }
 
 type maker struct {

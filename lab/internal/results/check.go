@@ -87,6 +87,9 @@ func (f *File) Check(x *experiment.Experiment) error {
 		if err := f.follows(x); err != nil {
 			return err
 		}
+		if err := f.checkCommands(); err != nil {
+			return err
+		}
 		return f.checkGates(x)
 	}
 	return nil

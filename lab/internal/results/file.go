@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -48,7 +47,7 @@ func ReadHost(path string) (*host.Profile, error) {
 var mostBytes = map[string]int64{SchemaURL: 8 << 20, HostSchemaURL: 16 << 10}
 
 func read(path, schema string, into any) error {
-	data, err := ReadUpTo(path, mostBytes[schema])
+	data, err := strict.ReadUpTo(path, mostBytes[schema])
 	if err == nil {
 		err = Decode(data, schema, into)
 	}
@@ -56,21 +55,6 @@ func read(path, schema string, into any) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", path, err)
-}
-
-// ReadUpTo reads a file and refuses a larger one than the limit in bytes before
-// reading it: the lab did not make such a file.
-func ReadUpTo(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("more than %d bytes, which no such file has", most)
-	}
-	return data, err
 }
 
 // Decode checks a document against a schema and decodes it. SchemaURL stands

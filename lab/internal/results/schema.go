@@ -60,6 +60,10 @@ func Schema() []byte {
 		p, _ := s.Properties.Get(field)
 		p.PropertyNames = &jsonschema.Schema{Enum: names}
 	}
+	for _, of := range []string{"Provenance", "Condition"} {
+		p, _ := s.Definitions[of].Properties.Get("commands")
+		p.Items.Pattern = commandLine.String()
+	}
 	return strict.EncodeSchema(s)
 }
 

@@ -50,11 +50,11 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 		Topology: Topology(x.Topology), Settings: x.Fixed(),
 	}
 	for i, levels := range x.Conditions() {
-		f.Conditions = append(f.Conditions, Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels})
+		f.Conditions = append(f.Conditions, Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: []string{"lab/scripts/server.sh", "lab/scripts/trial.sh"}})
 	}
 	if n := len(f.Conditions); control {
 		twin := f.Conditions[experiment.DrawControl(n, 11)]
-		f.Conditions = append(f.Conditions, Condition{ID: fmt.Sprintf("c%d", n+1), Levels: twin.Levels, ControlOf: twin.ID})
+		f.Conditions = append(f.Conditions, Condition{ID: fmt.Sprintf("c%d", n+1), Levels: twin.Levels, ControlOf: twin.ID, Commands: twin.Commands})
 	}
 	var all []setting.Levels
 	for _, c := range f.Conditions {

@@ -1,0 +1,98 @@
+package results
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// A command line is one of the lab's scripts with plain words. Pages print it
+// for readers to type, so it may not hold what a shell acts on. A wire's lines
+// begin with the script that enters its namespace.
+var (
+	commandLine = regexp.MustCompile(`^lab/scripts/[a-z-]+\.sh( [A-Za-z0-9_./:=,@%+-]+)*$`)
+	inside      = regexp.MustCompile(`^lab/scripts/wire\.sh in (server|client) PID -- `)
+)
+
+// options are those of the scripts whose values are settings of the condition.
+var options = map[string]string{
+	"--connections": setting.Connections, "--pipelining": setting.Pipelining, "--rate": setting.Rate, "--generator": setting.Generator,
+	"--index": setting.Index, "--stack": setting.Stack, "--variant": setting.Variant,
+}
+
+// wire has the addresses of the wire between two namespaces.
+var wire = netip.MustParsePrefix("192.0.2.0/24")
+
+// checkCommands compares the command lines of a measured run with what the lab
+// would have typed for each condition.
+func (f *File) checkCommands() error {
+	for i, line := range f.Provenance.Commands {
+		if !commandLine.MatchString(line) {
+			return notOurs(fmt.Sprintf("/provenance/commands/%d", i), line)
+		}
+	}
+	for i, c := range f.Conditions {
+		at := fmt.Sprintf("/conditions/%d/commands", i)
+		used := map[string]bool{}
+		for k, line := range c.Commands {
+			at := fmt.Sprintf("%s/%d", at, k)
+			if !commandLine.MatchString(line) {
+				return notOurs(at, line)
+			}
+			words := strings.Fields(inside.ReplaceAllString(line, ""))
+			used[words[0]] = true
+			if err := follow(at, words, f.Settings.With(c.Levels)); err != nil {
+				return err
+			}
+		}
+		if f.SchemaVersion == Earlier {
+			continue
+		}
+		if !used["lab/scripts/server.sh"] || !used["lab/scripts/trial.sh"] && !used["lab/scripts/sink.sh"] {
+			return fmt.Errorf("%s: a condition takes server.sh, and trial.sh or sink.sh", at)
+		}
+	}
+	return nil
+}
+
+func notOurs(at, line string) error {
+	return fmt.Errorf("%s: %.80q is no line of the lab's: a script of lab/scripts/ and plain words, without what a shell acts on", at, line)
+}
+
+// follow compares a line's options with a condition's settings. A setting that
+// the condition does not have is the script's own.
+func follow(at string, words []string, s setting.Levels) error {
+	for i, option := range words[:len(words)-1] {
+		value := words[i+1]
+		if want, ok := s[options[option]]; ok && value != want.String() {
+			return fmt.Errorf("%s: %s %s, but the condition has %s", at, option, value, want)
+		}
+		if option == "--url" || option == "--producer" {
+			if err := near(value, s); err != nil {
+				return fmt.Errorf("%s: %s %s: %w", at, option, value, err)
+			}
+		}
+	}
+	return nil
+}
+
+// near refuses an address that is not the lab's own server, and another route
+// than the condition's.
+func near(address string, s setting.Levels) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" || u.User != nil {
+		return fmt.Errorf("no address of a server")
+	}
+	host, err := netip.ParseAddr(u.Hostname())
+	if err != nil || !host.IsLoopback() && !host.IsPrivate() && !wire.Contains(host) {
+		return fmt.Errorf("not a server of the lab's")
+	}
+	if route, ok := s[setting.Route]; ok && u.Path != route.String() && u.Path != "" {
+		return fmt.Errorf("the condition requests %s", route)
+	}
+	return nil
+}

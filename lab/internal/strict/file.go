@@ -1,0 +1,26 @@
+package strict
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// MostWritten is the limit in bytes of a file that a person writes: an experiment
+// or a text. The longest so far has 16 kB.
+const MostWritten = 256 << 10
+
+// ReadUpTo reads a file and refuses a larger one than the limit in bytes before
+// reading it.
+func ReadUpTo(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("more than %d bytes, which no such file has", most)
+	}
+	return data, err
+}
