@@ -11,9 +11,10 @@ import (
 // decided the most. For an experiment without blocks, the estimate is its clear case; for
 // another, it is the blocks that its open claims still need. The estimate counts half
 // where blocks disagree, and half again each time that it did not come true; otherwise a
-// claim that lies exactly on its limit would take all the time that is left. For the same
-// reason every experiment for which there is time comes once before those in doubt. A
-// spend only chooses; it measures nothing.
+// claim that lies exactly on its limit would take all the time that is left. An
+// experiment without blocks does not come first for being new: an expensive one would
+// take the time in which several others are decided. A spend only chooses; it measures
+// nothing.
 type spend struct {
 	left  time.Duration
 	parts []*part
@@ -45,14 +46,11 @@ func (s *spend) next() (stint, bool) {
 	if len(s.parts) == 1 {
 		return s.alone()
 	}
-	best, rate, clear := stint{}, 0.0, false
+	best, rate := stint{}, 0.0
 	try := func(i, blocks int, claims float64, doubt int, cost time.Duration) {
 		r := math.Ldexp(claims, -doubt) / cost.Seconds()
-		if cost > s.left || r == 0 || clear && doubt > 0 {
-			return
-		}
-		if sure := doubt == 0; sure && !clear || r > rate {
-			best, rate, clear = stint{i, blocks}, r, sure
+		if cost <= s.left && r > rate {
+			best, rate = stint{i, blocks}, r
 		}
 	}
 	for i, p := range s.parts {

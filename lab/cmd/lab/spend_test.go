@@ -69,12 +69,13 @@ func TestWhatIsNearlyDecidedGoesFirst(t *testing.T) {
 		open []int // of the second part, after its clear case
 		want []stint
 	}{
-		// Two claims in 6 s come before two in 14 s. One in 12 s comes after one in 60 s,
-		// since its blocks disagree.
-		{[]int{0, 3, 2}, []stint{{1, 8}, {1, 4}, {2, 7}, {0, 6}, {2, 9}}},
-		// Two in 10 s come last for that reason: they count as one, which is more a
-		// second than half a one in 12 s.
-		{[]int{0, 5, 4}, []stint{{1, 8}, {2, 7}, {0, 6}, {1, 7}, {2, 9}}},
+		// Two claims in 6 s come before two in 14 s. One in 12 s comes before one in 60 s,
+		// even though it counts half, since its blocks disagree.
+		{[]int{0, 3, 2}, []stint{{1, 8}, {1, 4}, {2, 7}, {2, 9}, {0, 6}}},
+		// Two in 10 s count as one for that reason, so two in 14 s come before them.
+		{[]int{0, 5, 4}, []stint{{1, 8}, {2, 7}, {1, 7}, {2, 9}, {0, 6}}},
+		// One in 40 s counts as one in 80 s.
+		{[]int{0, 20}, []stint{{1, 8}, {2, 7}, {2, 9}, {0, 6}, {1, 30}}},
 	} {
 		s := &spend{left: 240 * time.Second, parts: three()}
 		got := spendAll(t, s, func(_ int, chosen stint) (int, time.Duration, bool, []int) {
@@ -105,8 +106,9 @@ func TestWhatIsForetoldInVainComesLater(t *testing.T) {
 		}
 		return c.blocks, length, true, nil
 	})
-	// The first further run comes at once, and the next after all others.
-	want := []stint{{1, 8}, {1, 3}, {2, 7}, {0, 6}, {1, 3}}
+	// One block in 2 s counts half after each further run that was in vain: after the
+	// second, two claims in 14 s come first, and after the fifth, one in 60 s.
+	want := []stint{{1, 8}, {1, 3}, {1, 3}, {2, 7}, {1, 3}, {1, 3}, {1, 3}, {0, 6}, {1, 3}}
 	if len(got) < len(want) || !reflect.DeepEqual(got[:len(want)], want) {
 		t.Errorf("%v, want %v first", got, want)
 	}

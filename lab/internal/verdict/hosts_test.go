@@ -186,6 +186,23 @@ func TestHistoriesAndWhichRunsCount(t *testing.T) {
 	if want := []string{"a", "b"}; !slices.Equal(got.Machines, want) {
 		t.Errorf("machines: %v", got.Machines)
 	}
+	// A newest run with too few blocks for an interval leaves the page to an earlier
+	// one of its record, but not to one of another design.
+	blocks := func(m Made, n int) Made { m.Blocks = n; return m }
+	short := blocks(madeBy(x, "a", "7", c(Refuted)), 1)
+	short.Record = &Record{Runs: []string{"4-a", "7-a"}}
+	for _, s := range []struct {
+		earlier Made
+		want    string
+	}{
+		{blocks(madeBy(x, "a", "4", c(Refuted)), 6), "4-a"},
+		{blocks(madeBy(x, "a", "4", c(Refuted)), 5), "7-a"},
+		{blocks(madeBy(x, "a", "5", c(Refuted)), 6), "7-a"},
+	} {
+		if got := OverHosts(x, []Made{s.earlier, short}).Shown; !slices.Equal(got, []string{s.want}) {
+			t.Errorf("%s with %d blocks before one of 1: %v is shown", s.earlier.Run, s.earlier.Blocks, got)
+		}
+	}
 	sum := got.Claims[0]
 	want := []Past{{Run: "text"}, {Run: "3-a", First: true}, {Run: "4-a", Was: Inconclusive, Changed: true}, {Run: "5-b", First: true}, {Run: "9-b", Was: Refuted, Changed: true}}
 	if !slices.Equal(sum.History, want) || !slices.Equal(sum.Earlier, []Past{{Run: "0-a", First: true}}) {

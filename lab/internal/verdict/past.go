@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
 // A Past is what a record said about a claim when a run had been added to it.
@@ -95,7 +96,9 @@ func written(runs []Made, id string) *Written {
 
 // shown names the runs that an entry shows: the published ones, and of the
 // measured ones the newest. A run that measured something goes before one that
-// could not be made, and one of the present design before one of an earlier.
+// could not be made, and one of the present design before one of an earlier. If
+// the newest has fewer blocks than an interval needs, it is a short addition to
+// its record, and the newest run of that record with enough blocks is shown.
 func shown(runs []Made) []string {
 	out := []string{}
 	worth := func(f *File) int {
@@ -117,10 +120,18 @@ func shown(runs []Made) []string {
 		}
 	}
 	slices.Sort(out)
-	if own != nil {
-		out = append(out, own.Run)
+	if own == nil {
+		return out
 	}
-	return out
+	if own.Record != nil && own.Blocks < stats.MinSamples {
+		for _, r := range slices.Backward(runs) {
+			if r.Blocks >= stats.MinSamples && slices.Contains(own.Record.Runs, r.Run) {
+				own = r.File
+				break
+			}
+		}
+	}
+	return append(out, own.Run)
 }
 
 // own names the newest run that has figures on a claim. Without any it is the
