@@ -38,8 +38,9 @@ const json = (dir) => readdirSync(join(fixture, dir), { recursive: true }).filte
 const edit = (file, change) => writeFileSync(file, change(readFileSync(file, 'utf8')))
 const lab = () => run(join(repo, '.tools/bin/lab'), ['verdicts'], { cwd: fixture })
 
-// The lab parses printed figures as numbers.
-const read = /\/printed\//
+// The lab parses printed figures as numbers, and refuses a command line that a shell could
+// act on, which the schema of version 1 does not say.
+const read = /\/(printed|commands)\//
 // free appends a mark to each free text of a value, by its schema. The name of a key is
 // free if its object has no fields of its own.
 function free (value, schema, root, at) {
@@ -79,7 +80,7 @@ for (const dir of ['lab/experiments', 'data/texts']) {
 lab()
 
 // Names of functions come from profiles in pprof's own format. The lab refuses any other
-// form of ids, of names of gates and bounds, and of printed figures. So these marks are
+// form of ids, of names of gates and bounds, of command lines, commits and printed figures. So these marks are
 // put into the files that the lab derives.
 const frame = mark('data/flames: n')
 for (const file of json('data/flames')) edit(file, (text) => text.replace(/"n":"(?!all")((?:[^"\\]|\\.)*)"/g, (_, name) => `"n":${JSON.stringify(JSON.parse(`"${name}"`) + frame)}`))
@@ -94,9 +95,11 @@ const ofTrials = [['a gate’s name', /("gate": ?"[a-z0-9-]+)"/g], ['a bound', /
 const ofVerdicts = [['a printed figure', /("printed": ?"[^"]+)"/g], ['a figure in words', /("(?:text|interval|percent|change|line_share)": ?"[^"]+)"/g],
   ['a condition’s name', /("name": ?"[^"]+)"(?=,\s*"levels")/g], ['a level in words', /((?<="shown": ?\{[^}]*)"[a-z_]+": ?"[^"]*)"/g],
   ['a table’s cell', /("(?:levels|medians|intervals|cells|slots)": ?\[\s*"[^"]+)"/g], ['a table’s unit', /("unit": ?"[^"]*)"/g], ['a table’s bounds', /("bounds": ?"[^"]+)"/g]]
+const lines = [['a command line', /("commands": ?\[\s*"[^"]+)"/g], ['a commit', /("(?:commit|written)": ?"[0-9a-f]+)"/g]]
 refused('data/results', id, ...ofTrials)
 refused('data/verdicts', id, ...ofVerdicts)
-refused('data/runs', id, ...ofTrials, ...ofVerdicts)
+refused('data/runs', id, ...ofTrials, ...ofVerdicts, ...lines)
+refused('data/claims', ...lines)
 refused('data/audits', ['an audit’s id', /("id": "[^"]*published[^"]*)"/g], ['an audit’s printed figure', /("printed": "[^"]+)"/g])
 
 run(join(repo, '.tools/bin/hugo'), ['--panicOnWarning', '--noBuildLock', '--source', copy, '--config', 'config.toml,test/site/config.toml', '--destination', join(copy, 'public')])
@@ -155,7 +158,7 @@ if (faults.length > 0) process.exit(1)
 if (process.argv.includes('--fields')) for (const f of fields) console.log(`${reached.has(f) ? 'shown ' : 'nowhere'} ${f}`)
 // A field whose mark is on no page was not tested. The fields listed here are.
 const shown = ['data/hosts/name', 'data/results/text/note', 'data/results/warnings/*', 'data/results/provenance/tools/NAME', 'data/results/provenance/generator',
-  'data/results/conditions/*/commands/*', 'data/results/trials/*/reasons/*/detail', 'data/results/trials/*/bound_why', 'data/results/not_applicable',
+  'a command line', 'a commit', 'data/results/trials/*/reasons/*/detail', 'data/results/trials/*/bound_why', 'data/results/not_applicable',
   'lab/experiments: title', 'lab/experiments: question', 'lab/experiments: text', 'lab/experiments: why', 'lab/experiments: planned',
   'data/texts: place', 'data/texts: note', 'data/texts: says', 'data/flames: n', 'a condition’s id', 'a gate’s name', 'a bound', 'a printed figure',
   'a figure in words', 'a condition’s name', 'a level in words', 'a table’s cell', 'a table’s unit', 'a table’s bounds', 'an audit’s id', 'an audit’s printed figure']
