@@ -48,12 +48,34 @@ func TestCheckAgainstNamesTheCauseAlone(t *testing.T) {
 	if err != nil || len(runs) != 1 {
 		t.Fatal(runs, err)
 	}
+	path := w.root.Rel(runs[0])
+	// A figure that follows from no other, with everything derived anew, is in order in
+	// itself. Only git has what was measured.
+	measured, err := os.ReadFile(runs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := strings.Replace(string(measured), `"server_rss_bytes": [`, `"server_rss_bytes": [1`, 1)
+	if err := os.WriteFile(runs[0], []byte(forged), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if status := command(t.Context(), []string{"verdicts"}, &out, &out); status != exitHeld {
+		t.Fatalf("status %d: %s", status, &out)
+	}
+	if status, says = checked(t, w); status != exitHeld {
+		t.Errorf("status %d: %s", status, says)
+	}
+	status, says = checked(t, w, "--against", "main")
+	first, rest, _ := strings.Cut(says, "\n")
+	if status != exitFailed || !strings.HasPrefix(first, path+": /figures/server_rss_bytes/0: 1") || rest != "lab: 1 change of what only grows\n" {
+		t.Errorf("status %d: %s", status, says)
+	}
 	if err := os.Remove(runs[0]); err != nil {
 		t.Fatal(err)
 	}
 	status, says = checked(t, w, "--against", "main")
-	path := w.root.Rel(runs[0])
-	first, rest, _ := strings.Cut(says, "\n")
+	first, rest, _ = strings.Cut(says, "\n")
 	if status != exitFailed || !strings.HasPrefix(first, path+": deleted; results are only ever added: git checkout ") || rest != "lab: 1 change of what only grows\n" {
 		t.Errorf("status %d: %s", status, says)
 	}

@@ -149,7 +149,7 @@ func (w *workshop) blank(p run.Plan) *results.File {
 	all := x.Conditions()
 	twin := experiment.DrawControl(len(all), p.Seed)
 	for i, levels := range append(all, all[twin]) {
-		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels}
+		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: []string{"lab/scripts/server.sh", "lab/scripts/trial.sh"}}
 		if i == len(all) {
 			c.ControlOf = f.Conditions[twin].ID
 		}

@@ -35,6 +35,10 @@ func TestForgeriesAreRefusedInOneLine(t *testing.T) {
 			[]string{design + `: claim "threads-flat": margin 0.5, before margin 0.25; a claim of an experiment that has runs stays`, `name "threads-flat" under [[withdrawn]]`}},
 		{"a need taken away", func(r repository) { r.edit(design, "margin = ", "needs = { cores = 2 }\nmargin = ") }, []string{"needs.cores 2, before needs.cores 0"}},
 		{"a claim of another metric", func(r repository) { r.edit(design, `metric = "threads_per_worker"`, `metric = "throughput_rps"`) }, []string{`metric "throughput_rps", before metric "threads_per_worker"`}},
+		{"a claim reversed", func(r repository) {
+			r.edit(design, `kind = "flat"`, `kind = "ratio"`)
+			r.edit(design, "margin = 0.25", "at_least = 1.25")
+		}, []string{design + `: claim "threads-flat": margin absent, before margin 0.25`}},
 		{"a claim limited to some conditions", func(r repository) { r.edit(design, "margin = ", "at = { pipelining = 1 }\nmargin = ") }, []string{design + ": "}},
 		{"a claim dropped", func(r repository) { r.edit(design, `id = "threads-flat"`, `id = "threads-flatter"`) }, []string{`claim "threads-flat": it is gone`}},
 		{"an experiment deleted", func(r repository) { r.remove(design) }, []string{design + ": deleted, but runs were made with it"}},

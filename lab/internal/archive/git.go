@@ -37,11 +37,12 @@ type history struct{ root journal.Root }
 func openHistory(root journal.Root) (history, error) {
 	h := history{root}
 	// A journal inside another project's checkout has no history of its own.
-	prefix, err := h.line("rev-parse", "--show-prefix")
+	about, err := h.line("rev-parse", "--show-prefix", "--is-shallow-repository")
+	prefix, shallow, _ := strings.Cut(about, "\n")
 	if err != nil || prefix != "" {
 		return h, noHistory("no git history here")
 	}
-	if shallow, err := h.line("rev-parse", "--is-shallow-repository"); err != nil || shallow != "false" {
+	if shallow != "false" {
 		return h, noHistory("no git history in a shallow clone; git fetch --unshallow adds it")
 	}
 	if partial, err := h.line("config", "--get-regexp", `^remote\..*\.promisor$`); err == nil && partial != "" {

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,9 +37,43 @@ const (
 // committed is when the experiment was committed.
 var committed = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
+// made has the files of such a repository. It is made once, since that takes ten
+// git processes, and written down for each test.
+var made map[string]string
+
 func newRepository(t *testing.T) repository {
 	t.Helper()
 	r := repository{t, journal.Root(t.TempDir())}
+	if made == nil {
+		r.make()
+		made = r.files()
+		return r
+	}
+	for name, text := range made {
+		archivetest.Write(t, r.root.Path(name), text)
+	}
+	return r
+}
+
+// files has all files of a repository, git's among them.
+func (r repository) files() map[string]string {
+	r.t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(string(r.root), func(p string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			out[r.root.Rel(p)] = archivetest.Read(r.t, p)
+		}
+		return err
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return out
+}
+
+func (r repository) make() {
+	t := r.t
+	t.Helper()
 	for _, name := range []string{archivetest.ThreadsDesign, threads, c6in} {
 		archivetest.Write(t, r.root.Path(name), archivetest.Read(t, filepath.Join(archivetest.Repository, name)))
 	}
@@ -46,12 +81,12 @@ func newRepository(t *testing.T) repository {
 	archivetest.Write(t, r.root.Path("lab/main.go"), "package main\n")
 	archivetest.Write(t, r.root.Path(text97), printed)
 	archivetest.Write(t, r.root.Path(entry97), "+++\ntitle = \"Earlier\"\n+++\nText.\n")
-	r.git("init", "-q", "-b", "main")
+	r.git("init", "-q", "-b", "main", "--template=")
 	r.commit()
 	r.add(r.run(1))
 	r.commit()
 	r.git("branch", "base")
-	return r
+	r.git("repack", "-adq") // into two files
 }
 
 // git runs git with nothing of the machine's settings.
@@ -84,6 +119,9 @@ func (r repository) run(seed uint64) *results.File {
 		Experiment: x, Hosts: results.Hosts{Server: server, Client: server}, Started: committed.Add(time.Duration(seed) * time.Hour),
 		Seed: seed, Blocks: 2, Ended: results.Blocks,
 	})
+	if _, err := os.Stat(r.root.Path(".git")); err != nil {
+		return f
+	}
 	f.Provenance.Commit = r.git("rev-parse", "HEAD")
 	sources, err := host.Sources(string(r.root))
 	if err != nil {
@@ -147,4 +185,14 @@ func (r repository) judged() []string {
 		out = append(out, r.root.Rel(strings.TrimPrefix(err.Error(), string(r.root)+"/")))
 	}
 	return out
+}
+
+// newJournal has the files of a repository without git.
+func newJournal(t *testing.T) repository {
+	t.Helper()
+	r := repository{t, journal.Root(t.TempDir())}
+	for _, name := range []string{archivetest.ThreadsDesign, c6in} {
+		archivetest.Write(t, r.root.Path(name), archivetest.Read(t, filepath.Join(archivetest.Repository, name)))
+	}
+	return r
 }

@@ -5,7 +5,7 @@
 // In JSON it finds what encoding/json accepts: a key that is twice in one
 // object (the last one would win silently), text after the document, and bytes
 // that are not UTF-8 (which would be replaced, so that two names could become
-// one). It does not check shapes; the JSON Schema does, by JSON pointer.
+// one). It names the place of a number that no float64 can be. It does not check shapes; the JSON Schema does, by JSON pointer.
 //
 // In JSON and TOML it refuses lines that end with CRLF: the same document would
 // have two digests.
@@ -31,7 +31,7 @@ import (
 )
 
 // CheckJSON reports the first byte that is not UTF-8, else the first carriage
-// return, syntax error, duplicate key or trailing text.
+// return, syntax error, duplicate key, number beyond a float64 or trailing text.
 func CheckJSON(data []byte) error {
 	if at := notUTF8(data); at >= 0 {
 		return fmt.Errorf("line %d: byte %#02x is not UTF-8", line(data, int64(at)), data[at])
@@ -63,6 +63,12 @@ func value(dec *json.Decoder, data []byte, pointer string) error {
 	tok, err := dec.Token()
 	if err != nil {
 		return syntax(err, data)
+	}
+	// Of other numbers only one of 309 digits is beyond a float64.
+	if n, ok := tok.(json.Number); ok && (len(n) > 308 || strings.ContainsAny(string(n), "eE")) {
+		if _, err := n.Float64(); err != nil {
+			return fmt.Errorf("line %d: %s: %.20s is beyond any figure", line(data, dec.InputOffset()), pointer, n)
+		}
 	}
 	delim, ok := tok.(json.Delim)
 	if !ok {
