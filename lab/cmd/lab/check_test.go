@@ -55,7 +55,7 @@ func TestCheckAgainstNamesTheCauseAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged := strings.Replace(string(measured), `"server_rss_bytes": [`, `"server_rss_bytes": [1`, 1)
+	forged := strings.Replace(string(measured), `"workers": [`, `"workers": [1`, 1)
 	if err := os.WriteFile(runs[0], []byte(forged), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestCheckAgainstNamesTheCauseAlone(t *testing.T) {
 	}
 	status, says = checked(t, w, "--against", "main")
 	first, rest, _ := strings.Cut(says, "\n")
-	if status != exitFailed || !strings.HasPrefix(first, path+": /figures/server_rss_bytes/0: 1") || rest != "lab: 1 change of what only grows\n" {
+	if status != exitFailed || !strings.HasPrefix(first, path+": /figures/workers/0: 1") || rest != "lab: 1 change of what only grows\n" {
 		t.Errorf("status %d: %s", status, says)
 	}
 	if err := os.Remove(runs[0]); err != nil {
