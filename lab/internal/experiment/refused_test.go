@@ -6,6 +6,10 @@ import (
 )
 
 func TestRefusesWhatIsBroken(t *testing.T) {
+	const bounded = `kind = "bound"
+text = "The wire is the wall."
+bound = "wire"
+needs = { line_rate = true, cores = 4, bound = "wire" }`
 	for _, c := range []struct {
 		name, old, new string // old is replaced once; it must be there
 		says           string
@@ -127,6 +131,68 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 		{"a bar that nothing exceeds", "at_most = 0.5", "at_most = inf", `claims[2] "less": a ratio's bar`},
 		{"bound misspelt", `bound = "wire"`, `bound = "wires"`, `claims[4] "wall": bound "wires"`},
 		{"bound that is none", `bound = "wire"`, `bound = "unknown"`, `claims[4] "wall": bound "unknown"`},
+		{"a wall that moves nowhere", bounded, `kind = "moves"
+text = "It moves."
+over = "workers"
+from = "wire"
+margin = 0.1`, `claims[4] "wall": kind "moves" does not take`},
+		{"a wall that moves, and has none to leave", bounded, `kind = "moves"
+text = "It moves."
+over = "workers"
+to = "wire"
+margin = 0.1`, `claims[4] "wall": kind "moves" does not take`},
+		{"a wall that moves to itself", bounded, `kind = "moves"
+text = "It moves."
+over = "workers"
+from = "wire"
+to = "wire"
+margin = 0.1`, `claims[4] "wall": from "wire" and to "wire": use two of`},
+		{"a wall that moves to none", bounded, `kind = "moves"
+text = "It moves."
+over = "workers"
+from = "wire"
+to = "disk"
+margin = 0.1`, `claims[4] "wall": from "wire" and to "disk": use two of`},
+		{"a wall that moves without a margin", bounded, `kind = "moves"
+text = "It moves."
+over = "workers"
+from = "wire"
+to = "server-cpu"`, `claims[4] "wall": kind "moves" does not take`},
+		{"a wall that moves by nothing", bounded, `kind = "moves"
+text = "It moves."
+over = "workers"
+from = "wire"
+to = "server-cpu"
+margin = 0`, `claims[4] "wall": margin must be above 0`},
+		{"a wall that moves by all", bounded, `kind = "moves"
+text = "It moves."
+over = "workers"
+from = "wire"
+to = "server-cpu"
+margin = 1`, `claims[4] "wall": margin is a share`},
+		{"a wall that moves along no factor", bounded, `kind = "moves"
+text = "It moves."
+over = "route"
+from = "wire"
+to = "server-cpu"
+margin = 0.1`, `claims[4] "wall": over "route": no factor`},
+		{"a wall that moves from an unknown wire", bounded, `kind = "moves"
+text = "It moves."
+over = "workers"
+from = "wire"
+to = "server-cpu"
+margin = 0.1`, `claims[4] "wall": a wall moves from or to a wire only where`},
+		{"a wall that moves and stays", bounded, `kind = "moves"
+text = "It moves."
+over = "workers"
+from = "wire"
+to = "server-cpu"
+margin = 0.1
+needs = { line_rate = true, bound = "wire" }`, `claims[4] "wall": needs.bound is one wall`},
+		{"a wall that is met and moves", bounded, `kind = "bound"
+text = "t"
+bound = "wire"
+from = "wire"`, `claims[4] "wall": kind "bound" does not take`},
 		{"needed bound misspelt", `cores = 4, bound = "wire"`, `bound = "wier"`, `claims[4] "wall": needs.bound "wier"`},
 	} {
 		if n := strings.Count(whole, c.old); n == 0 {
