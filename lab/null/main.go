@@ -14,9 +14,9 @@
 // (server_cores_busy), and the client's none. Otherwise the trial says so by its bound,
 // and is no ceiling.
 //
-// /simple has the same bytes on the wire as on the lab's Fiber server, except that the
-// date stands still. /read is always the same product of the catalogue, the one whose
-// length is nearest the mean.
+// It has the routes of package catalog that say so. Their bytes on the wire are those of the
+// lab's Fiber server, except that the date stands still, and that of several bodies it
+// always sends the one whose length is nearest the mean.
 //
 // Limits: GET only, and no body is expected after a head; heads of at most 16 KiB; IPv4
 // or IPv6 by address, no TLS; no timeouts. It is for load tests on trusted networks, on
@@ -29,6 +29,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/program"
@@ -43,7 +44,7 @@ Usage: null_server [--addr HOST:PORT]
 
   --addr HOST:PORT  address to listen on (default 127.0.0.1:8083)
 
-Routes: /simple /read
+Routes: %s
 It runs on one thread, whatever GOMAXPROCS says.
 SIGTERM or SIGINT ends it at once.
 
@@ -54,7 +55,7 @@ is in use.
 func run(args []string) int {
 	null := program.Program{Name: "null_server", Out: os.Stdout, Errs: os.Stderr}
 	addr, err := parse(args)
-	if status, over := null.Over(err, help); over {
+	if status, over := null.Over(err, fmt.Sprintf(help, strings.Join(catalog.PathsOf(true), " "))); over {
 		return status
 	}
 	asked := program.Asked()
@@ -83,35 +84,49 @@ func parse(args []string) (addr string, err error) {
 }
 
 // answers are whole responses, heads and bodies.
-type answers struct{ simple, read, missing, refused []byte }
+type answers struct {
+	routes           []known
+	missing, refused []byte
+}
+
+// A known route is how the path begins in a request, with the space behind it, and what is
+// answered.
+type known struct{ path, answer []byte }
 
 func newAnswers(now time.Time) (*answers, error) {
 	pool, err := catalog.NewPool(catalog.Seed)
 	if err != nil {
 		return nil, err
 	}
-	response := func(code int, body []byte) []byte {
-		return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-			code, http.StatusText(code), now.UTC().Format(http.TimeFormat), len(body), body)
+	response := func(code int, encoding string, body []byte) []byte {
+		if encoding != "" {
+			encoding = "Content-Encoding: " + encoding + "\r\n"
+		}
+		return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: %s\r\n%sContent-Length: %d\r\n\r\n%s",
+			code, http.StatusText(code), now.UTC().Format(http.TimeFormat), catalog.ContentType, encoding, len(body), body)
 	}
-	return &answers{
-		simple:  response(200, []byte(catalog.Simple)),
-		read:    response(200, pool.Middle()),
-		missing: response(404, []byte(`{"error":"Not Found"}`)),
-		refused: response(405, []byte(`{"error":"Method Not Allowed"}`)),
-	}, nil
+	a := &answers{
+		missing: response(404, "", []byte(`{"error":"Not Found"}`)),
+		refused: response(405, "", []byte(`{"error":"Method Not Allowed"}`)),
+	}
+	for _, r := range catalog.Routes() {
+		if r.Null {
+			a.routes = append(a.routes, known{[]byte(r.Path + " "), response(200, r.Encoding, r.Middle(pool))})
+		}
+	}
+	return a, nil
 }
 
 // to picks the answer to a request by the beginning of its head.
 func (a *answers) to(head []byte) []byte {
 	path, ok := bytes.CutPrefix(head, []byte("GET "))
-	switch {
-	case !ok:
+	if !ok {
 		return a.refused
-	case bytes.HasPrefix(path, []byte("/simple ")):
-		return a.simple
-	case bytes.HasPrefix(path, []byte("/read ")):
-		return a.read
+	}
+	for i := range a.routes {
+		if bytes.HasPrefix(path, a.routes[i].path) {
+			return a.routes[i].answer
+		}
 	}
 	return a.missing
 }

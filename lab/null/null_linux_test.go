@@ -15,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/answer/answertest"
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
@@ -115,6 +117,11 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+func TestContract(t *testing.T) {
+	_, addr := start(t)
+	answertest.Contract(t, setting.Null, addr)
+}
+
 // The bodies are those of the Fiber server: the same /simple, 124 bytes with its head,
 // and one of its products.
 func TestBodies(t *testing.T) {
@@ -122,14 +129,14 @@ func TestBodies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.simple) != 124 || !bytes.HasSuffix(a.simple, []byte("\r\n\r\n{\"message\":\"hi\"}")) {
-		t.Errorf("%d bytes: %s", len(a.simple), a.simple)
+	if simple := a.to([]byte("GET /simple HTTP/1.1")); len(simple) != 124 || !bytes.HasSuffix(simple, []byte("\r\n\r\n{\"message\":\"hi\"}")) {
+		t.Errorf("%d bytes: %s", len(simple), simple)
 	}
 	pool, err := catalog.NewPool(catalog.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, body, _ := bytes.Cut(a.read, endOfHead)
+	_, body, _ := bytes.Cut(a.to([]byte("GET /read HTTP/1.1")), endOfHead)
 	known := false
 	for i := range catalog.Size {
 		known = known || bytes.Equal(pool.Body(i), body)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
 // A fastStack is fasthttp alone, without the router and context that Fiber adds to it.
@@ -14,9 +16,9 @@ type fastStack struct {
 }
 
 func newFastHTTP(s Settings, v *service, routes []route) *fastStack {
-	bodies := make(map[string]func() ([]byte, error))
+	known := make(map[string]route)
 	for _, r := range routes {
-		bodies[r.path] = r.body
+		known[r.path] = r
 	}
 	d := time.Duration(s.SpinNs)
 	return &fastStack{&fasthttp.Server{
@@ -28,23 +30,26 @@ func newFastHTTP(s Settings, v *service, routes []route) *fastStack {
 			if d > 0 {
 				spin(d)
 			}
-			c.SetContentType("application/json")
+			c.SetContentType(catalog.ContentType)
 			if v.leaving.Load() {
 				c.SetConnectionClose()
 			}
-			body, known := bodies[string(c.Path())]
+			r, ok := known[string(c.Path())]
 			switch {
-			case !known:
+			case !ok:
 				c.SetStatusCode(fasthttp.StatusNotFound)
 				c.Response.SetBodyRaw(problem("no such route"))
 			case !c.IsGet() && !c.IsHead():
 				c.SetStatusCode(fasthttp.StatusMethodNotAllowed)
 				c.Response.SetBodyRaw(problem("method not allowed"))
 			default:
-				b, err := body()
-				if err != nil {
+				b, err := r.body()
+				switch {
+				case err != nil:
 					c.SetStatusCode(fasthttp.StatusInternalServerError)
 					b = problem(err.Error())
+				case r.encoding != "":
+					c.Response.Header.SetContentEncoding(r.encoding)
 				}
 				c.Response.SetBodyRaw(b) // not copied, as under Fiber
 			}

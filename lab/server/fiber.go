@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v3"
+
+	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
 // A fiberStack is the Fiber application that most experiments load, and the
@@ -39,6 +41,9 @@ func newFiber(s Settings, v *service, routes []route) *fiberStack {
 			if err != nil {
 				return err
 			}
+			if r.encoding != "" {
+				c.Response().Header.SetContentEncoding(r.encoding)
+			}
 			return f.answer(c, body)
 		})
 	}
@@ -49,7 +54,7 @@ func newFiber(s Settings, v *service, routes []route) *fiberStack {
 // published runs; Fiber's own JSON method would add one, 15 bytes.
 func (f *fiberStack) answer(c fiber.Ctx, body []byte) error {
 	header := &c.Response().Header
-	header.SetContentType(fiber.MIMEApplicationJSON)
+	header.SetContentType(catalog.ContentType)
 	if f.v.leaving.Load() {
 		header.SetConnectionClose()
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+
+	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
 // writeHelp prints the help: the table of settings, and then what else a person who
@@ -33,7 +35,12 @@ prefork, where each worker then runs on one, and the number of threads that run
 Go code at a time without. Not set, it is the number of processors this process
 may use, less if its cgroup allows less.
 
-Routes: /simple /read /list /compute /healthz
+Routes:
+`)
+	for _, r := range catalog.Routes() {
+		fmt.Fprintf(w, "  %-10s%s\n", r.Path, r.About)
+	}
+	fmt.Fprint(w, `  /healthz  which process answered, and what it serves
 
 SIGTERM or SIGINT stops the server and its workers within about 3 seconds and
 answers the requests it has begun to read; net-http, those it has read.

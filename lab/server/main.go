@@ -1,14 +1,9 @@
 // Command fiber_server is the server that the journal's experiments load: a Fiber v3
-// application that answers five routes from memory. With --stack the same routes are
-// served by fasthttp alone, on which Fiber is built, or by Go's net/http.
+// application that answers the routes of package catalog from memory; --help lists them.
+// With --stack the same routes are served by fasthttp alone, on which Fiber is built, or by
+// Go's net/http.
 //
 //	go build -o fiber_server ./server
-//
-//	/simple   a fixed 16-byte object
-//	/read     one product of 500, near 4.5 kB
-//	/list     a batch of 20 to 30 products, near 115 kB
-//	/compute  an aggregate over 100 products, computed for each request
-//	/healthz  which process answered, and what it serves
 //
 // A load server should be boring and say what it is. It serves the same in every process
 // and every run (see package catalog). What it does on a start, on a stop and on the loss

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
 // A netStack is Go's own net/http. Its write buffer is 4,096 bytes, which is also the
@@ -38,6 +40,9 @@ func newNetHTTP(s Settings, v *service, routes []route) *netStack {
 				answerHTTP(w, v, http.StatusInternalServerError, problem(err.Error()))
 				return
 			}
+			if r.encoding != "" {
+				w.Header().Set("Content-Encoding", r.encoding)
+			}
 			answerHTTP(w, v, http.StatusOK, body)
 		})
 	}
@@ -63,7 +68,7 @@ func newNetHTTP(s Settings, v *service, routes []route) *netStack {
 // above 2 KB in chunks.
 func answerHTTP(w http.ResponseWriter, v *service, code int, body []byte) {
 	header := w.Header()
-	header.Set("Content-Type", "application/json")
+	header.Set("Content-Type", catalog.ContentType)
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	if v.leaving.Load() {
 		header.Set("Connection", "close")

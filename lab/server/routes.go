@@ -16,8 +16,6 @@ const (
 	roleSingle = "single"
 )
 
-var simpleBody = []byte(catalog.Simple)
-
 // Health is the answer of /healthz. GOMAXPROCS is there because Fiber changes
 // it in a worker, which entry 10 is about.
 type Health struct {
@@ -48,10 +46,12 @@ type service struct {
 	leaving atomic.Bool
 }
 
-// A route is a path and the function that makes the body of its answer.
+// A route is a path, the content encoding of its answers, and the function that makes
+// their bodies.
 type route struct {
-	path string
-	body func() ([]byte, error)
+	path     string
+	encoding string // empty: none
+	body     func() ([]byte, error)
 }
 
 // newService returns a service that is ready to listen.
@@ -61,25 +61,35 @@ func newService(s Settings, role string, pool *catalog.Pool, src catalog.Source)
 	return v
 }
 
-// routes lists the routes. They are the same for every stack.
+// routes lists the routes: those of the catalogue, and /healthz. They are the same for
+// every stack.
 func (v *service) routes(s Settings, role string) []route {
-	return []route{
-		{"/simple", func() ([]byte, error) { return simpleBody, nil }},
-		{"/read", func() ([]byte, error) { return v.pool.Body(v.src.Next()), nil }},
-		{"/list", func() ([]byte, error) { return v.pool.Batch(v.src.Next()), nil }},
-		{"/compute", func() ([]byte, error) { return json.Marshal(catalog.Summarise(v.drawItems())) }},
-		{"/healthz", func() ([]byte, error) {
-			return json.Marshal(Health{
-				Status:     "ok",
-				PID:        os.Getpid(),
-				Role:       role,
-				GOMAXPROCS: runtime.GOMAXPROCS(0),
-				Stack:      s.Stack,
-				Index:      s.Index,
-				PoolDigest: v.pool.Digest(),
-			})
-		}},
+	var all []route
+	for _, r := range catalog.Routes() {
+		all = append(all, route{r.Path, r.Encoding, v.bodies(r)})
 	}
+	return append(all, route{"/healthz", "", func() ([]byte, error) {
+		return json.Marshal(Health{
+			Status:     "ok",
+			PID:        os.Getpid(),
+			Role:       role,
+			GOMAXPROCS: runtime.GOMAXPROCS(0),
+			Stack:      s.Stack,
+			Index:      s.Index,
+			PoolDigest: v.pool.Digest(),
+		})
+	}})
+}
+
+// bodies returns the function that makes the bodies of a route.
+func (v *service) bodies(r catalog.Route) func() ([]byte, error) {
+	switch {
+	case r.Make != nil:
+		return func() ([]byte, error) { return r.Make(v.pool, v.src) }
+	case r.Fixed != nil:
+		return func() ([]byte, error) { return r.Fixed, nil }
+	}
+	return func() ([]byte, error) { return r.Body(v.pool, v.src.Next()), nil }
 }
 
 // spin keeps a processor busy for d. It checks the wall clock, because reading the
@@ -88,16 +98,6 @@ func (v *service) routes(s Settings, role string) []route {
 func spin(d time.Duration) {
 	for began := time.Now(); time.Since(began) < d; {
 	}
-}
-
-func (v *service) drawItems() []catalog.Item {
-	at := make([]int, catalog.Sample)
-	v.src.Fill(at)
-	items := make([]catalog.Item, len(at))
-	for i, n := range at {
-		items[i] = v.pool.Item(n)
-	}
-	return items
 }
 
 // problem is the body of an answer other than success, in JSON like all others.

@@ -75,7 +75,7 @@ func TestStacksAnswerAlike(t *testing.T) {
 		// Each service starts the walk from its beginning.
 		_, fiber := serveStack(t, func(*Settings) {})
 		_, other := serveStack(t, func(s *Settings) { s.Stack = stack })
-		for _, path := range []string{"/simple", "/read", "/list", "/compute", "/read"} {
+		for _, path := range []string{"/simple", "/read", "/read-gz", "/list", "/compute", "/read"} {
 			want, got := fetch("GET", fiber+path), fetch("GET", other+path)
 			if got != want || got.code != 200 {
 				t.Errorf("%s %s: status %d, head of %d bytes, body %.60s\nunder fiber %d, %d, %.60s",

@@ -22,9 +22,6 @@ import (
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-// ContentType is the content type of every answer.
-const ContentType = "application/json"
-
 // A Set is the possible answers of one route of one server.
 type Set struct {
 	bodies   map[string]struct{} // all possible bodies; nil for /compute
@@ -34,6 +31,7 @@ type Set struct {
 	draws    func() []int // lengths of bodies that are drawn with equal probability
 	round    float64      // number of answers after which a process repeats its sequence of draws
 	estimate bool         // draws returns a sample of the possible lengths
+	encoding string       // the answers' Content-Encoding; empty: none
 }
 
 // pool is the catalogue, which takes tens of milliseconds to make.
@@ -65,25 +63,41 @@ func of(server, route string) (*Set, error) {
 	if server != setting.Fiber && server != setting.Null {
 		return nil, unknown
 	}
-	if route == "/simple" {
-		return fixed([]byte(catalog.Simple)), nil
+	r, ok := catalog.RouteOf(route)
+	if !ok || server == setting.Null && !r.Null {
+		return nil, unknown
+	}
+	s, err := setOf(r, server == setting.Null)
+	if err == nil {
+		s.encoding = r.Encoding
+	}
+	return s, err
+}
+
+// setOf gives the answers of a route. The null server has one body.
+func setOf(r catalog.Route, null bool) (*Set, error) {
+	if r.Fixed != nil {
+		return fixed(r.Fixed), nil
 	}
 	p, err := pool()
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case route == "/read" && server == setting.Null:
-		return fixed(p.Middle()), nil
-	case route == "/read":
-		return drawn(catalog.Size, p.Body), nil
-	case route == "/list" && server == setting.Fiber:
-		return drawn(catalog.Batches, p.Batch), nil
-	case route == "/compute" && server == setting.Fiber:
-		return summaries(p), nil
+	case null:
+		return fixed(r.Middle(p)), nil
+	case r.Body != nil:
+		return drawn(r.Count, func(i int) []byte { return r.Body(p, i) }), nil
 	}
-	return nil, unknown
+	made := computed[r.Path]
+	if made == nil {
+		return nil, fmt.Errorf("%s is computed, and the lab has no conditions for its answers", r.Path)
+	}
+	return made(p), nil
 }
+
+// computed has the conditions for the answers of routes that are computed for each request.
+var computed = map[string]func(*catalog.Pool) *Set{"/compute": summaries}
 
 func fixed(body []byte) *Set { return drawn(1, func(int) []byte { return body }) }
 

@@ -33,29 +33,26 @@ func set(t testing.TB, server, route string) *Set {
 func bodies(t testing.TB, route string) func() []byte {
 	t.Helper()
 	p, walk := catalogue(t), catalog.NewWalk(catalog.Seed)
-	switch route {
-	case "/read":
-		return func() []byte { return p.Body(walk.Next()) }
-	case "/list":
-		return func() []byte { return p.Batch(walk.Next()) }
-	case "/compute":
-		return func() []byte {
-			at, items := make([]int, catalog.Sample), make([]catalog.Item, catalog.Sample)
-			walk.Fill(at)
-			for i, n := range at {
-				items[i] = p.Item(n)
-			}
-			body, err := json.Marshal(catalog.Summarise(items))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return body
-		}
+	r, ok := catalog.RouteOf(route)
+	if !ok {
+		t.Fatalf("no route %s", route)
 	}
-	return func() []byte { return []byte(catalog.Simple) }
+	return func() []byte {
+		switch {
+		case r.Fixed != nil:
+			return r.Fixed
+		case r.Body != nil:
+			return r.Body(p, walk.Next())
+		}
+		body, err := r.Make(p, walk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return body
+	}
 }
 
-var routes = []string{"/simple", "/read", "/list", "/compute"}
+var routes = catalog.PathsOf(false)
 
 func TestWhatTheServerAnswersIsRight(t *testing.T) {
 	for _, route := range routes {
@@ -166,13 +163,14 @@ func FuzzSummary(f *testing.F) {
 
 func TestTheNullServerHasOneProduct(t *testing.T) {
 	s, p := set(t, "null", "/read"), catalogue(t)
+	read, _ := catalog.RouteOf("/read")
 	right := 0
 	for i := range catalog.Size {
 		if s.Body(p.Body(i)) == nil {
 			right++
 		}
 	}
-	if right != 1 || s.Body(p.Middle()) != nil {
+	if right != 1 || s.Body(read.Middle(p)) != nil {
 		t.Errorf("%d of the products are its answer", right)
 	}
 	if s.Body([]byte(catalog.Simple)) == nil || set(t, "null", "/simple").Body([]byte(catalog.Simple)) != nil {
@@ -181,7 +179,7 @@ func TestTheNullServerHasOneProduct(t *testing.T) {
 }
 
 func TestUnknownRoutes(t *testing.T) {
-	for _, c := range [][2]string{{"fiber", "/healthz"}, {"fiber", "/read?x"}, {"fiber", "@127.0.0.1:1/read"}, {"null", "/list"}, {"null", "/compute"}, {"", "/read"}, {"producer", "/read"}} {
+	for _, c := range [][2]string{{"fiber", "/healthz"}, {"fiber", "/read?x"}, {"fiber", "@127.0.0.1:1/read"}, {"null", "/list"}, {"null", "/compute"}, {"null", "/read-gz"}, {"", "/read"}, {"producer", "/read"}} {
 		if _, err := Of(c[0], c[1]); err == nil || !strings.Contains(err.Error(), "does not know") {
 			t.Errorf("%v: %v", c, err)
 		}
@@ -273,7 +271,7 @@ func TestBytesOfOneBodyAreExact(t *testing.T) {
 
 // This is the generator's hot path: a correct answer must allocate no memory.
 func TestComparingTakesNoMemory(t *testing.T) {
-	for _, route := range []string{"/simple", "/read", "/list"} {
+	for _, route := range []string{"/simple", "/read", "/read-gz", "/list"} {
 		s, body := set(t, "fiber", route), bodies(t, route)()
 		if n := testing.AllocsPerRun(100, func() {
 			if s.Body(body) != nil || s.Length(len(body)) != nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
 // A Fault is what is wrong with an answer, with the gate that it closes.
@@ -118,8 +119,11 @@ func (c *client) one(conn net.Conn, r *bufio.Reader) *Fault {
 	if a.StatusCode != http.StatusOK {
 		return wrong("status %d, the route's is 200", a.StatusCode)
 	}
-	if got := a.Header.Values("Content-Type"); len(got) != 1 || got[0] != ContentType {
-		return wrong("Content-Type %.60q, the route's is %q", strings.Join(got, ", "), ContentType)
+	if got := a.Header.Values("Content-Type"); len(got) != 1 || got[0] != catalog.ContentType {
+		return wrong("Content-Type %.60q, the route's is %q", strings.Join(got, ", "), catalog.ContentType)
+	}
+	if got := strings.Join(a.Header.Values("Content-Encoding"), ", "); got != c.set.encoding {
+		return wrong("Content-Encoding %.60q, the route's is %q", got, c.set.encoding)
 	}
 	if a.ContentLength < 0 {
 		return wrong("a head without Content-Length")

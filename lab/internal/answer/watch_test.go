@@ -80,6 +80,7 @@ func TestEachAnswerBeforeTheTrialIsLookedAt(t *testing.T) {
 		{"HTML", strings.Replace(whole("<p>It works!</p>"), "application/json", "text/html", 1), false, gate.WrongAnswer, `Content-Type "text/html", the route's is "application/json"`},
 		{"another type", strings.Replace(whole(simple), "application/json", "application/json; charset=utf-8", 1), false, gate.WrongAnswer, "Content-Type"},
 		{"no type", strings.Replace(whole(simple), "Content-Type", "X-Content-Type", 1), false, gate.WrongAnswer, "Content-Type"},
+		{"compressed, it says", strings.Replace(whole(simple), "Date", "Content-Encoding: gzip\r\nDate", 1), false, gate.WrongAnswer, `Content-Encoding "gzip", the route's is ""`},
 		{"in chunks", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n10\r\n" + simple + "\r\n0\r\n\r\n", false, gate.WrongAnswer, "without Content-Length"},
 		{"the last of its connection", strings.Replace(whole(simple), "Date", "Connection: close\r\nDate", 1), true, gate.WrongAnswer, "ends the connection"},
 		{"another 2xx", strings.Replace(whole(simple), "200 OK", "203 Non-Authoritative", 1), false, gate.WrongAnswer, "status 203"},

@@ -159,8 +159,19 @@ func TestARunOfAFaultyHostIsFaultyToo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(faults) < 2 || filepath.ToSlash(faults[0].Path) != c6in || filepath.ToSlash(faults[len(faults)-1].Path) != threads {
-		t.Errorf("faults %v", faults)
+	if len(faults) < 2 || filepath.ToSlash(faults[0].Path) != c6in {
+		t.Fatalf("faults %v", faults)
+	}
+	// Any number of runs are of this host, and more may be added.
+	known := false
+	for _, f := range faults[1:] {
+		known = known || filepath.ToSlash(f.Path) == threads
+		if !strings.Contains(f.Err.Error(), c6in) {
+			t.Errorf("%s: %v", f.Path, f.Err)
+		}
+	}
+	if !known {
+		t.Errorf("no fault in %s: %v", threads, faults)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
 var whole = regexp.MustCompile(`^[0-9]+ ?ms$`)
@@ -18,29 +19,26 @@ var whole = regexp.MustCompile(`^[0-9]+ ?ms$`)
 // significant.
 var counted = map[string]bool{"workers": true, "workers_active": true, "processes": true, "requests": true, "connections_established": true}
 
-// An answer is the known size of a route's answer in bytes: the body, and the
-// head of the lab's server without the digits of the body's length. spread is
-// the relative tolerance. The body of /read is a mean over products drawn at
-// start; two sets of products differ by less than 2 %.
-type answer struct{ body, head, spread float64 }
-
-// Rates count answers and transfers count bytes read. What is in transit at the
+// answerOf gives the route of a published trial, if the series printed its size. The body
+// of /read is a mean over products drawn at start; two sets of products differ by less
+// than 2 %. Rates count answers and transfers count bytes read. What is in transit at the
 // ends of a window is counted in only one of them, which makes less than 1 %.
-var answers = map[string]answer{
-	"/simple": {16, 108, 0.01},
-	"/read":   {4522, 110, 0.02},
+func answerOf(path string) (catalog.Route, bool) {
+	r, ok := catalog.RouteOf(path)
+	return r, ok && r.Printed > 0
 }
 
 // anyHead is the size of another server's head: at least a status line and an
 // empty line, and less than any plain head.
 var anyHead = Quantity{108, 19, 256}
 
-// size is the size in bytes of the given server's answer.
-func (a answer) size(stack string) Quantity {
+// sizeOf is the size in bytes of the given server's answer, head and body.
+func sizeOf(r catalog.Route, stack string) Quantity {
 	if stack == "" || stack == setting.Fiber {
-		return Around(a.body+a.head, a.spread*(a.body+a.head))
+		whole := r.Printed + float64(r.Head(int(r.Printed)))
+		return Around(whole, r.Within*whole)
 	}
-	return Around(a.body, a.spread*a.body).plus(anyHead)
+	return Around(r.Printed, r.Within*r.Printed).plus(anyHead)
 }
 
 // packing is the least overhead of TCP and IP: 40 bytes for every 8,961 in the
@@ -122,14 +120,14 @@ func (a *auto) responses() {
 	if l, ok := a.levels[setting.Stack]; ok {
 		stack = l.String()
 	}
-	answer, known := answers[route]
+	answer, known := answerOf(route)
 	bytes, ok := a.get("transfer_bytes_per_s")
 	rate, rated := a.get("throughput_rps")
 	if !known || !ok || !rated {
 		return
 	}
 	if size, err := bytes.over(rate); err == nil {
-		a.find(ResponseSize, "response", size, Equals, answer.size(stack), metric.Bytes,
+		a.find(ResponseSize, "response", size, Equals, sizeOf(answer, stack), metric.Bytes,
 			fmt.Sprintf("Bytes read a second over answers a second, against %s's known body and its head.", route))
 	}
 }

@@ -24,6 +24,7 @@ const (
 	Ratio     Kind = "ratio"     // last level over first is at least, or at most, a bar
 	Monotonic Kind = "monotonic" // no step falls by more than the margin, and the last level is above the first
 	Bound     Kind = "bound"     // every trial is bounded by the named wall
+	Moves     Kind = "moves"     // the wall is one at the factor's first level, and another at its last
 	Count     Kind = "count"     // a count equals a level, or a level plus one
 	Share     Kind = "share"     // a package, or a kind of work, has at least or at most this share of a profile
 	Absent    Kind = "absent"    // a profile has no sample of a package
@@ -40,10 +41,12 @@ type Claim struct {
 	Why     string   `toml:"why"` // the reason for the margin or the bar
 	Metric  string   `toml:"metric"`
 	Over    string   `toml:"over"`     // factor whose levels are compared
-	Margin  *float64 `toml:"margin"`   // flat, monotonic
+	Margin  *float64 `toml:"margin"`   // flat, monotonic; moves: the least change of both walls' use
 	AtLeast *float64 `toml:"at_least"` // ratio: last level over first
 	AtMost  *float64 `toml:"at_most"`  // ratio: last level over first
 	Bound   string   `toml:"bound"`    // bound
+	From    string   `toml:"from"`     // moves: the wall at the first level
+	To      string   `toml:"to"`       // moves: the wall at the last level
 	Equals  string   `toml:"equals"`   // count: the setting whose level it equals
 	Plus    int64    `toml:"plus"`     // count: added to that level
 	// About is "client" for a claim about the load generator itself, which then
@@ -76,11 +79,11 @@ type Needs struct {
 
 // The fields that some kinds take and others do not. Each kind has its own and
 // allows no others, so that no field is ignored.
-type fields struct{ metric, margin, bar, bound, equals, over, profile bool }
+type fields struct{ metric, margin, bar, bound, walls, equals, over, profile bool }
 
 var takes = map[Kind]fields{
 	Flat: {metric: true, margin: true, over: true}, Monotonic: {metric: true, margin: true, over: true},
-	Ratio: {metric: true, bar: true, over: true}, Bound: {bound: true}, Count: {metric: true, equals: true},
+	Ratio: {metric: true, bar: true, over: true}, Bound: {bound: true}, Moves: {walls: true, margin: true, over: true}, Count: {metric: true, equals: true},
 	Share: {profile: true, bar: true}, Absent: {profile: true},
 }
 
@@ -109,21 +112,21 @@ func (c *Claim) check(factors map[string]bool) error {
 	if c.Needs.Bound != "" && !known(c.Needs.Bound) {
 		return fmt.Errorf("needs.bound %q: no such wall; %s", c.Needs.Bound, strict.Instead(c.Needs.Bound, gate.WallNames()))
 	}
-	if c.Kind != Bound && c.Kind != Share && c.Kind != Absent {
+	if c.Kind != Bound && c.Kind != Moves && c.Kind != Share && c.Kind != Absent {
 		if _, ok := metric.Lookup(c.Metric); !ok {
 			return fmt.Errorf("unknown metric %q; %s", c.Metric, strict.Instead(c.Metric, metric.Names()))
 		}
 	}
-	if (c.Kind == Flat || c.Kind == Ratio || c.Kind == Monotonic) && !factors[c.Over] {
+	if (c.Kind == Flat || c.Kind == Ratio || c.Kind == Monotonic || c.Kind == Moves) && !factors[c.Over] {
 		return fmt.Errorf("over %q: no factor of that name; %s", c.Over, strict.Instead(c.Over, slices.Sorted(maps.Keys(factors))))
 	}
 	want, ok := takes[c.Kind]
 	if !ok {
 		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.Instead(string(c.Kind), kindNames()))
 	}
-	has := fields{c.Metric != "", c.Margin != nil, c.AtLeast != nil || c.AtMost != nil, c.Bound != "", c.Equals != "", c.Over != "", c.Profile != "" || c.Package != "" || c.Work != ""}
-	if has != want || c.Plus != 0 && c.Kind != Count {
-		return fmt.Errorf("kind %q does not take these fields (flat and monotonic: over, margin; ratio: over and one of at_least, at_most; bound: bound and no metric; count: equals, plus; share: profile, package or work, and one of at_least, at_most; absent: profile, package)", c.Kind)
+	has := fields{c.Metric != "", c.Margin != nil, c.AtLeast != nil || c.AtMost != nil, c.Bound != "", c.From != "" && c.To != "", c.Equals != "", c.Over != "", c.Profile != "" || c.Package != "" || c.Work != ""}
+	if has != want || c.Plus != 0 && c.Kind != Count || (c.From != "" || c.To != "") && c.Kind != Moves {
+		return fmt.Errorf("kind %q does not take these fields (flat and monotonic: over, margin; ratio: over and one of at_least, at_most; bound: bound and no metric; moves: over, from, to, margin; count: equals, plus; share: profile, package or work, and one of at_least, at_most; absent: profile, package)", c.Kind)
 	}
 	if want.profile {
 		if err := c.checkProfile(); err != nil {
@@ -131,8 +134,16 @@ func (c *Claim) check(factors map[string]bool) error {
 		}
 	}
 	switch {
-	case c.Margin != nil && !(*c.Margin >= 0 && *c.Margin < 10), c.Kind == Flat && *c.Margin == 0:
+	case c.Margin != nil && !(*c.Margin >= 0 && *c.Margin < 10), (c.Kind == Flat || c.Kind == Moves) && *c.Margin == 0:
 		return errors.New("margin must be above 0 (monotonic: 0 or more) and below 10")
+	case c.Kind == Moves && *c.Margin >= 1:
+		return errors.New("margin is a share of what a wall can carry, and must be below 1")
+	case c.Kind == Moves && (!known(c.From) || !known(c.To) || c.From == c.To):
+		return fmt.Errorf("from %q and to %q: use two of wire, client-cpu and server-cpu", c.From, c.To)
+	case c.Kind == Moves && (c.From == string(gate.BoundWire) || c.To == string(gate.BoundWire)) && !c.Needs.LineRate:
+		return errors.New("a wall moves from or to a wire only where its line rate is known: needs.line_rate = true")
+	case c.Kind == Moves && c.Needs.Bound != "":
+		return errors.New("needs.bound is one wall of all trials, and moves names two; leave it out")
 	case c.AtLeast != nil && c.AtMost != nil:
 		return errors.New("at_least and at_most exclude each other")
 	case c.AtLeast != nil && !bar(*c.AtLeast), c.AtMost != nil && !bar(*c.AtMost):
@@ -187,6 +198,16 @@ func (c *Claim) resolve(factors []Factor) error {
 		c.at[name] = l
 	}
 	return nil
+}
+
+// Ends gives the first and the last level of the factor that a claim compares.
+func (c Claim) Ends(x *Experiment) (first, last setting.Level) {
+	for _, f := range x.Factors {
+		if f.Name == c.Over {
+			return f.Ends()
+		}
+	}
+	return first, last
 }
 
 func bar(v float64) bool { return v > 0 && !math.IsInf(v, 0) }

@@ -35,6 +35,8 @@ type bars struct {
 	At      setting.Levels `json:"at"`
 	Needs   Needs          `json:"needs"`
 	About   string         `json:"about"`
+	From    string         `json:"from,omitempty"` // absent without a wall that moves, so that older claims keep their digest
+	To      string         `json:"to,omitempty"`
 }
 
 // A locked is everything that a claim's verdict depends on. The budget is left
@@ -58,7 +60,7 @@ func (c Claim) bars() bars {
 	return bars{
 		Kind: c.Kind, Metric: c.Metric, Over: c.Over, Margin: c.Margin, AtLeast: c.AtLeast, AtMost: c.AtMost,
 		Bound: c.Bound, Equals: c.Equals, Plus: c.Plus, Profile: c.Profile, Package: c.Package, Work: c.Work,
-		At: c.at, Needs: c.Needs, About: c.About,
+		At: c.at, Needs: c.Needs, About: c.About, From: c.From, To: c.To,
 	}
 }
 

@@ -40,6 +40,20 @@ func TestTheLockIsOfAllThatDecides(t *testing.T) {
 	}
 }
 
+// Claims without a wall that moves keep the lock that they had before there were such
+// claims; the test below has one from then.
+func TestTheLockIsOfTheWallThatMoves(t *testing.T) {
+	moves := strings.Replace(whole, "kind = \"bound\"\ntext = \"The wire is the wall.\"\nwhy = \"Made up.\"\nbound = \"wire\"\nneeds = { line_rate = true, cores = 4, bound = \"wire\" }",
+		"kind = \"moves\"\ntext = \"It moves.\"\nwhy = \"Made up.\"\nover = \"workers\"\nfrom = \"wire\"\nto = \"server-cpu\"\nmargin = 0.1\nneeds = { line_rate = true }", 1)
+	x := parse(t, moves)
+	for _, change := range [][2]string{{`to = "server-cpu"`, `to = "client-cpu"`}, {`from = "wire"`, `from = "client-cpu"`}} {
+		y := parse(t, strings.Replace(moves, change[0], change[1], 1))
+		if x.Lock(x.Claims[4]) == y.Lock(y.Claims[4]) || x.Bars(x.Claims[4]) == y.Bars(y.Claims[4]) {
+			t.Errorf("%s leaves the lock as it was", change[1])
+		}
+	}
+}
+
 // The length of a profile affects its content, so it is in the lock. A design
 // without profiles keeps the lock from before that length could be set.
 func TestTheLockIsOfTheLengthOfProfiles(t *testing.T) {

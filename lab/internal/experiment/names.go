@@ -20,6 +20,7 @@ func Claims() (docs []Doc) {
 		{Ratio, "The metric at the factor's last level, over that at its first, is at least or at most a bar."},
 		{Monotonic, "The metric never falls by more than the margin from one level to the next, and the last level is above the first."},
 		{Bound, "Every trial was limited by the named wall and by no other."},
+		{Moves, "The wall is one at the factor's first level and another at its last, each met alone, and the use of both changes by the margin or more."},
 		{Count, "A count equals a setting's level, or that level and a number more."},
 		{Share, "A package, or a kind of work, has at least or at most a share of a profile."},
 		{Absent, "No sample of a profile has the package anywhere on its stack."},
@@ -35,7 +36,7 @@ func (f fields) words() (words []string) {
 		taken bool
 		word  string
 	}{
-		{f.metric, "metric"}, {f.over, "over"}, {f.margin, "margin"}, {f.bound, "bound"}, {f.equals, "equals"}, {f.equals, "perhaps plus"},
+		{f.metric, "metric"}, {f.over, "over"}, {f.margin, "margin"}, {f.bound, "bound"}, {f.walls, "from"}, {f.walls, "to"}, {f.equals, "equals"}, {f.equals, "perhaps plus"},
 		{f.profile, "profile"}, {f.profile && f.bar, "package or work"}, {f.profile && !f.bar, "package"}, {f.bar, "at_least or at_most"},
 	} {
 		if of.taken {

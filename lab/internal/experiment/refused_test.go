@@ -6,6 +6,11 @@ import (
 )
 
 func TestRefusesWhatIsBroken(t *testing.T) {
+	const bounded = `kind = "bound"
+text = "The wire is the wall."
+why = "Made up."
+bound = "wire"
+needs = { line_rate = true, cores = 4, bound = "wire" }`
 	for _, c := range []struct {
 		name, old, new string // old is replaced once; it must be there
 		says           string
@@ -88,11 +93,11 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 		{"id with blanks", `id = "is-flat"`, `id = "is flat"`, `claims[0] "is flat": id must be`},
 		{"id given twice", `id = "more"`, `id = "is-flat"`, `claims[1]: the id "is-flat" stands twice`},
 		{"no text", "text = \"It is flat.\"\n", "", `claims[0] "is-flat": text is missing`},
-		{"unknown kind", `kind = "flat"`, `kind = "flattish"`, `claims[0] "is-flat": unknown kind "flattish"; did you mean "flat"? There are flat, ratio, monotonic, bound, count, share, absent`},
+		{"unknown kind", `kind = "flat"`, `kind = "flattish"`, `claims[0] "is-flat": unknown kind "flattish"; did you mean "flat"? There are flat, ratio, monotonic, bound, moves, count, share, absent`},
 		{"a kind with a slip", `kind = "flat"`, `kind = "flta"`, `claims[0] "is-flat": unknown kind "flta"; did you mean "flat"? There are flat, ratio`},
 		{"no reason", "text = \"It is flat.\"\nwhy = \"Made up.\"", "text = \"It is flat.\"", `claims[0] "is-flat": why is missing`},
 		{"a blank reason", `why = "Made up."`, `why = " "`, `claims[0] "is-flat": why is missing`},
-		{"a route that the server does not have", `route = "/read"`, `route = "/raed"`, `the fiber server has no route "/raed"; did you mean "/read"? There are /simple, /read, /list, /compute`},
+		{"a route that the server does not have", `route = "/read"`, `route = "/raed"`, `the fiber server has no route "/raed"; did you mean "/read"? There are /simple, /read, /read-gz, /list, /compute`},
 		{"a setting with a slip", "prefork = true", "prefrok = true", `settings.prefrok: unknown setting "prefrok"; did you mean "prefork"?`},
 		{"a metric with a slip", `metrics = ["throughput_rps"]`, `metrics = ["throughput_rsp"]`, `metrics: unknown metric "throughput_rsp"; did you mean "throughput_rps"?`},
 		{"a level with a slip", "http_load", "http_laod", `cannot be "http_laod"; did you mean "http_load"?`},
@@ -136,6 +141,79 @@ func TestRefusesWhatIsBroken(t *testing.T) {
 		{"a bar that nothing exceeds", "at_most = 0.5", "at_most = inf", `claims[2] "less": a ratio's bar`},
 		{"bound misspelt", `bound = "wire"`, `bound = "wires"`, `claims[4] "wall": bound "wires"`},
 		{"bound that is none", `bound = "wire"`, `bound = "unknown"`, `claims[4] "wall": bound "unknown"`},
+		{"a wall that moves nowhere", bounded, `kind = "moves"
+text = "It moves."
+why = "Made up."
+over = "workers"
+from = "wire"
+margin = 0.1`, `claims[4] "wall": kind "moves" does not take`},
+		{"a wall that moves, and has none to leave", bounded, `kind = "moves"
+text = "It moves."
+why = "Made up."
+over = "workers"
+to = "wire"
+margin = 0.1`, `claims[4] "wall": kind "moves" does not take`},
+		{"a wall that moves to itself", bounded, `kind = "moves"
+text = "It moves."
+why = "Made up."
+over = "workers"
+from = "wire"
+to = "wire"
+margin = 0.1`, `claims[4] "wall": from "wire" and to "wire": use two of`},
+		{"a wall that moves to none", bounded, `kind = "moves"
+text = "It moves."
+why = "Made up."
+over = "workers"
+from = "wire"
+to = "disk"
+margin = 0.1`, `claims[4] "wall": from "wire" and to "disk": use two of`},
+		{"a wall that moves without a margin", bounded, `kind = "moves"
+text = "It moves."
+why = "Made up."
+over = "workers"
+from = "wire"
+to = "server-cpu"`, `claims[4] "wall": kind "moves" does not take`},
+		{"a wall that moves by nothing", bounded, `kind = "moves"
+text = "It moves."
+why = "Made up."
+over = "workers"
+from = "wire"
+to = "server-cpu"
+margin = 0`, `claims[4] "wall": margin must be above 0`},
+		{"a wall that moves by all", bounded, `kind = "moves"
+text = "It moves."
+why = "Made up."
+over = "workers"
+from = "wire"
+to = "server-cpu"
+margin = 1`, `claims[4] "wall": margin is a share`},
+		{"a wall that moves along no factor", bounded, `kind = "moves"
+text = "It moves."
+why = "Made up."
+over = "route"
+from = "wire"
+to = "server-cpu"
+margin = 0.1`, `claims[4] "wall": over "route": no factor`},
+		{"a wall that moves from an unknown wire", bounded, `kind = "moves"
+text = "It moves."
+why = "Made up."
+over = "workers"
+from = "wire"
+to = "server-cpu"
+margin = 0.1`, `claims[4] "wall": a wall moves from or to a wire only where`},
+		{"a wall that moves and stays", bounded, `kind = "moves"
+text = "It moves."
+why = "Made up."
+over = "workers"
+from = "wire"
+to = "server-cpu"
+margin = 0.1
+needs = { line_rate = true, bound = "wire" }`, `claims[4] "wall": needs.bound is one wall`},
+		{"a wall that is met and moves", bounded, `kind = "bound"
+text = "t"
+why = "Made up."
+bound = "wire"
+from = "wire"`, `claims[4] "wall": kind "bound" does not take`},
 		{"needed bound misspelt", `cores = 4, bound = "wire"`, `bound = "wier"`, `claims[4] "wall": needs.bound "wier"`},
 	} {
 		if n := strings.Count(whole, c.old); n == 0 {

@@ -82,7 +82,9 @@ func Schema() []byte {
 	set(claim, "metric", see("Metric"))
 	set(claim, "over", see("Setting"))
 	set(claim, "equals", see("Setting"))
-	set(claim, "bound", see("Wall"))
+	for _, name := range []string{"bound", "from", "to"} {
+		set(claim, name, see("Wall"))
+	}
 	set(claim, "about", strict.OneOf([]strict.Word{{Name: AboutClient, Meaning: "The load generator is meant, which then may be the wall."}}))
 	set(claim, "profile", strict.OneOf(words(profiles.Kinds(), func(k profiles.Kind) strict.Word { return strict.Word{Name: string(k), Meaning: k.Meaning()} })))
 	set(claim, "work", strict.OneOf(words(profiles.Works(), func(w profiles.WorkDoc) strict.Word { return strict.Word{Name: string(w.Work), Meaning: w.Doc} })))
@@ -101,6 +103,8 @@ func Schema() []byte {
 		"at_least": "The bar: a ratio, or a share from 0 to 1.",
 		"at_most":  "The bar: a ratio, or a share from 0 to 1.",
 		"bound":    "The wall that is met.",
+		"from":     "The wall that is met at the factor's first level.",
+		"to":       "The wall that is met at the factor's last level.",
 		"equals":   "The setting whose level the count equals.",
 		"plus":     "Added to that level.",
 		"about":    "Says that the claim is about the client; leave it out for a claim about the server.",
@@ -160,7 +164,7 @@ func (f fields) schema() *jsonschema.Schema {
 	for _, of := range []struct {
 		taken bool
 		name  string
-	}{{f.metric, "metric"}, {f.over, "over"}, {f.margin, "margin"}, {f.bound, "bound"}, {f.equals, "equals"}, {f.profile, "profile"}} {
+	}{{f.metric, "metric"}, {f.over, "over"}, {f.margin, "margin"}, {f.bound, "bound"}, {f.walls, "from"}, {f.walls, "to"}, {f.equals, "equals"}, {f.profile, "profile"}} {
 		if of.taken {
 			s.Required = append(s.Required, of.name)
 		} else {

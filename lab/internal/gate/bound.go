@@ -165,6 +165,26 @@ func FirstWall(e Evidence) Bound {
 	return w.Bound()
 }
 
+// Use is how much of a resource was in use, as a share of what it can carry; of
+// its figures the largest. It is not known where a figure is missing that could
+// have been larger.
+func (e Evidence) Use(b Bound) (share float64, known bool) {
+	of := map[Bound][]*float64{
+		BoundWire:      {e.LineRateShare},
+		BoundClientCPU: {e.ClientThreadBusy, e.ClientCoresBusy},
+		BoundServerCPU: {e.ServerWorkerBusy, e.ServerCoresBusy},
+	}[b]
+	for _, v := range of {
+		if v != nil {
+			share, known = max(share, *v), true
+		}
+	}
+	if b == BoundWire && e.WireUnread || b == BoundClientCPU && slices.Contains(of, nil) {
+		return share, false
+	}
+	return share, known
+}
+
 // full tells whether a resource was saturated, alone or with others.
 func (e Evidence) full(b Bound) bool {
 	over := func(v *float64, limit float64) bool { return v != nil && *v >= limit }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
 // A Doc describes a setting to whoever writes a design.
@@ -49,27 +51,20 @@ func Numeric() (names []string) {
 }
 
 // A Path is a route that the lab's servers answer.
-type Path struct {
-	Route, Meaning string
-	null           bool // the null server has it as well
-}
+type Path struct{ Route, Meaning string }
 
 // Paths lists the routes of the lab's servers.
-func Paths() []Path {
-	return []Path{
-		{"/simple", "The same few bytes every time.", true},
-		{"/read", "One of the catalogue's products, which takes a kilobyte or two. The null server always sends the same one.", true},
-		{"/list", "A batch of the catalogue's products.", false},
-		{"/compute", "A summary, computed for each request over products that are drawn anew.", false},
+func Paths() (paths []Path) {
+	for _, r := range catalog.Routes() {
+		paths = append(paths, Path{r.Path, sentence(r.About)})
 	}
+	return paths
 }
 
 // Routes lists what a server answers, by its name; none for a producer of events.
-func Routes(server string) (routes []string) {
-	for _, p := range Paths() {
-		if server == Fiber || server == Null && p.null {
-			routes = append(routes, p.Route)
-		}
+func Routes(server string) []string {
+	if server != Fiber && server != Null {
+		return nil
 	}
-	return routes
+	return catalog.PathsOf(server == Null)
 }

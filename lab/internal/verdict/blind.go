@@ -56,7 +56,7 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 	any := func(holds func(gate.Walls) bool) bool {
 		return slices.ContainsFunc(trials, func(t results.Trial) bool { return holds(b.of.walls(t)) })
 	}
-	if m.MeasuresClient && b.of.sharedCores() {
+	if (m.MeasuresClient || c.Kind == experiment.Moves) && b.of.sharedCores() {
 		return sharedCores
 	}
 	if b.of.slow(b.number) && aboutCPU(c) {
@@ -97,7 +97,7 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 // aboutCPU tells whether a claim says that a side's CPU was the wall, or needs
 // it to be. A slow core does not explain a full wire.
 func aboutCPU(c experiment.Claim) bool {
-	for _, b := range []string{c.Bound, c.Needs.Bound} {
+	for _, b := range []string{c.Bound, c.From, c.To, c.Needs.Bound} {
 		if b == string(gate.BoundServerCPU) || b == string(gate.BoundClientCPU) {
 			return true
 		}

@@ -26,6 +26,7 @@ type world struct {
 	effect float64    // the claim's metric at the last level, relative to the first
 	noise  float64    // standard deviation of a figure's logarithm
 	wall   gate.Bound // met by each trial
+	last   gate.Bound // met instead at the last of the claim's levels; empty: the same
 	spare  bool       // no wall is met in every other block
 	off    int        // error of a count
 	share  float64    // share of what the claim looks for in a profile
@@ -50,6 +51,11 @@ func worlds(c experiment.Claim) []world {
 	with(still)
 	switch c.Kind {
 	case experiment.Bound:
+		still.spare = true
+		with(still)
+	case experiment.Moves:
+		still.last = gate.Bound(c.To)
+		with(still)
 		still.spare = true
 		with(still)
 	case experiment.Count:
@@ -91,7 +97,11 @@ func in(x *experiment.Experiment, c experiment.Claim, w world, blocks int) *resu
 		Experiment: x, Hosts: results.Hosts{Server: "h", Client: "h"}, Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Seed: 1, Blocks: blocks, Ended: results.Blocks, NoControl: true,
 		Trial: func(all setting.Levels, block int, _ bool) madeup.Came {
-			return cameIn(x, c, w.spare && block%2 == 0, w.wall, all, effect(all))
+			wall := w.wall
+			if w.last != "" && place(along, all[c.Over]) == 1 {
+				wall = w.last
+			}
+			return cameIn(x, c, w.spare && block%2 == 0, wall, all, effect(all))
 		},
 	})
 	all := map[string]setting.Levels{}

@@ -27,6 +27,9 @@ func Criterion(c experiment.Claim) string {
 		said = fmt.Sprintf("%s at the last level of %s over that at the first is %s", what, factorWords(c.Over), bars(c, plainNumber))
 	case experiment.Bound:
 		said = fmt.Sprintf("%s alone is full in every trial", wallWords(c.Bound))
+	case experiment.Moves:
+		said = fmt.Sprintf("%s alone is full at the first level of %s, and %s alone at the last; between the two the use of the one falls, and that of the other rises, by at least %s of what it can carry",
+			wallWords(c.From), factorWords(c.Over), wallWords(c.To), percent(*c.Margin))
 	case experiment.Count:
 		said = fmt.Sprintf("in every trial the count of %s is the level set for %s", what, factorWords(c.Equals))
 		if c.Plus != 0 {

@@ -18,6 +18,8 @@ func TestACriterionInWords(t *testing.T) {
 		{`id = "c", kind = "ratio", text = "t", why = "Made up.", metric = "latency_p99_s", over = "workers", at_least = 1.125, at = { rps = false }`,
 			"where RPS is off, p99 latency at the last level of workers over that at the first is at least 1.125", ""},
 		{`id = "c", kind = "bound", text = "t", why = "Made up.", bound = "wire"`, "the wire alone is full in every trial", ""},
+		{`id = "c", kind = "moves", text = "t", why = "Made up.", over = "workers", from = "wire", to = "server-cpu", margin = 0.1, needs = { line_rate = true }`,
+			"the wire alone is full at the first level of workers, and the server's CPU alone at the last; between the two the use of the one falls, and that of the other rises, by at least 10\u00a0% of what it can carry", "a wire of known line rate"},
 		{`id = "c", kind = "count", text = "t", why = "Made up.", metric = "processes", equals = "workers", plus = 1`, "in every trial the count of processes is the level set for workers plus 1", ""},
 		{`id = "c", kind = "share", text = "t", why = "Made up.", profile = "cpu", work = "scheduler", at_most = 0.05`, "the CPU profile gives scheduling at most 5 % of its time", ""},
 		{`id = "c", kind = "share", text = "t", why = "Made up.", profile = "allocs", package = "github.com/brianvoe/gofakeit", at_least = 0.1234`,

@@ -315,6 +315,8 @@ func (rec *record) evaluate(c experiment.Claim) (finding, error) {
 	switch c.Kind {
 	case experiment.Bound:
 		return rec.evaluateBound(c), nil
+	case experiment.Moves:
+		return rec.evaluateMoves(c)
 	case experiment.Count:
 		return rec.evaluateCount(c)
 	case experiment.Share:

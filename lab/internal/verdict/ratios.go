@@ -348,7 +348,7 @@ func (rec *record) comparison(c experiment.Claim, a, b setting.Levels, p pair, s
 // claim's: five times the connections need not have the effect of sixteen
 // times.
 func (rec *record) sameRange(c experiment.Claim, s []setting.Levels) error {
-	if c.Kind != experiment.Ratio || !rec.text || len(s) < 2 {
+	if c.Kind != experiment.Ratio && c.Kind != experiment.Moves || !rec.text || len(s) < 2 {
 		return nil
 	}
 	for _, f := range rec.x.Factors {

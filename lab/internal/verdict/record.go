@@ -108,8 +108,10 @@ func (s *source) slowBlocks() int {
 }
 
 // walls are the walls that a trial met, by today's rule.
-func (s *source) walls(t results.Trial) gate.Walls {
-	return gate.EvidenceOf(t.Metrics, s.Topology.LineRateBps).Walls()
+func (s *source) walls(t results.Trial) gate.Walls { return s.evidence(t).Walls() }
+
+func (s *source) evidence(t results.Trial) gate.Evidence {
+	return gate.EvidenceOf(t.Metrics, s.Topology.LineRateBps)
 }
 
 // A record is everything that one claim rests on: the runs of its design, and
@@ -276,10 +278,10 @@ func (rec *record) invalid() []results.Trial {
 }
 
 // holdsSubject tells whether a trial has what a claim is about: its metric, its
-// kind of profile, or anything for a claim about bounds.
+// kind of profile, or anything for a claim about walls.
 func holdsSubject(c experiment.Claim, t results.Trial) bool {
 	switch c.Kind {
-	case experiment.Bound:
+	case experiment.Bound, experiment.Moves:
 		return true
 	case experiment.Share, experiment.Absent:
 		_, ok := t.Profile(profiles.Kind(c.Profile))

@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"strconv"
+	"sync"
 )
 
 const (
@@ -38,6 +38,9 @@ type Pool struct {
 	batches [][]byte
 	items   []Item
 	digest  string
+
+	compress   sync.Once
+	compressed [][]byte // see Compressed
 }
 
 // NewPool generates the pool. It takes tens of milliseconds, before the server listens.
@@ -92,19 +95,6 @@ func cutBatches(seed uint64, bodies [][]byte) [][]byte {
 
 // Body returns product i, serialised.
 func (p *Pool) Body(i int) []byte { return p.bodies[i] }
-
-// Middle returns the product whose length is nearest the mean.
-func (p *Pool) Middle() []byte {
-	mean := p.MeanBody()
-	off := func(b []byte) float64 { return math.Abs(float64(len(b)) - mean) }
-	nearest := p.bodies[0]
-	for _, b := range p.bodies {
-		if off(b) < off(nearest) {
-			nearest = b
-		}
-	}
-	return nearest
-}
 
 // Batch returns the list that belongs to product index i.
 func (p *Pool) Batch(i int) []byte { return p.batches[i%Batches] }

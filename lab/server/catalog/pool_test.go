@@ -2,10 +2,13 @@ package catalog
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -14,8 +17,9 @@ import (
 // of this package changes them, runs before and after are not comparable: that needs an
 // entry that says so, not just a new constant.
 const (
-	wantDigest        = "231b99a54aa1d2db897b4e4f888546dd2caa971e763dac8cf01d5e264cb8a00b"
-	wantBatchesDigest = "d3f50e8aeab40e20ad27ad661c4bba4fb1f4aabb08200844d73bb3f3a4efdf15"
+	wantDigest           = "231b99a54aa1d2db897b4e4f888546dd2caa971e763dac8cf01d5e264cb8a00b"
+	wantCompressedDigest = "9458e72b85057b4f8411614749559dd3f9043a4d80faa126305bb78c27015c33"
+	wantBatchesDigest    = "d3f50e8aeab40e20ad27ad661c4bba4fb1f4aabb08200844d73bb3f3a4efdf15"
 )
 
 func newPool(t testing.TB, seed uint64) *Pool {
@@ -174,5 +178,58 @@ func TestCents(t *testing.T) {
 func BenchmarkNewPool(b *testing.B) {
 	for b.Loop() {
 		newPool(b, Seed)
+	}
+}
+
+// The compressed bodies are the products again, in the same order, and each is compressed
+// once. Every response fits into one write, head included.
+func TestCompressed(t *testing.T) {
+	p := newPool(t, Seed)
+	for i, body := range p.bodies {
+		z, err := gzip.NewReader(bytes.NewReader(p.Compressed(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plain, err := io.ReadAll(z); err != nil || !bytes.Equal(plain, body) {
+			t.Fatalf("product %d: %v: %.80q", i, err, plain)
+		}
+		if &p.Compressed(i)[0] != &p.Compressed(i)[0] {
+			t.Fatal("a body was compressed twice")
+		}
+		if r, _ := RouteOf("/read-gz"); len(p.Compressed(i))+r.Head(len(p.Compressed(i))) > 4096 {
+			t.Errorf("response of product %d does not fit into 4,096 bytes", i)
+		}
+	}
+	if got := digest(p.compressed); got != wantCompressedDigest {
+		t.Errorf("compressed bodies have digest %s, want %s", got, wantCompressedDigest)
+	}
+}
+
+// A row says one thing: an answer is fixed, drawn or computed.
+func TestRoutes(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range Routes() {
+		ways := 0
+		for _, has := range []bool{r.Fixed != nil, r.Body != nil, r.Make != nil} {
+			if has {
+				ways++
+			}
+		}
+		if ways != 1 || (r.Body != nil) != (r.Count > 0) || r.Null && r.Make != nil || r.About == "" || !strings.HasPrefix(r.Path, "/") || seen[r.Path] {
+			t.Errorf("%+v", r)
+		}
+		if r.Body != nil && Size%r.Count != 0 {
+			t.Errorf("%s: %d bodies do not divide %d products: some would be served more often", r.Path, r.Count, Size)
+		}
+		seen[r.Path] = true
+		if again, ok := RouteOf(r.Path); !ok || again.Path != r.Path {
+			t.Errorf("%s is not found", r.Path)
+		}
+	}
+	if _, ok := RouteOf("/nothing"); ok {
+		t.Error("a route that is not there is found")
+	}
+	if all, null := PathsOf(false), PathsOf(true); len(all) != len(seen) || !slices.Contains(null, "/simple") || slices.Contains(null, "/list") {
+		t.Errorf("%v, %v", all, null)
 	}
 }

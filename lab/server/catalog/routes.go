@@ -1,0 +1,118 @@
+package catalog
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// A Route is a path that the lab's servers answer, and all that anything in the lab knows
+// about it. The servers serve it, the load generator and the comparison of answers check
+// it, and the audit takes its sizes from here. A new route is a new row in [Routes].
+//
+// Exactly one of Fixed, Body and Make is set.
+type Route struct {
+	Path  string
+	About string // what it answers, in a few words, for help and lists
+
+	// Encoding is the answer's Content-Encoding; empty: none. It is sent whether or not
+	// the request accepts it, since a load generator's requests do not.
+	Encoding string
+
+	// Fixed is a body that is always the same.
+	Fixed []byte
+	// Body is one of Count bodies that a pool keeps. It takes the index of a product, so
+	// an index that is uniform over the products must be uniform over the bodies.
+	Body  func(p *Pool, product int) []byte
+	Count int
+	// Make makes a body for each request. Package answer has the conditions that it must
+	// meet.
+	Make func(*Pool, Source) ([]byte, error)
+
+	// Null says that the null server has the route too. Of several bodies it always sends
+	// the one whose length is nearest the mean.
+	Null bool
+
+	// Printed is the mean length of the body in bytes that the series printed; 0: none.
+	// Within is by how much two sets of products may differ from it, as a share.
+	Printed, Within float64
+}
+
+// ContentType is the content type of every answer. It has no charset parameter, as in the
+// published runs.
+const ContentType = "application/json"
+
+// Routes lists the routes. In addition, the server under test answers /healthz, which
+// describes the process and is no load.
+func Routes() []Route { return slices.Clone(routes) }
+
+var routes = []Route{
+	{Path: "/simple", About: "a fixed 16-byte object", Fixed: []byte(Simple), Null: true, Printed: 16, Within: 0.01},
+	{Path: "/read", About: "one product of 500, near 4.5 kB", Body: (*Pool).Body, Count: Size, Null: true, Printed: 4522, Within: 0.02},
+	{Path: "/read-gz", About: "the same products, compressed once in each process, near 1.8 kB", Encoding: "gzip", Body: (*Pool).Compressed, Count: Size, Printed: 2289, Within: 0.02},
+	{Path: "/list", About: "a batch of 20 to 30 products, near 115 kB", Body: (*Pool).Batch, Count: Batches},
+	{Path: "/compute", About: "an aggregate over 100 products, computed for each request", Make: summarise},
+}
+
+// RouteOf finds a route by its path.
+func RouteOf(path string) (Route, bool) {
+	i := slices.IndexFunc(routes, func(r Route) bool { return r.Path == path })
+	if i < 0 {
+		return Route{}, false
+	}
+	return routes[i], true
+}
+
+// PathsOf lists the paths of the server under test, or those that the null server has too.
+func PathsOf(null bool) (paths []string) {
+	for _, r := range routes {
+		if r.Null || !null {
+			paths = append(paths, r.Path)
+		}
+	}
+	return paths
+}
+
+// Head is the length in bytes of the head of an answer of 200 with a body of that length,
+// as every server of the lab sends it: status line, date, content type, content length and
+// the empty line, and the content encoding where there is one.
+func (r Route) Head(body int) int {
+	const plain = len("HTTP/1.1 200 OK\r\nDate: Mon, 02 Jan 2006 15:04:05 GMT\r\nContent-Type: " + ContentType + "\r\nContent-Length: \r\n\r\n")
+	n := plain + len(strconv.Itoa(body))
+	if r.Encoding != "" {
+		n += len("Content-Encoding: \r\n") + len(r.Encoding)
+	}
+	return n
+}
+
+// Middle returns the body whose length is nearest the mean. The route must not be a
+// computed one.
+func (r Route) Middle(p *Pool) []byte {
+	if r.Fixed != nil {
+		return r.Fixed
+	}
+	var bodies [][]byte
+	for i := range r.Count {
+		bodies = append(bodies, r.Body(p, i))
+	}
+	middle := mean(bodies)
+	off := func(b []byte) float64 { return math.Abs(float64(len(b)) - middle) }
+	nearest := bodies[0]
+	for _, b := range bodies {
+		if off(b) < off(nearest) {
+			nearest = b
+		}
+	}
+	return nearest
+}
+
+func summarise(p *Pool, src Source) ([]byte, error) {
+	at := make([]int, Sample)
+	src.Fill(at)
+	items := make([]Item, len(at))
+	for i, n := range at {
+		items[i] = p.Item(n)
+	}
+	return json.Marshal(Summarise(items))
+}

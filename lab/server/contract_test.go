@@ -1,0 +1,24 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/answer/answertest"
+)
+
+// Every stack in one process, with either source of products, and prefork's workers.
+func TestContract(t *testing.T) {
+	for _, stack := range []string{stackFiber, stackFastHTTP, stackNetHTTP} {
+		for _, index := range []string{indexPool, indexGofakeit} {
+			t.Run(stack+" "+index, func(t *testing.T) {
+				_, url := serveStack(t, func(s *Settings) { s.Stack, s.Index = stack, index })
+				answertest.Contract(t, "fiber", strings.TrimPrefix(url, "http://"))
+			})
+		}
+	}
+	t.Run("prefork", func(t *testing.T) {
+		p, _ := startMaster(t)
+		answertest.Contract(t, "fiber", p.addr)
+	})
+}
