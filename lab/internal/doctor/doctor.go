@@ -49,7 +49,9 @@ type Machine struct {
 	Allowed     []int       // CPUs that the lab may use
 	Wire        experiment.Topology
 	Experiments []*experiment.Experiment
-	Host        string          // name in data/hosts
+	Hosts       []string        // names in data/hosts, the present one first
+	Made        string          // what the present name is made from
+	Alone       string          // why nothing of its own tells it apart from others of its kind; empty if something does
 	Runs        []*results.File // all runs of the journal
 
 	// Watch is how long to watch what changes; 0 for not at all. Tick, if not nil,
@@ -74,11 +76,27 @@ func (m Machine) Examine() []Finding {
 		m.Cgroup = filepath.Join(m.Sys, "fs", "cgroup")
 	}
 	w := m.watch()
-	fs := m.programs()
+	fs := append(m.identity(), m.programs()...)
 	fs = append(fs, m.division(), m.siblings(), m.quota(w), m.governor(), m.turbo(), m.clock(), m.schedstat())
 	fs = append(append(fs, m.machines()), m.wires()...)
 	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap(w), m.ceiling())
 	return append(fs, m.watched(w)...)
+}
+
+// identity says under which name this machine's results are kept, and why.
+func (m Machine) identity() []Finding {
+	if len(m.Hosts) == 0 {
+		return nil
+	}
+	f := Finding{Level: Good, About: "machine", Seen: m.Hosts[0] + ", made from: " + m.Made}
+	if len(m.Hosts) > 1 {
+		f.Seen += "; declared to be the same as " + strings.Join(m.Hosts[1:], ", ")
+	}
+	if m.Alone != "" {
+		f.Seen += ". Nothing tells it apart from others of its kind for good, because " + m.Alone + ": results from another clone, or after the next start, would count as another machine's if this name were lost"
+		f.Mend = "echo NAME > .lab-host (NAME in small letters; no other machine may have it)"
+	}
+	return []Finding{f}
 }
 
 // read returns a small file of /proc or /sys as one line; empty if it cannot be

@@ -182,7 +182,7 @@ func TestARunIsNamedByItsStartAndHost(t *testing.T) {
 
 func TestReasonsNameGatesThatThereAre(t *testing.T) {
 	for _, g := range gate.All {
-		if err := (Trial{Reasons: []Reason{{g.Name, "x"}}}).gates("/trials/0"); err != nil {
+		if err := (Trial{Reasons: []Reason{{Gate: g.Name, Detail: "x"}}}).gates("/trials/0"); err != nil {
 			t.Error(err)
 		}
 	}
