@@ -190,7 +190,7 @@ func TestReasonsNameGatesThatThereAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Trials[1].Reasons = append(f.Trials[1].Reasons, Reason{"bad-mood", "x"})
+	f.Trials[1].Reasons = append(f.Trials[1].Reasons, Reason{Gate: "bad-mood", Detail: "x"})
 	if err := f.Check(design(t)); err == nil || err.Error() != `/trials/1/reasons/1/gate: no gate "bad-mood"` {
 		t.Errorf("%v", err)
 	}
