@@ -42,17 +42,20 @@ func here(j *archive.Journal, root, given string) (*whoami, error) {
 	return w, nil
 }
 
-// lookalikes names the hosts of the journal that this machine may be as well, newest names
-// last. Machines with ids of their own that differ are not among them.
-func (w *whoami) lookalikes(j *archive.Journal) []string {
+// alike names the hosts of the journal that this machine may be, if it is not known by
+// its name. Machines with ids of their own that differ are not among them.
+func (w *whoami) alike(j *archive.Journal) string {
+	if j.Hosts[w.ID] != nil {
+		return ""
+	}
 	var out []string
 	for id, h := range j.Hosts {
-		if id != w.ID && h.SameAs == "" && h.Same(w.Profile) {
+		if h.SameAs == "" && h.Same(w.Profile) {
 			out = append(out, id)
 		}
 	}
 	slices.Sort(out)
-	return out
+	return either(out)
 }
 
 // names lists the names that this machine's blocks were measured under, its present one
@@ -96,11 +99,8 @@ func (o options) profile(j *archive.Journal, root string, say func(format string
 	if err := results.Decode(data, results.HostSchemaURL, new(host.Profile)); err != nil {
 		return nil, fmt.Errorf("this machine's profile: %w", err)
 	}
-	if o.Host == "" {
-		if alike := w.lookalikes(j); len(alike) > 0 {
-			say("this machine is new here, as %s. If it is %s, which has the same parts, stop and add --host with that name: else it would count as two machines",
-				w.ID, either(alike))
-		}
+	if alike := w.alike(j); o.Host == "" && alike != "" {
+		say("this machine is new here, as %s. If it is %s, which has the same parts, stop and add --host with that name: else it would count as two machines", w.ID, alike)
 	}
 	if w.keeps {
 		if err := results.Replace(j.Root.Scratch(), j.Root.LocalName(), w.Local()); err != nil {

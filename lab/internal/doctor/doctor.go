@@ -51,6 +51,7 @@ type Machine struct {
 	Experiments []*experiment.Experiment
 	Hosts       []string        // names in data/hosts, the present one first
 	Made        string          // what the present name is made from
+	Alike       string          // hosts of the journal that it may be, in words; empty if it is known, or new
 	Alone       string          // why nothing of its own tells it apart from others of its kind; empty if something does
 	Runs        []*results.File // all runs of the journal
 
@@ -92,9 +93,12 @@ func (m Machine) identity() []Finding {
 	if len(m.Hosts) > 1 {
 		f.Seen += "; declared to be the same as " + strings.Join(m.Hosts[1:], ", ")
 	}
+	if m.Alike != "" {
+		f.Seen += ". If it is " + m.Alike + ", which has the same parts, give it that name, by --host or in .lab-host"
+	}
 	if m.Alone != "" {
-		f.Seen += ". Nothing tells it apart from others of its kind for good, because " + m.Alone + ": results from another clone, or after the next start, would count as another machine's if this name were lost"
-		f.Mend = "echo NAME > .lab-host (NAME in small letters; no other machine may have it)"
+		f.Seen += ". Nothing of its own tells it apart from others of its kind, because " + m.Alone + ". Its first run keeps the name in .lab-host; without that file it would count as another machine after its next start"
+		f.Mend = "echo NAME > .lab-host (a name that no other machine has)"
 	}
 	return []Finding{f}
 }

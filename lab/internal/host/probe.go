@@ -46,7 +46,7 @@ func Probe(root string) (*Machine, error) {
 	key, of := own, "its machine-id, from which only a keyed hash is kept"
 	if own == nil {
 		m.Alone = why
-		key, of = boot(root), "a draw, because "+why
+		key, of = boot(root), "a draw at its last start"
 	} else {
 		m.Mark = keyed(own, "mark")[:16]
 	}
@@ -64,7 +64,7 @@ func (p Profile) parts() []string {
 	}
 	cores := fmt.Sprintf("%d cores", p.Cores)
 	if p.Sockets > 0 {
-		cores += fmt.Sprintf(" in %d sockets", p.Sockets)
+		cores += fmt.Sprintf(" in %d %s", p.Sockets, map[bool]string{true: "socket", false: "sockets"}[p.Sockets == 1])
 	}
 	if p.ThreadsPerCore > 1 {
 		cores += fmt.Sprintf(", %d threads a core", p.ThreadsPerCore)
