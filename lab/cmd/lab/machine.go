@@ -14,6 +14,7 @@ import (
 // A whoami is this machine with the name that it has in data/hosts.
 type whoami struct {
 	*host.Machine
+	made  string // the name that is made from the machine itself
 	from  string // where the name comes from, in words
 	keeps bool   // whether the name was drawn and is to be kept in the clone
 }
@@ -30,7 +31,7 @@ func here(j *archive.Journal, root, given string) (*whoami, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", j.Root.Rel(j.Root.LocalName()), err)
 	}
-	w := &whoami{Machine: m, from: m.From}
+	w := &whoami{Machine: m, made: m.ID, from: m.From}
 	switch {
 	case given != "":
 		m.ID, w.from = given, "given by --host"
@@ -91,6 +92,9 @@ func (o options) profile(j *archive.Journal, root string, say func(format string
 			return nil, fmt.Errorf("%s describes another machine; choose another name with --host", j.Root.Rel(j.Root.Host(w.ID)))
 		}
 		return known, nil
+	}
+	if w.ID != w.made {
+		w.Mark = "" // the name may be that of a kind of machines, as a CI service has them
 	}
 	data, err := results.Encode(w.Profile)
 	if err != nil {

@@ -112,11 +112,20 @@ func TestAPersonsNameGoesBeforeTheLabs(t *testing.T) {
 	root := madeUpMachine(t, strings.Repeat("1", 32))
 	w := newWorkshop(t)
 	w.write(w.root.LocalName(), "# mine\nmy-rack\n")
-	if h, _, err := w.call(root, ""); err != nil || h.ID != "my-rack" || h.Mark == "" {
+	if h, _, err := w.call(root, ""); err != nil || h.ID != "my-rack" || h.Mark != "" {
 		t.Errorf("of the file: %+v, %v", h, err)
 	}
 	if h, _, err := w.call(root, "my-other"); err != nil || h.ID != "my-other" {
 		t.Errorf("of the call: %+v, %v", h, err)
+	}
+	// It may be the name of a kind of machines, of which each job gets another.
+	kind, _, err := w.call(root, "my-kind")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.has(*kind)
+	if h, said, err := w.call(madeUpMachine(t, strings.Repeat("2", 32)), "my-kind"); err != nil || *h != *kind || said != "" {
+		t.Errorf("another of the kind: %+v, %v, said %q", h, err, said)
 	}
 	for _, name := range []string{"My rack", "../rack"} {
 		if _, _, err := w.call(root, name); err == nil {
