@@ -46,25 +46,46 @@ func rack() texts {
 	return t
 }
 
-// probe describes a made-up machine after some texts were replaced; an empty
-// text removes one.
-func probe(t *testing.T, changed texts) *Machine {
-	t.Helper()
-	root := t.TempDir()
-	all := rack()
-	for name, text := range changed {
-		all[name] = text
-	}
-	for name, text := range all {
+// A machine is a made-up one, whose files lie below its root.
+type machine struct {
+	t    *testing.T
+	root string
+}
+
+func build(t *testing.T) machine {
+	m := machine{t, t.TempDir()}
+	m.put(rack())
+	return m
+}
+
+// put writes files; an empty text removes one, but for marks, which are empty.
+func (m machine) put(files texts) {
+	m.t.Helper()
+	for name, text := range files {
 		if text != "" || name == ".dockerenv" {
-			write(t, root, name, text+"\n")
+			write(m.t, m.root, name, text+"\n")
+		} else if err := os.Remove(filepath.Join(m.root, name)); err != nil {
+			m.t.Fatal(err)
 		}
 	}
-	m, err := Probe(root)
+}
+
+// probe describes the machine while some files are others.
+func (m machine) probe(changed texts) *Machine {
+	m.t.Helper()
+	m.put(changed)
+	got, err := Probe(m.root)
 	if err != nil {
-		t.Fatal(err)
+		m.t.Fatal(err)
 	}
-	return m
+	for name := range changed {
+		if text, ok := rack()[name]; ok {
+			m.put(texts{name: text})
+		} else if err := os.Remove(filepath.Join(m.root, name)); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	return got
 }
 
 // in replaces a text in one of the rack's texts.
@@ -78,7 +99,8 @@ const (
 )
 
 func TestAProfileHasWhatTheMachineComputesWith(t *testing.T) {
-	m := probe(t, nil)
+	rig := build(t)
+	m := rig.probe(nil)
 	want := Profile{
 		SchemaVersion: 2, ID: m.ID, Name: "MadeUp 3000, 4 cores", Mark: m.Mark, CPU: "MadeUp(R) 3000 CPU @ 2.00GHz", CPUVersion: "MadeUp/6/9/4",
 		Arch: runtime.GOARCH, Cores: 4, Sockets: 2, ThreadsPerCore: 2, Caches: "L1d 48K x2, L1i 32K x2, L2 1024K x2", OS: runtime.GOOS, Virtual: "yes",
@@ -98,7 +120,8 @@ func TestAProfileHasWhatTheMachineComputesWith(t *testing.T) {
 
 // One machine stays one: what changes on it is not in its id.
 func TestTheIDOutlastsWhatChangesOnAMachine(t *testing.T) {
-	is := probe(t, nil)
+	rig := build(t)
+	is := rig.probe(nil)
 	for name, changed := range map[string]texts{
 		"a kernel":                   {"proc/sys/kernel/osrelease": "6.12.0-9-amd64"},
 		"memory":                     {"proc/meminfo": "MemTotal: 65314900 kB"},
@@ -113,7 +136,7 @@ func TestTheIDOutlastsWhatChangesOnAMachine(t *testing.T) {
 		"a move, with another board": {"sys/class/dmi/id/product_uuid": "eeeeeeee-0000-1111-2222-333333333333"},
 		"another user, who may not read the board's id": {"sys/class/dmi/id/product_uuid": ""},
 	} {
-		if got := probe(t, changed); got.Profile != is.Profile {
+		if got := rig.probe(changed); got.Profile != is.Profile {
 			t.Errorf("after another value of %s: %+v, before %+v", name, got.Profile, is.Profile)
 		}
 	}
@@ -121,9 +144,10 @@ func TestTheIDOutlastsWhatChangesOnAMachine(t *testing.T) {
 
 // Two machines stay two, and one that computes with other parts is another.
 func TestTheIDTellsMachinesApart(t *testing.T) {
-	seen := map[string]string{probe(t, nil).ID: "nothing"}
-	twin := probe(t, texts{"etc/machine-id": "ffffffffffffffffffffffffffffffff"})
-	if first := probe(t, nil); twin.Mark == first.Mark || !twin.Alike(first.Profile) || twin.Same(first.Profile) {
+	rig := build(t)
+	seen := map[string]string{rig.probe(nil).ID: "nothing"}
+	twin := rig.probe(texts{"etc/machine-id": "ffffffffffffffffffffffffffffffff"})
+	if first := rig.probe(nil); twin.Mark == first.Mark || !twin.Alike(first.Profile) || twin.Same(first.Profile) {
 		t.Errorf("two machines of one model: %+v and %+v", twin.Profile, first.Profile)
 	}
 	for name, changed := range map[string]texts{
@@ -134,7 +158,7 @@ func TestTheIDTellsMachinesApart(t *testing.T) {
 		"sockets":    {"sys/devices/system/cpu/cpu2/topology/physical_package_id": "0", "sys/devices/system/cpu/cpu3/topology/physical_package_id": "0"},
 		"cores":      {"proc/cpuinfo": strings.SplitAfter(rack()["proc/cpuinfo"], "hypervisor\n\n")[0]},
 	} {
-		id := probe(t, changed).ID
+		id := rig.probe(changed).ID
 		if other, ok := seen[id]; ok {
 			t.Errorf("another %s and another %s give one id, %s", name, other, id)
 		}
@@ -144,7 +168,8 @@ func TestTheIDTellsMachinesApart(t *testing.T) {
 
 // What the system gave the image, and not this machine, tells nothing apart.
 func TestAnIDThatIsNotTheMachinesOwnIsNotUsed(t *testing.T) {
-	own := probe(t, nil)
+	rig := build(t)
+	own := rig.probe(nil)
 	for name, c := range map[string]struct {
 		changed texts
 		says    string // why; empty if the id is used
@@ -161,16 +186,16 @@ func TestAnIDThatIsNotTheMachinesOwnIsNotUsed(t *testing.T) {
 		"a mount of another name": {texts{"proc/self/mountinfo": overlay + "\n30 22 8:1 / /etc/machine ro - ext4 /dev/sda1 rw"}, "container's image"},
 		"made anew at each start": {texts{"proc/self/mountinfo": ext4 + "\n30 22 0:9 /machine-id /etc/machine-id ro - tmpfs tmpfs rw"}, "each start"},
 	} {
-		m := probe(t, c.changed)
+		m := rig.probe(c.changed)
 		if used := m.Mark != ""; used != (c.says == "") || used != (m.ID == own.ID) || used != (m.Alone == "") || !strings.Contains(m.Alone, c.says) {
 			t.Errorf("%s: id %s, mark %q, because %q; want %q", name, m.ID, m.Mark, m.Alone, c.says)
 		}
 		// It is drawn, and lasts for all containers until the next start.
-		again, later := probe(t, c.changed), texts{"proc/sys/kernel/random/boot_id": "99999999-2222-3333-4444-555555555555"}
+		again, later := rig.probe(c.changed), texts{"proc/sys/kernel/random/boot_id": "99999999-2222-3333-4444-555555555555"}
 		for name, text := range c.changed {
 			later[name] = text
 		}
-		if started := probe(t, later); again.ID != m.ID || (started.ID == m.ID) != (c.says == "") {
+		if started := rig.probe(later); again.ID != m.ID || (started.ID == m.ID) != (c.says == "") {
 			t.Errorf("%s: %s, again %s, after the next start %s", name, m.ID, again.ID, started.ID)
 		}
 	}
@@ -178,8 +203,9 @@ func TestAnIDThatIsNotTheMachinesOwnIsNotUsed(t *testing.T) {
 
 // Neither the file nor what the terminal prints has what could find the machine.
 func TestNothingRawIsRecorded(t *testing.T) {
+	rig := build(t)
 	for _, changed := range []texts{nil, {"proc/self/mountinfo": overlay}} {
-		m := probe(t, changed)
+		m := rig.probe(changed)
 		text, err := json.Marshal(m)
 		if err != nil {
 			t.Fatal(err)
@@ -221,7 +247,8 @@ func TestThisMachineHasOneName(t *testing.T) {
 }
 
 func TestAClonesOwnNameIsRead(t *testing.T) {
-	m := probe(t, texts{"etc/machine-id": ""})
+	rig := build(t)
+	m := rig.probe(texts{"etc/machine-id": ""})
 	for text, want := range map[string]string{
 		string(m.Local()): m.ID, "my-laptop": "my-laptop", "\n# a comment\n  my-laptop \nanother": "my-laptop",
 		"My Laptop": "!", "../x": "!", "": "!", "# only a comment": "!", strings.Repeat("a", 101): "!",
@@ -240,10 +267,7 @@ func TestAClonesOwnNameIsRead(t *testing.T) {
 }
 
 func TestARunRecordsWhatChangesOnAMachine(t *testing.T) {
-	root := t.TempDir()
-	for name, text := range rack() {
-		write(t, root, name, text+"\n")
-	}
+	root := build(t).root
 	set := Kernel(root)
 	for name, want := range map[string]string{
 		"osrelease": "6.1.0-1-amd64", "scaling_governor": "powersave", "clocksource": "tsc", "microcode": "0x10",
