@@ -65,6 +65,8 @@ for (const [dir, schema] of [['data/results', 'results'], ['data/hosts', 'host']
   for (const file of json(dir)) {
     edit(file, (text) => {
       const value = parse(text)
+      // A profile of the second version has more texts than the fixture's.
+      if (file.endsWith('0000bbbb.json') && schema === 'host') Object.assign(value, { schema_version: 2, cpu_version: 'made/up', caches: 'L2 1M x1' })
       const root = JSON.parse(readFileSync(join(fixture, 'static/schema', `${schema}-${value.schema_version}.json`), 'utf8'))
       return print(free(value, root, root, dir))
     })
@@ -157,7 +159,7 @@ for (const f of faults) console.log(f)
 if (faults.length > 0) process.exit(1)
 if (process.argv.includes('--fields')) for (const f of fields) console.log(`${reached.has(f) ? 'shown ' : 'nowhere'} ${f}`)
 // A field whose mark is on no page was not tested. The fields listed here are.
-const shown = ['data/hosts/name', 'data/results/text/note', 'data/results/warnings/*', 'data/results/provenance/tools/NAME', 'data/results/provenance/generator',
+const shown = ['data/hosts/name', 'data/hosts/cpu_version', 'data/hosts/caches', 'data/results/text/note', 'data/results/warnings/*', 'data/results/provenance/tools/NAME', 'data/results/provenance/generator',
   'a command line', 'a commit', 'data/results/trials/*/reasons/*/detail', 'data/results/trials/*/bound_why', 'data/results/not_applicable',
   'lab/experiments: title', 'lab/experiments: question', 'lab/experiments: text', 'lab/experiments: why', 'lab/experiments: planned',
   'data/texts: place', 'data/texts: note', 'data/texts: says', 'data/flames: n', 'a condition’s id', 'a gate’s name', 'a bound', 'a printed figure',

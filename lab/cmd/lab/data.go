@@ -10,7 +10,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/doctor"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
@@ -107,7 +106,7 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	h, err := host.Probe()
+	w, err := here(j, "/", "")
 	if err != nil {
 		return exitFailed, err
 	}
@@ -120,7 +119,7 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	m := doctor.Machine{
-		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: runnable(j.Experiments), Host: h.ID, Runs: j.Runs, Watch: watchFor,
+		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: runnable(j.Experiments), Hosts: w.names(j), Made: w.from, Alike: w.alike(j), Alone: w.alone(), Runs: j.Runs, Watch: watchFor,
 		Wire: experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02},
 	}
 	if c.NoWatch {

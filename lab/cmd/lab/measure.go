@@ -48,7 +48,7 @@ func newBench(j *archive.Journal, o options) (b *bench, release func(), err erro
 	}
 	b = &bench{options: o, j: j, had: len(j.Runs), split: split, ready: run.Plan.Ready, do: run.Do, now: time.Now, report: newReporter(os.Stderr)}
 	if b.self, err = os.Executable(); err == nil {
-		b.profile, err = o.profile(j)
+		b.profile, err = o.profile(j, "/", b.report.Say)
 	}
 	if err != nil {
 		release()
@@ -86,32 +86,6 @@ func divide() (cores.Split, error) {
 		return cores.Split{}, err
 	}
 	return cores.Divide(groups), nil
-}
-
-// profile describes this machine, under the name that it has in the journal if it has
-// one.
-func (o options) profile(j *archive.Journal) (*host.Profile, error) {
-	h, err := host.Probe()
-	if err != nil {
-		return nil, err
-	}
-	if o.Host != "" {
-		h.ID = o.Host
-	}
-	if known, ok := j.Hosts[h.ID]; ok {
-		if !known.Same(*h) {
-			return nil, fmt.Errorf("%s describes another machine; choose another name with --host", j.Root.Rel(j.Root.Host(h.ID)))
-		}
-		return known, nil
-	}
-	data, err := results.Encode(h)
-	if err != nil {
-		return nil, err
-	}
-	if err := results.Decode(data, results.HostSchemaURL, new(host.Profile)); err != nil {
-		return nil, fmt.Errorf("this machine's profile: %w", err)
-	}
-	return h, nil
 }
 
 func andMore(n int) string {

@@ -1,18 +1,30 @@
 package main
 
 import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 )
 
-// stranger starts a busy loop on a core, in a process that the lab did not start.
+// stranger starts a busy loop on a core, in a process that the lab did not start and that
+// is called chromium.
 func stranger(t *testing.T, cpu int) {
 	t.Helper()
-	loop := exec.Command("timeout", "60", "taskset", "--cpu-list", strconv.Itoa(cpu), "sh", "-c", "while :; do :; done")
+	sh, err := exec.LookPath("sh")
+	named := filepath.Join(t.TempDir(), "chromium")
+	if err := errors.Join(err, os.Symlink(sh, named)); err != nil {
+		t.Fatal(err)
+	}
+	loop := exec.Command("timeout", "60", "taskset", "--cpu-list", strconv.Itoa(cpu), named, "-c", "while :; do :; done")
 	loop.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := loop.Start(); err != nil {
 		t.Fatal(err)
@@ -39,10 +51,32 @@ func TestAloneBusyLoopOnTheServersCore(t *testing.T) {
 	}
 	c := brief(t, loopback)
 	stranger(t, split.Server[0])
-	if s := c.run(); s.status != exitInvalid {
+	s := c.run()
+	if s.status != exitInvalid {
 		t.Errorf("exit %d, want %d", s.status, exitInvalid)
 	}
 	expectAllInvalid(t, c.only(), "other-load")
+	// The person at the machine sees its name, and no file has it.
+	if !strings.Contains(s.err, "; most of it chromium (") {
+		t.Errorf("the terminal does not name the process:\n%s", s.err)
+	}
+	files := 0
+	err = filepath.WalkDir(filepath.Join(c.root, "data"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if bytes.Contains(text, []byte("chromium")) {
+			t.Errorf("%s names the process", path)
+		}
+		if bytes.Contains(text, []byte("; most of it another process (")) {
+			files++
+		}
+		return err
+	})
+	if err != nil || files < 3 {
+		t.Errorf("%d of results, CSV and page speak of another process; %v", files, err)
+	}
 }
 
 // A core that server and client share is watched for both, with all figures.

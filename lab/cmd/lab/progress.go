@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -90,7 +91,7 @@ func (r *reporter) Block(f *results.File, trials []results.Trial) {
 		for _, why := range t.Reasons {
 			if !r.told[why.Gate] {
 				r.told[why.Gate] = true
-				r.Say("  %s block %d  %s: invalid: %s: %s", name, n, levels(f, t), why.Gate, why.Detail)
+				r.Say("  %s block %d  %s: invalid: %s: %s", name, n, levels(f, t), why.Gate, cmp.Or(why.Here, why.Detail))
 			}
 		}
 	}

@@ -25,8 +25,9 @@ type record struct {
 // recordOf gathers a host's measured runs of an experiment, as far as they count.
 func recordOf(j *archive.Journal, x *experiment.Experiment, h *host.Profile, counts func(*results.File) bool) *record {
 	rec := &record{x: x, h: h}
+	here := j.Machine(h.ID)
 	for _, f := range j.Runs {
-		if f.Experiment == x.Name && f.Source == results.Measured && f.Hosts.Server == h.ID && f.Hosts.Client == h.ID && counts(f) {
+		if f.Experiment == x.Name && f.Source == results.Measured && j.On(f) == (results.Hosts{Server: here, Client: here}) && counts(f) {
 			rec.add(f, j.Then(x, f))
 		}
 	}
@@ -86,9 +87,9 @@ func tracked(root journal.Root) (map[string]bool, bool) {
 	return known, true
 }
 
-// madeHere tells which runs this clone made: those that git does not track. A host is
-// named after its CPU, so a committed run of the same name may well come from another
-// machine. If git cannot tell, no run counts.
+// madeHere tells which runs this clone made: those that git does not track. A committed
+// run may come from another machine, if that was given the same name. If git cannot tell,
+// no run counts.
 func madeHere(root journal.Root) func(*results.File) bool {
 	known, ok := tracked(root)
 	return func(f *results.File) bool { return ok && !known[root.Result(f.Experiment, f.Run)] }

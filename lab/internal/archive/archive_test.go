@@ -154,7 +154,7 @@ func TestOnePassNamesAllFaults(t *testing.T) {
 
 func TestARunOfAFaultyHostIsFaultyToo(t *testing.T) {
 	root := archivetest.Clone(t)
-	archivetest.Edit(t, root.Path(c6in), `"schema_version": 1`, `"schema_version": 2`)
+	archivetest.Edit(t, root.Path(c6in), `"schema_version": 1`, `"schema_version": 3`)
 	_, faults, err := Open(root)
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,8 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 	out := map[string][]byte{
 		j.Root.Schema("results-1"):    results.EarlierSchema(),
 		j.Root.Schema("results-2"):    results.Schema(),
-		j.Root.Schema("host-1"):       results.HostSchema(),
+		j.Root.Schema("host-1"):       results.EarlierHostSchema(),
+		j.Root.Schema("host-2"):       results.HostSchema(),
 		j.Root.Schema("experiment-1"): experiment.Schema(),
 		j.Root.Schema("text-1"):       audit.Schema(),
 	}
@@ -59,7 +60,9 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 		if missing != nil {
 			return nil, missing
 		}
-		said := verdict.Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
+		on := j.On(r)
+		said := verdict.Decide(x, j.Hosts[on.Server], j.Record(x, r))
+		said.Host, said.ClientHost = on.Server, on.Client
 		said.Each = verdict.TrialsOf(r)
 		said.Sizes(j.RawSize)
 		page, broken := encodePage(verdict.PageOf(said, r))

@@ -137,7 +137,9 @@ func (c *clone) add(r *results.File, text string) {
 
 func (c *clone) host(p *host.Profile) {
 	c.t.Helper()
-	p.SchemaVersion = 1
+	if p.SchemaVersion = host.Earlier; p.SameAs+p.Mark != "" {
+		p.SchemaVersion = host.Version
+	}
 	c.encode("data/hosts/"+p.ID+".json", p)
 }
 

@@ -36,6 +36,13 @@ func (c *clone) others() []state {
 			"run":        {"Runs differ by more than their blocks explain"},
 			"claim cost": {"Runs differ by more than their blocks explain", "inconclusive"},
 		}},
+		{name: "renamed", says: said{
+			"run 2": {"Two cores,", "12 blocks of 2 runs", "the machine changed between the runs of this record: kernel 6.1 and 6.2; memory 8 GiB and 16 GiB",
+				"Memory 17.2 GB", "Kernel 6.2", "most of it another process (0.40)"},
+			"claim queue":   {"Reproduced on 1 of 1 machine", "12 of 12"},
+			"hosts/renamed": {"A later name of the machine", "made/up", "2 in 1 socket, 2 threads a core", "L2 1M x1", "as each run records it", "0123456789abcdef is a keyed hash"},
+			"hosts/small":   {"Also named renamed"},
+		}},
 		{name: "hosts-differ", says: said{"claim cost": {"Reproduced on 1 of 2 machines, refuted on 1", "The 2 machines differ", "The ratio on each machine"}}},
 		{name: "earlier", says: said{
 			"run 1":       {"Measured by an earlier design", "What it said"},
@@ -108,6 +115,24 @@ func (c *clone) records(page func(name, claim, source, status string)) {
 		}
 	}
 	two("record", "queue", ends(results.Interrupted, 5, "interrupted"), func(p *madeup.Plan) { p.Blocks = 7 })
+	// The machine got a new name, a new kernel and more memory between two runs, and
+	// another process ran beside the last block.
+	c.experiment("renamed", design("renamed"))
+	page("renamed", "queue", "measured", "done")
+	for i, id := range []string{"small", "renamed"} {
+		p := c.plan("renamed", design("renamed"))
+		p.Hosts, p.Seed = results.Hosts{Server: id, Client: id}, p.Seed+uint64(i)
+		p.Started = p.Started.Add(time.Duration(i) * time.Hour)
+		p.Blocks, p.Ended = 6+i, results.Blocks
+		r := madeup.Run(p)
+		r.Provenance.Kernel["osrelease"], r.Provenance.MemoryBytes = []string{"6.1", "6.2"}[i], int64(8<<i)<<30
+		for k := range r.Trials {
+			if t := &r.Trials[k]; t.Block == 7 && t.Condition == "c1" {
+				t.Valid, t.Reasons = false, []results.Reason{{Gate: "other-load", Detail: "client_foreign_load 0.42; most of it chromium (0.40)"}}
+			}
+		}
+		c.add(r, design("renamed"))
+	}
 	// The cost of a request with most connections, as a multiple.
 	dear := func(by float64) func(*madeup.Plan) {
 		return trials(func(levels setting.Levels, _ int, _ bool) madeup.Came {

@@ -220,6 +220,7 @@ func TestTheSiteBuildsFromEveryStateOfARun(t *testing.T) {
 	c.host(&host.Profile{ID: "second", Name: "A second machine", Cores: 2})
 	c.host(&host.Profile{ID: "early", Name: "A machine that measured long ago", Cores: 2})
 	c.host(&host.Profile{ID: "idle", Name: "A machine without a run"})
+	c.host(&host.Profile{ID: "renamed", Name: "Two cores, later", SameAs: "small", Mark: "0123456789abcdef", Cores: 2, Sockets: 1, ThreadsPerCore: 2, Caches: "L2 1M x1", CPUVersion: "made/up"})
 
 	all := append(slices.Clone(states), c.others()...)
 	for _, s := range states {
@@ -254,6 +255,10 @@ func TestTheSiteBuildsFromEveryStateOfARun(t *testing.T) {
 				}
 			}
 		}
+	}
+	// Names of one machine are one row.
+	if list := c.page("hosts"); !strings.Contains(list, "Two cores") || strings.Contains(list, "Two cores, later") {
+		t.Error("the list of hosts does not have a machine of two names once")
 	}
 	c.everyPage(all)
 }
@@ -336,7 +341,7 @@ func (c *clone) everyPage(all []state) {
 			c.page(c.where(s.name, "claim "+claim))
 		}
 	}
-	for _, h := range []string{"small", "single", "bare", "idle", "second", "early"} {
+	for _, h := range []string{"small", "single", "bare", "idle", "second", "early", "renamed"} {
 		c.page("hosts/" + h)
 	}
 	n := 0

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -28,7 +29,7 @@ func (m Machine) ceiling() Finding {
 	f := Finding{Level: Good, About: "client", Seen: "the load generators' ceilings are not known yet (.tools/bin/lab run " + ceilingExperiment + ")"}
 	var newest *results.File
 	for _, r := range m.Runs {
-		if r.Experiment == ceilingExperiment && r.Source == results.Measured && r.Hosts.Client == m.Host && (newest == nil || r.Run > newest.Run) {
+		if r.Experiment == ceilingExperiment && r.Source == results.Measured && slices.Contains(m.Hosts, r.Hosts.Client) && (newest == nil || r.Run > newest.Run) {
 			newest = r
 		}
 	}

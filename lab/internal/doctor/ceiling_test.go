@@ -41,7 +41,7 @@ func TestCeilingIsTheNewestOfThisMachineWithTheClientAsTheWall(t *testing.T) {
 	both.Bound = gate.BoundClientCPU // as early files name it
 	newer.Trials = append(newer.Trials, invalid, both, ceilingTrial(gate.BoundServerCPU, 1e9))
 	other := ceilingRun("20260303t000000z-you", "you", gate.BoundClientCPU, 99)
-	f := Machine{Host: "me", Runs: []*results.File{newer, other, older}}.ceiling()
+	f := Machine{Hosts: []string{"new-name", "me"}, Runs: []*results.File{newer, other, older}}.ceiling()
 	if f.Level != Good || !strings.Contains(f.Seen, "fortio 20/s on /read (20260202)") || strings.Count(f.Seen, "fortio") != 1 {
 		t.Errorf("%+v", f)
 	}
@@ -52,7 +52,7 @@ func TestNoCeilingSaysHowToFindOne(t *testing.T) {
 		"no run": nil, "another machine's": {ceilingRun("20260101t000000z-you", "you", gate.BoundClientCPU, 5)},
 		"the client never was the wall": {ceilingRun("20260101t000000z-me", "me", gate.BoundUnknown, 5)},
 	} {
-		if f := (Machine{Host: "me", Runs: runs}).ceiling(); f.Level != Good || !strings.Contains(f.Seen, "not known yet (.tools/bin/lab run "+ceilingExperiment+")") {
+		if f := (Machine{Hosts: []string{"new-name", "me"}, Runs: runs}).ceiling(); f.Level != Good || !strings.Contains(f.Seen, "not known yet (.tools/bin/lab run "+ceilingExperiment+")") {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}

@@ -49,7 +49,10 @@ type Machine struct {
 	Allowed     []int       // CPUs that the lab may use
 	Wire        experiment.Topology
 	Experiments []*experiment.Experiment
-	Host        string          // name in data/hosts
+	Hosts       []string        // names in data/hosts, the present one first
+	Made        string          // what the present name is made from
+	Alike       string          // hosts of the journal that it may be, in words; empty if it is known, or new
+	Alone       string          // why nothing of its own tells it apart from others of its kind; empty if something does
 	Runs        []*results.File // all runs of the journal
 
 	// Watch is how long to watch what changes; 0 for not at all. Tick, if not nil,
@@ -74,11 +77,30 @@ func (m Machine) Examine() []Finding {
 		m.Cgroup = filepath.Join(m.Sys, "fs", "cgroup")
 	}
 	w := m.watch()
-	fs := m.programs()
+	fs := append(m.identity(), m.programs()...)
 	fs = append(fs, m.division(), m.siblings(), m.quota(w), m.governor(), m.turbo(), m.clock(), m.schedstat())
 	fs = append(append(fs, m.machines()), m.wires()...)
 	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap(w), m.ceiling())
 	return append(fs, m.watched(w)...)
+}
+
+// identity says under which name this machine's results are kept, and why.
+func (m Machine) identity() []Finding {
+	if len(m.Hosts) == 0 {
+		return nil
+	}
+	f := Finding{Level: Good, About: "machine", Seen: m.Hosts[0] + ", made from: " + m.Made}
+	if len(m.Hosts) > 1 {
+		f.Seen += "; declared to be the same as " + strings.Join(m.Hosts[1:], ", ")
+	}
+	if m.Alike != "" {
+		f.Seen += ". If it is " + m.Alike + ", which has the same parts, give it that name, by --host or in .lab-host"
+	}
+	if m.Alone != "" {
+		f.Seen += ". Nothing of its own tells it apart from others of its kind, because " + m.Alone + ". Its first run keeps the name in .lab-host; without that file it would count as another machine after its next start"
+		f.Mend = "echo NAME > .lab-host (a name that no other machine has)"
+	}
+	return []Finding{f}
 }
 
 // read returns a small file of /proc or /sys as one line; empty if it cannot be

@@ -178,3 +178,35 @@ func TestEveryDenialHasItsMend(t *testing.T) {
 		expect(t, c.name, f, c.level, c.seen, means, c.mend)
 	}
 }
+
+func TestTheDoctorSaysWhoTheMachineIs(t *testing.T) {
+	if got := (Machine{}).identity(); got != nil {
+		t.Errorf("without a name: %+v", got)
+	}
+	for _, c := range []struct {
+		m        Machine
+		has, not []string
+		mend     bool
+	}{
+		{Machine{Hosts: []string{"me-4c"}, Made: "its CPU; its machine-id"}, []string{"me-4c, made from: its CPU; its machine-id"}, []string{"same as", "Nothing of its own"}, false},
+		{Machine{Hosts: []string{"me-4c", "old-4c"}, Made: "x"}, []string{"declared to be the same as old-4c"}, []string{"Nothing of its own"}, false},
+		{Machine{Hosts: []string{"me-4c"}, Made: "x", Alone: "it has no id"}, []string{"Nothing of its own tells it apart", "because it has no id"}, []string{"same parts"}, true},
+		{Machine{Hosts: []string{"me-4c"}, Made: "x", Alike: "a or b"}, []string{"If it is a or b, which has the same parts"}, []string{"Nothing of its own"}, false},
+	} {
+		got := c.m.identity()
+		if len(got) != 1 || got[0].Level != Good || got[0].About != "machine" || (got[0].Mend != "") != c.mend {
+			t.Errorf("%+v", got)
+			continue
+		}
+		for _, s := range c.has {
+			if !strings.Contains(got[0].Seen, s) {
+				t.Errorf("%q lacks %q", got[0].Seen, s)
+			}
+		}
+		for _, s := range c.not {
+			if strings.Contains(got[0].Seen, s) {
+				t.Errorf("%q has %q", got[0].Seen, s)
+			}
+		}
+	}
+}

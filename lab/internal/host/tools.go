@@ -3,7 +3,6 @@ package host
 import (
 	"debug/buildinfo"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,40 +50,4 @@ var builtFrom = map[string]string{
 	"github.com/gofiber/fiber/v3":     "fiber",
 	"github.com/brianvoe/gofakeit/v7": "gofakeit",
 	"github.com/valyala/fasthttp":     "fasthttp",
-}
-
-// kernel names the settings that affect connections, queues and the
-// distribution of work over cores.
-var kernel = []string{
-	"net.core.somaxconn",
-	"net.core.netdev_max_backlog",
-	"net.core.rps_sock_flow_entries",
-	"net.ipv4.ip_local_port_range",
-	"net.ipv4.tcp_congestion_control",
-	"net.ipv4.tcp_fin_timeout",
-	"net.ipv4.tcp_max_syn_backlog",
-	"net.ipv4.tcp_rmem",
-	"net.ipv4.tcp_tw_reuse",
-	"net.ipv4.tcp_wmem",
-}
-
-// Kernel reads those settings, and those of the CPU clock and the clock source.
-func Kernel() map[string]string {
-	set := map[string]string{}
-	read := func(name, path string) {
-		if b, err := os.ReadFile(path); err == nil {
-			set[name] = strings.Join(strings.Fields(string(b)), " ")
-		}
-	}
-	for _, k := range kernel {
-		read(k, "/proc/sys/"+strings.ReplaceAll(k, ".", "/"))
-	}
-	read("osrelease", "/proc/sys/kernel/osrelease")
-	read("clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource")
-	read("scaling_governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-	read("transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled")
-	if limit, ok := OpenFiles(); ok {
-		set["nofile"] = fmt.Sprint(limit)
-	}
-	return set
 }

@@ -87,7 +87,7 @@ func TestAToolThatIsMissingIsLeftOut(t *testing.T) {
 }
 
 func TestKernelSettingsAreAsTheKernelSaysThem(t *testing.T) {
-	set := Kernel()
+	set := Kernel("/")
 	for name, v := range set {
 		if v == "" || v != strings.Join(strings.Fields(v), " ") {
 			t.Errorf("%s is %q", name, v)

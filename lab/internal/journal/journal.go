@@ -92,6 +92,10 @@ func (r Root) Scratch() string { return r.Path(".tools", "scratch") }
 // the journal. Nothing reads them.
 func (r Root) Tried() Root { return Root(filepath.Join(r.Scratch(), "tried")) }
 
+// LocalName is a file with the name of the machine that the clone is on, where it
+// has no id of its own or a person wants another; it is ignored by git.
+func (r Root) LocalName() string { return r.Path(".lab-host") }
+
 // Rel shortens a path for messages.
 func (r Root) Rel(path string) string {
 	if rel, err := filepath.Rel(string(r), path); err == nil && !strings.HasPrefix(rel, "..") {

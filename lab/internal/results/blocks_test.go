@@ -106,10 +106,10 @@ func TestCheckFindsWhatNoRunInTurnsHas(t *testing.T) {
 		{"a slot too few", func(f *File) { spoil(f, 2, func(s *Slots) { s.cut(5) }) }, "/trials/2/metrics/slots: 5 slots of 6"},
 		{"a slot too few, and it does not count", func(f *File) {
 			spoil(f, 2, func(s *Slots) { s.cut(5) })
-			f.Trials[2].Valid, f.Trials[2].Reasons = false, []Reason{{gate.Slot, "x"}}
+			f.Trials[2].Valid, f.Trials[2].Reasons = false, []Reason{{Gate: gate.Slot, Detail: "x"}}
 		}, ""},
 		{"nothing, and it does not count", func(f *File) {
-			f.Trials[2] = Trial{Seq: 3, Block: 1, Condition: f.Trials[2].Condition, Reasons: []Reason{{gate.ServerExited, "x"}}, Bound: "unknown", Metrics: map[string]float64{}}
+			f.Trials[2] = Trial{Seq: 3, Block: 1, Condition: f.Trials[2].Condition, Reasons: []Reason{{Gate: gate.ServerExited, Detail: "x"}}, Bound: "unknown", Metrics: map[string]float64{}}
 		}, ""},
 		{"slots in a piece", func(f *File) { f.Settings[setting.Generator] = setting.String(setting.Autocannon) }, "/settings: "},
 	} {

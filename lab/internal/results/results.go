@@ -104,7 +104,8 @@ type Provenance struct {
 	Tools            map[string]string      `json:"tools"`
 	Binaries         map[string]host.Binary `json:"binaries,omitempty" jsonschema:"description=The programs that ran by name; absent where none did."`
 	Environment      *host.Environment      `json:"environment,omitempty" jsonschema:"description=All variables that the programs started with\\, but for GOMAXPROCS\\, which server.sh sets to the number of workers."`
-	Kernel           map[string]string      `json:"kernel" jsonschema:"description=Kernel settings that matter to a throughput figure."`
+	Kernel           map[string]string      `json:"kernel" jsonschema:"description=Kernel\\, microcode and settings that matter to a throughput figure."`
+	MemoryBytes      int64                  `json:"memory_bytes,omitempty" jsonschema:"minimum=0,description=Installed memory; absent in early files\\, whose host profile has it."`
 	Commands         []string               `json:"commands,omitempty" jsonschema:"description=Command lines of the topology, from the repository's root."`
 	CalibrationS     float64                `json:"calibration_s,omitempty" jsonschema:"minimum=0,description=Fastest calibration of the run: the server's core at its best."`
 	StoppedEarly     string                 `json:"stopped_early,omitempty" jsonschema:"description=What kept a run from going on that was interrupted or whose trials failed."`
@@ -228,6 +229,9 @@ type Interrupt struct {
 type Reason struct {
 	Gate   string `json:"gate" jsonschema:"pattern=^[a-z0-9]+(-[a-z0-9]+)*$,maxLength=40"`
 	Detail string `json:"detail" jsonschema:"minLength=1"`
+	// Here is the detail as a person at the machine may see it, with the names of
+	// other processes; empty where it is the same. It is never written.
+	Here string `json:"-"`
 }
 
 // EarlierDesign tells whether a run was measured by an earlier design of the

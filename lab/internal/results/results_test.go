@@ -227,12 +227,19 @@ func TestHostProfilesAreChecked(t *testing.T) {
 	if err := Decode([]byte(good), HostSchemaURL, p); err != nil || p.Cores != 4 {
 		t.Errorf("%+v, %v", p, err)
 	}
+	const later = `{"schema_version": 2, "id": "made-up", "name": "Made up", "same_as": "before", "mark": "0123456789abcdef", "cpu_version": "a/1", "sockets": 1, "threads_per_core": 2, "caches": "L2 1M x1"}`
+	if err := Decode([]byte(later), HostSchemaURL, p); err != nil || p.SameAs != "before" {
+		t.Errorf("%+v, %v", p, err)
+	}
 	for _, c := range []struct{ name, old, new, says string }{
 		{"an unknown field", `"cores": 4`, `"owner": "x"`, "/: additional properties 'owner' not allowed"},
 		{"no core", `"cores": 4`, `"cores": 0`, "/cores: "},
 		{"an id that is no file name", `"made-up"`, `"../made-up"`, "/id: "},
-		{"an unknown version", `"schema_version": 1`, `"schema_version": 2`, "/schema_version: version 2"},
+		{"an unknown version", `"schema_version": 1`, `"schema_version": 3`, "/schema_version: version 3 is not known to this lab, which reads version 1 and 2"},
 		{"no name", `"name": "Made up", `, ``, "/: missing property 'name'"},
+		{"a field of version 2 in version 1", `"cores": 4`, `"mark": "0123456789abcdef"`, "/: additional properties 'mark' not allowed"},
+		{"a raw id", `1, "id"`, `2, "mark": "0123456789abcdef0123456789abcdef", "id"`, "/mark: "},
+		{"a path as a machine", `1, "id"`, `2, "same_as": "../x", "id"`, "/same_as: "},
 	} {
 		err := Decode([]byte(strings.Replace(good, c.old, c.new, 1)), HostSchemaURL, &host.Profile{})
 		if err == nil || !strings.HasPrefix(err.Error(), c.says) {

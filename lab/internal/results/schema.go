@@ -19,7 +19,9 @@ import (
 const (
 	SchemaURL        = "https://line-rate.github.io/line-rate/schema/results-2.json"
 	EarlierSchemaURL = "https://line-rate.github.io/line-rate/schema/results-1.json"
-	HostSchemaURL    = "https://line-rate.github.io/line-rate/schema/host-1.json"
+	HostSchemaURL    = "https://line-rate.github.io/line-rate/schema/host-2.json"
+
+	EarlierHostSchemaURL = "https://line-rate.github.io/line-rate/schema/host-1.json"
 )
 
 // earlier is the schema of version 1 as it was when the last file of version 1
@@ -31,11 +33,19 @@ var earlier []byte
 // EarlierSchema returns the JSON Schema of results files of version 1.
 func EarlierSchema() []byte { return slices.Clone(earlier) }
 
+// earlierHost is the schema of host profiles of version 1, fixed likewise.
+//
+//go:embed host-1.json
+var earlierHost []byte
+
+// EarlierHostSchema returns the JSON Schema of host profiles of version 1.
+func EarlierHostSchema() []byte { return slices.Clone(earlierHost) }
+
 // versions has the schema for each version of a file, by the name that is
 // passed to Decode.
 var versions = map[string]map[int]string{
 	SchemaURL:     {Earlier: EarlierSchemaURL, Version: SchemaURL},
-	HostSchemaURL: {1: HostSchemaURL},
+	HostSchemaURL: {host.Earlier: EarlierHostSchemaURL, host.Version: HostSchemaURL},
 }
 
 // Schema returns the JSON Schema of a new results file, made from the Go types.
@@ -67,17 +77,17 @@ func Schema() []byte {
 	return strict.EncodeSchema(s)
 }
 
-// HostSchema returns the JSON Schema of a host profile.
+// HostSchema returns the JSON Schema of a new host profile, made from the Go type.
 func HostSchema() []byte {
 	s := strict.Schema(&host.Profile{}, "json")
-	s.ID, s.Title = HostSchemaURL, "Line Rate host profile, version 1"
+	s.ID, s.Title = HostSchemaURL, "Line Rate host profile, version 2"
 	return strict.EncodeSchema(s)
 }
 
 var compiled = sync.OnceValue(func() map[string]*validator.Schema {
 	c := validator.NewCompiler()
 	out := map[string]*validator.Schema{}
-	for url, text := range map[string][]byte{SchemaURL: Schema(), EarlierSchemaURL: earlier, HostSchemaURL: HostSchema()} {
+	for url, text := range map[string][]byte{SchemaURL: Schema(), EarlierSchemaURL: earlier, HostSchemaURL: HostSchema(), EarlierHostSchemaURL: earlierHost} {
 		var doc any
 		if err := json.Unmarshal(text, &doc); err != nil {
 			panic(err)

@@ -182,7 +182,7 @@ func TestARunIsNamedByItsStartAndHost(t *testing.T) {
 
 func TestReasonsNameGatesThatThereAre(t *testing.T) {
 	for _, g := range gate.All {
-		if err := (Trial{Reasons: []Reason{{g.Name, "x"}}}).gates("/trials/0"); err != nil {
+		if err := (Trial{Reasons: []Reason{{Gate: g.Name, Detail: "x"}}}).gates("/trials/0"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -190,7 +190,7 @@ func TestReasonsNameGatesThatThereAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Trials[1].Reasons = append(f.Trials[1].Reasons, Reason{"bad-mood", "x"})
+	f.Trials[1].Reasons = append(f.Trials[1].Reasons, Reason{Gate: "bad-mood", Detail: "x"})
 	if err := f.Check(design(t)); err == nil || err.Error() != `/trials/1/reasons/1/gate: no gate "bad-mood"` {
 		t.Errorf("%v", err)
 	}

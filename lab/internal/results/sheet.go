@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
 )
 
 // Sheet is the run as a CSV table, for readers who draw their own charts: a
@@ -63,7 +65,7 @@ func (f *File) Sheet() ([]byte, error) {
 		}
 		var why []string
 		for _, r := range t.Reasons {
-			why = append(why, r.Gate+": "+r.Detail)
+			why = append(why, r.Gate+": "+gate.Public(r.Gate, r.Detail))
 		}
 		row = append(row, strconv.FormatBool(t.Valid), strings.Join(why, "; "), string(t.Bound), t.BoundWhy)
 		for _, kind := range []struct {

@@ -80,14 +80,27 @@ func (l load) cpusOf(metric string) []int {
 	return client
 }
 
-// busiest names the other process that used most of the cores.
-func busiest(others []telemetry.Load, cpus []int) string {
+// busiest is the other process that used most of the cores.
+func busiest(others []telemetry.Load, cpus []int) stranger {
 	for _, o := range others {
 		if slices.Contains(cpus, o.Core) {
-			return fmt.Sprintf("%s (%.2f)", o.Name, o.Cores)
+			return stranger{o}
 		}
 	}
-	return "unknown"
+	return stranger{}
+}
+
+// A stranger is a process that is not the load's. A file has its name only if it
+// is listed in package gate.
+type stranger struct{ telemetry.Load }
+
+func (s stranger) String() string { return s.as(gate.Process(s.Name)) }
+
+func (s stranger) as(name string) string {
+	if s.Load == (telemetry.Load{}) {
+		return "unknown"
+	}
+	return fmt.Sprintf("%s (%.2f)", name, s.Cores)
 }
 
 // apart closes the gates on profiles that were not taken within the load, not

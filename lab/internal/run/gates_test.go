@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -175,22 +176,31 @@ func (c *calibrated) say(fail failer) {
 	}
 }
 
-// The process that used most of a side's cores is named.
+// The process that used most of a side's cores is named to the person at the
+// machine. The file has its name only if it is a listed one.
 func TestOtherLoadIsNamed(t *testing.T) {
 	l := load{split: cores.Split{Server: []int{0}, Client: []int{1}}}
-	w := telemetry.Window{Others: []telemetry.Load{{Name: "beside-client", Core: 1, Cores: 0.4}, {Name: "beside-server", Core: 0, Cores: 0.3}}}
-	for metric, want := range map[string]string{"server_foreign_load": "beside-server (0.30)", "client_foreign_load": "beside-client (0.40)"} {
-		var said string
+	w := telemetry.Window{Others: []telemetry.Load{{Name: "chromium", Core: 1, Cores: 0.4}, {Name: "ksoftirqd/0", Core: 0, Cores: 0.3}}}
+	for metric, want := range map[string]struct{ file, here string }{
+		"server_foreign_load": {"ksoftirqd (0.30)", "ksoftirqd/0 (0.30)"}, "client_foreign_load": {"another process (0.40)", "chromium (0.40)"},
+	} {
+		var said results.Reason
 		l.shut(map[string]float64{metric: 0.5}, w, map[string]bool{}, func(name, format string, args ...any) {
 			if name == gate.OtherLoad {
-				said = reason(name, format, args...).Detail
+				said = reason(name, format, args...)
 			}
 		})
-		if !strings.HasSuffix(said, "most of it "+want) {
-			t.Errorf("%s: %q, want %q in the end", metric, said, want)
+		if !strings.HasSuffix(said.Detail, "most of it "+want.file) || !strings.HasSuffix(said.Here, "most of it "+want.here) {
+			t.Errorf("%s: %q and here %q, want %q in the end", metric, said.Detail, said.Here, want)
+		}
+		if text, err := json.Marshal(said); err != nil || strings.Contains(string(text), "chromium") {
+			t.Errorf("%s would be written: %s, %v", metric, text, err)
 		}
 	}
-	if got := busiest(nil, []int{0}); got != "unknown" {
+	if got := busiest(nil, []int{0}); got.String() != "unknown" {
 		t.Errorf("%q", got)
+	}
+	if r := reason(gate.Errors, "%d errors", 3); r.Detail != "3 errors" || r.Here != "" {
+		t.Errorf("%+v", r)
 	}
 }

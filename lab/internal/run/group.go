@@ -128,7 +128,16 @@ func (g *group) failer(i int) failer {
 }
 
 func reason(name, format string, args ...any) results.Reason {
-	return results.Reason{Gate: name, Detail: strict.Line(fmt.Sprintf(format, args...), longestReason)}
+	detail := func() string { return strict.Line(fmt.Sprintf(format, args...), longestReason) }
+	r := results.Reason{Gate: name, Detail: detail()}
+	for i, a := range args {
+		if s, ok := a.(stranger); ok {
+			args = slices.Clone(args)
+			args[i] = s.as(s.Name)
+			r.Here = detail()
+		}
+	}
+	return r
 }
 
 // blame records faults with their trials. A fault of no particular condition

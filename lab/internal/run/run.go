@@ -143,7 +143,7 @@ func (p Plan) file() *results.File {
 		Block:      &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS, ProfileS: x.ProfileS()},
 		BudgetS:    p.budget().Seconds(),
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
-		Tools: tools, Kernel: host.Kernel(),
+		Tools: tools, Kernel: host.Kernel("/"), MemoryBytes: host.Memory("/"),
 	}
 	f.Run = f.Provenance.StartedAt.Format("20060102t150405z") + "-" + p.Host.ID
 	return f

@@ -61,6 +61,9 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	if n := r.slowBlocks(); n > 0 {
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%d of %d blocks on a core that was slow all along: claims about full CPUs pass them over", n, len(r.fastest)))
 	}
+	if what := changed(d.like()); what != "" {
+		f.Warnings = append(f.Warnings, "the machine changed between the runs of this record: "+what)
+	}
 	f.EarlierDesign = r.EarlierDesign()
 	for _, c := range r.then.Claims {
 		said := d.decide(c, f.Control)

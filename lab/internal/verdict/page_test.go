@@ -97,6 +97,16 @@ func TestAPageHasWhatIsShownOfTheResults(t *testing.T) {
 	}
 }
 
+// Early results name processes that no page does. The results stay as they are.
+func TestAPageNamesOnlyListedProcesses(t *testing.T) {
+	const detail = "client_foreign_load 0.42; most of it chromium (0.40)"
+	trials := []results.Trial{{Reasons: []results.Reason{{Gate: gate.OtherLoad, Detail: detail}, {Gate: gate.Errors, Detail: "1 error"}}}}
+	got := pageTrials(trials)[0].Reasons
+	if got[0].Detail != "client_foreign_load 0.42; most of it another process (0.40)" || got[1].Detail != "1 error" || trials[0].Reasons[0].Detail != detail {
+		t.Errorf("%+v of %+v", got, trials)
+	}
+}
+
 // A text's trials are its rows, and pages may print all of its figures.
 func TestAPublishedRunsPageHasAllFiguresAndNoTrials(t *testing.T) {
 	x := design(t, "", isFlat)

@@ -196,6 +196,49 @@ func TestRunsThatDifferDecideNothing(t *testing.T) {
 	}
 }
 
+// Kernel, memory and tools belong to a run: blocks are added up over them, and the
+// page says that they changed.
+func TestWhatChangedOnTheMachineBetweenRunsIsSaid(t *testing.T) {
+	x := design(t, "", atLeast)
+	on := func(name, kernel, governor string, gib int64, v float64) Run {
+		r := runOf(x, name, slices.Repeat([]float64{v}, 6)...)
+		p := *r.File.Provenance
+		p.Kernel, p.MemoryBytes, p.Tools = map[string]string{"osrelease": kernel}, gib<<30, map[string]string{"go": "1.26.8", "http_load": name}
+		if governor != "" {
+			p.Kernel["scaling_governor"] = governor
+		}
+		r.File.Provenance = &p
+		return r
+	}
+	const warning = "the machine changed between the runs of this record: "
+	for _, c := range []struct {
+		name string
+		runs []Run
+		says string // the warning; empty if none
+	}{
+		{"nothing", []Run{on("a", "6.1", "", 8, 2), on("b", "6.1", "", 8, 2)}, ""},
+		{"what only one recorded", []Run{on("a", "6.1", "", 0, 2), on("b", "6.1", "powersave", 8, 2)}, ""},
+		{"all", []Run{on("a", "6.1", "powersave", 8, 2), on("b", "6.9", "performance", 16, 2), on("c", "6.1", "performance", 16, 2)},
+			"kernel 6.1 and 6.9; memory 8 GiB and 16 GiB; scaling_governor powersave and performance"},
+	} {
+		f := Decide(x, machine, c.runs)
+		if f.Claims[0].Verdict != Reproduced || f.Claims[0].Blocks != 6*len(c.runs) {
+			t.Errorf("%s: %+v", c.name, f.Claims[0])
+		}
+		i := slices.IndexFunc(f.Warnings, func(s string) bool { return strings.HasPrefix(s, warning) })
+		if (i >= 0) != (c.says != "") || i >= 0 && f.Warnings[i] != warning+c.says {
+			t.Errorf("%s: %q, want %q", c.name, f.Warnings, c.says)
+		}
+	}
+	differ := claimsOf(x, on("a", "6.1", "", 8, 2), on("b", "6.9", "", 8, 2.2))[0]
+	if !strings.Contains(differ.Reason, "in run b; between the two the machine changed (kernel 6.1 and 6.9)") {
+		t.Errorf("%s", differ.Reason)
+	}
+	if differ = claimsOf(x, on("a", "6.1", "", 8, 2), on("b", "6.1", "", 8, 2.2))[0]; strings.Contains(differ.Reason, "changed") {
+		t.Errorf("%s", differ.Reason)
+	}
+}
+
 // The controls of all runs are pooled, whichever conditions they repeated.
 func TestControlsOfSeveralRunsCountTogether(t *testing.T) {
 	x := design(t, "", named(asMany, "d"))

@@ -243,8 +243,12 @@ func (f *finding) differ() string {
 		}
 		if _, p := stats.KruskalWallis(groups); p < differAlpha/float64(len(f.comparisons)) {
 			a, b := math.Exp(medians[low]), math.Exp(medians[high])
-			return fmt.Sprintf("runs differ by more than their blocks explain: %s is %s in run %s and %s in run %s",
+			says := fmt.Sprintf("runs differ by more than their blocks explain: %s is %s in run %s and %s in run %s",
 				c.effect.names(), ratioText(a, nil, nil), runs[low].Run, ratioText(b, nil, nil), runs[high].Run)
+			if what := changed([]*source{runs[low], runs[high]}); what != "" {
+				says += "; between the two the machine changed (" + what + ")"
+			}
+			return says
 		}
 	}
 	return ""

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+// A whoami is this machine with the name that it has in data/hosts.
+type whoami struct {
+	*host.Machine
+	made  string // the name that is made from the machine itself
+	from  string // where the name comes from, in words
+	keeps bool   // whether the name was drawn and is to be kept in the clone
+}
+
+// here describes the machine whose files are below a root. Its name is, in this order,
+// the one that the caller gave, the one in the clone's own file, and the one made from
+// the machine itself.
+func here(j *archive.Journal, root, given string) (*whoami, error) {
+	m, err := host.Probe(root)
+	if err != nil {
+		return nil, err
+	}
+	local, err := host.LocalName(j.Root.LocalName())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", j.Root.Rel(j.Root.LocalName()), err)
+	}
+	w := &whoami{Machine: m, made: m.ID, from: m.From}
+	switch {
+	case given != "":
+		m.ID, w.from = given, "given by --host"
+	case local != "":
+		m.ID, w.from = local, "from "+j.Root.Rel(j.Root.LocalName())
+	default:
+		w.keeps = m.Alone != ""
+	}
+	return w, nil
+}
+
+// alike names the hosts of the journal that this machine may be, if it is not known by
+// its name. Machines with ids of their own that differ are not among them.
+func (w *whoami) alike(j *archive.Journal) string {
+	if j.Hosts[w.ID] != nil {
+		return ""
+	}
+	var out []string
+	for id, h := range j.Hosts {
+		if h.SameAs == "" && h.Same(w.Profile) {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return either(out)
+}
+
+// names lists the names that this machine's blocks were measured under, its present one
+// first.
+func (w *whoami) names(j *archive.Journal) []string {
+	out := []string{w.ID}
+	for _, id := range slices.Sorted(maps.Keys(j.Hosts)) {
+		if id != w.ID && j.Machine(id) == j.Machine(w.ID) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// alone is why the name may be lost; empty if it is made from the machine's own id, or is
+// given.
+func (w *whoami) alone() string {
+	if w.keeps {
+		return w.Alone
+	}
+	return ""
+}
+
+// profile describes this machine as the journal has it, if it does. A drawn name is
+// written down in the clone, since it would be another after the next start.
+func (o options) profile(j *archive.Journal, root string, say func(format string, args ...any)) (*host.Profile, error) {
+	w, err := here(j, root, o.Host)
+	if err != nil {
+		return nil, err
+	}
+	if known, ok := j.Hosts[w.ID]; ok {
+		if !known.Same(w.Profile) {
+			return nil, fmt.Errorf("%s describes another machine; choose another name with --host", j.Root.Rel(j.Root.Host(w.ID)))
+		}
+		return known, nil
+	}
+	if w.ID != w.made {
+		w.Mark = "" // the name may be that of a kind of machines, as a CI service has them
+	}
+	data, err := results.Encode(w.Profile)
+	if err != nil {
+		return nil, err
+	}
+	if err := results.Decode(data, results.HostSchemaURL, new(host.Profile)); err != nil {
+		return nil, fmt.Errorf("this machine's profile: %w", err)
+	}
+	if alike := w.alike(j); o.Host == "" && alike != "" {
+		say("this machine is new here, as %s. If it is %s, which has the same parts, stop and add --host with that name: else it would count as two machines", w.ID, alike)
+	}
+	if w.keeps {
+		if err := results.Replace(j.Root.Scratch(), j.Root.LocalName(), w.Local()); err != nil {
+			return nil, err
+		}
+		say("nothing tells this machine apart from others of its kind for good, because %s: its name was drawn and is kept in %s", w.Alone, j.Root.Rel(j.Root.LocalName()))
+	}
+	return &w.Profile, nil
+}
+
+// either lists a few names.
+func either(names []string) string {
+	const most = 3
+	if n := len(names) - most; n > 0 {
+		return fmt.Sprintf("%s or one of %d more", strings.Join(names[:most], ", "), n)
+	}
+	return strings.Join(names, " or ")
+}
