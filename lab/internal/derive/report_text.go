@@ -16,7 +16,7 @@ import (
 // mostNamed.
 const (
 	mostReport = 60_000
-	mostLines  = 40
+	mostLines  = 25
 	mostTheirs = 160
 	mostNamed  = 4
 )
@@ -121,9 +121,9 @@ func (r *Report) Summary() string {
 		n         int
 		one, many string
 	}{
+		{apart, "of them on which machines disagree", "of them on which machines disagree"},
 		{len(r.Faults), "file of before is refused", "files of before are refused"},
 		{len(r.Changed) + len(r.Gone), "file that only grows was changed", "files that only grow were changed"},
-		{apart, "of them on which machines disagree", "of them on which machines disagree"},
 		{len(r.ByCode), "verdict moved by the code alone", "verdicts moved by the code alone"},
 		{len(r.New), "new claim", "new claims"}, {len(r.Edited), "edited claim", "edited claims"}, {len(r.Withdrawn), "withdrawn claim", "withdrawn claims"},
 		{len(r.Dropped), "claim gone without withdrawal", "claims gone without withdrawal"},
