@@ -124,7 +124,7 @@ func (c diffCall) run(j *archive.Journal, name string) (*results.File, error) {
 	} else {
 		info, err := os.Stat(name)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("no run, host or file %q; data/results and data/hosts have them", strict.Visible(name, 120))
+			return nil, fmt.Errorf("no run, host or file \"%s\"; data/results and data/hosts have them", shown)
 		}
 		if f, err = c.file(j, name); err != nil {
 			return nil, err
