@@ -99,14 +99,15 @@ func ReportOn(past *archive.Past, now *archive.Journal) (*Report, error) {
 	for name := range files {
 		again[name] = from[name]
 	}
-	r.Moves, r.ByCode, r.Unread = moves(from, to, names(now)), moves(files, again, names(past.Journal)), unread
+	r.Moves, r.ByCode, r.Unread = moves(from, to, inOrder(now)), moves(files, again, inOrder(past.Journal)), unread
 	r.claims(past.Journal, now)
 	r.runs(past.Journal, now)
 	r.audits(past.Journal, now)
 	return r, nil
 }
 
-func names(j *archive.Journal) (out []string) {
+// inOrder lists the names of the experiments.
+func inOrder(j *archive.Journal) (out []string) {
 	for _, x := range j.Experiments {
 		out = append(out, x.Name)
 	}
