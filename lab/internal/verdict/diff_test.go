@@ -23,7 +23,7 @@ settings = { route = "/read", generator = "http_load", connections = 100 }
 factors = [{ name = "workers", levels = [1, 2] }]
 budget_s = 60
 block = { slot_s = 0.1, rounds = 3, warmup_s = 0.2 }
-claims = [{ id = "c", kind = "flat", text = "t", metric = "latency_mean_s", over = "workers", margin = 0.1 }]
+claims = [{ id = "c", kind = "flat", text = "t", why = "w", metric = "latency_mean_s", over = "workers", margin = 0.1 }]
 `
 
 // diffRun makes up a run whose requests cost cost times the usual.
