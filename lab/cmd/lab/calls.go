@@ -26,6 +26,8 @@ type subcommands struct {
 	Verdicts     verdictsCall  `cmd:"" help:"Derive data/verdicts, data/csv and data/audits, and sum up over hosts."`
 	Audit        auditCall     `cmd:"" help:"Recompute what printed figures imply."`
 	New          newCall       `cmd:"" help:"Write a file to start from: an entry, an experiment, a text or a host."`
+	Diff         diffCall      `cmd:"" help:"Compare two runs, or the records of two hosts."`
+	Report       reportCall    `cmd:"" help:"Sum up what a change moves, for whoever judges it."`
 	Check        checkCall     `cmd:"" help:"Check every data file, and that nothing derived has drifted."`
 	Doctor       doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
 	Tune         tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`

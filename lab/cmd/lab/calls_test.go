@@ -51,7 +51,7 @@ func TestBashCompletesWords(t *testing.T) {
 	}
 	script.WriteString("COMP_WORDS=(\"$@\") COMP_CWORD=$(($# - 1))\n_lab\necho \"${COMPREPLY[*]}\"\n")
 	for _, c := range []struct{ words, want []string }{
-		{[]string{"re"}, []string{"reproduce"}},
+		{[]string{"re"}, []string{"reproduce", "report"}},
 		{[]string{"run", "1"}, []string{"11-threads", "12-more"}},
 		{[]string{"run", "11-threads", "--b"}, []string{"--blocks", "--budget"}},
 		{[]string{"check", "-"}, []string{"--help", "--against"}},

@@ -62,7 +62,7 @@ func TestAMachineHasOneNameInEveryClone(t *testing.T) {
 	if err != nil || said != "" || a.Mark == "" {
 		t.Fatalf("%+v, %v, said %q", a, err, said)
 	}
-	if again, _, err := newWorkshop(t).call(one, ""); err != nil || *again != *a {
+	if again, _, err := newWorkshop(t).profile(one, ""); err != nil || *again != *a {
 		t.Errorf("in another clone: %+v, %v", again, err)
 	}
 	if _, err := os.Stat(w.root.LocalName()); err == nil {

@@ -201,6 +201,30 @@ func (j *Journal) consistent(path string, f *results.File) error {
 	return f.Check(x)
 }
 
+// Read reads a run from any place and checks it against its design, which the
+// journal must have. The run is not added.
+func (j *Journal) Read(path string) (*results.File, error) {
+	f, err := results.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	x, err := j.Experiment(f.Experiment)
+	if err == nil && (f.Provenance == nil || f.Provenance.ExperimentSHA256 != x.SHA256) {
+		if then, missing := j.design(f); missing != nil {
+			err = missing
+		} else if then != nil {
+			x = then
+		}
+	}
+	if err == nil {
+		err = f.Check(x)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
 // Add adds a run that was made since the journal was read, or returns what Open
 // would find wrong with it. Its host's profile must be in Hosts, and its design
 // and raw profiles must be in place.

@@ -1,0 +1,115 @@
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/journal"
+)
+
+// A Past is the journal as a git commit has it, read by today's rules.
+type Past struct {
+	*Journal
+	Commit string  // the commit, short
+	Faults []Fault // data files that today's rules refuse; their runs are not in the journal
+	// Changed and Gone are the files of results, hosts, profiles and designs that the
+	// checkout has otherwise, or no longer has.
+	Changed, Gone []string
+}
+
+// kept has what a past journal is read from; the last is derived.
+var kept = []string{"lab/experiments", "data/results", "data/hosts", "data/designs", "data/profiles", "data/texts", "data/claims"}
+
+// Since reads the journal at the commit where this checkout left the history of a git
+// revision, and gives it to use. The files lie in a temporary directory meanwhile; the
+// checkout is not touched.
+func Since(root journal.Root, revision string, use func(*Past) error) (err error) {
+	h, err := openHistory(root)
+	if err != nil {
+		return fmt.Errorf("cannot compare with %s: %w", revision, err)
+	}
+	commit, err := h.left(revision)
+	if err != nil {
+		return err
+	}
+	p := &Past{Commit: commit[:min(12, len(commit))]}
+	dir, err := os.MkdirTemp("", "lab-past-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := p.unpack(h, commit, journal.Root(dir)); err != nil {
+		return err
+	}
+	if p.Journal, p.Faults, err = Open(journal.Root(dir)); err != nil {
+		says := strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), "")
+		return fmt.Errorf("this lab cannot read the journal as %s has it: %s", p.Commit, says)
+	}
+	return use(p)
+}
+
+// left is the commit at which HEAD left the history of a revision: what the revision
+// got since then is not of this checkout's making.
+func (h history) left(revision string) (string, error) {
+	tip, err := h.commit(revision)
+	if err != nil {
+		return "", fmt.Errorf("git has no revision %q; name a branch, a tag or a commit", revision)
+	}
+	at, err := h.line("merge-base", tip, "HEAD")
+	if err != nil {
+		return "", fmt.Errorf("this checkout and %s have no commit in common", revision)
+	}
+	return at, nil
+}
+
+// unpack writes the commit's files below a directory.
+func (p *Past) unpack(h history, commit string, to journal.Root) error {
+	files, err := h.files(commit, kept...)
+	if err != nil {
+		return err
+	}
+	// A journal without an experiment is still one.
+	if err := os.MkdirAll(to.Experiments(), 0o755); err != nil {
+		return err
+	}
+	paths := map[string][]string{} // by object, since copies share one
+	var objects []string
+	for path, object := range files {
+		if !filepath.IsLocal(filepath.FromSlash(path)) {
+			return fmt.Errorf("%s has a file %q", p.Commit, path)
+		}
+		if paths[object] == nil {
+			objects = append(objects, object)
+		}
+		paths[object] = append(paths[object], path)
+	}
+	err = h.read(objects, func(object string, data []byte) error {
+		for _, path := range paths[object] {
+			name := filepath.FromSlash(path)
+			if err := os.MkdirAll(filepath.Dir(to.Path(name)), 0o755); err != nil {
+				return err
+			}
+			if err := os.WriteFile(to.Path(name), data, 0o600); err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(kept[1:5], func(dir string) bool { return strings.HasPrefix(path, dir+"/") }) {
+				continue
+			}
+			switch now, err := os.ReadFile(h.root.Path(name)); {
+			case errors.Is(err, os.ErrNotExist):
+				p.Gone = append(p.Gone, path)
+			case err != nil || !bytes.Equal(now, data):
+				p.Changed = append(p.Changed, path)
+			}
+		}
+		return nil
+	})
+	slices.Sort(p.Gone)
+	slices.Sort(p.Changed)
+	return err
+}

@@ -1,0 +1,139 @@
+package derive
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// A Move is a claim whose verdict is another than before, on one machine or several.
+type Move struct {
+	Experiment string
+	Claim      string
+	Hosts      []HostMove
+	Says       string // what all machines say now
+	// Apart says that one machine reproduces the claim and another refutes it.
+	Apart bool
+}
+
+// A HostMove is what one host's record said and says. One that said nothing has "".
+type HostMove struct {
+	Host     string // of the server
+	Pair     string // with the client's host, if it is another
+	From, To verdict.Verdict
+}
+
+// Machines counts the independent machines of a move: those that the server ran on.
+func (m Move) Machines() int {
+	seen := map[string]bool{}
+	for _, h := range m.Hosts {
+		seen[h.Host] = true
+	}
+	return len(seen)
+}
+
+// overHosts decides every claim on every host, by experiment.
+func overHosts(j *archive.Journal) (map[string]*verdict.Hosts, error) {
+	made := map[string][]verdict.Made{}
+	for _, r := range j.Runs {
+		x, err := j.Experiment(r.Experiment)
+		if err != nil {
+			return nil, err
+		}
+		said := verdict.Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
+		made[x.Name] = append(made[x.Name], verdict.Made{File: said, Then: j.Then(x, r)})
+	}
+	out := map[string]*verdict.Hosts{}
+	for _, x := range j.Experiments {
+		out[x.Name] = verdict.OverHosts(x, made[x.Name])
+	}
+	return out, nil
+}
+
+// moves lists the claims that both have and whose verdict differs on a host, those on
+// which machines are apart first.
+func moves(from, to map[string]*verdict.Hosts, order []string) (out []Move) {
+	for _, name := range order {
+		was, is := from[name], to[name]
+		if is == nil {
+			continue
+		}
+		for _, now := range is.Claims {
+			var before verdict.Summed
+			if was != nil {
+				if i := slices.IndexFunc(was.Claims, func(s verdict.Summed) bool { return s.ID == now.ID }); i >= 0 {
+					before = was.Claims[i]
+				}
+			}
+			m := Move{Experiment: name, Claim: now.ID, Says: now.Says, Apart: now.Verdicts[verdict.Reproduced] > 0 && now.Verdicts[verdict.Refuted] > 0}
+			if m.Hosts = hostMoves(before.Hosts, now.Hosts); len(m.Hosts) > 0 {
+				out = append(out, m)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Move) int {
+		switch {
+		case a.Apart == b.Apart:
+			return b.Machines() - a.Machines()
+		case a.Apart:
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+func hostMoves(was, is []verdict.OnHost) (out []HostMove) {
+	type pair struct{ host, client string }
+	from := map[pair]verdict.Verdict{}
+	for _, h := range was {
+		from[pair{h.Host, h.ClientHost}] = h.Verdict
+	}
+	add := func(p pair, before, now verdict.Verdict) {
+		m := HostMove{Host: p.host, Pair: p.host, From: before, To: now}
+		if p.client != "" && p.client != p.host {
+			m.Pair += " with " + p.client
+		}
+		out = append(out, m)
+	}
+	for _, h := range is {
+		p := pair{h.Host, h.ClientHost}
+		if from[p] != h.Verdict {
+			add(p, from[p], h.Verdict)
+		}
+		delete(from, p)
+	}
+	for _, h := range was { // in their order
+		p := pair{h.Host, h.ClientHost}
+		if v, left := from[p]; left {
+			add(p, v, "")
+		}
+	}
+	return out
+}
+
+// written reads the claims over all hosts as the journal's derived files have them. An
+// experiment without such a file, or with one that cannot be read, is left out.
+func written(j *archive.Journal) (map[string]*verdict.Hosts, []string, error) {
+	out := map[string]*verdict.Hosts{}
+	var unread []string
+	for _, x := range j.Experiments {
+		data, err := os.ReadFile(j.Root.Hosts(x.Name))
+		h := &verdict.Hosts{}
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			unread = append(unread, x.Name)
+		case err != nil:
+			return nil, nil, err
+		case json.Unmarshal(data, h) != nil:
+			unread = append(unread, x.Name)
+		default:
+			out[x.Name] = h
+		}
+	}
+	return out, unread, nil
+}

@@ -1,0 +1,301 @@
+package derive
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/audit"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// A Report is what a change of the journal moves, for whoever judges it. All verdicts,
+// those of before included, are derived by today's code.
+type Report struct {
+	Base   string // the commit that it is compared with, short
+	Faults []archive.Fault
+	// Changed and Gone are files that nothing may change or remove.
+	Changed, Gone []string
+
+	Moves []Move
+	// ByCode are moves from what the derived files of before say to what today's code
+	// derives from the data of before: no data moved them. Unread are experiments
+	// without such a file.
+	ByCode []Move
+	Unread []string
+
+	New, Edited, Withdrawn, Dropped []ClaimOf
+
+	Batches []Batch
+	Hosts   []*host.Profile // new ones
+
+	Findings, Settled []FindingOf // audit findings that are new or gone
+	Texts             []TextMove
+	Printed           []Print
+}
+
+// A ClaimOf is a claim of an experiment, with its wording or, if it was withdrawn, the
+// reason.
+type ClaimOf struct{ Experiment, ID, Says string }
+
+// A Batch is the new runs of one experiment on one host.
+type Batch struct {
+	Experiment, Host string
+	Published        bool
+	Runs             int
+	Trials, Invalid  int
+	Gates            map[string]int // of the invalid trials
+	Bounds           map[string]int // of the valid trials
+	ClientWalls      int            // valid trials in which the client was a wall
+	Unmade           []string       // why runs could not be made, or ended early
+}
+
+// A FindingOf is a disagreement in the figures of an entry's text.
+type FindingOf struct {
+	Entry string
+	audit.Finding
+}
+
+// A TextMove is a claim of a text of which its figures say something else than before.
+type TextMove struct{ Entry, Says, From, To string }
+
+// A Print is what was added to or changed in the published figures of an entry.
+type Print struct {
+	Entry   string
+	New     int      // figures of its text
+	Runs    int      // published runs
+	OfRuns  int      // figures of these runs
+	Changed []string // figures printed otherwise than before, or gone
+}
+
+// Empty tells whether nothing moved.
+func (r *Report) Empty() bool {
+	return len(r.Faults)+len(r.Changed)+len(r.Gone)+len(r.Moves)+len(r.ByCode)+len(r.Unread)+len(r.New)+len(r.Edited)+len(r.Withdrawn)+len(r.Dropped)+
+		len(r.Batches)+len(r.Hosts)+len(r.Findings)+len(r.Settled)+len(r.Texts)+len(r.Printed) == 0
+}
+
+// ReportOn compares a journal with a past state of it.
+func ReportOn(past *archive.Past, now *archive.Journal) (*Report, error) {
+	r := &Report{Base: past.Commit, Faults: past.Faults, Changed: past.Changed, Gone: past.Gone}
+	from, err := overHosts(past.Journal)
+	if err != nil {
+		return nil, err
+	}
+	to, err := overHosts(now)
+	if err != nil {
+		return nil, err
+	}
+	files, unread, err := written(past.Journal)
+	if err != nil {
+		return nil, err
+	}
+	// Derived files that are missing say nothing about the code.
+	again := map[string]*verdict.Hosts{}
+	for name := range files {
+		again[name] = from[name]
+	}
+	r.Moves, r.ByCode, r.Unread = moves(from, to, inOrder(now)), moves(files, again, inOrder(past.Journal)), unread
+	r.claims(past.Journal, now)
+	r.runs(past.Journal, now)
+	r.audits(past.Journal, now)
+	return r, nil
+}
+
+// inOrder lists the names of the experiments.
+func inOrder(j *archive.Journal) (out []string) {
+	for _, x := range j.Experiments {
+		out = append(out, x.Name)
+	}
+	return out
+}
+
+func (r *Report) claims(past, now *archive.Journal) {
+	for _, x := range now.Experiments {
+		was, err := past.Experiment(x.Name)
+		if err != nil {
+			was = &experiment.Experiment{Name: x.Name}
+		}
+		for _, c := range x.Claims {
+			switch old, had := was.Claim(c.ID); {
+			case !had:
+				r.New = append(r.New, ClaimOf{x.Name, c.ID, c.Text})
+			case !x.Holds(was, old):
+				r.Edited = append(r.Edited, ClaimOf{x.Name, c.ID, c.Text})
+			}
+		}
+		withdrawn := map[string]bool{}
+		for _, w := range was.Withdrawn {
+			withdrawn[w.ID] = true
+		}
+		for _, w := range x.Withdrawn {
+			if !withdrawn[w.ID] {
+				r.Withdrawn = append(r.Withdrawn, ClaimOf{x.Name, w.ID, w.Why})
+			}
+			withdrawn[w.ID] = true
+		}
+		for _, c := range was.Claims {
+			if _, stands := x.Claim(c.ID); !stands && !withdrawn[c.ID] {
+				r.Dropped = append(r.Dropped, ClaimOf{x.Name, c.ID, c.Text})
+			}
+		}
+	}
+	for _, x := range past.Experiments {
+		if _, err := now.Experiment(x.Name); err != nil {
+			for _, c := range x.Claims {
+				r.Dropped = append(r.Dropped, ClaimOf{x.Name, c.ID, c.Text})
+			}
+		}
+	}
+}
+
+// runs gathers new runs and hosts. Batches with most trials bound by the client come
+// first, then those with most invalid trials.
+func (r *Report) runs(past, now *archive.Journal) {
+	type key struct {
+		x, host   string
+		published bool
+	}
+	batches := map[key]*Batch{}
+	for _, f := range added(past, now) {
+		k := key{f.Experiment, f.Hosts.Server, f.Source == results.Published}
+		b := batches[k]
+		if b == nil {
+			b = &Batch{Experiment: k.x, Host: k.host, Published: k.published, Gates: map[string]int{}, Bounds: map[string]int{}}
+			batches[k] = b
+		}
+		b.add(f)
+	}
+	r.Batches = slices.SortedFunc(func(yield func(Batch) bool) {
+		for _, b := range batches {
+			if !yield(*b) {
+				return
+			}
+		}
+	}, func(a, b Batch) int {
+		return cmp.Or(b.ClientWalls-a.ClientWalls, b.Invalid-a.Invalid, cmp.Compare(a.Experiment, b.Experiment), cmp.Compare(a.Host, b.Host), b.Trials-a.Trials)
+	})
+	for _, id := range slices.Sorted(maps.Keys(now.Hosts)) {
+		if past.Hosts[id] == nil {
+			r.Hosts = append(r.Hosts, now.Hosts[id])
+		}
+	}
+}
+
+// added lists the runs that a past journal does not have.
+func added(past, now *archive.Journal) (out []*results.File) {
+	had := map[string]bool{}
+	for _, f := range past.Runs {
+		had[f.Experiment+"/"+f.Run] = true
+	}
+	for _, f := range now.Runs {
+		if !had[f.Experiment+"/"+f.Run] {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (b *Batch) add(f *results.File) {
+	b.Runs++
+	b.Trials += len(f.Trials)
+	for _, t := range f.Trials {
+		if t.Valid {
+			walls := gate.EvidenceOf(t.Metrics, f.Topology.LineRateBps).Walls()
+			b.Bounds[string(walls.Bound())]++
+			if walls.Meets(gate.BoundClientCPU) {
+				b.ClientWalls++
+			}
+			continue
+		}
+		b.Invalid++
+		for _, why := range t.Reasons {
+			b.Gates[why.Gate]++
+		}
+	}
+	why := f.NotApplicable
+	if f.Provenance != nil {
+		why = cmp.Or(why, f.Provenance.StoppedEarly)
+	}
+	if why != "" && !slices.Contains(b.Unmade, why) {
+		b.Unmade = append(b.Unmade, why)
+	}
+}
+
+// audits compares what the figures of texts say about each other.
+func (r *Report) audits(past, now *archive.Journal) {
+	if past.Audits == nil && len(past.Runs) > 0 {
+		return // there were faults, which the report names
+	}
+	was := map[string]*audit.File{}
+	for _, a := range past.Audits {
+		was[a.Entry] = a
+	}
+	for _, a := range now.Audits {
+		before := was[a.Entry]
+		if before == nil {
+			before = &audit.File{}
+		}
+		delete(was, a.Entry)
+		r.Findings = append(r.Findings, unsettled(a.Entry, a, before)...)
+		r.Settled = append(r.Settled, unsettled(a.Entry, before, a)...)
+		for _, c := range a.Claims {
+			from := "not there"
+			if i := slices.IndexFunc(before.Claims, func(v audit.Verdict) bool { return v.ID == c.ID }); i >= 0 {
+				from = word(before.Claims[i])
+			}
+			if to := word(c); from != to {
+				r.Texts = append(r.Texts, TextMove{a.Entry, c.Says, from, to})
+			}
+		}
+		p := Print{Entry: a.Entry}
+		for _, id := range slices.Sorted(maps.Keys(a.Figures)) {
+			if old, had := before.Figures[id]; !had {
+				p.New++
+			} else if is := a.Figures[id]; old.Printed != is.Printed || old.Unit != is.Unit {
+				p.Changed = append(p.Changed, id+": "+is.Printed+", before "+old.Printed)
+			}
+		}
+		for _, id := range slices.Sorted(maps.Keys(before.Figures)) {
+			if _, has := a.Figures[id]; !has {
+				p.Changed = append(p.Changed, id+": gone, before "+before.Figures[id].Printed)
+			}
+		}
+		for _, f := range added(past, now) {
+			if f.Source == results.Published && f.Text.Entry == a.Entry {
+				p.Runs++
+				for _, t := range f.Trials {
+					p.OfRuns += len(t.Printed)
+				}
+			}
+		}
+		if p.New+p.Runs+len(p.Changed) > 0 {
+			r.Printed = append(r.Printed, p)
+		}
+	}
+	for _, entry := range slices.Sorted(maps.Keys(was)) {
+		r.Settled = append(r.Settled, unsettled(entry, was[entry], &audit.File{})...)
+		r.Printed = append(r.Printed, Print{Entry: entry, Changed: []string{"all figures are gone"}})
+	}
+}
+
+// unsettled lists the disagreements of one audit that the other does not have.
+func unsettled(entry string, of, other *audit.File) (out []FindingOf) {
+	for _, f := range of.Findings {
+		if f.Verdict == audit.Disagrees && !slices.ContainsFunc(other.Findings, func(g audit.Finding) bool { return g.ID == f.ID && g.Verdict == audit.Disagrees }) {
+			out = append(out, FindingOf{entry, f})
+		}
+	}
+	return out
+}
+
+func word(v audit.Verdict) string {
+	if v.SingleRun != "" {
+		return "single run: " + v.SingleRun
+	}
+	return string(v.Verdict)
+}

@@ -1,0 +1,333 @@
+package derive
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// Limits of a report's text, in bytes: GitHub takes 65,536 characters as a comment. No
+// text of others is longer than mostTheirs characters, and no list of them than
+// mostNamed.
+const (
+	mostReport = 60_000
+	mostLines  = 25
+	mostTheirs = 160
+	mostNamed  = 4
+)
+
+// theirs is text that somebody else wrote: a name, a title, a reason, a path.
+type theirs string
+
+// A line is made of the lab's own words, which have no markup, and of theirs.
+type line []any
+
+func (l line) text(markdown bool) string {
+	var b strings.Builder
+	for _, part := range l {
+		switch p := part.(type) {
+		case theirs:
+			if markdown {
+				b.WriteString(strict.Markdown(string(p), mostTheirs))
+			} else {
+				b.WriteString(strict.Visible(string(p), mostTheirs))
+			}
+		case line:
+			b.WriteString(p.text(markdown))
+		default:
+			fmt.Fprint(&b, part)
+		}
+	}
+	return b.String()
+}
+
+// A section is one question that a report answers.
+type section struct {
+	title string
+	lines []line
+}
+
+// Text writes the report, as plain text or as Markdown in which nothing that others
+// wrote is markup.
+func (r *Report) Text(markdown bool) string {
+	if r.Empty() {
+		return line{"Nothing moved since ", theirs(r.Base), ": no verdict, claim, run, host, audit finding or published figure.\n"}.text(markdown)
+	}
+	var b strings.Builder
+	head, item := "%s\n", "  %s\n"
+	if markdown {
+		head, item = "\n**%s**\n\n", "- %s\n"
+		b.WriteString("### ")
+	}
+	b.WriteString(line{"What moved since ", theirs(r.Base), "\n\n"}.text(markdown))
+	if markdown {
+		fmt.Fprintf(&b, "%s\n", r.Summary())
+	} else {
+		fmt.Fprintf(&b, "%s\n\n", r.Summary())
+	}
+	sections := slices.DeleteFunc(r.sections(), func(s section) bool { return len(s.lines) == 0 })
+	left := 0
+	for i, s := range sections {
+		// A section may use its part of what those before it left.
+		room := b.Len() + (mostReport-b.Len())/(len(sections)-i)
+		fmt.Fprintf(&b, head, s.title)
+		shown := 0
+		for ; shown < min(len(s.lines), mostLines); shown++ {
+			text := fmt.Sprintf(item, s.lines[shown].text(markdown))
+			if b.Len()+len(text) > room-200 {
+				break
+			}
+			b.WriteString(text)
+		}
+		if n := len(s.lines) - shown; n > 0 {
+			left += n
+			fmt.Fprintf(&b, item, fmt.Sprintf("… and %d more like these", n))
+		}
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "\n%d lines were left out for length; git diff --stat %s -- data lab/experiments names every file.\n", left, r.Base)
+	}
+	return b.String()
+}
+
+// Summary counts what moved, in a line.
+func (r *Report) Summary() string {
+	machines, apart := map[string]bool{}, 0
+	for _, m := range r.Moves {
+		for _, h := range m.Hosts {
+			machines[h.Host] = true
+		}
+		if m.Apart {
+			apart++
+		}
+	}
+	runs, trials, invalid, walls, printed := 0, 0, 0, 0, 0
+	for _, b := range r.Batches {
+		runs, trials, invalid, walls = runs+b.Runs, trials+b.Trials, invalid+b.Invalid, walls+b.ClientWalls
+	}
+	for _, p := range r.Printed {
+		printed += p.New + p.OfRuns
+	}
+	out := []string{plural(len(r.Moves), "claim has", "claims have") + " another verdict"}
+	if len(r.Moves) > 0 {
+		out[0] += " on " + plural(len(machines), "machine", "machines")
+	}
+	for _, c := range []struct {
+		n         int
+		one, many string
+	}{
+		{apart, "of them on which machines disagree", "of them on which machines disagree"},
+		{len(r.Faults), "file of before is refused", "files of before are refused"},
+		{len(r.Changed) + len(r.Gone), "file that only grows was changed", "files that only grow were changed"},
+		{len(r.ByCode), "verdict moved by the code alone", "verdicts moved by the code alone"},
+		{len(r.New), "new claim", "new claims"}, {len(r.Edited), "edited claim", "edited claims"}, {len(r.Withdrawn), "withdrawn claim", "withdrawn claims"},
+		{len(r.Dropped), "claim gone without withdrawal", "claims gone without withdrawal"},
+		{runs, "new run", "new runs"}, {len(r.Hosts), "new host", "new hosts"},
+	} {
+		if c.n > 0 {
+			out = append(out, plural(c.n, c.one, c.many))
+		}
+	}
+	if trials > 0 {
+		out = append(out, fmt.Sprintf("%d of %d new trials invalid", invalid, trials), fmt.Sprintf("the client was a wall in %d", walls))
+	}
+	if n := len(r.Findings); n > 0 {
+		out = append(out, plural(n, "new audit finding", "new audit findings"))
+	}
+	if n := len(r.Settled); n > 0 {
+		out = append(out, plural(n, "audit finding gone", "audit findings gone"))
+	}
+	if printed > 0 {
+		out = append(out, plural(printed, "published figure added", "published figures added"))
+	}
+	return strings.Join(out, "; ") + "."
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func (r *Report) sections() []section {
+	var out []section
+	add := func(title string, lines ...line) { out = append(out, section{title, lines}) }
+	var faults []line
+	for _, f := range r.Faults {
+		faults = append(faults, line{theirs(f.Path), ": ", theirs(f.Err.Error())})
+	}
+	add("Files of before that today's lab refuses; their runs are missing below", faults...)
+	add("Files that nothing may change", append(paths(r.Gone, "deleted"), paths(r.Changed, "changed")...)...)
+	add("Verdicts that moved", moveLines(r.Moves, "not measured", "no longer measured")...)
+	add("Verdicts that only the code moved: the derived file of before, and what today's code makes of the same data", moveLines(r.ByCode, "not there", "not there")...)
+	add("Experiments without a derived file before, so that nothing tells what the code moved", paths(r.Unread, "data/claims has none")...)
+	add("New claims", claimLines(r.New)...)
+	add("Claims with other bars or another design than before", claimLines(r.Edited)...)
+	add("Withdrawn claims, and why", claimLines(r.Withdrawn)...)
+	add("Claims that are gone and were not withdrawn", claimLines(r.Dropped)...)
+	var hosts, runs, bounds, unmade []line
+	for _, h := range r.Hosts {
+		l := line{theirs(h.ID), ": ", theirs(h.Name)}
+		if h.CPU != "" {
+			l = append(l, ", ", theirs(h.CPU))
+		}
+		if h.Cores > 0 {
+			l = append(l, ", ", plural(h.Cores, "core", "cores"))
+		}
+		hosts = append(hosts, l)
+	}
+	byInvalid := slices.Clone(r.Batches)
+	slices.SortStableFunc(byInvalid, func(a, b Batch) int { return b.Invalid - a.Invalid })
+	for _, b := range byInvalid {
+		kind := "run"
+		if b.Published {
+			kind = "published run"
+		}
+		l := append(b.about(), ": ", plural(b.Runs, kind, kind+"s"), ", ", plural(b.Trials, "trial", "trials"))
+		if b.Invalid > 0 {
+			l = append(l, ", ", b.Invalid, " invalid (", counted(b.Gates), ")")
+		}
+		runs = append(runs, l)
+		for _, why := range b.Unmade {
+			unmade = append(unmade, append(b.about(), ": ", theirs(why)))
+		}
+	}
+	for _, b := range r.Batches {
+		if len(b.Bounds) > 0 {
+			bounds = append(bounds, append(b.about(), ": ", counted(b.Bounds)))
+		}
+	}
+	add("New hosts", hosts...)
+	add("New runs", runs...)
+	add("Runs that could not be made, or ended early", unmade...)
+	add("What bounded the new trials", bounds...)
+	add("New audit findings", findingLines(r.Findings)...)
+	add("Audit findings that are gone", findingLines(r.Settled)...)
+	var texts, printed []line
+	for _, t := range r.Texts {
+		texts = append(texts, line{"entry ", theirs(t.Entry), ": ", theirs(t.Says), ": ", theirs(t.From), " → ", theirs(t.To)})
+	}
+	add("Claims of texts that their figures decide otherwise", texts...)
+	for _, p := range r.Printed {
+		var parts []string
+		if p.New > 0 {
+			parts = append(parts, plural(p.New, "new figure", "new figures")+" of its text")
+		}
+		if p.Runs > 0 {
+			parts = append(parts, plural(p.Runs, "published run", "published runs")+" with "+plural(p.OfRuns, "figure", "figures"))
+		}
+		if len(parts) > 0 {
+			printed = append(printed, line{"entry ", theirs(p.Entry), ": ", strings.Join(parts, ", ")})
+		}
+		for _, c := range p.Changed {
+			printed = append(printed, line{"entry ", theirs(p.Entry), ": changed: ", theirs(c)})
+		}
+	}
+	add("Published figures", printed...)
+	return out
+}
+
+func (b Batch) about() line { return line{theirs(b.Experiment), " on ", theirs(b.Host)} }
+
+func paths(names []string, what string) (out []line) {
+	for _, name := range names {
+		out = append(out, line{theirs(name), ": ", what})
+	}
+	return out
+}
+
+func claimLines(claims []ClaimOf) (out []line) {
+	for _, c := range claims {
+		out = append(out, line{theirs(c.Experiment + "/" + c.ID), ": ", theirs(c.Says)})
+	}
+	return out
+}
+
+func findingLines(found []FindingOf) (out []line) {
+	for _, f := range found {
+		l := line{"entry ", theirs(f.Entry), ", ", theirs(f.Place), ": "}
+		if f.Printed != "" {
+			l = append(l, "printed ", theirs(f.Printed), ", ")
+		}
+		out = append(out, append(l, "recomputed ", theirs(fmt.Sprintf("%.5g %s", f.Recomputed.Value, f.Unit))))
+	}
+	return out
+}
+
+// moveLines has a line for each claim: from which verdict to which, on how many
+// machines. A record that said nothing before, or says nothing now, has words of its
+// own.
+func moveLines(moves []Move, before, after string) (out []line) {
+	type way struct{ from, to verdict.Verdict }
+	for _, m := range moves {
+		var order []way
+		ways := map[way]*Move{}
+		for _, h := range m.Hosts {
+			w := way{h.From, h.To}
+			if ways[w] == nil {
+				order, ways[w] = append(order, w), &Move{}
+			}
+			ways[w].Hosts = append(ways[w].Hosts, h)
+		}
+		l := line{}
+		if m.Apart {
+			l = append(l, "machines disagree: ")
+		}
+		l = append(l, theirs(m.Experiment+"/"+m.Claim), ": ")
+		for i, w := range order {
+			if i > 0 {
+				l = append(l, "; ")
+			}
+			// The verdicts of before may come from a file.
+			l = append(l, theirs(cmp.Or(string(w.from), before)), " → ", theirs(cmp.Or(string(w.to), after)),
+				" on ", plural(ways[w].Machines(), "machine", "machines"), " (", named(ways[w].Hosts), ")")
+		}
+		out = append(out, append(l, "; now ", m.Says))
+	}
+	return out
+}
+
+func named(hosts []HostMove) line {
+	var out line
+	for i, h := range hosts {
+		switch {
+		case i == mostNamed:
+			return append(out, fmt.Sprintf(" and %d more", len(hosts)-i))
+		case i > 0:
+			out = append(out, ", ")
+		}
+		out = append(out, theirs(h.Pair))
+	}
+	return out
+}
+
+// counted lists what was counted, most frequent first; a bound that names the client
+// comes before the others.
+func counted(counts map[string]int) line {
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		client := func(s string) int {
+			if strings.HasPrefix(s, "client-cpu") {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(client(b)-client(a), counts[b]-counts[a], cmp.Compare(a, b))
+	})
+	var out line
+	for i, name := range names {
+		if i == 3*mostNamed {
+			return append(out, fmt.Sprintf(" and %d more", len(names)-i))
+		}
+		if i > 0 {
+			out = append(out, ", ")
+		}
+		out = append(out, theirs(name), " ", counts[name])
+	}
+	return out
+}

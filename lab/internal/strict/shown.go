@@ -1,0 +1,56 @@
+package strict
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Visible makes one line of any text for a terminal: what cannot be seen or would
+// move the cursor or turn the direction of writing becomes its code point, as \u001b,
+// and what is longer than most characters is cut off with an ellipsis. A backslash
+// is doubled, so that the line says what the text was.
+func Visible(text string, most int) string {
+	var b strings.Builder
+	n := 0
+	for i, r := range text {
+		if n++; n > most {
+			b.WriteString("…")
+			break
+		}
+		switch _, size := utf8.DecodeRuneInString(text[i:]); {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case r == '\\':
+			b.WriteString(`\\`)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == ' ' || unicode.IsPrint(r) && !unicode.Is(unicode.Mn, r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// Markdown is Visible text that GitHub's Markdown, and HTML, show as it is. Everything
+// but letters, digits and a few signs without a meaning is a character reference, which
+// neither begins nor ends anything, in a table or out of it; and it is code, in which
+// GitHub looks for no names of people, issues or commits.
+func Markdown(text string, most int) string {
+	var b strings.Builder
+	for _, r := range Visible(text, most) {
+		if r < utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" -/,%=+;", r) {
+			fmt.Fprintf(&b, "&#%d;", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return "<code>" + b.String() + "</code>"
+}

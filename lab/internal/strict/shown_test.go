@@ -1,0 +1,55 @@
+package strict
+
+import (
+	"html"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// hostile has what must not have an effect where text of others is shown.
+var hostile = []string{
+	"<script>alert(1)</script>", "</code></td><img src=x onerror=y>", "a | b", "`` `x` ``", "\\`x", "![x](https://example.org/x.png)", "[x](javascript:y)",
+	"https://example.org www.example.org x@example.org", "@line-rate/everyone #1 GH-1 0123456789abcdef0123456789abcdef01234567", "one\ntwo\r\n\n# head\n- item",
+	"\x1b[2J\x1b]0;title\x07", "\u009b31m", "left\u202eright\u2066", "\x00", "\xff\xfe", "&lt;b&gt; &amp;", "<!-- x", "*b* _i_ ~~s~~ **b**", "| - | :-: |", "$x$ :smile:", "zero\u200bwidth",
+}
+
+func TestVisibleIsOneLineWithNothingHidden(t *testing.T) {
+	for _, text := range hostile {
+		got := Visible(text, 200)
+		for _, r := range got {
+			if !unicode.IsPrint(r) {
+				t.Errorf("%q: %q has %U", text, got, r)
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		"plain: 5 µs": "plain: 5 µs", "a\nb\tc": `a\nb\tc`, "\x1b[2J": `\u001b[2J`, "\u009b": `\u009b`, `\n`: `\\n`, "\xff": `\xff`, "�": "�",
+		"\u202eabc": `\u202eabc`, "\U000e0041": `\U000e0041`, "e\u0301": `e\u0301`,
+	} {
+		if got := Visible(text, 200); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got := Visible("ninety", 4); got != "nine…" {
+		t.Errorf("%q", got)
+	}
+}
+
+// What is inside of <code> has no character that Markdown or HTML gives a meaning, and
+// reads as Visible.
+func TestMarkdownHasNoMarkup(t *testing.T) {
+	for _, text := range hostile {
+		got := Markdown(text, 200)
+		inside := strings.TrimSuffix(strings.TrimPrefix(got, "<code>"), "</code>")
+		if len(inside) != len(got)-len("<code></code>") || strings.ContainsAny(inside, "<>\"'`|*_~[]()!\\@.:$\n\r{}^") {
+			t.Errorf("%q: %s", text, got)
+		}
+		if rest := strings.ReplaceAll(inside, "&#", ""); strings.ContainsAny(rest, "&#") {
+			t.Errorf("%q: %s has more than character references", text, got)
+		}
+		if is, want := html.UnescapeString(inside), Visible(text, 200); is != want {
+			t.Errorf("%q reads as %q, want %q", text, is, want)
+		}
+	}
+}
