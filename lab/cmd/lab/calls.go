@@ -25,6 +25,8 @@ type subcommands struct {
 	Profile      profileCall   `cmd:"" help:"Profile the server of an experiment, or one that runs; adds nothing to the journal."`
 	Verdicts     verdictsCall  `cmd:"" help:"Derive data/verdicts, data/csv and data/audits, and sum up over hosts."`
 	Audit        auditCall     `cmd:"" help:"Recompute what printed figures imply."`
+	Import       importCall    `cmd:"" help:"Carry a table of published figures over from CSV, each figure once."`
+	Preview      previewCall   `cmd:"" help:"Show an entry, or a draft, as it will look."`
 	Check        checkCall     `cmd:"" help:"Check every data file, and that nothing derived has drifted."`
 	Doctor       doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
 	Tune         tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`

@@ -14,11 +14,11 @@ import (
 const (
 	NewHost       = "a-made-up-host"
 	NewExperiment = "10-made-up"
-	NewEntry      = "00"
+	NewEntry      = "97"
 	NewPublished  = "published-2026-01-01-" + NewHost
 )
 
-const newDesign = `entry = "00"
+const newDesign = `entry = "97"
 title = "Made up"
 question = "Does a new experiment change what tests say of the others?"
 metrics = ["throughput_rps", "latency_p99_s"]
@@ -48,7 +48,7 @@ margin = 0.05
 const newRun = `{
   "schema_version": 1, "experiment": "EXPERIMENT", "run": "` + NewPublished + `", "source": "published",
   "hosts": {"server": "` + NewHost + `", "client": "` + NewHost + `"},
-  "text": {"entry": "00", "date": "2026-01-01"},
+  "text": {"entry": "97", "date": "2026-01-01"},
   "topology": {"kind": "loopback"}, "settings": {"route": "/read"},
   "conditions": [{"id": "c1", "levels": {"connections": 20}}, {"id": "c2", "levels": {"connections": 200}}],
   "trials": [
@@ -58,7 +58,7 @@ const newRun = `{
 }
 `
 
-const newText = `entry = "00"
+const newText = `entry = "97"
 
 [[tables]]
 id = "t"
@@ -94,9 +94,9 @@ runs = 1
 `
 
 const newPage = `+++
-number = "00"
+number = "97"
 title = "Made up"
-date = 2026-01-01
+date = 2026-08-01
 status = "planned"
 chapter = "1"
 tags = ["design"]

@@ -1,0 +1,117 @@
+package strict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Names is the file that lists every name of settings, metrics and kinds.
+const Names = "data/names.json"
+
+// Instead says, at the end of an error about an unknown name, what could have
+// been meant. A short list is given whole; of a longer one the names that are
+// like it, or else all of them, unless they would fill a screen.
+func Instead(name string, known []string) string {
+	near := Near(name, known)
+	guess := ""
+	if len(near) > 0 {
+		guess = "did you mean " + either(near) + "?"
+	}
+	const short, screen = 14, 45
+	switch {
+	case len(known) == 0:
+		return "there are none"
+	case len(known) == 1 && guess == "":
+		return "there is only " + known[0]
+	case len(known) == 1, guess != "" && len(known) > short:
+		return guess
+	case guess == "" && len(known) > screen:
+		return fmt.Sprintf("it is none of the %d in %s", len(known), Names)
+	case guess == "":
+		return "there are " + strings.Join(known, ", ")
+	}
+	return guess + " There are " + strings.Join(known, ", ")
+}
+
+func either(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = fmt.Sprintf("%q", n)
+	}
+	if len(quoted) == 1 {
+		return quoted[0]
+	}
+	return strings.Join(quoted[:len(quoted)-1], ", ") + " or " + quoted[len(quoted)-1]
+}
+
+// mostNear is how many names are suggested at the most.
+const mostNear = 3
+
+// Near gives the known names that a mistyped one may stand for: those with the
+// fewest slips of typing, or else those that have all of its words.
+func Near(name string, known []string) []string {
+	asked := fold(name)
+	if asked == "" {
+		return nil
+	}
+	least, best := len([]rune(asked))/3+1, []string(nil)
+	for _, k := range known {
+		switch d := slips(asked, fold(k)); {
+		case d < least:
+			least, best = d, []string{k}
+		case d == least && d < len([]rune(asked)):
+			best = append(best, k)
+		}
+	}
+	if len(best) == 0 {
+		for _, k := range known {
+			if has(strings.Fields(fold(k)), strings.Fields(asked)) {
+				best = append(best, k)
+			}
+		}
+	}
+	return best[:min(len(best), mostNear)]
+}
+
+// fold makes names that differ in case or in what joins their words alike.
+func fold(name string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("_-. /", r) }), " ")
+}
+
+// has tells whether each word begins one of the others.
+func has(words, begun []string) bool {
+	for _, b := range begun {
+		if !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, b) || len(w) > 2 && strings.HasPrefix(b, w) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// slips is the least number of letters to add, leave out, replace, or swap with
+// the next, to turn one text into the other.
+func slips(from, to string) int {
+	a, b := []rune(from), []rune(to)
+	d := make([][]int, len(a)+1)
+	for i := range d {
+		d[i] = make([]int, len(b)+1)
+		d[i][0] = i
+	}
+	for j := range d[0] {
+		d[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			differ := 1
+			if a[i-1] == b[j-1] {
+				differ = 0
+			}
+			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+differ)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(a)][len(b)]
+}
