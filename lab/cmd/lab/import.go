@@ -128,8 +128,6 @@ func (c *importCall) about(j *archive.Journal) (*audit.Import, error) {
 	if c.Client == "" {
 		in.Hosts.Client = c.Host
 	}
-	// The name of a run that is only checked, and not kept.
-	in.Run = "published-" + c.Date + "-text"
 	if c.Experiment == "" {
 		return in, nil
 	}

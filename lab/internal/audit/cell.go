@@ -84,6 +84,9 @@ func (in *Import) figure(c column, cell string) (f printedFigure, err error) {
 
 var example = map[metric.Unit]string{metric.Second: "ms", metric.BytesPerSecond: "MB/s", metric.Bytes: "MB", metric.BitsPerSecond: "Gbps", metric.Ratio: "%"}
 
+// states are the levels of what is on or off, as tables print them.
+var states = map[string]bool{"true": true, "on": true, "yes": true, "false": false, "off": false, "no": false}
+
 // Level reads the level of a setting as a table prints it.
 func Level(name, cell string) (setting.Level, error) {
 	if slices.Contains(absent, cell) {
@@ -93,7 +96,7 @@ func Level(name, cell string) (setting.Level, error) {
 	if n, err := strconv.ParseInt(whole, 10, 64); err == nil && (whole == cell || shape.MatchString(cell)) && setting.Check(name, setting.Int(n)) == nil {
 		return setting.Int(n), nil
 	}
-	if on, ok := map[string]bool{"true": true, "on": true, "yes": true, "false": false, "off": false, "no": false}[strings.ToLower(cell)]; ok && setting.Check(name, setting.Bool(on)) == nil {
+	if on, ok := states[strings.ToLower(cell)]; ok && setting.Check(name, setting.Bool(on)) == nil {
 		return setting.Bool(on), nil
 	}
 	l := setting.String(cell)

@@ -70,7 +70,9 @@ var columnNames = func() map[string]string {
 		}
 	}
 	for _, name := range setting.Names() {
-		names[folded(name)] = name
+		if names[folded(name)] != "throughput_rps" {
+			names[folded(name)] = name
+		}
 	}
 	return names
 }()
@@ -78,8 +80,9 @@ var columnNames = func() map[string]string {
 // bracketed is a head with its unit: "p99 (ms)", "p99 [ms]", "p99, ms".
 var bracketed = regexp.MustCompile(`^(.*?)\s*(?:\(([^()]+)\)|\[([^\[\]]+)\]|,\s*([^,]+))$`)
 
-// column reads a head, with what was said of it beside the table.
-func (in *Import) column(head string) (column, error) {
+// column reads a head, with what was said of it beside the table and the column's first
+// cell.
+func (in *Import) column(head, first string) (column, error) {
 	c := column{head: head}
 	name, unit := head, ""
 	if s := bracketed.FindStringSubmatch(head); s != nil {
@@ -90,6 +93,9 @@ func (in *Import) column(head string) (column, error) {
 		own, known = said, true
 	} else if own, known = columnNames[folded(name)]; !known {
 		own, known = columnNames[folded(head)]
+	}
+	if _, state := states[strings.ToLower(first)]; state && own == "throughput_rps" && folded(name) == "rps" {
+		own = setting.RPS // receive packet steering, on or off
 	}
 	// A name may end in its unit, as p99_ms.
 	if words := strings.Fields(folded(name)); !known && unit == "" && len(words) > 1 {

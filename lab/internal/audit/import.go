@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -67,55 +68,69 @@ func (in *Import) Read(data []byte) (*Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
+	lines, err := in.split(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(lines) < 2 {
+		return nil, errors.New("line 1: no rows; the first line names the columns, and each further one is a condition")
+	}
 	s := &Sheet{in: in}
+	if i, err := s.head(lines[0].fields, lines[1].fields); err != nil {
+		return nil, lines[0].at(i, err)
+	}
+	for _, l := range lines[1:] {
+		if len(l.fields) != len(s.columns) {
+			return nil, fmt.Errorf("line %d: %d fields, where the head has %d; a figure with a comma is quoted, as \"794,310\"", l.number, len(l.fields), len(s.columns))
+		}
+		if i, err := s.row(l); err != nil {
+			return nil, l.at(i, fmt.Errorf("%s: %w", s.columns[i].head, err))
+		}
+	}
+	return s, s.check()
+}
+
+// A line is a row of a file, with the columns in which its fields begin.
+type line struct {
+	number  int
+	fields  []string
+	columns []int
+}
+
+// at says where in the file an error is.
+func (l line) at(field int, err error) error {
+	return fmt.Errorf("line %d, column %d: %w", l.number, l.columns[field], err)
+}
+
+// split reads the fields of a file.
+func (in *Import) split(text []byte) (lines []line, err error) {
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comma, r.FieldsPerRecord = separator(text), -1
 	in.semicolons = r.Comma == ';'
 	for {
-		record, err := r.Read()
-		if record == nil {
-			if broken, ok := errors.AsType[*csv.ParseError](err); ok {
-				return nil, fmt.Errorf("line %d, column %d: %w; a field with a quote in it is quoted, and its quotes are doubled", broken.Line, broken.Column, broken.Err)
-			}
-			break
+		fields, err := r.Read()
+		if err == io.EOF {
+			return lines, nil
 		}
-		line, _ := r.FieldPos(0)
-		at := func(i int, err error) error {
-			if err == nil {
-				return nil
-			}
-			_, column := r.FieldPos(i)
-			if s.columns != nil && i < len(s.columns) {
-				err = fmt.Errorf("%s: %w", s.columns[i].head, err)
-			}
-			return fmt.Errorf("line %d, column %d: %w", line, column, err)
+		if broken, ok := errors.AsType[*csv.ParseError](err); ok {
+			return nil, fmt.Errorf("line %d, column %d: %w; a field with a quote in it is quoted, and its quotes are doubled", broken.Line, broken.Column, broken.Err)
+		} else if err != nil {
+			return nil, err
 		}
-		for i := range record {
-			record[i] = strings.TrimSpace(strings.NewReplacer("\u00a0", " ", "\u202f", " ").Replace(record[i]))
-			if err := strict.CheckLine(record[i]); err != nil {
-				return nil, at(i, fmt.Errorf("the text %w", err))
+		l := line{fields: fields, columns: make([]int, len(fields))}
+		for i := range fields {
+			l.number, l.columns[i] = r.FieldPos(i)
+		}
+		for i := range fields {
+			fields[i] = strings.TrimSpace(strings.NewReplacer("\u00a0", " ", "\u202f", " ").Replace(fields[i]))
+			if err := strict.CheckLine(fields[i]); err != nil {
+				return nil, l.at(i, fmt.Errorf("the text %w", err))
 			}
 		}
-		if s.columns == nil {
-			if i, err := s.head(record); err != nil {
-				return nil, at(i, err)
-			}
-			continue
-		}
-		if len(record) != len(s.columns) {
-			return nil, fmt.Errorf("line %d: %d fields, where the head has %d; a figure with a comma is quoted, as \"794,310\"", line, len(record), len(s.columns))
-		}
-		if i, err := s.row(record, line, func(i int) int { _, c := r.FieldPos(i); return c }); err != nil {
-			return nil, at(i, err)
-		}
-		if len(s.rows) > mostRows {
-			return nil, fmt.Errorf("line %d: more than %d rows", line, mostRows)
+		if lines = append(lines, l); len(lines) > mostRows+1 {
+			return nil, fmt.Errorf("line %d: more than %d rows", l.number, mostRows)
 		}
 	}
-	if len(s.rows) == 0 {
-		return nil, errors.New("line 1: no rows; the first line names the columns, and each further one is a condition")
-	}
-	return s, s.check()
 }
 
 // clean removes a byte-order mark and refuses what is not text with lines.
@@ -159,8 +174,9 @@ func separator(text []byte) rune {
 	return ','
 }
 
-// head reads the names of columns. An error is about the column of that number.
-func (s *Sheet) head(record []string) (int, error) {
+// head reads the names of columns, with the first row's fields. An error is about the
+// column of that number.
+func (s *Sheet) head(record, first []string) (int, error) {
 	seen := map[string]string{}
 	metrics := 0
 	var columns []column
@@ -168,7 +184,11 @@ func (s *Sheet) head(record []string) (int, error) {
 		if head == "" {
 			return i, errors.New("a column without a name")
 		}
-		c, err := s.in.column(head)
+		sample := ""
+		if i < len(first) {
+			sample = first[i]
+		}
+		c, err := s.in.column(head, sample)
 		if err != nil {
 			return i, err
 		}
@@ -193,25 +213,25 @@ func (s *Sheet) head(record []string) (int, error) {
 }
 
 // row reads a condition.
-func (s *Sheet) row(record []string, line int, place func(int) int) (int, error) {
-	r := row{setting.Levels{}, map[string]printedFigure{}, line, map[string]int{}}
+func (s *Sheet) row(from line) (int, error) {
+	r := row{setting.Levels{}, map[string]printedFigure{}, from.number, map[string]int{}}
 	for i, c := range s.columns {
 		if c.setting != "" {
-			l, err := Level(c.setting, record[i])
+			l, err := Level(c.setting, from.fields[i])
 			if err != nil {
 				return i, err
 			}
 			r.levels[c.setting] = l
 			continue
 		}
-		if printedNothing(record[i]) {
+		if printedNothing(from.fields[i]) {
 			continue
 		}
-		f, err := s.in.figure(c, record[i])
+		f, err := s.in.figure(c, from.fields[i])
 		if err != nil {
 			return i, err
 		}
-		r.figures[c.metric.Name], r.at[c.metric.Name] = f, place(i)
+		r.figures[c.metric.Name], r.at[c.metric.Name] = f, from.columns[i]
 	}
 	if len(r.figures) == 0 {
 		return 0, errors.New("a row without a figure")
@@ -264,6 +284,9 @@ func (s *Sheet) file(experiment string) *results.File {
 	f := &results.File{
 		SchemaVersion: results.Earlier, Experiment: experiment, Run: in.Run, Source: results.Published, Hosts: in.Hosts,
 		Text: &results.Text{Entry: in.Entry, Date: in.Date, Note: in.Note}, Topology: in.Topology, Settings: in.Settings, Warnings: in.Warnings,
+	}
+	if in.Experiment == nil { // only to be checked
+		f.Run, f.Hosts = "published-"+in.Date+"-text", results.Hosts{Server: "text", Client: "text"}
 	}
 	if f.Settings == nil {
 		f.Settings = setting.Levels{}
