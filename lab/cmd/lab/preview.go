@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -102,6 +103,9 @@ type preview struct {
 
 func (p preview) page() string { return "/journal/" + p.name + "/" }
 
+// digest is a style sheet's or a script's.
+var digest = regexp.MustCompile(` integrity="[^"]*"`)
+
 // build writes the page, with links that work in a file.
 func (p preview) build(ctx context.Context, out io.Writer) (int, error) {
 	to := filepath.Join(p.root.Scratch(), "preview")
@@ -109,7 +113,7 @@ func (p preview) build(ctx context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	said := &complaints{}
-	hugo, err := leash.Start(leash.Spec{Dir: string(p.root), Argv: append([]string{p.hugo, "--destination", to}, p.args...), Env: append(p.env, "HUGO_RELATIVEURLS=true"), Lines: said.hear})
+	hugo, err := leash.Start(leash.Spec{Dir: string(p.root), Argv: append([]string{p.hugo, "--destination", to, "--baseURL", "http://127.0.0.1/"}, p.args...), Env: append(p.env, "HUGO_RELATIVEURLS=true"), Lines: said.hear})
 	if err != nil {
 		return exitFailed, err
 	}
@@ -119,8 +123,13 @@ func (p preview) build(ctx context.Context, out io.Writer) (int, error) {
 	case <-hugo.Done():
 	}
 	page := filepath.Join(to, "journal", p.name, "index.html")
-	if _, err := os.Stat(page); hugo.Err() != nil || err != nil {
+	text, err := os.ReadFile(page)
+	if hugo.Err() != nil || err != nil {
 		return exitFailed, errors.Join(said.err(), os.RemoveAll(to))
+	}
+	// A browser checks no digest of a file that came from no server, and drops the file.
+	if err := os.WriteFile(page, digest.ReplaceAll(text, nil), 0o644); err != nil {
+		return exitFailed, err
 	}
 	fmt.Fprintln(out, page)
 	return exitHeld, nil
