@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -145,8 +146,10 @@ const (
 func (p preview) serve(ctx context.Context, port int, out io.Writer) (int, error) {
 	// Hugo picks another port where the one that it is asked for is taken.
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-	if err != nil {
+	if errors.Is(err, syscall.EADDRINUSE) {
 		return exitFailed, fmt.Errorf("port %d is in use; leave --port out for a free one", port)
+	} else if err != nil {
+		return exitFailed, err
 	}
 	port = l.Addr().(*net.TCPAddr).Port
 	l.Close()
