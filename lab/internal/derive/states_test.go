@@ -217,7 +217,7 @@ func TestTheSiteBuildsFromEveryStateOfARun(t *testing.T) {
 	c.host(&host.Profile{ID: "small", Name: "Two cores", Cores: 2})
 	c.host(&host.Profile{ID: "single", Name: "One core", Cores: 1})
 	c.host(&host.Profile{ID: "bare", Name: "A machine of which nothing is known"})
-	c.host(&host.Profile{ID: "second", Name: "A second machine", Cores: 2})
+	c.host(&host.Profile{ID: "second", Name: "A second machine", Cores: 2, LineRateBps: 3.125e9})
 	c.host(&host.Profile{ID: "early", Name: "A machine that measured long ago", Cores: 2})
 	c.host(&host.Profile{ID: "idle", Name: "A machine without a run"})
 
@@ -256,6 +256,20 @@ func TestTheSiteBuildsFromEveryStateOfARun(t *testing.T) {
 		}
 	}
 	c.everyPage(all)
+	c.overWords("profiles")
+}
+
+// overWords looks at a chart over a factor whose levels are words, which have no
+// order: it has their names and marks, and no line.
+func (c *clone) overWords(name string) {
+	c.t.Helper()
+	data, err := os.ReadFile(filepath.Join(c.dir, "public", filepath.FromSlash(c.where(name, "entry")), "index.html"))
+	c.must(err)
+	_, chart, _ := strings.Cut(string(data), `id="figure-words"`)
+	chart, _, found := strings.Cut(chart, "</figure>")
+	if !found || !strings.Contains(chart, "gofakeit") || !strings.Contains(chart, "pool") || strings.Count(chart, "<title>Two cores, Index ") != 2 || strings.Contains(chart, `class="line `) {
+		c.t.Errorf("a chart over words: %s", chart)
+	}
 }
 
 // derive makes the files that `lab verdicts` makes.
