@@ -256,19 +256,33 @@ func TestTheSiteBuildsFromEveryStateOfARun(t *testing.T) {
 		}
 	}
 	c.everyPage(all)
-	c.overWords("profiles")
+	c.charts()
 }
 
-// overWords looks at a chart over a factor whose levels are words, which have no
-// order: it has their names and marks, and no line.
-func (c *clone) overWords(name string) {
+// chart is the markup of an entry's chart.
+func (c *clone) chart(entry, name string) string {
 	c.t.Helper()
-	data, err := os.ReadFile(filepath.Join(c.dir, "public", filepath.FromSlash(c.where(name, "entry")), "index.html"))
+	data, err := os.ReadFile(filepath.Join(c.dir, "public", filepath.FromSlash(c.where(entry, "entry")), "index.html"))
 	c.must(err)
-	_, chart, _ := strings.Cut(string(data), `id="figure-words"`)
+	_, chart, _ := strings.Cut(string(data), `id="figure-`+name+`"`)
 	chart, _, found := strings.Cut(chart, "</figure>")
-	if !found || !strings.Contains(chart, "gofakeit") || !strings.Contains(chart, "pool") || strings.Count(chart, "<title>Two cores, Index ") != 2 || strings.Contains(chart, `class="line `) {
-		c.t.Errorf("a chart over words: %s", chart)
+	if !found {
+		c.t.Errorf("%s has no chart %s", entry, name)
+	}
+	return chart
+}
+
+// charts looks at two of them. One is over a factor whose levels are words, which have no
+// order: it has their names and marks, and no line. The other has a published figure at
+// a mark, as it was printed.
+func (c *clone) charts() {
+	c.t.Helper()
+	words := c.chart("profiles", "words")
+	if !strings.Contains(words, "gofakeit") || !strings.Contains(words, "pool") || strings.Count(words, "<title>Two cores, Index ") != 2 || strings.Contains(words, `class="line `) {
+		c.t.Errorf("a chart over words: %s", words)
+	}
+	if printed := c.chart("published", "below"); !strings.Contains(printed, ">2.125</text>") {
+		c.t.Errorf("2.125 ms on a chart: %s", printed)
 	}
 }
 
