@@ -1,4 +1,4 @@
-package archivetest_test
+package archive
 
 import (
 	"io/fs"
@@ -10,7 +10,7 @@ import (
 )
 
 // lab is the directory with all of the lab's Go code.
-const lab = "../../.."
+const lab = "../.."
 
 // whole finds tests that read the journal's own directories, by a relative path
 // through the repository's top directory, or by one of the names that tests have for
@@ -60,7 +60,7 @@ func TestNoTestRestsOnAllThatTheJournalHolds(t *testing.T) {
 		}
 		name = filepath.ToSlash(name)
 		text, err := os.ReadFile(path)
-		if err != nil || name == "internal/archive/archivetest/reads_test.go" {
+		if err != nil || name == "internal/archive/reads_test.go" {
 			return err
 		}
 		if found := whole.Find(text); found != nil && readers[name] == "" {
