@@ -58,10 +58,8 @@ func (c *importCall) do(_ context.Context, out io.Writer) (int, error) {
 	if c.Add && c.Replace {
 		return exitFailed, errors.New("--add and --replace: use one of them")
 	}
-	data, err := results.ReadUpTo(c.File, 1<<20)
-	if named := (*os.PathError)(nil); errors.As(err, &named) {
-		return exitFailed, fmt.Errorf("%s: %w", c.File, named.Err)
-	} else if err != nil {
+	data, err := c.table()
+	if err != nil {
 		return exitFailed, fmt.Errorf("%s: %w", c.File, err)
 	}
 	j, err := open()
@@ -77,6 +75,20 @@ func (c *importCall) do(_ context.Context, out io.Writer) (int, error) {
 		return exitFailed, fmt.Errorf("%s: %w", c.File, err)
 	}
 	return c.carry(j, in, sheet, out)
+}
+
+// table is the file's text, up to a byte more than a table can have.
+func (c *importCall) table() ([]byte, error) {
+	f, err := os.Open(c.File)
+	var data []byte
+	if err == nil {
+		defer f.Close()
+		data, err = io.ReadAll(io.LimitReader(f, audit.MostBytes+1))
+	}
+	if named := (*os.PathError)(nil); errors.As(err, &named) {
+		err = named.Err // the caller has its path
+	}
+	return data, err
 }
 
 // about is what the call says of the table.

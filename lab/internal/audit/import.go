@@ -57,8 +57,9 @@ type row struct {
 	at      map[string]int // columns of the figures in that line
 }
 
+// MostBytes is the size that a table's file can have.
 const (
-	mostBytes = 1 << 20
+	MostBytes = 1 << 20
 	mostRows  = 1000
 )
 
@@ -135,8 +136,8 @@ func (in *Import) split(text []byte) (lines []line, err error) {
 
 // clean removes a byte-order mark and refuses what is not text with lines.
 func (in *Import) clean(data []byte) ([]byte, error) {
-	if len(data) > mostBytes {
-		return nil, fmt.Errorf("%d bytes; a table has %d at the most", len(data), mostBytes)
+	if len(data) > MostBytes {
+		return nil, fmt.Errorf("more than %d bytes, which no table has", MostBytes)
 	}
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		return nil, errors.New("line 1: the file is UTF-16; save it as UTF-8")

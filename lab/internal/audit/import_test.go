@@ -148,7 +148,7 @@ func TestATableIsRefusedByLineAndColumn(t *testing.T) {
 		{"connections,RPS\n1,\xff5\n", "line 2: not UTF-8"},
 		{"connections,RPS\n1,5\x00\n", "line 2, column 3: the text has U+0000 in it"},
 		{"connections,RPS\n1,\"5\n6\"\n", "has U+000A in it"},
-		{"connections,RPS\n" + strings.Repeat("1,5\n", 300000), "a table has 1048576 at the most"},
+		{"connections,RPS\n" + strings.Repeat("1,5\n", 300000), "more than 1048576 bytes, which no table has"},
 	} {
 		_, err := imported().Read([]byte(c.table))
 		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
