@@ -3,37 +3,18 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 )
 
-// at runs a command inside a copy of the data that audits read: the texts and the
-// published runs.
+// at runs a command in a journal with some texts and the runs that they printed.
 func at(t *testing.T, spoil func(root string), args ...string) (status int, out, errs string) {
 	t.Helper()
-	root := t.TempDir()
-	for _, dir := range []string{"lab/experiments", "data/hosts", "data/texts"} {
-		if err := os.CopyFS(filepath.Join(root, dir), os.DirFS(filepath.Join("../../..", dir))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	runs, err := filepath.Glob("../../../data/results/*/published-*.json")
-	if err != nil || len(runs) == 0 {
-		t.Fatal(len(runs), "published runs", err)
-	}
-	for _, from := range runs {
-		data, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		to := filepath.Join(root, "data", "results", filepath.Base(filepath.Dir(from)), filepath.Base(from))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, data, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	root := string(archivetest.Clone(t))
 	spoil(root)
 	t.Chdir(root)
 	var o, e bytes.Buffer
@@ -97,7 +78,7 @@ func TestAuditRefusesBadInputInOneLine(t *testing.T) {
 		})
 	}
 	status, _, errs := at(t, func(string) {}, "audit", "77")
-	if status != exitFailed || !strings.Contains(errs, `no figures of an entry "77"; there are 01, 02, `) {
+	if status != exitFailed || !strings.Contains(errs, `no figures of an entry "77"; there are 03, 08, `) {
 		t.Errorf("an unknown entry: exit %d, %q", status, errs)
 	}
 }

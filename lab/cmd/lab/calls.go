@@ -26,6 +26,8 @@ type subcommands struct {
 	Verdicts     verdictsCall  `cmd:"" help:"Derive data/verdicts, data/csv and data/audits, and sum up over hosts."`
 	Audit        auditCall     `cmd:"" help:"Recompute what printed figures imply."`
 	New          newCall       `cmd:"" help:"Write a file to start from: an entry, an experiment, a text or a host."`
+	Import       importCall    `cmd:"" help:"Carry a table of published figures over from CSV, each figure once."`
+	Preview      previewCall   `cmd:"" help:"Show an entry, or a draft, as it will look."`
 	Diff         diffCall      `cmd:"" help:"Compare two runs, or the records of two hosts."`
 	Report       reportCall    `cmd:"" help:"Sum up what a change moves, for whoever judges it."`
 	Check        checkCall     `cmd:"" help:"Check every data file, and that nothing derived has drifted."`

@@ -95,15 +95,15 @@ func TestAMachineWithoutAnIDKeepsItsDrawnName(t *testing.T) {
 	w.has(*a)
 	other := newWorkshop(t)
 	other.has(*a)
-	b, said, err := other.call(root, "")
+	b, said, err := other.profile(root, "")
 	if err != nil || b.ID == a.ID || !strings.Contains(said, "If it is "+a.ID+", which has the same parts, stop and add --host") {
 		t.Errorf("in another clone, after the next start: %+v, %v, said %q", b, err, said)
 	}
-	if b, said, err = other.call(root, a.ID); err != nil || b.ID != a.ID || said != "" {
+	if b, said, err = other.profile(root, a.ID); err != nil || b.ID != a.ID || said != "" {
 		t.Errorf("with the name given: %+v, %v, said %q", b, err, said)
 	}
 	other.write(other.root.LocalName(), "No Name\n")
-	if _, _, err := other.call(root, ""); err == nil || !strings.HasPrefix(err.Error(), `.lab-host: "No Name" cannot name a host`) {
+	if _, _, err := other.profile(root, ""); err == nil || !strings.HasPrefix(err.Error(), `.lab-host: "No Name" cannot name a host`) {
 		t.Errorf("a file with no name: %v", err)
 	}
 }

@@ -212,6 +212,8 @@ func (t *Text) resolve() error {
 			return fmt.Errorf("%s %q: unknown kind %q; %s", at, c.ID, c.Kind, strict.Instead(string(c.Kind), keysOf(Kinds)))
 		case c.Of == "" || sides != 1:
 			return fmt.Errorf("%s %q: needs of, and one of equals, at_most and at_least", at, c.ID)
+		case c.Kind == ResponseSize && c.Equals == "":
+			return fmt.Errorf("%s %q: a size needs equals, since a limit on one side would agree with nearly everything", at, c.ID)
 		case !(c.Within >= 0 && c.Within < 1):
 			return fmt.Errorf("%s %q: within must be a share from 0 to 1", at, c.ID)
 		case c.Within > 0 && c.Note == "":

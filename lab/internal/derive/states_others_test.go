@@ -26,6 +26,9 @@ func (c *clone) others() []state {
 			"run":         {"published", "1k", "p50 ms", "<1 ", "One run has no interval"},
 			"claim queue": {"single run", "2026"},
 			"hosts/bare":  {"published"},
+			// As printed, in a table and as a line rate.
+			"entry":        {" 2.125 "},
+			"hosts/second": {"3.125 Gbit/s"},
 		}},
 		{name: "record", says: said{
 			"run 1":       {"5 blocks are too few", "5 blocks of 1 run"},
@@ -96,7 +99,7 @@ func (c *clone) unrun(page func(name, claim, source, status string)) {
 		Trials: []results.Trial{
 			{Seq: 1, Block: 1, Condition: "c1", Valid: true, Bound: "unknown", Metrics: map[string]float64{"throughput_rps": 1000}, Below: map[string]float64{"latency_p50_s": 0.001}, Printed: map[string]string{"throughput_rps": "1k", "latency_p50_s": "<1ms"}},
 			{Seq: 2, Block: 1, Condition: "c2", Valid: true, Bound: "unknown", Metrics: map[string]float64{"throughput_rps": 2000}, Printed: map[string]string{"throughput_rps": "2k"}},
-			{Seq: 3, Block: 1, Condition: "c3", Valid: true, Bound: "unknown", Metrics: map[string]float64{"throughput_rps": 1500, "latency_p50_s": 0.002}, Printed: map[string]string{"throughput_rps": "1.5k", "latency_p50_s": "2ms"}},
+			{Seq: 3, Block: 1, Condition: "c3", Valid: true, Bound: "unknown", Metrics: map[string]float64{"throughput_rps": 1500, "latency_p50_s": 0.002125}, Printed: map[string]string{"throughput_rps": "1.5k", "latency_p50_s": "2.125ms"}},
 		},
 	}, "")
 }
@@ -227,6 +230,8 @@ func (c *clone) profiles() {
 {{< profiles exp="NAME" kind="block" compare="index" name="block" title="Blocked" >}}
 
 {{< flame exp="NAME" kind="cpu" index="pool" name="flame" title="CPU" >}}
+
+{{< chart exp="NAME" metric="throughput_rps" x="index" name="words" title="Over words" >}}
 `
 		c.write("content/journal/"+name+".md", append(entry(name, "", "throughput_rps", "", "measured", "done"), strings.ReplaceAll(more, "NAME", name)...))
 	}

@@ -217,7 +217,7 @@ func TestTheSiteBuildsFromEveryStateOfARun(t *testing.T) {
 	c.host(&host.Profile{ID: "small", Name: "Two cores", Cores: 2})
 	c.host(&host.Profile{ID: "single", Name: "One core", Cores: 1})
 	c.host(&host.Profile{ID: "bare", Name: "A machine of which nothing is known"})
-	c.host(&host.Profile{ID: "second", Name: "A second machine", Cores: 2})
+	c.host(&host.Profile{ID: "second", Name: "A second machine", Cores: 2, LineRateBps: 3.125e9})
 	c.host(&host.Profile{ID: "early", Name: "A machine that measured long ago", Cores: 2})
 	c.host(&host.Profile{ID: "idle", Name: "A machine without a run"})
 	c.host(&host.Profile{ID: "renamed", Name: "Two cores, later", SameAs: "small", Mark: "0123456789abcdef", Cores: 2, Sockets: 1, ThreadsPerCore: 2, Caches: "L2 1M x1", CPUVersion: "made/up"})
@@ -261,6 +261,34 @@ func TestTheSiteBuildsFromEveryStateOfARun(t *testing.T) {
 		t.Error("the list of hosts does not have a machine of two names once")
 	}
 	c.everyPage(all)
+	c.charts()
+}
+
+// chart is the markup of an entry's chart.
+func (c *clone) chart(entry, name string) string {
+	c.t.Helper()
+	data, err := os.ReadFile(filepath.Join(c.dir, "public", filepath.FromSlash(c.where(entry, "entry")), "index.html"))
+	c.must(err)
+	_, chart, _ := strings.Cut(string(data), `id="figure-`+name+`"`)
+	chart, _, found := strings.Cut(chart, "</figure>")
+	if !found {
+		c.t.Errorf("%s has no chart %s", entry, name)
+	}
+	return chart
+}
+
+// charts looks at two of them. One is over a factor whose levels are words, which have no
+// order: it has their names and marks, and no line. The other has a published figure at
+// a mark, as it was printed.
+func (c *clone) charts() {
+	c.t.Helper()
+	words := c.chart("profiles", "words")
+	if !strings.Contains(words, "gofakeit") || !strings.Contains(words, "pool") || strings.Count(words, "<title>Two cores, Index ") != 2 || strings.Contains(words, `class="line `) {
+		c.t.Errorf("a chart over words: %s", words)
+	}
+	if printed := c.chart("published", "below"); !strings.Contains(printed, ">2.125</text>") {
+		c.t.Errorf("2.125 ms on a chart: %s", printed)
+	}
 }
 
 // derive makes the files that `lab verdicts` makes.

@@ -30,7 +30,7 @@ func committed(t testing.TB, pattern ...string) []string {
 	return paths
 }
 
-// kept are the committed runs that were read, by path: two tests read all of them, and
+// kept are the committed runs that were read, by path: three tests read all of them, and
 // change none.
 var kept = map[string]*File{}
 

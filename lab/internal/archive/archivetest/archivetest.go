@@ -1,8 +1,8 @@
 // Package archivetest copies the repository's data to a temporary directory,
 // for tests that break it, and adds made-up runs.
 //
-// Tests break the journal's own data, so that they check files as they really
-// are.
+// Tests break some of the journal's own files, so that they check files as they
+// really are. A file that is added to the journal changes none of them.
 //
 // It finds the repository from the directory of a package in lab/internal,
 // where that package's tests run. It cannot import archive, whose tests use it,
@@ -13,7 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,30 +39,67 @@ const (
 	ThreadsDesign = "lab/experiments/11-threads.toml"
 )
 
-// Clone copies the data that the journal reads and the files derived from it,
-// so that a test can break them. It copies only the runs that texts refer to
-// and one measured run: each run is derived again by every test, and their
-// number only grows. One test of package archive reads all runs, and lab check
-// derives them.
+// kept are the experiments that a clone has, each with its runs: those that the
+// texts in it refer to, and one measured run.
+var kept = map[string][]string{
+	"03-rps-rfs":             {"published-2026-06-03-c8i-32xlarge"},
+	"08-cpu-bound":           {"published-2026-06-08-c6in-8xlarge"},
+	"08-irq-pinning":         {"published-2026-06-08-c6in-8xlarge"},
+	"09-mutex":               {"published-2026-06-09-c6in-8xlarge"},
+	"09-prefork":             {"published-2026-06-09-c6in-8xlarge", "published-2026-06-09-c8i-32xlarge"},
+	"10-workers":             {"published-2026-06-10-c8i-32xlarge"},
+	"11-pipelining-read":     {"published-2026-06-11-c8i-32xlarge"},
+	"11-pipelining-simple":   {"published-2026-06-11-c8i-32xlarge"},
+	"11-threads":             {"published-2026-06-11-c6in-8xlarge", Measured},
+	"11-workers-at-the-wall": {"published-2026-06-11-c8i-32xlarge"},
+}
+
+// named are the other files that a clone has of a directory.
+var named = map[string][]string{
+	"designs": {MeasuredDesign},
+	"hosts":   {"c6i-4xlarge", "c6in-8xlarge", "c8i-32xlarge", "intel-xeon-processor-2c-ca1b5bc8"},
+	"texts":   {"03", "08", "09", "10", "11"},
+	"audits":  {"03", "08", "09", "10", "11"},
+}
+
+// in tells whether a clone has a file, by its path in the repository.
+func in(path string) bool {
+	parts := strings.Split(filepath.ToSlash(path), "/")
+	name := strings.TrimSuffix(parts[len(parts)-1], filepath.Ext(path))
+	switch dir := parts[1]; {
+	case len(parts) == 2, parts[0] == "static":
+		return true
+	case dir == "experiments", dir == "claims":
+		return kept[name] != nil
+	case named[dir] != nil:
+		return slices.Contains(named[dir], name)
+	case dir == "profiles", dir == "flames":
+		name = parts[len(parts)-2]
+	}
+	return slices.Contains(kept[parts[2]], name)
+}
+
+// Clone copies some of the journal's files, and what is derived from them, so
+// that a test can break them. They are copied by name: whatever else is added to
+// the journal, a clone stays the same, and so does what tests say of it.
 func Clone(t *testing.T) journal.Root {
 	t.Helper()
 	root := journal.Root(t.TempDir())
 	for _, dir := range []string{"lab/experiments", "data", "static/schema"} {
-		from := filepath.Join(Repository, dir)
-		err := filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
-			run := strings.TrimSuffix(filepath.Base(p), filepath.Ext(p))
-			if ofAProfile.MatchString(filepath.ToSlash(p)) {
-				run = filepath.Base(filepath.Dir(p))
-			}
-			if err != nil || d.IsDir() || strings.Contains(filepath.ToSlash(p), "/data/designs/") && run != MeasuredDesign || ofARun.MatchString(filepath.ToSlash(p)) && !strings.HasPrefix(run, "published-") && run != Measured {
+		err := filepath.WalkDir(filepath.Join(Repository, dir), func(p string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
 				return err
 			}
-			to := root.Path(dir, strings.TrimPrefix(p, from))
-			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			path, err := filepath.Rel(Repository, p)
+			if err != nil || !in(path) {
 				return err
 			}
 			data, err := os.ReadFile(p)
 			if err != nil {
+				return err
+			}
+			to := root.Path(path)
+			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 				return err
 			}
 			return os.WriteFile(to, data, 0o644)
@@ -73,11 +110,6 @@ func Clone(t *testing.T) journal.Root {
 	}
 	return root
 }
-
-var (
-	ofARun     = regexp.MustCompile(`/data/(results|verdicts|csv|runs|profiles|flames)/`)
-	ofAProfile = regexp.MustCompile(`/data/(profiles|flames)/`)
-)
 
 // Read returns a file's text.
 func Read(t *testing.T, path string) string {
