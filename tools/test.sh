@@ -13,7 +13,7 @@ export GOFLAGS=${GOFLAGS-$(cat tools/goflags)}
 
 go_format() {
   local unformatted
-  unformatted=$(gofmt -l lab)
+  unformatted=$(gofmt -l lab tools)
   [ -z "$unformatted" ] || { printf 'not gofmt-ed:\n%s\n' "$unformatted"; return 1; }
 }
 # ./... does not enter other modules, and lab/batch is one.
@@ -83,10 +83,13 @@ shell() {
   shellcheck --external-sources lab/scripts/*.sh tools/*.sh test/*/*.sh .ci/run && shellcheck --shell=bash test/scripts/helper.bash
 }
 scripts() { node_modules/bats/bin/bats test/scripts; }
+# What actionlint and zizmor do not know, tools/workflows and tools/comment test. `make
+# test-workflows` runs the workflows themselves.
 workflows() {
+  (cd tools && go vet -trimpath ./... && go test -trimpath -vet=off ./...) || return
   (cd tools && go run -trimpath github.com/rhysd/actionlint/cmd/actionlint -color ../.github/workflows/*.yml) || return 1
   command -v zizmor >/dev/null || { echo "skip: no zizmor for this platform"; return 0; }
-  zizmor --offline --quiet .github/workflows
+  zizmor --offline --quiet .github
 }
 # With less frequent garbage collection Hugo uses a third less CPU time, since this site
 # is small, and the lab and the tests without goroutines use up to a quarter less.
