@@ -26,6 +26,7 @@ type subcommands struct {
 	Verdicts     verdictsCall  `cmd:"" help:"Derive data/verdicts, data/csv and data/audits, and sum up over hosts."`
 	Audit        auditCall     `cmd:"" help:"Recompute what printed figures imply."`
 	Check        checkCall     `cmd:"" help:"Check every data file, and that nothing derived has drifted."`
+	Trend        trendCall     `cmd:"" help:"Keep a few figures of this clone's A/A control and verdicts as a week of data/trend; weekly.yml calls it."`
 	Doctor       doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
 	Tune         tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`
 	List         listCall      `cmd:"" help:"List experiments and their claims."`

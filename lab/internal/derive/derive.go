@@ -21,13 +21,14 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/trend"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
 // derived makes every derived file, by path: each run's verdicts, CSV and page,
 // the trees of its profiles, each experiment's claims over all hosts, the ledger
 // of all claims, each text's audit, the schemas, and what pages are told: the
-// metrics, the method, and how many claims need what.
+// metrics, the method, how many claims need what, and the weekly series.
 func derived(j *archive.Journal) (map[string][]byte, error) {
 	out := map[string][]byte{
 		j.Root.Schema("results-1"): results.EarlierSchema(),
@@ -45,7 +46,8 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 	err := errors.Join(
 		add(j.Root.Metrics(), metric.Document()),
 		add(j.Root.Method(), verdict.Rules()),
-		add(j.Root.Reach(), reach(j.Experiments)))
+		add(j.Root.Reach(), reach(j.Experiments)),
+		add(j.Root.Trend(), trend.Of(j.Weeks, marginOf(j))))
 	made := map[string][]verdict.Made{} // by experiment
 	for _, r := range j.Runs {
 		x, missing := j.Experiment(r.Experiment)
@@ -161,4 +163,17 @@ func Write(j *archive.Journal) error {
 		}
 	}
 	return nil
+}
+
+// marginOf is the margin of the A/A control's claims; zero without that experiment.
+func marginOf(j *archive.Journal) float64 {
+	margin := 0.0
+	for _, x := range j.Experiments {
+		for _, c := range x.Claims {
+			if x.Name == trend.Control && c.Margin != nil {
+				margin = max(margin, *c.Margin)
+			}
+		}
+	}
+	return margin
 }
