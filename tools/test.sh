@@ -80,7 +80,7 @@ go_breaks() { (cd lab && go test -trimpath -vet=off -parallel 4 -skip '^TestAlon
 data() { GOGC=400 .tools/bin/lab check && test/site/fixture.sh; }
 shell() {
   command -v shellcheck >/dev/null || { echo "skip: no shellcheck for this platform"; return 0; }
-  shellcheck --external-sources lab/scripts/*.sh tools/*.sh test/*/*.sh .ci/run && shellcheck --shell=bash test/scripts/helper.bash
+  shellcheck --external-sources lab/scripts/*.sh tools/*.sh test/*/*.sh test/workflows/{bin,made}/* .ci/run && shellcheck --shell=bash test/scripts/helper.bash
 }
 scripts() { node_modules/bats/bin/bats test/scripts; }
 # What actionlint and zizmor do not know, tools/workflows and tools/comment test. `make
