@@ -27,6 +27,9 @@ setup() {
   mkdir -p "$XDG_CONFIG_HOME/act"
   : >"$XDG_CONFIG_HOME/act/actrc"
   export PATH=$HERE/bin:$PATH
+  # On a runner, jobs under test must not find that runner's own variables.
+  local variable
+  for variable in ${!GITHUB_@} ${!RUNNER_@} ${!ACTIONS_@}; do unset "$variable"; done
 }
 
 # workflow EVENT FILE [JOB] [FLAG…] runs a job, or all, for an event of test/workflows/events.
