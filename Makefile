@@ -31,7 +31,7 @@ GO_BUILD = GOWORK=off go build -trimpath -buildvcs=false -tags "$$(cat ../.tools
 
 .PHONY: help
 help: ## say what each target does
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: reproduce
 reproduce: ## run the core experiments here, then build the site with this machine's verdicts
@@ -52,6 +52,14 @@ reproduce: ## run the core experiments here, then build the site with this machi
 test: ## set up and run every test (under ten minutes on two cores)
 	@$(MAKE) --no-print-directory -j4 NPM_OMIT= build .tools/stamp/checkers
 	@tools/test.sh
+
+# What it compiles and runs takes minutes of CPU time, so make test leaves it out.
+.PHONY: test-workflows
+test-workflows: ## run the workflows themselves by act, the smoke benchmark among them
+	@$(MAKE) --no-print-directory -j4 NPM_OMIT= .tools/stamp/checkers
+	@mkdir -p $(BIN)
+	cd tools && go build -trimpath -o ../$(BIN)/act github.com/nektos/act
+	node_modules/bats/bin/bats test/workflows
 
 .PHONY: check
 check: build ## check every data file, and that nothing derived has drifted

@@ -13,7 +13,7 @@ export GOFLAGS=${GOFLAGS-$(cat tools/goflags)}
 
 go_format() {
   local unformatted
-  unformatted=$(gofmt -l lab)
+  unformatted=$(gofmt -l lab tools)
   [ -z "$unformatted" ] || { printf 'not gofmt-ed:\n%s\n' "$unformatted"; return 1; }
 }
 # ./... does not enter other modules, and lab/batch is one.
@@ -33,7 +33,7 @@ go_modules() {
 }
 # In packages that start no goroutine the race detector can find nothing. It would compile
 # everything once more and make the simulations up to ten times slower. go_vet runs vet.
-calm=(internal/{archive,audit,derive,doctor,experiment,gate,host,journal,metric,results,setting,shaper,stats,strict,verdict})
+calm=(internal/{archive,audit,derive,doctor,experiment,gate,host,journal,metric,results,setting,shaper,stats,strict,trend,verdict})
 # In the package results, only the tests of the first file and the code of the second
 # start goroutines; the first has the tests of both, and they run again with the detector.
 writers=internal/results/file_test.go
@@ -80,13 +80,17 @@ go_breaks() { (cd lab && go test -trimpath -vet=off -parallel 4 -skip '^TestAlon
 data() { GOGC=400 .tools/bin/lab check && test/site/fixture.sh; }
 shell() {
   command -v shellcheck >/dev/null || { echo "skip: no shellcheck for this platform"; return 0; }
-  shellcheck --external-sources lab/scripts/*.sh tools/*.sh test/*/*.sh .ci/run && shellcheck --shell=bash test/scripts/helper.bash
+  shellcheck --external-sources lab/scripts/*.sh tools/*.sh test/*/*.sh test/workflows/{bin,made}/* .ci/run && shellcheck --shell=bash test/scripts/helper.bash
 }
 scripts() { node_modules/bats/bin/bats test/scripts; }
+# What actionlint and zizmor do not know, tools/workflows and tools/comment test; without
+# the test cache, which does not look at files outside of their module. `make
+# test-workflows` runs the workflows themselves.
 workflows() {
+  (cd tools && go vet -trimpath ./... && go test -trimpath -vet=off -count=1 ./...) || return
   (cd tools && go run -trimpath github.com/rhysd/actionlint/cmd/actionlint -color ../.github/workflows/*.yml) || return 1
   command -v zizmor >/dev/null || { echo "skip: no zizmor for this platform"; return 0; }
-  zizmor --offline --quiet .github/workflows
+  zizmor --offline --quiet .github
 }
 # With less frequent garbage collection Hugo uses a third less CPU time, since this site
 # is small, and the lab and the tests without goroutines use up to a quarter less.

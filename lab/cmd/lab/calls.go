@@ -31,6 +31,7 @@ type subcommands struct {
 	Diff         diffCall      `cmd:"" help:"Compare two runs, or the records of two hosts."`
 	Report       reportCall    `cmd:"" help:"Sum up what a change moves, for whoever judges it."`
 	Check        checkCall     `cmd:"" help:"Check every data file, and that nothing derived has drifted."`
+	Trend        trendCall     `cmd:"" help:"Keep a few figures of this clone's A/A control and verdicts as a week of data/trend; weekly.yml calls it."`
 	Doctor       doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
 	Tune         tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`
 	List         listCall      `cmd:"" help:"List experiments and their claims."`

@@ -1,0 +1,170 @@
+#!/usr/bin/env bats
+# Runs the workflows by act: on this machine, without containers, with a stub of a few
+# lines for each action. What is committed is run. `make test-workflows` calls this.
+
+setup_file() {
+  export SOURCE=$PWD
+  export HERE=$PWD/test/workflows
+  export ACT=$PWD/.tools/bin/act
+  # What was compiled stays compiled, though act gets a cache of its own below.
+  export GOCACHE GOFLAGS
+  GOCACHE=$(go env GOCACHE) GOFLAGS=$(cat tools/goflags)
+  # A stub for each action at the commit that is pinned; act refuses what has none.
+  stubs=()
+  while read -r action; do
+    name=${action%@*}
+    stubs+=(--local-repository "$action=$HERE/actions/${name#*/}")
+  done < <(grep -hoE 'uses: [^ ]+' .github/workflows/*.yml | cut -d' ' -f2 | sort -u)
+  export STUBS="${stubs[*]}"
+}
+
+setup() {
+  export CALLS=$BATS_TEST_TMPDIR/calls ARTIFACTS=$BATS_TEST_TMPDIR/artifacts CHECKED_OUT=$BATS_TEST_TMPDIR/checked-out
+  mkdir "$ARTIFACTS"
+  : >"$CALLS"
+  # act's own files; an empty configuration keeps it from asking for one.
+  export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
+  mkdir -p "$XDG_CONFIG_HOME/act"
+  : >"$XDG_CONFIG_HOME/act/actrc"
+  export PATH=$HERE/bin:$PATH
+  # On a runner, jobs under test must not find that runner's own variables.
+  local variable
+  for variable in ${!GITHUB_@} ${!RUNNER_@} ${!ACTIONS_@}; do unset "$variable"; done
+}
+
+# workflow EVENT FILE [JOB] [FLAG…] runs a job, or all, for an event of test/workflows/events.
+workflow() {
+  local event=$1 file=$2 job=() name=$1
+  shift 2
+  if [ $# -gt 0 ] && [[ $1 != --* ]]; then job=(--job "$1"); shift; fi
+  [ "$event" != tag ] || name=push
+  # shellcheck disable=SC2086 # STUBS holds many arguments, none with a blank
+  (cd "$HERE/../.." && "$ACT" "$name" --workflows ".github/workflows/$file.yml" "${job[@]}" --eventpath "$HERE/events/$event.json" \
+    --platform ubuntu-24.04=-self-hosted --pull=false --no-skip-checkout --use-new-action-cache --action-offline-mode --no-cache-server \
+    --env GITHUB_REPOSITORY=line-rate/line-rate --secret GITHUB_TOKEN=token $STUBS "$@")
+}
+
+@test "each workflow is planned for its events, with all of its jobs" {
+  # Not by --dryrun, which without containers runs every step.
+  while read -r event file jobs; do
+    run workflow "$event" "$file" --list
+    [ "$status" -eq 0 ] || { echo "$file for $event: $output"; false; }
+    seen=$(grep -cE "^[0-9] .* $file\.yml " <<<"$output")
+    [ "$seen" -eq "$jobs" ] || { echo "$file for $event: $seen jobs, not $jobs: $output"; false; }
+  done <<'END'
+push ci 5
+pull_request ci 5
+push pages 2
+workflow_run comment 1
+schedule weekly 2
+tag release 2
+END
+}
+
+@test "the job of the site builds it, with its search index" {
+  workflow push ci site
+  [ -e "$ARTIFACTS/site/index.html" ]
+  [ -e "$ARTIFACTS/site/pagefind/pagefind.js" ]
+  [ -e "$ARTIFACTS/site/trend/index.html" ]
+}
+
+@test "pages are built and deployed from main" {
+  PATH=$HERE/made:$PATH
+  workflow push pages
+  [ "$(cat "$ARTIFACTS/github-pages/index.html")" = site ]
+  grep -qx deployed "$CALLS"
+}
+
+@test "a pull request is checked against its base, and its report is kept" {
+  PATH=$HERE/made:$PATH
+  workflow pull_request ci history
+  grep -qx 'lab check --against HEAD^1' "$CALLS"
+  grep -qx 'lab report --against HEAD^1 --markdown' "$CALLS"
+  [ "$(cat "$ARTIFACTS/report/report.md")" = '# What this moves' ]
+}
+
+@test "a push to main is checked by itself" {
+  PATH=$HERE/made:$PATH
+  workflow push ci history
+  grep -qx 'lab check' "$CALLS"
+  [ "$(grep -c '^lab check' "$CALLS")" -eq 1 ]
+}
+
+# report FILE… runs the workflow of the comment on an archive of these files.
+report() {
+  (cd "$BATS_TEST_TMPDIR" && python3 -m zipfile -c report.zip "$@")
+  rm -f "$BATS_TEST_TMPDIR/port"
+  node "$HERE/api.mjs" "$BATS_TEST_TMPDIR/report.zip" "$BATS_TEST_TMPDIR/wrote" >"$BATS_TEST_TMPDIR/port" &
+  api=$!
+  : >"$BATS_TEST_TMPDIR/wrote"
+  until [ -s "$BATS_TEST_TMPDIR/port" ]; do sleep 0.1; done
+  status=0
+  workflow workflow_run comment --env "GITHUB_API_URL=http://127.0.0.1:$(cat "$BATS_TEST_TMPDIR/port")" >"$BATS_TEST_TMPDIR/said" 2>&1 || status=$?
+  kill "$api"
+}
+
+@test "the report of a pull request becomes one comment of it, made by main" {
+  echo '# What this moves' >"$BATS_TEST_TMPDIR/report.md"
+  report report.md
+  [ "$status" -eq 0 ] || { cat "$BATS_TEST_TMPDIR/said"; false; }
+  [ "$(wc -l <"$BATS_TEST_TMPDIR/wrote")" -eq 1 ]
+  grep -q '^POST /issues/12/comments "<!-- lab report -->\\n# What this moves' "$BATS_TEST_TMPDIR/wrote"
+  [ "$(cat "$CHECKED_OUT")" = main ]
+}
+
+@test "a forged report becomes none" {
+  cd "$BATS_TEST_TMPDIR"
+  echo '# What this moves' >report.md
+  echo 1 >number
+  report report.md number
+  [ "$status" -ne 0 ]
+  [ ! -s wrote ]
+  echo '<b>Approved</b>' >report.md
+  report report.md
+  [ "$status" -ne 0 ]
+  [ ! -s wrote ]
+  grep -q 'the report is refused: line 1: an HTML tag' said
+  yes 'much' | head -c 70000 >report.md
+  report report.md
+  [ "$status" -ne 0 ]
+  [ ! -s wrote ]
+}
+
+@test "a week is measured and pushed to its branch, with one pull request" {
+  PATH=$HERE/made:$PATH
+  git clone --quiet --bare --shared "$SOURCE" "$BATS_TEST_TMPDIR/origin.git"
+  git -C "$BATS_TEST_TMPDIR/origin.git" update-ref refs/heads/main "$(git -C "$SOURCE" rev-parse HEAD)"
+  git -C "$BATS_TEST_TMPDIR/origin.git" symbolic-ref HEAD refs/heads/main
+  SOURCE=$BATS_TEST_TMPDIR/origin.git workflow schedule weekly
+  grep -qx 'make reproduce' "$CALLS"
+  grep -qx 'lab reproduce aa --again --budget 3m' "$CALLS"
+  git -C "$BATS_TEST_TMPDIR/origin.git" show trend:data/trend/2026-11-23.json
+  [ "$(grep -c '^gh pr create' "$CALLS")" -eq 1 ]
+  grep -q '^gh workflow run ci.yml --ref trend' "$CALLS"
+  # A second week joins the branch and the pull request, and replaces no file.
+  commit=$(git -C "$BATS_TEST_TMPDIR/origin.git" rev-parse trend)
+  OPEN=1 SOURCE=$BATS_TEST_TMPDIR/origin.git workflow schedule weekly
+  [ "$(git -C "$BATS_TEST_TMPDIR/origin.git" rev-parse trend)" = "$commit" ]
+  [ "$(grep -c '^gh pr create' "$CALLS")" -eq 1 ]
+}
+
+@test "a tag makes archives with checksums, which are attested and published" {
+  git clone --quiet --shared "$SOURCE" "$BATS_TEST_TMPDIR/tagged"
+  git -C "$BATS_TEST_TMPDIR/tagged" -c user.name=x -c user.email=x@example.org tag -a v9.9.9 -m 'Nine' -m 'What is new.'
+  SOURCE=$BATS_TEST_TMPDIR/tagged workflow tag release
+  (cd "$ARTIFACTS/dist" && sha256sum --check --quiet SHA256SUMS)
+  [ "$(wc -l <"$ARTIFACTS/dist/SHA256SUMS")" -eq 2 ]
+  grep -q 'What is new.' "$ARTIFACTS/dist/NOTES.md"
+  tar -tzf "$ARTIFACTS/dist/line-rate-v9.9.9-linux-amd64.tar.gz" | grep -qx 'line-rate-v9.9.9-linux-amd64/lab'
+  tar -xzf "$ARTIFACTS/dist/line-rate-v9.9.9-linux-amd64.tar.gz" -C "$BATS_TEST_TMPDIR"
+  "$BATS_TEST_TMPDIR/line-rate-v9.9.9-linux-amd64/lab" help | grep -q reproduce
+  grep -qx 'attested 2 archives' "$CALLS"
+  grep -q '^gh release create v9.9.9 ' "$CALLS"
+}
+
+@test "the smoke benchmark runs as on a runner" {
+  workflow push ci smoke
+  grep -q '^sudo sysctl -w kernel.apparmor' "$CALLS"
+  grep -qE '^[0-9]+ of [0-9]+ claims decided here' "$ARTIFACTS/run/reproduce.log"
+  [ -e "$ARTIFACTS/run/public/index.html" ]
+}

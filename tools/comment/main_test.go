@@ -1,0 +1,245 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	built  = "0123456789abcdef0123456789abcdef01234567"
+	newer  = "89abcdef0123456789abcdef0123456789abcdef"
+	honest = "# What this moves\n\n| claim | was | is |\n|---|---|---|\n| [aa](https://line-rate.github.io/line-rate/claims/aa-control/) | reproduced | **refuted** \\<3 % |\n"
+)
+
+// A stub stands for GitHub: it answers from what a case gives it and records what is
+// written.
+type stub struct {
+	pulls     string
+	artifacts string
+	archive   []byte
+	comments  []string // a JSON array a page
+	asked     []string
+	wrote     []string
+}
+
+func (s *stub) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	path := strings.TrimPrefix(q.URL.Path, "/repos/line-rate/line-rate")
+	s.asked = append(s.asked, q.URL.String())
+	switch {
+	case q.Header.Get("Authorization") != "Bearer token":
+		w.WriteHeader(401)
+	case q.Method != "GET":
+		var body struct{ Body string }
+		data, _ := io.ReadAll(q.Body)
+		if json.Unmarshal(data, &body) != nil {
+			w.WriteHeader(400)
+		}
+		s.wrote = append(s.wrote, q.Method+" "+path+"\n"+body.Body)
+	case path == "/pulls":
+		fmt.Fprint(w, s.pulls)
+	case path == "/actions/runs/77/artifacts":
+		fmt.Fprint(w, s.artifacts)
+	case path == "/actions/artifacts/5/zip":
+		w.Write(s.archive)
+	case strings.HasSuffix(path, "/comments"):
+		page := 0
+		fmt.Sscanf(q.URL.Query().Get("page"), "%d", &page)
+		fmt.Fprint(w, s.comments[page-1])
+	default:
+		w.WriteHeader(404)
+	}
+}
+
+func zipped(t *testing.T, files ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for i := 0; i < len(files); i += 2 {
+		w, err := z.Create(files[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(w, files[i+1])
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// pull is a pull request of repository 9.
+func pull(number int, commit string, repository int) string {
+	return fmt.Sprintf(`{"number":%d,"head":{"sha":"%s","repo":{"id":%d}}}`, number, commit, repository)
+}
+
+func usual(t *testing.T, report string) *stub {
+	return &stub{
+		pulls:     "[" + pull(12, built, 9) + "]",
+		artifacts: `{"artifacts":[{"id":5,"name":"report","size_in_bytes":900}]}`,
+		archive:   zipped(t, "report.md", report),
+		comments:  []string{"[]"},
+	}
+}
+
+// post runs the command on a build of the branch "a b&state=all" by a fork.
+func post(t *testing.T, s *stub, changes ...string) (string, error) {
+	t.Helper()
+	server := httptest.NewServer(s)
+	defer server.Close()
+	text := strings.NewReplacer(changes...).Replace(`{"workflow_run":{"id":77,"event":"pull_request","head_sha":"` + built + `","head_branch":"a b&state=all","head_repository":{"id":9,"owner":{"login":"stranger"}},"pull_requests":[]}}`)
+	path := filepath.Join(t.TempDir(), "event.json")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"GITHUB_EVENT_PATH": path, "GITHUB_API_URL": server.URL, "GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "line-rate/line-rate", "GITHUB_TOKEN": "token"}
+	return run(func(name string) string { return env[name] })
+}
+
+func TestOneCommentIsPostedWhereGitHubSaysNotWhereTheReportDoes(t *testing.T) {
+	s := usual(t, honest)
+	said, err := post(t, s)
+	if err != nil || said != "commented on pull request 12" {
+		t.Fatalf("%q, %v", said, err)
+	}
+	if len(s.wrote) != 1 || !strings.HasPrefix(s.wrote[0], "POST /issues/12/comments\n"+marker+"\n"+strings.TrimSpace(honest)) {
+		t.Fatalf("wrote %q", s.wrote)
+	}
+	if want := "by [this build](https://github.com/line-rate/line-rate/actions/runs/77)"; !strings.Contains(s.wrote[0], want) || !strings.Contains(s.wrote[0], built) {
+		t.Errorf("the comment does not say where it comes from: %q", s.wrote[0])
+	}
+	// A branch's name is a stranger's text: it stays one value of the question.
+	if want := "/repos/line-rate/line-rate/pulls?head=stranger%3Aa+b%26state%3Dall&per_page=100&state=open"; s.asked[0] != want {
+		t.Errorf("asked %s, want %s", s.asked[0], want)
+	}
+}
+
+func TestItsOwnCommentIsUpdatedAndNobodyElses(t *testing.T) {
+	person := `{"id":1,"body":"` + marker + `","user":{"login":"stranger","type":"User"}}`
+	namesake := `{"id":2,"body":"` + marker + `","user":{"login":"github-actions[bot]","type":"User"}}`
+	another := `{"id":3,"body":"hello","user":{"login":"github-actions[bot]","type":"Bot"}}`
+	own := `{"id":4,"body":"` + marker + `\nold","user":{"login":"github-actions[bot]","type":"Bot"}}`
+	full := "[" + strings.Repeat(another+",", 99) + another + "]"
+	for _, c := range []struct {
+		name     string
+		comments []string
+		want     string
+	}{
+		{"there", []string{"[" + person + "," + namesake + "," + another + "," + own + "]"}, "PATCH /issues/comments/4"},
+		{"on the second page", []string{full, "[" + own + "]"}, "PATCH /issues/comments/4"},
+		{"not there", []string{"[" + person + "," + namesake + "," + another + "]"}, "POST /issues/12/comments"},
+	} {
+		s := usual(t, honest)
+		s.comments = c.comments
+		if _, err := post(t, s); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if len(s.wrote) != 1 || !strings.HasPrefix(s.wrote[0], c.want+"\n") {
+			t.Errorf("%s: wrote %q, want one %s", c.name, s.wrote, c.want)
+		}
+	}
+}
+
+func TestABuildThatHasNothingToPostIsNoFailure(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		change  func(*stub)
+		changes []string
+	}{
+		{"of a push", func(*stub) {}, []string{`"event":"pull_request"`, `"event":"push"`}},
+		{"no pull request", func(s *stub) { s.pulls = "[]" }, nil},
+		{"a newer commit", func(s *stub) { s.pulls = "[" + pull(12, newer, 9) + "]" }, nil},
+		{"another repository's branch of that name", func(s *stub) { s.pulls = "[" + pull(12, built, 10) + "]" }, nil},
+		{"a fork that is gone", func(s *stub) {
+			s.pulls = `[{"number":12,"head":{"sha":"` + built + `","repo":null}}]`
+		}, nil},
+		{"no artifact", func(s *stub) { s.artifacts = `{"artifacts":[]}` }, nil},
+		{"an expired one", func(s *stub) { s.artifacts = `{"artifacts":[{"id":5,"name":"report","expired":true}]}` }, nil},
+	} {
+		s := usual(t, honest)
+		c.change(s)
+		_, err := post(t, s, c.changes...)
+		if nothing := errNothing(""); !errors.As(err, &nothing) || len(s.wrote) > 0 {
+			t.Errorf("%s: %v, wrote %q", c.name, err, s.wrote)
+		}
+	}
+}
+
+func TestAForgedArtifactIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*stub)
+		want   string
+	}{
+		{"a number beside the report", func(s *stub) { s.archive = zipped(t, "report.md", honest, "number", "1") }, "something else than the file report.md"},
+		{"two pull requests", func(s *stub) { s.pulls = "[" + pull(12, built, 9) + "," + pull(13, built, 9) + "]" }, "[12 13]"},
+		{"another name in it", func(s *stub) { s.archive = zipped(t, "../report.md", honest) }, "something else"},
+		{"a directory", func(s *stub) { s.archive = zipped(t, "report.md/", "") }, "something else"},
+		{"no archive", func(s *stub) { s.archive = []byte(honest) }, "zip: not a valid zip file"},
+		{"too large, as GitHub says", func(s *stub) { s.artifacts = `{"artifacts":[{"id":5,"name":"report","size_in_bytes":300000}]}` }, "262144 are allowed"},
+		{"too large, as seen", func(s *stub) { s.archive = make([]byte, mostArchive+1) }, "more than 262144 bytes"},
+		{"large once unpacked", func(s *stub) { s.archive = zipped(t, "report.md", strings.Repeat("a", 2<<20)) }, "more than 60000 bytes"},
+		{"another artifact", func(s *stub) { s.artifacts = `{"artifacts":[{"id":5,"name":"site"}]}` }, `named "site"`},
+		{"not UTF-8", func(s *stub) { s.archive = zipped(t, "report.md", "\xff") }, "not UTF-8"},
+	} {
+		s := usual(t, honest)
+		c.change(s)
+		if _, err := post(t, s); err == nil || !strings.Contains(err.Error(), c.want) || len(s.wrote) > 0 {
+			t.Errorf("%s: %v, wrote %q", c.name, err, s.wrote)
+		}
+	}
+}
+
+func TestAReportWithMarkupIsRefused(t *testing.T) {
+	g := &github{server: "https://github.com", repository: "line-rate/line-rate"}
+	for text, want := range map[string]string{
+		" \n":                             "it is empty",
+		"a\n<img src=x onerror=alert(1)>": "line 2: an HTML tag",
+		"<!-- lab report -->":             "an HTML tag",
+		"</details>":                      "an HTML tag",
+		`\\<b>`:                           "an HTML tag",
+		"![x](https://github.com/line-rate/line-rate/x.png)": "a picture",
+		"@octocat, look":                 "the mention",
+		"&#64;octocat":                   "the mention",
+		"&commat;octocat":                "the mention",
+		"mail@example.org":               "the mention",
+		"fixes #1":                       "a reference",
+		"see other/repo#12":              "a reference",
+		"GH-7":                           "a reference",
+		"```mermaid":                     "a block of code",
+		"> ~~~ geojson":                  "a block of code",
+		"[log in](https://example.org/)": `a link to "https://example.org/"`,
+		"[log in](//example.org/)":       "a link",
+		"[a\nb](javascript:alert(1))":    "a link",
+		"[up](https://github.com/line-rate/line-rate/../../x)":  "a link",
+		"[up](https://github.com/line-rate/line-rate/%2e%2e/x)": "a link",
+		"[near](https://github.com/line-rate/line-rate.x)":      "a link",
+		"[ref]\n\n[ref]: https://example.org/":                  "a link",
+		"<https://example.org/>":                                "an HTML tag",
+		"https&#58;//example.org":                               "the address",
+		"see www.example.org":                                   "the address",
+		"a\rb":                                                  "U+000D",
+		"a\x1b[31m":                                             "U+001B",
+		"right\u202eleft":                                       "U+202E",
+		"zero\u200bwidth":                                       "U+200B",
+	} {
+		if err := g.allowed(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	for _, text := range []string{honest, "p99 < 3 ms, 5 % <\u00a06", `\<b> is text`, "&lt;b&gt;", "```\ncode\n```", "- [x] done", "1.01 [0.99, 1.03] (three hosts)",
+		"[claim](https://line-rate.github.io/line-rate/claims/x/#host-1)", "[file](https://github.com/line-rate/line-rate/blob/main/data/x.json)"} {
+		if err := g.allowed(text); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

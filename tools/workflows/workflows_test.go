@@ -1,0 +1,266 @@
+// Package workflows checks rules of this repository's workflows that actionlint and
+// zizmor do not know: which rights each job has, what starts it, and what a stranger's
+// code gets near.
+package workflows
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+)
+
+type workflow struct {
+	Name        string
+	On          map[string]any
+	Permissions map[string]string
+	Concurrency struct {
+		Group  string
+		Cancel any `yaml:"cancel-in-progress"`
+	}
+	Jobs map[string]job
+}
+
+type job struct {
+	If          string
+	Needs       any
+	RunsOn      string            `yaml:"runs-on"`
+	Timeout     int               `yaml:"timeout-minutes"`
+	Permissions map[string]string `yaml:"permissions"`
+	Environment any
+	Env         map[string]string
+	Steps       []step
+}
+
+type step struct {
+	Uses string
+	Run  string
+	Env  map[string]string
+	With map[string]any
+}
+
+// files reads all workflows, by name of their file without its ending.
+func files(t *testing.T) map[string]workflow {
+	t.Helper()
+	paths, err := filepath.Glob("../../.github/workflows/*.yml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no workflows: %v", err)
+	}
+	all := map[string]workflow{}
+	for _, p := range paths {
+		data, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w workflow
+		if err := yaml.Unmarshal(data, &w); err != nil {
+			t.Fatalf("%s: %v", p, err)
+		}
+		all[strings.TrimSuffix(filepath.Base(p), ".yml")] = w
+	}
+	return all
+}
+
+// A new right, or a new job, has to be written down here as well.
+var rights = map[string]string{
+	"ci/site":         "contents: read",
+	"ci/test":         "contents: read",
+	"ci/history":      "contents: read",
+	"ci/workflows":    "contents: read",
+	"ci/smoke":        "contents: read",
+	"pages/build":     "contents: read",
+	"pages/deploy":    "id-token: write, pages: write",
+	"comment/comment": "actions: read, contents: read, pull-requests: write",
+	"weekly/measure":  "contents: read",
+	"weekly/record":   "actions: write, contents: write, pull-requests: write",
+	"release/build":   "contents: read",
+	"release/publish": "attestations: write, contents: write, id-token: write",
+}
+
+func TestEachJobHasTheRightsItNeedsAndNoOther(t *testing.T) {
+	got := map[string]string{}
+	for file, w := range files(t) {
+		if w.Permissions == nil || len(w.Permissions) > 0 {
+			t.Errorf("%s: the rights of the whole workflow are %v, not {}", file, w.Permissions)
+		}
+		for id, j := range w.Jobs {
+			var list []string
+			for _, scope := range slices.Sorted(maps.Keys(j.Permissions)) {
+				list = append(list, scope+": "+j.Permissions[scope])
+			}
+			got[file+"/"+id] = strings.Join(list, ", ")
+			if j.Timeout == 0 || j.Timeout > 30 {
+				t.Errorf("%s/%s: may take %d minutes", file, id, j.Timeout)
+			}
+			if j.RunsOn != "ubuntu-24.04" {
+				t.Errorf("%s/%s: runs on %s; a series needs one image", file, id, j.RunsOn)
+			}
+		}
+	}
+	for id := range maps.Keys(got) {
+		if want, ok := rights[id]; !ok || got[id] != want {
+			t.Errorf("%s has the rights %q, want %q", id, got[id], want)
+		}
+	}
+	if len(got) != len(rights) {
+		t.Errorf("%d jobs, %d in the table", len(got), len(rights))
+	}
+}
+
+func TestEachWorkflowIsStartedByItsEventsOnly(t *testing.T) {
+	want := map[string]string{
+		"ci":      "map[pull_request:<nil> push:map[branches:[main]] workflow_dispatch:<nil>]",
+		"pages":   "map[push:map[branches:[main]] workflow_dispatch:<nil>]",
+		"comment": "map[workflow_run:map[types:[completed] workflows:[ci]]]",
+		"weekly":  "map[schedule:[map[cron:23 4 * * 1]] workflow_dispatch:<nil>]",
+		"release": "map[push:map[tags:[v*]]]",
+	}
+	all := files(t)
+	for file, w := range all {
+		if got := fmt.Sprint(w.On); got != want[file] {
+			t.Errorf("%s is started by %s, want %s", file, got, want[file])
+		}
+	}
+	if all["ci"].Name != "ci" {
+		t.Errorf("comment.yml waits for ci, which is named %q", all["ci"].Name)
+	}
+	// A branch of that name could otherwise be deployed, or measured, by hand.
+	for _, j := range []job{all["pages"].Jobs["build"], all["weekly"].Jobs["measure"]} {
+		if j.If != "${{ github.ref == 'refs/heads/main' }}" {
+			t.Errorf("a job of main alone runs if %q", j.If)
+		}
+	}
+	if all["pages"].Jobs["deploy"].Needs != "build" || all["weekly"].Jobs["record"].Needs != "measure" {
+		t.Error("a job with rights does not wait for the one that checks the branch")
+	}
+}
+
+func TestNoCommitOfMainIsCancelled(t *testing.T) {
+	all := files(t)
+	ci := all["ci"].Concurrency
+	if ci.Cancel != "${{ github.event_name == 'pull_request' }}" || ci.Group != "ci-${{ github.event_name == 'pull_request' && github.ref || github.run_id }}" {
+		t.Errorf("ci: %+v", ci)
+	}
+	for file, w := range all {
+		if w.Concurrency.Group == "" || file != "ci" && w.Concurrency.Cancel != false {
+			t.Errorf("%s: %+v", file, w.Concurrency)
+		}
+	}
+}
+
+// What a fork's code may read: nothing but its own checkout.
+func TestNoSecretIsNearAForksCode(t *testing.T) {
+	secret := regexp.MustCompile(`secrets\b|github\.token|GITHUB_TOKEN`)
+	for file, w := range files(t) {
+		_, opened := w.On["pull_request"]
+		if _, ok := w.On["pull_request_target"]; ok {
+			t.Errorf("%s: pull_request_target", file)
+		}
+		for id, j := range w.Jobs {
+			if opened && (fmt.Sprint(j.Permissions) != "map[contents:read]" || j.Environment != nil) {
+				t.Errorf("%s/%s runs a fork's code with %v and %v", file, id, j.Permissions, j.Environment)
+			}
+			if opened && secret.MatchString(fmt.Sprintf("%+v", j)) {
+				t.Errorf("%s/%s runs a fork's code near a secret", file, id)
+			}
+			for _, s := range j.Steps {
+				if strings.HasPrefix(s.Uses, "actions/checkout@") && s.With["persist-credentials"] != false {
+					t.Errorf("%s/%s leaves a token in its checkout", file, id)
+				}
+				if secret.MatchString(s.Run) {
+					t.Errorf("%s/%s: a secret in the text of a command: %s", file, id, s.Run)
+				}
+			}
+		}
+	}
+}
+
+// The privileged workflow starts with main, and takes nothing from the build but what
+// tools/comment asks for.
+func TestTheCommentIsMadeByMain(t *testing.T) {
+	all := files(t)
+	j := all["comment"].Jobs["comment"]
+	if len(j.Steps) != 3 {
+		t.Fatalf("%d steps", len(j.Steps))
+	}
+	if ref := j.Steps[0].With["ref"]; ref != "${{ github.event.repository.default_branch }}" {
+		t.Errorf("checks out %v", ref)
+	}
+	if j.Steps[2].Run != "cd tools && go run -trimpath ./comment" || len(j.Steps[2].Env) != 1 {
+		t.Errorf("runs %q with %v", j.Steps[2].Run, j.Steps[2].Env)
+	}
+	found := false
+	for _, s := range all["ci"].Jobs["history"].Steps {
+		found = found || strings.HasPrefix(s.Uses, "actions/upload-artifact@") && s.With["name"] == "report" && s.With["path"] == "report.md"
+	}
+	if !found {
+		t.Error("ci.yml does not upload report.md as the artifact report, which tools/comment looks for")
+	}
+}
+
+// zizmor sees that actions are pinned. Two pins of one action would be an oversight, and
+// one without its version cannot be read.
+func TestAnActionHasOnePin(t *testing.T) {
+	pin := regexp.MustCompile(`uses: ([\w-]+/[\w-]+)@([0-9a-f]{40}) # (v[0-9]+\.[0-9]+\.[0-9]+)\n`)
+	paths, _ := filepath.Glob("../../.github/workflows/*.yml")
+	seen := map[string]string{}
+	for _, p := range paths {
+		data, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pins := pin.FindAllStringSubmatch(string(data), -1)
+		if got := strings.Count(string(data), "uses: "); got != len(pins) {
+			t.Errorf("%s: %d actions, %d pinned by commit with the version beside it", p, got, len(pins))
+		}
+		for _, m := range pins {
+			if was := seen[m[1]]; was != "" && was != m[2]+" "+m[3] {
+				t.Errorf("%s: %s is pinned at %s %s, elsewhere at %s", p, m[1], m[2], m[3], was)
+			}
+			seen[m[1]] = m[2] + " " + m[3]
+		}
+	}
+}
+
+// The form asks for what makes a report of a failed reproduction worth anything.
+func TestTheFormForWhatIsNotReproducedAsksForTheRun(t *testing.T) {
+	for form, want := range map[string][]string{
+		"not-reproduced": {"claim", "verdict", "host", "commit", "doctor", "verdicts", "run"},
+		"new-experiment": {"question", "believed", "design", "claims", "needs"},
+	} {
+		data, err := os.ReadFile("../../.github/ISSUE_TEMPLATE/" + form + ".yml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f struct {
+			Name, Description string
+			Body              []struct {
+				ID          string
+				Type        string
+				Attributes  map[string]any
+				Validations struct{ Required bool }
+			}
+		}
+		if err := yaml.Unmarshal(data, &f); err != nil {
+			t.Fatalf("%s: %v", form, err)
+		}
+		var required []string
+		for _, b := range f.Body {
+			if b.Validations.Required {
+				required = append(required, b.ID)
+			}
+			if b.Type != "markdown" && (b.ID == "" || b.Attributes["label"] == nil) {
+				t.Errorf("%s: a field without an id or a label: %+v", form, b)
+			}
+		}
+		if f.Name == "" || f.Description == "" || !slices.Equal(required, want) {
+			t.Errorf("%s requires %v, want %v", form, required, want)
+		}
+	}
+}
