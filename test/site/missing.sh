@@ -7,7 +7,7 @@
 # are removed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-copy=$(mktemp -d .tools/scratch/missing-XXXXXX)
+copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 cp -R config.toml content layouts assets static data "$copy/"
 mkdir -p "$copy/lab" "$copy/aside" "$copy/test/site"
@@ -24,7 +24,7 @@ what=(--config 'config.toml,entries.toml' --renderSegments entries)
 without() {
   local gone
   for gone; do mkdir -p "$copy/aside/${gone%/*}" && mv "$copy/$gone" "$copy/aside/$gone"; done
-  if said=$(.tools/bin/hugo --panicOnWarning --noBuildLock --source "$copy" "${what[@]}" --destination "$PWD/$copy/public" 2>&1); then
+  if said=$(.tools/bin/hugo --panicOnWarning --noBuildLock --source "$copy" "${what[@]}" --destination "$copy/public" 2>&1); then
     echo "the site builds without $*"
     exit 1
   fi
