@@ -6,14 +6,14 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 [ -e .tools/pages/index.html ] || { echo "no pages; build them first: tools/test.sh html"; exit 1; }
-out=$(mktemp -d .tools/scratch/same-XXXXXX)
+out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 hugo=$PWD/.tools/bin/hugo
 
 mkdir -p "$out/elsewhere/a copy" "$out/home"
 # -m: the copied files get the time of the copying.
 tar --exclude=./.git --exclude=./.tools --exclude=./node_modules --exclude=./public --exclude=./resources -cf - . | tar -xmf - -C "$out/elsewhere/a copy"
-env -C "$out/elsewhere/a copy" TZ=Pacific/Auckland LC_ALL=de_DE.UTF-8 HOME="$PWD/$out/home" "$hugo" --panicOnWarning --noBuildLock --ignoreCache \
-  --baseURL http://127.0.0.1/line-rate/ --destination "$PWD/$out/pages" >/dev/null
+env -C "$out/elsewhere/a copy" TZ=Pacific/Auckland LC_ALL=de_DE.UTF-8 HOME="$out/home" "$hugo" --panicOnWarning --noBuildLock --ignoreCache \
+  --baseURL http://127.0.0.1/line-rate/ --destination "$out/pages" >/dev/null
 # The search index is made after the build.
 diff -r --exclude=pagefind .tools/pages "$out/pages" && echo "two builds of $(find "$out/pages" -type f | wc -l) files are the same"

@@ -7,14 +7,14 @@
 // Fields are found by the published schemas: every string whose only form is that of one
 // line. Where a schema refuses markup, tests beside the lab's code check it.
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Parser } from 'htmlparser2'
 
 const repo = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
-mkdirSync(join(repo, '.tools/scratch'), { recursive: true })
-const copy = mkdtempSync(join(repo, '.tools/scratch/escape-'))
+const copy = mkdtempSync(join(tmpdir(), 'escape-'))
 process.on('exit', () => rmSync(copy, { recursive: true, force: true }))
 for (const f of ['config.toml', 'content', 'layouts', 'assets', 'static', 'test/site/config.toml', 'test/site/fixture']) cpSync(join(repo, f), join(copy, f), { recursive: true })
 const fixture = join(copy, 'test/site/fixture')

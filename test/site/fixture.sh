@@ -5,7 +5,7 @@
 #   test/site/fixture.sh [--update]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-copy=$(mktemp -d .tools/scratch/fixture-XXXXXX)
+copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 cp -R test/site/fixture/data test/site/fixture/lab "$copy/"
 lab=$PWD/.tools/bin/lab

@@ -6,16 +6,16 @@
 #   test/site/golden.sh --update   take the pages as they are now; then look at them
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-out=$(mktemp -d .tools/scratch/golden-XXXXXX)
+out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-.tools/bin/hugo --panicOnWarning --noBuildLock --config config.toml,test/site/config.toml --destination "$PWD/$out/site" >/dev/null
+.tools/bin/hugo --panicOnWarning --noBuildLock --config config.toml,test/site/config.toml --destination "$out/site" >/dev/null
 mkdir "$out/pages"
 (
   cd "$out/site"
   find . -name '*.html' -o -name '*.xml' -o -name '*.bib' -o -name '*.csv' | sort | while read -r f; do
-    mkdir -p "../pages/$(dirname "$f")"
+    mkdir -p "$out/pages/$(dirname "$f")"
     # File names of style sheet and scripts hold digests; a new colour is not a new page.
-    sed -E 's/(\.min)\.[0-9a-f]{64}/\1/g; s/sha256-([A-Za-z0-9/=+]|&#43;)+/sha256-DIGEST/g' "$f" >"../pages/$f"
+    sed -E 's/(\.min)\.[0-9a-f]{64}/\1/g; s/sha256-([A-Za-z0-9/=+]|&#43;)+/sha256-DIGEST/g' "$f" >"$out/pages/$f"
   done
 )
 if [ "${1-}" = --update ]; then

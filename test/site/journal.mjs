@@ -1,6 +1,7 @@
 // A journal made for a test: the real site, with made-up hosts, designs and runs added.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -14,11 +15,7 @@ export const run = (command, args, options) => {
 }
 
 // scratch makes an empty directory, which the caller removes.
-export function scratch (name) {
-  const dir = join(repo, '.tools/scratch')
-  mkdirSync(dir, { recursive: true })
-  return mkdtempSync(join(dir, `${name}-`))
-}
+export const scratch = (name) => mkdtempSync(join(tmpdir(), `${name}-`))
 
 // copy copies the real site to dir.
 export function copy (dir) {

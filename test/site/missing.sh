@@ -7,12 +7,16 @@
 # are removed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-copy=$(mktemp -d .tools/scratch/missing-XXXXXX)
+copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-cp -R config.toml content layouts assets static data "$copy/"
+cp -R content layouts assets data "$copy/"
+# Files that the site only passes on make no difference, and each build would copy them.
 mkdir -p "$copy/lab" "$copy/aside" "$copy/test/site"
 cp -R lab/experiments "$copy/lab/"
-cp -R test/site/config.toml test/site/fixture "$copy/test/site/"
+cp -R test/site/fixture "$copy/test/site/"
+for f in config.toml test/site/config.toml; do
+  awk '/^\[\[module.mounts\]\]/ { getline source; getline target; if (target ~ /"static/) next; $0 = $0 "\n" source "\n" target } 1' "$f" >"$copy/$f"
+done
 # The entries' own pages have to fail; without the site's other pages a build costs half.
 cat >"$copy/entries.toml" <<EOF
 [[segments.entries.includes]]
@@ -24,7 +28,7 @@ what=(--config 'config.toml,entries.toml' --renderSegments entries)
 without() {
   local gone
   for gone; do mkdir -p "$copy/aside/${gone%/*}" && mv "$copy/$gone" "$copy/aside/$gone"; done
-  if said=$(.tools/bin/hugo --panicOnWarning --noBuildLock --source "$copy" "${what[@]}" --destination "$PWD/$copy/public" 2>&1); then
+  if said=$(.tools/bin/hugo --panicOnWarning --noBuildLock --source "$copy" "${what[@]}" --destination "$copy/public" 2>&1); then
     echo "the site builds without $*"
     exit 1
   fi

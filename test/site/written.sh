@@ -4,8 +4,7 @@
 # verdict is based on. Uses the golden pages' site, with a few lines changed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-mkdir -p .tools/scratch
-copy=$(mktemp -d .tools/scratch/written-XXXXXX)
+copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 cp -R config.toml content layouts assets static data "$copy/"
 mkdir -p "$copy/lab" "$copy/test/site"
@@ -19,7 +18,7 @@ change() { grep -qF -- "$2" "$1" || { echo "$1 has no $2"; exit 1; }; sed -i "s/
 change "$fixture/lab/experiments/90-workers.toml" 'at_least = 1.5' 'at_least = 1.125'
 change "$fixture/lab/experiments/90-workers.toml" 'margin = 0.5' 'margin = 0.1125'
 
-build() { said=$(.tools/bin/hugo --panicOnWarning --noBuildLock --source "$copy" --config config.toml,test/site/config.toml --destination "$PWD/$copy/public" 2>&1); }
+build() { said=$(.tools/bin/hugo --panicOnWarning --noBuildLock --source "$copy" --config config.toml,test/site/config.toml --destination "$copy/public" 2>&1); }
 # shows PAGE WORDS checks that the page contains the words.
 shows() { grep -qF -- "$2" "$copy/public/$1/index.html" || { echo "$1 does not show: $2"; exit 1; }; }
 

@@ -333,10 +333,11 @@ func freePort(t *testing.T) int {
 	return 0
 }
 
-// eventually waits for a condition until a limit; it does not test speed.
+// eventually waits for a condition until a limit; it does not test speed. Many conditions
+// look at every process of the machine, which costs milliseconds.
 func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if ok() {
 			return
 		}

@@ -212,17 +212,17 @@ func TestBytes(t *testing.T) {
 			if route == "/compute" && n > 1000 {
 				n = 5000
 			}
+			next := bodies(t, route)
+			for range rand.IntN(1000) { // of the warm-up
+				next()
+			}
+			sum, least := 0.0, 1e9
+			for range n {
+				w := wire(next())
+				sum += w
+				least = min(least, w)
+			}
 			for _, processes := range []int{1, 4} {
-				next := bodies(t, route)
-				for range rand.IntN(1000) { // of the warm-up
-					next()
-				}
-				sum, least := 0.0, 1e9
-				for range n {
-					w := wire(next())
-					sum += w
-					least = min(least, w)
-				}
 				one := Traffic{float64(n * processes), sum * float64(processes), head, processes, 0}
 				if err := s.Bytes(one); err != nil {
 					t.Errorf("%s, %d answers of each of %d: %v", route, n, processes, err)

@@ -328,6 +328,9 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("accepted, but it cannot be written: %v", err)
 		}
+		if bytes.Equal(once, text) {
+			return // written as it was read, and so read and written as before
+		}
 		var second File
 		if err := Decode(once, SchemaURL, &second); err != nil {
 			t.Fatalf("what was written is refused: %v\n%s", err, once)

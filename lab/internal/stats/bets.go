@@ -65,8 +65,13 @@ func Least(n int, alpha float64) (k int, ok bool) {
 }
 
 // Shown tells whether k of n blocks that say yes have an e-value of 1/alpha or
-// more.
-func Shown(k, n int, alpha float64) bool { return LogE(k, n) >= -math.Log(alpha) }
+// more. If at most half say yes, no bet has gained.
+func Shown(k, n int, alpha float64) bool {
+	if 0 <= k && 2*k <= n && alpha < 1 {
+		return false
+	}
+	return LogE(k, n) >= -math.Log(alpha)
+}
 
 // MaxBlocks is the largest number of blocks that Foretell considers. The share
 // seen in a few blocks cannot predict more than that.

@@ -44,6 +44,18 @@ func TestABetAgainstAFairCoinGainsNothing(t *testing.T) {
 }
 
 // Computed as an incomplete beta function, also where e exceeds a float64.
+func TestShownIsWhatTheEValueSays(t *testing.T) {
+	for _, alpha := range []float64{1e-9, Alpha, 0.5, 0.999, 1} {
+		for n := range 60 {
+			for k := range n + 1 {
+				if got, want := Shown(k, n, alpha), LogE(k, n) >= -math.Log(alpha); got != want {
+					t.Errorf("%d of %d at %v: %v, but the e-value's logarithm is %v", k, n, alpha, got, LogE(k, n))
+				}
+			}
+		}
+	}
+}
+
 func TestLargeEValues(t *testing.T) {
 	for _, c := range []struct{ k, n int }{{30, 50}, {300, 500}, {260, 500}, {900, 1000}, {5000, 5000}, {2600, 5000}, {100, 1000}} {
 		a, b := float64(c.k+1), float64(c.n-c.k+1)
