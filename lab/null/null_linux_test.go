@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/answer/answertest"
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/server/catalog"
+	"github.com/line-rate/line-rate/lab/server/catalog/contract"
 )
 
 var binary string
@@ -119,7 +119,7 @@ func TestAnswers(t *testing.T) {
 
 func TestContract(t *testing.T) {
 	_, addr := start(t)
-	answertest.Contract(t, setting.Null, addr)
+	contract.Contract(t, setting.Null, addr)
 }
 
 // The bodies are those of the Fiber server: the same /simple, 124 bytes with its head,

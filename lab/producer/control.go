@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/event"
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/producer/event"
 )
 
 // A control starts and stops runs, one at a time.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/event"
+	"github.com/line-rate/line-rate/lab/producer/event"
 )
 
 // ask makes one request to a control.

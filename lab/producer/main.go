@@ -34,9 +34,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/event"
 	"github.com/line-rate/line-rate/lab/internal/pprofsock"
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/producer/event"
 	"github.com/line-rate/line-rate/lab/producer/variants"
 )
 

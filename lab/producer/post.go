@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/event"
+	"github.com/line-rate/line-rate/lab/producer/event"
 )
 
 const (

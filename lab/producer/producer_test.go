@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/event"
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/producer/event"
 )
 
 // built is event_producer, built for the tests that need the process.

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/event"
+	"github.com/line-rate/line-rate/lab/producer/event"
 	"github.com/line-rate/line-rate/lab/producer/variants"
 )
 

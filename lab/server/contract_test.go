@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/answer/answertest"
+	"github.com/line-rate/line-rate/lab/server/catalog/contract"
 )
 
 // Every stack in one process, with either source of products, and prefork's workers.
@@ -13,12 +13,12 @@ func TestContract(t *testing.T) {
 		for _, index := range []string{indexPool, indexGofakeit} {
 			t.Run(stack+" "+index, func(t *testing.T) {
 				_, url := serveStack(t, func(s *Settings) { s.Stack, s.Index = stack, index })
-				answertest.Contract(t, "fiber", strings.TrimPrefix(url, "http://"))
+				contract.Contract(t, "fiber", strings.TrimPrefix(url, "http://"))
 			})
 		}
 	}
 	t.Run("prefork", func(t *testing.T) {
 		p, _ := startMaster(t)
-		answertest.Contract(t, "fiber", p.addr)
+		contract.Contract(t, "fiber", p.addr)
 	})
 }

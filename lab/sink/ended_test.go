@@ -6,8 +6,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/event"
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/producer/event"
 )
 
 // A signal stops the producer first, and nothing is printed that looks like a trial.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/event"
+	"github.com/line-rate/line-rate/lab/producer/event"
 )
 
 // An output is the line that is printed. The producer's figures are what they grew by in

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/event"
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/producer/event"
 )
 
 func TestNoProducer(t *testing.T) {

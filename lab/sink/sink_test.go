@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/event"
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/producer/event"
 )
 
 // madeUp is a system that keeps up with rates up to a limit. After a higher rate it keeps

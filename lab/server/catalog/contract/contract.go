@@ -1,7 +1,7 @@
-// Package answertest is the contract of the lab's routes: what every server that has a
+// Package contract is the contract of the lab's routes: what every server that has a
 // route must do on it. The tests of each server run it, over every route, so that a new row
 // in [catalog.Routes] is tested on every server and stack as soon as it is there.
-package answertest
+package contract
 
 import (
 	"bufio"
