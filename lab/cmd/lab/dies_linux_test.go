@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -143,12 +144,18 @@ func TestAloneWhatDiesOrIsStoppedInMidTrial(t *testing.T) {
 	send(c.loaded(client), syscall.SIGKILL)
 
 	s := wait(t, cmd, out, errs)
-	if s.status != exitNotHeld {
-		t.Errorf("exit %d, want %d", s.status, exitNotHeld)
-	}
 	f := c.only()
 	if len(f.Trials) != 6 {
-		t.Errorf("%d trials, want two blocks of three", len(f.Trials))
+		t.Fatalf("%d trials, want two blocks of three", len(f.Trials))
+	}
+	want := exitNotHeld
+	rest := *f
+	rest.Trials = f.Trials[4:]
+	if !slices.ContainsFunc(rest.Trials, func(one results.Trial) bool { return one.Valid }) && weather(&rest) {
+		want = exitInvalid // the machine was too disturbed for the trials that nothing was done to
+	}
+	if s.status != want {
+		t.Errorf("exit %d, want %d", s.status, want)
 	}
 	for i, want := range []string{"server-exited", "lost-worker", "stopped", "client-failed"} {
 		one := *f

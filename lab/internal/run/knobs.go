@@ -205,6 +205,11 @@ func (l load) hold(ctx context.Context, k knob) (held, error) {
 	case <-ready:
 		return h, nil
 	case <-proc.Done():
+		select {
+		case <-ready:
+			return h, nil // it turned the knob before it ended; release says that it ended early
+		default:
+		}
 		w.Close()
 		return held{}, fmt.Errorf("%s", proc.LastLine())
 	case <-ctx.Done():

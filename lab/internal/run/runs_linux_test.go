@@ -110,7 +110,7 @@ func TestARunWhoseServerDies(t *testing.T) {
 func TestARunWhoseServerStalls(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.faulty("half-of-its-length 500 1 /read")
+	p.faulty("half-of-its-length 100 1 /read") // few enough for a server that gets little of a core
 	x := design{}.parse(t)
 	plan := p.plan(x)
 	plan.MaxBlocks = 1
