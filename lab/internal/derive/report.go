@@ -33,6 +33,9 @@ type Report struct {
 
 	Batches []Batch
 	Hosts   []*host.Profile // new ones
+	// Twins has, by the name of a new host, the hosts that may be the same machine:
+	// nothing in the profiles tells them apart, and they count as two.
+	Twins map[string][]string
 
 	Findings, Settled []FindingOf // audit findings that are new or gone
 	Texts             []TextMove
@@ -180,8 +183,18 @@ func (r *Report) runs(past, now *archive.Journal) {
 		return cmp.Or(b.ClientWalls-a.ClientWalls, b.Invalid-a.Invalid, cmp.Compare(a.Experiment, b.Experiment), cmp.Compare(a.Host, b.Host), b.Trials-a.Trials)
 	})
 	for _, id := range slices.Sorted(maps.Keys(now.Hosts)) {
-		if past.Hosts[id] == nil {
-			r.Hosts = append(r.Hosts, now.Hosts[id])
+		if past.Hosts[id] != nil {
+			continue
+		}
+		h := now.Hosts[id]
+		r.Hosts = append(r.Hosts, h)
+		for _, other := range slices.Sorted(maps.Keys(now.Hosts)) {
+			if o := now.Hosts[other]; other != id && h.CPU != "" && h.SameAs == "" && o.SameAs == "" && h.Same(*o) {
+				if r.Twins == nil {
+					r.Twins = map[string][]string{}
+				}
+				r.Twins[id] = append(r.Twins[id], other)
+			}
 		}
 	}
 }

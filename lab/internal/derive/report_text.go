@@ -174,11 +174,19 @@ func (r *Report) sections() []section {
 	var hosts, runs, bounds, unmade []line
 	for _, h := range r.Hosts {
 		l := line{theirs(h.ID), ": ", theirs(h.Name)}
-		if h.CPU != "" {
-			l = append(l, ", ", theirs(h.CPU))
+		if h.CPU != "" && !strings.Contains(h.Name, h.CPU) { // a name that the lab makes has it
+			l = append(l, ", ", theirs(h.CPU), ", ", plural(h.Cores, "core", "cores"))
 		}
-		if h.Cores > 0 {
-			l = append(l, ", ", plural(h.Cores, "core", "cores"))
+		for i, twin := range r.Twins[h.ID] {
+			if i == 0 {
+				l = append(l, "; nothing tells it apart from ")
+			} else {
+				l = append(l, ", ")
+			}
+			l = append(l, theirs(twin))
+		}
+		if len(r.Twins[h.ID]) > 0 {
+			l = append(l, ": if it is the same machine, its profile should say so with same_as")
 		}
 		hosts = append(hosts, l)
 	}

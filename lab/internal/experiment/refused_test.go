@@ -97,7 +97,7 @@ needs = { line_rate = true, cores = 4, bound = "wire" }`
 		{"a kind with a slip", `kind = "flat"`, `kind = "flta"`, `claims[0] "is-flat": unknown kind "flta"; did you mean "flat"? There are flat, ratio`},
 		{"no reason", "text = \"It is flat.\"\nwhy = \"Made up.\"", "text = \"It is flat.\"", `claims[0] "is-flat": why is missing`},
 		{"a blank reason", `why = "Made up."`, `why = " "`, `claims[0] "is-flat": why is missing`},
-		{"a route that the server does not have", `route = "/read"`, `route = "/raed"`, `the fiber server has no route "/raed"; did you mean "/read"? There are /simple, /read, /read-gz, /list, /compute`},
+		{"a route that the server does not have", `route = "/read"`, `route = "/raed"`, `the fiber server has no route "/raed"; did you mean "/read"? There are /simple, `},
 		{"a setting with a slip", "prefork = true", "prefrok = true", `settings.prefrok: unknown setting "prefrok"; did you mean "prefork"?`},
 		{"a metric with a slip", `metrics = ["throughput_rps"]`, `metrics = ["throughput_rsp"]`, `metrics: unknown metric "throughput_rsp"; did you mean "throughput_rps"?`},
 		{"a level with a slip", "http_load", "http_laod", `cannot be "http_laod"; did you mean "http_load"?`},
