@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 // stranger starts a busy loop on a core, in a process that the lab did not start and that
@@ -93,7 +95,14 @@ func TestAloneBusyLoopOnACoreThatIsShared(t *testing.T) {
 	if s := finish(t, pinned); s.status == exitFailed {
 		t.Fatalf("exit %d", s.status)
 	}
+	seen := 0
 	for _, trial := range c.only().Trials {
+		// The lab shares the core as well. If it came too late to look into a short window,
+		// the trial says so, and has no figures to look at.
+		if slices.ContainsFunc(trial.Reasons, func(r results.Reason) bool { return r.Gate == gate.NoTelemetry }) {
+			continue
+		}
+		seen++
 		for _, name := range []string{"server_steal", "client_steal", "server_cores_busy", "client_cores_busy"} {
 			if _, ok := trial.Metrics[name]; !ok {
 				t.Errorf("trial %d has no %s", trial.Seq, name)
@@ -104,6 +113,9 @@ func TestAloneBusyLoopOnACoreThatIsShared(t *testing.T) {
 				t.Errorf("trial %d: %s is %v beside a busy loop", trial.Seq, name, v)
 			}
 		}
+	}
+	if seen == 0 {
+		t.Error("the lab saw nothing of any trial")
 	}
 }
 
