@@ -24,6 +24,10 @@ func TestWhatIsAddedArrives(t *testing.T) {
 						t.Fatal(err)
 					}
 					time.Sleep(100 * time.Millisecond)
+					// A busy machine may have given the producer nothing of a core so far.
+					for by := time.Now().Add(patience); r.figures(false).Added == 0 && time.Now().Before(by); {
+						time.Sleep(10 * time.Millisecond)
+					}
 					f := r.stop()
 					if f.Added == 0 || f.Delivered != f.Added || f.Queued+f.Failed+f.Dropped+f.Returned != 0 || !*f.Drained || f.Logged != f.Added || f.Offered == 0 {
 						t.Errorf("%+v", f)
