@@ -51,14 +51,9 @@ func Against(root journal.Root, base string) ([]Fault, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot compare with %s: %w", base, err)
 	}
-	tip, err := h.commit(base)
+	left, err := h.left(base)
 	if err != nil {
-		return nil, fmt.Errorf("git has no revision %q; name a branch, a tag or a commit", base)
-	}
-	// What the revision got since then is not missing here.
-	left, err := h.line("merge-base", tip, "HEAD")
-	if err != nil {
-		return nil, fmt.Errorf("this checkout and %s have no commit in common", base)
+		return nil, err
 	}
 	c := &change{history: h, base: left[:min(12, len(left))]}
 	if c.files, err = h.files(left, append([]string{experiments, texts, entries}, grows...)...); err != nil {
@@ -260,33 +255,42 @@ func short(v any) string {
 	return string(text)
 }
 
+// thenAndNow reads a file as the commit has it and as it is now. What cannot be read, or
+// is gone, is reported; ok is false then. mend ends the line for a file that is gone.
+func thenAndNow[T any](c *change, p, mend string, parse func(name string, text []byte) (T, error)) (was, now T, ok bool, err error) {
+	name := strings.TrimSuffix(path.Base(p), ".toml")
+	text, err := c.one(c.files[p])
+	if err != nil {
+		return was, now, false, err
+	}
+	if was, err = parse(name, text); err != nil {
+		c.fault(p, "this lab cannot read it as %s has it, so nothing says what changed: %v", c.base, err)
+		return was, now, false, nil
+	}
+	data, link, err := c.now(p)
+	if err != nil {
+		return was, now, false, err
+	}
+	if link || data == nil {
+		c.fault(p, "deleted, but %s: git checkout %s -- %s", mend, c.base, p)
+		return was, now, false, nil
+	}
+	if now, err = parse(name, data); err != nil {
+		c.fault(p, "%v", err)
+		return was, now, false, nil
+	}
+	return was, now, true, nil
+}
+
 // experiment reports claims that were edited or dropped after trials.
 func (c *change) experiment(p string) error {
 	name := strings.TrimSuffix(path.Base(p), ".toml")
 	if ran, err := c.ran(name); err != nil || !ran {
 		return err
 	}
-	text, err := c.one(c.files[p])
-	if err != nil {
+	was, now, ok, err := thenAndNow(c, p, "runs were made with it; withdraw its claims instead", experiment.Parse)
+	if err != nil || !ok {
 		return err
-	}
-	was, err := experiment.Parse(name, text)
-	if err != nil {
-		c.fault(p, "this lab cannot read it as %s has it, so nothing says what changed: %v", c.base, err)
-		return nil
-	}
-	data, link, err := c.now(p)
-	if err != nil {
-		return err
-	}
-	if link || data == nil {
-		c.fault(p, "deleted, but runs were made with it; withdraw its claims instead: git checkout %s -- %s", c.base, p)
-		return nil
-	}
-	now, err := experiment.Parse(name, data)
-	if err != nil {
-		c.fault(p, "%v", err)
-		return nil
 	}
 	withdrawn := func(x *experiment.Experiment, id string) bool {
 		return slices.ContainsFunc(x.Withdrawn, func(w experiment.Withdrawal) bool { return w.ID == id })

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"fmt"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,28 +13,9 @@ import (
 
 // text reports printed figures that changed without a correction.
 func (c *change) text(p string) error {
-	name := strings.TrimSuffix(path.Base(p), ".toml")
-	data, err := c.one(c.files[p])
-	if err != nil {
+	was, now, ok, err := thenAndNow(c, p, "its figures were published", audit.Parse)
+	if err != nil || !ok {
 		return err
-	}
-	was, err := audit.Parse(name, data)
-	if err != nil {
-		c.fault(p, "this lab cannot read it as %s has it, so nothing says what changed: %v", c.base, err)
-		return nil
-	}
-	data, link, err := c.now(p)
-	if err != nil {
-		return err
-	}
-	if link || data == nil {
-		c.fault(p, "deleted, but its figures were published: git checkout %s -- %s", c.base, p)
-		return nil
-	}
-	now, err := audit.Parse(name, data)
-	if err != nil {
-		c.fault(p, "%v", err)
-		return nil
 	}
 	moved := figures(was, now)
 	if len(moved) == 0 {
