@@ -20,6 +20,7 @@ type comparison struct {
 	effect  Effect
 	band    band
 	spans   []span    // by block; "anywhere" for a block that cannot tell
+	of      []*source // run of each block
 	nominal []float64 // ratios of the nominal figures of blocks that can tell; used only if fine
 	runs    []*source // run of each nominal ratio
 	fine    bool      // whether every ratio is a single figure rather than a range
@@ -55,7 +56,7 @@ func compare(e Effect, within band, blocks []block, blind []blindness, readings 
 				c.nominal, c.runs = append(c.nominal, *a.Nominal / *b.Nominal), append(c.runs, bl.of)
 			}
 		}
-		c.add(at)
+		c.add(at, bl.of)
 	}
 	c.effect.Blocks = len(blocks)
 	if c.effect.Pairs == 0 {
@@ -70,8 +71,8 @@ func compare(e Effect, within band, blocks []block, blind []blindness, readings 
 	return c, nil
 }
 
-func (c *comparison) add(s span) {
-	c.spans = append(c.spans, s)
+func (c *comparison) add(s span, of *source) {
+	c.spans, c.of = append(c.spans, s), append(c.of, of)
 	c.band.count(c.edges, s)
 	switch {
 	case s.blind:

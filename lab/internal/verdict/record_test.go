@@ -196,6 +196,39 @@ func TestRunsThatDifferDecideNothing(t *testing.T) {
 	}
 }
 
+// Where runs differ, a claim is decided only if the runs decide it as well, with
+// one vote each. All bars are at 1.1.
+func TestRunsThatDifferHaveOneVoteEach(t *testing.T) {
+	x := design(t, "", atLeast)
+	for _, c := range []struct {
+		name string
+		runs []float64 // the ratio of each run's blocks
+		each int       // blocks of a run
+		want Verdict
+		says string
+	}{
+		{"two runs on one side", []float64{2, 2.2}, 12, Inconclusive, "2 of 2 runs lie on the claim's side of its edge"},
+		{"eight runs on one side", []float64{2, 2.2, 2, 2.2, 2, 2.2, 2, 2.2}, 6, Reproduced, "8 of 8 runs lie on the claim's side of its edge"},
+		{"eight runs on the other side", []float64{1, 0.9, 1, 0.9, 1, 0.9, 1, 0.9}, 6, Refuted, "8 of 8 runs lie on the other side of an edge"},
+		// Blocks alone would decide: 72 of 96 lie inside.
+		{"a quarter of the runs on the other side", []float64{2, 1, 2, 2, 2, 1, 2, 2}, 12, Inconclusive, "6 of 8 runs lie on the claim's side of its edge"},
+		{"runs of three blocks have no vote", []float64{2, 2, 2.2, 2.2}, 3, Reproduced, ""},
+	} {
+		var runs []Run
+		for i, v := range c.runs {
+			var blocks []float64
+			for b := range c.each {
+				blocks = append(blocks, v*(1+0.001*float64(b)))
+			}
+			runs = append(runs, runOf(x, fmt.Sprintf("r%d", i), blocks...))
+		}
+		got := claimsOf(x, runs...)[0]
+		if got.Verdict != c.want || !strings.HasSuffix(strings.SplitN(got.Reason, "; all blocks together", 2)[0], c.says) || strings.Contains(got.Reason, "one vote") != (c.says != "") {
+			t.Errorf("%s: %s (%s)", c.name, got.Verdict, got.Reason)
+		}
+	}
+}
+
 // Kernel, memory and tools belong to a run: blocks are added up over them, and the
 // page says that they changed.
 func TestWhatChangedOnTheMachineBetweenRunsIsSaid(t *testing.T) {

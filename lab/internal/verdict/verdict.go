@@ -40,8 +40,9 @@
 //
 // Two further rules can only take decisions away. The blocks of all A/A
 // controls (the same levels measured twice) are pooled and tested like a
-// comparison; if the control differs, blocks decide nothing. And runs whose
-// ratios differ by more than their blocks explain are reported to differ.
+// comparison; if the control differs, blocks decide nothing. And if runs differ
+// by more than their blocks explain, the claim is open unless the runs decide
+// it as well, in the same way, with one vote each.
 //
 // Claims about counts, and about what is gone from a profile, are compared with
 // every block as counted: there is no sampling error, and one contradiction

@@ -24,8 +24,13 @@ func (f *finding) concludeRatios(rec *record) {
 		f.needed = f.foretell(rec.level)
 	}
 	if why := f.differ(); why != "" && !rec.text && w.effect.Blocks >= stats.MinSamples {
+		votes := f.votesOfRuns(rec.level)
+		if f.verdict != Inconclusive && votes.verdict == f.verdict {
+			f.why = fmt.Sprintf("%s; %s; %s", f.why, why, votes.says)
+			return
+		}
 		f.verdict, f.needed = Inconclusive, 0
-		f.why = fmt.Sprintf("%s; all blocks together: %s", why, f.why)
+		f.why = fmt.Sprintf("%s; %s; all blocks together: %s", why, votes.says, f.why)
 	}
 }
 
@@ -193,63 +198,4 @@ func digits(v float64) float64 {
 	// Rounded through text: scaling by powers of ten overflows for small figures.
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 8, 64), 64)
 	return v
-}
-
-// The rule for runs that differ: runs of at least differBlocks blocks are
-// compared, and their medians must differ by more than the smallest margin of
-// any claim.
-const (
-	differBlocks = 4
-	differApart  = 1.03
-	differAlpha  = 0.01
-)
-
-// differ names the runs of a record whose ratios differ by more than their
-// blocks explain, in any comparison; empty where none do. The comparisons
-// divide the error.
-func (f *finding) differ() string {
-	for i := range f.comparisons {
-		c := &f.comparisons[i]
-		if !c.fine {
-			continue
-		}
-		var runs []*source
-		var groups [][]float64
-		for at, s := range c.runs {
-			if at == 0 || s != c.runs[at-1] {
-				runs, groups = append(runs, s), append(groups, nil)
-			}
-			last := len(groups) - 1
-			groups[last] = append(groups[last], math.Log(c.nominal[at]))
-		}
-		low, high := -1, -1
-		var medians []float64
-		for g := range groups {
-			if len(groups[g]) < differBlocks {
-				groups[g] = nil
-				medians = append(medians, 0)
-				continue
-			}
-			medians = append(medians, stats.Median(groups[g]))
-			if low < 0 || medians[g] < medians[low] {
-				low = g
-			}
-			if high < 0 || medians[g] > medians[high] {
-				high = g
-			}
-		}
-		if low < 0 || medians[high]-medians[low] <= math.Log(differApart) {
-			continue
-		}
-		if _, p := stats.KruskalWallis(groups); p < differAlpha/float64(len(f.comparisons)) {
-			a, b := math.Exp(medians[low]), math.Exp(medians[high])
-			says := fmt.Sprintf("runs differ by more than their blocks explain: %s is %s in run %s and %s in run %s",
-				c.effect.names(), ratioText(a, nil, nil), runs[low].Run, ratioText(b, nil, nil), runs[high].Run)
-			if what := changed([]*source{runs[low], runs[high]}); what != "" {
-				says += "; between the two the machine changed (" + what + ")"
-			}
-			return says
-		}
-	}
-	return ""
 }
