@@ -49,6 +49,10 @@ func Shared() (all []*Server) {
 	return all
 }
 
+// SharedServer gives a server of lab/servers.toml; nil if it has none of that
+// name.
+func SharedServer(name string) *Server { return shared()[name] }
+
 // ParseServers parses a file that holds nothing but tables [servers.NAME].
 func ParseServers(data []byte) (map[string]*Server, error) {
 	var file struct {
