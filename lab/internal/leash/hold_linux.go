@@ -135,13 +135,13 @@ func (h *holder) reap() {
 // kill ends everything below this process.
 func (h *holder) kill() {
 	for {
-		for _, p := range below() {
-			_ = syscall.Kill(p.pid, syscall.SIGKILL)
-		}
 		select {
 		case <-h.none:
 			return
-		case <-time.After(2 * time.Millisecond): // one may have forked meanwhile
+		case <-time.After(time.Millisecond): // and again, since one may have forked meanwhile
+		}
+		for _, p := range below() {
+			_ = syscall.Kill(p.pid, syscall.SIGKILL)
 		}
 	}
 }

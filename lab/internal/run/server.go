@@ -220,6 +220,8 @@ func (s *server) gone() bool {
 	select {
 	case <-s.proc.Done():
 		return true
+	case <-s.proc.Ended():
+		return true
 	default:
 		return false
 	}
