@@ -104,7 +104,7 @@ type Provenance struct {
 	Tools            map[string]string      `json:"tools"`
 	Servers          map[string]Server      `json:"servers,omitempty" jsonschema:"description=What lab/servers.toml said of the servers that were loaded\\, by name; absent in early files."`
 	Binaries         map[string]host.Binary `json:"binaries,omitempty" jsonschema:"description=The programs that ran by name; absent where none did."`
-	Environment      *host.Environment      `json:"environment,omitempty" jsonschema:"description=All variables that the programs started with\\, but for GOMAXPROCS\\, which server.sh sets to the number of workers."`
+	Environment      *host.Environment      `json:"environment,omitempty" jsonschema:"description=All variables that the programs started with\\, but for GOMAXPROCS\\, which server.sh sets to the number of workers\\, and those that a server's command line names."`
 	Kernel           map[string]string      `json:"kernel" jsonschema:"description=Kernel\\, microcode and settings that matter to a throughput figure."`
 	MemoryBytes      int64                  `json:"memory_bytes,omitempty" jsonschema:"minimum=0,description=Installed memory; absent in early files\\, whose host profile has it."`
 	Commands         []string               `json:"commands,omitempty" jsonschema:"description=Command lines of the topology, from the repository's root."`

@@ -86,10 +86,15 @@ func serveForeign(addr, how string) {
 // pair compares two servers of the test's own, by what is special about each.
 func pair(t *testing.T, first, second string) *experiment.Experiment {
 	t.Helper()
+	return pairOver(t, "", first, second)
+}
+
+func pairOver(t *testing.T, topology, first, second string) *experiment.Experiment {
+	t.Helper()
 	table := func(name, how string) string {
 		return fmt.Sprintf("[servers.%s]\ncommand = \"%s {addr} %s\"\nenv = { %s = \"{addr}\" }\n", name, os.Args[0], how, foreign)
 	}
-	return design{settings: "generator = \"http_load\"\nconnections = 4\nroute = \"/any/path\"", factor: "server", levels: `["first", "second"]`,
+	return design{topology: topology, settings: "generator = \"http_load\"\nconnections = 4\nroute = \"/any/path\"", factor: "server", levels: `["first", "second"]`,
 		more: table("first", first) + table("second", second)}.parse(t)
 }
 
@@ -171,6 +176,30 @@ func TestServersThatCannotBeMeasured(t *testing.T) {
 			}
 			endedAll(t, plan.Port)
 		})
+	}
+}
+
+// In a wire's namespaces process ids are others, and the same holds.
+func TestServersOfAnyProgramOverAWire(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+
+	plan := p.plan(pairOver(t, shaped, "plain", "master=1"))
+	plan.MaxBlocks = 1
+	made, err := Do(t.Context(), plan, &watching{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.File.NotApplicable != "" {
+		t.Skip(made.File.NotApplicable)
+	}
+	for _, one := range made.File.Trials[:2] {
+		if want := map[string]float64{"c1": 1, "c2": 2}[one.Condition]; want > 0 && one.Metrics["processes"] != want && !disturbed(one) {
+			t.Errorf("%s: %v processes, %v", one.Condition, one.Metrics["processes"], one.Reasons)
+		}
+	}
+	if made, err := Do(t.Context(), p.plan(pairOver(t, shaped, "plain", "forks")), &watching{}); made != nil || err == nil || !strings.Contains(err.Error(), "the command ended and left a process ") {
+		t.Errorf("%v, %v", made, err)
 	}
 }
 

@@ -59,7 +59,7 @@ func (a Absent) Why() string {
 	if a.Mend == "" {
 		return fmt.Sprintf("the %s server needs %s, which is not installed", a.Server, a.Lacks)
 	}
-	return fmt.Sprintf("the %s server is not built (%s); %s builds it", a.Server, a.Lacks, a.Mend)
+	return fmt.Sprintf("the %s server is not built (%s is not there); %s builds it", a.Server, a.Lacks, a.Mend)
 }
 
 // Missing lists the servers of an experiment that lack a tool or a program here.
@@ -82,7 +82,7 @@ func Missing(root string, x *experiment.Experiment) (all []Absent) {
 		case len(lacks) > 0:
 			all = append(all, Absent{s.Name, strings.Join(lacks, ", "), ""})
 		case s.Build != "":
-			all = append(all, Absent{s.Name, s.Program + " is not there", "make " + s.Build})
+			all = append(all, Absent{s.Name, s.Program, "make " + s.Build})
 		}
 	}
 	return all
