@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"slices"
+
 	"github.com/invopop/jsonschema"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -30,6 +32,7 @@ func Schema() []byte {
 	} {
 		s.Definitions[name] = of
 	}
+	s.Definitions["Levels"].Properties.Set(setting.Server, serverLevel(settings))
 	set(s, "metrics", &jsonschema.Schema{Type: "array", Items: see("Metric")})
 	set(s, "settings", see("Levels"))
 	strict.Describe(s, map[string]string{
@@ -41,6 +44,7 @@ func Schema() []byte {
 		"metrics":   "*What pages show of each condition.",
 		"topology":  "*How client and server are joined.",
 		"settings":  "Everything that is the same in every trial.",
+		"servers":   "Servers of the experiment's own, by name, beside those of lab/servers.toml.",
 		"factors":   "*What is compared. Every combination of levels is a condition, which each block measures once.",
 		"budget_s":  "*The longest that a run goes on while a claim is undecided, in seconds.",
 		"block":     "*How the time of a block is divided.",
@@ -67,6 +71,10 @@ func Schema() []byte {
 		"slot_s": "*Seconds of one slot that count, up to 60.", "rounds": "*How many slots each condition has, 1 to 100.",
 		"warmup_s": "*Seconds of load on each server before its first slot, up to 60.",
 	})
+	server := s.Definitions["Server"]
+	server.Required = append(server.Required, "command")
+	set(server, "answers", strict.OneOf(words(answering, func(name string) strict.Word { return strict.Word{Name: name, Meaning: answeringMeans[name]} })))
+	strict.Describe(server, ServerKeys())
 	strict.Describe(s.Definitions["Profile"], map[string]string{
 		"seconds": "*Length of one profile, 1 to 60 whole seconds.", "compare": "The factor whose last level is drawn against its first.",
 	})
@@ -115,6 +123,14 @@ func Schema() []byte {
 		"at":       "Levels that the claim is limited to.",
 	})
 	return strict.EncodeSchema(s)
+}
+
+// serverLevel is the schema of a server's name: a shared one, or one of the
+// file's own.
+func serverLevel(docs []setting.Doc) *jsonschema.Schema {
+	any := docs[slices.IndexFunc(docs, func(d setting.Doc) bool { return d.Name == setting.Server })].Schema
+	known := words(Shared(), func(s *Server) strict.Word { return strict.Word{Name: s.Name, Meaning: s.Title + ": " + s.About + "."} })
+	return &jsonschema.Schema{Description: any.Description, AnyOf: []*jsonschema.Schema{strict.OneOf(known), {Type: any.Type, Pattern: any.Pattern, MaxLength: any.MaxLength}}}
 }
 
 func see(definition string) *jsonschema.Schema {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/hex"
@@ -15,16 +16,32 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // autocannon is the one program that is not a file but a set of node packages.
 const autocannon = "autocannon"
 
-// Own tells whether a program is one of the lab's, which are built from lab/.
-func Own(name string) bool { return name != autocannon && name != "node" }
+// module is that of the lab's own programs.
+const module = "github.com/line-rate/line-rate/lab"
+
+// own are the programs without which there is no lab. Each says from which
+// sources in lab/ it was built.
+var own = []string{"lab", "fiber_server", "null_server", "http_load", "event_producer", "event_sink"}
+
+// Own tells whether a program has to say from which sources it was built.
+func Own(name string) bool { return slices.Contains(own, name) }
+
+// built is where make puts programs, from the root.
+const built = ".tools/bin/"
+
+// Called is the name under which a program is recorded: its path from the root,
+// or as it is found in PATH, and of what make builds the bare name.
+func Called(program string) string { return strings.TrimPrefix(program, built) }
 
 // A Binary identifies a program as it was when it ran.
 type Binary struct {
@@ -32,6 +49,7 @@ type Binary struct {
 	Sources  string            `json:"sources_sha256,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the Go sources in lab/ that it was built from."`
 	Commit   string            `json:"commit,omitempty" jsonschema:"description=Commit of the checkout it was built in."`
 	Modified bool              `json:"modified,omitempty" jsonschema:"description=Whether those sources differed from that commit."`
+	Version  string            `json:"version,omitempty" jsonschema:"description=What a program that is installed here says to --version\\, in its first line."`
 	Build    map[string]string `json:"build,omitempty" jsonschema:"description=Settings of the Go compiler."`
 }
 
@@ -53,10 +71,11 @@ type installed struct {
 	binary Binary
 }
 
-// FindPrograms looks up programs by name: lab, node, autocannon, or a file of the
-// root's .tools/bin. lab is the path of the running program. It refuses a program
-// of the lab that was built from other sources than those in lab/: its figures
-// would be recorded with the wrong commit.
+// FindPrograms looks up programs: lab, node, autocannon, another of the lab's own
+// by its name, or any program by its path from the root or its name in PATH. lab
+// is the path of the running program. It refuses a program of the lab's module
+// that was built from other sources than those in lab/: its figures would be
+// recorded with the wrong commit. Of other programs only the digest is known.
 func FindPrograms(root, lab string, names []string) (*Programs, error) {
 	sources, err := Sources(root)
 	if err != nil {
@@ -74,12 +93,12 @@ func FindPrograms(root, lab string, names []string) (*Programs, error) {
 		case "lab":
 			found, err = p.built(lab, sources)
 		default:
-			found, err = p.built(filepath.Join(root, ".tools", "bin", name), sources)
+			found, err = p.other(name, sources)
 		}
 		if err != nil {
 			return nil, err
 		}
-		p.files[name] = found
+		p.files[Called(name)] = found
 	}
 	return p, nil
 }
@@ -123,6 +142,51 @@ func (p *Programs) Changed() error {
 		}
 	}
 	return nil
+}
+
+// other adds a program by its path, or by its name in PATH.
+func (p *Programs) other(name, sources string) (installed, error) {
+	path, version := name, ""
+	switch {
+	case Own(Called(name)):
+		return p.built(filepath.Join(p.root, built, Called(name)), sources)
+	case !strings.Contains(name, "/"):
+		found, err := exec.LookPath(name)
+		if err != nil {
+			return installed{}, fmt.Errorf("%s is not installed", name)
+		}
+		path, version = found, versionOf(found)
+	case !filepath.IsAbs(name):
+		path = filepath.Join(p.root, name)
+	}
+	if info, err := buildinfo.ReadFile(path); err == nil && info.Main.Path == module {
+		return p.built(path, sources)
+	}
+	found, err := file(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return found, fmt.Errorf("%s is not there", name)
+	}
+	found.binary.Version = version
+	return found, err
+}
+
+// versionWithin bounds the wait for a program that may take --version for
+// something else.
+const versionWithin = 2 * time.Second
+
+// versionOf is the first line of what a program says to --version; empty if it
+// does not know it.
+func versionOf(path string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), versionWithin)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env, cmd.WaitDelay = leash.Environment(), time.Second
+	out, err := cmd.Output()
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if err != nil || strict.CheckLine(line) != nil {
+		return ""
+	}
+	return line
 }
 
 // built adds a program of the lab's own.

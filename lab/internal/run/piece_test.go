@@ -9,6 +9,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -82,7 +83,7 @@ func lack(metric string) func(*pieced)           { return func(p *pieced) { dele
 // that it compared.
 func comparedWith(bytes float64, said ...*answer.Fault) func(*pieced) {
 	return func(p *pieced) {
-		p.serves, p.route = setting.Fiber, "/simple"
+		p.serves, p.route = &experiment.Server{Answers: setting.Fiber}, "/simple"
 		p.said.Counts = generator.Counts{OK: 1000, Bytes: bytes}
 		p.connections, p.asked.Connections, p.m["connections_established"], p.said.CutMeanS = 0, 0, 0, 0
 		p.compared = &comparison{head: 106, all: []answer.Report{{}}, // the first report is before the trial
@@ -274,7 +275,7 @@ func TestComparingCanBeInterrupted(t *testing.T) {
 	why := errors.New("a signal came")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if err := (load{route: "/read", slot: time.Second, link: loopback, lab: []string{"sleep", "60", "#"}}).interrupted(ctx, t); !errors.Is(err, why) {
+	if err := (load{serves: &experiment.Server{Answers: setting.Fiber}, route: "/read", slot: time.Second, link: loopback, lab: []string{"sleep", "60", "#"}}).interrupted(ctx, t); !errors.Is(err, why) {
 		t.Errorf("%v, want %v", err, why)
 	}
 }

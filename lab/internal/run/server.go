@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/answer"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
@@ -23,7 +25,8 @@ const (
 // A server is the running server of one condition.
 type server struct {
 	load
-	proc *leash.Proc
+	proc  *leash.Proc
+	given []answer.Given // what it answered before the trial; nil if it was not asked
 }
 
 // readyWithin bounds the wait for a server, even on a machine whose cores are
@@ -66,45 +69,129 @@ func stopServers(servers []*server) {
 	}
 }
 
+// start starts the server and waits until it listens: until each worker has
+// printed its line, where it prints one, and has answered, where nobody knows
+// its answers.
 func (l load) start(ctx context.Context) (*server, error) {
 	need := int64(max(l.workers, 1))
 	var listening atomic.Int64
 	ready := make(chan struct{})
-	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Server(l.server), Lines: func(line string) {
-		// The profiling listeners print such a line too.
-		if strings.Contains(line, " listening addr=") && !strings.Contains(line, "pprof pid=") && listening.Add(1) == need {
+	said := l.serves.ReadyLine(l.at)
+	argv, held := l.held()
+	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Server(argv), Held: held, Lines: func(line string) {
+		if said != "" && strings.Contains(line, said) && listening.Add(1) == need {
 			close(ready)
 		}
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("the server did not start: %w", err)
 	}
-	s := &server{l, proc}
-	select {
-	case <-ready:
-		if err := s.own(); err != nil {
+	s := &server{load: l, proc: proc}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answered := l.ask(ctx)
+	if said == "" {
+		ready = nil
+	}
+	late := time.After(l.ready + l.grace)
+	if answered == nil {
+		late = time.After(l.ready)
+	}
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	var strayed time.Time // since when it listens, but elsewhere
+	for ready != nil || answered != nil {
+		select {
+		case <-ready:
+			ready = nil
+		case a := <-answered:
+			if answered = nil; a.err != nil {
+				err = s.silent(a.err)
+			}
+			s.given = a.given
+		case <-proc.Done():
+			return nil, s.unstarted()
+		case <-proc.Ended():
+			<-proc.Done() // soon, since nothing of it is left running
+			return nil, s.unstarted()
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-look.C:
+			if where := s.elsewhere(); where == "" {
+				strayed = time.Time{}
+			} else if strayed.IsZero() {
+				strayed = time.Now()
+			} else if time.Since(strayed) > strayWithin {
+				err = errors.New(where)
+			}
+		case <-late:
+			err = fmt.Errorf("the server was not listening after %v: %s", l.ready, proc.LastLine())
+		}
+		if err != nil {
 			s.stop()
 			return nil, err
 		}
-		return s, nil
-	case <-proc.Done():
-		if proc.ExitCode() == addressInUse && strings.Contains(proc.LastLine(), l.addr) {
-			return nil, fmt.Errorf("%s is already in use; stop what listens there, or choose another with --port", l.addr)
-		}
-		return nil, fmt.Errorf("the server did not start: %s", s.lastWords())
-	case <-ctx.Done():
-		s.stop()
-		return nil, context.Cause(ctx)
-	case <-time.After(l.ready):
-		s.stop()
-		return nil, fmt.Errorf("the server was not listening after %v: %s", l.ready, proc.LastLine())
 	}
+	select {
+	case <-proc.Ended(): // its children are ready, and it has left them
+		<-proc.Done()
+		return nil, s.unstarted()
+	default:
+	}
+	if err = s.own(); err == nil {
+		err = s.anothers()
+	}
+	if err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// HoldCall is the lab's call that holds a server: see leash.Hold.
+const HoldCall = "hold-server"
+
+// held is the server's command line with the holder before it. Without a lab to
+// call, as in tests, there is none.
+func (l load) held() (argv []string, held bool) {
+	if len(l.lab) == 0 {
+		return l.server, false
+	}
+	return slices.Concat(l.lab, []string{HoldCall}, l.server), true
+}
+
+// wrappers is how many processes stand before the server's first one: the
+// holder, and on a wire the one that entered its namespaces.
+func (l load) wrappers() (n int) {
+	if _, held := l.held(); held {
+		n++
+	}
+	if l.link.NetPID > 0 {
+		n++
+	}
+	return n
+}
+
+// unstarted says why a server ended before it listened.
+func (s *server) unstarted() error {
+	if s.proc.ExitCode() == addressInUse && strings.Contains(s.proc.LastLine(), s.addr) {
+		return fmt.Errorf("%s is already in use; stop what listens there, or choose another with --port", s.addr)
+	}
+	return fmt.Errorf("the server did not start: %s", s.lastWords())
 }
 
 // processes are the server's own, without any wrapping process, parents first.
 func (s *server) processes() []int {
-	return slices.DeleteFunc(telemetry.Descendants(s.proc.Pid()), func(pid int) bool { return telemetry.Command(pid) != s.program })
+	all := telemetry.Descendants(s.proc.Pid())
+	all = all[min(s.wrappers(), len(all)):]
+	if s.serves.Process == "" {
+		return all
+	}
+	return slices.DeleteFunc(all, func(pid int) bool { return telemetry.Command(pid) != short(s.serves.Process) })
 }
+
+// short cuts a command name to what the kernel keeps of it.
+func short(name string) string { return name[:min(len(name), 15)] }
 
 // first is the process whose end ends the others.
 func (s *server) first() int {
@@ -117,12 +204,13 @@ func (s *server) first() int {
 // own is an error if a process of the server does not run the program that was
 // found before the run. Not all processes may be up yet.
 func (s *server) own() error {
-	if s.found == nil {
-		return nil
+	name := host.Called(s.serves.Program)
+	if s.found == nil || !host.Own(name) {
+		return nil // another's process may run an interpreter, whose file is not the program's
 	}
 	for _, pid := range s.processes() {
-		if s.found.Other(s.program, pid) {
-			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build nothing meanwhile", s.program)
+		if s.found.Other(name, pid) {
+			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build nothing meanwhile", name)
 		}
 	}
 	return nil
@@ -132,13 +220,15 @@ func (s *server) gone() bool {
 	select {
 	case <-s.proc.Done():
 		return true
+	case <-s.proc.Ended():
+		return true
 	default:
 		return false
 	}
 }
 
 func (s *server) lastWords() string {
-	line := strings.TrimPrefix(s.proc.LastLine(), s.program+": ")
+	line := strings.TrimPrefix(s.proc.LastLine(), s.serves.Process+": ")
 	if err := s.proc.Err(); err != nil {
 		return strings.TrimSpace(fmt.Sprintf("%s (%v)", line, err))
 	}
