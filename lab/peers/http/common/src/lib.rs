@@ -142,21 +142,3 @@ impl Bodies {
         self.read[((x >> 32) * self.read.len() as u64 >> 32) as usize]
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_body_is_drawn() {
-        let all: &'static [&'static [u8]] = (0..=255u8).map(|b| &*vec![b].leak()).collect::<Vec<_>>().leak();
-        let bodies = Bodies { simple: b"", read: all };
-        let mut drawn = [0; 256];
-        for _ in 0..25_600 {
-            drawn[bodies.read()[0] as usize] += 1;
-        }
-        // A hundred each on average; the chance of fewer than 40 or more than 180 is
-        // below one in a million.
-        assert!(drawn.iter().all(|n| (40..=180).contains(n)), "{drawn:?}");
-    }
-}
