@@ -112,6 +112,7 @@ func Schema() []byte {
 		"profile":  "The kind of profile.",
 		"package":  "The package to look for, by its path.",
 		"work":     "The kind of work to look for.",
+		"levels":   "The levels of that factor that are compared, in this order, if not all are: two for a ratio, which is of the second over the first.",
 		"at":       "Levels that the claim is limited to.",
 	})
 	return strict.EncodeSchema(s)

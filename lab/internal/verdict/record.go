@@ -142,7 +142,7 @@ func (d *decider) record(c experiment.Claim) *record {
 	rec.fixed, rec.line = newest.Settings, newest.Topology
 	for _, cond := range newest.conds {
 		rec.all = append(rec.all, cond.Levels)
-		if whole := rec.fixed.With(cond.Levels); whole.With(c.Where()).Key() == whole.Key() {
+		if c.Covers(rec.fixed.With(cond.Levels)) {
 			rec.conds = append(rec.conds, cond.Levels)
 		}
 	}
