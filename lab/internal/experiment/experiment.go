@@ -70,7 +70,8 @@ type Experiment struct {
 	// decides nothing, so no claim's digest has it.
 	Relative *Relative `toml:"relative"`
 
-	fixed setting.Levels
+	fixed   setting.Levels
+	without []setting.Levels // of a copy that Without made
 }
 
 // Topology says how client and server are joined.
@@ -344,7 +345,9 @@ func (x *Experiment) Conditions() []setting.Levels {
 		}
 		conds = next
 	}
-	return conds
+	return slices.DeleteFunc(conds, func(c setting.Levels) bool {
+		return slices.ContainsFunc(x.without, func(out setting.Levels) bool { return c.With(out).Key() == c.Key() })
+	})
 }
 
 // Null tells whether any condition loads the null server.

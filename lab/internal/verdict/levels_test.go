@@ -1,9 +1,11 @@
 package verdict
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -83,5 +85,38 @@ func TestACriterionNamesItsLevels(t *testing.T) {
 	var none experiment.Claim
 	if none.Compared() != nil {
 		t.Error("a claim without levels names some")
+	}
+}
+
+// A run that left out one of three levels decides what is claimed of the others. What is
+// claimed of all three, or of the one, does not apply to it; an earlier run that had all
+// still decides that.
+func TestWhatARunLeftOutDoesNotApply(t *testing.T) {
+	claim := func(id, rest string) string {
+		return fmt.Sprintf(`{ id = %q, text = "t", why = "Made up.", metric = "server_cpu_per_request_s", over = "workers", kind = "flat", margin = 0.1%s }`, id, rest)
+	}
+	x := design(t, `{ name = "workers", levels = [1, 2, 4] }`, claim("all", ""), claim("two", ", levels = [1, 4]"), claim("gone", ", levels = [1, 2]"))
+	same := func(setting.Levels, int) figures { return figures{cost: 1, rps: 1} }
+	out := setting.Levels{setting.Workers: setting.Int(2)}
+	whole, less := made(x, enough, same), made(x.Without(out), enough, same)
+	whole.Run = "earlier"
+	less.Provenance.LeftOut = []results.LeftOut{{Levels: out, Why: "cargo is not there"}}
+
+	for _, c := range []struct {
+		runs []Run
+		want []Verdict
+		of   []int // blocks
+	}{
+		{[]Run{{less, x}}, []Verdict{NotApplicable, Reproduced, NotApplicable}, []int{0, enough, 0}},
+		{[]Run{{whole, x}, {less, x}}, []Verdict{Reproduced, Reproduced, Reproduced}, []int{enough, 2 * enough, enough}},
+	} {
+		for i, got := range Decide(x, machine, c.runs).Claims {
+			if got.Verdict != c.want[i] || got.Blocks != c.of[i] {
+				t.Errorf("%s after %d runs: %s of %d blocks, want %s of %d: %s", got.ID, len(c.runs), got.Verdict, got.Blocks, c.want[i], c.of[i], got.Reason)
+			}
+			if says := "the run measured nothing where workers is 2: cargo is not there"; got.Verdict == NotApplicable && got.Reason != says {
+				t.Errorf("%s: %q, want %q", got.ID, got.Reason, says)
+			}
+		}
 	}
 }
