@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -27,6 +28,7 @@ type RelativeRow struct {
 	Level  string         `json:"level"`            // as pages print it
 	Base   bool           `json:"base,omitempty"`   // whether it is what others are relative to
 	Bounds map[string]int `json:"bounds,omitempty"` // number of its valid trials by bound
+	Walls  string         `json:"walls,omitempty"`  // the same in words; absent if the server's CPU bounded all
 	Effect
 }
 
@@ -57,6 +59,9 @@ func (d *decider) relative() *Relative {
 		}
 		rec.conds = []setting.Levels{levels}
 		rec.each(func(s *source, t results.Trial) { row.Bounds[string(s.walls(t).Bound())]++ })
+		if len(row.Bounds) > 1 || row.Bounds[string(gate.BoundServerCPU)] == 0 {
+			row.Walls = tally(row.Bounds)
+		}
 		out.Rows = append(out.Rows, row)
 	}
 	if len(out.Rows) < 2 {

@@ -36,9 +36,9 @@ func said(r *Relative) string {
 	var rows []string
 	for _, row := range r.Rows {
 		if row.Base {
-			rows = append(rows, fmt.Sprintf("%s base %v", row.Level, row.Bounds))
+			rows = append(rows, fmt.Sprintf("%s base %v", row.Level, row.Walls))
 		} else {
-			rows = append(rows, fmt.Sprintf("%s %s (%s) of %d %v", row.Level, row.Text(), row.Interval(), row.Pairs, row.Bounds))
+			rows = append(rows, fmt.Sprintf("%s %s (%s) of %d %v", row.Level, row.Text(), row.Interval(), row.Pairs, row.Walls))
 		}
 	}
 	return strings.Join(rows, "; ")
@@ -59,7 +59,7 @@ func TestATableRelativeToOneLevel(t *testing.T) {
 	if got == nil {
 		t.Fatal("there is no table")
 	}
-	if want := "1 0.500 (0.500 to 0.500) of 8 map[client-cpu:1 server-cpu:7]; 2 base map[server-cpu:8]; 4 3.00 (2.90 to 3.10) of 8 map[server-cpu:8]"; said(got) != want || got.To != "2" {
+	if want := "1 0.500 (0.500 to 0.500) of 8 client-cpu 1, server-cpu 7; 2 base ; 4 3.00 (2.90 to 3.10) of 8 "; said(got) != want || got.To != "2" {
 		t.Errorf("%s\nwant %s", said(got), want)
 	}
 
@@ -69,7 +69,7 @@ func TestATableRelativeToOneLevel(t *testing.T) {
 			trial.Valid = false
 		}
 	}
-	if got, want := said(Decide(x, machine, []Run{{r, x}}).Relative), "2 base map[server-cpu:7]; 4 3.00 (2.90 to 3.10) of 7 map[server-cpu:8]"; got != want {
+	if got, want := said(Decide(x, machine, []Run{{r, x}}).Relative), "2 base ; 4 3.00 (2.90 to 3.10) of 7 "; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
