@@ -77,10 +77,11 @@ serve: $(HUGO) ## serve the site on loopback and rebuild it as files change
 	$(HUGO) server --bind 127.0.0.1
 
 .PHONY: bench
-bench: build ## print benchmarks as ratios measured side by side
+bench: build peers ## print benchmarks as ratios measured side by side; under 10 minutes
 	@cd lab && go test -run '^$$' -bench . -benchtime 1s ./server/catalog
 	@cd lab && go test -run '^$$' -bench BesideWrk -benchtime 1x ./load
 	@cd lab/peers && go run -trimpath .
+	@$(LAB) table --measure --budget 330s peers-simple peers-read peers-read-wire
 
 .PHONY: bench-site
 bench-site: build ## print what building the site costs at 100, 300 and 1,000 entries

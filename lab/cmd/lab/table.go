@@ -177,8 +177,8 @@ func (c column) notes() (notes []string) {
 	say := func(format string, args ...any) { notes = append(notes, c.x.Name+fmt.Sprintf(format, args...)) }
 	if len(c.rows()) == 0 {
 		why := c.none
-		if why == "" {
-			why = "no block is complete"
+		if why == "" && c.says != nil && len(c.says.Claims) > 0 {
+			why = c.says.Claims[0].Reason // each claim says the same where no block is complete
 		}
 		say(" has no figures: %s", why)
 	}
