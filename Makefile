@@ -84,10 +84,11 @@ bench: build peers ## print benchmarks as ratios measured side by side; under 10
 	@cd lab/peers && go run -trimpath .
 	@$(LAB) table --measure --budget 330s peers-simple peers-read peers-read-wire
 
+# As in lab/peers/http/Cargo.toml.
+RUST := 1.88
 # The peers in Rust take minutes of CPU time when they are compiled for the first time, so
 # make test leaves all peers out. What is not built for want of its tools is removed as
 # well, so that nothing out of date is measured.
-RUST := 1.88 # as in lab/peers/http/Cargo.toml
 .PHONY: peers
 peers: ## build other HTTP servers to compare with, where their tools are, and check their answers
 	@mkdir -p $(PEERS)
@@ -97,11 +98,11 @@ peers: ## build other HTTP servers to compare with, where their tools are, and c
 	  rm -f $(PEERS)/nginx_server; \
 	  echo "nginx is not built: there is no nginx (Debian and Ubuntu: apt-get install nginx-light)"; \
 	else (cd lab/peers/http && go build -trimpath -buildvcs=false -o ../../../$(PEERS)/nginx_server ./nginx); fi
-	@have="$$(rustc --version 2>/dev/null | cut -d ' ' -f 2)"; \
+	@have="$$({ rustc --version 2>/dev/null || true; } | cut -d ' ' -f 2)"; \
 	if ! command -v cargo >/dev/null || ! printf '%s\n' $(RUST) "$${have:-0}" | sort -CV; then \
 	  for peer in hyper axum ntex; do \
 	    rm -f $(PEERS)/$${peer}_server; \
-	    echo "$$peer is not built: it needs cargo and Rust $(RUST) or later (rustup, from rustup.rs), and here is $${have:-none}"; \
+	    echo "$$peer is not built: it needs cargo and Rust $(RUST) or later, and here is $${have:-none}"; \
 	  done; \
 	else (cd lab/peers/http && cargo build --release --locked); \
 	  for peer in hyper axum ntex; do ln -f $(PEERS)/target/release/$${peer}_server $(PEERS)/; done; fi
