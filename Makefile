@@ -22,6 +22,7 @@ HUGO := $(BIN)/hugo
 LAB := $(BIN)/lab
 SERVER := $(BIN)/fiber_server
 NULL_SERVER := $(BIN)/null_server
+FLOOR_SERVER := $(BIN)/floor_server
 LOAD := $(BIN)/http_load
 PRODUCER := $(BIN)/event_producer
 SINK := $(BIN)/event_sink
@@ -90,7 +91,7 @@ bench-site: build ## print what building the site costs at 100, 300 and 1,000 en
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
 
 .PHONY: build
-build: setup $(LAB) $(SERVER) $(NULL_SERVER) $(LOAD) $(PRODUCER) $(SINK) ## build lab, the servers and what loads them
+build: setup $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK) ## build lab, the servers and what loads them
 
 .PHONY: clean
 clean: ## remove what was built and installed; data stays
@@ -108,19 +109,33 @@ sources:
 # Go's own library. Go names a program after its directory.
 .tools/stamp/compiled: .tools/stamp/sources
 	@mkdir -p .tools/compiled
-	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab ./server ./null ./load ./producer ./sink
+	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab ./server ./null ./floor ./load ./producer ./sink
 	@touch $@
 
 $(LAB): DIRECTORY = lab
 $(SERVER): DIRECTORY = server
 $(NULL_SERVER): DIRECTORY = null
+$(FLOOR_SERVER): DIRECTORY = floor
 $(LOAD): DIRECTORY = load
 $(PRODUCER): DIRECTORY = producer
 $(SINK): DIRECTORY = sink
-$(LAB) $(SERVER) $(NULL_SERVER) $(LOAD) $(PRODUCER) $(SINK): .tools/stamp/compiled
+$(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK): .tools/stamp/compiled
 	@mkdir -p $(BIN)
 	@ln -f .tools/compiled/$(DIRECTORY) $@
 	@touch $@
+
+# The one program in C. What is measured beside it is compared with it, so without a C
+# compiler there is no comparison; nothing else needs one.
+.PHONY: c-floor
+c-floor: ## build the server of prepared bytes in C, if there is a C compiler
+	@if command -v $(CC) >/dev/null; then \
+	  $(MAKE) --no-print-directory $(BIN)/c_floor; \
+	else echo "c_floor is not built: there is no C compiler ($(CC)); Debian and Ubuntu: apt-get install gcc libc6-dev"; fi
+
+$(BIN)/c_floor: lab/floor/c/c_floor.c
+	@mkdir -p $(BIN)
+	$(CC) -std=c11 -O2 -Wall -Wextra -o $@.new $<
+	@mv $@.new $@
 
 $(HUGO): tools/requirements.txt
 	@mkdir -p $(BIN)
