@@ -57,7 +57,10 @@ func (r *Reader) Read(in []byte) (used, refused int) {
 		}
 		at += size
 		if len(field) == 0 {
-			return at, r.sum()
+			if refused = r.sum(); refused != 0 {
+				return 0, refused
+			}
+			return at, 0
 		}
 		if n == r.Limits.Fields {
 			return 0, http.StatusRequestHeaderFieldsTooLarge
@@ -133,6 +136,8 @@ func (r *Reader) version(v []byte) (refused int) {
 	return 0
 }
 
+var root, server = []byte("/"), []byte("*")
+
 // target reads a target in each of its four forms.
 func (r *Reader) target(t []byte) bool {
 	switch {
@@ -160,9 +165,9 @@ func (r *Reader) target(t []byte) bool {
 	if t = t[end:]; len(t) > 0 && t[0] == '/' {
 		return r.decode(t)
 	}
-	r.Path = []byte("/")
+	r.Path = root
 	if r.Method == Options && len(t) == 0 {
-		r.Path = []byte("*") // RFC 9112, 3.2.4
+		r.Path = server // RFC 9112, 3.2.4
 	}
 	return true
 }
