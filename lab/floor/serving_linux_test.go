@@ -104,22 +104,26 @@ func (c *client) say(text string) {
 type answer struct {
 	code   int
 	closes bool
-	header http.Header
 	body   string
 }
 
 // next reads the answer to a request of that method.
 func (c *client) next(method string) answer {
 	c.t.Helper()
-	resp, err := http.ReadResponse(c.r, &http.Request{Method: method})
+	a, err := c.readTo(method)
 	if err != nil {
 		c.t.Fatalf("no answer: %v", err)
 	}
-	body, err := io.ReadAll(resp.Body)
+	return a
+}
+
+func (c *client) readTo(method string) (answer, error) {
+	resp, err := http.ReadResponse(c.r, &http.Request{Method: method})
 	if err != nil {
-		c.t.Fatal(err)
+		return answer{}, err
 	}
-	return answer{resp.StatusCode, resp.Close, resp.Header, string(body)}
+	body, err := io.ReadAll(resp.Body)
+	return answer{resp.StatusCode, resp.Close, string(body)}, err
 }
 
 // ends reads to the end of the connection, and says what it read.
