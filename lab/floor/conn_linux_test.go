@@ -155,7 +155,8 @@ func TestRequestsAllocateNothing(t *testing.T) {
 func TestWhoDoesNotReadIsNotRead(t *testing.T) {
 	r := newRig(t, nil)
 	p := r.connect(unix.SOCK_STREAM)
-	batch := []byte(strings.Repeat(read1+"GET /list HTTP/1.1\r\nHost: x\r\n\r\n", 20))
+	_ = unix.SetsockoptInt(p.fd, unix.SOL_SOCKET, unix.SO_SNDBUF, 8<<10)
+	batch := []byte(strings.Repeat(read1, 39) + "GET /list HTTP/1.1\r\nHost: x\r\n\r\n")
 	sent := 0
 	for range 10_000 {
 		n, err := unix.Write(p.fd, batch[sent%len(batch):])

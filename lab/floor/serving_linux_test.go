@@ -100,15 +100,15 @@ func (c *client) say(text string) {
 	}
 }
 
-// An answer is what a client is told.
-type answer struct {
+// Heard is what a client is told.
+type heard struct {
 	code   int
 	closes bool
 	body   string
 }
 
 // next reads the answer to a request of that method.
-func (c *client) next(method string) answer {
+func (c *client) next(method string) heard {
 	c.t.Helper()
 	a, err := c.readTo(method)
 	if err != nil {
@@ -117,13 +117,13 @@ func (c *client) next(method string) answer {
 	return a
 }
 
-func (c *client) readTo(method string) (answer, error) {
+func (c *client) readTo(method string) (heard, error) {
 	resp, err := http.ReadResponse(c.r, &http.Request{Method: method})
 	if err != nil {
-		return answer{}, err
+		return heard{}, err
 	}
 	body, err := io.ReadAll(resp.Body)
-	return answer{resp.StatusCode, resp.Close, string(body)}, err
+	return heard{resp.StatusCode, resp.Close, string(body)}, err
 }
 
 // ends reads to the end of the connection, and says what it read.
