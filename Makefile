@@ -18,6 +18,7 @@ NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 # checkers of the site are installed only with the tests.
 NPM_OMIT = $(if $(wildcard .tools/stamp/checkers),,--omit=dev)
 BIN := .tools/bin
+PEERS := .tools/peers
 HUGO := $(BIN)/hugo
 LAB := $(BIN)/lab
 SERVER := $(BIN)/fiber_server
@@ -82,6 +83,29 @@ bench: build ## print benchmarks as ratios measured side by side
 	@cd lab && go test -run '^$$' -bench . -benchtime 1s ./server/catalog
 	@cd lab && go test -run '^$$' -bench BesideWrk -benchtime 1x ./load
 	@cd lab/peers && go run -trimpath .
+
+# The peers in Rust take minutes of CPU time when they are compiled for the first time, so
+# make test leaves all peers out. What is not built for want of its tools is removed as
+# well, so that nothing out of date is measured.
+RUST := 1.88 # as in lab/peers/http/Cargo.toml
+.PHONY: peers
+peers: ## build other HTTP servers to compare with, where their tools are, and check their answers
+	@mkdir -p $(PEERS)
+	@cd lab/peers/http && go run -trimpath ./bodies ../../../$(PEERS)/bodies
+	@cd lab/peers/http && go build -trimpath -buildvcs=false -o ../../../$(PEERS)/gnet_server ./gnet
+	@if ! PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null; then \
+	  rm -f $(PEERS)/nginx_server; \
+	  echo "nginx is not built: there is no nginx (Debian and Ubuntu: apt-get install nginx-light)"; \
+	else (cd lab/peers/http && go build -trimpath -buildvcs=false -o ../../../$(PEERS)/nginx_server ./nginx); fi
+	@have="$$(rustc --version 2>/dev/null | cut -d ' ' -f 2)"; \
+	if ! command -v cargo >/dev/null || ! printf '%s\n' $(RUST) "$${have:-0}" | sort -CV; then \
+	  for peer in hyper axum ntex; do \
+	    rm -f $(PEERS)/$${peer}_server; \
+	    echo "$$peer is not built: it needs cargo and Rust $(RUST) or later (rustup, from rustup.rs), and here is $${have:-none}"; \
+	  done; \
+	else (cd lab/peers/http && cargo build --release --locked); \
+	  for peer in hyper axum ntex; do ln -f $(PEERS)/target/release/$${peer}_server $(PEERS)/; done; fi
+	cd lab/peers/http && go test -trimpath -vet=off -count=1 .
 
 .PHONY: bench-site
 bench-site: build ## print what building the site costs at 100, 300 and 1,000 entries

@@ -23,7 +23,7 @@ library=github.com/line-rate/line-rate/lab/batch/...
 go_vet() { (cd lab && go vet -trimpath ./... "$library"); }
 go_modules() {
   local module
-  for module in lab lab/batch lab/peers; do
+  for module in lab lab/batch lab/peers lab/peers/http; do
     (cd "$module" && go mod verify && go mod tidy -diff) || return
   done
   if grep -n require lab/batch/go.mod; then
@@ -70,8 +70,14 @@ go_races() {
 }
 # Without the test cache: Go does not know which files Hugo reads.
 states() { (cd lab && these=$(names "$every_state") && GOGC=400 go test -trimpath -vet=off -count=1 -run "$these" "./${every_state%/*}"); }
-# The other implementations that lab/batch is compared with are a module of their own.
-go_peers() { (cd lab/peers && go vet -trimpath ./... && go test -trimpath -vet=off ./...); }
+# The other implementations that lab/batch and the servers are compared with are modules of
+# their own. Of the other servers, those are tested that make peers has built.
+go_peers() {
+  local module
+  for module in lab/peers lab/peers/http; do
+    (cd "$module" && go vet -trimpath ./... && go test -trimpath -vet=off ./...) || return
+  done
+}
 # The lab's own runs. They run processes that are built without the race detector, as for
 # measuring. The tests that need valid trials run alone: other tests beside them would
 # make their trials invalid. The other tests break runs, and work under any load.

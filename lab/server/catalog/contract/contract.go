@@ -28,31 +28,50 @@ const patience = 20 * time.Second
 // depth is how many requests are sent in one write.
 const depth = 12
 
-// Contract checks every route of a server that listens at addr. server is its name among
-// the levels of [setting.Server].
+// A Server is one that has to keep the contract.
+type Server struct {
+	Addr    string
+	Name    string                     // in messages
+	Answers string                     // whose answers it gives, as [answer.Of] names them
+	Has     func(r catalog.Route) bool // which routes it has, on the others its status is 404; nil: all
+	GetOnly bool                       // the contract does not say what it does on other methods
+	More    int                        // bytes that its heads have beyond those of the lab's servers
+}
+
+// Contract checks every route of a server of the lab that listens at addr. server is
+// its name among the levels of [setting.Server].
 func Contract(t *testing.T, server, addr string) {
 	t.Helper()
-	null := server == setting.Null
+	s := Server{Addr: addr, Name: server, Answers: server}
+	if server == setting.Null {
+		s.GetOnly, s.Has = true, func(r catalog.Route) bool { return r.Null }
+	}
+	s.Keeps(t)
+}
+
+// Keeps checks every route of the server.
+func (s Server) Keeps(t *testing.T) {
+	t.Helper()
 	for _, r := range catalog.Routes() {
-		c := connect(t, addr)
-		if null && !r.Null {
+		c := connect(t, s.Addr)
+		if s.Has != nil && !s.Has(r) {
 			c.ask("GET", r.Path)
 			if a := c.next("GET"); a.code != http.StatusNotFound {
-				t.Errorf("%s %s: status %d of a route that this server does not have", server, r.Path, a.code)
+				t.Errorf("%s %s: status %d of a route that this server does not have", s.Name, r.Path, a.code)
 			}
 			continue
 		}
-		set, err := answer.Of(server, r.Path)
+		set, err := answer.Of(s.Answers, r.Path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		says := func(what, format string, args ...any) {
 			t.Helper()
-			t.Errorf("%s %s, %s: %s", server, r.Path, what, fmt.Sprintf(format, args...))
+			t.Errorf("%s %s, %s: %s", s.Name, r.Path, what, fmt.Sprintf(format, args...))
 		}
 		check := func(what string, a got) {
 			t.Helper()
-			for _, fault := range a.faults(r, set, what == "HEAD") {
+			for _, fault := range a.faults(r, set, s.More, what == "HEAD") {
 				says(what, "%s", fault)
 			}
 		}
@@ -85,7 +104,16 @@ func Contract(t *testing.T, server, addr string) {
 				says("GET "+path, "status %d, want 404", a.code)
 			}
 		}
-		if null { // it knows no other methods
+		// A request is whole when its end has come, however it was cut.
+		for _, cut := range []int{1, len("GET /"), -len("\n"), -len("\n\r\n")} {
+			c.queue("GET", r.Path)
+			c.queue("GET", r.Path)
+			c.sendCut(cut)
+			for range 2 {
+				check(fmt.Sprintf("cut at %d", cut), c.next("GET"))
+			}
+		}
+		if s.GetOnly {
 			continue
 		}
 		c.ask("HEAD", r.Path)
@@ -110,7 +138,7 @@ type got struct {
 }
 
 // faults lists what is wrong with an answer of 200.
-func (a got) faults(r catalog.Route, set *answer.Set, bodiless bool) (wrong []string) {
+func (a got) faults(r catalog.Route, set *answer.Set, more int, bodiless bool) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	if a.code != http.StatusOK || a.closes || len(a.transfer) > 0 {
 		say("status %d, closes: %v, transfer encodings %v", a.code, a.closes, a.transfer)
@@ -124,7 +152,7 @@ func (a got) faults(r catalog.Route, set *answer.Set, bodiless bool) (wrong []st
 			say("%s %q, want %q", name, have, values)
 		}
 	}
-	if want := r.Head(int(a.length)); a.head != want {
+	if want := r.Head(int(a.length)) + more; a.head != want {
 		say("a head of %d bytes, want %d: %v", a.head, want, a.header)
 	}
 	if err := set.Length(int(a.length)); err != nil {
@@ -189,6 +217,21 @@ func (c *client) send() {
 		c.t.Fatal(err)
 	}
 	c.out.Reset()
+}
+
+// sendCut sends what is queued in two writes. The second begins at that byte, counted from
+// the end if it is negative. The pause makes it likely that each is read on its own.
+func (c *client) sendCut(at int) {
+	c.t.Helper()
+	all := bytes.Clone(c.out.Bytes())
+	if at < 0 {
+		at += len(all)
+	}
+	c.out.Truncate(at)
+	c.send()
+	time.Sleep(2 * time.Millisecond)
+	c.out.Write(all[at:])
+	c.send()
 }
 
 func (c *client) ask(method, path string) {

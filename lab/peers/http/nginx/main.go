@@ -1,0 +1,129 @@
+// Command nginx_server starts Debian's nginx with the peers' routes.
+//
+// It opens the address, says so, and becomes nginx, which takes the open socket over as it
+// does when its program is replaced while it runs. So the address is checked, and its
+// message is the same, as with the other peers, and no process stands around nginx.
+// nginx reads its configuration, conf.go, from memory: no file of it is left behind.
+//
+// nginx cannot draw a body: /read always is the product whose length is nearest the mean.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/line-rate/line-rate/lab/internal/program"
+)
+
+const help = `nginx_server starts nginx with the routes /simple and /read.
+
+Usage: nginx_server [--addr HOST:PORT] [--bodies DIR] [--threads N] [--work DIR]
+
+  --threads N  worker processes                        (default 1)
+  --work DIR   where nginx may put temporary files     (default .tools/peers/nginx)
+`
+
+var self = program.Program{Name: "nginx_server", Out: os.Stdout, Errs: os.Stderr}
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	addr, c := "127.0.0.1:8083", config{bodies: ".tools/peers/bodies", work: ".tools/peers/nginx", workers: 1}
+	fs := program.NewFlags()
+	fs.StringVar(&addr, "addr", addr, "")
+	fs.StringVar(&c.bodies, "bodies", c.bodies, "")
+	fs.StringVar(&c.work, "work", c.work, "")
+	fs.Whole("threads", &c.workers, 1, 256)
+	if status, over := self.Over(fs.Read(args, ""), help); over {
+		return status
+	}
+	if err := become(addr, c); err != nil {
+		var status exit
+		if errors.As(err, &status) {
+			return int(status)
+		}
+		self.Say("%v", err)
+	}
+	return program.Failure
+}
+
+// An exit is the status after an error that is said already.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// become replaces this process by nginx. It returns only if that fails.
+func become(addr string, c config) error {
+	nginx, err := find()
+	if err != nil {
+		return err
+	}
+	if c.work, err = filepath.Abs(c.work); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.work, 0o700); err != nil {
+		return err
+	}
+	me, err := user.Current()
+	if err != nil {
+		return err
+	}
+	group, err := user.LookupGroupId(me.Gid)
+	if err != nil {
+		return err
+	}
+	c.user, c.root, c.pid = me.Username+" "+group.Name, os.Geteuid() == 0, os.Getpid()
+	var files unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
+		return err
+	}
+	c.files = files.Max
+
+	ln, status := self.Listen("tcp", addr, "addr")
+	if ln == nil {
+		return exit(status)
+	}
+	c.addr = ln.Addr().String()
+	text, err := c.text()
+	if err != nil {
+		return err
+	}
+	socket, err := ln.(*net.TCPListener).File()
+	if err != nil {
+		return err
+	}
+	conf, err := unix.MemfdCreate("nginx.conf", 0)
+	if err != nil {
+		return fmt.Errorf("memory for the configuration: %w", err)
+	}
+	if _, err := unix.Write(conf, text); err != nil {
+		return fmt.Errorf("memory for the configuration: %w", err)
+	}
+	// What is to stay open in nginx.
+	if _, err := unix.FcntlInt(socket.Fd(), unix.F_SETFD, 0); err != nil {
+		return err
+	}
+	self.Say("listening addr=%s", c.addr)
+	argv := []string{"nginx", "-p", c.work, "-e", "stderr", "-c", fmt.Sprintf("/proc/self/fd/%d", conf)}
+	env := append(os.Environ(), fmt.Sprintf("NGINX=%d;", socket.Fd()))
+	return fmt.Errorf("%s: %w", nginx, unix.Exec(nginx, argv, env))
+}
+
+// find also looks where Debian puts nginx, which is in no ordinary user's PATH.
+func find() (string, error) {
+	if path, err := exec.LookPath("nginx"); err == nil {
+		return path, nil
+	}
+	const debian = "/usr/sbin/nginx"
+	if _, err := os.Stat(debian); err != nil {
+		return "", errors.New("nginx is not installed (Debian and Ubuntu: apt-get install nginx-light)")
+	}
+	return debian, nil
+}
