@@ -89,7 +89,7 @@ bench: build ## print benchmarks as ratios measured side by side
 # well, so that nothing out of date is measured.
 RUST := 1.88 # as in lab/peers/http/Cargo.toml
 .PHONY: peers
-peers: ## build other HTTP servers to compare with, where their tools are, and check their answers
+peers: c-floor ## build other HTTP servers to compare with, where their tools are, and check their answers
 	@mkdir -p $(PEERS)
 	@cd lab/peers/http && go run -trimpath ./bodies ../../../$(PEERS)/bodies
 	@cd lab/peers/http && go build -trimpath -buildvcs=false -o ../../../$(PEERS)/gnet_server ./gnet
@@ -148,13 +148,13 @@ $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK): .to
 	@ln -f .tools/compiled/$(DIRECTORY) $@
 	@touch $@
 
-# The one program in C. What is measured beside it is compared with it, so without a C
-# compiler there is no comparison; nothing else needs one.
+# The one program in C, with which the peers are compared. Nothing else needs a C compiler.
 .PHONY: c-floor
 c-floor: ## build the server of prepared bytes in C, if there is a C compiler
 	@if command -v $(CC) >/dev/null; then \
 	  $(MAKE) --no-print-directory $(BIN)/c_floor; \
-	else echo "c_floor is not built: there is no C compiler ($(CC)); Debian and Ubuntu: apt-get install gcc libc6-dev"; fi
+	else rm -f $(BIN)/c_floor; \
+	  echo "c_floor is not built: there is no C compiler ($(CC)), as apt-get install gcc libc6-dev gives one on Debian and Ubuntu"; fi
 
 $(BIN)/c_floor: lab/floor/c/c_floor.c
 	@mkdir -p $(BIN)
