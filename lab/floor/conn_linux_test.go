@@ -307,3 +307,73 @@ func TestHeadsOfAnswers(t *testing.T) {
 		p.close()
 	}
 }
+
+// However bytes are cut, the same is answered, and the connection ends or does not.
+func FuzzConn(f *testing.F) {
+	for _, x := range exchanges {
+		f.Add([]byte(x.text), len(x.text)/2)
+	}
+	shared := newRig(f, nil)
+	f.Fuzz(func(t *testing.T, in []byte, cut int) {
+		r := &rig{t, shared.loop, shared.scratch}
+		in = in[:min(len(in), 20_000)] // what a socket takes at once
+		cut = max(min(cut, len(in)), 0)
+		whole, parts := r.connect(unix.SOCK_STREAM), r.connect(unix.SOCK_STREAM)
+		whole.say(string(in))
+		parts.say(string(in[:cut]))
+		if parts.c.phase != lingering {
+			parts.say(string(in[cut:]))
+		}
+		var got [2]string
+		var ended [2]bool
+		for i, p := range []*peer{whole, parts} {
+			for len(got[i]) == 0 || p.c.phase == writing {
+				text, end := p.hears()
+				got[i], ended[i] = got[i]+text, end
+				if text == "" {
+					break
+				}
+				p.turns(unix.EPOLLOUT)
+			}
+			got[i] = strings.ReplaceAll(got[i], "HTTP/1.1 100 Continue\r\n\r\n", "") // is not sent if the body is there
+		}
+		if got[0] != got[1] && !strings.Contains(string(in), "/compute") || ended[0] != ended[1] {
+			t.Fatalf("%q cut at %d:\n%q, ended: %v\nat once\n%q, %v", in, cut, got[1], ended[1], got[0], ended[0])
+		}
+		for _, p := range []*peer{whole, parts} {
+			p.close()
+			p.turns(unix.EPOLLIN | unix.EPOLLRDHUP)
+			if p.c.fd >= 0 && p.c.phase != writing {
+				t.Fatalf("%q: the connection stays when the client has gone", in)
+			}
+		}
+	})
+}
+
+// The date is written anew when its second is over, and only its bytes change.
+func TestDate(t *testing.T) {
+	r := newRig(t, nil)
+	ask := func() string {
+		p := r.connect(unix.SOCK_STREAM)
+		p.say(simple)
+		text, _ := p.hears()
+		return text
+	}
+	r.setDate(time.Unix(1e9, 0))
+	old := ask()
+	if !strings.Contains(old, "\r\nDate: Sun, 09 Sep 2001 01:46:40 GMT\r\n") {
+		t.Errorf("%q", old)
+	}
+	r.redate = r.now + time.Hour
+	if r.look(); ask() != old {
+		t.Error("the date changed before its time")
+	}
+	r.redate = 0
+	before := time.Now().Truncate(time.Second)
+	r.look()
+	date, _, _ := strings.Cut(strings.TrimPrefix(ask(), beforeDate), "\r\n")
+	now, err := time.Parse(time.RFC1123, date)
+	if err != nil || now.Before(before) || now.After(time.Now()) || r.redate <= r.now-time.Second {
+		t.Errorf("%v, %v, again in %v", now, err, r.redate-r.now)
+	}
+}

@@ -18,10 +18,10 @@ const (
 	inputSize = 64 << 10
 	// atOnce is how many connections one wait returns.
 	atOnce = 256
+	// longestWait bounds a wait, during which Go cannot stop the world if its signal is lost.
+	longestWait = time.Second
 	// mostReads is how often one connection is read before it is another's turn.
 	mostReads = 8
-	// idleWait is the longest wait; see wait.
-	idleWait = time.Second
 )
 
 // The times of a stop, as in the Fiber server: for a while, answers say that the
@@ -71,7 +71,9 @@ func newLoop(s settings, ln *net.TCPListener, wake int, pool *catalog.Pool) (l *
 		epoll: -1, wake: wake, origin: time.Now(),
 		events: make([]unix.EpollEvent, atOnce), vector: make([]unix.Iovec, 0, mostPieces), in: make([]byte, inputSize),
 	}
-	l.tick = min(s.times.idle, s.times.head, s.times.body, s.times.write, idleWait) / 4
+	// So what takes too long is ended up to a quarter of the shortest time too late. More
+	// looks would cost a server that has nothing to do.
+	l.tick = min(s.times.idle, s.times.head, s.times.body, s.times.write) / 4
 	// A copy of the descriptor, so that Go's own loop does not watch it.
 	l.file, err = ln.File()
 	if err = errors.Join(err, ln.Close()); err != nil {
@@ -146,10 +148,7 @@ func (l *loop) patience() int {
 	if len(l.again) > 0 {
 		return 0
 	}
-	if l.open == 0 && !l.leaving {
-		return int(idleWait.Milliseconds())
-	}
-	return int(max(l.sweep-l.now, 0)/time.Millisecond) + 1
+	return int(min(max(l.sweep-l.now, 0), longestWait)/time.Millisecond) + 1
 }
 
 // look reads the clock, and writes the date anew when its second is over.

@@ -13,7 +13,7 @@
 //
 // No request allocates memory, except that a body which is computed for each request
 // (/compute) does. The system calls do not tell Go's scheduler, since none of them can
-// block, apart from a wait without work.
+// block, apart from a long wait for work.
 //
 // Limits: Linux; no TLS, no HTTP/2, no log. An address is an IP address, and is not
 // authenticated: it is for load tests on trusted networks. A connection stays with the thread
@@ -22,6 +22,7 @@ package main
 
 import (
 	"os"
+	"runtime"
 
 	"github.com/line-rate/line-rate/lab/internal/pprofsock"
 	"github.com/line-rate/line-rate/lab/internal/program"
@@ -54,6 +55,8 @@ func run(args []string) int {
 		floor.Say("%v", err)
 		return program.Failure
 	}
+	// With more, each goroutine that is ready would wake one more thread to look for others.
+	runtime.GOMAXPROCS(s.workers)
 	addr := lns[0].Addr()
 	srv, err := newServer(s, lns, pool)
 	if err != nil {

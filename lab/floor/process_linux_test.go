@@ -195,7 +195,7 @@ func TestServerInC(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd, v := start(t, name, "--addr", "127.0.0.1:0", "--bodies", file)
-	refusals(t, name, v.addr, map[string]string{"--bodies /dev/null": "no line", "--bodies /dev/no": "No such file", "--bodies": "has no value", "--addr localhost:1": "IPv4"})
+	refusals(t, name, v.addr, map[string]string{"--bodies /dev/null": "no line", "--bodies /dev/no": "No such file", "--bodies": "has no value", "--addr localhost:1": "IPv4", "--workers 2": "one thread"})
 	contract.Server{
 		Addr: v.addr, Name: "c_floor", Answers: setting.Fiber, GetOnly: true,
 		Has: func(r catalog.Route) bool { return r.Null },

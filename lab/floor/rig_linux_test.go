@@ -13,7 +13,7 @@ import (
 // A rig is a loop that a test drives by hand, with connections over pairs of unix sockets:
 // what it does then depends on neither time nor network.
 type rig struct {
-	t *testing.T
+	t testing.TB
 	*loop
 	scratch []byte
 }
@@ -28,7 +28,7 @@ func (s still) Fill(dst []int) {
 	}
 }
 
-func newRig(t *testing.T, change func(*settings)) *rig {
+func newRig(t testing.TB, change func(*settings)) *rig {
 	t.Helper()
 	s := defaults
 	s.addr = "127.0.0.1:0"

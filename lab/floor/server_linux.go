@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -56,8 +55,6 @@ func listen(p program.Program, addr string, workers int) ([]net.Listener, int) {
 
 // newServer makes a loop for each listener.
 func newServer(s settings, lns []net.Listener, pool *catalog.Pool) (*server, error) {
-	// One more than the loops, which seldom give theirs up: for signals and profiles.
-	runtime.GOMAXPROCS(len(lns) + 1)
 	srv := &server{}
 	var err error
 	if srv.rest, srv.told, err = os.Pipe(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -47,6 +48,9 @@ func serveWith(t *testing.T, change func(*settings)) *serving {
 	if lns == nil {
 		t.Fatalf("listen: exit status %d", status)
 	}
+	// The loops keep theirs while they wait, and the test needs some too.
+	before := runtime.GOMAXPROCS(s.workers + 2)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 	v := &serving{t: t, addr: lns[0].Addr().String(), ended: make(chan error, 1)}
 	var err error
 	if v.srv, err = newServer(s, lns, pool()); err != nil {
@@ -146,7 +150,7 @@ func (v *serving) ask(text string) (codes []int, bodies []string) {
 	return codesIn(v.t, c.ends())
 }
 
-func codesIn(t *testing.T, text string) (codes []int, bodies []string) {
+func codesIn(t testing.TB, text string) (codes []int, bodies []string) {
 	t.Helper()
 	r := bufio.NewReader(strings.NewReader(text))
 	for {

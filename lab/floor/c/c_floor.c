@@ -30,9 +30,10 @@ enum { SIMPLE, READ, MISSING, REFUSE, ROUTES };
 
 static const char help[] =
 	"c_floor answers HTTP requests with prepared bytes: the least that a server can cost.\n\n"
-	"Usage: c_floor [--addr HOST:PORT] [--bodies FILE]\n\n"
+	"Usage: c_floor [--addr HOST:PORT] [--bodies FILE] [--workers 1]\n\n"
 	"  --addr HOST:PORT  IPv4 address to listen on (default 127.0.0.1:8083)\n"
-	"  --bodies FILE     the bodies of /read, one a line; without it there is no /read\n\n"
+	"  --bodies FILE     the bodies of /read, one a line; without it there is no /read\n"
+	"  --workers 1       it has one thread, and refuses to be taken for more\n\n"
 	"Routes: /simple /read\n"
 	"SIGTERM or SIGINT ends it at once.\n\n"
 	"Exit codes: 0 ended when asked, 1 failed, 2 a setting was refused, 3 the address\n"
@@ -219,13 +220,14 @@ static int listen_on(const char *text, struct sockaddr_in *at) {
 }
 
 int main(int argc, char **argv) {
-	const char *addr = "127.0.0.1:8083", *bodies = NULL;
+	const char *addr = "127.0.0.1:8083", *bodies = NULL, *workers = "1";
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return fputs(help, stdout) < 0;
-		const char **to = !strcmp(argv[i], "--addr") ? &addr : !strcmp(argv[i], "--bodies") ? &bodies : NULL;
+		const char **to = !strcmp(argv[i], "--addr") ? &addr : !strcmp(argv[i], "--bodies") ? &bodies : !strcmp(argv[i], "--workers") ? &workers : NULL;
 		if (!to || i + 1 == argc) end(REFUSED, "%s is no option, or has no value; see --help", argv[i]);
 		*to = argv[++i];
 	}
+	if (strcmp(workers, "1")) end(REFUSED, "--workers: %s is not accepted; c_floor has one thread, so give 1", workers);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGTERM, asked);
 	signal(SIGINT, asked);
