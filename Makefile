@@ -152,7 +152,7 @@ $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK): .to
 .PHONY: c-floor
 c-floor: ## build the server of prepared bytes in C, if there is a C compiler
 	@if command -v $(CC) >/dev/null; then \
-	  $(MAKE) --no-print-directory $(BIN)/c_floor; \
+	  $(MAKE) -s $(BIN)/c_floor; \
 	else rm -f $(BIN)/c_floor; \
 	  echo "c_floor is not built: there is no C compiler ($(CC)), as apt-get install gcc libc6-dev gives one on Debian and Ubuntu"; fi
 

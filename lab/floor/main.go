@@ -12,12 +12,12 @@
 // draws them.
 //
 // No request allocates memory, except that a body which is computed for each request
-// (/compute) does. The system calls do not tell Go's scheduler, since none of them can
-// block, apart from a long wait for work.
+// (/compute) does. System calls are made without telling Go's scheduler: those of a request
+// cannot block, and see system_linux.go for the wait.
 //
-// Limits: Linux; no TLS, no HTTP/2, no log. An address is an IP address, and is not
-// authenticated: it is for load tests on trusted networks. A connection stays with the thread
-// that the kernel gave it to.
+// Limits: Linux; no TLS, no HTTP/2, no log. It is for load tests on trusted networks. A
+// connection stays with the thread that the kernel gave it to, however busy that is. A time
+// is over up to a quarter of the shortest one too late.
 package main
 
 import (

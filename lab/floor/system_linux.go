@@ -34,10 +34,10 @@ func writev(fd int, pieces [][]byte, vector []unix.Iovec) (int, syscall.Errno) {
 }
 
 // wait waits for events for at most so many milliseconds. Here too the scheduler is not
-// told: it would look after the thread a thousand times a second if it were, and that took
-// a twentieth of what requests cost where they come in spells of 50 ms. So the thread keeps its
-// right to run Go code while it waits. Every ten milliseconds a signal of Go's makes it
-// offer that to other goroutines, which ends the wait.
+// told: if it were, it would look after the thread a thousand times a second whenever work
+// comes after a pause, which made requests dearer by some hundredths in turns of 50 ms. So
+// the thread keeps its right to run Go code while it waits. Every ten or twenty
+// milliseconds a signal of Go's ends the wait and makes it offer that to other goroutines.
 func wait(epoll int, events []unix.EpollEvent, ms int) ([]unix.EpollEvent, error) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), uintptr(ms), 0, 0)
 	switch errno {
