@@ -84,6 +84,19 @@ bench: build ## print benchmarks as ratios measured side by side
 	@cd lab && go test -run '^$$' -bench BesideWrk -benchtime 1x ./load
 	@cd lab/peers && go run -trimpath .
 
+# The one program in C, with which the peers are compared. Nothing else needs a C compiler.
+.PHONY: c-floor
+c-floor: ## build the server of prepared bytes in C, if there is a C compiler
+	@if command -v $(CC) >/dev/null; then \
+	  $(MAKE) -s $(BIN)/c_floor; \
+	else rm -f $(BIN)/c_floor; \
+	  echo "c_floor is not built: there is no C compiler ($(CC)), as apt-get install gcc libc6-dev gives one on Debian and Ubuntu"; fi
+
+$(BIN)/c_floor: lab/floor/c/c_floor.c
+	@mkdir -p $(BIN)
+	$(CC) -std=c11 -O2 -Wall -Wextra -o $@.new $<
+	@mv $@.new $@
+
 # The peers in Rust take minutes of CPU time when they are compiled for the first time, so
 # make test leaves all peers out. What is not built for want of its tools is removed as
 # well, so that nothing out of date is measured.
@@ -147,19 +160,6 @@ $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK): .to
 	@mkdir -p $(BIN)
 	@ln -f .tools/compiled/$(DIRECTORY) $@
 	@touch $@
-
-# The one program in C, with which the peers are compared. Nothing else needs a C compiler.
-.PHONY: c-floor
-c-floor: ## build the server of prepared bytes in C, if there is a C compiler
-	@if command -v $(CC) >/dev/null; then \
-	  $(MAKE) -s $(BIN)/c_floor; \
-	else rm -f $(BIN)/c_floor; \
-	  echo "c_floor is not built: there is no C compiler ($(CC)), as apt-get install gcc libc6-dev gives one on Debian and Ubuntu"; fi
-
-$(BIN)/c_floor: lab/floor/c/c_floor.c
-	@mkdir -p $(BIN)
-	$(CC) -std=c11 -O2 -Wall -Wextra -o $@.new $<
-	@mv $@.new $@
 
 $(HUGO): tools/requirements.txt
 	@mkdir -p $(BIN)
