@@ -23,6 +23,7 @@ HUGO := $(BIN)/hugo
 LAB := $(BIN)/lab
 SERVER := $(BIN)/fiber_server
 NULL_SERVER := $(BIN)/null_server
+FLOOR_SERVER := $(BIN)/floor_server
 LOAD := $(BIN)/http_load
 PRODUCER := $(BIN)/event_producer
 SINK := $(BIN)/event_sink
@@ -78,18 +79,32 @@ serve: $(HUGO) ## serve the site on loopback and rebuild it as files change
 	$(HUGO) server --bind 127.0.0.1
 
 .PHONY: bench
-bench: build ## print benchmarks as ratios measured side by side
+bench: build peers ## print benchmarks as ratios measured side by side; under 10 minutes
 	@cd lab && go test -run '^$$' -bench . -benchtime 1s ./server/catalog
 	@cd lab && go test -run '^$$' -bench BesideWrk -benchtime 1x ./load
 	@cd lab/peers && go run -trimpath .
+	@$(LAB) table --measure --budget 330s peers-simple peers-read peers-read-wire
 
 # As in lab/peers/http/Cargo.toml.
 RUST := 1.88
+# The one program in C, with which the peers are compared. Nothing else needs a C compiler.
+.PHONY: c-floor
+c-floor: ## build the server of prepared bytes in C, if there is a C compiler
+	@if command -v $(CC) >/dev/null; then \
+	  $(MAKE) -s $(BIN)/c_floor; \
+	else rm -f $(BIN)/c_floor; \
+	  echo "c_floor is not built: there is no C compiler ($(CC)), as apt-get install gcc libc6-dev gives one on Debian and Ubuntu"; fi
+
+$(BIN)/c_floor: lab/floor/c/c_floor.c
+	@mkdir -p $(BIN)
+	$(CC) -std=c11 -O2 -Wall -Wextra -o $@.new $<
+	@mv $@.new $@
+
 # The peers in Rust take minutes of CPU time when they are compiled for the first time, so
 # make test leaves all peers out. What is not built for want of its tools is removed as
 # well, so that nothing out of date is measured.
 .PHONY: peers
-peers: ## build other HTTP servers to compare with, where their tools are, and check their answers
+peers: c-floor ## build other HTTP servers to compare with, where their tools are, and check their answers
 	@mkdir -p $(PEERS)
 	@cd lab/peers/http && go run -trimpath ./bodies ../../../$(PEERS)/bodies
 	@cd lab/peers/http && go build -trimpath -buildvcs=false -o ../../../$(PEERS)/gnet_server ./gnet
@@ -115,7 +130,7 @@ bench-site: build ## print what building the site costs at 100, 300 and 1,000 en
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
 
 .PHONY: build
-build: setup $(LAB) $(SERVER) $(NULL_SERVER) $(LOAD) $(PRODUCER) $(SINK) ## build lab, the servers and what loads them
+build: setup $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK) ## build lab, the servers and what loads them
 
 .PHONY: clean
 clean: ## remove what was built and installed; data stays
@@ -133,16 +148,17 @@ sources:
 # Go's own library. Go names a program after its directory.
 .tools/stamp/compiled: .tools/stamp/sources
 	@mkdir -p .tools/compiled
-	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab ./server ./null ./load ./producer ./sink
+	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab ./server ./null ./floor ./load ./producer ./sink
 	@touch $@
 
 $(LAB): DIRECTORY = lab
 $(SERVER): DIRECTORY = server
 $(NULL_SERVER): DIRECTORY = null
+$(FLOOR_SERVER): DIRECTORY = floor
 $(LOAD): DIRECTORY = load
 $(PRODUCER): DIRECTORY = producer
 $(SINK): DIRECTORY = sink
-$(LAB) $(SERVER) $(NULL_SERVER) $(LOAD) $(PRODUCER) $(SINK): .tools/stamp/compiled
+$(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK): .tools/stamp/compiled
 	@mkdir -p $(BIN)
 	@ln -f .tools/compiled/$(DIRECTORY) $@
 	@touch $@

@@ -23,6 +23,7 @@ for arch in amd64 arm64; do
 ./cmd/lab lab
 ./server fiber_server
 ./null null_server
+./floor floor_server
 ./load http_load
 ./producer event_producer
 ./sink event_sink

@@ -59,6 +59,12 @@ type Claim struct {
 	Package string `toml:"package"` // share, absent
 	Work    string `toml:"work"`    // share
 
+	// Levels are the levels of Over that the claim compares, in its own order, so
+	// that a factor of many words, which have no order, can hold claims about some
+	// of them; without it all are compared, in the factor's order.
+	Levels []any `toml:"levels"` // flat, ratio (two), monotonic
+	levels []setting.Level
+
 	// At limits the claim to the conditions with these levels; without it the
 	// claim is about all conditions.
 	At map[string]any `toml:"at"`
@@ -67,6 +73,19 @@ type Claim struct {
 
 // Where returns the levels that the claim is limited to.
 func (c Claim) Where() setting.Levels { return c.at }
+
+// Compared returns the levels of Over that the claim is limited to, in the order
+// in which it compares them; nil if it compares all.
+func (c Claim) Compared() []setting.Level { return c.levels }
+
+// Covers tells whether the claim is about a condition with these levels, all of
+// the design's settings among them.
+func (c Claim) Covers(whole setting.Levels) bool {
+	if whole.With(c.at).Key() != whole.Key() {
+		return false
+	}
+	return len(c.levels) == 0 || slices.Contains(c.levels, whole[c.Over])
+}
 
 // Needs are a claim's preconditions. If one is unmet, the claim is not
 // applicable to the run: a machine that could not have shown it never refutes
@@ -133,7 +152,13 @@ func (c *Claim) check(factors map[string]bool) error {
 			return err
 		}
 	}
-	switch {
+	switch some := c.Levels != nil; {
+	case some && c.Kind != Flat && c.Kind != Ratio && c.Kind != Monotonic:
+		return fmt.Errorf("levels: kind %q compares none; they are for flat, ratio and monotonic", c.Kind)
+	case some && c.Kind == Ratio && len(c.Levels) != 2:
+		return fmt.Errorf("levels: a ratio is of two, the second over the first; there are %d", len(c.Levels))
+	case some && len(c.Levels) < 2:
+		return errors.New("levels: name two or more, or leave them out to compare all")
 	case c.Margin != nil && !(*c.Margin >= 0 && *c.Margin < 10), (c.Kind == Flat || c.Kind == Moves) && *c.Margin == 0:
 		return errors.New("margin must be above 0 (monotonic: 0 or more) and below 10")
 	case c.Kind == Moves && *c.Margin >= 1:
@@ -176,8 +201,12 @@ func (c *Claim) checkProfile() error {
 	return nil
 }
 
-// resolve parses the levels in At. Each must be one of the design's.
+// resolve parses the levels in At and in Levels. Each must be one of the
+// design's.
 func (c *Claim) resolve(factors []Factor) error {
+	if err := c.resolveCompared(factors); err != nil {
+		return err
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.At)) {
 		l, err := setting.Of(c.At[name])
 		if err != nil {
@@ -196,6 +225,23 @@ func (c *Claim) resolve(factors []Factor) error {
 			c.at = setting.Levels{}
 		}
 		c.at[name] = l
+	}
+	return nil
+}
+
+func (c *Claim) resolveCompared(factors []Factor) error {
+	i := slices.IndexFunc(factors, func(f Factor) bool { return f.Name == c.Over })
+	for n, v := range c.Levels {
+		l, err := setting.Of(v)
+		switch {
+		case err != nil:
+			return fmt.Errorf("levels[%d]: %w", n, err)
+		case !slices.Contains(factors[i].levels, l):
+			return fmt.Errorf("levels[%d]: %s is no level of %s; %s", n, l, c.Over, strict.Instead(l.String(), levelNames(factors[i].levels)))
+		case slices.Contains(c.levels, l):
+			return fmt.Errorf("levels[%d]: %s stands twice", n, l)
+		}
+		c.levels = append(c.levels, l)
 	}
 	return nil
 }

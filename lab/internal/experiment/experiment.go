@@ -68,8 +68,12 @@ type Experiment struct {
 	// Profile, if present, asks for a profile of each trial's server, in a
 	// separate window under the same load.
 	Profile *Profile `toml:"profile"`
+	// Relative, if present, asks for a table of ratios to one level of a factor. It
+	// decides nothing, so no claim's digest has it.
+	Relative *Relative `toml:"relative"`
 
-	fixed setting.Levels
+	fixed   setting.Levels
+	without []setting.Levels // of a copy that Without made
 }
 
 // Topology says how client and server are joined.
@@ -227,6 +231,9 @@ func (x *Experiment) resolve(has times) error {
 			return err
 		}
 	}
+	if err := x.Relative.resolve(x.Factors); err != nil {
+		return fmt.Errorf("relative: %w", err)
+	}
 	if err := x.timed(has); err != nil {
 		return err
 	}
@@ -352,7 +359,9 @@ func (x *Experiment) Conditions() []setting.Levels {
 		}
 		conds = next
 	}
-	return conds
+	return slices.DeleteFunc(conds, func(c setting.Levels) bool {
+		return slices.ContainsFunc(x.without, func(out setting.Levels) bool { return c.With(out).Key() == c.Key() })
+	})
 }
 
 // LoadDir reads every experiment of a directory, sorted by name. It refuses

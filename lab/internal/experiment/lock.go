@@ -37,6 +37,9 @@ type bars struct {
 	About   string         `json:"about"`
 	From    string         `json:"from,omitempty"` // absent without a wall that moves, so that older claims keep their digest
 	To      string         `json:"to,omitempty"`
+	// Levels are absent from a claim that compares all of a factor's, so that older
+	// claims keep their digest.
+	Levels []setting.Level `json:"levels,omitempty"`
 }
 
 // A locked is everything that a claim's verdict depends on. The budget is left
@@ -74,7 +77,7 @@ func (c Claim) bars() bars {
 	return bars{
 		Kind: c.Kind, Metric: c.Metric, Over: c.Over, Margin: c.Margin, AtLeast: c.AtLeast, AtMost: c.AtMost,
 		Bound: c.Bound, Equals: c.Equals, Plus: c.Plus, Profile: c.Profile, Package: c.Package, Work: c.Work,
-		At: c.at, Needs: c.Needs, About: c.About, From: c.From, To: c.To,
+		At: c.at, Needs: c.Needs, About: c.About, From: c.From, To: c.To, Levels: c.levels,
 	}
 }
 
@@ -174,7 +177,7 @@ func (b bars) fields() []string {
 	}
 	out := []string{
 		"margin " + number(b.Margin), "at_least " + number(b.AtLeast), "at_most " + number(b.AtMost),
-		fmt.Sprintf("plus %d", b.Plus), fmt.Sprintf("at %q", b.At.Key()),
+		fmt.Sprintf("plus %d", b.Plus), fmt.Sprintf("at %q", b.At.Key()), fmt.Sprintf("levels %q", levelNames(b.Levels)),
 		fmt.Sprintf("needs.line_rate %v", b.Needs.LineRate), fmt.Sprintf("needs.cores %d", b.Needs.Cores),
 	}
 	for _, f := range [][2]string{

@@ -17,7 +17,7 @@ func Claims() (docs []Doc) {
 		meaning string
 	}{
 		{Flat, "The metric is the same at all levels of a factor, within a margin: each ratio lies between 1/(1+margin) and 1+margin."},
-		{Ratio, "The metric at the factor's last level, over that at its first, is at least or at most a bar."},
+		{Ratio, "The metric at the factor's last level, over that at its first, is at least or at most a bar. With levels, it is the second of the two over the first."},
 		{Monotonic, "The metric never falls by more than the margin from one level to the next, and the last level is above the first."},
 		{Bound, "Every trial was limited by the named wall and by no other."},
 		{Moves, "The wall is one at the factor's first level and another at its last, each met alone, and the use of both changes by the margin or more."},
@@ -36,7 +36,7 @@ func (f fields) words() (words []string) {
 		taken bool
 		word  string
 	}{
-		{f.metric, "metric"}, {f.over, "over"}, {f.margin, "margin"}, {f.bound, "bound"}, {f.walls, "from"}, {f.walls, "to"}, {f.equals, "equals"}, {f.equals, "perhaps plus"},
+		{f.metric, "metric"}, {f.over, "over"}, {f.over && f.metric, "perhaps levels"}, {f.margin, "margin"}, {f.bound, "bound"}, {f.walls, "from"}, {f.walls, "to"}, {f.equals, "equals"}, {f.equals, "perhaps plus"},
 		{f.profile, "profile"}, {f.profile && f.bar, "package or work"}, {f.profile && !f.bar, "package"}, {f.bar, "at_least or at_most"},
 	} {
 		if of.taken {

@@ -51,6 +51,7 @@ func Schema() []byte {
 		"claims":    "*What is said of the metrics, with bars that are fixed before the first run.",
 		"withdrawn": "Claims that runs were judged by and that no longer stand.",
 		"profile":   "Asks for a profile of each server, under the same load.",
+		"relative":  "Asks for a table of ratios to one level, which decides nothing.",
 	})
 
 	topology := s.Definitions["Topology"]
@@ -78,6 +79,10 @@ func Schema() []byte {
 	strict.Describe(s.Definitions["Profile"], map[string]string{
 		"seconds": "*Length of one profile, 1 to 60 whole seconds.", "compare": "The factor whose last level is drawn against its first.",
 	})
+	relative := s.Definitions["Relative"]
+	set(relative, "metric", see("Metric"))
+	set(relative, "over", see("Setting"))
+	strict.Describe(relative, map[string]string{"metric": "*The metric at each level, over that at one of them.", "over": "*The factor.", "to": "*The level that all others are relative to."})
 	strict.Describe(s.Definitions["Withdrawal"], map[string]string{"id": "*The claim's id.", "why": "*What was wrong with the claim."})
 	needs := s.Definitions["Needs"]
 	set(needs, "bound", see("Wall"))
@@ -120,6 +125,7 @@ func Schema() []byte {
 		"profile":  "The kind of profile.",
 		"package":  "The package to look for, by its path.",
 		"work":     "The kind of work to look for.",
+		"levels":   "The levels of that factor that are compared, in this order, if not all are: two for a ratio, which is of the second over the first.",
 		"at":       "Levels that the claim is limited to.",
 	})
 	return strict.EncodeSchema(s)

@@ -16,6 +16,8 @@ var published = map[string]string{
 	"lab":            "a second lab on the machine, that should have waited",
 	"fiber_server":   "a server that an earlier run left behind",
 	"null_server":    "a server that an earlier run left behind",
+	"floor_server":   "a server that an earlier run left behind",
+	"c_floor":        "a server that an earlier run left behind",
 	"event_sink":     "a server that an earlier run left behind",
 	"http_load":      "a load that an earlier run left behind",
 	"event_producer": "a load that an earlier run left behind",

@@ -10,6 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Check reports, by JSON pointer, the first place where a file contradicts
@@ -84,6 +85,10 @@ func (f *File) Check(x *experiment.Experiment) error {
 		return err
 	}
 	if f.Source == Measured {
+		x, err := f.made(x)
+		if err != nil {
+			return err
+		}
 		if err := f.follows(x); err != nil {
 			return err
 		}
@@ -113,6 +118,25 @@ func (p *Provenance) checkDigests() error {
 		}
 	}
 	return nil
+}
+
+// made is the design without what the run says that it left out. What is left
+// must still compare something.
+func (f *File) made(x *experiment.Experiment) (*experiment.Experiment, error) {
+	left := x
+	for i, out := range f.Provenance.LeftOut {
+		before := len(left.Conditions())
+		if left = left.Without(out.Levels); len(out.Levels) == 0 || len(left.Conditions()) == before {
+			return nil, fmt.Errorf("/provenance/left_out/%d/levels: no further condition of %s has these levels", i, x.Name)
+		}
+		if err := strict.CheckLine(out.Why); err != nil || out.Why == "" {
+			return nil, fmt.Errorf("/provenance/left_out/%d/why: give the reason in one line", i)
+		}
+	}
+	if len(f.Provenance.LeftOut) > 0 && len(left.Conditions()) < 2 {
+		return nil, fmt.Errorf("/provenance/left_out: what is left of %s compares nothing", x.Name)
+	}
+	return left, nil
 }
 
 // follows checks that a measured run has the experiment's design. A run with

@@ -109,7 +109,15 @@ type Provenance struct {
 	MemoryBytes      int64                  `json:"memory_bytes,omitempty" jsonschema:"minimum=0,description=Installed memory; absent in early files\\, whose host profile has it."`
 	Commands         []string               `json:"commands,omitempty" jsonschema:"description=Command lines of the topology, from the repository's root."`
 	CalibrationS     float64                `json:"calibration_s,omitempty" jsonschema:"minimum=0,description=Fastest calibration of the run: the server's core at its best."`
+	LeftOut          []LeftOut              `json:"left_out,omitempty" jsonschema:"description=What this host could not measure of the design\\, such as a server whose tools it lacks."`
 	StoppedEarly     string                 `json:"stopped_early,omitempty" jsonschema:"description=What kept a run from going on that was interrupted or whose trials failed."`
+}
+
+// LeftOut names conditions of the design by their levels, and says why the run
+// has none of them.
+type LeftOut struct {
+	Levels setting.Levels `json:"levels"`
+	Why    string         `json:"why" jsonschema:"minLength=1,maxLength=300"`
 }
 
 // A BlockPlan says how the time of a block is divided, as the experiment's file

@@ -88,7 +88,10 @@ func worlds(c experiment.Claim) []world {
 // are consistent, so that the run passes or fails the checks of a results file
 // and the gates as a measured run would.
 func in(x *experiment.Experiment, c experiment.Claim, w world, blocks int) *results.File {
-	along := levelsOf(x, c.Over)
+	along := c.Compared()
+	if along == nil {
+		along = levelsOf(x, c.Over)
+	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	effect := func(all setting.Levels) float64 {
 		return math.Pow(w.effect, place(along, all[c.Over])) * math.Exp(w.noise*rnd.NormFloat64())

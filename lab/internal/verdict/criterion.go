@@ -20,11 +20,14 @@ func Criterion(c experiment.Claim) string {
 	what := metricWords(c.Metric)
 	switch c.Kind {
 	case experiment.Flat:
-		said = fmt.Sprintf("between any two levels of %s, %s at the one is at most %s above that at the other", factorWords(c.Over), what, percent(*c.Margin))
+		said = fmt.Sprintf("between any two %s, %s at the one is at most %s above that at the other", levelsWords(c), what, percent(*c.Margin))
 	case experiment.Monotonic:
-		said = fmt.Sprintf("at no step of %s was %s more than %s higher on the level before, and the last is above the first", factorWords(c.Over), what, percent(*c.Margin))
+		said = fmt.Sprintf("at no step of %s was %s more than %s higher on the level before, and the last is above the first", stepsWords(c), what, percent(*c.Margin))
 	case experiment.Ratio:
 		said = fmt.Sprintf("%s at the last level of %s over that at the first is %s", what, factorWords(c.Over), bars(c, plainNumber))
+		if two := c.Compared(); two != nil {
+			said = fmt.Sprintf("%s where %s is %s, over that where it is %s, is %s", what, factorWords(c.Over), levelWords(two[1]), levelWords(two[0]), bars(c, plainNumber))
+		}
 	case experiment.Bound:
 		said = fmt.Sprintf("%s alone is full in every trial", wallWords(c.Bound))
 	case experiment.Moves:
@@ -44,6 +47,29 @@ func Criterion(c experiment.Claim) string {
 		said = at + ", " + said
 	}
 	return said
+}
+
+// levelsWords names the levels that a claim compares, any with any.
+func levelsWords(c experiment.Claim) string {
+	if c.Compared() == nil {
+		return "levels of " + factorWords(c.Over)
+	}
+	return fmt.Sprintf("of the levels %s of %s", list(levelNames(c.Compared())), factorWords(c.Over))
+}
+
+// stepsWords names the levels that a claim compares, each with the one before.
+func stepsWords(c experiment.Claim) string {
+	if c.Compared() == nil {
+		return factorWords(c.Over)
+	}
+	return fmt.Sprintf("%s from %s", factorWords(c.Over), strings.Join(levelNames(c.Compared()), " to "))
+}
+
+func levelNames(levels []setting.Level) (out []string) {
+	for _, l := range levels {
+		out = append(out, levelWords(l))
+	}
+	return out
 }
 
 // NeedsWords says a claim's preconditions in words; empty without any.

@@ -78,6 +78,7 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 		}
 	}
 	f.BoundsNow = r.boundsNow()
+	f.Relative = d.relative()
 	f.print(x)
 	var again *Summary
 	if r.control != nil && f.Control != nil {
@@ -210,6 +211,9 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		return out
 	}
 	rec := d.record(c)
+	if out := d.last.leftOut(c); rec == nil && out != nil && d.last.NotApplicable == "" {
+		return say(NotApplicable, false, "the run measured nothing %s: %s", where(out.Levels), out.Why)
+	}
 	if rec == nil {
 		return say(NotApplicable, false, "%s", d.last.NotApplicable)
 	}

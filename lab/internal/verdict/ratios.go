@@ -195,6 +195,11 @@ func (rec *record) pairs(c experiment.Claim) (compared []setting.Levels, out []p
 		if err := rec.sameRange(c, s); err != nil {
 			return nil, nil, err
 		}
+		if named := c.Compared(); named != nil {
+			if s = arranged(s, c.Over, named); len(s) < len(named) {
+				continue
+			}
+		}
 		for _, p := range pairsOf(c.Kind, len(s)) {
 			out = append(out, pair{place(s[p.a]), place(s[p.b]), bandOf(c, p.whole)})
 		}
@@ -221,6 +226,18 @@ func (rec *record) strata(c experiment.Claim) [][]setting.Levels {
 	var out [][]setting.Levels
 	for _, key := range order {
 		out = append(out, groups[key])
+	}
+	return out
+}
+
+// arranged sorts the conditions of a group as the claim names their levels.
+func arranged(s []setting.Levels, over string, named []setting.Level) (out []setting.Levels) {
+	for _, l := range named {
+		for _, levels := range s {
+			if levels[over] == l {
+				out = append(out, levels)
+			}
+		}
 	}
 	return out
 }
@@ -265,8 +282,10 @@ func bandOf(c experiment.Claim, whole bool) band {
 		return band{1 / (1 + *c.Margin), math.Inf(1)}
 	case c.AtMost != nil:
 		return band{0, *c.AtMost}
+	case c.AtLeast != nil:
+		return band{*c.AtLeast, math.Inf(1)}
 	}
-	return band{*c.AtLeast, math.Inf(1)}
+	return band{0, math.Inf(1)} // a ratio of which nothing is claimed
 }
 
 // evaluateRatios decides all comparisons of a claim. The claim is refuted if
@@ -349,7 +368,7 @@ func (rec *record) comparison(c experiment.Claim, a, b setting.Levels, p pair, s
 // claim's: five times the connections need not have the effect of sixteen
 // times.
 func (rec *record) sameRange(c experiment.Claim, s []setting.Levels) error {
-	if c.Kind != experiment.Ratio && c.Kind != experiment.Moves || !rec.text || len(s) < 2 {
+	if c.Kind != experiment.Ratio && c.Kind != experiment.Moves || c.Compared() != nil || !rec.text || len(s) < 2 {
 		return nil
 	}
 	for _, f := range rec.x.Factors {

@@ -131,7 +131,7 @@ type record struct {
 func (d *decider) record(c experiment.Claim) *record {
 	rec := &record{level: stats.Alpha / float64(max(1, d.sharing)), text: d.last.Source == results.Published, x: d.last.then}
 	for _, s := range d.runs {
-		if s.NotApplicable == "" && d.same(s.then, c) {
+		if s.NotApplicable == "" && d.same(s.then, c) && s.leftOut(c) == nil {
 			rec.runs = append(rec.runs, s)
 		}
 	}
@@ -142,11 +142,27 @@ func (d *decider) record(c experiment.Claim) *record {
 	rec.fixed, rec.line = newest.Settings, newest.Topology
 	for _, cond := range newest.conds {
 		rec.all = append(rec.all, cond.Levels)
-		if whole := rec.fixed.With(cond.Levels); whole.With(c.Where()).Key() == whole.Key() {
+		if c.Covers(rec.fixed.With(cond.Levels)) {
 			rec.conds = append(rec.conds, cond.Levels)
 		}
 	}
 	return rec
+}
+
+// leftOut is what a run left out of the conditions that a claim is about; nil
+// if it has them all.
+func (s *source) leftOut(c experiment.Claim) *results.LeftOut {
+	if s.Provenance == nil {
+		return nil
+	}
+	for i, out := range s.Provenance.LeftOut {
+		for _, levels := range s.then.Conditions() {
+			if levels.With(out.Levels).Key() == levels.Key() && c.Covers(s.then.Fixed().With(levels)) {
+				return &s.Provenance.LeftOut[i]
+			}
+		}
+	}
+	return nil
 }
 
 // same tells whether another experiment has the same claim as the last run's.

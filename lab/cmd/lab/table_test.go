@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// asking gives both of a workshop's experiments a table of workers over one worker.
+func asking(t *testing.T) *workshop {
+	t.Helper()
+	w := newWorkshop(t)
+	for name, entry := range map[string]string{counted: "97", other: "98"} {
+		w.write(filepath.Join(w.root.Experiments(), name+".toml"), fmt.Sprintf(workshopDesign, entry, true)+"[relative]\nmetric = \"workers\"\nover = \"workers\"\nto = 1\n")
+	}
+	return w
+}
+
+func (w *workshop) table(ctx context.Context, o options, names ...string) (int, string, error) {
+	w.t.Helper()
+	b := w.bench(o)
+	xs, err := tabled(b.j, names)
+	if err != nil {
+		return exitFailed, "", err
+	}
+	var out bytes.Buffer
+	status, err := b.table(ctx, xs, &out)
+	return status, out.String(), err
+}
+
+func TestATableOfTwoExperiments(t *testing.T) {
+	w := asking(t)
+	before := w.files(w.root.Path("data"))
+	status, out, err := w.table(context.Background(), options{Scratch: true, Budget: 70 * time.Second}, counted, other)
+	if err != nil || status != exitHeld {
+		t.Fatalf("exit %d, %v\n%s", status, err, out)
+	}
+	// Both workers of a pair count as asked for, so two are twice one in every block. Six
+	// blocks decide the claim, and seven would give an interval.
+	for _, want := range []string{"WORKERS  97-counted  98-other\n1        1           1\n2        2.00        2.00\n", "over that of 1: the median"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if after := w.files(w.root.Path("data")); len(after) != len(before) {
+		t.Error("the journal was added to")
+	}
+	if p := w.plan; len(p) != 2 || p[0].Budget != 35*time.Second || p[1].Budget != 35*time.Second {
+		t.Errorf("%d runs; of 70 s each has half, since the designs ask for as much", len(p))
+	}
+}
+
+// A run that fails leaves its column empty, and the others are measured all the same.
+func TestATableSaysWhatIsMissing(t *testing.T) {
+	w := asking(t)
+	b := w.bench(options{Scratch: true})
+	xs, err := tabled(b.j, []string{counted, other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.do = func(ctx context.Context, p run.Plan, watch run.Watcher) (*run.Made, error) {
+		if p.Experiment.Name == counted {
+			return nil, errBroken
+		}
+		return w.do(ctx, p, watch)
+	}
+	var out bytes.Buffer
+	status, err := b.table(context.Background(), xs, &out)
+	if status != exitFailed || err == nil || !strings.Contains(err.Error(), errBroken.Error()) {
+		t.Errorf("exit %d, %v", status, err)
+	}
+	for _, want := range []string{"2        -           2.00\n", "97-counted has no figures: the run failed\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+}
+
+func TestATableNeedsExperimentsThatAskForOne(t *testing.T) {
+	w := asking(t)
+	w.write(filepath.Join(w.root.Experiments(), "96-plain.toml"), fmt.Sprintf(workshopDesign, "96", false))
+	w.write(filepath.Join(w.root.Experiments(), "95-else.toml"), fmt.Sprintf(workshopDesign, "95", false)+"[relative]\nmetric = \"workers\"\nover = \"workers\"\nto = 2\n")
+	for want, names := range map[string][]string{
+		"96-plain asks for no table: its file has no [relative]":                  {counted, "96-plain"},
+		"97-counted and 95-else have no table in common: their [relative] differ": {counted, "95-else"},
+		"97-counted is named twice":                                               {counted, counted},
+		"97-count":                                                                {"97-count"},
+	} {
+		if _, _, err := w.table(context.Background(), options{Scratch: true}, names...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// The cheapest level comes first, whatever the order of levels; below the table stands
+// what was left out, and where another wall was met.
+func TestTheRowsOfATable(t *testing.T) {
+	x := &experiment.Experiment{Name: "made-up", Relative: &experiment.Relative{Metric: "server_cpu_per_request_s", Over: setting.Server, To: "c"}}
+	row := func(level string, ratio, low, high float64) verdict.RelativeRow {
+		return verdict.RelativeRow{Level: level, Effect: verdict.Effect{Ratio: ratio, Low: low, High: high, Pairs: 8}}
+	}
+	slow := row("a", 3, 2.9, 3.1)
+	slow.Walls = "client-cpu 8"
+	c := column{x: x, left: []results.LeftOut{{Levels: setting.Levels{setting.Server: setting.String("d")}, Why: "cargo is not there"}}, says: &verdict.File{
+		Relative: &verdict.Relative{Rows: []verdict.RelativeRow{slow, row("b", 0.5, 0, 0), {Level: "c", Base: true}}},
+		Control:  &verdict.Control{Outcome: verdict.Differs, Reason: "the control differs"},
+	}}
+	var out bytes.Buffer
+	if err := showTable(&out, []column{c}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"SERVER  made-up\nc       1\nb       0.500\na       3.00 (2.90 to 3.10)\n",
+		"made-up leaves out d: cargo is not there\n", "made-up is suspect: the control differs\n",
+		"made-up, a: the server's CPU was not the wall, or not alone, in all trials (client-cpu 8)\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+	if err := showTable(&out, []column{{x: x, none: "no run"}}); err == nil {
+		t.Error("a table without figures is no error")
+	}
+}

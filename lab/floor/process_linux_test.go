@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/answer"
+	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/server/catalog"
+	"github.com/line-rate/line-rate/lab/server/catalog/contract"
+)
+
+// programs are built once, in one directory.
+var programs string
+
+func TestMain(m *testing.M) {
+	var err error
+	if programs, err = os.MkdirTemp("", "floor"); err == nil {
+		var out []byte
+		if out, err = exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", filepath.Join(programs, "floor_server"), ".").CombinedOutput(); err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(programs)
+	os.Exit(code)
+}
+
+// start runs a program on a free port and waits until it listens.
+func start(t *testing.T, words ...string) (cmd *exec.Cmd, v *serving) {
+	t.Helper()
+	cmd = exec.Command(words[0], words[1:]...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	r := bufio.NewReader(stderr)
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatalf("%q: %v", words, err)
+		}
+		if before, addr, ok := strings.Cut(strings.TrimSpace(line), ": worker pid="); ok {
+			if want := filepath.Base(words[0]); before != want && words[0] != "sh" {
+				t.Errorf("said %q, want %s", before, want)
+			}
+			var pid int
+			if _, err := fmt.Sscanf(addr, "%d listening addr=%s", &pid, &addr); err != nil || pid != cmd.Process.Pid {
+				t.Fatalf("%q, %v; its pid is %d", line, err, cmd.Process.Pid)
+			}
+			return cmd, &serving{t: t, addr: addr}
+		}
+	}
+}
+
+func floor() string { return filepath.Join(programs, "floor_server") }
+
+// refusals checks what a program says to wrong calls, in one line, and its exit status.
+func refusals(t *testing.T, name, addr string, more map[string]string) {
+	t.Helper()
+	type call struct {
+		args []string
+		code int
+		says string
+	}
+	calls := []call{
+		{[]string{"--addr", addr}, program.InUse, addr + " is already in use; stop the other server"},
+		{[]string{"--addr", "192.0.2.1:80"}, program.Failure, "--addr"}, // an address reserved for documentation
+		{[]string{"--addr", "8083"}, program.Refused, "as in 127.0.0.1:8083"},
+		{[]string{"--prefork"}, program.Refused, "-prefork"},
+		{[]string{"serve"}, program.Refused, "serve"},
+		{[]string{"--help"}, program.OK, "/simple"},
+	}
+	for args, says := range more {
+		calls = append(calls, call{strings.Fields(args), program.Refused, says})
+	}
+	for _, c := range calls {
+		cmd := exec.Command(name, c.args...)
+		out, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != c.code || !strings.Contains(string(out), c.says) || code != 0 && bytes.Count(out, []byte("\n")) != 1 {
+			t.Errorf("%q: exit status %d, want %d: %s", c.args, code, c.code, out)
+		}
+	}
+}
+
+// ended sends SIGTERM and checks that the program ends well.
+func ended(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after SIGTERM: %v", err)
+	}
+}
+
+func TestProgram(t *testing.T) {
+	dir, err := os.MkdirTemp("", "s") // mode 0700; t.TempDir's can be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	cmd, v := start(t, floor(), "--addr", "127.0.0.1:0", "--workers", "2", "--pprof-sockets", dir)
+	refusals(t, floor(), v.addr, map[string]string{
+		"--workers 0":             "whole number from 1",
+		"--max-head 1":            "whole number from 256",
+		"--head-timeout 1":        "as in 10s",
+		"--pprof-sockets /dev/no": "does not exist",
+	})
+	// A second server with workers of its own does not share the port unnoticed.
+	second := exec.Command(floor(), "--addr", v.addr, "--workers", "2")
+	if out, _ := second.CombinedOutput(); second.ProcessState.ExitCode() != program.InUse {
+		t.Errorf("%v: %s", second.ProcessState, out)
+	}
+	socket := http.Client{Timeout: patience, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, fmt.Sprintf("%d.sock", cmd.Process.Pid)))
+		},
+	}}
+	resp, err := socket.Get("http://pprof/debug/pprof/goroutine?debug=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if !strings.Contains(string(text), "(*loop).run") {
+		t.Errorf("not a profile of the server: %.200q", text)
+	}
+	v.dial() // an open connection does not keep the server from ending
+	ended(t, cmd)
+	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
+		t.Errorf("left: %v", entries)
+	}
+}
+
+// A server that has no descriptors left answers those that it has taken, and takes others
+// when some are free again.
+func TestNoDescriptorsLeft(t *testing.T) {
+	cmd, v := start(t, "sh", "-c", `ulimit -n 40; exec "$0" --addr 127.0.0.1:0 --workers 1 --idle-timeout 100ms`, floor())
+	var open []*client
+	for range 60 {
+		c := v.dial()
+		c.say(simple)
+		open = append(open, c)
+	}
+	// The first are idle at some time and make room for the others.
+	for i, c := range open {
+		if a := c.next("GET"); a.code != 200 || a.body != catalog.Simple {
+			t.Errorf("client %d: %+v", i, a)
+		}
+	}
+	ended(t, cmd)
+}
+
+// The C server answers with the same bytes, except for its date, and as many requests as
+// come at once.
+func TestServerInC(t *testing.T) {
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("there is no C compiler (cc)")
+	}
+	name := filepath.Join(programs, "c_floor")
+	if out, err := exec.Command(cc, "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-o", name, "c/c_floor.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var bodies bytes.Buffer
+	for i := range catalog.Size {
+		bodies.Write(append(bytes.Clone(pool().Body(i)), '\n'))
+	}
+	file := filepath.Join(programs, "read.jsonl")
+	if err := os.WriteFile(file, bodies.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd, v := start(t, name, "--addr", "127.0.0.1:0", "--bodies", file)
+	refusals(t, name, v.addr, map[string]string{"--bodies /dev/null": "no line", "--bodies /dev/no": "No such file", "--bodies": "has no value", "--addr localhost:1": "IPv4", "--workers 2": "one thread"})
+	contract.Server{
+		Addr: v.addr, Name: "c_floor", Answers: setting.Fiber, GetOnly: true,
+		Has: func(r catalog.Route) bool { return r.Null },
+	}.Keeps(t)
+	set, err := answer.Of(setting.Fiber, "/read")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const round = simple + read1 + "GET /no HTTP/1.1\r\n\r\n" + "PUT /simple HTTP/1.1\r\n\r\n" + "GET /simpler HTTP/1.1\r\n\r\n"
+	for _, part := range []int{1 << 20, 1000, 7} {
+		rounds := 2000 // more than fit one write
+		if part < 1<<20 {
+			rounds = 5
+		}
+		c := v.dial()
+		go func() { // ends with the connection
+			for rest := strings.Repeat(round, rounds); rest != ""; {
+				n := min(part, len(rest))
+				if _, err := io.WriteString(c, rest[:n]); err != nil {
+					return
+				}
+				if rest = rest[n:]; part < 1<<20 {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			_ = c.CloseWrite()
+		}()
+		for i := range rounds * 5 {
+			a := c.next("GET")
+			if a.code != []int{200, 200, 404, 405, 404}[i%5] || i%5 == 0 && a.body != catalog.Simple || i%5 == 1 && set.Body([]byte(a.body)) != nil {
+				t.Fatalf("by %d bytes, answer %d: %d, %.80q", part, i, a.code, a.body)
+			}
+		}
+		if rest := c.ends(); rest != "" {
+			t.Errorf("behind the last answer: %.80q", rest)
+		}
+	}
+	long := v.dial()
+	go func() { _, _ = long.Write(bytes.Repeat([]byte("x"), 1<<20)) }() // ends with the connection
+	if _, err := io.Copy(io.Discard, long); err != nil && !strings.Contains(err.Error(), "reset") {
+		t.Errorf("a head without end: %v", err)
+	}
+	ended(t, cmd)
+}
