@@ -39,7 +39,7 @@ type Answer struct {
 func fetch(ctx context.Context, name, addr, path string) ([]Answer, error) {
 	conn, err := (&net.Dialer{Timeout: answerWithin}).DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("%s: no connection to %s: %w", name, addr, plain(err))
+		return nil, fmt.Errorf("%s: no connection to %s (%w); is it running there?", name, addr, plain(err))
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()

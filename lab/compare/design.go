@@ -73,7 +73,10 @@ func (o Options) Design(dir string, slot time.Duration) (*experiment.Experiment,
 	for i, s := range o.Servers {
 		id := serverID(i)
 		levels.Levels = append(levels.Levels, id)
-		words := append([]string{"env", "--chdir", dir, s.program(dir)}, s.Command[1:]...)
+		words := []string{"env", s.URL} // of a server that runs already; nothing is started
+		if s.URL == "" {
+			words = append([]string{"env", "--chdir", dir, s.program(dir)}, s.Command[1:]...)
+		}
 		d.Servers[id] = server{Title: s.Name, Command: quote(words), Program: "env"}
 	}
 	d.Factors = []factor{levels}

@@ -93,20 +93,17 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 	return l, nil
 }
 
-// or is the reason for an error that a server's end explains.
+// or is the reason for an error that a server's end explains. Its end may be seen
+// later than that of its connections.
 func (on *started) or(err error) error {
 	if on == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	select {
-	case <-on.proc.Done():
-		return fmt.Errorf("%s: it died while it was asked (%s)%s", on.Name, how(on.proc.Err()), on.words())
-	case <-time.After(100 * time.Millisecond): // its end may be seen later than that of its connections
-		select {
-		case <-on.proc.Done():
+	for range 10 {
+		if on.gone() {
 			return fmt.Errorf("%s: it died while it was asked (%s)%s", on.Name, how(on.proc.Err()), on.words())
-		default:
 		}
+		time.Sleep(10 * time.Millisecond)
 	}
 	return err
 }

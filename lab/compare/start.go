@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/leash"
@@ -84,10 +85,11 @@ func (s Server) found(dir string) error {
 	return nil
 }
 
-// plain is what lies below an error that names a path once more.
+// plain is the kernel's own word for an error, which else names a path or an
+// address once more.
 func plain(err error) error {
-	if of, ok := errors.AsType[*fs.PathError](err); ok {
-		return of.Err
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno
 	}
 	return err
 }
@@ -103,9 +105,10 @@ func (on *started) ready(ctx context.Context, within time.Duration) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-on.proc.Done():
-			return on.ended()
 		case <-time.After(wait):
+		}
+		if on.gone() {
+			return on.ended()
 		}
 		if time.Now().After(limit) {
 			return on.silent(within)
@@ -117,10 +120,9 @@ func (on *started) ready(ctx context.Context, within time.Duration) error {
 // the background, or runs in a container, so that its CPU time cannot be read as
 // that of the command.
 func (on *started) own() error {
-	select {
-	case <-on.proc.Done():
+	time.Sleep(20 * time.Millisecond) // a launcher that only starts its server ends at once
+	if on.gone() {
 		return on.ended()
-	case <-time.After(20 * time.Millisecond): // a launcher that only starts its server ends at once
 	}
 	for _, at := range listens(on.proc.Pid()) {
 		if _, port, _ := net.SplitHostPort(at); port == strconv.Itoa(on.port) {
@@ -130,14 +132,24 @@ func (on *started) own() error {
 	return fmt.Errorf("%s: something answers on %s, but no process of its command listens there (a container, or a service that it asked?), so its CPU time cannot be read; start it yourself and give its address as %s=http://%s", on.Name, on.addr, on.Name, on.addr)
 }
 
+// gone tells whether the command has ended. What it left in the background may
+// still hold its output, for which the leash waits.
+func (on *started) gone() bool {
+	select {
+	case <-on.proc.Done():
+		return true
+	default:
+		return zombie(on.proc.Pid())
+	}
+}
+
 // ended says how a command ended before its server answered, or while a process
 // that it left behind does.
 func (on *started) ended() error {
-	left := leftBehind()
-	switch err := on.proc.Err(); {
-	case len(left) > 0:
+	if left := leftBehind(); len(left) > 0 {
 		return fmt.Errorf("%s: its command went into the background: it ended, and process %d of it runs on; keep it in the foreground (nginx: -g 'daemon off;'), since the CPU time of a process in the background cannot be counted as its", on.Name, left[0])
-	case err != nil:
+	}
+	if err := on.proc.Err(); err != nil {
 		return fmt.Errorf("%s: its command ended before it answered (%w)%s", on.Name, err, on.words())
 	}
 	return fmt.Errorf("%s: its command ended before it answered, without an error%s", on.Name, on.words())
