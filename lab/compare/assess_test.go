@@ -107,10 +107,11 @@ func TestWhatBlocksSay(t *testing.T) {
 func TestThreeLinesFollowTheVerdict(t *testing.T) {
 	o := options("old", "new")
 	got := strings.Join(assessed(t, o, made(o, each(7, 1.25))).Says, "\n")
+	// Latencies are known to a fraction of a percent only, and so are their ratios.
 	want := `new costs 25.0 % more CPU a request than old (25.0 to 25.0 %)
   CPU a request  × 1.250 (1.250 to 1.250); 12.5 µs, 10.0 µs; bound: server CPU
   throughput     × 0.800 (0.800 to 0.800); 80,000, 100,000 requests/s; bound: server CPU
-  latency        p50 × 1.250 (1.250 to 1.250); 375 µs, 300 µs; p99 × 1.250 (1.250 to 1.250); 1.12 ms, 900 µs; bound: server CPU`
+  latency        p50 × 1.250 (1.248 to 1.252); 375 µs, 300 µs; p99 × 1.250 (1.248 to 1.252); 1.12 ms, 900 µs; bound: server CPU`
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
@@ -236,7 +237,8 @@ func TestEndsAreRoundedOutwardsAndNeverToNothing(t *testing.T) {
 		{1.01, 1.0003, 1.02, "1.00 % more (0.03 to 2.00 %)"},
 		{1, 0.99, 1.01, "0.0 % more (−1.0 to 1.0 %)"},
 	} {
-		if got := change(c.ratio, c.low, c.high); got != c.want {
+		by, from := change(c.ratio, c.low, c.high)
+		if got := by + " (" + from + ")"; got != c.want {
 			t.Errorf("%v (%v to %v): %s, want %s", c.ratio, c.low, c.high, got, c.want)
 		}
 	}

@@ -39,7 +39,8 @@ func (o *Outcome) Seal() { o.Says, o.Exit = o.Lines(), o.exit() }
 // sentence is a decided comparison in words.
 func sentence(c Comparison, margin float64) string {
 	r := c.CPUPerRequest
-	says := fmt.Sprintf("%s costs %s CPU a request than %s", c.Name, change(r.Ratio, r.Low, r.High), c.Base)
+	by, from := change(r.Ratio, r.Low, r.High)
+	says := fmt.Sprintf("%s costs %s CPU a request than %s (%s)", c.Name, by, c.Base, from)
 	switch {
 	case c.Verdict != Same:
 		return says
@@ -49,22 +50,19 @@ func sentence(c Comparison, margin float64) string {
 	return fmt.Sprintf("the same within %s: %s", percent(margin), says)
 }
 
-// change is a ratio as "4.2 % more (3.1 to 5.3 %)". Ends are rounded outwards, so
-// that no more is said than the interval holds.
-func change(ratio, low, high float64) string {
-	more := ratio >= 1
-	word := "more"
-	from, to := 100*(low-1), 100*(high-1)
-	if !more {
-		word, from, to = "less", 100*(1-high), 100*(1-low)
+// change is a ratio as "4.2 % more" and "3.1 to 5.3 %". Ends are rounded outwards,
+// so that no more is said than the interval holds.
+func change(ratio, low, high float64) (by, from string) {
+	word, least, most := "more", 100*(low-1), 100*(high-1)
+	if ratio < 1 {
+		word, least, most = "less", 100*(1-high), 100*(1-low)
 	}
 	places := 1
-	for p := 1; p < 4; p++ { // an end that is not 0 must not be printed as if it were
-		if places = p; !nought(from, p) && !nought(to, p) {
-			break
-		}
+	for ; places < 3 && (nought(least, places) || nought(most, places)); places++ {
+		// An end that is not 0 must not be printed as if it were.
 	}
-	return fmt.Sprintf("%s %% %s (%s to %s %%)", fixed(100*math.Abs(ratio-1), places), word, fixed(outwards(from, places, math.Floor), places), fixed(outwards(to, places, math.Ceil), places))
+	return fmt.Sprintf("%s %% %s", fixed(100*math.Abs(ratio-1), places), word),
+		fmt.Sprintf("%s to %s %%", fixed(outwards(least, places, math.Floor), places), fixed(outwards(most, places, math.Ceil), places))
 }
 
 func nought(v float64, places int) bool {
