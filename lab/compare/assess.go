@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -281,7 +282,11 @@ func (a *assessment) refusals(i int) string {
 		return fmt.Sprintf("%d of %d trials are missing", invalid, all)
 	}
 	most := slices.MaxFunc(gates, func(a, b string) int { return count[a] - count[b] })
-	return fmt.Sprintf("gates refused %d of %d trials, most of them for %s (%s)", invalid, all, most, first[most])
+	says := fmt.Sprintf("gates refused %d of %d trials, most of them for %s (%s)", invalid, all, most, first[most])
+	if g, ok := gate.Of(most); ok && g.Kind == gate.Passing {
+		says += "; it may pass: stop what else runs here, or try again"
+	}
+	return says
 }
 
 // called is the name of a condition's server.

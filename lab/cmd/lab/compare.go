@@ -242,7 +242,7 @@ func (s *session) measure(ctx context.Context) (*compare.Outcome, error) {
 		}
 	} else {
 		p := run.Plan{Root: s.root, Experiment: x, Seed: s.seed, Port: s.port, Split: s.split, Host: &s.machine.Profile,
-			Lab: []string{s.self}, Budget: left,
+			Lab: []string{s.self}, Budget: left, AnswersMayDiffer: s.Different,
 			Decided: func(f *results.File) bool { o := assess(f); return o.Settled() }}
 		if err := p.Ready(); err != nil {
 			return nil, err
