@@ -17,8 +17,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// looks is how many answers of each server are compared before the first block.
-const looks = 8
+// answersEach is how many answers of each server are compared before the first block.
+const answersEach = 8
 
 // mostBody limits a body in bytes.
 const mostBody = 64 << 20
@@ -45,7 +45,7 @@ func fetch(ctx context.Context, name, addr, path string) ([]Answer, error) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	r := bufio.NewReader(conn)
 	var out []Answer
-	for range looks {
+	for range answersEach {
 		a, err := one(conn, r, addr, path, len(out) > 0)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

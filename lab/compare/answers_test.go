@@ -6,7 +6,7 @@ import (
 )
 
 func answersOf(kind string, bodies ...string) (out []Answer) {
-	for i := range looks {
+	for i := range answersEach {
 		out = append(out, Answer{200, kind, "", []byte(bodies[i%len(bodies)])})
 	}
 	return out

@@ -87,8 +87,11 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 			l.Rate = float64(slot.Requests) / slot.Seconds
 		}
 	}
-	if why != "" {
+	switch {
+	case why != "":
 		return l, on.or(fmt.Errorf("%s: under %d connections with %d requests in flight on each it failed: %s", s.Name, o.Connections, o.Pipelining, why))
+	case on != nil && on.gone(): // it answers, and goes into the background only now
+		return l, on.ended()
 	}
 	return l, nil
 }
@@ -100,6 +103,9 @@ func (on *started) or(err error) error {
 		return err
 	}
 	for range 10 {
+		if on.gone() && len(leftBehind()) > 0 {
+			return on.ended()
+		}
 		if on.gone() {
 			return fmt.Errorf("%s: it died while it was asked (%s)%s", on.Name, how(on.proc.Err()), on.words())
 		}

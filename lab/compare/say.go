@@ -18,13 +18,13 @@ func (o *Outcome) Lines() []string {
 		base, other := o.Servers[0], o.Servers[i+1]
 		bound := bounds(base, other)
 		if c.CPUPerRequest != nil {
-			out = append(out, fmt.Sprintf("  CPU a request  %s; %s, %s; %s", c.CPUPerRequest, duration(other.CPUPerRequest), duration(base.CPUPerRequest), bound))
+			out = append(out, fmt.Sprintf("  CPU a request  %s; %s against %s; %s", c.CPUPerRequest, duration(other.CPUPerRequest), duration(base.CPUPerRequest), bound))
 		}
 		if c.Throughput != nil {
-			out = append(out, fmt.Sprintf("  throughput     %s; %s, %s requests/s; %s", c.Throughput, whole(other.Throughput), whole(base.Throughput), bound))
+			out = append(out, fmt.Sprintf("  throughput     %s; %s against %s requests/s; %s", c.Throughput, whole(other.Throughput), whole(base.Throughput), bound))
 		}
 		if c.P50 != nil && c.P99 != nil {
-			out = append(out, fmt.Sprintf("  latency        p50 %s; %s, %s; p99 %s; %s, %s; %s", c.P50, duration(other.P50), duration(base.P50), c.P99, duration(other.P99), duration(base.P99), bound))
+			out = append(out, fmt.Sprintf("  latency        p50 %s, %s against %s; p99 %s, %s against %s; %s", c.P50, duration(other.P50), duration(base.P50), c.P99, duration(other.P99), duration(base.P99), bound))
 		}
 	}
 	for _, n := range o.Notes {

@@ -1,7 +1,9 @@
 package compare
 
 import (
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -135,5 +137,21 @@ func TestABudgetThatCannotTellIsRefused(t *testing.T) {
 	err := Room(o, 4*time.Second, 19*time.Second) // seven blocks are 28 s, and one second was spent on looking
 	if err == nil || !strings.Contains(err.Error(), "--budget 30s") {
 		t.Error(err)
+	}
+}
+
+func TestFreePortsAreNotThoseOfConnections(t *testing.T) {
+	const n = 3
+	first, err := FreePorts(n)
+	if err != nil || first+n > ephemeral() || Taken(first, n) != 0 {
+		t.Fatal(first, err)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(first+1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if got := Taken(first, n); got != first+1 {
+		t.Errorf("%d is taken, not %d", first+1, got)
 	}
 }

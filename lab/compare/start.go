@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -181,20 +182,32 @@ func (on *started) stop() {
 	sweep()
 }
 
-// FreePorts finds so many ports in a row that nothing listens on.
+// FreePorts finds so many ports in a row that nothing listens on, below those from
+// which the kernel takes a connection's own end: a client's connections would
+// else take a server's port between two of its starts.
 func FreePorts(n int) (first int, err error) {
-	for range 50 {
-		l, err := net.Listen("tcp", loopback+":0")
-		if err != nil {
-			return 0, fmt.Errorf("no free port on %s: %w", loopback, err)
-		}
-		first = l.Addr().(*net.TCPAddr).Port
-		l.Close()
-		if Taken(first, n) == 0 {
+	low, high := 20_000, ephemeral()
+	if high-low < 100*n {
+		low, high = 1024, max(high, 1024+100*n)
+	}
+	for range 100 {
+		if first = low + rand.IntN(high-low-n); Taken(first, n) == 0 {
 			return first, nil
 		}
 	}
 	return 0, fmt.Errorf("no %d free ports in a row on %s; name the first of some with --port", n, loopback)
+}
+
+// ephemeral is the first port that the kernel may give to the client's end of a
+// connection.
+func ephemeral() int {
+	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if fields := strings.Fields(string(text)); err == nil && len(fields) == 2 {
+		if first, err := strconv.Atoi(fields[0]); err == nil {
+			return first
+		}
+	}
+	return 32_768
 }
 
 // Taken gives the first of so many ports that something listens on; 0 if none.
