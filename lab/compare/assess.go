@@ -196,6 +196,9 @@ func (a *assessment) comparison(i int, said *verdict.File) Comparison {
 	}
 	if said.Control != nil && said.Control.Outcome != verdict.Same && c.Verdict != Uncosted {
 		// Too few blocks, or a machine on which a server differs from itself.
+		if said.Control.Outcome == verdict.Undecided {
+			c.FurtherS = a.further(i, cost)
+		}
 		c.Says = a.undecided(c, i)
 		return c
 	}

@@ -53,7 +53,7 @@ func options(servers ...string) Options {
 
 func assessed(t *testing.T, o Options, f *results.File) *Outcome {
 	t.Helper()
-	x, err := o.Design("/", 50*time.Millisecond)
+	x, err := o.Design("/", 50*time.Millisecond, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,9 +48,12 @@ type server struct {
 	Program string `toml:"program"`
 }
 
-// Design is the experiment that compares the servers. dir is where the commands
-// start. Its conditions are the servers in their order.
-func (o Options) Design(dir string, slot time.Duration) (*experiment.Experiment, error) {
+// Design is the experiment that compares the servers, after a look at them. dir is
+// where the commands start. Its conditions are the servers in their order.
+//
+// What a server prints goes to the lab, for its error messages. A line for each
+// request would keep the lab busy beside the server, so it goes nowhere then.
+func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experiment.Experiment, error) {
 	d := design{
 		Entry: "compare", Title: "A comparison of servers", Question: "Does one of these servers cost more than the first?",
 		Metrics: []string{cost, throughput, p50, p99}, BudgetS: o.Budget.Seconds(),
@@ -76,8 +79,11 @@ func (o Options) Design(dir string, slot time.Duration) (*experiment.Experiment,
 		words := []string{"env", s.URL} // of a server that runs already; nothing is started
 		if s.URL == "" {
 			words = append([]string{"env", "--chdir", dir, s.program(dir)}, s.Command[1:]...)
+			if i < len(looks) && looks[i].Chatty() {
+				words = append([]string{"sh", "-c", `exec "$@" >/dev/null 2>&1`, "sh"}, words...)
+			}
 		}
-		d.Servers[id] = server{Title: s.Name, Command: quote(words), Program: "env"}
+		d.Servers[id] = server{Title: s.Name, Command: quote(words), Program: words[0]}
 	}
 	d.Factors = []factor{levels}
 	text, err := toml.Marshal(d)

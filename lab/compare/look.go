@@ -18,6 +18,9 @@ type Look struct {
 	Lines   int     // that it printed for its first few answers
 }
 
+// Chatty tells whether the server prints a line for each request.
+func (l Look) Chatty() bool { return len(l.Answers) > 0 && l.Lines >= len(l.Answers) }
+
 // pilot is how long each server is loaded before the first block, to see whether
 // it bears the load and how fast it is. It counts for nothing else.
 const pilot = 300 * time.Millisecond
@@ -30,8 +33,8 @@ func LookAt(ctx context.Context, o Options, c Client, dir string, port int) (loo
 		if err != nil {
 			return nil, nil, err
 		}
-		if l.Lines >= len(l.Answers) {
-			notes = append(notes, s.Name+" prints a line for each request, which costs it CPU time that is counted; switch its log off if that is not meant")
+		if l.Chatty() {
+			notes = append(notes, s.Name+" prints a line for each request, which costs it CPU time that is counted, though what it prints goes to /dev/null; switch its log off if that is not meant")
 		}
 		looks = append(looks, l)
 	}
@@ -125,18 +128,18 @@ func how(err error) string {
 const (
 	leastSlot = 50 * time.Millisecond
 	mostSlot  = 2 * time.Second
-	perSlot   = 200
+	perSlot   = 100
+	perFlight = 4
 )
 
 // Slot is the length of a slot for the slowest of the servers: long enough for a
-// few hundred requests, and for ten times the requests that are in flight at its
-// ends. Among fast servers short slots are best, since what disturbs one of them
+// hundred requests, and for several times those that are in flight at its ends. Among fast servers short slots are best, since what disturbs one of them
 // then disturbs the next as well.
 func Slot(o Options, looks []Look) time.Duration {
 	length := leastSlot.Seconds()
 	for _, l := range looks {
 		if l.Rate > 0 {
-			length = max(length, float64(max(perSlot, 10*o.Connections*o.Pipelining))/l.Rate)
+			length = max(length, float64(max(perSlot, perFlight*o.Connections*o.Pipelining))/l.Rate)
 		}
 	}
 	return time.Duration(math.Ceil(min(length, mostSlot.Seconds())*100)) * 10 * time.Millisecond

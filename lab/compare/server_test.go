@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
 
 func TestServersAreReadAsTheyWereMeant(t *testing.T) {
@@ -115,7 +117,7 @@ func TestSlotsHoldEnoughOfTheSlowestServer(t *testing.T) {
 		want  time.Duration
 	}{
 		{[]float64{50_000, 40_000}, 50 * time.Millisecond},
-		{[]float64{50_000, 1_600}, 200 * time.Millisecond}, // 320 requests, ten for each in flight
+		{[]float64{50_000, 640}, 200 * time.Millisecond}, // 128 requests, four for each in flight
 		{[]float64{10}, 2 * time.Second},
 		{[]float64{0}, 50 * time.Millisecond},
 	} {
@@ -153,5 +155,19 @@ func TestFreePortsAreNotThoseOfConnections(t *testing.T) {
 	defer l.Close()
 	if got := Taken(first, n); got != first+1 {
 		t.Errorf("%d is taken, not %d", first+1, got)
+	}
+}
+
+func TestWhatAServerPrintsForEachRequestGoesNowhere(t *testing.T) {
+	o := options("old", "new")
+	x, err := o.Design("/a dir", 50*time.Millisecond, []Look{{Answers: make([]Answer, 8), Lines: 1}, {Answers: make([]Answer, 8), Lines: 8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"env --chdir /a dir /bin/true 8083", `sh -c exec "$@" >/dev/null 2>&1 sh env --chdir /a dir /bin/true 8084`} {
+		words, _ := x.Server(x.Conditions()[i]).Line(experiment.Place{Host: loopback, Port: strconv.Itoa(8083 + i)}, nil)
+		if got := strings.Join(words, " "); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }

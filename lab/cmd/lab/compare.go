@@ -215,7 +215,7 @@ func (s *session) measure(ctx context.Context) (*compare.Outcome, error) {
 	}
 	s.notes = append(notes, s.shared()...)
 	slot := compare.Slot(s.Options, looks)
-	x, err := s.Design(s.dir, slot)
+	x, err := s.Design(s.dir, slot, looks)
 	if err != nil {
 		return nil, err
 	}
