@@ -89,6 +89,9 @@ func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 	}
 	defer s.release()
 	made, err := s.measure(ctx)
+	if ctx.Err() != nil {
+		err = errors.New("interrupted; nothing was left behind")
+	}
 	if made == nil {
 		return exitFailed, err
 	}
@@ -254,8 +257,6 @@ func (s *session) measure(ctx context.Context) (*compare.Outcome, error) {
 	}
 	s.report.End()
 	switch {
-	case f == nil && ctx.Err() != nil:
-		return nil, errors.New("interrupted; nothing was left behind")
 	case f == nil:
 		return nil, err
 	case f.NotApplicable != "":
