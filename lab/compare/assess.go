@@ -35,6 +35,11 @@ func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.Fil
 	for i := 1; i < len(o.Servers); i++ {
 		out.Comparisons = append(out.Comparisons, a.comparison(i, said))
 	}
+	for _, m := range out.Servers[1:] {
+		if base := out.Servers[0]; m.ResponseBytes > 0 && base.ResponseBytes > 0 && math.Abs(m.ResponseBytes/base.ResponseBytes-1) > unlike {
+			out.Notes = append(out.Notes, fmt.Sprintf("an answer of %s has %s bytes with its head, one of %s %s", m.Name, whole(m.ResponseBytes), base.Name, whole(base.ResponseBytes)))
+		}
+	}
 	if said.Control != nil && said.Control.Outcome == verdict.Differs {
 		out.Notes = append(out.Notes, "one server measured twice under two names differed from itself: "+said.Control.Reason)
 	}
@@ -43,6 +48,10 @@ func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.Fil
 
 // level is the error that one interval may have: those of a metric share it.
 func (o Options) level() float64 { return stats.Alpha / float64(len(o.Servers)-1) }
+
+// unlike is the share by which mean lengths of answers may differ without a word:
+// bodies that vary have no more in common than their mean.
+const unlike = 0.01
 
 type assessment struct {
 	o     Options

@@ -173,6 +173,17 @@ func TestAClientThatWasTheWallIsSaidToBeMeasured(t *testing.T) {
 	}
 }
 
+func TestAnswersOfOtherLengthsAreSaidToBe(t *testing.T) {
+	o := options("old", "new")
+	f := made(o, each(7, 1))
+	for i := range f.Trials {
+		f.Trials[i].Metrics["response_bytes"] = map[string]float64{"a": 1000, "b": 1200, "c": 1000}[f.Trials[i].Condition]
+	}
+	if says := assessed(t, o, f).Says; says[len(says)-1] != "note: an answer of new has 1,200 bytes with its head, one of old 1,000" {
+		t.Errorf("%q", says)
+	}
+}
+
 func TestABlockWithoutAFigureMayHaveAnyRatio(t *testing.T) {
 	o := options("old", "new")
 	f := made(o, each(7, 1.5))
