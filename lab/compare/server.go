@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -9,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -69,14 +69,14 @@ func parseServer(arg string) (Server, error) {
 	if scheme, _, ok := strings.Cut(command, "://"); ok && !strings.ContainsAny(scheme, " /") {
 		return s.at(command)
 	}
-	words, err := Words(command)
+	split, err := words(command)
 	switch {
 	case err != nil:
 		return s, fmt.Errorf("%s: %w", of, err)
-	case len(words) == 0:
+	case len(split) == 0:
 		return s, fmt.Errorf("%s has no command; write %s='./server --port {port}'", of, of)
 	}
-	s.Command = words
+	s.Command = split
 	if !strings.Contains(command, "{port}") && !strings.Contains(command, "{addr}") {
 		return s, fmt.Errorf("%s: its command has neither {port} nor {addr}, so it cannot be told where to listen; put one where the server's own option takes it, as --port {port} or --listen {addr}", of)
 	}
@@ -112,46 +112,21 @@ func (s Server) fill(host string, port int) []string {
 	return out
 }
 
-// Words splits a command as a shell does that expands nothing: single quotes,
-// double quotes and backslashes keep blanks together. What only a shell could do
-// is refused, since a server that is given "|" as a word would do something else
-// than what was meant.
-func Words(command string) ([]string, error) {
-	var out []string
-	var word strings.Builder
-	begun, quoted := false, rune(0)
-	next := func() {
-		if begun {
-			out = append(out, word.String())
-		}
-		word.Reset()
-		begun = false
+// forShell is a word that means something to a shell only. A server that is given
+// "|" as a word would do something else than what was meant.
+var forShell = regexp.MustCompile(`^([0-9]?[<>].*|\|\|?|&&?|;|[$`+"`"+`].*)$|;$`)
+
+// words splits a command as that of a server in an experiment is split.
+func words(command string) ([]string, error) {
+	out, err := experiment.Words(command)
+	if err != nil {
+		return nil, fmt.Errorf("its command %w", err)
 	}
-	text := []rune(command)
-	for i := 0; i < len(text); i++ {
-		r := text[i]
-		switch {
-		case quoted == 0 && (r == ' ' || r == '\t' || r == '\n'):
-			next()
-		case quoted == 0 && (r == '\'' || r == '"'):
-			begun, quoted = true, r
-		case r == quoted:
-			quoted = 0
-		case r == '\\' && quoted != '\'' && i+1 < len(text) && (quoted == 0 || text[i+1] == '"' || text[i+1] == '\\'):
-			i++
-			begun = true
-			word.WriteRune(text[i])
-		case quoted == 0 && strings.ContainsRune("|&;<>`$", r):
-			return nil, fmt.Errorf("%q is for a shell, and there is none here; write sh -c 'exec …' with the command in quotes", r)
-		default:
-			begun = true
-			word.WriteRune(r)
+	for _, w := range out {
+		if forShell.MatchString(w) {
+			return nil, fmt.Errorf("%q is for a shell, and there is none here; write sh -c 'exec …' with the command in quotes", w)
 		}
 	}
-	if quoted != 0 {
-		return nil, errors.New("a quotation mark in its command is not closed")
-	}
-	next()
 	return out, nil
 }
 

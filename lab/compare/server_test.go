@@ -42,7 +42,7 @@ func TestServersAreRefusedWithAWayOut(t *testing.T) {
 		{[]string{"b=./a {port}", fine}, "two servers are called b"},
 		{[]string{"a=./a {port} | cat", fine}, "write sh -c"},
 		{[]string{"a=./a {port} 2>&1", fine}, "write sh -c"},
-		{[]string{"a=./a '{port}", fine}, "is not closed"},
+		{[]string{"a=./a '{port}", fine}, "has a quote ' that does not end"},
 		{[]string{"a=http://h:1", fine}, "a runs already and another is to be started"},
 		{[]string{"a=https://h:1", "b=https://h:2"}, "only plain HTTP/1.1"},
 		{[]string{"a=http://h:1/path", "b=http://h:2"}, "give the path by --url"},
