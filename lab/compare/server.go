@@ -114,7 +114,7 @@ func (s Server) fill(host string, port int) []string {
 
 // forShell is a word that means something to a shell only. A server that is given
 // "|" as a word would do something else than what was meant.
-var forShell = regexp.MustCompile(`^([0-9]?[<>].*|\|\|?|&&?|;|[$`+"`"+`].*)$|;$`)
+var forShell = regexp.MustCompile(`^([0-9]?[<>].*|\|\|?|&&?|;|[$` + "`" + `].*)$|;$`)
 
 // words splits a command as that of a server in an experiment is split.
 func words(command string) ([]string, error) {
