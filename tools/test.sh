@@ -95,9 +95,9 @@ scripts() { node_modules/bats/bin/bats test/scripts; }
 # test-workflows` runs the workflows themselves.
 workflows() {
   (cd tools && go vet -trimpath ./... && go test -trimpath -vet=off -count=1 ./...) || return
-  (cd tools && go run -trimpath github.com/rhysd/actionlint/cmd/actionlint -color ../.github/workflows/*.yml) || return 1
+  (cd tools && go run -trimpath github.com/rhysd/actionlint/cmd/actionlint -color ../.github/workflows/*.yml ../static/examples/*.yml) || return 1
   command -v zizmor >/dev/null || { echo "skip: no zizmor for this platform"; return 0; }
-  zizmor --offline --quiet .github
+  zizmor --offline --quiet .github static/examples
 }
 # With less frequent garbage collection Hugo uses a third less CPU time, since this site
 # is small, and the lab and the tests without goroutines use up to a quarter less.

@@ -22,6 +22,7 @@ type subcommand interface {
 type subcommands struct {
 	Run          runCall       `cmd:"" help:"Run one experiment, until its claims are decided or its budget is spent."`
 	Reproduce    reproduceCall `cmd:"" help:"Run the experiments of entries within one budget; without any, the core set. It passes over those that runs made in this clone have decided."`
+	Compare      compareCall   `cmd:"" help:"Tell whether one server costs more than another: your own two builds, or any; adds nothing to the journal."`
 	Profile      profileCall   `cmd:"" help:"Profile the server of an experiment, or one that runs; adds nothing to the journal."`
 	Verdicts     verdictsCall  `cmd:"" help:"Derive data/verdicts, data/csv and data/audits, and sum up over hosts."`
 	Audit        auditCall     `cmd:"" help:"Recompute what printed figures imply."`

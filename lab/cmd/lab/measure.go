@@ -149,12 +149,7 @@ func (b *bench) measure(ctx context.Context, outcomes []*outcome, budget time.Du
 	case len(differ) > 0:
 		b.report.Say("the results will say that the lab differs from its commit: %s%s", differ[0], andMore(len(differ)-1))
 	}
-	// Using more memory costs less here than a collector that runs during a trial, and
-	// one thread that samples costs less than several that wake each other.
-	debug.SetGCPercent(800)
-	debug.SetMemoryLimit(math.MaxInt64) // whatever GOMEMLIMIT the caller has
-	runtime.GOMAXPROCS(1)
-
+	settle()
 	b.report.Whole(budget, func() (decided, claims int) {
 		decided, claims, inapplicable := tally(outcomes)
 		return decided, claims - inapplicable
@@ -175,6 +170,15 @@ func (b *bench) measure(ctx context.Context, outcomes []*outcome, budget time.Du
 		return exitFailed, failed
 	}
 	return status(outcomes), nil
+}
+
+// settle has the lab disturb what it measures as little as it can: using more memory
+// costs less than a collector that runs during a trial, and one thread that samples costs
+// less than several that wake each other.
+func settle() {
+	debug.SetGCPercent(800)
+	debug.SetMemoryLimit(math.MaxInt64) // whatever GOMEMLIMIT the caller has
+	runtime.GOMAXPROCS(1)
 }
 
 // spend measures whatever is worth most, until the budget is spent.

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/audit"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -41,6 +42,7 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 		j.Root.Schema("host-2"):       results.HostSchema(),
 		j.Root.Schema("experiment-1"): experiment.Schema(),
 		j.Root.Schema("text-1"):       audit.Schema(),
+		j.Root.Schema("compare-1"):    compare.Schema(),
 	}
 	add := func(path string, v any) error {
 		data, err := results.Encode(v)

@@ -169,7 +169,7 @@ func (r Root) Irregular() ([]string, error) {
 }
 
 // sources are the directories of data/ with files that are not derived.
-var sources = []string{"results", "hosts", "designs", "profiles", "texts"}
+var sources = []string{"results", "hosts", "designs", "profiles", "texts", "examples"}
 
 // Derived lists the files of data/ that are not read as data.
 func (r Root) Derived() ([]string, error) {

@@ -54,6 +54,10 @@ type Plan struct {
 	// Profile asks for profiles although the experiment does not.
 	Profile bool
 
+	// AnswersMayDiffer goes on although servers that are asked the same answer
+	// differently. Only a caller that says so in what it prints may set it.
+	AnswersMayDiffer bool
+
 	// Budget is the longest time that the run may take; 0: as the experiment says.
 	// MaxBlocks limits the blocks; 0: as many as a file can hold.
 	Budget    time.Duration

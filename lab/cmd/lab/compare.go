@@ -1,0 +1,278 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/run"
+)
+
+type compareCall struct {
+	Servers     []string      `arg:"" name:"server" help:"NAME=COMMAND, with {port} or {addr} where it has to listen, or NAME=http://HOST:PORT of one that runs. The first is what the others are compared with."`
+	URL         string        `name:"url" required:"" placeholder:"PATH" help:"Path that is asked of each server, as /read."`
+	Connections int           `default:"32" placeholder:"N" help:"Open connections to each server (default 32)."`
+	Pipelining  int           `default:"1" placeholder:"N" help:"Requests in flight on each connection (default 1)."`
+	Rate        int           `placeholder:"N" help:"Ask for N requests a second, however long the answers take (default: a closed loop, as fast as it goes)."`
+	Budget      time.Duration `default:"60s" placeholder:"DURATION" help:"The longest that it goes on while the answer is open (default 60s)."`
+	Margin      string        `default:"3%" placeholder:"SHARE" help:"What counts as the same (default 3%)."`
+	LineRate    string        `placeholder:"RATE" help:"Over a wire of this rate between two network namespaces, as 500mbit (default: loopback)."`
+	Warmup      time.Duration `default:"100ms" placeholder:"DURATION" help:"Load on each server after each fresh start that does not count; give a JIT compiler seconds (default 100ms)."`
+	Ready       time.Duration `default:"20s" placeholder:"DURATION" help:"How long a server may take to listen (default 20s)."`
+	FailAbove   float64       `placeholder:"RATIO" help:"Exit with 4 if CPU a request is above so many times that of the first, as 1.05."`
+	Different   bool          `name:"allow-different-answers" help:"Go on although the answers differ."`
+	JSON        bool          `name:"json" help:"Print JSON, for programs."`
+	Port        int           `placeholder:"N" help:"Port of the first server; others have those above (default: free ones)."`
+	Seed        uint64        `placeholder:"N" help:"Seed of the order of slots (default: drawn anew)."`
+}
+
+func (compareCall) Help() string {
+	return `Tells whether one server costs more CPU a request than another: two builds of yours, or
+any two programs that answer the same request. Nothing is added to the journal.
+
+  lab compare --url /path 'old=./server-old --port {port}' 'new=./server-new --port {port}'
+
+A command starts here, in this directory, without a shell ('env A=1 ./server --port {port}'
+sets a variable). {port}, {host} and {addr}, which is both, are filled in. Servers that
+run already are given by address, on this machine or another: 'old=http://10.0.0.5:8080'.
+Of those no CPU time can be read, so nothing is said of what they cost.
+
+All servers are up at once on the same cores, and one client goes round them in short
+slots; each block starts them afresh. It stops as soon as the answer is known.
+
+Exit status
+  0  decided, and with --fail-above not above it
+  1  not decided within the budget
+  2  the trials cannot bear a verdict: gates refused too many
+  3  the call was wrong, or something could not be measured
+  4  decided, and above --fail-above`
+}
+
+// options checks the flags.
+func (c *compareCall) options() (o compare.Options, err error) {
+	o = compare.Options{Path: c.URL, Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate, Budget: c.Budget,
+		Warmup: c.Warmup, FailAbove: c.FailAbove, Different: c.Different, Ready: c.Ready}
+	if o.Servers, err = compare.ParseServers(c.Servers); err != nil {
+		return o, err
+	}
+	if o.Margin, err = compare.ParseShare(c.Margin); err != nil {
+		return o, fmt.Errorf("--margin %w", err)
+	}
+	if c.LineRate != "" {
+		if o.LineRate, err = compare.ParseRate(c.LineRate); err != nil {
+			return o, fmt.Errorf("--line-rate %w", err)
+		}
+	}
+	return o, o.Check()
+}
+
+func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
+	o, err := c.options()
+	if err != nil {
+		return exitFailed, err
+	}
+	s, err := newSession(o, c)
+	if err != nil {
+		return exitFailed, err
+	}
+	defer s.release()
+	made, err := s.measure(ctx)
+	if ctx.Err() != nil {
+		err = errors.New("interrupted; nothing was left behind")
+	}
+	if made == nil {
+		return exitFailed, err
+	}
+	made.Typed = typed(os.Args)
+	if failed := printed(out, made, c.JSON); err == nil {
+		err = failed
+	}
+	if err != nil {
+		return exitFailed, err
+	}
+	return made.Exit, nil
+}
+
+// printed prints an outcome as text or as JSON.
+func printed(out io.Writer, made *compare.Outcome, asJSON bool) error {
+	if asJSON {
+		e := json.NewEncoder(out)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(made)
+	}
+	_, err := fmt.Fprintln(out, strings.Join(made.Says, "\n"))
+	return err
+}
+
+// typed is the command line for a shell, without --json and without the path of
+// the lab itself.
+func typed(args []string) string {
+	words := []string{filepath.Base(args[0])}
+	for _, a := range args[1:] {
+		if a != "--json" && a != "-json" {
+			words = append(words, a)
+		}
+	}
+	return compare.Shell(words)
+}
+
+// A session is one comparison on this machine while it is reserved for it.
+type session struct {
+	compare.Options
+	root    journal.Root
+	dir     string // where the caller stands
+	self    string
+	split   cores.Split
+	port    int
+	seed    uint64
+	machine *host.Machine
+	report  *reporter
+	release func()
+	notes   []string
+}
+
+func newSession(o compare.Options, c *compareCall) (s *session, err error) {
+	if err := compare.Usable(); err != nil {
+		return nil, err
+	}
+	s = &session{Options: o, port: c.Port, seed: c.Seed, report: newReporter(os.Stderr)}
+	if s.dir, err = os.Getwd(); err != nil {
+		return nil, err
+	}
+	if s.self, err = os.Executable(); err != nil {
+		return nil, err
+	}
+	if s.root, err = beside(s.dir, s.self); err != nil {
+		return nil, err
+	}
+	if s.machine, err = host.Probe("/"); err != nil {
+		return nil, err
+	}
+	if s.split, err = divide(); err != nil {
+		return nil, err
+	}
+	if s.seed == 0 {
+		s.seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
+	}
+	switch n := len(o.Servers) + 1; {
+	case o.Running():
+	case s.port == 0:
+		if s.port, err = compare.FreePorts(n); err != nil {
+			return nil, err
+		}
+	case s.port+n > 65536:
+		return nil, fmt.Errorf("--port %d: %d ports are needed from there on, and the last is 65535", s.port, n)
+	default:
+		if taken := compare.Taken(s.port, n); taken > 0 {
+			return nil, fmt.Errorf("port %d is taken; stop what listens there, choose another with --port, or leave it out for free ones", taken)
+		}
+	}
+	if s.release, err = takeLock(s.root.Scratch()); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// beside is the clone of the journal that has the lab's scripts and its load
+// generator: the one that the caller stands in, or the one that the lab was built
+// in, since servers to compare lie elsewhere.
+func beside(dir, self string) (journal.Root, error) {
+	if root, err := journal.Find(dir); err == nil {
+		return root, nil
+	}
+	if whole, err := filepath.EvalSymlinks(self); err == nil {
+		self = whole
+	}
+	root, err := journal.Find(filepath.Dir(self))
+	if err != nil {
+		return "", errors.New("the lab's scripts and its load generator are not beside it; call .tools/bin/lab where make build put it, in the clone")
+	}
+	return root, nil
+}
+
+// measure looks at the servers and compares them until the answer is known.
+func (s *session) measure(ctx context.Context) (*compare.Outcome, error) {
+	if err := compare.Adopt(); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	_, on := s.split.On()
+	client := compare.Client{Root: string(s.root), CPUs: on}
+	s.report.Say("looking at %s", count(len(s.Servers), "server", "servers"))
+	looks, notes, err := compare.LookAt(ctx, s.Options, client, s.dir, s.port)
+	if err != nil {
+		return nil, err
+	}
+	s.notes = append(notes, s.shared()...)
+	slot := compare.Slot(s.Options, looks)
+	x, err := s.Design(s.dir, slot, looks)
+	if err != nil {
+		return nil, err
+	}
+	// What is left of the budget, after looking.
+	left := s.Budget - time.Since(began)
+	if err := compare.Room(s.Options, run.BlockTime(x), left); err != nil {
+		return nil, err
+	}
+	watch := &watched{session: s, began: began}
+	settle()
+	assess := func(f *results.File) *compare.Outcome {
+		return compare.Assess(s.Options, x, &s.machine.Profile, f, time.Since(began).Seconds())
+	}
+	watch.assess = assess
+	var f *results.File
+	if s.Running() {
+		watch.Begin(x, run.BlockTime(x), left)
+		r := compare.Remote{Options: s.Options, Client: client, Seed: s.seed, Slot: slot, Block: watch.Block,
+			Decided: func(f *results.File) bool { o := assess(f); return o.Settled() }}
+		r.Budget = left
+		f, err = r.Measure(ctx)
+		if f != nil && f.Provenance.Blocks == 0 {
+			f = nil
+		}
+	} else {
+		p := run.Plan{Root: s.root, Experiment: x, Seed: s.seed, Port: s.port, Split: s.split, Host: &s.machine.Profile,
+			Lab: []string{s.self}, Budget: left, AnswersMayDiffer: s.Different,
+			Decided: func(f *results.File) bool { o := assess(f); return o.Settled() }}
+		if err := p.Ready(); err != nil {
+			return nil, err
+		}
+		var made *run.Made
+		if made, err = run.Do(ctx, p, watch); made != nil {
+			f = made.File
+		}
+	}
+	s.report.End()
+	switch {
+	case f == nil:
+		return nil, err
+	case f.NotApplicable != "":
+		return nil, fmt.Errorf("nothing was measured: %s", f.NotApplicable)
+	}
+	made := assess(f)
+	made.Notes = append(s.notes, made.Notes...)
+	made.Machine, made.Kernel = s.machine.Name, host.Kernel("/")["osrelease"]
+	made.Seal()
+	return made, err
+}
+
+// shared is what to know of a machine with one core.
+func (s *session) shared() []string {
+	if len(s.split.Server) > 0 || s.Running() {
+		return nil
+	}
+	return []string{"server and client share one core here: throughput and latency are of both together, and each request costs what sharing adds"}
+}

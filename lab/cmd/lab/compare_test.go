@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/compare"
+)
+
+func TestAComparisonThatCannotBeMadeIsRefusedInOneLine(t *testing.T) {
+	const a, b = "a=./a --port {port}", "b=./b --port {port}"
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{a, b}, "--url"},
+		{[]string{"--url", "/"}, "<server>"},
+		{[]string{"--url", "/", a}, "name two"},
+		{[]string{"--url", "/", a, "b=./b"}, "neither {port} nor {addr}"},
+		{[]string{"--url", "http://h/", a, b}, "give the path that is asked"},
+		{[]string{"--url", "/", "--margin", "3", a, b}, "--margin \"3\""},
+		{[]string{"--url", "/", "--line-rate", "fast", a, b}, "--line-rate \"fast\""},
+		{[]string{"--url", "/", "--budget", "60", a, b}, "with its unit"},
+		{[]string{"--url", "/", "--fail-above", "1.05", "a=http://h:1", "b=http://h:2"}, "cannot be read from a server that runs already"},
+	} {
+		var out, errs bytes.Buffer
+		status := command(context.Background(), append([]string{"compare"}, c.args...), &out, &errs)
+		if status != exitFailed || !strings.Contains(errs.String(), c.says) || strings.Count(errs.String(), "\n") != 1 || out.Len() > 0 {
+			t.Errorf("%q: exit %d, %q, want %q", c.args, status, errs.String(), c.says)
+		}
+	}
+}
+
+func TestTheHelpOfACompareListsItsExitStatuses(t *testing.T) {
+	var out, errs bytes.Buffer
+	if status := command(context.Background(), []string{"compare", "--help"}, &out, &errs); status != exitHeld {
+		t.Fatal(status, errs.String())
+	}
+	for _, want := range []string{"0  decided", "1  not decided", "2  the trials cannot", "3  the call was wrong", "4  decided, and above"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	if compare.ExitUndecided != exitNotHeld || compare.ExitInvalid != exitInvalid || compare.ExitAbove <= exitFailed {
+		t.Error("the statuses of a comparison mean something else than those of other commands")
+	}
+}
+
+func TestWhatWasTypedIsKeptWithoutTheFlagForPrograms(t *testing.T) {
+	got := typed([]string{".tools/bin/lab", "compare", "--json", "--url", "/", "a=./a --port {port}"})
+	if want := "lab compare --url / 'a=./a --port {port}'"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+// watched shows the progress of a comparison, with what is known of cost so far.
+type watched struct {
+	*session
+	began  time.Time
+	assess func(*results.File) *compare.Outcome
+	said   time.Time
+	told   map[string]bool // gates that were reported
+}
+
+func (w *watched) Begin(_ *experiment.Experiment, block, _ time.Duration) {
+	w.told = map[string]bool{}
+	w.report.Say("blocks of about %.1f s, for %s at the most", block.Seconds(), short(w.Budget))
+}
+
+func (w *watched) Turn(block, _, _ int) { w.show(fmt.Sprintf("block %d", block)) }
+
+// Block tells of each gate that made a trial invalid, once.
+func (w *watched) Block(f *results.File, trials []results.Trial) {
+	for _, t := range trials {
+		for _, why := range t.Reasons {
+			if !w.told[why.Gate] {
+				w.told[why.Gate] = true
+				w.report.Say("  block %d: %s invalid: %s: %s", f.Provenance.Blocks, w.called(f, t), why.Gate, cmp.Or(why.Here, why.Detail))
+			}
+		}
+	}
+	text := fmt.Sprintf("block %d", f.Provenance.Blocks)
+	for _, c := range w.assess(f).Comparisons {
+		for _, r := range []*compare.Ratio{c.CPUPerRequest, c.Throughput} {
+			if r != nil {
+				text += fmt.Sprintf(", %s/%s %s", c.Name, c.Base, r)
+				break
+			}
+		}
+	}
+	w.show(text)
+}
+
+// show is one line on a terminal, and now and then a line in a log.
+func (w *watched) show(text string) {
+	over := time.Since(w.began)
+	text = fmt.Sprintf("  %s; %s, at most %s left", text, short(over), short(max(0, w.Budget-over)))
+	switch {
+	case w.report.terminal:
+		w.report.rewrite(text)
+	case time.Since(w.said) >= logEvery:
+		w.said = time.Now()
+		w.report.Say("%s", text)
+	}
+}
+
+// called is the server of a trial, as the caller calls it.
+func (w *watched) called(f *results.File, t results.Trial) string {
+	for i, c := range f.Conditions {
+		switch {
+		case c.ID != t.Condition:
+		case i < len(w.Servers):
+			return w.Servers[i].Name
+		default:
+			return "the server measured twice"
+		}
+	}
+	return t.Condition
+}

@@ -1,0 +1,182 @@
+package compare
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
+// answersEach is how many answers of each server are compared before the first block.
+const answersEach = 8
+
+// mostBody limits a body in bytes.
+const mostBody = 64 << 20
+
+// answerWithin bounds the wait for one answer.
+const answerWithin = 10 * time.Second
+
+// An Answer is what is compared of one answer. The rest of its head (date, name of
+// the server) may differ.
+type Answer struct {
+	Status   int
+	Type     string // Content-Type
+	Encoding string // Content-Encoding
+	Body     []byte
+}
+
+// fetch asks for a path a few times on one connection, as the load does.
+func fetch(ctx context.Context, name, addr, path string) ([]Answer, error) {
+	conn, err := (&net.Dialer{Timeout: answerWithin}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("%s: no connection to %s (%w); is it running there?", name, addr, plain(err))
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	r := bufio.NewReader(conn)
+	var out []Answer
+	for range answersEach {
+		a, err := one(conn, r, addr, path, len(out) > 0)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// one makes one request.
+func one(conn net.Conn, r *bufio.Reader, addr, path string, again bool) (Answer, error) {
+	_ = conn.SetDeadline(time.Now().Add(answerWithin))
+	_, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: "+addr+"\r\n\r\n")
+	var a *http.Response
+	if err == nil {
+		a, err = http.ReadResponse(r, nil)
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return Answer{}, fmt.Errorf("no answer to GET %s within %v", path, answerWithin)
+	case again:
+		return Answer{}, fmt.Errorf("it closed the connection after its first answer; %s", kept)
+	default:
+		return Answer{}, fmt.Errorf("no HTTP answer to GET %s: %v", path, err)
+	}
+	defer a.Body.Close()
+	switch {
+	case a.StatusCode < 200 || a.StatusCode > 299:
+		return Answer{}, fmt.Errorf("it answers GET %s with status %d, and only 2xx can be measured; give another path with --url", path, a.StatusCode)
+	case a.Close:
+		return Answer{}, fmt.Errorf("it closes the connection with each answer (%s); %s", a.Proto, kept)
+	}
+	body, err := io.ReadAll(io.LimitReader(a.Body, mostBody+1))
+	switch {
+	case err != nil:
+		return Answer{}, fmt.Errorf("its answer to GET %s breaks off after %d bytes of body: %v", path, len(body), err)
+	case len(body) > mostBody:
+		return Answer{}, fmt.Errorf("its answer to GET %s has more than %d MB", path, mostBody>>20)
+	}
+	return Answer{a.StatusCode, a.Header.Get("Content-Type"), a.Header.Get("Content-Encoding"), body}, nil
+}
+
+// kept says what the load needs of a connection.
+const kept = "the load keeps its connections open, so let it speak HTTP/1.1 with keep-alive (Python's http.server: --protocol HTTP/1.1)"
+
+// varies tells whether a server's answers differ among themselves.
+func varies(as []Answer) bool {
+	for _, a := range as[1:] {
+		if !bytes.Equal(a.Body, as[0].Body) {
+			return true
+		}
+	}
+	return false
+}
+
+// differ says how the answers of a server differ from those of the first; empty if
+// they do not. Bodies that change from one request to the next are compared one by
+// one, since two fresh servers may go through the same ones, and else by their
+// lengths.
+func differ(base, other Server, a, b []Answer) string {
+	x, y := a[0], b[0]
+	says := func(what string, of, first any) string {
+		return fmt.Sprintf("%s answers with %s %v, %s with %v", other.Name, what, of, base.Name, first)
+	}
+	switch {
+	case x.Status != y.Status:
+		return says("status", y.Status, x.Status)
+	case x.Type != y.Type:
+		return says("Content-Type", shown(y.Type), shown(x.Type))
+	case x.Encoding != y.Encoding:
+		return says("Content-Encoding", shown(y.Encoding), shown(x.Encoding))
+	}
+	all := true
+	for i := range a {
+		all = all && bytes.Equal(a[i].Body, b[i].Body)
+	}
+	low, high := span(a)
+	least, most := span(b)
+	switch {
+	case all:
+		return ""
+	case varies(a) && varies(b):
+		if least > high || most < low {
+			return says("bodies of", lengths(least, most), lengths(low, high))
+		}
+		return ""
+	case varies(a) || varies(b):
+		who := base.Name
+		if varies(b) {
+			who = other.Name
+		}
+		return fmt.Sprintf("the answers of %s change from one request to the next, and the other's do not", who)
+	case len(x.Body) != len(y.Body):
+		return says("a body of", lengths(least, most), lengths(low, high)) + fmt.Sprintf("; the first byte that differs is %d", first(x.Body, y.Body))
+	}
+	at := first(x.Body, y.Body)
+	return fmt.Sprintf("the bodies of %s and %s, %d bytes each, differ from byte %d on (%q, %q)", other.Name, base.Name, len(x.Body), at, y.Body[at-1:at], x.Body[at-1:at])
+}
+
+func shown(v string) string {
+	if v == "" {
+		return "none"
+	}
+	return strconv.Quote(strict.Visible(v, 60))
+}
+
+// first is the first byte that differs, counted from 1.
+func first(a, b []byte) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i + 1
+		}
+	}
+	return min(len(a), len(b)) + 1
+}
+
+func span(as []Answer) (least, most int) {
+	least = len(as[0].Body)
+	for _, a := range as {
+		least, most = min(least, len(a.Body)), max(most, len(a.Body))
+	}
+	return least, most
+}
+
+func lengths(least, most int) string {
+	if least == most {
+		return fmt.Sprintf("%d bytes", least)
+	}
+	return strings.Join([]string{strconv.Itoa(least), "to", strconv.Itoa(most), "bytes"}, " ")
+}

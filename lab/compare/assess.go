@@ -1,0 +1,345 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// The metrics of a comparison. Only the first decides; the others are shown.
+const (
+	cost       = "server_cpu_per_request_s"
+	throughput = "throughput_rps"
+	p50        = "latency_p50_s"
+	p99        = "latency_p99_s"
+)
+
+// Assess says what a run's blocks tell. x is the design that the run was made
+// with, whose conditions are the servers in their order, and whose first claim is
+// about cost; h is the machine.
+func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.File, took float64) *Outcome {
+	a := &assessment{o: o, f: f, level: o.level(), took: took}
+	out := a.outcome()
+	said := verdict.Decide(x, h, []verdict.Run{{File: f, Then: x}})
+	for i := range o.Servers {
+		out.Servers = append(out.Servers, a.measured(i))
+	}
+	for i := 1; i < len(o.Servers); i++ {
+		out.Comparisons = append(out.Comparisons, a.comparison(i, said))
+	}
+	for _, m := range out.Servers[1:] {
+		if base := out.Servers[0]; m.ResponseBytes > 0 && base.ResponseBytes > 0 && math.Abs(m.ResponseBytes/base.ResponseBytes-1) > unlike {
+			out.Notes = append(out.Notes, fmt.Sprintf("an answer of %s has %s bytes with its head, one of %s %s", m.Name, whole(m.ResponseBytes), base.Name, whole(base.ResponseBytes)))
+		}
+	}
+	if said.Control != nil && said.Control.Outcome == verdict.Differs {
+		out.Notes = append(out.Notes, "one server measured twice under two names differed from itself: "+said.Control.Reason)
+	}
+	return out
+}
+
+// level is the error that one interval may have: those of a metric share it.
+func (o Options) level() float64 { return stats.Alpha / float64(len(o.Servers)-1) }
+
+// unlike is the share by which mean lengths of answers may differ without a word:
+// bodies that vary have no more in common than their mean.
+const unlike = 0.01
+
+type assessment struct {
+	o     Options
+	f     *results.File
+	level float64
+	took  float64 // seconds so far
+}
+
+func (a *assessment) outcome() *Outcome {
+	o, f := a.o, a.f
+	out := &Outcome{
+		SchemaVersion: Version, Path: o.Path, Connections: o.Connections, Pipelining: o.Pipelining, RateRPS: o.Rate,
+		LineRateBps: o.LineRate, Margin: o.Margin, FailAbove: o.FailAbove, Confidence: stats.Confidence,
+		DurationS: math.Round(a.took*10) / 10, Trials: len(f.Trials), Says: []string{}, Servers: []Measured{}, Comparisons: []Comparison{},
+	}
+	for _, t := range f.Trials {
+		if !t.Valid {
+			out.Refused++
+		}
+	}
+	if p := f.Provenance; p != nil {
+		out.Blocks, out.Seed, out.StartedAt = p.Blocks, p.Seed, p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
+		out.ServerCPUs, out.ClientCPUs, out.Lab = p.ServerCPUs, p.ClientCPUs, p.Commit
+		if p.Block != nil {
+			out.SlotS, out.Rounds, out.WarmupS = p.Block.SlotS, p.Block.Rounds, p.Block.WarmupS
+		}
+	}
+	return out
+}
+
+// condition is the id of a server's condition. The run measures them in the
+// order of the servers, with the control last.
+func (a *assessment) condition(i int) string { return a.f.Conditions[i].ID }
+
+func (a *assessment) measured(i int) Measured {
+	s := a.o.Servers[i]
+	m := Measured{Name: s.Name, Command: s.Command, URL: s.URL}
+	figures, bounds := map[string][]float64{}, map[string]int{}
+	for _, t := range a.f.Trials {
+		switch {
+		case t.Condition != a.condition(i):
+		case !t.Valid:
+			m.Refused++
+		default:
+			m.Valid++
+			bounds[string(t.Bound)]++
+			for name, v := range t.Metrics {
+				figures[name] = append(figures[name], v)
+			}
+		}
+	}
+	median := func(name string) float64 {
+		if len(figures[name]) == 0 {
+			return 0
+		}
+		return digits(stats.Median(figures[name]))
+	}
+	m.CPUPerRequest, m.Throughput, m.P50, m.P99, m.ResponseBytes = median(cost), median(throughput), median(p50), median(p99), median("response_bytes")
+	m.Bound = "unknown"
+	for _, b := range sorted(bounds) {
+		if bounds[b] > m.Bounded {
+			m.Bound, m.Bounded = b, bounds[b]
+		}
+	}
+	return m
+}
+
+func sorted(m map[string]int) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// ratios gives a metric of a server over the first server's, as the least and
+// the most that it may be in each block in which both have a valid trial. A
+// block without the figure, or with one of 0, may have any ratio: it counts, and
+// so makes every answer harder to reach.
+func (a *assessment) ratios(i int, metric string) (least, most []float64) {
+	base, other := a.valid(0), a.valid(i)
+	var blocks []int
+	for b := range base {
+		if _, ok := other[b]; ok {
+			blocks = append(blocks, b)
+		}
+	}
+	sort.Ints(blocks)
+	for _, b := range blocks {
+		x, ok := a.f.Reading(other[b], metric)
+		y, ok2 := a.f.Reading(base[b], metric)
+		if !ok || !ok2 || x.High <= 0 || y.High <= 0 {
+			least, most = append(least, 0), append(most, math.Inf(1))
+			continue
+		}
+		least, most = append(least, x.Low/y.High), append(most, x.High/y.Low)
+	}
+	return least, most
+}
+
+// valid has a server's valid trials by block.
+func (a *assessment) valid(i int) map[int]results.Trial {
+	out := map[int]results.Trial{}
+	for _, t := range a.f.Trials {
+		if t.Valid && t.Condition == a.condition(i) {
+			out[t.Block] = t
+		}
+	}
+	return out
+}
+
+// ratio is nil where no block has the metric.
+func (a *assessment) ratio(i int, metric string) *Ratio {
+	least, most := a.ratios(i, metric)
+	var middle []float64
+	for n := range least {
+		if !math.IsInf(most[n], 1) {
+			middle = append(middle, (least[n]+most[n])/2)
+		}
+	}
+	if len(middle) == 0 {
+		return nil
+	}
+	r := &Ratio{Ratio: digits(stats.Median(middle)), Blocks: len(least)}
+	if low, high, ok := stats.Sequence(least, most, a.level); ok && low > 0 && !math.IsInf(high, 1) {
+		r.Low, r.High = digits(low), digits(high)
+	}
+	return r
+}
+
+// comparison judges a server against the first.
+func (a *assessment) comparison(i int, said *verdict.File) Comparison {
+	o := a.o
+	c := Comparison{Name: o.Servers[i].Name, Base: o.Servers[0].Name, Verdict: Undecided}
+	c.CPUPerRequest, c.Throughput, c.P50, c.P99 = a.ratio(i, cost), a.ratio(i, throughput), a.ratio(i, p50), a.ratio(i, p99)
+	if o.Running() {
+		c.Verdict, c.CPUPerRequest = Uncosted, nil
+	}
+	if o.FailAbove > 0 {
+		c.Above = AboveOpen
+	}
+	begun, complete := a.begun(), 0
+	if least, _ := a.ratios(i, cost); least != nil {
+		complete = len(least)
+	}
+	failing := a.f.Provenance != nil && a.f.Provenance.Ended == results.Failing
+	if (begun >= stats.MinSamples || failing) && 2*complete < begun {
+		c.Verdict, c.Says = Invalid, "no verdict: "+a.refusals(i)
+		return c
+	}
+	if said.Control != nil && said.Control.Outcome != verdict.Same && c.Verdict != Uncosted {
+		// Too few blocks, or a machine on which a server differs from itself.
+		if said.Control.Outcome == verdict.Undecided {
+			c.FurtherS = a.further(i, cost)
+		}
+		c.Says = a.undecided(c, i)
+		return c
+	}
+	if r := c.CPUPerRequest; r.Known() && c.Verdict != Uncosted {
+		c.Verdict = judge(r, o.Margin)
+		if o.FailAbove > 0 {
+			c.Above = above(r, o.FailAbove)
+		}
+	}
+	switch {
+	case c.Verdict == Uncosted:
+		c.Says = "no CPU figures of servers that run already, so nothing is said of cost; throughput and latency follow, and what bounded them on the servers' side is not known"
+		if !c.settled(o.Margin) {
+			c.FurtherS = a.further(i, throughput)
+		}
+	case c.Verdict == Undecided:
+		c.FurtherS = a.further(i, cost)
+		c.Says = a.undecided(c, i)
+	default:
+		c.Says = sentence(c, o.Margin)
+		if c.Above == AboveOpen {
+			c.FurtherS = a.further(i, cost)
+			c.Says += fmt.Sprintf("; whether that is above %v is not decided%s", o.FailAbove, c.more())
+		}
+	}
+	return c
+}
+
+// judge is the rule: the same if the whole interval is within the margin; else
+// dearer or cheaper if all of it is on one side of 1.
+func judge(r *Ratio, margin float64) Verdict {
+	switch {
+	case r.Low >= 1/(1+margin) && r.High <= 1+margin:
+		return Same
+	case r.Low > 1:
+		return Dearer
+	case r.High < 1:
+		return Cheaper
+	}
+	return Undecided
+}
+
+func above(r *Ratio, bar float64) string {
+	switch {
+	case r.Low > bar:
+		return AboveYes
+	case r.High <= bar:
+		return AboveNo
+	}
+	return AboveOpen
+}
+
+// begun counts the blocks that have any trial.
+func (a *assessment) begun() int {
+	seen := map[int]bool{}
+	for _, t := range a.f.Trials {
+		seen[t.Block] = true
+	}
+	return len(seen)
+}
+
+// refusals says why so many blocks have no two valid trials, by the first reason
+// of the gate that closed most.
+func (a *assessment) refusals(i int) string {
+	count, first := map[string]int{}, map[string]string{}
+	invalid, all := 0, 0
+	for _, t := range a.f.Trials {
+		if t.Condition != a.condition(0) && t.Condition != a.condition(i) {
+			continue
+		}
+		all++
+		if t.Valid {
+			continue
+		}
+		invalid++
+		for _, r := range t.Reasons {
+			if count[r.Gate]++; count[r.Gate] == 1 {
+				first[r.Gate] = fmt.Sprintf("%s: %s", a.called(t.Condition), r.Detail)
+			}
+		}
+	}
+	gates := sorted(count)
+	if len(gates) == 0 {
+		return fmt.Sprintf("%d of %d trials are missing", invalid, all)
+	}
+	most := slices.MaxFunc(gates, func(a, b string) int { return count[a] - count[b] })
+	says := fmt.Sprintf("gates refused %d of %d trials, most of them for %s (%s)", invalid, all, most, first[most])
+	if g, ok := gate.Of(most); ok && g.Kind == gate.Passing {
+		says += "; it may pass: stop what else runs here, or try again"
+	}
+	return says
+}
+
+// called is the name of a condition's server.
+func (a *assessment) called(condition string) string {
+	for i := range a.o.Servers {
+		if a.condition(i) == condition {
+			return a.o.Servers[i].Name
+		}
+	}
+	return condition
+}
+
+// further estimates the seconds until a metric's ratio is decided, if its blocks
+// go on as before; 0 if unknown.
+func (a *assessment) further(i int, metric string) float64 {
+	least, most := a.ratios(i, metric)
+	n := len(least)
+	if n == 0 || a.f.Provenance == nil || a.f.Provenance.Blocks == 0 {
+		return 0
+	}
+	needs := func(holds func(least, most float64) bool) float64 {
+		k := 0
+		for b := range least {
+			if holds(least[b], most[b]) {
+				k++
+			}
+		}
+		all, ok := stats.Foretell(k, n, a.level/2)
+		if !ok {
+			return math.Inf(1)
+		}
+		return float64(max(all-n, 1))
+	}
+	low, high := 1/(1+a.o.Margin), 1+a.o.Margin
+	blocks := max(needs(func(l, _ float64) bool { return l >= low }), needs(func(_, m float64) bool { return m <= high }))
+	blocks = min(blocks, needs(func(l, _ float64) bool { return l > 1 }), needs(func(_, m float64) bool { return m < 1 }))
+	if bar := a.o.FailAbove; bar > 0 {
+		blocks = max(blocks, min(needs(func(l, _ float64) bool { return l > bar }), needs(func(_, m float64) bool { return m <= bar })))
+	}
+	if math.IsInf(blocks, 1) {
+		return 0
+	}
+	return math.Ceil(blocks * a.took / float64(a.f.Provenance.Blocks))
+}

@@ -1,0 +1,256 @@
+package compare
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// made is a run in which each block has the given ratios of cost; the first
+// server's cost is 10 µs, and the control repeats it.
+func made(o Options, ratios [][]float64) *results.File {
+	f := &results.File{SchemaVersion: results.Version, Experiment: "compare", Source: results.Measured, Topology: results.Topology{Kind: "loopback"},
+		Settings: setting.Levels{setting.Generator: setting.String(setting.HTTPLoad)},
+		Provenance: &results.Provenance{Blocks: len(ratios), Generator: setting.HTTPLoad, ServerCPUs: "0", ClientCPUs: "1",
+			Block: &results.BlockPlan{SlotS: 0.05, Rounds: rounds, WarmupS: 0.1}}}
+	for i := range len(o.Servers) + 1 {
+		c := results.Condition{ID: string(rune('a' + i)), Levels: setting.Levels{setting.Server: setting.String(serverID(i))}}
+		if i == len(o.Servers) {
+			c.Levels, c.ControlOf = f.Conditions[0].Levels, "a"
+		}
+		f.Conditions = append(f.Conditions, c)
+	}
+	for b, of := range ratios {
+		for i, c := range f.Conditions {
+			r := 1.0
+			switch {
+			case i == len(o.Servers):
+				r += 1e-4 * float64(1-2*(b%2)) // the control is now above, now below
+			case i > 0:
+				r = of[i-1]
+			}
+			f.Trials = append(f.Trials, results.Trial{Condition: c.ID, Block: b + 1, Seq: len(f.Trials) + 1, Valid: true, Bound: gate.BoundServerCPU,
+				Metrics: map[string]float64{cost: 10e-6 * r, throughput: 1e5 / r, p50: 300e-6 * r, p99: 900e-6 * r, "client_thread_busy_max": 0.5, "client_cores_busy": 0.5, "server_cores_busy": 0.99}})
+		}
+	}
+	return f
+}
+
+func options(servers ...string) Options {
+	o := Options{Path: "/a", Connections: 4, Pipelining: 1, Margin: 0.03, Budget: time.Minute, Warmup: 100 * time.Millisecond}
+	for _, s := range servers {
+		o.Servers = append(o.Servers, Server{Name: s, Command: []string{"/bin/true", "{port}"}})
+	}
+	return o
+}
+
+func assessed(t *testing.T, o Options, f *results.File) *Outcome {
+	t.Helper()
+	x, err := o.Design("/", 50*time.Millisecond, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := Assess(o, x, &host.Profile{Cores: 2}, f, float64(2*f.Provenance.Blocks))
+	out.Seal()
+	return out
+}
+
+// each gives so many blocks, one ratio after the other and from the first again.
+func each(n int, of ...float64) (out [][]float64) {
+	for i := range n {
+		out = append(out, []float64{of[i%len(of)]})
+	}
+	return out
+}
+
+func TestWhatBlocksSay(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		ratios  [][]float64
+		bar     float64
+		verdict Verdict
+		above   string
+		exit    int
+		says    string
+	}{
+		{"dearer", each(7, 1.042, 1.031, 1.053), 0, Dearer, "", ExitDecided, "new costs 4.2 % more CPU a request than old (3.1 to 5.3 %)"},
+		{"cheaper", each(7, 0.72, 0.71, 0.73), 0, Cheaper, "", ExitDecided, "new costs 28.0 % less CPU a request than old (27.0 to 29.0 %)"},
+		{"same", each(7, 1.001, 0.99, 1.012), 0, Same, "", ExitDecided, "the same within 3 %: new costs 0.1 % more CPU a request than old (−1.0 to 1.2 %)"},
+		{"same and not equal", each(7, 1.015, 1.01, 1.02), 0, Same, "", ExitDecided, "the same within 3 %, though not equal: new costs 1.5 % more"},
+		{"six blocks are too few, however clear", each(6, 2), 0, Undecided, "", ExitUndecided, "not decided: 6 valid blocks of both new and old, and 7 are the least that tell"},
+		{"neither", each(9, 1.04, 0.99, 1.02), 0, Undecided, "", ExitUndecided, "not decided: new costs between 1.0 % less and 4.0 % more CPU a request than old"},
+		{"above the bar", each(7, 1.08, 1.07), 1.05, Dearer, AboveYes, ExitAbove, "new costs 8.0 % more"},
+		{"dearer, not above the bar", each(7, 1.04, 1.041), 1.05, Dearer, AboveNo, ExitDecided, "new costs 4.0 % more"},
+		{"dearer, the bar open", each(8, 1.04, 1.06), 1.05, Dearer, AboveOpen, ExitUndecided, "whether that is above 1.05 is not decided"},
+		{"cheaper is not above", each(7, 0.9), 1.05, Cheaper, AboveNo, ExitDecided, "new costs 10.0 % less"},
+	} {
+		o := options("old", "new")
+		o.FailAbove = c.bar
+		out := assessed(t, o, made(o, c.ratios))
+		got := out.Comparisons[0]
+		if got.Verdict != c.verdict || got.Above != c.above || out.Exit != c.exit || !strings.Contains(got.Says, c.says) {
+			t.Errorf("%s: %s, above %q, exit %d: %s; want %s, %q, %d: %s", c.name, got.Verdict, got.Above, out.Exit, got.Says, c.verdict, c.above, c.exit, c.says)
+		}
+		if out.Settled() != (c.exit != ExitUndecided) {
+			t.Errorf("%s: settled is %v", c.name, out.Settled())
+		}
+	}
+}
+
+func TestThreeLinesFollowTheVerdict(t *testing.T) {
+	o := options("old", "new")
+	got := strings.Join(assessed(t, o, made(o, each(7, 1.25))).Says, "\n")
+	// Latencies are known to a fraction of a percent only, and so are their ratios.
+	want := `new costs 25.0 % more CPU a request than old (25.0 to 25.0 %)
+  CPU a request  × 1.250 (1.250 to 1.250); 12.5 µs against 10.0 µs; bound: server CPU
+  throughput     × 0.800 (0.800 to 0.800); 80,000 against 100,000 requests/s; bound: server CPU
+  latency        p50 × 1.250 (1.248 to 1.252), 375 µs against 300 µs; p99 × 1.250 (1.248 to 1.252), 1.12 ms against 900 µs; bound: server CPU`
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+func TestEachServerIsComparedWithTheFirst(t *testing.T) {
+	o := options("one", "two", "three")
+	var ratios [][]float64
+	for range 8 {
+		ratios = append(ratios, []float64{1.001, 1.5})
+	}
+	out := assessed(t, o, made(o, ratios[:7]))
+	if v := out.Comparisons[1].Verdict; v != Undecided {
+		t.Errorf("two comparisons share the error, and seven blocks are too few for both: %s", v)
+	}
+	out = assessed(t, o, made(o, ratios))
+	if a, b := out.Comparisons[0], out.Comparisons[1]; a.Verdict != Same || a.Name != "two" || b.Verdict != Dearer || b.Name != "three" || b.Base != "one" {
+		t.Errorf("%+v, %+v", a, b)
+	}
+}
+
+func TestRefusedTrialsAllowNoVerdict(t *testing.T) {
+	o := options("old", "new")
+	f := made(o, each(8, 1.5))
+	for i := range f.Trials {
+		if tr := &f.Trials[i]; tr.Condition == "b" && tr.Block > 2 {
+			tr.Valid, tr.Reasons = false, []results.Reason{{Gate: gate.Non2xx, Detail: "12 answers were not 2xx"}}
+		}
+	}
+	out := assessed(t, o, f)
+	c := out.Comparisons[0]
+	if c.Verdict != Invalid || out.Exit != ExitInvalid || !strings.Contains(c.Says, "new: 12 answers were not 2xx") {
+		t.Errorf("%s, exit %d: %s", c.Verdict, out.Exit, c.Says)
+	}
+}
+
+func TestAControlThatDiffersSuspendsTheVerdict(t *testing.T) {
+	o := options("old", "new")
+	f := made(o, each(20, 1.5))
+	for i := range f.Trials {
+		if f.Trials[i].Condition == "c" {
+			f.Trials[i].Metrics[cost] *= 1.1
+		}
+	}
+	out := assessed(t, o, f)
+	if c := out.Comparisons[0]; c.Verdict != Undecided || out.Exit != ExitUndecided || len(out.Notes) == 0 || !strings.Contains(out.Notes[0], "differed from itself") {
+		t.Errorf("%s, exit %d: %s; %q", c.Verdict, out.Exit, c.Says, out.Notes)
+	}
+}
+
+func TestAClientThatWasTheWallIsSaidToBeMeasured(t *testing.T) {
+	o := options("old", "new")
+	f := made(o, each(7, 1.5))
+	for i := range f.Trials {
+		f.Trials[i].Bound = gate.BoundClientCPU
+	}
+	if says := strings.Join(assessed(t, o, f).Says, "\n"); !strings.Contains(says, "client CPU, so throughput and latency are the client's") {
+		t.Error(says)
+	}
+}
+
+func TestAnswersOfOtherLengthsAreSaidToBe(t *testing.T) {
+	o := options("old", "new")
+	f := made(o, each(7, 1))
+	for i := range f.Trials {
+		f.Trials[i].Metrics["response_bytes"] = map[string]float64{"a": 1000, "b": 1200, "c": 1000}[f.Trials[i].Condition]
+	}
+	if says := assessed(t, o, f).Says; says[len(says)-1] != "note: an answer of new has 1,200 bytes with its head, one of old 1,000" {
+		t.Errorf("%q", says)
+	}
+}
+
+func TestABlockWithoutAFigureMayHaveAnyRatio(t *testing.T) {
+	o := options("old", "new")
+	f := made(o, each(7, 1.5))
+	for i := range f.Trials {
+		if tr := &f.Trials[i]; tr.Condition == "b" && tr.Block == 3 {
+			delete(tr.Metrics, cost)
+		}
+	}
+	if c := assessed(t, o, f).Comparisons[0]; c.Verdict != Undecided {
+		t.Errorf("six of seven blocks decide: %s", c.Says)
+	}
+}
+
+// In made-up campaigns that stop as soon as they are decided, the share of false
+// answers stays below what stats promises, however many blocks they look at.
+func TestFalseAnswersAreRare(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const campaigns, longest = 400, 40
+	for _, c := range []struct {
+		name  string
+		truth float64
+		wrong func(Verdict) bool
+	}{
+		{"equal servers that are told apart", 1, func(v Verdict) bool { return v == Dearer || v == Cheaper }},
+		{"servers beyond the margin that are called the same", 1.0301, func(v Verdict) bool { return v == Same || v == Cheaper }},
+	} {
+		wrong := 0
+		for range campaigns {
+			o := options("old", "new")
+			a := &assessment{o: o, level: o.level()}
+			var ratios [][]float64
+			for range longest {
+				ratios = append(ratios, []float64{c.truth * math.Exp(0.02*r.NormFloat64())})
+			}
+			all := made(o, ratios)
+			for n := 7; n <= longest; n++ {
+				f := *all
+				f.Trials = all.Trials[:3*n]
+				a.f = &f
+				v := judge(a.ratio(1, cost), o.Margin)
+				if c.wrong(v) {
+					wrong++
+				}
+				if v != Undecided {
+					break
+				}
+			}
+		}
+		if wrong > campaigns/20 {
+			t.Errorf("%s: %d of %d campaigns", c.name, wrong, campaigns)
+		}
+	}
+}
+
+func TestEndsAreRoundedOutwardsAndNeverToNothing(t *testing.T) {
+	for _, c := range []struct {
+		ratio, low, high float64
+		want             string
+	}{
+		{1.042, 1.03149, 1.05301, "4.2 % more (3.1 to 5.4 %)"},
+		{0.72, 0.7091, 0.7309, "28.0 % less (26.9 to 29.1 %)"},
+		{1.01, 1.0003, 1.02, "1.00 % more (0.03 to 2.00 %)"},
+		{1, 0.99, 1.01, "0.0 % more (−1.0 to 1.0 %)"},
+	} {
+		by, from := change(c.ratio, c.low, c.high)
+		if got := by + " (" + from + ")"; got != c.want {
+			t.Errorf("%v (%v to %v): %s, want %s", c.ratio, c.low, c.high, got, c.want)
+		}
+	}
+}

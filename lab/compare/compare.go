@@ -1,0 +1,25 @@
+// Package compare tells whether one HTTP server costs more than another: two
+// builds of a program, or any programs that answer the same request.
+//
+// It adds no way of measuring and no statistics to those of the journal. A
+// comparison is an experiment made in memory, with the server as its only
+// factor. Package run measures it in blocks: servers started afresh, one client
+// that goes round them in short slots in an order drawn from a seed, one server
+// measured twice under two names as the control. What the blocks tell is the
+// confidence sequence of package stats, which holds whenever one stops.
+//
+// What it says rests on CPU time a request alone. It is "the same" only if the
+// whole interval lies within the margin, and "dearer" or "cheaper" only if all of
+// it lies on one side of 1. Throughput and latency are shown beside that, with
+// what bounded them: they describe the load, the client and the wire as much as
+// the server.
+//
+// Before the first block each server is started alone (Look). What cannot be
+// measured is refused there, in one line, with a way out: a command that is not
+// there, ends, goes into the background, listens elsewhere or nowhere, or answers
+// otherwise than the others.
+//
+// Servers that run already are measured from outside. Their CPU time cannot be
+// read, and they are not started afresh for each block, so nothing is said of
+// cost, and what differs between two starts of one server is not seen.
+package compare

@@ -1,0 +1,213 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
+)
+
+// The tests' servers are this program itself, called as "serve HOW ADDR".
+func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == "serve" {
+		if err := serve(os.Args[2], os.Args[3]); err != nil {
+			fmt.Fprintln(os.Stderr, "cannot serve:", err)
+			os.Exit(7)
+		}
+		os.Exit(0)
+	}
+	if err := Adopt(); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+func serve(how, addr string) error {
+	asked := 0
+	answer := func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		switch {
+		case how == "dies" && asked > 3:
+			fmt.Fprintln(os.Stderr, "out of coffee")
+			os.Exit(9)
+		case how == "missing":
+			w.WriteHeader(http.StatusNotFound)
+		case how == "closes":
+			w.Header().Set("Connection", "close")
+		case how == "logs":
+			fmt.Fprintln(os.Stderr, "GET /")
+		}
+		body := "an answer"
+		if how == "wrong" {
+			body = "an answEr"
+		}
+		fmt.Fprint(w, body)
+	}
+	switch how {
+	case "ends":
+		return fmt.Errorf("%s is not mine", addr)
+	case "never":
+		time.Sleep(time.Minute)
+		return nil
+	case "elsewhere":
+		addr = "127.0.0.1:0"
+	case "forks":
+		// As a daemon does: a child in a session of its own, and the parent ends.
+		c := exec.Command(os.Args[0], "serve", "fine", addr)
+		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := c.Start(); err != nil {
+			return err
+		}
+		// At once: with the race detector os.Exit takes a second.
+		_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	return http.Serve(l, http.HandlerFunc(answer))
+}
+
+// one is a server of the tests.
+func testServer(t *testing.T, name, how string) Server {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Server{Name: name, Command: []string{self, "serve", how, "{addr}"}}
+}
+
+// client is the lab's own, as make build puts it.
+func client(t *testing.T) Client {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err == nil {
+		_, err = os.Stat(filepath.Join(root, ".tools", "bin", "http_load"))
+	}
+	if err != nil {
+		t.Fatal("make build comes first: ", err)
+	}
+	return Client{Root: root}
+}
+
+func look(t *testing.T, change func(*Options), servers ...Server) ([]Look, []string, error) {
+	t.Helper()
+	o := Options{Path: "/", Servers: servers, Connections: 2, Pipelining: 1, Ready: 5 * time.Second}
+	if change != nil {
+		change(&o)
+	}
+	port, err := FreePorts(len(servers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks, notes, err := LookAt(context.Background(), o, client(t), t.TempDir(), port)
+	if left := telemetry.Descendants(os.Getpid())[1:]; len(left) > 0 {
+		t.Errorf("processes %v were left behind", left)
+	}
+	if taken := Taken(port, len(servers)); taken != 0 {
+		t.Errorf("something still listens on %d", taken)
+	}
+	return looks, notes, err
+}
+
+func TestServersThatCannotBeComparedAreRefusedAndEnded(t *testing.T) {
+	soon := func(o *Options) { o.Ready = 300 * time.Millisecond }
+	for _, c := range []struct {
+		how    string
+		change func(*Options)
+		says   string
+	}{
+		{"ends", nil, "bad: its command ended before it answered (exit status 7): cannot serve: 127.0.0.1:"},
+		{"dies", nil, "bad: it died while it was asked (exit status 9): out of coffee"},
+		{"never", soon, "bad: it did not listen on 127.0.0.1:"},
+		{"elsewhere", soon, "put {addr} or {port} where its own option takes them"},
+		{"forks", nil, "bad: its command went into the background"},
+		{"missing", nil, "bad: it answers GET / with status 404"},
+		{"closes", nil, "bad: it closes the connection with each answer"},
+	} {
+		_, _, err := look(t, c.change, testServer(t, "bad", c.how), testServer(t, "good", "fine"))
+		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %q in one line", c.how, err, c.says)
+		}
+	}
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for says, s := range map[string]Server{
+		"there is no ./nothing":        {Name: "bad", Command: []string{"./nothing", "{port}"}},
+		"no program \"noprogramhere\"": {Name: "bad", Command: []string{"noprogramhere", "{port}"}},
+		"is no program that can be":    {Name: "bad", Command: []string{text, "{port}"}},
+	} {
+		if _, _, err := look(t, nil, s, testServer(t, "good", "fine")); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+}
+
+func TestAnswersThatDifferAreRefusedUnlessTheyMay(t *testing.T) {
+	fine, wrong := testServer(t, "old", "fine"), testServer(t, "new", "wrong")
+	_, _, err := look(t, nil, fine, wrong)
+	if err == nil || !strings.Contains(err.Error(), `differ from byte 8 on ("E", "e"); --allow-different-answers goes on`) {
+		t.Error(err)
+	}
+	_, notes, err := look(t, func(o *Options) { o.Different = true }, fine, wrong)
+	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "the answers are not the same") {
+		t.Error(notes, err)
+	}
+}
+
+func TestALookSaysWhatAServerPrintsAndHowFastItIs(t *testing.T) {
+	looks, notes, err := look(t, nil, testServer(t, "old", "fine"), testServer(t, "new", "logs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "new prints a line for each request") {
+		t.Errorf("%q", notes)
+	}
+	for i, l := range looks {
+		if !(l.Rate > 0) || len(l.Answers) != answersEach {
+			t.Errorf("server %d: %v requests a second, %d answers", i, l.Rate, len(l.Answers))
+		}
+	}
+}
+
+func TestServersThatRunAreMeasuredFromOutside(t *testing.T) {
+	o := options("old", "new")
+	for i := range o.Servers {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "an answer") }))
+		o.Servers[i].Command, o.Servers[i].URL = nil, "http://"+l.Addr().String()
+	}
+	o.Path, o.Budget, o.Warmup = "/", time.Millisecond, 0
+	f, err := Remote{Options: o, Client: client(t), Seed: 3, Slot: 20 * time.Millisecond}.Measure(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Provenance.Blocks != 1 || len(f.Trials) != 3 {
+		t.Fatalf("%d blocks, %d trials: want one, of two servers and the control", f.Provenance.Blocks, len(f.Trials))
+	}
+	for _, tr := range f.Trials {
+		if _, costed := tr.Metrics[cost]; costed || !(tr.Metrics[throughput] > 0) || !(tr.Metrics[p99] > 0) || tr.Bound == "server-cpu" {
+			t.Errorf("%s: %v, bound %s", tr.Condition, tr.Metrics, tr.Bound)
+		}
+	}
+	out := assessed(t, o, f)
+	if c := out.Comparisons[0]; c.Verdict != Uncosted || c.CPUPerRequest != nil || !strings.Contains(c.Says, "nothing is said of cost") {
+		t.Errorf("%+v", c)
+	}
+}

@@ -1,0 +1,85 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
+// Options say what is compared, under which load, and when it is decided.
+type Options struct {
+	Path        string // requested of each server, with its query
+	Servers     []Server
+	Connections int // to each server
+	Pipelining  int // requests in flight on each connection
+	Rate        int // requests a second; 0: a closed loop
+	Budget      time.Duration
+	Warmup      time.Duration // load on each freshly started server before its first slot
+	Margin      float64       // as a share: 0.03 is "same within 3 %"
+	FailAbove   float64       // ratio of CPU a request; 0: not asked
+	LineRate    float64       // bits a second of the shaped wire; 0: loopback
+	Different   bool          // whether it goes on although the answers differ
+	Ready       time.Duration // how long a server may take to answer
+}
+
+// Running tells whether the servers ran before and keep running.
+func (o Options) Running() bool { return o.Servers[0].URL != "" }
+
+// Check refuses what no comparison can be made with.
+func (o Options) Check() error {
+	u, err := url.Parse(o.Path)
+	switch {
+	case err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(o.Path, "/") || u.Fragment != "" || strict.CheckLine(o.Path) != nil:
+		return fmt.Errorf("--url %q: give the path that is asked of each server, as /read", strict.Visible(o.Path, 60))
+	case o.Connections < 1 || o.Connections > generator.MaxConnections/(len(o.Servers)+1):
+		return fmt.Errorf("--connections %d: use 1 to %d", o.Connections, generator.MaxConnections/(len(o.Servers)+1))
+	case o.Pipelining < 1 || o.Pipelining > generator.MaxPipelining:
+		return fmt.Errorf("--pipelining %d: use 1 to %d", o.Pipelining, generator.MaxPipelining)
+	case o.Rate < 0 || o.Rate > generator.MaxRate:
+		return fmt.Errorf("--rate %d: use 1 to %d requests a second, or leave it out for a closed loop", o.Rate, generator.MaxRate)
+	case !(o.Margin > 0 && o.Margin < 1):
+		return errors.New("--margin: use more than 0 % and less than 100 %, as 3%")
+	case o.FailAbove != 0 && !(o.FailAbove >= 0.01 && o.FailAbove <= 100):
+		return fmt.Errorf("--fail-above %v: give the ratio of CPU a request to the first server's, as 1.05", o.FailAbove)
+	case o.Warmup < 0 || o.Warmup > time.Minute:
+		return fmt.Errorf("--warmup %v: use up to 1m", o.Warmup)
+	case o.Running() && o.FailAbove != 0:
+		return errors.New("--fail-above judges CPU a request, which cannot be read from a server that runs already; give commands for the lab to start")
+	case o.Running() && o.LineRate != 0:
+		return errors.New("--line-rate makes a wire between the lab and servers that it starts; servers that run already are not on it")
+	}
+	return nil
+}
+
+// ParseShare parses a share such as "3%" or "0.03".
+func ParseShare(text string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || math.IsNaN(v) || !(v > 0 && v < 1) {
+		return 0, fmt.Errorf("%q: write a share above 0 and below 100 %%, as 3%% or 0.03", text)
+	}
+	return v, nil
+}
+
+// ParseRate parses a rate such as "500mbit" into bits a second.
+func ParseRate(text string) (float64, error) {
+	for unit, bits := range map[string]float64{"kbit": 1e3, "mbit": 1e6, "gbit": 1e9} {
+		if number, ok := strings.CutSuffix(strings.ToLower(strings.TrimSpace(text)), unit); ok {
+			v, err := strconv.ParseFloat(number, 64)
+			if v *= bits; err == nil && v >= 1e6 && v <= 100e9 {
+				return math.Round(v), nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("%q: write 1mbit to 100gbit, as 500mbit", text)
+}

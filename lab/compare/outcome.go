@@ -1,0 +1,178 @@
+package compare
+
+// Version is the schema version of an Outcome.
+const Version = 1
+
+// A Verdict is what a comparison says of the CPU time that a request costs.
+type Verdict string
+
+// The verdicts; Meaning has a sentence on each.
+const (
+	Dearer    Verdict = "dearer"
+	Cheaper   Verdict = "cheaper"
+	Same      Verdict = "same"
+	Undecided Verdict = "undecided"
+	Invalid   Verdict = "invalid"
+	Uncosted  Verdict = "uncosted"
+)
+
+// Verdicts lists the verdicts.
+var Verdicts = []Verdict{Same, Cheaper, Dearer, Undecided, Invalid, Uncosted}
+
+// Meaning explains a verdict in one sentence.
+func (v Verdict) Meaning() string {
+	switch v {
+	case Dearer:
+		return "The whole interval of the ratio lies above 1, and not within the margin."
+	case Cheaper:
+		return "The whole interval of the ratio lies below 1, and not within the margin."
+	case Same:
+		return "The whole interval of the ratio lies within the margin."
+	case Undecided:
+		return "The interval holds both 1 and a ratio beyond the margin, or there is none yet, or the A/A control differed."
+	case Invalid:
+		return "Gates refused so many trials that the rest tell nothing."
+	case Uncosted:
+		return "The servers ran already, so their CPU time was not read, and nothing is said of cost."
+	}
+	return ""
+}
+
+// An Outcome is what came of one call: what was asked, what was measured, and
+// what that says. It is the object that --json prints.
+type Outcome struct {
+	SchemaVersion int      `json:"schema_version"`
+	Typed         string   `json:"typed"` // the command line, without --json
+	Says          []string `json:"says"`  // the lines that the call prints without --json
+	Exit          int      `json:"exit"`  // the exit status
+
+	Path        string  `json:"path"`
+	Connections int     `json:"connections"`
+	Pipelining  int     `json:"pipelining"`
+	RateRPS     int     `json:"rate_rps,omitempty"`
+	LineRateBps float64 `json:"line_rate_bps,omitempty"`
+	Margin      float64 `json:"margin"`
+	FailAbove   float64 `json:"fail_above,omitempty"`
+	Confidence  float64 `json:"confidence"`
+
+	StartedAt  string  `json:"started_at"` // RFC 3339, UTC
+	DurationS  float64 `json:"duration_s"`
+	Seed       uint64  `json:"seed"`
+	Blocks     int     `json:"blocks"`
+	Trials     int     `json:"trials"`
+	Refused    int     `json:"invalid_trials"`
+	SlotS      float64 `json:"slot_s"`
+	Rounds     int     `json:"rounds"`
+	WarmupS    float64 `json:"warmup_s"`
+	Machine    string  `json:"machine"`
+	Kernel     string  `json:"kernel"`
+	ServerCPUs string  `json:"server_cpus,omitempty"`
+	ClientCPUs string  `json:"client_cpus,omitempty"`
+	Lab        string  `json:"lab"` // the commit that the lab was built from
+
+	Servers     []Measured   `json:"servers"`
+	Comparisons []Comparison `json:"comparisons"` // each other server with the first
+	Notes       []string     `json:"notes,omitempty"`
+}
+
+// Measured is one server with the medians over its valid trials. What was not
+// measured is absent.
+type Measured struct {
+	Name          string   `json:"name"`
+	Command       []string `json:"command,omitempty"`
+	URL           string   `json:"url,omitempty"`
+	CPUPerRequest float64  `json:"server_cpu_per_request_s,omitempty"`
+	Throughput    float64  `json:"throughput_rps,omitempty"`
+	P50           float64  `json:"latency_p50_s,omitempty"`
+	P99           float64  `json:"latency_p99_s,omitempty"`
+	ResponseBytes float64  `json:"response_bytes,omitempty"`
+	Bound         string   `json:"bound"` // of most valid trials: walls joined by +, or unknown
+	Bounded       int      `json:"bounded"`
+	Valid         int      `json:"valid_trials"`
+	Refused       int      `json:"invalid_trials"`
+}
+
+// A Comparison is one server over the first.
+type Comparison struct {
+	Name    string  `json:"name"`
+	Base    string  `json:"base"`
+	Verdict Verdict `json:"verdict"`
+	Says    string  `json:"says"`
+	// Above says whether CPU a request is above --fail-above: yes, no, or open
+	// while the interval holds it. It is absent if that was not asked.
+	Above string `json:"above,omitempty"`
+	// FurtherS estimates how many more seconds would decide; absent if unknown, and
+	// where nothing is open.
+	FurtherS float64 `json:"further_s,omitempty"`
+
+	CPUPerRequest *Ratio `json:"server_cpu_per_request_s,omitempty"`
+	Throughput    *Ratio `json:"throughput_rps,omitempty"`
+	P50           *Ratio `json:"latency_p50_s,omitempty"`
+	P99           *Ratio `json:"latency_p99_s,omitempty"`
+}
+
+// A Ratio is a metric of one server over that of the first, block by block.
+type Ratio struct {
+	Ratio  float64 `json:"ratio"` // of the median block
+	Blocks int     `json:"blocks"`
+	// Low and High are the confidence sequence of the median ratio: valid at
+	// whatever block one stops. Both are absent while there are too few blocks.
+	Low  float64 `json:"low,omitempty"`
+	High float64 `json:"high,omitempty"`
+}
+
+// Known tells whether there is an interval.
+func (r *Ratio) Known() bool { return r != nil && r.High > 0 }
+
+// The answers to --fail-above.
+const (
+	AboveYes  = "yes"
+	AboveNo   = "no"
+	AboveOpen = "open"
+)
+
+// Settled tells whether more blocks would tell nothing more that was asked.
+func (o *Outcome) Settled() bool {
+	for _, c := range o.Comparisons {
+		if c.Verdict == Undecided || c.Verdict == Invalid || c.Above == AboveOpen {
+			return false
+		}
+		if c.Verdict == Uncosted && !c.settled(o.Margin) {
+			return false
+		}
+	}
+	return len(o.Comparisons) > 0
+}
+
+// settled tells whether throughput without a cost is known as well as was asked.
+func (c Comparison) settled(margin float64) bool {
+	t := c.Throughput
+	return t.Known() && (t.Low > 1 || t.High < 1 || t.Low >= 1/(1+margin) && t.High <= 1+margin)
+}
+
+// The exit statuses of a comparison. They mean the same as for the lab's other
+// commands; the last is a comparison's own.
+const (
+	ExitDecided   = 0
+	ExitUndecided = 1
+	ExitInvalid   = 2
+	ExitAbove     = 4
+)
+
+// exit is the status that scripts see. Above the bar counts more than anything
+// open: it is decided, whatever else is not.
+func (o *Outcome) exit() int {
+	status := ExitDecided
+	for _, c := range o.Comparisons {
+		switch {
+		case c.Above == AboveYes:
+			return ExitAbove
+		case c.Verdict == Invalid:
+			status = ExitInvalid
+		}
+	}
+	if status == ExitDecided && !o.Settled() {
+		status = ExitUndecided
+	}
+	return status
+}

@@ -1,0 +1,76 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// schema is the published schema, ready to judge files.
+func schema(t *testing.T) *validator.Schema {
+	t.Helper()
+	doc, err := validator.UnmarshalJSON(bytes.NewReader(Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := validator.NewCompiler()
+	if err := c.AddResource(SchemaURL, doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile(SchemaURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestTheSchemaIsOfWhatIsPrinted(t *testing.T) {
+	s := schema(t)
+	o := options("old", "new")
+	out := assessed(t, o, made(o, each(7, 1.042, 1.031, 1.053)))
+	text, err := json.Marshal(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fits := func(text []byte) error {
+		doc, err := validator.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Validate(doc)
+	}
+	if err := fits(text); err != nil {
+		t.Error(err)
+	}
+	for _, c := range [][2]string{{`"verdict":"dearer"`, `"verdict":"worse"`}, {`"margin":0.03`, `"marign":0.03`}, {`"says":[`, `"says":[1,`}} {
+		if wrong := bytes.Replace(text, []byte(c[0]), []byte(c[1]), 1); bytes.Equal(wrong, text) || fits(wrong) == nil {
+			t.Errorf("%s for %s is taken", c[1], c[0])
+		}
+	}
+}
+
+// The examples that pages show are what the command printed.
+func TestTheExamplesOfPagesFitTheSchema(t *testing.T) {
+	s := schema(t)
+	paths, err := filepath.Glob("../../data/examples/compare-*.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(err, paths)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := validator.UnmarshalJSON(bytes.NewReader(text))
+		if err == nil {
+			err = s.Validate(doc)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package compare
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
+// A Server is one side of a comparison: a command that the lab starts, or a
+// server that runs already.
+type Server struct {
+	Name string
+	// Command is the words of the command, with {addr}, {host} and {port} to be
+	// filled in. It is empty for a server that runs already.
+	Command []string
+	URL     string // of a server that runs already, http://HOST:PORT
+}
+
+// name is what a server may be called: it stands in sentences.
+var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,31}$`)
+
+// mostServers limits the servers of one comparison. All of them are up at once.
+const mostServers = 16
+
+// ParseServers parses arguments of the form NAME=COMMAND or NAME=http://HOST:PORT.
+// The first is the one that the others are compared with.
+func ParseServers(args []string) ([]Server, error) {
+	if len(args) < 2 || len(args) > mostServers {
+		return nil, fmt.Errorf("%d servers: name two to %d, as 'old=./server-old --port {port}' 'new=./server-new --port {port}'", len(args), mostServers)
+	}
+	var out []Server
+	for _, arg := range args {
+		s, err := parseServer(arg)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(out, func(o Server) bool { return o.Name == s.Name }) {
+			return nil, fmt.Errorf("two servers are called %s; give each a name of its own", s.Name)
+		}
+		if len(out) > 0 && (s.URL == "") != (out[0].URL == "") {
+			return nil, fmt.Errorf("%s runs already and another is to be started; give all as commands, or all as URLs: they are not measured in the same way", running([]Server{out[0], s}))
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func running(of []Server) string {
+	for _, s := range of {
+		if s.URL != "" {
+			return s.Name
+		}
+	}
+	return ""
+}
+
+func parseServer(arg string) (Server, error) {
+	of, command, ok := strings.Cut(arg, "=")
+	if !ok || !name.MatchString(of) {
+		return Server{}, fmt.Errorf("%q has no name; write NAME=COMMAND, as 'old=./server-old --port {port}'; a name has letters, digits and ._+-", strict.Visible(arg, 60))
+	}
+	s := Server{Name: of}
+	if scheme, _, ok := strings.Cut(command, "://"); ok && !strings.ContainsAny(scheme, " /") {
+		return s.at(command)
+	}
+	split, err := words(command)
+	switch {
+	case err != nil:
+		return s, fmt.Errorf("%s: %w", of, err)
+	case len(split) == 0:
+		return s, fmt.Errorf("%s has no command; write %s='./server --port {port}'", of, of)
+	}
+	s.Command = split
+	if !strings.Contains(command, "{port}") && !strings.Contains(command, "{addr}") {
+		return s, fmt.Errorf("%s: its command has neither {port} nor {addr}, so it cannot be told where to listen; put one where the server's own option takes it, as --port {port} or --listen {addr}", of)
+	}
+	return s, nil
+}
+
+// at is a server that runs already.
+func (s Server) at(raw string) (Server, error) {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil:
+		return s, fmt.Errorf("%s: %q is no address of a server; write http://HOST:PORT", s.Name, strict.Visible(raw, 60))
+	case u.Scheme != "http":
+		return s, fmt.Errorf("%s: %s is not spoken here, only plain HTTP/1.1; give the address behind the proxy that ends it, as http://HOST:PORT", s.Name, strict.Visible(u.Scheme, 20))
+	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
+		return s, fmt.Errorf("%s: give the path by --url, and here only http://HOST:PORT", s.Name)
+	}
+	if u.Port() == "" {
+		u.Host += ":80"
+	}
+	s.URL = "http://" + u.Host
+	return s, nil
+}
+
+// fill is the command with the place to listen filled in.
+func (s Server) fill(host string, port int) []string {
+	p := strconv.Itoa(port)
+	into := strings.NewReplacer("{addr}", host+":"+p, "{host}", host, "{port}", p)
+	out := make([]string, len(s.Command))
+	for i, w := range s.Command {
+		out[i] = into.Replace(w)
+	}
+	return out
+}
+
+// forShell is a word that means something to a shell only. A server that is given
+// "|" as a word would do something else than what was meant.
+var forShell = regexp.MustCompile(`^([0-9]?[<>].*|\|\|?|&&?|;|[$` + "`" + `].*)$|;$`)
+
+// words splits a command as that of a server in an experiment is split.
+func words(command string) ([]string, error) {
+	out, err := experiment.Words(command)
+	if err != nil {
+		return nil, fmt.Errorf("its command %w", err)
+	}
+	for _, w := range out {
+		if forShell.MatchString(w) {
+			return nil, fmt.Errorf("%q is for a shell, and there is none here; write sh -c 'exec …' with the command in quotes", w)
+		}
+	}
+	return out, nil
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// Shell writes words as one would type them.
+func Shell(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		if out[i] = w; !plainWord.MatchString(w) {
+			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,223 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
+// A started is a server that the lab has started by itself, to look at it.
+type started struct {
+	Server
+	addr  string
+	port  int
+	proc  *leash.Proc
+	lines atomic.Int64 // printed so far
+}
+
+// longestWords is how much of what a server printed is repeated.
+const longestWords = 200
+
+// start starts a server on loopback. dir is where the caller stands, to which the
+// paths in its command refer.
+func (s Server) start(dir string, port int) (*started, error) {
+	if err := s.found(dir); err != nil {
+		return nil, err
+	}
+	on := &started{Server: s, addr: net.JoinHostPort(loopback, strconv.Itoa(port)), port: port}
+	argv := s.fill(loopback, port)
+	argv[0] = s.program(dir)
+	var err error
+	on.proc, err = leash.Start(leash.Spec{Dir: dir, Argv: argv, Lines: func(string) { on.lines.Add(1) }})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s cannot be started: %w", s.Name, s.Command[0], plain(err))
+	}
+	return on, nil
+}
+
+// loopback is where servers listen while they are looked at.
+const loopback = "127.0.0.1"
+
+// program is the path of a command's first word, by the caller's directory or by
+// PATH.
+func (s Server) program(dir string) string {
+	word := s.Command[0]
+	switch {
+	case filepath.IsAbs(word):
+		return word
+	case strings.Contains(word, "/"):
+		return filepath.Join(dir, word)
+	}
+	if path, err := exec.LookPath(word); err == nil {
+		return path
+	}
+	return word
+}
+
+// found refuses a command whose program is not there or cannot be started.
+func (s Server) found(dir string) error {
+	path := s.program(dir)
+	if !strings.Contains(path, "/") {
+		return fmt.Errorf("%s: no program %q in PATH; write its path, as ./%s", s.Name, path, path)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: there is no %s; build it first, or correct the path", s.Name, s.Command[0])
+	case err != nil:
+		return fmt.Errorf("%s: %w", s.Name, err)
+	case info.IsDir() || info.Mode()&0o111 == 0:
+		return fmt.Errorf("%s: %s is no program that can be started; chmod +x it, or write what runs it before it", s.Name, s.Command[0])
+	}
+	return nil
+}
+
+// plain is the kernel's own word for an error, which else names a path or an
+// address once more.
+func plain(err error) error {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno
+	}
+	return err
+}
+
+// ready waits until the server answers at all, and says what it does instead.
+func (on *started) ready(ctx context.Context, within time.Duration) error {
+	limit := time.Now().Add(within)
+	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+		if conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", on.addr); err == nil {
+			conn.Close()
+			return on.own()
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(wait):
+		}
+		if on.gone() {
+			return on.ended()
+		}
+		if time.Now().After(limit) {
+			return on.silent(within)
+		}
+	}
+}
+
+// own refuses a server whose processes are not the command's: one that went into
+// the background, or runs in a container, so that its CPU time cannot be read as
+// that of the command.
+func (on *started) own() error {
+	time.Sleep(20 * time.Millisecond) // a launcher that only starts its server ends at once
+	if on.gone() {
+		return on.ended()
+	}
+	for _, at := range listens(on.proc.Pid()) {
+		if _, port, _ := net.SplitHostPort(at); port == strconv.Itoa(on.port) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: something answers on %s, but no process of its command listens there (a container, or a service that it asked?), so its CPU time cannot be read; start it yourself and give its address as %s=http://%s", on.Name, on.addr, on.Name, on.addr)
+}
+
+// gone tells whether the command has ended. What it left in the background may
+// still hold its output, for which the leash waits.
+func (on *started) gone() bool {
+	select {
+	case <-on.proc.Done():
+		return true
+	default:
+		return zombie(on.proc.Pid())
+	}
+}
+
+// ended says how a command ended before its server answered, or while a process
+// that it left behind does.
+func (on *started) ended() error {
+	if left := leftBehind(); len(left) > 0 {
+		return fmt.Errorf("%s: its command went into the background: it ended, and process %d of it runs on; keep it in the foreground (nginx: -g 'daemon off;'), since the CPU time of a process in the background cannot be counted as its", on.Name, left[0])
+	}
+	if err := on.proc.Err(); err != nil {
+		return fmt.Errorf("%s: its command ended before it answered (%w)%s", on.Name, err, on.words())
+	}
+	return fmt.Errorf("%s: its command ended before it answered, without an error%s", on.Name, on.words())
+}
+
+// silent says where a server listens that does not answer where it should.
+func (on *started) silent(within time.Duration) error {
+	if at := listens(on.proc.Pid()); len(at) > 0 {
+		return fmt.Errorf("%s: it listens on %s and not on %s; put {addr} or {port} where its own option takes them", on.Name, strings.Join(at, " and "), on.addr)
+	}
+	return fmt.Errorf("%s: it did not listen on %s within %v%s", on.Name, on.addr, within, on.words())
+}
+
+// words is the last line that the server printed, if any.
+func (on *started) words() string {
+	line := strict.Line(strings.TrimSpace(on.proc.LastLine()), longestWords)
+	if line == "" {
+		return "; it printed nothing"
+	}
+	return ": " + line
+}
+
+// stopWithin is how long a server may take to end by itself.
+const stopWithin = 3 * time.Second
+
+// stop ends the server and whatever of it is left.
+func (on *started) stop() {
+	_ = on.proc.Stop(on.proc.Pid(), stopWithin)
+	sweep()
+}
+
+// FreePorts finds so many ports in a row that nothing listens on, below those from
+// which the kernel takes a connection's own end: a client's connections would
+// else take a server's port between two of its starts.
+func FreePorts(n int) (first int, err error) {
+	low, high := 20_000, ephemeral()
+	if high-low < 100*n {
+		low, high = 1024, max(high, 1024+100*n)
+	}
+	for range 100 {
+		if first = low + rand.IntN(high-low-n); Taken(first, n) == 0 {
+			return first, nil
+		}
+	}
+	return 0, fmt.Errorf("no %d free ports in a row on %s; name the first of some with --port", n, loopback)
+}
+
+// ephemeral is the first port that the kernel may give to the client's end of a
+// connection.
+func ephemeral() int {
+	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if fields := strings.Fields(string(text)); err == nil && len(fields) == 2 {
+		if first, err := strconv.Atoi(fields[0]); err == nil {
+			return first
+		}
+	}
+	return 32_768
+}
+
+// Taken gives the first of so many ports that something listens on; 0 if none.
+func Taken(first, n int) int {
+	for p := first; p < first+n; p++ {
+		l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(p)))
+		if err != nil {
+			return p
+		}
+		l.Close()
+	}
+	return 0
+}
