@@ -66,6 +66,9 @@ type Experiment struct {
 	// Profile, if present, asks for a profile of each trial's server, in a
 	// separate window under the same load.
 	Profile *Profile `toml:"profile"`
+	// Relative, if present, asks for a table of ratios to one level of a factor. It
+	// decides nothing, so no claim's digest has it.
+	Relative *Relative `toml:"relative"`
 
 	fixed setting.Levels
 }
@@ -218,6 +221,9 @@ func (x *Experiment) resolve(has times) error {
 		if err := x.profiled(seen); err != nil {
 			return err
 		}
+	}
+	if err := x.Relative.resolve(x.Factors); err != nil {
+		return fmt.Errorf("relative: %w", err)
 	}
 	if err := x.timed(has); err != nil {
 		return err

@@ -47,6 +47,7 @@ func Schema() []byte {
 		"claims":    "*What is said of the metrics, with bars that are fixed before the first run.",
 		"withdrawn": "Claims that runs were judged by and that no longer stand.",
 		"profile":   "Asks for a profile of each server, under the same load.",
+		"relative":  "Asks for a table of ratios to one level, which decides nothing.",
 	})
 
 	topology := s.Definitions["Topology"]
@@ -70,6 +71,10 @@ func Schema() []byte {
 	strict.Describe(s.Definitions["Profile"], map[string]string{
 		"seconds": "*Length of one profile, 1 to 60 whole seconds.", "compare": "The factor whose last level is drawn against its first.",
 	})
+	relative := s.Definitions["Relative"]
+	set(relative, "metric", see("Metric"))
+	set(relative, "over", see("Setting"))
+	strict.Describe(relative, map[string]string{"metric": "*The metric at each level, over that at one of them.", "over": "*The factor.", "to": "*The level that all others are relative to."})
 	strict.Describe(s.Definitions["Withdrawal"], map[string]string{"id": "*The claim's id.", "why": "*What was wrong with the claim."})
 	needs := s.Definitions["Needs"]
 	set(needs, "bound", see("Wall"))

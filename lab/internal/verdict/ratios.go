@@ -281,8 +281,10 @@ func bandOf(c experiment.Claim, whole bool) band {
 		return band{1 / (1 + *c.Margin), math.Inf(1)}
 	case c.AtMost != nil:
 		return band{0, *c.AtMost}
+	case c.AtLeast != nil:
+		return band{*c.AtLeast, math.Inf(1)}
 	}
-	return band{*c.AtLeast, math.Inf(1)}
+	return band{0, math.Inf(1)} // a ratio of which nothing is claimed
 }
 
 // evaluateRatios decides all comparisons of a claim. The claim is refuted if

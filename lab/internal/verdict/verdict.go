@@ -115,9 +115,10 @@ type File struct {
 	Warnings      []string  `json:"warnings,omitempty"`
 	Record        *Record   `json:"record,omitempty"` // what the verdicts of a measured run rest on
 	Claims        []Claim   `json:"claims"`
-	Conditions    []Summary `json:"conditions"`        // of this run alone, without the control
-	Control       *Control  `json:"control,omitempty"` // absent where the record has no control
-	Table         *Table    `json:"table,omitempty"`   // of this run alone; absent where it has no condition
+	Conditions    []Summary `json:"conditions"`         // of this run alone, without the control
+	Control       *Control  `json:"control,omitempty"`  // absent where the record has no control
+	Table         *Table    `json:"table,omitempty"`    // of this run alone; absent where it has no condition
+	Relative      *Relative `json:"relative,omitempty"` // absent where the design asks for none
 	// Each has the figures of each trial for pages; nil for a published run. Decide
 	// leaves it to TrialsOf, since verdicts do not depend on the order of trials.
 	Each *Trials `json:"each,omitempty"`

@@ -1,0 +1,86 @@
+package verdict
+
+import (
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+)
+
+// A Relative is the table that a design asks for: a metric at each level of a
+// factor, over the same metric at one of them, from the record of all runs of
+// the design. It decides nothing. Each interval holds its ratio with a
+// probability of 1-stats.Alpha whenever a run stops, taken alone: of twenty,
+// one may miss.
+type Relative struct {
+	Metric string `json:"metric"`
+	Over   string `json:"over"`
+	To     string `json:"to"` // the level as pages print it
+	// Rows are in the order of the design's conditions. A condition of which no
+	// block has a ratio is in none.
+	Rows []RelativeRow `json:"rows"`
+}
+
+// A RelativeRow is one condition's ratio to the one that differs from it only
+// in the level that all are relative to; that one has a row without a ratio.
+type RelativeRow struct {
+	Level  string         `json:"level"`            // as pages print it
+	Base   bool           `json:"base,omitempty"`   // whether it is what others are relative to
+	Bounds map[string]int `json:"bounds,omitempty"` // number of its valid trials by bound
+	Effect
+}
+
+// relative makes the table that the last run's design asks for; nil if it asks
+// for none, or nothing can be compared.
+func (d *decider) relative() *Relative {
+	x := d.last.then
+	asked := x.Relative
+	if asked == nil || d.last.Source != results.Measured {
+		return nil
+	}
+	rec := &record{level: stats.Alpha, x: x, fixed: x.Fixed(), line: d.last.Topology}
+	for _, s := range d.like() {
+		if len(s.Trials) > 0 {
+			rec.runs = append(rec.runs, s)
+		}
+	}
+	out := &Relative{Metric: asked.Metric, Over: asked.Over, To: shownLevel(asked.Level())}
+	for _, levels := range x.Conditions() {
+		base := levels.With(setting.Levels{asked.Over: asked.Level()})
+		row := RelativeRow{Level: shownLevel(levels[asked.Over]), Base: levels.Key() == base.Key(), Bounds: map[string]int{}}
+		if row.Base {
+			row.Metric, row.A = asked.Metric, only(levels, asked.Over)
+		} else if e, ok := rec.over(asked, levels, base); ok {
+			row.Effect = e
+		} else {
+			continue
+		}
+		rec.conds = []setting.Levels{levels}
+		rec.each(func(s *source, t results.Trial) { row.Bounds[string(s.walls(t).Bound())]++ })
+		out.Rows = append(out.Rows, row)
+	}
+	if len(out.Rows) < 2 {
+		return nil
+	}
+	return out
+}
+
+// over is the ratio of two conditions of which nothing is claimed, with its
+// interval; false without a block that has it.
+func (rec *record) over(asked *experiment.Relative, levels, base setting.Levels) (Effect, bool) {
+	claim := experiment.Claim{Kind: experiment.Ratio, Metric: asked.Metric, Over: asked.Over}
+	rec.conds = []setting.Levels{base, levels} // what bounded others is no matter of this ratio
+	seen := rec.look(claim, rec.complete([]setting.Levels{levels, base}))
+	c, err := rec.comparison(claim, levels, base, pair{band: bandOf(claim, true)}, seen)
+	if err != nil || c.effect.Pairs == 0 {
+		return Effect{}, false
+	}
+	e := c.effect
+	e.For, e.Against = 0, 0
+	if low, high, ok := stats.Sequence(c.side(least), c.side(most), stats.Alpha); ok {
+		e.Low, e.High = digits(low), finite(high)
+	}
+	printed := []Effect{e}
+	printEffects(printed)
+	return printed[0], true
+}

@@ -1,0 +1,103 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// asking is a design that asks for a table of what a request costs, over two workers.
+func asking(t *testing.T, more string) *experiment.Experiment {
+	t.Helper()
+	x, err := experiment.Parse("made-up", []byte(`
+entry = "7"
+title = "t"
+question = "q"
+metrics = ["server_cpu_per_request_s"]
+budget_s = 60
+topology = { kind = "loopback" }
+settings = { route = "/read", connections = 100 }
+factors = [{ name = "workers", levels = [1, 2, 4] }`+more+`]
+block = { slot_s = 0.1, rounds = 1, warmup_s = 0.1 }
+relative = { metric = "server_cpu_per_request_s", over = "workers", to = 2 }
+claims = [`+flatCost+`]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func said(r *Relative) string {
+	var rows []string
+	for _, row := range r.Rows {
+		if row.Base {
+			rows = append(rows, fmt.Sprintf("%s base %v", row.Level, row.Bounds))
+		} else {
+			rows = append(rows, fmt.Sprintf("%s %s (%s) of %d %v", row.Level, row.Text(), row.Interval(), row.Pairs, row.Bounds))
+		}
+	}
+	return strings.Join(rows, "; ")
+}
+
+// A request costs two workers 1, one half of that, and four between 2.9 and 3.1 times as
+// much. With eight blocks the interval is from the least to the greatest.
+func TestATableRelativeToOneLevel(t *testing.T) {
+	x := asking(t, "")
+	r := made(x, 8, func(ls setting.Levels, b int) figures {
+		n, _ := ls[setting.Workers].Int()
+		v := map[int64]float64{1: 0.5, 2: 1, 4: []float64{2.9, 2.95, 3, 3, 3, 3, 3.05, 3.1}[b-1]}[n]
+		return figures{cost: base(b) * v, rps: 1}
+	})
+	r.SchemaVersion = 2
+	bounded(&r.Trials[0], gate.BoundClientCPU)
+	got := Decide(x, machine, []Run{{r, x}}).Relative
+	if got == nil {
+		t.Fatal("there is no table")
+	}
+	if want := "1 0.500 (0.500 to 0.500) of 8 map[client-cpu:1 server-cpu:7]; 2 base map[server-cpu:8]; 4 3.00 (2.90 to 3.10) of 8 map[server-cpu:8]"; said(got) != want || got.To != "2" {
+		t.Errorf("%s\nwant %s", said(got), want)
+	}
+
+	// The base's trial of a block is invalid, and so is all that one worker did.
+	for i := range r.Trials {
+		if trial := &r.Trials[i]; trial.Condition == "c1" || trial.Condition == "c2" && trial.Block == 3 {
+			trial.Valid = false
+		}
+	}
+	if got, want := said(Decide(x, machine, []Run{{r, x}}).Relative), "2 base map[server-cpu:7]; 4 3.00 (2.90 to 3.10) of 7 map[server-cpu:8]"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+func TestNoTableWithoutRatios(t *testing.T) {
+	x := asking(t, "")
+	r := made(x, 8, func(setting.Levels, int) figures { return figures{rps: 1} })
+	if got := Decide(x, machine, []Run{{r, x}}).Relative; got != nil {
+		t.Errorf("a run that did not record the metric has the table %s", said(got))
+	}
+	y := design(t, "", flatCost)
+	if got := Decide(y, machine, []Run{{ratios(y, 1, 1, 1, 1, 1, 1), y}}).Relative; got != nil {
+		t.Errorf("a design that asks for none has the table %s", said(got))
+	}
+}
+
+// The table is of all runs of the design, as the claims are.
+func TestTheTableIsOfTheRecord(t *testing.T) {
+	x := asking(t, "")
+	of := func(four float64) Run {
+		return Run{made(x, 4, func(ls setting.Levels, b int) figures {
+			n, _ := ls[setting.Workers].Int()
+			return figures{cost: base(b) * map[int64]float64{1: 1, 2: 1, 4: four}[n], rps: 1}
+		}), x}
+	}
+	first, second := of(2), of(4)
+	second.File.Run = "s"
+	if got := Decide(x, machine, []Run{first, second}).Relative.Rows[2]; got.Pairs != 8 || got.Low != 2 || got.High != 4 {
+		t.Errorf("%d blocks from %v to %v, want 8 from 2 to 4", got.Pairs, got.Low, got.High)
+	}
+}
