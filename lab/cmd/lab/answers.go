@@ -20,3 +20,16 @@ func (c *answersCall) do(ctx context.Context, out io.Writer) (int, error) {
 	}
 	return exitHeld, nil
 }
+
+// An askCall waits for a server's first answer and asks it a few times more. The lab calls
+// it before trials, like an answersCall.
+type askCall struct {
+	answer.Asking
+}
+
+func (c *askCall) do(ctx context.Context, out io.Writer) (int, error) {
+	if err := c.Run(ctx, out); err != nil {
+		return exitFailed, err
+	}
+	return exitHeld, nil
+}

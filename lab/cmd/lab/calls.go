@@ -38,6 +38,7 @@ type subcommands struct {
 	Completion   completion    `cmd:"" help:"Print a script that has a shell complete the lab's commands, flags and experiments."`
 	WatchShaper  shaperCall    `cmd:"" hidden:""`
 	WatchAnswers answersCall   `cmd:"" hidden:""`
+	AskServer    askCall       `cmd:"" hidden:""`
 }
 
 const description = `The journal's experiments, on this machine.

@@ -53,9 +53,11 @@ type Experiment struct {
 	Topology Topology       `toml:"topology"`
 	Settings map[string]any `toml:"settings"`
 	Factors  []Factor       `toml:"factors"`
-	BudgetS  float64        `toml:"budget_s"` // longest time in seconds that one run goes on while a claim is undecided
-	Block    Block          `toml:"block"`
-	Claims   []Claim        `toml:"claims"`
+	// Servers are those of the experiment's own, by name; see Server.
+	Servers map[string]*Server `toml:"servers"`
+	BudgetS float64            `toml:"budget_s"` // longest time in seconds that one run goes on while a claim is undecided
+	Block   Block              `toml:"block"`
+	Claims  []Claim            `toml:"claims"`
 	// Earlier marks a version 1 design, which has Sizes and neither Block nor
 	// BudgetS. It describes its runs and is never run again.
 	Earlier bool            `toml:"-"`
@@ -112,6 +114,9 @@ func Load(path string) (*Experiment, error) {
 	var x *Experiment
 	if err == nil {
 		x, err = Parse(strings.TrimSuffix(filepath.Base(path), ".toml"), data)
+	}
+	if err == nil {
+		err = x.twice()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -175,6 +180,9 @@ func (x *Experiment) resolve(has times) error {
 		if _, ok := metric.Lookup(m); !ok {
 			return fmt.Errorf("metrics: unknown metric %q; %s", m, strict.Instead(m, metric.Names()))
 		}
+	}
+	if err := resolveServers(x.Servers); err != nil {
+		return err
 	}
 	x.fixed = setting.Levels{}
 	for name, v := range x.Settings {
@@ -273,8 +281,8 @@ func (x *Experiment) profiled(factors map[string]bool) error {
 	if c := x.Profile.Compare; c != "" && !factors[c] {
 		return fmt.Errorf("profile.compare %q: no factor of that name; %s", c, strict.Instead(c, slices.Sorted(maps.Keys(factors))))
 	}
-	if x.Null() {
-		return errors.New("profile: the null server has no profiles")
+	if name := x.Unprofiled(); name != "" {
+		return fmt.Errorf("profile: the %s server has no profiles", name)
 	}
 	return nil
 }
@@ -284,12 +292,18 @@ func (x *Experiment) settable(name string, l setting.Level) error {
 	if err := setting.Check(name, l); err != nil {
 		return err
 	}
+	if name == setting.Server {
+		if _, err := x.server(setting.Levels{name: l}); err != nil {
+			return err
+		}
+	}
 	return x.Topology.fits(name, l)
 }
 
 // Batches tells whether the servers of all conditions send batches of events.
 func (x *Experiment) Batches() bool {
-	return x.fixed[setting.Server] == setting.String(setting.Producer)
+	_, set := x.fixed[setting.Server]
+	return set && x.Server(x.fixed).Events
 }
 
 func (t Topology) check() error {
@@ -345,13 +359,6 @@ func (x *Experiment) Conditions() []setting.Levels {
 		conds = next
 	}
 	return conds
-}
-
-// Null tells whether any condition loads the null server.
-func (x *Experiment) Null() bool {
-	return slices.ContainsFunc(x.Conditions(), func(levels setting.Levels) bool {
-		return x.fixed.With(levels)[setting.Server] == setting.String(setting.Null)
-	})
 }
 
 // LoadDir reads every experiment of a directory, sorted by name. It refuses

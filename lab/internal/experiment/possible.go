@@ -14,23 +14,24 @@ import (
 
 // possible refuses settings that no trial could combine.
 func (x *Experiment) possible(s setting.Levels) error {
-	if done, err := possibleBatches(s); done {
+	server := x.Server(s)
+	if done, err := possibleBatches(server, s); done {
 		return err
 	}
 	// Some settings exist only to describe published runs.
 	if r, ok := s[setting.Route]; ok && !setting.IsPath(r) {
 		return fmt.Errorf("the lab requests one path at a time, and not %s", r)
-	} else if ok && x.Planned == "" {
-		server := setting.Fiber
-		if s[setting.Server] == setting.String(setting.Null) {
-			server = setting.Null
-		}
-		if routes := setting.Routes(server); !slices.Contains(routes, r.String()) {
-			return fmt.Errorf("the %s server has no route %q; %s", server, r, strict.Instead(r.String(), routes))
+	} else if ok && x.Planned == "" && server.Answers != "" {
+		if routes := setting.Routes(server.Answers); !slices.Contains(routes, r.String()) {
+			return fmt.Errorf("the %s server has no route %q; %s", server.Name, r, strict.Instead(r.String(), routes))
 		}
 	}
 	switch g := generator(s); g {
-	case setting.HTTPLoad, setting.Autocannon:
+	case setting.HTTPLoad:
+	case setting.Autocannon:
+		if server.Answers == "" {
+			return fmt.Errorf("beside autocannon the lab compares answers only with those that it knows, and the %s server's are its own; use http_load", server.Name)
+		}
 	case setting.Fortio:
 		if !x.Earlier {
 			return errors.New("the lab does not run fortio any more; use http_load or autocannon")
@@ -38,12 +39,8 @@ func (x *Experiment) possible(s setting.Levels) error {
 	default:
 		return fmt.Errorf("the lab does not run %s; use http_load or autocannon", g)
 	}
-	if s[setting.Server] == setting.String(setting.Null) {
-		for _, name := range []string{setting.Stack, setting.Prefork, setting.Workers, setting.Index, setting.WriteBuffer, setting.SpinNs} {
-			if _, ok := s[name]; ok {
-				return fmt.Errorf("the null server has no %s", name)
-			}
-		}
+	if name := server.lacks(s); name != "" {
+		return fmt.Errorf("the %s server has no %s", server.Name, name)
 	}
 	if stack, ok := s[setting.Stack]; ok && stack != setting.String(setting.Fiber) && s[setting.Prefork] != setting.Bool(false) {
 		return fmt.Errorf("%s has no prefork; set prefork = false", stack)
@@ -62,12 +59,22 @@ var batching = []string{
 	setting.WhenFull, setting.Stagger, setting.Attempts, setting.SinkLatencyMs, setting.SinkErrors,
 }
 
+// producers names a shared server that sends events.
+func producers() string {
+	for _, s := range Shared() {
+		if s.Events {
+			return s.Name
+		}
+	}
+	return "a producer of events"
+}
+
 // possibleBatches refuses what an event producer cannot do, and settings that
 // only a producer has. done says that nothing else needs to be checked.
-func possibleBatches(s setting.Levels) (done bool, err error) {
-	sends, receives := s[setting.Server] == setting.String(setting.Producer), s[setting.Generator] == setting.String(setting.Sink)
+func possibleBatches(server *Server, s setting.Levels) (done bool, err error) {
+	sends, receives := server.Events, s[setting.Generator] == setting.String(setting.Sink)
 	if sends != receives {
-		return true, fmt.Errorf("server = %q and generator = %q belong together", setting.Producer, setting.Sink)
+		return true, fmt.Errorf("server = %q and generator = %q belong together", producers(), setting.Sink)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		shared := name == setting.Server || name == setting.Generator || name == setting.Replicate
@@ -75,7 +82,7 @@ func possibleBatches(s setting.Levels) (done bool, err error) {
 		case sends && !batches && !shared:
 			return true, fmt.Errorf("a producer of events has no %s", name)
 		case !sends && batches:
-			return true, fmt.Errorf("%s is a producer's; set server = %q and generator = %q", name, setting.Producer, setting.Sink)
+			return true, fmt.Errorf("%s is a producer's; set server = %q and generator = %q", name, producers(), setting.Sink)
 		}
 	}
 	if !sends {

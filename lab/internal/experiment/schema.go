@@ -41,6 +41,7 @@ func Schema() []byte {
 		"metrics":   "*What pages show of each condition.",
 		"topology":  "*How client and server are joined.",
 		"settings":  "Everything that is the same in every trial.",
+		"servers":   "Servers of the experiment's own, by name, beside those of lab/servers.toml.",
 		"factors":   "*What is compared. Every combination of levels is a condition, which each block measures once.",
 		"budget_s":  "*The longest that a run goes on while a claim is undecided, in seconds.",
 		"block":     "*How the time of a block is divided.",
@@ -68,6 +69,10 @@ func Schema() []byte {
 		"slot_s": "*Seconds of one slot that count, up to 60.", "rounds": "*How many slots each condition has, 1 to 100.",
 		"warmup_s": "*Seconds of load on each server before its first slot, up to 60.",
 	})
+	server := s.Definitions["Server"]
+	server.Required = append(server.Required, "command")
+	set(server, "answers", strict.OneOf(words(answering, func(name string) strict.Word { return strict.Word{Name: name, Meaning: answeringMeans[name]} })))
+	strict.Describe(server, ServerKeys())
 	strict.Describe(s.Definitions["Profile"], map[string]string{
 		"seconds": "*Length of one profile, 1 to 60 whole seconds.", "compare": "The factor whose last level is drawn against its first.",
 	})

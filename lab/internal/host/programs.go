@@ -23,8 +23,22 @@ import (
 // autocannon is the one program that is not a file but a set of node packages.
 const autocannon = "autocannon"
 
-// Own tells whether a program is one of the lab's, which are built from lab/.
-func Own(name string) bool { return name != autocannon && name != "node" }
+// module is that of the lab's own programs.
+const module = "github.com/line-rate/line-rate/lab"
+
+// own are the programs without which there is no lab. Each says from which
+// sources in lab/ it was built.
+var own = []string{"lab", "fiber_server", "null_server", "http_load", "event_producer", "event_sink"}
+
+// Own tells whether a program has to say from which sources it was built.
+func Own(name string) bool { return slices.Contains(own, name) }
+
+// built is where make puts programs, from the root.
+const built = ".tools/bin/"
+
+// Called is the name under which a program is recorded: its path from the root,
+// or as it is found in PATH, and of what make builds the bare name.
+func Called(program string) string { return strings.TrimPrefix(program, built) }
 
 // A Binary identifies a program as it was when it ran.
 type Binary struct {
@@ -53,10 +67,11 @@ type installed struct {
 	binary Binary
 }
 
-// FindPrograms looks up programs by name: lab, node, autocannon, or a file of the
-// root's .tools/bin. lab is the path of the running program. It refuses a program
-// of the lab that was built from other sources than those in lab/: its figures
-// would be recorded with the wrong commit.
+// FindPrograms looks up programs: lab, node, autocannon, another of the lab's own
+// by its name, or any program by its path from the root or its name in PATH. lab
+// is the path of the running program. It refuses a program of the lab's module
+// that was built from other sources than those in lab/: its figures would be
+// recorded with the wrong commit. Of other programs only the digest is known.
 func FindPrograms(root, lab string, names []string) (*Programs, error) {
 	sources, err := Sources(root)
 	if err != nil {
@@ -74,12 +89,12 @@ func FindPrograms(root, lab string, names []string) (*Programs, error) {
 		case "lab":
 			found, err = p.built(lab, sources)
 		default:
-			found, err = p.built(filepath.Join(root, ".tools", "bin", name), sources)
+			found, err = p.other(name, sources)
 		}
 		if err != nil {
 			return nil, err
 		}
-		p.files[name] = found
+		p.files[Called(name)] = found
 	}
 	return p, nil
 }
@@ -123,6 +138,31 @@ func (p *Programs) Changed() error {
 		}
 	}
 	return nil
+}
+
+// other adds a program by its path, or by its name in PATH.
+func (p *Programs) other(name, sources string) (installed, error) {
+	path := name
+	switch {
+	case Own(Called(name)):
+		return p.built(filepath.Join(p.root, built, Called(name)), sources)
+	case !strings.Contains(name, "/"):
+		found, err := exec.LookPath(name)
+		if err != nil {
+			return installed{}, fmt.Errorf("%s is not installed", name)
+		}
+		path = found
+	case !filepath.IsAbs(name):
+		path = filepath.Join(p.root, name)
+	}
+	if info, err := buildinfo.ReadFile(path); err == nil && info.Main.Path == module {
+		return p.built(path, sources)
+	}
+	found, err := file(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return found, fmt.Errorf("%s is not there", name)
+	}
+	return found, err
 }
 
 // built adds a program of the lab's own.

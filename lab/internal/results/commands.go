@@ -10,13 +10,30 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// A command line is one of the lab's scripts with plain words. Pages print it
-// for readers to type, so it may not hold what a shell acts on. A wire's lines
-// begin with the script that enters its namespace.
+// A command line is one of the lab's scripts with plain words, or quoted ones.
+// Pages print it for readers to type, so it may not hold what a shell acts on. A
+// wire's lines begin with the script that enters its namespace.
 var (
-	commandLine = regexp.MustCompile(`^lab/scripts/[a-z-]+\.sh( [A-Za-z0-9_./:=,@%+-]+)*$`)
+	plainWord   = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
+	commandLine = regexp.MustCompile(`^lab/scripts/[a-z-]+\.sh( [A-Za-z0-9_./:=,@%+-]+| '[^'\x00-\x1f\x7f]*')*$`)
 	inside      = regexp.MustCompile(`^lab/scripts/wire\.sh in (server|client) PID -- `)
 )
+
+// CommandLine joins words as a reader would type them.
+func CommandLine(argv []string) string {
+	var line []string
+	for _, word := range argv {
+		if !plainWord.MatchString(word) {
+			word = "'" + word + "'"
+		}
+		line = append(line, word)
+	}
+	return strings.Join(line, " ")
+}
+
+// anyCommand is the option of server.sh behind which words are those of a server
+// that is none of the lab's, with options of its own.
+const anyCommand = " --command -- "
 
 // options are those of the scripts whose values are settings of the condition.
 var options = map[string]string{
@@ -43,7 +60,8 @@ func (f *File) checkCommands() error {
 			if !commandLine.MatchString(line) {
 				return notOurs(at, line)
 			}
-			words := strings.Fields(inside.ReplaceAllString(line, ""))
+			line, _, _ = strings.Cut(inside.ReplaceAllString(line, ""), anyCommand)
+			words := strings.Fields(line)
 			used[words[0]] = true
 			if err := follow(at, words, f.Settings.With(c.Levels)); err != nil {
 				return err

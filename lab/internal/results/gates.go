@@ -37,10 +37,7 @@ func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, win
 		a.SlotS, a.Rounds = x.Block.SlotS, x.Block.Rounds
 	}
 	a.Overload, _ = levels[setting.Overload].Bool()
-	server, other := levels[setting.Server]
-	if prefork, ok := levels[setting.Prefork].Bool(); (!ok || prefork) && (!other || server.String() == setting.Fiber) {
-		a.Workers = whole(setting.Workers, max(serverCores, 1))
-	}
+	a.Workers = x.Server(levels).Workers(levels, max(serverCores, 1))
 	for _, c := range x.Claims {
 		if c.Metric != "" && !slices.Contains(a.Claimed, c.Metric) {
 			a.Claimed = append(a.Claimed, c.Metric)

@@ -57,22 +57,27 @@ func (l load) compare() (*comparison, error) {
 	if l.route == "" {
 		return nil, nil
 	}
-	argv := append(slices.Clone(l.lab), "watch-answers", "--server", l.serves, "--url", "http://"+l.addr+l.route, "--every", l.compareEvery().String())
-	if len(l.split.Client) > 0 {
-		argv = append([]string{"taskset", "--cpu-list", cores.Format(l.split.Client)}, argv...)
-	}
+	argv := append(slices.Clone(l.lab), "watch-answers", "--server", l.serves.Answers, "--url", "http://"+l.addr+l.route, "--every", l.compareEvery().String())
 	in, stdin, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
 	c := &comparison{in: stdin, ready: make(chan struct{}), before: make(chan struct{})}
-	c.proc, err = leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(argv), Env: []string{"GOMAXPROCS=1"}, Stdin: in, Lines: c.read})
+	c.proc, err = leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(l.beside(argv)), Env: []string{"GOMAXPROCS=1"}, Stdin: in, Lines: c.read})
 	if err != nil {
 		stdin.Close()
 		return nil, fmt.Errorf("the comparison of answers did not start: %w", err)
 	}
 	return c, nil
+}
+
+// beside pins a command of the lab's own to the client's cores.
+func (l load) beside(argv []string) []string {
+	if len(l.split.Client) == 0 {
+		return argv
+	}
+	return append([]string{"taskset", "--cpu-list", cores.Format(l.split.Client)}, argv...)
 }
 
 // read parses a line of the comparison. A line that is no report is an error
@@ -139,8 +144,8 @@ func (c *comparison) wait(ctx context.Context, said chan struct{}) error {
 	}
 }
 
-// beside starts to watch the client's sockets.
-func (c *comparison) beside(client int, l load) {
+// sees starts to watch the client's sockets.
+func (c *comparison) sees(client int, l load) {
 	if c != nil {
 		c.sockets = watchSockets(client, l.connections, l.slot)
 	}
@@ -195,7 +200,7 @@ func (l load) bytes(head int, r *generator.Result, fail failer) {
 	if r.Counts.Non2xx > 0 {
 		return // their size is not known, and their gate is closed
 	}
-	set, err := answer.Of(l.serves, l.route)
+	set, err := answer.Of(l.serves.Answers, l.route)
 	if err != nil {
 		fail(gate.WrongAnswer, "%v", err)
 		return

@@ -6,22 +6,17 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// producer gives the options of the event producer that are not one flag a
-// setting.
-func producer(s setting.Levels) []string {
-	var argv []string
-	// A receiver that searches for the limit sets the rate itself.
-	if v, ok := s[setting.EventRate]; ok && v != setting.Int(0) {
-		argv = append(argv, "--event-rate", v.String())
+// offered leaves out what a producer of events is not told: no rate, where its
+// receiver searches for the limit and sets the rate itself, and no attempts,
+// where not the library's variant runs, which alone retries a batch.
+func offered(s setting.Levels) setting.Levels {
+	if searches(s) {
+		s = s.Without(setting.EventRate)
 	}
-	if v, ok := s[setting.Stagger]; ok {
-		argv = append(argv, "--stagger="+v.String())
+	if s[setting.Variant] != setting.String(setting.Library) {
+		s = s.Without(setting.Attempts)
 	}
-	// Only the library's variant retries a batch.
-	if v, ok := s[setting.Attempts]; ok && s[setting.Variant] == setting.String(setting.Library) {
-		argv = append(argv, "--attempts", v.String())
-	}
-	return argv
+	return s
 }
 
 // searches tells whether the receiver searches for the limit, since no rate is set.
@@ -30,7 +25,11 @@ func searches(s setting.Levels) bool { return s[setting.EventRate] == setting.In
 // receiver is the command line of the sink, which receives the batches.
 func receiver(addr string, s setting.Levels, warmup, counts time.Duration) []string {
 	argv := []string{scriptPath("sink.sh"), "--producer", "http://" + addr, "--duration", number(counts.Seconds()), "--warmup", number(warmup.Seconds())}
-	argv = append(argv, options(setting.Sink, s)...)
+	for _, o := range []struct{ setting, flag string }{{setting.SinkLatencyMs, "--latency-ms"}, {setting.SinkErrors, "--errors-permille"}} {
+		if v, ok := s[o.setting]; ok {
+			argv = append(argv, o.flag, v.String())
+		}
+	}
 	if searches(s) {
 		argv = append(argv, "--find-limit")
 	}

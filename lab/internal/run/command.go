@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -25,7 +26,8 @@ type load struct {
 	port        int
 	link        *topology.Link
 	split       cores.Split
-	program     string // command name of the server's processes
+	serves      *experiment.Server
+	at          experiment.Place
 	found       *host.Programs
 	workers     int // 0: without prefork
 	generator   string
@@ -35,8 +37,8 @@ type load struct {
 	asked       gate.Asked // what the gates compare the trial's figures with
 	lineRate    float64
 	lab         []string // the lab's own command, to compare answers
-	serves      string   // the server's name in the settings
 	route       string   // path requested; empty where the server sends events
+	compares    bool     // whether servers are asked before trials, and compared with each other
 	server      []string // command lines, without the topology's wrapping
 	client      []string
 	threads     int // threads of the client; 0: one a core
@@ -50,29 +52,6 @@ type load struct {
 	grace       time.Duration // how long the client may take beyond its load
 }
 
-// flags maps a server's settings to its options: a new setting is a line here.
-var flags = map[string][]struct{ setting, flag string }{
-	setting.Fiber: {
-		{setting.Stack, "--stack"}, {setting.Index, "--index"}, {setting.WriteBuffer, "--write-buffer"}, {setting.SpinNs, "--spin-ns"},
-		{setting.BlockRateNs, "--block-rate-ns"},
-	},
-	setting.Producer: {
-		{setting.Variant, "--variant"}, {setting.Pacing, "--pacing"}, {setting.EventBytes, "--event-bytes"},
-		{setting.BatchEvents, "--batch-size"}, {setting.FlushMs, "--interval-ms"}, {setting.QueueEvents, "--queue"}, {setting.WhenFull, "--when-full"},
-	},
-	setting.Sink: {{setting.SinkLatencyMs, "--latency-ms"}, {setting.SinkErrors, "--errors-permille"}},
-}
-
-func options(program string, s setting.Levels) []string {
-	var argv []string
-	for _, o := range flags[program] {
-		if v, ok := s[o.setting]; ok {
-			argv = append(argv, o.flag, v.String())
-		}
-	}
-	return argv
-}
-
 // load gives the condition with these settings and a server that listens on
 // port.
 func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
@@ -83,10 +62,10 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 		}
 		return otherwise
 	}
-	server := serverOf(s)
+	server := x.Server(s)
 	l := load{
 		dir: string(p.Root), found: p.found, link: link, split: p.Split, lineRate: x.Topology.LineRateBps, lab: p.Lab, clock: p.clock,
-		addr: link.Host + ":" + strconv.Itoa(port), port: port, program: programs[server], serves: server, generator: generatorOf(s),
+		addr: link.Host + ":" + strconv.Itoa(port), port: port, serves: server, generator: generatorOf(s),
 		connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
 		rate: float64(whole(setting.Rate, 0)), threads: int(whole(setting.ClientWorkers, 0)),
 		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: seconds(x.Block.WarmupS),
@@ -100,50 +79,47 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 		l.split.Server = cpus
 	}
 	l.asked = results.Asked(x, s, len(p.Split.Server), x.Block.SlotS*float64(x.Block.Rounds))
-	if server == setting.Fiber {
-		// By default one worker on each of the server's cores.
-		l.workers = int(whole(setting.Workers, int64(max(len(p.Split.Server), 1))))
-	}
-	if server != setting.Producer {
+	// By default one worker on each of the server's cores.
+	each := max(len(p.Split.Server), 1)
+	l.workers = server.Workers(s, each)
+	if !server.Events {
 		l.route = s[setting.Route].String()
+		l.compares = slices.ContainsFunc(x.Loaded(), func(s *experiment.Server) bool { return s.Answers == "" })
+	}
+	l.at = experiment.Place{Host: link.Host, Port: strconv.Itoa(port), Workers: strconv.FormatInt(whole(setting.Workers, int64(each)), 10), CPUs: cores.Format(l.split.Server)}
+	if l.profile > 0 {
+		l.at.Sockets = l.pprof()
 	}
 	l.server = l.serverLine(s)
 	l.client = l.clientLine(s)
-	if prefork, ok := s[setting.Prefork].Bool(); ok && !prefork {
-		l.workers = 0
-	}
 	return l
 }
 
+// serverLine is the server's command line. What is not started by the script
+// itself is started through it.
 func (l load) serverLine(s setting.Levels) []string {
+	if l.serves.Events {
+		s = offered(s)
+	}
+	words, env := l.serves.Line(l.at, s)
 	argv := []string{scriptPath("server.sh")}
-	if l.serves != setting.Fiber {
-		argv = append(argv, "--server", l.serves)
-	} else {
-		argv = append(argv, "--workers", strconv.Itoa(l.workers))
+	for _, one := range env {
+		argv = append(argv, "--env", one)
 	}
-	if len(l.split.Server) > 0 {
-		argv = append(argv, "--cpus", cores.Format(l.split.Server))
+	if words[0] == argv[0] {
+		return append(argv, words[1:]...)
 	}
-	argv = append(argv, "--", "--addr", l.addr)
-	if prefork, ok := s[setting.Prefork].Bool(); ok {
-		argv = append(argv, "--prefork="+strconv.FormatBool(prefork))
+	if l.at.CPUs != "" {
+		argv = append(argv, "--cpus", l.at.CPUs)
 	}
-	argv = append(argv, options(l.serves, s)...)
-	if l.serves == setting.Producer {
-		argv = append(argv, producer(s)...)
-	}
-	if l.profile > 0 {
-		argv = append(argv, "--pprof-sockets", l.pprof())
-	}
-	return argv
+	return append(append(argv, "--command", "--"), words...)
 }
 
 // clientLine is the command line that a reader would type for this condition
 // alone.
 func (l load) clientLine(s setting.Levels) []string {
 	counts := time.Duration(l.rounds) * l.slot
-	if l.serves == setting.Producer {
+	if l.serves.Events {
 		return l.onCores(receiver(l.addr, s, l.warmup, counts))
 	}
 	argv := []string{scriptPath("trial.sh"), "--url", address(l.addr, l.route), "--generator", l.generator,
@@ -152,8 +128,8 @@ func (l load) clientLine(s setting.Levels) []string {
 	if l.rate > 0 {
 		argv = append(argv, "--rate", number(l.rate))
 	}
-	if l.rotates() {
-		argv = append(argv, "--answers", l.serves)
+	if l.rotates() && l.serves.Answers != "" {
+		argv = append(argv, "--answers", l.serves.Answers)
 	}
 	return l.onCores(argv)
 }
@@ -174,7 +150,7 @@ func (l load) onCores(argv []string) []string {
 func (l load) target(processes []int) generator.Target {
 	return generator.Target{
 		Name: l.addr, URL: address(l.addr, l.route), Connections: l.connections, Pipelining: l.pipelining, Rate: l.rate,
-		Answers: l.serves, Processes: processes,
+		Answers: l.serves.Answers, Processes: processes,
 	}
 }
 
@@ -194,7 +170,7 @@ func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 // the wire's namespace differs each time and is left as PID.
 func (l load) commands() []string {
 	side := func(role string, argv []string) string {
-		line := strings.Join(argv, " ")
+		line := results.CommandLine(argv)
 		if l.link.NetPID > 0 {
 			line = scriptPath("wire.sh") + " in " + role + " PID -- " + line
 		}
@@ -243,4 +219,12 @@ func (l load) ends() int {
 }
 
 // name identifies the condition in messages.
-func (l load) name() string { return fmt.Sprintf("%s on %s", l.program, l.addr) }
+func (l load) name() string { return fmt.Sprintf("%s on %s", l.calls(), l.addr) }
+
+// calls is the server's name in messages: that of its processes, if it is known.
+func (l load) calls() string {
+	if l.serves.Process != "" {
+		return l.serves.Process
+	}
+	return l.serves.Name
+}

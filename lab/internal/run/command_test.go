@@ -88,8 +88,8 @@ func TestEverySettingReachesTheCommandLines(t *testing.T) {
 			if want := []string{"lab/scripts/" + c.server, "lab/scripts/" + c.client}; !slices.Equal(l.commands(), want) {
 				t.Errorf("commands:\n%s\nwant:\n%s", strings.Join(l.commands(), "\n"), strings.Join(want, "\n"))
 			}
-			if l.workers != c.workers || l.program != c.program {
-				t.Errorf("%d workers of %s are waited for, want %d of %s", l.workers, l.program, c.workers, c.program)
+			if l.workers != c.workers || l.serves.Process != c.program {
+				t.Errorf("%d workers of %s are waited for, want %d of %s", l.workers, l.serves.Process, c.workers, c.program)
 			}
 		})
 	}

@@ -102,7 +102,7 @@ func atOnce(ctx context.Context, n int, do func(ctx context.Context, i int) erro
 func (g *group) pair(client func() int, servers ...*server) telemetry.Pair {
 	p := telemetry.Pair{Client: client}
 	for _, s := range servers {
-		p.Servers = append(p.Servers, s.proc.Pid())
+		p.Servers = append(p.Servers, s.first())
 	}
 	return p
 }
@@ -113,7 +113,7 @@ func (g *group) watch(window time.Duration, pairs ...telemetry.Pair) error {
 	serverOn, clientOn := l.split.On()
 	var err error
 	g.sampler, err = telemetry.Start(telemetry.Targets{
-		Pairs: pairs, ServerName: l.program,
+		Pairs:      pairs,
 		ServerCPUs: serverOn, ClientCPUs: clientOn,
 		Ends: l.ends(), NetPID: l.link.NetPID, NetDevice: l.link.NetDevice, Wire: l.link.Wire,
 		Window: window,

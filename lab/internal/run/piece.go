@@ -101,7 +101,7 @@ func (g *group) drive(ctx context.Context, pieces []piece) ([]fault, error) {
 		p, l := &pieces[i], g.loads[i]
 		c := client{dir: l.dir, link: l.link, argv: l.client, limit: l.warmup + l.slot + l.grace, began: func(pid int) {
 			p.pid.Store(int64(pid))
-			p.answers.beside(pid, l)
+			p.answers.sees(pid, l)
 		}}
 		p.printed, found[i], err = c.drive(ctx, g.servers[i:i+1])
 		return err

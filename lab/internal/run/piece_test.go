@@ -9,6 +9,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -82,7 +83,7 @@ func lack(metric string) func(*pieced)           { return func(p *pieced) { dele
 // that it compared.
 func comparedWith(bytes float64, said ...*answer.Fault) func(*pieced) {
 	return func(p *pieced) {
-		p.serves, p.route = setting.Fiber, "/simple"
+		p.serves, p.route = &experiment.Server{Answers: setting.Fiber}, "/simple"
 		p.said.Counts = generator.Counts{OK: 1000, Bytes: bytes}
 		p.connections, p.asked.Connections, p.m["connections_established"], p.said.CutMeanS = 0, 0, 0, 0
 		p.compared = &comparison{head: 106, all: []answer.Report{{}}, // the first report is before the trial

@@ -51,7 +51,7 @@ func (p Plan) Ready() error {
 		for _, side := range []struct {
 			what, name string
 			argv       []string
-		}{{"server", l.program, l.server}, {"client", l.generator, l.client}} {
+		}{{"server", l.serves.Name, l.server}, {"client", l.generator, l.client}} {
 			if slices.Contains(seen, side.name) {
 				continue
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -48,7 +49,7 @@ func (s *scripted) group(t *testing.T) *group {
 	g := &group{engine: &engine{plan: Plan{clock: c}}, profiles: taken{}}
 	for i, does := range s.servers {
 		g.sequence = append(g.sequence, i)
-		g.loads = append(g.loads, load{dir: dir, addr: "nowhere:" + string(rune('1'+i)), link: &topology.Link{}, program: "sh", generator: setting.HTTPLoad, clock: c, connections: 1,
+		g.loads = append(g.loads, load{dir: dir, addr: "nowhere:" + string(rune('1'+i)), link: &topology.Link{}, serves: &experiment.Server{Process: "sh", Ready: "listening addr="}, generator: setting.HTTPLoad, clock: c, connections: 1,
 			slot: 100 * time.Millisecond, rounds: 1, grace: s.grace, ready: time.Minute, server: []string{"sh", "-c", "mkfifo fifo$$; echo 'it is listening addr=nowhere' >&2; " + does}})
 		g.trials = append(g.trials, results.Trial{Metrics: map[string]float64{}})
 	}

@@ -24,8 +24,8 @@ type Profiled struct {
 // run: one window decides nothing.
 func Profiles(ctx context.Context, p Plan, each func(Profiled) error) error {
 	x := p.Experiment
-	if x.Null() {
-		return errors.New("the null server has no profiles")
+	if name := x.Unprofiled(); name != "" {
+		return fmt.Errorf("the %s server has no profiles", name)
 	}
 	if why := p.Unreachable(); why != "" {
 		return errors.New(why)

@@ -9,18 +9,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// programs has the command name of each server's processes.
-var programs = map[string]string{setting.Fiber: "fiber_server", setting.Null: "null_server", setting.Producer: "event_producer"}
-
 // clients has the programs of each load generator.
 var clients = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {"http_load"}, setting.Sink: {"event_sink"}}
-
-func serverOf(s setting.Levels) string {
-	if name, ok := s[setting.Server]; ok {
-		return name.String()
-	}
-	return setting.Fiber
-}
 
 // find looks up the programs that the experiment starts, and refuses programs
 // that were not built from the sources beside them.
@@ -31,7 +21,7 @@ func (p Plan) find() (*host.Programs, error) {
 	}
 	for _, levels := range p.Experiment.Conditions() {
 		s := p.Experiment.Fixed().With(levels)
-		names = append(append(names, programs[serverOf(s)]), clients[generatorOf(s)]...)
+		names = append(append(names, p.Experiment.Server(s).Program), clients[generatorOf(s)]...)
 	}
 	slices.Sort(names)
 	return host.FindPrograms(string(p.Root), lab, slices.Compact(names))

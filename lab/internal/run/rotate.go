@@ -22,6 +22,9 @@ func (g *group) rotate(ctx context.Context) error {
 		return err
 	}
 	defer stopServers(g.servers)
+	if err := sameAnswers(g.servers); err != nil {
+		return err
+	}
 	plan := g.plan(g.loads[0].slot)
 	var pid atomic.Int64
 	began := time.Now()

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/answer"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
@@ -23,7 +25,8 @@ const (
 // A server is the running server of one condition.
 type server struct {
 	load
-	proc *leash.Proc
+	proc  *leash.Proc
+	given []answer.Given // what it answered before the trial; nil if it was not asked
 }
 
 // readyWithin bounds the wait for a server, even on a machine whose cores are
@@ -66,45 +69,83 @@ func stopServers(servers []*server) {
 	}
 }
 
+// start starts the server and waits until it listens: until each worker has
+// printed its line, where it prints one, and has answered, where nobody knows
+// its answers.
 func (l load) start(ctx context.Context) (*server, error) {
 	need := int64(max(l.workers, 1))
 	var listening atomic.Int64
 	ready := make(chan struct{})
+	said := l.serves.ReadyLine(l.at)
 	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Server(l.server), Lines: func(line string) {
-		// The profiling listeners print such a line too.
-		if strings.Contains(line, " listening addr=") && !strings.Contains(line, "pprof pid=") && listening.Add(1) == need {
+		if said != "" && strings.Contains(line, said) && listening.Add(1) == need {
 			close(ready)
 		}
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("the server did not start: %w", err)
 	}
-	s := &server{l, proc}
-	select {
-	case <-ready:
-		if err := s.own(); err != nil {
+	s := &server{load: l, proc: proc}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answered := l.ask(ctx)
+	if said == "" {
+		ready = nil
+	}
+	late := time.After(l.ready + l.grace)
+	if answered == nil {
+		late = time.After(l.ready)
+	}
+	for ready != nil || answered != nil {
+		select {
+		case <-ready:
+			ready = nil
+		case a := <-answered:
+			if answered = nil; a.err != nil {
+				err = s.silent(a.err)
+			}
+			s.given = a.given
+		case <-proc.Done():
+			return nil, s.unstarted()
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-late:
+			err = fmt.Errorf("the server was not listening after %v: %s", l.ready, proc.LastLine())
+		}
+		if err != nil {
 			s.stop()
 			return nil, err
 		}
-		return s, nil
-	case <-proc.Done():
-		if proc.ExitCode() == addressInUse && strings.Contains(proc.LastLine(), l.addr) {
-			return nil, fmt.Errorf("%s is already in use; stop what listens there, or choose another with --port", l.addr)
-		}
-		return nil, fmt.Errorf("the server did not start: %s", s.lastWords())
-	case <-ctx.Done():
-		s.stop()
-		return nil, context.Cause(ctx)
-	case <-time.After(l.ready):
-		s.stop()
-		return nil, fmt.Errorf("the server was not listening after %v: %s", l.ready, proc.LastLine())
 	}
+	if err := s.own(); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// unstarted says why a server ended before it listened.
+func (s *server) unstarted() error {
+	if s.proc.ExitCode() == addressInUse && strings.Contains(s.proc.LastLine(), s.addr) {
+		return fmt.Errorf("%s is already in use; stop what listens there, or choose another with --port", s.addr)
+	}
+	return fmt.Errorf("the server did not start: %s", s.lastWords())
 }
 
 // processes are the server's own, without any wrapping process, parents first.
 func (s *server) processes() []int {
-	return slices.DeleteFunc(telemetry.Descendants(s.proc.Pid()), func(pid int) bool { return telemetry.Command(pid) != s.program })
+	all := telemetry.Descendants(s.proc.Pid())
+	if s.link.NetPID > 0 {
+		all = all[1:] // nsenter, which stays as the parent
+	}
+	if s.serves.Process == "" {
+		return all
+	}
+	return slices.DeleteFunc(all, func(pid int) bool { return telemetry.Command(pid) != short(s.serves.Process) })
 }
+
+// short cuts a command name to what the kernel keeps of it.
+func short(name string) string { return name[:min(len(name), 15)] }
 
 // first is the process whose end ends the others.
 func (s *server) first() int {
@@ -117,12 +158,13 @@ func (s *server) first() int {
 // own is an error if a process of the server does not run the program that was
 // found before the run. Not all processes may be up yet.
 func (s *server) own() error {
-	if s.found == nil {
-		return nil
+	name := host.Called(s.serves.Program)
+	if s.found == nil || !host.Own(name) {
+		return nil // another's process may run an interpreter, whose file is not the program's
 	}
 	for _, pid := range s.processes() {
-		if s.found.Other(s.program, pid) {
-			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build nothing meanwhile", s.program)
+		if s.found.Other(name, pid) {
+			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build nothing meanwhile", name)
 		}
 	}
 	return nil
@@ -138,7 +180,7 @@ func (s *server) gone() bool {
 }
 
 func (s *server) lastWords() string {
-	line := strings.TrimPrefix(s.proc.LastLine(), s.program+": ")
+	line := strings.TrimPrefix(s.proc.LastLine(), s.serves.Process+": ")
 	if err := s.proc.Err(); err != nil {
 		return strings.TrimSpace(fmt.Sprintf("%s (%v)", line, err))
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -37,7 +38,7 @@ func newTurned() *turned {
 	t := &turned{group: &group{engine: &engine{plan: Plan{clock: c}}, conds: []int{0, 1}, profiles: taken{}}}
 	plan := generator.Plan{}
 	for i := range 2 {
-		l := load{addr: fmt.Sprintf("127.0.0.1:900%d", i), program: "fiber_server", connections: 100, pipelining: 1, workers: 4, generator: setting.HTTPLoad,
+		l := load{addr: fmt.Sprintf("127.0.0.1:900%d", i), serves: &experiment.Server{Process: "fiber_server"}, connections: 100, pipelining: 1, workers: 4, generator: setting.HTTPLoad,
 			slot: seconds(slotS), rounds: rounds, split: cores.Split{Server: []int{0}, Client: []int{1}}, clock: c}
 		l.asked = gate.Asked{Generator: setting.HTTPLoad, Connections: 100, Pipelining: 1, Workers: 4, WindowS: rounds * slotS, SlotS: slotS, Rounds: rounds}
 		t.loads = append(t.loads, l)

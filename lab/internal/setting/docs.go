@@ -61,10 +61,6 @@ func Paths() (paths []Path) {
 	return paths
 }
 
-// Routes lists what a server answers, by its name; none for a producer of events.
-func Routes(server string) []string {
-	if server != Fiber && server != Null {
-		return nil
-	}
-	return catalog.PathsOf(server == Null)
-}
+// Routes lists the routes of those answers that the lab knows: Fiber's or
+// Null's.
+func Routes(answers string) []string { return catalog.PathsOf(answers == Null) }

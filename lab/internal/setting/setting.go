@@ -33,7 +33,7 @@ const (
 	Index         = "index"          // how the server picks a product: "pool" or "gofakeit"
 	WriteBuffer   = "write_buffer"   // bytes of the server's write buffer per connection
 	Stack         = "stack"          // server software: "fiber", "fasthttp" or "net-http"
-	Server        = "server"         // "fiber"; "null", with constant answers at almost no cost; or "producer" of events
+	Server        = "server"         // a server of lab/servers.toml or of the experiment's file
 	SpinNs        = "spin_ns"        // nanoseconds that the server burns for each request, as an effect to be detected
 	BlockRateNs   = "block_rate_ns"  // the block profile samples one event for each so many nanoseconds blocked
 	Replicate     = "replicate"      // a number without effect: the same condition again
@@ -79,11 +79,15 @@ const (
 	HTTPLoad   = "http_load"  // the lab's own generator
 	Autocannon = "autocannon" // used in the published runs, and assumed where no generator is named
 	Fortio     = "fortio"     // in texts and earlier runs only
-	Sink       = "sink"       // counts the events of Producer
-	Fiber      = "fiber"      // servers
-	Null       = "null"
-	Producer   = "producer"
-	Library    = "batch" // the variant in lab/batch
+	Sink       = "sink"       // counts events
+	Library    = "batch"      // the variant in lab/batch
+
+	// Whose answers the lab knows; the first is also a stack.
+	Fiber = "fiber"
+	Null  = "null"
+
+	// DefaultServer is loaded where no server is named.
+	DefaultServer = "fiber"
 )
 
 type kind int
@@ -114,7 +118,7 @@ var defs = map[string]def{
 	Rate:          {number, 0, "requests a second asked for; 0 is a closed loop", nil},
 	Overload:      {boolean, 0, "whether a rate that cannot be met is what the trial is about", nil},
 	Stack:         {text, 0, "what serves the routes", []string{Fiber, "fasthttp", "net-http"}},
-	Server:        {text, 0, "which server", []string{Fiber, Null, Producer}},
+	Server:        {text, 0, "which server", nil},
 	SpinNs:        {number, 0, "nanoseconds the server burns on each request", nil},
 	BlockRateNs:   {number, 1, "one event of the block profile for each so many nanoseconds blocked", nil},
 	Replicate:     {number, 1, "a number that changes nothing", nil},
@@ -146,12 +150,13 @@ var (
 	onePath  = regexp.MustCompile(`^` + path + `$`)
 	patterns = map[string]*regexp.Regexp{
 		Route:      regexp.MustCompile(`^(` + path + `|[0-9]{1,2} % /[a-z0-9 ]+( \+ [0-9]{1,2} % /[a-z0-9 ]+)+)$`),
+		Server:     regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`),
 		ServerCPUs: regexp.MustCompile(`^[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*$`),
 	}
 )
 
 // examples has a level for each setting whose texts have a pattern.
-var examples = map[string]string{Route: "/read", ServerCPUs: "0-5"}
+var examples = map[string]string{Route: "/read", Server: DefaultServer, ServerCPUs: "0-5"}
 
 // longest is how many characters a level may have.
 const longest = 100

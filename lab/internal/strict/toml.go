@@ -26,15 +26,22 @@ func DecodeTOML(data []byte, into any) error {
 	if err := toml.Unmarshal(data, &raw); err != nil {
 		return located(err, data, nil)
 	}
-	if key := odd(raw, ""); key != "" {
+	if key := odd(raw, reflect.TypeOf(into), ""); key != "" {
 		return fmt.Errorf("unknown key %q: keys are written in lower case", key)
 	}
 	return nil
 }
 
 // odd finds a key that is not in lower case. The decoder takes Margin for
-// margin, and if a document has both, the last one would win silently.
-func odd(v any, at string) string {
+// margin, and if a document has both, the last one would win silently. The keys
+// of a map of texts are the document's own, and are taken as they are.
+func odd(v any, of reflect.Type, at string) string {
+	for of != nil && (of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice) {
+		of = of.Elem()
+	}
+	if of == reflect.TypeFor[map[string]string]() {
+		return ""
+	}
 	switch v := v.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
@@ -42,18 +49,34 @@ func odd(v any, at string) string {
 			if key != strings.ToLower(key) {
 				return path
 			}
-			if found := odd(v[key], path); found != "" {
+			if found := odd(v[key], field(of, key), path); found != "" {
 				return found
 			}
 		}
 	case []any:
 		for i, e := range v {
-			if found := odd(e, fmt.Sprintf("%s[%d]", at, i)); found != "" {
+			if found := odd(e, of, fmt.Sprintf("%s[%d]", at, i)); found != "" {
 				return found
 			}
 		}
 	}
 	return ""
+}
+
+// field is the type of a table's value under a key; nil if it is not known.
+func field(of reflect.Type, key string) reflect.Type {
+	switch {
+	case of == nil:
+	case of.Kind() == reflect.Map:
+		return of.Elem()
+	case of.Kind() == reflect.Struct:
+		for i := range of.NumField() {
+			if of.Field(i).Tag.Get("toml") == key {
+				return of.Field(i).Type
+			}
+		}
+	}
+	return nil
 }
 
 // located says in which line an error is. A key that the type does not have is
@@ -94,6 +117,13 @@ func stray(v any, of reflect.Type, name string) (known []string, found bool) {
 			}
 		}
 	case map[string]any:
+		if of.Kind() == reflect.Map {
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				if known, found := stray(v[key], of.Elem(), name); found {
+					return known, true
+				}
+			}
+		}
 		if of.Kind() != reflect.Struct {
 			return nil, false
 		}

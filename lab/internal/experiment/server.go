@@ -1,0 +1,242 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"sync"
+
+	"github.com/line-rate/line-rate/lab"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
+// A Server is a program that experiments load: a table [servers.NAME] of
+// lab/servers.toml, which says what its keys mean, or of an experiment's file.
+type Server struct {
+	Name     string            `toml:"-"` // the table's
+	Title    string            `toml:"title"`
+	About    string            `toml:"about"`
+	Command  string            `toml:"command"`
+	Env      map[string]string `toml:"env"`
+	Ready    string            `toml:"ready"`
+	Process  string            `toml:"process"`
+	Program  string            `toml:"program"`
+	Build    string            `toml:"build"`
+	Needs    []string          `toml:"needs"`
+	Prefork  bool              `toml:"prefork"`
+	Events   bool              `toml:"events"`
+	Answers  string            `toml:"answers"`
+	template command
+}
+
+// shared are the servers of lab/servers.toml, by name.
+var shared = sync.OnceValue(func() map[string]*Server {
+	all, err := ParseServers(lab.Servers)
+	if err != nil {
+		panic("lab/servers.toml: " + err.Error()) // the tests read it
+	}
+	return all
+})
+
+// Shared gives the servers that every experiment can name, sorted by name.
+func Shared() (all []*Server) {
+	for _, name := range slices.Sorted(maps.Keys(shared())) {
+		all = append(all, shared()[name])
+	}
+	return all
+}
+
+// ParseServers parses a file that holds nothing but tables [servers.NAME].
+func ParseServers(data []byte) (map[string]*Server, error) {
+	var file struct {
+		Servers map[string]*Server `toml:"servers"`
+	}
+	if err := strict.DecodeTOML(data, &file); err != nil {
+		return nil, err
+	}
+	return file.Servers, resolveServers(file.Servers)
+}
+
+// NewServer checks a server that no file describes, as one given on a command
+// line, and prepares it for a run.
+func NewServer(name string, s Server) (*Server, error) {
+	if err := s.resolve(name); err != nil {
+		return nil, fmt.Errorf("servers.%s: %w", name, err)
+	}
+	return &s, nil
+}
+
+func resolveServers(all map[string]*Server) error {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if err := all[name].resolve(name); err != nil {
+			return fmt.Errorf("servers.%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+var (
+	target = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+	file   = regexp.MustCompile(`^[A-Za-z0-9_./+-]+$`)
+)
+
+// longestName leaves room for a level in names of conditions.
+const longestName = 40
+
+func (s *Server) resolve(id string) (err error) {
+	if !name.MatchString(id) || len(id) > longestName {
+		return fmt.Errorf("a server's name is lower-case words joined by hyphens, of at most %d characters", longestName)
+	}
+	s.Name = id
+	if s.Title == "" {
+		s.Title = id
+	}
+	for _, text := range []struct{ field, v string }{{"title", s.Title}, {"about", s.About}, {"ready", s.Ready}, {"process", s.Process}} {
+		if err := strict.CheckLine(text.v); err != nil {
+			return fmt.Errorf("%s %w", text.field, err)
+		}
+	}
+	if s.template, err = parseCommand(s.Command, s.Env); err != nil {
+		return err
+	}
+	if s.Program == "" {
+		s.Program = s.template.words[0]
+	}
+	switch {
+	case !file.MatchString(s.Program):
+		return fmt.Errorf("program %q is no plain path; say in program = \"...\" which file is run", s.Program)
+	case s.Build != "" && !target.MatchString(s.Build):
+		return fmt.Errorf("build %q is no make target", s.Build)
+	case slices.ContainsFunc(s.Needs, func(tool string) bool { return !file.MatchString(tool) }):
+		return fmt.Errorf("needs %q: name each tool as a shell finds it", s.Needs)
+	case s.Answers != "" && !slices.Contains(answering, s.Answers):
+		return fmt.Errorf("answers %q: %s; leave it out for a server with answers of its own", s.Answers, strict.Instead(s.Answers, answering))
+	case s.Events && (s.Answers != "" || s.Prefork):
+		return errors.New("events: a server that sends events answers no requests, and is one process")
+	case s.Events && s.Ready == "":
+		return errors.New("events: say in ready = \"...\" which line it prints when it listens; it has no route to answer")
+	case s.Prefork && s.Ready == "":
+		return errors.New("prefork: say in ready = \"...\" which line each worker prints when it listens")
+	}
+	return nil
+}
+
+// answering names the servers whose answers the lab knows.
+var answering = []string{setting.Fiber, setting.Null}
+
+var answeringMeans = map[string]string{
+	setting.Fiber: "Each route's bytes, as package catalog has them.",
+	setting.Null:  "One body a route: the middle one of those that Fiber draws.",
+}
+
+// ServerKeys says what the keys of a table [servers.NAME] mean.
+func ServerKeys() map[string]string {
+	return map[string]string{
+		"title":   "What tables call it; by default its name.",
+		"about":   "How it is configured, in one line.",
+		"command": "Its words, which no shell reads. {addr}, {host}, {port}, {workers}, {cpus}, {sockets} and names of settings in braces are filled in; a word without a value is left out, with the option before it.",
+		"env":     "Variables that it starts with; values are filled in like words.",
+		"ready":   "Text of the line that each worker prints when it listens; without it, it is ready when it answers the route.",
+		"process": "Command name of its own processes, where wrappers stand around them.",
+		"program": "The file whose digest a run records; by default the command's first word.",
+		"build":   "The make target that builds it.",
+		"needs":   "Tools without which it is not applicable on a machine.",
+		"prefork": "Whether it starts a process for each worker, beside a master.",
+		"events":  "Whether it sends batches of events to a sink and answers no requests.",
+		"answers": "Whose bytes it answers with; without it, all servers that are compared must answer alike.",
+	}
+}
+
+// Takes tells whether a setting of the server can be set for it.
+func (s *Server) Takes(name string) bool { return s.template.has(name) }
+
+// Profiled tells whether its processes serve profiles.
+func (s *Server) Profiled() bool { return s.template.has("sockets") }
+
+// Workers is how many processes it starts, beside a master, under these
+// settings; 0 if its processes are its own affair. otherwise is the number
+// where none is set.
+func (s *Server) Workers(levels setting.Levels, otherwise int) int {
+	if prefork, ok := levels[setting.Prefork].Bool(); !s.Prefork || ok && !prefork {
+		return 0
+	}
+	if n, ok := levels[setting.Workers].Int(); ok {
+		return int(n)
+	}
+	return otherwise
+}
+
+// Server gives the server of a condition with all its levels.
+func (x *Experiment) Server(levels setting.Levels) *Server {
+	s, err := x.server(levels)
+	if err != nil {
+		panic(err) // the experiment was checked
+	}
+	return s
+}
+
+func (x *Experiment) server(levels setting.Levels) (*Server, error) {
+	name := setting.DefaultServer
+	if l, ok := levels[setting.Server]; ok {
+		name = l.String()
+	}
+	if s := x.Servers[name]; s != nil {
+		return s, nil
+	}
+	if s := shared()[name]; s != nil {
+		return s, nil
+	}
+	known := slices.Concat(slices.Collect(maps.Keys(shared())), slices.Collect(maps.Keys(x.Servers)))
+	slices.Sort(known)
+	return nil, fmt.Errorf("no server %q; %s", name, strict.Instead(name, slices.Compact(known)))
+}
+
+// Loaded gives the servers of all conditions, each once, in the order of the
+// conditions.
+func (x *Experiment) Loaded() (all []*Server) {
+	for _, levels := range x.Conditions() {
+		if s := x.Server(x.fixed.With(levels)); !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Unprofiled names a server of the experiment that serves no profiles; empty if
+// all do.
+func (x *Experiment) Unprofiled() string {
+	for _, s := range x.Loaded() {
+		if !s.Profiled() {
+			return s.Name
+		}
+	}
+	return ""
+}
+
+// twice names the first of an experiment's own servers that has the name of a
+// shared one. Only new files are refused for it: in the design of an earlier run
+// the experiment's own is meant.
+func (x *Experiment) twice() error {
+	for _, name := range slices.Sorted(maps.Keys(x.Servers)) {
+		if shared()[name] != nil {
+			return fmt.Errorf("servers.%s: lab/servers.toml has a server of that name; choose another name", name)
+		}
+	}
+	return nil
+}
+
+// own are settings of a server, which it must take to have them set.
+var own = []string{setting.Stack, setting.Prefork, setting.Workers, setting.Index, setting.WriteBuffer, setting.SpinNs, setting.BlockRateNs}
+
+// lacks names a setting that is given and that the server does not take.
+func (s *Server) lacks(levels setting.Levels) string {
+	for _, name := range own {
+		if _, ok := levels[name]; ok && !s.Takes(name) {
+			return name
+		}
+	}
+	return ""
+}

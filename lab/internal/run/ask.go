@@ -1,0 +1,85 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/answer"
+	"github.com/line-rate/line-rate/lab/internal/leash"
+)
+
+// askedOf says what came of asking a server.
+type askedOf struct {
+	given []answer.Given
+	err   error
+}
+
+// ask asks the server, from the client's side of the wire and the client's
+// cores, until it answers, and then a few times more. It returns nil where the
+// server is not asked, since the lab knows the answers of all of the
+// experiment's servers.
+func (l load) ask(ctx context.Context) <-chan askedOf {
+	if !l.compares {
+		return nil
+	}
+	done := make(chan askedOf, 1)
+	go func() {
+		given, err := l.given(ctx)
+		done <- askedOf{given, err}
+	}()
+	return done
+}
+
+func (l load) given(ctx context.Context) ([]answer.Given, error) {
+	var out bytes.Buffer
+	argv := append(slices.Clone(l.lab), "ask-server", "--url", address(l.addr, l.route), "--within", l.ready.String())
+	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(l.beside(argv)), Stdout: &out})
+	if err != nil {
+		return nil, fmt.Errorf("it cannot be asked: %w", err)
+	}
+	select {
+	case <-ctx.Done():
+		_ = proc.Stop(proc.Pid(), time.Second)
+		return nil, context.Cause(ctx)
+	case <-proc.Done():
+	}
+	if proc.Err() != nil {
+		return nil, errors.New(strings.TrimPrefix(proc.LastLine(), "lab: "))
+	}
+	var given []answer.Given
+	if err := json.Unmarshal(out.Bytes(), &given); err != nil || len(given) == 0 {
+		return nil, fmt.Errorf("what it answered cannot be read: %w", err)
+	}
+	return given, nil
+}
+
+// silent says that a server was started and does not answer as it should.
+func (s *server) silent(why error) error {
+	return fmt.Errorf("%s does not answer %s: %w", s.name(), s.route, why)
+}
+
+// sameAnswers is an error if servers that were asked the same differ in what
+// they answer. What the first of them answers counts as right.
+func sameAnswers(servers []*server) error {
+	first := map[string]*server{}
+	for _, s := range servers {
+		if s.given == nil {
+			continue
+		}
+		of := first[s.route]
+		if of == nil {
+			first[s.route] = s
+			continue
+		}
+		if why := answer.Differ(of.given, s.given); why != "" {
+			return fmt.Errorf("%s answers %s otherwise than %s: %s", s.name(), s.route, of.name(), why)
+		}
+	}
+	return nil
+}
