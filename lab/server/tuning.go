@@ -30,7 +30,7 @@ const smallReadBuffer = 1024
 var tunings = []tuning{
 	{tuneCopiedBody, "a body is copied into the answer, where Fiber's Send only refers to it", nil},
 	{tuneHeaderBytes, "the content type is set from bytes in place of a string", nil},
-	{"immutable", "Fiber copies what handlers take from a request", func(c *fiber.Config) { c.Immutable = true }},
+	{"immutable", "Fiber copies what it takes from a request, its path for one", func(c *fiber.Config) { c.Immutable = true }},
 	{"no-date", "answers have no Date, which makes their heads 37 bytes shorter", func(c *fiber.Config) { c.DisableDefaultDate = true }},
 	{tuneNoRouter, "the handler of --stack=fasthttp answers in Fiber's server, without Fiber's router and context", nil},
 	{"raw-headers", "names of headers stay as they are written", func(c *fiber.Config) { c.DisableHeaderNormalizing = true }},
