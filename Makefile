@@ -163,6 +163,21 @@ $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK): .to
 	@ln -f .tools/compiled/$(DIRECTORY) $@
 	@touch $@
 
+# Builds of the same sources that entry road compares with the normal one. Each compiles
+# everything anew, so make build leaves them out. They keep the program's name, by which the
+# lab finds a server's processes.
+ROAD := .tools/road
+ROAD_PROFILE := server/pgo/read-and-simple.pgo
+
+.PHONY: road
+road: $(ROAD)/pgo/fiber_server $(ROAD)/v3/fiber_server $(ROAD)/pgo-v3/fiber_server ## build the variants of the server that entry road compares
+
+$(ROAD)/pgo/fiber_server $(ROAD)/pgo-v3/fiber_server: FLAGS = -pgo=$(ROAD_PROFILE)
+$(ROAD)/v3/fiber_server $(ROAD)/pgo-v3/fiber_server: export GOAMD64 = v3
+$(ROAD)/pgo/fiber_server $(ROAD)/v3/fiber_server $(ROAD)/pgo-v3/fiber_server: .tools/stamp/sources
+	@mkdir -p $(@D)
+	cd lab && $(GO_BUILD) $(FLAGS) -o ../$@ ./server
+
 $(HUGO): tools/requirements.txt
 	@mkdir -p $(BIN)
 	@$(PYTHON) -m venv .tools/venv || { rm -rf .tools/venv; \

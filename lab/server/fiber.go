@@ -15,15 +15,23 @@ import (
 type fiberStack struct {
 	app *fiber.App
 	v   *service
+
+	contentType []byte // set from here if not nil
+	copies      bool
 }
 
 func newFiber(s Settings, v *service, routes []route) *fiberStack {
-	f := &fiberStack{v: v}
-	f.app = fiber.New(fiber.Config{
+	f := &fiberStack{v: v, copies: s.Tuning.has(tuneCopiedBody)}
+	if s.Tuning.has(tuneHeaderBytes) {
+		f.contentType = []byte(catalog.ContentType)
+	}
+	config := fiber.Config{
 		AppName:         "fiber_server",
 		WriteBufferSize: s.WriteBuffer,
 		ErrorHandler:    f.answerError,
-	})
+	}
+	s.Tuning.configure(&config)
+	f.app = fiber.New(config)
 	// The part of leaving that fasthttp does itself: without it, a shutdown can drop
 	// responses to pipelined requests before they are flushed.
 	f.app.Server().CloseOnShutdown = true
@@ -47,6 +55,9 @@ func newFiber(s Settings, v *service, routes []route) *fiberStack {
 			return f.answer(c, body)
 		})
 	}
+	if s.Tuning.has(tuneNoRouter) {
+		f.app.Server().Handler = newFastHTTP(s, v, routes).server.Handler
+	}
 	return f
 }
 
@@ -54,9 +65,17 @@ func newFiber(s Settings, v *service, routes []route) *fiberStack {
 // published runs; Fiber's own JSON method would add one, 15 bytes.
 func (f *fiberStack) answer(c fiber.Ctx, body []byte) error {
 	header := &c.Response().Header
-	header.SetContentType(catalog.ContentType)
+	if f.contentType == nil {
+		header.SetContentType(catalog.ContentType)
+	} else {
+		header.SetContentTypeBytes(f.contentType)
+	}
 	if f.v.leaving.Load() {
 		header.SetConnectionClose()
+	}
+	if f.copies {
+		c.Response().SetBody(body)
+		return nil
 	}
 	return c.Send(body)
 }

@@ -35,6 +35,10 @@ prefork, where each worker then runs on one, and the number of threads that run
 Go code at a time without. Not set, it is the number of processors this process
 may use, less if its cgroup allows less.
 
+Tunings:
+`)
+	writeTunings(w)
+	fmt.Fprint(w, `
 Routes:
 `)
 	for _, r := range catalog.Routes() {

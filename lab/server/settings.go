@@ -20,6 +20,7 @@ type Settings struct {
 	Prefork     bool
 	Index       string
 	WriteBuffer int
+	Tuning      Tunings
 	SpinNs      int
 	Pprof       bool
 	PprofAddr   string
@@ -105,6 +106,12 @@ var settings = []setting{
 		set: func(s *Settings, v string) bool {
 			return setInt(&s.WriteBuffer, v, minWriteBuffer, maxWriteBuffer)
 		},
+	},
+	{
+		flag: "tuning", env: "TUNING", def: "", value: "NAMES",
+		accept: "names from the list of tunings in --help, each once, joined by commas",
+		about:  "what Fiber, fasthttp and the handlers do otherwise than as they come; Fiber only",
+		set:    func(s *Settings, v string) bool { return s.Tuning.parse(v) },
 	},
 	{
 		flag: "spin-ns", env: "SPIN_NS", def: "0", value: "NS",
@@ -195,6 +202,9 @@ func parseSettings(args []string, getenv func(string) string) (Settings, error) 
 	}
 	if s.Stack == stackNetHTTP && s.WriteBuffer != fiber.DefaultWriteBufferSize {
 		return s, fmt.Errorf("--write-buffer: net-http has one of %d bytes and no setting for it", fiber.DefaultWriteBufferSize)
+	}
+	if s.Stack != stackFiber && s.Tuning != "" {
+		return s, fmt.Errorf("--tuning: %s has none; give --stack=fiber", s.Stack)
 	}
 	if _, port, _ := net.SplitHostPort(s.Addr); s.Prefork && port == "0" {
 		return s, errors.New("--addr: port 0 needs --prefork=false, since each worker would get a port of its own")
