@@ -118,12 +118,21 @@ scripted() { node test/pages/scripts.mjs .tools/pages; }
 pages() { node test/pages/browse.mjs .tools/pages; }
 
 # Three lanes run side by side: tests that mostly wait for servers, checks of pages and
-# scripts, and everything else that needs a core. Tests that need valid trials come after
-# all lanes: other tests beside them would make their trials invalid.
+# scripts, and everything else that needs a core. A lane that has done its own steps takes
+# those that the others have not begun, so that no core waits for the longest lane; short
+# steps come last. Tests that need valid trials come after all lanes: other tests beside
+# them would make their trials invalid.
 races=(go_races)
-site=(prose data golden escape html links machines weight same vnu pages scripted scripts)
-code=(go_format go_vet go_modules go_tests go_breaks missing states go_peers workflows written hosts shell)
+site=(golden html pages vnu data same scripted scripts escape links weight machines prose)
+code=(go_vet go_tests go_breaks hosts missing workflows go_peers states go_modules written shell go_format)
 alone=(go_runs)
+# What a step needs of another: pages that html builds, or the browser, which golden unpacks.
+needs() {
+  case $1 in
+    links | machines | weight | same | vnu) echo html ;;
+    pages | scripted) echo golden html ;;
+  esac
+}
 steps=("${code[@]}" "${site[@]}" "${races[@]}" "${alone[@]}")
 [ $# -eq 0 ] || steps=("$@")
 
@@ -157,20 +166,29 @@ run() {
   if [ "$word" = ok ] && grep -m1 '^skip:' "$dir/$step.out" >"$dir/$step.why"; then word=skipped; fi
   echo "$word" >"$dir/$step.went"
   until mkdir "$dir/printing" 2>/dev/null; do sleep 0.1; done
-  echo "== $step: $word, $((SECONDS - started)) s ($(find "$dir" -name '*.went' | wc -l) of ${#steps[@]})"
+  echo "== $step: $word, $((SECONDS - started)) s ($(find "$dir" -maxdepth 1 -name '*.went' | wc -l) of ${#steps[@]})"
   cat "$dir/$step.out"
   rmdir "$dir/printing"
 }
-lane() { for step in "$@"; do run "$step"; done; }
+# lane runs each of the steps that no lane has taken yet. Who takes a step that needs
+# another waits for that one, which a lane has taken before it.
+lane() {
+  local step other
+  for step in "$@"; do
+    mkdir "$dir/$step.taken" 2>/dev/null || continue
+    for other in $(needs "$step"); do until [ -e "$dir/$other.went" ]; do sleep 0.2; done; done
+    run "$step"
+  done
+}
 
 if [ $# -gt 0 ]; then
-  lane "$@"
+  for step in "$@"; do run "$step"; done
 else
   echo "${#steps[@]} steps; each is printed when it ends"
   set -m
-  lane "${races[@]}" &
-  lane "${site[@]}" &
-  lane "${code[@]}" &
+  lane "${races[@]}" "${code[@]}" "${site[@]}" &
+  lane "${site[@]}" "${code[@]}" &
+  lane "${code[@]}" "${site[@]}" &
   set +m
   wait
   lane "${alone[@]}"
