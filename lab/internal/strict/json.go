@@ -25,7 +25,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -46,9 +45,8 @@ func CheckJSON(data []byte) error {
 	if err := json.Unmarshal(data, &all); err != nil {
 		return syntax(err, data)
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	return value(dec, data, "")
+	s := scan{data: data}
+	return s.value()
 }
 
 // checkLineEnds refuses CRLF: a file whose lines end in two ways has two digests.
@@ -59,54 +57,12 @@ func checkLineEnds(data []byte) error {
 	return nil
 }
 
-func value(dec *json.Decoder, data []byte, pointer string) error {
-	tok, err := dec.Token()
-	if err != nil {
-		return syntax(err, data)
-	}
-	// Of other numbers only one of 309 digits is beyond a float64.
-	if n, ok := tok.(json.Number); ok && (len(n) > 308 || strings.ContainsAny(string(n), "eE")) {
-		if _, err := n.Float64(); err != nil {
-			return fmt.Errorf("line %d: %s: %.20s is beyond any figure", line(data, dec.InputOffset()), pointer, n)
-		}
-	}
-	delim, ok := tok.(json.Delim)
-	if !ok {
-		return nil
-	}
-	if delim == '[' {
-		for i := 0; dec.More(); i++ {
-			if err := value(dec, data, pointer+"/"+strconv.Itoa(i)); err != nil {
-				return err
-			}
-		}
-	} else {
-		seen := map[string]bool{}
-		for dec.More() {
-			tok, err := dec.Token()
-			if err != nil {
-				return syntax(err, data)
-			}
-			key := tok.(string) // in this place the decoder allows only a string
-			at := pointer + "/" + escape(key)
-			if seen[key] {
-				return fmt.Errorf("line %d: %s: key %q stands twice", line(data, dec.InputOffset()), at, key)
-			}
-			seen[key] = true
-			if err := value(dec, data, at); err != nil {
-				return err
-			}
-		}
-	}
-	if _, err := dec.Token(); err != nil {
-		return syntax(err, data)
-	}
-	return nil
-}
-
 // notUTF8 is the index of the first byte that is not UTF-8; -1 if there is
 // none.
 func notUTF8(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && size == 1 {
@@ -139,7 +95,6 @@ func line(data []byte, offset int64) int {
 	return 1 + bytes.Count(data[:offset], []byte{'\n'})
 }
 
-// A Replacer is costly to make, and every key needs it.
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 func escape(key string) string { return pointerEscapes.Replace(key) }

@@ -1,10 +1,12 @@
 package strict
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestAcceptsWhatIsOneDocument(t *testing.T) {
@@ -134,7 +136,7 @@ func TestRefusesEndlessNesting(t *testing.T) {
 
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{
-		`{"a":1,"b":[true,null,"x"]}`, `{"a":1,"\u0061":2}`, `[1,]`, `{"a"`, `{} {}`, "\xff", `"\ud800"`, `{"\ud800":1,"\udc00":2}`, `1e999`, `[[[]]]`,
+		`{"a":1,"b":[true,null,"x"]}`, `{"a":1,"\u0061":2}`, `[1,]`, `{"a"`, `{} {}`, "\xff", `"\ud800"`, `{"\ud800":1,"\udc00":2}`, `1e999`, `[[[]]]`, `[ 1 , {"a" : [ ] , "b/~" : {"c\\"d":[-1.5e+3,1e999]} } ]`, "[1,\n{\"x\":\n1,\"x\":2}]", `{"":{},"":1}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -146,5 +148,50 @@ func FuzzCheck(f *testing.F) {
 		if err != nil && !strings.HasPrefix(err.Error(), "line ") {
 			t.Errorf("%q: %q names no line", data, err)
 		}
+		if json.Valid(data) && !bytes.ContainsRune(data, '\r') && utf8.Valid(data) {
+			dec := json.NewDecoder(bytes.NewReader(data))
+			dec.UseNumber()
+			if want := byTokens(dec, data, ""); fmt.Sprint(err) != fmt.Sprint(want) {
+				t.Errorf("%q: %v, and by encoding/json's tokens %v", data, err, want)
+			}
+		}
 	})
+}
+
+// byTokens looks for the same as a scan does, by encoding/json's own tokens.
+func byTokens(dec *json.Decoder, data []byte, pointer string) error {
+	tok, err := dec.Token()
+	if err != nil {
+		return err
+	}
+	if n, ok := tok.(json.Number); ok {
+		if _, err := n.Float64(); err != nil {
+			return fmt.Errorf("line %d: %s: %.20s is beyond any figure", line(data, dec.InputOffset()), pointer, n)
+		}
+	}
+	delim, ok := tok.(json.Delim)
+	if !ok {
+		return nil
+	}
+	seen := map[string]bool{}
+	for i := 0; dec.More(); i++ {
+		at := fmt.Sprintf("%s/%d", pointer, i)
+		if delim == '{' {
+			tok, err := dec.Token()
+			if err != nil {
+				return err
+			}
+			key := tok.(string)
+			at = pointer + "/" + escape(key)
+			if seen[key] {
+				return fmt.Errorf("line %d: %s: key %q stands twice", line(data, dec.InputOffset()), at, key)
+			}
+			seen[key] = true
+		}
+		if err := byTokens(dec, data, at); err != nil {
+			return err
+		}
+	}
+	_, err = dec.Token()
+	return err
 }
