@@ -97,10 +97,11 @@ $(BIN)/c_floor: lab/floor/c/c_floor.c
 	$(CC) -std=c11 -O2 -Wall -Wextra -o $@.new $<
 	@mv $@.new $@
 
+# As in lab/peers/http/Cargo.toml.
+RUST := 1.88
 # The peers in Rust take minutes of CPU time when they are compiled for the first time, so
 # make test leaves all peers out. What is not built for want of its tools is removed as
 # well, so that nothing out of date is measured.
-RUST := 1.88 # as in lab/peers/http/Cargo.toml
 .PHONY: peers
 peers: c-floor ## build other HTTP servers to compare with, where their tools are, and check their answers
 	@mkdir -p $(PEERS)
@@ -110,11 +111,11 @@ peers: c-floor ## build other HTTP servers to compare with, where their tools ar
 	  rm -f $(PEERS)/nginx_server; \
 	  echo "nginx is not built: there is no nginx (Debian and Ubuntu: apt-get install nginx-light)"; \
 	else (cd lab/peers/http && go build -trimpath -buildvcs=false -o ../../../$(PEERS)/nginx_server ./nginx); fi
-	@have="$$(rustc --version 2>/dev/null | cut -d ' ' -f 2)"; \
+	@have="$$({ rustc --version 2>/dev/null || true; } | cut -d ' ' -f 2)"; \
 	if ! command -v cargo >/dev/null || ! printf '%s\n' $(RUST) "$${have:-0}" | sort -CV; then \
 	  for peer in hyper axum ntex; do \
 	    rm -f $(PEERS)/$${peer}_server; \
-	    echo "$$peer is not built: it needs cargo and Rust $(RUST) or later (rustup, from rustup.rs), and here is $${have:-none}"; \
+	    echo "$$peer is not built: it needs cargo and Rust $(RUST) or later, and here is $${have:-none}"; \
 	  done; \
 	else (cd lab/peers/http && cargo build --release --locked); \
 	  for peer in hyper axum ntex; do ln -f $(PEERS)/target/release/$${peer}_server $(PEERS)/; done; fi

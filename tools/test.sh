@@ -71,11 +71,12 @@ go_races() {
 # Without the test cache: Go does not know which files Hugo reads.
 states() { (cd lab && these=$(names "$every_state") && GOGC=400 go test -trimpath -vet=off -count=1 -run "$these" "./${every_state%/*}"); }
 # The other implementations that lab/batch and the servers are compared with are modules of
-# their own. Of the other servers, those are tested that make peers has built.
+# their own. Of the other servers, those are tested that make peers has built; without the
+# test cache, which does not look at these programs.
 go_peers() {
   local module
   for module in lab/peers lab/peers/http; do
-    (cd "$module" && go vet -trimpath ./... && go test -trimpath -vet=off ./...) || return
+    (cd "$module" && go vet -trimpath ./... && go test -trimpath -vet=off -count=1 ./...) || return
   done
 }
 # The lab's own runs. They run processes that are built without the race detector, as for

@@ -43,12 +43,14 @@ impl Call {
                 println!("usage: {name} [--addr HOST:PORT] [--bodies DIR] [--threads N]");
                 std::process::exit(0);
             }
+            if !["--addr", "--bodies", "--threads"].contains(&flag.as_str()) {
+                call.ends(REFUSED, &format!("unknown flag {flag}; see --help"));
+            }
             let value = args.next().unwrap_or_else(|| call.ends(REFUSED, &format!("{flag} needs a value; see --help")));
             match flag.as_str() {
                 "--addr" => call.addr = call.parsed(&flag, &value, "HOST:PORT with a numeric host"),
                 "--threads" => call.threads = call.parsed(&flag, &value, "a whole number from 1"),
-                "--bodies" => call.bodies = value.into(),
-                _ => call.ends(REFUSED, &format!("unknown flag {flag}; see --help")),
+                _ => call.bodies = value.into(),
             }
         }
         if call.threads == 0 {

@@ -1,8 +1,8 @@
 //! hyper alone: its HTTP/1 connection on tokio, as in its guide, with a match on the path
 //! in place of a router.
 //!
-//! Pipelined answers are flushed together, as the other peers do. Without a timer hyper
-//! has no timeouts; the lab's server has none either.
+//! Pipelined answers are flushed together, as fasthttp does. Without a timer hyper has no
+//! timeouts; the lab's server has none either.
 
 use std::convert::Infallible;
 
