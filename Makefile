@@ -84,6 +84,8 @@ bench: build ## print benchmarks as ratios measured side by side
 	@cd lab && go test -run '^$$' -bench BesideWrk -benchtime 1x ./load
 	@cd lab/peers && go run -trimpath .
 
+# As in lab/peers/http/Cargo.toml.
+RUST := 1.88
 # The one program in C, with which the peers are compared. Nothing else needs a C compiler.
 .PHONY: c-floor
 c-floor: ## build the server of prepared bytes in C, if there is a C compiler
@@ -97,8 +99,6 @@ $(BIN)/c_floor: lab/floor/c/c_floor.c
 	$(CC) -std=c11 -O2 -Wall -Wextra -o $@.new $<
 	@mv $@.new $@
 
-# As in lab/peers/http/Cargo.toml.
-RUST := 1.88
 # The peers in Rust take minutes of CPU time when they are compiled for the first time, so
 # make test leaves all peers out. What is not built for want of its tools is removed as
 # well, so that nothing out of date is measured.
