@@ -103,7 +103,7 @@ async function paper (v) {
   v.how('print, dark')
   const ground = await v.page.evaluate(() => [document.documentElement, document.body].map((e) => getComputedStyle(e).backgroundColor).find((c) => !/^(transparent|rgba\(.*, 0\))$/.test(c)) ?? 'rgb(255, 255, 255)')
   if (ground.match(/\d+/g).slice(0, 3).some((c) => Number(c) < 230)) v.say(`the page is printed on ${ground}`)
-  await look(v, true)
+  await look(v, 'colours')
   await v.page.emulateMedia({ media: 'screen', colorScheme: 'light' })
 }
 
@@ -112,7 +112,7 @@ async function paper (v) {
 // something. A check in a file of its own takes v.page (of Playwright), what it is called
 // with, and v.say, which complains and names the page and the setting.
 async function shown (v, p, { width, colorScheme }) {
-  await look(v, colorScheme === 'dark')
+  await look(v, colorScheme === 'dark' ? 'colours' : width === 360 ? 'narrow' : 'full')
   if (width === 360) await fits(v.page, v.say)
   if (width === 360 && colorScheme === 'light') await tables(v)
   // At 360 px, fits says so.

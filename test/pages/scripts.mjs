@@ -35,7 +35,7 @@ try {
     await page.evaluate(axe)
     for (const colorScheme of ['light', 'dark']) {
       await page.emulateMedia({ colorScheme })
-      await look({ page, say: (line) => expect(false, `${what}, ${colorScheme}: ${line}`) }, colorScheme === 'dark')
+      await look({ page, say: (line) => expect(false, `${what}, ${colorScheme}: ${line}`) }, colorScheme === 'dark' ? 'colours' : 'full')
     }
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth), `${what}: the page scrolls sideways`)
   }

@@ -65,7 +65,7 @@ try {
     for (let i = 0; i < count; i++) {
       // Most lie about 0.8; every twentieth at 1.1, and every tenth near the bar.
       const ratio = i % 20 === 7 ? 1.1 : i % 10 === 3 ? 0.9 : 0.76 + 0.08 * ((i * 37) % 101) / 101
-      plans.push({ experiment: nameOf(n), host: host(i), started: new Date(Date.UTC(2026, 0, 1) + i * 6e4).toISOString(), seed: i + 1, blocks: 12, ended: 'decided', costs: { 20: 1, 200: ratio } })
+      plans.push({ experiment: nameOf(n), host: host(i), started: new Date(Date.UTC(2026, 0, 1) + i * 6e4).toISOString(), seed: i + 1, blocks: 8, ended: 'decided', costs: { 20: 1, 200: ratio } })
     }
   }
   decide(dir, plans)
