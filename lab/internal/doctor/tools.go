@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 // A tool is a program that the lab calls.
@@ -75,8 +76,12 @@ func (m Machine) servers() (fs []Finding) {
 				f = &Finding{Level: Limit, About: "the " + absent.Server + " server", Seen: "lacking " + absent.Lacks, Mend: absent.Mend}
 				all[absent.Server] = f
 			}
+			// The others are measured without it, if there are enough of them.
+			_, left := run.Without(m.Root, x)
 			for _, c := range x.Claims {
-				f.Bars = append(f.Bars, Claim{x.Name, c.ID})
+				if len(left) == 0 || x.About(c, setting.Levels{setting.Server: setting.String(absent.Server)}) {
+					f.Bars = append(f.Bars, Claim{x.Name, c.ID})
+				}
 			}
 		}
 	}

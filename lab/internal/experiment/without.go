@@ -1,6 +1,10 @@
 package experiment
 
-import "github.com/line-rate/line-rate/lab/internal/setting"
+import (
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
 
 // Without is the design without the conditions that have any of these levels,
 // as a machine measures it that lacks a server. All else stays: claims keep
@@ -13,4 +17,11 @@ func (x *Experiment) Without(levels ...setting.Levels) *Experiment {
 	y := *x
 	y.without = append(append([]setting.Levels{}, x.without...), levels...)
 	return &y
+}
+
+// About tells whether a claim is about any of the conditions with these levels.
+func (x *Experiment) About(c Claim, levels setting.Levels) bool {
+	return slices.ContainsFunc(x.Conditions(), func(cond setting.Levels) bool {
+		return cond.With(levels).Key() == cond.Key() && c.Covers(x.fixed.With(cond))
+	})
 }

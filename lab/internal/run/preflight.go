@@ -39,6 +39,7 @@ func (p Plan) Ready() error {
 	if p.Unreachable() != "" {
 		return nil
 	}
+	p, _ = p.without()
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err == nil {
 		if err := enough(Connections(p.Experiment)+FilesBeside, uint64(l.Max)); err != nil {

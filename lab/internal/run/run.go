@@ -98,8 +98,10 @@ type Watcher interface {
 // in the trial.
 func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	p.clock = newClock()
+	p, left := p.without()
 	x := p.Experiment
 	f := p.file()
+	f.Provenance.LeftOut = left
 	if why := p.Unreachable(); why != "" {
 		f.NotApplicable = why
 		w.Begin(x, 0, 0)

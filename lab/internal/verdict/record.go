@@ -156,10 +156,8 @@ func (s *source) leftOut(c experiment.Claim) *results.LeftOut {
 		return nil
 	}
 	for i, out := range s.Provenance.LeftOut {
-		for _, levels := range s.then.Conditions() {
-			if levels.With(out.Levels).Key() == levels.Key() && c.Covers(s.then.Fixed().With(levels)) {
-				return &s.Provenance.LeftOut[i]
-			}
+		if s.then.About(c, out.Levels) {
+			return &s.Provenance.LeftOut[i]
 		}
 	}
 	return nil
