@@ -17,8 +17,9 @@ import (
 
 // A Client is the lab's own load generator, on the cores of its side.
 type Client struct {
-	Root string // of the repository
-	CPUs []int  // empty: wherever it is put
+	Root string   // of the repository
+	CPUs []int    // empty: wherever it is put
+	Hold []string // the call of the lab that holds a server: see leash.Hold
 }
 
 // clientGrace is how long a client may take beyond its plan.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/leash"
 )
 
 // A Look is what was seen of one server before the first block.
@@ -57,7 +58,7 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 	addr := strings.TrimPrefix(s.URL, "http://")
 	var on *started
 	if s.URL == "" {
-		if on, err = s.start(dir, port); err != nil {
+		if on, err = s.start(c.Hold, dir, port); err != nil {
 			return l, err
 		}
 		defer on.stop()
@@ -108,7 +109,7 @@ func (on *started) or(err error) error {
 		return err
 	}
 	for range 10 {
-		if on.gone() && len(leftBehind()) > 0 {
+		if on.gone() && on.proc.ExitCode() == leash.Forked {
 			return on.ended()
 		}
 		if on.gone() {

@@ -13,20 +13,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// The tests' servers are this program itself, called as "serve HOW ADDR".
+// The tests' servers are this program itself, called as "serve HOW ADDR", and so is
+// what holds them.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "hold" {
+		os.Exit(leash.Hold(os.Args[2:], os.Stdin, os.Stderr))
+	}
 	if len(os.Args) == 4 && os.Args[1] == "serve" {
 		if err := serve(os.Args[2], os.Args[3]); err != nil {
 			fmt.Fprintln(os.Stderr, "cannot serve:", err)
 			os.Exit(7)
 		}
 		os.Exit(0)
-	}
-	if err := Adopt(); err != nil {
-		panic(err)
 	}
 	os.Exit(m.Run())
 }
@@ -97,7 +99,7 @@ func client(t *testing.T) Client {
 	if err != nil {
 		t.Fatal("make build comes first: ", err)
 	}
-	return Client{Root: root}
+	return Client{Root: root, Hold: []string{os.Args[0], "hold"}}
 }
 
 func look(t *testing.T, change func(*Options), servers ...Server) ([]Look, []string, error) {
@@ -130,8 +132,8 @@ func TestServersThatCannotBeComparedAreRefusedAndEnded(t *testing.T) {
 		{"ends", nil, "bad: its command ended before it answered (exit status 7): cannot serve: 127.0.0.1:"},
 		{"dies", nil, "bad: it died while it was asked (exit status 9): out of coffee"},
 		{"never", soon, "bad: it did not listen on 127.0.0.1:"},
-		{"elsewhere", soon, "put {addr} or {port} where its own option takes them"},
-		{"forks", nil, "bad: its command went into the background"},
+		{"elsewhere", soon, "put {port} or {addr} where its own option takes them"},
+		{"forks", nil, `bad: it went into the background: the command ended and left a process`},
 		{"missing", nil, "bad: it answers GET / with status 404"},
 		{"closes", nil, "bad: it closes the connection with each answer"},
 	} {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
 // A started is a server that the lab has started by itself, to look at it.
@@ -32,9 +34,10 @@ type started struct {
 // longestWords is how much of what a server printed is repeated.
 const longestWords = 200
 
-// start starts a server on loopback. dir is where the caller stands, to which the
-// paths in its command refer.
-func (s Server) start(dir string, port int) (*started, error) {
+// start starts a server on loopback, as a run does: held, so that no process of it
+// outlives the lab. dir is where the caller stands, to which the paths in its
+// command refer.
+func (s Server) start(hold []string, dir string, port int) (*started, error) {
 	if err := s.found(dir); err != nil {
 		return nil, err
 	}
@@ -42,7 +45,7 @@ func (s Server) start(dir string, port int) (*started, error) {
 	argv := s.fill(loopback, port)
 	argv[0] = s.program(dir)
 	var err error
-	on.proc, err = leash.Start(leash.Spec{Dir: dir, Argv: argv, Lines: func(string) { on.lines.Add(1) }})
+	on.proc, err = leash.Start(leash.Spec{Dir: dir, Argv: slices.Concat(hold, argv), Held: true, Lines: func(string) { on.lines.Add(1) }})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s cannot be started: %w", s.Name, s.Command[0], plain(err))
 	}
@@ -117,40 +120,41 @@ func (on *started) ready(ctx context.Context, within time.Duration) error {
 	}
 }
 
-// own refuses a server whose processes are not the command's: one that went into
-// the background, or runs in a container, so that its CPU time cannot be read as
-// that of the command.
+// own refuses a server whose processes are not below the command's: in a container
+// for instance, where its CPU time cannot be read as that of the command.
 func (on *started) own() error {
 	time.Sleep(20 * time.Millisecond) // a launcher that only starts its server ends at once
 	if on.gone() {
 		return on.ended()
 	}
-	for _, at := range listens(on.proc.Pid()) {
-		if _, port, _ := net.SplitHostPort(at); port == strconv.Itoa(on.port) {
-			return nil
-		}
+	if slices.Contains(on.listens(), on.port) {
+		return nil
 	}
 	return fmt.Errorf("%s: something answers on %s, but no process of its command listens there (a container, or a service that it asked?), so its CPU time cannot be read; start it yourself and give its address as %s=http://%s", on.Name, on.addr, on.Name, on.addr)
 }
 
-// gone tells whether the command has ended. What it left in the background may
-// still hold its output, for which the leash waits.
+// listens lists the ports on which the server's processes listen.
+func (on *started) listens() []int { return telemetry.Listens(telemetry.Descendants(on.proc.Pid())) }
+
+// gone tells whether the command has ended, whatever it left running.
 func (on *started) gone() bool {
 	select {
+	case <-on.proc.Ended():
+		return true
 	case <-on.proc.Done():
 		return true
 	default:
-		return zombie(on.proc.Pid())
+		return false
 	}
 }
 
 // ended says how a command ended before its server answered, or while a process
 // that it left behind does.
 func (on *started) ended() error {
-	if left := leftBehind(); len(left) > 0 {
-		return fmt.Errorf("%s: its command went into the background: it ended, and process %d of it runs on; keep it in the foreground (nginx: -g 'daemon off;'), since the CPU time of a process in the background cannot be counted as its", on.Name, left[0])
-	}
-	if err := on.proc.Err(); err != nil {
+	switch err := on.proc.Err(); {
+	case on.proc.ExitCode() == leash.Forked:
+		return fmt.Errorf("%s: it went into the background: %s (nginx: -g 'daemon off;')", on.Name, on.proc.LastLine())
+	case err != nil:
 		return fmt.Errorf("%s: its command ended before it answered (%w)%s", on.Name, err, on.words())
 	}
 	return fmt.Errorf("%s: its command ended before it answered, without an error%s", on.Name, on.words())
@@ -158,8 +162,8 @@ func (on *started) ended() error {
 
 // silent says where a server listens that does not answer where it should.
 func (on *started) silent(within time.Duration) error {
-	if at := listens(on.proc.Pid()); len(at) > 0 {
-		return fmt.Errorf("%s: it listens on %s and not on %s; put {addr} or {port} where its own option takes them", on.Name, strings.Join(at, " and "), on.addr)
+	if ports := on.listens(); len(ports) > 0 {
+		return fmt.Errorf("%s: it listens on port %s and not on %s; put {port} or {addr} where its own option takes them", on.Name, strings.Trim(fmt.Sprint(ports), "[]"), on.addr)
 	}
 	return fmt.Errorf("%s: it did not listen on %s within %v%s", on.Name, on.addr, within, on.words())
 }
@@ -178,8 +182,11 @@ const stopWithin = 3 * time.Second
 
 // stop ends the server and whatever of it is left.
 func (on *started) stop() {
-	_ = on.proc.Stop(on.proc.Pid(), stopWithin)
-	sweep()
+	first := on.proc.Pid()
+	if below := telemetry.Descendants(first); len(below) > 1 {
+		first = below[1] // the server, and not what holds it
+	}
+	_ = on.proc.Stop(first, stopWithin)
 }
 
 // FreePorts finds so many ports in a row that nothing listens on, below those from

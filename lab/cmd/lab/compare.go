@@ -205,12 +205,9 @@ func beside(dir, self string) (journal.Root, error) {
 
 // measure looks at the servers and compares them until the answer is known.
 func (s *session) measure(ctx context.Context) (*compare.Outcome, error) {
-	if err := compare.Adopt(); err != nil {
-		return nil, err
-	}
 	began := time.Now()
 	_, on := s.split.On()
-	client := compare.Client{Root: string(s.root), CPUs: on}
+	client := compare.Client{Root: string(s.root), CPUs: on, Hold: []string{s.self, run.HoldCall}}
 	s.report.Say("looking at %s", count(len(s.Servers), "server", "servers"))
 	looks, notes, err := compare.LookAt(ctx, s.Options, client, s.dir, s.port)
 	if err != nil {
