@@ -43,23 +43,23 @@ while [ $# -gt 0 ]; do
   esac
 done
 
-[ -z "$command" ] || server=command
-case $server in
-  command)
-    [ $# -gt 0 ] || { echo "server.sh: --command takes a command after --" >&2; exit 2; }
-    server=$1; shift
-    command -v "$server" >/dev/null || { echo "server.sh: $server is not there, or cannot be run" >&2; exit 3; } ;;
-  fiber) server=$here/../../.tools/bin/fiber_server ;;
-  null) server=$here/../../.tools/bin/null_server ;;
-  producer) server=$here/../../.tools/bin/event_producer ;;
-  *) echo "server.sh: --server is fiber, null or producer, not '$server'" >&2; exit 2 ;;
-esac
-[ -n "$command" ] || [ -x "$server" ] || { echo "server.sh: the server is not built; run 'make build'" >&2; exit 3; }
+if [ -n "$command" ]; then
+  [ $# -gt 0 ] || { echo "server.sh: --command takes a command after --" >&2; exit 2; }
+  command -v "$1" >/dev/null || { echo "server.sh: $1 is not there, or cannot be run" >&2; exit 3; }
+else
+  case $server in
+    fiber) server=$here/../../.tools/bin/fiber_server ;;
+    null) server=$here/../../.tools/bin/null_server ;;
+    producer) server=$here/../../.tools/bin/event_producer ;;
+    *) echo "server.sh: --server is fiber, null or producer, not '$server'" >&2; exit 2 ;;
+  esac
+  [ -x "$server" ] || { echo "server.sh: the server is not built; run 'make build'" >&2; exit 3; }
+  set -- "$server" "$@"
+fi
 [ -z "$workers" ] || export GOMAXPROCS="$workers"
-set -- "$server" "$@"
 if [ -n "$check" ]; then
   [ -z "$command" ] || exit 0 # who knows what options it has
-  set -- "$server" --help
+  set -- "$1" --help
 fi
 if [ -n "$cpus" ]; then
   command -v taskset >/dev/null || { echo "server.sh: taskset is not installed; install util-linux" >&2; exit 3; }

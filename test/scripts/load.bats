@@ -197,6 +197,21 @@ teardown() { stop_server; }
   [[ $output == *"already in use"* ]]
 }
 
+@test "server.sh starts any command, with variables of its own, and becomes it" {
+  run "$scripts/server.sh" --env "GREETING=good day" --env N= --cpus 0 --command -- bash -c 'echo "$GREETING$N, $1, $(taskset -cp $$)"' x "a  b"
+  [ "$status" -eq 0 ]
+  [[ $output == "good day, a  b, "*": 0" ]]
+  run "$scripts/server.sh" --check --command -- sleep 300
+  [ "$status" -eq 0 ]
+  run "$scripts/server.sh" --command -- no-such-program --port 1
+  [ "$status" -eq 3 ]
+  [ "$output" = "server.sh: no-such-program is not there, or cannot be run" ]
+  run "$scripts/server.sh" --env 1=x --command -- true
+  [ "$status" -eq 2 ]
+  run "$scripts/server.sh" --command
+  [ "$status" -eq 2 ]
+}
+
 @test "server.sh refuses a server that is none" {
   run "$scripts/server.sh" --server nginx
   [ "$status" -eq 2 ]

@@ -14,6 +14,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
 // Exit statuses, from good to bad. A run that had several outcomes exits with
@@ -26,6 +29,10 @@ const (
 )
 
 func main() {
+	// The words behind it are another program's, so none of them is read here.
+	if len(os.Args) > 2 && os.Args[1] == run.HoldCall {
+		os.Exit(leash.Hold(os.Args[2:], os.Stdin, os.Stderr))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop) // a second signal ends the lab at once
 	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))

@@ -38,9 +38,12 @@ func names() []glossary {
 		}
 		return out
 	}
-	var settings, routes, metrics, walls, kinds, works []entry
+	var settings, servers, routes, metrics, walls, kinds, works []entry
 	for _, d := range setting.Docs() {
 		settings = append(settings, entry{d.Name, d.Form, d.Meaning})
+	}
+	for _, s := range experiment.Shared() {
+		servers = append(servers, entry{Name: s.Name, Meaning: s.Title + ": " + s.About + "."})
 	}
 	for _, p := range setting.Paths() {
 		routes = append(routes, entry{Name: p.Route, Meaning: p.Meaning})
@@ -59,6 +62,8 @@ func names() []glossary {
 	}
 	return []glossary{
 		{"settings", "Settings", "In an experiment: a key of [settings], or the name of a factor.", "", settings},
+		{"servers", "Servers", "In an experiment: a level of server, beside the names of its own tables [servers.NAME].", "", servers},
+		{"server-keys", "Keys of a server", "In lab/servers.toml and in an experiment: a key of [servers.NAME].", "", meant(experiment.ServerKeys())},
 		{"routes", "Routes", "In an experiment: a level of route.", "", routes},
 		{"topologies", "Topologies", "In an experiment: kind, of [topology].", "Also takes", docs(experiment.Topologies())},
 		{"claims", "Kinds of claim", "In an experiment: kind, of [[claims]]. Each claim also has an id, a text, and why its margin or bar is what it is.", "Takes", docs(experiment.Claims())},

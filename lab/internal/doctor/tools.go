@@ -1,10 +1,14 @@
 package doctor
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
 // A tool is a program that the lab calls.
@@ -58,7 +62,30 @@ func (m Machine) programs() []Finding {
 		fs = append(fs, f)
 	}
 	fs = append(fs, Finding{Level: Good, About: "tools", Seen: join(present)})
-	return append(fs, tracers())
+	return append(append(fs, tracers()), m.servers()...)
+}
+
+// servers names the servers of experiments that lack a tool or a program here.
+func (m Machine) servers() (fs []Finding) {
+	all := map[string]*Finding{}
+	for _, x := range m.Experiments {
+		for _, absent := range run.Missing(m.Root, x) {
+			f := all[absent.Server]
+			if f == nil {
+				f = &Finding{Level: Limit, About: "the " + absent.Server + " server", Seen: "lacking " + absent.Lacks, Mend: absent.Mend}
+				all[absent.Server] = f
+			}
+			for _, c := range x.Claims {
+				f.Bars = append(f.Bars, Claim{x.Name, c.ID})
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		f := all[name]
+		f.Means = "not applicable: " + m.name(f.Bars)
+		fs = append(fs, *f)
+	}
+	return fs
 }
 
 func file(about, path, means, mend string) Finding {

@@ -45,6 +45,9 @@ func parseCommand(line string, env map[string]string) (command, error) {
 	if err != nil {
 		return command{}, fmt.Errorf("command %w", err)
 	}
+	if slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "'") }) {
+		return command{}, errors.New("command: a word has a single quote, which the line that pages print could not hold")
+	}
 	c := command{words: words}
 	if len(c.within(words[0])) > 0 {
 		return command{}, errors.New("command: its first word is the program, with nothing to fill in")

@@ -52,6 +52,20 @@ type locked struct {
 	ProfileS float64        `json:"profile_s,omitempty"` // absent if no profile is taken, so that older designs keep their digest
 	Block    *Block         `json:"block"`               // nil in a version 1 design
 	Bars     bars           `json:"bars"`
+	// Servers are those of the file's own that are loaded; absent without any, so
+	// that older designs keep their digest.
+	Servers map[string]lockedServer `json:"servers,omitempty"`
+}
+
+// A lockedServer is what decides what a request to a server costs, and so which
+// runs count together.
+type lockedServer struct {
+	Command string            `json:"command"`
+	Env     map[string]string `json:"env,omitempty"`
+	Build   string            `json:"build,omitempty"`
+	Prefork bool              `json:"prefork,omitempty"`
+	Process string            `json:"process,omitempty"`
+	Answers string            `json:"answers,omitempty"`
 }
 
 type lockedFactor struct {
@@ -83,7 +97,21 @@ func (x *Experiment) Lock(c Claim) string {
 	if !x.Earlier {
 		l.Block = &x.Block
 	}
+	l.Servers = x.lockedServers()
 	return digest(l)
+}
+
+func (x *Experiment) lockedServers() map[string]lockedServer {
+	if len(x.Servers) == 0 {
+		return nil
+	}
+	all := map[string]lockedServer{}
+	for _, s := range x.Loaded() {
+		if x.Servers[s.Name] != nil {
+			all[s.Name] = lockedServer{s.Command, s.Env, s.Build, s.Prefork, s.Process, s.Answers}
+		}
+	}
+	return all
 }
 
 func digest(v any) string {

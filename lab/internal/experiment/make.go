@@ -7,6 +7,6 @@ func Make(x Experiment) (*Experiment, error) {
 	if err := x.resolve(times{BudgetS: x.BudgetS, Block: x.Block}); err != nil {
 		return nil, err
 	}
-	x.SHA256 = digest(locked{Topology: x.Topology, Settings: x.fixed, Block: &x.Block})
+	x.SHA256 = digest(locked{Topology: x.Topology, Settings: x.fixed, Block: &x.Block, Servers: x.lockedServers()})
 	return &x, nil
 }

@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"slices"
+
 	"github.com/invopop/jsonschema"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -30,6 +32,7 @@ func Schema() []byte {
 	} {
 		s.Definitions[name] = of
 	}
+	s.Definitions["Levels"].Properties.Set(setting.Server, serverLevel(settings))
 	set(s, "metrics", &jsonschema.Schema{Type: "array", Items: see("Metric")})
 	set(s, "settings", see("Levels"))
 	strict.Describe(s, map[string]string{
@@ -126,6 +129,14 @@ func Schema() []byte {
 		"at":       "Levels that the claim is limited to.",
 	})
 	return strict.EncodeSchema(s)
+}
+
+// serverLevel is the schema of a server's name: a shared one, or one of the
+// file's own.
+func serverLevel(docs []setting.Doc) *jsonschema.Schema {
+	any := docs[slices.IndexFunc(docs, func(d setting.Doc) bool { return d.Name == setting.Server })].Schema
+	known := words(Shared(), func(s *Server) strict.Word { return strict.Word{Name: s.Name, Meaning: s.Title + ": " + s.About + "."} })
+	return &jsonschema.Schema{Description: any.Description, AnyOf: []*jsonschema.Schema{strict.OneOf(known), {Type: any.Type, Pattern: any.Pattern, MaxLength: any.MaxLength}}}
 }
 
 func see(definition string) *jsonschema.Schema {

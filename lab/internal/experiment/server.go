@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/line-rate/line-rate/lab"
@@ -48,6 +49,10 @@ func Shared() (all []*Server) {
 	}
 	return all
 }
+
+// SharedServer gives a server of lab/servers.toml; nil if it has none of that
+// name.
+func SharedServer(name string) *Server { return shared()[name] }
 
 // ParseServers parses a file that holds nothing but tables [servers.NAME].
 func ParseServers(data []byte) (map[string]*Server, error) {
@@ -102,6 +107,7 @@ func (s *Server) resolve(id string) (err error) {
 	if s.template, err = parseCommand(s.Command, s.Env); err != nil {
 		return err
 	}
+	s.Command = oneLine(s.Command)
 	if s.Program == "" {
 		s.Program = s.template.words[0]
 	}
@@ -122,6 +128,17 @@ func (s *Server) resolve(id string) (err error) {
 		return errors.New("prefork: say in ready = \"...\" which line each worker prints when it listens")
 	}
 	return nil
+}
+
+// oneLine joins the lines of a command, which can break between words only.
+func oneLine(command string) string {
+	var lines []string
+	for line := range strings.Lines(command) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, " ")
 }
 
 // answering names the servers whose answers the lab knows.

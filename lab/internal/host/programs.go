@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"crypto/sha256"
 	"debug/buildinfo"
 	"encoding/hex"
@@ -15,9 +16,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // autocannon is the one program that is not a file but a set of node packages.
@@ -46,6 +49,7 @@ type Binary struct {
 	Sources  string            `json:"sources_sha256,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the Go sources in lab/ that it was built from."`
 	Commit   string            `json:"commit,omitempty" jsonschema:"description=Commit of the checkout it was built in."`
 	Modified bool              `json:"modified,omitempty" jsonschema:"description=Whether those sources differed from that commit."`
+	Version  string            `json:"version,omitempty" jsonschema:"description=What a program that is installed here says to --version\\, in its first line."`
 	Build    map[string]string `json:"build,omitempty" jsonschema:"description=Settings of the Go compiler."`
 }
 
@@ -142,7 +146,7 @@ func (p *Programs) Changed() error {
 
 // other adds a program by its path, or by its name in PATH.
 func (p *Programs) other(name, sources string) (installed, error) {
-	path := name
+	path, version := name, ""
 	switch {
 	case Own(Called(name)):
 		return p.built(filepath.Join(p.root, built, Called(name)), sources)
@@ -151,7 +155,7 @@ func (p *Programs) other(name, sources string) (installed, error) {
 		if err != nil {
 			return installed{}, fmt.Errorf("%s is not installed", name)
 		}
-		path = found
+		path, version = found, versionOf(found)
 	case !filepath.IsAbs(name):
 		path = filepath.Join(p.root, name)
 	}
@@ -162,7 +166,27 @@ func (p *Programs) other(name, sources string) (installed, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return found, fmt.Errorf("%s is not there", name)
 	}
+	found.binary.Version = version
 	return found, err
+}
+
+// versionWithin bounds the wait for a program that may take --version for
+// something else.
+const versionWithin = 2 * time.Second
+
+// versionOf is the first line of what a program says to --version; empty if it
+// does not know it.
+func versionOf(path string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), versionWithin)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env, cmd.WaitDelay = leash.Environment(), time.Second
+	out, err := cmd.Output()
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if err != nil || strict.CheckLine(line) != nil {
+		return ""
+	}
+	return line
 }
 
 // built adds a program of the lab's own.

@@ -312,3 +312,48 @@ func TestTheEnvironmentNamesNoDirectory(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
+
+// Of a program that is none of the lab's, the digest is known, and the version
+// of one that is installed. One that was replaced is noticed.
+func TestProgramsOfOthers(t *testing.T) {
+	root, bin := t.TempDir(), t.TempDir()
+	put := func(path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(filepath.Join(bin, "known"), "#!/bin/sh\necho 'known 1.2'\necho more\n")
+	put(filepath.Join(bin, "other"), "#!/bin/sh\nexit 1\n")
+	put(filepath.Join(root, "lab", "x.js"), "//")
+	put(filepath.Join(root, ".tools", "bin", "peer"), "#!/bin/sh\nexit 1\n")
+	t.Setenv("PATH", bin)
+	p, err := FindPrograms(root, "", []string{"known", "other", "lab/x.js", ".tools/bin/peer"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := p.Binaries()
+	for name, version := range map[string]string{"known": "known 1.2", "other": "", "lab/x.js": "", "peer": ""} {
+		if b := all[name]; len(b.SHA256) != 64 || b.Version != version || b.Sources != "" {
+			t.Errorf("%s: %+v", name, b)
+		}
+	}
+	if err := p.Changed(); err != nil {
+		t.Error(err)
+	}
+	put(filepath.Join(root, "lab", "x.js"), "// more")
+	if err := p.Changed(); err == nil || !strings.Contains(err.Error(), "lab/x.js was replaced") {
+		t.Errorf("%v", err)
+	}
+	for name, says := range map[string]string{"nowhere": "nowhere is not installed", "lab/nowhere": "lab/nowhere is not there"} {
+		if _, err := FindPrograms(root, "", []string{name}); err == nil || err.Error() != says {
+			t.Errorf("%v", err)
+		}
+	}
+	if Own(Called(".tools/bin/peer")) || !Own(Called(".tools/bin/fiber_server")) {
+		t.Error("whose they are")
+	}
+}

@@ -7,6 +7,10 @@
 // caller's it passes on only the variables in Passed, since any other (GOGC,
 // NODE_OPTIONS, WRITE_BUFFER) could change a figure without leaving a trace.
 //
+// A server may be any program, with children that leave its group or lose their
+// parent. It is started by Hold, in a process of its own, which has all of them
+// below it.
+//
 // The kernel's part needs Linux. Elsewhere there is only Stop, and the lab
 // refuses to measure anyway.
 package leash
@@ -15,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -31,13 +36,18 @@ type Spec struct {
 	Stdin  io.ReadCloser // nil: no input
 	Stdout io.Writer     // nil: read as lines, like standard error
 	Lines  func(string)  // called for each line of standard error
+	// Held says that the command is one that calls Hold, and so ends with its
+	// input, which is then the lab's: Stdin is not used.
+	Held bool
 }
 
 // A Proc is a started process.
 type Proc struct {
-	cmd  *exec.Cmd
-	done chan struct{}
-	err  error
+	cmd      *exec.Cmd
+	done     chan struct{}
+	err      error
+	lifeline *os.File      // of a held command
+	ended    chan struct{} // closed when a held command itself has ended
 
 	mu   sync.Mutex
 	tail []string
@@ -63,7 +73,7 @@ var starter = sync.OnceValue(func() chan func() {
 // Start starts a process in a process group of its own, so that a terminal's
 // Ctrl-C reaches only the lab, which then ends the process in order.
 func Start(s Spec) (*Proc, error) {
-	p := &Proc{cmd: exec.Command(s.Argv[0], s.Argv[1:]...), done: make(chan struct{})}
+	p := &Proc{cmd: exec.Command(s.Argv[0], s.Argv[1:]...), done: make(chan struct{}), ended: make(chan struct{})}
 	p.cmd.Dir = s.Dir
 	p.cmd.Env = append(Environment(), s.Env...)
 	if s.Stdin != nil {
@@ -83,10 +93,26 @@ func Start(s Spec) (*Proc, error) {
 	p.cmd.SysProcAttr = attributes()
 	// A grandchild may keep the pipes open after the child has ended.
 	p.cmd.WaitDelay = 2 * time.Second
+	if s.Held {
+		ours, theirs, err := lifeline()
+		if err != nil {
+			return nil, err
+		}
+		defer theirs.Close()
+		p.cmd.Stdin, p.lifeline = theirs, ours
+		p.cmd.SysProcAttr = heldAttributes()
+	}
 	started := make(chan error)
 	starter() <- func() { started <- p.cmd.Start() }
 	if err := <-started; err != nil {
+		p.letGo()
 		return nil, err
+	}
+	if s.Held {
+		go func() {
+			_, _ = p.lifeline.Read(make([]byte, 1))
+			close(p.ended)
+		}()
 	}
 	go func() {
 		p.err = p.cmd.Wait()
@@ -101,6 +127,10 @@ func (p *Proc) Pid() int { return p.cmd.Process.Pid }
 
 // Done is closed when the process has ended.
 func (p *Proc) Done() <-chan struct{} { return p.done }
+
+// Ended is closed when a held command has ended, though others of its processes
+// may still run.
+func (p *Proc) Ended() <-chan struct{} { return p.ended }
 
 // Err says how an ended process ended: nil for exit status 0.
 func (p *Proc) Err() error {
@@ -148,12 +178,29 @@ func (p *Proc) Stop(pid int, grace time.Duration) error {
 		case <-time.After(grace):
 		}
 	}
+	// What is held need not be in the group.
+	if p.letGo(); p.lifeline != nil {
+		select {
+		case <-p.done:
+		case <-time.After(heldWithin):
+		}
+	}
 	// The group is killed in any case: a child may have stayed behind.
 	if err := syscall.Kill(-p.Pid(), syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("cannot end process %d: %w", p.Pid(), err)
 	}
 	<-p.done
 	return nil
+}
+
+// heldWithin is how long a holder may take to end what it holds.
+const heldWithin = 5 * time.Second
+
+// letGo has a holder end what it holds. It may be called twice.
+func (p *Proc) letGo() {
+	if p.lifeline != nil {
+		_ = p.lifeline.Close()
+	}
 }
 
 // A lineWriter passes on what is written to it, line by line.

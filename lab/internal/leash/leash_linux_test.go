@@ -23,8 +23,15 @@ import (
 const helper = "LEASH_TEST_LAB"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(helper) != "" {
-		p, err := Start(Spec{Argv: []string{"sleep", "300"}})
+	if os.Getenv(holding) != "" {
+		os.Exit(Hold(os.Args[1:], os.Stdin, os.Stderr))
+	}
+	if how := os.Getenv(helper); how != "" {
+		s := Spec{Argv: []string{"sleep", "300"}}
+		if how == "held" {
+			s = Spec{Argv: os.Args, Env: []string{holding + "=1"}, Held: true}
+		}
+		p, err := Start(s)
 		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)

@@ -102,8 +102,9 @@ type Provenance struct {
 	ServerCPUs       string                 `json:"server_cpus,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$,maxLength=1000,description=Cores the server was pinned to; absent if it was not pinned."`
 	ClientCPUs       string                 `json:"client_cpus,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$,maxLength=1000,description=Cores the client was pinned to; absent if it was not pinned."`
 	Tools            map[string]string      `json:"tools"`
+	Servers          map[string]Server      `json:"servers,omitempty" jsonschema:"description=What lab/servers.toml said of the servers that were loaded\\, by name; absent in early files."`
 	Binaries         map[string]host.Binary `json:"binaries,omitempty" jsonschema:"description=The programs that ran by name; absent where none did."`
-	Environment      *host.Environment      `json:"environment,omitempty" jsonschema:"description=All variables that the programs started with\\, but for GOMAXPROCS\\, which server.sh sets to the number of workers."`
+	Environment      *host.Environment      `json:"environment,omitempty" jsonschema:"description=All variables that the programs started with\\, but for GOMAXPROCS\\, which server.sh sets to the number of workers\\, and those that a server's command line names."`
 	Kernel           map[string]string      `json:"kernel" jsonschema:"description=Kernel\\, microcode and settings that matter to a throughput figure."`
 	MemoryBytes      int64                  `json:"memory_bytes,omitempty" jsonschema:"minimum=0,description=Installed memory; absent in early files\\, whose host profile has it."`
 	Commands         []string               `json:"commands,omitempty" jsonschema:"description=Command lines of the topology, from the repository's root."`
@@ -235,9 +236,10 @@ type Reason struct {
 }
 
 // EarlierDesign tells whether a run was measured by an earlier design of the
-// lab: trials in one piece, or a load generator of the lab's own under which a
-// request costs the server a different amount. Such a run stays published but
-// is never counted together with today's.
+// lab: trials in one piece, a load generator of the lab's own under which a
+// request costs the server a different amount, or a shared server that is
+// defined otherwise today. Such a run stays published but is never counted
+// together with today's.
 func (f *File) EarlierDesign() bool {
 	if f.Source != Measured {
 		return false
@@ -246,5 +248,5 @@ func (f *File) EarlierDesign() bool {
 		return true
 	}
 	p := f.Provenance
-	return p != nil && strings.Contains(p.Generator, setting.HTTPLoad) && p.Tools[setting.HTTPLoad] != setting.HTTPLoadVersion
+	return p != nil && (strings.Contains(p.Generator, setting.HTTPLoad) && p.Tools[setting.HTTPLoad] != setting.HTTPLoadVersion || f.otherServers())
 }

@@ -82,6 +82,8 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 			select {
 			case <-s.proc.Done():
 				lost <- i
+			case <-s.proc.Ended():
+				lost <- i
 			case <-over:
 			}
 		}()

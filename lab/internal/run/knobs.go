@@ -256,6 +256,9 @@ func (p Plan) Unreachable() string {
 	} else {
 		why = p.outOfReach()
 	}
+	for _, one := range Missing(string(p.Root), x) {
+		why = append(why, one.Why())
+	}
 	if x.Topology.Kind == "fleet" {
 		why = append(why, "needs a second machine to load this one from, which the lab does not drive yet")
 	}

@@ -275,7 +275,7 @@ func TestComparingCanBeInterrupted(t *testing.T) {
 	why := errors.New("a signal came")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if err := (load{route: "/read", slot: time.Second, link: loopback, lab: []string{"sleep", "60", "#"}}).interrupted(ctx, t); !errors.Is(err, why) {
+	if err := (load{serves: &experiment.Server{Answers: setting.Fiber}, route: "/read", slot: time.Second, link: loopback, lab: []string{"sleep", "60", "#"}}).interrupted(ctx, t); !errors.Is(err, why) {
 		t.Errorf("%v, want %v", err, why)
 	}
 }

@@ -28,6 +28,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(foreign) != "" {
+		serveForeign(os.Args[1], os.Args[2])
+		return
+	}
 	code := m.Run()
 	if dir, err := programsOnce(); err == nil && builtAny {
 		os.RemoveAll(dir)

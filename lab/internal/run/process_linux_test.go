@@ -49,7 +49,7 @@ func (s *scripted) group(t *testing.T) *group {
 	g := &group{engine: &engine{plan: Plan{clock: c}}, profiles: taken{}}
 	for i, does := range s.servers {
 		g.sequence = append(g.sequence, i)
-		g.loads = append(g.loads, load{dir: dir, addr: "nowhere:" + string(rune('1'+i)), link: &topology.Link{}, serves: &experiment.Server{Process: "sh", Ready: "listening addr="}, generator: setting.HTTPLoad, clock: c, connections: 1,
+		g.loads = append(g.loads, load{dir: dir, addr: "nowhere:" + string(rune('1'+i)), link: &topology.Link{}, serves: &experiment.Server{Process: "sh", Ready: "listening addr=nowhere"}, generator: setting.HTTPLoad, clock: c, connections: 1,
 			slot: 100 * time.Millisecond, rounds: 1, grace: s.grace, ready: time.Minute, server: []string{"sh", "-c", "mkfifo fifo$$; echo 'it is listening addr=nowhere' >&2; " + does}})
 		g.trials = append(g.trials, results.Trial{Metrics: map[string]float64{}})
 	}
@@ -197,7 +197,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 		"the port is taken":           {"echo 'sh: nowhere:1 is already in use; stop the other' >&2; exit 3", "nowhere:1 is already in use; stop what listens there, or choose another with --port"},
 		"a port of its own is taken":  {"echo 'sh: nowhere:999 is already in use' >&2; exit 3", "the server did not start: nowhere:999 is already in use (exit status 3)"},
 		"it never listens":            {"echo 'still at it' >&2; exec sleep 60", "the server was not listening after 200ms: still at it"},
-		"its profiles listen, not it": {"echo 'pprof pid=1 is listening addr=nowhere' >&2; exec sleep 60", "the server was not listening after 200ms: pprof pid=1 is listening addr=nowhere"},
+		"its profiles listen, not it": {"echo 'pprof pid=1 is listening addr=/a/1.sock' >&2; exec sleep 60", "the server was not listening after 200ms: pprof pid=1 is listening addr=/a/1.sock"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

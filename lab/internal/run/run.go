@@ -65,8 +65,9 @@ type Plan struct {
 	// survive the process. nil: not kept.
 	Keep func(*Made) error
 
-	found *host.Programs // before the run
-	clock clock
+	found       *host.Programs // before the run
+	clock       clock
+	readyWithin time.Duration // how long a server may take to listen; 0: readyWithin
 }
 
 // A Made is a finished run: its file, and the raw profiles that it names, by
@@ -142,6 +143,7 @@ func (p Plan) file() *results.File {
 		ExperimentSHA256: x.SHA256, Seed: p.Seed, Generator: generators(x, tools),
 		Block:      &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS, ProfileS: x.ProfileS()},
 		BudgetS:    p.budget().Seconds(),
+		Servers:    results.SharedServers(x),
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
 		Tools: tools, Kernel: host.Kernel("/"), MemoryBytes: host.Memory("/"),
 	}

@@ -77,7 +77,8 @@ func (l load) start(ctx context.Context) (*server, error) {
 	var listening atomic.Int64
 	ready := make(chan struct{})
 	said := l.serves.ReadyLine(l.at)
-	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Server(l.server), Lines: func(line string) {
+	argv, held := l.held()
+	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Server(argv), Held: held, Lines: func(line string) {
 		if said != "" && strings.Contains(line, said) && listening.Add(1) == need {
 			close(ready)
 		}
@@ -96,6 +97,9 @@ func (l load) start(ctx context.Context) (*server, error) {
 	if answered == nil {
 		late = time.After(l.ready)
 	}
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	var strayed time.Time // since when it listens, but elsewhere
 	for ready != nil || answered != nil {
 		select {
 		case <-ready:
@@ -107,8 +111,19 @@ func (l load) start(ctx context.Context) (*server, error) {
 			s.given = a.given
 		case <-proc.Done():
 			return nil, s.unstarted()
+		case <-proc.Ended():
+			<-proc.Done() // soon, since nothing of it is left running
+			return nil, s.unstarted()
 		case <-ctx.Done():
 			err = context.Cause(ctx)
+		case <-look.C:
+			if where := s.elsewhere(); where == "" {
+				strayed = time.Time{}
+			} else if strayed.IsZero() {
+				strayed = time.Now()
+			} else if time.Since(strayed) > strayWithin {
+				err = errors.New(where)
+			}
 		case <-late:
 			err = fmt.Errorf("the server was not listening after %v: %s", l.ready, proc.LastLine())
 		}
@@ -117,11 +132,44 @@ func (l load) start(ctx context.Context) (*server, error) {
 			return nil, err
 		}
 	}
-	if err := s.own(); err != nil {
+	select {
+	case <-proc.Ended(): // its children are ready, and it has left them
+		<-proc.Done()
+		return nil, s.unstarted()
+	default:
+	}
+	if err = s.own(); err == nil {
+		err = s.anothers()
+	}
+	if err != nil {
 		s.stop()
 		return nil, err
 	}
 	return s, nil
+}
+
+// HoldCall is the lab's call that holds a server: see leash.Hold.
+const HoldCall = "hold-server"
+
+// held is the server's command line with the holder before it. Without a lab to
+// call, as in tests, there is none.
+func (l load) held() (argv []string, held bool) {
+	if len(l.lab) == 0 {
+		return l.server, false
+	}
+	return slices.Concat(l.lab, []string{HoldCall}, l.server), true
+}
+
+// wrappers is how many processes stand before the server's first one: the
+// holder, and on a wire the one that entered its namespaces.
+func (l load) wrappers() (n int) {
+	if _, held := l.held(); held {
+		n++
+	}
+	if l.link.NetPID > 0 {
+		n++
+	}
+	return n
 }
 
 // unstarted says why a server ended before it listened.
@@ -135,9 +183,7 @@ func (s *server) unstarted() error {
 // processes are the server's own, without any wrapping process, parents first.
 func (s *server) processes() []int {
 	all := telemetry.Descendants(s.proc.Pid())
-	if s.link.NetPID > 0 {
-		all = all[1:] // nsenter, which stays as the parent
-	}
+	all = all[min(s.wrappers(), len(all)):]
 	if s.serves.Process == "" {
 		return all
 	}
@@ -173,6 +219,8 @@ func (s *server) own() error {
 func (s *server) gone() bool {
 	select {
 	case <-s.proc.Done():
+		return true
+	case <-s.proc.Ended():
 		return true
 	default:
 		return false

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -43,7 +44,7 @@ func Census(servers ...Listening) []Held {
 				continue
 			}
 			if sockets == nil {
-				sockets = established(pid)
+				sockets = ports(pid, isEstablished)
 			}
 			h, one := &out[i], HeldBy{PID: pid, Threads: st.threads}
 			for _, socket := range Sockets(pid) {
@@ -59,9 +60,32 @@ func Census(servers ...Listening) []Held {
 	return out
 }
 
-// established gives the inodes of the established connections in a process's
-// network namespace, by local port.
-func established(pid int) map[int]map[string]bool {
+// Listens gives the TCP ports on which some processes listen, ascending.
+func Listens(pids []int) (on []int) {
+	for _, pid := range pids {
+		sockets := Sockets(pid)
+		if len(sockets) == 0 {
+			continue
+		}
+		for port, inodes := range ports(pid, isListening) {
+			if slices.ContainsFunc(sockets, func(s string) bool { return inodes[s] }) {
+				on = append(on, port)
+			}
+		}
+	}
+	slices.Sort(on)
+	return slices.Compact(on)
+}
+
+// States of a socket, as the kernel writes them.
+const (
+	isEstablished = "01"
+	isListening   = "0A"
+)
+
+// ports gives the inodes of the sockets of a state in a process's network
+// namespace, by local port.
+func ports(pid int, state string) map[int]map[string]bool {
 	out := map[int]map[string]bool{}
 	for _, name := range []string{"tcp", "tcp6"} {
 		f, err := os.Open(fmt.Sprintf("/proc/%d/net/%s", pid, name))
@@ -72,7 +96,7 @@ func established(pid int) map[int]map[string]bool {
 		for lines.Scan() {
 			// columns: sl, local address, remote address, state, ..., inode
 			fields := strings.Fields(lines.Text())
-			if len(fields) < 10 || fields[3] != "01" {
+			if len(fields) < 10 || fields[3] != state {
 				continue
 			}
 			_, hex, _ := strings.Cut(fields[1], ":")

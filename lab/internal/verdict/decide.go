@@ -124,7 +124,7 @@ func newDecider(h *host.Profile, runs []Run) *decider {
 	last := runs[len(runs)-1]
 	for _, r := range runs {
 		alone := last.File.Source != results.Measured
-		if r == last || !alone && r.File.Source == results.Measured && r.File.SchemaVersion == last.File.SchemaVersion && r.File.EarlierDesign() == last.File.EarlierDesign() {
+		if r == last || !alone && r.File.Source == results.Measured && r.File.SchemaVersion == last.File.SchemaVersion && r.File.EarlierDesign() == last.File.EarlierDesign() && r.File.SameServers(last.File) {
 			d.runs = append(d.runs, newSource(r))
 		}
 	}

@@ -1,0 +1,53 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+)
+
+// Claims about a server that lacks something here are counted out, by its name.
+func TestServersThatAreNotHere(t *testing.T) {
+	margin := 0.1
+	design := func(name string, servers map[string]*experiment.Server, levels ...any) *experiment.Experiment {
+		x, err := experiment.Make(experiment.Experiment{
+			Name: name, Entry: "9", Title: "t", Question: "q", Metrics: []string{"throughput_rps"}, BudgetS: 60, Servers: servers,
+			Topology: experiment.Topology{Kind: "loopback"}, Block: experiment.Block{SlotS: 0.1, Rounds: 2, WarmupS: 0.1},
+			Settings: map[string]any{"route": "/read", "generator": "http_load", "connections": 8},
+			Factors:  []experiment.Factor{{Name: "server", Levels: levels}},
+			Claims:   []experiment.Claim{{ID: "c", Kind: experiment.Flat, Text: "t", Why: "w", Metric: "throughput_rps", Over: "server", Margin: &margin}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	programPath(t, "there")
+	m := Machine{Root: t.TempDir()}
+	m.Experiments = []*experiment.Experiment{
+		design("peers", map[string]*experiment.Server{
+			"hyper": {Command: ".tools/bin/hyper {addr}", Build: "peers", Needs: []string{"there"}},
+			"ntex":  {Command: ".tools/bin/ntex {addr}", Build: "peers", Needs: []string{"cargo"}},
+		}, "hyper", "ntex"),
+		design("own", nil, "fiber", "null"), // make build makes them, as it does the lab
+	}
+	fs := m.servers()
+	var said []string
+	for _, f := range fs {
+		said = append(said, strings.Join([]string{string(f.Level), f.About, f.Seen, f.Means, f.Mend}, "|"))
+		if !slices.Equal(f.Bars, []Claim{{"peers", "c"}}) {
+			t.Errorf("%s bars %v", f.About, f.Bars)
+		}
+	}
+	if want := []string{
+		"limit|the hyper server|lacking .tools/bin/hyper|not applicable: peers|make peers",
+		"limit|the ntex server|lacking cargo|not applicable: peers|",
+	}; !slices.Equal(said, want) {
+		t.Errorf("%q", said)
+	}
+	if summary := strings.Join(m.Summary(fs), "\n"); !strings.Contains(summary, "This machine can decide 1 of 2 claims.") || !strings.Contains(summary, "by the hyper server: peers") {
+		t.Errorf("%s", summary)
+	}
+}

@@ -1,0 +1,23 @@
+//go:build !linux
+
+package leash
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Forked is an exit status of Hold.
+const Forked = 95
+
+// Hold needs Linux.
+func Hold(_ []string, _ io.ReadWriter, errs io.Writer) int {
+	fmt.Fprintln(errs, "servers are held on Linux only")
+	return 127
+}
+
+func lifeline() (ours, theirs *os.File, err error) {
+	return nil, nil, errors.New("servers are held on Linux only")
+}

@@ -1,0 +1,98 @@
+package results
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// A Server is what decides what a request to a shared server costs. Servers of
+// an experiment's own are part of its design.
+type Server struct {
+	Command string            `json:"command" jsonschema:"minLength=1,maxLength=4000,pattern=.,description=Its words\\, with what is filled in."`
+	Env     map[string]string `json:"env,omitempty" jsonschema:"description=Variables that it starts with."`
+	Build   string            `json:"build,omitempty" jsonschema:"description=The make target that builds it."`
+	Prefork bool              `json:"prefork,omitempty" jsonschema:"description=Whether it starts a process for each worker."`
+}
+
+// SharedServers is what a run keeps of the shared servers that an experiment
+// loads; nil without any.
+func SharedServers(x *experiment.Experiment) map[string]Server {
+	var all map[string]Server
+	for _, s := range x.Loaded() {
+		if x.Servers[s.Name] != nil {
+			continue
+		}
+		if all == nil {
+			all = map[string]Server{}
+		}
+		all[s.Name] = definitionOf(s)
+	}
+	return all
+}
+
+func definitionOf(s *experiment.Server) Server { return Server{s.Command, s.Env, s.Build, s.Prefork} }
+
+// otherServers tells whether a shared server of the run is another today: gone,
+// or with another command line for a condition of the run.
+func (f *File) otherServers() bool {
+	for name, was := range f.Provenance.Servers {
+		now := experiment.SharedServer(name)
+		if now == nil || !f.alike(name, was, definitionOf(now)) {
+			return true
+		}
+	}
+	return false
+}
+
+// SameServers tells whether two measured runs of one experiment loaded the same
+// servers, as far as both say it.
+func (f *File) SameServers(g *File) bool {
+	if f.Provenance == nil || g.Provenance == nil {
+		return true
+	}
+	for name, one := range f.Provenance.Servers {
+		if other, ok := g.Provenance.Servers[name]; ok && !f.alike(name, one, other) {
+			return false
+		}
+	}
+	return true
+}
+
+// alike tells whether two definitions of a server give the same command lines
+// for the conditions of a run. A setting that a command has learnt changes no
+// line that does without.
+func (f *File) alike(name string, a, b Server) bool {
+	if a.Build != b.Build || a.Prefork != b.Prefork {
+		return false
+	}
+	if a.Command == b.Command && maps.Equal(a.Env, b.Env) {
+		return true
+	}
+	var of [2]*experiment.Server
+	for i, s := range []Server{a, b} {
+		var err error
+		// What it prints when it listens has no effect on its command line.
+		if of[i], err = experiment.NewServer(name, experiment.Server{Command: s.Command, Env: s.Env, Ready: "-"}); err != nil {
+			return false // it names a setting that there is no more
+		}
+	}
+	at := experiment.Place{Host: "127.0.0.1", Port: "1", Workers: "1", CPUs: "0"}
+	if plan := f.Provenance.Block; plan != nil && plan.ProfileS > 0 {
+		at.Sockets = "sockets"
+	}
+	for _, c := range f.Conditions {
+		levels := f.Settings.With(c.Levels)
+		if loaded, ok := levels[setting.Server]; ok && loaded.String() != name || !ok && name != setting.DefaultServer {
+			continue
+		}
+		words, env := of[0].Line(at, levels)
+		others, otherEnv := of[1].Line(at, levels)
+		if !slices.Equal(words, others) || !slices.Equal(env, otherEnv) {
+			return false
+		}
+	}
+	return true
+}

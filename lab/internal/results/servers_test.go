@@ -1,0 +1,96 @@
+package results
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// What a shared server's definition changes about a run's own command lines
+// tells designs apart, and nothing else does.
+func TestDefinitionsOfServersTellDesignsApart(t *testing.T) {
+	fiber := definitionOf(experiment.SharedServer("fiber"))
+	run := func(change func(*Server)) *File {
+		s := fiber
+		change(&s)
+		return &File{SchemaVersion: Version, Source: Measured, Settings: setting.Levels{"route": setting.String("/read")},
+			Conditions: []Condition{{ID: "c1", Levels: setting.Levels{"prefork": setting.Bool(false)}}},
+			Provenance: &Provenance{Servers: map[string]Server{"fiber": s}}}
+	}
+	as := func(old, new string) func(*Server) {
+		return func(s *Server) {
+			if !strings.Contains(s.Command, old) {
+				t.Fatalf("no %q in %q", old, s.Command)
+			}
+			s.Command = strings.Replace(s.Command, old, new, 1)
+		}
+	}
+	today := run(func(*Server) {})
+	for _, c := range []struct {
+		name    string
+		change  func(*Server)
+		earlier bool
+	}{
+		{"as it is", func(*Server) {}, false},
+		{"before it had learnt a setting that the run does not give", as(" --spin-ns {spin_ns}", ""), false},
+		{"before it took profiles", as(" --pprof-sockets {sockets}", ""), false},
+		{"before it had learnt one that the run gives", as(" --prefork={prefork}", ""), true},
+		{"with an option more", as(" --addr", " --fast --addr"), true},
+		{"with a variable", func(s *Server) { s.Env = map[string]string{"GOGC": "off"} }, true},
+		{"built otherwise", func(s *Server) { s.Build = "fast" }, true},
+		{"with a setting that there is no more", as("{index}", "{indices}"), true},
+	} {
+		f := run(c.change)
+		if f.EarlierDesign() != c.earlier || f.SameServers(today) == c.earlier || today.SameServers(f) == c.earlier {
+			t.Errorf("%s: earlier %v, the same as today's %v", c.name, f.EarlierDesign(), f.SameServers(today))
+		}
+	}
+	gone := run(func(*Server) {})
+	gone.Provenance.Servers = map[string]Server{"no-such-server": fiber}
+	if !gone.EarlierDesign() {
+		t.Error("a server that is gone")
+	}
+	// Runs of before say nothing of their servers, and stay as they are.
+	old := run(func(*Server) {})
+	if old.Provenance.Servers = nil; old.EarlierDesign() || !old.SameServers(today) || !today.SameServers(old) {
+		t.Error("a run that does not say it")
+	}
+	// Which server a condition loads decides whose line it is.
+	null := run(func(*Server) {})
+	null.Conditions[0].Levels = setting.Levels{"server": setting.String("null")}
+	null.Provenance.Servers = map[string]Server{"fiber": {Command: "another", Build: fiber.Build, Prefork: fiber.Prefork}}
+	if null.EarlierDesign() {
+		t.Error("a definition that no condition uses")
+	}
+}
+
+func TestCommandLinesCanBeTyped(t *testing.T) {
+	for _, c := range []struct {
+		argv []string
+		want string
+	}{
+		{[]string{"lab/scripts/server.sh", "--cpus", "0-1", "--command", "--", "nginx", "-g", "daemon off;", ""}, "lab/scripts/server.sh --cpus 0-1 --command -- nginx -g 'daemon off;' ''"},
+		{[]string{"lab/scripts/server.sh", "--env", "A=$HOME `x`"}, "lab/scripts/server.sh --env 'A=$HOME `x`'"},
+	} {
+		if got := CommandLine(c.argv); got != c.want || !commandLine.MatchString(got) {
+			t.Errorf("%s", got)
+		}
+	}
+	for _, line := range []string{"lab/scripts/server.sh 'a", "lab/scripts/server.sh 'a'b", "lab/scripts/server.sh 'a' $(b)", "lab/scripts/server.sh 'a\nb'"} {
+		if commandLine.MatchString(line) {
+			t.Errorf("%q is taken", line)
+		}
+	}
+	// The options behind --command are the server's own.
+	s := setting.Levels{"connections": setting.Int(100)}
+	f := &File{SchemaVersion: Earlier, Provenance: &Provenance{}, Settings: s, Conditions: []Condition{{Commands: []string{"lab/scripts/server.sh --command -- ./x --connections 5"}}}}
+	if err := f.checkCommands(); err != nil {
+		t.Error(err)
+	}
+	f.Conditions[0].Commands[0] = "lab/scripts/trial.sh --connections 5"
+	if f.checkCommands() == nil {
+		t.Error("a load's connections are not compared")
+	}
+}
