@@ -285,7 +285,7 @@ func (a *assessment) refusals(i int) string {
 		invalid++
 		for _, r := range t.Reasons {
 			if count[r.Gate]++; count[r.Gate] == 1 {
-				first[r.Gate] = fmt.Sprintf("%s: %s", a.called(t.Condition), r.Detail)
+				first[r.Gate] = fmt.Sprintf("%s: %s", a.called(t.Condition), a.o.Named(r.Detail))
 			}
 		}
 	}

@@ -138,12 +138,12 @@ func TestRefusedTrialsAllowNoVerdict(t *testing.T) {
 	f := made(o, each(8, 1.5))
 	for i := range f.Trials {
 		if tr := &f.Trials[i]; tr.Condition == "b" && tr.Block > 2 {
-			tr.Valid, tr.Reasons = false, []results.Reason{{Gate: gate.Non2xx, Detail: "12 answers were not 2xx"}}
+			tr.Valid, tr.Reasons = false, []results.Reason{{Gate: gate.Non2xx, Detail: "12 answers of compared-02 were not 2xx"}}
 		}
 	}
 	out := assessed(t, o, f)
 	c := out.Comparisons[0]
-	if c.Verdict != Invalid || out.Exit != ExitInvalid || !strings.Contains(c.Says, "new: 12 answers were not 2xx") {
+	if c.Verdict != Invalid || out.Exit != ExitInvalid || !strings.Contains(c.Says, "new: 12 answers of new were not 2xx") {
 		t.Errorf("%s, exit %d: %s", c.Verdict, out.Exit, c.Says)
 	}
 }

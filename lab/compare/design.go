@@ -99,7 +99,16 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 
 // serverID is a server's name in the design. Levels rise, so the servers stay in
 // their order, whatever the caller calls them.
-func serverID(i int) string { return fmt.Sprintf("s%02d", i+1) }
+func serverID(i int) string { return fmt.Sprintf("compared-%02d", i+1) }
+
+// Named puts the servers' own names in place of those in the design.
+func (o Options) Named(text string) string {
+	var pairs []string
+	for i, s := range o.Servers {
+		pairs = append(pairs, serverID(i), s.Name)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
 
 // quote writes words so that they can be split again.
 func quote(words []string) string {

@@ -89,8 +89,11 @@ func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 	}
 	defer s.release()
 	made, err := s.measure(ctx)
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		err = errors.New("interrupted; nothing was left behind")
+	case err != nil:
+		err = errors.New(o.Named(err.Error()))
 	}
 	if made == nil {
 		return exitFailed, err

@@ -32,7 +32,7 @@ func (w *watched) Block(f *results.File, trials []results.Trial) {
 		for _, why := range t.Reasons {
 			if !w.told[why.Gate] {
 				w.told[why.Gate] = true
-				w.report.Say("  block %d: %s invalid: %s: %s", f.Provenance.Blocks, w.called(f, t), why.Gate, cmp.Or(why.Here, why.Detail))
+				w.report.Say("  block %d: %s invalid: %s: %s", f.Provenance.Blocks, w.called(f, t), why.Gate, w.Named(cmp.Or(why.Here, why.Detail)))
 			}
 		}
 	}
