@@ -127,6 +127,8 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 	for i, s := range servers {
 		switch {
 		case !s.gone():
+		case s.proc.ExitCode() == leash.Forked: // and it would again, in the next block
+			return nil, nil, fmt.Errorf("%s cannot be measured: %s", s.name(), s.lastWords())
 		case s.proc.ExitCode() == workerLost:
 			fail(i, gate.LostWorker, "%s", s.lastWords())
 		default:
