@@ -40,10 +40,21 @@ func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.Fil
 			out.Notes = append(out.Notes, fmt.Sprintf("an answer of %s has %s bytes with its head, one of %s %s", m.Name, whole(m.ResponseBytes), base.Name, whole(base.ResponseBytes)))
 		}
 	}
+	if slices.ContainsFunc(out.Comparisons, out.crossed) {
+		out.Notes = append(out.Notes, "a ratio is taken within each block, and the two figures beside it over all blocks; where the core changed its speed from block to block, as here, they need not fit each other")
+	}
 	if said.Control != nil && said.Control.Outcome == verdict.Differs {
 		out.Notes = append(out.Notes, "one server measured twice under two names differed from itself: "+said.Control.Reason)
 	}
 	return out
+}
+
+// crossed tells whether the servers' own medians of cost lie the other way round
+// than the median ratio of their blocks says.
+func (o *Outcome) crossed(c Comparison) bool {
+	i := slices.IndexFunc(o.Servers, func(m Measured) bool { return m.Name == c.Name })
+	r := c.CPUPerRequest
+	return r.Known() && (r.Low > 1 || r.High < 1) && (r.Ratio-1)*(o.Servers[i].CPUPerRequest-o.Servers[0].CPUPerRequest) < 0
 }
 
 // level is the error that one interval may have: those of a metric share it.

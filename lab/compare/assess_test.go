@@ -70,6 +70,30 @@ func each(n int, of ...float64) (out [][]float64) {
 	return out
 }
 
+// Twelve blocks whose ratio is 1.05, half of them on a core of half the speed. The
+// base has one more slow block than the other, whose trial there is invalid: its
+// own median is then the higher one, and a reader is told why.
+func TestFiguresThatDoNotFitTheirRatioAreExplained(t *testing.T) {
+	o := options("old", "new")
+	f := made(o, each(13, 1.05))
+	for i := range f.Trials {
+		tr := &f.Trials[i]
+		if tr.Block%2 == 1 {
+			tr.Metrics[cost] *= 2
+		}
+		if tr.Block == 1 && tr.Condition == "b" {
+			tr.Valid, tr.Reasons = false, []results.Reason{{Gate: gate.SlowCore, Detail: "slow"}}
+		}
+	}
+	out := assessed(t, o, f)
+	if c := out.Comparisons[0]; c.Verdict != Dearer || len(out.Notes) != 1 || !strings.HasPrefix(out.Notes[0], "a ratio is taken within each block") {
+		t.Errorf("%s: %s; %q; %v", c.Verdict, c.Says, out.Notes, out.Servers)
+	}
+	if out = assessed(t, o, made(o, each(12, 1.05))); len(out.Notes) != 0 {
+		t.Errorf("%q", out.Notes)
+	}
+}
+
 func TestWhatBlocksSay(t *testing.T) {
 	for _, c := range []struct {
 		name    string
