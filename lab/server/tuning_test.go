@@ -49,10 +49,12 @@ func TestTunings(t *testing.T) {
 		}
 		t.Run(one.name, func(t *testing.T) {
 			v, url := serveStack(t, func(s *Settings) { s.Tuning = Tunings(one.name) })
+			ask(t, url+"/simple", nil) // it has started, before anything looks into it
 			if !sees(t, v, url) {
 				t.Error("it is not in force")
 			}
 			plain, without := serveStack(t, func(*Settings) {})
+			ask(t, without+"/simple", nil)
 			if sees(t, plain, without) {
 				t.Error("it is in force without being asked for")
 			}

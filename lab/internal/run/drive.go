@@ -123,10 +123,16 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 		time.Sleep(exitSeenWithin / 20)
 	}
 	// If the server is gone, the client's error only follows from that, so the
-	// server is named.
+	// server is named. One whose command has ended is gone soon, though what the
+	// command left behind may answer until then.
 	for i, s := range servers {
+		if s.ended() {
+			<-s.proc.Done()
+		}
 		switch {
 		case !s.gone():
+		case s.proc.ExitCode() == leash.Forked:
+			return nil, nil, s.unstarted()
 		case s.proc.ExitCode() == leash.Forked: // and it would again, in the next block
 			return nil, nil, fmt.Errorf("%s cannot be measured: %s", s.name(), s.lastWords())
 		case s.proc.ExitCode() == workerLost:

@@ -132,11 +132,9 @@ func (l load) start(ctx context.Context) (*server, error) {
 			return nil, err
 		}
 	}
-	select {
-	case <-proc.Ended(): // its children are ready, and it has left them
+	if s.ended() { // its children are ready, and it has left them
 		<-proc.Done()
 		return nil, s.unstarted()
-	default:
 	}
 	if err = s.own(); err == nil {
 		err = s.anothers()
@@ -214,6 +212,16 @@ func (s *server) own() error {
 		}
 	}
 	return nil
+}
+
+// ended tells whether its command has ended, whatever it left running.
+func (s *server) ended() bool {
+	select {
+	case <-s.proc.Ended():
+		return true
+	default:
+		return false
+	}
 }
 
 func (s *server) gone() bool {

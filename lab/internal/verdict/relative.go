@@ -60,7 +60,7 @@ func (d *decider) relative() *Relative {
 		rec.conds = []setting.Levels{levels}
 		rec.each(func(s *source, t results.Trial) { row.Bounds[string(s.walls(t).Bound())]++ })
 		if len(row.Bounds) > 1 || row.Bounds[string(gate.BoundServerCPU)] == 0 {
-			row.Walls = tally(row.Bounds)
+			row.Walls = boundsText(row.Bounds, true)
 		}
 		out.Rows = append(out.Rows, row)
 	}
