@@ -43,7 +43,7 @@ reproduce: ## run the core experiments here, then build the site with this machi
 	@# A refuted claim is a result, not an error: only a failed run (status 3) ends
 	@# here. lab tells the outcomes apart by its exit status.
 	@$(MAKE) --no-print-directory -j4 build; \
-	left=$$((288 - SECONDS)); \
+	left=$$((284 - SECONDS)); \
 	status=0; $(LAB) reproduce --budget "$$((left > 120 ? left : 120))s" || status=$$?; \
 	if [ "$$status" -ge 3 ]; then exit "$$status"; fi; \
 	$(MAKE) --no-print-directory site; \
