@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -122,21 +123,12 @@ func (a *assessment) measured(i int) Measured {
 	}
 	m.CPUPerRequest, m.Throughput, m.P50, m.P99, m.ResponseBytes = median(cost), median(throughput), median(p50), median(p99), median("response_bytes")
 	m.Bound = "unknown"
-	for _, b := range sorted(bounds) {
+	for _, b := range slices.Sorted(maps.Keys(bounds)) {
 		if bounds[b] > m.Bounded {
 			m.Bound, m.Bounded = b, bounds[b]
 		}
 	}
 	return m
-}
-
-func sorted(m map[string]int) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }
 
 // ratios gives a metric of a server over the first server's, as the least and
@@ -300,7 +292,7 @@ func (a *assessment) refusals(i int) string {
 			}
 		}
 	}
-	gates := sorted(count)
+	gates := slices.Sorted(maps.Keys(count))
 	if len(gates) == 0 {
 		return fmt.Sprintf("%d of %d trials are missing", invalid, all)
 	}

@@ -131,8 +131,6 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 		}
 		switch {
 		case !s.gone():
-		case s.proc.ExitCode() == leash.Forked:
-			return nil, nil, s.unstarted()
 		case s.proc.ExitCode() == leash.Forked: // and it would again, in the next block
 			return nil, nil, fmt.Errorf("%s cannot be measured: %s", s.name(), s.lastWords())
 		case s.proc.ExitCode() == workerLost:
