@@ -10,6 +10,9 @@ type Plan struct {
 	Targets  []Target `json:"targets"`
 	Slots    []Slot   `json:"slots"` // in the order of time
 	Wire     *Wire    `json:"wire,omitempty"`
+	// Raw asks for histograms, so that the reports of several generators can be
+	// merged.
+	Raw bool `json:"raw,omitempty"`
 }
 
 // DefaultTimeoutS is the timeout in seconds of a plan that names none.
@@ -31,6 +34,12 @@ type Slot struct {
 	Target  int     `json:"target"`  // index into Targets
 	Seconds float64 `json:"seconds"` // length of the counted time
 	Counts  bool    `json:"counts"`  // false: a warm-up, loaded and checked, whose faults alone are in the summary
+	// AtNS is when the counted time begins, by CLOCK_MONOTONIC of the generator's
+	// host, and FillS how long before it the target is first loaded. All slots have
+	// a time or none: without one a slot begins when the last has been drained, and
+	// counts from when each connection has had an answer.
+	AtNS  int64   `json:"at_ns,omitempty"`
+	FillS float64 `json:"fill_s,omitempty"`
 }
 
 // A Wire names the shapers that are read at the slots' edges. The server's is
@@ -99,6 +108,10 @@ type TargetSummary struct {
 	Unanswered int64    `json:"unanswered"`           // due within the counted time, and not answered when the slot had been drained
 	Latency    *Latency `json:"latency_s,omitempty"`  // absent without answers
 	SendLag    *SendLag `json:"send_lag_s,omitempty"` // present if there is a rate and something was due
+	// Histogram and Lags are present if the plan asked for raw figures and there are
+	// any.
+	Histogram *Histogram `json:"histogram,omitempty"`
+	Lags      *Histogram `json:"lags,omitempty"`
 }
 
 // A Latency is in seconds. In a closed loop it counts from the time a request

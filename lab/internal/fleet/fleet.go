@@ -1,0 +1,118 @@
+// Package fleet joins the hosts of a run that has several: one with the servers,
+// and any number of clients that load them.
+//
+// The lab on the server's host measures, as it does on one machine. Its clients
+// are elsewhere: the host from which the run was started reaches all others over
+// SSH, passes on what the server's host has for them, and brings back what they
+// print. No host opens a port for the lab.
+//
+// Hosts have numbers here: the server's is 0, clients count from 1. Their names,
+// addresses and keys are in the inventory, which never leaves the host that
+// started the run.
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/host"
+)
+
+// A Hello is what a host says of itself before a run.
+type Hello struct {
+	Profile  host.Profile           `json:"profile"`  // without the host's name and addresses
+	Machine  string                 `json:"machine"`  // the kernel's boot id: hosts with the same one share a machine
+	Commit   string                 `json:"commit"`   // of the lab
+	Dirty    bool                   `json:"dirty"`    // whether what the lab is made of differs from that commit
+	Binaries map[string]host.Binary `json:"binaries"` // that a run may start, by name
+	Tools    map[string]string      `json:"tools"`
+	Kernel   map[string]string      `json:"kernel"`
+	Memory   int64                  `json:"memory_bytes"`
+	CPUs     []int                  `json:"cpus"`          // that the load may use
+	Device   string                 `json:"device"`        // interface that leads to the server; of the server: to the clients
+	LineRate float64                `json:"line_rate_bps"` // of that interface; 0: unknown
+	Files    uint64                 `json:"files"`         // hard limit on open files
+}
+
+// A Clock says how far a client's wall clock is ahead of that of the server's
+// host.
+type Clock struct {
+	OffsetS      float64 `json:"offset_s"`
+	UncertaintyS float64 `json:"uncertainty_s"` // the true offset lies no further away
+	Method       string  `json:"method"`        // "chrony" or "round-trips"
+}
+
+// A Load is what one client is to do.
+type Load struct {
+	// Plan is for the lab's own generator; its slots begin at times of the
+	// client's own wall clock, in ns since 1970. nil: Argv is run instead.
+	Plan *generator.Plan `json:"plan,omitempty"`
+	// Argv is a command line from the root of the client's checkout, such as
+	// trial.sh's, that prints one result.
+	Argv    []string `json:"argv,omitempty"`
+	CPUs    []int    `json:"cpus,omitempty"`  // to pin the load to; empty: as the host's inventory says
+	LimitNS int64    `json:"limit_ns"`        // after which it counts as hung
+	AtNS    int64    `json:"at_ns,omitempty"` // with Argv: the client's wall-clock time to start it
+}
+
+// Seen is what a client's own telemetry saw while a load ran.
+type Seen struct {
+	// Metrics are figures of the client's side by the names of package metric:
+	// client_cores_busy, client_thread_busy_max, client_steal, client_foreign_load,
+	// client_rss_bytes, throttled_s, swap_pages, clock_step_s, sampler_busy and
+	// whatever else package telemetry gives of a client.
+	Metrics map[string]float64 `json:"metrics"`
+	Own     float64            `json:"own"`              // cores that the load itself used, as client_foreign_load counts cores
+	Cores   map[int]float64    `json:"cores"`            // share in which each of the client's cores was busy, with anything
+	Stopped bool               `json:"stopped"`          // a signal stopped the load for a while
+	GapS    float64            `json:"gap_s"`            // longest time without a sample
+	Others  string             `json:"others,omitempty"` // the other process that used most of the client's cores, as package gate may name it
+	// Bytes that the interface to the server received and sent while slots were
+	// counted; -1: not read.
+	RxBytes int64 `json:"rx_bytes"`
+	TxBytes int64 `json:"tx_bytes"`
+}
+
+// Clients are the clients of a run, as the server's host reaches them.
+type Clients interface {
+	// Hellos are what the hosts say of themselves, the server's first.
+	Hellos() []Hello
+	// Clocks measures the clocks of all clients, in their order.
+	Clocks(ctx context.Context) ([]Clock, error)
+	// Start starts a load on a client, whose number counts from 1.
+	Start(ctx context.Context, client int, l Load) (Running, error)
+}
+
+// A Running is a load that a client carries out.
+type Running interface {
+	// Held is closed when the generator says that its load is over and its
+	// connections are still open.
+	Held() <-chan struct{}
+	// Release lets a generator end that is held.
+	Release()
+	// Done is closed when the load has ended or the client is lost.
+	Done() <-chan struct{}
+	// Result is valid after Done: what the load printed, and what was seen. The
+	// error is Lost, Refused, or says how the load failed.
+	Result() (printed []byte, seen Seen, err error)
+	// Stop ends the load, and returns once it has ended or the grace is over.
+	Stop(grace time.Duration)
+}
+
+// Lost says that a client cannot be reached any more.
+type Lost struct {
+	Client int
+	Why    string
+}
+
+func (l Lost) Error() string { return l.Why }
+
+// Refused says that a client could not start a load, and would not start the
+// next one either.
+type Refused struct {
+	Client int
+	Why    string
+}
+
+func (r Refused) Error() string { return r.Why }
