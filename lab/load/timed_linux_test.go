@@ -16,7 +16,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
-// A generator is http_load as another process.
+// A process is http_load, carrying out a plan.
 type process struct {
 	plan   *generator.Plan
 	cmd    *exec.Cmd
@@ -61,8 +61,8 @@ func timedPlan(in time.Duration, slots int, targets ...generator.Target) *genera
 	p := &generator.Plan{Threads: 1, Raw: true, TimeoutS: 2, Targets: targets}
 	at := newClock().now() + int64(in)
 	for i := range slots {
-		p.Slots = append(p.Slots, generator.Slot{Target: i % len(targets), Seconds: 0.25, Counts: i > 0, AtNS: at, FillS: 0.1})
-		at += int64(500 * time.Millisecond)
+		p.Slots = append(p.Slots, generator.Slot{Target: i % len(targets), Seconds: 0.2, Counts: i > 0, AtNS: at, FillS: 0.08})
+		at += int64(350 * time.Millisecond)
 	}
 	return p
 }
@@ -92,15 +92,15 @@ func TestGeneratorsWithTheSameTimes(t *testing.T) {
 	read := generator.Target{Name: "read", URL: "http://" + fiber + "/read", Connections: 4, Pipelining: 2, Answers: "fiber"}
 	paced := generator.Target{Name: "simple", URL: "http://" + null + "/simple", Connections: 4, Pipelining: 1, Rate: 500, Answers: "null"}
 	p := timedPlan(700*time.Millisecond, 8, read, paced)
-	first, second := launch(t, p), launch(t, p)
-	late := launch(t, p)
+	two := *p
+	two.Threads = 2
+	first, second, late := launch(t, p), launch(t, &two), launch(t, p)
 	// Stopped before it can have begun, and let go on when four slots have passed.
 	_ = late.cmd.Process.Signal(syscall.SIGSTOP)
 	until := p.Slots[3].AtNS + generator.NS(p.Slots[3].Seconds)
 	time.Sleep(time.Duration(until - newClock().now()))
 	_ = late.cmd.Process.Signal(syscall.SIGCONT)
 
-	whole := *p
 	var parts []generator.Part
 	came := 0
 	for i, g := range []*process{first, second, late} {
@@ -131,9 +131,9 @@ func TestGeneratorsWithTheSameTimes(t *testing.T) {
 	if came == 0 {
 		t.Fatal("no slot counted")
 	}
-	r, err := generator.Merge(&whole, parts, time.Millisecond)
+	r, err := generator.Merge(p, parts, time.Millisecond)
 	if err == nil {
-		err = r.Fits(&whole)
+		err = r.Fits(p)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +232,7 @@ func TestATargetThatStallsAtItsTime(t *testing.T) {
 	})
 	t.Cleanup(func() { close(hang) })
 	p := timedPlan(300*time.Millisecond, 6, stalls.target(2, 1), s.target(2, 1))
-	p.TimeoutS = 0.8
+	p.TimeoutS = 0.6
 	r := carry(t, p)
 	came := 0
 	for i, one := range r.Slots {
