@@ -128,6 +128,36 @@ func TestMergedReportsAddUp(t *testing.T) {
 	}
 }
 
+// Each count of each kind adds up, and what is the worst of all is.
+func TestEachCountAddsUp(t *testing.T) {
+	a, b := partOf("client 1", 0, 10, 1), partOf("client 2", 0, 30, 1)
+	for i, p := range []*Part{&a, &b} {
+		k := int64(i + 1)
+		one := &p.Report.Summary.Targets[0]
+		one.Non2xx, one.Errors, one.Timeouts, one.Resets = 10*k, 20*k, 30*k, 40*k
+		one.Mismatches, one.Mismatch, one.Compared, one.Unanswered = 50*k, "x", 60*k, 70*k
+		one.Lags = recorded(1000*k, 1000*k)
+		one.SendLag = one.Lags.SendLag()
+		p.Report.Summary.Start = p.Report.Summary.Start.Add(time.Duration(-i) * time.Minute)
+		p.Report.Summary.Finish = p.Report.Summary.Finish.Add(time.Duration(i) * time.Minute)
+	}
+	a.Report.Slots[0].LateS, a.Report.Slots[0].FillS, b.Report.Held = 0.03, 0.07, false
+	r := merged(t, a, b)
+	one := r.Summary.Targets[1]
+	one.Histogram, one.Latency, one.Lags = nil, nil, nil
+	want := TargetSummary{Name: "b", Requests: 40, Bytes: 4000, Non2xx: 30, Errors: 60, Timeouts: 90, Resets: 120,
+		Mismatches: 150, Mismatch: "client 1: x", Compared: 180, Unanswered: 210, SendLag: &SendLag{0.000001, 0.000002, 0.000002}}
+	if !reflect.DeepEqual(one, want) {
+		t.Errorf("%+v, want %+v", one, want)
+	}
+	if s := r.Slots[1]; s.LateS != 0.03 || s.FillS != 0.07 || r.Held {
+		t.Errorf("%+v, held: %v", s, r.Held)
+	}
+	if s := r.Summary; !s.Start.Equal(b.Report.Summary.Start) || !s.Finish.Equal(b.Report.Summary.Finish) {
+		t.Errorf("from %v to %v", s.Start, s.Finish)
+	}
+}
+
 // A client that does not load in a condition, or in a slot, is not missed there.
 func TestAPartMayLackSlotsAndTargets(t *testing.T) {
 	a, b := partOf("client 1", 0, 10, 0, 1, 2, 3, 4), partOf("client 2", 0, 30, 1, 3)
@@ -175,6 +205,17 @@ func TestASlotThatNotAllCounted(t *testing.T) {
 	b.Report.Slots[0].AtNS += 4e6
 	if s := merged(t, a, b).Slots[2]; s.Failed != "" || s.AtNS != wholePlan().Slots[2].AtNS+4e6 || s.Seconds != 0.096 {
 		t.Errorf("%+v", s)
+	}
+	// However far apart they may be, they have to have counted together.
+	b.Report.Slots[0].AtNS += 150e6
+	if r, err := Merge(wholePlan(), []Part{a, b}, time.Second); err != nil || r.Slots[2].Failed != "client 2 began after client 1 had ended" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	// Slots do not overlap, whoever counted them.
+	a, b = partOf("client 1", 0, 10, 1), partOf("client 2", 110e6, 30, 2)
+	b.AheadNS = 220e6
+	if r := merged(t, a, b); r.Slots[1].Failed != "" || r.Slots[2].Failed != "it began before an earlier slot had ended" {
+		t.Errorf("%+v", r.Slots)
 	}
 	// Two failed, and the first is named.
 	a, b = partOf("client 1", 0, 10), partOf("client 2", 0, 30)
