@@ -10,6 +10,10 @@
 // so is an impossible figure. What may be unmeasured has a type that can be
 // absent.
 //
+// What several generators measured together, each on a host of its own, is one report:
+// Merge makes it of http_load's, AggregateAutocannon of autocannon's. Both merge
+// histograms; a percentile is never averaged.
+//
 // The package knows what a report can hold, not what a server should have done.
 // Fits tells whether a report belongs to a plan; the gates judge its figures.
 package generator
