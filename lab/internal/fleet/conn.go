@@ -54,7 +54,7 @@ type received struct {
 // newConn begins to send and to receive. handle gets each frame but heartbeats, in
 // their order; an error from it ends the connection.
 func newConn(r io.Reader, w io.WriteCloser, clock func() time.Time, handle func(received) error) *conn {
-	c := &conn{w: w, clock: clock, queue: make(chan frame, mostQueued), drain: make(chan struct{}), done: make(chan struct{}), sent: make(chan struct{}), seen: time.Now()}
+	c := &conn{w: w, clock: clock, queue: make(chan frame, mostQueued), drain: make(chan struct{}), done: make(chan struct{}), sent: make(chan struct{})}
 	go c.write()
 	go c.read(r, handle)
 	go c.watch()
@@ -195,9 +195,10 @@ func (c *conn) watch() {
 			return
 		case <-tick.C:
 			c.mu.Lock()
-			silent := time.Since(c.seen)
+			seen := c.seen
 			c.mu.Unlock()
-			if silent > goneWithin {
+			// Until its first frame a host may still be starting.
+			if !seen.IsZero() && time.Since(seen) > goneWithin {
 				c.fail(errGone)
 				return
 			}

@@ -159,7 +159,7 @@ func (c *collector) one(root journal.Root, id int64, k Kept) error {
 	case err == nil:
 		return fmt.Errorf("%s differs from the one on the server's host; neither was changed. Move one of them away", c.root.Rel(at))
 	case !errors.Is(err, fs.ErrNotExist):
-		return err
+		return c.unwritable(at, err)
 	}
 	text, err := c.fetch(id, k)
 	if err != nil {
@@ -170,13 +170,18 @@ func (c *collector) one(root journal.Root, id int64, k Kept) error {
 		write = results.Replace
 	}
 	if err := write(c.root.Scratch(), at, text); err != nil {
-		if why := syscall.Errno(0); errors.As(err, &why) {
-			err = results.Unwritable(c.root.Rel(filepath.Dir(at)), why)
-		}
-		return err
+		return c.unwritable(at, err)
 	}
 	c.added = append(c.added, k.Path)
 	return nil
+}
+
+// unwritable says what the disk has against a file.
+func (c *collector) unwritable(at string, err error) error {
+	if why := syscall.Errno(0); errors.As(err, &why) {
+		return results.Unwritable(c.root.Rel(filepath.Dir(at)), why)
+	}
+	return err
 }
 
 func (c *collector) fetch(id int64, k Kept) ([]byte, error) {

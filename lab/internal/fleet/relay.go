@@ -280,9 +280,14 @@ func (h Hello) differs(server Hello) string {
 // gives that lab's exit status. If the context ends, the lab there is asked to
 // end in good order.
 func (f *Fleet) Run(ctx context.Context) (status int, err error) {
+	f.hosts[0].conn.send(frame{Kind: kindClients, Hellos: f.Hellos()[1:]})
+	return f.Wait(ctx)
+}
+
+// Wait passes on what the hosts have for each other, and collects files, until the
+// lab on the server's host ends.
+func (f *Fleet) Wait(ctx context.Context) (status int, err error) {
 	server := f.hosts[0]
-	clients := f.Hellos()[1:]
-	server.conn.send(frame{Kind: kindClients, Hellos: clients})
 	stop := context.AfterFunc(ctx, func() {
 		server.conn.send(frame{Kind: kindEnd})
 		time.AfterFunc(endWithin, func() { server.conn.fail(fmt.Errorf("it did not end within %v", endWithin)) })

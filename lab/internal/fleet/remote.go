@@ -65,8 +65,11 @@ func (h Host) start(args []string, show func(string), handle func(*remote, recei
 			select {
 			case r.came <- *f.Hello:
 				r.mu.Lock()
+				defer r.mu.Unlock()
+				for _, line := range r.errs {
+					show(line)
+				}
 				r.show = show
-				r.mu.Unlock()
 				return nil
 			default:
 				return errors.New("it says hello twice")

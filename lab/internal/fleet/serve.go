@@ -81,6 +81,9 @@ func (s *Server) Asked(ctx context.Context) (Asked, error) {
 	}
 }
 
+// Greet answers for a host that has files to collect and loads nothing.
+func (s *Server) Greet() { s.conn.send(frame{Kind: kindHello}) }
+
 // Meet says who this host is, and waits until all clients have done so.
 func (s *Server) Meet(ctx context.Context, own Hello) error {
 	s.conn.send(frame{Kind: kindHello, Hello: &own})

@@ -62,7 +62,7 @@ type sign struct{ has, says string }
 
 var signs = []sign{
 	{"REMOTE HOST IDENTIFICATION HAS CHANGED", "its SSH host key is not the one in known_hosts; if the host was set up anew, remove the old key (ssh-keygen -R) and compare the new one before you accept it: else another host may answer in its place"},
-	{"host key for", "its SSH host key is not the one in known_hosts, or of another kind; compare it before you accept it"},
+	{"has changed and you have requested strict checking", "its SSH host key is not the one in known_hosts; compare it before you accept it"},
 	{"Host key verification failed", "its SSH host key is not in known_hosts; log in once with ssh, and compare the key's fingerprint before you accept it"},
 	{"Permission denied", "SSH refused the user or the key; check ansible_user and ansible_ssh_private_key_file"},
 	{"Too many authentication failures", "SSH refused all keys that were offered; name the right one in ansible_ssh_private_key_file"},
