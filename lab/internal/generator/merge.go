@@ -5,10 +5,6 @@ import (
 	"time"
 )
 
-// A Histogram is a generator's histogram of times as it was recorded: counts in
-// steps of LatencyStep, so that those of several generators can be added up.
-type Histogram struct{}
-
 // A Part is the report of one of several generators that carried out a plan
 // together.
 type Part struct {

@@ -212,6 +212,7 @@ func (s *SlotReport) check() error {
 	f.amount("client_cpu_s", s.ClientCPUS)
 	f.amount("busiest_thread_s", s.BusiestThreadS)
 	f.amount("silence_s", s.SilenceS)
+	f.amount("late_s", s.LateS)
 	for _, v := range s.ServerCPUS {
 		f.amount("server_cpu_s", v)
 	}
