@@ -37,7 +37,8 @@ type leader struct {
 	phase    int
 	deadline int64 // of the phase, ns
 	fillS    float64
-	lateNS   int64 // of a slot with a time: how late the leader came to it
+	lateNS   int64   // of a slot with a time: how late the leader came to it
+	timeouts []int64 // by target: requests that had timed out when its last slot ended
 	edges    [2]edge
 	gauges   *gauges
 	failed   []string // by target: why it is passed over
@@ -188,6 +189,9 @@ func (b *leader) miss(now int64, why string) {
 
 // end reports a slot and goes on to the next.
 func (b *leader) end(now int64) error {
+	if b.timed() {
+		b.stalled()
+	}
 	r := generator.SlotReport{Failed: b.failure, FillS: b.fillS}
 	if b.failure == "" {
 		r = b.gauges.between(&b.edges[0], &b.edges[1], b.target())

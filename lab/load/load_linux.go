@@ -146,7 +146,7 @@ func prepare(p *generator.Plan, out io.Writer) (*load, error) {
 		return nil, err
 	}
 	w := l.threads[0]
-	w.leader = &leader{load: l, own: w, out: out, gauges: g, failed: make([]string, len(p.Targets)), deadline: farOff,
+	w.leader = &leader{load: l, own: w, out: out, gauges: g, failed: make([]string, len(p.Targets)), timeouts: make([]int64, len(p.Targets)), deadline: farOff,
 		edges: [2]edge{g.newEdge(), g.newEdge()}}
 	l.leader = w.leader
 	return l, nil

@@ -86,6 +86,19 @@ func (b *leader) ended() {
 	}
 }
 
+// stalled gives up the target of a slot that was missed if its requests then timed out.
+// Otherwise it would take the time of other targets' slots again and again.
+func (b *leader) stalled() {
+	of, now := b.target(), int64(0)
+	for _, w := range b.load.threads {
+		now += w.lanes[of].timeouts
+	}
+	if b.failure != "" && b.lateNS <= mostLate && b.failed[of] == "" && now > b.timeouts[of] {
+		b.failed[of] = fmt.Sprintf("slot %d failed: %s, and had none within %v", b.slot, b.failure, b.load.plan.Timeout())
+	}
+	b.timeouts[of] = now
+}
+
 // between replaces what the leader read at the edges, a moment late, by what the threads
 // counted at the slot's time.
 func (b *leader) between(r *generator.SlotReport) {

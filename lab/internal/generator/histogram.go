@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -165,21 +164,30 @@ func (h *Histogram) MarshalJSON() ([]byte, error) {
 func (h *Histogram) UnmarshalJSON(text []byte) error {
 	var t histogramText
 	if err := decode(text, &t); err != nil {
-		return err
+		return fmt.Errorf("histogram: %w", err)
 	}
+	got, err := t.histogram()
+	if err != nil {
+		return fmt.Errorf("histogram: %w", err)
+	}
+	*h = got
+	return nil
+}
+
+func (t *histogramText) histogram() (Histogram, error) {
 	got := Histogram{counts: make([]uint32, places), n: t.N, sum: t.SumNS, max: t.MaxNS}
 	at, last, n, least, most := 0, -1, int64(0), 0.0, 0.0
 	for i, c := range t.Counts {
 		switch {
 		case c < 0 && (i+1 == len(t.Counts) || i > 0 && t.Counts[i-1] < 0):
-			return errors.New("counts skips places for no count")
+			return Histogram{}, errors.New("counts skips places for no count")
 		case c < -places || c > MaxCounted || c == 0:
-			return fmt.Errorf("counts has %d", c)
+			return Histogram{}, fmt.Errorf("counts has %d", c)
 		case c < 0:
 			at += int(-c)
 			continue
 		case at >= places:
-			return errors.New("counts has more places than there are")
+			return Histogram{}, errors.New("counts has more places than there are")
 		}
 		got.counts[at] = uint32(c)
 		n += c
@@ -191,21 +199,13 @@ func (h *Histogram) UnmarshalJSON(text []byte) error {
 	const rounded = 1e-6 // of a sum of so many numbers, at the most
 	switch {
 	case n == 0:
-		return errors.New("no counts; leave the histogram out")
+		return Histogram{}, errors.New("no counts; leave the histogram out")
 	case n != t.N || n > MaxCounted:
-		return fmt.Errorf("n is %d, and its counts add up to %d", t.N, n)
+		return Histogram{}, fmt.Errorf("n is %d, and its counts add up to %d", t.N, n)
 	case t.MaxNS < lower(last) || t.MaxNS > upper(last):
-		return fmt.Errorf("max_ns is %d, and the last count is from %d to %d", t.MaxNS, lower(last), upper(last))
+		return Histogram{}, fmt.Errorf("max_ns is %d, and the last count is from %d to %d", t.MaxNS, lower(last), upper(last))
 	case !(t.SumNS >= least*(1-rounded) && t.SumNS <= most*(1+rounded)):
-		return fmt.Errorf("sum_ns is %v, and its counts make %v to %v", t.SumNS, least, most)
+		return Histogram{}, fmt.Errorf("sum_ns is %v, and its counts make %v to %v", t.SumNS, least, most)
 	}
-	*h = got
-	return nil
-}
-
-// equal tells whether two histograms say the same.
-func (h *Histogram) equal(o *Histogram) bool {
-	a, errA := h.MarshalJSON()
-	b, errB := o.MarshalJSON()
-	return errA == nil && errB == nil && bytes.Equal(a, b)
+	return got, nil
 }
