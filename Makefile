@@ -52,8 +52,17 @@ reproduce: ## run the core experiments here, then build the site with this machi
 
 .PHONY: test
 test: ## set up and run every test (under ten minutes on two cores)
-	@$(MAKE) --no-print-directory -j4 NPM_OMIT= build .tools/stamp/checkers
+	@$(MAKE) --no-print-directory -j4 NPM_OMIT= build .tools/stamp/checkers sshd ansible
 	@tools/test.sh
+
+# What make test leaves out of these takes minutes.
+.PHONY: test-fleet
+test-fleet: build sshd ansible ## run the lab on a fleet of namespaces on this machine, and break it
+	@tools/test.sh fleet fleet_breaks
+
+.PHONY: sshd
+sshd: ## fetch an sshd for test fleets, if this machine has none
+	@tools/sshd.sh
 
 # What it compiles and runs takes minutes of CPU time, so make test leaves it out.
 .PHONY: test-workflows

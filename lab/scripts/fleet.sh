@@ -139,8 +139,9 @@ address() {
 # inventory prints an Ansible inventory of the fleet, for its controller. Server and clients
 # get cores of their own, as a server must not share its cores with what loads it.
 inventory() {
-  local rates=("$@") all=() range i
-  for range in $(awk '$1 == "Cpus_allowed_list:" { gsub(",", " "); $1 = ""; print }' /proc/self/status); do
+  local rates=("$@") all=() ranges range i
+  IFS=, read -ra ranges <<<"$(awk '$1 == "Cpus_allowed_list:" { print $2 }' /proc/self/status)"
+  for range in "${ranges[@]}"; do
     for ((i = ${range%-*}; i <= ${range#*-}; i++)); do all+=("$i"); done
   done
   local half=$((${#all[@]} / 2))
