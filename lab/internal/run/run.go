@@ -17,8 +17,9 @@
 // drawn by the same seed, is measured twice under two names as the run's A/A
 // control.
 //
-// The package drives one machine and one client. It does not drive several
-// hosts.
+// On a fleet the same servers are loaded from other hosts, which package fleet
+// reaches: their clients go round the slots at the same absolute times, and what
+// they counted adds up. The lab itself stays on the host of the servers.
 package run
 
 import (
@@ -32,6 +33,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -51,6 +53,11 @@ type Plan struct {
 	// Lab is the command that starts the lab itself, to read a wire's counters
 	// from inside its namespaces.
 	Lab []string
+	// Clients load the servers from other hosts; nil: this host loads them too.
+	// Servers then listen on Address, where the clients reach this host.
+	Clients fleet.Clients
+	Address string
+
 	// Profile asks for profiles although the experiment does not.
 	Profile bool
 
@@ -141,7 +148,7 @@ func (p Plan) file() *results.File {
 	f := &results.File{
 		SchemaVersion: results.Version, Experiment: x.Name, Source: results.Measured,
 		Hosts:    results.Hosts{Server: p.Host.ID, Client: p.Host.ID},
-		Topology: results.Topology(x.Topology),
+		Topology: p.topology(),
 		Settings: x.Fixed(), Conditions: []results.Condition{}, Trials: []results.Trial{},
 	}
 	f.Provenance = &results.Provenance{
@@ -153,6 +160,7 @@ func (p Plan) file() *results.File {
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
 		Tools: tools, Kernel: host.Kernel("/"), MemoryBytes: host.Memory("/"),
 	}
+	p.describe(f)
 	f.Run = f.Provenance.StartedAt.Format("20060102t150405z") + "-" + p.Host.ID
 	return f
 }
@@ -195,6 +203,9 @@ func (p Plan) up() (*topology.Link, error) {
 	turns := false
 	for _, levels := range x.Conditions() {
 		turns = turns || slices.ContainsFunc(p.knobs("", x.Fixed().With(levels)), func(k knob) bool { return k.inside })
+	}
+	if p.Clients != nil {
+		return topology.Fleet(p.Address, p.device()), nil
 	}
 	return topology.Up(x.Topology, string(p.Root), scriptPath("wire.sh"), turns)
 }
