@@ -73,7 +73,7 @@ up() {
     exec unshare "${apart[@]}" -- "$0" hold
   fi
   if why=$(unshare --user --map-root-user "${apart[@]}" --mount-proc unshare --user --map-user=1000 --map-group=1000 true 2>&1); then
-    login=fleet
+    login=labuser
     exec unshare --user --map-root-user "${apart[@]}" -- "$0" hold
   elif [ "$(id -u)" = 0 ] && unshare "${apart[@]}" true 2>/dev/null; then
     echo "fleet.sh: no user namespaces here; using root's own right" >&2
@@ -207,9 +207,9 @@ host() {
   mount -n --move "$at/sys" /sys
   mount -n -t proc proc /proc
   # sshd lets nobody in who has no entry there, and as root it runs in part as user sshd.
-  printf '%s\n' "root:x:0:0:root:$at/home:/bin/bash" "sshd:x:74:74::/run/sshd:/bin/false" "fleet:x:1000:1000::$at/home:/bin/bash" >"$at/etc/passwd"
-  printf '%s\n' 'root:*:::::::' 'fleet:*:::::::' >"$at/etc/shadow"
-  printf '%s\n' root:x:0: sshd:x:74: fleet:x:1000: >"$at/etc/group"
+  printf '%s\n' "root:x:0:0:root:$at/home:/bin/bash" "sshd:x:74:74::/run/sshd:/bin/false" "labuser:x:1000:1000::$at/home:/bin/bash" >"$at/etc/passwd"
+  printf '%s\n' 'root:*:::::::' 'labuser:*:::::::' >"$at/etc/shadow"
+  printf '%s\n' root:x:0: sshd:x:74: labuser:x:1000: >"$at/etc/group"
   for file in passwd shadow group; do mount -n --bind "$at/etc/$file" "/etc/$file"; done
   if [ "$name" != controller ]; then serve "$addr" "$at"; fi
   echo "$pid"
@@ -243,6 +243,7 @@ StrictModes no
 PidFile none
 PrintMotd no
 MaxStartups 100
+PermitUserEnvironment yes
 Subsystem sftp internal-sftp
 SetEnv PATH=$PATH
 TEXT
