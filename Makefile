@@ -55,10 +55,10 @@ test: ## set up and run every test (under ten minutes on two cores)
 	@$(MAKE) --no-print-directory -j4 NPM_OMIT= build .tools/stamp/checkers sshd ansible
 	@tools/test.sh
 
-# What make test leaves out of these takes minutes.
+# make test runs the shorter ones of these.
 .PHONY: test-fleet
 test-fleet: build sshd ansible ## run the lab on a fleet of namespaces on this machine, and break it
-	@tools/test.sh fleet fleet_breaks
+	@tools/test.sh fleet_whole
 
 .PHONY: sshd
 sshd: ## fetch an sshd for test fleets, if this machine has none
@@ -134,6 +134,10 @@ peers: c-floor ## build other HTTP servers to compare with, where their tools ar
 .PHONY: bench-site
 bench-site: build ## print what building the site costs at 100, 300 and 1,000 entries
 	@node test/site/bench.mjs
+
+.PHONY: bench-fleet
+bench-fleet: build sshd ansible ## print what fleets of up to 16 clients cost their controller, as JSON
+	@cd lab && go run -trimpath ./fleet/scale
 
 .PHONY: setup
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools

@@ -223,8 +223,11 @@ plug() {
   shape "$1" "$2"
 }
 
+# The bucket holds what the link carries in 4 ms, and at least some packets.
 shape() {
-  [ -z "$2" ] || tc qdisc add dev "$1" root tbf rate "${2}bit" burst 262144 latency 0.02s
+  if [ -z "$2" ]; then return; fi
+  local burst=$(($2 / 2000))
+  tc qdisc add dev "$1" root tbf rate "${2}bit" burst "$((burst > 16384 ? burst : 16384))" latency 0.02s
 }
 
 # serve starts an sshd and waits until it listens.

@@ -64,6 +64,12 @@ const experiment = "lab/experiments/99-tiny.toml"
 // that its checkouts hold, the words in edits are replaced, in pairs.
 func up(t *testing.T, edits []string, options ...string) *rig {
 	t.Helper()
+	return with(t, map[string]string{experiment: edited(t, design, edits)}, options...)
+}
+
+// with makes a fleet whose checkouts hold these files too.
+func with(t *testing.T, files map[string]string, options ...string) *rig {
+	t.Helper()
 	root, err := filepath.Abs(top)
 	if err != nil {
 		t.Fatal(err)
@@ -85,17 +91,22 @@ func up(t *testing.T, edits []string, options ...string) *rig {
 			t.Error(err)
 		}
 	})
-	text := design
+	if err := f.Checkouts(root, files); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// edited replaces words of an experiment by others, in pairs.
+func edited(t *testing.T, text string, edits []string) string {
+	t.Helper()
 	for i := 0; i < len(edits); i += 2 {
 		if !strings.Contains(text, edits[i]) {
 			t.Fatalf("the experiment has no %q", edits[i])
 		}
 		text = strings.Replace(text, edits[i], edits[i+1], 1)
 	}
-	if err := f.Checkouts(root, map[string]string{experiment: text}); err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return text
 }
 
 // tempDir is a directory of a short name, which fits into the path of a socket and has no

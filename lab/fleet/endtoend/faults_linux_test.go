@@ -1,0 +1,246 @@
+package endtoend
+
+import (
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+// says asks that a run failed with one line that has all the words.
+func (s said) says(t *testing.T, words ...string) {
+	t.Helper()
+	if s.status == 0 {
+		t.Error("exit 0 in spite of the fault")
+	}
+	line := s.complaint(t)
+	for _, word := range words {
+		if !strings.Contains(line, word) {
+			t.Errorf("%q lacks %q", line, word)
+		}
+	}
+}
+
+// must runs a command that has to succeed.
+func must(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v: %s", cmd.Args, err, out)
+	}
+	return string(out)
+}
+
+// aBlockKept waits until the first block of a run is on the server's host and the next
+// one loads.
+func (r *rig) aBlockKept(s *started, client string) {
+	r.t.Helper()
+	eventually(r.t, "a complete block", func() bool { return len(r.kept()) > 0 || s.cmd.ProcessState != nil })
+	r.loading(s, client)
+}
+
+// kept are the paths of the results files on the server's host.
+func (r *rig) kept() []string {
+	return slices.DeleteFunc(r.data("server"), func(name string) bool { return !strings.HasPrefix(name, "data/results/") })
+}
+
+// blocks is how many complete blocks the results files hold.
+func blocks(files []*results.File) int {
+	n := 0
+	for _, f := range files {
+		seen := map[int]bool{}
+		for _, trial := range f.Trials {
+			seen[trial.Block] = true
+		}
+		n += len(seen)
+	}
+	return n
+}
+
+// expectGate asks that a trial is invalid by a gate, and returns the reason's text.
+func expectGate(t *testing.T, f *results.File, gate string) string {
+	t.Helper()
+	for _, trial := range f.Trials {
+		for _, reason := range trial.Reasons {
+			if reason.Gate == gate && !trial.Valid {
+				return reason.Detail
+			}
+		}
+	}
+	t.Errorf("no trial is invalid by %s", gate)
+	return ""
+}
+
+func TestAClientLosesItsLink(t *testing.T) {
+	t.Parallel()
+	r := up(t, nil)
+	s := start(t, r.run("--blocks", "9"))
+	r.aBlockKept(s, "client2")
+	must(t, r.On("client2", "ip", "link", "set", "fleet0", "down"))
+	s.wait().says(t, "client 2")
+	if blocks(r.results("controller")) == 0 {
+		t.Error("the block before was not kept")
+	}
+	r.clean()
+	r.private()
+}
+
+func TestAClientStartsTwoSecondsLate(t *testing.T) {
+	t.Parallel()
+	r := up(t, nil)
+	s := start(t, r.run("--blocks", "2"))
+	late := r.loading(s, "client2")
+	if err := syscall.Kill(late.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * time.Second)
+	if err := syscall.Kill(late.PID, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	s.wait()
+	f := r.only()
+	if why := expectGate(t, f, "clients-apart"); !strings.Contains(why, "client 2") {
+		t.Errorf("%q does not name the client", why)
+	}
+	if last := f.Trials[len(f.Trials)-1]; last.Block == f.Trials[0].Block {
+		t.Error("the run did not go on")
+	} else {
+		for _, reason := range last.Reasons {
+			if reason.Gate == "clients-apart" {
+				t.Errorf("the next block suffers too: %s", reason.Detail)
+			}
+		}
+	}
+	r.clean()
+}
+
+// One kernel has one wall clock, so the agent of one client is told to be ahead.
+func TestAClockIsTwoHundredMillisecondsOff(t *testing.T) {
+	t.Parallel()
+	r := up(t, nil)
+	ssh := filepath.Join(r.Dir, "client2", "home", ".ssh")
+	if err := os.MkdirAll(ssh, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(ssh, "environment"), []byte("LAB_TEST_CLOCK_AHEAD_S=0.2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := finish(t, r.run("--blocks", "1"))
+	if s.status == 0 {
+		t.Error("exit 0")
+	}
+	if !strings.Contains(s.err, "LAB_TEST_CLOCK_AHEAD_S") {
+		t.Error("the run does not say that a clock was made to be off")
+	}
+	f := r.only()
+	if why := expectGate(t, f, "clocks-off"); !strings.Contains(why, "client 2") {
+		t.Errorf("%q does not name the client", why)
+	}
+	for _, trial := range f.Trials {
+		if trial.Valid {
+			t.Errorf("trial %d is valid", trial.Seq)
+		}
+		if len(trial.Clients) != 3 {
+			t.Errorf("trial %d lacks the clients", trial.Seq)
+		} else if c := trial.Clients[1]; math.Abs(c.OffsetS-0.2) > c.UncertaintyS {
+			t.Errorf("trial %d: the clock is %v s ahead ± %v s, and should be 0.2 s", trial.Seq, c.OffsetS, c.UncertaintyS)
+		}
+	}
+	r.clean()
+}
+
+func TestAHostHasAnotherCommit(t *testing.T) {
+	t.Parallel()
+	r := up(t, nil)
+	script := filepath.Join(r.Root("client2"), "lab/scripts/trial.sh")
+	text, err := os.ReadFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(script, append(text, "# another\n"...), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	must(t, exec.Command("git", "-C", r.Root("client2"), "-c", "user.name=test", "-c", "user.email=test@example.org", "commit", "-qam", "Another"))
+	finish(t, r.run("--blocks", "1")).says(t, "client 2", "commit")
+	if found := r.data("controller"); len(found) > 0 {
+		t.Errorf("files in data/: %v", found)
+	}
+	r.clean()
+}
+
+func TestTheControllersDiskIsFull(t *testing.T) {
+	t.Parallel()
+	r := up(t, nil)
+	data := filepath.Join(r.Root("controller"), "data")
+	must(t, r.On("controller", "mount", "-n", "-t", "tmpfs", "-o", "size=4k", "tmpfs", data))
+	finish(t, r.run("--blocks", "1")).says(t, "space", "collect")
+	if found := must(t, r.On("controller", "find", data, "-type", "f")); found != "" {
+		t.Errorf("half-written: %s", found)
+	}
+	if blocks(r.results("server")) != 1 {
+		t.Error("the block is not on the server's host")
+	}
+	r.clean()
+	must(t, r.On("controller", "umount", "-n", data))
+	r.collects(1)
+}
+
+// collects fetches what the server's host has, and asks for so many blocks.
+func (r *rig) collects(want int) {
+	r.t.Helper()
+	if s := finish(r.t, r.lab("fleet", "collect", "--inventory", r.Inventory())); s.status != 0 {
+		r.t.Errorf("collect exits %d", s.status)
+	}
+	if got := blocks(r.results("controller")); got < want {
+		r.t.Errorf("%d blocks were collected, want %d", got, want)
+	}
+	if got := finish(r.t, r.lab("check")); got.status != 0 {
+		r.t.Errorf("lab check exits %d after collecting", got.status)
+	}
+}
+
+func TestAnSSHHostKeyHasChanged(t *testing.T) {
+	t.Parallel()
+	r := up(t, nil)
+	known := filepath.Join(r.Dir, "known_hosts")
+	text, err := os.ReadFile(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	of := func(i int) []string { return strings.Fields(lines[i]) }
+	lines[2] = strings.Join(append(of(2)[:1], of(1)[1:]...), " ") // client 2 has client 1's
+	if err := os.WriteFile(known, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, r.run("--blocks", "1")).says(t, "client 2", "host key")
+	r.clean()
+}
+
+func TestTheControllerIsKilled(t *testing.T) {
+	t.Parallel()
+	r := up(t, nil)
+	s := start(t, r.run("--blocks", "9"))
+	r.aBlockKept(s, "client1")
+	for _, p := range r.Running("controller", "lab") {
+		if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.wait().status == 0 {
+		t.Error("exit 0")
+	}
+	r.clean()
+	if len(r.kept()) == 0 {
+		t.Fatal("the server's host has kept no block")
+	}
+	r.collects(1)
+	r.private()
+}
