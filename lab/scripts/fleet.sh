@@ -152,12 +152,13 @@ all:
   vars:
     ansible_user: $login
     ansible_port: $port
+    ansible_python_interpreter: auto_silent
     ansible_ssh_private_key_file: $dir/key
     ansible_ssh_common_args: -o UserKnownHostsFile=$dir/known_hosts -o GlobalKnownHostsFile=/dev/null -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes
 TEXT
   if [ "$half" -eq 0 ]; then of_server=("${all[@]}"); fi
   printf 'server:\n  hosts:\n'
-  entry server "${rates[0]}" "${of_server[@]}"
+  entry server "${rates[0]}" "${of_server[@]}" | sed 's/^    server:/    server0:/' # a group has the name
   printf 'clients:\n  hosts:\n'
   for ((i = 1; i <= clients; i++)); do
     # Each has cores of its own where there are as many; else they share.

@@ -34,7 +34,7 @@ on() { "$scripts/fleet.sh" in --dir "$dir" "$1" -- "${@:2}"; }
 # over runs a command on a host that the controller reaches over SSH, by the inventory.
 over() {
   local address
-  address=$(sed -n "/^    $1:/,/ansible_host/s/.*ansible_host: //p" "$dir/inventory.yml")
+  address=$(sed -n "/^    ${1/%server/server0}:/,/ansible_host/s/.*ansible_host: //p" "$dir/inventory.yml")
   # shellcheck disable=SC2046 # the options are words
   on controller ssh -o BatchMode=yes $(value ansible_ssh_common_args) -i "$(value ansible_ssh_private_key_file)" -p "$(value ansible_port)" "$(value ansible_user)@$address" "${@:2}"
 }
@@ -65,7 +65,7 @@ all_gone() {
   for pair in server:900 client1:100 client2:200 client3:200; do
     run on "${pair%:*}" tc qdisc show dev fleet0
     [[ $output == *"rate ${pair#*:}Mbit"* ]]
-    grep -A 4 "^    ${pair%:*}:" "$dir/inventory.yml" | grep -q "line_rate_bps: ${pair#*:}000000$"
+    grep -A 4 "line_rate_dir: $dir/${pair%:*}/" "$dir/inventory.yml" | grep -q "line_rate_bps: ${pair#*:}000000$"
   done
   # The other direction is shaped where the link joins the bridge.
   run nsenter --target "$holder_pid" --user --preserve-credentials --net tc qdisc show
@@ -78,11 +78,12 @@ all_gone() {
   up --clients 2
   run --separate-stderr "$ansible" -i "$dir/inventory.yml" --list
   [ "$status" -eq 0 ]
+  [ -z "$stderr" ]
   run python3 -c "
 import json, sys
 all = json.loads(sys.argv[1])
 print(all['server']['hosts'], all['clients']['hosts'], all['_meta']['hostvars']['client2']['line_rate_bps'])" "$output"
-  [ "$output" = "['server'] ['client1', 'client2'] 500000000" ]
+  [ "$output" = "['server0'] ['client1', 'client2'] 500000000" ]
 }
 
 @test "two fleets are up at once, and a directory holds one" {
