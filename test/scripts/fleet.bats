@@ -165,3 +165,22 @@ print(all['server']['hosts'], all['clients']['hosts'], all['_meta']['hostvars'][
   [ "$status" -eq 3 ]
   [[ $output == *"ip is not installed"*"iproute2"* ]]
 }
+
+# without_sshd runs a command where no sshd is installed.
+without_sshd() {
+  unshare --user --map-root-user --mount bash -c 'for at in $(PATH=$PATH:/usr/sbin type -ap sshd); do mount -n --bind /dev/null "$at"; done; exec "$@"' bash "$@"
+}
+
+@test "without an sshd it names the package and the target, and with neither so does make sshd" {
+  mkdir -p "$BATS_TEST_TMPDIR"/{lab/scripts,tools,bin}
+  cp "$scripts/fleet.sh" "$BATS_TEST_TMPDIR/lab/scripts/"
+  cp "$BATS_TEST_DIRNAME/../../tools/sshd.sh" "$BATS_TEST_TMPDIR/tools/"
+  run without_sshd "$BATS_TEST_TMPDIR/lab/scripts/fleet.sh" up
+  [ "$status" -eq 3 ]
+  [[ $output == *"apt-get install openssh-server; make sshd fetches it"* ]]
+  for tool in bash env dirname unshare mount; do ln -s "$(command -v $tool)" "$BATS_TEST_TMPDIR/bin/"; done
+  PATH=$BATS_TEST_TMPDIR/bin run without_sshd "$BATS_TEST_TMPDIR/tools/sshd.sh"
+  [ "$status" -eq 0 ]
+  [ "$output" = "not applicable: no sshd (Debian and Ubuntu: apt-get install openssh-server)" ]
+  [ ! -e "$BATS_TEST_TMPDIR/.tools" ]
+}
