@@ -16,7 +16,7 @@ func plan() *Plan {
 			{Name: "a", URL: "http://127.0.0.1:1/simple", Connections: 2, Pipelining: 1, Answers: "fiber", Processes: []int{7, 8}},
 			{Name: "b", URL: "http://127.0.0.1:2/read", Connections: 1, Pipelining: 50, Rate: 0.5, Processes: []int{}},
 		},
-		Slots: []Slot{{0, 0.1, false}, {1, 0.1, true}},
+		Slots: []Slot{{Target: 0, Seconds: 0.1}, {Target: 1, Seconds: 0.1, Counts: true}},
 		Wire:  &Wire{3, "s", "c"},
 	}
 }
