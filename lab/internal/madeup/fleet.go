@@ -54,7 +54,7 @@ func (m *maker) clients(t *results.Trial, loading int) {
 			c.LineRateShare = figure(t, "line_rate_share", float64(n))
 			c.LatencyP50S, c.LatencyP99S = figure(t, "latency_p50_s", 1), figure(t, "latency_p99_s", 1)
 			c.LateS = 0.0003
-			c.Bound, c.BoundWhy = gate.DecideBound(c.Evidence(linkRate))
+			c.Bound, c.BoundWhy = gate.DecideBound(m.f.ClientEvidence(i, c))
 		}
 		t.Clients = append(t.Clients, c)
 	}

@@ -349,8 +349,12 @@ func ProfileTime(x *experiment.Experiment) time.Duration {
 // warm-up and the client's start.
 func (p Plan) profiledFor(levels setting.Levels) time.Duration {
 	x := p.Experiment
-	lead, rest := around(generatorOf(x.Fixed().With(levels)), x.Topology.Kind == "netns")
-	return clientStart + max(seconds(x.Block.WarmupS), leastWarmup) + lead + p.profileFor() + rest
+	lead, rest := around(generatorOf(x.Fixed().With(levels)), p.onWire() || p.Clients != nil)
+	start := clientStart
+	if p.Clients != nil {
+		start = leadFirst + 2*clocksTake + 2*(fillWire+drained)
+	}
+	return start + max(seconds(x.Block.WarmupS), leastWarmup) + lead + p.profileFor() + rest
 }
 
 // clientStart is about how long it takes to start and end a client once more.
