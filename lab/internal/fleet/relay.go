@@ -147,7 +147,10 @@ func (f *Fleet) fromClient(r *remote, from received) error {
 			return errors.New("it speaks of a load that it was not given")
 		}
 		from.Client = r.Number
-		f.hosts[0].conn.send(from.frame)
+		f.mu.Lock()
+		server := f.hosts[0]
+		f.mu.Unlock()
+		server.conn.send(from.frame)
 		return nil
 	}
 	return fmt.Errorf("a client sends no %s", from.Kind)

@@ -211,12 +211,15 @@ func (r *remote) end(grace time.Duration) {
 // A printer writes text in its order without holding up whoever has it written,
 // since a terminal may be paused.
 type printer struct {
-	queue chan func()
-	done  chan struct{}
+	done chan struct{}
+
+	mu     sync.Mutex
+	queue  chan func()
+	closed bool
 }
 
 func newPrinter() *printer {
-	p := &printer{make(chan func(), 1<<16), make(chan struct{})}
+	p := &printer{queue: make(chan func(), 1<<16), done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
 		for f := range p.queue {
@@ -227,14 +230,24 @@ func newPrinter() *printer {
 }
 
 func (p *printer) print(to io.Writer, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
 	select {
 	case p.queue <- func() { _, _ = io.WriteString(to, text) }:
 	default: // nobody reads it
 	}
 }
 
-// flush waits for what is queued, which is the last.
+// flush writes what is queued. Nothing more is printed.
 func (p *printer) flush() {
-	close(p.queue)
+	p.mu.Lock()
+	if !p.closed {
+		p.closed = true
+		close(p.queue)
+	}
+	p.mu.Unlock()
 	<-p.done
 }

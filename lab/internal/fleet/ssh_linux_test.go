@@ -116,7 +116,9 @@ func TestWhatSSHRefusesIsNamed(t *testing.T) {
 		change func(h *Host)
 		want   string
 	}{
-		"a changed host key": {func(h *Host) { h.Args = append([]string{"-o", "UserKnownHostsFile=" + d.known("other_host")}, h.Args...) },
+		"a changed host key": {func(h *Host) {
+			h.Args = append([]string{"-o", "UserKnownHostsFile=" + d.known("other_host")}, h.Args...)
+		},
 			"its SSH host key is not the one in known_hosts; if the host was set up anew, remove the old key"},
 		"an unknown host key": {func(h *Host) { h.Args = append([]string{"-o", "UserKnownHostsFile=/dev/null"}, h.Args...) }, "its SSH host key is not in known_hosts;"},
 		"another key":         {func(h *Host) { h.Key = filepath.Join(d.dir, "other") }, "SSH refused the user or the key;"},

@@ -133,8 +133,8 @@ func (h *Histogram) Raw() *Histogram {
 }
 
 // histogramText is a histogram as JSON. Counts has those of successive places from the
-// first; a number below nought skips so many places without any. Neighbours are mostly
-// used, so this takes three or four bytes for each.
+// first; a number below nought skips so many places without any. Most have neighbours, so
+// this takes three or four bytes for each.
 type histogramText struct {
 	N      int64   `json:"n"`
 	SumNS  float64 `json:"sum_ns"`

@@ -93,7 +93,7 @@ func (p *Part) check(whole *Plan) ([]int, error) {
 			return nil, fmt.Errorf("its slot %d is slot %d of the whole, which there is not, or is another one already", i, s)
 		case one.Target >= len(p.Targets) || p.Targets[one.Target] != whole.Slots[s].Target:
 			return nil, fmt.Errorf("slot %d is of target %d, which is not that of slot %d of the whole", i, one.Target, s)
-		case one.Failed == "" && (one.AtNS < p.AheadNS || one.AtNS > farNS || p.AheadNS < -farNS || one.Seconds > 2*MaxSeconds):
+		case one.Failed == "" && (one.AtNS < p.AheadNS || one.AtNS > 2*farNS || p.AheadNS < -farNS || one.Seconds > 2*MaxSeconds):
 			return nil, fmt.Errorf("slot %d counted %v s at %d ns, which no clock says", i, one.Seconds, one.AtNS)
 		}
 		own[s] = i
@@ -101,7 +101,7 @@ func (p *Part) check(whole *Plan) ([]int, error) {
 	return own, nil
 }
 
-// farNS is a time that no clock has reached.
+// farNS is 73 years, and no clock counts to twice that before the year 2116.
 const farNS = int64(1) << 61
 
 // fits compares lengths, targets and what was recorded with the whole.

@@ -267,7 +267,7 @@ func (f *File) checkClients(t Trial, at string) error {
 				return fmt.Errorf("%s: %s, and so the gate %s makes the trial invalid; it is called valid", at, found.Detail, found.Gate)
 			}
 		}
-		if slot := f.Provenance.Block.SlotS; t.Valid && t.Slots != nil && c.LateS > gate.Apart(slot) {
+		if t.Valid && c.LateS > gate.ClientLate.Seconds() {
 			return fmt.Errorf("%s/late_s: %v, and so the gate %s makes the trial invalid; it is called valid", at, c.LateS, gate.ClientsApart)
 		}
 	}

@@ -291,7 +291,7 @@ func (s *sweep) endsOff() (off float64, ok bool) {
 
 // together closes the gates on clients that did not measure at the same time, and
 // gives the slots of which something else is to be said.
-func (g *group) together(t *results.Trial, l load, slots []generator.SlotReport, fail failer) []generator.SlotReport {
+func (g *group) together(t *results.Trial, slots []generator.SlotReport, fail failer) []generator.SlotReport {
 	late := false
 	for k, c := range t.Clients {
 		if !c.Loads() {
@@ -300,8 +300,8 @@ func (g *group) together(t *results.Trial, l load, slots []generator.SlotReport,
 		for _, f := range gate.JudgeClock(c.Clock()) {
 			fail(f.Gate, "client %d: %s", k+1, f.Detail)
 		}
-		if c.LateS > gate.Apart(l.slot.Seconds()) {
-			fail(gate.ClientsApart, "client %d began or ended a slot %.3g s after its time", k+1, c.LateS)
+		if c.LateS > gate.ClientLate.Seconds() {
+			fail(gate.ClientsApart, "client %d came %.3g s late to a slot", k+1, c.LateS)
 			late = true
 		}
 	}

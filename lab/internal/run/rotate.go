@@ -138,7 +138,7 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 		unwell(w, clock.at(to).Sub(clock.at(from)), fail)
 		varies := i < len(g.servers) && g.servers[i].varies()
 		if t.Clients != nil {
-			slots = g.together(t, l, slots, fail)
+			slots = g.together(t, slots, fail)
 		}
 		complain(r.report.Summary.Targets[i], slots, t.Metrics, varies, fail)
 		l.shut(t.Metrics, w, nil, fail)

@@ -127,7 +127,8 @@ func (p Plan) fewConnections() error {
 }
 
 // sweep has all clients carry out a plan whose slots have no times yet. begins is
-// called with the time at which the first slot counts, before any load is on.
+// called before any load is on, with the time at which the first slot begins that
+// counts.
 // Faults are those of servers and clients; an error ends the run, and is fleet.Lost
 // where a client was lost.
 func (g *group) sweep(ctx context.Context, plan generator.Plan, begins func(time.Time), held func()) (s *sweep, faults []fault, err error) {
@@ -140,7 +141,8 @@ func (g *group) sweep(ctx context.Context, plan generator.Plan, begins func(time
 	_, to := e.timed(&s.plan)
 	s.share(wallAhead())
 	if begins != nil {
-		begins(e.plan.clock.at(s.plan.Slots[0].AtNS))
+		first := slices.IndexFunc(s.plan.Slots, func(one generator.Slot) bool { return one.Counts })
+		begins(e.plan.clock.at(s.plan.Slots[first].AtNS))
 	}
 	s.edges = g.watchEdges(&s.plan)
 	defer s.edges.stop()
@@ -379,7 +381,7 @@ func (s *sweep) merged() (round, error) {
 // early tells whether all clients were there when the first slot was filled.
 func (s *sweep) early() bool {
 	return !slices.ContainsFunc(s.shares, func(one portion) bool {
-		return one.report != nil && len(one.report.Slots) > 0 && one.report.Slots[0].LateS > gate.ApartSlack.Seconds()
+		return one.report != nil && len(one.report.Slots) > 0 && one.report.Slots[0].LateS > gate.ClientLate.Seconds()
 	})
 }
 
