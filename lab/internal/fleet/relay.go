@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -26,6 +27,8 @@ type Fleet struct {
 	uncollect error // the first file that could not be collected
 	met       bool
 	closing   bool
+	ran       atomic.Bool // the server's lab was given its clients, or a collection was begun
+	refused   atomic.Bool // it was not, and never will be
 	collects  sync.WaitGroup
 }
 
@@ -90,6 +93,9 @@ const AgentCall = "fleet-client"
 
 // heard passes on a line that a host printed on standard error.
 func (f *Fleet) heard(h Host, line string) {
+	if f.refused.Load() {
+		return // how a lab ends that this one has no use for explains nothing
+	}
 	if h.Number > 0 {
 		line = fmt.Sprintf("%v: %s", h, line)
 	}
@@ -290,6 +296,7 @@ func (f *Fleet) Run(ctx context.Context) (status int, err error) {
 // Wait passes on what the hosts have for each other, and collects files, until the
 // lab on the server's host ends.
 func (f *Fleet) Wait(ctx context.Context) (status int, err error) {
+	f.ran.Store(true)
 	server := f.hosts[0]
 	stop := context.AfterFunc(ctx, func() {
 		server.conn.send(frame{Kind: kindEnd})
@@ -336,6 +343,7 @@ func (f *Fleet) Close() {
 	f.mu.Lock()
 	f.closing = true
 	f.mu.Unlock()
+	f.refused.Store(!f.ran.Load())
 	var wait sync.WaitGroup
 	for i, r := range f.hosts {
 		if r != nil {
