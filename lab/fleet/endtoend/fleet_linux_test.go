@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -143,25 +144,56 @@ type said struct {
 type started struct {
 	t         *testing.T
 	cmd       *exec.Cmd
-	out, errs bytes.Buffer
+	ended     chan struct{}
+	out, errs text
+}
+
+// A text is what a process prints, to be read while it does.
+type text struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (t *text) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.Write(p)
+}
+
+func (t *text) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.String()
 }
 
 func start(t *testing.T, cmd *exec.Cmd) *started {
 	t.Helper()
-	s := &started{t: t, cmd: cmd}
+	s := &started{t: t, cmd: cmd, ended: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = &s.out, &s.errs
 	// Processes that outlive the lab must not keep the test waiting for their output.
 	cmd.WaitDelay = 2 * time.Second
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	go func() {
+		_ = cmd.Wait()
+		close(s.ended)
+	}()
 	t.Cleanup(func() {
-		if cmd.ProcessState == nil {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
+		_ = cmd.Process.Kill()
+		<-s.ended
 	})
 	return s
+}
+
+// over tells whether the lab has ended.
+func (s *started) over() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // endsWithin bounds every run of these tests, which takes seconds.
@@ -169,16 +201,11 @@ const endsWithin = 2 * time.Minute
 
 func (s *started) wait() said {
 	s.t.Helper()
-	ended := make(chan struct{})
-	go func() {
-		_ = s.cmd.Wait()
-		close(ended)
-	}()
 	select {
-	case <-ended:
+	case <-s.ended:
 	case <-time.After(endsWithin):
 		_ = s.cmd.Process.Kill()
-		<-ended
+		<-s.ended
 		s.t.Errorf("the lab had not ended after %v", endsWithin)
 	}
 	got := said{s.cmd.ProcessState.ExitCode(), s.out.String(), s.errs.String()}
@@ -211,9 +238,10 @@ func (s said) complaint(t *testing.T) string {
 func (r *rig) data(host string) []string {
 	r.t.Helper()
 	var out []string
-	err := filepath.WalkDir(filepath.Join(r.Root(host), "data"), func(p string, d fs.DirEntry, err error) error {
+	root := r.Seen(host, r.Root(host))
+	err := filepath.WalkDir(filepath.Join(root, "data"), func(p string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
-			rel, _ := filepath.Rel(r.Root(host), p)
+			rel, _ := filepath.Rel(root, p)
 			out = append(out, rel)
 		}
 		return err
@@ -232,7 +260,7 @@ func (r *rig) results(host string) []*results.File {
 		if !strings.HasPrefix(name, "data/results/") || !strings.HasSuffix(name, ".json") {
 			continue
 		}
-		f, err := results.Read(filepath.Join(r.Root(host), name))
+		f, err := results.Read(r.Seen(host, filepath.Join(r.Root(host), name)))
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -287,16 +315,28 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Fatalf("not within %v: %s", within, what)
 }
 
-// loading waits until the generator runs on a client, and returns its process.
-func (r *rig) loading(s *started, client string) local.Process {
-	r.t.Helper()
-	var found []local.Process
-	eventually(r.t, client+" loads", func() bool {
-		found = r.Running(client, "http_load")
-		return len(found) > 0 || s.cmd.ProcessState != nil
-	})
-	if len(found) == 0 {
-		r.t.Fatalf("the run ended before %s loaded: %s", client, s.errs.String())
+// until waits for a condition that comes true while the lab runs.
+func (s *started) until(what string, ok func() bool) {
+	s.t.Helper()
+	eventually(s.t, what, func() bool { return ok() || s.over() })
+	if !ok() {
+		s.t.Fatalf("the lab ended before this came true: %s\n%s", what, s.errs.String())
 	}
-	return found[0]
+}
+
+// loading waits until the generator carries out a plan on a client, and returns its
+// process.
+func (r *rig) loading(s *started, client string) (load local.Process) {
+	r.t.Helper()
+	s.until(client+" loads", func() bool {
+		for _, p := range r.Running(client, "http_load") {
+			// Before a run, each client is asked whether it could start one.
+			if p.Program() == "http_load" && slices.Contains(p.Args, "--plan") && !slices.Contains(p.Args, "--check") {
+				load = p
+				return true
+			}
+		}
+		return false
+	})
+	return load
 }

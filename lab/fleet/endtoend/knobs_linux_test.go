@@ -27,7 +27,7 @@ func TestAKnobIsTurnedOnTheFarHostAndBack(t *testing.T) {
 	r := turning(t)
 	before := r.rps()
 	s := start(t, r.run("--blocks", "1"))
-	eventually(t, "RPS is turned on", func() bool { return r.rps() != before || s.cmd.ProcessState != nil })
+	s.until("RPS is turned on", func() bool { return r.rps() != before })
 	if got := s.wait(); got.status > 2 {
 		t.Errorf("exit %d", got.status)
 	}
@@ -45,7 +45,7 @@ func TestAKnobIsTurnedBackWhenTheControllerIsKilled(t *testing.T) {
 	r := turning(t)
 	before := r.rps()
 	s := start(t, r.run("--blocks", "9"))
-	eventually(t, "RPS is turned on", func() bool { return r.rps() != before || s.cmd.ProcessState != nil })
+	s.until("RPS is turned on", func() bool { return r.rps() != before })
 	for _, p := range r.Running("controller", "lab") {
 		if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
 			t.Fatal(err)

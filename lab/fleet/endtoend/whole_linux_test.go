@@ -54,7 +54,7 @@ func TestAWholeRun(t *testing.T) {
 // lacks the sources of the programs, which git would be asked for.
 func (r *rig) check() {
 	r.t.Helper()
-	if err := os.RemoveAll(filepath.Join(r.Root("controller"), ".git")); err != nil {
+	if err := os.RemoveAll(r.Seen("controller", filepath.Join(r.Root("controller"), ".git"))); err != nil {
 		r.t.Fatal(err)
 	}
 	if got := finish(r.t, r.lab("check")); got.status != 0 {
@@ -89,7 +89,7 @@ func (r *rig) private() {
 	seen := 0
 	for _, name := range r.Names {
 		for _, file := range r.data(name) {
-			text, err := os.ReadFile(filepath.Join(r.Root(name), file))
+			text, err := os.ReadFile(r.Seen(name, filepath.Join(r.Root(name), file)))
 			if err != nil {
 				r.t.Fatal(err)
 			}

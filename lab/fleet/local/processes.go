@@ -55,6 +55,11 @@ func (f *Fleet) Running(host, program string) []Process {
 	})
 }
 
+// Seen is where this process finds a path as a host has it, whatever is mounted there.
+func (f *Fleet) Seen(host, path string) string {
+	return fmt.Sprintf("/proc/%d/root%s", f.pids[host], path)
+}
+
 // lives tells whether the process still runs.
 func (p Process) lives() bool {
 	began, ok := stat(p.PID)
