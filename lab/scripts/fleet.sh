@@ -249,8 +249,10 @@ PrintMotd no
 MaxStartups 100
 PermitUserEnvironment yes
 Subsystem sftp internal-sftp
-SetEnv PATH=$PATH
 TEXT
+  # Sessions find the programs that this shell finds.
+  mkdir -p "$at/home/.ssh"
+  echo "PATH=$PATH" >"$at/home/.ssh/environment"
   if [[ $sshd == "$top"/.tools/* ]]; then
     local root=${sshd%/usr/sbin/sshd}
     libraries=$(find "$root" -name '*.so.*' -printf '%h\n' | sort -u | paste -sd :)

@@ -125,6 +125,16 @@ func (f *Fleet) Inventory() string { return filepath.Join(f.Dir, "inventory.yml"
 // Root is where the lab's checkout is on a host.
 func (f *Fleet) Root(host string) string { return filepath.Join(f.Dir, host, "home", "line-rate") }
 
+// Environment adds a variable to the sessions that sshd begins on a host.
+func (f *Fleet) Environment(host, name, value string) error {
+	e, err := os.OpenFile(filepath.Join(f.Dir, host, "home/.ssh/environment"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(e, "%s=%s\n", name, value)
+	return errors.Join(err, e.Close())
+}
+
 // Holder is the process on which the whole fleet hangs.
 func (f *Fleet) Holder() *os.Process { return f.holder.Process }
 
