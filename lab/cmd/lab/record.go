@@ -25,9 +25,10 @@ type record struct {
 // recordOf gathers a host's measured runs of an experiment, as far as they count.
 func recordOf(j *archive.Journal, x *experiment.Experiment, h *host.Profile, counts func(*results.File) bool) *record {
 	rec := &record{x: x, h: h}
-	here := j.Machine(h.ID)
+	own := j.Machine(h.ID)
+	here := results.Hosts{Server: own, Client: own}
 	for _, f := range j.Runs {
-		if f.Experiment == x.Name && f.Source == results.Measured && j.On(f) == (results.Hosts{Server: here, Client: here}) && counts(f) {
+		if f.Experiment == x.Name && f.Source == results.Measured && j.On(f).Same(here) && counts(f) {
 			rec.add(f, j.Then(x, f))
 		}
 	}

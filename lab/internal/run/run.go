@@ -32,6 +32,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -51,6 +52,11 @@ type Plan struct {
 	// Lab is the command that starts the lab itself, to read a wire's counters
 	// from inside its namespaces.
 	Lab []string
+	// Clients load the servers from other hosts; nil: this host loads them too.
+	// Servers then listen on Address, where the clients reach this host.
+	Clients fleet.Clients
+	Address string
+
 	// Profile asks for profiles although the experiment does not.
 	Profile bool
 
