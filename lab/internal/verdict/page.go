@@ -40,6 +40,7 @@ type PageRecorded struct {
 	Settings      setting.Levels   `json:"settings"`
 	Commands      []string         `json:"commands,omitempty"` // of all conditions, in their order
 	Profiled      bool             `json:"profiled,omitempty"` // whether it names raw profiles
+	Fleet         *Fleet           `json:"fleet,omitempty"`
 	Trials        []PageTrial      `json:"trials,omitempty"`
 	NotApplicable string           `json:"not_applicable,omitempty"`
 	Warnings      []string         `json:"warnings,omitempty"`
@@ -109,7 +110,7 @@ func pageCondition(c Summary) PageCondition {
 func recordedOf(r *results.File) PageRecorded {
 	out := PageRecorded{
 		SchemaVersion: r.SchemaVersion, Text: r.Text, Topology: r.Topology, Settings: r.Settings,
-		NotApplicable: r.NotApplicable, Warnings: r.Warnings,
+		NotApplicable: r.NotApplicable, Warnings: r.Warnings, Fleet: fleetOf(r),
 	}
 	if r.Provenance != nil {
 		out.Provenance = &PageProvenance{*r.Provenance, strconv.FormatUint(r.Provenance.Seed, 10)}
