@@ -156,13 +156,11 @@ func overlap(a, b string) bool {
 // Loading is how many of a fleet's clients load in a condition with these
 // settings: all but where a setting says fewer.
 func Loading(levels setting.Levels, clients int) int {
-	if n, ok := levels[clientsSetting].Int(); ok {
+	if n, ok := levels[setting.Clients].Int(); ok {
 		return int(n)
 	}
 	return clients
 }
-
-const clientsSetting = "clients"
 
 // checkFleet compares what a run says of its fleet in different places.
 func (f *File) checkFleet() error {

@@ -17,8 +17,9 @@
 // drawn by the same seed, is measured twice under two names as the run's A/A
 // control.
 //
-// The package drives one machine and one client. It does not drive several
-// hosts.
+// On a fleet the same servers are loaded from other hosts, which package fleet
+// reaches: their clients go round the slots at the same absolute times, and what
+// they counted adds up. The lab itself stays on the host of the servers.
 package run
 
 import (
@@ -147,7 +148,7 @@ func (p Plan) file() *results.File {
 	f := &results.File{
 		SchemaVersion: results.Version, Experiment: x.Name, Source: results.Measured,
 		Hosts:    results.Hosts{Server: p.Host.ID, Client: p.Host.ID},
-		Topology: results.Topology(x.Topology),
+		Topology: p.topology(),
 		Settings: x.Fixed(), Conditions: []results.Condition{}, Trials: []results.Trial{},
 	}
 	f.Provenance = &results.Provenance{
@@ -159,6 +160,7 @@ func (p Plan) file() *results.File {
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
 		Tools: tools, Kernel: host.Kernel("/"), MemoryBytes: host.Memory("/"),
 	}
+	p.describe(f)
 	f.Run = f.Provenance.StartedAt.Format("20060102t150405z") + "-" + p.Host.ID
 	return f
 }
@@ -201,6 +203,9 @@ func (p Plan) up() (*topology.Link, error) {
 	turns := false
 	for _, levels := range x.Conditions() {
 		turns = turns || slices.ContainsFunc(p.knobs("", x.Fixed().With(levels)), func(k knob) bool { return k.inside })
+	}
+	if p.Clients != nil {
+		return topology.Fleet(p.Address, p.device()), nil
 	}
 	return topology.Up(x.Topology, string(p.Root), scriptPath("wire.sh"), turns)
 }

@@ -207,12 +207,21 @@ func (s Summed) says() string {
 		switch k := s.Verdicts[v.is]; {
 		case k == 0:
 		case len(parts) == 0:
-			parts = append(parts, fmt.Sprintf("%s on %s of %s %s", v.how, thousands(k), thousands(n), plural(n, "machine")))
+			parts = append(parts, fmt.Sprintf("%s on %s of %s %s", v.how, thousands(k), thousands(n), s.counted(n)))
 		default:
 			parts = append(parts, fmt.Sprintf("%s on %s", v.how, thousands(k)))
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// counted is what says counts: a machine that is also the server of a fleet is
+// not two machines.
+func (s Summed) counted(n int) string {
+	if slices.ContainsFunc(s.Hosts, func(h OnHost) bool { return len(h.Fleet) > 0 }) {
+		return plural(n, "machine") + " and " + plural(n, "fleet")
+	}
+	return plural(n, "machine")
 }
 
 // agreement compares the hosts' intervals, comparison by comparison. A host is
