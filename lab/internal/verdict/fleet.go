@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 // the median over the condition's valid trials; percentiles of latency are not in
 // it, since those of the run are of all clients' histograms together.
 type Fleet struct {
+	Who        string           `json:"who"`  // what tells it from its server alone and from other fleets, as OnHost's
 	Says       string           `json:"says"` // "1 server and 3 clients on 4 machines"
 	With       string           `json:"with"` // beside the server's name: "with 3 clients on 3 machines"
 	Hosts      []string         `json:"hosts"`
@@ -46,7 +48,7 @@ func fleetOf(r *results.File) *Fleet {
 	if !r.OnFleet() {
 		return nil
 	}
-	f := &Fleet{Hosts: r.Hosts.Clients}
+	f := &Fleet{Who: whoOf(r.Hosts.Server, r.Hosts.Clients), Hosts: r.Hosts.Clients}
 	f.Says, f.With = fleetWords(r.Provenance.Fleet.Machines)
 	for _, c := range r.Conditions {
 		var valid []results.Trial
@@ -60,6 +62,16 @@ func fleetOf(r *results.File) *Fleet {
 		}
 	}
 	return f
+}
+
+// whoOf tells the hosts of a run from others in a word that fits into an address or
+// an attribute, however many clients there are: the server's id if it ran alone.
+func whoOf(host string, fleet []string) string {
+	if len(fleet) == 0 {
+		return host
+	}
+	sum := sha256.Sum256([]byte(strings.Join(fleet, " ")))
+	return fmt.Sprintf("%s-fleet-%x", host, sum[:3])
 }
 
 // fleetWords says how many hosts there were and on how many machines, from the

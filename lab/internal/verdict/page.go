@@ -75,6 +75,9 @@ type PageSlots struct {
 // leaves both as they are.
 func PageOf(f *File, r *results.File) *Page {
 	p := &Page{File: *f, Conditions: make([]PageCondition, 0, len(f.Conditions)), Results: recordedOf(r)}
+	if p.Results.Fleet != nil { // by the names that the hosts have now
+		p.Results.Fleet.Who, p.Results.Fleet.Hosts = whoOf(f.Host, f.Fleet), f.Fleet
+	}
 	for _, c := range f.Conditions {
 		p.Recorded = max(p.Recorded, len(c.Metrics))
 		p.Conditions = append(p.Conditions, pageCondition(c))

@@ -132,6 +132,9 @@ func TestTheWallIsFoundBothWays(t *testing.T) {
 					t.Errorf("%q does not say %q", f.Wall, want)
 				}
 			}
+			if sum := OverHosts(x, []Made{{f, x}}); len(sum.Fleets) != 1 || sum.Claims[0].Hosts[0].Who != sum.Fleets[0].Who || sum.Fleets[0].Who == "s" {
+				t.Errorf("the fleet is not told from its server alone: %+v", sum.Fleets)
+			}
 			if fl := fleetOf(r); len(fl.Conditions) != len(r.Conditions) {
 				t.Errorf("%d conditions of %d", len(fl.Conditions), len(r.Conditions))
 			}
