@@ -94,7 +94,7 @@ func fleetWords(machines []int) (says, with string) {
 	clients := strconv.Itoa(n) + " " + plural(n, "client")
 	switch {
 	case all == 1:
-		return "1 server and " + clients + " in network namespaces of one machine", "with " + clients + " in network namespaces of the same machine"
+		return "1 server and " + clients + " in network namespaces of one machine", "with " + clients + " in namespaces of one machine"
 	case beside > 0:
 		says = fmt.Sprintf("1 server and %s on %d machines, %d of them on the server's own", clients, all, beside)
 		return says, fmt.Sprintf("with %s, %d of them on the same machine", clients, beside)
@@ -160,9 +160,9 @@ func fleetCondition(id string, trials []results.Trial) FleetCondition {
 // fullText says which clients were full: one of eight is a finding about that one,
 // and its row alone might be overlooked.
 func fullText(full []string, walls map[string]bool, loading, n int) string {
-	of := fmt.Sprintf("%d %s", loading, plural(loading, "client"))
+	of := strconv.Itoa(loading)
 	if loading < n {
-		of = fmt.Sprintf("the %d that loaded", loading)
+		of += " that loaded"
 	}
 	by := map[string]string{"client-cpu": "by its CPU", "wire": "by its link", "client-cpu+wire": "by its CPU or its link"}
 	var met []string
@@ -171,19 +171,23 @@ func fullText(full []string, walls map[string]bool, loading, n int) string {
 	}
 	slices.Sort(met)
 	how := by[strings.Join(met, "+")]
+	others := "the others were not"
+	if loading-len(full) == 1 {
+		others = "the other one was not"
+	}
 	switch {
 	case len(full) == 0 && loading == 1:
 		return "The only client that loaded was not full."
 	case len(full) == 0:
-		return "None of " + of + " was full."
+		return "None of the clients was full."
 	case loading == 1:
 		return fmt.Sprintf("The only client that loaded was full, %s.", how)
 	case len(full) == loading:
-		return fmt.Sprintf("All of %s were full, each %s.", of, how)
+		return fmt.Sprintf("All of the clients were full, each %s.", how)
 	case len(full) == 1:
-		return fmt.Sprintf("Client %s was full, %s; the others of %s were not.", full[0], how, of)
+		return fmt.Sprintf("Client %s of %s was full, %s; %s.", full[0], of, how, others)
 	}
-	return fmt.Sprintf("Clients %s were full, each %s; the others of %s were not.", list(full), how, of)
+	return fmt.Sprintf("Clients %s of %s were full, each %s; %s.", list(full), of, how, others)
 }
 
 // recordedBy lists a figure of the trials that recorded it.

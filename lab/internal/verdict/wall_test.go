@@ -171,7 +171,7 @@ func TestAFleetOnOneMachineIsCalledThat(t *testing.T) {
 		{[]int{0, 1, 2, 3}, "1 server and 3 clients on 4 machines", "with 3 clients on 3 machines"},
 		{[]int{0, 1}, "1 server and 1 client on 2 machines", "with 1 client on 1 machine"},
 		{[]int{0, 1, 1, 2}, "1 server and 3 clients on 3 machines", "with 3 clients on 2 machines"},
-		{[]int{0, 0, 0, 0}, "1 server and 3 clients in network namespaces of one machine", "with 3 clients in network namespaces of the same machine"},
+		{[]int{0, 0, 0, 0}, "1 server and 3 clients in network namespaces of one machine", "with 3 clients in namespaces of one machine"},
 		{[]int{0, 0, 1}, "1 server and 2 clients on 2 machines, 1 of them on the server's own", "with 2 clients, 1 of them on the same machine"},
 	} {
 		if says, with := fleetWords(c.machines); says != c.says || with != c.with {
@@ -198,7 +198,7 @@ func TestEachClientOfAConditionHasItsRow(t *testing.T) {
 	if got := three.Clients[1]; got.Share != "25.0 %" || got.Bound != "unknown 12" || got.Clock != "+2.00 ± 0.40 ms" {
 		t.Errorf("%+v", got)
 	}
-	if three.Says != "Client 1 was full, by its CPU; the others of the 3 that loaded were not." {
+	if three.Says != "Client 1 of 3 that loaded was full, by its CPU; the others were not." {
 		t.Errorf("%q", three.Says)
 	}
 	if got := f.Conditions[0].Says; got != "The only client that loaded was full, by its CPU." {
@@ -210,10 +210,11 @@ func TestEachClientOfAConditionHasItsRow(t *testing.T) {
 		loading, n int
 		want       string
 	}{
-		{[]string{"3"}, []string{"client-cpu"}, 8, 8, "Client 3 was full, by its CPU; the others of 8 clients were not."},
-		{[]string{"1", "3"}, []string{"wire"}, 8, 8, "Clients 1 and 3 were full, each by its link; the others of 8 clients were not."},
-		{[]string{"1", "2"}, []string{"wire", "client-cpu"}, 2, 2, "All of 2 clients were full, each by its CPU or its link."},
-		{nil, nil, 8, 8, "None of 8 clients was full."},
+		{[]string{"3"}, []string{"client-cpu"}, 8, 8, "Client 3 of 8 was full, by its CPU; the others were not."},
+		{[]string{"1", "3"}, []string{"wire"}, 8, 8, "Clients 1 and 3 of 8 were full, each by its link; the others were not."},
+		{[]string{"1", "2"}, []string{"wire", "client-cpu"}, 2, 2, "All of the clients were full, each by its CPU or its link."},
+		{[]string{"2"}, []string{"wire"}, 2, 3, "Client 2 of 2 that loaded was full, by its link; the other one was not."},
+		{nil, nil, 8, 8, "None of the clients was full."},
 	} {
 		walls := map[string]bool{}
 		for _, w := range c.walls {
