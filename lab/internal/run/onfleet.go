@@ -2,7 +2,11 @@ package run
 
 import (
 	"fmt"
+	"net/netip"
+	"os"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
@@ -92,4 +96,71 @@ func machines(hellos []fleet.Hello) (all []int) {
 		all = append(all, at)
 	}
 	return all
+}
+
+// fits is an error if the fleet cannot carry out the design, though nothing of it
+// is missing.
+func (p Plan) fits() error {
+	if p.Clients == nil {
+		return nil
+	}
+	if a, err := netip.ParseAddr(p.Address); err != nil || !a.Is4() {
+		return fmt.Errorf("the clients reach the server by an IPv4 address, and %q is none; set line_rate_address in the inventory", p.Address)
+	}
+	return p.fewConnections()
+}
+
+// seal leaves the server's address out of a trial's reasons.
+func (p Plan) seal(t *results.Trial) {
+	if p.Clients == nil {
+		return
+	}
+	for i := range t.Reasons {
+		t.Reasons[i].Detail = p.scrubbed(t.Reasons[i].Detail)
+	}
+}
+
+func (p Plan) scrubbed(text string) string {
+	if p.Address == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, p.Address, results.FleetServer)
+}
+
+// sealed refuses a file that has the server's address or this host's name in it.
+func (p Plan) sealed(f *results.File) error {
+	if p.Clients == nil {
+		return nil
+	}
+	words := []string{p.Address}
+	if name, err := os.Hostname(); err == nil {
+		short, _, _ := strings.Cut(name, ".")
+		words = append(words, name, short)
+	}
+	return Private(f, words...)
+}
+
+// common are words that a host may be called by and that files have anyway.
+var common = []string{"", "client", "clients", "fiber", "host", "lab", "linux", "localhost", "server"}
+
+// Private refuses a file that has one of some words in it: names and addresses of
+// hosts, users or directories, which no results file tells.
+func Private(f *results.File, words ...string) error {
+	text, err := results.Encode(f)
+	if err != nil {
+		return err
+	}
+	part := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-@", r)
+	}
+	there := map[string]bool{}
+	for _, word := range strings.FieldsFunc(strings.ToLower(string(text)), part) {
+		there[strings.Trim(word, ".-_@")] = true
+	}
+	for _, word := range words {
+		if word = strings.ToLower(word); !slices.Contains(common, word) && there[strings.Trim(word, ".-_@")] {
+			return fmt.Errorf("the run's file would have %q in it, a name or an address of the fleet, and is not kept; this is a fault of the lab", word)
+		}
+	}
+	return nil
 }

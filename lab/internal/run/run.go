@@ -105,14 +105,14 @@ type Watcher interface {
 // in the trial.
 func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	p.clock = newClock()
-	p, left := p.without()
+	p, left := p.onFleet().without()
 	x := p.Experiment
 	f := p.file()
 	f.Provenance.LeftOut = left
 	if why := p.Unreachable(); why != "" {
 		f.NotApplicable = why
 		w.Begin(x, 0, 0)
-		return p.finish(f, nil), nil
+		return p.finish(f, nil), p.sealed(f)
 	}
 	link, err := p.up()
 	var unavailable topology.Unavailable
@@ -125,6 +125,9 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 		return nil, err
 	}
 	defer link.Down()
+	if err := p.fits(); err != nil {
+		return nil, err
+	}
 	if p.found, err = p.find(); err != nil {
 		return nil, err
 	}
@@ -136,7 +139,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 		return nil, err
 	}
 	p.conditions(f, link)
-	w.Begin(x, BlockTime(x), p.budget())
+	w.Begin(x, p.BlockTime(), p.budget())
 	return newEngine(p, link, f).blocks(ctx, w)
 }
 
@@ -169,6 +172,11 @@ func (p Plan) file() *results.File {
 // a reader would type for each.
 func (p Plan) conditions(f *results.File, link *topology.Link) {
 	x := p.Experiment
+	if p.Clients != nil { // no file has its address
+		shown := *link
+		shown.Host = results.FleetServer
+		link = &shown
+	}
 	all := x.Conditions()
 	twin := experiment.DrawControl(len(all), p.Seed)
 	for i, levels := range append(all, all[twin]) {
@@ -227,24 +235,31 @@ func fills(wire bool) time.Duration {
 	return fillLoopback
 }
 
-// BlockTime is about how long a block of an experiment takes.
-func BlockTime(x *experiment.Experiment) time.Duration {
-	fill := fills(x.Topology.Kind == "netns")
+// BlockTime is about how long a block of an experiment takes on one machine.
+func BlockTime(x *experiment.Experiment) time.Duration { return Plan{Experiment: x}.BlockTime() }
+
+// BlockTime is about how long a block takes.
+func (p Plan) BlockTime() time.Duration {
+	x := p.Experiment
+	fill, overhead, begun := fills(p.onWire()), groupOverhead, time.Duration(0)
+	if p.Clients != nil {
+		fill, overhead, begun = fillWire+drained, groupOverhead+leadFirst+2*clocksTake, fillWire+drained
+	}
 	slots := time.Duration(x.Block.Rounds) * (seconds(x.Block.SlotS) + fill)
 	each := func(levels setting.Levels) time.Duration {
-		took := seconds(x.Block.WarmupS) + slots
+		took := begun + seconds(x.Block.WarmupS) + slots
 		if searches(x.Fixed().With(levels)) {
 			took += searching
 		}
 		if x.Profile != nil {
-			took += Plan{Experiment: x}.profiledFor(levels)
+			took += Plan{Experiment: x, Clients: p.Clients}.profiledFor(levels)
 		}
 		return took
 	}
 	all, groups := x.Conditions(), x.Groups()
 	total, control := time.Duration(0), time.Duration(0)
 	for _, g := range groups {
-		total += groupOverhead
+		total += overhead
 		if experiment.AtOnce(x.Fixed().With(all[g[0]])) {
 			total += each(all[g[0]]) // all conditions, and the control if it belongs to the group
 			continue
@@ -255,7 +270,7 @@ func BlockTime(x *experiment.Experiment) time.Duration {
 		control = each(all[g[0]])
 	}
 	if control > 0 && len(groups) == len(all) {
-		control += groupOverhead
+		control += overhead
 	}
 	return total + control
 }
