@@ -139,6 +139,9 @@ func (b *bench) plan(x *experiment.Experiment) run.Plan {
 func (b *bench) asks(x *experiment.Experiment) error {
 	err := b.ready(b.plan(x))
 	if err == nil {
+		err = b.opens(x)
+	}
+	if err == nil {
 		err = writable(b.j.Root.Scratch(), b.into(), x, b.profile)
 	}
 	if err != nil {

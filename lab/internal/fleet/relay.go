@@ -199,7 +199,6 @@ func (f *Fleet) fromServer(r *remote, from received) error {
 	case kindKept:
 		f.collects.Go(func() {
 			if err := collector.collect(from.frame); err != nil {
-				f.Say("%v; the run stays on the server's host, and lab fleet collect fetches it", err)
 				f.mu.Lock()
 				if f.uncollect == nil {
 					f.uncollect = err
@@ -279,18 +278,12 @@ func (h Hello) differs(server Hello) string {
 	return strings.Join(what, ", ")
 }
 
-// Run has the server's host measure with the clients, until its lab ends, and
-// gives that lab's exit status. If the context ends, the lab there is asked to
+// Run has the server's host measure with the clients, and collects what it keeps,
+// until its lab ends, and gives that lab's exit status. If the context ends, the lab there is asked to
 // end in good order.
 func (f *Fleet) Run(ctx context.Context) (status int, err error) {
-	f.hosts[0].conn.send(frame{Kind: kindClients, Hellos: f.Hellos()[1:]})
-	return f.Wait(ctx)
-}
-
-// Wait passes on what the hosts have for each other, and collects files, until the
-// lab on the server's host ends.
-func (f *Fleet) Wait(ctx context.Context) (status int, err error) {
 	server := f.hosts[0]
+	server.conn.send(frame{Kind: kindClients, Hellos: f.Hellos()[1:]})
 	stop := context.AfterFunc(ctx, func() {
 		server.conn.send(frame{Kind: kindEnd})
 		time.AfterFunc(endWithin, func() { server.conn.fail(fmt.Errorf("it did not end within %v", endWithin)) })
@@ -318,7 +311,7 @@ func (f *Fleet) Wait(ctx context.Context) (status int, err error) {
 	case !ended || code < 0 || code == sshFailed && !server.Local:
 		return 0, fmt.Errorf("%v is lost: %s; its complete blocks are there, and lab fleet collect fetches them", server.Host, server.why())
 	case uncollected != nil:
-		return 0, errors.New("not everything was collected")
+		return 0, fmt.Errorf("%w; what was not collected stays on the server's host, and lab fleet collect fetches it", uncollected)
 	}
 	return code, nil
 }
