@@ -243,7 +243,8 @@ func (p Plan) BlockTime() time.Duration {
 	x := p.Experiment
 	fill, overhead, begun := fills(p.onWire()), groupOverhead, time.Duration(0)
 	if p.Clients != nil {
-		fill, overhead, begun = fillWire+drained, groupOverhead+leadFirst+2*clocksTake, fillWire+drained
+		begun = fillWire + drained + time.Duration(Connections(x))*fillEach
+		fill, overhead = begun, groupOverhead+leadFirst+2*clocksTake
 	}
 	slots := time.Duration(x.Block.Rounds) * (seconds(x.Block.SlotS) + fill)
 	each := func(levels setting.Levels) time.Duration {
