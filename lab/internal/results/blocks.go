@@ -146,12 +146,21 @@ func (c *clock) group(f *File, first, n int) error {
 }
 
 // slots compares the slots of a group with the order drawn for them. A trial
-// that was cut short has fewer slots.
+// that was cut short has fewer slots. On a fleet a slot is missed and the next one
+// may be there, and which of them it was does not show; so of a trial that lacks
+// any, which is invalid, the order is not compared.
 func (c *clock) slots(f *File, places []int) error {
-	taken := map[int]int{}
+	taken, drawn := map[int]int{}, map[int]int{}
+	for _, i := range places {
+		drawn[i]++
+	}
 	for _, i := range places {
 		s, k := f.Trials[i].Slots, taken[i]
 		if s == nil || k >= len(s.AtS) {
+			continue
+		}
+		if f.OnFleet() && !f.Trials[i].Valid && len(s.AtS) < drawn[i] {
+			taken[i]++
 			continue
 		}
 		if begun := s.AtS[k] - s.FillS[k]; begun < c.slotS-edge {
