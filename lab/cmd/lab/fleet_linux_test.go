@@ -41,7 +41,7 @@ func newCrew(t *testing.T, clients, blocks int) *crew {
 // fleets has the design use the lab's own generator.
 func (c *clone) fleets() {
 	c.t.Helper()
-	c.edit("pipelining = 1\n", "pipelining = 1\ngenerator = \"http_load\"\n")
+	c.edit("pipelining = 1\n", "pipelining = 1\ngenerator = \"http_load\"\nrate = 400\n")
 	c.edit("slot_s = 1\n", "slot_s = 0.2\n")
 	c.edit("rounds = 1\n", "rounds = 2\n")
 }
