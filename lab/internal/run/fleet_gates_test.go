@@ -6,6 +6,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -87,5 +88,16 @@ func TestFleetsCloseGates(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Hosts on one machine have one name, whatever their checkouts call it.
+func TestHostsOfOneMachineHaveOneName(t *testing.T) {
+	hello := func(id, machine string) fleet.Hello {
+		return fleet.Hello{Profile: host.Profile{ID: id}, Machine: machine}
+	}
+	got := FleetOf("s", []fleet.Hello{hello("other", "0"), hello("a", "0"), hello("b", "1"), hello("c", "1"), hello("d", "")})
+	if want := (results.Hosts{Server: "s", Client: "s", Clients: []string{"s", "b", "b", "d"}}); !got.Same(want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

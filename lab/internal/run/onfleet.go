@@ -79,15 +79,33 @@ func (p Plan) describe(f *results.File) {
 		return
 	}
 	hellos := p.Clients.Hellos()
-	f.Hosts.Clients = []string{}
+	f.Hosts = FleetOf(p.Host.ID, hellos)
 	f.Provenance.ClientCPUs = ""
 	fl := &results.Fleet{Machines: machines(hellos), Clients: []results.OfFleet{}}
 	for _, h := range hellos[1:] {
-		f.Hosts.Clients = append(f.Hosts.Clients, h.Profile.ID)
 		fl.Clients = append(fl.Clients, results.OfFleet{CPUs: cores.Format(h.CPUs), LineRateBps: h.LineRate, Tools: h.Tools, Kernel: h.Kernel, MemoryBytes: h.Memory})
 	}
-	f.Hosts.Client = f.Hosts.Clients[0]
 	f.Provenance.Fleet = fl
+}
+
+// FleetOf names the hosts of a fleet by their machines' profiles. Hosts that share a
+// machine go by the name of the first of them: a checkout may have drawn a name of
+// its own.
+func FleetOf(server string, hellos []fleet.Hello) results.Hosts {
+	on := results.Hosts{Server: server, Clients: []string{}}
+	of := machines(hellos)
+	for i, h := range hellos[1:] {
+		id := h.Profile.ID
+		switch first := slices.Index(of, of[i+1]); {
+		case first == 0:
+			id = server
+		case first <= i:
+			id = on.Clients[first-1]
+		}
+		on.Clients = append(on.Clients, id)
+	}
+	on.Client = on.Clients[0]
+	return on
 }
 
 // machines numbers the machines that hosts are on, in the order of the hosts.
