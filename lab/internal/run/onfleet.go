@@ -64,9 +64,11 @@ func (p Plan) withoutClients() []string {
 	case x.Batches():
 		return []string{"its servers send events to a receiver, which a fleet's clients do not run; it can be measured on one machine"}
 	}
-	for _, levels := range p.Experiment.Conditions() {
-		if name := generatorOf(p.Experiment.Fixed().With(levels)); name != setting.HTTPLoad {
-			return []string{fmt.Sprintf("it loads with %s, which the lab does not start on several hosts; it can be measured on one machine", name)}
+	if p.Experiment.Profile != nil || p.Profile {
+		for _, levels := range p.Experiment.Conditions() {
+			if name := generatorOf(p.Experiment.Fixed().With(levels)); name != setting.HTTPLoad {
+				return []string{fmt.Sprintf("it profiles servers that %s loads, which the lab does not do on several hosts; it can be measured on one machine", name)}
+			}
 		}
 	}
 	return nil
