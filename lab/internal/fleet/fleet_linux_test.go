@@ -146,7 +146,7 @@ func TestAClientThatIsKilledIsLostAndTheOthersGoOn(t *testing.T) {
 	if !strings.Contains(c.out, "client 1: 7 requests") {
 		t.Error("client 1 did not go on")
 	}
-	if !strings.Contains(c.errs, "lab: client 2 was lost while its clock was measured") {
+	if !strings.Contains(c.errs, "lab: client 2 was lost in mid-run: it ended while its clock was measured") {
 		t.Error("not said of its clock")
 	}
 	if strings.Contains(c.out, "example") {
