@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -269,6 +271,11 @@ func (l *carried) counted() (first, last int64) {
 func (l *carried) window() time.Duration {
 	if first, last := l.counted(); last > 0 {
 		return time.Duration(last - first)
+	}
+	if at := slices.Index(l.Argv, "--duration"); at >= 0 && at+1 < len(l.Argv) {
+		if s, err := strconv.ParseFloat(l.Argv[at+1], 64); err == nil && s > 0 && s < generator.MaxSeconds {
+			return time.Duration(s * 1e9)
+		}
 	}
 	return time.Duration(l.LimitNS) / 2
 }

@@ -157,24 +157,6 @@ func TestTroublesOfClients(t *testing.T) {
 	nothingRuns(t)
 }
 
-// A client that came late gets more time before the next block.
-func TestAClientThatComesLateIsGivenTime(t *testing.T) {
-	p := newPlace(t)
-	f := newFleet(p, 2)
-	f.clients[0].late = 1100 * time.Millisecond
-	plan := p.onFleet(fleetBlock, f)
-	plan.MaxBlocks = 2
-	made, err := Do(t.Context(), plan, &watching{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, one := range made.File.Trials {
-		if late := closed(one, gate.ClientsApart); late != (one.Block == 1) && !disturbed(one) {
-			t.Errorf("block %d: %q", one.Block, one.Reasons)
-		}
-	}
-}
-
 // The loss of a client ends the run with the block in which it was lost, and the
 // blocks before it are kept.
 func TestALostClientEndsTheRun(t *testing.T) {
