@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -43,7 +44,7 @@ type measured struct {
 }
 
 func newEngine(p Plan, link *topology.Link, f *results.File) *engine {
-	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), spare: loopsSpare, taken: taken{}, lead: leadFirst, pause: loopPause, loop: cores.TimeLoop}
+	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), spare: loopsSpare, taken: taken{}, lead: cmp.Or(p.lead, leadFirst), pause: loopPause, loop: cores.TimeLoop}
 	e.turn = e.group
 	return e
 }

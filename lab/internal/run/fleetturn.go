@@ -51,6 +51,9 @@ func (g *group) onFleet(ctx context.Context) (err error) {
 	}
 	s.parts(done)
 	g.judge(done, seen, w)
+	for i := range g.trials {
+		interrupts(&g.trials[i], w) // of the whole turn, as other figures of the machine
+	}
 	return g.without(g.profiled(ctx))
 }
 

@@ -79,6 +79,7 @@ type Plan struct {
 	found       *host.Programs // before the run
 	clock       clock
 	readyWithin time.Duration // how long a server may take to listen; 0: readyWithin
+	lead        time.Duration // before a fleet's first slot; 0: leadFirst
 }
 
 // A Made is a finished run: its file, and the raw profiles that it names, by
