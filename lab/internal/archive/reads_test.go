@@ -29,6 +29,7 @@ var readers = map[string]string{
 	"internal/audit/schema_test.go":          "every text, each for itself",
 	"internal/derive/derive_test.go":         "one design, by its name",
 	"internal/experiment/schema_test.go":     "every experiment, each for itself",
+	"internal/generator/aggregate_test.go":   "programs only",
 	"internal/audit/audit_test.go":           "texts and runs by their names",
 	"internal/derive/reach_test.go":          "designs by their names",
 	"internal/derive/states_journal_test.go": "templates, and pages that are no entries",
