@@ -43,6 +43,7 @@ var readers = map[string]string{
 	"internal/results/sequence_test.go":      "every run, each for itself",
 	"internal/results/results_test.go":       "every run and host is read and checked, each for itself",
 	"internal/results/sheet_test.go":         "the golden pages' runs",
+	"internal/run/fleet_linux_test.go":       "designs by their names",
 	"internal/run/knobs_test.go":             "designs by their names",
 	"internal/run/place_linux_test.go":       "programs only",
 	"internal/verdict/claims_test.go":        "experiments by their names",
