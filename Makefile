@@ -219,7 +219,7 @@ fleet-programs:
 	@from=$(BIN); need="$(PROGRAMS)"; \
 	if [ -n "$(STATIC)" ] || [ "$$(go env GOHOSTOS)-$$(go env GOHOSTARCH)" != linux-$(ARCH) ]; then \
 	  from=$(PREPARE)/$(ARCH); need=$$from/compiled; fi; \
-	$(MAKE) --no-print-directory $$need >&2; \
+	$(MAKE) --no-print-directory -s $$need >&2; \
 	(cd $$from && sha256sum $(notdir $(PROGRAMS))) | awk '{ print "program." $$2 "=" $$1 }' >$(PREPARE)/digests; \
 	cmp -s $(PREPARE)/digests $(PREPARE)/packed || { \
 	  tar -C $$from -cf - $(notdir $(PROGRAMS)) | gzip -1 >$(PREPARE)/programs.tgz; \
