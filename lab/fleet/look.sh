@@ -44,7 +44,7 @@ if [ -e "$dir/.git" ] && command -v git >/dev/null; then
   commit=$(git -C "$dir" rev-parse --verify --quiet HEAD || true)
   # Paths of a checkout that are part of the lab, as opposed to what runs add to data/.
   differs=$(git -C "$dir" status --porcelain --no-renames -- lab Makefile package.json package-lock.json .npmrc 2>/dev/null | cut -c4- | head -n 3 | paste -sd ' ')
-elif [ -d "$dir" ] && [ -n "$(ls -A "$dir")" ]; then
+elif [ -d "$dir" ] && [ -n "$(ls -A --ignore=.tools "$dir")" ]; then
   commit=none
 fi
 echo "commit=$commit"
