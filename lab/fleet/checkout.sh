@@ -9,7 +9,11 @@ dir=${1/#\~\//$HOME/} from=${2/#\~\//$HOME/} commit=$3
 
 mkdir -p "$dir"
 cd "$dir"
-[ -d .git ] || git init --quiet .
+if [ ! -e .git ]; then
+  git init --quiet .
+  # Only a checkout that was made here may be changed and removed from here.
+  git config line-rate.prepared yes
+fi
 git fetch --quiet --depth 1 "$from" HEAD
 [ "$(git rev-parse FETCH_HEAD)" = "$commit" ] || { echo "checkout.sh: the controller sent another commit than $commit" >&2; exit 1; }
 # Files of earlier runs are not tracked here yet, and git would not write over them.

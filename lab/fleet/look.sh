@@ -39,9 +39,10 @@ if command -v ip getent >/dev/null; then
 fi
 echo "device=$device"
 
-commit='' differs=''
+commit='' differs='' prepared=no
 if [ -e "$dir/.git" ] && command -v git >/dev/null; then
   commit=$(git -C "$dir" rev-parse --verify --quiet HEAD || true)
+  prepared=$(git -C "$dir" config --local --default no line-rate.prepared)
   # Paths of a checkout that are part of the lab, as opposed to what runs add to data/.
   differs=$(git -C "$dir" status --porcelain --no-renames -- lab Makefile package.json package-lock.json .npmrc 2>/dev/null | cut -c4- | head -n 3 | paste -sd ' ')
 elif [ -d "$dir" ] && [ -n "$(ls -A --ignore=.tools "$dir")" ]; then
@@ -49,6 +50,7 @@ elif [ -d "$dir" ] && [ -n "$(ls -A --ignore=.tools "$dir")" ]; then
 fi
 echo "commit=$commit"
 echo "differs=$differs"
+echo "prepared=$prepared"
 # The lock is the lab's own: it is held for as long as a run goes on in this checkout.
 measuring=no
 if [ -e "$dir/.tools/scratch/lock" ] && ! flock -n "$dir/.tools/scratch/lock" true; then measuring=yes; fi
