@@ -95,7 +95,7 @@ things='[len(alive), len(ec2.describe_key_pairs()["KeyPairs"]), len(ec2.describe
 @test "a disk that no instance has is found by its mark" {
   more='-e confirm_cost_usd_per_hour=1.71' run up SHAPE=06
   # A disk with the mark that no instance of the fleet has.
-  asks 'ec2.create_volume(AvailabilityZone="us-east-1a", Size=1, TagSpecifications=[{"ResourceType": "volume", "Tags": [{"Key": "line-rate-fleet", "Value": "line-rate"}]}])' >/dev/null
+  asks 'ec2.create_volume(AvailabilityZone="us-east-1a", Size=1, SnapshotId=ec2.create_snapshot(VolumeId=ec2.describe_volumes()["Volumes"][0]["VolumeId"])["SnapshotId"], TagSpecifications=[{"ResourceType": "volume", "Tags": [{"Key": "line-rate-fleet", "Value": "line-rate"}]}])' >/dev/null
   run down
   [ "$status" -eq 0 ]
   [ "$(asks "$things")" = '[0, 0, 0, 0, 0]' ]
