@@ -29,6 +29,9 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 	// on is the client's own.
 	now := w.load.clock.now()
 	w.now = now
+	if now >= w.markAt {
+		w.mark(now)
+	}
 	in, l, done := w.buffer[:n], c.lane, 0
 	for len(in) > 0 {
 		if c.inFlight == 0 {
@@ -85,10 +88,10 @@ func (w *thread) took(c *connection, now int64) {
 	case !w.slot.Counts:
 	case l.paced:
 		if w.load.counts(from) {
-			l.latency.add(now - from)
+			l.latency.Add(now - from)
 		}
-	case w.phase == counting:
-		l.latency.add(now - from)
+	case w.within:
+		l.latency.Add(now - from)
 	}
 	if !c.first {
 		c.first = true

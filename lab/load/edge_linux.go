@@ -201,3 +201,5 @@ func (g *gauges) between(a, b *edge, target int) generator.SlotReport {
 	}
 	return r
 }
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }

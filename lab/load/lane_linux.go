@@ -39,10 +39,11 @@ type lane struct {
 	roomInUse  int
 	heads      headCache
 	comparer   comparer
-	latency    *histogram
-	lag        *histogram
+	latency    *generator.Histogram
+	lag        *generator.Histogram
 	requests   int64 // 2xx answers
 	bytes      int64 // of all answers
+	marks      [2]mark
 	non2xx     int64
 	errors     int64
 	timeouts   int64

@@ -37,6 +37,8 @@ type leader struct {
 	phase    int
 	deadline int64 // of the phase, ns
 	fillS    float64
+	lateNS   int64   // of a slot with a time: how late the leader came to it
+	timeouts []int64 // by target: requests that had timed out when its last slot ended
 	edges    [2]edge
 	gauges   *gauges
 	failed   []string // by target: why it is passed over
@@ -60,6 +62,8 @@ func (b *leader) step(now int64) error {
 		switch {
 		case all && l.living.Load() == 0:
 			b.fail(now, "no connection is left")
+		case b.timed():
+			b.beginOnTime(all)
 		case all:
 			b.begin(l.clock.now())
 		case now >= b.deadline:
@@ -70,6 +74,7 @@ func (b *leader) step(now int64) error {
 			if err := b.gauges.read(&b.edges[1], b.target()); err != nil {
 				return err
 			}
+			b.ended()
 			b.drain(now)
 		}
 	case draining:
@@ -117,7 +122,14 @@ func (b *leader) next(now int64) error {
 			}
 			continue
 		}
-		b.failure = ""
+		b.failure, b.lateNS = "", 0
+		if b.timed() {
+			if due, err := b.await(); err != nil || !due && b.lateNS == 0 {
+				return err
+			} else if !due {
+				continue
+			}
+		}
 		l.pending.Store(0)
 		l.living.Store(0)
 		l.fillBegan = l.clock.now()
@@ -125,6 +137,9 @@ func (b *leader) next(now int64) error {
 		// A little more than the timeout, so that a request that times out is counted as
 		// a timeout first.
 		b.deadline = now + l.timeout + 3*tick
+		if b.timed() {
+			b.deadline = l.begin.Load()
+		}
 		return nil
 	}
 	b.slot = len(l.plan.Slots) - 1
@@ -139,6 +154,10 @@ func (b *leader) begin(now int64) {
 	// The same error would occur at the second edge, which reports it.
 	_ = b.gauges.read(&b.edges[0], b.target())
 	at := b.edges[0].at
+	if b.timed() {
+		at, length = b.ownTime()
+		b.lateNS = b.edges[0].at - at
+	}
 	b.fillS = seconds(at - l.fillBegan)
 	l.begin.Store(at)
 	l.finish.Store(at + length)
@@ -152,11 +171,16 @@ func (b *leader) drain(now int64) {
 	b.deadline = now + int64(drainTime(b.load.plan))
 }
 
-// fail ends a slot that did not get as far as counting.
+// fail ends a slot that did not get as far as counting, and gives up its target.
 func (b *leader) fail(now int64, why string) {
+	b.failed[b.target()] = fmt.Sprintf("slot %d failed: %s", b.slot, why)
+	b.miss(now, why)
+}
+
+// miss ends a slot that did not get as far as counting.
+func (b *leader) miss(now int64, why string) {
 	b.failure = why
 	b.fillS = seconds(now - b.load.fillBegan)
-	b.failed[b.target()] = fmt.Sprintf("slot %d failed: %s", b.slot, why)
 	// No schedule then has a request that counts in this slot.
 	b.load.begin.Store(now)
 	b.load.finish.Store(now)
@@ -165,12 +189,19 @@ func (b *leader) fail(now int64, why string) {
 
 // end reports a slot and goes on to the next.
 func (b *leader) end(now int64) error {
+	if b.timed() {
+		b.stalled()
+	}
 	r := generator.SlotReport{Failed: b.failure, FillS: b.fillS}
 	if b.failure == "" {
 		r = b.gauges.between(&b.edges[0], &b.edges[1], b.target())
+		if b.timed() {
+			b.between(&r)
+		}
 		r.FillS = b.fillS
 		r.SilenceS = seconds(b.silence())
 	}
+	r.LateS = seconds(b.lateNS)
 	if err := b.report(r); err != nil {
 		return err
 	}
@@ -181,11 +212,15 @@ func (b *leader) end(now int64) error {
 
 // silence is the longest time without an answer between the edges.
 func (b *leader) silence() int64 {
-	longest := b.edges[1].at - b.load.lastAnswer.Load()
+	from, to := b.edges[0].at, b.edges[1].at
+	if b.timed() {
+		from, to = b.load.begin.Load(), b.load.finish.Load()
+	}
+	longest := to - b.load.lastAnswer.Load()
 	for _, w := range b.load.threads {
 		longest = max(longest, w.silence)
 	}
-	return min(max(longest, 0), b.edges[1].at-b.edges[0].at)
+	return min(max(longest, 0), to-from)
 }
 
 func (b *leader) report(r generator.SlotReport) error {

@@ -114,6 +114,9 @@ func (l *load) abort() {
 // prepare makes threads, targets and lanes, and opens what the edges read.
 func prepare(p *generator.Plan, out io.Writer) (*load, error) {
 	l := &load{plan: p, clock: newClock(), pid: os.Getpid(), timeout: int64(p.Timeout())}
+	if err := l.tooFar(); err != nil {
+		return nil, err
+	}
 	widest := 0
 	for i := range p.Targets {
 		t, err := newTarget(p.Targets[i])
@@ -143,7 +146,7 @@ func prepare(p *generator.Plan, out io.Writer) (*load, error) {
 		return nil, err
 	}
 	w := l.threads[0]
-	w.leader = &leader{load: l, own: w, out: out, gauges: g, failed: make([]string, len(p.Targets)), deadline: farOff,
+	w.leader = &leader{load: l, own: w, out: out, gauges: g, failed: make([]string, len(p.Targets)), timeouts: make([]int64, len(p.Targets)), deadline: farOff,
 		edges: [2]edge{g.newEdge(), g.newEdge()}}
 	l.leader = w.leader
 	return l, nil
@@ -172,7 +175,7 @@ func newTarget(asked generator.Target) (*target, error) {
 }
 
 func (l *load) newThread(id int) (*thread, error) {
-	w := &thread{load: l, id: id, buffer: make([]byte, bufferSize)}
+	w := &thread{load: l, id: id, buffer: make([]byte, bufferSize), markAt: farOff}
 	var err error
 	if w.poller, err = newPoller(); err != nil {
 		return nil, fmt.Errorf("epoll: %w", err)
@@ -181,9 +184,9 @@ func (l *load) newThread(id int) (*thread, error) {
 		return w, fmt.Errorf("eventfd: %w", err)
 	}
 	for _, t := range l.targets {
-		a := &lane{target: t, paced: t.Rate > 0, comparer: newComparer(t.answers), latency: newHistogram()}
+		a := &lane{target: t, paced: t.Rate > 0, comparer: newComparer(t.answers), latency: generator.NewHistogram()}
 		if a.paced {
-			a.lag = newHistogram()
+			a.lag = generator.NewHistogram()
 		}
 		w.lanes = append(w.lanes, a)
 	}

@@ -14,7 +14,7 @@ func (w *thread) pump() {
 			return
 		}
 		if w.phase == counting && w.slot.Counts && w.load.counts(at) {
-			l.lag.add(w.now - at)
+			l.lag.Add(w.now - at)
 		}
 		l.noticed++
 		w.dispatch()
@@ -51,6 +51,6 @@ func (w *thread) giveUp() {
 func (w *thread) unanswered(l *lane, due, now int64) {
 	if w.slot.Counts && l == w.lane && w.load.counts(due) {
 		l.unanswered++
-		l.latency.add(now - due)
+		l.latency.Add(now - due)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // summary adds up the counts of all threads, after they have ended.
 func (l *load) summary(begin, end time.Time) *generator.Summary {
 	s := &generator.Summary{Version: version(), Threads: len(l.threads), Start: begin.UTC(), Finish: end.UTC(),
-		LatencyStep: latencyStep, Targets: []generator.TargetSummary{}}
+		LatencyStep: generator.LatencyStep, Targets: []generator.TargetSummary{}}
 	for i, t := range l.targets {
 		sum := generator.TargetSummary{Name: t.Name}
 		for n, r := range l.leader.reports {
@@ -20,7 +20,7 @@ func (l *load) summary(begin, end time.Time) *generator.Summary {
 				sum.Bytes += r.Bytes
 			}
 		}
-		latency, lag, first := newHistogram(), newHistogram(), int64(0)
+		latency, lag, first := generator.NewHistogram(), generator.NewHistogram(), int64(0)
 		for _, w := range l.threads {
 			a := w.lanes[i]
 			sum.Non2xx += a.non2xx
@@ -35,12 +35,15 @@ func (l *load) summary(begin, end time.Time) *generator.Summary {
 			if a.faultAt > 0 && (first == 0 || a.faultAt < first) {
 				first, sum.Fault = a.faultAt, a.faultText
 			}
-			latency.merge(a.latency)
+			latency.Merge(a.latency)
 			if a.lag != nil {
-				lag.merge(a.lag)
+				lag.Merge(a.lag)
 			}
 		}
-		sum.Latency, sum.SendLag = latency.latency(), lag.lag()
+		sum.Latency, sum.SendLag = latency.Latency(), lag.SendLag()
+		if l.plan.Raw {
+			sum.Histogram, sum.Lags = latency.Raw(), lag.Raw()
+		}
 		s.Targets = append(s.Targets, sum)
 	}
 	return s

@@ -43,6 +43,10 @@ type thread struct {
 	unsound int   // connections that are broken or being opened again
 	silence int64 // the longest time without an answer in this slot, ns
 	buffer  []byte
+
+	within bool  // answers are within the counted time
+	markAt int64 // the next edge of a slot that has a time; farOff: none
+	marked int   // edges of the slot that have passed
 }
 
 // run loads until all slots are done or an error ends it.
@@ -125,10 +129,20 @@ func (w *thread) enter(stage uint64) {
 	case filling:
 		w.slot = w.load.plan.Slots[stage/phases]
 		w.lane = w.lanes[w.slot.Target]
+		if w.slot.AtNS != 0 {
+			w.markAt, w.marked = w.slot.AtNS, 0
+		}
 		w.fill()
 	case counting:
 		w.silence = 0
+		if w.slot.AtNS == 0 {
+			w.within = true
+		}
 	case draining:
+		// Edges that have passed since the last answer.
+		if w.mark(farOff - 1); w.slot.AtNS == 0 {
+			w.within = false
+		}
 		if w.lane.paced {
 			w.giveUp()
 		}

@@ -33,6 +33,9 @@ type bench struct {
 	self    string // the lab's own program
 	had     int    // how many runs the journal had before this call
 
+	clients []*host.Profile // of a fleet
+	address string          // where they reach this host
+
 	// Replaced in tests, so that all the rest can be tested without measuring.
 	ready  func(run.Plan) error
 	do     func(context.Context, run.Plan, run.Watcher) (*run.Made, error)
@@ -125,7 +128,11 @@ func tally(outcomes []*outcome) (decided, claims, inapplicable int) {
 }
 
 func (b *bench) plan(x *experiment.Experiment) run.Plan {
-	return run.Plan{Root: b.j.Root, Experiment: x, Port: b.first(), Split: b.split, Host: b.profile, Lab: []string{b.self}}
+	p := run.Plan{Root: b.j.Root, Experiment: x, Port: b.first(), Split: b.split, Host: b.profile, Lab: []string{b.self}}
+	if b.server != nil {
+		p.Clients, p.Address = b.server, b.address
+	}
+	return p
 }
 
 // asks checks before the first run whether a run could be made and kept.
@@ -265,7 +272,7 @@ func (b *bench) make(ctx context.Context, o *outcome, budget time.Duration, bloc
 		if complete = made.File; b.Scratch {
 			return nil
 		}
-		return setAside(b.j.Root, b.profile, o.x, made)
+		return setAside(b.j.Root, b.profile, o.x, made, b.clients...)
 	}
 	made, err := b.do(ctx, p, b.report)
 	switch {
@@ -274,6 +281,7 @@ func (b *bench) make(ctx context.Context, o *outcome, budget time.Duration, bloc
 			return nil, errors.Join(err, unkept(failed))
 		}
 		f := made.File
+		b.offer(ctx, b.into(), f)
 		if failed := b.forget(f); failed != nil {
 			return f, errors.Join(err, failed)
 		}
@@ -284,7 +292,9 @@ func (b *bench) make(ctx context.Context, o *outcome, budget time.Duration, bloc
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("interrupted; %w", leftBehind(err))
 	}
-	return b.rescue(o, complete, err)
+	f, err := b.rescue(o, complete, err)
+	b.offer(ctx, b.into(), f)
+	return f, err
 }
 
 // rescue keeps the blocks that were complete before a run failed, unless nothing was

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +29,14 @@ type runCall struct {
 // do makes one run; its claims are decided on all runs of this host.
 func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 	c.options.Blocks, c.options.Scratch = c.Blocks, c.Scratch
+	if away, err := c.away(); away || err != nil {
+		if err != nil {
+			return exitFailed, err
+		}
+		return c.afar(ctx, c.words(), out)
+	}
+	ctx, leave := c.served(ctx)
+	defer leave()
 	j, x, err := named(c.Experiment)
 	if err != nil {
 		return exitFailed, err
@@ -37,7 +46,23 @@ func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	defer release()
-	return b.run(ctx, x, out)
+	if out, err = b.meet(ctx, out); err != nil {
+		return exitFailed, err
+	}
+	status, err := b.run(ctx, x, out)
+	return status, why(ctx, err)
+}
+
+// words are the call as the lab on the server's host of a fleet is given it.
+func (c *runCall) words() []string {
+	words := []string{"run", c.Experiment}
+	if c.Blocks > 0 {
+		words = append(words, "--blocks", strconv.Itoa(c.Blocks))
+	}
+	if c.Scratch {
+		words = append(words, "--scratch")
+	}
+	return words
 }
 
 func (b *bench) run(ctx context.Context, x *experiment.Experiment, out io.Writer) (int, error) {
@@ -50,7 +75,7 @@ func (b *bench) run(ctx context.Context, x *experiment.Experiment, out io.Writer
 	if err := b.asks(x); err != nil {
 		return exitFailed, err
 	}
-	o := &outcome{x: x, record: recordOf(b.j, x, b.profile, counts), least: leastBlocks}
+	o := &outcome{x: x, record: recordOn(b.j, x, b.profile, b.on(), counts), least: leastBlocks}
 	budget := b.Budget
 	if budget == 0 {
 		budget = time.Duration(x.BudgetS * float64(time.Second))
@@ -74,6 +99,14 @@ type reproduceCall struct {
 // runs that this clone made.
 func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 	c.options.Again, c.options.KeepGoing = c.Again, c.KeepGoing
+	if away, err := c.away(); away || err != nil {
+		if err != nil {
+			return exitFailed, err
+		}
+		return c.afar(ctx, c.words(), out)
+	}
+	ctx, leave := c.served(ctx)
+	defer leave()
 	j, err := open()
 	if err != nil {
 		return exitFailed, err
@@ -90,7 +123,22 @@ func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if c.Budget == 0 {
 		b.Budget = budgetOf(runnable(xs), c.Entries, c.All)
 	}
-	return b.reproduce(ctx, xs, out)
+	if out, err = b.meet(ctx, out); err != nil {
+		return exitFailed, err
+	}
+	status, err := b.reproduce(ctx, xs, out)
+	return status, why(ctx, err)
+}
+
+// words are the call as the lab on the server's host of a fleet is given it.
+func (c *reproduceCall) words() []string {
+	words := append([]string{"reproduce"}, c.Entries...)
+	for name, is := range map[string]bool{"--all": c.All, "--again": c.Again, "--keep-going": c.KeepGoing} {
+		if is {
+			words = append(words, name)
+		}
+	}
+	return words
 }
 
 func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out io.Writer) (int, error) {
@@ -113,7 +161,7 @@ func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out 
 	var outcomes []*outcome
 	var earlier, decided []string
 	for _, x := range xs {
-		o := &outcome{x: x, record: recordOf(b.j, x, b.profile, counts)}
+		o := &outcome{x: x, record: recordOn(b.j, x, b.profile, b.on(), counts)}
 		if o.says = o.record.said(); o.says != nil {
 			earlier = append(earlier, fmt.Sprintf("%s %d", x.Name, len(o.record.runs)))
 			if verdict.Decided(o.says) {

@@ -21,6 +21,7 @@ import (
 
 // A Hello is what a host says of itself before a run.
 type Hello struct {
+	Version  int                    `json:"version"`  // of the frames
 	Profile  host.Profile           `json:"profile"`  // without the host's name and addresses
 	Machine  string                 `json:"machine"`  // the kernel's boot id: hosts with the same one share a machine
 	Commit   string                 `json:"commit"`   // of the lab
@@ -33,14 +34,16 @@ type Hello struct {
 	Device   string                 `json:"device"`        // interface that leads to the server; of the server: to the clients
 	LineRate float64                `json:"line_rate_bps"` // of that interface; 0: unknown
 	Files    uint64                 `json:"files"`         // hard limit on open files
+	Note     string                 `json:"note,omitempty"`
 }
 
 // A Clock says how far a client's wall clock is ahead of that of the server's
 // host.
 type Clock struct {
 	OffsetS      float64 `json:"offset_s"`
-	UncertaintyS float64 `json:"uncertainty_s"` // the true offset lies no further away
-	Method       string  `json:"method"`        // "chrony" or "round-trips"
+	UncertaintyS float64 `json:"uncertainty_s"`  // the true offset lies no further away
+	Method       string  `json:"method"`         // "chrony" or "round-trips"
+	Note         string  `json:"note,omitempty"` // that the two disagree, in words
 }
 
 // A Load is what one client is to do.
@@ -68,8 +71,8 @@ type Seen struct {
 	Stopped bool               `json:"stopped"`          // a signal stopped the load for a while
 	GapS    float64            `json:"gap_s"`            // longest time without a sample
 	Others  string             `json:"others,omitempty"` // the other process that used most of the client's cores, as package gate may name it
-	// Bytes that the interface to the server received and sent while slots were
-	// counted; -1: not read.
+	// Bytes that the interface to the server received and sent from the planned
+	// begin of the first counted slot to the planned end of the last; -1: not read.
 	RxBytes int64 `json:"rx_bytes"`
 	TxBytes int64 `json:"tx_bytes"`
 }
@@ -94,6 +97,7 @@ type Running interface {
 	// Done is closed when the load has ended or the client is lost.
 	Done() <-chan struct{}
 	// Result is valid after Done: what the load printed, and what was seen. The
+	// times of a plan's slots are by the client's wall clock, as in the plan. The
 	// error is Lost, Refused, or says how the load failed.
 	Result() (printed []byte, seen Seen, err error)
 	// Stop ends the load, and returns once it has ended or the grace is over.

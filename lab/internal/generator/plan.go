@@ -104,12 +104,46 @@ func (p *Plan) Check() error {
 		if err := within("seconds", s.Seconds, 0.001, MaxSeconds); err != nil {
 			return fmt.Errorf("slots/%d: %w", i, err)
 		}
+		if err := p.times(i); err != nil {
+			return fmt.Errorf("slots/%d: %w", i, err)
+		}
 	}
 	if w := p.Wire; w != nil && (w.ServerPID < 1 || w.ServerDevice == "" || w.ClientDevice == "") {
 		return errors.New("wire: it needs server_pid, server_device and client_device")
 	}
 	return nil
 }
+
+// times checks the time of a slot against the one before it.
+func (p *Plan) times(i int) error {
+	s, before := p.Slots[i], p.Slots[max(i-1, 0)]
+	if (s.AtNS != 0) != (before.AtNS != 0) {
+		return errors.New("all slots have at_ns, or none")
+	}
+	if s.AtNS == 0 {
+		if s.FillS != 0 {
+			return fmt.Errorf("fill_s is %v, and there is no at_ns", s.FillS)
+		}
+		return nil
+	}
+	if err := within("fill_s", s.FillS, 0.001, MaxSeconds); err != nil {
+		return err
+	}
+	switch from, ended := s.AtNS-NS(s.FillS), before.AtNS+NS(before.Seconds); {
+	case s.AtNS < 0:
+		return fmt.Errorf("at_ns is %d; give a time of CLOCK_MONOTONIC", s.AtNS)
+	case i == 0:
+		return nil
+	case s.AtNS-before.AtNS > MaxSeconds*1e9:
+		return fmt.Errorf("at_ns is more than %d s after that of the slot before", MaxSeconds)
+	case from < ended:
+		return fmt.Errorf("it loads its target from at_ns-fill_s, %v before the slot before it has ended", time.Duration(ended-from))
+	}
+	return nil
+}
+
+// NS converts seconds of a plan to nanoseconds.
+func NS(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 
 func (t *Target) check() error {
 	u, err := url.Parse(t.URL)

@@ -37,7 +37,9 @@ type Slot struct {
 	// AtNS is when the counted time begins, by CLOCK_MONOTONIC of the generator's
 	// host, and FillS how long before it the target is first loaded. All slots have
 	// a time or none: without one a slot begins when the last has been drained, and
-	// counts from when each connection has had an answer.
+	// counts from when each connection has had an answer. With one it counts from
+	// then, to the nanosecond and for just as long, or it fails: where a connection
+	// had no answer by then, or the generator came too late.
 	AtNS  int64   `json:"at_ns,omitempty"`
 	FillS float64 `json:"fill_s,omitempty"`
 }
@@ -52,22 +54,27 @@ type Wire struct {
 
 // A SlotReport is what was measured in one slot, in its counted time.
 type SlotReport struct {
-	Slot           int         `json:"slot"` // index in the plan
-	Target         int         `json:"target"`
-	AtNS           int64       `json:"at_ns"`            // begin of the counted time, CLOCK_MONOTONIC
-	Seconds        float64     `json:"seconds"`          // length of the counted time, as measured; 0 if Failed
-	FillS          float64     `json:"fill_s"`           // from the slot's first request to AtNS
-	Requests       int64       `json:"requests"`         // answers 2xx that came within the counted time
-	Bytes          int64       `json:"bytes"`            // all answers completed within the counted time, with their heads
-	ServerCPUS     []float64   `json:"server_cpu_s"`     // by process of the target, in the plan's order
-	IdleCPUS       float64     `json:"idle_cpu_s"`       // all processes of all other targets together
-	ClientCPUS     float64     `json:"client_cpu_s"`     // the whole generator
-	BusiestThreadS float64     `json:"busiest_thread_s"` // CPU time of the generator's busiest thread
-	SilenceS       float64     `json:"silence_s"`        // longest time without an answer within the counted time, or to its ends
-	Unread         []int       `json:"unread,omitempty"` // process ids whose CPU clock could not be read; their time is 0
-	Wire           *WireReport `json:"wire,omitempty"`
+	Slot           int       `json:"slot"` // index in the plan
+	Target         int       `json:"target"`
+	AtNS           int64     `json:"at_ns"`            // begin of the counted time, CLOCK_MONOTONIC
+	Seconds        float64   `json:"seconds"`          // length of the counted time, as measured; 0 if Failed
+	FillS          float64   `json:"fill_s"`           // from the slot's first request to AtNS
+	Requests       int64     `json:"requests"`         // answers 2xx that came within the counted time
+	Bytes          int64     `json:"bytes"`            // all answers completed within the counted time, with their heads
+	ServerCPUS     []float64 `json:"server_cpu_s"`     // by process of the target, in the plan's order
+	IdleCPUS       float64   `json:"idle_cpu_s"`       // all processes of all other targets together
+	ClientCPUS     float64   `json:"client_cpu_s"`     // the whole generator
+	BusiestThreadS float64   `json:"busiest_thread_s"` // CPU time of the generator's busiest thread
+	SilenceS       float64   `json:"silence_s"`        // longest time without an answer within the counted time, or to its ends
+	// LateS is how late the generator came to the begin or the end of a slot that
+	// has a time, the worse of both. Requests and bytes are those of the planned time
+	// all the same; CPU times are of a time that is so much longer or later.
+	LateS  float64     `json:"late_s,omitempty"`
+	Unread []int       `json:"unread,omitempty"` // process ids whose CPU clock could not be read; their time is 0
+	Wire   *WireReport `json:"wire,omitempty"`
 	// Failed says why the slot does not count: its target stalled, died, or had
-	// failed before. All figures but FillS are then 0.
+	// failed before, or its time was missed. All figures but FillS and LateS are then
+	// 0.
 	Failed string `json:"failed,omitempty"`
 }
 

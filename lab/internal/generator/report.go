@@ -86,9 +86,10 @@ func ParseLine(text []byte) (Line, error) {
 	return l, nil
 }
 
-// mostLine limits a line's length in bytes: a summary of a thousand targets
-// takes a third of it.
-const mostLine = 1 << 20
+// mostLine limits a line's length in bytes. A summary without histograms takes a third
+// of a megabyte for a thousand targets. A histogram takes a hundred kilobytes if it has
+// something in each of its steps, and mostly a tenth of that.
+const mostLine = 64 << 20
 
 // ReadReport reads a generator's whole output. Without a summary there is no
 // report: the generator failed, and has printed why on standard error.
@@ -212,6 +213,7 @@ func (s *SlotReport) check() error {
 	f.amount("client_cpu_s", s.ClientCPUS)
 	f.amount("busiest_thread_s", s.BusiestThreadS)
 	f.amount("silence_s", s.SilenceS)
+	f.amount("late_s", s.LateS)
 	for _, v := range s.ServerCPUS {
 		f.amount("server_cpu_s", v)
 	}
@@ -254,13 +256,17 @@ func (s *Summary) check() error {
 type figures struct{ err error }
 
 func (f *figures) count(name string, n int64) {
-	if n < 0 && f.err == nil {
+	switch {
+	case f.err != nil:
+	case n < 0:
 		f.err = fmt.Errorf("%s is %d, below nought", name, n)
+	case n > largest && name != "at_ns":
+		f.err = fmt.Errorf("%s is %d, more than there can be", name, n)
 	}
 }
 
 func (f *figures) amount(name string, v float64) {
-	if (v < 0 || math.IsNaN(v) || math.IsInf(v, 0)) && f.err == nil {
+	if (v < 0 || math.IsNaN(v) || v > largest) && f.err == nil {
 		f.err = fmt.Errorf("%s is %v, no amount", name, v)
 	}
 }
@@ -290,6 +296,12 @@ func (f *figures) target(t *TargetSummary) {
 	}
 	if l := t.SendLag; l != nil {
 		f.rising("send_lag_s", l.P50, l.P99, l.Max)
+	}
+	if l := t.Histogram; l != nil && f.err == nil && (t.Latency == nil || *l.Latency() != *t.Latency) {
+		f.err = errors.New("latency_s is not that of the histogram")
+	}
+	if l := t.Lags; l != nil && f.err == nil && (t.SendLag == nil || *l.SendLag() != *t.SendLag) {
+		f.err = errors.New("send_lag_s is not that of lags")
 	}
 	if f.err == nil && t.Mismatches > 0 && t.Mismatch == "" {
 		f.err = errors.New("mismatches, and the first is not described")

@@ -22,7 +22,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -107,6 +106,7 @@ func Run(p Plan) *results.File {
 	if p.Shared {
 		f.Provenance.ServerCPUs, f.Provenance.ClientCPUs = "", ""
 	}
+	m.fleet(f)
 	for i, levels := range x.Conditions() {
 		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: commands(levels, f.Settings.With(levels))})
 	}
@@ -277,7 +277,10 @@ func (m *maker) finish(t *results.Trial, c Came, figures, machine map[string]flo
 	if busy, ok := figures["client_thread_busy_max"]; ok {
 		t.ClientThreads = []float64{math.Round(busy*1e4) / 1e4}
 	}
-	t.Bound, t.BoundWhy = gate.DecideBound(gate.EvidenceOf(figures, m.f.Topology.LineRateBps))
+	if n := len(m.Hosts.Clients); n > 0 && !c.Lost {
+		m.clients(t, results.Loading(m.levels(t), n))
+	}
+	t.Bound, t.BoundWhy = m.f.Bound(*t)
 }
 
 // served has what a trial records apart from its slots and the machine.

@@ -68,6 +68,7 @@ func (f *File) checkGates(x *experiment.Experiment) error {
 	asked := map[string]gate.Asked{}
 	for _, c := range f.Conditions {
 		a := Asked(x, f.Settings.With(c.Levels), serverCores, p.windowS())
+		a.Clients = Loading(f.Settings.With(c.Levels), len(f.Hosts.Clients))
 		asked[c.ID] = a
 	}
 	fastest := f.Calibrations()

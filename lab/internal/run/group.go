@@ -59,8 +59,9 @@ func (e *engine) group(ctx context.Context, sequence []int) (m measured, err err
 	}
 	for i := range g.trials {
 		t := &g.trials[i]
+		e.plan.seal(t)
 		t.Valid = len(t.Reasons) == 0
-		t.Bound, t.BoundWhy = gate.DecideBound(gate.EvidenceOf(t.Metrics, g.loads[i].lineRate))
+		t.Bound, t.BoundWhy = e.file.Bound(*t)
 	}
 	return measured{g.trials, g.profiles}, nil
 }
@@ -72,7 +73,10 @@ func (g *group) measure(ctx context.Context) error {
 	for i := range g.trials {
 		g.trials[i].StartedAt = now
 	}
-	if g.loads[0].rotates() {
+	switch {
+	case g.engine.plan.Clients != nil:
+		return g.onFleet(ctx)
+	case g.loads[0].rotates():
 		return g.rotate(ctx)
 	}
 	return g.pieces(ctx)

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/derive"
+	"github.com/line-rate/line-rate/lab/internal/fleet"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+)
+
+// fleetFlags are those with which a run is made on other hosts.
+type fleetFlags struct {
+	Topology  string `placeholder:"fleet" enum:",fleet" default:"" help:"fleet: on the hosts of an inventory, servers on one and clients on the others, over SSH."`
+	Inventory string `placeholder:"FILE" help:"Ansible inventory with the groups server and clients (default: lab/fleet/inventory.yml)."`
+
+	// Of the call by which the lab starts itself on the server's host.
+	ClientsOnStdio bool `hidden:""`
+
+	server *fleet.Server
+}
+
+// inventory is the path of the fleet's inventory from the working directory.
+func (f fleetFlags) inventory(root journal.Root) (string, error) {
+	if f.Inventory != "" {
+		return f.Inventory, nil
+	}
+	own := root.Inventory()
+	if _, err := os.Stat(own); err != nil {
+		return "", fmt.Errorf("there is no %s; write one, as the page on fleets has it, or name one with --inventory", root.Rel(own))
+	}
+	return own, nil
+}
+
+// away tells whether this call is to be carried out on a fleet's hosts.
+func (f fleetFlags) away() (bool, error) {
+	switch {
+	case f.ClientsOnStdio && f.Topology != "":
+		return false, errors.New("--clients-on-stdio is what the lab calls itself with on the server's host; leave it out")
+	case f.Topology == "" && f.Inventory != "" && !f.ClientsOnStdio:
+		return false, errors.New("--inventory is of a fleet; add --topology fleet")
+	}
+	return f.Topology == "fleet", nil
+}
+
+// words are the flags as the lab on the server's host is given them.
+func (o options) words() (words []string) {
+	add := func(name, value string) { words = append(words, "--"+name, value) }
+	if o.Port > 0 {
+		add("port", strconv.Itoa(o.Port))
+	}
+	if o.Budget > 0 {
+		add("budget", o.Budget.String())
+	}
+	if o.Seed > 0 {
+		add("seed", strconv.FormatUint(o.Seed, 10))
+	}
+	if o.Host != "" {
+		add("host", o.Host)
+	}
+	return append(words, "--clients-on-stdio")
+}
+
+// afar has the lab on the server's host carry out a call, relays between it and the
+// clients, and collects what it keeps.
+func (o options) afar(ctx context.Context, call []string, out io.Writer) (int, error) {
+	f, _, err := o.reach(ctx, append(call, o.words()...), out)
+	if err != nil {
+		return exitFailed, err
+	}
+	defer f.Close()
+	if differ := f.Differences(); len(differ) > 0 {
+		return exitFailed, errors.New(strings.Join(differ, "\n"))
+	}
+	for i, h := range f.Hellos() {
+		if h.Note != "" {
+			f.Say("warning: %s: %s", f.Names()[i], h.Note)
+		}
+	}
+	status, err := f.Run(ctx)
+	return o.gathered(f, status, err)
+}
+
+// reach has the labs of all hosts answer.
+func (f fleetFlags) reach(ctx context.Context, server []string, out io.Writer) (*fleet.Fleet, journal.Root, error) {
+	root, err := journal.Find(".")
+	if err != nil {
+		return nil, "", err
+	}
+	path, err := f.inventory(root)
+	if err != nil {
+		return nil, "", err
+	}
+	inv, err := fleet.ReadInventory(ctx, string(root), path)
+	if err != nil {
+		return nil, "", err
+	}
+	if server[0] == filesCall {
+		inv.Hosts = inv.Hosts[:1] // the clients are not needed
+	}
+	info, err := os.Stderr.Stat()
+	terminal := err == nil && info.Mode()&os.ModeCharDevice != 0
+	all, err := fleet.Reach(ctx, inv, root, server, terminal, out, os.Stderr)
+	return all, root, err
+}
+
+// gathered derives what follows from the files that were collected.
+func (f fleetFlags) gathered(of *fleet.Fleet, status int, err error) (int, error) {
+	if slices.ContainsFunc(of.Collected(), func(path string) bool { return strings.HasPrefix(path, "data/") }) {
+		root, failed := journal.Find(".")
+		var j *archive.Journal
+		if failed == nil {
+			j, failed = open()
+		}
+		if failed == nil {
+			failed = derive.Write(j)
+		}
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: the verdicts with what was collected: %w", root, failed))
+		}
+	}
+	if err != nil {
+		return exitFailed, err
+	}
+	return status, nil
+}
+
+// A fleetCall is about a fleet's hosts.
+type fleetCall struct {
+	Hosts   hostsCall   `cmd:"" help:"Reach every host of a fleet, and say what it is, how far its clock is off, and in what its lab differs."`
+	Collect collectCall `cmd:"" help:"Fetch the runs that the server's host of a fleet has kept, as after the controller was killed."`
+}
+
+type hostsCall struct {
+	Inventory string `placeholder:"FILE" help:"Ansible inventory (default: lab/fleet/inventory.yml)."`
+}
+
+func (c hostsCall) do(ctx context.Context, out io.Writer) (int, error) {
+	f, _, err := fleetFlags{Inventory: c.Inventory}.reach(ctx, []string{fleet.AgentCall}, out)
+	if err != nil {
+		return exitFailed, err
+	}
+	defer f.Close()
+	clocks, _, err := f.Clocks()
+	if err != nil {
+		return exitFailed, err
+	}
+	names := f.Names()
+	for i, h := range f.Hellos() {
+		parts := []string{h.Profile.Name, "CPUs " + cores.Format(h.CPUs), linkOf(h), "files " + strconv.FormatUint(h.Files, 10), "lab " + h.Commit[:min(len(h.Commit), 12)]}
+		if i > 0 {
+			parts = append(parts, clockOf(clocks[i-1]))
+		}
+		if h.Note != "" {
+			parts = append(parts, h.Note)
+		}
+		fmt.Fprintf(out, "%s: %s\n", names[i], strings.Join(parts, "; "))
+	}
+	if differ := f.Differences(); len(differ) > 0 {
+		return exitFailed, errors.New(strings.Join(differ, "\n"))
+	}
+	return exitHeld, nil
+}
+
+func linkOf(h fleet.Hello) string {
+	rate := "of unknown rate"
+	if h.LineRate > 0 {
+		rate = fmt.Sprintf("of %.4g Mbit/s", h.LineRate/1e6)
+	}
+	return fmt.Sprintf("interface %s %s", cmp.Or(h.Device, "unknown"), rate)
+}
+
+func clockOf(c fleet.Clock) string {
+	text := fmt.Sprintf("clock %+.3g ms, give or take %.2g ms, by %s", 1e3*c.OffsetS, 1e3*c.UncertaintyS, c.Method)
+	if c.Note != "" {
+		text += " (" + c.Note + ")"
+	}
+	return text
+}
+
+type collectCall struct {
+	Inventory string `placeholder:"FILE" help:"Ansible inventory (default: lab/fleet/inventory.yml)."`
+}
+
+func (c collectCall) do(ctx context.Context, out io.Writer) (int, error) {
+	ff := fleetFlags{Inventory: c.Inventory}
+	f, _, err := ff.reach(ctx, []string{filesCall}, out)
+	if err != nil {
+		return exitFailed, err
+	}
+	status, err := f.Wait(ctx)
+	f.Close()
+	for _, path := range f.Collected() {
+		fmt.Fprintf(out, "collected %s\n", path)
+	}
+	if len(f.Collected()) == 0 && err == nil && status == exitHeld {
+		fmt.Fprintln(out, "nothing to collect: all runs of the server's host are here")
+	}
+	return ff.gathered(f, status, err)
+}

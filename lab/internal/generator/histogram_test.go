@@ -1,0 +1,208 @@
+package generator
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Each time is counted at a place whose upper edge is at most a thousandth
+// above it, and places follow each other without a gap.
+func TestPlaces(t *testing.T) {
+	last := int64(-1)
+	for p := range places {
+		if place(last+1) != p || place(upper(p)) != p || upper(p) <= last {
+			t.Fatalf("place %d is from %d to %d; they are counted at %d and %d", p, last+1, upper(p), place(last+1), place(upper(p)))
+		}
+		if step := float64(upper(p)-last-1) / float64(upper(p)); step > LatencyStep {
+			t.Fatalf("place %d is from %d to %d, a step of %v", p, last+1, upper(p), step)
+		}
+		last = upper(p)
+	}
+	if last != longest-1 {
+		t.Errorf("the last place ends at %d", last)
+	}
+}
+
+func TestQuantilesAreExactWithinAStep(t *testing.T) {
+	h := NewHistogram()
+	var all []int64
+	sum := 0.0
+	for range 100_000 {
+		ns := int64(math.Exp(rand.NormFloat64()*2 + 12))
+		all = append(all, ns)
+		sum += float64(ns)
+		h.Add(ns)
+	}
+	slices.Sort(all)
+	for _, q := range []float64{0.001, 0.5, 0.9, 0.99, 0.999, 1} {
+		want := seconds(all[int(math.Ceil(q*float64(len(all))))-1])
+		if got := h.Quantile(q); got < want || got > want*(1+2*LatencyStep) {
+			t.Errorf("quantile %v is %v, want %v", q, got, want)
+		}
+	}
+	l := h.Latency()
+	if l.Max != seconds(all[len(all)-1]) || math.Abs(l.Mean-sum/1e9/float64(len(all))) > 1e-12 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// One in a hundred is 50 ms late: the 99th percentile is just below those.
+func TestOneInAHundredIsLate(t *testing.T) {
+	h := NewHistogram()
+	for i := range 10_000 {
+		ns := int64(100_000)
+		if i%100 == 99 {
+			ns += 50e6
+		}
+		h.Add(ns)
+	}
+	within := func(name string, got, want float64) {
+		t.Helper()
+		if got < want || got > want*(1+2*LatencyStep) {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	l := h.Latency()
+	within("p50", l.P50, 0.0001)
+	within("p90", l.P90, 0.0001)
+	within("p99", l.P99, 0.0001)
+	within("p999", l.P999, 0.0501)
+	within("max", l.Max, 0.0501)
+}
+
+func TestMergedHistograms(t *testing.T) {
+	a, b, both := NewHistogram(), NewHistogram(), NewHistogram()
+	if both.Merge(a); both.Latency() != nil || both.SendLag() != nil {
+		t.Error("nothing has latencies")
+	}
+	for i := range int64(1000) {
+		a.Add(i * 1000)
+		b.Add(i * 7777)
+		both.Add(i * 1000)
+		both.Add(i * 7777)
+	}
+	a.Merge(b)
+	if *a.Latency() != *both.Latency() {
+		t.Errorf("%+v, want %+v", a.Latency(), both.Latency())
+	}
+}
+
+// Impossible times are counted at the ends of the histogram, not outside it.
+func TestTimesBeyondTheHistogram(t *testing.T) {
+	h := NewHistogram()
+	h.Add(-5)
+	h.Add(math.MaxInt64)
+	if l := h.Latency(); l.P50 != 0 || l.Max != seconds(longest-1) {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestAHistogramSurvivesTheWay(t *testing.T) {
+	h := recorded(0, 1, 2, 2, 5000, 1_000_000, longest-1)
+	text, err := json.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 5000 is at place 2*1024 + 5000/4, a million at 9*1024 + 1000000/512, and the longest
+	// at the last of 33*1024.
+	if want := `{"n":7,"sum_ns":4398047516108,"max_ns":4398046511103,"counts":[1,1,2,-3295,1,-7870,1,-22621,1]}`; string(text) != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+	var again Histogram
+	if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(*h, again) {
+		t.Errorf("%+v, %v", again.Latency(), err)
+	}
+}
+
+func TestHistogramsThatAreRefused(t *testing.T) {
+	const good = `{"n":4,"sum_ns":7,"max_ns":5,"counts":[1,2,-3,1]}`
+	var h Histogram
+	if err := json.Unmarshal([]byte(good), &h); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{`"n":4,`, ``, "/n is missing"},
+		{`"n":4`, `"N":4`, "/n is missing"},
+		{`"n":4`, `"n":4,"more":1`, "/more is unknown"},
+		{`"n":4`, `"n":null`, "/n is null"},
+		{`"n":4`, `"n":5`, "n is 5, and its counts add up to 4"},
+		{`"n":4,"sum_ns":7,"max_ns":5,"counts":[1,2,-3,1]`, `"n":0,"sum_ns":0,"max_ns":0,"counts":[]`, "no counts"},
+		{`"sum_ns":7`, `"sum_ns":8`, "sum_ns is 8"},
+		{`"sum_ns":7`, `"sum_ns":6`, "sum_ns is 6"},
+		{`"max_ns":5`, `"max_ns":6`, "max_ns is 6"},
+		{`"max_ns":5`, `"max_ns":4`, "max_ns is 4"},
+		{`[1,2,-3,1]`, `[1,2,0,0,0,1]`, "counts has 0"},
+		{`[1,2,-3,1]`, `[1,2,null,1]`, "null"},
+		{`[1,2,-3,1]`, `[1,2,-1,-2,1]`, "for no count"},
+		{`[1,2,-3,1]`, `[1,2,-3,1,-1]`, "for no count"},
+		{`[1,2,-3,1]`, `[1,2,-33792,1]`, "more places than there are"},
+		{`[1,2,-3,1]`, `[1,2,-33793,1]`, "counts has -33793"},
+		{`[1,2,-3,1]`, `[1,4294967296,-3,1]`, "counts has 4294967296"},
+		{`[1,2,-3,1]`, `[1,2.5,-3,1]`, "2.5"},
+		{`[1,2,-3,1]`, `{}`, "counts of type"},
+		{good, `[]`, "no object"},
+	} {
+		text := strings.Replace(good, c.old, c.new, 1)
+		if text == good {
+			t.Fatalf("%q is not in it", c.old)
+		}
+		var h Histogram
+		if err := json.Unmarshal([]byte(text), &h); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", text, err, c.want)
+		}
+	}
+	// In a report, its figures have to be those of the target.
+	for want, change := range map[string]func(*TargetSummary){
+		"latency_s is not that of the histogram": func(s *TargetSummary) { s.Latency.P99 *= 2; s.Latency.P999, s.Latency.Max = 1, 1 },
+		"/targets/0: latency_s is not":           func(s *TargetSummary) { s.Latency = nil },
+		"send_lag_s is not that of lags":         func(s *TargetSummary) { s.Lags = recorded(5) },
+	} {
+		p := partOf("client 1", 0, 10, 1)
+		change(&p.Report.Summary.Targets[0])
+		if _, err := ReadReport(strings.NewReader(lines(t, p.Report))); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// A summary's line holds as many histograms as the most targets that a run ever has, each
+// with something at every place.
+func TestALineHoldsManyHistograms(t *testing.T) {
+	full := NewHistogram()
+	for i := range places {
+		full.Add(upper(i))
+	}
+	p := partOf("client 1", 0, 10, 1)
+	one := p.Report.Summary.Targets[0]
+	one.Histogram, one.Latency, one.Lags, one.SendLag = full, full.Latency(), full, full.SendLag()
+	p.Report.Summary.Targets = slices.Repeat([]TargetSummary{one}, 40)
+	text := lines(t, p.Report)
+	r, err := ReadReport(strings.NewReader(text))
+	if err != nil || len(r.Summary.Targets) != 40 || !reflect.DeepEqual(r.Summary.Targets[39].Lags, full) {
+		t.Fatal(err)
+	}
+	// What they take in fact: a target with so many answers, of times that spread over
+	// three powers of ten.
+	typical := NewHistogram()
+	for range 100_000 {
+		typical.Add(int64(math.Exp(rand.NormFloat64() + 13)))
+	}
+	each, _ := json.Marshal(typical)
+	t.Logf("%d bytes in each of 80 full histograms, %d in one of a hundred thousand answers", len(text)/80, len(each))
+	if mostTargets := mostLine / 2 / len(each); mostTargets < maxTargets {
+		t.Errorf("a line holds histograms of %d such targets, and a plan may have %d", mostTargets, maxTargets)
+	}
+}
+
+// BenchmarkAdd is what recording costs http_load for each answer.
+func BenchmarkAdd(b *testing.B) {
+	h := NewHistogram()
+	for i := range b.N {
+		h.Add(int64(i) * 7919 % 50_000_000)
+	}
+}
