@@ -52,8 +52,17 @@ reproduce: ## run the core experiments here, then build the site with this machi
 
 .PHONY: test
 test: ## set up and run every test (under ten minutes on two cores)
-	@$(MAKE) --no-print-directory -j4 NPM_OMIT= build .tools/stamp/checkers
+	@$(MAKE) --no-print-directory -j4 NPM_OMIT= build .tools/stamp/checkers sshd ansible
 	@tools/test.sh
+
+# make test runs the shorter ones of these.
+.PHONY: test-fleet
+test-fleet: build sshd ansible ## run the lab on a fleet of namespaces on this machine, and break it
+	@tools/test.sh fleet_whole
+
+.PHONY: sshd
+sshd: ## fetch an sshd for test fleets, if this machine has none
+	@tools/sshd.sh
 
 # What it compiles and runs takes minutes of CPU time, so make test leaves it out.
 .PHONY: test-workflows
@@ -125,6 +134,10 @@ peers: c-floor ## build other HTTP servers to compare with, where their tools ar
 .PHONY: bench-site
 bench-site: build ## print what building the site costs at 100, 300 and 1,000 entries
 	@node test/site/bench.mjs
+
+.PHONY: bench-fleet
+bench-fleet: build sshd ansible ## print what fleets of up to 16 clients cost their controller, as JSON
+	@cd lab && go run -trimpath ./fleet/scale
 
 .PHONY: setup
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools

@@ -25,8 +25,6 @@ type fleetFlags struct {
 
 	// Of the call by which the lab starts itself on the server's host.
 	ClientsOnStdio bool `hidden:""`
-
-	server *fleet.Server
 }
 
 // inventory is the path of the fleet's inventory from the working directory.
@@ -72,49 +70,48 @@ func (o options) words() (words []string) {
 
 // afar has the lab on the server's host carry out a call, relays between it and the
 // clients, and collects what it keeps.
-func (o options) afar(ctx context.Context, call []string, out io.Writer) (int, error) {
-	f, _, err := o.reach(ctx, append(call, o.words()...), out)
+func (f fleetFlags) afar(ctx context.Context, call []string, o options, out io.Writer) (int, error) {
+	all, err := f.reach(ctx, append(call, o.words()...), out)
 	if err != nil {
 		return exitFailed, err
 	}
-	defer f.Close()
-	if differ := f.Differences(); len(differ) > 0 {
+	defer all.Close()
+	if differ := all.Differences(); len(differ) > 0 {
 		return exitFailed, errors.New(strings.Join(differ, "\n"))
 	}
-	for i, h := range f.Hellos() {
+	for i, h := range all.Hellos() {
 		if h.Note != "" {
-			f.Say("warning: %s: %s", f.Names()[i], h.Note)
+			all.Say("warning: %s: %s", all.Names()[i], h.Note)
 		}
 	}
-	status, err := f.Run(ctx)
-	return o.gathered(f, status, err)
+	status, err := all.Run(ctx)
+	return gathered(all, status, err)
 }
 
 // reach has the labs of all hosts answer.
-func (f fleetFlags) reach(ctx context.Context, server []string, out io.Writer) (*fleet.Fleet, journal.Root, error) {
+func (f fleetFlags) reach(ctx context.Context, server []string, out io.Writer) (*fleet.Fleet, error) {
 	root, err := journal.Find(".")
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	path, err := f.inventory(root)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	inv, err := fleet.ReadInventory(ctx, string(root), path)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	if server[0] == filesCall {
 		inv.Hosts = inv.Hosts[:1] // the clients are not needed
 	}
 	info, err := os.Stderr.Stat()
 	terminal := err == nil && info.Mode()&os.ModeCharDevice != 0
-	all, err := fleet.Reach(ctx, inv, root, server, terminal, out, os.Stderr)
-	return all, root, err
+	return fleet.Reach(ctx, inv, root, server, terminal, out, os.Stderr)
 }
 
 // gathered derives what follows from the files that were collected.
-func (f fleetFlags) gathered(of *fleet.Fleet, status int, err error) (int, error) {
+func gathered(of *fleet.Fleet, status int, err error) (int, error) {
 	if slices.ContainsFunc(of.Collected(), func(path string) bool { return strings.HasPrefix(path, "data/") }) {
 		root, failed := journal.Find(".")
 		var j *archive.Journal
@@ -145,7 +142,7 @@ type hostsCall struct {
 }
 
 func (c hostsCall) do(ctx context.Context, out io.Writer) (int, error) {
-	f, _, err := fleetFlags{Inventory: c.Inventory}.reach(ctx, []string{fleet.AgentCall}, out)
+	f, err := fleetFlags{Inventory: c.Inventory}.reach(ctx, []string{fleet.AgentCall}, out)
 	if err != nil {
 		return exitFailed, err
 	}
@@ -192,12 +189,11 @@ type collectCall struct {
 }
 
 func (c collectCall) do(ctx context.Context, out io.Writer) (int, error) {
-	ff := fleetFlags{Inventory: c.Inventory}
-	f, _, err := ff.reach(ctx, []string{filesCall}, out)
+	f, err := fleetFlags{Inventory: c.Inventory}.reach(ctx, []string{filesCall}, out)
 	if err != nil {
 		return exitFailed, err
 	}
-	status, err := f.Wait(ctx)
+	status, err := f.Run(ctx)
 	f.Close()
 	for _, path := range f.Collected() {
 		fmt.Fprintf(out, "collected %s\n", path)
@@ -205,5 +201,5 @@ func (c collectCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if len(f.Collected()) == 0 && err == nil && status == exitHeld {
 		fmt.Fprintln(out, "nothing to collect: all runs of the server's host are here")
 	}
-	return ff.gathered(f, status, err)
+	return gathered(f, status, err)
 }

@@ -12,10 +12,13 @@ import (
 	"syscall"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 // outliving has a lab outlive the host that started it for long enough to end in good
@@ -24,8 +27,8 @@ func outliving() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // served begins to talk to the host that started a run, if this is the server's host of
 // a fleet. The context that it returns ends with that host.
-func (o *options) served(ctx context.Context) (context.Context, func()) {
-	if !o.ClientsOnStdio {
+func (f fleetFlags) served(ctx context.Context, o *options) (context.Context, func()) {
+	if !f.ClientsOnStdio {
 		return ctx, func() {}
 	}
 	outliving()
@@ -51,7 +54,7 @@ func (b *bench) meet(ctx context.Context, out io.Writer) (io.Writer, error) {
 	if err != nil {
 		return out, err
 	}
-	if err := b.server.Meet(ctx, own); err != nil {
+	if err := b.server.Meet(ctx, &own); err != nil {
 		return out, err
 	}
 	b.address = asked.Address
@@ -84,6 +87,28 @@ func (b *bench) client(h fleet.Hello) (*host.Profile, error) {
 	return &h.Profile, nil
 }
 
+// opens refuses an experiment whose clients would open more files than they may.
+func (b *bench) opens(x *experiment.Experiment) error {
+	if b.server == nil {
+		return nil
+	}
+	hellos := b.server.Hellos()
+	for _, levels := range x.Conditions() {
+		s := x.Fixed().With(levels)
+		loads, ok := s[setting.Clients].Int()
+		if !ok {
+			loads = int64(len(b.clients))
+		}
+		connections, _ := s[setting.Connections].Int()
+		for i := range min(loads, int64(len(b.clients))) {
+			if needs := (connections+loads-1)/loads + run.FilesBeside; hellos[i+1].Files < uint64(needs) {
+				return fmt.Errorf("client %d needs %d open files, and its hard limit is %d; raise it there (ulimit -Hn, or nofile in limits.conf)", i+1, needs, hellos[i+1].Files)
+			}
+		}
+	}
+	return nil
+}
+
 // on are the hosts whose blocks count together with those that this call makes.
 func (b *bench) on() results.Hosts {
 	on := results.Hosts{Server: b.j.Machine(b.profile.ID), Client: b.j.Machine(b.profile.ID)}
@@ -95,12 +120,21 @@ func (b *bench) on() results.Hosts {
 	return on
 }
 
+// adopt adds runs that were cut short here, and offers those of a fleet.
+func (b *bench) adopt(ctx context.Context) error {
+	added, err := adopt(b.j, "", b.report.Say)
+	for _, f := range added {
+		b.offer(ctx, b.j.Root, f)
+	}
+	return err
+}
+
 // offer has the host that started the run collect one that was kept here.
 func (b *bench) offer(ctx context.Context, into journal.Root, f *results.File) {
 	if b.server == nil || f == nil || !f.OnFleet() {
 		return
 	}
-	if err := b.server.Keep(ctx, into, b.Scratch, filesOf(into, f)); err != nil {
+	if err := b.server.Keep(ctx, into, b.Scratch, filesOf(into, f)); err != nil && !errors.Is(err, fleet.ErrNotTaken) {
 		b.report.Say("%s: not collected (%v); lab fleet collect fetches it", f.Run, err)
 	}
 }
@@ -157,7 +191,9 @@ func (filesOfFleet) do(ctx context.Context, _ io.Writer) (int, error) {
 			return exitFailed, err
 		}
 	}
-	s.Greet()
+	if err := s.Meet(ctx, nil); err != nil {
+		return exitFailed, err
+	}
 	for _, f := range ofFleet(j) {
 		if err := s.Keep(ctx, j.Root, false, filesOf(j.Root, f)); err != nil {
 			return exitFailed, err

@@ -139,6 +139,9 @@ func (b *bench) plan(x *experiment.Experiment) run.Plan {
 func (b *bench) asks(x *experiment.Experiment) error {
 	err := b.ready(b.plan(x))
 	if err == nil {
+		err = b.opens(x)
+	}
+	if err == nil {
 		err = writable(b.j.Root.Scratch(), b.into(), x, b.profile)
 	}
 	if err != nil {
@@ -192,7 +195,7 @@ func settle() {
 func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Duration) (failed error) {
 	s := &spend{left: budget}
 	for _, o := range outcomes {
-		p := &part{block: run.BlockTime(o.x), claims: len(o.x.Claims), clear: clearCase(o.x, b.profile.Cores), most: b.Blocks, over: o.unmade != ""}
+		p := &part{block: b.plan(o.x).BlockTime(), claims: len(o.x.Claims), clear: clearCase(o.x, b.profile.Cores), most: b.Blocks, over: o.unmade != ""}
 		if b.plan(o.x).Unreachable() != "" {
 			p.block = time.Millisecond // saying why it is not measured takes no time
 		}

@@ -23,6 +23,7 @@ type runCall struct {
 	Experiment string `arg:"" help:"Its name, as lab list has it."`
 	Blocks     int    `placeholder:"N" help:"N blocks at the most."`
 	Scratch    bool   `help:"For trial: the run is kept out of data/, its verdicts rest on it alone, and it counts for nothing."`
+	fleetFlags
 	options
 }
 
@@ -33,9 +34,9 @@ func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 		if err != nil {
 			return exitFailed, err
 		}
-		return c.afar(ctx, c.words(), out)
+		return c.afar(ctx, c.words(), c.options, out)
 	}
-	ctx, leave := c.served(ctx)
+	ctx, leave := c.served(ctx, &c.options)
 	defer leave()
 	j, x, err := named(c.Experiment)
 	if err != nil {
@@ -69,7 +70,7 @@ func (b *bench) run(ctx context.Context, x *experiment.Experiment, out io.Writer
 	counts := func(*results.File) bool { return !b.Scratch }
 	if b.Scratch {
 		b.report.Say("for trial: the run goes to %s, is not added to the journal, and its verdicts rest on it alone", b.j.Root.Rel(string(b.into())))
-	} else if _, err := adopt(b.j, "", b.report.Say); err != nil {
+	} else if err := b.adopt(ctx); err != nil {
 		return exitFailed, err
 	}
 	if err := b.asks(x); err != nil {
@@ -92,6 +93,7 @@ type reproduceCall struct {
 	All       bool     `help:"All experiments."`
 	Again     bool     `help:"What this clone measured earlier does not count."`
 	KeepGoing bool     `help:"On a failed experiment go on with the next."`
+	fleetFlags
 	options
 }
 
@@ -103,9 +105,9 @@ func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 		if err != nil {
 			return exitFailed, err
 		}
-		return c.afar(ctx, c.words(), out)
+		return c.afar(ctx, c.words(), c.options, out)
 	}
-	ctx, leave := c.served(ctx)
+	ctx, leave := c.served(ctx, &c.options)
 	defer leave()
 	j, err := open()
 	if err != nil {
@@ -150,7 +152,7 @@ func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out 
 	if xs = runnable(xs); len(xs) == 0 {
 		return exitFailed, errors.New("nothing to run: all that was asked for is planned")
 	}
-	if _, err := adopt(b.j, "", b.report.Say); err != nil {
+	if err := b.adopt(ctx); err != nil {
 		return exitFailed, err
 	}
 	counts := madeHere(b.j.Root)

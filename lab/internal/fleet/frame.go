@@ -131,8 +131,8 @@ func (f frame) check() error {
 	case kindAsk:
 		needs["ask"] = f.Ask != nil
 	case kindHello, kindBeat, kindEnd:
-	case kindClients:
-		needs["hellos"] = len(f.Hellos) > 0 && len(f.Hellos) <= mostClients
+	case kindClients: // none, where files are collected
+		needs["hellos"] = len(f.Hellos) <= mostClients
 	case kindClock, kindTrack, kindClocks, kindTaken:
 		needs["id"] = f.ID > 0
 	case kindLoad:

@@ -74,7 +74,7 @@ func asEngine(words []string) int {
 		if err != nil {
 			return err
 		}
-		if err := s.Meet(ctx, own); err != nil {
+		if err := s.Meet(ctx, &own); err != nil {
 			return err
 		}
 		for _, w := range words {

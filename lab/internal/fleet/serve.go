@@ -81,15 +81,16 @@ func (s *Server) Asked(ctx context.Context) (Asked, error) {
 	}
 }
 
-// Greet answers for a host that has files to collect and loads nothing.
-func (s *Server) Greet() { s.conn.send(frame{Kind: kindHello}) }
-
-// Meet says who this host is, and waits until all clients have done so.
-func (s *Server) Meet(ctx context.Context, own Hello) error {
-	s.conn.send(frame{Kind: kindHello, Hello: &own})
+// Meet says who this host is, and waits until all clients have done so. A host
+// that only has files to collect says nothing, and meets no clients.
+func (s *Server) Meet(ctx context.Context, own *Hello) error {
+	s.conn.send(frame{Kind: kindHello, Hello: own})
 	select {
 	case clients := <-s.first:
-		s.hellos = append([]Hello{own}, clients...)
+		if own != nil && len(clients) == 0 {
+			return errors.New("a run without clients")
+		}
+		s.hellos = append(deref(own), clients...)
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -247,10 +248,14 @@ func (s *Server) Keep(ctx context.Context, root journal.Root, tried bool, paths 
 	// A run that was interrupted is collected as well.
 	a, err := s.ask(context.WithoutCancel(ctx), frame{Kind: kindKept, Files: files, Tried: tried}, takenWithin)
 	if err == nil && a.Text != "" {
-		err = errors.New(said(a.Text))
+		err = ErrNotTaken
 	}
 	return err
 }
+
+// ErrNotTaken says that the host that started the run could not take a file, and
+// says itself why.
+var ErrNotTaken = errors.New("the host that started the run did not take it")
 
 // startWithin bounds the wait for a client to start its load, beyond the time that
 // was planned for it.

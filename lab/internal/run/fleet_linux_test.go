@@ -326,7 +326,7 @@ func TestTroublesOfClients(t *testing.T) {
 		closes string
 		says   string
 	}{
-		"a client that starts late": {func(f *madeUpFleet) { f.clients[1].late = 2500 * time.Millisecond }, gate.ClientsApart, "client 2 came "},
+		"a client that starts late": {func(f *madeUpFleet) { f.clients[1].late = 5 * time.Second }, gate.ClientsApart, "client 2 came "},
 		"a clock 200 ms off":        {func(f *madeUpFleet) { f.clients[1].ahead = 200 * time.Millisecond }, gate.ClocksOff, "client 2: its clock was 200 ms from that of the server's host"},
 		"a clock that is not known": {func(f *madeUpFleet) { f.clients[0].clock = func(c *fleet.Clock, _ int) { c.UncertaintyS = 0.007 } }, gate.ClocksUnsure, "client 1: the offset of its clock was known to 7.0 ms only"},
 		"a clock that moved": {func(f *madeUpFleet) {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ func (g *group) without(err error) error {
 		return err
 	}
 	e := g.engine
-	e.lost = fmt.Errorf("client %d was lost in mid-run: %s", lost.Client, e.plan.scrubbed(lost.Why))
+	e.lost = fmt.Errorf("client %d was lost in mid-run: %s", lost.Client, e.plan.scrubbed(cmp.Or(lost.Why, "nothing more is known")))
 	g.blame([]fault{{reason(gate.ClientLost, "%v", e.lost), -1}})
 	return nil
 }

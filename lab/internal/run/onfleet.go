@@ -121,6 +121,9 @@ func (p Plan) seal(t *results.Trial) {
 }
 
 func (p Plan) scrubbed(text string) string {
+	if p.Address == "" {
+		return text
+	}
 	return strings.ReplaceAll(text, p.Address, results.FleetServer)
 }
 
