@@ -57,8 +57,8 @@ test: ## set up and run every test (under ten minutes on two cores)
 
 # make test runs the shorter ones of these.
 .PHONY: test-fleet
-test-fleet: build sshd ansible ## run the lab on a fleet of namespaces on this machine, and break it
-	@tools/test.sh fleet_whole
+test-fleet: build sshd ansible .tools/stamp/checkers ## run the lab and the playbooks on a fleet of namespaces on this machine, and break it
+	@tools/test.sh fleet_whole playbooks
 
 .PHONY: sshd
 sshd: ## fetch an sshd for test fleets, if this machine has none
