@@ -152,7 +152,7 @@ all:
   vars:
     ansible_user: $login
     ansible_port: $port
-    ansible_python_interpreter: auto_silent
+    ansible_python_interpreter: /usr/bin/python3
     ansible_ssh_private_key_file: $dir/key
     ansible_ssh_common_args: -o UserKnownHostsFile=$dir/known_hosts -o GlobalKnownHostsFile=/dev/null -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes
 TEXT

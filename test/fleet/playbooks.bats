@@ -60,7 +60,7 @@ on() { lab/scripts/fleet.sh in --dir "$DIR" "$@"; }
     [ -z "$(git -C "$at" status --porcelain)" ]
     cmp .tools/bin/lab "$at/.tools/bin/lab"
     cmp .tools/bin/http_load "$at/.tools/bin/http_load"
-    [[ $output == *"$host: commit $(git rev-parse --short=12 HEAD), over fleet0"* ]]
+    [[ $output == *"${host/#server/server0}: commit $(git rev-parse --short=12 HEAD), over fleet0"* ]]
   done
   plays fleet-prepare
   idle
@@ -114,7 +114,7 @@ on() { lab/scripts/fleet.sh in --dir "$DIR" "$@"; }
 @test "doctor says what it found, with the host's name before each line" {
   plays fleet-doctor ARGS='-e watch=false -e all=true'
   idle
-  for host in server client1 client2; do [ "$(grep -c "\"$host: ok machine " <<<"$output")" -eq 1 ]; done
+  for host in server client1 client2; do [ "$(grep -c "\"${host/#server/server0}: ok machine " <<<"$output")" -eq 1 ]; done
 }
 
 @test "a kernel setting is turned on the server's host, and back" {
@@ -155,7 +155,7 @@ on() { lab/scripts/fleet.sh in --dir "$DIR" "$@"; }
   echo '{}' >"$DIR/server/home/line-rate/data/results/kept.json"
   plays fleet-clean REMOVE=yes
   went 2
-  [[ $output == *'server: data/results/kept.json'*'make fleet-collect'* ]]
+  [[ $output == *'server0: data/results/kept.json'*'make fleet-collect'* ]]
   [ -e "$DIR/server/home/line-rate/data/results/kept.json" ]
   rm "$DIR/server/home/line-rate/data/results/kept.json"
   plays fleet-clean REMOVE=yes
