@@ -1,13 +1,17 @@
 package run
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 	"github.com/line-rate/line-rate/lab/internal/tune"
@@ -125,4 +129,44 @@ func TestADesignNeedsRootIfItTurnsAKnob(t *testing.T) {
 	if names := knobsOf(off); len(names) > 0 {
 		t.Errorf("a machine as it is has %v turned", names)
 	}
+}
+
+// On a fleet knobs act on the host of the servers, outside of any wire, and on the
+// interface that leads to the clients.
+func TestAFleetsKnobsAreOfTheServersInterface(t *testing.T) {
+	p := Plan{Experiment: committed(t, "03-rps-rfs"), Clients: elsewhere{{Device: "ens5", CPUs: []int{0, 1}}, {CPUs: []int{0}}}, Address: "10.0.0.7", Host: &host.Profile{ID: "h", Cores: 8}}.onFleet()
+	link, err := p.up()
+	if err != nil || link.Host != "10.0.0.7" {
+		t.Fatalf("%+v, %v", link, err)
+	}
+	f := &results.File{Provenance: &results.Provenance{}}
+	p.conditions(f, link)
+	turned := 0
+	for _, c := range f.Conditions {
+		for _, line := range c.Commands {
+			if strings.Contains(line, "tune-") {
+				turned++
+				if strings.Contains(line, "wire.sh") || strings.Contains(line, "--dev ") && !strings.Contains(line, "--dev ens5") {
+					t.Errorf("%s", line)
+				}
+			}
+			if strings.Contains(line, "10.0.0.7") || strings.Contains(line, "--cpus ''") {
+				t.Errorf("%s", line)
+			}
+		}
+	}
+	if turned == 0 {
+		t.Error("no knob is turned")
+	}
+}
+
+// elsewhere are hosts that are only asked who they are.
+type elsewhere []fleet.Hello
+
+func (e elsewhere) Hellos() []fleet.Hello { return e }
+func (e elsewhere) Clocks(context.Context) ([]fleet.Clock, error) {
+	return nil, errors.New("nobody is there")
+}
+func (e elsewhere) Start(context.Context, int, fleet.Load) (fleet.Running, error) {
+	return nil, errors.New("nobody is there")
 }
