@@ -73,7 +73,7 @@ up() {
     exec unshare "${apart[@]}" -- "$0" hold
   fi
   if why=$(unshare --user --map-root-user "${apart[@]}" --mount-proc unshare --user --map-user=1000 --map-group=1000 true 2>&1); then
-    login=fleet
+    login=labuser
     exec unshare --user --map-root-user "${apart[@]}" -- "$0" hold
   elif [ "$(id -u)" = 0 ] && unshare "${apart[@]}" true 2>/dev/null; then
     echo "fleet.sh: no user namespaces here; using root's own right" >&2
@@ -139,8 +139,9 @@ address() {
 # inventory prints an Ansible inventory of the fleet, for its controller. Server and clients
 # get cores of their own, as a server must not share its cores with what loads it.
 inventory() {
-  local rates=("$@") all=() range i
-  for range in $(awk '$1 == "Cpus_allowed_list:" { gsub(",", " "); $1 = ""; print }' /proc/self/status); do
+  local rates=("$@") all=() ranges range i
+  IFS=, read -ra ranges <<<"$(awk '$1 == "Cpus_allowed_list:" { print $2 }' /proc/self/status)"
+  for range in "${ranges[@]}"; do
     for ((i = ${range%-*}; i <= ${range#*-}; i++)); do all+=("$i"); done
   done
   local half=$((${#all[@]} / 2))
@@ -151,12 +152,13 @@ all:
   vars:
     ansible_user: $login
     ansible_port: $port
+    ansible_python_interpreter: /usr/bin/python3
     ansible_ssh_private_key_file: $dir/key
     ansible_ssh_common_args: -o UserKnownHostsFile=$dir/known_hosts -o GlobalKnownHostsFile=/dev/null -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes
 TEXT
   if [ "$half" -eq 0 ]; then of_server=("${all[@]}"); fi
   printf 'server:\n  hosts:\n'
-  entry server "${rates[0]}" "${of_server[@]}"
+  entry server "${rates[0]}" "${of_server[@]}" | sed 's/^    server:/    server0:/' # a group has the name
   printf 'clients:\n  hosts:\n'
   for ((i = 1; i <= clients; i++)); do
     # Each has cores of its own where there are as many; else they share.
@@ -206,9 +208,9 @@ host() {
   mount -n --move "$at/sys" /sys
   mount -n -t proc proc /proc
   # sshd lets nobody in who has no entry there, and as root it runs in part as user sshd.
-  printf '%s\n' "root:x:0:0:root:$at/home:/bin/bash" "sshd:x:74:74::/run/sshd:/bin/false" "fleet:x:1000:1000::$at/home:/bin/bash" >"$at/etc/passwd"
-  printf '%s\n' 'root:*:::::::' 'fleet:*:::::::' >"$at/etc/shadow"
-  printf '%s\n' root:x:0: sshd:x:74: fleet:x:1000: >"$at/etc/group"
+  printf '%s\n' "root:x:0:0:root:$at/home:/bin/bash" "sshd:x:74:74::/run/sshd:/bin/false" "labuser:x:1000:1000::$at/home:/bin/bash" >"$at/etc/passwd"
+  printf '%s\n' 'root:*:::::::' 'labuser:*:::::::' >"$at/etc/shadow"
+  printf '%s\n' root:x:0: sshd:x:74: labuser:x:1000: >"$at/etc/group"
   for file in passwd shadow group; do mount -n --bind "$at/etc/$file" "/etc/$file"; done
   if [ "$name" != controller ]; then serve "$addr" "$at"; fi
   echo "$pid"
@@ -222,8 +224,11 @@ plug() {
   shape "$1" "$2"
 }
 
+# The bucket holds what the link carries in 4 ms, and at least some packets.
 shape() {
-  [ -z "$2" ] || tc qdisc add dev "$1" root tbf rate "${2}bit" burst 262144 latency 0.02s
+  if [ -z "$2" ]; then return; fi
+  local burst=$(($2 / 2000))
+  tc qdisc add dev "$1" root tbf rate "${2}bit" burst "$((burst > 16384 ? burst : 16384))" latency 0.02s
 }
 
 # serve starts an sshd and waits until it listens.
@@ -242,9 +247,14 @@ StrictModes no
 PidFile none
 PrintMotd no
 MaxStartups 100
+PermitUserEnvironment yes
 Subsystem sftp internal-sftp
-SetEnv PATH=$PATH
 TEXT
+  # Sessions find the programs that this shell finds.
+  mkdir -p "$at/home/.ssh"
+  # Each host keeps the originals of kernel settings for itself: from one host the namespace
+  # of another cannot be seen, so its settings would count as gone.
+  printf '%s\n' "PATH=$PATH" "LINE_RATE_STATE=$at/state" >"$at/home/.ssh/environment"
   if [[ $sshd == "$top"/.tools/* ]]; then
     local root=${sshd%/usr/sbin/sshd}
     libraries=$(find "$root" -name '*.so.*' -printf '%h\n' | sort -u | paste -sd :)

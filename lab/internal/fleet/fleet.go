@@ -13,6 +13,7 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/generator"
@@ -110,7 +111,9 @@ type Lost struct {
 	Why    string
 }
 
-func (l Lost) Error() string { return l.Why }
+func (l Lost) Error() string {
+	return fmt.Sprintf("client %d was lost in mid-run: %s", l.Client, l.Why)
+}
 
 // Refused says that a client could not start a load, and would not start the
 // next one either.

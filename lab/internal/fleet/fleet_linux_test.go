@@ -82,7 +82,7 @@ func TestAHostWithoutAnAnswerIsNamedInOneLine(t *testing.T) {
 		lab, want string
 	}{
 		"no lab":       {"", "there is no lab in the checkout at "},
-		"no checkout":  {"", "there is no checkout at /nowhere/at/all (line_rate_dir); run the playbook lab/fleet/prepare.yml"},
+		"no checkout":  {"", "there is no checkout at /nowhere/at/all (line_rate_dir); make fleet-prepare mends it"},
 		"a banner":     {"garbage", `no frame: "Welcome to this host!"`},
 		"another lab":  {"future", "its lab speaks version 99"},
 		"an old lab":   {"", `no command "fleet-client"`},
@@ -146,7 +146,7 @@ func TestAClientThatIsKilledIsLostAndTheOthersGoOn(t *testing.T) {
 	if !strings.Contains(c.out, "client 1: 7 requests") {
 		t.Error("client 1 did not go on")
 	}
-	if !strings.Contains(c.errs, "lab: client 2 was lost while its clock was measured") {
+	if !strings.Contains(c.errs, "lab: client 2 was lost in mid-run: it ended while its clock was measured") {
 		t.Error("not said of its clock")
 	}
 	if strings.Contains(c.out, "example") {

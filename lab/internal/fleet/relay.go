@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -26,6 +27,8 @@ type Fleet struct {
 	uncollect error // the first file that could not be collected
 	met       bool
 	closing   bool
+	ran       atomic.Bool // the server's lab was given its clients
+	refused   atomic.Bool // it was not, and never will be
 	collects  sync.WaitGroup
 }
 
@@ -90,6 +93,9 @@ const AgentCall = "fleet-client"
 
 // heard passes on a line that a host printed on standard error.
 func (f *Fleet) heard(h Host, line string) {
+	if f.refused.Load() {
+		return // how a lab ends that this one has no use for explains nothing
+	}
 	if h.Number > 0 {
 		line = fmt.Sprintf("%v: %s", h, line)
 	}
@@ -128,7 +134,7 @@ func (f *Fleet) mourn(r *remote) {
 	if closing {
 		return
 	}
-	f.hosts[0].conn.send(frame{Kind: kindLost, Client: r.Number, Text: fmt.Sprintf("client %d was lost in mid-run: %s", r.Number, r.kindOfEnd())})
+	f.hosts[0].conn.send(frame{Kind: kindLost, Client: r.Number, Text: r.kindOfEnd()})
 	f.Say("%v is lost: %s", r.Host, r.why())
 	_ = r.proc.Stop(r.proc.Pid(), 0) // it may hang
 }
@@ -178,7 +184,7 @@ func (f *Fleet) fromServer(r *remote, from received) error {
 			clocks, lost, err := f.Clocks()
 			answer := frame{Kind: kindClocks, ID: from.ID, Clocks: clocks}
 			if err != nil {
-				answer = frame{Kind: kindClocks, ID: from.ID, Client: lost, Text: fmt.Sprintf("client %d was lost while its clock was measured", lost)}
+				answer = frame{Kind: kindClocks, ID: from.ID, Client: lost, Text: "it ended while its clock was measured"}
 				if lost == 0 {
 					answer.Text = "the server's own clock could not be measured"
 				}
@@ -282,6 +288,7 @@ func (h Hello) differs(server Hello) string {
 // until its lab ends, and gives that lab's exit status. If the context ends, the lab there is asked to
 // end in good order.
 func (f *Fleet) Run(ctx context.Context) (status int, err error) {
+	f.ran.Store(true)
 	server := f.hosts[0]
 	server.conn.send(frame{Kind: kindClients, Hellos: f.Hellos()[1:]})
 	stop := context.AfterFunc(ctx, func() {
@@ -329,6 +336,7 @@ func (f *Fleet) Close() {
 	f.mu.Lock()
 	f.closing = true
 	f.mu.Unlock()
+	f.refused.Store(!f.ran.Load())
 	var wait sync.WaitGroup
 	for i, r := range f.hosts {
 		if r != nil {
