@@ -63,7 +63,7 @@ go_races() {
     export GORACE=atexit_sleep_ms=0
     race=(-race -vet=off)
     status=0
-    go list ./internal/run ./server ./producer ./load ./... "$library" | grep -vE "/cmd/lab$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test "${race[@]}" -p 2 || status=$?
+    go list ./internal/run ./server ./producer ./load ./... "$library" | grep -vE "/cmd/lab$|/fleet/endtoend$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test "${race[@]}" -p 2 || status=$?
     writing=$(names "$writers") && go test "${race[@]}" -run "$writing" "./${writers%/*}" || status=$?
     exit "$status"
   )
@@ -84,10 +84,24 @@ go_peers() {
 # make their trials invalid. The other tests break runs, and work under any load.
 go_runs() { (cd lab && go test -trimpath -vet=off -run '^TestAlone' ./cmd/lab); }
 go_breaks() { (cd lab && go test -trimpath -vet=off -parallel 4 -skip '^TestAlone' ./cmd/lab); }
+# The lab on a fleet of namespaces. make test leaves the longer tests of it out. Without the
+# test cache, which does not look at the programs that they start.
+fleet_tests() {
+  local dir why status=0
+  dir=$(mktemp -d)
+  why=$(lab/scripts/fleet.sh up --clients 1 --dir "$dir" 2>&1 </dev/null) || status=$?
+  rm -rf "$dir"
+  # Statuses 3 and 4 say that a tool or a right is missing.
+  case $status in 3 | 4) echo "skip: ${why#fleet.sh: }"; return 0 ;; esac
+  (cd lab && go test -trimpath -vet=off -count=1 "$@" ./fleet/endtoend)
+}
+fleet() { fleet_tests -short -parallel 4; }
+fleet_whole() { fleet_tests -parallel 4 -v; }
+playbooks() { node_modules/bats/bin/bats test/fleet/playbooks.bats; }
 data() { GOGC=400 .tools/bin/lab check && test/site/fixture.sh; }
 shell() {
   command -v shellcheck >/dev/null || { echo "skip: no shellcheck for this platform"; return 0; }
-  shellcheck --external-sources lab/scripts/*.sh tools/*.sh test/*/*.sh test/workflows/{bin,made}/* .ci/run && shellcheck --shell=bash test/scripts/helper.bash
+  shellcheck --external-sources lab/scripts/*.sh lab/fleet/*.sh tools/*.sh test/*/*.sh test/workflows/{bin,made}/* .ci/run && shellcheck --shell=bash test/scripts/helper.bash
 }
 scripts() { node_modules/bats/bin/bats test/scripts; }
 # What actionlint and zizmor do not know, tools/workflows and tools/comment test; without
@@ -124,7 +138,7 @@ pages() { node test/pages/browse.mjs .tools/pages; }
 # them would make their trials invalid.
 races=(go_races)
 site=(golden html pages vnu data same scripted scripts escape links weight machines prose)
-code=(go_vet go_tests go_breaks hosts missing workflows go_peers states go_modules written shell go_format)
+code=(go_vet go_tests go_breaks fleet hosts missing workflows go_peers states go_modules written shell go_format)
 alone=(go_runs)
 # What a step needs of another: pages that html builds, or the browser, which golden unpacks.
 needs() {

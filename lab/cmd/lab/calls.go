@@ -37,10 +37,13 @@ type subcommands struct {
 	Doctor       doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
 	Tune         tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`
 	List         listCall      `cmd:"" help:"List experiments and their claims."`
+	Fleet        fleetCall     `cmd:"" help:"Look at the hosts of a fleet, or fetch the runs that it kept."`
 	Completion   completion    `cmd:"" help:"Print a script that has a shell complete the lab's commands, flags and experiments."`
 	WatchShaper  shaperCall    `cmd:"" hidden:""`
 	WatchAnswers answersCall   `cmd:"" hidden:""`
 	AskServer    askCall       `cmd:"" hidden:""`
+	FleetClient  agentCall     `cmd:"" hidden:""`
+	FleetFiles   filesOfFleet  `cmd:"" hidden:""`
 }
 
 const description = `The journal's experiments, on this machine.

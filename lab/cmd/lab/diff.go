@@ -185,7 +185,7 @@ func (c diffCall) hosts(j *archive.Journal) ([]*verdict.Diff, error) {
 }
 
 // newest is the last run of an experiment on a host that has trials, a measured one if
-// there is any; nil if there is none.
+// there is any; nil if there is none. Those of a fleet are not the host's own.
 func newest(j *archive.Journal, x *experiment.Experiment, host string) (out *results.File) {
 	when := func(f *results.File) string {
 		if f.Provenance == nil {
@@ -194,7 +194,7 @@ func newest(j *archive.Journal, x *experiment.Experiment, host string) (out *res
 		return "taken " + f.Provenance.StartedAt.UTC().Format("20060102150405") + f.Run // sorted after published
 	}
 	for _, f := range j.Runs {
-		if f.Experiment == x.Name && f.Hosts.Server == host && len(f.Trials) > 0 && (out == nil || when(f) > when(out)) {
+		if f.Experiment == x.Name && f.Hosts.Server == host && !f.OnFleet() && len(f.Trials) > 0 && (out == nil || when(f) > when(out)) {
 			out = f
 		}
 	}

@@ -20,13 +20,13 @@ type unfit struct{ error }
 
 func (u unfit) Unwrap() error { return u.error }
 
-// keep adds a run to the journal's data: the profile of its host if that is new, its
+// keep adds a run to the journal's data: the profiles of its hosts if they are new, its
 // design, its raw profiles and its results file. It adds all of them or none. Package
 // derive makes what is derived from them.
 //
 // A lab may be killed in the middle of it. Then the run is still pending, and is kept
 // again: files that are there already are taken as they are.
-func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made) (err error) {
+func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made, clients ...*host.Profile) (err error) {
 	f, scratch := made.File, j.Root.Scratch()
 	data, err := results.Encode(f)
 	if err != nil {
@@ -52,7 +52,11 @@ func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made) (e
 		written = append(written, path)
 		return nil
 	}
-	if _, ok := j.Hosts[h.ID]; !ok {
+	for _, h := range append([]*host.Profile{h}, clients...) {
+		// Of hosts that share a machine, the run names the first only.
+		if j.Hosts[h.ID] != nil || h.ID != f.Hosts.Server && !slices.Contains(f.Hosts.Clients, h.ID) {
+			continue
+		}
 		profile, err := results.Encode(h)
 		if err != nil {
 			return err

@@ -33,6 +33,9 @@ type bench struct {
 	self    string // the lab's own program
 	had     int    // how many runs the journal had before this call
 
+	clients []*host.Profile // of a fleet
+	address string          // where they reach this host
+
 	// Replaced in tests, so that all the rest can be tested without measuring.
 	ready  func(run.Plan) error
 	do     func(context.Context, run.Plan, run.Watcher) (*run.Made, error)
@@ -125,12 +128,19 @@ func tally(outcomes []*outcome) (decided, claims, inapplicable int) {
 }
 
 func (b *bench) plan(x *experiment.Experiment) run.Plan {
-	return run.Plan{Root: b.j.Root, Experiment: x, Port: b.first(), Split: b.split, Host: b.profile, Lab: []string{b.self}}
+	p := run.Plan{Root: b.j.Root, Experiment: x, Port: b.first(), Split: b.split, Host: b.profile, Lab: []string{b.self}}
+	if b.server != nil {
+		p.Clients, p.Address = b.server, b.address
+	}
+	return p
 }
 
 // asks checks before the first run whether a run could be made and kept.
 func (b *bench) asks(x *experiment.Experiment) error {
 	err := b.ready(b.plan(x))
+	if err == nil && b.server != nil {
+		err = opens(x, b.server.Hellos()[1:])
+	}
 	if err == nil {
 		err = writable(b.j.Root.Scratch(), b.into(), x, b.profile)
 	}
@@ -185,7 +195,7 @@ func settle() {
 func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Duration) (failed error) {
 	s := &spend{left: budget}
 	for _, o := range outcomes {
-		p := &part{block: run.BlockTime(o.x), claims: len(o.x.Claims), clear: clearCase(o.x, b.profile.Cores), most: b.Blocks, over: o.unmade != ""}
+		p := &part{block: b.plan(o.x).BlockTime(), claims: len(o.x.Claims), clear: clearCase(o.x, b.profile.Cores), most: b.Blocks, over: o.unmade != ""}
 		if b.plan(o.x).Unreachable() != "" {
 			p.block = time.Millisecond // saying why it is not measured takes no time
 		}
@@ -265,7 +275,7 @@ func (b *bench) make(ctx context.Context, o *outcome, budget time.Duration, bloc
 		if complete = made.File; b.Scratch {
 			return nil
 		}
-		return setAside(b.j.Root, b.profile, o.x, made)
+		return setAside(b.j.Root, b.profile, o.x, made, b.clients...)
 	}
 	made, err := b.do(ctx, p, b.report)
 	switch {
@@ -274,6 +284,7 @@ func (b *bench) make(ctx context.Context, o *outcome, budget time.Duration, bloc
 			return nil, errors.Join(err, unkept(failed))
 		}
 		f := made.File
+		b.offer(ctx, b.into(), f)
 		if failed := b.forget(f); failed != nil {
 			return f, errors.Join(err, failed)
 		}
@@ -284,7 +295,9 @@ func (b *bench) make(ctx context.Context, o *outcome, budget time.Duration, bloc
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("interrupted; %w", leftBehind(err))
 	}
-	return b.rescue(o, complete, err)
+	f, err := b.rescue(o, complete, err)
+	b.offer(ctx, b.into(), f)
+	return f, err
 }
 
 // rescue keeps the blocks that were complete before a run failed, unless nothing was

@@ -31,7 +31,7 @@ func version(root journal.Root, f *results.File) journal.Root {
 }
 
 // setAside writes the run so far.
-func setAside(root journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made) error {
+func setAside(root journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made, clients ...*host.Profile) error {
 	f := made.File
 	own := filepath.Join(root.Pending(), f.Experiment)
 	beside := journal.Root(filepath.Join(own, halfWritten))
@@ -42,10 +42,6 @@ func setAside(root journal.Root, h *host.Profile, x *experiment.Experiment, made
 	if err != nil {
 		return err
 	}
-	profile, err := results.Encode(h)
-	if err != nil {
-		return err
-	}
 	// Written to the disk at once: otherwise the kernel would write it at some time
 	// during the next block.
 	write := func(path string, data []byte) {
@@ -53,7 +49,13 @@ func setAside(root journal.Root, h *host.Profile, x *experiment.Experiment, made
 			err = results.Replace(string(beside), path, data)
 		}
 	}
-	write(beside.Host(h.ID), profile)
+	for _, p := range append([]*host.Profile{h}, clients...) {
+		if profile, failed := results.Encode(p); failed != nil {
+			return failed
+		} else {
+			write(beside.Host(p.ID), profile)
+		}
+	}
 	write(beside.Design(x.SHA256), x.Text)
 	for name, raw := range made.Raw {
 		write(beside.Profile(name), raw)
@@ -166,14 +168,18 @@ func adoptOne(j *archive.Journal, name string, from journal.Root) (*results.File
 	if p.Ended == "" {
 		p.Ended = results.Interrupted
 	}
-	h, ok := j.Hosts[f.Hosts.Server]
-	if !ok {
-		if h, err = results.ReadHost(from.Host(f.Hosts.Server)); err != nil {
-			return nil, unfit{err}
+	var hosts []*host.Profile // the server's first
+	for _, id := range append([]string{f.Hosts.Server}, f.Hosts.Clients...) {
+		h, ok := j.Hosts[id]
+		if !ok {
+			if h, err = results.ReadHost(from.Host(id)); err != nil {
+				return nil, unfit{err}
+			}
+			if h.ID != id {
+				return nil, unfit{fmt.Errorf("the profile of its host is of %q", h.ID)}
+			}
 		}
-		if h.ID != f.Hosts.Server {
-			return nil, unfit{fmt.Errorf("the profile of its host is of %q", h.ID)}
-		}
+		hosts = append(hosts, h)
 	}
 	design, err := os.ReadFile(from.Design(p.ExperimentSHA256))
 	if err != nil {
@@ -187,7 +193,7 @@ func adoptOne(j *archive.Journal, name string, from journal.Root) (*results.File
 			}
 		}
 	}
-	return f, keep(j, h, design, made)
+	return f, keep(j, hosts[0], design, made, hosts[1:]...)
 }
 
 // refuse moves aside a version that the journal refuses.

@@ -24,10 +24,15 @@ type record struct {
 
 // recordOf gathers a host's measured runs of an experiment, as far as they count.
 func recordOf(j *archive.Journal, x *experiment.Experiment, h *host.Profile, counts func(*results.File) bool) *record {
+	own := j.Machine(h.ID)
+	return recordOn(j, x, h, results.Hosts{Server: own, Client: own}, counts)
+}
+
+// recordOn gathers those of a server's host with its clients.
+func recordOn(j *archive.Journal, x *experiment.Experiment, h *host.Profile, here results.Hosts, counts func(*results.File) bool) *record {
 	rec := &record{x: x, h: h}
-	here := j.Machine(h.ID)
 	for _, f := range j.Runs {
-		if f.Experiment == x.Name && f.Source == results.Measured && j.On(f) == (results.Hosts{Server: here, Client: here}) && counts(f) {
+		if f.Experiment == x.Name && f.Source == results.Measured && j.On(f).Same(here) && counts(f) {
 			rec.add(f, j.Then(x, f))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,12 +23,21 @@ type runCall struct {
 	Experiment string `arg:"" help:"Its name, as lab list has it."`
 	Blocks     int    `placeholder:"N" help:"N blocks at the most."`
 	Scratch    bool   `help:"For trial: the run is kept out of data/, its verdicts rest on it alone, and it counts for nothing."`
+	fleetFlags
 	options
 }
 
 // do makes one run; its claims are decided on all runs of this host.
 func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 	c.options.Blocks, c.options.Scratch = c.Blocks, c.Scratch
+	if away, err := c.away(); away || err != nil {
+		if err != nil {
+			return exitFailed, err
+		}
+		return c.afar(ctx, c.words(), c.options, out)
+	}
+	ctx, leave := c.served(ctx, &c.options)
+	defer leave()
 	j, x, err := named(c.Experiment)
 	if err != nil {
 		return exitFailed, err
@@ -37,20 +47,36 @@ func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	defer release()
-	return b.run(ctx, x, out)
+	if out, err = b.meet(ctx, out); err != nil {
+		return exitFailed, err
+	}
+	status, err := b.run(ctx, x, out)
+	return status, why(ctx, err)
+}
+
+// words are the call as the lab on the server's host of a fleet is given it.
+func (c *runCall) words() []string {
+	words := []string{"run", c.Experiment}
+	if c.Blocks > 0 {
+		words = append(words, "--blocks", strconv.Itoa(c.Blocks))
+	}
+	if c.Scratch {
+		words = append(words, "--scratch")
+	}
+	return words
 }
 
 func (b *bench) run(ctx context.Context, x *experiment.Experiment, out io.Writer) (int, error) {
 	counts := func(*results.File) bool { return !b.Scratch }
 	if b.Scratch {
 		b.report.Say("for trial: the run goes to %s, is not added to the journal, and its verdicts rest on it alone", b.j.Root.Rel(string(b.into())))
-	} else if _, err := adopt(b.j, "", b.report.Say); err != nil {
+	} else if err := b.adopt(ctx); err != nil {
 		return exitFailed, err
 	}
 	if err := b.asks(x); err != nil {
 		return exitFailed, err
 	}
-	o := &outcome{x: x, record: recordOf(b.j, x, b.profile, counts), least: leastBlocks}
+	o := &outcome{x: x, record: recordOn(b.j, x, b.profile, b.on(), counts), least: leastBlocks}
 	budget := b.Budget
 	if budget == 0 {
 		budget = time.Duration(x.BudgetS * float64(time.Second))
@@ -67,6 +93,7 @@ type reproduceCall struct {
 	All       bool     `help:"All experiments."`
 	Again     bool     `help:"What this clone measured earlier does not count."`
 	KeepGoing bool     `help:"On a failed experiment go on with the next."`
+	fleetFlags
 	options
 }
 
@@ -74,6 +101,14 @@ type reproduceCall struct {
 // runs that this clone made.
 func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 	c.options.Again, c.options.KeepGoing = c.Again, c.KeepGoing
+	if away, err := c.away(); away || err != nil {
+		if err != nil {
+			return exitFailed, err
+		}
+		return c.afar(ctx, c.words(), c.options, out)
+	}
+	ctx, leave := c.served(ctx, &c.options)
+	defer leave()
 	j, err := open()
 	if err != nil {
 		return exitFailed, err
@@ -90,7 +125,22 @@ func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if c.Budget == 0 {
 		b.Budget = budgetOf(runnable(xs), c.Entries, c.All)
 	}
-	return b.reproduce(ctx, xs, out)
+	if out, err = b.meet(ctx, out); err != nil {
+		return exitFailed, err
+	}
+	status, err := b.reproduce(ctx, xs, out)
+	return status, why(ctx, err)
+}
+
+// words are the call as the lab on the server's host of a fleet is given it.
+func (c *reproduceCall) words() []string {
+	words := append([]string{"reproduce"}, c.Entries...)
+	for name, is := range map[string]bool{"--all": c.All, "--again": c.Again, "--keep-going": c.KeepGoing} {
+		if is {
+			words = append(words, name)
+		}
+	}
+	return words
 }
 
 func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out io.Writer) (int, error) {
@@ -102,7 +152,7 @@ func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out 
 	if xs = runnable(xs); len(xs) == 0 {
 		return exitFailed, errors.New("nothing to run: all that was asked for is planned")
 	}
-	if _, err := adopt(b.j, "", b.report.Say); err != nil {
+	if err := b.adopt(ctx); err != nil {
 		return exitFailed, err
 	}
 	counts := madeHere(b.j.Root)
@@ -113,7 +163,7 @@ func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out 
 	var outcomes []*outcome
 	var earlier, decided []string
 	for _, x := range xs {
-		o := &outcome{x: x, record: recordOf(b.j, x, b.profile, counts)}
+		o := &outcome{x: x, record: recordOn(b.j, x, b.profile, b.on(), counts)}
 		if o.says = o.record.said(); o.says != nil {
 			earlier = append(earlier, fmt.Sprintf("%s %d", x.Name, len(o.record.runs)))
 			if verdict.Decided(o.says) {

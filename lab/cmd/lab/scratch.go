@@ -22,9 +22,9 @@ func (b *bench) into() journal.Root {
 // keep writes a run that was made.
 func (b *bench) keep(o *outcome, made *run.Made) error {
 	if !b.Scratch {
-		return keep(b.j, b.profile, o.x.Text, made)
+		return keep(b.j, b.profile, o.x.Text, made, b.clients...)
 	}
-	return try(b.into(), b.profile, o.x, made)
+	return try(b.into(), b.profile, o.x, made, b.clients...)
 }
 
 // forget removes what was set aside of a run that is kept now.
@@ -36,7 +36,7 @@ func (b *bench) forget(f *results.File) error {
 }
 
 // try writes a run with its verdicts and its CSV, and what it names.
-func try(into journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made) error {
+func try(into journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made, clients ...*host.Profile) error {
 	f := made.File
 	files := map[string][]byte{into.Design(x.SHA256): x.Text}
 	for path, v := range map[string]any{
@@ -48,6 +48,13 @@ func try(into journal.Root, h *host.Profile, x *experiment.Experiment, made *run
 			return err
 		}
 		files[path] = data
+	}
+	for _, c := range clients {
+		data, err := results.Encode(c)
+		if err != nil {
+			return err
+		}
+		files[into.Host(c.ID)] = data
 	}
 	sheet, err := f.Sheet()
 	if err != nil {

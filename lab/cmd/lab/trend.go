@@ -27,7 +27,7 @@ func (trendCall) do(_ context.Context, out io.Writer) (int, error) {
 	here := madeHere(j.Root)
 	var newest *results.File
 	for _, f := range j.Runs {
-		if f.Experiment == x.Name && f.Source == results.Measured && here(f) && len(f.Trials) > 0 {
+		if f.Experiment == x.Name && f.Source == results.Measured && !f.OnFleet() && here(f) && len(f.Trials) > 0 {
 			newest = f // they are in the order of their times
 		}
 	}

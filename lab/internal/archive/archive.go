@@ -202,7 +202,11 @@ func (j *Journal) consistent(path string, f *results.File) error {
 	if f.Run != base(path) {
 		return fmt.Errorf("/run: %q differs from the file's name", f.Run)
 	}
-	for role, id := range map[string]string{"server": f.Hosts.Server, "client": f.Hosts.Client} {
+	for i, id := range append([]string{f.Hosts.Server, f.Hosts.Client}, f.Hosts.Clients...) {
+		role := fmt.Sprintf("clients/%d", i-2)
+		if i < 2 {
+			role = []string{"server", "client"}[i]
+		}
 		if j.Hosts[id] == nil {
 			return fmt.Errorf("/hosts/%s: no profile %s", role, j.Root.Rel(j.Root.Host(id)))
 		}

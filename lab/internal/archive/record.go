@@ -38,7 +38,11 @@ func (j *Journal) Machine(id string) string {
 
 // On names the machines of a run.
 func (j *Journal) On(f *results.File) results.Hosts {
-	return results.Hosts{Server: j.Machine(f.Hosts.Server), Client: j.Machine(f.Hosts.Client)}
+	on := results.Hosts{Server: j.Machine(f.Hosts.Server), Client: j.Machine(f.Hosts.Client)}
+	for _, id := range f.Hosts.Clients {
+		on.Clients = append(on.Clients, j.Machine(id))
+	}
+	return on
 }
 
 // sameAs checks what a host's profile says of another.
@@ -60,9 +64,10 @@ func (j *Journal) sameAs(h *host.Profile) error {
 }
 
 // alike tells whether two measured runs are of one experiment on the same
-// machines.
+// machines: with a fleet's clients both, the same ones, or without. A server's
+// blocks never count together with those of a fleet that it is the server of.
 func (j *Journal) alike(a, b *results.File) bool {
-	return a.Experiment == b.Experiment && j.On(a) == j.On(b) && a.Provenance != nil && b.Provenance != nil
+	return a.Experiment == b.Experiment && j.On(a).Same(j.On(b)) && a.Provenance != nil && b.Provenance != nil
 }
 
 // byStart orders measured runs by start, then by name.

@@ -66,7 +66,7 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 		}
 		on := j.On(r)
 		said := verdict.Decide(x, j.Hosts[on.Server], j.Record(x, r))
-		said.Host, said.ClientHost = on.Server, on.Client
+		said.Host, said.ClientHost, said.Fleet = on.Server, on.Client, on.Clients
 		said.Each = verdict.TrialsOf(r)
 		said.Sizes(j.RawSize)
 		page, broken := encodePage(verdict.PageOf(said, r))

@@ -88,29 +88,24 @@ func moves(from, to map[string]*verdict.Hosts, order []string) (out []Move) {
 }
 
 func hostMoves(was, is []verdict.OnHost) (out []HostMove) {
-	type pair struct{ host, client string }
-	from := map[pair]verdict.Verdict{}
+	pair := func(h verdict.OnHost) string { return verdict.PairOf(h.Host, h.ClientHost, h.Fleet) }
+	from := map[string]verdict.Verdict{}
 	for _, h := range was {
-		from[pair{h.Host, h.ClientHost}] = h.Verdict
+		from[pair(h)] = h.Verdict
 	}
-	add := func(p pair, before, now verdict.Verdict) {
-		m := HostMove{Host: p.host, Pair: p.host, From: before, To: now}
-		if p.client != "" && p.client != p.host {
-			m.Pair += " with " + p.client
-		}
-		out = append(out, m)
+	add := func(h verdict.OnHost, before, now verdict.Verdict) {
+		out = append(out, HostMove{Host: h.Host, Pair: pair(h), From: before, To: now})
 	}
 	for _, h := range is {
-		p := pair{h.Host, h.ClientHost}
+		p := pair(h)
 		if from[p] != h.Verdict {
-			add(p, from[p], h.Verdict)
+			add(h, from[p], h.Verdict)
 		}
 		delete(from, p)
 	}
 	for _, h := range was { // in their order
-		p := pair{h.Host, h.ClientHost}
-		if v, left := from[p]; left {
-			add(p, v, "")
+		if v, left := from[pair(h)]; left {
+			add(h, v, "")
 		}
 	}
 	return out

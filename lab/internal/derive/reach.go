@@ -14,7 +14,7 @@ type Reach struct {
 	Wire     int `json:"wire"`     // of these, over a wire between two namespaces
 	Root     int `json:"root"`     // a setting that only root may change
 	Cores    int `json:"cores"`    // more than two cores
-	Machines int `json:"machines"` // a second machine
+	Machines int `json:"machines"` // a second machine, in a fleet
 }
 
 // cores is the smallest machine on which the lab runs.

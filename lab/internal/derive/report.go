@@ -2,6 +2,7 @@ package derive
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -165,7 +166,7 @@ func (r *Report) runs(past, now *archive.Journal) {
 	}
 	batches := map[key]*Batch{}
 	for _, f := range added(past, now) {
-		k := key{f.Experiment, f.Hosts.Server, f.Source == results.Published}
+		k := key{f.Experiment, hosts(f), f.Source == results.Published}
 		b := batches[k]
 		if b == nil {
 			b = &Batch{Experiment: k.x, Host: k.host, Published: k.published, Gates: map[string]int{}, Bounds: map[string]int{}}
@@ -199,6 +200,14 @@ func (r *Report) runs(past, now *archive.Journal) {
 	}
 }
 
+// hosts names the server's host, and that it was one of a fleet.
+func hosts(f *results.File) string {
+	if n := len(f.Hosts.Clients); n > 0 {
+		return fmt.Sprintf("%s in a fleet with %d clients", f.Hosts.Server, n)
+	}
+	return f.Hosts.Server
+}
+
 // added lists the runs that a past journal does not have.
 func added(past, now *archive.Journal) (out []*results.File) {
 	had := map[string]bool{}
@@ -218,7 +227,7 @@ func (b *Batch) add(f *results.File) {
 	b.Trials += len(f.Trials)
 	for _, t := range f.Trials {
 		if t.Valid {
-			walls := gate.EvidenceOf(t.Metrics, f.Topology.LineRateBps).Walls()
+			walls := f.Evidence(t).Walls()
 			b.Bounds[string(walls.Bound())]++
 			if walls.Meets(gate.BoundClientCPU) {
 				b.ClientWalls++

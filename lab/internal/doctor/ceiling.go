@@ -29,7 +29,7 @@ func (m Machine) ceiling() Finding {
 	f := Finding{Level: Good, About: "client", Seen: "the load generators' ceilings are not known yet (.tools/bin/lab run " + ceilingExperiment + ")"}
 	var newest *results.File
 	for _, r := range m.Runs {
-		if r.Experiment == ceilingExperiment && r.Source == results.Measured && slices.Contains(m.Hosts, r.Hosts.Client) && (newest == nil || r.Run > newest.Run) {
+		if r.Experiment == ceilingExperiment && r.Source == results.Measured && !r.OnFleet() && slices.Contains(m.Hosts, r.Hosts.Client) && (newest == nil || r.Run > newest.Run) {
 			newest = r
 		}
 	}

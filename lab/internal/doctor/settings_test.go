@@ -117,7 +117,7 @@ func TestCoresSayWhichClaimsTheyBear(t *testing.T) {
 		t.Errorf("beside a larger design: %q", bars(f))
 	}
 	// A machine of that size still cannot load itself from a second one.
-	expect(t, "machines", m.machines(), Limit, "this one", "does not drive a second one yet: large", "")
+	expect(t, "machines", m.machines(), Limit, "this one", "lab run --topology fleet loads this machine from others: large", "")
 	m.Experiments = all
 	expect(t, "machines", m.machines(), Good, "this one", "", "")
 

@@ -41,7 +41,7 @@ func (m Machine) machines() Finding {
 	f := Finding{Level: Good, About: "machines", Seen: "this one"}
 	f.Bars = m.claims(func(x *experiment.Experiment, _ experiment.Claim) bool { return x.Topology.Kind == "fleet" })
 	if len(f.Bars) > 0 {
-		f.Level, f.Means = Limit, "not applicable, since the lab does not drive a second one yet: "+m.name(f.Bars)
+		f.Level, f.Means = Limit, "not applicable from here alone; lab run --topology fleet loads this machine from others: "+m.name(f.Bars)
 	}
 	return f
 }

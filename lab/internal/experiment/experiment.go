@@ -78,7 +78,7 @@ type Experiment struct {
 
 // Topology says how client and server are joined.
 type Topology struct {
-	Kind        string  `toml:"kind"` // loopback or netns; fleet is several hosts, which the lab does not drive
+	Kind        string  `toml:"kind"` // loopback, netns, or fleet: a server and clients on hosts of their own
 	LineRateBps float64 `toml:"line_rate_bps"`
 	BurstBytes  int64   `toml:"burst_bytes"`
 	QueueS      float64 `toml:"queue_s"`

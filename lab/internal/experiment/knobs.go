@@ -9,11 +9,12 @@ import (
 )
 
 // turnable has the topologies on which a setting has an effect: it needs
-// receive queues, an interface with interrupts, or cores that are not shared
-// with the client.
+// receive queues, an interface with interrupts, cores that are not shared with
+// the client, or several clients.
 var turnable = map[string][]string{
 	setting.RPS: {"netns", "fleet"}, setting.RFS: {"netns", "fleet"},
 	setting.IRQ: {"fleet"}, setting.IRQBalance: {"fleet"}, setting.Crond: {"fleet"}, setting.ServerCPUs: {"fleet"},
+	setting.Clients: {"fleet"},
 }
 
 // fits refuses a setting's level that is impossible on the topology.
@@ -31,6 +32,9 @@ func (t Topology) fits(name string, l setting.Level) error {
 		if t.Kind == kind {
 			return nil
 		}
+	}
+	if name == setting.Clients {
+		return fmt.Errorf("%s has one client; several take topology %v", t.Kind, kinds)
 	}
 	return fmt.Errorf("%s has nothing to turn it on; it takes topology %v", t.Kind, kinds)
 }

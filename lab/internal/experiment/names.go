@@ -53,7 +53,7 @@ func Topologies() []Doc {
 	return []Doc{
 		{"loopback", "", "Client and server are on one machine and talk over its loopback interface: there is no wire."},
 		{"netns", "line_rate_bps, burst_bytes, queue_s", "Client and server are in two network namespaces of one machine, with a wire of the given rate between them. It takes root."},
-		{"fleet", "", "Client and server are two machines. The lab does not drive that: a run says why nothing was measured."},
+		{"fleet", "", "The server has a machine of its own, and so has each of any number of clients; the lab reaches them over SSH."},
 	}
 }
 

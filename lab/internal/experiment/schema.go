@@ -57,7 +57,7 @@ func Schema() []byte {
 	topology := s.Definitions["Topology"]
 	set(topology, "kind", strict.OneOf(words(Topologies(), Doc.word)))
 	strict.Describe(topology, map[string]string{
-		"kind": "*Loopback, a wire between two namespaces, or two machines.", "line_rate_bps": "The wire's rate in bits a second.",
+		"kind": "*Loopback, a wire between two namespaces, or a fleet of machines.", "line_rate_bps": "The wire's rate in bits a second.",
 		"burst_bytes": "How many bytes may leave at once before the wire's rate holds them back.", "queue_s": "How long a packet may wait for the wire, in seconds.",
 	})
 	factor := s.Definitions["Factor"]

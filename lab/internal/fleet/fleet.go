@@ -4,15 +4,41 @@
 // The lab on the server's host measures, as it does on one machine. Its clients
 // are elsewhere: the host from which the run was started reaches all others over
 // SSH, passes on what the server's host has for them, and brings back what they
-// print. No host opens a port for the lab.
+// print. It relays and measures clocks, and knows nothing of experiments.
 //
 // Hosts have numbers here: the server's is 0, clients count from 1. Their names,
 // addresses and keys are in the inventory, which never leaves the host that
-// started the run.
+// started the run. Reasons that may come into a results file name numbers only.
+//
+// # Security
+//
+// No host opens a port for the lab: frames, results and raw profiles go through
+// the standard input and output of commands that SSH started, and SSH's own checks
+// of host keys are in force. Profiles are taken on the server's host over a unix
+// socket, and come back as files. A host believes what another one sends only as
+// far as its form goes: each frame is checked, a client starts the lab's own load
+// script and nothing else, and only files that a run adds are collected, into
+// places where none is yet. Whoever can change a client's lab can still lie about
+// what it counted.
+//
+// # Ends
+//
+// Heartbeats go both ways each second. A host that has said nothing for five
+// seconds counts as gone: a client then ends its load, the server's host ends the
+// run in good order and keeps its complete blocks, and the run is told of a client
+// that is lost. So nothing outlives a run by more than some seconds, however its
+// hosts or their network fail.
+//
+// # Limits
+//
+// All that hosts say to each other passes the host that started the run, so its
+// links should not be those that the load goes over. A clock is measured through
+// SSH, to within half of a round trip. All hosts have the lab at one commit.
 package fleet
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/generator"
@@ -21,6 +47,7 @@ import (
 
 // A Hello is what a host says of itself before a run.
 type Hello struct {
+	Version  int                    `json:"version"`  // of the frames
 	Profile  host.Profile           `json:"profile"`  // without the host's name and addresses
 	Machine  string                 `json:"machine"`  // the kernel's boot id: hosts with the same one share a machine
 	Commit   string                 `json:"commit"`   // of the lab
@@ -33,14 +60,16 @@ type Hello struct {
 	Device   string                 `json:"device"`        // interface that leads to the server; of the server: to the clients
 	LineRate float64                `json:"line_rate_bps"` // of that interface; 0: unknown
 	Files    uint64                 `json:"files"`         // hard limit on open files
+	Note     string                 `json:"note,omitempty"`
 }
 
 // A Clock says how far a client's wall clock is ahead of that of the server's
 // host.
 type Clock struct {
 	OffsetS      float64 `json:"offset_s"`
-	UncertaintyS float64 `json:"uncertainty_s"` // the true offset lies no further away
-	Method       string  `json:"method"`        // "chrony" or "round-trips"
+	UncertaintyS float64 `json:"uncertainty_s"`  // the true offset lies no further away
+	Method       string  `json:"method"`         // "chrony" or "round-trips"
+	Note         string  `json:"note,omitempty"` // that the two disagree, in words
 }
 
 // A Load is what one client is to do.
@@ -68,8 +97,8 @@ type Seen struct {
 	Stopped bool               `json:"stopped"`          // a signal stopped the load for a while
 	GapS    float64            `json:"gap_s"`            // longest time without a sample
 	Others  string             `json:"others,omitempty"` // the other process that used most of the client's cores, as package gate may name it
-	// Bytes that the interface to the server received and sent while slots were
-	// counted; -1: not read.
+	// Bytes that the interface to the server received and sent from the planned
+	// begin of the first counted slot to the planned end of the last; -1: not read.
 	RxBytes int64 `json:"rx_bytes"`
 	TxBytes int64 `json:"tx_bytes"`
 }
@@ -94,6 +123,7 @@ type Running interface {
 	// Done is closed when the load has ended or the client is lost.
 	Done() <-chan struct{}
 	// Result is valid after Done: what the load printed, and what was seen. The
+	// times of a plan's slots are by the client's wall clock, as in the plan. The
 	// error is Lost, Refused, or says how the load failed.
 	Result() (printed []byte, seen Seen, err error)
 	// Stop ends the load, and returns once it has ended or the grace is over.
@@ -106,7 +136,9 @@ type Lost struct {
 	Why    string
 }
 
-func (l Lost) Error() string { return l.Why }
+func (l Lost) Error() string {
+	return fmt.Sprintf("client %d was lost in mid-run: %s", l.Client, l.Why)
+}
 
 // Refused says that a client could not start a load, and would not start the
 // next one either.

@@ -40,6 +40,13 @@ const (
 	ProfileFailed = "profile-failed"
 	ProfileApart  = "profile-apart"
 
+	// From the clients of a fleet and their clocks.
+	ClocksUnsure = "clocks-unsure"
+	ClocksOff    = "clocks-off"
+	ClientsApart = "clients-apart"
+	ClientLost   = "client-lost"
+	EndsDiffer   = "ends-differ"
+
 	// From the machine and the sampling.
 	SlowCore    = "slow-core"
 	OtherLoad   = "other-load"
@@ -98,6 +105,11 @@ var All = []Gate{
 	{Slot, fmt.Sprintf("a slot was missing or had no answer, was off the asked length by more than %s, or %s if that is more, or showed its server on more than %s of its cores: its ends were not read in one moment", percent(SlotOff), millis(SlotSlack), percent(SlotBusy)), Passing},
 	{ProfileFailed, "a profile of one of the server's processes was not to be had, or did not parse", Fault},
 	{ProfileApart, fmt.Sprintf("the profiles of one window, but for that of goroutines, began more than %s apart, or outside of the load", millis(ProfileSpread)), Passing},
+	{ClocksUnsure, fmt.Sprintf("how far a client's clock was from that of the server's host was known only to more than %s", millis(ClockUnsure)), Passing},
+	{ClocksOff, fmt.Sprintf("a client's clock was more than %s from that of the server's host, or moved against it by more than %s during the turn: nothing keeps them together", millis(ClockOff), millis(ClockMoved)), Fault},
+	{ClientsApart, fmt.Sprintf("a client came more than %s late to a slot's begin or end, or missed it, or clients counted it, or the server's CPU time was read, at times that differ by more than %s of the slot, or %s if that is more", millis(ClientLate), percent(ApartShare), millis(ApartSlack)), Passing},
+	{ClientLost, "a client could not be reached any more", Fault},
+	{EndsDiffer, fmt.Sprintf("the bytes that passed the server's interface and those that passed the clients' differed by more than %s", percent(EndsOff)), Passing},
 	{SlowCore, fmt.Sprintf("the calibration loop took more than %.4g times its best of the block, before the trial or after it", cores.SlowBy), Passing},
 	{OtherLoad, fmt.Sprintf("others ran on one side's cores for more than %s of a core", percent(ForeignLoad)), Passing},
 	{Steal, fmt.Sprintf("the hypervisor took more than %s of one side's cores", percent(StealShare)), Passing},

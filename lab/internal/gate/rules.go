@@ -17,6 +17,7 @@ type Asked struct {
 	Connections int     // 0 if events are received, not requested
 	Pipelining  int     // requests in flight on each connection
 	Rate        float64 // requests per second; 0 is a closed loop
+	Clients     int     // hosts that share the rate; 0 as 1
 	Overload    bool    // the trial is meant to show that the rate cannot be met
 	Refuses     bool    // the receiver was told to refuse some batches
 	Workers     int     // prefork workers; 0 if there are none
@@ -148,6 +149,16 @@ var rules = map[string]rule{
 		}
 	},
 	Slot: slot,
+	ClientsApart: func(t *trial) {
+		if v, ok := t.see("server_edge_late_s", false); ok && v > Apart(t.SlotS) {
+			t.close("server_edge_late_s", "the server's CPU time was read up to %.1f ms after a slot's begin or end, more than %.4g ms", v*1e3, Apart(t.SlotS)*1e3)
+		}
+	},
+	EndsDiffer: func(t *trial) {
+		if v, ok := t.see("wire_ends_off", false); ok && v > EndsOff {
+			t.close("wire_ends_off", "the bytes at the server's interface and those at the clients' differ by %.1f %%", v*100)
+		}
+	},
 	ProfileApart: func(t *trial) {
 		if v, ok := t.see("profile_spread_s", false); ok && v > ProfileSpread.Seconds() {
 			t.close("profile_spread_s", "the last profile began %v after the first", since(v).Round(time.Millisecond))
@@ -278,7 +289,7 @@ func silent(t *trial) {
 	}
 	most = max(most, SilenceSlack.Seconds(), 2*t.figures["latency_mean_s"])
 	if t.Rate > 0 {
-		most = max(most, 10/t.Rate)
+		most = max(most, 10*float64(max(t.Clients, 1))/t.Rate) // the silence is that of one of them
 	}
 	if v > most {
 		t.close("silence_s", "no answer came for %.0f ms, where up to %.0f ms can be", v*1e3, most*1e3)

@@ -22,7 +22,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -55,6 +54,7 @@ type Came struct {
 	Below         map[string]float64 // as a trial's Below; these are not in Metrics
 	Reasons       []results.Reason   // why it is invalid
 	Lost          bool               // nothing was measured: no slot, no figure
+	Parts         []Part             // of a fleet's clients that load; nil: all alike
 }
 
 // Usual is a trial with the server as the wall.
@@ -107,6 +107,7 @@ func Run(p Plan) *results.File {
 	if p.Shared {
 		f.Provenance.ServerCPUs, f.Provenance.ClientCPUs = "", ""
 	}
+	m.fleet(f)
 	for i, levels := range x.Conditions() {
 		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: commands(levels, f.Settings.With(levels))})
 	}
@@ -277,7 +278,10 @@ func (m *maker) finish(t *results.Trial, c Came, figures, machine map[string]flo
 	if busy, ok := figures["client_thread_busy_max"]; ok {
 		t.ClientThreads = []float64{math.Round(busy*1e4) / 1e4}
 	}
-	t.Bound, t.BoundWhy = gate.DecideBound(gate.EvidenceOf(figures, m.f.Topology.LineRateBps))
+	if n := len(m.Hosts.Clients); n > 0 && !c.Lost {
+		m.clients(t, c.Parts, results.Loading(m.levels(t), n))
+	}
+	t.Bound, t.BoundWhy = m.f.Bound(*t)
 }
 
 // served has what a trial records apart from its slots and the machine.

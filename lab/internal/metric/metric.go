@@ -64,6 +64,8 @@ var all = []Metric{
 	{"server_cpu_per_request_s", Second, "Server CPU per request", "User and system time of all the server's processes over completed requests.", false},
 	{"server_cores_busy", Ratio, "Server cores busy", "Share of time the server's cores were not idle, mean over those cores; of a trial in slots the server's CPU time over the slots and its cores.", false},
 	{"server_workers_busy", Ratio, "Workers busy", "CPU time of the server's workers over the window, mean over workers; each can use one core.", false},
+	{"wire_ends_off", Ratio, "Ends differ by", "Share by which the bytes that passed the server's interface and those that passed its clients' differ, in the busier direction; of a fleet.", false},
+	{"server_edge_late_s", Second, "Server read late by", "The latest that the CPU clocks of a fleet's servers were read after the begin or the end of one of the trial's slots.", false},
 	{"client_cpu_per_request_s", Second, "Client CPU per request", "User and system time of the load generator over completed requests.", false},
 	{"client_cores_busy", Ratio, "Client cores busy", "Share of time the client's cores were not idle, mean over those cores; of a trial in slots the load generator's CPU time over the slots and its cores.", false},
 	{"client_thread_busy_max", Ratio, "Busiest client thread", "CPU time of the load generator's busiest thread over the window.", false},

@@ -126,7 +126,7 @@ func TestCheckFindsWhatNoRunInTurnsHas(t *testing.T) {
 func spoil(f *File, i int, set func(*Slots)) {
 	t := &f.Trials[i]
 	set(t.Slots)
-	for name, v := range t.Slots.Metrics(Setup{f.Provenance.Block.SlotS, 1, 1, f.Topology.LineRateBps}) {
+	for name, v := range t.Slots.Metrics(Setup{f.Provenance.Block.SlotS, 1, 1, f.Topology.LineRateBps, nil}) {
 		t.Metrics[name] = v
 	}
 	t.Metrics["latency_mean_s"] = 100 / t.Metrics["throughput_rps"]
@@ -162,7 +162,7 @@ func TestFiguresOfSlotsAreTheirSums(t *testing.T) {
 		"server_cores_busy": 0.3, "client_cores_busy": 0.2, "idle_servers_busy": 0.01, "wire_tx_bps": 8000, "wire_rx_bps": 160, "line_rate_share": 0.8,
 		"slot_requests_least": 100, "slot_off_s": 0.25, "slot_server_busy_max": 0.5,
 	}
-	got := s.Metrics(Setup{0.5, 2, 1, 10_000})
+	got := s.Metrics(Setup{0.5, 2, 1, 10_000, nil})
 	for name, v := range want {
 		if math.Abs(got[name]-v) > 1e-12 {
 			t.Errorf("%s: %v, want %v", name, got[name], v)

@@ -50,7 +50,7 @@ func (t Trial) slotted(f *File, levels setting.Levels) *wrong {
 		}
 		return len(list)
 	}
-	want := t.Slots.Metrics(Setup{f.Provenance.Block.SlotS, count(f.serverCPUs(levels)), count(f.Provenance.ClientCPUs), f.Topology.LineRateBps})
+	want := t.Slots.Metrics(Setup{f.Provenance.Block.SlotS, count(f.serverCPUs(levels)), count(f.Provenance.ClientCPUs), f.Topology.LineRateBps, t.Clients})
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if got, there := t.Metrics[name]; !there {
 			return &wrong{"metrics/" + name, name, fmt.Sprintf("missing; the trial's slots give %.9g", want[name])}

@@ -38,6 +38,9 @@ func (f *File) Check(x *experiment.Experiment) error {
 	if err := f.Provenance.checkDigests(); err != nil {
 		return err
 	}
+	if err := f.checkFleet(); err != nil {
+		return err
+	}
 	if err := levels("/settings", f.Settings); err != nil {
 		return err
 	}
@@ -146,7 +149,7 @@ func (f *File) follows(x *experiment.Experiment) error {
 	if want := x.Fixed(); f.Settings.Key() != want.Key() {
 		return fmt.Errorf("/settings: %q, but the design of %s that the run was made with has %q", f.Settings.Key(), x.Name, want.Key())
 	}
-	if want := Topology(x.Topology); f.Topology != want {
+	if want := f.joined(x.Topology); f.Topology != want {
 		return fmt.Errorf("/topology: %+v, but the design of %s that the run was made with has %+v", f.Topology, x.Name, want)
 	}
 	if f.SchemaVersion != Earlier {
@@ -185,6 +188,16 @@ func (f *File) follows(x *experiment.Experiment) error {
 		return f.checkOrder()
 	}
 	return f.checkBlocks(x)
+}
+
+// joined is how client and server are joined in a run of a design: as the design
+// says, but that any design can be measured on a fleet, over whose links nobody
+// decides.
+func (f *File) joined(t experiment.Topology) Topology {
+	if f.OnFleet() {
+		return Topology{Kind: "fleet", LineRateBps: f.Topology.LineRateBps}
+	}
+	return Topology(t)
 }
 
 // controls counts the conditions that are A/A controls.
@@ -276,7 +289,7 @@ func (t Trial) check(at string, f *File, i int, conds map[string]Condition) erro
 	if err := t.figures(at, f, f.Settings.With(cond.Levels)); err != nil {
 		return err
 	}
-	evidence := gate.EvidenceOf(t.Metrics, f.Topology.LineRateBps)
+	evidence := f.Evidence(t)
 	if want, why := gate.DecideBound(evidence); t.Bound != want && t.Bound != gate.FirstWall(evidence) {
 		return fmt.Errorf("%s/bound: %q, but the figures give %q (%s)", at, t.Bound, want, why)
 	}

@@ -180,7 +180,7 @@ equals = "workers"
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &File{
-				SchemaVersion: Earlier, Experiment: "x", Run: "20260102t030405z-h", Source: Measured, Hosts: Hosts{"h", "h"},
+				SchemaVersion: Earlier, Experiment: "x", Run: "20260102t030405z-h", Source: Measured, Hosts: Hosts{Server: "h", Client: "h"},
 				Provenance: &Provenance{Size: "smoke", Blocks: 1, WarmupS: new(float64), DurationS: 1, Seed: 1, StartedAt: began, FinishedAt: began.Add(time.Minute)},
 				Topology:   Topology{Kind: "loopback"}, Settings: x.Fixed(),
 				Conditions: []Condition{

@@ -41,6 +41,10 @@ var options = map[string]string{
 	"--index": setting.Index, "--stack": setting.Stack, "--variant": setting.Variant,
 }
 
+// FleetServer stands in command lines and reasons for the address of a fleet's
+// server, which no file has.
+const FleetServer = "SERVER"
+
 // wire has the addresses of the wire between two namespaces.
 var wire = netip.MustParsePrefix("192.0.2.0/24")
 
@@ -63,7 +67,7 @@ func (f *File) checkCommands() error {
 			line, _, _ = strings.Cut(inside.ReplaceAllString(line, ""), anyCommand)
 			words := strings.Fields(line)
 			used[words[0]] = true
-			if err := follow(at, words, f.Settings.With(c.Levels)); err != nil {
+			if err := f.follow(at, words, f.Settings.With(c.Levels)); err != nil {
 				return err
 			}
 		}
@@ -83,14 +87,14 @@ func notOurs(at, line string) error {
 
 // follow compares a line's options with a condition's settings. A setting that
 // the condition does not have is the script's own.
-func follow(at string, words []string, s setting.Levels) error {
+func (f *File) follow(at string, words []string, s setting.Levels) error {
 	for i, option := range words[:len(words)-1] {
 		value := words[i+1]
 		if want, ok := s[options[option]]; ok && value != want.String() {
 			return fmt.Errorf("%s: %s %s, but the condition has %s", at, option, value, want)
 		}
 		if option == "--url" || option == "--producer" {
-			if err := near(value, s); err != nil {
+			if err := f.near(value, s); err != nil {
 				return fmt.Errorf("%s: %s %s: %w", at, option, value, err)
 			}
 		}
@@ -100,13 +104,17 @@ func follow(at string, words []string, s setting.Levels) error {
 
 // near refuses an address that is not the lab's own server, and another route
 // than the condition's.
-func near(address string, s setting.Levels) error {
+func (f *File) near(address string, s setting.Levels) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" || u.User != nil {
 		return fmt.Errorf("no address of a server")
 	}
 	host, err := netip.ParseAddr(u.Hostname())
-	if err != nil || !host.IsLoopback() && !host.IsPrivate() && !wire.Contains(host) {
+	if f.OnFleet() {
+		if u.Hostname() != FleetServer {
+			return fmt.Errorf("the server of a fleet is called %s", FleetServer)
+		}
+	} else if err != nil || !host.IsLoopback() && !host.IsPrivate() && !wire.Contains(host) {
 		return fmt.Errorf("not a server of the lab's")
 	}
 	if route, ok := s[setting.Route]; ok && u.Path != route.String() && u.Path != "" {

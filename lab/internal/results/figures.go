@@ -244,7 +244,7 @@ func (t Trial) recomputed(f *File, levels setting.Levels) *wrong {
 		{"answered_share", []string{"throughput_rps", "asked_rate_rps"}, func() float64 { return m["throughput_rps"] / m["asked_rate_rps"] }, "throughput_rps over asked_rate_rps"},
 		{"delivered_share", []string{"delivered_per_s", "offered_per_s"}, func() float64 { return m["delivered_per_s"] / m["offered_per_s"] }, "delivered_per_s over offered_per_s"},
 		{"server_cpu_per_event_s", []string{"server_cpu_per_request_s", "events_per_batch"}, func() float64 { return m["server_cpu_per_request_s"] / m["events_per_batch"] }, "server_cpu_per_request_s over events_per_batch"},
-		{"line_rate_share", []string{"wire_tx_bps", "wire_rx_bps"}, func() float64 { return max(m["wire_tx_bps"], m["wire_rx_bps"]) / f.Topology.LineRateBps }, "the busier direction over the line rate"},
+		{"line_rate_share", []string{"wire_tx_bps", "wire_rx_bps"}, func() float64 { return t.fullestLink(f.Topology.LineRateBps) }, "the busier direction over the line rate"},
 	} {
 		got, there := m[r.name]
 		if !there || !known(m, r.needs...) {
@@ -267,6 +267,17 @@ func (t Trial) recomputed(f *File, levels setting.Levels) *wrong {
 		}
 	}
 	return t.cpu()
+}
+
+// fullestLink is the share of its line rate that the busier direction of the
+// fullest link carried: of the server's, whose rate is given, or of a client's.
+func (t Trial) fullestLink(rate float64) float64 {
+	m := map[string]float64{}
+	if rate > 0 {
+		m["line_rate_share"] = max(t.Metrics["wire_tx_bps"], t.Metrics["wire_rx_bps"]) / rate
+	}
+	Fullest(m, t.Clients)
+	return m["line_rate_share"]
 }
 
 // profiled compares the metrics that come from a profile with the profile.

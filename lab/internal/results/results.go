@@ -21,6 +21,7 @@
 package results
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -73,6 +74,15 @@ type File struct {
 type Hosts struct {
 	Server string `json:"server" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,maxLength=100"`
 	Client string `json:"client" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,maxLength=100"`
+	// Clients are those of a fleet in their order, of which Client is the first; nil
+	// where the lab reached no client on another host.
+	Clients []string `json:"clients,omitempty" jsonschema:"minItems=1,maxItems=1000,description=The hosts of all clients of a fleet; one that has several clients stands several times."`
+}
+
+// Same tells whether two runs had the same hosts, joined alike: a fleet is never
+// the same as its server alone, or as another fleet of that server's.
+func (h Hosts) Same(o Hosts) bool {
+	return h.Server == o.Server && h.Client == o.Client && slices.Equal(h.Clients, o.Clients)
 }
 
 // Text names where a published run was printed.
@@ -107,6 +117,7 @@ type Provenance struct {
 	Environment      *host.Environment      `json:"environment,omitempty" jsonschema:"description=All variables that the programs started with\\, but for GOMAXPROCS\\, which server.sh sets to the number of workers\\, and those that a server's command line names."`
 	Kernel           map[string]string      `json:"kernel" jsonschema:"description=Kernel\\, microcode and settings that matter to a throughput figure."`
 	MemoryBytes      int64                  `json:"memory_bytes,omitempty" jsonschema:"minimum=0,description=Installed memory; absent in early files\\, whose host profile has it."`
+	Fleet            *Fleet                 `json:"fleet,omitempty" jsonschema:"description=The clients that were on hosts of their own\\, reached by the lab; absent where there were none."`
 	Commands         []string               `json:"commands,omitempty" jsonschema:"description=Command lines of the topology, from the repository's root."`
 	CalibrationS     float64                `json:"calibration_s,omitempty" jsonschema:"minimum=0,description=Fastest calibration of the run: the server's core at its best."`
 	LeftOut          []LeftOut              `json:"left_out,omitempty" jsonschema:"description=What this host could not measure of the design\\, such as a server whose tools it lacks."`
@@ -210,6 +221,8 @@ type Trial struct {
 
 	// Slots is nil where the trial was measured in one piece.
 	Slots *Slots `json:"slots,omitempty" jsonschema:"description=The turns that the trial's time lies in; absent where it lay in one piece."`
+
+	Clients []Client `json:"clients,omitempty" jsonschema:"description=What each client of a fleet did\\, in their order."`
 
 	Cores         []Core             `json:"cores,omitempty" jsonschema:"description=Where each core's time went in the measured window."`
 	ClientThreads []float64          `json:"client_threads,omitempty" jsonschema:"description=Share of a core that each of the load generator's threads used, busiest first; under one in a hundred left out."`

@@ -11,7 +11,7 @@ type Slots struct {
 	FillS      []float64 `json:"fill_s" jsonschema:"description=From the first request of the slot to where what counts begins."`
 	Requests   []int64   `json:"requests" jsonschema:"description=Answers that came within what counts."`
 	ServerCPUS []float64 `json:"server_cpu_s" jsonschema:"description=CPU time of the server's processes by their CPU clocks."`
-	ClientCPUS []float64 `json:"client_cpu_s" jsonschema:"description=CPU time of the load generator."`
+	ClientCPUS []float64 `json:"client_cpu_s" jsonschema:"description=CPU time of the load generator; on a fleet of all of them."`
 	IdleCPUS   []float64 `json:"idle_servers_cpu_s" jsonschema:"description=CPU time of all the other servers of the block together\\, none of which was loaded."`
 	TxBytes    []int64   `json:"wire_tx_bytes,omitempty" jsonschema:"description=Bytes on the wire from server to client."`
 	RxBytes    []int64   `json:"wire_rx_bytes,omitempty" jsonschema:"description=Bytes on the wire from client to server."`
@@ -23,6 +23,7 @@ type Setup struct {
 	SlotS                    float64 // asked length of a slot, in seconds
 	ServerCores, ClientCores int
 	LineRateBps              float64
+	Clients                  []Client // of a fleet; nil without one
 }
 
 // Metrics computes a trial's figures from its slots, each rounded by Round. The
@@ -66,6 +67,7 @@ func (s *Slots) Metrics(on Setup) map[string]float64 {
 			}
 		}
 	}
+	Fullest(m, on.Clients)
 	Round(m)
 	return m
 }

@@ -41,7 +41,7 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	const digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	f := &File{
-		SchemaVersion: Version, Experiment: x.Name, Run: "20260102t030405z-h", Source: Measured, Hosts: Hosts{"h", "h"},
+		SchemaVersion: Version, Experiment: x.Name, Run: "20260102t030405z-h", Source: Measured, Hosts: Hosts{Server: "h", Client: "h"},
 		Provenance: &Provenance{
 			StartedAt: began, Commit: "unknown", Dirty: true, ExperimentSHA256: digest,
 			Block: &BlockPlan{x.Block.SlotS, x.Block.Rounds, x.Block.WarmupS, x.ProfileS()}, BudgetS: x.BudgetS, Blocks: blocks, Ended: Decided, Seed: 11,
@@ -101,7 +101,7 @@ func (s *Slots) add(slotS, from float64, r *rand.Rand) {
 }
 
 func (f *File) trial(block, condition int, s *Slots, r *rand.Rand) Trial {
-	m := s.Metrics(Setup{f.Provenance.Block.SlotS, 1, 1, f.Topology.LineRateBps})
+	m := s.Metrics(Setup{f.Provenance.Block.SlotS, 1, 1, f.Topology.LineRateBps, nil})
 	workers, _ := f.Conditions[condition].Levels[setting.Workers].Int()
 	maps.Copy(m, map[string]float64{
 		"asked_in_flight": 100, "errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0,

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"math"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,10 +16,8 @@ type clock struct {
 }
 
 func newClock() clock {
-	var t unix.Timespec
 	before := time.Now()
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // never fails on Linux
-	return clock{before, t.Nano()}
+	return clock{before, monotonic()}
 }
 
 func (c clock) now() time.Time { return c.began.Add(time.Since(c.began)).UTC() }
@@ -29,3 +28,24 @@ func (c clock) at(ns int64) time.Time { return c.began.Add(time.Duration(ns - c.
 
 // since is the time of such a reading in seconds since the run began.
 func (c clock) since(ns int64) float64 { return float64(ns-c.mono) / 1e9 }
+
+// monotonic is the monotonic clock's reading now, in ns.
+func monotonic() int64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // never fails on Linux
+	return t.Nano()
+}
+
+// wallAhead is by how many ns this host's wall clock is ahead of its monotonic
+// clock. Of a few readings the one that was interrupted least counts.
+func wallAhead() (ns int64) {
+	least := int64(math.MaxInt64)
+	for range 9 {
+		before := monotonic()
+		wall := time.Now().UnixNano()
+		if took := monotonic() - before; took < least {
+			least, ns = took, wall-before-took/2
+		}
+	}
+	return ns
+}

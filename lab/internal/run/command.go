@@ -32,6 +32,7 @@ type load struct {
 	found       *host.Programs
 	workers     int // 0: without prefork
 	generator   string
+	clients     int // hosts of a fleet that load; 0 without one
 	connections int
 	pipelining  int
 	rate        float64    // requests a second asked for; 0: a closed loop
@@ -65,7 +66,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 	}
 	server := x.Server(s)
 	l := load{
-		dir: string(p.Root), found: p.found, link: link, split: p.Split, lineRate: x.Topology.LineRateBps, lab: p.Lab, clock: p.clock,
+		dir: string(p.Root), found: p.found, link: link, split: p.Split, lineRate: p.topology().LineRateBps, lab: p.Lab, clock: p.clock,
 		addr: link.Host + ":" + strconv.Itoa(port), port: port, serves: server, generator: generatorOf(s),
 		connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
 		rate: float64(whole(setting.Rate, 0)), threads: int(whole(setting.ClientWorkers, 0)),
@@ -79,9 +80,11 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 		}
 		l.split.Server = cpus
 	}
+	l.clients = results.Loading(s, p.clients())
 	l.asked = results.Asked(x, s, len(p.Split.Server), x.Block.SlotS*float64(x.Block.Rounds))
+	l.asked.Clients = l.clients
 	// By default one worker on each of the server's cores.
-	each := max(len(p.Split.Server), 1)
+	each := max(len(l.split.Server), 1)
 	l.workers = server.Workers(s, each)
 	if !server.Events {
 		l.route = s[setting.Route].String()
@@ -141,7 +144,7 @@ func (l load) rotates() bool { return l.generator == setting.HTTPLoad }
 
 // onCores pins a client's command line to the client's cores.
 func (l load) onCores(argv []string) []string {
-	if len(l.split.Server) > 0 {
+	if len(l.split.Client) > 0 {
 		argv = append(argv, "--cpus", cores.Format(l.split.Client))
 	}
 	return argv
@@ -211,9 +214,9 @@ func generatorOf(s setting.Levels) string {
 }
 
 // ends is how many ends of each connection are in the server's network
-// namespace: both on loopback, one on a wire.
+// namespace: both on loopback, one on a wire or where the client is elsewhere.
 func (l load) ends() int {
-	if l.link.NetPID == 0 {
+	if l.link.NetPID == 0 && (l.clients == 0 || l.link.NetDevice == "lo") {
 		return 2
 	}
 	return 1

@@ -74,20 +74,9 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 	if lifeline != nil {
 		go func() { _, _ = lifeline.Write(c.input) }() // ends when the pipe is closed
 	}
-	lost := make(chan int, len(servers))
 	over := make(chan struct{})
 	defer close(over)
-	for i, s := range servers {
-		go func() {
-			select {
-			case <-s.proc.Done():
-				lost <- i
-			case <-s.proc.Ended():
-				lost <- i
-			case <-over:
-			}
-		}()
-	}
+	lost := anyEnds(servers, over)
 	timeout := time.NewTimer(c.limit)
 	defer timeout.Stop()
 	first, held := out.first, out.held
@@ -123,21 +112,10 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 		time.Sleep(exitSeenWithin / 20)
 	}
 	// If the server is gone, the client's error only follows from that, so the
-	// server is named. One whose command has ended is gone soon, though what the
-	// command left behind may answer until then.
-	for i, s := range servers {
-		if s.ended() {
-			<-s.proc.Done()
-		}
-		switch {
-		case !s.gone():
-		case s.proc.ExitCode() == leash.Forked: // and it would again, in the next block
-			return nil, nil, fmt.Errorf("%s cannot be measured: %s", s.name(), s.lastWords())
-		case s.proc.ExitCode() == workerLost:
-			fail(i, gate.LostWorker, "%s", s.lastWords())
-		default:
-			fail(i, gate.ServerExited, "the server exited in mid-trial: %s", s.lastWords())
-		}
+	// server is named.
+	more, err := died(servers)
+	if faults = append(faults, more...); err != nil {
+		return nil, nil, err
 	}
 	if c.lost(len(faults) > 0 || proc.Err() != nil) {
 		return nil, nil, errWireGone
@@ -151,6 +129,47 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 		}
 	}
 	return out.bytes(), faults, nil
+}
+
+// anyEnds tells when one of the servers, or its command, has ended. It looks until
+// over is closed.
+func anyEnds(servers []*server, over <-chan struct{}) <-chan int {
+	lost := make(chan int, len(servers))
+	for i, s := range servers {
+		go func() {
+			select {
+			case <-s.proc.Done():
+				lost <- i
+			case <-s.proc.Ended():
+				lost <- i
+			case <-over:
+			}
+		}()
+	}
+	return lost
+}
+
+// died gives the faults of the servers that are gone. One whose command has ended
+// is gone soon, though what the command left behind may answer until then.
+func died(servers []*server) (faults []fault, err error) {
+	fail := func(of int, name, format string, args ...any) {
+		faults = append(faults, fault{reason(name, format, args...), of})
+	}
+	for i, s := range servers {
+		if s.ended() {
+			<-s.proc.Done()
+		}
+		switch {
+		case !s.gone():
+		case s.proc.ExitCode() == leash.Forked: // and it would again, in the next block
+			return nil, fmt.Errorf("%s cannot be measured: %s", s.name(), s.lastWords())
+		case s.proc.ExitCode() == workerLost:
+			fail(i, gate.LostWorker, "%s", s.lastWords())
+		default:
+			fail(i, gate.ServerExited, "the server exited in mid-trial: %s", s.lastWords())
+		}
+	}
+	return faults, nil
 }
 
 // lost tells whether the wire is gone. If a process on it has ended, lost waits

@@ -1,8 +1,10 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -22,6 +24,10 @@ type engine struct {
 	spare   int           // calibration loops left for waiting
 	fastest time.Duration // fastest calibration of the run
 	taken   taken
+	// fillMore is by how much longer than at first a fleet's slots are filled.
+	fillMore time.Duration
+	lead     time.Duration // from when a fleet's clients are started to their first slot
+	lost     error         // why the run ends with this block: a client was lost; nil: none
 
 	// The measuring functions: the calibration loop, and a group of conditions.
 	// Tests of the engine's decisions replace them.
@@ -38,7 +44,7 @@ type measured struct {
 }
 
 func newEngine(p Plan, link *topology.Link, f *results.File) *engine {
-	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), spare: loopsSpare, taken: taken{}, pause: loopPause, loop: cores.TimeLoop}
+	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), spare: loopsSpare, taken: taken{}, lead: cmp.Or(p.lead, leadFirst), pause: loopPause, loop: cores.TimeLoop}
 	e.turn = e.group
 	return e
 }
@@ -63,6 +69,12 @@ func (e *engine) blocks(ctx context.Context, w Watcher) (*Made, error) {
 			return nil, err
 		}
 		f.Provenance.Ended = e.ended()
+		if e.lost != nil {
+			f.Provenance.StoppedEarly, f.Provenance.Ended = e.lost.Error(), results.Interrupted
+			if !slices.ContainsFunc(f.Trials, func(t results.Trial) bool { return t.Valid }) {
+				return nil, e.lost
+			}
+		}
 		w.Block(f, trials)
 		if err := p.found.Changed(); err != nil {
 			return nil, err
@@ -77,7 +89,7 @@ func (e *engine) blocks(ctx context.Context, w Watcher) (*Made, error) {
 			}
 		}
 		if f.Provenance.Ended != "" {
-			return made, nil
+			return made, e.lost
 		}
 	}
 }
@@ -88,7 +100,7 @@ func (e *engine) made() (*Made, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.plan.finish(e.file, raw), nil
+	return e.plan.finish(e.file, raw), e.plan.sealed(e.file)
 }
 
 // interrupted gives what is left of a run that cannot go on: the complete
@@ -144,6 +156,19 @@ func (e *engine) broken(trials []results.Trial) (string, error) {
 	return fmt.Sprintf("%d blocks in a row had no valid trial; the last: %s", e.deaths, last), nil
 }
 
+// turnOf measures a group, or says of each of its trials that a client was lost
+// before.
+func (e *engine) turnOf(ctx context.Context, sequence []int, best *time.Duration) (m measured, err error) {
+	if e.lost == nil {
+		return e.calibrated(ctx, sequence, best)
+	}
+	for _, c := range experiment.Members(sequence) {
+		m.trials = append(m.trials, results.Trial{Condition: e.file.Conditions[c].ID, Bound: gate.BoundUnknown, Metrics: map[string]float64{},
+			Reasons: []results.Reason{reason(gate.ClientLost, "not measured, since %v", e.lost)}})
+	}
+	return m, nil
+}
+
 // block measures one block: each group of conditions that can be up together,
 // in the order drawn. The trials are added to the file once all of them are
 // there.
@@ -154,7 +179,7 @@ func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Tri
 	sequences := experiment.DrawBlock(e.groups, e.file.Provenance.Block.Rounds, e.plan.Seed, block)
 	for i, sequence := range sequences {
 		w.Turn(block, i+1, len(sequences))
-		m, err := e.calibrated(ctx, sequence, &best)
+		m, err := e.turnOf(ctx, sequence, &best)
 		if err != nil {
 			return nil, err
 		}
@@ -167,6 +192,9 @@ func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Tri
 		}
 	}
 	for i := range trials {
+		if e.lost != nil {
+			break // the block does not count, and parts of it have no calibration
+		}
 		slow(&trials[i], best) // only now, since a later group may have been faster
 	}
 	for seq, set := range kept {

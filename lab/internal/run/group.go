@@ -59,8 +59,9 @@ func (e *engine) group(ctx context.Context, sequence []int) (m measured, err err
 	}
 	for i := range g.trials {
 		t := &g.trials[i]
+		e.plan.seal(t)
 		t.Valid = len(t.Reasons) == 0
-		t.Bound, t.BoundWhy = gate.DecideBound(gate.EvidenceOf(t.Metrics, g.loads[i].lineRate))
+		t.Bound, t.BoundWhy = e.file.Bound(*t)
 	}
 	return measured{g.trials, g.profiles}, nil
 }
@@ -72,7 +73,13 @@ func (g *group) measure(ctx context.Context) error {
 	for i := range g.trials {
 		g.trials[i].StartedAt = now
 	}
-	if g.loads[0].rotates() {
+	switch {
+	case g.engine.plan.Clients != nil:
+		if !g.loads[0].rotates() {
+			return g.pieceOnFleet(ctx)
+		}
+		return g.onFleet(ctx)
+	case g.loads[0].rotates():
 		return g.rotate(ctx)
 	}
 	return g.pieces(ctx)
@@ -196,6 +203,10 @@ func take(t *results.Trial, w telemetry.Window) {
 			t.ClientThreads = append(t.ClientThreads, share(busy))
 		}
 	}
+	interrupts(t, w)
+}
+
+func interrupts(t *results.Trial, w telemetry.Window) {
 	for _, queue := range slices.Sorted(maps.Keys(w.Interrupts)) {
 		t.Interrupts = append(t.Interrupts, results.Interrupt{Name: queue, PerS: w.Interrupts[queue]})
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/topology"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
@@ -70,7 +69,7 @@ var services = map[string][]string{"irqbalance": {"irqbalance"}, "crond": {"cron
 // knobs are the settings that a condition changes, in the order of changing
 // them.
 func (p Plan) knobs(dev string, s setting.Levels) (ks []knob) {
-	inside := p.Experiment.Topology.Kind == "netns"
+	inside := p.onWire()
 	for _, name := range knobsOf(s) {
 		switch name {
 		case "irq-pin":
@@ -248,7 +247,7 @@ func (h held) release() error {
 // as that shows without trying; empty where nothing shows. The check takes no
 // time.
 func (p Plan) Unreachable() string {
-	p, _ = p.without()
+	p, _ = p.onFleet().without()
 	x := p.Experiment
 	var why []string
 	// A machine with too few cores need not be asked about its interrupts.
@@ -260,16 +259,14 @@ func (p Plan) Unreachable() string {
 	for _, one := range Missing(string(p.Root), x) {
 		why = append(why, one.Why())
 	}
-	if x.Topology.Kind == "fleet" {
-		why = append(why, "needs a second machine to load this one from, which the lab does not drive yet")
-	}
+	why = append(why, p.withoutClients()...)
 	return strings.Join(why, "; ")
 }
 
 // outOfReach names each of the design's kernel settings that cannot be changed,
 // once.
 func (p Plan) outOfReach() []string {
-	dev := topology.Interface()
+	dev := p.device()
 	var why []string
 	for _, levels := range p.Experiment.Conditions() {
 		all := p.knobs(dev, p.Experiment.Fixed().With(levels))

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -28,9 +29,20 @@ func Without(root string, x *experiment.Experiment) (*experiment.Experiment, []r
 	return less, left
 }
 
-// without is the plan for what this machine has.
+// without is the plan for what this machine, and its fleet, has.
 func (p Plan) without() (Plan, []results.LeftOut) {
 	x, left := Without(string(p.Root), p.Experiment)
 	p.Experiment = x
+	if p.Clients == nil {
+		return p, left
+	}
+	less := x
+	for _, levels := range x.Beyond(p.clients()) {
+		less = less.Without(levels)
+		left = append(left, results.LeftOut{Levels: levels, Why: fmt.Sprintf("the fleet has %d clients", p.clients())})
+	}
+	if len(less.Conditions()) >= 2 {
+		p.Experiment = less
+	}
 	return p, left
 }

@@ -39,7 +39,10 @@ func (p Plan) Ready() error {
 	if p.Unreachable() != "" {
 		return nil
 	}
-	p, _ = p.without()
+	p, _ = p.onFleet().without()
+	if err := p.fits(); err != nil {
+		return err
+	}
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err == nil {
 		if err := enough(Connections(p.Experiment)+FilesBeside, uint64(l.Max)); err != nil {

@@ -136,7 +136,7 @@ func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults 
 		fail(gate.ProfileFailed, "%v", err)
 		return nil, nil, nil
 	}
-	lead, rest := around(l.generator, l.link.NetPID > 0)
+	lead, rest := around(l.generator, l.link.NetPID > 0 || l.clients > 0)
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	came, begun := make(chan captured, 1), make(chan struct{})
@@ -149,18 +149,7 @@ func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults 
 		case <-within.Done():
 		}
 	}
-	warmup := max(l.warmup, leastWarmup)
-	c, plan := g.again(i, warmup, lead+l.profile+rest)
-	if l.rotates() {
-		c.first = func() { go begin(lead) }
-	} else {
-		c.began = func(int) { go begin(warmup + lead) }
-	}
-	servers := g.servers
-	if !l.rotates() { // each other piece has a client of its own
-		servers = g.servers[i : i+1]
-	}
-	printed, found, err := c.drive(ctx, servers)
+	load, found, err := g.alone(ctx, i, lead, lead+l.profile+rest, begin)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -187,19 +176,41 @@ func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults 
 		fail(gate.ProfileFailed, "the client ended before the profiles of its window were taken")
 		return nil, nil, nil
 	}
-	load, err := g.loaded(i, plan, printed)
+	r, err := load()
 	if err != nil {
 		fail(gate.ClientFailed, "in the profiled window: %v", err)
 		return nil, nil, nil
 	}
-	for _, f := range load.faults {
+	for _, f := range r.faults {
 		fail(f.Gate, "in the profiled window: %s", f.Detail)
 	}
-	l.apart(took.set, load, fail)
-	if l.take(t, took.set, load.rps, fail); len(t.Reasons) == 0 {
+	l.apart(took.set, r, fail)
+	if l.take(t, took.set, r.rps, fail); len(t.Reasons) == 0 {
 		taken = took.set
 	}
 	return taken, nil, nil
+}
+
+// alone loads one member's server alone. begin is called as soon as it is known
+// after what time profiles may be taken: lead after the load counts. What the load
+// came to is read later, since profiles are awaited first.
+func (g *group) alone(ctx context.Context, i int, lead, counts time.Duration, begin func(after time.Duration)) (load func() (loaded, error), found []fault, err error) {
+	l, warmup := g.loads[i], max(g.loads[i].warmup, leastWarmup)
+	if l.clients > 0 {
+		return g.aloneOnFleet(ctx, i, warmup, counts, func(at time.Time) { go begin(time.Until(at) + lead) })
+	}
+	c, plan := g.again(i, warmup, counts)
+	if l.rotates() {
+		c.first = func() { go begin(lead) }
+	} else {
+		c.began = func(int) { go begin(warmup + lead) }
+	}
+	servers := g.servers
+	if !l.rotates() { // each other piece has a client of its own
+		servers = g.servers[i : i+1]
+	}
+	printed, found, err := c.drive(ctx, servers)
+	return func() (loaded, error) { return g.loaded(i, plan, printed) }, found, err
 }
 
 // captured is the result of taking profiles.
@@ -238,13 +249,18 @@ func (g *group) again(i int, warmup, counts time.Duration) (client, generator.Pl
 	if !l.rotates() {
 		return client{dir: l.dir, link: l.link, argv: l.lasting(warmup, counts), limit: warmup + counts + l.grace}, generator.Plan{}
 	}
+	p := g.planAlone(i, warmup, counts)
+	return g.rotating(p), p
+}
+
+func (g *group) planAlone(i int, warmup, counts time.Duration) generator.Plan {
 	p := g.plan(counts)
 	p.Targets, p.Slots = p.Targets[i:i+1], nil
 	if warmup > 0 {
 		p.Slots = append(p.Slots, generator.Slot{Seconds: warmup.Seconds()})
 	}
 	p.Slots = append(p.Slots, generator.Slot{Seconds: counts.Seconds(), Counts: true})
-	return g.rotating(p), p
+	return p
 }
 
 // A loaded is what a client reported of a profiled window.
@@ -267,6 +283,11 @@ func (g *group) loaded(i int, plan generator.Plan, printed []byte) (loaded, erro
 	if err != nil {
 		return loaded{}, err
 	}
+	return l.window(r)
+}
+
+// window is what a plan of one target came to.
+func (l load) window(r round) (loaded, error) {
 	from, to := r.counted()
 	out := loaded{start: l.clock.at(from), finish: l.clock.at(to)}
 	for _, s := range r.of(0) {
@@ -349,8 +370,12 @@ func ProfileTime(x *experiment.Experiment) time.Duration {
 // warm-up and the client's start.
 func (p Plan) profiledFor(levels setting.Levels) time.Duration {
 	x := p.Experiment
-	lead, rest := around(generatorOf(x.Fixed().With(levels)), x.Topology.Kind == "netns")
-	return clientStart + max(seconds(x.Block.WarmupS), leastWarmup) + lead + p.profileFor() + rest
+	lead, rest := around(generatorOf(x.Fixed().With(levels)), p.onWire() || p.Clients != nil)
+	start := clientStart
+	if p.Clients != nil {
+		start = leadFirst + 2*clocksTake + 2*(fillWire+drained)
+	}
+	return start + max(seconds(x.Block.WarmupS), leastWarmup) + lead + p.profileFor() + rest
 }
 
 // clientStart is about how long it takes to start and end a client once more.

@@ -137,8 +137,12 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 		shared(t.Metrics, w.Metrics)
 		unwell(w, clock.at(to).Sub(clock.at(from)), fail)
 		varies := i < len(g.servers) && g.servers[i].varies()
+		var said map[string]bool
+		if t.Clients != nil {
+			slots, said = g.together(t, slots, fail)
+		}
 		complain(r.report.Summary.Targets[i], slots, t.Metrics, varies, fail)
-		l.shut(t.Metrics, w, nil, fail)
+		l.shut(t.Metrics, w, said, fail)
 	}
 }
 
@@ -203,7 +207,7 @@ func (l load) columns(slots []generator.SlotReport) *results.Slots {
 func (l load) figures(t *results.Trial, slots []generator.SlotReport, s generator.TargetSummary) {
 	m := t.Metrics
 	serverOn, clientOn := l.split.On()
-	maps.Copy(m, t.Slots.Metrics(results.Setup{SlotS: l.slot.Seconds(), ServerCores: len(serverOn), ClientCores: len(clientOn), LineRateBps: l.lineRate}))
+	maps.Copy(m, t.Slots.Metrics(results.Setup{SlotS: l.slot.Seconds(), ServerCores: len(serverOn), ClientCores: len(clientOn), LineRateBps: l.lineRate, Clients: t.Clients}))
 	var read, busiest, silence float64
 	var packets [2]float64
 	var workers []float64 // CPU seconds of each worker
@@ -225,7 +229,9 @@ func (l load) figures(t *results.Trial, slots []generator.SlotReport, s generato
 	duration := m["duration_s"]
 	if duration > 0 {
 		m["transfer_bytes_per_s"] = read / duration
-		m["client_thread_busy_max"] = busiest / duration
+		if t.Clients == nil { // else it is that of the fullest
+			m["client_thread_busy_max"] = busiest / duration
+		}
 		if l.lineRate > 0 {
 			m["wire_tx_packets_per_s"], m["wire_rx_packets_per_s"] = packets[0]/duration, packets[1]/duration
 		}

@@ -17,8 +17,9 @@
 // drawn by the same seed, is measured twice under two names as the run's A/A
 // control.
 //
-// The package drives one machine and one client. It does not drive several
-// hosts.
+// On a fleet the same servers are loaded from other hosts, which package fleet
+// reaches: their clients go round the slots at the same absolute times, and what
+// they counted adds up. The lab itself stays on the host of the servers.
 package run
 
 import (
@@ -32,6 +33,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -51,6 +53,11 @@ type Plan struct {
 	// Lab is the command that starts the lab itself, to read a wire's counters
 	// from inside its namespaces.
 	Lab []string
+	// Clients load the servers from other hosts; nil: this host loads them too.
+	// Servers then listen on Address, where the clients reach this host.
+	Clients fleet.Clients
+	Address string
+
 	// Profile asks for profiles although the experiment does not.
 	Profile bool
 
@@ -72,6 +79,7 @@ type Plan struct {
 	found       *host.Programs // before the run
 	clock       clock
 	readyWithin time.Duration // how long a server may take to listen; 0: readyWithin
+	lead        time.Duration // before a fleet's first slot; 0: leadFirst
 }
 
 // A Made is a finished run: its file, and the raw profiles that it names, by
@@ -98,14 +106,14 @@ type Watcher interface {
 // in the trial.
 func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	p.clock = newClock()
-	p, left := p.without()
+	p, left := p.onFleet().without()
 	x := p.Experiment
 	f := p.file()
 	f.Provenance.LeftOut = left
 	if why := p.Unreachable(); why != "" {
 		f.NotApplicable = why
 		w.Begin(x, 0, 0)
-		return p.finish(f, nil), nil
+		return p.finish(f, nil), p.sealed(f)
 	}
 	link, err := p.up()
 	var unavailable topology.Unavailable
@@ -118,6 +126,9 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 		return nil, err
 	}
 	defer link.Down()
+	if err := p.fits(); err != nil {
+		return nil, err
+	}
 	if p.found, err = p.find(); err != nil {
 		return nil, err
 	}
@@ -129,7 +140,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 		return nil, err
 	}
 	p.conditions(f, link)
-	w.Begin(x, BlockTime(x), p.budget())
+	w.Begin(x, p.BlockTime(), p.budget())
 	return newEngine(p, link, f).blocks(ctx, w)
 }
 
@@ -141,7 +152,7 @@ func (p Plan) file() *results.File {
 	f := &results.File{
 		SchemaVersion: results.Version, Experiment: x.Name, Source: results.Measured,
 		Hosts:    results.Hosts{Server: p.Host.ID, Client: p.Host.ID},
-		Topology: results.Topology(x.Topology),
+		Topology: p.topology(),
 		Settings: x.Fixed(), Conditions: []results.Condition{}, Trials: []results.Trial{},
 	}
 	f.Provenance = &results.Provenance{
@@ -153,6 +164,7 @@ func (p Plan) file() *results.File {
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
 		Tools: tools, Kernel: host.Kernel("/"), MemoryBytes: host.Memory("/"),
 	}
+	p.describe(f)
 	f.Run = f.Provenance.StartedAt.Format("20060102t150405z") + "-" + p.Host.ID
 	return f
 }
@@ -161,6 +173,11 @@ func (p Plan) file() *results.File {
 // a reader would type for each.
 func (p Plan) conditions(f *results.File, link *topology.Link) {
 	x := p.Experiment
+	if p.Clients != nil { // no file has its address
+		shown := *link
+		shown.Host = results.FleetServer
+		link = &shown
+	}
 	all := x.Conditions()
 	twin := experiment.DrawControl(len(all), p.Seed)
 	for i, levels := range append(all, all[twin]) {
@@ -196,6 +213,9 @@ func (p Plan) up() (*topology.Link, error) {
 	for _, levels := range x.Conditions() {
 		turns = turns || slices.ContainsFunc(p.knobs("", x.Fixed().With(levels)), func(k knob) bool { return k.inside })
 	}
+	if p.Clients != nil {
+		return topology.Fleet(p.Address, p.device()), nil
+	}
 	return topology.Up(x.Topology, string(p.Root), scriptPath("wire.sh"), turns)
 }
 
@@ -216,24 +236,32 @@ func fills(wire bool) time.Duration {
 	return fillLoopback
 }
 
-// BlockTime is about how long a block of an experiment takes.
-func BlockTime(x *experiment.Experiment) time.Duration {
-	fill := fills(x.Topology.Kind == "netns")
+// BlockTime is about how long a block of an experiment takes on one machine.
+func BlockTime(x *experiment.Experiment) time.Duration { return Plan{Experiment: x}.BlockTime() }
+
+// BlockTime is about how long a block takes.
+func (p Plan) BlockTime() time.Duration {
+	x := p.Experiment
+	fill, overhead, begun := fills(p.onWire()), groupOverhead, time.Duration(0)
+	if p.Clients != nil {
+		begun = fillWire + drained + time.Duration(Connections(x))*fillEach
+		fill, overhead = begun, groupOverhead+leadFirst+2*clocksTake
+	}
 	slots := time.Duration(x.Block.Rounds) * (seconds(x.Block.SlotS) + fill)
 	each := func(levels setting.Levels) time.Duration {
-		took := seconds(x.Block.WarmupS) + slots
+		took := begun + seconds(x.Block.WarmupS) + slots
 		if searches(x.Fixed().With(levels)) {
 			took += searching
 		}
 		if x.Profile != nil {
-			took += Plan{Experiment: x}.profiledFor(levels)
+			took += Plan{Experiment: x, Clients: p.Clients}.profiledFor(levels)
 		}
 		return took
 	}
 	all, groups := x.Conditions(), x.Groups()
 	total, control := time.Duration(0), time.Duration(0)
 	for _, g := range groups {
-		total += groupOverhead
+		total += overhead
 		if experiment.AtOnce(x.Fixed().With(all[g[0]])) {
 			total += each(all[g[0]]) // all conditions, and the control if it belongs to the group
 			continue
@@ -244,7 +272,7 @@ func BlockTime(x *experiment.Experiment) time.Duration {
 		control = each(all[g[0]])
 	}
 	if control > 0 && len(groups) == len(all) {
-		control += groupOverhead
+		control += overhead
 	}
 	return total + control
 }

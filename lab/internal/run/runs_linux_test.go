@@ -289,13 +289,13 @@ func TestADesignThatCannotBeCarriedOut(t *testing.T) {
 	x := design{topology: `kind = "fleet"`}.parse(t)
 	w := &watching{}
 	made, err := Do(t.Context(), p.plan(x), w)
-	if err != nil || !strings.Contains(made.File.NotApplicable, "a second machine") || w.begun != "x" || w.block+w.budget != 0 {
+	if err != nil || !strings.Contains(made.File.NotApplicable, "needs other hosts to load this one from") || w.begun != "x" || w.block+w.budget != 0 {
 		t.Errorf("%+v, %v, told %+v", made, err, w)
 	}
 	if err := p.plan(x).Ready(); err != nil {
 		t.Errorf("it is asked for programs: %v", err)
 	}
-	if err := Profiles(t.Context(), p.plan(x), nil); err == nil || !strings.Contains(err.Error(), "a second machine") {
+	if err := Profiles(t.Context(), p.plan(x), nil); err == nil || !strings.Contains(err.Error(), "needs other hosts to load this one from") {
 		t.Errorf("%v", err)
 	}
 }

@@ -23,6 +23,7 @@ import (
 const (
 	Route         = "route"          // path requested, e.g. "/read"
 	Connections   = "connections"    // open TCP connections of all client workers together
+	Clients       = "clients"        // hosts of a fleet that load the server, among which connections and rate are dealt out; absent: all
 	Pipelining    = "pipelining"     // requests in flight on each connection
 	ClientWorkers = "client_workers" // load generator threads; 0: one for each core in http_load, one event loop in autocannon
 	Generator     = "generator"      // load generator: "http_load" or "autocannon", "sink" for events, and others in texts and earlier runs
@@ -108,6 +109,7 @@ type def struct {
 var defs = map[string]def{
 	Route:         {text, 0, "path requested", nil},
 	Connections:   {number, 1, "open TCP connections", nil},
+	Clients:       {number, 1, "hosts of a fleet that load the server, which share the connections and the rate", nil},
 	Pipelining:    {number, 1, "requests in flight on each connection", nil},
 	ClientWorkers: {number, 0, "load generator threads; 0 leaves it to the generator", nil},
 	Workers:       {number, 1, "prefork workers, the server's GOMAXPROCS", nil},
@@ -172,7 +174,7 @@ func Names() []string {
 	return []string{
 		Server, Stack, Route, Prefork, Workers, Index, WriteBuffer, SpinNs, BlockRateNs, ServerCPUs, IRQ, IRQBalance, Crond, RPS, RFS,
 		Variant, EventRate, Pacing, EventBytes, BatchEvents, FlushMs, QueueEvents, WhenFull, Stagger, Attempts, SinkLatencyMs, SinkErrors,
-		Generator, Connections, Pipelining, ClientWorkers, Rate, Overload, Replicate,
+		Generator, Clients, Connections, Pipelining, ClientWorkers, Rate, Overload, Replicate,
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
 // Unavailable says that this machine cannot make the topology. It is not a
@@ -32,9 +33,12 @@ type Link struct {
 
 	PeerDevice string      // the client's interface
 	wrap       [2][]string // prefixes for a command of the server and of the client
-	holder     *leash.Proc
-	watches    []*watch // of the server's shaper and the client's
-	lifeln     *os.File // closing it ends the wire
+	// Counters gives the readings of the interface's counters in place of those of
+	// shapers, where it is the interface of a fleet; nil where nobody reads them.
+	Counters func() (server, client []shaper.Reading)
+	holder   *leash.Proc
+	watches  []*watch // of the server's shaper and the client's
+	lifeln   *os.File // closing it ends the wire
 }
 
 // Up makes the topology. dir is the repository's root, and script the path of
@@ -85,6 +89,10 @@ func Up(t experiment.Topology, dir, script string, asRoot bool) (*Link, error) {
 	l.wrap[1] = []string{script, "in", "client", said["client_pid"], "--"}
 	return l, nil
 }
+
+// Fleet is the link to clients on other hosts, which is there already: address is
+// where they reach this one, and device the interface that leads to them.
+func Fleet(address, device string) *Link { return &Link{Host: address, NetDevice: device} }
 
 // The exit statuses of wire.sh that mean "not on this machine".
 const (

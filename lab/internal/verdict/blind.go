@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
@@ -208,14 +207,4 @@ func (s *source) offered(t results.Trial) bool {
 
 // sharedCores tells whether server and client ran on the same cores, where each
 // takes CPU time from the other.
-func (s *source) sharedCores() bool {
-	if s.Provenance == nil || s.Topology.Kind == "fleet" {
-		return false
-	}
-	server, err := cores.Parse(s.Provenance.ServerCPUs)
-	client, err2 := cores.Parse(s.Provenance.ClientCPUs)
-	if err != nil || err2 != nil || len(server) == 0 || len(client) == 0 {
-		return true // not pinned to different cores
-	}
-	return slices.ContainsFunc(server, func(cpu int) bool { return slices.Contains(client, cpu) })
-}
+func (s *source) sharedCores() bool { return s.SharedCores() }

@@ -22,7 +22,7 @@ type Run struct {
 }
 
 // Decide derives the verdict file of the last of the runs. All are of one
-// experiment, one server's host and one client's, oldest first. x is the
+// experiment and of the same hosts, joined alike, oldest first. x is the
 // experiment as it is now, h the profile of the server's host.
 //
 // Blocks are counted together over all runs that were measured like the last
@@ -36,7 +36,7 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	r := d.last
 	f := &File{
 		SchemaVersion: Version, Experiment: x.Name, Entry: x.Entry, Run: r.Run, Source: string(r.Source),
-		Host: r.Hosts.Server, ClientHost: r.Hosts.Client,
+		Host: r.Hosts.Server, ClientHost: r.Hosts.Client, Fleet: r.Hosts.Clients, Machines: r.Machines(),
 		Topology: r.Topology.Kind, LineRateBps: r.Topology.LineRateBps,
 		Trials: len(r.Trials), Claims: []Claim{}, Conditions: r.summaries(), Control: d.evaluateControl(),
 	}
@@ -79,6 +79,7 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	}
 	f.BoundsNow = r.boundsNow()
 	f.Relative = d.relative()
+	f.Wall = f.wall(x)
 	f.print(x)
 	var again *Summary
 	if r.control != nil && f.Control != nil {

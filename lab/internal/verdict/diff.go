@@ -33,6 +33,7 @@ type Compared struct {
 	Experiment string   `json:"experiment"`
 	Host       string   `json:"host"`
 	ClientHost string   `json:"client_host"`
+	Fleet      []string `json:"fleet,omitempty"` // the hosts of a fleet's clients
 	Runs       []string `json:"runs"`
 	Trials     int      `json:"trials"`
 	Invalid    int      `json:"invalid"`       // trials that are left out
@@ -169,7 +170,7 @@ func (s side) has(whole setting.Levels) (setting.Levels, bool) {
 
 func (s side) about() Compared {
 	r := s.last()
-	out := Compared{Experiment: r.Experiment, Host: r.Hosts.Server, ClientHost: r.Hosts.Client}
+	out := Compared{Experiment: r.Experiment, Host: r.Hosts.Server, ClientHost: r.Hosts.Client, Fleet: r.Hosts.Clients}
 	for _, r := range s.runs {
 		out.Runs = append(out.Runs, r.Run)
 		for _, t := range r.Trials {

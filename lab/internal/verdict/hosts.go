@@ -13,13 +13,21 @@ import (
 // Hosts has what the records of all hosts say about an experiment's claims, and
 // what pages tell of them in words.
 type Hosts struct {
-	SchemaVersion int      `json:"schema_version"`
-	Experiment    string   `json:"experiment"`
-	Machines      []string `json:"machines"`            // the hosts with a record of any claim, sorted
-	Shown         []string `json:"shown"`               // the runs that an entry shows: published ones, then the newest measured one
-	Profiled      []string `json:"profiled,omitempty"`  // the measured runs that an entry may show profiles of, newest first
-	Claims        []Summed `json:"claims"`              // in the experiment's order
-	Withdrawn     []Gone   `json:"withdrawn,omitempty"` // the claims that no longer stand
+	SchemaVersion int       `json:"schema_version"`
+	Experiment    string    `json:"experiment"`
+	Machines      []string  `json:"machines"`            // the hosts with a record of any claim, sorted
+	Fleets        []InFleet `json:"fleets,omitempty"`    // the fleets with a record of any claim, sorted
+	Shown         []string  `json:"shown"`               // the runs that an entry shows: published ones, then the newest measured one
+	Profiled      []string  `json:"profiled,omitempty"`  // the measured runs that an entry may show profiles of, newest first
+	Claims        []Summed  `json:"claims"`              // in the experiment's order
+	Withdrawn     []Gone    `json:"withdrawn,omitempty"` // the claims that no longer stand
+}
+
+// An InFleet is a fleet, whose records are apart from those of its server alone.
+type InFleet struct {
+	Who  string `json:"who"`  // tells it from others
+	Host string `json:"host"` // the server's
+	Run  string `json:"run"`  // the newest
 }
 
 // A Summed is one claim over all hosts that measured it.
@@ -52,21 +60,23 @@ type Summed struct {
 // An OnHost is what one host's record says about a claim. The ratio is that of
 // the comparison that decides; absent where there is none.
 type OnHost struct {
-	Host       string  `json:"host"` // the server's host
-	ClientHost string  `json:"client_host"`
-	Run        string  `json:"run"` // the newest run, whose verdict file has the record
-	Verdict    Verdict `json:"verdict"`
-	Reason     string  `json:"reason"`
-	Blocks     int     `json:"blocks,omitempty"`
-	Runs       int     `json:"runs,omitempty"`
-	For        int     `json:"for,omitempty"`
-	Against    int     `json:"against,omitempty"`
-	Ratio      float64 `json:"ratio,omitempty"`
-	Low        float64 `json:"low,omitempty"`
-	High       float64 `json:"high,omitempty"`
-	Text       string  `json:"text,omitempty"`     // the ratio as pages print it
-	Interval   string  `json:"interval,omitempty"` // its interval as pages print it
-	Of         string  `json:"of,omitempty"`       // name of the comparison, where the claim has several
+	Host       string   `json:"host"` // the server's host
+	ClientHost string   `json:"client_host"`
+	Fleet      []string `json:"fleet,omitempty"` // the hosts of a fleet's clients
+	Who        string   `json:"who,omitempty"`   // of a fleet, as in Hosts
+	Run        string   `json:"run"`             // the newest run, whose verdict file has the record
+	Verdict    Verdict  `json:"verdict"`
+	Reason     string   `json:"reason"`
+	Blocks     int      `json:"blocks,omitempty"`
+	Runs       int      `json:"runs,omitempty"`
+	For        int      `json:"for,omitempty"`
+	Against    int      `json:"against,omitempty"`
+	Ratio      float64  `json:"ratio,omitempty"`
+	Low        float64  `json:"low,omitempty"`
+	High       float64  `json:"high,omitempty"`
+	Text       string   `json:"text,omitempty"`     // the ratio as pages print it
+	Interval   string   `json:"interval,omitempty"` // its interval as pages print it
+	Of         string   `json:"of,omitempty"`       // name of the comparison, where the claim has several
 }
 
 // A Made is a run's verdict file with the design that the run was made with.
@@ -88,8 +98,11 @@ func Over(claim string, newest []*File) Summed {
 		if !ok {
 			continue
 		}
-		on := OnHost{Host: f.Host, ClientHost: f.ClientHost, Run: f.Run, Verdict: c.Verdict, Reason: c.Reason,
+		on := OnHost{Host: f.Host, ClientHost: f.ClientHost, Fleet: f.Fleet, Run: f.Run, Verdict: c.Verdict, Reason: c.Reason,
 			Blocks: c.Blocks, Runs: c.Runs, For: c.For, Against: c.Against}
+		if len(f.Fleet) > 0 {
+			on.Who = whoOf(f.Host, f.Fleet)
+		}
 		if e, ok := deciding(c); ok {
 			on.Ratio, on.Low, on.High = e.Ratio, e.Low, e.High
 			on.Text, on.Interval = e.Text(), e.Interval()
@@ -115,7 +128,7 @@ func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 	runs = slices.Clone(runs)
 	slices.SortFunc(runs, func(a, b Made) int { return byStart(a.File, b.File) })
 	out := &Hosts{SchemaVersion: Version, Experiment: x.Name, Machines: []string{}, Shown: shown(runs), Profiled: withProfiles(runs), Claims: []Summed{}}
-	machines := map[string]bool{}
+	machines, fleets := map[string]bool{}, map[string]InFleet{}
 	var files []*File
 	for _, r := range runs {
 		files = append(files, r.File)
@@ -124,8 +137,11 @@ func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 		newest := map[string]*File{}
 		for _, r := range runs {
 			if _, ok := r.claim(c.ID); ok && !r.published() {
-				newest[r.Host+" "+r.ClientHost] = r.File
+				newest[r.pair()] = r.File
 				machines[r.Host] = true
+				if who := whoOf(r.Host, r.Fleet); len(r.Fleet) > 0 {
+					fleets[who] = InFleet{who, r.Host, r.Run}
+				}
 			}
 		}
 		sum := Over(c.ID, slices.Collect(maps.Values(newest)))
@@ -150,15 +166,23 @@ func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 		out.Claims = append(out.Claims, sum)
 	}
 	out.Machines = append(out.Machines, slices.Sorted(maps.Keys(machines))...)
+	for _, who := range slices.Sorted(maps.Keys(fleets)) {
+		out.Fleets = append(out.Fleets, fleets[who])
+	}
 	out.Withdrawn = withdrawn(x, runs)
 	return out
 }
 
-// pair names a file's host, and the client's host if it is another.
-func (f *File) pair() string { return pairOf(f.Host, f.ClientHost) }
+// pair names a file's host, and the client's host if it is another, or those of a
+// fleet. Records of different names are never counted together.
+func (f *File) pair() string { return PairOf(f.Host, f.ClientHost, f.Fleet) }
 
-func pairOf(host, client string) string {
-	if client == host || client == "" {
+// PairOf names the hosts of a record.
+func PairOf(host, client string, fleet []string) string {
+	switch {
+	case len(fleet) > 0:
+		return host + " in a fleet with " + strings.Join(fleet, ", ")
+	case client == host || client == "":
 		return host
 	}
 	return host + " with " + client
@@ -201,12 +225,21 @@ func (s Summed) says() string {
 		switch k := s.Verdicts[v.is]; {
 		case k == 0:
 		case len(parts) == 0:
-			parts = append(parts, fmt.Sprintf("%s on %s of %s %s", v.how, thousands(k), thousands(n), plural(n, "machine")))
+			parts = append(parts, fmt.Sprintf("%s on %s of %s %s", v.how, thousands(k), thousands(n), s.counted(n)))
 		default:
 			parts = append(parts, fmt.Sprintf("%s on %s", v.how, thousands(k)))
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// counted is what says counts: a machine that is also the server of a fleet is
+// not two machines.
+func (s Summed) counted(n int) string {
+	if slices.ContainsFunc(s.Hosts, func(h OnHost) bool { return len(h.Fleet) > 0 }) {
+		return plural(n, "machine") + " and " + plural(n, "fleet")
+	}
+	return plural(n, "machine")
 }
 
 // agreement compares the hosts' intervals, comparison by comparison. A host is

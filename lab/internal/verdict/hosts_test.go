@@ -260,3 +260,26 @@ func TestTheLedgerHasALineForEachClaimAndMachine(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// One host's server alone and in two fleets are three records, and no count of a
+// claim takes one for another.
+func TestAFleetIsARecordOfItsOwn(t *testing.T) {
+	x := design(t, "", isFlat)
+	in := func(started string, v Verdict, clients ...string) Made {
+		f := file("a", v, 1, 0.98, 1.02)
+		f.Started, f.Run, f.Source = started, "run-"+started, "measured"
+		if f.Fleet = clients; len(clients) > 0 {
+			f.ClientHost = clients[0]
+		}
+		return Made{f, x}
+	}
+	got := OverHosts(x, []Made{in("1", Reproduced), in("2", Refuted, "a", "a"), in("3", Inconclusive, "b", "c"), in("4", Reproduced, "a", "a")}).Claims[0]
+	if len(got.Hosts) != 3 || got.Says != "reproduced on 2 of 3 machines and fleets, inconclusive on 1" {
+		t.Errorf("%s: %+v", got.Says, got.Hosts)
+	}
+	for i, want := range []Past{{Run: "run-1", First: true}, {Run: "run-2", First: true}, {Run: "run-3", First: true}, {Run: "run-4", Was: Refuted, Changed: true}} {
+		if got.History[i] != want {
+			t.Errorf("%+v, want %+v", got.History[i], want)
+		}
+	}
+}

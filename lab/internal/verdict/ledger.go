@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"strconv"
+	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
@@ -30,16 +31,25 @@ type LedgerClaim struct {
 
 // A LedgerLine is one machine's record of a claim.
 type LedgerLine struct {
-	Host       string  `json:"host"`
-	ClientHost string  `json:"client_host"`
-	Run        string  `json:"run"`
-	Verdict    Verdict `json:"verdict"`
-	Blocks     int     `json:"blocks,omitempty"`
-	For        int     `json:"for,omitempty"`
-	Against    int     `json:"against,omitempty"`
-	Ratio      float64 `json:"ratio,omitempty"`
-	Low        float64 `json:"low,omitempty"`
-	High       float64 `json:"high,omitempty"`
+	Host       string   `json:"host"`
+	ClientHost string   `json:"client_host"`
+	Fleet      []string `json:"fleet,omitempty"` // the hosts of a fleet's clients
+	Run        string   `json:"run"`
+	Verdict    Verdict  `json:"verdict"`
+	Blocks     int      `json:"blocks,omitempty"`
+	For        int      `json:"for,omitempty"`
+	Against    int      `json:"against,omitempty"`
+	Ratio      float64  `json:"ratio,omitempty"`
+	Low        float64  `json:"low,omitempty"`
+	High       float64  `json:"high,omitempty"`
+}
+
+// clients are the client's host, or those of a fleet's clients.
+func (m LedgerLine) clients() string {
+	if len(m.Fleet) > 0 {
+		return strings.Join(m.Fleet, " + ")
+	}
+	return m.ClientHost
 }
 
 // LedgerVersion is the schema version of the ledger's file.
@@ -55,7 +65,7 @@ func (l *Ledger) Add(x *experiment.Experiment, h *Hosts) {
 		claim := LedgerClaim{Entry: x.Entry, Experiment: x.Name, Claim: c.ID, Kind: string(c.Kind), Text: c.Text,
 			Criterion: of.Criterion, Says: of.Says, Verdicts: of.Verdicts, Machines: []LedgerLine{}}
 		for _, on := range of.Hosts {
-			claim.Machines = append(claim.Machines, LedgerLine{on.Host, on.ClientHost, on.Run, on.Verdict, on.Blocks, on.For, on.Against, on.Ratio, on.Low, on.High})
+			claim.Machines = append(claim.Machines, LedgerLine{on.Host, on.ClientHost, on.Fleet, on.Run, on.Verdict, on.Blocks, on.For, on.Against, on.Ratio, on.Low, on.High})
 		}
 		l.Claims = append(l.Claims, claim)
 	}
@@ -75,7 +85,7 @@ func (l *Ledger) CSV() ([]byte, error) {
 			_ = w.Write(append(head, make([]string, 10)...))
 		}
 		for _, m := range lines {
-			row := append(head[:len(head):len(head)], m.Host, m.ClientHost, m.Run, string(m.Verdict), strconv.Itoa(m.Blocks), strconv.Itoa(m.For), strconv.Itoa(m.Against))
+			row := append(head[:len(head):len(head)], m.Host, m.clients(), m.Run, string(m.Verdict), strconv.Itoa(m.Blocks), strconv.Itoa(m.For), strconv.Itoa(m.Against))
 			for _, v := range []float64{m.Ratio, m.Low, m.High} {
 				cell := ""
 				if v > 0 {

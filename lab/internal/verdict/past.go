@@ -61,7 +61,7 @@ func past(runs []Made, id string, of func(*File) []Claim) []Past {
 		}
 		p := Past{Run: r.Run}
 		if !r.published() {
-			key := r.Host + " " + r.ClientHost
+			key := r.pair()
 			p.Was = before[key]
 			p.First, p.Changed = p.Was == "", p.Was != "" && p.Was != c.Verdict
 			before[key] = c.Verdict

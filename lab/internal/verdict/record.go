@@ -110,9 +110,7 @@ func (s *source) slowBlocks() int {
 // walls are the walls that a trial met, by today's rule.
 func (s *source) walls(t results.Trial) gate.Walls { return s.evidence(t).Walls() }
 
-func (s *source) evidence(t results.Trial) gate.Evidence {
-	return gate.EvidenceOf(t.Metrics, s.Topology.LineRateBps)
-}
+func (s *source) evidence(t results.Trial) gate.Evidence { return s.Evidence(t) }
 
 // A record is everything that one claim rests on: the runs of its design, and
 // the conditions that the claim is about.

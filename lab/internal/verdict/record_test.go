@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -379,7 +380,7 @@ func TestAClaimOverHosts(t *testing.T) {
 	}
 	got := Over("c", []*File{file("b", Refuted, 1, 0.9, 1.1), file("a", Reproduced, 2, 1.9, 2.1)})
 	want := OnHost{Host: "a", ClientHost: "a", Run: "run-a", Verdict: Reproduced, Reason: "r", Blocks: 9, Runs: 2, For: 8, Against: 1, Ratio: 2, Low: 1.9, High: 2.1, Text: "2.00", Interval: "1.90 to 2.10"}
-	if got.Hosts[0] != want || got.Verdicts[Reproduced] != 1 || got.Verdicts[Refuted] != 1 {
+	if !reflect.DeepEqual(got.Hosts[0], want) || got.Verdicts[Reproduced] != 1 || got.Verdicts[Refuted] != 1 {
 		t.Errorf("%+v", got)
 	}
 	x := design(t, "", isFlat, named(atLeast, "d"))

@@ -55,7 +55,7 @@ func (s Summed) outliers() (named []Outlier, left int) {
 	}
 	var of []OnHost
 	for _, h := range s.Hosts {
-		if h.Verdict == minority || apart[pairOf(h.Host, h.ClientHost)] {
+		if h.Verdict == minority || apart[PairOf(h.Host, h.ClientHost, h.Fleet)] {
 			of = append(of, h)
 		}
 	}

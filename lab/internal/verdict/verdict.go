@@ -105,10 +105,12 @@ type File struct {
 	Source        string    `json:"source"`
 	Host          string    `json:"host"` // the server's host
 	ClientHost    string    `json:"client_host"`
-	Date          string    `json:"date"`             // day the run started, or the published text's date
-	Started       string    `json:"started"`          // for ordering; a published run's is its date
-	Size          string    `json:"size,omitempty"`   // smoke or full, for a measured run of version 1
-	Blocks        int       `json:"blocks,omitempty"` // of this run, if measured; in version 1 the planned number
+	Fleet         []string  `json:"fleet,omitempty"`    // the clients' hosts, where the lab reached them; client_host is the first
+	Machines      int       `json:"machines,omitempty"` // of a fleet: how many its hosts were on
+	Date          string    `json:"date"`               // day the run started, or the published text's date
+	Started       string    `json:"started"`            // for ordering; a published run's is its date
+	Size          string    `json:"size,omitempty"`     // smoke or full, for a measured run of version 1
+	Blocks        int       `json:"blocks,omitempty"`   // of this run, if measured; in version 1 the planned number
 	Topology      string    `json:"topology"`
 	LineRateBps   float64   `json:"line_rate_bps,omitempty"`
 	Trials        int       `json:"trials"`
@@ -120,6 +122,9 @@ type File struct {
 	Control       *Control  `json:"control,omitempty"`  // absent where the record has no control
 	Table         *Table    `json:"table,omitempty"`    // of this run alone; absent where it has no condition
 	Relative      *Relative `json:"relative,omitempty"` // absent where the design asks for none
+	// Wall says whether the server or its clients are the wall, where the design
+	// adds clients of a fleet.
+	Wall string `json:"wall,omitempty"`
 	// Each has the figures of each trial for pages; nil for a published run. Decide
 	// leaves it to TrialsOf, since verdicts do not depend on the order of trials.
 	Each *Trials `json:"each,omitempty"`

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/derive"
+	"github.com/line-rate/line-rate/lab/internal/fleet"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+)
+
+// fleetFlags are those with which a run is made on other hosts.
+type fleetFlags struct {
+	Topology  string `placeholder:"fleet" enum:",fleet" default:"" help:"fleet: on the hosts of an inventory, servers on one and clients on the others, over SSH."`
+	Inventory string `placeholder:"FILE" help:"Ansible inventory with the groups server and clients (default: lab/fleet/inventory.yml)."`
+
+	// Of the call by which the lab starts itself on the server's host.
+	ClientsOnStdio bool `hidden:""`
+}
+
+// inventory is the path of the fleet's inventory from the working directory.
+func (f fleetFlags) inventory(root journal.Root) (string, error) {
+	if f.Inventory != "" {
+		return f.Inventory, nil
+	}
+	own := root.Inventory()
+	if _, err := os.Stat(own); err != nil {
+		return "", fmt.Errorf("there is no %s; write one, as the page on fleets has it, or name one with --inventory", root.Rel(own))
+	}
+	return own, nil
+}
+
+// away tells whether this call is to be carried out on a fleet's hosts.
+func (f fleetFlags) away() (bool, error) {
+	switch {
+	case f.ClientsOnStdio && f.Topology != "":
+		return false, errors.New("--clients-on-stdio is what the lab calls itself with on the server's host; leave it out")
+	case f.Topology == "" && f.Inventory != "" && !f.ClientsOnStdio:
+		return false, errors.New("--inventory is of a fleet; add --topology fleet")
+	}
+	return f.Topology == "fleet", nil
+}
+
+// words are the flags as the lab on the server's host is given them.
+func (o options) words() (words []string) {
+	add := func(name, value string) { words = append(words, "--"+name, value) }
+	if o.Port > 0 {
+		add("port", strconv.Itoa(o.Port))
+	}
+	if o.Budget > 0 {
+		add("budget", o.Budget.String())
+	}
+	if o.Seed > 0 {
+		add("seed", strconv.FormatUint(o.Seed, 10))
+	}
+	if o.Host != "" {
+		add("host", o.Host)
+	}
+	return append(words, "--clients-on-stdio")
+}
+
+// afar has the lab on the server's host carry out a call, relays between it and the
+// clients, and collects what it keeps.
+func (f fleetFlags) afar(ctx context.Context, call []string, o options, out io.Writer) (int, error) {
+	all, err := f.reach(ctx, append(call, o.words()...), out)
+	if err != nil {
+		return exitFailed, err
+	}
+	defer all.Close()
+	if differ := all.Differences(); len(differ) > 0 {
+		return exitFailed, errors.New(strings.Join(differ, "\n"))
+	}
+	for i, h := range all.Hellos() {
+		if h.Note != "" {
+			all.Say("warning: %s: %s", all.Names()[i], h.Note)
+		}
+	}
+	if root, err := journal.Find("."); err == nil {
+		own, _ := host.Commit(string(root))
+		if there := all.Hellos()[0].Commit; own != there && own != host.UnknownCommit {
+			all.Say("warning: this checkout is at commit %.12s, and the fleet's at %.12s, whose experiments and lab are used", own, there)
+		}
+	}
+	status, err := all.Run(ctx)
+	return gathered(all, status, err)
+}
+
+// reach has the labs of all hosts answer.
+func (f fleetFlags) reach(ctx context.Context, server []string, out io.Writer) (*fleet.Fleet, error) {
+	root, err := journal.Find(".")
+	if err != nil {
+		return nil, err
+	}
+	path, err := f.inventory(root)
+	if err != nil {
+		return nil, err
+	}
+	inv, err := fleet.ReadInventory(ctx, string(root), path)
+	if err != nil {
+		return nil, err
+	}
+	if server[0] == filesCall {
+		inv.Hosts = inv.Hosts[:1] // the clients are not needed
+	}
+	info, err := os.Stderr.Stat()
+	terminal := err == nil && info.Mode()&os.ModeCharDevice != 0
+	return fleet.Reach(ctx, inv, root, server, terminal, out, os.Stderr)
+}
+
+// gathered derives what follows from the files that were collected.
+func gathered(of *fleet.Fleet, status int, err error) (int, error) {
+	if len(of.Collected()) > 0 {
+		root, failed := journal.Find(".")
+		var j *archive.Journal
+		if failed == nil {
+			j, failed = open()
+		}
+		if failed == nil {
+			failed = derive.Write(j)
+		}
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: the verdicts with what was collected: %w", root, failed))
+		}
+	}
+	if err != nil {
+		return exitFailed, err
+	}
+	return status, nil
+}
+
+// A fleetCall is about a fleet's hosts.
+type fleetCall struct {
+	Hosts   hostsCall   `cmd:"" help:"Reach every host of a fleet, and say what it is, how far its clock is off, and in what its lab differs."`
+	Collect collectCall `cmd:"" help:"Fetch the runs that the server's host of a fleet has kept, as after the controller was killed."`
+}
+
+type hostsCall struct {
+	Inventory string `placeholder:"FILE" help:"Ansible inventory (default: lab/fleet/inventory.yml)."`
+}
+
+func (c hostsCall) do(ctx context.Context, out io.Writer) (int, error) {
+	f, err := fleetFlags{Inventory: c.Inventory}.reach(ctx, []string{fleet.AgentCall}, out)
+	if err != nil {
+		return exitFailed, err
+	}
+	defer f.Close()
+	clocks, _, err := f.Clocks()
+	if err != nil {
+		return exitFailed, err
+	}
+	names := f.Names()
+	for i, h := range f.Hellos() {
+		parts := []string{h.Profile.Name, "CPUs " + cores.Format(h.CPUs), linkOf(h), "files " + strconv.FormatUint(h.Files, 10), "lab " + h.Commit[:min(len(h.Commit), 12)]}
+		if i > 0 {
+			parts = append(parts, clockOf(clocks[i-1]))
+		}
+		if h.Note != "" {
+			parts = append(parts, h.Note)
+		}
+		fmt.Fprintf(out, "%s: %s\n", names[i], strings.Join(parts, "; "))
+	}
+	if differ := f.Differences(); len(differ) > 0 {
+		return exitFailed, errors.New(strings.Join(differ, "\n"))
+	}
+	return exitHeld, nil
+}
+
+func linkOf(h fleet.Hello) string {
+	rate := "of unknown rate"
+	if h.LineRate > 0 {
+		rate = fmt.Sprintf("of %.4g Mbit/s", h.LineRate/1e6)
+	}
+	return fmt.Sprintf("interface %s %s", cmp.Or(h.Device, "unknown"), rate)
+}
+
+func clockOf(c fleet.Clock) string {
+	text := fmt.Sprintf("clock %+.3g ms, give or take %.2g ms, by %s", 1e3*c.OffsetS, 1e3*c.UncertaintyS, c.Method)
+	if c.Note != "" {
+		text += " (" + c.Note + ")"
+	}
+	return text
+}
+
+type collectCall struct {
+	Inventory string `placeholder:"FILE" help:"Ansible inventory (default: lab/fleet/inventory.yml)."`
+}
+
+func (c collectCall) do(ctx context.Context, out io.Writer) (int, error) {
+	f, err := fleetFlags{Inventory: c.Inventory}.reach(ctx, []string{filesCall}, out)
+	if err != nil {
+		return exitFailed, err
+	}
+	status, err := f.Run(ctx)
+	f.Close()
+	for _, path := range f.Collected() {
+		fmt.Fprintf(out, "collected %s\n", path)
+	}
+	if len(f.Collected()) == 0 && err == nil && status == exitHeld {
+		fmt.Fprintln(out, "nothing to collect: all runs of the server's host are here")
+	}
+	return gathered(f, status, err)
+}

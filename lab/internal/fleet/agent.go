@@ -1,0 +1,166 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// An agent is a client's host, as the one that started the run talks to it.
+type agent struct {
+	Owner
+	hello Hello
+	conn  *conn
+
+	mu   sync.Mutex
+	load *carried // nil: none
+}
+
+// Agent answers for a client's host until its input ends or nothing comes any
+// more. It carries out one load at a time, and leaves none behind.
+func Agent(ctx context.Context, o Owner, in io.Reader, out io.WriteCloser) error {
+	a := &agent{Owner: o}
+	now, _ := clock()
+	asked := make(chan Asked, 1)
+	begun := make(chan struct{}) // closed when conn is set
+	a.conn = newConn(in, out, now, func(f received) error {
+		<-begun
+		if f.Kind == kindAsk {
+			select {
+			case asked <- *f.Ask:
+				return nil
+			default:
+				return errors.New("it asks twice")
+			}
+		}
+		return a.handle(f.frame)
+	})
+	close(begun)
+	defer a.end()
+	select {
+	case q := <-asked:
+		if q.Version != protocol {
+			a.conn.send(frame{Kind: kindHello, Hello: &Hello{Version: protocol}})
+			a.conn.close()
+			return nil
+		}
+		h, err := o.Say(q)
+		if err != nil {
+			return err
+		}
+		a.mu.Lock()
+		a.hello = h
+		a.mu.Unlock()
+		a.conn.send(frame{Kind: kindHello, Hello: &h})
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-a.conn.done:
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-a.conn.done:
+	}
+	if err := a.conn.reason(); !errors.Is(err, errClosed) {
+		return fmt.Errorf("the host that started the run: %w", err)
+	}
+	return nil
+}
+
+// end stops the load, if there is one.
+func (a *agent) end() {
+	a.mu.Lock()
+	l := a.load
+	a.mu.Unlock()
+	if l != nil {
+		l.stop(0)
+		<-l.over
+	}
+	a.conn.close()
+}
+
+func (a *agent) handle(f frame) error {
+	switch f.Kind {
+	case kindClock:
+		a.conn.send(frame{Kind: kindClock, ID: f.ID, WallNS: 1}) // filled in as it is sent
+	case kindTrack:
+		go func() { a.conn.send(frame{Kind: kindTrack, ID: f.ID, Track: track()}) }()
+	case kindLoad:
+		return a.start(f)
+	case kindRelease, kindStop:
+		a.mu.Lock()
+		l := a.load
+		a.mu.Unlock()
+		switch {
+		case l == nil || l.id != f.ID: // it has ended meanwhile
+		case f.Kind == kindRelease:
+			l.release()
+		default:
+			go l.stop(grace(f.NS))
+		}
+	default:
+		return fmt.Errorf("a client is sent no %s", f.Kind)
+	}
+	return nil
+}
+
+// start begins a load.
+func (a *agent) start(f frame) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.hello.Version == 0 {
+		return errors.New("a load before the hello")
+	}
+	if a.load != nil {
+		select {
+		case <-a.load.over:
+		default:
+			return errors.New("a second load while the first goes on")
+		}
+	}
+	l := &carried{agent: a, id: f.ID, client: f.Client, Load: *f.Load, over: make(chan struct{}), ending: make(chan struct{})}
+	a.load = l
+	go func() {
+		defer close(l.over)
+		seen, err := l.carryOut()
+		ended := frame{Kind: kindEnded, ID: l.id, Client: l.client, Seen: &seen}
+		if err != nil {
+			ended.Why, ended.Text = failed, said(err.Error())
+			if _, ok := errors.AsType[Refused](err); ok {
+				ended.Why = refused
+			}
+			if ended.Text == "" {
+				ended.Text = "it failed"
+			}
+		}
+		a.conn.send(ended)
+	}()
+	return nil
+}
+
+// lines splits what is written to it, and passes on each whole line.
+type lines struct {
+	rest []byte
+	most int
+	each func(line []byte) error
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.rest = append(l.rest, b...)
+	for {
+		at := bytes.IndexByte(l.rest, '\n')
+		if at < 0 {
+			if len(l.rest) > l.most {
+				return 0, fmt.Errorf("a line of more than %d bytes", l.most)
+			}
+			return len(b), nil
+		}
+		if err := l.each(l.rest[:at]); err != nil {
+			return 0, err
+		}
+		l.rest = l.rest[at+1:]
+	}
+}

@@ -1,0 +1,106 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
+// Asked is what the host that starts a run asks of another: what the inventory
+// says of it.
+type Asked struct {
+	Version  int     `json:"version"`
+	Server   bool    `json:"server,omitempty"`        // whether it is the server's host
+	Address  string  `json:"address"`                 // where clients reach the server
+	Peer     string  `json:"peer,omitempty"`          // of the server: how a client is reached
+	Device   string  `json:"device,omitempty"`        // empty: the interface of the route
+	CPUs     string  `json:"cpus,omitempty"`          // empty: all
+	LineRate float64 `json:"line_rate_bps,omitempty"` // 0: as the interface says
+	Clients  int     `json:"clients,omitempty"`       // of the server: how many there will be
+	Terminal bool    `json:"terminal,omitempty"`      // of the server: whether a person watches its progress on a terminal
+}
+
+func (a Asked) check() error {
+	if a.LineRate < 0 || a.Clients < 0 || a.Clients > mostClients {
+		return errors.New("a number out of its bounds")
+	}
+	for _, text := range []string{a.Address, a.Peer, a.Device, a.CPUs} {
+		if err := strict.CheckLine(text); err != nil {
+			return fmt.Errorf("a text %w", err)
+		}
+	}
+	return nil
+}
+
+// cpus are those that the load, or the servers, may use, out of the allowed ones.
+func (a Asked) cpus(allowed []int) ([]int, error) {
+	if a.CPUs == "" {
+		return allowed, nil
+	}
+	cpus, err := cores.Parse(a.CPUs)
+	if err != nil {
+		return nil, fmt.Errorf("line_rate_cpus: %w", err)
+	}
+	for _, c := range cpus {
+		if !slices.Contains(allowed, c) {
+			return nil, fmt.Errorf("line_rate_cpus %s: CPU %d cannot be used there; %s can", a.CPUs, c, cores.Format(allowed))
+		}
+	}
+	return cpus, nil
+}
+
+// device is the interface that leads to the other hosts.
+func (a Asked) device() (string, error) {
+	if a.Device != "" {
+		if _, err := net.InterfaceByName(a.Device); err != nil {
+			return "", fmt.Errorf("line_rate_device: there is no interface %q", a.Device)
+		}
+		return a.Device, nil
+	}
+	if a.Server {
+		own, err := net.LookupIP(a.Address)
+		if err != nil {
+			return "", fmt.Errorf("the server's address cannot be looked up there: %w; set line_rate_address", err)
+		}
+		if name := holds(own...); name != "" {
+			return name, nil
+		}
+		if a.Peer == "" {
+			return "", nil
+		}
+		return leadsTo(a.Peer)
+	}
+	return leadsTo(a.Address)
+}
+
+// leadsTo is the interface of the route to an address. Nothing is sent.
+func leadsTo(address string) (string, error) {
+	c, err := net.Dial("udp", net.JoinHostPort(address, "9"))
+	if err != nil {
+		return "", fmt.Errorf("no route from there to the load's other end: %w; set line_rate_address and line_rate_device", err)
+	}
+	defer c.Close()
+	return holds(c.LocalAddr().(*net.UDPAddr).IP), nil
+}
+
+// holds is the interface that has one of the addresses; empty if none has.
+func holds(ips ...net.IP) string {
+	all, err := net.Interfaces()
+	if err != nil {
+		return ""
+	}
+	for _, i := range all {
+		has, _ := i.Addrs()
+		for _, a := range has {
+			n, ok := a.(*net.IPNet)
+			if ok && slices.ContainsFunc(ips, func(ip net.IP) bool { return ip.Equal(n.IP) || ip.IsLoopback() && i.Flags&net.FlagLoopback != 0 }) {
+				return i.Name
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,207 @@
+package fleet
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// Heartbeats go both ways, so that a host that has stopped, or a network that
+// drops everything, is noticed as well as one that closes its end.
+const (
+	beatEvery  = time.Second
+	goneWithin = 5 * time.Second
+)
+
+// mostQueued limits the frames that wait to be sent. A host that takes none for
+// long has gone; its end is noticed by its missing heartbeats.
+const mostQueued = 1 << 14
+
+// errGone is why a connection has ended whose other end says nothing any more.
+var errGone = fmt.Errorf("nothing came from it for %v", goneWithin)
+
+// errClosed is why one has ended whose other end was closed.
+var errClosed = errors.New("its connection ended")
+
+// A conn is one end of a stream of frames. Nothing that is sent blocks its
+// sender, and nothing that comes waits for anything but the handler.
+type conn struct {
+	w     io.WriteCloser
+	clock func() time.Time // wall clock that the answers to kindClock have
+	queue chan frame
+	drain chan struct{} // closed to send what is queued and then end
+	done  chan struct{}
+	sent  chan struct{} // closed when the writer has ended
+
+	ending sync.Once
+	err    error // why it ended, once done is closed
+	once   sync.Once
+
+	mu   sync.Mutex
+	seen time.Time
+}
+
+// A received frame has the time at which its line was complete.
+type received struct {
+	frame
+	at time.Time
+}
+
+// newConn begins to send and to receive. handle gets each frame but heartbeats, in
+// their order; an error from it ends the connection.
+func newConn(r io.Reader, w io.WriteCloser, clock func() time.Time, handle func(received) error) *conn {
+	c := &conn{w: w, clock: clock, queue: make(chan frame, mostQueued), drain: make(chan struct{}), done: make(chan struct{}), sent: make(chan struct{})}
+	go c.write()
+	go c.read(r, handle)
+	go c.watch()
+	return c
+}
+
+// send queues a frame. It is lost if the connection has ended.
+func (c *conn) send(f frame) {
+	select {
+	case <-c.done:
+	case c.queue <- f:
+	default:
+		c.fail(errors.New("it does not take what it is sent"))
+	}
+}
+
+// close sends what is queued, and ends the connection.
+func (c *conn) close() {
+	c.ending.Do(func() { close(c.drain) })
+	select {
+	case <-c.sent:
+	case <-time.After(goneWithin):
+	}
+	c.fail(errClosed)
+}
+
+// fail ends the connection; the first reason counts.
+func (c *conn) fail(err error) {
+	c.once.Do(func() {
+		c.err = err
+		close(c.done)
+	})
+}
+
+// reason is why a connection has ended; it waits for the end.
+func (c *conn) reason() error {
+	<-c.done
+	return c.err
+}
+
+func (c *conn) write() {
+	defer close(c.sent)
+	defer c.w.Close()
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	one := func(f frame) bool {
+		if f.Kind == kindClock && f.WallNS != 0 {
+			f.WallNS = c.clock().UnixNano() // as late as possible
+		}
+		line, err := f.line()
+		if err == nil {
+			_, err = c.w.Write(line)
+		}
+		if err != nil {
+			// What came before the end explains it better than the broken pipe.
+			time.AfterFunc(2*time.Second, func() { c.fail(errClosed) })
+		}
+		return err == nil
+	}
+	for {
+		select {
+		case <-c.done:
+			return
+		case f := <-c.queue:
+			if !one(f) {
+				return
+			}
+		case <-beat.C:
+			if !one(frame{Kind: kindBeat}) {
+				return
+			}
+		case <-c.drain:
+			for {
+				select {
+				case f := <-c.queue:
+					if !one(f) {
+						return
+					}
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+func (c *conn) read(r io.Reader, handle func(received) error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, err := readLine(in)
+		at := time.Now()
+		if err != nil {
+			if len(bytes.TrimSpace(line)) > 0 || !errors.Is(err, io.EOF) {
+				err = fmt.Errorf("%w: %v", errClosed, err)
+				if len(line) > mostFrame {
+					err = fmt.Errorf("a line of more than %d bytes", mostFrame)
+				}
+			} else {
+				err = errClosed
+			}
+			c.fail(err)
+			return
+		}
+		c.mu.Lock()
+		c.seen = at
+		c.mu.Unlock()
+		f, err := parse(line)
+		if err == nil && f.Kind != kindBeat {
+			err = handle(received{f, at})
+		}
+		if err != nil {
+			c.fail(err)
+			return
+		}
+	}
+}
+
+// readLine reads a line of bounded length.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if line = append(line, part...); len(line) > mostFrame {
+			return line, errors.New("too long")
+		}
+		if err == nil || !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+func (c *conn) watch() {
+	tick := time.NewTicker(beatEvery / 4)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.done:
+			return
+		case <-tick.C:
+			c.mu.Lock()
+			seen := c.seen
+			c.mu.Unlock()
+			// Until its first frame a host may still be starting.
+			if !seen.IsZero() && time.Since(seen) > goneWithin {
+				c.fail(errGone)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package fleet
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+// A Kept is a file that a run has added to the checkout of the server's host.
+type Kept struct {
+	Path   string `json:"path"` // from the root, with slashes
+	SHA256 string `json:"sha256"`
+	Bytes  int64  `json:"bytes"`
+}
+
+// Limits of what is collected: a run has one results file and a few others.
+const (
+	mostFiles     = 100_000
+	mostFileBytes = 64 << 20
+)
+
+// collected has the paths that a run may add. Nothing else is written because
+// another host says so.
+var collected = regexp.MustCompile(`^data/(results|hosts|designs|profiles)(/[A-Za-z0-9_][A-Za-z0-9._-]*){1,4}$`)
+
+func (k Kept) check() error {
+	if !collected.MatchString(k.Path) || path.Clean(k.Path) != k.Path {
+		return fmt.Errorf("%q is no file that a run adds", said(k.Path))
+	}
+	if !digest.MatchString(k.SHA256) || k.Bytes < 0 || k.Bytes > mostFileBytes {
+		return fmt.Errorf("%s: no usable digest or size", k.Path)
+	}
+	return nil
+}
+
+// KeptAt describes files of a root, given by their paths, in the same order.
+func KeptAt(root journal.Root, paths []string) ([]Kept, error) {
+	var all []Kept
+	for _, p := range paths {
+		text, err := os.ReadFile(p)
+		if err != nil {
+			return nil, err
+		}
+		rel, err := filepath.Rel(string(root), p)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(text)
+		k := Kept{filepath.ToSlash(rel), hex.EncodeToString(sum[:]), int64(len(text))}
+		if err := k.check(); err != nil {
+			return nil, err
+		}
+		all = append(all, k)
+	}
+	return all, nil
+}
+
+// An offer is files that the other end may fetch.
+type offer struct {
+	id    int64
+	root  journal.Root
+	files map[string]bool
+}
+
+func newOffer(id int64, root journal.Root, files []Kept) *offer {
+	o := &offer{id, root, map[string]bool{}}
+	for _, k := range files {
+		o.files[k.Path] = true
+	}
+	return o
+}
+
+// give sends one file of the offer.
+func (o *offer) give(f frame, send func(frame)) error {
+	if o == nil || f.ID != o.id || !o.files[f.Path] {
+		return fmt.Errorf("%q was not offered", said(f.Path))
+	}
+	text, err := os.ReadFile(o.root.Path(filepath.FromSlash(f.Path)))
+	if err != nil {
+		text = nil // the digest will tell
+	}
+	for {
+		n := min(len(text), chunk)
+		send(frame{Kind: kindData, ID: f.ID, Path: f.Path, Data: text[:n], More: len(text) > n})
+		if text = text[n:]; len(text) == 0 {
+			return nil
+		}
+	}
+}
+
+// A collector writes what the server's host has kept into the checkout of the host
+// that started the run.
+type collector struct {
+	root journal.Root
+	send func(frame)
+	data chan frame
+	done <-chan struct{} // of the connection
+
+	added []string // paths from the root, without those of runs for trial
+}
+
+func newCollector(root journal.Root, send func(frame), done <-chan struct{}) *collector {
+	return &collector{root: root, send: send, done: done, data: make(chan frame, 2*mostFileBytes/chunk)}
+}
+
+// came takes a part of a file.
+func (c *collector) came(f frame) error {
+	select {
+	case c.data <- f:
+		return nil
+	default:
+		return errors.New("it sends files that nobody fetches")
+	}
+}
+
+// collect fetches what is not there yet, checks it and writes it. What cannot be
+// written stays on the server's host.
+func (c *collector) collect(kept frame) error {
+	root := c.root
+	if kept.Tried {
+		root = c.root.Tried()
+	}
+	var err error
+	for _, k := range kept.Files {
+		if err = c.one(root, kept.ID, k); err != nil {
+			break
+		}
+	}
+	answer := frame{Kind: kindTaken, ID: kept.ID}
+	if err != nil {
+		answer.Text = "not collected"
+	}
+	c.send(answer)
+	return err
+}
+
+func (c *collector) one(root journal.Root, id int64, k Kept) error {
+	at := root.Path(filepath.FromSlash(k.Path))
+	switch there, err := os.ReadFile(at); {
+	case err == nil && sumOf(there) == k.SHA256:
+		return nil
+	case err == nil && !strings.HasPrefix(root.Rel(at), "data"):
+		// Of a run for trial only the newest is kept.
+	case err == nil && strings.HasPrefix(k.Path, "data/hosts/"):
+		return nil // the journal's own, in which a person may have written a name; results.Check compares
+	case err == nil:
+		return fmt.Errorf("%s differs from the one on the server's host; neither was changed. Move one of them away", c.root.Rel(at))
+	case !errors.Is(err, fs.ErrNotExist):
+		return c.unwritable(at, err)
+	}
+	text, err := c.fetch(id, k)
+	if err != nil {
+		return err
+	}
+	write := results.WriteNew
+	if root != c.root {
+		write = results.Replace
+	}
+	if err := write(c.root.Scratch(), at, text); err != nil {
+		return c.unwritable(at, err)
+	}
+	if root == c.root {
+		c.added = append(c.added, k.Path)
+	}
+	return nil
+}
+
+// unwritable says what the disk has against a file.
+func (c *collector) unwritable(at string, err error) error {
+	if why := syscall.Errno(0); errors.As(err, &why) {
+		return results.Unwritable(c.root.Rel(filepath.Dir(at)), why)
+	}
+	return err
+}
+
+func (c *collector) fetch(id int64, k Kept) ([]byte, error) {
+	c.send(frame{Kind: kindFetch, ID: id, Path: k.Path})
+	var text bytes.Buffer
+	for {
+		select {
+		case f := <-c.data:
+			text.Write(f.Data)
+			switch {
+			case f.Path != k.Path || f.ID != id || int64(text.Len()) > k.Bytes:
+				return nil, fmt.Errorf("%s: another file came than the one that was asked for", k.Path)
+			case f.More:
+				continue
+			case sumOf(text.Bytes()) != k.SHA256:
+				return nil, fmt.Errorf("%s: what came is not the file that the server's host has: its digest differs", k.Path)
+			}
+			return text.Bytes(), nil
+		case <-c.done:
+			return nil, fmt.Errorf("%s: the connection ended", k.Path)
+		case <-time.After(30 * time.Second):
+			return nil, fmt.Errorf("%s: it did not come within 30 s", k.Path)
+		}
+	}
+}
+
+func sumOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

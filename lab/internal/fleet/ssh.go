@@ -1,0 +1,101 @@
+package fleet
+
+import (
+	"fmt"
+	"strings"
+)
+
+// enter goes to a host's checkout and starts its lab. Its exit statuses say what
+// is missing; no lab has them.
+const enter = `CDPATH=; d=$1; shift; case $d in "~") d=$HOME ;; "~/"*) d=$HOME/${d#"~/"} ;; esac; ` +
+	`cd -- "$d" 2>/dev/null || exit 93; [ -x .tools/bin/lab ] || exit 94; exec .tools/bin/lab "$@"`
+
+const (
+	noCheckout = 93
+	noLab      = 94
+	sshFailed  = 255 // ssh's own exit status
+)
+
+// options of ssh. It asks nothing, forwards nothing, is not shared with another
+// call, and notices within seconds that the other end is gone.
+var options = []string{
+	"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=4",
+	"-o", "ControlMaster=no", "-o", "ControlPath=none", "-o", "ControlPersist=no",
+	"-o", "ForwardAgent=no", "-o", "ForwardX11=no", "-o", "ClearAllForwardings=yes", "-o", "PermitLocalCommand=no",
+	"-o", "EscapeChar=none", "-o", "LogLevel=ERROR",
+}
+
+// command is the command line that starts the lab on a host with some arguments.
+func (h Host) command(args ...string) []string {
+	there := append([]string{"sh", "-c", enter, "lab-host", h.Dir}, args...)
+	if h.Local {
+		return there
+	}
+	argv := append([]string{"ssh"}, options...)
+	if h.Port != "" {
+		argv = append(argv, "-p", h.Port)
+	}
+	if h.User != "" {
+		argv = append(argv, "-l", h.User)
+	}
+	if h.Key != "" {
+		argv = append(argv, "-i", h.Key)
+	}
+	return append(append(argv, h.Args...), "--", h.Address, "exec "+quoted(there))
+}
+
+// quoted makes one line for a shell of words that it leaves as they are.
+func quoted(words []string) string {
+	all := make([]string, len(words))
+	for i, w := range words {
+		all[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	}
+	return strings.Join(all, " ")
+}
+
+// prepare is the way out where a host lacks something.
+const prepare = "make fleet-prepare mends it"
+
+// A sign is what ssh prints for one cause, and that cause in words with the way
+// out. The first that fits counts.
+type sign struct{ has, says string }
+
+var signs = []sign{
+	{"REMOTE HOST IDENTIFICATION HAS CHANGED", "its SSH host key is not the one in known_hosts; if the host was set up anew, remove the old key (ssh-keygen -R) and compare the new one before you accept it: else another host may answer in its place"},
+	{"has changed and you have requested strict checking", "its SSH host key is not the one in known_hosts; compare it before you accept it"},
+	{"Host key verification failed", "its SSH host key is not in known_hosts; log in once with ssh, and compare the key's fingerprint before you accept it"},
+	{"Permission denied", "SSH refused the user or the key; check ansible_user and ansible_ssh_private_key_file"},
+	{"Too many authentication failures", "SSH refused all keys that were offered; name the right one in ansible_ssh_private_key_file"},
+	{"No route to host", "there is no route to it"},
+	{"Network is unreachable", "there is no route to it"},
+	{"Connection refused", "nothing answers SSH there; check ansible_host and ansible_port"},
+	{"timed out", "it does not answer SSH; check ansible_host, and that it is up"},
+	{"Could not resolve hostname", "its name cannot be looked up; set ansible_host"},
+	{"not responding", "it does not answer any more"},
+	{"Connection closed by", "its SSH server closed the connection"},
+	{"Connection reset by", "its SSH server closed the connection"},
+}
+
+// refusal says in one line why a command on a host ended before its lab answered.
+func (h Host) refusal(code int, errs []string) string {
+	switch {
+	case code == noCheckout:
+		return fmt.Sprintf("there is no checkout at %s (line_rate_dir); %s", h.Dir, prepare)
+	case code == noLab:
+		return fmt.Sprintf("there is no lab in the checkout at %s; %s", h.Dir, prepare)
+	case !h.Local && code == sshFailed:
+		for _, s := range signs {
+			for _, l := range errs {
+				if strings.Contains(l, s.has) {
+					return s.says
+				}
+			}
+		}
+	}
+	for i := len(errs) - 1; i >= 0; i-- {
+		if l := said(errs[i]); l != "" {
+			return strings.TrimPrefix(l, "lab: ")
+		}
+	}
+	return ""
+}

@@ -1,0 +1,299 @@
+package results
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// A Fleet says on what the clients of a run ran that were on hosts of their own.
+type Fleet struct {
+	Machines []int     `json:"machines" jsonschema:"minItems=2,description=The machine of each host\\, the server's first: hosts with the same number share one machine."`
+	Clients  []OfFleet `json:"clients" jsonschema:"minItems=1,description=The clients in their order."`
+}
+
+// An OfFleet is one client of a fleet, as it was all through the run.
+type OfFleet struct {
+	CPUs        string            `json:"cpus,omitempty" jsonschema:"pattern=^[0-9]+(-[0-9]+)?(\\,[0-9]+(-[0-9]+)?)*$,maxLength=1000,description=Cores that its load was pinned to; absent if it was not pinned."`
+	LineRateBps float64           `json:"line_rate_bps,omitempty" jsonschema:"exclusiveMinimum=0,description=Bits a second that its interface to the server carries each way; absent where it is not known."`
+	Clock       string            `json:"clock,omitempty" jsonschema:"enum=chrony,enum=round-trips,description=How its clock was compared with that of the server's host."`
+	Tools       map[string]string `json:"tools"`
+	Kernel      map[string]string `json:"kernel"`
+	MemoryBytes int64             `json:"memory_bytes,omitempty" jsonschema:"minimum=0"`
+}
+
+// A Client is one client's part of a trial. One that did not load in the trial's
+// condition has no request and no bound.
+type Client struct {
+	Requests int64      `json:"requests" jsonschema:"minimum=0"`
+	Bound    gate.Bound `json:"bound,omitempty" jsonschema:"pattern=^(unknown|client-cpu(\\+wire)?|wire)$,description=The walls of its own that it met; absent if it did not load."`
+	BoundWhy string     `json:"bound_why,omitempty" jsonschema:"description=The figures the bound was decided on."`
+
+	CoresBusy     *float64 `json:"cores_busy,omitempty" jsonschema:"minimum=0,description=CPU time of its load generator over the slots and its cores\\, with that of others of the fleet on the same cores."`
+	ThreadBusyMax *float64 `json:"thread_busy_max,omitempty" jsonschema:"minimum=0,description=CPU time of its load generator's busiest thread over the window."`
+	LineRateShare *float64 `json:"line_rate_share,omitempty" jsonschema:"minimum=0,description=Bits at its own interface in the busier direction over the interface's line rate."`
+
+	OffsetS      float64 `json:"offset_s" jsonschema:"description=How far its clock was ahead of that of the server's host before the turn."`
+	UncertaintyS float64 `json:"uncertainty_s" jsonschema:"minimum=0,description=The true offset lay no further away than this; the larger of before and after the turn."`
+	MovedS       float64 `json:"moved_s" jsonschema:"description=How far the offset moved from before the turn to after it."`
+	LateS        float64 `json:"late_s" jsonschema:"minimum=0,description=The latest that one of its slots began after its time."`
+
+	LatencyP50S *float64 `json:"latency_p50_s,omitempty" jsonschema:"minimum=0"`
+	LatencyP99S *float64 `json:"latency_p99_s,omitempty" jsonschema:"minimum=0"`
+}
+
+// Loads tells whether the client loaded the server in the trial.
+func (c Client) Loads() bool { return c.Bound != "" }
+
+// Clock is what gates judge of the client's clock.
+func (c Client) Clock() gate.ClientClock {
+	return gate.ClientClock{OffsetS: c.OffsetS, UncertaintyS: c.UncertaintyS, MovedS: c.MovedS}
+}
+
+// Fullest adds to a trial's metrics those that are of the fullest of its clients:
+// where several load one server, the fullest is the first to hold all back.
+func Fullest(m map[string]float64, clients []Client) {
+	for _, c := range clients {
+		for name, v := range map[string]*float64{"client_cores_busy": c.CoresBusy, "client_thread_busy_max": c.ThreadBusyMax, "line_rate_share": c.LineRateShare} {
+			if before, there := m[name]; v != nil && (!there || *v > before) {
+				m[name] = *v
+			}
+		}
+	}
+}
+
+// Evidence is what a trial's bound is decided from. On a fleet, a link that was not
+// read or whose line rate is not known may have been full.
+func (f *File) Evidence(t Trial) gate.Evidence {
+	e := gate.EvidenceOf(t.Metrics, f.Topology.LineRateBps)
+	for i, c := range t.Clients {
+		if f.fleet() != nil && c.Loads() && f.linkUnread(i, c) {
+			e.WireUnread = true
+		}
+	}
+	return e
+}
+
+// ClientEvidence is what the bound of client i, from 0, is decided from. It has
+// nothing of the server.
+func (f *File) ClientEvidence(i int, c Client) gate.Evidence {
+	return gate.Evidence{LineRateShare: c.LineRateShare, ClientThreadBusy: c.ThreadBusyMax, ClientCoresBusy: c.CoresBusy, WireUnread: f.linkUnread(i, c)}
+}
+
+// linkUnread tells whether the link between the server and client i may have been
+// full without showing it. Between two hosts on one machine there is no link
+// that could be full, but where it is shaped, and its rate then known.
+func (f *File) linkUnread(i int, c Client) bool {
+	fl := f.fleet()
+	if i >= len(fl.Clients) || i+1 >= len(fl.Machines) {
+		return true
+	}
+	rate, apart := fl.Clients[i].LineRateBps, fl.Machines[i+1] != fl.Machines[0]
+	return c.LineRateShare == nil && (rate > 0 || apart) || rate == 0 && apart || f.Topology.LineRateBps == 0 && apart
+}
+
+// Bound decides a trial's bound, and says by which figures; on a fleet also which
+// client was the fullest.
+func (f *File) Bound(t Trial) (gate.Bound, string) {
+	bound, why := gate.DecideBound(f.Evidence(t))
+	most, of := 0.0, -1
+	for i, c := range t.Clients {
+		for _, v := range []*float64{c.CoresBusy, c.ThreadBusyMax, c.LineRateShare} {
+			if c.Loads() && v != nil && *v > most {
+				most, of = *v, i
+			}
+		}
+	}
+	if of >= 0 {
+		why += fmt.Sprintf("; the fullest client is %d of %d: %s", of+1, len(t.Clients), t.Clients[of].BoundWhy)
+	}
+	return bound, why
+}
+
+func (f *File) fleet() *Fleet {
+	if f.Provenance == nil {
+		return nil
+	}
+	return f.Provenance.Fleet
+}
+
+// OnFleet tells whether the run's clients were on hosts of their own, reached by
+// the lab.
+func (f *File) OnFleet() bool { return f.fleet() != nil }
+
+// Machines is the number of machines that the hosts of a fleet were on; 0 of a run
+// without one.
+func (f *File) Machines() int {
+	if fl := f.fleet(); fl != nil {
+		return slices.Max(fl.Machines) + 1
+	}
+	return 0
+}
+
+// SharedCores tells whether server and clients ran on the same cores, where each
+// takes CPU time from the other. A published run of several machines had none.
+func (f *File) SharedCores() bool {
+	p := f.Provenance
+	fl := f.fleet()
+	if p == nil || f.Topology.Kind == "fleet" && fl == nil {
+		return false
+	}
+	if fl == nil {
+		return overlap(p.ServerCPUs, p.ClientCPUs)
+	}
+	for i, c := range fl.Clients {
+		if fl.Machines[i+1] == fl.Machines[0] && overlap(p.ServerCPUs, c.CPUs) {
+			return true
+		}
+	}
+	return false
+}
+
+// overlap tells whether two lists of cores of one machine have one in common. An
+// empty list stands for cores that nothing was pinned to.
+func overlap(a, b string) bool {
+	server, err := cores.Parse(a)
+	client, err2 := cores.Parse(b)
+	if err != nil || err2 != nil || len(server) == 0 || len(client) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(server, func(cpu int) bool { return slices.Contains(client, cpu) })
+}
+
+// Loading is how many of a fleet's clients load in a condition with these
+// settings: all but where a setting says fewer.
+func Loading(levels setting.Levels, clients int) int {
+	if n, ok := levels[setting.Clients].Int(); ok {
+		return int(n)
+	}
+	return clients
+}
+
+// checkFleet compares what a run says of its fleet in different places.
+func (f *File) checkFleet() error {
+	fl, n := f.fleet(), len(f.Hosts.Clients)
+	if fl == nil {
+		for i, t := range f.Trials {
+			if t.Clients != nil {
+				return fmt.Errorf("/trials/%d/clients: the run had no fleet", i)
+			}
+		}
+		if n > 0 {
+			return fmt.Errorf("/hosts/clients: the run had no fleet")
+		}
+		return nil
+	}
+	switch {
+	case f.Topology.Kind != "fleet":
+		return fmt.Errorf("/topology/kind: %q, but the run had a fleet", f.Topology.Kind)
+	case n == 0 || f.Hosts.Client != f.Hosts.Clients[0]:
+		return fmt.Errorf("/hosts/client: %q is not the first of a fleet's clients", f.Hosts.Client)
+	case len(fl.Clients) != n:
+		return fmt.Errorf("/provenance/fleet/clients: %d, but /hosts/clients names %d", len(fl.Clients), n)
+	case len(fl.Machines) != n+1:
+		return fmt.Errorf("/provenance/fleet/machines: %d entries for a server and %d clients", len(fl.Machines), n)
+	case f.Provenance.ClientCPUs != "":
+		return fmt.Errorf("/provenance/client_cpus: those of a fleet's clients stand in /provenance/fleet/clients")
+	}
+	next := 0
+	ids := map[int]string{}
+	for i, m := range fl.Machines {
+		id := f.Hosts.Server
+		if i > 0 {
+			id = f.Hosts.Clients[i-1]
+		}
+		switch {
+		case m > next || m < 0:
+			return fmt.Errorf("/provenance/fleet/machines/%d: %d where machines are numbered in order, the next as %d", i, m, next)
+		case m == next:
+			next++
+			ids[m] = id
+		case ids[m] != id:
+			return fmt.Errorf("/provenance/fleet/machines/%d: one machine as %q and as %q", i, ids[m], id)
+		}
+	}
+	for i, t := range f.Trials {
+		if err := f.checkClients(t, fmt.Sprintf("/trials/%d", i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkClients compares the clients' parts of a trial with the trial. An invalid
+// trial may lack them: there may be no report of a client.
+func (f *File) checkClients(t Trial, at string) error {
+	fl := f.Provenance.Fleet
+	if t.Clients == nil && !t.Valid {
+		return nil
+	}
+	if len(t.Clients) != len(fl.Clients) {
+		return fmt.Errorf("%s/clients: %d of a fleet of %d", at, len(t.Clients), len(fl.Clients))
+	}
+	loading := Loading(f.levelsOf(t), len(fl.Clients))
+	all := int64(0)
+	for i, c := range t.Clients {
+		at := fmt.Sprintf("%s/clients/%d", at, i)
+		all += c.Requests
+		if c.Loads() != (i < loading) {
+			return fmt.Errorf("%s/bound: %q, but %d of the clients load in this condition", at, c.Bound, loading)
+		}
+		for name, v := range map[string]*float64{"cores_busy": c.CoresBusy, "thread_busy_max": c.ThreadBusyMax, "line_rate_share": c.LineRateShare} {
+			switch {
+			case v != nil && !(*v <= mostOfClient):
+				return fmt.Errorf("%s/%s: %v is a share of more than all", at, name, *v)
+			case v != nil && !c.Loads():
+				return fmt.Errorf("%s/%s: of a client that does not load", at, name)
+			}
+		}
+		if !c.Loads() {
+			if c.Requests > 0 {
+				return fmt.Errorf("%s/requests: %d of a client that does not load", at, c.Requests)
+			}
+			continue
+		}
+		if want, why := gate.DecideBound(f.ClientEvidence(i, c)); c.Bound != want {
+			return fmt.Errorf("%s/bound: %q, but its figures give %q (%s)", at, c.Bound, want, why)
+		}
+		if c.LatencyP50S != nil && c.LatencyP99S != nil && *c.LatencyP99S < *c.LatencyP50S {
+			return fmt.Errorf("%s/latency_p99_s: %v is less than latency_p50_s, %v", at, *c.LatencyP99S, *c.LatencyP50S)
+		}
+		for _, found := range gate.JudgeClock(c.Clock()) {
+			if t.Valid {
+				return fmt.Errorf("%s: %s, and so the gate %s makes the trial invalid; it is called valid", at, found.Detail, found.Gate)
+			}
+		}
+		if t.Valid && c.LateS > gate.ClientLate.Seconds() {
+			return fmt.Errorf("%s/late_s: %v, and so the gate %s makes the trial invalid; it is called valid", at, c.LateS, gate.ClientsApart)
+		}
+	}
+	if want := map[string]float64{}; t.Slots == nil && t.Valid { // else what the slots give has it
+		Fullest(want, t.Clients)
+		for _, name := range []string{"client_cores_busy", "client_thread_busy_max"} {
+			if got, there := t.Metrics[name]; !there || !same(got, want[name], f.exactly()) {
+				return fmt.Errorf("%s/metrics/%s: %v, but the fullest of the clients has %v", at, name, got, want[name])
+			}
+		}
+	}
+	if requests, there := t.Metrics["requests"]; there && math.Abs(float64(all)-requests) > 0.5 {
+		return fmt.Errorf("%s/clients: %d requests of all of them, but the trial has %v", at, all, requests)
+	}
+	return nil
+}
+
+// mostOfClient is the most that a client's share of a resource can seem: clocks
+// are read one after the other, and a shaper passes bursts at more than its rate.
+const mostOfClient = 1.25
+
+// levelsOf are all settings of a trial's condition.
+func (f *File) levelsOf(t Trial) setting.Levels {
+	i := slices.IndexFunc(f.Conditions, func(c Condition) bool { return c.ID == t.Condition })
+	if i < 0 {
+		return f.Settings
+	}
+	return f.Settings.With(f.Conditions[i].Levels)
+}

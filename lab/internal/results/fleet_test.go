@@ -1,0 +1,127 @@
+package results_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/madeup"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+const overLoopback = `
+entry = "7"
+title = "t"
+question = "q"
+metrics = ["throughput_rps"]
+topology = { kind = "loopback" }
+settings = { route = "/read", generator = "http_load", connections = 100 }
+factors = [{ name = "workers", levels = [1, 2] }]
+budget_s = 60
+block = { slot_s = 0.4, rounds = 2, warmup_s = 0.1 }
+claims = [{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "server_cpu_per_request_s", over = "workers", margin = 0.1 }]
+`
+
+func fleetRun(t *testing.T, text string, clients ...string) (*results.File, *experiment.Experiment) {
+	t.Helper()
+	x, err := experiment.Parse("made-up", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return madeup.Run(madeup.Plan{Experiment: x, Hosts: results.Hosts{Server: "h", Client: clients[0], Clients: clients}, Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Seed: 11, Blocks: 2, Ended: results.Blocks}), x
+}
+
+// Any design can be measured on a fleet, and what a file says of the clients is
+// held against the rest of it.
+func TestAFleetsFileAddsUp(t *testing.T) {
+	f, x := fleetRun(t, overLoopback, "i", "i", "h")
+	if err := f.Check(x); err != nil {
+		t.Fatal(err)
+	}
+	if f.Machines() != 2 || f.SharedCores() {
+		t.Errorf("%d machines, cores shared: %v", f.Machines(), f.SharedCores())
+	}
+	of := func(f *results.File) *results.Client { return &f.Trials[1].Clients[2] }
+	half := 0.5
+	for name, c := range map[string]struct {
+		break_ func(*results.File)
+		says   string
+	}{
+		"an answer that nobody counted":  {func(f *results.File) { of(f).Requests-- }, "/trials/1/clients: "},
+		"a client that is not there":     {func(f *results.File) { f.Trials[1].Clients = f.Trials[1].Clients[:2] }, "/trials/1/clients: 2 of a fleet of 3"},
+		"no clients":                     {func(f *results.File) { f.Trials[1].Clients = nil }, "/trials/1/clients: 0 of a fleet of 3"},
+		"a bound that does not follow":   {func(f *results.File) { of(f).Bound = gate.BoundClientCPU }, "/trials/1/clients/2/bound: "},
+		"a fuller client than the trial": {func(f *results.File) { v := 0.8; of(f).CoresBusy = &v }, "/trials/1/metrics/client_cores_busy: "},
+		"a fuller link than the trial":   {func(f *results.File) { of(f).LineRateShare = &half }, "/trials/1/metrics/line_rate_share: "},
+		"an idle client with a bound":    {func(f *results.File) { of(f).Bound = "" }, "/trials/1/clients/2/bound: \"\", but 3 of the clients load"},
+		"a clock that is not known":      {func(f *results.File) { of(f).UncertaintyS = 0.006 }, "the gate clocks-unsure makes"},
+		"a clock that is off":            {func(f *results.File) { of(f).OffsetS = -0.2 }, "the gate clocks-off makes"},
+		"a clock that moved":             {func(f *results.File) { of(f).MovedS = 0.0051 }, "the gate clocks-off makes"},
+		"a client that was late":         {func(f *results.File) { of(f).LateS = 0.5 }, "the gate clients-apart makes"},
+		"a host that is not there":       {func(f *results.File) { f.Hosts.Clients = f.Hosts.Clients[:2] }, "/provenance/fleet/clients: 3, but"},
+		"another first client":           {func(f *results.File) { f.Hosts.Client = "h" }, "/hosts/client: "},
+		"a machine of two names":         {func(f *results.File) { f.Provenance.Fleet.Machines[3] = 1 }, `/provenance/fleet/machines/3: one machine as "i" and as "h"`},
+		"machines out of order":          {func(f *results.File) { f.Provenance.Fleet.Machines[1] = 2 }, "/provenance/fleet/machines/1: "},
+		"another topology":               {func(f *results.File) { f.Topology.Kind = "loopback" }, "/topology/kind: "},
+		"a shaper's burst":               {func(f *results.File) { f.Topology.BurstBytes = 1 }, "/topology: "},
+		"no fleet":                       {func(f *results.File) { f.Provenance.Fleet = nil }, "the run had no fleet"},
+	} {
+		f, x := fleetRun(t, overLoopback, "i", "i", "h")
+		c.break_(f)
+		if err := f.Check(x); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", name, err, c.says)
+		}
+	}
+}
+
+// A link whose rate nobody knows may have been the wall.
+func TestALinkOfUnknownRateIsNoLinkWithRoom(t *testing.T) {
+	f, x := fleetRun(t, overLoopback, "i", "i")
+	if b := f.Trials[0].Bound; b != gate.BoundServerCPU || !strings.Contains(f.Trials[0].BoundWhy, "the fullest client is 1 of 2: ") {
+		t.Errorf("%s (%s)", b, f.Trials[0].BoundWhy)
+	}
+	f.Provenance.Fleet.Clients[1].LineRateBps = 0
+	for i := range f.Trials {
+		c := &f.Trials[i].Clients[1]
+		c.LineRateShare = nil
+		c.Bound, _ = gate.DecideBound(f.ClientEvidence(1, *c))
+		if f.Trials[i].Bound, _ = f.Bound(f.Trials[i]); f.Trials[i].Bound != gate.BoundUnknown {
+			t.Errorf("the server is called the wall, though a link may have been: %s", f.Trials[i].Bound)
+		}
+	}
+	if err := f.Check(x); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClientsOnTheServersCoresShareThem(t *testing.T) {
+	f, _ := fleetRun(t, overLoopback, "h", "h")
+	f.Provenance.Fleet.Clients[1].CPUs = "0"
+	if !f.SharedCores() {
+		t.Error("the second client ran on the server's core")
+	}
+	f.Provenance.Fleet.Machines = []int{0, 1, 1}
+	if f.SharedCores() {
+		t.Error("they are on another machine")
+	}
+}
+
+func TestAConditionSaysHowManyClientsLoad(t *testing.T) {
+	text := strings.NewReplacer(`kind = "loopback"`, `kind = "fleet"`, `"workers", levels = [1, 2]`, `"clients", levels = [1, 2]`, `over = "workers"`, `over = "clients"`).Replace(overLoopback)
+	f, x := fleetRun(t, text, "i", "k")
+	if err := f.Check(x); err != nil {
+		t.Fatal(err)
+	}
+	for _, trial := range f.Trials {
+		one := f.Conditions[0].ID == trial.Condition || f.Conditions[len(f.Conditions)-1].ControlOf == "c1" && trial.Condition == "c3"
+		if trial.Clients[1].Loads() == one {
+			t.Errorf("%s: %+v", trial.Condition, trial.Clients[1])
+		}
+	}
+	if n := results.Loading(setting.Levels{}, 5); n != 5 {
+		t.Errorf("%d clients load where nothing says how many, want all", n)
+	}
+}

@@ -1,0 +1,360 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/fleet"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// A sweep is a plan that the clients of a fleet carry out together: the same slots
+// at the same times, each with its share of the connections and of the rate.
+type sweep struct {
+	g             *group
+	plan          generator.Plan // of all clients, by this host's monotonic clock
+	shares        []portion      // by client
+	before, after []fleet.Clock  // by client
+	edges         *edges
+	held          func() // called while all clients hold their connections
+}
+
+// A portion is what one client does of a sweep. One that loads in no condition has
+// no plan.
+type portion struct {
+	number  int // of the client, from 1
+	plan    generator.Plan
+	argv    []string // of a generator without plans, in place of one
+	targets []int    // by its own target: that of the whole
+	slots   []int    // by its own slot: that of the whole
+	aheadNS int64    // its wall clock's time less the whole's
+	running fleet.Running
+	report  *generator.Report
+	seen    fleet.Seen
+}
+
+func (s *portion) loads() bool { return len(s.plan.Slots) > 0 || s.argv != nil }
+
+func (s *portion) name() string { return fmt.Sprintf("client %d", s.number) }
+
+// share deals the sweep out to its clients.
+func (s *sweep) share(wallAhead int64) {
+	for k := range s.shares {
+		one := portion{number: k + 1, aheadNS: wallAhead + int64(s.before[k].OffsetS*1e9)}
+		own := map[int]int{}
+		one.plan = generator.Plan{Threads: s.plan.Threads, TimeoutS: s.plan.TimeoutS, Raw: true}
+		for i, t := range s.plan.Targets {
+			n := s.g.loads[i].clients
+			if k >= n {
+				continue
+			}
+			own[i] = len(one.targets)
+			one.targets = append(one.targets, i)
+			t.Processes = nil
+			t.Connections, t.Rate = dealt(t.Connections, n, k), t.Rate/float64(n)
+			one.plan.Targets = append(one.plan.Targets, t)
+		}
+		for i, slot := range s.plan.Slots {
+			if to, ok := own[slot.Target]; ok {
+				slot.Target = to
+				slot.AtNS += one.aheadNS
+				one.plan.Slots, one.slots = append(one.plan.Slots, slot), append(one.slots, i)
+			}
+		}
+		s.shares[k] = one
+	}
+}
+
+// dealt is the k-th of n even parts of a number of connections.
+func dealt(connections, n, k int) int {
+	part := connections / n
+	if k < connections%n {
+		part++
+	}
+	return part
+}
+
+// fewConnections is an error if a condition has fewer connections than clients.
+func (p Plan) fewConnections() error {
+	x := p.Experiment
+	for _, levels := range x.Conditions() {
+		all := x.Fixed().With(levels)
+		n, set := all[setting.Connections].Int()
+		if clients := results.Loading(all, p.clients()); set && int(n) < clients {
+			return fmt.Errorf("%s at %s: %d connections are too few for %d clients, each of which needs one; leave clients out of the inventory", x.Name, levels.Key(), n, clients)
+		}
+	}
+	return nil
+}
+
+// sweep has all clients carry out a plan whose slots have no times yet. begins is
+// called before any load is on, with the time at which the first slot begins that
+// counts.
+// Faults are those of servers and clients; an error ends the run, and is fleet.Lost
+// where a client was lost.
+func (g *group) sweep(ctx context.Context, plan generator.Plan, begins func(time.Time), held func()) (s *sweep, faults []fault, err error) {
+	e := g.engine
+	s = &sweep{g: g, plan: plan, shares: make([]portion, e.plan.clients()), held: held}
+	if s.before, err = e.clocks(ctx); err != nil {
+		return nil, nil, err
+	}
+	_, to := g.timed(&s.plan)
+	s.share(wallAhead())
+	if begins != nil {
+		first := slices.IndexFunc(s.plan.Slots, func(one generator.Slot) bool { return one.Counts })
+		begins(e.plan.clock.at(s.plan.Slots[first].AtNS))
+	}
+	s.edges = g.watchEdges(&s.plan)
+	defer s.edges.stop()
+	limit := time.Duration(to-monotonic()) + time.Duration(2*len(plan.Targets))*longestFill + g.loads[0].grace
+	if faults, err = s.load(ctx, limit, func(one *portion) fleet.Load { return fleet.Load{Plan: &one.plan, LimitNS: int64(limit)} }); err != nil || len(faults) > 0 {
+		return s, faults, err
+	}
+	if s.after, err = e.clocks(ctx); err != nil {
+		return nil, nil, err
+	}
+	return s, s.read(), nil
+}
+
+// load starts the clients' loads and waits for their end.
+func (s *sweep) load(ctx context.Context, limit time.Duration, of func(*portion) fleet.Load) (faults []fault, err error) {
+	defer s.stop()
+	if err := atOnce(ctx, len(s.shares), func(ctx context.Context, k int) (err error) {
+		if one := &s.shares[k]; one.loads() {
+			one.running, err = s.g.engine.plan.Clients.Start(ctx, one.number, of(one))
+		}
+		return err
+	}); err != nil {
+		return nil, s.g.cannot(ctx, err)
+	}
+	if faults, err = s.wait(ctx, limit+lateness); err != nil {
+		return nil, s.g.cannot(ctx, err)
+	}
+	more, err := s.end()
+	return append(faults, more...), err
+}
+
+// clocks measures the clocks of all clients.
+func (e *engine) clocks(ctx context.Context) ([]fleet.Clock, error) {
+	clocks, err := e.plan.Clients.Clocks(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, fmt.Errorf("the clients' clocks: %w", err)
+	case len(clocks) != e.plan.clients():
+		return nil, fmt.Errorf("the clocks of %d clients were measured, and there are %d", len(clocks), e.plan.clients())
+	}
+	for k, c := range clocks {
+		e.file.Provenance.Fleet.Clients[k].Clock = c.Method
+	}
+	return clocks, nil
+}
+
+// cannot is the error that ends a run whose clients could not load.
+func (g *group) cannot(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if refused, ok := errors.AsType[fleet.Refused](err); ok {
+		return fmt.Errorf("client %d cannot load: %w", refused.Client, err)
+	}
+	return err
+}
+
+// wait waits until all clients have ended, and releases them once all hold their
+// connections. It ends early with the first client that failed, and with any
+// server.
+func (s *sweep) wait(ctx context.Context, limit time.Duration) (faults []fault, err error) {
+	type news struct {
+		of    *portion
+		ended bool
+	}
+	heard, over := make(chan news, 2*len(s.shares)), make(chan struct{})
+	defer close(over)
+	holding, running := 0, 0
+	for k := range s.shares {
+		one := &s.shares[k]
+		if !one.loads() {
+			continue
+		}
+		running++
+		go func() {
+			select {
+			case <-one.running.Held():
+				heard <- news{one, false}
+			case <-one.running.Done():
+			case <-over:
+				return
+			}
+			select {
+			case <-one.running.Done():
+				heard <- news{one, true}
+			case <-over:
+			}
+		}()
+	}
+	all := running
+	lost := anyEnds(s.g.servers, over)
+	timeout := time.NewTimer(limit)
+	defer timeout.Stop()
+	for running > 0 {
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-lost:
+			return nil, nil
+		case <-timeout.C:
+			return []fault{{reason(gate.ClientHung, "%s had not ended %v after its start", s.laggards(), limit.Round(time.Second/10)), -1}}, nil
+		case n := <-heard:
+			if !n.ended {
+				if holding++; holding == all {
+					s.release()
+				}
+				continue
+			}
+			running--
+			if _, _, err := n.of.running.Result(); err != nil {
+				return nil, nil // end says so
+			}
+		}
+	}
+	return nil, nil
+}
+
+// release looks at the servers while all connections are open, and lets the
+// clients end.
+func (s *sweep) release() {
+	if s.held != nil {
+		s.held()
+	}
+	for k := range s.shares {
+		if s.shares[k].loads() {
+			s.shares[k].running.Release()
+		}
+	}
+}
+
+// laggards names the clients that have not ended.
+func (s *sweep) laggards() string {
+	var names []string
+	for k := range s.shares {
+		if one := &s.shares[k]; one.loads() && !ended(one.running) {
+			names = append(names, one.name())
+		}
+	}
+	return join(names)
+}
+
+func ended(r fleet.Running) bool {
+	select {
+	case <-r.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// stop ends what still runs. It may be called twice.
+func (s *sweep) stop() {
+	_ = atOnce(context.Background(), len(s.shares), func(_ context.Context, k int) error {
+		if r := s.shares[k].running; r != nil && !ended(r) {
+			r.Stop(time.Second)
+		}
+		return nil
+	})
+}
+
+// end gathers what became of servers and clients. If a server is gone, its clients'
+// errors only follow from that; and a client that was lost is named before others.
+func (s *sweep) end() (faults []fault, err error) {
+	var failed []*portion
+	for k := range s.shares {
+		one := &s.shares[k]
+		if !one.loads() || !ended(one.running) {
+			continue
+		}
+		_, _, err := one.running.Result()
+		if lost, ok := errors.AsType[fleet.Lost](err); ok {
+			return nil, lost
+		}
+		if _, ok := errors.AsType[fleet.Refused](err); ok {
+			return nil, fmt.Errorf("%s cannot load: %w", one.name(), err)
+		}
+		if err != nil {
+			failed = append(failed, one)
+		}
+	}
+	s.stop()
+	gone := func() bool { return slices.ContainsFunc(s.g.servers, (*server).gone) }
+	for began := time.Now(); len(failed) > 0 && !gone() && time.Since(began) < exitSeenWithin; {
+		time.Sleep(exitSeenWithin / 20)
+	}
+	if faults, err = died(s.g.servers); err != nil || len(faults) > 0 {
+		return faults, err
+	}
+	for _, one := range failed {
+		_, _, err := one.running.Result()
+		faults = append(faults, fault{reason(gate.ClientFailed, "%s failed: %v", one.name(), err), -1})
+	}
+	return faults, nil
+}
+
+// read parses what the clients printed.
+func (s *sweep) read() (faults []fault) {
+	for k := range s.shares {
+		one := &s.shares[k]
+		if !one.loads() {
+			continue
+		}
+		printed, seen, _ := one.running.Result()
+		var err error
+		if one.report, err = generator.ReadReport(bytes.NewReader(printed)); err == nil {
+			err = one.report.Fits(&one.plan)
+		}
+		if one.seen = seen; err != nil {
+			faults = append(faults, fault{reason(gate.ClientFailed, "%s: %v", one.name(), err), -1})
+		}
+	}
+	return faults
+}
+
+// merged adds up the clients' reports, with what this host saw of the servers.
+func (s *sweep) merged() (round, error) {
+	var parts []generator.Part
+	for k := range s.shares {
+		if one := &s.shares[k]; one.loads() {
+			parts = append(parts, generator.Part{Name: one.name(), Report: one.report, Slots: one.slots, Targets: one.targets, AheadNS: one.aheadNS})
+		}
+	}
+	slot := 0.0
+	for _, one := range s.plan.Slots {
+		if one.Counts {
+			slot = one.Seconds
+		}
+	}
+	r, err := generator.Merge(&s.plan, parts, seconds(gate.Apart(slot)))
+	if err != nil {
+		return round{}, err
+	}
+	s.edges.fill(r)
+	return round{s.plan, r}, nil
+}
+
+func join(names []string) string {
+	switch n := len(names); n {
+	case 0:
+		return "a client"
+	case 1:
+		return names[0]
+	default:
+		return fmt.Sprintf("%s and %d more", names[0], n-1)
+	}
+}
