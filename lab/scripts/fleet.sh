@@ -152,7 +152,7 @@ all:
   vars:
     ansible_user: $login
     ansible_port: $port
-    ansible_python_interpreter: auto_silent
+    ansible_python_interpreter: /usr/bin/python3
     ansible_ssh_private_key_file: $dir/key
     ansible_ssh_common_args: -o UserKnownHostsFile=$dir/known_hosts -o GlobalKnownHostsFile=/dev/null -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes
 TEXT
@@ -252,7 +252,9 @@ Subsystem sftp internal-sftp
 TEXT
   # Sessions find the programs that this shell finds.
   mkdir -p "$at/home/.ssh"
-  echo "PATH=$PATH" >"$at/home/.ssh/environment"
+  # Each host keeps the originals of kernel settings for itself: from one host the namespace
+  # of another cannot be seen, so its settings would count as gone.
+  printf '%s\n' "PATH=$PATH" "LINE_RATE_STATE=$at/state" >"$at/home/.ssh/environment"
   if [[ $sshd == "$top"/.tools/* ]]; then
     local root=${sshd%/usr/sbin/sshd}
     libraries=$(find "$root" -name '*.so.*' -printf '%h\n' | sort -u | paste -sd :)

@@ -82,7 +82,7 @@ func TestAHostWithoutAnAnswerIsNamedInOneLine(t *testing.T) {
 		lab, want string
 	}{
 		"no lab":       {"", "there is no lab in the checkout at "},
-		"no checkout":  {"", "there is no checkout at /nowhere/at/all (line_rate_dir); run the playbook lab/fleet/prepare.yml"},
+		"no checkout":  {"", "there is no checkout at /nowhere/at/all (line_rate_dir); make fleet-prepare mends it"},
 		"a banner":     {"garbage", `no frame: "Welcome to this host!"`},
 		"another lab":  {"future", "its lab speaks version 99"},
 		"an old lab":   {"", `no command "fleet-client"`},
