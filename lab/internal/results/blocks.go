@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -146,24 +147,35 @@ func (c *clock) group(f *File, first, n int) error {
 }
 
 // slots compares the slots of a group with the order drawn for them. A trial
-// that was cut short has fewer slots.
+// that was cut short has fewer slots, and one of a fleet also where a client missed
+// one: whichever are there follow one another as drawn.
 func (c *clock) slots(f *File, places []int) error {
-	taken := map[int]int{}
+	type slot struct{ of, k int }
+	var all []slot
+	drawn := map[int]int{}
 	for _, i := range places {
-		s, k := f.Trials[i].Slots, taken[i]
-		if s == nil || k >= len(s.AtS) {
-			continue
+		if s, k := f.Trials[i].Slots, drawn[i]; s != nil && k < len(s.AtS) {
+			all = append(all, slot{i, k})
 		}
-		if begun := s.AtS[k] - s.FillS[k]; begun < c.slotS-edge {
-			return fmt.Errorf("/trials/%d/slots/at_s/%d: %v, filled for %v s, but the slot that the seed draws before it ended at %.9g", i, k, s.AtS[k], s.FillS[k], c.slotS)
-		}
-		c.slotS = s.AtS[k] + s.DurationS[k]
-		taken[i]++
+		drawn[i]++
 	}
-	for i, n := range taken {
-		if have := len(f.Trials[i].Slots.AtS); have > n {
-			return fmt.Errorf("/trials/%d/slots/at_s: %d slots of %d", i, have, n)
+	for i, n := range drawn {
+		if s := f.Trials[i].Slots; s != nil && len(s.AtS) > n {
+			return fmt.Errorf("/trials/%d/slots/at_s: %d slots of %d", i, len(s.AtS), n)
 		}
+	}
+	if len(all) < len(places) {
+		slices.SortStableFunc(all, func(a, b slot) int {
+			return cmp.Compare(f.Trials[a.of].Slots.AtS[a.k], f.Trials[b.of].Slots.AtS[b.k])
+		})
+	}
+	for _, one := range all {
+		s, at := f.Trials[one.of].Slots, slices.Index(places, one.of)
+		if begun := s.AtS[one.k] - s.FillS[one.k]; at < 0 || begun < c.slotS-edge {
+			return fmt.Errorf("/trials/%d/slots/at_s/%d: %v, filled for %v s, but the slot that the seed draws before it ended at %.9g", one.of, one.k, s.AtS[one.k], s.FillS[one.k], c.slotS)
+		}
+		c.slotS = s.AtS[one.k] + s.DurationS[one.k]
+		places = places[at+1:]
 	}
 	return nil
 }
