@@ -21,6 +21,13 @@
 // edges of the counted window it reads, one right after the other, the clock, its own
 // counters, the CPU clocks of the servers and of itself, and the wire's shapers.
 //
+// The slots of a plan may have times, so that generators on several hosts go round them
+// together. Such a slot counts from its time and for just its length, by answers that were
+// read in it; the edges are read a moment later, which late_s tells. A slot whose time
+// passed before it could begin, or by which a connection had no answer, has failed, and
+// puts off no later one. The generator knows one clock, CLOCK_MONOTONIC of its host; that
+// the hosts' clocks agree is for others to see to.
+//
 // Without a rate the loop is closed: the next request is sent when an answer has come.
 // With a rate it is open. Each request is due at a time that is fixed before the first
 // one is sent, and its latency counts from then, so that it includes the time that the
@@ -32,7 +39,8 @@
 // The clock is read once after each read from a socket. An answer's time is therefore
 // late by no more than the earlier reads in the same batch of events, and answers that
 // one read returned have the same time. With several threads, one thread reads a slot's
-// edges: the other threads' counters are then those of their last batch.
+// edges: the other threads' counters are then those of their last batch. In slots with
+// times each thread notes its counters itself.
 //
 // Limits: Linux only. GET only, HTTP/1.1 without TLS; an answer that ends only with its
 // connection is an error. A timeout counts from a connection's last sign of life, so a

@@ -87,6 +87,16 @@ func TestAutocannonsAddUp(t *testing.T) {
 	}
 }
 
+// A client's window is that of all its event loops.
+func TestTheWindowOfEventLoops(t *testing.T) {
+	r := RawTrial{Name: "client 1", AheadNS: 1e9, Printed: []byte(`[{"start":"2026-01-01T00:00:02Z","finish":"2026-01-01T00:00:05Z"},
+		{"start":"2026-01-01T00:00:01Z","finish":"2026-01-01T00:00:04Z"},{"start":"2026-01-01T00:00:03Z","finish":"2026-01-01T00:00:04Z"}]`)}
+	midnight := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if start, finish, err := r.Window(); err != nil || !start.Equal(midnight) || finish.Sub(midnight) != 4*time.Second {
+		t.Errorf("from %v to %v, %v", start, finish, err)
+	}
+}
+
 func autocannons(t *testing.T, raws ...RawTrial) *Result {
 	t.Helper()
 	out, err := AggregateAutocannon(context.Background(), checkout, raws)

@@ -2,14 +2,9 @@ package generator
 
 import (
 	"encoding/json"
-	"errors"
-	"io"
-	"math"
-	"net"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -133,6 +128,36 @@ func TestMergedReportsAddUp(t *testing.T) {
 	}
 }
 
+// Each count of each kind adds up, and what is the worst of all is.
+func TestEachCountAddsUp(t *testing.T) {
+	a, b := partOf("client 1", 0, 10, 1), partOf("client 2", 0, 30, 1)
+	for i, p := range []*Part{&a, &b} {
+		k := int64(i + 1)
+		one := &p.Report.Summary.Targets[0]
+		one.Non2xx, one.Errors, one.Timeouts, one.Resets = 10*k, 20*k, 30*k, 40*k
+		one.Mismatches, one.Mismatch, one.Compared, one.Unanswered = 50*k, "x", 60*k, 70*k
+		one.Lags = recorded(1000*k, 1000*k)
+		one.SendLag = one.Lags.SendLag()
+		p.Report.Summary.Start = p.Report.Summary.Start.Add(time.Duration(-i) * time.Minute)
+		p.Report.Summary.Finish = p.Report.Summary.Finish.Add(time.Duration(i) * time.Minute)
+	}
+	a.Report.Slots[0].LateS, a.Report.Slots[0].FillS, b.Report.Held = 0.03, 0.07, false
+	r := merged(t, a, b)
+	one := r.Summary.Targets[1]
+	one.Histogram, one.Latency, one.Lags = nil, nil, nil
+	want := TargetSummary{Name: "b", Requests: 40, Bytes: 4000, Non2xx: 30, Errors: 60, Timeouts: 90, Resets: 120,
+		Mismatches: 150, Mismatch: "client 1: x", Compared: 180, Unanswered: 210, SendLag: &SendLag{0.000001, 0.000002, 0.000002}}
+	if !reflect.DeepEqual(one, want) {
+		t.Errorf("%+v, want %+v", one, want)
+	}
+	if s := r.Slots[1]; s.LateS != 0.03 || s.FillS != 0.07 || r.Held {
+		t.Errorf("%+v, held: %v", s, r.Held)
+	}
+	if s := r.Summary; !s.Start.Equal(b.Report.Summary.Start) || !s.Finish.Equal(b.Report.Summary.Finish) {
+		t.Errorf("from %v to %v", s.Start, s.Finish)
+	}
+}
+
 // A client that does not load in a condition, or in a slot, is not missed there.
 func TestAPartMayLackSlotsAndTargets(t *testing.T) {
 	a, b := partOf("client 1", 0, 10, 0, 1, 2, 3, 4), partOf("client 2", 0, 30, 1, 3)
@@ -181,6 +206,17 @@ func TestASlotThatNotAllCounted(t *testing.T) {
 	if s := merged(t, a, b).Slots[2]; s.Failed != "" || s.AtNS != wholePlan().Slots[2].AtNS+4e6 || s.Seconds != 0.096 {
 		t.Errorf("%+v", s)
 	}
+	// However far apart they may be, they have to have counted together.
+	b.Report.Slots[0].AtNS += 150e6
+	if r, err := Merge(wholePlan(), []Part{a, b}, time.Second); err != nil || r.Slots[2].Failed != "client 2 began after client 1 had ended" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	// Slots do not overlap, whoever counted them.
+	a, b = partOf("client 1", 0, 10, 1), partOf("client 2", 110e6, 30, 2)
+	b.AheadNS = 220e6
+	if r := merged(t, a, b); r.Slots[1].Failed != "" || r.Slots[2].Failed != "it began before an earlier slot had ended" {
+		t.Errorf("%+v", r.Slots)
+	}
 	// Two failed, and the first is named.
 	a, b = partOf("client 1", 0, 10), partOf("client 2", 0, 30)
 	for _, p := range []*Part{&a, &b} {
@@ -219,126 +255,6 @@ func TestReportsThatDoNotBelongTogether(t *testing.T) {
 	if _, err := Merge(wholePlan(), nil, 0); err == nil {
 		t.Error("nothing was merged")
 	}
-}
-
-// Percentiles of all clients together are those of the merged histograms. Here two
-// clients of very different latency record real answers, and every sample is kept. What
-// is merged agrees with the exact percentiles within the histogram's step; the average of
-// the clients' own percentiles, plain or by requests, is far off.
-func TestMergedPercentilesAreThoseOfAllSamples(t *testing.T) {
-	fast, slow := answersOf(t, 0, 2000), answersOf(t, 50*time.Millisecond, 100)
-	a, b := partOf("client 1", 0, 0, 2), partOf("client 2", 0, 0, 2)
-	for _, c := range []struct {
-		part    *Part
-		samples []int64
-	}{{&a, fast}, {&b, slow}} {
-		n := int64(len(c.samples))
-		h := recorded(c.samples...)
-		c.part.Report.Summary.Targets[0] = TargetSummary{Name: "a", Requests: n, Bytes: n, Histogram: h, Latency: h.Latency()}
-		c.part.Report.Slots[0].Requests, c.part.Report.Slots[0].Bytes = n, n
-		// Over the way that they take from a client.
-		var err error
-		if c.part.Report, err = ReadReport(strings.NewReader(lines(t, c.part.Report))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got := merged(t, a, b).Summary.Targets[0]
-	all := slices.Sorted(slices.Values(slices.Concat(fast, slow)))
-	if got.Histogram.N() != int64(len(all)) || got.Latency.Max != seconds(all[len(all)-1]) {
-		t.Errorf("%d of %d samples, %+v", got.Histogram.N(), len(all), got.Latency)
-	}
-	one, two := a.Report.Summary.Targets[0].Latency, b.Report.Summary.Targets[0].Latency
-	share := float64(len(slow)) / float64(len(all))
-	for _, c := range []struct {
-		name               string
-		q                  float64
-		got, first, second float64
-	}{
-		{"p50", 0.5, got.Latency.P50, one.P50, two.P50},
-		{"p90", 0.9, got.Latency.P90, one.P90, two.P90},
-		{"p99", 0.99, got.Latency.P99, one.P99, two.P99},
-	} {
-		exact := seconds(all[int(math.Ceil(c.q*float64(len(all))))-1])
-		off := func(v float64) float64 { return math.Abs(v-exact) / exact }
-		plain, weighed := (c.first+c.second)/2, c.first*(1-share)+c.second*share
-		t.Logf("%s of all samples is %.3g ms, merged %.3g ms (off by %.2g %%); averaged %.3g ms (off by %.0f %%), by requests %.3g ms (off by %.0f %%)",
-			c.name, exact*1e3, c.got*1e3, off(c.got)*100, plain*1e3, off(plain)*100, weighed*1e3, off(weighed)*100)
-		if c.got < exact || off(c.got) > 2*LatencyStep {
-			t.Errorf("%s is %v s, of all samples %v s", c.name, c.got, exact)
-		}
-		const much = 20 * LatencyStep
-		if off(plain) < much || off(weighed) < much {
-			t.Errorf("%s: the averages %v and %v s are as good: the clients are too much alike", c.name, plain, weighed)
-		}
-	}
-}
-
-// answersOf gives the times in ns that so many answers of a server really took, over a few
-// connections. The server waits before each.
-func answersOf(t *testing.T, delay time.Duration, n int) []int64 {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	go func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				for one := make([]byte, 1); ; {
-					if _, err := io.ReadFull(c, one); err != nil {
-						return
-					}
-					time.Sleep(delay)
-					if _, err := c.Write(one); err != nil {
-						return
-					}
-				}
-			}()
-		}
-	}()
-	const clients = 10
-	var mu sync.Mutex
-	var all []int64
-	var failed error
-	var running sync.WaitGroup
-	for range clients {
-		running.Go(func() {
-			took, err := exchange(ln.Addr().String(), n/clients)
-			mu.Lock()
-			defer mu.Unlock()
-			all, failed = append(all, took...), errors.Join(failed, err)
-		})
-	}
-	running.Wait()
-	if failed != nil {
-		t.Fatal(failed)
-	}
-	return all
-}
-
-func exchange(addr string, n int) (took []int64, err error) {
-	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	for one := make([]byte, 1); len(took) < n; {
-		sent := time.Now()
-		if _, err = c.Write(one); err == nil {
-			_, err = io.ReadFull(c, one)
-		}
-		if err != nil {
-			return nil, err
-		}
-		took = append(took, int64(time.Since(sent)))
-	}
-	return took, nil
 }
 
 // FuzzMerge makes two reports that may differ from the plan in many ways, and merges those

@@ -87,9 +87,9 @@ func ParseLine(text []byte) (Line, error) {
 }
 
 // mostLine limits a line's length in bytes. A summary without histograms takes a third
-// of a megabyte for a thousand targets. A histogram takes a hundred kilobytes if it has
-// something in each of its steps, and mostly a tenth of that.
-const mostLine = 64 << 20
+// of a megabyte for a thousand targets; a histogram takes some ten kilobytes, and fifty if
+// it has something in each of its steps.
+const mostLine = 32 << 20
 
 // ReadReport reads a generator's whole output. Without a summary there is no
 // report: the generator failed, and has printed why on standard error.

@@ -92,8 +92,8 @@ func (e *edges) stop() {
 func (e *edges) read() {
 	defer close(e.done)
 	defer e.close()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+	hasten()
 	text := make([]byte, 32)
 	for i, s := range e.plan.Slots {
 		if !s.Counts {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,8 +24,10 @@ type engine struct {
 	spare   int           // calibration loops left for waiting
 	fastest time.Duration // fastest calibration of the run
 	taken   taken
-	lead    time.Duration // from when a fleet's clients are started to their first slot
-	lost    error         // why the run ends with this block: a client was lost; nil: none
+	// fillMore is by how much longer than at first a fleet's slots are filled.
+	fillMore time.Duration
+	lead     time.Duration // from when a fleet's clients are started to their first slot
+	lost     error         // why the run ends with this block: a client was lost; nil: none
 
 	// The measuring functions: the calibration loop, and a group of conditions.
 	// Tests of the engine's decisions replace them.
@@ -41,7 +44,7 @@ type measured struct {
 }
 
 func newEngine(p Plan, link *topology.Link, f *results.File) *engine {
-	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), spare: loopsSpare, taken: taken{}, lead: leadFirst, pause: loopPause, loop: cores.TimeLoop}
+	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), spare: loopsSpare, taken: taken{}, lead: cmp.Or(p.lead, leadFirst), pause: loopPause, loop: cores.TimeLoop}
 	e.turn = e.group
 	return e
 }

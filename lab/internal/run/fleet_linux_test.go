@@ -15,13 +15,16 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/topology"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -223,7 +226,7 @@ func (b *byLine) Write(text []byte) (int, error) {
 func (p place) onFleet(d design, f *madeUpFleet) Plan {
 	plan := p.plan(d.parse(p.t))
 	plan.Clients, plan.Address = f, "127.0.0.1"
-	plan.MaxBlocks, plan.Seed = 1, 3
+	plan.MaxBlocks, plan.Seed, plan.lead = 1, 3, 800*time.Millisecond
 	return plan
 }
 
@@ -347,7 +350,7 @@ func TestTroublesOfClients(t *testing.T) {
 				if one.Valid || i < 0 || !strings.HasPrefix(one.Reasons[i].Detail, c.says) {
 					t.Errorf("%s: %q", one.Condition, one.Reasons)
 				}
-				if closed(one, gate.NoRequests, gate.ClientFailed) {
+				if closed(one, gate.NoRequests, gate.ClientFailed) && !disturbed(one) {
 					t.Errorf("%s is blamed for something else: %q", one.Condition, one.Reasons)
 				}
 			}
@@ -360,7 +363,7 @@ func TestTroublesOfClients(t *testing.T) {
 func TestAClientThatComesLateIsGivenTime(t *testing.T) {
 	p := newPlace(t)
 	f := newFleet(p, 2)
-	f.clients[0].late = 1700 * time.Millisecond
+	f.clients[0].late = 1100 * time.Millisecond
 	plan := p.onFleet(fleetBlock, f)
 	plan.MaxBlocks = 2
 	made, err := Do(t.Context(), plan, &watching{})
@@ -434,6 +437,13 @@ func TestWhatAFleetCannotCarryOutIsSaid(t *testing.T) {
 	if why := few.Unreachable(); why != "needs 4 clients; the fleet has 2" {
 		t.Errorf("%q", why)
 	}
+	for says, x := range map[string]*experiment.Experiment{"it loads with autocannon": inPieces.parse(t), "its servers send events": committed(t, "batch-pacing")} {
+		plan := p.onFleet(fleetBlock, f)
+		plan.Experiment = x
+		if why := plan.Unreachable(); !strings.Contains(why, says) {
+			t.Errorf("%q, want %q", why, says)
+		}
+	}
 	nothingRuns(t)
 }
 
@@ -443,7 +453,7 @@ func TestAnInterruptedFleetLeavesNothing(t *testing.T) {
 	f := newFleet(p, 2)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("the host that started the run is gone")
-	go func() { time.Sleep(2500 * time.Millisecond); cancel(gone) }()
+	go func() { time.Sleep(1500 * time.Millisecond); cancel(gone) }()
 	if made, err := Do(ctx, p.onFleet(fleetBlock, f), &watching{}); made != nil || !errors.Is(err, gone) {
 		t.Errorf("%v, %v", made, err)
 	}
@@ -457,4 +467,43 @@ func TestAFileTellsNoName(t *testing.T) {
 			t.Errorf("%q: %v", word, err)
 		}
 	}
+}
+
+// A profiled window is loaded from the clients too, and lies within their load.
+func TestProfilesUnderAFleetsLoad(t *testing.T) {
+	p := newPlace(t)
+	f := newFleet(p, 2)
+	d := profiling
+	d.settings = fleetBlock.settings
+	plan := p.onFleet(d, f).onFleet()
+	link := topology.Fleet(plan.Address, "lo")
+	file := plan.file()
+	plan.conditions(file, link)
+	e := newEngine(plan, link, file)
+	l := plan.load(link, plan.Experiment.Fixed().With(file.Conditions[0].Levels), plan.Port)
+	p.until(func() []results.Trial {
+		g := &group{engine: e, conds: []int{0}, sequence: []int{0}, loads: []load{l}, profiles: taken{}, trials: []results.Trial{{Condition: "c1", Metrics: map[string]float64{"throughput_rps": 400}}}}
+		if err := freshSockets(g.loads); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if g.servers, err = startServers(t.Context(), g.loads); err != nil {
+			t.Fatal(err)
+		}
+		defer stopServers(g.servers)
+		if err := g.profiled(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return g.trials
+	}, func(trials []results.Trial) bool {
+		one := trials[0]
+		if share := one.Metrics["profiled_throughput_share"]; len(one.Reasons) == 0 && (share < 0.8 || share > 1.2) {
+			t.Errorf("at a set rate the profiled window has %v of the throughput", share)
+		}
+		return len(one.Reasons) == 0 && len(one.Profiles) == len(profiles.Kinds())
+	})
+	if f.clients[0].loads == 0 || f.clients[1].loads != f.clients[0].loads {
+		t.Errorf("the clients loaded %d and %d times", f.clients[0].loads, f.clients[1].loads)
+	}
+	nothingRuns(t)
 }

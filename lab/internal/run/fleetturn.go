@@ -44,15 +44,16 @@ func (g *group) onFleet(ctx context.Context) (err error) {
 		g.blame([]fault{{reason(gate.ClientFailed, "%v", err), -1}})
 		return nil
 	}
-	if !s.early() {
-		g.engine.lead = min(2*g.engine.lead, leadLongest)
-	}
+	g.engine.learn(s)
 	var w telemetry.Window
 	if _, to := done.counted(); to > 0 {
 		w = s.window()
 	}
 	s.parts(done)
 	g.judge(done, seen, w)
+	for i := range g.trials {
+		interrupts(&g.trials[i], w) // of the whole turn, as other figures of the machine
+	}
 	return g.without(g.profiled(ctx))
 }
 
@@ -290,10 +291,10 @@ func (s *sweep) endsOff() (off float64, ok bool) {
 	return math.Round(math.Abs(a-b)/max(a, b)*1e4) / 1e4, true
 }
 
-// together closes the gates on clients that did not measure at the same time, and
-// gives the slots of which something else is to be said.
-func (g *group) together(t *results.Trial, slots []generator.SlotReport, fail failer) []generator.SlotReport {
-	late := false
+// together closes the gates on clients that did not measure at the same time. It
+// gives the slots of which something else is to be said, and the gates of which
+// nothing more is.
+func (g *group) together(t *results.Trial, slots []generator.SlotReport, fail failer) ([]generator.SlotReport, map[string]bool) {
 	for k, c := range t.Clients {
 		if !c.Loads() {
 			continue
@@ -303,11 +304,20 @@ func (g *group) together(t *results.Trial, slots []generator.SlotReport, fail fa
 		}
 		if c.LateS > gate.ClientLate.Seconds() {
 			fail(gate.ClientsApart, "client %d came %.3g s late to a slot", k+1, c.LateS)
-			late = true
 		}
 	}
-	if !late {
-		return slots
+	// A slot that a late client missed failed for no fault of the server.
+	var others, missed []generator.SlotReport
+	for _, s := range slots {
+		if s.Failed != "" && s.LateS > gate.ApartSlack.Seconds() {
+			missed = append(missed, s)
+		} else {
+			others = append(others, s)
+		}
 	}
-	return slices.DeleteFunc(slices.Clone(slots), func(s generator.SlotReport) bool { return s.Failed != "" })
+	if len(missed) == 0 {
+		return slots, nil
+	}
+	fail(gate.ClientsApart, "%d of %d slots were missed, the first: %s", len(missed), len(slots), missed[0].Failed)
+	return others, map[string]bool{gate.NoRequests: true}
 }

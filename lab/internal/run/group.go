@@ -200,6 +200,10 @@ func take(t *results.Trial, w telemetry.Window) {
 			t.ClientThreads = append(t.ClientThreads, share(busy))
 		}
 	}
+	interrupts(t, w)
+}
+
+func interrupts(t *results.Trial, w telemetry.Window) {
 	for _, queue := range slices.Sorted(maps.Keys(w.Interrupts)) {
 		t.Interrupts = append(t.Interrupts, results.Interrupt{Name: queue, PerS: w.Interrupts[queue]})
 	}

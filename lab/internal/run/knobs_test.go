@@ -1,13 +1,18 @@
 package run
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 	"github.com/line-rate/line-rate/lab/internal/tune"
@@ -85,6 +90,35 @@ func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 	}
 }
 
+// A server that a setting keeps to fewer cores has one worker on each of these, as a
+// master has that is kept to them by hand.
+func TestAServerOnFewerCoresHasFewerWorkers(t *testing.T) {
+	x := committed(t, "06-irq-factorial")
+	p := Plan{Experiment: x, Host: &host.Profile{Cores: 8}, Split: cores.Split{Server: []int{0, 1, 2, 3, 4, 5, 6, 7}}}
+	for list, workers := range map[string]int{"0-5": 6, "0-7": 8} {
+		s := x.Fixed().With(setting.Levels{setting.Route: setting.String("/simple"), setting.ServerCPUs: setting.String(list)})
+		l := p.load(&topology.Link{Host: "127.0.0.1"}, s, 9000)
+		if l.workers != workers || l.asked.Workers != workers || l.at.CPUs != list {
+			t.Errorf("on %s: %d workers, gates ask for %d, on cores %s", list, l.workers, l.asked.Workers, l.at.CPUs)
+		}
+	}
+}
+
+// The cores of the interrupts on the machines that the entries name.
+func TestInterruptsGoToTheCoresThatTheDesignsLeave(t *testing.T) {
+	for _, c := range []struct {
+		design string
+		cores  int
+		want   string
+	}{
+		{"06-irq-factorial", 8, "6-7"}, {"06-irq-factorial", 128, "6-7"}, {"06b-irq", 128, "112-127"}, {"07-irq-matched", 128, "112-127"}, {"08-irq-pinning", 32, "16-31"},
+	} {
+		if got := (Plan{Experiment: committed(t, c.design), Host: &host.Profile{Cores: c.cores}}).interruptCores(); got != c.want {
+			t.Errorf("%s on %d cores: %s, want %s", c.design, c.cores, got, c.want)
+		}
+	}
+}
+
 // What the machine lacks is named before what the lab lacks.
 func TestADesignForALargerMachineSaysWhatIsMissing(t *testing.T) {
 	x := committed(t, "06-irq-factorial")
@@ -125,4 +159,44 @@ func TestADesignNeedsRootIfItTurnsAKnob(t *testing.T) {
 	if names := knobsOf(off); len(names) > 0 {
 		t.Errorf("a machine as it is has %v turned", names)
 	}
+}
+
+// On a fleet knobs act on the host of the servers, outside of any wire, and on the
+// interface that leads to the clients.
+func TestAFleetsKnobsAreOfTheServersInterface(t *testing.T) {
+	p := Plan{Experiment: committed(t, "03-rps-rfs"), Clients: elsewhere{{Device: "ens5", CPUs: []int{0, 1}}, {CPUs: []int{0}}}, Address: "10.0.0.7", Host: &host.Profile{ID: "h", Cores: 8}}.onFleet()
+	link, err := p.up()
+	if err != nil || link.Host != "10.0.0.7" {
+		t.Fatalf("%+v, %v", link, err)
+	}
+	f := &results.File{Provenance: &results.Provenance{}}
+	p.conditions(f, link)
+	turned := 0
+	for _, c := range f.Conditions {
+		for _, line := range c.Commands {
+			if strings.Contains(line, "tune-") {
+				turned++
+				if strings.Contains(line, "wire.sh") || strings.Contains(line, "--dev ") && !strings.Contains(line, "--dev ens5") {
+					t.Errorf("%s", line)
+				}
+			}
+			if strings.Contains(line, "10.0.0.7") || strings.Contains(line, "--cpus ''") {
+				t.Errorf("%s", line)
+			}
+		}
+	}
+	if turned == 0 {
+		t.Error("no knob is turned")
+	}
+}
+
+// elsewhere are hosts that are only asked who they are.
+type elsewhere []fleet.Hello
+
+func (e elsewhere) Hellos() []fleet.Hello { return e }
+func (e elsewhere) Clocks(context.Context) ([]fleet.Clock, error) {
+	return nil, errors.New("nobody is there")
+}
+func (e elsewhere) Start(context.Context, int, fleet.Load) (fleet.Running, error) {
+	return nil, errors.New("nobody is there")
 }

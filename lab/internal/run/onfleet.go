@@ -11,6 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
@@ -62,6 +63,11 @@ func (p Plan) withoutClients() []string {
 		return []string{fmt.Sprintf("needs %d clients; the fleet has %d", x.LeastClients(), p.clients())}
 	case x.Batches():
 		return []string{"its servers send events to a receiver, which a fleet's clients do not run; it can be measured on one machine"}
+	}
+	for _, levels := range p.Experiment.Conditions() {
+		if name := generatorOf(p.Experiment.Fixed().With(levels)); name != setting.HTTPLoad {
+			return []string{fmt.Sprintf("it loads with %s, which the lab does not start on several hosts; it can be measured on one machine", name)}
+		}
 	}
 	return nil
 }

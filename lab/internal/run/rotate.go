@@ -137,11 +137,12 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 		shared(t.Metrics, w.Metrics)
 		unwell(w, clock.at(to).Sub(clock.at(from)), fail)
 		varies := i < len(g.servers) && g.servers[i].varies()
+		var said map[string]bool
 		if t.Clients != nil {
-			slots = g.together(t, slots, fail)
+			slots, said = g.together(t, slots, fail)
 		}
 		complain(r.report.Summary.Targets[i], slots, t.Metrics, varies, fail)
-		l.shut(t.Metrics, w, nil, fail)
+		l.shut(t.Metrics, w, said, fail)
 	}
 }
 

@@ -79,6 +79,7 @@ type Plan struct {
 	found       *host.Programs // before the run
 	clock       clock
 	readyWithin time.Duration // how long a server may take to listen; 0: readyWithin
+	lead        time.Duration // before a fleet's first slot; 0: leadFirst
 }
 
 // A Made is a finished run: its file, and the raw profiles that it names, by
@@ -243,7 +244,8 @@ func (p Plan) BlockTime() time.Duration {
 	x := p.Experiment
 	fill, overhead, begun := fills(p.onWire()), groupOverhead, time.Duration(0)
 	if p.Clients != nil {
-		fill, overhead, begun = fillWire+drained, groupOverhead+leadFirst+2*clocksTake, fillWire+drained
+		begun = fillWire + drained + time.Duration(Connections(x))*fillEach
+		fill, overhead = begun, groupOverhead+leadFirst+2*clocksTake
 	}
 	slots := time.Duration(x.Block.Rounds) * (seconds(x.Block.SlotS) + fill)
 	each := func(levels setting.Levels) time.Duration {

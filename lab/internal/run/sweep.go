@@ -15,24 +15,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Times of a plan that all clients of a fleet carry out together.
-const (
-	// leadFirst is from when a plan is sent to when its first slot is filled: a
-	// generator has to be started on each client and to open its connections. It
-	// doubles for the rest of the run, up to leadLongest, where a client came late.
-	leadFirst   = 1500 * time.Millisecond
-	leadLongest = 12 * time.Second
-	// drained is left between a slot's end and the next one's fill, for the answers
-	// in flight.
-	drained = 30 * time.Millisecond
-	// clocksTake is about how long the clocks of a fleet are measured before and
-	// after a turn.
-	clocksTake = time.Second
-	// lateness is how much longer the lab waits for a client than the client's own
-	// host does.
-	lateness = 3 * time.Second
-)
-
 // A sweep is a plan that the clients of a fleet carry out together: the same slots
 // at the same times, each with its share of the connections and of the rate.
 type sweep struct {
@@ -60,21 +42,6 @@ type portion struct {
 func (s *portion) loads() bool { return len(s.plan.Slots) > 0 }
 
 func (s *portion) name() string { return fmt.Sprintf("client %d", s.number) }
-
-// timed gives each slot of a plan its time and returns when the first is filled
-// and the last has ended.
-func (e *engine) timed(p *generator.Plan) (from, to int64) {
-	at := monotonic() + int64(e.lead)
-	from = at
-	p.Slots = slices.Clone(p.Slots)
-	for i := range p.Slots {
-		s := &p.Slots[i]
-		s.AtNS, s.FillS = at+int64(fillWire), fillWire.Seconds()
-		to = s.AtNS + generator.NS(s.Seconds)
-		at = to + int64(drained)
-	}
-	return from, to
-}
 
 // share deals the sweep out to its clients.
 func (s *sweep) share(wallAhead int64) {
@@ -138,7 +105,7 @@ func (g *group) sweep(ctx context.Context, plan generator.Plan, begins func(time
 	if s.before, err = e.clocks(ctx); err != nil {
 		return nil, nil, err
 	}
-	_, to := e.timed(&s.plan)
+	_, to := g.timed(&s.plan)
 	s.share(wallAhead())
 	if begins != nil {
 		first := slices.IndexFunc(s.plan.Slots, func(one generator.Slot) bool { return one.Counts })
@@ -376,13 +343,6 @@ func (s *sweep) merged() (round, error) {
 	}
 	s.edges.fill(r)
 	return round{s.plan, r}, nil
-}
-
-// early tells whether all clients were there when the first slot was filled.
-func (s *sweep) early() bool {
-	return !slices.ContainsFunc(s.shares, func(one portion) bool {
-		return one.report != nil && len(one.report.Slots) > 0 && one.report.Slots[0].LateS > gate.ClientLate.Seconds()
-	})
 }
 
 func join(names []string) string {
