@@ -63,11 +63,13 @@ func (r *rig) check() {
 }
 
 // faultless asks that a trial, if it is invalid, is so because of a busy machine alone, as
-// this one is while it is tested.
+// this one is while it is tested. A client that is late on such a machine may have no
+// answer at all.
 func faultless(t *testing.T, trial results.Trial) {
 	t.Helper()
 	for _, reason := range trial.Reasons {
-		if g, ok := gate.Of(reason.Gate); !ok || g.Kind == gate.Fault {
+		g, ok := gate.Of(reason.Gate)
+		if !ok || g.Kind == gate.Fault && g.Name != gate.NoRequests {
 			t.Errorf("trial %d is invalid by %s: %s", trial.Seq, reason.Gate, reason.Detail)
 		}
 	}
