@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -75,11 +76,11 @@ func (c *crew) fleet() []string {
 	return []string{"run", "--topology", "fleet", "99-tiny", "--port", strconv.Itoa(c.port), "--blocks", strconv.Itoa(c.blocks)}
 }
 
-// quiet waits until no host does anything.
-func (c *crew) quiet() {
+// quiet waits until none of some hosts does anything.
+func (c *crew) quiet(hosts ...*clone) {
 	c.t.Helper()
 	eventually(c.t, 10*time.Second, "all processes gone", func() bool {
-		for _, h := range append(c.hosts, c.clone) {
+		for _, h := range hosts {
 			if len(h.processes()) > 0 {
 				return false
 			}
@@ -130,7 +131,7 @@ func TestARunOnAFleetOfThisMachine(t *testing.T) {
 	if s := finish(t, c.command("fleet", "hosts")); s.status != exitHeld || strings.Count(s.out, "\n") != 3 || !strings.Contains(s.out, "client 2, host2.example: ") || !strings.Contains(s.out, "by round-trips") {
 		t.Errorf("hosts: %q", s.out)
 	}
-	c.quiet()
+	c.quiet(append(c.hosts, c.clone)...)
 }
 
 // few tells whether there are too few cores for a fleet on this machine.
@@ -140,13 +141,25 @@ func few(t *testing.T) bool {
 	return err != nil || len(cpus) < 2 || cpus[0] != 0 || cpus[1] != 1
 }
 
+// The controller is interrupted, killed, or stands still for longer than the others
+// wait for it.
 func TestAFleetWithoutItsController(t *testing.T) {
-	t.Parallel()
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL, syscall.SIGSTOP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			withoutController(t, sig)
+		})
+	}
+}
+
+func withoutController(t *testing.T, sig syscall.Signal) {
 	if few(t) {
 		t.Skip("server and clients need a core each")
 	}
 	c := newCrew(t, 1, 9)
 	cmd := c.command(c.fleet()...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -156,16 +169,30 @@ func TestAFleetWithoutItsController(t *testing.T) {
 		return len(kept) > 0
 	})
 	eventually(t, time.Minute, "a load of the next one", func() bool { return client.pid("http_load") > 0 })
-	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+	if err := cmd.Process.Signal(sig); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait()
-	c.quiet()
-	if found := c.files(); len(found) > 0 {
-		t.Errorf("the controller has %v", found)
+	if sig == syscall.SIGSTOP {
+		c.quiet(c.hosts...)
+		_ = cmd.Process.Signal(syscall.SIGCONT)
 	}
-	if s := finish(t, c.command("fleet", "collect")); s.status != exitHeld || !strings.Contains(s.out, "collected data/results/99-tiny/") {
-		t.Errorf("exit %d: %q", s.status, s.out)
+	s := wait(t, cmd, &out, &errs)
+	c.quiet(append(c.hosts, c.clone)...)
+	switch sig {
+	case syscall.SIGINT:
+		if line := s.complaint(t); s.status != exitFailed || !strings.Contains(line, "interrupted; ") || !strings.Contains(line, "kept") {
+			t.Errorf("exit %d: %s", s.status, line)
+		}
+	default:
+		if sig == syscall.SIGSTOP && s.status != exitFailed {
+			t.Errorf("exit %d", s.status)
+		}
+		if found := c.files(); sig == syscall.SIGKILL && len(found) > 0 {
+			t.Errorf("the controller has %v", found)
+		}
+		if s := finish(t, c.command("fleet", "collect")); s.status != exitHeld || !strings.Contains(s.out, "collected data/results/99-tiny/") {
+			t.Errorf("exit %d: %q", s.status, s.out)
+		}
 	}
 	if f := c.only(); f.Provenance.Ended != "interrupted" || f.Provenance.Blocks < 1 {
 		t.Errorf("%d blocks, %s", f.Provenance.Blocks, f.Provenance.Ended)

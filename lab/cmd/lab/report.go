@@ -28,6 +28,11 @@ func report(out io.Writer, root, into journal.Root, outcomes []*outcome) {
 	w.Flush()
 	fmt.Fprintln(out)
 	for _, o := range outcomes {
+		if o.says != nil && o.says.Wall != "" {
+			fmt.Fprintf(out, "%s: %s\n", o.x.Name, o.says.Wall)
+		}
+	}
+	for _, o := range outcomes {
 		for _, f := range o.made {
 			about, invalid := "", 0
 			for _, t := range f.Trials {

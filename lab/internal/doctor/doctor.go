@@ -79,7 +79,7 @@ func (m Machine) Examine() []Finding {
 	w := m.watch()
 	fs := append(m.identity(), m.programs()...)
 	fs = append(fs, m.division(), m.siblings(), m.quota(w), m.governor(), m.turbo(), m.clock(), m.schedstat())
-	fs = append(append(fs, m.machines()), m.wires()...)
+	fs = append(append(fs, m.machines(), m.balancer()), m.wires()...)
 	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap(w), m.ceiling())
 	return append(fs, m.watched(w)...)
 }

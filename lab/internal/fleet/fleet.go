@@ -4,11 +4,36 @@
 // The lab on the server's host measures, as it does on one machine. Its clients
 // are elsewhere: the host from which the run was started reaches all others over
 // SSH, passes on what the server's host has for them, and brings back what they
-// print. No host opens a port for the lab.
+// print. It relays and measures clocks, and knows nothing of experiments.
 //
 // Hosts have numbers here: the server's is 0, clients count from 1. Their names,
 // addresses and keys are in the inventory, which never leaves the host that
-// started the run.
+// started the run. Reasons that may come into a results file name numbers only.
+//
+// # Security
+//
+// No host opens a port for the lab: frames, results and raw profiles go through
+// the standard input and output of commands that SSH started, and SSH's own checks
+// of host keys are in force. Profiles are taken on the server's host over a unix
+// socket, and come back as files. A host believes what another one sends only as
+// far as its form goes: each frame is checked, a client starts the lab's own load
+// script and nothing else, and only files that a run adds are collected, into
+// places where none is yet. Whoever can change a client's lab can still lie about
+// what it counted.
+//
+// # Ends
+//
+// Heartbeats go both ways each second. A host that has said nothing for five
+// seconds counts as gone: a client then ends its load, the server's host ends the
+// run in good order and keeps its complete blocks, and the run is told of a client
+// that is lost. So nothing outlives a run by more than some seconds, however its
+// hosts or their network fail.
+//
+// # Limits
+//
+// All that hosts say to each other passes the host that started the run, so its
+// links should not be those that the load goes over. A clock is measured through
+// SSH, to within half of a round trip. All hosts have the lab at one commit.
 package fleet
 
 import (

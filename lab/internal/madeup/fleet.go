@@ -2,6 +2,8 @@ package madeup
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -9,11 +11,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
+// A Part is what one client of a fleet does by itself: its weight among all
+// requests, and how full its cores, its busiest thread and its link are.
+type Part struct{ Weight, Cores, Thread, Link float64 }
+
 // linkRate is the line rate of all links of a made-up fleet, in bits a second.
 const linkRate = 1e10
 
 // fleet makes the run one of a fleet if the plan's hosts have clients. Each host's
-// name is a machine.
+// name is a machine, so a fleet of one name is in namespaces of one machine.
 func (m *maker) fleet(f *results.File) {
 	if len(m.Hosts.Clients) == 0 {
 		return
@@ -40,23 +46,44 @@ func (m *maker) levels(t *results.Trial) setting.Levels {
 	return m.f.Settings.With(m.f.Conditions[i].Levels)
 }
 
-// clients deals a trial out to the clients that load in it, all of them alike.
-func (m *maker) clients(t *results.Trial, loading int) {
-	requests, n := int64(t.Metrics["requests"]), int64(loading)
+// clients deals a trial out to the clients that load in it: by their parts, or to
+// all alike. The trial's own figures of its clients are those of the fullest.
+func (m *maker) clients(t *results.Trial, parts []Part, loading int) {
+	left, weights := int64(t.Metrics["requests"]), float64(loading)
+	if parts != nil {
+		weights = 0
+		for _, p := range parts[:loading] {
+			weights += p.Weight
+		}
+	}
+	fullest := Part{}
 	for i := range m.Hosts.Clients {
 		c := results.Client{OffsetS: 0.002 * float64(i), UncertaintyS: 0.0004, MovedS: 0.0001}
-		if int64(i) < n {
-			c.Requests = requests / n
-			if int64(i) < requests%n {
-				c.Requests++
-			}
+		if i < loading {
 			c.CoresBusy, c.ThreadBusyMax = figure(t, "client_cores_busy", 1), figure(t, "client_thread_busy_max", 1)
-			c.LineRateShare = figure(t, "line_rate_share", float64(n))
+			c.LineRateShare = figure(t, "line_rate_share", float64(loading))
+			p := Part{Weight: 1}
+			if parts != nil {
+				p = parts[i]
+				c.CoresBusy, c.ThreadBusyMax, c.LineRateShare = &p.Cores, &p.Thread, &p.Link
+				fullest = Part{0, max(fullest.Cores, p.Cores), max(fullest.Thread, p.Thread), max(fullest.Link, p.Link)}
+			}
+			c.Requests = int64(t.Metrics["requests"] * p.Weight / weights)
+			if i == loading-1 {
+				c.Requests = left
+			}
+			left -= c.Requests
 			c.LatencyP50S, c.LatencyP99S = figure(t, "latency_p50_s", 1), figure(t, "latency_p99_s", 1)
 			c.LateS = 0.0003
 			c.Bound, c.BoundWhy = gate.DecideBound(m.f.ClientEvidence(i, c))
 		}
 		t.Clients = append(t.Clients, c)
+	}
+	if parts != nil {
+		of := map[string]float64{"client_cores_busy": fullest.Cores, "client_thread_busy_max": fullest.Thread, "line_rate_share": max(fullest.Link, t.Metrics["line_rate_share"])}
+		results.Round(of)
+		maps.Copy(t.Metrics, of)
+		t.ClientThreads = []float64{math.Round(fullest.Thread*1e4) / 1e4}
 	}
 }
 

@@ -54,6 +54,7 @@ type Came struct {
 	Below         map[string]float64 // as a trial's Below; these are not in Metrics
 	Reasons       []results.Reason   // why it is invalid
 	Lost          bool               // nothing was measured: no slot, no figure
+	Parts         []Part             // of a fleet's clients that load; nil: all alike
 }
 
 // Usual is a trial with the server as the wall.
@@ -278,7 +279,7 @@ func (m *maker) finish(t *results.Trial, c Came, figures, machine map[string]flo
 		t.ClientThreads = []float64{math.Round(busy*1e4) / 1e4}
 	}
 	if n := len(m.Hosts.Clients); n > 0 && !c.Lost {
-		m.clients(t, results.Loading(m.levels(t), n))
+		m.clients(t, c.Parts, results.Loading(m.levels(t), n))
 	}
 	t.Bound, t.BoundWhy = m.f.Bound(*t)
 }

@@ -125,3 +125,42 @@ func TestAConditionSaysHowManyClientsLoad(t *testing.T) {
 		t.Errorf("%d clients load where nothing says how many, want all", n)
 	}
 }
+
+// A client that comes late to a slot in the middle spoils that slot, and the next
+// one may be there. The file must still be one that the lab takes back.
+func TestAMissedSlotIsNoFaultOfTheOrder(t *testing.T) {
+	three := strings.Replace(overLoopback, "rounds = 2", "rounds = 3", 1)
+	lose := func(valid bool) error {
+		f, x := fleetRun(t, three, "i", "i")
+		tr := &f.Trials[0]
+		s := tr.Slots
+		for _, column := range []*[]float64{&s.AtS, &s.FillS, &s.DurationS, &s.ServerCPUS, &s.ClientCPUS, &s.IdleCPUS} {
+			*column = append((*column)[:0:0], (*column)[1:]...)
+		}
+		lost := s.Requests[0]
+		s.Requests = s.Requests[1:]
+		if len(s.TxBytes) > 0 {
+			s.TxBytes, s.RxBytes = s.TxBytes[1:], s.RxBytes[1:]
+		}
+		tr.Clients[0].Requests -= lost
+		tr.Valid = valid
+		tr.Reasons = []results.Reason{{Gate: gate.ClientsApart, Detail: "client 1 came 0.268 s late to a slot"}}
+		if valid {
+			tr.Reasons = nil
+		}
+		for name, v := range s.Metrics(results.Setup{SlotS: 0.4, ServerCores: 1, LineRateBps: f.Topology.LineRateBps, Clients: tr.Clients}) {
+			tr.Metrics[name] = v
+		}
+		tr.Metrics["latency_mean_s"] = tr.Metrics["asked_in_flight"] / tr.Metrics["throughput_rps"]
+		tr.Metrics["in_flight"] = tr.Metrics["asked_in_flight"]
+		tr.Metrics["transfer_bytes_per_s"] = tr.Metrics["throughput_rps"] * tr.Metrics["response_bytes"]
+		delete(tr.Metrics, "server_workers_busy")
+		return f.Check(x)
+	}
+	if err := lose(false); err != nil {
+		t.Error(err)
+	}
+	if err := lose(true); err == nil {
+		t.Error("a trial that counts lacks a slot")
+	}
+}

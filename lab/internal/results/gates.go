@@ -37,6 +37,11 @@ func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, win
 		a.SlotS, a.Rounds = x.Block.SlotS, x.Block.Rounds
 	}
 	a.Overload, _ = levels[setting.Overload].Bool()
+	if list, ok := levels[setting.ServerCPUs]; ok {
+		if cpus, err := cores.Parse(list.String()); err == nil {
+			serverCores = len(cpus)
+		}
+	}
 	a.Workers = x.Server(levels).Workers(levels, max(serverCores, 1))
 	for _, c := range x.Claims {
 		if c.Metric != "" && !slices.Contains(a.Claimed, c.Metric) {

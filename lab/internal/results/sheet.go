@@ -24,7 +24,7 @@ import (
 // A level is in level_<factor>, since a factor may have the name of a metric:
 // the level was asked for, the metric was counted.
 //
-// Lists within a trial (cores, threads, interrupts, profiles) and the run's
+// Lists within a trial (a fleet's clients, cores, threads, interrupts, profiles) and the run's
 // provenance are left out. Figures taken from a profile are among the metrics.
 func (f *File) Sheet() ([]byte, error) {
 	conditions := map[string]Condition{}

@@ -84,7 +84,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 	l.asked = results.Asked(x, s, len(p.Split.Server), x.Block.SlotS*float64(x.Block.Rounds))
 	l.asked.Clients = l.clients
 	// By default one worker on each of the server's cores.
-	each := max(len(p.Split.Server), 1)
+	each := max(len(l.split.Server), 1)
 	l.workers = server.Workers(s, each)
 	if !server.Events {
 		l.route = s[setting.Route].String()

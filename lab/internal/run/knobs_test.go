@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -86,6 +87,35 @@ func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 	}
 	if left := p.knobs("ens5", x.Fixed().With(setting.Levels{setting.IRQ: setting.String("default"), setting.IRQBalance: setting.Bool(true), setting.RPS: setting.Bool(false)})); len(left) > 0 {
 		t.Errorf("a machine as it is has %v turned", left)
+	}
+}
+
+// A server that a setting keeps to fewer cores has one worker on each of these, as a
+// master has that is kept to them by hand.
+func TestAServerOnFewerCoresHasFewerWorkers(t *testing.T) {
+	x := committed(t, "06-irq-factorial")
+	p := Plan{Experiment: x, Host: &host.Profile{Cores: 8}, Split: cores.Split{Server: []int{0, 1, 2, 3, 4, 5, 6, 7}}}
+	for list, workers := range map[string]int{"0-5": 6, "0-7": 8} {
+		s := x.Fixed().With(setting.Levels{setting.Route: setting.String("/simple"), setting.ServerCPUs: setting.String(list)})
+		l := p.load(&topology.Link{Host: "127.0.0.1"}, s, 9000)
+		if l.workers != workers || l.asked.Workers != workers || l.at.CPUs != list {
+			t.Errorf("on %s: %d workers, gates ask for %d, on cores %s", list, l.workers, l.asked.Workers, l.at.CPUs)
+		}
+	}
+}
+
+// The cores of the interrupts on the machines that the entries name.
+func TestInterruptsGoToTheCoresThatTheDesignsLeave(t *testing.T) {
+	for _, c := range []struct {
+		design string
+		cores  int
+		want   string
+	}{
+		{"06-irq-factorial", 8, "6-7"}, {"06-irq-factorial", 128, "6-7"}, {"06b-irq", 128, "112-127"}, {"07-irq-matched", 128, "112-127"}, {"08-irq-pinning", 32, "16-31"},
+	} {
+		if got := (Plan{Experiment: committed(t, c.design), Host: &host.Profile{Cores: c.cores}}).interruptCores(); got != c.want {
+			t.Errorf("%s on %d cores: %s, want %s", c.design, c.cores, got, c.want)
+		}
 	}
 }
 

@@ -105,8 +105,9 @@ func (s *Sampler) heatFiles() []string {
 	return files
 }
 
-// interrupts counts an interface's interrupts by queue: the lines of
-// /proc/interrupts that name the interface.
+// interrupts counts an interface's interrupts by queue. Drivers name them as they
+// like (ens5-Tx-Rx-0, virtio2-input.0, mlx5_comp3@pci:0000:05:00.0), so the
+// device's own list says which they are; without one, their names.
 func (s *Sampler) interrupts(device string) map[string]float64 {
 	p, err := s.fs.Self()
 	if err != nil {
@@ -116,16 +117,38 @@ func (s *Sampler) interrupts(device string) map[string]float64 {
 	if err != nil {
 		return nil
 	}
+	mine := s.messages(device)
 	found := map[string]float64{}
-	for _, irq := range all {
-		if !strings.Contains(irq.Devices, device) {
+	for number, irq := range all {
+		words := strings.Fields(irq.Devices) // the hardware's name comes first
+		if len(words) == 0 || len(mine) > 0 && !mine[number] || len(mine) == 0 && !strings.Contains(irq.Devices, device) {
 			continue
 		}
 		for _, v := range irq.Values {
 			if n, err := strconv.ParseFloat(v, 64); err == nil {
-				found[irq.Devices] += n
+				found[words[len(words)-1]] += n
 			}
 		}
 	}
 	return found
+}
+
+// messages has the numbers of the message-signalled interrupts of an interface's
+// device or of its parent: a virtio interface is a child of the PCI device that has
+// them.
+func (s *Sampler) messages(device string) map[string]bool {
+	dir, err := filepath.EvalSymlinks(filepath.Join(s.sys, "class", "net", device, "device"))
+	if err != nil {
+		return nil
+	}
+	for _, dir := range []string{dir, filepath.Dir(dir)} {
+		if entries, err := os.ReadDir(filepath.Join(dir, "msi_irqs")); err == nil {
+			mine := map[string]bool{}
+			for _, e := range entries {
+				mine[e.Name()] = true
+			}
+			return mine
+		}
+	}
+	return nil
 }

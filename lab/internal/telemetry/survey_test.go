@@ -1,8 +1,13 @@
 package telemetry
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/prometheus/procfs"
 )
 
 func TestInterruptsByQueue(t *testing.T) {
@@ -93,6 +98,58 @@ func TestConnectionsAreThoseBeyondTheFirstCount(t *testing.T) {
 		s.targets.Ends = ends
 		if got := s.Between(0, at(10), at(11.9), 1, 0).Metrics["connections_established"]; got != want {
 			t.Errorf("%d ends of each: %v connections, want %v", ends, got, want)
+		}
+	}
+}
+
+// A made-up virtio interface beside another one whose name begins with its own, and
+// an interface without a list of its device's interrupts.
+func TestInterruptsAreFoundByTheDevice(t *testing.T) {
+	dir := t.TempDir()
+	put := func(path, text string) {
+		t.Helper()
+		name := filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("proc/interrupts", `           CPU0       CPU1
+ 37:          0          0 PCI-MSIX-0000:00:05.0   0-edge      virtio2-config
+ 38:          3     138430 PCI-MSIX-0000:00:05.0   1-edge      virtio2-input.0
+ 39:     127031          0 PCI-MSIX-0000:00:05.0   2-edge      virtio2-output.0
+ 50:          7          0 PCI-MSIX-0000:00:06.0   1-edge      eth10-Tx-Rx-0
+ 51:          9          1 PCI-MSIX-0000:00:07.0   1-edge      ens5-Tx-Rx-0
+NMI:          0          0   Non-maskable interrupts
+`)
+	put("proc/1/stat", "")
+	put("sys/devices/pci/virtio2/status", "")
+	for _, n := range []string{"37", "38", "39"} {
+		put("sys/devices/pci/msi_irqs/"+n, "msix\n")
+	}
+	put("sys/devices/card/vendor", "")
+	for dev, to := range map[string]string{"eth1": "../../../devices/pci/virtio2", "ens5": "../../../devices/card"} {
+		put("sys/class/net/"+dev+"/ifindex", "2\n")
+		if err := os.Symlink(to, filepath.Join(dir, "sys/class/net", dev, "device")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("1", filepath.Join(dir, "proc/self")); err != nil {
+		t.Fatal(err)
+	}
+	fs, err := procfs.NewFS(filepath.Join(dir, "proc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Sampler{fs: fs, sys: filepath.Join(dir, "sys")}
+	for dev, want := range map[string]map[string]float64{
+		"eth1": {"virtio2-config": 0, "virtio2-input.0": 138433, "virtio2-output.0": 127031},
+		"ens5": {"ens5-Tx-Rx-0": 10},
+	} {
+		if got := s.interrupts(dev); !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", dev, got, want)
 		}
 	}
 }

@@ -26,6 +26,7 @@ type model struct {
 var (
 	c8i32xlarge = model{cores: 128, queues: 16, dev: "enp95s0", firstIRQ: 143, combined: true}
 	c6i2xlarge  = model{cores: 8, queues: 8, dev: "ens5", firstIRQ: 28, combined: true}
+	c6in8xlarge = model{cores: 32, queues: 16, dev: "ens5", firstIRQ: 40, combined: true}
 )
 
 const (
@@ -155,8 +156,8 @@ state='` + state + `'/$unit
 case $1 in
   show) if [ -e "$state" ]; then echo loaded; else echo not-found; fi ;;
   is-active) cat "$state" 2>/dev/null || { echo inactive; exit 4; }; grep -qx active "$state" || exit 3 ;;
-  start) echo active >"$state" ;;
-  stop) echo inactive >"$state" ;;
+  start) echo active >"$state"; [ ! -e "$state.start" ] || . "$state.start" ;;
+  stop) echo inactive >"$state"; [ ! -e "$state.stop" ] || . "$state.stop" ;;
   *) echo "unknown verb $1" >&2; exit 1 ;;
 esac
 `

@@ -79,6 +79,7 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	}
 	f.BoundsNow = r.boundsNow()
 	f.Relative = d.relative()
+	f.Wall = f.wall(x)
 	f.print(x)
 	var again *Summary
 	if r.control != nil && f.Control != nil {

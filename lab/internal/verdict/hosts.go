@@ -13,13 +13,21 @@ import (
 // Hosts has what the records of all hosts say about an experiment's claims, and
 // what pages tell of them in words.
 type Hosts struct {
-	SchemaVersion int      `json:"schema_version"`
-	Experiment    string   `json:"experiment"`
-	Machines      []string `json:"machines"`            // the hosts with a record of any claim, sorted
-	Shown         []string `json:"shown"`               // the runs that an entry shows: published ones, then the newest measured one
-	Profiled      []string `json:"profiled,omitempty"`  // the measured runs that an entry may show profiles of, newest first
-	Claims        []Summed `json:"claims"`              // in the experiment's order
-	Withdrawn     []Gone   `json:"withdrawn,omitempty"` // the claims that no longer stand
+	SchemaVersion int       `json:"schema_version"`
+	Experiment    string    `json:"experiment"`
+	Machines      []string  `json:"machines"`            // the hosts with a record of any claim, sorted
+	Fleets        []InFleet `json:"fleets,omitempty"`    // the fleets with a record of any claim, sorted
+	Shown         []string  `json:"shown"`               // the runs that an entry shows: published ones, then the newest measured one
+	Profiled      []string  `json:"profiled,omitempty"`  // the measured runs that an entry may show profiles of, newest first
+	Claims        []Summed  `json:"claims"`              // in the experiment's order
+	Withdrawn     []Gone    `json:"withdrawn,omitempty"` // the claims that no longer stand
+}
+
+// An InFleet is a fleet, whose records are apart from those of its server alone.
+type InFleet struct {
+	Who  string `json:"who"`  // tells it from others
+	Host string `json:"host"` // the server's
+	Run  string `json:"run"`  // the newest
 }
 
 // A Summed is one claim over all hosts that measured it.
@@ -55,6 +63,7 @@ type OnHost struct {
 	Host       string   `json:"host"` // the server's host
 	ClientHost string   `json:"client_host"`
 	Fleet      []string `json:"fleet,omitempty"` // the hosts of a fleet's clients
+	Who        string   `json:"who,omitempty"`   // of a fleet, as in Hosts
 	Run        string   `json:"run"`             // the newest run, whose verdict file has the record
 	Verdict    Verdict  `json:"verdict"`
 	Reason     string   `json:"reason"`
@@ -91,6 +100,9 @@ func Over(claim string, newest []*File) Summed {
 		}
 		on := OnHost{Host: f.Host, ClientHost: f.ClientHost, Fleet: f.Fleet, Run: f.Run, Verdict: c.Verdict, Reason: c.Reason,
 			Blocks: c.Blocks, Runs: c.Runs, For: c.For, Against: c.Against}
+		if len(f.Fleet) > 0 {
+			on.Who = whoOf(f.Host, f.Fleet)
+		}
 		if e, ok := deciding(c); ok {
 			on.Ratio, on.Low, on.High = e.Ratio, e.Low, e.High
 			on.Text, on.Interval = e.Text(), e.Interval()
@@ -116,7 +128,7 @@ func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 	runs = slices.Clone(runs)
 	slices.SortFunc(runs, func(a, b Made) int { return byStart(a.File, b.File) })
 	out := &Hosts{SchemaVersion: Version, Experiment: x.Name, Machines: []string{}, Shown: shown(runs), Profiled: withProfiles(runs), Claims: []Summed{}}
-	machines := map[string]bool{}
+	machines, fleets := map[string]bool{}, map[string]InFleet{}
 	var files []*File
 	for _, r := range runs {
 		files = append(files, r.File)
@@ -127,6 +139,9 @@ func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 			if _, ok := r.claim(c.ID); ok && !r.published() {
 				newest[r.pair()] = r.File
 				machines[r.Host] = true
+				if who := whoOf(r.Host, r.Fleet); len(r.Fleet) > 0 {
+					fleets[who] = InFleet{who, r.Host, r.Run}
+				}
 			}
 		}
 		sum := Over(c.ID, slices.Collect(maps.Values(newest)))
@@ -151,6 +166,9 @@ func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 		out.Claims = append(out.Claims, sum)
 	}
 	out.Machines = append(out.Machines, slices.Sorted(maps.Keys(machines))...)
+	for _, who := range slices.Sorted(maps.Keys(fleets)) {
+		out.Fleets = append(out.Fleets, fleets[who])
+	}
 	out.Withdrawn = withdrawn(x, runs)
 	return out
 }

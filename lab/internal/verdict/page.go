@@ -40,6 +40,7 @@ type PageRecorded struct {
 	Settings      setting.Levels   `json:"settings"`
 	Commands      []string         `json:"commands,omitempty"` // of all conditions, in their order
 	Profiled      bool             `json:"profiled,omitempty"` // whether it names raw profiles
+	Fleet         *Fleet           `json:"fleet,omitempty"`
 	Trials        []PageTrial      `json:"trials,omitempty"`
 	NotApplicable string           `json:"not_applicable,omitempty"`
 	Warnings      []string         `json:"warnings,omitempty"`
@@ -74,6 +75,9 @@ type PageSlots struct {
 // leaves both as they are.
 func PageOf(f *File, r *results.File) *Page {
 	p := &Page{File: *f, Conditions: make([]PageCondition, 0, len(f.Conditions)), Results: recordedOf(r)}
+	if p.Results.Fleet != nil { // by the names that the hosts have now
+		p.Results.Fleet.Who, p.Results.Fleet.Hosts = whoOf(f.Host, f.Fleet), f.Fleet
+	}
 	for _, c := range f.Conditions {
 		p.Recorded = max(p.Recorded, len(c.Metrics))
 		p.Conditions = append(p.Conditions, pageCondition(c))
@@ -109,7 +113,7 @@ func pageCondition(c Summary) PageCondition {
 func recordedOf(r *results.File) PageRecorded {
 	out := PageRecorded{
 		SchemaVersion: r.SchemaVersion, Text: r.Text, Topology: r.Topology, Settings: r.Settings,
-		NotApplicable: r.NotApplicable, Warnings: r.Warnings,
+		NotApplicable: r.NotApplicable, Warnings: r.Warnings, Fleet: fleetOf(r),
 	}
 	if r.Provenance != nil {
 		out.Provenance = &PageProvenance{*r.Provenance, strconv.FormatUint(r.Provenance.Seed, 10)}

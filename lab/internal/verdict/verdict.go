@@ -122,6 +122,9 @@ type File struct {
 	Control       *Control  `json:"control,omitempty"`  // absent where the record has no control
 	Table         *Table    `json:"table,omitempty"`    // of this run alone; absent where it has no condition
 	Relative      *Relative `json:"relative,omitempty"` // absent where the design asks for none
+	// Wall says whether the server or its clients are the wall, where the design
+	// adds clients of a fleet.
+	Wall string `json:"wall,omitempty"`
 	// Each has the figures of each trial for pages; nil for a published run. Decide
 	// leaves it to TrialsOf, since verdicts do not depend on the order of trials.
 	Each *Trials `json:"each,omitempty"`

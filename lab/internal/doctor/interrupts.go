@@ -1,0 +1,51 @@
+package doctor
+
+import (
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// balancer looks for what moves interrupts that a design pins. A design that
+// stops irqbalance itself needs nothing; the others leave it alone, so that they
+// compare interrupts alone, and cannot be carried out while it runs.
+func (m Machine) balancer() Finding {
+	f := Finding{Level: Good, About: "interrupts", Seen: "irqbalance does not run"}
+	if !m.runs("irqbalance") {
+		return f
+	}
+	f.Seen = "irqbalance runs, and moves them"
+	f.Bars = m.claims(func(x *experiment.Experiment, _ experiment.Claim) bool { return pins(x) })
+	if len(f.Bars) > 0 {
+		f.Level, f.Means = Limit, "not applicable while it runs, since interrupts are pinned in "+m.name(f.Bars)
+		f.Mend = "sudo lab/scripts/tune-irqbalance.sh apply, and restore afterwards"
+	}
+	return f
+}
+
+// pins tells whether a design pins interrupts and leaves irqbalance alone.
+func pins(x *experiment.Experiment) bool {
+	return slices.ContainsFunc(x.Conditions(), func(levels setting.Levels) bool {
+		all := x.Fixed().With(levels)
+		return all[setting.IRQ] == setting.String("pinned") && all[setting.IRQBalance] != setting.Bool(false)
+	})
+}
+
+// runs tells whether a process of that name runs.
+func (m Machine) runs(name string) bool {
+	fs, err := m.procfs()
+	if err != nil {
+		return false
+	}
+	all, err := fs.AllProcs()
+	if err != nil {
+		return false
+	}
+	for _, p := range all {
+		if comm, err := p.Comm(); err == nil && comm == name {
+			return true
+		}
+	}
+	return false
+}
