@@ -111,12 +111,15 @@ func (b *bench) opens(x *experiment.Experiment) error {
 
 // on are the hosts whose blocks count together with those that this call makes.
 func (b *bench) on() results.Hosts {
-	on := results.Hosts{Server: b.j.Machine(b.profile.ID), Client: b.j.Machine(b.profile.ID)}
-	for i, c := range b.clients {
-		if on.Clients = append(on.Clients, b.j.Machine(c.ID)); i == 0 {
-			on.Client = on.Clients[0]
-		}
+	own := b.j.Machine(b.profile.ID)
+	if b.server == nil {
+		return results.Hosts{Server: own, Client: own}
 	}
+	on := run.FleetOf(own, b.server.Hellos())
+	for i, id := range on.Clients {
+		on.Clients[i] = b.j.Machine(id)
+	}
+	on.Client = on.Clients[0]
 	return on
 }
 

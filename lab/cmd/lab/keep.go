@@ -53,7 +53,8 @@ func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made, cl
 		return nil
 	}
 	for _, h := range append([]*host.Profile{h}, clients...) {
-		if j.Hosts[h.ID] != nil {
+		// Of hosts that share a machine, the run names the first only.
+		if j.Hosts[h.ID] != nil || h.ID != f.Hosts.Server && !slices.Contains(f.Hosts.Clients, h.ID) {
 			continue
 		}
 		profile, err := results.Encode(h)

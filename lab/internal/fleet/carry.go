@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -33,6 +35,7 @@ type carried struct {
 	grace time.Duration
 	input *os.File // the generator's
 	wrong error    // a line that is not the generator's
+	last  []byte   // line of a load without a plan
 }
 
 // grace bounds how long another host may ask to wait.
@@ -237,6 +240,11 @@ func (l *carried) line(text []byte) error {
 			return err
 		}
 	}
+	if l.Plan == nil {
+		l.mu.Lock()
+		l.last = append(l.last[:0], text...)
+		l.mu.Unlock()
+	}
 	l.agent.conn.send(frame{Kind: kindLine, ID: l.id, Client: l.client, Text: string(text)})
 	return nil
 }
@@ -264,6 +272,11 @@ func (l *carried) window() time.Duration {
 	if first, last := l.counted(); last > 0 {
 		return time.Duration(last - first)
 	}
+	if at := slices.Index(l.Argv, "--duration"); at >= 0 && at+1 < len(l.Argv) {
+		if s, err := strconv.ParseFloat(l.Argv[at+1], 64); err == nil && s > 0 && s < generator.MaxSeconds {
+			return time.Duration(s * 1e9)
+		}
+	}
 	return time.Duration(l.LimitNS) / 2
 }
 
@@ -280,10 +293,18 @@ func (l *carried) look(seen *Seen, s *telemetry.Sampler, began time.Time) {
 			from, to = begin, end
 		}
 	}
+	if l.Plan == nil { // what autocannon counted, without its start and its warm-up
+		l.mu.Lock()
+		begin, end, err := generator.RawTrial{Printed: l.last}.Window()
+		l.mu.Unlock()
+		if err == nil && begin.After(from) && !end.After(to) {
+			from, to = begin, end
+		}
+	}
 	// At one request a second the CPU time of a request is that of a second.
 	const perSecond = "client_cpu_per_request_s"
 	w := s.Between(0, from, to, 1, 0)
-	if len(w.Metrics) == 0 {
+	if len(w.Metrics) == 0 && l.Plan != nil {
 		w = s.Between(0, began, time.Now(), 1, 0)
 	}
 	for name, v := range w.Metrics {

@@ -276,7 +276,7 @@ func (t Trial) fullestLink(rate float64) float64 {
 	if rate > 0 {
 		m["line_rate_share"] = max(t.Metrics["wire_tx_bps"], t.Metrics["wire_rx_bps"]) / rate
 	}
-	fullest(m, t.Clients)
+	Fullest(m, t.Clients)
 	return m["line_rate_share"]
 }
 

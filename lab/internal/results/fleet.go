@@ -54,9 +54,9 @@ func (c Client) Clock() gate.ClientClock {
 	return gate.ClientClock{OffsetS: c.OffsetS, UncertaintyS: c.UncertaintyS, MovedS: c.MovedS}
 }
 
-// fullest adds to a trial's metrics those that are of the fullest of its clients:
+// Fullest adds to a trial's metrics those that are of the fullest of its clients:
 // where several load one server, the fullest is the first to hold all back.
-func fullest(m map[string]float64, clients []Client) {
+func Fullest(m map[string]float64, clients []Client) {
 	for _, c := range clients {
 		for name, v := range map[string]*float64{"client_cores_busy": c.CoresBusy, "client_thread_busy_max": c.ThreadBusyMax, "line_rate_share": c.LineRateShare} {
 			if before, there := m[name]; v != nil && (!there || *v > before) {
@@ -269,6 +269,14 @@ func (f *File) checkClients(t Trial, at string) error {
 		}
 		if t.Valid && c.LateS > gate.ClientLate.Seconds() {
 			return fmt.Errorf("%s/late_s: %v, and so the gate %s makes the trial invalid; it is called valid", at, c.LateS, gate.ClientsApart)
+		}
+	}
+	if want := map[string]float64{}; t.Slots == nil && t.Valid { // else what the slots give has it
+		Fullest(want, t.Clients)
+		for _, name := range []string{"client_cores_busy", "client_thread_busy_max"} {
+			if got, there := t.Metrics[name]; !there || !same(got, want[name], f.exactly()) {
+				return fmt.Errorf("%s/metrics/%s: %v, but the fullest of the clients has %v", at, name, got, want[name])
+			}
 		}
 	}
 	if requests, there := t.Metrics["requests"]; there && math.Abs(float64(all)-requests) > 0.5 {

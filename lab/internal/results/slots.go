@@ -67,7 +67,7 @@ func (s *Slots) Metrics(on Setup) map[string]float64 {
 			}
 		}
 	}
-	fullest(m, on.Clients)
+	Fullest(m, on.Clients)
 	Round(m)
 	return m
 }

@@ -3,9 +3,12 @@ package run
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -87,5 +90,42 @@ func TestFleetsCloseGates(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Hosts on one machine have one name, whatever their checkouts call it.
+func TestHostsOfOneMachineHaveOneName(t *testing.T) {
+	hello := func(id, machine string) fleet.Hello {
+		return fleet.Hello{Profile: host.Profile{ID: id}, Machine: machine}
+	}
+	got := FleetOf("s", []fleet.Hello{hello("other", "0"), hello("a", "0"), hello("b", "1"), hello("c", "1"), hello("d", "")})
+	if want := (results.Hosts{Server: "s", Client: "s", Clients: []string{"s", "b", "b", "d"}}); !got.Same(want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// A client that came late to the first slot gets more time in the next turn, and
+// so do connections that had no answer when a slot was to count.
+func TestALateClientIsGivenTime(t *testing.T) {
+	for what, c := range map[string]struct {
+		slots []generator.SlotReport
+		lead  time.Duration
+		fill  time.Duration
+	}{
+		"in time":             {[]generator.SlotReport{{LateS: 0.01}, {}}, time.Second, 0},
+		"late to the first":   {[]generator.SlotReport{{LateS: 0.3, Failed: "began 0.3 s late"}, {}}, 2 * time.Second, 0},
+		"late to a later one": {[]generator.SlotReport{{}, {LateS: 0.3, Failed: "began 0.3 s late"}}, time.Second, 0},
+		"not answered":        {[]generator.SlotReport{{}, {Failed: "3 of 5 connections had no answer by its time"}}, time.Second, fillWire},
+	} {
+		e := &engine{lead: time.Second}
+		e.learn(&sweep{shares: []portion{{}, {report: &generator.Report{Slots: c.slots}}}})
+		if e.lead != c.lead || e.fillMore != c.fill {
+			t.Errorf("%s: %v and %v, want %v and %v", what, e.lead, e.fillMore, c.lead, c.fill)
+		}
+	}
+	e := &engine{lead: leadLongest, fillMore: longestFill}
+	e.learn(&sweep{shares: []portion{{report: &generator.Report{Slots: []generator.SlotReport{{LateS: 9, Failed: "late"}, {Failed: "no answer"}}}}}})
+	if fill := e.fillOf(load{connections: 1, pipelining: 1}); e.lead != leadLongest || fill != longestFill {
+		t.Errorf("%v and %v grow without end", e.lead, fill)
 	}
 }

@@ -4,223 +4,21 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
-	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
-
-// A made-up fleet has clients that run the real load generator on this machine and
-// say that they are elsewhere, each by a clock of its own.
-type madeUpFleet struct {
-	root    string
-	cpus    cores.Split
-	clients []*madeUpClient
-	asked   int // how often the clocks were measured
-}
-
-type madeUpClient struct {
-	fleet  *madeUpFleet
-	number int
-	ahead  time.Duration // of its clock
-	late   time.Duration // before it starts a load
-	lost   func(load int) bool
-	refuse string
-	hangs  bool
-	clock  func(c *fleet.Clock, asked int) // changes what is measured of its clock
-	full   bool                            // its generator reports all of its core's time
-	loads  int
-	plans  []*generator.Plan
-}
-
-func newFleet(p place, clients int) *madeUpFleet {
-	f := &madeUpFleet{root: p.root, cpus: sides(p.t)}
-	for i := range clients {
-		f.clients = append(f.clients, &madeUpClient{fleet: f, number: i + 1, ahead: time.Duration(i*7) * time.Millisecond})
-	}
-	return f
-}
-
-func (f *madeUpFleet) Hellos() []fleet.Hello {
-	server, client := f.cpus.On()
-	all := []fleet.Hello{{Profile: host.Profile{ID: "here"}, Machine: "0", CPUs: server, Device: "lo", LineRate: 1e12}}
-	for i := range f.clients {
-		all = append(all, fleet.Hello{Profile: host.Profile{ID: fmt.Sprintf("client-%d", i+1)}, Machine: fmt.Sprint(i + 1), CPUs: client, Device: "eth0",
-			Tools: map[string]string{"http_load": setting.HTTPLoadVersion}, Kernel: map[string]string{"release": "6.1"}})
-	}
-	return all
-}
-
-func (f *madeUpFleet) Clocks(context.Context) (all []fleet.Clock, err error) {
-	f.asked++
-	for _, c := range f.clients {
-		one := fleet.Clock{OffsetS: c.ahead.Seconds(), UncertaintyS: 0.0005, Method: "round-trips"}
-		if c.clock != nil {
-			c.clock(&one, f.asked)
-		}
-		all = append(all, one)
-	}
-	return all, nil
-}
-
-func (f *madeUpFleet) Start(_ context.Context, client int, l fleet.Load) (fleet.Running, error) {
-	c := f.clients[client-1]
-	c.loads++
-	c.plans = append(c.plans, l.Plan)
-	if c.refuse != "" {
-		return nil, fleet.Refused{Client: client, Why: c.refuse}
-	}
-	r := &madeUpLoad{client: c, held: make(chan struct{}), done: make(chan struct{}), ending: make(chan struct{})}
-	go r.run(l)
-	if c.lost != nil && c.lost(c.loads) {
-		go func() {
-			time.Sleep(1200 * time.Millisecond)
-			r.finish(fleet.Lost{Client: client, Why: "it said nothing for 5 s, at 127.0.0.1"})
-			r.Stop(0)
-		}()
-	}
-	return r, nil
-}
-
-type madeUpLoad struct {
-	client  *madeUpClient
-	held    chan struct{}
-	done    chan struct{}
-	ending  chan struct{}
-	once    sync.Once
-	ended   sync.Once
-	mu      sync.Mutex
-	input   *os.File
-	printed bytes.Buffer
-	err     error
-}
-
-func (r *madeUpLoad) Held() <-chan struct{} { return r.held }
-func (r *madeUpLoad) Done() <-chan struct{} { return r.done }
-func (r *madeUpLoad) Release() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.input != nil && !r.client.hangs {
-		_, _ = io.WriteString(r.input, "end\n")
-	}
-}
-
-func (r *madeUpLoad) Result() ([]byte, fleet.Seen, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.printed.Bytes(), fleet.Seen{RxBytes: -1, TxBytes: -1, Own: 0.1, GapS: 0.25, Metrics: map[string]float64{
-		"client_steal": 0, "client_foreign_load": 0, "client_rss_bytes": 1 << 20, "throttled_s": 0, "swap_pages": 0, "clock_step_s": 0}}, r.err
-}
-
-func (r *madeUpLoad) Stop(time.Duration) {
-	r.once.Do(func() { close(r.ending) })
-	<-r.done
-}
-
-func (r *madeUpLoad) finish(err error) {
-	r.ended.Do(func() {
-		r.mu.Lock()
-		r.err = err
-		r.mu.Unlock()
-		close(r.done)
-	})
-}
-
-// run starts the generator with the plan's times by this machine's clock.
-func (r *madeUpLoad) run(l fleet.Load) {
-	c := r.client
-	ahead := wallAhead() + int64(c.ahead)
-	p := *l.Plan
-	p.Slots = slices.Clone(p.Slots)
-	for i := range p.Slots {
-		p.Slots[i].AtNS -= ahead
-	}
-	time.Sleep(c.late)
-	in, w, err := os.Pipe()
-	if err != nil {
-		r.finish(err)
-		return
-	}
-	defer in.Close()
-	defer w.Close()
-	r.mu.Lock()
-	r.input = w
-	r.mu.Unlock()
-	line := func(text string) {
-		one, err := generator.ParseLine([]byte(text))
-		if err != nil {
-			return
-		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if one.Held {
-			close(r.held)
-		}
-		if s := one.Slot; s != nil {
-			if s.AtNS != 0 {
-				s.AtNS += ahead
-			}
-			if c.full {
-				s.ClientCPUS, s.BusiestThreadS = s.Seconds*float64(len(c.fleet.cpus.Client)), s.Seconds
-			}
-		}
-		_ = one.Write(&r.printed)
-	}
-	proc, err := leash.Start(leash.Spec{Dir: c.fleet.root, Argv: []string{"lab/scripts/trial.sh", "--generator", "http_load", "--plan", "-"}, Stdin: in, Stdout: &byLine{each: line}})
-	if err != nil {
-		r.finish(err)
-		return
-	}
-	_ = p.Write(w)
-	select {
-	case <-proc.Done():
-	case <-r.ending:
-		_ = proc.Stop(proc.Pid(), 0)
-		<-proc.Done()
-	}
-	if err := proc.Err(); err != nil {
-		err = fmt.Errorf("%w: %s", err, proc.LastLine())
-		r.finish(err)
-		return
-	}
-	r.finish(nil)
-}
-
-// byLine calls each for every line.
-type byLine struct {
-	each func(string)
-	rest string
-}
-
-func (b *byLine) Write(text []byte) (int, error) {
-	b.rest += string(text)
-	for {
-		line, rest, ok := strings.Cut(b.rest, "\n")
-		if !ok {
-			return len(text), nil
-		}
-		b.rest = rest
-		b.each(line)
-	}
-}
 
 // onFleet is the plan of a run whose clients are made up.
 func (p place) onFleet(d design, f *madeUpFleet) Plan {
@@ -359,24 +157,6 @@ func TestTroublesOfClients(t *testing.T) {
 	nothingRuns(t)
 }
 
-// A client that came late gets more time before the next block.
-func TestAClientThatComesLateIsGivenTime(t *testing.T) {
-	p := newPlace(t)
-	f := newFleet(p, 2)
-	f.clients[0].late = 1100 * time.Millisecond
-	plan := p.onFleet(fleetBlock, f)
-	plan.MaxBlocks = 2
-	made, err := Do(t.Context(), plan, &watching{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, one := range made.File.Trials {
-		if late := closed(one, gate.ClientsApart); late != (one.Block == 1) && !disturbed(one) {
-			t.Errorf("block %d: %q", one.Block, one.Reasons)
-		}
-	}
-}
-
 // The loss of a client ends the run with the block in which it was lost, and the
 // blocks before it are kept.
 func TestALostClientEndsTheRun(t *testing.T) {
@@ -437,7 +217,9 @@ func TestWhatAFleetCannotCarryOutIsSaid(t *testing.T) {
 	if why := few.Unreachable(); why != "needs 4 clients; the fleet has 2" {
 		t.Errorf("%q", why)
 	}
-	for says, x := range map[string]*experiment.Experiment{"it loads with autocannon": inPieces.parse(t), "its servers send events": committed(t, "batch-pacing")} {
+	profiled := profiling
+	profiled.settings = inPieces.settings
+	for says, x := range map[string]*experiment.Experiment{"it profiles servers that autocannon loads": profiled.parse(t), "its servers send events": committed(t, "batch-pacing")} {
 		plan := p.onFleet(fleetBlock, f)
 		plan.Experiment = x
 		if why := plan.Unreachable(); !strings.Contains(why, says) {
@@ -462,7 +244,7 @@ func TestAnInterruptedFleetLeavesNothing(t *testing.T) {
 
 func TestAFileTellsNoName(t *testing.T) {
 	f := &results.File{Experiment: "x", NotApplicable: "Zeus.example is not reached, nor 10.0.0.7: the server", Hosts: results.Hosts{Server: "zeus-2c", Client: "zeus-2c"}}
-	for word, private := range map[string]bool{"zeus.example": true, "10.0.0.7": true, "0.0.7": false, "zeus": false, "server": false, "": false, "x": true} {
+	for word, private := range map[string]bool{"zeus.example": true, "10.0.0.7": true, "0.0.7": false, "zeus": false, "zeus-2c": true, "server": false, "": false, "hosts": false} {
 		if err := Private(f, word); (err != nil) != private {
 			t.Errorf("%q: %v", word, err)
 		}
@@ -504,6 +286,41 @@ func TestProfilesUnderAFleetsLoad(t *testing.T) {
 	})
 	if f.clients[0].loads == 0 || f.clients[1].loads != f.clients[0].loads {
 		t.Errorf("the clients loaded %d and %d times", f.clients[0].loads, f.clients[1].loads)
+	}
+	nothingRuns(t)
+}
+
+// autocannon on two clients begins at one time, and its own sum is the trial's.
+func TestAutocannonOnTwoClients(t *testing.T) {
+	p := newPlace(t)
+	f := newFleet(p, 2)
+	for _, c := range f.clients {
+		c.ahead = 0 // the generator goes by this machine's clock
+	}
+	d := inPieces
+	d.settings = "generator = \"autocannon\"\nconnections = 5\nprefork = false"
+	plan := p.onFleet(d, f)
+	made, err := Do(t.Context(), plan, &watching{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound(t, plan.Experiment, made.File)
+	for _, one := range made.File.Trials {
+		if closed(one, gate.ClientFailed, gate.WrongAnswer, gate.Mismatches, gate.Non2xx) {
+			t.Errorf("%s: %q", one.Condition, one.Reasons)
+		}
+		if one.Clients == nil {
+			continue
+		}
+		if one.Clients[0].Requests == 0 || one.Clients[1].Requests == 0 || float64(one.Clients[0].Requests+one.Clients[1].Requests) != one.Metrics["requests"] || one.Metrics["client_thread_busy_max"] != 0.3 {
+			t.Errorf("%s: %+v, %v", one.Condition, one.Clients, one.Metrics)
+		}
+	}
+	line := strings.Join(f.clients[1].argvs[0], " ")
+	for _, want := range []string{"--connections 2 ", " --raw --at "} {
+		if !strings.Contains(line, want) {
+			t.Errorf("%q, want %q", line, want)
+		}
 	}
 	nothingRuns(t)
 }

@@ -76,7 +76,12 @@ func (s *sweep) window() telemetry.Window {
 	g, clock := s.g, s.g.engine.plan.clock
 	first, last := s.plan.Slots[0], s.plan.Slots[len(s.plan.Slots)-1]
 	from, to := clock.at(first.AtNS-generator.NS(first.FillS)), clock.at(last.AtNS+generator.NS(last.Seconds))
-	w := g.sampler.Between(0, from, to, 0, 0)
+	return s.withClients(g.sampler.Between(0, from, to, 0, 0), from, to)
+}
+
+// withClients adds to the samples of this host those of the clients' hosts.
+func (s *sweep) withClients(w telemetry.Window, from, to time.Time) telemetry.Window {
+	g := s.g
 	if w.Metrics == nil {
 		w.Metrics = map[string]float64{}
 	}
@@ -174,16 +179,21 @@ func (s *sweep) parts(r round) {
 		}
 		t.Clients = []results.Client{}
 		for k := range s.shares {
-			c := results.Client{
-				OffsetS: fine(s.before[k].OffsetS), MovedS: fine(s.after[k].OffsetS - s.before[k].OffsetS),
-				UncertaintyS: fine(max(s.before[k].UncertaintyS, s.after[k].UncertaintyS)),
-			}
+			c := s.clockOf(k)
 			if k < g.loads[i].clients {
 				s.part(&c, k, i, r)
 				c.Bound, c.BoundWhy = gate.DecideBound(file.ClientEvidence(k, c))
 			}
 			t.Clients = append(t.Clients, c)
 		}
+	}
+}
+
+// clockOf is a client's part with what was measured of its clock.
+func (s *sweep) clockOf(k int) results.Client {
+	return results.Client{
+		OffsetS: fine(s.before[k].OffsetS), MovedS: fine(s.after[k].OffsetS - s.before[k].OffsetS),
+		UncertaintyS: fine(max(s.before[k].UncertaintyS, s.after[k].UncertaintyS)),
 	}
 }
 

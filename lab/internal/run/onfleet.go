@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
@@ -64,9 +63,11 @@ func (p Plan) withoutClients() []string {
 	case x.Batches():
 		return []string{"its servers send events to a receiver, which a fleet's clients do not run; it can be measured on one machine"}
 	}
-	for _, levels := range p.Experiment.Conditions() {
-		if name := generatorOf(p.Experiment.Fixed().With(levels)); name != setting.HTTPLoad {
-			return []string{fmt.Sprintf("it loads with %s, which the lab does not start on several hosts; it can be measured on one machine", name)}
+	if p.Experiment.Profile != nil || p.Profile {
+		for _, levels := range p.Experiment.Conditions() {
+			if name := generatorOf(p.Experiment.Fixed().With(levels)); name != setting.HTTPLoad {
+				return []string{fmt.Sprintf("it profiles servers that %s loads, which the lab does not do on several hosts; it can be measured on one machine", name)}
+			}
 		}
 	}
 	return nil
@@ -79,15 +80,33 @@ func (p Plan) describe(f *results.File) {
 		return
 	}
 	hellos := p.Clients.Hellos()
-	f.Hosts.Clients = []string{}
+	f.Hosts = FleetOf(p.Host.ID, hellos)
 	f.Provenance.ClientCPUs = ""
 	fl := &results.Fleet{Machines: machines(hellos), Clients: []results.OfFleet{}}
 	for _, h := range hellos[1:] {
-		f.Hosts.Clients = append(f.Hosts.Clients, h.Profile.ID)
 		fl.Clients = append(fl.Clients, results.OfFleet{CPUs: cores.Format(h.CPUs), LineRateBps: h.LineRate, Tools: h.Tools, Kernel: h.Kernel, MemoryBytes: h.Memory})
 	}
-	f.Hosts.Client = f.Hosts.Clients[0]
 	f.Provenance.Fleet = fl
+}
+
+// FleetOf names the hosts of a fleet by their machines' profiles. Hosts that share a
+// machine go by the name of the first of them: a checkout may have drawn a name of
+// its own.
+func FleetOf(server string, hellos []fleet.Hello) results.Hosts {
+	on := results.Hosts{Server: server, Clients: []string{}}
+	of := machines(hellos)
+	for i, h := range hellos[1:] {
+		id := h.Profile.ID
+		switch first := slices.Index(of, of[i+1]); {
+		case first == 0:
+			id = server
+		case first <= i:
+			id = on.Clients[first-1]
+		}
+		on.Clients = append(on.Clients, id)
+	}
+	on.Client = on.Clients[0]
+	return on
 }
 
 // machines numbers the machines that hosts are on, in the order of the hosts.
@@ -144,29 +163,4 @@ func (p Plan) sealed(f *results.File) error {
 		words = append(words, name, short)
 	}
 	return Private(f, words...)
-}
-
-// common are words that a host may be called by and that files have anyway.
-var common = []string{"", "client", "clients", "fiber", "host", "lab", "linux", "localhost", "server"}
-
-// Private refuses a file that has one of some words in it: names and addresses of
-// hosts, users or directories, which no results file tells.
-func Private(f *results.File, words ...string) error {
-	text, err := results.Encode(f)
-	if err != nil {
-		return err
-	}
-	part := func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-@", r)
-	}
-	there := map[string]bool{}
-	for _, word := range strings.FieldsFunc(strings.ToLower(string(text)), part) {
-		there[strings.Trim(word, ".-_@")] = true
-	}
-	for _, word := range words {
-		if word = strings.ToLower(word); !slices.Contains(common, word) && there[strings.Trim(word, ".-_@")] {
-			return fmt.Errorf("the run's file would have %q in it, a name or an address of the fleet, and is not kept; this is a fault of the lab", word)
-		}
-	}
-	return nil
 }

@@ -31,15 +31,16 @@ type sweep struct {
 type portion struct {
 	number  int // of the client, from 1
 	plan    generator.Plan
-	targets []int // by its own target: that of the whole
-	slots   []int // by its own slot: that of the whole
-	aheadNS int64 // its wall clock's time less the whole's
+	argv    []string // of a generator without plans, in place of one
+	targets []int    // by its own target: that of the whole
+	slots   []int    // by its own slot: that of the whole
+	aheadNS int64    // its wall clock's time less the whole's
 	running fleet.Running
 	report  *generator.Report
 	seen    fleet.Seen
 }
 
-func (s *portion) loads() bool { return len(s.plan.Slots) > 0 }
+func (s *portion) loads() bool { return len(s.plan.Slots) > 0 || s.argv != nil }
 
 func (s *portion) name() string { return fmt.Sprintf("client %d", s.number) }
 
@@ -100,7 +101,6 @@ func (p Plan) fewConnections() error {
 // where a client was lost.
 func (g *group) sweep(ctx context.Context, plan generator.Plan, begins func(time.Time), held func()) (s *sweep, faults []fault, err error) {
 	e := g.engine
-	clients := e.plan.Clients
 	s = &sweep{g: g, plan: plan, shares: make([]portion, e.plan.clients()), held: held}
 	if s.before, err = e.clocks(ctx); err != nil {
 		return nil, nil, err
@@ -114,28 +114,31 @@ func (g *group) sweep(ctx context.Context, plan generator.Plan, begins func(time
 	s.edges = g.watchEdges(&s.plan)
 	defer s.edges.stop()
 	limit := time.Duration(to-monotonic()) + time.Duration(2*len(plan.Targets))*longestFill + g.loads[0].grace
-	defer s.stop()
-	if err := atOnce(ctx, len(s.shares), func(ctx context.Context, k int) (err error) {
-		one := &s.shares[k]
-		if !one.loads() {
-			return nil
-		}
-		one.running, err = clients.Start(ctx, one.number, fleet.Load{Plan: &one.plan, LimitNS: int64(limit)})
-		return err
-	}); err != nil {
-		return nil, nil, g.cannot(ctx, err)
-	}
-	if faults, err = s.wait(ctx, limit+lateness); err != nil {
-		return nil, nil, g.cannot(ctx, err)
-	}
-	more, err := s.end()
-	if faults = append(faults, more...); err != nil || len(faults) > 0 {
+	if faults, err = s.load(ctx, limit, func(one *portion) fleet.Load { return fleet.Load{Plan: &one.plan, LimitNS: int64(limit)} }); err != nil || len(faults) > 0 {
 		return s, faults, err
 	}
 	if s.after, err = e.clocks(ctx); err != nil {
 		return nil, nil, err
 	}
 	return s, s.read(), nil
+}
+
+// load starts the clients' loads and waits for their end.
+func (s *sweep) load(ctx context.Context, limit time.Duration, of func(*portion) fleet.Load) (faults []fault, err error) {
+	defer s.stop()
+	if err := atOnce(ctx, len(s.shares), func(ctx context.Context, k int) (err error) {
+		if one := &s.shares[k]; one.loads() {
+			one.running, err = s.g.engine.plan.Clients.Start(ctx, one.number, of(one))
+		}
+		return err
+	}); err != nil {
+		return nil, s.g.cannot(ctx, err)
+	}
+	if faults, err = s.wait(ctx, limit+lateness); err != nil {
+		return nil, s.g.cannot(ctx, err)
+	}
+	more, err := s.end()
+	return append(faults, more...), err
 }
 
 // clocks measures the clocks of all clients.
