@@ -55,6 +55,9 @@ func (s *Sampler) look() *survey {
 		}
 	}
 	all := snapshot(s.kernels)
+	s.mu.Lock()
+	s.blind = len(s.kernels) == 0
+	s.mu.Unlock()
 	tree := children(all)
 	for i, p := range s.targets.Pairs {
 		f := &s.found[i]

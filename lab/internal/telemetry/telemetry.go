@@ -86,7 +86,11 @@ type Sampler struct {
 	kernels map[int]bool // process ids of the kernel's own threads
 	heat    []string     // files that count how long heat held cores back
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// blind tells whether processes run on this machine that /proc does not show, as
+	// in a container: every machine has threads of the kernel's own, and here are
+	// none.
+	blind   bool
 	samples [][]sample // by pair, then by time; all pairs have the same times
 }
 

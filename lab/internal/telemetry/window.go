@@ -41,12 +41,15 @@ func (s *Sampler) Between(pair int, from, to time.Time, rps, lineRate float64) W
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	samples := s.samples[pair]
-	var in []sample
-	for _, one := range samples {
-		if !one.at.Before(from) && !one.at.After(to) {
-			in = append(in, one)
+	within := func(all []sample) (in []sample) {
+		for _, one := range all {
+			if !one.at.Before(from) && !one.at.After(to) {
+				in = append(in, one)
+			}
 		}
+		return in
 	}
+	in := within(samples)
 	w := Window{Metrics: map[string]float64{}, Gap: gap(samples, from, to)}
 	if len(in) < 2 {
 		return w // too short for any figure
@@ -59,6 +62,14 @@ func (s *Sampler) Between(pair int, from, to time.Time, rps, lineRate float64) W
 	d.machine(&w)
 	d.watching(&w, in, s.wire(w.Metrics, from, to, lineRate))
 	d.surveys(&w, in, samples[0].survey, s.targets)
+	if s.blind {
+		own := s.ownOf(within)
+		for side, cpus := range map[string][]int{"server": s.targets.ServerCPUs, "client": s.targets.ClientCPUs} {
+			if load, ok := w.Metrics[side+"_foreign_load"]; ok && own != nil {
+				w.Metrics[side+"_foreign_load"] = max(load, unseen(w.Cores, cpus, own[side]))
+			}
+		}
+	}
 	// The clock is checked over the whole trial: a step before the window would
 	// put the window in the wrong place.
 	all := delta{a: samples[0], b: samples[len(samples)-1]}
