@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 )
 
@@ -84,6 +84,12 @@ func (f fleetFlags) afar(ctx context.Context, call []string, o options, out io.W
 			all.Say("warning: %s: %s", all.Names()[i], h.Note)
 		}
 	}
+	if root, err := journal.Find("."); err == nil {
+		own, _ := host.Commit(string(root))
+		if there := all.Hellos()[0].Commit; own != there && own != host.UnknownCommit {
+			all.Say("warning: this checkout is at commit %.12s, and the fleet's at %.12s, whose experiments and lab are used", own, there)
+		}
+	}
 	status, err := all.Run(ctx)
 	return gathered(all, status, err)
 }
@@ -112,7 +118,7 @@ func (f fleetFlags) reach(ctx context.Context, server []string, out io.Writer) (
 
 // gathered derives what follows from the files that were collected.
 func gathered(of *fleet.Fleet, status int, err error) (int, error) {
-	if slices.ContainsFunc(of.Collected(), func(path string) bool { return strings.HasPrefix(path, "data/") }) {
+	if len(of.Collected()) > 0 {
 		root, failed := journal.Find(".")
 		var j *archive.Journal
 		if failed == nil {

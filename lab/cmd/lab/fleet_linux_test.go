@@ -11,6 +11,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/fleet"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
 // A crew is a fleet whose hosts are clones on this machine, started without SSH.
@@ -41,7 +46,7 @@ func newCrew(t *testing.T, clients, blocks int) *crew {
 // fleets has the design use the lab's own generator.
 func (c *clone) fleets() {
 	c.t.Helper()
-	c.edit("pipelining = 1\n", "pipelining = 1\ngenerator = \"http_load\"\n")
+	c.edit("pipelining = 1\n", "pipelining = 1\ngenerator = \"http_load\"\nrate = 400\n")
 	c.edit("slot_s = 1\n", "slot_s = 0.2\n")
 	c.edit("rounds = 1\n", "rounds = 2\n")
 }
@@ -199,6 +204,24 @@ func withoutController(t *testing.T, sig syscall.Signal) {
 	}
 	if s := finish(t, c.command("check")); s.status != exitHeld {
 		t.Errorf("check exits %d", s.status)
+	}
+}
+
+func TestAClientsLimitOnOpenFiles(t *testing.T) {
+	j, faults, err := archive.Open(journal.Root(newClone(t, loopback, "/simple", 1, 1).root))
+	if err != nil || len(faults) > 0 {
+		t.Fatal(err, faults)
+	}
+	x, err := j.Experiment("99-tiny") // 4 connections
+	if err != nil {
+		t.Fatal(err)
+	}
+	const each = 2 + run.FilesBeside
+	if err := opens(x, []fleet.Hello{{Files: each}, {Files: each}}); err != nil {
+		t.Error(err)
+	}
+	if err := opens(x, []fleet.Hello{{Files: each}, {Files: each - 1}}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("client 2 needs %d open files, and its hard limit is %d", each, each-1)) {
+		t.Error(err)
 	}
 }
 

@@ -87,22 +87,19 @@ func (b *bench) client(h fleet.Hello) (*host.Profile, error) {
 	return &h.Profile, nil
 }
 
-// opens refuses an experiment whose clients would open more files than they may.
-func (b *bench) opens(x *experiment.Experiment) error {
-	if b.server == nil {
-		return nil
-	}
-	hellos := b.server.Hellos()
+// opens refuses an experiment whose clients would open more files than they may. Each
+// that loads has an equal part of the connections.
+func opens(x *experiment.Experiment, clients []fleet.Hello) error {
 	for _, levels := range x.Conditions() {
 		s := x.Fixed().With(levels)
 		loads, ok := s[setting.Clients].Int()
 		if !ok {
-			loads = int64(len(b.clients))
+			loads = int64(len(clients))
 		}
 		connections, _ := s[setting.Connections].Int()
-		for i := range min(loads, int64(len(b.clients))) {
-			if needs := (connections+loads-1)/loads + run.FilesBeside; hellos[i+1].Files < uint64(needs) {
-				return fmt.Errorf("client %d needs %d open files, and its hard limit is %d; raise it there (ulimit -Hn, or nofile in limits.conf)", i+1, needs, hellos[i+1].Files)
+		for i := range min(loads, int64(len(clients))) {
+			if needs := (connections+loads-1)/loads + run.FilesBeside; clients[i].Files < uint64(needs) {
+				return fmt.Errorf("client %d needs %d open files, and its hard limit is %d; raise it there (ulimit -Hn, or nofile in limits.conf)", i+1, needs, clients[i].Files)
 			}
 		}
 	}

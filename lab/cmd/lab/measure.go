@@ -138,8 +138,8 @@ func (b *bench) plan(x *experiment.Experiment) run.Plan {
 // asks checks before the first run whether a run could be made and kept.
 func (b *bench) asks(x *experiment.Experiment) error {
 	err := b.ready(b.plan(x))
-	if err == nil {
-		err = b.opens(x)
+	if err == nil && b.server != nil {
+		err = opens(x, b.server.Hellos()[1:])
 	}
 	if err == nil {
 		err = writable(b.j.Root.Scratch(), b.into(), x, b.profile)

@@ -109,7 +109,7 @@ type collector struct {
 	data chan frame
 	done <-chan struct{} // of the connection
 
-	added []string // paths from the root
+	added []string // paths from the root, without those of runs for trial
 }
 
 func newCollector(root journal.Root, send func(frame), done <-chan struct{}) *collector {
@@ -172,7 +172,9 @@ func (c *collector) one(root journal.Root, id int64, k Kept) error {
 	if err := write(c.root.Scratch(), at, text); err != nil {
 		return c.unwritable(at, err)
 	}
-	c.added = append(c.added, k.Path)
+	if root == c.root {
+		c.added = append(c.added, k.Path)
+	}
 	return nil
 }
 
