@@ -7,7 +7,8 @@
 #   lab/scripts/fleet.sh in controller -- COMMAND…   (in another terminal)
 #
 # It is for trying out what runs on a fleet of hosts, with its faults. The hosts share one
-# kernel, one clock and the machine's cores, so its figures say nothing of real hosts.
+# kernel, one clock and the machine's cores, and none sees what runs outside of itself, so
+# its figures say nothing of real hosts.
 #
 # As wire.sh's, its namespaces have neither name nor file, and all that runs inside ends
 # with "up", which ends when its standard input closes, also by kill -9.

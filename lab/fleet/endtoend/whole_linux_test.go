@@ -2,6 +2,7 @@ package endtoend
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,7 +44,9 @@ func TestAWholeRun(t *testing.T) {
 		if len(trial.Clients) != 3 || float64(sum) != trial.Metrics["requests"] {
 			t.Errorf("trial %d: %d clients with %d requests, of %v", trial.Seq, len(trial.Clients), sum, trial.Metrics["requests"])
 		}
-		faultless(t, trial)
+		for _, why := range faults(trial) {
+			t.Error(why)
+		}
 	}
 	r.check()
 	r.private()
@@ -62,15 +65,16 @@ func (r *rig) check() {
 	}
 }
 
-// faultless asks that a trial, if it is invalid, is so because of a busy machine alone, as
-// this one is while it is tested.
-func faultless(t *testing.T, trial results.Trial) {
-	t.Helper()
+// faults are the reasons for which a trial is invalid other than that the machine is busy,
+// as this one is while it is tested. A client that is late on such a machine may have no
+// answer at all.
+func faults(trial results.Trial) (found []string) {
 	for _, reason := range trial.Reasons {
-		if g, ok := gate.Of(reason.Gate); !ok || g.Kind == gate.Fault {
-			t.Errorf("trial %d is invalid by %s: %s", trial.Seq, reason.Gate, reason.Detail)
+		if g, ok := gate.Of(reason.Gate); !ok || g.Kind == gate.Fault && g.Name != gate.NoRequests {
+			found = append(found, fmt.Sprintf("trial %d is invalid by %s: %s", trial.Seq, reason.Gate, reason.Detail))
 		}
 	}
+	return found
 }
 
 // private asks that no file that a run has written holds what only the inventory may:

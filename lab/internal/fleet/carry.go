@@ -126,7 +126,10 @@ func (l *carried) carryOut() (seen Seen, err error) {
 			w.Close()
 		}
 	}()
-	first, last := l.counted()
+	first, last := int64(0), int64(0)
+	if l.ToNS > l.FromNS && l.FromNS > 0 {
+		first, last = l.FromNS-l.ahead, l.ToNS-l.ahead
+	}
 	traffic := watch(a.hello.Device, first, last)
 	ended := error(nil)
 	select {
@@ -255,14 +258,8 @@ func (l *carried) counted() (first, last int64) {
 	if l.Plan == nil {
 		return 0, 0
 	}
-	for _, s := range l.Plan.Slots {
-		if !s.Counts || s.AtNS == 0 {
-			continue
-		}
-		if first == 0 {
-			first = s.AtNS - l.ahead
-		}
-		last = max(last, s.AtNS-l.ahead+int64(s.Seconds*1e9))
+	if first, last = l.Plan.Counted(); last > 0 {
+		first, last = first-l.ahead, last-l.ahead
 	}
 	return first, last
 }

@@ -80,9 +80,14 @@ type Load struct {
 	// Argv is a command line from the root of the client's checkout, such as
 	// trial.sh's, that prints one result.
 	Argv    []string `json:"argv,omitempty"`
-	CPUs    []int    `json:"cpus,omitempty"`  // to pin the load to; empty: as the host's inventory says
-	LimitNS int64    `json:"limit_ns"`        // after which it counts as hung
-	AtNS    int64    `json:"at_ns,omitempty"` // with Argv: the client's wall-clock time to start it
+	CPUs    []int    `json:"cpus,omitempty"` // to pin the load to; empty: as the host's inventory says
+	LimitNS int64    `json:"limit_ns"`       // after which it counts as hung
+	// With Plan, the bytes at the client's interface are counted between these times
+	// of its wall clock. They are the same for all clients, of which one may have
+	// fewer slots: what is sent to it between slots passes the server's interface.
+	FromNS int64 `json:"from_ns,omitempty"`
+	ToNS   int64 `json:"to_ns,omitempty"`
+	AtNS   int64 `json:"at_ns,omitempty"` // with Argv: the client's wall-clock time to start it
 }
 
 // Seen is what a client's own telemetry saw while a load ran.
@@ -97,8 +102,8 @@ type Seen struct {
 	Stopped bool               `json:"stopped"`          // a signal stopped the load for a while
 	GapS    float64            `json:"gap_s"`            // longest time without a sample
 	Others  string             `json:"others,omitempty"` // the other process that used most of the client's cores, as package gate may name it
-	// Bytes that the interface to the server received and sent from the planned
-	// begin of the first counted slot to the planned end of the last; -1: not read.
+	// Bytes that the interface to the server received and sent from Load.FromNS to
+	// Load.ToNS; -1: not read.
 	RxBytes int64 `json:"rx_bytes"`
 	TxBytes int64 `json:"tx_bytes"`
 }

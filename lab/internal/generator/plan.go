@@ -114,6 +114,21 @@ func (p *Plan) Check() error {
 	return nil
 }
 
+// Counted is when the first slot that counts begins and the last one ends, by the
+// plan's clock; both are 0 without times.
+func (p *Plan) Counted() (from, to int64) {
+	for _, s := range p.Slots {
+		if !s.Counts || s.AtNS == 0 {
+			continue
+		}
+		if from == 0 {
+			from = s.AtNS
+		}
+		to = s.AtNS + NS(s.Seconds)
+	}
+	return from, to
+}
+
 // times checks the time of a slot against the one before it.
 func (p *Plan) times(i int) error {
 	s, before := p.Slots[i], p.Slots[max(i-1, 0)]

@@ -114,7 +114,10 @@ func (g *group) sweep(ctx context.Context, plan generator.Plan, begins func(time
 	s.edges = g.watchEdges(&s.plan)
 	defer s.edges.stop()
 	limit := time.Duration(to-monotonic()) + time.Duration(2*len(plan.Targets))*longestFill + g.loads[0].grace
-	if faults, err = s.load(ctx, limit, func(one *portion) fleet.Load { return fleet.Load{Plan: &one.plan, LimitNS: int64(limit)} }); err != nil || len(faults) > 0 {
+	from, until := s.plan.Counted()
+	if faults, err = s.load(ctx, limit, func(one *portion) fleet.Load {
+		return fleet.Load{Plan: &one.plan, LimitNS: int64(limit), FromNS: from + one.aheadNS, ToNS: until + one.aheadNS}
+	}); err != nil || len(faults) > 0 {
 		return s, faults, err
 	}
 	if s.after, err = e.clocks(ctx); err != nil {
