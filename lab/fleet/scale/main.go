@@ -51,7 +51,7 @@ type Spent struct {
 	Wall float64 `json:"wall_s"`
 }
 
-// design is of one block: each condition is loaded for a second.
+// design is of one block: two conditions and an A/A control, a second under load each.
 const design = `entry = "99"
 title = "What a fleet costs its controller"
 question = "What does a fleet cost its controller?"
@@ -69,7 +69,7 @@ pipelining = 1
 client_workers = 0
 [[factors]]
 name = "connections"
-levels = [32]
+levels = [32, 64]
 [block]
 slot_s = 1
 rounds = 1
@@ -134,7 +134,7 @@ func cost(top string, clients, repeats int) (c Cost, err error) {
 	if err := f.Checkouts(top, map[string]string{"lab/experiments/99-scale.toml": design}); err != nil {
 		return c, err
 	}
-	c = Cost{Clients: clients, Load: 2} // a condition and its A/A control
+	c = Cost{Clients: clients, Load: 3} // two conditions and an A/A control
 	// xargs starts one ssh for each host, and waits for all.
 	ssh := fmt.Sprintf(`awk '/ansible_host/ { print $2 }' %[1]s/inventory.yml | xargs -P 0 -I{} ssh -n -o BatchMode=yes -o UserKnownHostsFile=%[1]s/known_hosts -i %[1]s/key -p "$(sed -n 's/.*ansible_port: //p' %[1]s/inventory.yml)" "$(sed -n 's/.*ansible_user: //p' %[1]s/inventory.yml)"@{} true`, dir)
 	for _, one := range []struct {
