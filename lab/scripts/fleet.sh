@@ -255,7 +255,9 @@ Subsystem sftp internal-sftp
 TEXT
   # Sessions find the programs that this shell finds.
   mkdir -p "$at/home/.ssh"
-  echo "PATH=$PATH" >"$at/home/.ssh/environment"
+  # Each host keeps the originals of kernel settings for itself: from one host the namespace
+  # of another cannot be seen, so its settings would count as gone.
+  printf '%s\n' "PATH=$PATH" "LINE_RATE_STATE=$at/state" >"$at/home/.ssh/environment"
   if [[ $sshd == "$top"/.tools/* ]]; then
     local root=${sshd%/usr/sbin/sshd}
     libraries=$(find "$root" -name '*.so.*' -printf '%h\n' | sort -u | paste -sd :)

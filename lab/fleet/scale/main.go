@@ -134,7 +134,7 @@ func cost(top string, clients, repeats int) (c Cost, err error) {
 	if err := f.Checkouts(top, map[string]string{"lab/experiments/99-scale.toml": design}); err != nil {
 		return c, err
 	}
-	c = Cost{Clients: clients, Load: 3} // two conditions and an A/A control
+	c = Cost{Clients: clients, Load: 3} // two conditions and the A/A control
 	// xargs starts one ssh for each host, and waits for all.
 	ssh := fmt.Sprintf(`awk '/ansible_host/ { print $2 }' %[1]s/inventory.yml | xargs -P 0 -I{} ssh -n -o BatchMode=yes -o UserKnownHostsFile=%[1]s/known_hosts -i %[1]s/key -p "$(sed -n 's/.*ansible_port: //p' %[1]s/inventory.yml)" "$(sed -n 's/.*ansible_user: //p' %[1]s/inventory.yml)"@{} true`, dir)
 	for _, one := range []struct {

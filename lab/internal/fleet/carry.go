@@ -221,7 +221,7 @@ func (l *carried) command() (argv []string, input []byte, err error) {
 }
 
 // mostLine limits a line of a generator's output.
-const mostLine = mostFrame / 4
+const mostLine = mostFrame / 2
 
 // line passes on a line that the load printed. A slot's time becomes one of the
 // wall clock, which the other hosts can relate to theirs.

@@ -110,7 +110,7 @@ func (c *conn) write() {
 		}
 		if err != nil {
 			// What came before the end explains it better than the broken pipe.
-			time.AfterFunc(200*time.Millisecond, func() { c.fail(errClosed) })
+			time.AfterFunc(2*time.Second, func() { c.fail(errClosed) })
 		}
 		return err == nil
 	}

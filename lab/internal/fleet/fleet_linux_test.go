@@ -82,7 +82,7 @@ func TestAHostWithoutAnAnswerIsNamedInOneLine(t *testing.T) {
 		lab, want string
 	}{
 		"no lab":       {"", "there is no lab in the checkout at "},
-		"no checkout":  {"", "there is no checkout at /nowhere/at/all (line_rate_dir); run the playbook lab/fleet/prepare.yml"},
+		"no checkout":  {"", "there is no checkout at /nowhere/at/all (line_rate_dir); make fleet-prepare mends it"},
 		"a banner":     {"garbage", `no frame: "Welcome to this host!"`},
 		"another lab":  {"future", "its lab speaks version 99"},
 		"an old lab":   {"", `no command "fleet-client"`},
@@ -181,7 +181,7 @@ func TestAGarbledClientIsLost(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
 	// Only the agent's hello is passed on, and then something else.
-	r.lab(1, r.self()+` "$@" | { read -r hello; echo "$hello"; sleep 0.5; echo '{"kind":"ended","id":77,"client":1}'; sleep 5; }`)
+	r.lab(1, r.self()+` "$@" | { grep -m 1 '"kind":"hello"'; sleep 0.5; echo '{"kind":"ended","id":77,"client":1}'; sleep 5; }`)
 	c := r.run(nil, "wait=1500ms", "load=well")
 	if !strings.Contains(c.out+c.errs, "not started: client 1 was lost in mid-run: what came from it is no frame") && !strings.Contains(c.errs, "client 1 was lost") {
 		t.Errorf("%q", c.out)

@@ -73,9 +73,9 @@ const (
 	refused failure = "refused" // and the next would as well
 )
 
-// mostFrame limits a frame in bytes. A plan of 50,000 slots takes half of it, as
-// does a summary with the histograms of a thousand targets.
-const mostFrame = 16 << 20
+// mostFrame limits a frame in bytes. The longest has a summary with the histograms
+// of a thousand targets, which takes half of it.
+const mostFrame = 64 << 20
 
 // mostClients limits a fleet.
 const mostClients = 1000

@@ -317,7 +317,7 @@ type running struct {
 const overLine = `{"held":true}`
 
 // mostPrinted limits what a load prints in all.
-const mostPrinted = 8 * mostFrame
+const mostPrinted = 4 * mostFrame
 
 func (r *running) came(f frame) {
 	if f.Kind == kindStarted {

@@ -54,7 +54,7 @@ func quoted(words []string) string {
 }
 
 // prepare is the way out where a host lacks something.
-const prepare = "run the playbook lab/fleet/prepare.yml"
+const prepare = "make fleet-prepare mends it"
 
 // A sign is what ssh prints for one cause, and that cause in words with the way
 // out. The first that fits counts.

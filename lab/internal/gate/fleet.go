@@ -23,6 +23,12 @@ const (
 	// Outside of the common time a client's answers are of another load.
 	ApartShare = 0.05
 	ApartSlack = 10 * time.Millisecond
+	// EdgeShare and EdgeSlack limit how late the server's CPU time may be read after
+	// a slot's begin or end: the share is the smallest margin of any claim, and a
+	// slot's CPU time is off by no more. Small machines wake a reader late by some
+	// milliseconds.
+	EdgeShare = 0.03
+	EdgeSlack = 2 * time.Millisecond
 	// ClientLate is how late a client may come to a slot's begin or end. It counts the
 	// answers of the planned time all the same, and only its CPU times are of a later
 	// one; but a client that comes later was stopped, or had not begun.
@@ -35,6 +41,10 @@ const (
 // Apart is by how much the times may differ, in seconds, in which clients counted
 // a slot of that length.
 func Apart(slotS float64) float64 { return max(ApartShare*slotS, ApartSlack.Seconds()) }
+
+// Edge is how late the server's CPU time may be read, in seconds, at the begin and
+// end of a slot of that length.
+func Edge(slotS float64) float64 { return max(EdgeShare*slotS, EdgeSlack.Seconds()) }
 
 // A ClientClock is what was measured of a client's clock, in seconds.
 type ClientClock struct {

@@ -107,7 +107,7 @@ var All = []Gate{
 	{ProfileApart, fmt.Sprintf("the profiles of one window, but for that of goroutines, began more than %s apart, or outside of the load", millis(ProfileSpread)), Passing},
 	{ClocksUnsure, fmt.Sprintf("how far a client's clock was from that of the server's host was known only to more than %s", millis(ClockUnsure)), Passing},
 	{ClocksOff, fmt.Sprintf("a client's clock was more than %s from that of the server's host, or moved against it by more than %s during the turn: nothing keeps them together", millis(ClockOff), millis(ClockMoved)), Fault},
-	{ClientsApart, fmt.Sprintf("a client came more than %s late to a slot's begin or end, or missed it, or clients counted it, or the server's CPU time was read, at times that differ by more than %s of the slot, or %s if that is more", millis(ClientLate), percent(ApartShare), millis(ApartSlack)), Passing},
+	{ClientsApart, fmt.Sprintf("a client missed a slot, or came more than %s late to its begin or end; or clients counted it at times that differ by more than %s of it, or %s if that is more; or the server's CPU time was read later than its ends by %s of it, or %s if that is more", millis(ClientLate), percent(ApartShare), millis(ApartSlack), percent(EdgeShare), millis(EdgeSlack)), Passing},
 	{ClientLost, "a client could not be reached any more", Fault},
 	{EndsDiffer, fmt.Sprintf("the bytes that passed the server's interface and those that passed the clients' differed by more than %s", percent(EndsOff)), Passing},
 	{SlowCore, fmt.Sprintf("the calibration loop took more than %.4g times its best of the block, before the trial or after it", cores.SlowBy), Passing},

@@ -150,8 +150,8 @@ var rules = map[string]rule{
 	},
 	Slot: slot,
 	ClientsApart: func(t *trial) {
-		if v, ok := t.see("server_edge_late_s", false); ok && v > Apart(t.SlotS) {
-			t.close("server_edge_late_s", "the server's CPU time was read up to %.1f ms after a slot's begin or end, more than %.4g ms", v*1e3, Apart(t.SlotS)*1e3)
+		if v, ok := t.see("server_edge_late_s", false); ok && v > Edge(t.SlotS) {
+			t.close("server_edge_late_s", "the server's CPU time was read up to %.1f ms after a slot's begin or end, more than %.4g ms", v*1e3, Edge(t.SlotS)*1e3)
 		}
 	},
 	EndsDiffer: func(t *trial) {

@@ -10,6 +10,10 @@
 // sizes and repeats. Its files stay readable, with the schema that they were
 // written with.
 //
+// Where clients were on hosts of their own, each has its part of a trial. Counts
+// add up, percentiles are of all answers, and the figures of the client's side are
+// those of the fullest client or of the most disturbed host.
+//
 // Every trial is kept, an invalid one with its reasons. A figure that was not
 // measured is absent rather than zero. A figure carried over from a text keeps
 // the printed precision. Files are not trusted: Check recomputes what it can,

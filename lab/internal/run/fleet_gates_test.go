@@ -45,8 +45,8 @@ var fleetRows = map[string][]row[*joined]{
 	gate.ClientsApart: {
 		{"50 ms late", second(func(c *results.Client) { c.LateS = 0.05 }), none},
 		{"later", second(func(c *results.Client) { c.LateS = 0.0501 }), gate.ClientsApart},
-		{"the server read 10 ms late", seenAs("server_edge_late_s", 0.01), none},
-		{"later than that", seenAs("server_edge_late_s", 0.0101), gate.ClientsApart},
+		{"the server read 6 ms late, of 200", seenAs("server_edge_late_s", 0.006), none},
+		{"later than that", seenAs("server_edge_late_s", 0.00601), gate.ClientsApart},
 		{"missing: nobody asked", func(j *joined) { delete(j.figures, "server_edge_late_s") }, none},
 		{"it does not load", both(second(func(c *results.Client) { c.LateS = 9 }), idle), none},
 	},

@@ -23,6 +23,9 @@ import (
 // nodeStarts is how much earlier than http_load autocannon has to be started.
 const nodeStarts = 1500 * time.Millisecond
 
+// missedStart ends what autocannon.mjs says if it was not ready at its time.
+const missedStart = " s late"
+
 // pieceOnFleet measures one condition in one piece, with a generator that takes no
 // turns: autocannon on each client, begun at one time, whose results autocannon
 // itself adds up. Answers are compared from the server's host. Connections that the
@@ -58,6 +61,12 @@ func (g *group) pieceOnFleet(ctx context.Context) error {
 	answers.stop()
 	if err != nil {
 		return g.without(err)
+	}
+	for i := range faults {
+		if strings.HasSuffix(faults[i].Detail, missedStart) {
+			faults[i].Gate = gate.ClientsApart
+			g.engine.lead = min(2*g.engine.lead, leadLongest)
+		}
 	}
 	if g.blame(faults); len(faults) > 0 {
 		return nil

@@ -141,6 +141,9 @@ func (s *sweep) load(ctx context.Context, limit time.Duration, of func(*portion)
 		return nil, s.g.cannot(ctx, err)
 	}
 	more, err := s.end()
+	if ctx.Err() != nil { // all clients are lost where the host that reaches them is gone
+		return nil, context.Cause(ctx)
+	}
 	return append(faults, more...), err
 }
 

@@ -102,48 +102,34 @@ func fleetWords(machines []int) (says, with string) {
 	return fmt.Sprintf("1 server and %s on %d machines", clients, all), fmt.Sprintf("with %s on %d %s", clients, others, plural(others, "machine"))
 }
 
+// fleetCondition sums up the valid trials of a condition, client by client.
 func fleetCondition(id string, trials []results.Trial) FleetCondition {
 	out := FleetCondition{ID: id, Clients: []FleetClient{}}
 	n := len(trials[0].Clients)
 	var full []string // clients that met a wall in most trials
 	walls := map[string]bool{}
-	loading := 0
 	for i := range n {
-		mine := make([]results.Client, 0, len(trials))
+		var mine []results.Client
 		var shares []float64
 		for _, t := range trials {
-			if i >= len(t.Clients) || !t.Clients[i].Loads() {
-				continue
-			}
-			mine = append(mine, t.Clients[i])
-			all := int64(0)
-			for _, c := range t.Clients {
-				all += c.Requests
-			}
-			if all > 0 {
-				shares = append(shares, float64(t.Clients[i].Requests)/float64(all))
+			if i < len(t.Clients) && t.Clients[i].Loads() {
+				mine = append(mine, t.Clients[i])
+				shares = append(shares, shareOfAll(i, t.Clients))
 			}
 		}
 		if len(mine) == 0 {
 			continue
 		}
-		loading++
 		bounds := map[string]int{}
-		met := 0
-		own := map[string]bool{}
 		for _, c := range mine {
 			bounds[string(c.Bound)]++
-			if c.Bound != gate.BoundUnknown {
-				met++
-				for wall := range strings.SplitSeq(string(c.Bound), "+") {
-					own[wall] = true
-				}
-			}
 		}
-		if 2*met > len(mine) {
+		if 2*bounds[string(gate.BoundUnknown)] < len(mine) {
 			full = append(full, strconv.Itoa(i+1))
-			for wall := range own {
-				walls[wall] = true
+			for bound := range bounds {
+				for wall := range strings.SplitSeq(bound, "+") {
+					walls[wall] = walls[wall] || wall != string(gate.BoundUnknown)
+				}
 			}
 		}
 		out.Clients = append(out.Clients, FleetClient{
@@ -153,8 +139,17 @@ func fleetCondition(id string, trials []results.Trial) FleetCondition {
 			Link:   percentOf(recordedBy(mine, func(c results.Client) *float64 { return c.LineRateShare })),
 		})
 	}
-	out.Says = fullText(full, walls, loading, n)
+	out.Says = fullText(full, walls, len(out.Clients), n)
 	return out
+}
+
+// shareOfAll is a client's part of all requests.
+func shareOfAll(i int, clients []results.Client) float64 {
+	all := int64(0)
+	for _, c := range clients {
+		all += c.Requests
+	}
+	return float64(clients[i].Requests) / float64(max(1, all))
 }
 
 // fullText says which clients were full: one of eight is a finding about that one,
@@ -166,20 +161,22 @@ func fullText(full []string, walls map[string]bool, loading, n int) string {
 	}
 	by := map[string]string{"client-cpu": "by its CPU", "wire": "by its link", "client-cpu+wire": "by its CPU or its link"}
 	var met []string
-	for wall := range walls {
-		met = append(met, wall)
+	for wall, was := range walls {
+		if was {
+			met = append(met, wall)
+		}
 	}
 	slices.Sort(met)
 	how := by[strings.Join(met, "+")]
-	others := "the others were not"
+	others := "the others were not seen to be"
 	if loading-len(full) == 1 {
-		others = "the other one was not"
+		others = "the other one was not seen to be"
 	}
 	switch {
 	case len(full) == 0 && loading == 1:
-		return "The only client that loaded was not full."
+		return "The only client that loaded was not seen to be full."
 	case len(full) == 0:
-		return "None of the clients was full."
+		return "No client was seen to be full."
 	case loading == 1:
 		return fmt.Sprintf("The only client that loaded was full, %s.", how)
 	case len(full) == loading:

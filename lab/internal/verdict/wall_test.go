@@ -198,7 +198,7 @@ func TestEachClientOfAConditionHasItsRow(t *testing.T) {
 	if got := three.Clients[1]; got.Share != "25.0 %" || got.Bound != "unknown 12" || got.Clock != "+2.00 ± 0.40 ms" {
 		t.Errorf("%+v", got)
 	}
-	if three.Says != "Client 1 of 3 that loaded was full, by its CPU; the others were not." {
+	if three.Says != "Client 1 of 3 that loaded was full, by its CPU; the others were not seen to be." {
 		t.Errorf("%q", three.Says)
 	}
 	if got := f.Conditions[0].Says; got != "The only client that loaded was full, by its CPU." {
@@ -210,11 +210,11 @@ func TestEachClientOfAConditionHasItsRow(t *testing.T) {
 		loading, n int
 		want       string
 	}{
-		{[]string{"3"}, []string{"client-cpu"}, 8, 8, "Client 3 of 8 was full, by its CPU; the others were not."},
-		{[]string{"1", "3"}, []string{"wire"}, 8, 8, "Clients 1 and 3 of 8 were full, each by its link; the others were not."},
+		{[]string{"3"}, []string{"client-cpu"}, 8, 8, "Client 3 of 8 was full, by its CPU; the others were not seen to be."},
+		{[]string{"1", "3"}, []string{"wire"}, 8, 8, "Clients 1 and 3 of 8 were full, each by its link; the others were not seen to be."},
 		{[]string{"1", "2"}, []string{"wire", "client-cpu"}, 2, 2, "All of the clients were full, each by its CPU or its link."},
-		{[]string{"2"}, []string{"wire"}, 2, 3, "Client 2 of 2 that loaded was full, by its link; the other one was not."},
-		{nil, nil, 8, 8, "None of the clients was full."},
+		{[]string{"2"}, []string{"wire"}, 2, 3, "Client 2 of 2 that loaded was full, by its link; the other one was not seen to be."},
+		{nil, nil, 8, 8, "No client was seen to be full."},
 	} {
 		walls := map[string]bool{}
 		for _, w := range c.walls {
