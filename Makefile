@@ -248,7 +248,7 @@ fleet-clean: ## restore settings and end what a broken run left; REMOVE=yes also
 $(PLAYBOOKS): $(ANSIBLE)
 	@[ -f "$(INVENTORY)" ] || { echo "there is no inventory $(INVENTORY): copy lab/fleet/inventory.example.yml there, or name another: make $@ INVENTORY=FILE" >&2; exit 1; }
 	@ANSIBLE_CONFIG=lab/fleet/ansible.cfg $(ANSIBLE) -i "$(INVENTORY)" -e inventory=$(abspath $(INVENTORY)) \
-	  $(if $(KNOB),-e 'knob="$(KNOB)"') $(if $(EXPERIMENTS),-e 'experiments="$(EXPERIMENTS)"') $(if $(REMOVE),-e remove=$(REMOVE)) $(ARGS) lab/fleet/$(@:fleet-%=%).yml
+	  $(if $(KNOB),-e 'knob="$(KNOB)"') $(if $(EXPERIMENTS),-e 'experiments="$(EXPERIMENTS)"') $(if $(FLAGS),-e 'flags="$(FLAGS)"') $(if $(REMOVE),-e remove=$(REMOVE)) $(ARGS) lab/fleet/$(@:fleet-%=%).yml
 
 # What prepare.yml sends. The programs are those of make build where a host has this
 # machine's architecture, and otherwise, or with STATIC, such that need no C library.
