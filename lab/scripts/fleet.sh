@@ -65,7 +65,9 @@ up() {
   [ -O "$dir" ] || die "$dir belongs to another user"
   exec {lock}>"$dir/lock"
   flock -n "$lock" || die "a fleet is already up in $dir; end it, or give this one another --dir"
-  export clients rate client_rates dir sshd lock
+  # Ansible would look for one on each host, and may find a script that chooses a version.
+  python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || python=auto_silent
+  export clients rate client_rates dir sshd lock python
   local why apart=(--net --pid --mount --fork --kill-child)
   export login=root
   if [ -n "$as_root" ]; then
@@ -153,7 +155,7 @@ all:
   vars:
     ansible_user: $login
     ansible_port: $port
-    ansible_python_interpreter: /usr/bin/python3
+    ansible_python_interpreter: $python
     ansible_ssh_private_key_file: $dir/key
     ansible_ssh_common_args: -o UserKnownHostsFile=$dir/known_hosts -o GlobalKnownHostsFile=/dev/null -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes
 TEXT

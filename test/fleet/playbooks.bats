@@ -141,6 +141,12 @@ on() { lab/scripts/fleet.sh in --dir "$DIR" "$@"; }
   [[ $output == *"make fleet-tune KNOB='rps --cpus 0-3'"* ]]
 }
 
+@test "collect asks the server's host for runs, and finds none" {
+  plays fleet-collect
+  idle
+  [[ $output == *'nothing to collect'* ]]
+}
+
 @test "clean ends what outlived its run, and removes no run that is only there" {
   at=$DIR/client1/home/line-rate
   (on client1 -- "$at/.tools/bin/null_server" --addr 127.0.0.1:0 >"$BATS_TEST_TMPDIR/null" 2>&1 3>&- &)

@@ -21,16 +21,16 @@ import (
 func TestAloneTheClientsAreTheWall(t *testing.T) {
 	found(t, []string{`route = "/simple"`, `route = "/read"`}, []string{"--client-rates", "100000000"}, map[string]string{
 		"second-client-adds": "reproduced", "third-client-adds": "reproduced", "a-link-is-the-wall": "reproduced", "server-is-the-wall": "refuted",
-	}, gate.BoundWire)
+	}, gate.BoundWire, "The clients' links are the wall: ")
 }
 
 func TestAloneTheServerIsTheWall(t *testing.T) {
 	found(t, []string{`route = "/simple"`, "route = \"/read\"\nworkers = 1\nspin_ns = 1_000_000"}, nil, map[string]string{
 		"second-client-adds": "refuted", "flat-at-the-server": "reproduced", "server-is-the-wall": "reproduced", "clients-are-the-wall": "refuted",
-	}, gate.BoundServerCPU)
+	}, gate.BoundServerCPU, "The server is the wall: ")
 }
 
-func found(t *testing.T, edits, options []string, verdicts map[string]string, wall gate.Bound) {
+func found(t *testing.T, edits, options []string, verdicts map[string]string, wall gate.Bound, sentence string) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
@@ -59,6 +59,9 @@ func found(t *testing.T, edits, options []string, verdicts map[string]string, wa
 		if !regexp.MustCompile(`(?m)^04-clients/` + claim + ` +` + want).MatchString(s.out) {
 			wrong = append(wrong, claim+" is not "+want)
 		}
+	}
+	if !strings.Contains(s.out, "04-clients: "+sentence) {
+		wrong = append(wrong, "the terminal does not say: "+sentence)
 	}
 	if len(wrong) == 0 {
 		return

@@ -51,7 +51,7 @@ type Spent struct {
 	Wall float64 `json:"wall_s"`
 }
 
-// design is of one block: each condition is loaded for a second.
+// design is of one block: two conditions and an A/A control, a second under load each.
 const design = `entry = "99"
 title = "What a fleet costs its controller"
 question = "What does a fleet cost its controller?"
