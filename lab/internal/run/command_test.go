@@ -70,7 +70,7 @@ func TestEverySettingReachesTheCommandLines(t *testing.T) {
 			"trial.sh --url http://127.0.0.1:9000/read --generator http_load --connections 10 --pipelining 1 --duration 1.5 --warmup 0.3 --workers 0 --answers fiber",
 			3, "fiber_server"},
 		{"cores of its own", x, base.With(setting.Levels{"server_cpus": text("0-2"), "prefork": either(false)}), apart,
-			"server.sh --workers 2 --cpus 0-2 -- --addr 127.0.0.1:9000 --prefork=false",
+			"server.sh --workers 3 --cpus 0-2 -- --addr 127.0.0.1:9000 --prefork=false",
 			"trial.sh --url http://127.0.0.1:9000/read --generator http_load --connections 10 --pipelining 1 --duration 1.5 --warmup 0.3 --workers 0 --answers fiber --cpus 2-3",
 			0, "fiber_server"},
 		{"batches", inPieces, batches, apart,
