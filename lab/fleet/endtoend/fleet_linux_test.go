@@ -196,8 +196,8 @@ func (s *started) over() bool {
 	}
 }
 
-// endsWithin bounds every run of these tests, which takes seconds.
-const endsWithin = 2 * time.Minute
+// endsWithin bounds every run of these tests, most of which take seconds.
+const endsWithin = 4 * time.Minute
 
 func (s *started) wait() said {
 	s.t.Helper()

@@ -43,7 +43,7 @@ func found(t *testing.T, edits, options []string, verdicts map[string]string, wa
 	edits = append(edits, "connections = 1000", "connections = 12", "rounds = 3", "rounds = 1")
 	r := with(t, map[string]string{name: edited(t, string(text), edits)}, options...)
 	before := others(t)
-	s := finish(t, r.lab("run", "--topology", "fleet", "--inventory", r.Inventory(), "04-clients", "--budget", "90s"))
+	s := finish(t, r.lab("run", "--topology", "fleet", "--inventory", r.Inventory(), "04-clients", "--budget", "150s"))
 	if s.status > 2 {
 		t.Fatalf("exit %d", s.status)
 	}
