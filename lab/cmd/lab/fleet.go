@@ -16,6 +16,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
 // fleetFlags are those with which a run is made on other hosts.
@@ -107,6 +109,17 @@ func (f fleetFlags) reach(ctx context.Context, server []string, out io.Writer) (
 	inv, err := fleet.ReadInventory(ctx, string(root), path)
 	if err != nil {
 		return nil, err
+	}
+	words := inv.Words()
+	inv.Check = func(path string, text []byte) error {
+		if !strings.HasPrefix(path, "data/results/") {
+			return nil
+		}
+		var f results.File
+		if err := results.Decode(text, results.SchemaURL, &f); err != nil {
+			return err
+		}
+		return run.Private(&f, words...)
 	}
 	if server[0] == filesCall {
 		inv.Hosts = inv.Hosts[:1] // the clients are not needed

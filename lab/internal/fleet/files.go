@@ -108,6 +108,8 @@ type collector struct {
 	send func(frame)
 	data chan frame
 	done <-chan struct{} // of the connection
+	// check refuses a file by its path from the root; nil: none.
+	check func(path string, text []byte) error
 
 	added []string // paths from the root, without those of runs for trial
 }
@@ -164,6 +166,11 @@ func (c *collector) one(root journal.Root, id int64, k Kept) error {
 	text, err := c.fetch(id, k)
 	if err != nil {
 		return err
+	}
+	if c.check != nil {
+		if err := c.check(k.Path, text); err != nil {
+			return fmt.Errorf("%s: %w", k.Path, err)
+		}
 	}
 	write := results.WriteNew
 	if root != c.root {

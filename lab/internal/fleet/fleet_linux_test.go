@@ -2,10 +2,12 @@ package fleet
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -255,6 +257,24 @@ func TestKeptFilesAreCollectedAndNoOtherIsOverwritten(t *testing.T) {
 		}
 		if c.err == nil || !strings.Contains(c.err.Error(), one+" differs from the one on the server's host; neither was changed") {
 			t.Errorf("%v: %q", c.err, c.errs)
+		}
+	})
+	t.Run("a file that tells a host's name", func(t *testing.T) {
+		t.Parallel()
+		r, keep := made(t)
+		words := r.inv.Words()
+		r.inv.Check = func(path string, _ []byte) error {
+			if path == one && slices.Contains(words, "h0.example") {
+				return errors.New("it has h0.example in it")
+			}
+			return nil
+		}
+		c := r.run(nil, keep)
+		if c.err == nil || !strings.Contains(c.err.Error(), one+": it has h0.example in it") || !slices.Equal(c.collected, []string{two}) {
+			t.Errorf("%v, collected %v: %q", c.err, c.collected, c.errs)
+		}
+		if _, err := os.Stat(r.root.Path(one)); err == nil {
+			t.Error("it was written")
 		}
 	})
 	t.Run("no place to write", func(t *testing.T) {

@@ -23,6 +23,18 @@ import (
 type Inventory struct {
 	Path  string
 	Hosts []Host
+	// Check, if not nil, refuses a file by its path and text before it is written
+	// into this checkout.
+	Check func(path string, text []byte) error
+}
+
+// Words are the names and addresses of all hosts, which no results file tells.
+func (inv *Inventory) Words() (words []string) {
+	for _, h := range inv.Hosts {
+		words = append(words, h.Name, h.Address, h.asked.Address)
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
 }
 
 // A Host is one as the inventory has it. Its name and all that leads to it stay on

@@ -80,6 +80,7 @@ func Reach(ctx context.Context, inv *Inventory, root journal.Root, server []stri
 	all := f.hosts
 	f.mu.Lock()
 	f.collector = newCollector(root, all[0].conn.send, all[0].conn.done)
+	f.collector.check = inv.Check
 	f.met = true
 	f.mu.Unlock()
 	for _, r := range all[1:] {
