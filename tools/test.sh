@@ -138,8 +138,8 @@ pages() { node test/pages/browse.mjs .tools/pages; }
 # them would make their trials invalid.
 races=(go_races)
 site=(golden html pages vnu data same scripted scripts escape links weight machines prose)
-code=(go_vet go_tests go_breaks fleet hosts missing workflows go_peers states go_modules written shell go_format)
-alone=(go_runs)
+code=(go_vet go_tests go_breaks hosts missing workflows go_peers states go_modules written shell go_format)
+alone=(go_runs fleet)
 # What a step needs of another: pages that html builds, or the browser, which golden unpacks.
 needs() {
   case $1 in

@@ -69,6 +69,7 @@ func (h Host) start(args []string, show func(string), handle func(*remote, recei
 				for _, line := range r.errs {
 					show(line)
 				}
+				r.errs = nil // said before it answered, so no reason for its end
 				r.show = show
 				return nil
 			default:

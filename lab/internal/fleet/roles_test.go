@@ -136,7 +136,8 @@ func engineLoads(ctx context.Context, s *Server, does string) error {
 		at := begin.Add(time.Duration(c.OffsetS * 1e9)).UnixNano()
 		p := &generator.Plan{TimeoutS: 1, Targets: []generator.Target{{Name: does, URL: "http://127.0.0.1:1/", Connections: 1, Pipelining: 1}},
 			Slots: []generator.Slot{{Seconds: 0.3, Counts: true, AtNS: at, FillS: 0.05}}}
-		r, err := s.Start(ctx, i+1, Load{Plan: p, LimitNS: int64(20 * time.Second)})
+		from, to := p.Counted()
+		r, err := s.Start(ctx, i+1, Load{Plan: p, LimitNS: int64(20 * time.Second), FromNS: from, ToNS: to})
 		if err != nil {
 			fmt.Fprintf(s.Out(), "client %d: not started: %v\n", i+1, err)
 			return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -71,7 +70,7 @@ func (e *engine) blocks(ctx context.Context, w Watcher) (*Made, error) {
 		f.Provenance.Ended = e.ended()
 		if e.lost != nil {
 			f.Provenance.StoppedEarly, f.Provenance.Ended = e.lost.Error(), results.Interrupted
-			if !slices.ContainsFunc(f.Trials, func(t results.Trial) bool { return t.Valid }) {
+			if block == 1 { // nothing was measured
 				return nil, e.lost
 			}
 		}
