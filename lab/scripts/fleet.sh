@@ -20,7 +20,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 usage() {
   cat <<'TEXT'
-usage: fleet.sh up [--clients N] [--rate BITS] [--client-rates BITS[,BITS…]] [--dir DIR] [--as-root]
+usage: fleet.sh up [--clients N] [--rate BITS] [--client-rates BITS[,BITS…]] [--queue SECONDS] [--dir DIR] [--as-root]
        fleet.sh in [--dir DIR] server|client1|client2|…|controller -- COMMAND [ARGUMENT…]
   up    make the fleet, print one line of what was made, hold until standard input closes
     --clients N            number of clients, at most 200             (default 3)
@@ -28,6 +28,7 @@ usage: fleet.sh up [--clients N] [--rate BITS] [--client-rates BITS[,BITS…]] [
                                                                       (default 1000000000)
     --client-rates BITS,…  rates of the clients' links; the last is that of all further
                            clients                                    (default 500000000)
+    --queue SECONDS        longest wait in each shaper                (default 0.02)
     --dir DIR              where inventory.yml, the keys and the hosts' home directories
                            go                                         (default .tools/fleet)
     --as-root              by root's own right, not as a user: tune-*.sh can only then set
@@ -41,11 +42,11 @@ need() { command -v "$1" >/dev/null || die "$1 is not installed (Debian and Ubun
 number() { case $2 in '' | 0* | *[!0-9]*) die "$1 needs a whole number from 1 on, not '$2'" ;; esac; }
 
 up() {
-  clients=3 rate=1000000000 client_rates=500000000 dir=$top/.tools/fleet
+  clients=3 rate=1000000000 client_rates=500000000 queue=0.02 dir=$top/.tools/fleet
   local as_root='' name one
   while [ $# -gt 0 ]; do
     case $1 in
-      --clients | --rate | --client-rates | --dir)
+      --clients | --rate | --client-rates | --queue | --dir)
         [ $# -ge 2 ] || die "$1 needs a value"
         name=${1#--}
         printf -v "${name//-/_}" %s "$2"; shift 2 ;;
@@ -56,6 +57,7 @@ up() {
   number --clients "$clients"; number --rate "$rate"
   [ "$clients" -le 200 ] || die "--clients is at most 200"
   for one in ${client_rates//,/ }; do number --client-rates "$one"; done
+  [[ $queue =~ ^[0-9]*\.?[0-9]+$ ]] || die "--queue needs a number of seconds, not '$queue'"
   case $dir in *[!-A-Za-z0-9_./]*) die "--dir is in files of ssh and of Ansible, so it may hold only letters, digits and -_./" ;; esac
   need ip iproute2; need tc iproute2; need unshare util-linux; need nsenter util-linux; need setpriv util-linux
   need flock util-linux; need hostname hostname; need ssh openssh-client; need ssh-keygen openssh-client
@@ -67,7 +69,7 @@ up() {
   flock -n "$lock" || die "a fleet is already up in $dir; end it, or give this one another --dir"
   # Ansible would look for one on each host, and may find a script that chooses a version.
   python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || python=auto_silent
-  export clients rate client_rates dir sshd lock python
+  export clients rate client_rates queue dir sshd lock python
   local why apart=(--net --pid --mount --fork --kill-child)
   export login=root
   if [ -n "$as_root" ]; then
@@ -231,7 +233,7 @@ plug() {
 shape() {
   if [ -z "$2" ]; then return; fi
   local burst=$(($2 / 2000))
-  tc qdisc add dev "$1" root tbf rate "${2}bit" burst "$((burst > 16384 ? burst : 16384))" latency 0.02s
+  tc qdisc add dev "$1" root tbf rate "${2}bit" burst "$((burst > 16384 ? burst : 16384))" latency "${queue}s"
 }
 
 # serve starts an sshd and waits until it listens.

@@ -136,6 +136,7 @@ print(all['server']['hosts'], all['clients']['hosts'], all['_meta']['hostvars'][
   run "$scripts/fleet.sh" in --dir "$dir" client1 -- true; [ "$status" -eq 3 ]; [[ $output == *"no fleet in"* ]]
   run "$scripts/fleet.sh" up --speed 1; [ "$status" -eq 2 ]; [[ $output == *"unknown option --speed"* ]]
   run "$scripts/fleet.sh" up --clients none; [ "$status" -eq 2 ]; [[ $output == *"--clients needs a whole number"* ]]
+  run "$scripts/fleet.sh" up --queue long; [ "$status" -eq 2 ]; [[ $output == *"not 'long'"* ]]
   run "$scripts/fleet.sh" up --client-rates 1000000,fast; [ "$status" -eq 2 ]; [[ $output == *"not 'fast'"* ]]
   run "$scripts/fleet.sh" up --dir "$BATS_TEST_TMPDIR/two words"; [ "$status" -eq 2 ]; [ "${#lines[@]}" -eq 1 ]
 }

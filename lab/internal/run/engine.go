@@ -23,10 +23,10 @@ type engine struct {
 	spare   int           // calibration loops left for waiting
 	fastest time.Duration // fastest calibration of the run
 	taken   taken
-	// fillMore is by how much longer than at first a fleet's slots are filled.
-	fillMore time.Duration
-	lead     time.Duration // from when a fleet's clients are started to their first slot
-	lost     error         // why the run ends with this block: a client was lost; nil: none
+	// By how much longer than at first a fleet's slots are filled, and drained.
+	fillMore, drainMore time.Duration
+	lead                time.Duration // from when a fleet's clients are started to their first slot
+	lost                error         // why the run ends with this block: a client was lost; nil: none
 
 	// The measuring functions: the calibration loop, and a group of conditions.
 	// Tests of the engine's decisions replace them.

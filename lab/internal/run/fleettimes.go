@@ -17,8 +17,8 @@ const (
 	leadLongest = 12 * time.Second
 	// fillEach is about what an answer costs a server.
 	fillEach = 50 * time.Microsecond
-	// drained is left between a slot's end and the next one's fill, for the answers
-	// in flight.
+	// drained is the least that is left between a slot's end and the next one's
+	// fill, for the answers in flight.
 	drained = 30 * time.Millisecond
 	// clocksTake is about how long the clocks of a fleet are measured before and
 	// after a turn.
@@ -39,27 +39,33 @@ func (g *group) timed(p *generator.Plan) (from, to int64) {
 		fill := g.engine.fillOf(g.loads[s.Target])
 		s.AtNS, s.FillS = at+int64(fill), fill.Seconds()
 		to = s.AtNS + generator.NS(s.Seconds)
-		at = to + int64(drained)
+		at = to + int64(g.engine.drainOf(g.loads[s.Target]))
 	}
 	return from, to
 }
 
 // learn gives the clients more time in further turns, where one of them came late
-// to the first slot, or a connection had no answer when a slot was to count.
+// to the first slot, or to a later one, since answers of the slot before were
+// still in flight, or a connection had no answer when a slot was to count.
 func (e *engine) learn(s *sweep) {
-	late, empty := false, false
+	late, empty, undrained := false, false, false
 	for k := range s.shares {
 		one := &s.shares[k]
 		if one.report == nil {
 			continue
 		}
 		for i, slot := range one.report.Slots {
-			late = late || i == 0 && slot.LateS > gate.ClientLate.Seconds()
+			if slot.LateS > gate.ClientLate.Seconds() {
+				late, undrained = late || i == 0, undrained || i > 0
+			}
 			empty = empty || slot.Failed != "" && slot.LateS <= gate.ApartSlack.Seconds()
 		}
 	}
 	if late {
 		e.lead = min(2*e.lead, leadLongest)
+	}
+	if undrained {
+		e.drainMore = max(2*e.drainMore, fillWire)
 	}
 	if empty {
 		e.fillMore = max(2*e.fillMore, fillWire)
@@ -71,4 +77,10 @@ func (e *engine) learn(s *sweep) {
 // for each request that is in flight then.
 func (e *engine) fillOf(l load) time.Duration {
 	return min(fillWire+time.Duration(l.connections*l.pipelining)*fillEach+e.fillMore, longestFill)
+}
+
+// drainOf is how long after a slot of a target the next one may be filled, so
+// that all answers in flight have come.
+func (e *engine) drainOf(l load) time.Duration {
+	return min(drained+time.Duration(l.connections*l.pipelining)*fillEach+e.drainMore, longestFill)
 }

@@ -244,7 +244,7 @@ func (p Plan) BlockTime() time.Duration {
 	x := p.Experiment
 	fill, overhead, begun := fills(p.onWire()), groupOverhead, time.Duration(0)
 	if p.Clients != nil {
-		begun = fillWire + drained + time.Duration(Connections(x))*fillEach
+		begun = fillWire + drained + 2*time.Duration(Connections(x))*fillEach
 		fill, overhead = begun, groupOverhead+leadFirst+2*clocksTake
 	}
 	slots := time.Duration(x.Block.Rounds) * (seconds(x.Block.SlotS) + fill)
