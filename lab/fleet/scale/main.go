@@ -7,7 +7,7 @@
 // controller of its own would need. The wall time is not: here all hosts share this
 // machine's cores, so with many clients it is that of an overloaded machine.
 //
-//	make bench-fleet >data/examples/fleet-scale.json
+//	make -s bench-fleet >data/examples/fleet-scale.json   # after make build sshd ansible
 package main
 
 import (
