@@ -135,9 +135,6 @@ func (f *Fleet) Environment(host, name, value string) error {
 	return errors.Join(err, e.Close())
 }
 
-// Holder is the process on which the whole fleet hangs.
-func (f *Fleet) Holder() *os.Process { return f.holder.Process }
-
 // On is a command that runs on a host as root of its namespaces, in the directory
 // of this process.
 func (f *Fleet) On(host string, argv ...string) *exec.Cmd {

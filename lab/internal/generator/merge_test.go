@@ -122,10 +122,6 @@ func TestMergedReportsAddUp(t *testing.T) {
 	if one := r.Summary.Targets[1]; one.Errors != 3 || one.Fault != "client 2: closed" {
 		t.Errorf("%+v", one)
 	}
-	shares := Shares(wholePlan(), r, []Part{a, b}, 0)
-	if a, b := shares[0], shares[1]; a.Requests != 20 || b.Requests != 60 || a.Slots != 2 || a.Seconds != 0.2 || b.BusiestThreadS != 0.12 || a.Latency.P50 != 0.00001 || b.Latency.P99 != 0.00003 {
-		t.Errorf("%+v", shares)
-	}
 }
 
 // Each count of each kind adds up, and what is the worst of all is.
@@ -165,9 +161,6 @@ func TestAPartMayLackSlotsAndTargets(t *testing.T) {
 	if r.Slots[0].Requests != 10 || r.Slots[1].Requests != 40 || r.Summary.Targets[0].Requests != 20 || r.Summary.Targets[1].Requests != 80 {
 		t.Errorf("%+v", r)
 	}
-	if shares := Shares(wholePlan(), r, []Part{a, b}, 0); shares[1] != (Share{}) || shares[0].Requests != 20 {
-		t.Errorf("%+v", shares)
-	}
 	r = merged(t, b)
 	if r.Slots[0].Failed != "nobody loaded its target" || r.Slots[1].Requests != 30 || r.Summary.Targets[0].Latency != nil {
 		t.Errorf("%+v", r)
@@ -194,10 +187,6 @@ func TestASlotThatNotAllCounted(t *testing.T) {
 		r := merged(t, a, b)
 		if r.Slots[2].Failed != c.want || r.Slots[1].Failed+r.Slots[3].Failed != "" || r.Summary.Targets[0].Requests != 40 {
 			t.Errorf("%s: %+v", c.name, r.Slots)
-		}
-		shares := Shares(wholePlan(), r, []Part{a, b}, 0)
-		if shares[0].Requests != 10 || shares[1].Requests != 30 || c.name == "late" && (shares[1].LateS != 1.93 || shares[1].Failed != 1) {
-			t.Errorf("%s: %+v", c.name, shares)
 		}
 	}
 	// Less than that apart, a slot counts for the time that both counted.
@@ -322,15 +311,6 @@ func FuzzMerge(f *testing.F) {
 			return
 		}
 		filled(t, r)
-		for target := range wholePlan().Targets {
-			requests := int64(0)
-			for _, s := range Shares(wholePlan(), r, parts, target) {
-				requests += s.Requests
-			}
-			if want := r.Summary.Targets[target].Requests; requests != want {
-				t.Errorf("shares of %d requests, the whole has %d", requests, want)
-			}
-		}
 	})
 }
 
