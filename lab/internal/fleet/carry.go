@@ -68,7 +68,7 @@ func (l *carried) carryOut() (seen Seen, err error) {
 	seen = Seen{Metrics: map[string]float64{}, Cores: map[int]float64{}, RxBytes: -1, TxBytes: -1}
 	a := l.agent
 	now, _ := clock()
-	l.ahead = ahead(now)
+	l.ahead = Ahead(now)
 	argv, input, err := l.command()
 	if err != nil {
 		return seen, Refused{Why: err.Error()}
@@ -283,7 +283,7 @@ func (l *carried) look(seen *Seen, s *telemetry.Sampler, began time.Time) {
 	from, to := began, time.Now()
 	if l.Plan != nil && len(l.Plan.Slots) > 0 && l.Plan.Slots[0].AtNS != 0 {
 		_, last := l.counted()
-		mono := monotonic()
+		mono := Monotonic()
 		begin := to.Add(time.Duration(l.Plan.Slots[0].AtNS - l.ahead - mono))
 		end := to.Add(time.Duration(last - mono))
 		if begin.After(from) && end.After(begin) && end.Before(to) {
@@ -349,7 +349,7 @@ func watch(device string, first, last int64) *traffic {
 }
 
 func (t *traffic) until(at int64) bool {
-	wait := time.NewTimer(time.Duration(at - monotonic()))
+	wait := time.NewTimer(time.Duration(at - Monotonic()))
 	defer wait.Stop()
 	select {
 	case <-wait.C:

@@ -32,21 +32,21 @@ func clock() (now func() time.Time, note string) {
 	return func() time.Time { return time.Now().Add(ahead) }, fmt.Sprintf("for a test, %s has its clock %v s ahead", ClockAhead, s)
 }
 
-// monotonic is CLOCK_MONOTONIC in ns, which the generator goes by.
-func monotonic() int64 {
+// Monotonic is CLOCK_MONOTONIC in ns, which the generator goes by.
+func Monotonic() int64 {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // never fails
 	return t.Nano()
 }
 
-// ahead is by how many ns a wall clock is ahead of CLOCK_MONOTONIC. The reading
+// Ahead is by how many ns a wall clock is ahead of CLOCK_MONOTONIC. The reading
 // that was interrupted least counts.
-func ahead(now func() time.Time) (ns int64) {
+func Ahead(now func() time.Time) (ns int64) {
 	least := int64(math.MaxInt64)
 	for range 9 {
-		before := monotonic()
+		before := Monotonic()
 		wall := now().UnixNano()
-		if took := monotonic() - before; took < least {
+		if took := Monotonic() - before; took < least {
 			least, ns = took, wall-before-took/2
 		}
 	}

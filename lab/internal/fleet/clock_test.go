@@ -68,7 +68,7 @@ func TestTheSurerOfTwoMethodsCountsUnlessTheyContradict(t *testing.T) {
 
 func TestTheWallClockAndTheMonotonicOneAreRelated(t *testing.T) {
 	wall := time.Now().UnixNano()
-	if got := wall - ahead(time.Now) - monotonic(); time.Duration(got).Abs() > 100*time.Millisecond {
+	if got := wall - Ahead(time.Now) - Monotonic(); time.Duration(got).Abs() > 100*time.Millisecond {
 		t.Errorf("%v", time.Duration(got))
 	}
 }

@@ -202,7 +202,7 @@ func asGenerator() int {
 		return 0
 	}
 	slot := p.Slots[0]
-	time.Sleep(time.Duration(slot.AtNS + int64(slot.Seconds*1e9) - monotonic()))
+	time.Sleep(time.Duration(slot.AtNS + int64(slot.Seconds*1e9) - Monotonic()))
 	_ = generator.Line{Slot: &generator.SlotReport{AtNS: slot.AtNS, Seconds: slot.Seconds, Requests: 7, ServerCPUS: []float64{}}}.Write(os.Stdout)
 	_ = generator.Line{Held: true}.Write(os.Stdout)
 	one := make([]byte, 4)

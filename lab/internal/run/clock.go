@@ -1,10 +1,9 @@
 package run
 
 import (
-	"math"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/line-rate/line-rate/lab/internal/fleet"
 )
 
 // A clock gives the wall clock's time at the start of the run plus the
@@ -17,7 +16,7 @@ type clock struct {
 
 func newClock() clock {
 	before := time.Now()
-	return clock{before, monotonic()}
+	return clock{before, fleet.Monotonic()}
 }
 
 func (c clock) now() time.Time { return c.began.Add(time.Since(c.began)).UTC() }
@@ -28,24 +27,3 @@ func (c clock) at(ns int64) time.Time { return c.began.Add(time.Duration(ns - c.
 
 // since is the time of such a reading in seconds since the run began.
 func (c clock) since(ns int64) float64 { return float64(ns-c.mono) / 1e9 }
-
-// monotonic is the monotonic clock's reading now, in ns.
-func monotonic() int64 {
-	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // never fails on Linux
-	return t.Nano()
-}
-
-// wallAhead is by how many ns this host's wall clock is ahead of its monotonic
-// clock. Of a few readings the one that was interrupted least counts.
-func wallAhead() (ns int64) {
-	least := int64(math.MaxInt64)
-	for range 9 {
-		before := monotonic()
-		wall := time.Now().UnixNano()
-		if took := monotonic() - before; took < least {
-			least, ns = took, wall-before-took/2
-		}
-	}
-	return ns
-}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
@@ -110,7 +111,7 @@ func (e *edges) read() {
 
 // one reads an edge, beginning with what the target's own figures need.
 func (e *edges) one(into *edge, target int, text []byte) {
-	into.ns = monotonic()
+	into.ns = fleet.Monotonic()
 	for _, i := range e.of[target] {
 		into.cpu[i] = cpuOf(e.pids[i])
 	}
@@ -147,7 +148,7 @@ func cpuOf(pid int) int64 {
 
 // until sleeps until a time; false if the reading is to end.
 func (e *edges) until(at int64) bool {
-	for left := at - monotonic(); left > 0; left = at - monotonic() {
+	for left := at - fleet.Monotonic(); left > 0; left = at - fleet.Monotonic() {
 		if e.over.Load() {
 			return false
 		}

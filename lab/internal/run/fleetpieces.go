@@ -81,9 +81,9 @@ func (g *group) volley(ctx context.Context) (s *sweep, faults []fault, err error
 	if s.before, err = e.clocks(ctx); err != nil {
 		return nil, nil, err
 	}
-	at := monotonic() + int64(e.lead+nodeStarts)
+	at := fleet.Monotonic() + int64(e.lead+nodeStarts)
 	hellos := e.plan.Clients.Hellos()
-	wall := wallAhead()
+	wall := fleet.Ahead(time.Now)
 	for k := range s.shares {
 		one := portion{number: k + 1, aheadNS: int64(s.before[k].OffsetS * 1e9)}
 		if k < l.clients {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 )
@@ -31,7 +32,7 @@ const (
 // timed gives each slot of a plan its time and returns when the first is filled
 // and the last has ended.
 func (g *group) timed(p *generator.Plan) (from, to int64) {
-	at := monotonic() + int64(g.engine.lead)
+	at := fleet.Monotonic() + int64(g.engine.lead)
 	from = at
 	p.Slots = slices.Clone(p.Slots)
 	for i := range p.Slots {

@@ -2,8 +2,12 @@
 
 package run
 
-import "time"
+import (
+	"time"
 
-func hold(at int64) { time.Sleep(time.Duration(at - monotonic())) }
+	"github.com/line-rate/line-rate/lab/internal/fleet"
+)
+
+func hold(at int64) { time.Sleep(time.Duration(at - fleet.Monotonic())) }
 
 func hasten() {}

@@ -140,7 +140,7 @@ func (r *madeUpLoad) finish(err error) {
 // run starts the generator with the plan's times by this machine's clock.
 func (r *madeUpLoad) run(l fleet.Load) {
 	c := r.client
-	ahead := wallAhead() + int64(c.ahead)
+	ahead := fleet.Ahead(time.Now) + int64(c.ahead)
 	if l.Plan == nil {
 		r.piece(l)
 		return

@@ -106,14 +106,14 @@ func (g *group) sweep(ctx context.Context, plan generator.Plan, begins func(time
 		return nil, nil, err
 	}
 	_, to := g.timed(&s.plan)
-	s.share(wallAhead())
+	s.share(fleet.Ahead(time.Now))
 	if begins != nil {
 		first := slices.IndexFunc(s.plan.Slots, func(one generator.Slot) bool { return one.Counts })
 		begins(e.plan.clock.at(s.plan.Slots[first].AtNS))
 	}
 	s.edges = g.watchEdges(&s.plan)
 	defer s.edges.stop()
-	limit := time.Duration(to-monotonic()) + time.Duration(2*len(plan.Targets))*longestFill + g.loads[0].grace
+	limit := time.Duration(to-fleet.Monotonic()) + time.Duration(2*len(plan.Targets))*longestFill + g.loads[0].grace
 	from, until := s.plan.Counted()
 	if faults, err = s.load(ctx, limit, func(one *portion) fleet.Load {
 		return fleet.Load{Plan: &one.plan, LimitNS: int64(limit), FromNS: from + one.aheadNS, ToNS: until + one.aheadNS}
