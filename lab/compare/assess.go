@@ -36,6 +36,7 @@ func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.Fil
 	for i := 1; i < len(o.Servers); i++ {
 		out.Comparisons = append(out.Comparisons, a.comparison(i, said))
 	}
+	out.Notes = append(out.Notes, f.Warnings...)
 	for _, m := range out.Servers[1:] {
 		if base := out.Servers[0]; m.ResponseBytes > 0 && base.ResponseBytes > 0 && math.Abs(m.ResponseBytes/base.ResponseBytes-1) > unlike {
 			out.Notes = append(out.Notes, fmt.Sprintf("an answer of %s has %s bytes with its head, one of %s %s", m.Name, whole(m.ResponseBytes), base.Name, whole(base.ResponseBytes)))
@@ -191,6 +192,7 @@ func (a *assessment) comparison(i int, said *verdict.File) Comparison {
 	o := a.o
 	c := Comparison{Name: o.Servers[i].Name, Base: o.Servers[0].Name, Verdict: Undecided}
 	c.CPUPerRequest, c.Throughput, c.P50, c.P99 = a.ratio(i, cost), a.ratio(i, throughput), a.ratio(i, p50), a.ratio(i, p99)
+	c.OwnWork = ownWork(i, said.Relative)
 	if o.Running() {
 		c.Verdict, c.CPUPerRequest = Uncosted, nil
 	}
@@ -237,6 +239,26 @@ func (a *assessment) comparison(i int, said *verdict.File) Comparison {
 		}
 	}
 	return c
+}
+
+// ownWork is a server's ratio of cost without the client's part, and those parts;
+// empty where they were not gauged.
+func ownWork(i int, r *verdict.Relative) string {
+	if r == nil {
+		return ""
+	}
+	row := func(i int) (row verdict.RelativeRow) {
+		if at := slices.IndexFunc(r.Rows, func(row verdict.RelativeRow) bool { return row.Level == serverID(i) }); at >= 0 {
+			row = r.Rows[at]
+		}
+		return row
+	}
+	base, other := row(0), row(i)
+	if other.OwnText == "" {
+		return ""
+	}
+	return fmt.Sprintf("× %s without the client's part, which is %s of the CPU time against %s",
+		other.OwnText, other.ClientText, base.ClientText)
 }
 
 // judge is the rule: the same if the whole interval is within the margin; else

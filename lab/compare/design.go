@@ -35,6 +35,7 @@ type design struct {
 	Block    map[string]any    `toml:"block"`
 	Claims   []map[string]any  `toml:"claims"`
 	Servers  map[string]server `toml:"servers"`
+	Relative map[string]any    `toml:"relative"`
 }
 
 type factor struct {
@@ -64,7 +65,8 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 			"id": "same-cost", "kind": "flat", "over": "server", "metric": cost, "margin": o.Margin,
 			"text": "A request costs all of these servers the same CPU time.", "why": "The margin was given with the command.",
 		}},
-		Servers: map[string]server{},
+		Servers:  map[string]server{},
+		Relative: map[string]any{"metric": cost, "over": "server", "to": serverID(0), "own_work": true},
 	}
 	if o.LineRate > 0 {
 		d.Topology = map[string]any{"kind": "netns", "line_rate_bps": o.LineRate, "burst_bytes": burstBytes, "queue_s": queueS}

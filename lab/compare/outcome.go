@@ -109,6 +109,10 @@ type Comparison struct {
 	Throughput    *Ratio `json:"throughput_rps,omitempty"`
 	P50           *Ratio `json:"latency_p50_s,omitempty"`
 	P99           *Ratio `json:"latency_p99_s,omitempty"`
+
+	// OwnWork is the ratio of CPU a request without the client's part in either
+	// server's CPU time, in words; absent where that was not gauged.
+	OwnWork string `json:"own_work,omitempty"`
 }
 
 // A Ratio is a metric of one server over that of the first, block by block.

@@ -20,6 +20,9 @@ func (o *Outcome) Lines() []string {
 		if c.CPUPerRequest != nil {
 			out = append(out, fmt.Sprintf("  CPU a request  %s; %s against %s; %s", c.CPUPerRequest, duration(other.CPUPerRequest), duration(base.CPUPerRequest), bound))
 		}
+		if c.OwnWork != "" {
+			out = append(out, "  own work       "+c.OwnWork)
+		}
 		if c.Throughput != nil {
 			out = append(out, fmt.Sprintf("  throughput     %s; %s against %s requests/s; %s", c.Throughput, whole(other.Throughput), whole(base.Throughput), bound))
 		}

@@ -41,6 +41,7 @@ func Schema() []byte {
 	strict.Describe(c, map[string]string{
 		"name": "The server.", "base": "The first server.", "verdict": "Of CPU time a request alone.", "says": "The verdict in words.",
 		"above":     "Whether CPU a request is above --fail-above.",
+		"own_work":  "CPU time a request over that of the first, without the client's part in either; absent where it was not gauged.",
 		"further_s": "About how many more seconds would decide; absent if unknown, and where nothing is open.",
 		cost:        "CPU time a request over that of the first.", throughput: "Requests a second over those of the first.", p50: "Median latency over that of the first.", p99: "99th percentile over that of the first.",
 	})

@@ -238,6 +238,9 @@ func showTable(out io.Writer, columns []column) error {
 	if len(levels) > 0 {
 		m, _ := metric.Lookup(asked.Metric)
 		fmt.Fprintf(out, "\n%s, over that of %s: the median of the blocks' ratios, with an interval of\n95 %%, each taken alone. The table decides nothing; claims do.\n", m.Label, asked.Level())
+		if asked.OwnWork {
+			fmt.Fprintln(out, "\"own\" is the ratio without the time in which the kernel handed packets to the client on the server's core.")
+		}
 	}
 	for _, c := range columns {
 		for _, n := range c.notes() {
@@ -256,8 +259,13 @@ func ratioCell(r *verdict.RelativeRow) string {
 		return "-"
 	case r.Base:
 		return "1"
-	case r.Interval() == "":
-		return r.Text()
 	}
-	return fmt.Sprintf("%s (%s)", r.Text(), r.Interval())
+	cell := r.Text()
+	if r.Interval() != "" {
+		cell += fmt.Sprintf(" (%s)", r.Interval())
+	}
+	if r.OwnText != "" {
+		cell += ", own " + r.OwnText
+	}
+	return cell
 }

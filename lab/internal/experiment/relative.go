@@ -16,6 +16,9 @@ type Relative struct {
 	Metric string `toml:"metric"`
 	Over   string `toml:"over"`
 	To     any    `toml:"to"`
+	// OwnWork asks for the same ratios without the client's work on the server's
+	// core, which is gauged once a run.
+	OwnWork bool `toml:"own_work"`
 
 	to setting.Level
 }
@@ -29,6 +32,9 @@ func (r *Relative) resolve(factors []Factor) (err error) {
 	}
 	if _, ok := metric.Lookup(r.Metric); !ok {
 		return fmt.Errorf("unknown metric %q; %s", r.Metric, strict.Instead(r.Metric, metric.Names()))
+	}
+	if r.OwnWork && r.Metric != "server_cpu_per_request_s" {
+		return fmt.Errorf("own_work: the client has no part in %s; the metric is server_cpu_per_request_s, or leave own_work out", r.Metric)
 	}
 	i := slices.IndexFunc(factors, func(f Factor) bool { return f.Name == r.Over })
 	switch {

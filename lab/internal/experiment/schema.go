@@ -82,7 +82,11 @@ func Schema() []byte {
 	relative := s.Definitions["Relative"]
 	set(relative, "metric", see("Metric"))
 	set(relative, "over", see("Setting"))
-	strict.Describe(relative, map[string]string{"metric": "*The metric at each level, over that at one of them.", "over": "*The factor.", "to": "*The level that all others are relative to."})
+	strict.Describe(relative, map[string]string{
+		"metric": "*The metric at each level, over that at one of them.", "over": "*The factor.",
+		"to":       "*The level that all others are relative to.",
+		"own_work": "Gauge the client's part in the CPU time of each server, and show the ratios without it too.",
+	})
 	strict.Describe(s.Definitions["Withdrawal"], map[string]string{"id": "*The claim's id.", "why": "*What was wrong with the claim."})
 	needs := s.Definitions["Needs"]
 	set(needs, "bound", see("Wall"))

@@ -109,6 +109,7 @@ var all = []Metric{
 	{"block_events", Count, "Blocking events", "Blocking events in the server's block profile; those shorter than its rate are sampled and stand for others.", false},
 	{"block_stacks", Count, "Blocking stacks", "Different stacks in the server's block profile.", false},
 	{"live_heap_bytes", Bytes, "Live heap", "Live objects in the server's heap profile, all its processes.", false},
+	{"client_receive_share", Ratio, "The client's part", "Part of the server's CPU time in which the kernel handed the server's packets to the client, in a window of its own under the same load.", false},
 	{"profiled_throughput_share", Ratio, "Throughput while profiled", "Throughput of the window in which profiles were taken over that of the window before it, in which none was.", true},
 	{"profile_spread_s", Second, "Profiles' starts", "Time between the starts of the first and the last profile of one window, all the server's processes; that of goroutines apart, for which the world is stopped.", false},
 	{"delivered_per_s", PerSecond, "Delivered", "Events a second that a batch processor's receiver took in, each counted once, over the measured window; a text counts them in the sender's log.", true},

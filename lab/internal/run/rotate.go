@@ -56,7 +56,10 @@ func (g *group) rotate(ctx context.Context) error {
 		w = g.sampler.Between(0, began, time.Now(), 0, 0)
 	}
 	g.judge(done, seen, w)
-	return g.profiled(ctx)
+	if err := g.profiled(ctx); err != nil {
+		return err
+	}
+	return g.gauged(ctx)
 }
 
 // plan is the client's plan: a warm-up of each server, then the counted slots

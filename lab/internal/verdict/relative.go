@@ -29,7 +29,33 @@ type RelativeRow struct {
 	Base   bool           `json:"base,omitempty"`   // whether it is what others are relative to
 	Bounds map[string]int `json:"bounds,omitempty"` // number of its valid trials by bound
 	Walls  string         `json:"walls,omitempty"`  // the same in words; absent if the server's CPU bounded all
+	// OwnText is the ratio without the client's part in either server's CPU time,
+	// and ClientText that part of this one; absent where it was not gauged.
+	OwnText    string `json:"own_text,omitempty"`
+	ClientText string `json:"client_text,omitempty"`
 	Effect
+}
+
+// receiveShare is the metric that tells the client's part in a server's CPU time.
+const receiveShare = "client_receive_share"
+
+// own fills in the rows' ratios without the client's part. The part is the
+// median over the runs that gauged it, and its own error is not in the ratio,
+// which so has no interval.
+func (r *Relative) own(parts map[string][]float64) {
+	base, ok := parts[r.To]
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		part, gauged := parts[row.Level]
+		if !gauged {
+			continue
+		}
+		own := 1 - stats.Median(part)
+		row.ClientText = grouped(100*(1-own), 0) + " %"
+		if ok && !row.Base && base != nil && stats.Median(base) < 1 {
+			row.OwnText = ratioText(row.Ratio*own/(1-stats.Median(base)), nil, nil)
+		}
+	}
 }
 
 // relative makes the table that the last run's design asks for; nil if it asks
@@ -47,6 +73,7 @@ func (d *decider) relative() *Relative {
 		}
 	}
 	out := &Relative{Metric: asked.Metric, Over: asked.Over, To: shownLevel(asked.Level())}
+	parts := map[string][]float64{} // the client's part, by level as it is printed
 	for _, levels := range x.Conditions() {
 		base := levels.With(setting.Levels{asked.Over: asked.Level()})
 		row := RelativeRow{Level: shownLevel(levels[asked.Over]), Base: levels.Key() == base.Key(), Bounds: map[string]int{}}
@@ -58,7 +85,12 @@ func (d *decider) relative() *Relative {
 			continue
 		}
 		rec.conds = []setting.Levels{levels}
-		rec.each(func(s *source, t results.Trial) { row.Bounds[string(s.walls(t).Bound())]++ })
+		rec.each(func(s *source, t results.Trial) {
+			row.Bounds[string(s.walls(t).Bound())]++
+			if v, ok := t.Metrics[receiveShare]; ok && asked.OwnWork {
+				parts[row.Level] = append(parts[row.Level], v)
+			}
+		})
 		if len(row.Bounds) > 1 || row.Bounds[string(gate.BoundServerCPU)] == 0 {
 			row.Walls = boundsText(row.Bounds, true)
 		}
@@ -67,6 +99,7 @@ func (d *decider) relative() *Relative {
 	if len(out.Rows) < 2 {
 		return nil
 	}
+	out.own(parts)
 	return out
 }
 

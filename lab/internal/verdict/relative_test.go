@@ -101,3 +101,30 @@ func TestTheTableIsOfTheRecord(t *testing.T) {
 		t.Errorf("%d blocks from %v to %v, want 8 from 2 to 4", got.Pairs, got.Low, got.High)
 	}
 }
+
+// A request costs three times as much, of which half is the client's; of the base's cost a
+// quarter is. The server's own work is then 1.5 over 0.75, so twice as much.
+func TestTheClientsPartIsTakenOut(t *testing.T) {
+	x := asking(t, "")
+	r := made(x, 8, func(ls setting.Levels, b int) figures {
+		n, _ := ls[setting.Workers].Int()
+		m := figures{cost: base(b) * map[int64]float64{1: 1, 2: 1, 4: 3}[n], rps: 1}
+		if b == 1 && n > 1 { // only the run's first block is gauged, and one server could not be
+			m[receiveShare] = map[int64]float64{2: 0.25, 4: 0.5}[n]
+		}
+		return m
+	})
+	own := func() (all []string) {
+		for _, row := range Decide(x, machine, []Run{{r, x}}).Relative.Rows {
+			all = append(all, row.Level+" "+row.ClientText+" "+row.OwnText)
+		}
+		return all
+	}
+	if got := strings.Join(own(), ";"); got != "1  ;2  ;4  " {
+		t.Errorf("a design that does not ask for it has %s", got)
+	}
+	x.Relative.OwnWork = true
+	if got, want := strings.Join(own(), ";"), "1  ;2 25 % ;4 50 % 2.00"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

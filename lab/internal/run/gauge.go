@@ -1,0 +1,94 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/receive"
+)
+
+// gaugeFor is how long a server is loaded alone while it is gauged; gaugeRest is
+// what the load lasts beyond that, since perf takes a while to begin and to end.
+const (
+	gaugeFor  = time.Second
+	gaugeRest = 600 * time.Millisecond
+)
+
+// gauged gauges, in the run's first block, how much of each server's CPU time
+// went into handing packets to the client, where the design asks for it. The
+// servers whose trials are valid are loaded again, one after the other. What
+// cannot be gauged is left out, and the run says why.
+func (g *group) gauged(ctx context.Context) error {
+	e := g.engine
+	asked := e.plan.Experiment.Relative
+	if asked == nil || !asked.OwnWork || e.file.Provenance.Blocks > 0 {
+		return nil
+	}
+	warn := func(why string) {
+		line := "the client's part in the servers' CPU time was not gauged: " + why
+		if !slices.Contains(e.file.Warnings, line) {
+			e.file.Warnings = append(e.file.Warnings, line)
+		}
+	}
+	if why := receive.Usable(); why != "" {
+		warn(why)
+		return nil
+	}
+	for i := range g.trials {
+		if len(g.trials[i].Reasons) > 0 || e.file.Conditions[g.conds[i]].ControlOf != "" {
+			continue
+		}
+		share, err := g.gauge(ctx, i)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			warn(fmt.Sprintf("%s: %v", g.loads[i].name(), err))
+		default:
+			g.trials[i].Metrics["client_receive_share"] = share
+		}
+	}
+	return nil
+}
+
+// gauge loads one member's server alone and samples it meanwhile.
+func (g *group) gauge(ctx context.Context, i int) (float64, error) {
+	l := g.loads[i]
+	lead, _ := around(l.generator, l.link.NetPID > 0)
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type came struct {
+		receive.Gauge
+		err error
+	}
+	begun, done := make(chan struct{}), make(chan came, 1)
+	begin := func(after time.Duration) {
+		close(begun)
+		select {
+		case <-time.After(after):
+			gauge, err := receive.Of(within, l.dir, g.servers[i].processes(), gaugeFor)
+			done <- came{gauge, err}
+		case <-within.Done():
+		}
+	}
+	_, found, err := g.alone(ctx, i, lead, lead+gaugeFor+gaugeRest, begin)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(found) > 0:
+		return 0, fmt.Errorf("%s", found[0].Detail)
+	}
+	select {
+	case <-begun:
+	default:
+		return 0, fmt.Errorf("the client ended before it began")
+	}
+	select {
+	case c := <-done:
+		return share(c.Share), c.err
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+}
