@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/receive"
+	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 // gaugeFor is how long a server is loaded alone while it is gauged; gaugeRest is
@@ -16,14 +17,14 @@ const (
 	gaugeRest = 600 * time.Millisecond
 )
 
-// gauged gauges, in the run's first block, how much of each server's CPU time
-// went into handing packets to the client, where the design asks for it. The
-// servers whose trials are valid are loaded again, one after the other. What
-// cannot be gauged is left out, and the run says why.
+// gauged gauges once a run how much of each server's CPU time goes into handing
+// packets to the client, where the design asks for it: after the first trial
+// that is valid, the server is loaded again, alone. What cannot be gauged is
+// left out, and the run says why.
 func (g *group) gauged(ctx context.Context) error {
 	e := g.engine
 	asked := e.plan.Experiment.Relative
-	if asked == nil || !asked.OwnWork || e.file.Provenance.Blocks > 0 {
+	if asked == nil || !asked.OwnWork {
 		return nil
 	}
 	warn := func(why string) {
@@ -37,7 +38,7 @@ func (g *group) gauged(ctx context.Context) error {
 		return nil
 	}
 	for i := range g.trials {
-		if len(g.trials[i].Reasons) > 0 || e.file.Conditions[g.conds[i]].ControlOf != "" {
+		if len(g.trials[i].Reasons) > 0 || e.file.Conditions[g.conds[i]].ControlOf != "" || e.gauged(g.trials[i].Condition) {
 			continue
 		}
 		share, err := g.gauge(ctx, i)
@@ -47,10 +48,21 @@ func (g *group) gauged(ctx context.Context) error {
 		case err != nil:
 			warn(fmt.Sprintf("%s: %v", g.loads[i].name(), err))
 		default:
-			g.trials[i].Metrics["client_receive_share"] = share
+			g.trials[i].Metrics[receiveShare] = share
 		}
 	}
 	return nil
+}
+
+// receiveShare is the metric that a gauge gives.
+const receiveShare = "client_receive_share"
+
+// gauged reports whether an earlier block of the run has gauged the condition.
+func (e *engine) gauged(condition string) bool {
+	return slices.ContainsFunc(e.file.Trials, func(t results.Trial) bool {
+		_, ok := t.Metrics[receiveShare]
+		return ok && t.Condition == condition
+	})
 }
 
 // gauge loads one member's server alone and samples it meanwhile.

@@ -39,23 +39,26 @@ type RelativeRow struct {
 // receiveShare is the metric that tells the client's part in a server's CPU time.
 const receiveShare = "client_receive_share"
 
-// own fills in the rows' ratios without the client's part. The part is the
-// median over the runs that gauged it, and its own error is not in the ratio,
-// which so has no interval.
-func (r *Relative) own(parts map[string][]float64) {
-	base, ok := parts[r.To]
-	for i := range r.Rows {
-		row := &r.Rows[i]
-		part, gauged := parts[row.Level]
-		if !gauged {
-			continue
-		}
-		own := 1 - stats.Median(part)
-		row.ClientText = grouped(100*(1-own), 0) + " %"
-		if ok && !row.Base && base != nil && stats.Median(base) < 1 {
-			row.OwnText = ratioText(row.Ratio*own/(1-stats.Median(base)), nil, nil)
-		}
+// own fills in the ratio without the client's part in the CPU time of either
+// server, given what was gauged of both. The part is the median over the runs
+// that gauged it, and its own error is not in the ratio, which so has no
+// interval.
+func (row *RelativeRow) own(of, base []float64) {
+	if len(of) == 0 {
+		return
 	}
+	part := stats.Median(of)
+	row.ClientText = grouped(100*part, 0) + " %"
+	if rest := 1 - medianOr(base, 1); !row.Base && rest > 0 {
+		row.OwnText = ratioText(row.Ratio*(1-part)/rest, nil, nil)
+	}
+}
+
+func medianOr(sample []float64, none float64) float64 {
+	if len(sample) == 0 {
+		return none
+	}
+	return stats.Median(sample)
 }
 
 // relative makes the table that the last run's design asks for; nil if it asks
@@ -73,7 +76,6 @@ func (d *decider) relative() *Relative {
 		}
 	}
 	out := &Relative{Metric: asked.Metric, Over: asked.Over, To: shownLevel(asked.Level())}
-	parts := map[string][]float64{} // the client's part, by level as it is printed
 	for _, levels := range x.Conditions() {
 		base := levels.With(setting.Levels{asked.Over: asked.Level()})
 		row := RelativeRow{Level: shownLevel(levels[asked.Over]), Base: levels.Key() == base.Key(), Bounds: map[string]int{}}
@@ -85,12 +87,10 @@ func (d *decider) relative() *Relative {
 			continue
 		}
 		rec.conds = []setting.Levels{levels}
-		rec.each(func(s *source, t results.Trial) {
-			row.Bounds[string(s.walls(t).Bound())]++
-			if v, ok := t.Metrics[receiveShare]; ok && asked.OwnWork {
-				parts[row.Level] = append(parts[row.Level], v)
-			}
-		})
+		rec.each(func(s *source, t results.Trial) { row.Bounds[string(s.walls(t).Bound())]++ })
+		if asked.OwnWork {
+			row.own(rec.gauged(levels), rec.gauged(base))
+		}
 		if len(row.Bounds) > 1 || row.Bounds[string(gate.BoundServerCPU)] == 0 {
 			row.Walls = boundsText(row.Bounds, true)
 		}
@@ -99,8 +99,19 @@ func (d *decider) relative() *Relative {
 	if len(out.Rows) < 2 {
 		return nil
 	}
-	out.own(parts)
 	return out
+}
+
+// gauged lists what the runs gauged of a condition's client's part.
+func (rec *record) gauged(levels setting.Levels) (parts []float64) {
+	for _, s := range rec.runs {
+		for _, t := range s.at(levels) {
+			if v, ok := t.Metrics[receiveShare]; ok {
+				parts = append(parts, v)
+			}
+		}
+	}
+	return parts
 }
 
 // over is the ratio of two conditions of which nothing is claimed, with its
