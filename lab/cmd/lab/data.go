@@ -12,6 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
 // open reads the journal and refuses one with faults: a run added to it could not be
@@ -118,7 +119,12 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
+	left, err := tune.All()
+	if err != nil {
+		return exitFailed, err
+	}
 	m := doctor.Machine{
+		Left: left,
 		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: runnable(j.Experiments), Hosts: w.names(j), Made: w.from, Alike: w.alike(j), Alone: w.alone(), Runs: j.Runs, Watch: watchFor,
 		Wire: experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02},
 	}

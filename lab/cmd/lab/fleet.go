@@ -81,6 +81,12 @@ func (f fleetFlags) afar(ctx context.Context, call []string, o options, out io.W
 	if differ := all.Differences(); len(differ) > 0 {
 		return exitFailed, errors.New(strings.Join(differ, "\n"))
 	}
+	if err := turned(all); err != nil {
+		if !o.Scratch {
+			return exitFailed, err
+		}
+		all.Say("warning: %v", err)
+	}
 	for i, h := range all.Hellos() {
 		if h.Note != "" {
 			all.Say("warning: %s: %s", all.Names()[i], h.Note)
@@ -183,6 +189,9 @@ func (c hostsCall) do(ctx context.Context, out io.Writer) (int, error) {
 	}
 	if differ := f.Differences(); len(differ) > 0 {
 		return exitFailed, errors.New(strings.Join(differ, "\n"))
+	}
+	if err := turned(f); err != nil {
+		return exitFailed, err
 	}
 	return exitHeld, nil
 }

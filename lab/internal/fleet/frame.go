@@ -228,7 +228,7 @@ func (h Hello) check() error {
 	if h.Version != protocol {
 		return nil // who reads it says so, and needs no more of it
 	}
-	texts := []string{h.Machine, h.Commit, h.Device, h.Note}
+	texts := append([]string{h.Machine, h.Commit, h.Device, h.Note}, h.Left...)
 	for _, m := range []map[string]string{h.Tools, h.Kernel} {
 		for name, v := range m {
 			texts = append(texts, name, v)
