@@ -65,7 +65,12 @@ func (r original) by(m *machine) By {
 	if r.Holder == nil {
 		return ByHand
 	}
-	if start, err := (&machine{}).started(r.Holder.PID); err == nil && start == r.Holder.Start && r.Boot == m.boot {
+	start, err := (&machine{}).started(r.Holder.PID)
+	// A process that was killed keeps its number until its parent asks for its end, which
+	// the first process of a container may never do.
+	stat, _ := (&machine{}).text(fmt.Sprintf("/proc/%d/stat", r.Holder.PID))
+	dead := strings.HasPrefix(stat[strings.LastIndexByte(stat, ')')+1:], " Z")
+	if err == nil && start == r.Holder.Start && r.Boot == m.boot && !dead {
 		return Held
 	}
 	return Orphan

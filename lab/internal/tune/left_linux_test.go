@@ -32,7 +32,7 @@ func killHold(t *testing.T, h *holder) {
 	if err := syscall.Kill(all[0].PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	_ = h.cmd.Wait()
+	_ = h.cmd.Wait() // of the front: its worker may stay a zombie
 }
 
 func TestWhatAKilledHoldLeftIsKnownAndRestored(t *testing.T) {
