@@ -122,7 +122,7 @@ func notFrame(line []byte, err error) error {
 	if len(line) > 0 && line[0] == '{' {
 		return fmt.Errorf("no frame: %w", err)
 	}
-	return fmt.Errorf("no frame: %q", strict.Line(string(line[:min(len(line), 200)]), 60))
+	return fmt.Errorf("no frame: %q; what prints this on that host, as a login shell's ~/.bashrc may, has to do so for people only ([[ $- = *i* ]] || return)", strict.Line(string(line[:min(len(line), 200)]), 60))
 }
 
 func (f frame) check() error {

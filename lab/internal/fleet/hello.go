@@ -3,6 +3,7 @@ package fleet
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -34,6 +35,9 @@ func (o Owner) Say(a Asked) (Hello, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if h.Machine = strings.TrimSpace(string(boot)); err != nil {
 		return h, err
+	}
+	if !cores.ReadQuota("/proc", "/sys/fs/cgroup", "self").Seen {
+		return h, errors.New("no control group says whether the lab is held back there, and a trial that may have been stopped unseen is invalid; mount the control groups at /sys/fs/cgroup (on Alpine, rc-service cgroups start)")
 	}
 	left, err := tune.All()
 	if err != nil {
