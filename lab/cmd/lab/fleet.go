@@ -90,7 +90,7 @@ func (f fleetFlags) afar(ctx context.Context, call []string, o options, out io.W
 	}
 	if clocks, err := clocksOf(all); err != nil {
 		return exitFailed, err
-	} else if err := unsure(all, clocks); err != nil {
+	} else if err := unsure(all.Names(), clocks); err != nil {
 		return exitFailed, err
 	}
 	for i, h := range all.Hellos() {
@@ -200,7 +200,7 @@ func (c hostsCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if differ := f.Differences(); len(differ) > 0 {
 		return exitFailed, errors.New(strings.Join(differ, "\n"))
 	}
-	if err := errors.Join(turned(f), unsure(f, clocks)); err != nil {
+	if err := errors.Join(turned(f), unsure(f.Names(), clocks)); err != nil {
 		return exitFailed, err
 	}
 	return exitHeld, nil
@@ -210,7 +210,7 @@ func (c hostsCall) do(ctx context.Context, out io.Writer) (int, error) {
 // too unsure: something else may have held its answers up.
 func clocksOf(on *fleet.Fleet) (clocks []fleet.Clock, err error) {
 	for range 2 {
-		if clocks, _, err = on.Clocks(); err != nil || unsure(on, clocks) == nil {
+		if clocks, _, err = on.Clocks(); err != nil || unsure(on.Names(), clocks) == nil {
 			break
 		}
 	}
@@ -219,12 +219,12 @@ func clocksOf(on *fleet.Fleet) (clocks []fleet.Clock, err error) {
 
 // unsure is an error with a line for each client whose clock is known too coarsely for
 // any trial to be valid.
-func unsure(on *fleet.Fleet, clocks []fleet.Clock) error {
+func unsure(names []string, clocks []fleet.Clock) error {
 	var lines []string
 	for i, c := range clocks {
 		if c.UncertaintyS > gate.ClockUnsure.Seconds() {
 			lines = append(lines, fmt.Sprintf("%s: its clock is known to %.2g ms only, and every trial would be invalid from %v on (gate %s); have chrony keep it and the server's, or start the run nearer to the hosts, as on the server's (ansible_connection: local)",
-				on.Names()[i+1], 1e3*c.UncertaintyS, gate.ClockUnsure, gate.ClocksUnsure))
+				names[i+1], 1e3*c.UncertaintyS, gate.ClockUnsure, gate.ClocksUnsure))
 		}
 	}
 	if len(lines) == 0 {
