@@ -135,10 +135,6 @@ peers: c-floor ## build other HTTP servers to compare with, where their tools ar
 bench-site: build ## print what building the site costs at 100, 300 and 1,000 entries
 	@node test/site/bench.mjs
 
-.PHONY: bench-fleet
-bench-fleet: build sshd ansible ## print what fleets of up to 16 clients cost their controller, as JSON
-	@cd lab && go run -trimpath ./fleet/scale
-
 .PHONY: setup
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
 
@@ -205,34 +201,6 @@ $(ANSIBLE): lab/fleet/requirements.txt
 	  echo "$(PYTHON) cannot make a virtual environment (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
 	.tools/ansible/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -r $<
 	@touch $@
-
-# PyPI has the collection only inside of a package of two hundred. Of that, this keeps the one.
-AWS := .tools/stamp/aws
-$(AWS): lab/fleet/requirements-aws.txt $(ANSIBLE)
-	@rm -rf .tools/aws-wheel && mkdir -p .tools/aws-wheel .tools/stamp
-	.tools/ansible/bin/pip download --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -d .tools/aws-wheel -r $<
-	@mv .tools/aws-wheel/ansible-*.whl .tools/aws-wheel/collections.zip
-	.tools/ansible/bin/pip install --quiet --disable-pip-version-check --no-index --no-deps .tools/aws-wheel/*.whl
-	@cd .tools/ansible/lib/python3*/site-packages && ../../../bin/python -c 'import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); z.extractall(members=[n for n in z.namelist() if n.startswith("ansible_collections/amazon/aws/")])' $(CURDIR)/.tools/aws-wheel/collections.zip
-	@rm -rf .tools/aws-wheel
-	@touch $@
-
-.PHONY: fleet-aws fleet-aws-up fleet-aws-down
-fleet-aws: $(AWS) ## install what makes a fleet at AWS: Ansible and its collection amazon.aws
-fleet-aws-up: ## say what the machines of an entry cost an hour at AWS; make them, with ARGS that confirm it
-fleet-aws-down: ## remove a fleet at AWS, and look whether anything of it is left
-# What it installs is large, and it takes a minute of CPU time, so make test leaves it out.
-.PHONY: test-fleet-aws
-test-fleet-aws: $(AWS) .tools/stamp/moto .tools/stamp/checkers ## make and remove fleets at an imitation of AWS, on this machine
-	node_modules/bats/bin/bats test/fleet/aws.bats
-.tools/stamp/moto: lab/fleet/requirements-moto.txt
-	@mkdir -p .tools/stamp
-	@$(PYTHON) -m venv .tools/moto
-	.tools/moto/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -r $<
-	@touch $@
-
-fleet-aws-up fleet-aws-down: $(AWS)
-	@ANSIBLE_CONFIG=lab/fleet/ansible.cfg $(ANSIBLE) -i localhost, $(if $(SHAPE),-e 'shape="$(SHAPE)"') $(if $(CLIENTS),-e clients=$(CLIENTS)) $(ARGS) lab/fleet/$(@:fleet-%=%).yml
 
 # The playbooks of lab/fleet, each by its name. ARGS goes to Ansible as it is.
 INVENTORY ?= lab/fleet/inventory.yml

@@ -301,7 +301,8 @@ inside() {
     [ "$(readlink "/proc/$pid/ns/user")" = "$(readlink /proc/self/ns/user)" ] || user=(--user --preserve-credentials)
     # nsenter stays as the parent of the command. setpriv makes the command die with it,
     # and is called after entering, because entering a user namespace clears that setting.
-    exec nsenter --target "$pid" "${user[@]}" --net --pid --mount --uts -- setpriv --pdeathsig KILL env -C "$PWD" "$@"
+    # The caller's name is unknown there. HOME stays: compilers keep their caches in it.
+    exec nsenter --target "$pid" "${user[@]}" --net --pid --mount --uts -- setpriv --pdeathsig KILL env -C "$PWD" USER=root LOGNAME=root "$@"
   done <"$dir/pids"
   die "in: this fleet has no $wanted; it has $(awk '{ printf "%s%s", sep, $1; sep = ", " }' "$dir/pids")"
 }

@@ -186,6 +186,11 @@ func newSession(o compare.Options, c *compareCall) (s *session, err error) {
 	if s.release, err = takeLock(s.root.Scratch()); err != nil {
 		return nil, err
 	}
+	say := func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+	if err = untuned(true, say); err != nil {
+		s.release()
+		return nil, err
+	}
 	return s, nil
 }
 

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/doctor"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
 // open reads the journal and refuses one with faults: a run added to it could not be
@@ -98,7 +100,9 @@ func (c checkCall) do(_ context.Context, out io.Writer) (int, error) {
 const watchFor = 5 * time.Second
 
 type doctorCall struct {
-	NoWatch bool `help:"Do not watch."`
+	NoWatch  bool `help:"Do not watch."`
+	ServerOf int  `placeholder:"CLIENTS" help:"As the host of a fleet's servers, with so many clients."`
+	ClientOf bool `help:"As one of a fleet's clients."`
 }
 
 func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
@@ -118,9 +122,18 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
+	left, err := tune.All()
+	if err != nil {
+		return exitFailed, err
+	}
 	m := doctor.Machine{
+		Left: left,
 		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: runnable(j.Experiments), Hosts: w.names(j), Made: w.from, Alike: w.alike(j), Alone: w.alone(), Runs: j.Runs, Watch: watchFor,
 		Wire: experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02},
+	}
+	if c.ServerOf > 0 || c.ClientOf {
+		m.Fleet = &doctor.Fleet{Clients: c.ServerOf}
+		m.Split = cores.Split{Server: allowed}
 	}
 	if c.NoWatch {
 		m.Watch = 0

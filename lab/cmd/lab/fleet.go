@@ -14,6 +14,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -81,15 +82,30 @@ func (f fleetFlags) afar(ctx context.Context, call []string, o options, out io.W
 	if differ := all.Differences(); len(differ) > 0 {
 		return exitFailed, errors.New(strings.Join(differ, "\n"))
 	}
+	if err := turned(all); err != nil {
+		if !o.Scratch {
+			return exitFailed, err
+		}
+		all.Say("warning: %v", err)
+	}
+	if clocks, err := clocksOf(all); err != nil {
+		return exitFailed, err
+	} else if err := unsure(all.Names(), clocks); err != nil {
+		return exitFailed, err
+	}
 	for i, h := range all.Hellos() {
 		if h.Note != "" {
 			all.Say("warning: %s: %s", all.Names()[i], h.Note)
 		}
 	}
 	if root, err := journal.Find("."); err == nil {
-		own, _ := host.Commit(string(root))
-		if there := all.Hellos()[0].Commit; own != there && own != host.UnknownCommit {
+		own, differ := host.Differ(string(root))
+		switch there := all.Hellos()[0].Commit; {
+		case own == host.UnknownCommit:
+		case own != there:
 			all.Say("warning: this checkout is at commit %.12s, and the fleet's at %.12s, whose experiments and lab are used", own, there)
+		case len(differ) > 0 && !all.Hellos()[0].Dirty:
+			all.Say("warning: %s%s not as committed here; the fleet has the commit, whose experiments and lab are used", differ[0], map[bool]string{true: " is", false: andMore(len(differ)-1) + " are"}[len(differ) == 1])
 		}
 	}
 	status, err := all.Run(ctx)
@@ -166,7 +182,7 @@ func (c hostsCall) do(ctx context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	defer f.Close()
-	clocks, _, err := f.Clocks()
+	clocks, err := clocksOf(f)
 	if err != nil {
 		return exitFailed, err
 	}
@@ -184,13 +200,43 @@ func (c hostsCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if differ := f.Differences(); len(differ) > 0 {
 		return exitFailed, errors.New(strings.Join(differ, "\n"))
 	}
+	if err := errors.Join(turned(f), unsure(f.Names(), clocks)); err != nil {
+		return exitFailed, err
+	}
 	return exitHeld, nil
+}
+
+// clocksOf measures the clocks of a fleet's clients, and once more where one would be
+// too unsure: something else may have held its answers up.
+func clocksOf(on *fleet.Fleet) (clocks []fleet.Clock, err error) {
+	for range 2 {
+		if clocks, _, err = on.Clocks(); err != nil || unsure(on.Names(), clocks) == nil {
+			break
+		}
+	}
+	return clocks, err
+}
+
+// unsure is an error with a line for each client whose clock is known too coarsely for
+// any trial to be valid.
+func unsure(names []string, clocks []fleet.Clock) error {
+	var lines []string
+	for i, c := range clocks {
+		if c.UncertaintyS > gate.ClockUnsure.Seconds() {
+			lines = append(lines, fmt.Sprintf("%s: its clock is known to %.2g ms only, and every trial would be invalid from %v on (gate %s); have chrony keep it and the server's, or start the run nearer to the hosts, as on the server's (ansible_connection: local)",
+				names[i+1], 1e3*c.UncertaintyS, gate.ClockUnsure, gate.ClocksUnsure))
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(lines, "\n"))
 }
 
 func linkOf(h fleet.Hello) string {
 	rate := "of unknown rate"
 	if h.LineRate > 0 {
-		rate = fmt.Sprintf("of %.4g Mbit/s", h.LineRate/1e6)
+		rate = "of " + strconv.FormatFloat(h.LineRate/1e6, 'f', -1, 64) + " Mbit/s"
 	}
 	return fmt.Sprintf("interface %s %s", cmp.Or(h.Device, "unknown"), rate)
 }

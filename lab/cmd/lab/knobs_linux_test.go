@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -157,5 +160,75 @@ func TestADesignForAnotherMachine(t *testing.T) {
 	f := c.only()
 	if len(f.Trials) > 0 || !strings.Contains(f.NotApplicable, "needs 1024 cores; this host has ") || !strings.Contains(f.NotApplicable, "needs other hosts to load this one from") {
 		t.Errorf("not applicable %q, %d trials", f.NotApplicable, len(f.Trials))
+	}
+}
+
+// killed kills the lab of a clone with all that it has started, and first what would
+// restore the settings, so that nothing does.
+func (c *clone) killed() {
+	for range 3 {
+		all := c.processes()
+		slices.SortStableFunc(all, func(a, b string) int {
+			restores := func(p string) int { return strings.Count(p, "hold-worker") }
+			return restores(b) - restores(a)
+		})
+		for _, p := range all {
+			pid, _ := strconv.Atoi(strings.Fields(p)[0])
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// What a run that was killed has left turned is no part of the next one, though that
+// turns no knob; what somebody has turned by hand is neither undone nor measured with.
+func TestALaterRunDoesNotInheritASetting(t *testing.T) {
+	if err := tune.Reach("rps", nil); err != nil {
+		t.Skip(err)
+	}
+	flowTableTaken.Lock()
+	defer flowTableTaken.Unlock()
+	before := flows(t)
+	c := newClone(t, wire, "/simple", 1, 10)
+	turning(t, c)
+	c.edit("name = \"rfs\"\nlevels = [false, true]", "name = \"replicate\"\nlevels = [1, 2]")
+	c.edit("workers = 1", "workers = 1\nrfs = true")
+	cmd := c.run99()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { finish(t, c.command("tune", "restore")) })
+	until(t, "the flow table is set", func() bool { return flows(t) != before })
+	c.killed()
+	wait(t, cmd, &out, &errs)
+	if flows(t) == before {
+		t.Fatal("the setting was restored, so nothing is shown")
+	}
+	if s := finish(t, c.command("doctor", "--no-watch")); !strings.Contains(s.out, flowTable) || !strings.Contains(s.out, "has died") {
+		t.Errorf("doctor does not say what became of %s:\n%s", flowTable, s.out)
+	}
+
+	c.write("lab/experiments/99-tiny.toml", fmt.Sprintf(tiny, loopback, "/simple", 1))
+	s := c.run()
+	if !strings.Contains(s.err, "restored "+flowTable) || flows(t) != before {
+		t.Errorf("the flow table is %q; it said\n%s", flows(t), s.err)
+	}
+	kernel := c.only().Provenance.Kernel
+	for name, want := range map[string]string{"net.core.rps_sock_flow_entries": strings.TrimSpace(before), "rps_cpus": kernel["rps_cpus"], "rps_flow_cnt": kernel["rps_flow_cnt"], "irqbalance": "does not run"} {
+		if kernel[name] != want || want == "" {
+			t.Errorf("provenance says that %s is %q, want %q", name, kernel[name], want)
+		}
+	}
+
+	if s := finish(t, c.command("tune", "rfs", "apply", "--table-only", "--entries", "4096")); s.status != exitHeld {
+		t.Fatal("the flow table cannot be set")
+	}
+	s = c.run()
+	if said := s.complaint(t); s.status != exitFailed || !strings.Contains(said, flowTable) || !strings.Contains(said, "lab tune restore") {
+		t.Errorf("exit %d: %s", s.status, said)
+	}
+	if flows(t) != "4096\n" {
+		t.Errorf("the flow table is %q", flows(t))
 	}
 }

@@ -50,7 +50,10 @@ func newBench(j *archive.Journal, o options) (b *bench, release func(), err erro
 		return nil, nil, err
 	}
 	b = &bench{options: o, j: j, had: len(j.Runs), split: split, ready: run.Plan.Ready, do: run.Do, now: time.Now, report: newReporter(os.Stderr)}
-	if b.self, err = os.Executable(); err == nil {
+	if err = untuned(o.Scratch, b.report.Say); err == nil {
+		b.self, err = os.Executable()
+	}
+	if err == nil {
 		b.profile, err = o.profile(j, "/", b.report.Say)
 	}
 	if err != nil {

@@ -102,12 +102,19 @@ func (m Machine) name(cs []Claim) string {
 // Summary says in a few lines how many claims the machine can decide, what
 // prevents the others, and what makes trials worse.
 func (m Machine) Summary(fs []Finding) []string {
+	this := "This machine"
+	switch {
+	case m.loads():
+		return nil // what can be decided, the servers' host says
+	case m.Fleet != nil:
+		this = "This fleet"
+	}
 	all := m.claims(every)
 	barred := map[Claim]bool{}
 	var why []string
 	for _, f := range fs {
 		if f.Level == Fault && len(f.Bars) == 0 {
-			return []string{fmt.Sprintf("This machine can decide none of %s yet: %s.", count(len(all), "claim"), lower(f))}
+			return []string{fmt.Sprintf("%s can decide none of %s yet: %s.", this, count(len(all), "claim"), lower(f))}
 		}
 		var fresh []Claim
 		for _, c := range f.Bars {
@@ -120,7 +127,7 @@ func (m Machine) Summary(fs []Finding) []string {
 			why = append(why, fmt.Sprintf("Not applicable or not to be decided here, by %s: %s.", f.About, m.name(fresh)))
 		}
 	}
-	lines := []string{fmt.Sprintf("This machine can decide %d of %s.", len(all)-len(barred), count(len(all), "claim"))}
+	lines := []string{fmt.Sprintf("%s can decide %d of %s.", this, len(all)-len(barred), count(len(all), "claim"))}
 	lines = append(lines, why...)
 	waits := m.claims(func(x *experiment.Experiment, c experiment.Claim) bool {
 		return c.Needs.Bound != "" && !barred[Claim{x.Name, c.ID}]

@@ -19,6 +19,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
 // A Level says how much a finding matters.
@@ -54,6 +55,8 @@ type Machine struct {
 	Alike       string          // hosts of the journal that it may be, in words; empty if it is known, or new
 	Alone       string          // why nothing of its own tells it apart from others of its kind; empty if something does
 	Runs        []*results.File // all runs of the journal
+	Left        []tune.Left     // kernel settings that something turned and nothing has restored
+	Fleet       *Fleet          // nil: server and client are both here
 
 	// Watch is how long to watch what changes; 0 for not at all. Tick, if not nil,
 	// is called once a second with the time left.
@@ -64,6 +67,13 @@ type Machine struct {
 	// made-up trees.
 	Proc, Sys, Cgroup string
 }
+
+// A Fleet says which host of a fleet the machine is: that of the servers, with so
+// many clients elsewhere; or one of the clients, from which no claim depends.
+type Fleet struct{ Clients int }
+
+// loads tells whether the machine is one of a fleet's clients.
+func (m Machine) loads() bool { return m.Fleet != nil && m.Fleet.Clients == 0 }
 
 // Examine examines the machine.
 func (m Machine) Examine() []Finding {
@@ -79,7 +89,10 @@ func (m Machine) Examine() []Finding {
 	w := m.watch()
 	fs := append(m.identity(), m.programs()...)
 	fs = append(fs, m.division(), m.siblings(), m.quota(w), m.governor(), m.turbo(), m.clock(), m.schedstat())
-	fs = append(append(fs, m.machines(), m.balancer()), m.wires()...)
+	fs = append(append(fs, m.machines(), m.balancer()), m.turned()...)
+	if m.Fleet == nil { // its links are wires enough
+		fs = append(fs, m.wires()...)
+	}
 	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap(w), m.ceiling())
 	return append(fs, m.watched(w)...)
 }

@@ -28,7 +28,9 @@ func Print(w io.Writer, fs []Finding, summary []string) error {
 			fmt.Fprintf(&b, "%*sto mend it: %s\n", levelColumn+aboutColumn, "", f.Mend)
 		}
 	}
-	b.WriteString("\n")
+	if len(summary) > 0 {
+		b.WriteString("\n")
+	}
 	for _, s := range summary {
 		for i, line := range wrap(s, Width-2) {
 			if i > 0 {

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
 // The made-up experiments have five claims, two of them in "far".
@@ -54,5 +57,45 @@ func TestAReportFitsItsColumns(t *testing.T) {
 	}
 	if !strings.Contains(b.String(), "to mend it: "+command+"\n") || !strings.Contains(b.String(), "\nok     swap         none\n") {
 		t.Error(b.String())
+	}
+}
+
+// A fleet's servers have all cores of their host, and need no wire; what is decided
+// depends on no client's host.
+func TestAFleetDecidesWhatItsServersHostCan(t *testing.T) {
+	alone := madeUp(t, nil)
+	server, client := alone, alone
+	server.Fleet, client.Fleet = &Fleet{Clients: 2}, &Fleet{}
+	server.Split = cores.Split{Server: server.Allowed}
+	if f := server.division(); !strings.Contains(f.Seen, "all for the servers") || strings.Contains(f.Seen, "client on") {
+		t.Error(f.Seen)
+	}
+	if f := server.machines(); !strings.Contains(f.Seen, "fleet with 2 clients") || strings.Contains(f.Means, "from here alone") {
+		t.Error(f)
+	}
+	if got := server.Summary(nil); len(got) == 0 || !strings.HasPrefix(got[0], "This fleet can decide") {
+		t.Error(got)
+	}
+	for _, m := range []Machine{server, client} {
+		for _, f := range m.Examine() {
+			if f.About == "wire" || f.About == "namespaces" {
+				t.Errorf("a fleet needs no wire: %v", f)
+			}
+		}
+	}
+	if got := client.Summary(client.Examine()); len(got) > 0 || len(client.division().Bars) > 0 {
+		t.Errorf("a client decides nothing: %q", got)
+	}
+}
+
+func TestWhatIsTurnedIsAFaultUnlessARunRestoresIt(t *testing.T) {
+	m := madeUp(t, nil)
+	m.Left = []tune.Left{{Path: "/a", By: tune.ByHand}, {Path: "/b", By: tune.Orphan}, {Path: "/c", By: tune.Held}, {Path: "/d", By: tune.ByHand, Service: true}}
+	var levels []Level
+	for _, f := range m.turned() {
+		levels = append(levels, f.Level)
+	}
+	if want := []Level{Fault, Limit, Fault, Good}; !slices.Equal(levels, want) {
+		t.Errorf("%v, want %v", levels, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -16,7 +17,6 @@ type Asked struct {
 	Version  int     `json:"version"`
 	Server   bool    `json:"server,omitempty"`        // whether it is the server's host
 	Address  string  `json:"address"`                 // where clients reach the server
-	Peer     string  `json:"peer,omitempty"`          // of the server: how a client is reached
 	Device   string  `json:"device,omitempty"`        // empty: the interface of the route
 	CPUs     string  `json:"cpus,omitempty"`          // empty: all
 	LineRate float64 `json:"line_rate_bps,omitempty"` // 0: as the interface says
@@ -28,7 +28,7 @@ func (a Asked) check() error {
 	if a.LineRate < 0 || a.Clients < 0 || a.Clients > mostClients {
 		return errors.New("a number out of its bounds")
 	}
-	for _, text := range []string{a.Address, a.Peer, a.Device, a.CPUs} {
+	for _, text := range []string{a.Address, a.Device, a.CPUs} {
 		if err := strict.CheckLine(text); err != nil {
 			return fmt.Errorf("a text %w", err)
 		}
@@ -54,25 +54,24 @@ func (a Asked) cpus(allowed []int) ([]int, error) {
 }
 
 // device is the interface that leads to the other hosts.
-func (a Asked) device() (string, error) {
-	if a.Device != "" {
+func (a Asked) device() (on string, err error) {
+	if a.Server {
+		ip, err := netip.ParseAddr(a.Address)
+		if err != nil || !ip.Is4() {
+			return "", fmt.Errorf("its servers listen at an IPv4 address, and %q is none; set line_rate_address", a.Address)
+		}
+		if on = holds(ip.AsSlice()); on == "" {
+			return "", fmt.Errorf("it has no interface with the address %s, as behind NAT, so its servers cannot listen there; set line_rate_address to one that it has and the clients reach", ip)
+		}
+	}
+	switch {
+	case a.Device != "":
 		if _, err := net.InterfaceByName(a.Device); err != nil {
 			return "", fmt.Errorf("line_rate_device: there is no interface %q", a.Device)
 		}
 		return a.Device, nil
-	}
-	if a.Server {
-		own, err := net.LookupIP(a.Address)
-		if err != nil {
-			return "", fmt.Errorf("the server's address cannot be looked up there: %w; set line_rate_address", err)
-		}
-		if name := holds(own...); name != "" {
-			return name, nil
-		}
-		if a.Peer == "" {
-			return "", nil
-		}
-		return leadsTo(a.Peer)
+	case a.Server:
+		return on, nil
 	}
 	return leadsTo(a.Address)
 }
@@ -87,8 +86,8 @@ func leadsTo(address string) (string, error) {
 	return holds(c.LocalAddr().(*net.UDPAddr).IP), nil
 }
 
-// holds is the interface that has one of the addresses; empty if none has.
-func holds(ips ...net.IP) string {
+// holds is the interface that has an address; empty if none has.
+func holds(ip net.IP) string {
 	all, err := net.Interfaces()
 	if err != nil {
 		return ""
@@ -97,7 +96,7 @@ func holds(ips ...net.IP) string {
 		has, _ := i.Addrs()
 		for _, a := range has {
 			n, ok := a.(*net.IPNet)
-			if ok && slices.ContainsFunc(ips, func(ip net.IP) bool { return ip.Equal(n.IP) || ip.IsLoopback() && i.Flags&net.FlagLoopback != 0 }) {
+			if ok && (ip.Equal(n.IP) || ip.IsLoopback() && i.Flags&net.FlagLoopback != 0) {
 				return i.Name
 			}
 		}

@@ -61,6 +61,7 @@ type Hello struct {
 	LineRate float64                `json:"line_rate_bps"` // of that interface; 0: unknown
 	Files    uint64                 `json:"files"`         // hard limit on open files
 	Note     string                 `json:"note,omitempty"`
+	Left     []string               `json:"left,omitempty"` // kernel settings that something turned and nothing has restored
 }
 
 // A Clock says how far a client's wall clock is ahead of that of the server's

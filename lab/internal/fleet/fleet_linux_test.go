@@ -85,7 +85,7 @@ func TestAHostWithoutAnAnswerIsNamedInOneLine(t *testing.T) {
 	}{
 		"no lab":       {"", "there is no lab in the checkout at "},
 		"no checkout":  {"", "there is no checkout at /nowhere/at/all (line_rate_dir); make fleet-prepare mends it"},
-		"a banner":     {"garbage", `no frame: "Welcome to this host!"`},
+		"a banner":     {"garbage", `no frame: "Welcome to this host!"; what prints this on that host, as a login shell's ~/.bashrc may`},
 		"another lab":  {"future", "its lab speaks version 99"},
 		"an old lab":   {"", `no command "fleet-client"`},
 		"a wrong CPU":  {"", "line_rate_cpus 0-99: CPU 1 cannot be used there; 0 can"},
@@ -114,6 +114,28 @@ func TestAHostWithoutAnAnswerIsNamedInOneLine(t *testing.T) {
 			got := r.run(nil)
 			if got.err == nil || strings.Count(got.err.Error(), "\n") > 0 || !strings.HasPrefix(got.err.Error(), "client 2, h2.example: "+c.want) && !strings.Contains(got.err.Error(), c.want) {
 				t.Errorf("%v, want %q", got.err, c.want)
+			}
+		})
+	}
+}
+
+// Servers listen where the inventory says that clients reach them, which has to be an
+// address of their host.
+func TestAServerListensOnlyAtAnAddressOfItsHost(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"192.0.2.7":    "it has no interface with the address 192.0.2.7, as behind NAT, so its servers cannot listen there; set line_rate_address",
+		"::1":          `its servers listen at an IPv4 address, and "::1" is none; set line_rate_address`,
+		"web.internal": `"web.internal" is none; set line_rate_address`,
+	} {
+		t.Run(address, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, 1)
+			r.inv.Hosts[0].asked.Address = address
+			r.inv.Hosts[0].asked.Device = "lo" // that it is named changes nothing
+			got := r.run(nil)
+			if got.err == nil || strings.Contains(got.err.Error(), "\n") || !strings.Contains(got.err.Error(), want) {
+				t.Errorf("%v, want %q", got.err, want)
 			}
 		})
 	}

@@ -122,7 +122,7 @@ func notFrame(line []byte, err error) error {
 	if len(line) > 0 && line[0] == '{' {
 		return fmt.Errorf("no frame: %w", err)
 	}
-	return fmt.Errorf("no frame: %q", strict.Line(string(line[:min(len(line), 200)]), 60))
+	return fmt.Errorf("no frame: %q; what prints this on that host, as a login shell's ~/.bashrc may, has to do so for people only ([[ $- = *i* ]] || return)", strict.Line(string(line[:min(len(line), 200)]), 60))
 }
 
 func (f frame) check() error {
@@ -228,7 +228,7 @@ func (h Hello) check() error {
 	if h.Version != protocol {
 		return nil // who reads it says so, and needs no more of it
 	}
-	texts := []string{h.Machine, h.Commit, h.Device, h.Note}
+	texts := append([]string{h.Machine, h.Commit, h.Device, h.Note}, h.Left...)
 	for _, m := range []map[string]string{h.Tools, h.Kernel} {
 		for name, v := range m {
 			texts = append(texts, name, v)

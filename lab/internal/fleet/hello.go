@@ -3,6 +3,7 @@ package fleet
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
 // An Owner is a checkout with the machine that it is on.
@@ -33,6 +35,18 @@ func (o Owner) Say(a Asked) (Hello, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if h.Machine = strings.TrimSpace(string(boot)); err != nil {
 		return h, err
+	}
+	if !cores.ReadQuota("/proc", "/sys/fs/cgroup", "self").Seen {
+		return h, errors.New("no control group says whether the lab is held back there, and a trial that may have been stopped unseen is invalid; mount the control groups at /sys/fs/cgroup (on Alpine, rc-service cgroups start)")
+	}
+	left, err := tune.All()
+	if err != nil {
+		return h, err
+	}
+	for _, l := range left {
+		if !l.Service {
+			h.Left = append(h.Left, said(l.String()))
+		}
 	}
 	h.Commit, h.Dirty = host.Commit(o.Root)
 	for _, name := range []string{"lab", "http_load", "node", "autocannon"} {

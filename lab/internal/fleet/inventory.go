@@ -175,7 +175,6 @@ func parseInventory(text []byte) (*Inventory, error) {
 		server.asked.Address = server.Address
 	}
 	server.asked.Server, server.asked.Clients = true, len(inv.Hosts)-1
-	server.asked.Peer = inv.Hosts[1].Address
 	for i := range inv.Hosts[1:] {
 		inv.Hosts[1+i].asked.Address = server.asked.Address
 	}

@@ -105,8 +105,15 @@ func (s *Server) Hellos() []Hello { return s.hellos }
 
 // Out and Errs pass text on to the standard output and the standard error of the
 // host that started the run.
-func (s *Server) Out() io.Writer  { return prints{s, 0} }
 func (s *Server) Errs() io.Writer { return prints{s, toErrs} }
+
+// Out passes on whole lines, so that none is torn by what the other hosts print.
+func (s *Server) Out() io.Writer {
+	return &lines{most: mostFrame, each: func(line []byte) error {
+		_, err := prints{s, 0}.Write(append(line, '\n'))
+		return err
+	}}
+}
 
 type prints struct {
 	s  *Server

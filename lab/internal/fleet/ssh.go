@@ -60,6 +60,8 @@ const prepare = "make fleet-prepare mends it"
 // out. The first that fits counts.
 type sign struct{ has, says string }
 
+const closed = "its SSH server, or that of a bastion before it, closed the connection; if that happens at random, raise MaxStartups there"
+
 var signs = []sign{
 	{"REMOTE HOST IDENTIFICATION HAS CHANGED", "its SSH host key is not the one in known_hosts; if the host was set up anew, remove the old key (ssh-keygen -R) and compare the new one before you accept it: else another host may answer in its place"},
 	{"has changed and you have requested strict checking", "its SSH host key is not the one in known_hosts; compare it before you accept it"},
@@ -72,8 +74,8 @@ var signs = []sign{
 	{"timed out", "it does not answer SSH; check ansible_host, and that it is up"},
 	{"Could not resolve hostname", "its name cannot be looked up; set ansible_host"},
 	{"not responding", "it does not answer any more"},
-	{"Connection closed by", "its SSH server closed the connection"},
-	{"Connection reset by", "its SSH server closed the connection"},
+	{"Connection closed by", closed},
+	{"Connection reset by", closed},
 }
 
 // refusal says in one line why a command on a host ended before its lab answered.

@@ -20,7 +20,7 @@ type daemon struct {
 	dir  string
 }
 
-func startSSHD(t *testing.T) *daemon {
+func startSSHD(t *testing.T, more ...string) *daemon {
 	t.Helper()
 	sshd := "/usr/sbin/sshd"
 	if _, err := os.Stat(sshd); err != nil {
@@ -40,7 +40,7 @@ func startSSHD(t *testing.T) *daemon {
 	_, d.port, _ = net.SplitHostPort(l.Addr().String())
 	l.Close()
 	key, _ := os.ReadFile(filepath.Join(dir, "key.pub"))
-	config := fmt.Sprintf("ListenAddress 127.0.0.1:%s\nHostKey %s/host\nAuthorizedKeysFile %s/authorized\nPidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n", d.port, dir, dir)
+	config := fmt.Sprintf("ListenAddress 127.0.0.1:%s\nHostKey %s/host\nAuthorizedKeysFile %s/authorized\nPidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n%s\n", d.port, dir, dir, strings.Join(more, "\n"))
 	if err := errors.Join(os.WriteFile(filepath.Join(dir, "authorized"), key, 0o600), os.WriteFile(filepath.Join(dir, "config"), []byte(config), 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -136,5 +136,18 @@ func TestWhatSSHRefusesIsNamed(t *testing.T) {
 				t.Errorf("%v, want %q", got.err, c.want)
 			}
 		})
+	}
+}
+
+// A bastion's SSH server drops what knocks while ten others have not logged in yet.
+func TestHostsBehindOneSSHServerAreNotDropped(t *testing.T) {
+	t.Parallel()
+	d := startSSHD(t, "MaxStartups 9")
+	r := newRig(t, 19)
+	for i := range r.inv.Hosts {
+		d.leads(&r.inv.Hosts[i])
+	}
+	if c := r.run(nil, "exit=2"); c.err != nil || c.status != 2 {
+		t.Errorf("status %d: %v", c.status, c.err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
 // kernel names the settings that affect connections, queues and the
@@ -24,12 +26,12 @@ var kernel = []string{
 	"net.ipv4.tcp_wmem",
 }
 
-// Kernel reads those settings, and what else may change between two runs on one
+// Kernel reads those settings, those that the lab's knobs turn, and what else may change between two runs on one
 // machine: the kernel's version, its clock source, how it governs the CPU's
 // clock, the microcode, and what it does about the CPU's vulnerabilities. The
 // files are below root: "/", except in tests.
 func Kernel(root string) map[string]string {
-	set := map[string]string{}
+	set := tune.Values(root)
 	read := func(name string, elem ...string) {
 		if v := line(append([]string{root}, elem...)...); v != "" {
 			set[name] = v

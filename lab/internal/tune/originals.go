@@ -25,6 +25,7 @@ type original struct {
 	Boot     string    `json:"boot_id"`
 	Net      namespace `json:"network_namespace"`
 	Time     time.Time `json:"time"`
+	Holder   *keeper   `json:"holder,omitempty"` // nil: it was turned by hand
 }
 
 // version is the version of the journal's format.
@@ -93,7 +94,7 @@ func open(m *machine, asked string) (*session, error) {
 		return nil, err
 	}
 	s := &session{m: m, dir: dir}
-	if err = os.MkdirAll(dir, 0o700); err == nil {
+	if err = os.MkdirAll(dir, 0o755); err == nil {
 		if err := safe(dir); err != nil {
 			return nil, err
 		}
@@ -223,8 +224,9 @@ func (s *session) save() error {
 	}
 	// Only the holder of the lock writes, so a file of this name is left from a
 	// crash and may be overwritten.
+	// Others may read it: a run of theirs has to know what is turned.
 	temp := s.file() + ".new"
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
 		return err
 	}

