@@ -33,7 +33,7 @@ go_modules() {
 }
 # In packages that start no goroutine the race detector can find nothing. It would compile
 # everything once more and make the simulations up to ten times slower. go_vet runs vet.
-calm=(internal/{archive,audit,derive,doctor,experiment,gate,host,journal,metric,results,setting,shaper,stats,strict,trend,verdict})
+calm=(internal/{archive,audit,derive,doctor,experiment,gate,host,journal,metric,results,setting,shaper,stats,strict,verdict})
 # In the package results, only the tests of the first file and the code of the second
 # start goroutines; the first has the tests of both, and they run again with the detector.
 writers=internal/results/file_test.go
