@@ -122,7 +122,7 @@ report() {
   report report.md
   [ "$status" -ne 0 ]
   [ ! -s wrote ]
-  grep -q 'the report is refused: line 1: an HTML tag' said
+  grep -q "the report is refused: line 1: '<' outside of code" said
   yes 'much' | head -c 70000 >report.md
   report report.md
   [ "$status" -ne 0 ]
