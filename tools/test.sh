@@ -33,7 +33,7 @@ go_modules() {
 }
 # In packages that start no goroutine the race detector can find nothing. It would compile
 # everything once more and make the simulations up to ten times slower. go_vet runs vet.
-calm=(internal/{archive,audit,derive,doctor,experiment,gate,host,journal,metric,results,setting,shaper,stats,strict,trend,verdict})
+calm=(internal/{archive,audit,derive,doctor,experiment,gate,host,journal,metric,results,setting,shaper,stats,strict,verdict})
 # In the package results, only the tests of the first file and the code of the second
 # start goroutines; the first has the tests of both, and they run again with the detector.
 writers=internal/results/file_test.go
@@ -127,7 +127,7 @@ vnu() { node test/pages/vnu.mjs .tools/pages; }
 same() { GOGC=400 test/pages/same.sh; }
 links() { node test/pages/links.mjs .tools/pages; }
 weight() { node test/pages/weight.mjs .tools/pages; }
-machines() { node test/pages/machines.mjs .tools/pages; }
+machines() { node test/pages/machines.mjs .tools/pages && node test/pages/names.mjs .tools/pages; }
 scripted() { node test/pages/scripts.mjs .tools/pages; }
 pages() { node test/pages/browse.mjs .tools/pages; }
 

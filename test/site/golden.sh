@@ -9,6 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 .tools/bin/hugo --panicOnWarning --noBuildLock --config config.toml,test/site/config.toml --destination "$out/site" >/dev/null
+node test/pages/names.mjs "$out/site"
 mkdir "$out/pages"
 (
   cd "$out/site"

@@ -6,6 +6,7 @@
 //   hosts.mjs [--keep]
 import { readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { names } from '../pages/names.mjs'
 import { addHost, copy, costFalls, decide, design, hugo, pad, run, scratch, write } from './journal.mjs'
 
 const keep = process.argv.includes('--keep')
@@ -57,7 +58,7 @@ const complaints = []
 const expect = (ok, what) => { if (!ok) { complaints.push(what); console.log(what) } }
 try {
   copy(dir)
-  for (let i = 0; i < machines.many; i++) addHost(dir, host(i), `Made-up machine ${i}`)
+  for (let i = 0; i < machines.many; i++) addHost(dir, host(i), `Made-up machine ${i >> 1}`)
   const plans = []
   for (const [n, count] of Object.entries(machines)) {
     write(join(dir, `lab/experiments/${nameOf(n)}.toml`), designOf(n))
@@ -71,6 +72,8 @@ try {
   decide(dir, plans)
   write(join(dir, 'some.toml'), ['/claims', '/runs', ...Object.keys(machines).flatMap((n) => [`/journal/${nameOf(n)}`, `/claims/${nameOf(n)}/**`, `/runs/${nameOf(n)}{,/?,/??}`])].map((p) => `[[segments.some.includes]]\npath = '${p}'\n`).join(''))
   run(hugo, ['--panicOnWarning', '--noBuildLock', '--config', 'config.toml,some.toml', '--renderSegments', 'some', '--source', dir, '--destination', join(dir, 'public')], { env: { GOGC: '400', ...process.env } })
+
+  for (const c of names(join(dir, 'public'))) expect(false, c)
 
   const page = (path) => readFileSync(join(dir, 'public', path, 'index.html'), 'utf8')
   const entries = { few: page(`journal/${nameOf('few')}`), many: page(`journal/${nameOf('many')}`) }

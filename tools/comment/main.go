@@ -103,7 +103,7 @@ func (g *github) post(e event) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the artifact is refused: %w", err)
 	}
-	if err := g.allowed(report); err != nil {
+	if err := allowed(report); err != nil {
 		return "", fmt.Errorf("the report is refused: %w", err)
 	}
 	run := fmt.Sprintf("%s/%s/actions/runs/%d", g.server, g.repository, e.Run.ID)

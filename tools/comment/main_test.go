@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ import (
 const (
 	built  = "0123456789abcdef0123456789abcdef01234567"
 	newer  = "89abcdef0123456789abcdef0123456789abcdef"
-	honest = "# What this moves\n\n| claim | was | is |\n|---|---|---|\n| [aa](https://line-rate.github.io/line-rate/claims/aa-control/) | reproduced | **refuted** \\<3 % |\n"
+	honest = "### What moved since `85c8f8c177a4`\n\n1 claim has another verdict on 1 machine.\n\n**New runs**\n\n- `aa` on `a|<b>`: 1 run, 45 trials, 7 invalid (`other-load` 10)\n"
 )
 
 // A stub stands for GitHub: it answers from what a case gives it and records what is
@@ -200,46 +201,123 @@ func TestAForgedArtifactIsRefused(t *testing.T) {
 }
 
 func TestAReportWithMarkupIsRefused(t *testing.T) {
-	g := &github{server: "https://github.com", repository: "line-rate/line-rate"}
 	for text, want := range map[string]string{
 		" \n":                             "it is empty",
-		"a\n<img src=x onerror=alert(1)>": "line 2: an HTML tag",
-		"<!-- lab report -->":             "an HTML tag",
-		"</details>":                      "an HTML tag",
-		`\\<b>`:                           "an HTML tag",
-		"![x](https://github.com/line-rate/line-rate/x.png)": "a picture",
-		"@octocat, look":                 "the mention",
-		"&#64;octocat":                   "the mention",
-		"&commat;octocat":                "the mention",
-		"mail@example.org":               "the mention",
-		"fixes #1":                       "a reference",
-		"see other/repo#12":              "a reference",
-		"GH-7":                           "a reference",
-		"```mermaid":                     "a block of code",
-		"> ~~~ geojson":                  "a block of code",
-		"[log in](https://example.org/)": `a link to "https://example.org/"`,
-		"[log in](//example.org/)":       "a link",
-		"[a\nb](javascript:alert(1))":    "a link",
-		"[up](https://github.com/line-rate/line-rate/../../x)":  "a link",
-		"[up](https://github.com/line-rate/line-rate/%2e%2e/x)": "a link",
-		"[near](https://github.com/line-rate/line-rate.x)":      "a link",
-		"[ref]\n\n[ref]: https://example.org/":                  "a link",
-		"<https://example.org/>":                                "an HTML tag",
-		"https&#58;//example.org":                               "the address",
-		"see www.example.org":                                   "the address",
-		"a\rb":                                                  "U+000D",
-		"a\x1b[31m":                                             "U+001B",
-		"right\u202eleft":                                       "U+202E",
-		"zero\u200bwidth":                                       "U+200B",
+		"a\n<img src=x onerror=alert(1)>": "line 2: '<' outside of code",
+		"<!-- lab report -->":             "'<'",
+		"</details>":                      "'<'",
+		`\\<b>`:                           `'\\'`,
+		"\\`<b>\\`":                       `'\\'`,
+		"![x](https://github.com/line-rate/line-rate/x.png)": "'!'",
+		"@octocat, look":                 "'@'",
+		"&#64;octocat":                   "'&'",
+		"&commat;octocat":                "'&'",
+		"mail@example.org":               "'@'",
+		"fixes #1":                       "'#'",
+		"see other/repo#12":              "'#'",
+		"#### deep":                      "'#'",
+		"GH-7":                           `"GH-7"`,
+		"```mermaid":                     "two backquotes",
+		"- ```mermaid":                   "two backquotes",
+		"1. ```mermaid":                  "two backquotes",
+		"> ~~~ geojson":                  "'>'",
+		"- ~~~ geojson":                  "'~'",
+		"`a` ``b` <i>":                   "two backquotes",
+		"`odd":                           "'`'",
+		"`a` `<b>":                       "'`'",
+		"> [!CAUTION]":                   "'>'",
+		"- > [!CAUTION]":                 "'>'",
+		"$\\href{//x.org}{x}$":           "'$'",
+		"a $`x`$":                        "'$'",
+		"- [x] done":                     "'['",
+		"a | b":                          "'|'",
+		"*approved*":                     "'*'",
+		"[log in](https://example.org/)": "'['",
+		"[^1]":                           "'['",
+		"https&#58;//example.org":        "'&'",
+		"https://github.com/line-rate/line-rate/issues/1": `":/"`,
+		"see www.example.org":                             `"www."`,
+		":tada: approved":                                 `":t"`,
+		"a\rb":                                            "U+000D",
+		"`a\x1b[31m`":                                     "U+001B",
+		"right\u202eleft":                                 "U+202E",
+		"`zero\u200bwidth`":                               "U+200B",
+		"\u0430pproved":                                   "outside of code",
 	} {
-		if err := g.allowed(text); err == nil || !strings.Contains(err.Error(), want) {
+		if err := allowed(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
-	for _, text := range []string{honest, "p99 < 3 ms, 5 % <\u00a06", `\<b> is text`, "&lt;b&gt;", "```\ncode\n```", "- [x] done", "1.01 [0.99, 1.03] (three hosts)",
-		"[claim](https://line-rate.github.io/line-rate/claims/x/#host-1)", "[file](https://github.com/line-rate/line-rate/blob/main/data/x.json)"} {
-		if err := g.allowed(text); err != nil {
+	for _, text := range []string{honest, "`<b> @x #1 https://example.org $x$ [a](b) ![c](d) > \\`", "- `a`: `b` → `c` on 1 machine", "1 + 1 = 2, 5 %"} {
+		if err := allowed(text); err != nil {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// The whole way of a report: lab report, as ci.yml calls it, of a change that adds runs and
+// names that are markup; then the archive, the event and the request that posts it.
+func TestARealReportIsPosted(t *testing.T) {
+	lab, err := filepath.Abs("../../.tools/bin/lab")
+	if err == nil {
+		_, err = os.Stat(lab)
+	}
+	if err != nil {
+		t.Fatalf("%v; make build makes it", err)
+	}
+	root := t.TempDir()
+	for _, dir := range []string{"data", "lab"} {
+		if err := os.CopyFS(filepath.Join(root, dir), os.DirFS("../../test/site/fixture/"+dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	call := func(name string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(name, args...)
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, said.String())
+		}
+		return string(out)
+	}
+	commit := func() {
+		call("git", "add", "-A")
+		call("git", "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qm", "x")
+	}
+	runs := filepath.Join(root, "data/results/90-workers")
+	later := filepath.Join(t.TempDir(), "later")
+	if err := os.Rename(runs, later); err != nil {
+		t.Fatal(err)
+	}
+	call("git", "init", "-q")
+	commit()
+	if err := os.Rename(later, runs); err != nil {
+		t.Fatal(err)
+	}
+	hostile := "`<img src=x>` @octocat $\\\\href{x}{y}$ [a](https://example.org)"
+	profile := `{"schema_version":1,"id":"hostile","name":"` + hostile + `","cpu":"CPU","arch":"amd64","cores":2,"os":"linux"}`
+	if err := os.WriteFile(filepath.Join(root, "data/hosts/hostile.json"), []byte(profile), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	commit()
+	report := call(lab, "report", "--against", "HEAD^1", "--markdown")
+	for _, want := range []string{"### What moved since `", "\n**New runs**\n\n- `90-workers` on `", "- `hostile`: `\\u0060<img src=x>"} {
+		if !strings.Contains(report, want) {
+			t.Errorf("no %q in:\n%s", want, report)
+		}
+	}
+	// As it is for a change that moves nothing.
+	for _, report := range []string{report, call(lab, "report", "--against", "HEAD", "--markdown")} {
+		s := usual(t, report)
+		if said, err := post(t, s); err != nil || said != "commented on pull request 12" {
+			t.Fatalf("%q, %v:\n%s", said, err, report)
+		}
+		if len(s.wrote) != 1 || !strings.Contains(s.wrote[0], strings.TrimSpace(report)) {
+			t.Errorf("wrote %q", s.wrote)
 		}
 	}
 }

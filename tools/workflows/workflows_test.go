@@ -77,8 +77,6 @@ var rights = map[string]string{
 	"pages/build":     "contents: read",
 	"pages/deploy":    "id-token: write, pages: write",
 	"comment/comment": "actions: read, contents: read, pull-requests: write",
-	"weekly/measure":  "contents: read",
-	"weekly/record":   "actions: write, contents: write, pull-requests: write",
 	"release/build":   "contents: read",
 	"release/publish": "attestations: write, contents: write, id-token: write",
 }
@@ -115,10 +113,9 @@ func TestEachJobHasTheRightsItNeedsAndNoOther(t *testing.T) {
 
 func TestEachWorkflowIsStartedByItsEventsOnly(t *testing.T) {
 	want := map[string]string{
-		"ci":      "map[pull_request:<nil> push:map[branches:[main]] workflow_dispatch:<nil>]",
+		"ci":      "map[pull_request:<nil> push:map[branches:[main]]]",
 		"pages":   "map[push:map[branches:[main]] workflow_dispatch:<nil>]",
 		"comment": "map[workflow_run:map[types:[completed] workflows:[ci]]]",
-		"weekly":  "map[schedule:[map[cron:23 4 * * 1]] workflow_dispatch:<nil>]",
 		"release": "map[push:map[tags:[v*]]]",
 	}
 	all := files(t)
@@ -130,13 +127,11 @@ func TestEachWorkflowIsStartedByItsEventsOnly(t *testing.T) {
 	if all["ci"].Name != "ci" {
 		t.Errorf("comment.yml waits for ci, which is named %q", all["ci"].Name)
 	}
-	// A branch of that name could otherwise be deployed, or measured, by hand.
-	for _, j := range []job{all["pages"].Jobs["build"], all["weekly"].Jobs["measure"]} {
-		if j.If != "${{ github.ref == 'refs/heads/main' }}" {
-			t.Errorf("a job of main alone runs if %q", j.If)
-		}
+	// A branch of that name could otherwise be deployed by hand.
+	if j := all["pages"].Jobs["build"]; j.If != "${{ github.ref == 'refs/heads/main' }}" {
+		t.Errorf("a job of main alone runs if %q", j.If)
 	}
-	if all["pages"].Jobs["deploy"].Needs != "build" || all["weekly"].Jobs["record"].Needs != "measure" {
+	if all["pages"].Jobs["deploy"].Needs != "build" {
 		t.Error("a job with rights does not wait for the one that checks the branch")
 	}
 }

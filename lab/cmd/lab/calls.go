@@ -29,11 +29,9 @@ type subcommands struct {
 	New          newCall       `cmd:"" help:"Write a file to start from: an entry, an experiment, a text or a host."`
 	Import       importCall    `cmd:"" help:"Carry a table of published figures over from CSV, each figure once."`
 	Preview      previewCall   `cmd:"" help:"Show an entry, or a draft, as it will look."`
-	Diff         diffCall      `cmd:"" help:"Compare two runs, or the records of two hosts."`
 	Table        tableCall     `cmd:"" help:"Print the table of ratios that experiments ask for, from what the journal has of this machine, or from new runs for trial."`
 	Report       reportCall    `cmd:"" help:"Sum up what a change moves, for whoever judges it."`
 	Check        checkCall     `cmd:"" help:"Check every data file, and that nothing derived has drifted."`
-	Trend        trendCall     `cmd:"" help:"Keep a few figures of this clone's A/A control and verdicts as a week of data/trend; weekly.yml calls it."`
 	Doctor       doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
 	Tune         tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`
 	List         listCall      `cmd:"" help:"List experiments and their claims."`

@@ -23,7 +23,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/trend"
 )
 
 // A Journal is all data, read and checked.
@@ -33,7 +32,6 @@ type Journal struct {
 	Hosts       map[string]*host.Profile
 	Runs        []*results.File // sorted by experiment, then run
 	Audits      []*audit.File   // sorted by entry; nil while anything has a fault
-	Weeks       []*trend.Week   // of the weekly series, oldest first
 
 	raw     map[string]rawFile                // profiles named by runs, by name below data/profiles
 	designs map[string]*experiment.Experiment // designs named by runs, by experiment and SHA-256
@@ -134,22 +132,6 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 			fault(p, errors.New("no run was made with it; remove it, or add the run"))
 		}
 		faults = append(faults, j.moved()...)
-	}
-
-	weeks, err := root.Files("trend", ".json")
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, p := range weeks {
-		w, err := trend.Read(p)
-		if err == nil && p != root.Week(w.Date) {
-			err = fmt.Errorf("/date: the file lies in %s", root.Rel(filepath.Dir(p)))
-		}
-		if err != nil {
-			fault(p, err)
-			continue
-		}
-		j.Weeks = append(j.Weeks, w)
 	}
 
 	texts, unread, err := audit.LoadDir(root.Texts())

@@ -106,9 +106,6 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 		}, "data/texts/10.toml", `unknown key "figures.plaice"`},
 		{"a text that is no text", func(t *testing.T, r journal.Root) { archivetest.Write(t, r.Path("data/texts/notes.md"), "") },
 			"data/texts/notes.md", "only texts belong there"},
-		{"a week of another version", func(t *testing.T, r journal.Root) {
-			archivetest.Write(t, r.Week("2026-11-23"), `{"schema_version": 9, "date": "2026-11-23"}`)
-		}, "data/trend/2026-11-23.json", "/schema_version: 9 is not known"},
 		// Its verdict file would overwrite that of the run in its place.
 		{"a run in a directory further down", func(t *testing.T, r journal.Root) {
 			archivetest.Write(t, r.Path("data/results/more/11-threads/published-2026-06-11-c6in-8xlarge.json"), archivetest.Read(t, r.Path(threads)))

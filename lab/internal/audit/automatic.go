@@ -114,37 +114,56 @@ func (a *auto) find(kind Kind, of string, stands Quantity, rel Relation, to Quan
 	a.found = append(a.found, f)
 }
 
-// responses checks that bytes over requests is the size of the route's answer.
-func (a *auto) responses() {
-	route, stack := a.levels[setting.Route].String(), ""
+// answer is the size of the trial's answers, if the route's is known.
+func (a *auto) answer() (Quantity, bool) {
+	route, known := answerOf(a.levels[setting.Route].String())
+	if !known {
+		return Quantity{}, false
+	}
+	stack := ""
 	if l, ok := a.levels[setting.Stack]; ok {
 		stack = l.String()
 	}
-	answer, known := answerOf(route)
+	return sizeOf(route, stack), true
+}
+
+// responses checks that bytes over requests is the size of the route's answer.
+func (a *auto) responses() {
+	answer, known := a.answer()
 	bytes, ok := a.get("transfer_bytes_per_s")
 	rate, rated := a.get("throughput_rps")
 	if !known || !ok || !rated {
 		return
 	}
 	if size, err := bytes.over(rate); err == nil {
-		a.find(ResponseSize, "response", size, Equals, sizeOf(answer, stack), metric.Bytes,
-			fmt.Sprintf("Bytes read a second over answers a second, against %s's known body and its head.", route))
+		a.find(ResponseSize, "response", size, Equals, answer, metric.Bytes,
+			fmt.Sprintf("Bytes read a second over answers a second, against %s's known body and its head.", a.levels[setting.Route]))
 	}
 }
 
 // wire checks that the printed share follows from the bytes, and that the bytes
-// with the least TCP and IP overhead fit the wire.
+// with the least TCP and IP overhead fit the wire. Where no bytes are printed, they
+// are the rate times the size of an answer, in each row of a table.
 func (a *auto) wire() {
 	line := a.r.Topology.LineRateBps / 8
-	bytes, ok := a.get("transfer_bytes_per_s")
-	if !ok || line == 0 {
+	if line == 0 {
 		return
 	}
-	if share, ok := a.get("line_rate_share"); ok {
-		a.find(LineRate, "line_rate_share", share, Equals, bytes.times(Exactly(1/line)), metric.Ratio, "Bytes read a second over the line rate.")
+	of, what := "transfer_bytes_per_s", "Bytes read a second"
+	bytes, ok := a.get(of)
+	if !ok {
+		rate, rated := a.get("throughput_rps")
+		answer, known := a.answer()
+		if !rated || !known {
+			return
+		}
+		of, what, bytes = "throughput_rps", "Answers a second times the size of one", rate.times(answer)
 	}
-	a.find(LineRate, "transfer_bytes_per_s", bytes, AtMost, Exactly(line/packing), metric.BytesPerSecond,
-		"What the wire can carry for the client to read, once each full frame has given 40 bytes to TCP and IP.")
+	if share, ok := a.get("line_rate_share"); ok {
+		a.find(LineRate, "line_rate_share", share, Equals, bytes.times(Exactly(1/line)), metric.Ratio, what+" over the line rate.")
+	}
+	a.find(LineRate, of, bytes, AtMost, Exactly(line/packing), metric.BytesPerSecond,
+		what+", against what the wire can carry for the client to read, once each full frame has given 40 bytes to TCP and IP.")
 }
 
 // little checks the mean latency against the quantiles. Half of all requests

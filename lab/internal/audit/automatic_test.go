@@ -2,6 +2,8 @@ package audit
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -42,6 +44,10 @@ func TestEveryPublishedTrialIsChecked(t *testing.T) {
 		{"no throughput", map[string]string{"transfer_bytes_per_s": "16.0 MB/s"}, ResponseSize, ""},
 		{"a tenth of 1 GB/s", map[string]string{"transfer_bytes_per_s": "100.0 MB/s", "line_rate_share": "10%"}, LineRate, Agrees},
 		{"a tenth, printed a fifth", map[string]string{"transfer_bytes_per_s": "100.0 MB/s", "line_rate_share": "20%"}, LineRate, Disagrees},
+		// 1M answers of 16 bytes and a head of 108 are 0.124 GB/s.
+		{"an eighth by rate and size", map[string]string{"throughput_rps": "1.00M", "line_rate_share": "12.4%"}, LineRate, Agrees},
+		{"a seventh, printed an eighth", map[string]string{"throughput_rps": "1.10M", "line_rate_share": "12.4%"}, LineRate, Disagrees},
+		{"more than the line", map[string]string{"throughput_rps": "8.20M"}, LineRate, Disagrees},
 		{"0.995 GB/s and heads", map[string]string{"transfer_bytes_per_s": "0.995 GB/s"}, LineRate, Agrees},
 		{"1 GB/s and heads", map[string]string{"transfer_bytes_per_s": "1.000 GB/s"}, LineRate, Disagrees},
 		// 100 connections at 10,000/s have a mean latency of 10 ms, so the median can
@@ -84,4 +90,52 @@ func TestAPublishedFigureIsThePrintedOne(t *testing.T) {
 	if !errors.As(err, &fault) || fault.Run != r || !strings.Contains(err.Error(), `/trials/0/printed: throughput_rps is 1010, but printed as "1,001"`) {
 		t.Errorf("%v", err)
 	}
+}
+
+// No row of a table passes because another row was the one that somebody checked: one
+// more tenth in any of them shows.
+func TestEachRowIsHeldAgainstTheLine(t *testing.T) {
+	for _, run := range []string{"published-2026-06-12-c6in-8xlarge-ramp", "published-2026-06-12-c6in-8xlarge"} {
+		path := "../../../data/results/12-compression/" + run + ".json"
+		r, err := results.Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range r.Trials {
+			planted, err := results.Read(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := planted.Trials[i].Metrics
+			m["throughput_rps"] = math.Round(m["throughput_rps"] * 1.1)
+			planted.Trials[i].Printed["throughput_rps"] = fmt.Sprintf("%.0f", m["throughput_rps"])
+			was, is := shares(t, r), shares(t, planted)
+			if len(was) != len(r.Trials) || len(is) != len(was) {
+				t.Fatalf("%s: %d rows are held against the line, and %d of the planted", run, len(was), len(is))
+			}
+			for k := range is {
+				if k != i && is[k].Recomputed != was[k].Recomputed {
+					t.Errorf("%s: row %d moved with row %d", run, k, i)
+				}
+			}
+			if is[i].Verdict != Disagrees || is[i].Recomputed.Value < 1.09*was[i].Recomputed.Value {
+				t.Errorf("%s: a tenth more in row %d goes unseen: %+v", run, i, is[i])
+			}
+		}
+	}
+}
+
+// shares are the findings about the rows' shares of the line.
+func shares(t *testing.T, r *results.File) (out []Finding) {
+	t.Helper()
+	found, err := automatic(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
+		if strings.HasSuffix(f.ID, "-line_rate_share") {
+			out = append(out, f)
+		}
+	}
+	return out
 }

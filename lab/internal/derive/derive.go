@@ -26,14 +26,13 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/trend"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
 // derived makes every derived file, by path: each run's verdicts, CSV and page,
 // the trees of its profiles, each experiment's claims over all hosts, the ledger
 // of all claims, each text's audit, the schemas, and what pages are told: the
-// metrics, the method, all names, how many claims need what, and the weekly series.
+// metrics, the method, all names, and how many claims need what.
 func derived(j *archive.Journal) (map[string][]byte, error) {
 	out := map[string][]byte{
 		j.Root.Schema("results-1"):    results.EarlierSchema(),
@@ -56,8 +55,7 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 		add(j.Root.Metrics(), metric.Document()),
 		add(j.Root.Names(), map[string][]glossary{"kinds": names()}),
 		add(j.Root.Method(), verdict.Rules()),
-		add(j.Root.Reach(), reach(j.Experiments)),
-		add(j.Root.Trend(), trend.Of(j.Weeks, marginOf(j))))
+		add(j.Root.Reach(), reach(j.Experiments)))
 	made := map[string][]verdict.Made{} // by experiment
 	for _, r := range j.Runs {
 		x, missing := j.Experiment(r.Experiment)
@@ -196,17 +194,4 @@ func Write(j *archive.Journal) error {
 		}
 	}
 	return nil
-}
-
-// marginOf is the margin of the A/A control's claims; zero without that experiment.
-func marginOf(j *archive.Journal) float64 {
-	margin := 0.0
-	for _, x := range j.Experiments {
-		for _, c := range x.Claims {
-			if x.Name == trend.Control && c.Margin != nil {
-				margin = max(margin, *c.Margin)
-			}
-		}
-	}
-	return margin
 }

@@ -15,7 +15,7 @@ func TestClaimsAreCountedByWhatTheyNeed(t *testing.T) {
 	}{
 		{"loopback", "05-littles-law", Reach{Claims: 4, Here: 4}},
 		{"a wire", "11-pipelining-read", Reach{Claims: 2, Here: 2, Wire: 2}},
-		{"RPS and RFS are turned, on a wire", "03-rps-rfs", Reach{Claims: 4, Root: 4}},
+		{"RPS and RFS are turned, on a wire", "03-rps-rfs", Reach{Claims: 5, Root: 2, Cores: 3}},
 		{"one of two claims needs four cores", "01-prefork", Reach{Claims: 2, Here: 1, Cores: 1}},
 		{"a second machine, more cores and root", "06-irq-factorial", Reach{Claims: 6, Machines: 6}},
 	} {

@@ -77,16 +77,12 @@ func (r Root) Flame(x, run, name string) string {
 // with it. So a claim that was changed after a run is noticed.
 func (r Root) Design(sum string) string { return r.Path("data", "designs", sum+".toml") }
 
-// Week is a week of the series that trend.json sums up.
-func (r Root) Week(date string) string { return r.Path("data", "trend", date+".json") }
-
-// The metrics, the method, all names, the counts of what claims need and the weekly
-// series, for pages; and the published schemas.
+// The metrics, the method, all names, and the counts of what claims need, for
+// pages; and the published schemas.
 func (r Root) Metrics() string           { return r.Path("data", "metrics.json") }
 func (r Root) Names() string             { return r.Path("data", "names.json") }
 func (r Root) Method() string            { return r.Path("data", "method.json") }
 func (r Root) Reach() string             { return r.Path("data", "reach.json") }
-func (r Root) Trend() string             { return r.Path("data", "trend.json") }
 func (r Root) Schema(name string) string { return r.Path("static", "schema", name+".json") }
 
 // Scratch holds unfinished files; it is outside data/ and ignored by git.

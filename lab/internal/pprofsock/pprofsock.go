@@ -9,7 +9,8 @@
 // Rates apply to the whole process and stay set when serving stops. The
 // profiled process pays the cost of its profiles. There is no authentication:
 // the directory's mode keeps other users out, and the caller must keep a TCP
-// address on loopback. A window is at most ten minutes.
+// address on loopback, where only requests to a loopback name are answered. A
+// window is at most ten minutes.
 package pprofsock
 
 import (
@@ -21,6 +22,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -66,7 +68,7 @@ func ServeOn(ln net.Listener, rates Rates, say func(format string, args ...any))
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 
 	srv := &http.Server{
-		Handler:           bounded(new(windows).handler(mux)),
+		Handler:           local(ln.Addr(), bounded(new(windows).handler(mux))),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      longestProfile,
@@ -84,13 +86,39 @@ func ServeOn(ln net.Listener, rates Rates, say func(format string, args ...any))
 	}
 }
 
-// bounded refuses windows longer than longestProfile. net/http/pprof extends
-// the write timeout by any length that is requested.
+// bounded refuses windows longer than longestProfile. net/http/pprof extends the write
+// timeout by any length that is requested, in the query or in the body of a POST, which
+// only symbol's handler needs.
 func bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// FormValue would read the body, which symbol's handler needs.
-		if sec, err := strconv.ParseFloat(r.URL.Query().Get("seconds"), 64); err == nil && sec > longestProfile.Seconds() {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead && r.URL.Path != "/debug/pprof/symbol" {
+			http.Error(w, "profiles are asked for with GET", http.StatusMethodNotAllowed)
+			return
+		}
+		if sec, err := strconv.ParseFloat(r.URL.Query().Get("seconds"), 64); err == nil && !(sec <= longestProfile.Seconds()) {
 			http.Error(w, fmt.Sprintf("seconds: at most %.0f", longestProfile.Seconds()), http.StatusBadRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// local refuses requests over TCP that name another host than this machine: a page in a
+// browser can have a name of its own lead to a loopback address, and would then read what
+// comes back. A socket has no such address, and its directory keeps others out.
+func local(at net.Addr, next http.Handler) http.Handler {
+	tcp, ok := at.(*net.TCPAddr)
+	if !ok {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, port, err := net.SplitHostPort(r.Host)
+		if err != nil { // without a port, which is then HTTP's
+			name, port = strings.Trim(r.Host, "[]"), "80"
+		}
+		ip := net.ParseIP(name)
+		if port != strconv.Itoa(tcp.Port) || !strings.EqualFold(name, "localhost") && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, fmt.Sprintf("profiles are served to 127.0.0.1:%d, [::1]:%[1]d or localhost:%[1]d", tcp.Port), http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -39,18 +39,13 @@ func Visible(text string, most int) string {
 	return b.String()
 }
 
-// Markdown is Visible text that GitHub's Markdown, and HTML, show as it is. Everything
-// but letters, digits and a few signs without a meaning is a character reference, which
-// neither begins nor ends anything, in a table or out of it; and it is code, in which
-// GitHub looks for no names of people, issues or commits.
+// Markdown is Visible text as code in GitHub's Markdown, where nothing has a meaning but
+// the backquote, which becomes its code point. GitHub looks in code for no names of
+// people, issues or commits, and the words around it may not have a backquote.
 func Markdown(text string, most int) string {
-	var b strings.Builder
-	for _, r := range Visible(text, most) {
-		if r < utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" -/,%=+;", r) {
-			fmt.Fprintf(&b, "&#%d;", r)
-			continue
-		}
-		b.WriteRune(r)
+	shown := strings.ReplaceAll(Visible(text, most), "`", `\u0060`)
+	if shown == "" {
+		shown = " " // two backquotes in a row begin longer code
 	}
-	return "<code>" + b.String() + "</code>"
+	return "`" + shown + "`"
 }
