@@ -176,6 +176,8 @@ $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK): .to
 	@mkdir -p $(BIN)
 	@ln -f .tools/compiled/$(DIRECTORY) $@
 	@touch $@
+# lab compare needs nothing else of what is built, so $(LAB) alone is enough for it.
+$(LAB): $(LOAD)
 
 # Builds of the same sources that entry road compares with the normal one. Each compiles
 # everything anew, so make build leaves them out. They keep the program's name, by which the
