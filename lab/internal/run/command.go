@@ -70,7 +70,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 		connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
 		rate: float64(whole(setting.Rate, 0)), threads: int(whole(setting.ClientWorkers, 0)),
 		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: seconds(x.Block.WarmupS),
-		knobs: p.knobs(link.NetDevice, s), profile: p.profileFor(), ready: cmp.Or(p.readyWithin, readyWithin), grace: graceOf(s),
+		knobs: p.knobs(link.NetDevice, s), profile: p.profileFor(), ready: p.patience(), grace: graceOf(s),
 	}
 	if list, ok := s[setting.ServerCPUs]; ok {
 		cpus, err := cores.Parse(list.String())
