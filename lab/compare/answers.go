@@ -73,9 +73,17 @@ func one(conn net.Conn, r *bufio.Reader, addr, path string, again bool) (Answer,
 	case again:
 		return Answer{}, fmt.Errorf("it closed the connection after its first answer; %s", kept)
 	default:
+		if other := speaks(addr); other != "" {
+			return Answer{}, errors.New(other)
+		}
 		return Answer{}, fmt.Errorf("no HTTP answer to GET %s: %v", path, err)
 	}
 	defer a.Body.Close()
+	if a.StatusCode == http.StatusBadRequest && !again { // as of a server that expected TLS
+		if other := speaks(addr); other != "" {
+			return Answer{}, errors.New(other)
+		}
+	}
 	switch {
 	case a.StatusCode < 200 || a.StatusCode > 299:
 		return Answer{}, fmt.Errorf("it answers GET %s with status %d, and only 2xx can be measured; give another path with --url", path, a.StatusCode)

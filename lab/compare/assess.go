@@ -91,6 +91,9 @@ func (a *assessment) outcome() *Outcome {
 		if p.Block != nil {
 			out.SlotS, out.Rounds, out.WarmupS = p.Block.SlotS, p.Block.Rounds, p.Block.WarmupS
 		}
+		if a.failing() {
+			out.Notes = append(out.Notes, fmt.Sprintf("it ended before its budget was spent, after %.0f of %.0f s: %s", a.took, o.Budget.Seconds(), o.Named(p.StoppedEarly)))
+		}
 	}
 	return out
 }
@@ -203,8 +206,7 @@ func (a *assessment) comparison(i int, said *verdict.File) Comparison {
 	if least, _ := a.ratios(i, cost); least != nil {
 		complete = len(least)
 	}
-	failing := a.f.Provenance != nil && a.f.Provenance.Ended == results.Failing
-	if (begun >= stats.MinSamples || failing) && 2*complete < begun {
+	if (begun >= stats.MinSamples || a.failing()) && 2*complete < begun {
 		c.Verdict, c.Says = Invalid, "no verdict: "+a.refusals(i)
 		return c
 	}
@@ -285,6 +287,11 @@ func above(r *Ratio, bar float64) string {
 	return AboveOpen
 }
 
+// failing reports whether the run ended because it failed again and again.
+func (a *assessment) failing() bool {
+	return a.f.Provenance != nil && a.f.Provenance.Ended == results.Failing
+}
+
 // begun counts the blocks that have any trial.
 func (a *assessment) begun() int {
 	seen := map[int]bool{}
@@ -341,7 +348,7 @@ func (a *assessment) called(condition string) string {
 func (a *assessment) further(i int, metric string) float64 {
 	least, most := a.ratios(i, metric)
 	n := len(least)
-	if n == 0 || a.f.Provenance == nil || a.f.Provenance.Blocks == 0 {
+	if n == 0 || a.f.Provenance == nil || a.f.Provenance.Blocks == 0 || a.failing() {
 		return 0
 	}
 	needs := func(holds func(least, most float64) bool) float64 {

@@ -70,6 +70,18 @@ func each(n int, of ...float64) (out [][]float64) {
 	return out
 }
 
+// What was cut short says so, and promises nothing of going on.
+func TestARunThatEndsBeforeItsBudgetSaysWhy(t *testing.T) {
+	o := options("old", "new")
+	f := made(o, each(8, 0.97, 1.04))
+	f.Provenance.Ended, f.Provenance.StoppedEarly = results.Failing, "4 blocks in a row had no valid trial; the last: compared-02 exited"
+	out := assessed(t, o, f)
+	says := strings.Join(out.Says, "\n")
+	if !strings.Contains(says, "note: it ended before its budget was spent, after 16 of 60 s: 4 blocks in a row had no valid trial; the last: new exited") || strings.Contains(says, "would tell") {
+		t.Error(says)
+	}
+}
+
 // Twelve blocks whose ratio is 1.05, half of them on a core of half the speed. The
 // base has one more slow block than the other, whose trial there is invalid: its
 // own median is then the higher one, and a reader is told why.

@@ -50,7 +50,9 @@ type server struct {
 }
 
 // Design is the experiment that compares the servers, after a look at them. dir is
-// where the commands start. Its conditions are the servers in their order.
+// where the commands start. Its conditions are the servers in their order. An
+// experiment's routes are plainer than what may be asked here, so Path is given to
+// the run beside it.
 //
 // What a server prints goes to the lab, for its error messages. A line for each
 // request would keep the lab busy beside the server, so it goes nowhere then.
@@ -59,7 +61,7 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 		Entry: "compare", Title: "A comparison of servers", Question: "Does one of these servers cost more than the first?",
 		Metrics: []string{cost, throughput, p50, p99}, BudgetS: o.Budget.Seconds(),
 		Topology: map[string]any{"kind": "loopback"},
-		Settings: map[string]any{"route": o.Path, "generator": "http_load", "connections": o.Connections, "pipelining": o.Pipelining, "client_workers": 0},
+		Settings: map[string]any{"route": "/", "generator": "http_load", "connections": o.Connections, "pipelining": o.Pipelining, "client_workers": 0},
 		Block:    map[string]any{"slot_s": slot.Seconds(), "rounds": rounds, "warmup_s": o.Warmup.Seconds()},
 		Claims: []map[string]any{{
 			"id": "same-cost", "kind": "flat", "over": "server", "metric": cost, "margin": o.Margin,

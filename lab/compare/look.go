@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
 // A Look is what was seen of one server before the first block.
@@ -17,6 +19,20 @@ type Look struct {
 	Answers []Answer
 	Rate    float64 // requests a second under the load asked for, roughly
 	Lines   int     // that it printed for its first few answers
+
+	Start, Stop time.Duration // until it listened, and until it had ended
+	StartCPU    time.Duration // that starting took of its processes
+}
+
+// Starting is about how long the servers of a block and the control take to start, and
+// afterwards to end. They start side by side on so many cores.
+func Starting(looks []Look, cores int) time.Duration {
+	var longest, stop, cpu, most time.Duration
+	for _, l := range looks {
+		longest, stop = max(longest, l.Start), max(stop, l.Stop)
+		cpu, most = cpu+l.StartCPU, max(most, l.StartCPU)
+	}
+	return max(longest, (cpu+most)/time.Duration(max(cores, 1))) + stop
 }
 
 // Chatty tells whether the server prints a line for each request.
@@ -58,12 +74,22 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 	addr := strings.TrimPrefix(s.URL, "http://")
 	var on *started
 	if s.URL == "" {
+		began := time.Now()
 		if on, err = s.start(c.Hold, dir, port); err != nil {
 			return l, err
 		}
-		defer on.stop()
+		defer func() {
+			ended := time.Now()
+			on.stop()
+			l.Stop = time.Since(ended)
+		}()
 		if err := on.ready(ctx, o.Ready); err != nil {
 			return l, err
+		}
+		l.Start = time.Since(began)
+		for _, pid := range telemetry.Descendants(on.proc.Pid()) {
+			took, _ := cores.ProcessTime(pid)
+			l.StartCPU += took
 		}
 		addr = on.addr
 	}

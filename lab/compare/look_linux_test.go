@@ -2,9 +2,11 @@ package compare
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +59,10 @@ func serve(how, addr string) error {
 	switch how {
 	case "ends":
 		return fmt.Errorf("%s is not mine", addr)
+	case "lacks":
+		return errors.New("COMPARED_DATABASE is not set")
+	case "slow":
+		time.Sleep(400 * time.Millisecond)
 	case "never":
 		time.Sleep(time.Minute)
 		return nil
@@ -75,6 +81,18 @@ func serve(how, addr string) error {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err
+	}
+	switch how {
+	case "tls":
+		s := httptest.NewUnstartedServer(http.HandlerFunc(answer))
+		s.Listener.Close()
+		s.Listener = l
+		s.StartTLS()
+		select {}
+	case "http2":
+		s := http.Server{Handler: http.HandlerFunc(answer), Protocols: new(http.Protocols)}
+		s.Protocols.SetUnencryptedHTTP2(true)
+		return s.Serve(l)
 	}
 	return http.Serve(l, http.HandlerFunc(answer))
 }
@@ -116,13 +134,14 @@ func look(t *testing.T, change func(*Options), servers ...Server) ([]Look, []str
 	if left := telemetry.Descendants(os.Getpid())[1:]; len(left) > 0 {
 		t.Errorf("processes %v were left behind", left)
 	}
-	if taken := Taken(port, len(servers)); taken != 0 {
-		t.Errorf("something still listens on %d", taken)
+	if err := Listenable(port, len(servers)); err != nil {
+		t.Errorf("something still listens: %v", err)
 	}
 	return looks, notes, err
 }
 
 func TestServersThatCannotBeComparedAreRefusedAndEnded(t *testing.T) {
+	t.Setenv("COMPARED_DATABASE", "db:1")
 	soon := func(o *Options) { o.Ready = 300 * time.Millisecond }
 	for _, c := range []struct {
 		how    string
@@ -136,6 +155,9 @@ func TestServersThatCannotBeComparedAreRefusedAndEnded(t *testing.T) {
 		{"forks", nil, `bad: it went into the background: the command ended and left a process`},
 		{"missing", nil, "bad: it answers GET / with status 404"},
 		{"closes", nil, "bad: it closes the connection with each answer"},
+		{"tls", nil, "bad: it speaks TLS there"},
+		{"http2", nil, "bad: it speaks HTTP/2 there"},
+		{"lacks", nil, "do not inherit your COMPARED_DATABASE; begin the command with env COMPARED_DATABASE=…"},
 	} {
 		_, _, err := look(t, c.change, testServer(t, "bad", c.how), testServer(t, "good", "fine"))
 		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
@@ -166,6 +188,16 @@ func TestAnswersThatDifferAreRefusedUnlessTheyMay(t *testing.T) {
 	_, notes, err := look(t, func(o *Options) { o.Different = true }, fine, wrong)
 	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "the answers are not the same") {
 		t.Error(notes, err)
+	}
+}
+
+func TestALookSaysHowLongAServerTakesToStart(t *testing.T) {
+	looks, _, err := look(t, nil, testServer(t, "old", "slow"), testServer(t, "new", "fine"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := looks[0]; l.Start < 400*time.Millisecond || l.StartCPU <= 0 || l.Stop <= 0 {
+		t.Errorf("%+v", l)
 	}
 }
 

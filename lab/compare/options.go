@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -32,12 +32,46 @@ type Options struct {
 // Running tells whether the servers ran before and keep running.
 func (o Options) Running() bool { return o.Servers[0].URL != "" }
 
+// A request target in its origin form, as RFC 9112 has it: a path and perhaps a query,
+// of the characters of RFC 3986 and of escapes such as %20.
+var (
+	targetForm = regexp.MustCompile(`^/([A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*(\?([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?$`)
+	inTarget   = regexp.MustCompile(`^([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})`)
+)
+
+// longestTarget is how long a request's target may be: servers refuse heads of more than
+// some thousands of bytes.
+const longestTarget = 2000
+
+// checkTarget refuses what is no path with a query.
+func checkTarget(path string) error {
+	shown := strict.Visible(path, 60)
+	switch {
+	case !strings.HasPrefix(path, "/"):
+		return fmt.Errorf("--url %q: give the path that is asked of each server, as /read or /find?q=a%%20b", shown)
+	case strings.Contains(path, "#"):
+		return fmt.Errorf("--url %q: what follows # is never sent to a server; leave it out", shown)
+	case len(path) > longestTarget:
+		return fmt.Errorf("--url %q: %d characters; give up to %d", shown, len(path), longestTarget)
+	case targetForm.MatchString(path):
+		return nil
+	}
+	rest := path
+	for inTarget.MatchString(rest) {
+		rest = rest[len(inTarget.FindString(rest)):]
+	}
+	if rest[0] == '%' {
+		return fmt.Errorf("--url %q: %q is no escape; write %% itself as %%25", shown, strict.Visible(rest[:min(3, len(rest))], 3))
+	}
+	return fmt.Errorf("--url %q: a request has no %q as it stands; write it as %%%02X", shown, strict.Visible(rest[:1], 4), rest[0])
+}
+
 // Check refuses what no comparison can be made with.
 func (o Options) Check() error {
-	u, err := url.Parse(o.Path)
+	if err := checkTarget(o.Path); err != nil {
+		return err
+	}
 	switch {
-	case err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(o.Path, "/") || u.Fragment != "" || strict.CheckLine(o.Path) != nil:
-		return fmt.Errorf("--url %q: give the path that is asked of each server, as /read", strict.Visible(o.Path, 60))
 	case o.Connections < 1 || o.Connections > generator.MaxConnections/(len(o.Servers)+1):
 		return fmt.Errorf("--connections %d: use 1 to %d", o.Connections, generator.MaxConnections/(len(o.Servers)+1))
 	case o.Pipelining < 1 || o.Pipelining > generator.MaxPipelining:
@@ -46,6 +80,8 @@ func (o Options) Check() error {
 		return fmt.Errorf("--rate %d: use 1 to %d requests a second, or leave it out for a closed loop", o.Rate, generator.MaxRate)
 	case !(o.Margin > 0 && o.Margin < 1):
 		return errors.New("--margin: use more than 0 % and less than 100 %, as 3%")
+	case o.Ready <= 0 || o.Ready > 10*time.Minute:
+		return fmt.Errorf("--ready %v: use more than 0s and up to 10m", o.Ready)
 	case o.FailAbove != 0 && !(o.FailAbove >= 0.01 && o.FailAbove <= 100):
 		return fmt.Errorf("--fail-above %v: give the ratio of CPU a request to the first server's, as 1.05", o.FailAbove)
 	case o.Warmup < 0 || o.Warmup > time.Minute:

@@ -66,6 +66,9 @@ func parseServer(arg string) (Server, error) {
 		return Server{}, fmt.Errorf("%q has no name; write NAME=COMMAND, as 'old=./server-old --port {port}'; a name has letters, digits and ._+-", strict.Visible(arg, 60))
 	}
 	s := Server{Name: of}
+	if strings.HasPrefix(command, "unix:") {
+		return s, fmt.Errorf("%s: Unix sockets are not spoken here; let it listen on a port, and give its command with {port}, or http://HOST:PORT", of)
+	}
 	if scheme, _, ok := strings.Cut(command, "://"); ok && !strings.ContainsAny(scheme, " /") {
 		return s.at(command)
 	}
@@ -77,6 +80,11 @@ func parseServer(arg string) (Server, error) {
 		return s, fmt.Errorf("%s has no command; write %s='./server --port {port}'", of, of)
 	}
 	s.Command = split
+	for _, field := range braces.FindAllString(command, -1) {
+		if !slices.Contains(filledIn, field) {
+			return s, fmt.Errorf("%s: nothing is filled in for %s; there are {port}, {host} and {addr}", of, strict.Visible(field, 60))
+		}
+	}
 	if !strings.Contains(command, "{port}") && !strings.Contains(command, "{addr}") {
 		return s, fmt.Errorf("%s: its command has neither {port} nor {addr}, so it cannot be told where to listen; put one where the server's own option takes it, as --port {port} or --listen {addr}", of)
 	}
@@ -100,6 +108,12 @@ func (s Server) at(raw string) (Server, error) {
 	s.URL = "http://" + u.Host
 	return s, nil
 }
+
+// braces finds what looks as if it were to be filled in.
+var (
+	braces   = regexp.MustCompile(`\{[A-Za-z_]+\}`)
+	filledIn = []string{"{port}", "{host}", "{addr}"}
+)
 
 // fill is the command with the place to listen filled in.
 func (s Server) fill(host string, port int) []string {

@@ -1,10 +1,13 @@
 package compare
 
 import (
+	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -46,6 +49,9 @@ func TestServersAreRefusedWithAWayOut(t *testing.T) {
 		{[]string{"a=http://h:1", fine}, "a runs already and another is to be started"},
 		{[]string{"a=https://h:1", "b=https://h:2"}, "only plain HTTP/1.1"},
 		{[]string{"a=http://h:1/path", "b=http://h:2"}, "give the path by --url"},
+		{[]string{"a=./a {bogus} {addr}", fine}, "a: nothing is filled in for {bogus}"},
+		{[]string{"a=./a {workers} {addr}", fine}, "a: nothing is filled in for {workers}"},
+		{[]string{"a=unix:/run/a.sock", fine}, "a: Unix sockets are not spoken here"},
 		{[]string{"a=http://", "b=http://h:2"}, "is no address"},
 	} {
 		if _, err := ParseServers(c.args); err == nil || !strings.Contains(err.Error(), c.says) {
@@ -86,7 +92,7 @@ func TestSharesAndRatesTakeTheirUnits(t *testing.T) {
 }
 
 func TestOptionsThatCannotBeMeasuredAreRefused(t *testing.T) {
-	fine := Options{Path: "/a", Servers: make([]Server, 2), Connections: 4, Pipelining: 1, Margin: 0.03}
+	fine := Options{Path: "/a", Servers: make([]Server, 2), Connections: 4, Pipelining: 1, Margin: 0.03, Ready: time.Second}
 	if err := fine.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +103,7 @@ func TestOptionsThatCannotBeMeasuredAreRefused(t *testing.T) {
 		"--pipelining":  func(o *Options) { o.Pipelining = 5000 },
 		"--rate":        func(o *Options) { o.Rate = -1 },
 		"--fail-above":  func(o *Options) { o.FailAbove = -2 },
+		"--ready 0s":    func(o *Options) { o.Ready = 0 },
 		"--warmup":      func(o *Options) { o.Warmup = time.Hour },
 		"runs already":  func(o *Options) { o.Servers[0].URL, o.FailAbove = "http://h:1", 1.05 },
 		"--line-rate":   func(o *Options) { o.Servers[0].URL, o.LineRate = "http://h:1", 1e9 },
@@ -145,7 +152,7 @@ func TestABudgetThatCannotTellIsRefused(t *testing.T) {
 func TestFreePortsAreNotThoseOfConnections(t *testing.T) {
 	const n = 3
 	first, err := FreePorts(n)
-	if err != nil || first+n > ephemeral() || Taken(first, n) != 0 {
+	if err != nil || first+n > ephemeral() || Listenable(first, n) != nil {
 		t.Fatal(first, err)
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(first+1)))
@@ -153,8 +160,59 @@ func TestFreePortsAreNotThoseOfConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if got := Taken(first, n); got != first+1 {
-		t.Errorf("%d is taken, not %d", first+1, got)
+	if got := Listenable(first, n); got == nil || !strings.HasPrefix(got.Error(), fmt.Sprintf("port %d is taken", first+1)) {
+		t.Errorf("%d is taken: %v", first+1, got)
+	}
+	// Nothing listens on a port that is for root only.
+	if got := unlistenable(80, &net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EACCES)}).Error(); strings.Contains(got, "taken") || !strings.Contains(got, "port 80 is for root only") {
+		t.Error(got)
+	}
+}
+
+func TestWhatIsAskedIsTheTargetOfARequest(t *testing.T) {
+	for _, path := range []string{"/", "/a/b.html", "/a?x=1&y=2", "/a%20b", "/~u/a:b@c,d;e=f+g!$'()*", "/find?q=a%2Fb/c?d", "//a"} {
+		if err := checkTarget(path); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for path, says := range map[string]string{
+		"a": "give the path", "": "give the path", "http://h/a": "give the path",
+		"/a b": "write it as %20", "/a|b": "write it as %7C", "/é": "write it as %C3", "/a\x1b[2J": "write it as %1B", "/a\r\nX: y": "write it as %0D",
+		"/100%": `"%" is no escape`, "/a%zz": `"%zz" is no escape`, "/a#b": "what follows #",
+		"/" + strings.Repeat("a", 100_000): "100001 characters",
+	} {
+		if err := checkTarget(path); err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 300 || strings.ContainsAny(err.Error(), "\x1b\r\n") {
+			t.Errorf("%.20q: %v, want %q", path, err, says)
+		}
+	}
+	// The run asks for it as it was given.
+	o := options("old", "new")
+	o.Path = "/a?x=1&y=%20"
+	if _, err := o.Design("/", 50*time.Millisecond, nil); err != nil {
+		t.Error(err)
+	}
+	if got := o.target("old", "h:1", nil).URL; got != "http://h:1/a?x=1&y=%20" {
+		t.Error(got)
+	}
+}
+
+func TestABlockTakesAsLongAsItsServersStart(t *testing.T) {
+	const s = time.Second
+	for _, c := range []struct {
+		looks []Look
+		cores int
+		want  time.Duration
+	}{
+		// Three starts, the control's among them, take turns on one core.
+		{[]Look{{Start: 2 * s, StartCPU: 2 * s, Stop: s}, {Start: s, StartCPU: s}}, 1, 6 * s},
+		{[]Look{{Start: 2 * s, StartCPU: 2 * s, Stop: s}, {Start: s, StartCPU: s}}, 5, 3 * s},
+		// What only waits waits beside the others.
+		{[]Look{{Start: 2 * s}, {Start: 3 * s}}, 1, 3 * s},
+		{[]Look{{}, {}}, 0, 0},
+	} {
+		if got := Starting(c.looks, c.cores); got != c.want {
+			t.Errorf("%v on %d cores: %v, want %v", c.looks, c.cores, got, c.want)
+		}
 	}
 }
 

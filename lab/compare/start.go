@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,23 @@ type started struct {
 	port  int
 	proc  *leash.Proc
 	lines atomic.Int64 // printed so far
+	lacks atomic.Value // a variable that the caller has, and that the server's output names
+}
+
+// named finds what may be a variable's name in a line.
+var named = regexp.MustCompile(`\b[A-Z][A-Z0-9_]{2,}\b`)
+
+// hear counts a line, and looks whether it names a variable of the caller's environment,
+// which servers do not inherit.
+func (on *started) hear(line string) {
+	if on.lines.Add(1) > 200 {
+		return // it has started, and prints a line for each request
+	}
+	for _, name := range named.FindAllString(line, -1) {
+		if _, have := os.LookupEnv(name); have && !slices.Contains(leash.Environment(), name+"="+os.Getenv(name)) {
+			on.lacks.CompareAndSwap(nil, name)
+		}
+	}
 }
 
 // longestWords is how much of what a server printed is repeated.
@@ -45,7 +63,7 @@ func (s Server) start(hold []string, dir string, port int) (*started, error) {
 	argv := s.fill(loopback, port)
 	argv[0] = s.program(dir)
 	var err error
-	on.proc, err = leash.Start(leash.Spec{Dir: dir, Argv: slices.Concat(hold, argv), Held: true, Lines: func(string) { on.lines.Add(1) }})
+	on.proc, err = leash.Start(leash.Spec{Dir: dir, Argv: slices.Concat(hold, argv), Held: true, Lines: on.hear})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s cannot be started: %w", s.Name, s.Command[0], plain(err))
 	}
@@ -168,11 +186,14 @@ func (on *started) silent(within time.Duration) error {
 	return fmt.Errorf("%s: it did not listen on %s within %v%s", on.Name, on.addr, within, on.words())
 }
 
-// words is the last line that the server printed, if any.
+// words is the last line that the server printed, if any, and what it may lack.
 func (on *started) words() string {
 	line := strict.Line(strings.TrimSpace(on.proc.LastLine()), longestWords)
 	if line == "" {
 		return "; it printed nothing"
+	}
+	if name, ok := on.lacks.Load().(string); ok {
+		line += fmt.Sprintf(" (servers do not inherit your %s; begin the command with env %s=…)", name, name)
 	}
 	return ": " + line
 }
@@ -198,7 +219,7 @@ func FreePorts(n int) (first int, err error) {
 		low, high = 1024, max(high, 1024+100*n)
 	}
 	for range 100 {
-		if first = low + rand.IntN(high-low-n); Taken(first, n) == 0 {
+		if first = low + rand.IntN(high-low-n); Listenable(first, n) == nil {
 			return first, nil
 		}
 	}
@@ -217,14 +238,21 @@ func ephemeral() int {
 	return 32_768
 }
 
-// Taken gives the first of so many ports that something listens on; 0 if none.
-func Taken(first, n int) int {
+// Listenable refuses so many ports if a server could not listen on one of them.
+func Listenable(first, n int) error {
 	for p := first; p < first+n; p++ {
 		l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(p)))
 		if err != nil {
-			return p
+			return unlistenable(p, err)
 		}
 		l.Close()
 	}
-	return 0
+	return nil
+}
+
+func unlistenable(port int, err error) error {
+	if errors.Is(err, syscall.EACCES) {
+		return fmt.Errorf("port %d is for root only, as low ports are; choose another with --port, or leave it out for free ones", port)
+	}
+	return fmt.Errorf("port %d is taken; stop what listens there, choose another with --port, or leave it out for free ones", port)
 }

@@ -83,7 +83,7 @@ case $generator in
     [ -z "$check" ] || set -- node "$autocannon" --version ;;
   http_load)
     http_load=$here/../../.tools/bin/http_load
-    [ -x "$http_load" ] || { echo "trial.sh: http_load is not built; run 'make build'" >&2; exit 3; }
+    [ -x "$http_load" ] || { echo "trial.sh: http_load is not built; run 'make .tools/bin/lab'" >&2; exit 3; }
     if [ -n "$plan" ]; then
       set -- "$http_load" --plan "$plan"
     else

@@ -168,7 +168,7 @@ teardown() { stop_server; }
   cp "$scripts/trial.sh" "$BATS_TEST_TMPDIR/lab/scripts/"
   run "$BATS_TEST_TMPDIR/lab/scripts/trial.sh" --generator http_load --url http://127.0.0.1:1/
   [ "$status" -eq 3 ]
-  [[ $output == *"http_load is not built"*"make build"* ]]
+  [[ $output == *"http_load is not built"*"make .tools/bin/lab"* ]]
 }
 
 @test "ramp.sh makes one trial for each number of connections" {

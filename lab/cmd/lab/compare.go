@@ -22,7 +22,7 @@ import (
 
 type compareCall struct {
 	Servers     []string      `arg:"" name:"server" help:"NAME=COMMAND, with {port} or {addr} where it has to listen, or NAME=http://HOST:PORT of one that runs. The first is what the others are compared with."`
-	URL         string        `name:"url" required:"" placeholder:"PATH" help:"Path that is asked of each server, as /read."`
+	URL         string        `name:"url" required:"" placeholder:"PATH" help:"Path that is asked of each server, as /read or '/find?q=a%20b'."`
 	Connections int           `default:"32" placeholder:"N" help:"Open connections to each server (default 32)."`
 	Pipelining  int           `default:"1" placeholder:"N" help:"Requests in flight on each connection (default 1)."`
 	Rate        int           `placeholder:"N" help:"Ask for N requests a second, however long the answers take (default: a closed loop, as fast as it goes)."`
@@ -31,7 +31,7 @@ type compareCall struct {
 	LineRate    string        `placeholder:"RATE" help:"Over a wire of this rate between two network namespaces, as 500mbit (default: loopback)."`
 	Warmup      time.Duration `default:"100ms" placeholder:"DURATION" help:"Load on each server after each fresh start that does not count; give a JIT compiler seconds (default 100ms)."`
 	Ready       time.Duration `default:"20s" placeholder:"DURATION" help:"How long a server may take to listen (default 20s)."`
-	FailAbove   float64       `placeholder:"RATIO" help:"Exit with 4 if CPU a request is above so many times that of the first, as 1.05."`
+	FailAbove   *float64      `placeholder:"RATIO" help:"Exit with 4 if CPU a request is above so many times that of the first, as 1.05."`
 	Different   bool          `name:"allow-different-answers" help:"Go on although the answers differ."`
 	JSON        bool          `name:"json" help:"Print JSON, for programs."`
 	Port        int           `placeholder:"N" help:"Port of the first server; others have those above (default: free ones)."`
@@ -44,10 +44,11 @@ any two programs that answer the same request. Nothing is added to the journal.
 
   lab compare --url /path 'old=./server-old --port {port}' 'new=./server-new --port {port}'
 
-A command starts here, in this directory, without a shell ('env A=1 ./server --port {port}'
-sets a variable). {port}, {host} and {addr}, which is both, are filled in. Servers that
-run already are given by address, on this machine or another: 'old=http://10.0.0.5:8080'.
-Of those no CPU time can be read, so nothing is said of what they cost.
+A command starts here, in this directory, without a shell. {port}, {host} and {addr}, which
+is both, are filled in. Your environment is not inherited: a server gets little but PATH.
+'env A=1 ./server --port {port}' sets a variable, "env A=$A ./server --port {port}" passes
+yours on. All servers share the same cores, which a note names. Servers that run already are given by address, on this machine or another: 'old=http://10.0.0.5:8080'. Of those no CPU
+time can be read, so nothing is said of what they cost.
 
 All servers are up at once on the same cores, and one client goes round them in short
 slots; each block starts them afresh. It stops as soon as the answer is known.
@@ -63,7 +64,12 @@ Exit status
 // options checks the flags.
 func (c *compareCall) options() (o compare.Options, err error) {
 	o = compare.Options{Path: c.URL, Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate, Budget: c.Budget,
-		Warmup: c.Warmup, FailAbove: c.FailAbove, Different: c.Different, Ready: c.Ready}
+		Warmup: c.Warmup, Different: c.Different, Ready: c.Ready}
+	if c.FailAbove != nil {
+		if o.FailAbove = *c.FailAbove; o.FailAbove == 0 {
+			return o, errors.New("--fail-above 0: each ratio is above it; give one such as 1.05")
+		}
+	}
 	if o.Servers, err = compare.ParseServers(c.Servers); err != nil {
 		return o, err
 	}
@@ -179,8 +185,8 @@ func newSession(o compare.Options, c *compareCall) (s *session, err error) {
 	case s.port+n > 65536:
 		return nil, fmt.Errorf("--port %d: %d ports are needed from there on, and the last is 65535", s.port, n)
 	default:
-		if taken := compare.Taken(s.port, n); taken > 0 {
-			return nil, fmt.Errorf("port %d is taken; stop what listens there, choose another with --port, or leave it out for free ones", taken)
+		if err := compare.Listenable(s.port, n); err != nil {
+			return nil, err
 		}
 	}
 	if s.release, err = takeLock(s.root.Scratch()); err != nil {
@@ -229,10 +235,11 @@ func (s *session) measure(ctx context.Context) (*compare.Outcome, error) {
 	}
 	// What is left of the budget, after looking.
 	left := s.Budget - time.Since(began)
-	if err := compare.Room(s.Options, run.BlockTime(x), left); err != nil {
+	block := run.BlockTime(x) + compare.Starting(looks, len(s.split.Server))
+	if err := compare.Room(s.Options, block, left); err != nil {
 		return nil, err
 	}
-	watch := &watched{session: s, began: began}
+	watch := &watched{session: s, began: began, block: block}
 	settle()
 	assess := func(f *results.File) *compare.Outcome {
 		return compare.Assess(s.Options, x, &s.machine.Profile, f, time.Since(began).Seconds())
@@ -250,7 +257,7 @@ func (s *session) measure(ctx context.Context) (*compare.Outcome, error) {
 		}
 	} else {
 		p := run.Plan{Root: s.root, Experiment: x, Seed: s.seed, Port: s.port, Split: s.split, Host: &s.machine.Profile,
-			Lab: []string{s.self}, Budget: left, AnswersMayDiffer: s.Different,
+			Lab: []string{s.self}, Path: s.Path, Persistent: true, Budget: left, AnswersMayDiffer: s.Different,
 			Decided: func(f *results.File) bool { o := assess(f); return o.Settled() }}
 		if err := p.Ready(); err != nil {
 			return nil, err
@@ -274,10 +281,21 @@ func (s *session) measure(ctx context.Context) (*compare.Outcome, error) {
 	return made, err
 }
 
-// shared is what to know of a machine with one core.
+// shared is what to know of the cores that the servers share.
 func (s *session) shared() []string {
-	if len(s.split.Server) > 0 || s.Running() {
+	n := len(s.split.Server)
+	switch {
+	case s.Running():
 		return nil
+	case n == 0:
+		return []string{"server and client share one core here: throughput and latency are of both together, and each request costs what sharing adds"}
+	case n == 1:
+		return []string{s.where() + ": on one core, more workers or threads gain no throughput, whatever they gain on more"}
 	}
-	return []string{"server and client share one core here: throughput and latency are of both together, and each request costs what sharing adds"}
+	return []string{fmt.Sprintf("%s: what more than %d workers or threads gain elsewhere is not seen here", s.where(), n)}
+}
+
+// where names the cores of both sides.
+func (s *session) where() string {
+	return fmt.Sprintf("all servers ran on CPU %s, in turns, and the client on CPU %s", cores.Format(s.split.Server), cores.Format(s.split.Client))
 }

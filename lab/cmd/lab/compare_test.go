@@ -20,6 +20,9 @@ func TestAComparisonThatCannotBeMadeIsRefusedInOneLine(t *testing.T) {
 		{[]string{"--url", "/", a}, "name two"},
 		{[]string{"--url", "/", a, "b=./b"}, "neither {port} nor {addr}"},
 		{[]string{"--url", "http://h/", a, b}, "give the path that is asked"},
+		{[]string{"--url", "/a b", a, b}, "write it as %20"},
+		{[]string{"--url", "/", "--fail-above", "0", a, b}, "--fail-above 0: each ratio is above it"},
+		{[]string{"--url", "/", "--ready", "0s", a, b}, "--ready 0s"},
 		{[]string{"--url", "/", "--margin", "3", a, b}, "--margin \"3\""},
 		{[]string{"--url", "/", "--line-rate", "fast", a, b}, "--line-rate \"fast\""},
 		{[]string{"--url", "/", "--budget", "60", a, b}, "with its unit"},
@@ -38,7 +41,8 @@ func TestTheHelpOfACompareListsItsExitStatuses(t *testing.T) {
 	if status := command(context.Background(), []string{"compare", "--help"}, &out, &errs); status != exitHeld {
 		t.Fatal(status, errs.String())
 	}
-	for _, want := range []string{"0  decided", "1  not decided", "2  the trials cannot", "3  the call was wrong", "4  decided, and above"} {
+	for _, want := range []string{"0  decided", "1  not decided", "2  the trials cannot", "3  the call was wrong", "4  decided, and above",
+		"Your environment is not inherited", "env A=$A"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

@@ -14,14 +14,15 @@ import (
 type watched struct {
 	*session
 	began  time.Time
+	block  time.Duration // about how long one takes, with the servers' start
 	assess func(*results.File) *compare.Outcome
 	said   time.Time
 	told   map[string]bool // gates that were reported
 }
 
-func (w *watched) Begin(_ *experiment.Experiment, block, _ time.Duration) {
+func (w *watched) Begin(*experiment.Experiment, time.Duration, time.Duration) {
 	w.told = map[string]bool{}
-	w.report.Say("blocks of about %.1f s, for %s at the most", block.Seconds(), short(w.Budget))
+	w.report.Say("blocks of about %.1f s, for %s at the most", w.block.Seconds(), short(w.Budget))
 }
 
 func (w *watched) Turn(block, _, _ int) { w.show(fmt.Sprintf("block %d", block)) }

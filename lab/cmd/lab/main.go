@@ -15,6 +15,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/alecthomas/kong"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
@@ -33,13 +36,17 @@ func main() {
 	if len(os.Args) > 2 && os.Args[1] == run.HoldCall {
 		os.Exit(leash.Hold(os.Args[2:], os.Stdin, os.Stderr))
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	context.AfterFunc(ctx, stop) // a second signal ends the lab at once
 	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
 func command(ctx context.Context, args []string, out, errs io.Writer) int {
-	call, err := read(args, out)
+	err := experiment.Faulty()
+	var call *kong.Context
+	if err == nil {
+		call, err = read(args, out)
+	}
 	if err == nil && call == nil {
 		return exitHeld // help was asked for and printed
 	}

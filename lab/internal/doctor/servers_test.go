@@ -28,9 +28,10 @@ func TestServersThatAreNotHere(t *testing.T) {
 	m := Machine{Root: t.TempDir()}
 	m.Experiments = []*experiment.Experiment{
 		design("peers", map[string]*experiment.Server{
-			"hyper": {Command: ".tools/bin/hyper {addr}", Build: "peers", Needs: []string{"there"}},
-			"ntex":  {Command: ".tools/bin/ntex {addr}", Build: "peers", Needs: []string{"cargo"}},
-		}, "hyper", "ntex"),
+			"hyper":      {Command: ".tools/bin/hyper {addr}", Build: "peers", Needs: []string{"there"}},
+			"nginx-like": {Command: ".tools/bin/wrapper {addr}", Program: "/bin/sh", Build: "peers", Needs: []string{"/bin/sh"}},
+			"ntex":       {Command: ".tools/bin/ntex {addr}", Build: "peers", Needs: []string{"cargo"}},
+		}, "hyper", "nginx-like", "ntex"),
 		design("own", nil, "fiber", "null"), // make build makes them, as it does the lab
 	}
 	fs := m.servers()
@@ -43,6 +44,8 @@ func TestServersThatAreNotHere(t *testing.T) {
 	}
 	if want := []string{
 		"limit|the hyper server|lacking .tools/bin/hyper|not applicable: peers|make peers",
+		// Its program is installed, and what starts it is not built.
+		"limit|the nginx-like server|lacking .tools/bin/wrapper|not applicable: peers|make peers",
 		"limit|the ntex server|lacking cargo|not applicable: peers|",
 	}; !slices.Equal(said, want) {
 		t.Errorf("%q", said)

@@ -33,14 +33,25 @@ type Server struct {
 	template command
 }
 
-// shared are the servers of lab/servers.toml, by name.
-var shared = sync.OnceValue(func() map[string]*Server {
-	all, err := ParseServers(lab.Servers)
+// servers are those of lab/servers.toml, by name.
+var servers = sync.OnceValues(func() (map[string]*Server, error) { return ParseServers(lab.Servers) })
+
+// Faulty is what is wrong with the lab/servers.toml that this program holds. make build
+// refuses such a file; a program that was built otherwise asks here before it needs one.
+func Faulty() error {
+	if _, err := servers(); err != nil {
+		return fmt.Errorf("lab/servers.toml, %w; mend it, and run make build", err)
+	}
+	return nil
+}
+
+func shared() map[string]*Server {
+	all, err := servers()
 	if err != nil {
-		panic("lab/servers.toml: " + err.Error()) // the tests read it
+		panic(Faulty())
 	}
 	return all
-})
+}
 
 // Shared gives the servers that every experiment can name, sorted by name.
 func Shared() (all []*Server) {
@@ -54,7 +65,8 @@ func Shared() (all []*Server) {
 // name.
 func SharedServer(name string) *Server { return shared()[name] }
 
-// ParseServers parses a file that holds nothing but tables [servers.NAME].
+// ParseServers parses a file that holds nothing but tables [servers.NAME]. It names the
+// line of a fault, or that of the table that has it.
 func ParseServers(data []byte) (map[string]*Server, error) {
 	var file struct {
 		Servers map[string]*Server `toml:"servers"`
@@ -62,7 +74,18 @@ func ParseServers(data []byte) (map[string]*Server, error) {
 	if err := strict.DecodeTOML(data, &file); err != nil {
 		return nil, err
 	}
-	return file.Servers, resolveServers(file.Servers)
+	for n, line := range strings.Split(string(data), "\n") {
+		id, _, _ := strings.Cut(strings.TrimPrefix(line, "[servers."), "]")
+		if s := file.Servers[id]; s != nil && id != line {
+			if err := s.resolve(id); err != nil {
+				return nil, fmt.Errorf("line %d: servers.%s: %w", n+1, id, err)
+			}
+		}
+	}
+	if file.Servers[setting.DefaultServer] == nil {
+		return nil, fmt.Errorf("line 1: there is no table [servers.%s], the server of experiments that name none", setting.DefaultServer)
+	}
+	return file.Servers, resolveServers(file.Servers) // those that the file writes otherwise
 }
 
 // NewServer checks a server that no file describes, as one given on a command

@@ -3,7 +3,6 @@ package run
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,7 +70,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 		connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
 		rate: float64(whole(setting.Rate, 0)), threads: int(whole(setting.ClientWorkers, 0)),
 		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: seconds(x.Block.WarmupS),
-		knobs: p.knobs(link.NetDevice, s), profile: p.profileFor(), ready: cmp.Or(p.readyWithin, readyWithin), grace: graceOf(s),
+		knobs: p.knobs(link.NetDevice, s), profile: p.profileFor(), ready: p.patience(), grace: graceOf(s),
 	}
 	if list, ok := s[setting.ServerCPUs]; ok {
 		cpus, err := cores.Parse(list.String())
@@ -87,7 +86,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 	each := max(len(l.split.Server), 1)
 	l.workers = server.Workers(s, each)
 	if !server.Events {
-		l.route = s[setting.Route].String()
+		l.route = cmp.Or(p.Path, s[setting.Route].String())
 		l.compares = slices.ContainsFunc(x.Loaded(), func(s *experiment.Server) bool { return s.Answers == "" })
 	}
 	l.at = experiment.Place{Host: link.Host, Port: strconv.Itoa(port), Workers: strconv.FormatInt(whole(setting.Workers, int64(each)), 10), CPUs: cores.Format(l.split.Server)}
@@ -158,10 +157,10 @@ func (l load) target(processes []int) generator.Target {
 	}
 }
 
-// address is the URL that the client requests. Building it from parts keeps any
-// path on this server.
+// address is the URL that the client requests. The slash between keeps any path on this
+// server.
 func address(server, path string) string {
-	return (&url.URL{Scheme: "http", Host: server, Path: path}).String()
+	return "http://" + server + "/" + strings.TrimPrefix(path, "/")
 }
 
 // longestReason is the longest detail of a reason, in characters.

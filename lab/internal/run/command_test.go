@@ -22,16 +22,24 @@ var (
 
 // Every path is a path on the server under test, whatever it contains.
 func TestNoPathLeadsToAnotherServer(t *testing.T) {
-	for _, path := range []string{"/read", "@127.0.0.1:19999/x", ":1@127.0.0.1/x", "//127.0.0.1:19999/x", "/x?y", "#z", ".evil.example/x", "19999/x"} {
+	for _, path := range []string{"/read", "@127.0.0.1:19999/x", ":1@127.0.0.1/x", "//127.0.0.1:19999/x", "/x?y", ".evil.example/x", "19999/x"} {
 		u, err := url.Parse(address("127.0.0.1:8083", path))
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
-		} else if u.Host != "127.0.0.1:8083" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		} else if u.Host != "127.0.0.1:8083" || u.User != nil {
 			t.Errorf("%s leads to %s", path, u)
 		}
 	}
-	if got := address("127.0.0.1:8083", "/read"); got != "http://127.0.0.1:8083/read" {
-		t.Errorf("/read is at %s", got)
+	for _, path := range []string{"/read", "/find?q=a%20b&c=%2F"} {
+		if got := address("127.0.0.1:8083", path); got != "http://127.0.0.1:8083"+path {
+			t.Errorf("%s is at %s", path, got)
+		}
+	}
+	// What is asked in place of the design's route.
+	x := design{}.parse(t)
+	p := Plan{Experiment: x, Path: "/find?q=a%20b", Split: apart}
+	if got := p.load(loopback, x.Fixed().With(x.Conditions()[0]), 9000).target(nil).URL; got != "http://127.0.0.1:9000/find?q=a%20b" {
+		t.Error(got)
 	}
 }
 

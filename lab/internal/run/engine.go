@@ -145,6 +145,9 @@ func (e *engine) broken(trials []results.Trial) (string, error) {
 			limit = giveUp
 		}
 	}
+	if limit > giveUp && e.plan.Persistent {
+		return "", nil
+	}
 	if e.deaths++; e.deaths < limit {
 		return "", nil
 	}

@@ -258,6 +258,17 @@ func TestWhatIsBrokenEndsTheRun(t *testing.T) {
 			}
 		})
 	}
+	// Who asks for it goes on through weather, and still ends with what is broken.
+	for _, c := range []struct {
+		gate   string
+		ended  results.Ended
+		blocks int
+	}{{gate.Steal, results.Blocks, 3 * giveUp}, {gate.ServerExited, results.Failing, giveUp}} {
+		p := newMadeUp(t, Plan{Persistent: true, MaxBlocks: 3 * giveUp}, always(bad(c.gate))).all(t).Provenance
+		if p.Ended != c.ended || p.Blocks != c.blocks {
+			t.Errorf("%s: ended %q after %d blocks, want %q after %d", c.gate, p.Ended, p.Blocks, c.ended, c.blocks)
+		}
+	}
 	// One condition that never works does not prevent measuring the others.
 	f := newMadeUp(t, Plan{MaxBlocks: 12}, func(_, cond int) results.Trial {
 		return []results.Trial{bad(gate.ServerExited), good(1), good(1)}[cond]

@@ -69,12 +69,13 @@ func Missing(root string, x *experiment.Experiment) (all []Absent) {
 		if s.Build == withLab {
 			continue
 		}
-		there := true
-		if strings.Contains(s.Program, "/") {
-			_, err := os.Stat(under(root, s.Program))
-			there = err == nil
-		}
-		if s.Build != "" && there {
+		// What is started may be a wrapper that make builds around the program.
+		words, _ := s.Line(experiment.Place{Host: "-", Port: "-", Workers: "-"}, nil)
+		absent := slices.DeleteFunc([]string{s.Program, words[0]}, func(path string) bool {
+			_, err := os.Stat(under(root, path))
+			return err == nil || !strings.Contains(path, "/")
+		})
+		if s.Build != "" && len(absent) == 0 {
 			continue
 		}
 		lacks := slices.DeleteFunc(slices.Clone(s.Needs), func(tool string) bool { _, err := exec.LookPath(tool); return err == nil })
@@ -82,7 +83,7 @@ func Missing(root string, x *experiment.Experiment) (all []Absent) {
 		case len(lacks) > 0:
 			all = append(all, Absent{s.Name, strings.Join(lacks, ", "), ""})
 		case s.Build != "":
-			all = append(all, Absent{s.Name, s.Program, "make " + s.Build})
+			all = append(all, Absent{s.Name, absent[0], "make " + s.Build})
 		}
 	}
 	return all

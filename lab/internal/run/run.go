@@ -65,6 +65,14 @@ type Plan struct {
 	// differently. Only a caller that says so in what it prints may set it.
 	AnswersMayDiffer bool
 
+	// Path is asked in place of the design's route. It may have a query and escapes,
+	// so only a caller may set it whose runs are in no journal.
+	Path string
+
+	// Persistent goes on through any number of blocks in a row without a valid trial,
+	// as long as disturbances of the machine alone are to blame.
+	Persistent bool
+
 	// Budget is the longest time that the run may take; 0: as the experiment says.
 	// MaxBlocks limits the blocks; 0: as many as a file can hold.
 	Budget    time.Duration

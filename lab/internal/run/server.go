@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
@@ -32,6 +35,18 @@ type server struct {
 // readyWithin bounds the wait for a server, even on a machine whose cores are
 // busy with many workers starting at once.
 const readyWithin = 20 * time.Second
+
+// Within a short budget a server that never listens is told of before the time is up, if
+// it had some seconds and can still be ended.
+const (
+	readyLeast = 5 * time.Second
+	stopWithin = 3 * time.Second
+)
+
+// patience is how long a server of this run may take to listen.
+func (p Plan) patience() time.Duration {
+	return min(cmp.Or(p.readyWithin, readyWithin), max(p.budget()-stopWithin, readyLeast))
+}
 
 // startServers starts the servers of conditions side by side. Afterwards either
 // all of them run or none.
@@ -125,7 +140,8 @@ func (l load) start(ctx context.Context) (*server, error) {
 				err = errors.New(where)
 			}
 		case <-late:
-			err = fmt.Errorf("the server was not listening after %v: %s", l.ready, proc.LastLine())
+			err = fmt.Errorf("the server was not listening after %v: %s; start it by hand to see why: %s", l.ready,
+				cmp.Or(strict.Line(proc.LastLine(), longestReason), "it printed nothing"), results.CommandLine(l.server))
 		}
 		if err != nil {
 			s.stop()
@@ -243,7 +259,7 @@ func (s *server) lastWords() string {
 	return line
 }
 
-func (s *server) stop() { _ = s.proc.Stop(s.first(), 3*time.Second) }
+func (s *server) stop() { _ = s.proc.Stop(s.first(), stopWithin) }
 
 // errWireGone ends a run: nothing more can be measured.
 var errWireGone = errors.New("the wire between server and client is gone; run again")

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab"
+)
+
+// faultyServers, in the environment, has this test's own program hold a faulty file.
+const faultyServers = "LAB_TEST_FAULTY_SERVERS"
+
+// A lab that was built with a faulty lab/servers.toml, as go build does, says so in one
+// line at any call.
+func TestALabWithAFaultyListOfServersSaysSo(t *testing.T) {
+	if call, ok := os.LookupEnv(faultyServers); ok {
+		lab.Servers = []byte("# one\n[servers.fiber]\ncommand = \"x {adr}\"\n")
+		os.Exit(command(context.Background(), strings.Fields(call), os.Stdout, os.Stderr))
+	}
+	for _, call := range []string{"list", "check", "doctor --no-watch", "compare --url / a=b", ""} {
+		again := exec.Command(os.Args[0], "-test.run", t.Name())
+		again.Env = append(os.Environ(), faultyServers+"="+call)
+		var errs bytes.Buffer
+		again.Stderr = &errs
+		_ = again.Run()
+		if want := "lab: lab/servers.toml, line 2: servers.fiber: command: nothing is filled in for {adr}; "; again.ProcessState.ExitCode() != exitFailed ||
+			!strings.HasPrefix(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 {
+			t.Errorf("lab %s: exit %d, %s", call, again.ProcessState.ExitCode(), errs.String())
+		}
+	}
+}
