@@ -131,6 +131,7 @@ func (c *clone) records(page func(name, claim, source, status string)) {
 		r.Provenance.Kernel["osrelease"], r.Provenance.MemoryBytes = []string{"6.1", "6.2"}[i], int64(8<<i)<<30
 		for k := range r.Trials {
 			if t := &r.Trials[k]; t.Block == 7 && t.Condition == "c1" {
+				t.Metrics["client_foreign_load"] = 0.42
 				t.Valid, t.Reasons = false, []results.Reason{{Gate: "other-load", Detail: "client_foreign_load 0.42; most of it chromium (0.40)"}}
 			}
 		}
