@@ -114,14 +114,14 @@ func agrees(f *results.File, c results.Condition, named results.RawProfile, raw 
 	if f.Source != results.Measured {
 		return nil
 	}
-	var total, duration, events float64
+	var total, duration float64
 	parts := map[string]float64{} // of the total, by "work" or "packages" and name
 	for _, t := range f.Trials {
 		p, there := t.Profile(named.Kind)
 		if !there || !t.Valid || t.Condition != c.ID {
 			continue
 		}
-		total, duration, events = total+p.Total, duration+p.DurationS, events+p.Events
+		total, duration = total+p.Total, duration+p.DurationS
 		for name, share := range shares(p) {
 			parts[name] += share * p.Total
 		}
@@ -133,8 +133,6 @@ func agrees(f *results.File, c results.Condition, named results.RawProfile, raw 
 		return fmt.Errorf("it holds %v %s, but its trials %v", a.Total, a.Unit, total)
 	case off(a.DurationS, duration):
 		return fmt.Errorf("its window is %v s, but its trials' are %v s together", a.DurationS, duration)
-	case off(a.Events, events):
-		return fmt.Errorf("it holds %v events, but its trials %v", a.Events, events)
 	}
 	whole := shares(a)
 	names := maps.Clone(parts)
