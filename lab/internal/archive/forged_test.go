@@ -8,6 +8,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -149,6 +150,12 @@ func TestABrokenContributionIsRefusedInOneLine(t *testing.T) {
 			r.f.Trials[0].Reasons = append(r.f.Trials[0].Reasons, results.Reason{Gate: gate.Swap, Detail: "x"})
 		}, run, `/trials/0/reasons/1: "swap"`},
 		{"an edited metric", func(r *forger) { r.f.Trials[0].Metrics["throughput_rps"] *= 1.2 }, run, "/trials/0/metrics/throughput_rps: "},
+		{"no programs", func(r *forger) { r.f.Provenance.Binaries = nil }, run, `/provenance/binaries: "lab" is missing`},
+		{"the server's program left out", func(r *forger) { delete(r.f.Provenance.Binaries, "fiber_server") }, run, `/provenance/binaries: "fiber_server" is missing, without which 11-threads cannot be measured`},
+		{"the load generator's program left out", func(r *forger) { delete(r.f.Provenance.Binaries, "http_load") }, run, `/provenance/binaries: "http_load" is missing`},
+		{"another program in place of all", func(r *forger) {
+			r.f.Provenance.Binaries = map[string]host.Binary{"foo": {SHA256: strings.Repeat("12", 32)}}
+		}, run, `/provenance/binaries: "lab" is missing`},
 		{"an edited bound", func(r *forger) { r.f.Trials[0].Bound = gate.BoundWire }, run, `/trials/0/bound: "wire", but the figures give`},
 		{"a gate nobody knows", func(r *forger) {
 			r.f.Trials[0].Valid, r.f.Trials[0].Reasons = false, []results.Reason{{Gate: "bad-mood", Detail: "x"}}
