@@ -28,6 +28,18 @@ func TestCheckWithoutHistorySaysSoInALine(t *testing.T) {
 	}
 }
 
+// A variable that is not set in a script must not pass for a comparison.
+func TestCheckAgainstNothingIsAnError(t *testing.T) {
+	w := newWorkshop(t)
+	w.git("init", "-q", "-b", "main")
+	w.git("add", "-A")
+	w.git("commit", "-q", "--no-verify", "-m", "first")
+	status, says := checked(t, w, "--against", "")
+	if want := "lab: git has no revision \"\"; name a branch, a tag or a commit\n"; status != exitFailed || says != want {
+		t.Errorf("status %d: %q, want %q", status, says, want)
+	}
+}
+
 // Of a change that makes other files wrong, only the cause is printed.
 func TestCheckAgainstNamesTheCauseAlone(t *testing.T) {
 	w := newWorkshop(t)

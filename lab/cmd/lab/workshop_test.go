@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -142,8 +143,11 @@ func (w *workshop) blank(p run.Plan) *results.File {
 		Provenance: &results.Provenance{
 			StartedAt: w.at, FinishedAt: w.at, Commit: "unknown", Dirty: true, ExperimentSHA256: x.SHA256, Seed: p.Seed, Generator: "autocannon 8.0.0",
 			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS}, BudgetS: p.Budget.Seconds(),
-			Tools: map[string]string{}, Kernel: map[string]string{},
+			Tools: map[string]string{}, Kernel: map[string]string{}, Binaries: map[string]host.Binary{},
 		},
+	}
+	for _, name := range results.Programs(x) {
+		f.Provenance.Binaries[name] = host.Binary{SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(name)))}
 	}
 	f.Run = w.at.UTC().Format("20060102t150405z") + "-" + p.Host.ID
 	all := x.Conditions()
@@ -176,6 +180,7 @@ func (w *workshop) block(f *results.File) []results.Trial {
 			t.Metrics["workers"] = w.seen(n)
 		}
 		if w.broken {
+			t.Metrics = nil
 			t.Reasons = []results.Reason{{Gate: gate.ServerExited, Detail: "the server exited in mid-trial"}}
 		}
 		f.Trials = append(f.Trials, t)

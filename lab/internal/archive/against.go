@@ -15,6 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // grows has the directories whose files are only ever added.
@@ -40,10 +41,11 @@ type change struct {
 //   - results, raw profiles, hosts and designs are only ever added, but a host
 //     may be declared the same machine as another;
 //   - a claim of an experiment with trials, measured or published, keeps its
-//     bars, or is withdrawn by name with a reason, and stays withdrawn;
+//     bars, or is withdrawn by name with a reason, and stays withdrawn; it keeps
+//     its text, or the former one is listed as corrected;
 //   - a figure that a text printed stays, unless an entry corrects that text.
 //
-// Wording, budgets, new claims and new files are free. It reads the files as
+// Other wording, budgets, new claims and new files are free. It reads the files as
 // they are, committed or not, and is independent of Open, which would report
 // what follows from such a change.
 func Against(root journal.Root, base string) ([]Fault, error) {
@@ -298,6 +300,17 @@ func (c *change) experiment(p string) error {
 	for _, claim := range was.Claims {
 		if moved := now.Moved(was, claim); moved != "" && !withdrawn(now, claim.ID) {
 			c.fault(p, "claim %q: %s; a claim of an experiment that has runs stays as it is: give the changed one a new id, and name %q under [[withdrawn]] with the reason", claim.ID, moved, claim.ID)
+			continue
+		}
+		mine, stands := now.Claim(claim.ID)
+		if stands && mine.Text != claim.Text && reworded(now, claim) == reworded(was, claim) {
+			c.fault(p, "claim %q: text %q, before %q; runs were judged by the words: list the former text under [[corrected]] with id, was and why, or give the changed claim a new id",
+				claim.ID, strict.Line(mine.Text, longestText), strict.Line(claim.Text, longestText))
+		}
+	}
+	for _, k := range was.Corrected {
+		if !slices.ContainsFunc(now.Corrected, func(l experiment.Correction) bool { return l.ID == k.ID && l.Was == k.Was }) {
+			c.fault(p, "claim %q: a correction of its text is no longer under [[corrected]]; put it back", k.ID)
 		}
 	}
 	for _, w := range was.Withdrawn {
@@ -306,6 +319,20 @@ func (c *change) experiment(p string) error {
 		}
 	}
 	return nil
+}
+
+// longestText is how much of a claim's text a message shows, in characters.
+const longestText = 90
+
+// reworded counts how often a claim's text is listed as one that was corrected.
+// An old correction of the same text allows no further change.
+func reworded(x *experiment.Experiment, c experiment.Claim) (n int) {
+	for _, k := range x.Corrections(c.ID) {
+		if k.Was == c.Text {
+			n++
+		}
+	}
+	return n
 }
 
 // ran tells whether the experiment had trials, measured or published. A run that

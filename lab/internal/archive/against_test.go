@@ -34,6 +34,16 @@ func TestForgeriesAreRefusedInOneLine(t *testing.T) {
 		{"an added run that is called invalid", func(r repository) { r.edit(r.measured(), `"valid": true`, `"valid": false`) }, []string{"/valid: false, before true"}},
 		{"a loosened bar", func(r repository) { r.edit(design, "margin = 0.25", "margin = 0.5") },
 			[]string{design + `: claim "threads-flat": margin 0.5, before margin 0.25; a claim of an experiment that has runs stays`, `name "threads-flat" under [[withdrawn]]`}},
+		{"a claim reversed in words", func(r repository) { r.edit(design, `text = "`, `text = "It is not so: `) },
+			[]string{design + `: claim "threads-flat": text "It is not so: `, `, before "`, `list the former text under [[corrected]]`}},
+		{"a claim reversed in words, with a correction of another claim's", func(r repository) {
+			r.edit(design, `text = "`, `text = "It is not so: `)
+			r.append(design, correctedText("threads-flat", "Other words."))
+		}, []string{design + `: claim "threads-flat": text "It is not so: `}},
+		{"a measured experiment hidden as planned", func(r repository) {
+			text := strings.Replace(archivetest.Read(r.t, r.root.Path(design)), "core = true\n", "", 1)
+			archivetest.Write(r.t, r.root.Path(design), "planned = \"x\"\n"+text)
+		}, []string{design + ": planned: a run measured it, so the lab can; take planned away"}},
 		{"a need taken away", func(r repository) { r.edit(design, "margin = ", "needs = { cores = 2 }\nmargin = ") }, []string{"needs.cores 2, before needs.cores 0"}},
 		{"a claim of another metric", func(r repository) { r.edit(design, `metric = "threads_per_worker"`, `metric = "throughput_rps"`) }, []string{`metric "throughput_rps", before metric "threads_per_worker"`}},
 		{"a claim reversed", func(r repository) {
@@ -148,8 +158,13 @@ func TestHonestContributionsAreInOrder(t *testing.T) {
 			r.add(f)
 		}},
 		{"other words and another budget", func(r repository) {
-			r.edit(archivetest.ThreadsDesign, `text = "`, `text = "As before: `)
+			r.edit(archivetest.ThreadsDesign, `question = "`, `question = "As before: `)
 			r.edit(archivetest.ThreadsDesign, `budget_s = `, `budget_s = 1`)
+		}},
+		{"a claim in other words, listed as corrected", func(r repository) {
+			was := r.text("threads-flat")
+			r.edit(archivetest.ThreadsDesign, `text = "`, `text = "As before: `)
+			r.append(archivetest.ThreadsDesign, correctedText("threads-flat", was))
 		}},
 		{"a claim withdrawn", func(r repository) {
 			text := strings.Replace(archivetest.Read(r.t, r.root.Path(archivetest.ThreadsDesign)), `id = "threads-flat"`, `id = "threads-flatter"`, 1)
@@ -207,6 +222,25 @@ func TestACorrectionAllowsOneChange(t *testing.T) {
 	r.edit(text97, "790k", "950k")
 	if got := r.judged(); len(got) != 1 || !strings.Contains(got[0], `figure "rate"`) {
 		t.Errorf("%q", got)
+	}
+}
+
+// A correction of a claim's text counts once, and stays.
+func TestACorrectedTextIsLockedAgain(t *testing.T) {
+	r := newRepository(t)
+	was := r.text("threads-flat")
+	r.edit(archivetest.ThreadsDesign, `text = "`, `text = "As before: `)
+	r.append(archivetest.ThreadsDesign, correctedText("threads-flat", was))
+	r.commit()
+	r.git("branch", "-f", "base")
+	r.edit(archivetest.ThreadsDesign, `text = "As before: `, `text = "It is not so: `)
+	if got := r.judged(); len(got) != 1 || !strings.Contains(got[0], `before "As before: `) {
+		t.Errorf("changed again: %q", got)
+	}
+	r.edit(archivetest.ThreadsDesign, `text = "It is not so: `, `text = "As before: `)
+	r.edit(archivetest.ThreadsDesign, correctedText("threads-flat", was), "")
+	if got := r.judged(); len(got) != 1 || !strings.Contains(got[0], `claim "threads-flat": a correction of its text is no longer under [[corrected]]`) {
+		t.Errorf("the correction dropped: %q", got)
 	}
 }
 

@@ -73,11 +73,15 @@ func (j *Journal) Then(x *experiment.Experiment, f *results.File) *experiment.Ex
 func (j *Journal) moved() []Fault {
 	var faults []Fault
 	for _, x := range j.Experiments {
+		made := 0               // measured runs
 		was := map[string]int{} // number of runs with a claim that the experiment no longer has unchanged, by claim
 		var order []string
 		for _, f := range j.Runs {
 			if f.Experiment != x.Name || f.Provenance == nil {
 				continue
+			}
+			if f.NotApplicable == "" {
+				made++
 			}
 			then := j.Then(x, f)
 			for _, c := range then.Claims {
@@ -96,6 +100,9 @@ func (j *Journal) moved() []Fault {
 		fault := func(format string, args ...any) {
 			path := filepath.Join(j.Root.Experiments(), x.Name+".toml")
 			faults = append(faults, Fault{j.Root.Rel(path), fmt.Errorf(format, args...)})
+		}
+		if x.Planned != "" && made > 0 {
+			fault("planned: %s measured it, so the lab can; take planned away, since no command runs such a design", runs(made))
 		}
 		for _, id := range order {
 			_, stands := x.Claim(id)

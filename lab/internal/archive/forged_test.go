@@ -8,6 +8,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -32,6 +33,12 @@ func replace(old, new string) func(*forger) {
 
 func metric(name string, v float64) func(*forger) {
 	return func(r *forger) { r.f.Trials[0].Metrics[name] = v }
+}
+
+func calledInvalid(gate string) func(*forger) {
+	return func(r *forger) {
+		r.f.Trials[0].Valid, r.f.Trials[0].Reasons = false, []results.Reason{{Gate: gate, Detail: "x"}}
+	}
 }
 
 // renumber numbers the trials that are left.
@@ -127,7 +134,28 @@ func TestABrokenContributionIsRefusedInOneLine(t *testing.T) {
 		}, run, "/trials/"},
 		{"an invalid trial called valid", metric("errors", 3), run, "/trials/0/metrics/errors: "},
 		{"a valid trial called invalid, for no reason", func(r *forger) { r.f.Trials[0].Valid = false }, run, "/trials/0/reasons: an invalid trial needs at least one"},
+		{"a disturbance that the figures do not show", calledInvalid(gate.Steal), run, `/trials/0/reasons/0: "steal", but the trial's own figures leave that gate open`},
+		{"a slow core that the calibrations do not show", calledInvalid(gate.SlowCore), run, `/trials/0/reasons/0: "slow-core"`},
+		{"other load that was not there", calledInvalid(gate.OtherLoad), run, `/trials/0/reasons/0: "other-load"`},
+		{"errors that nobody counted", calledInvalid(gate.Errors), run, `/trials/0/reasons/0: "errors"`},
+		{"a silence in which answers came", calledInvalid(gate.Silent), run, `/trials/0/reasons/0: "silent"`},
+		{"a lost worker that is there", calledInvalid(gate.LostWorker), run, `/trials/0/reasons/0: "lost-worker"`},
+		{"a client that failed and measured everything", calledInvalid(gate.ClientFailed), run, `/trials/0/reasons/0: "client-failed"`},
+		{"a server that exited and answered everything", calledInvalid(gate.ServerExited), run, `/trials/0/reasons/0: "server-exited"`},
+		{"a missing figure that is there", calledInvalid(gate.NoTelemetry), run, `/trials/0/reasons/0: "no-telemetry"`},
+		{"a clock of a client on no other host", calledInvalid(gate.ClocksOff), run, `/trials/0/reasons/0: "clocks-off"`},
+		{"a true reason and a made-up one", func(r *forger) {
+			r.f.Trials[0].Metrics["clock_step_s"] = 0.2
+			calledInvalid(gate.Clock)(r)
+			r.f.Trials[0].Reasons = append(r.f.Trials[0].Reasons, results.Reason{Gate: gate.Swap, Detail: "x"})
+		}, run, `/trials/0/reasons/1: "swap"`},
 		{"an edited metric", func(r *forger) { r.f.Trials[0].Metrics["throughput_rps"] *= 1.2 }, run, "/trials/0/metrics/throughput_rps: "},
+		{"no programs", func(r *forger) { r.f.Provenance.Binaries = nil }, run, `/provenance/binaries: "lab" is missing`},
+		{"the server's program left out", func(r *forger) { delete(r.f.Provenance.Binaries, "fiber_server") }, run, `/provenance/binaries: "fiber_server" is missing, without which 11-threads cannot be measured`},
+		{"the load generator's program left out", func(r *forger) { delete(r.f.Provenance.Binaries, "http_load") }, run, `/provenance/binaries: "http_load" is missing`},
+		{"another program in place of all", func(r *forger) {
+			r.f.Provenance.Binaries = map[string]host.Binary{"foo": {SHA256: strings.Repeat("12", 32)}}
+		}, run, `/provenance/binaries: "lab" is missing`},
 		{"an edited bound", func(r *forger) { r.f.Trials[0].Bound = gate.BoundWire }, run, `/trials/0/bound: "wire", but the figures give`},
 		{"a gate nobody knows", func(r *forger) {
 			r.f.Trials[0].Valid, r.f.Trials[0].Reasons = false, []results.Reason{{Gate: "bad-mood", Detail: "x"}}

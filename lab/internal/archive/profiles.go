@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -113,10 +115,15 @@ func agrees(f *results.File, c results.Condition, named results.RawProfile, raw 
 		return nil
 	}
 	var total, duration float64
+	parts := map[string]float64{} // of the total, by "work" or "packages" and name
 	for _, t := range f.Trials {
-		if p, there := t.Profile(named.Kind); there && t.Valid && t.Condition == c.ID {
-			total += p.Total
-			duration += p.DurationS
+		p, there := t.Profile(named.Kind)
+		if !there || !t.Valid || t.Condition != c.ID {
+			continue
+		}
+		total, duration = total+p.Total, duration+p.DurationS
+		for name, share := range shares(p) {
+			parts[name] += share * p.Total
 		}
 	}
 	// A small difference is allowed for rounding.
@@ -127,7 +134,30 @@ func agrees(f *results.File, c results.Condition, named results.RawProfile, raw 
 	case off(a.DurationS, duration):
 		return fmt.Errorf("its window is %v s, but its trials' are %v s together", a.DurationS, duration)
 	}
+	whole := shares(a)
+	names := maps.Clone(parts)
+	maps.Copy(names, whole)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		// Stacks of the profiler itself were another kind of work in version 1.
+		if f.SchemaVersion == results.Earlier && strings.HasPrefix(name, "work/") {
+			continue
+		}
+		if got := parts[name] / total; math.Abs(got-whole[name]) > 1e-6 {
+			return fmt.Errorf("%s has a share of %.6f in it, but of %.6f in its trials", name, whole[name], got)
+		}
+	}
 	return nil
+}
+
+// shares gives the shares of a profile by "work" or "packages" and the name.
+func shares(p profiles.Profile) map[string]float64 {
+	all := map[string]float64{}
+	for kind, of := range map[string]map[string]float64{"work": p.Work, "packages": p.Packages} {
+		for name, share := range of {
+			all[kind+"/"+name] = share
+		}
+	}
+	return all
 }
 
 // strays lists the raw profiles that no run names. Profiles of a run that could

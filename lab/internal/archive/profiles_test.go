@@ -79,6 +79,12 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 			}
 			replace(t, r, b.Bytes())
 		}, archivetest.LockFile, at + "its window is 12 s, but its trials' are 6 s together"},
+		{"a package of a trial that the raw profile does not have", func(t *testing.T, r journal.Root) {
+			archivetest.Edit(t, r.Path(archivetest.LockFile), `"net/http": 0.333333333`, `"main/planted": 0.333333333`)
+		}, archivetest.LockFile, "/conditions/0/profiles/0: " + strings.Replace(raw, "c2", "c1", 1) + ": packages/main/planted has a share of 0.000000 in it, but of 0.166667 in its trials"},
+		{"kinds of work swapped", func(t *testing.T, r journal.Root) {
+			archivetest.Edit(t, r.Path(archivetest.LockFile), `"lock": 0.666666667`, `"read": 0.666666667`)
+		}, archivetest.LockFile, "/conditions/0/profiles/0: " + strings.Replace(raw, "c2", "c1", 1) + ": work/lock has a share of 0.666667 in it, but of 0.333333 in its trials"},
 		{"a profile of no run", func(t *testing.T, r journal.Root) {
 			archivetest.Write(t, r.Path("data/profiles/"+archivetest.LockRun+"/c9-block.pb.gz"), "x")
 		}, "data/profiles/" + archivetest.LockRun + "/c9-block.pb.gz", "no run names it"},

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -157,6 +158,26 @@ func (r repository) measured() string {
 func (r repository) edit(path, old, new string) {
 	r.t.Helper()
 	archivetest.Edit(r.t, r.root.Path(path), old, new)
+}
+
+func (r repository) append(path, text string) {
+	r.t.Helper()
+	archivetest.Write(r.t, r.root.Path(path), archivetest.Read(r.t, r.root.Path(path))+text)
+}
+
+// text is the text of a claim of the experiment.
+func (r repository) text(id string) string {
+	r.t.Helper()
+	x, err := experiment.Parse("11-threads", []byte(archivetest.Read(r.t, r.root.Path(archivetest.ThreadsDesign))))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	c, _ := x.Claim(id)
+	return c.Text
+}
+
+func correctedText(id, was string) string {
+	return fmt.Sprintf("\n[[corrected]]\nid = %q\nwas = %q\nwhy = \"It was unclear.\"\n", id, was)
 }
 
 func (r repository) remove(path string) {

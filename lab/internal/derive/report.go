@@ -30,7 +30,8 @@ type Report struct {
 	ByCode []Move
 	Unread []string
 
-	New, Edited, Withdrawn, Dropped []ClaimOf
+	// Reworded claims have the bars of before and other words.
+	New, Edited, Reworded, Withdrawn, Dropped []ClaimOf
 
 	Batches []Batch
 	Hosts   []*host.Profile // new ones
@@ -79,7 +80,7 @@ type Print struct {
 
 // Empty tells whether nothing moved.
 func (r *Report) Empty() bool {
-	return len(r.Faults)+len(r.Changed)+len(r.Gone)+len(r.Moves)+len(r.ByCode)+len(r.Unread)+len(r.New)+len(r.Edited)+len(r.Withdrawn)+len(r.Dropped)+
+	return len(r.Faults)+len(r.Changed)+len(r.Gone)+len(r.Moves)+len(r.ByCode)+len(r.Unread)+len(r.New)+len(r.Edited)+len(r.Reworded)+len(r.Withdrawn)+len(r.Dropped)+
 		len(r.Batches)+len(r.Hosts)+len(r.Findings)+len(r.Settled)+len(r.Texts)+len(r.Printed) == 0
 }
 
@@ -130,6 +131,8 @@ func (r *Report) claims(past, now *archive.Journal) {
 				r.New = append(r.New, ClaimOf{x.Name, c.ID, c.Text})
 			case !x.Holds(was, old):
 				r.Edited = append(r.Edited, ClaimOf{x.Name, c.ID, c.Text})
+			case c.Text != old.Text:
+				r.Reworded = append(r.Reworded, ClaimOf{x.Name, c.ID, c.Text + " Before: " + old.Text})
 			}
 		}
 		withdrawn := map[string]bool{}

@@ -173,6 +173,15 @@ func TestReportSaysWhatAChangeMoves(t *testing.T) {
 		t.Errorf("the code moved: %s", says)
 	}
 
+	// A claim in other words, by which nothing else moves.
+	c.experiment(reported, strings.Replace(reportedDesign, "Two workers cost more.", "Two workers cost less.", 1)+cheaper)
+	if r, err = c.report("main"); err != nil {
+		t.Fatal(err)
+	}
+	if says := r.Text(false); r.Empty() || !strings.Contains(says, "1 claim in other words") || !strings.Contains(says, "97-cost/dearer: Two workers cost less. Before: Two workers cost more.") {
+		t.Errorf("reworded: %s", says)
+	}
+
 	// A second machine disagrees, and the first measures again; two claims come, one
 	// goes; a figure is corrected, one comes and a check fails.
 	later := reportedDesign + "[[withdrawn]]\nid = \"cheaper\"\nwhy = \"It was <b>wrong</b>.\"\n"

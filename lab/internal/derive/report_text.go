@@ -125,7 +125,8 @@ func (r *Report) Summary() string {
 		{len(r.Faults), "file of before is refused", "files of before are refused"},
 		{len(r.Changed) + len(r.Gone), "file that only grows was changed", "files that only grow were changed"},
 		{len(r.ByCode), "verdict moved by the code alone", "verdicts moved by the code alone"},
-		{len(r.New), "new claim", "new claims"}, {len(r.Edited), "edited claim", "edited claims"}, {len(r.Withdrawn), "withdrawn claim", "withdrawn claims"},
+		{len(r.New), "new claim", "new claims"}, {len(r.Edited), "edited claim", "edited claims"},
+		{len(r.Reworded), "claim in other words", "claims in other words"}, {len(r.Withdrawn), "withdrawn claim", "withdrawn claims"},
 		{len(r.Dropped), "claim gone without withdrawal", "claims gone without withdrawal"},
 		{runs, "new run", "new runs"}, {len(r.Hosts), "new host", "new hosts"},
 	} {
@@ -169,6 +170,7 @@ func (r *Report) sections() []section {
 	add("Experiments without a derived file before, so that nothing tells what the code moved", paths(r.Unread, "data/claims has none")...)
 	add("New claims", claimLines(r.New)...)
 	add("Claims with other bars or another design than before", claimLines(r.Edited)...)
+	add("Claims in other words than before, with the same bars", claimLines(r.Reworded)...)
 	add("Withdrawn claims, and why", claimLines(r.Withdrawn)...)
 	add("Claims that are gone and were not withdrawn", claimLines(r.Dropped)...)
 	var hosts, runs, bounds, unmade []line

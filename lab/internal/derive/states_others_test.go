@@ -1,10 +1,14 @@
 package derive_test
 
 import (
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/line-rate/line-rate/lab/internal/madeup"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -131,6 +135,7 @@ func (c *clone) records(page func(name, claim, source, status string)) {
 		r.Provenance.Kernel["osrelease"], r.Provenance.MemoryBytes = []string{"6.1", "6.2"}[i], int64(8<<i)<<30
 		for k := range r.Trials {
 			if t := &r.Trials[k]; t.Block == 7 && t.Condition == "c1" {
+				t.Metrics["client_foreign_load"] = 0.42
 				t.Valid, t.Reasons = false, []results.Reason{{Gate: "other-load", Detail: "client_foreign_load 0.42; most of it chromium (0.40)"}}
 			}
 		}
@@ -254,14 +259,30 @@ func (c *clone) profiles() {
 // golden pages' run, whose raw files are shared.
 func (c *clone) profile(r *results.File) {
 	of := c.run(profiled, "93-lock", "small")
+	work := map[string]map[string]float64{} // as today's lab sorts the raw files' stacks, by condition and kind
 	for i := range r.Conditions {
-		r.Conditions[i].Profiles = of.Conditions[i].Profiles
+		cond := &r.Conditions[i]
+		cond.Profiles = of.Conditions[i].Profiles
+		for _, named := range cond.Profiles {
+			p, err := profile.ParseData(c.file("test/site/fixture/data/profiles/" + named.File))
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			all, err := profiles.Analyse(named.Kind, p)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			work[cond.ID+string(named.Kind)] = all.Work
+		}
 	}
 	for i := range r.Trials {
 		t := &r.Trials[i]
 		for _, from := range of.Trials {
 			if from.Block == t.Block && from.Condition == t.Condition {
-				t.Profiles = from.Profiles
+				t.Profiles = slices.Clone(from.Profiles)
+				for k, p := range t.Profiles {
+					t.Profiles[k].Work = work[t.Condition+string(p.Kind)]
+				}
 			}
 		}
 		if p, ok := t.Profile("block"); ok {

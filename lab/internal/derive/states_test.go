@@ -110,16 +110,18 @@ var states = []state{
 		spoil(r, func(t results.Trial) bool { return t.Condition != "c2" })
 	}, says: said{"run": {"too few blocks to tell"}}},
 	{name: "all-invalid", file: func(r *results.File) { spoil(r, every) }, says: said{
-		"run": {"No valid trial", "window : made up", "0 + 16 invalid", "no medians"},
+		"run": {"No valid trial", "held-up : made up", "0 + 16 invalid", "no medians"},
 	}},
 	{name: "gates-of-slots", plan: all(func(c *madeup.Came, block int, control bool) {
 		switch {
 		case block%4 == 0:
+			c.Metrics = map[string]float64{"silence_s": 0.061}
 			c.Reasons = closed("silent", "no answer came for 61 ms, where up to 50 ms can be")
 		case block%4 == 2 && control:
-			c.Reasons = closed("idle-server", "servers that were not loaded used 0.031 of a core in the trial's slots, more than 0.02")
+			c.Metrics = map[string]float64{"clock_step_s": 0.031}
+			c.Reasons = closed("clock", "the clock was set by 0.031 s")
 		}
-	}), says: said{"run": {"silent : no answer came", "idle-server : servers that were not loaded", "not valid"}}},
+	}), says: said{"run": {"silent : no answer came", "clock : the clock was set by 0.031 s", "not valid"}}},
 	{name: "not-applicable", plan: func(p *madeup.Plan) { p.Blocks, p.Ended = 0, "" }, file: func(r *results.File) {
 		r.Trials, r.Conditions, r.NotApplicable = []results.Trial{}, []results.Condition{}, "no right to make a namespace"
 	}, says: said{

@@ -65,6 +65,8 @@ type Experiment struct {
 	// Withdrawn names the claims that runs were judged by and that are no longer
 	// part of the experiment, so that no claim disappears or changes unnoticed.
 	Withdrawn []Withdrawal `toml:"withdrawn"`
+	// Corrected lists the former words of claims that runs were judged by.
+	Corrected []Correction `toml:"corrected"`
 	// Profile, if present, asks for a profile of each trial's server, in a
 	// separate window under the same load.
 	Profile *Profile `toml:"profile"`
@@ -273,6 +275,16 @@ func (x *Experiment) resolve(has times) error {
 			return fmt.Errorf("withdrawn[%d]: the id %q stands twice; a new claim takes a new id", i, w.ID)
 		}
 		ids[w.ID] = true
+	}
+	for i, c := range x.Corrected {
+		switch {
+		case !ids[c.ID]:
+			return fmt.Errorf("corrected[%d]: no claim %q; %s", i, c.ID, strict.Instead(c.ID, slices.Sorted(maps.Keys(ids))))
+		case c.Was == "" || strict.CheckLine(c.Was) != nil:
+			return fmt.Errorf("corrected[%d] %q: was: give the claim's text as it was before, in one line", i, c.ID)
+		case strings.TrimSpace(c.Why) == "" || strict.CheckLine(c.Why) != nil:
+			return fmt.Errorf("corrected[%d] %q: why is missing: say in one line what was wrong with the words", i, c.ID)
+		}
 	}
 	return nil
 }

@@ -17,6 +17,25 @@ type Withdrawal struct {
 	Why string `toml:"why"`
 }
 
+// A Correction says that a claim that runs were judged by is worded otherwise now.
+// Its bars are the same, so its record stands; and readers of the record see what
+// it was once said to be about.
+type Correction struct {
+	ID  string `toml:"id" json:"-"`
+	Was string `toml:"was" json:"was"`
+	Why string `toml:"why" json:"why"`
+}
+
+// Corrections gives those of a claim, in the order of the file.
+func (x *Experiment) Corrections(id string) (all []Correction) {
+	for _, c := range x.Corrected {
+		if c.ID == id {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
 // A bars is a claim's own part of what its verdict depends on, without its
 // words and reasons.
 type bars struct {

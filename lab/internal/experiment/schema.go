@@ -50,6 +50,7 @@ func Schema() []byte {
 		"block":     "*How the time of a block is divided.",
 		"claims":    "*What is said of the metrics, with bars that are fixed before the first run.",
 		"withdrawn": "Claims that runs were judged by and that no longer stand.",
+		"corrected": "Claims that runs were judged by and that are worded otherwise now.",
 		"profile":   "Asks for a profile of each server, under the same load.",
 		"relative":  "Asks for a table of ratios to one level, which decides nothing.",
 	})
@@ -88,6 +89,7 @@ func Schema() []byte {
 		"own_work": "Gauge the client's part in the CPU time of each server, and show the ratios without it too.",
 	})
 	strict.Describe(s.Definitions["Withdrawal"], map[string]string{"id": "*The claim's id.", "why": "*What was wrong with the claim."})
+	strict.Describe(s.Definitions["Correction"], map[string]string{"id": "*The claim's id.", "was": "*Its text before.", "why": "*What was wrong with the words."})
 	needs := s.Definitions["Needs"]
 	set(needs, "bound", see("Wall"))
 	strict.Describe(needs, map[string]string{

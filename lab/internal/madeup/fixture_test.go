@@ -31,6 +31,7 @@ func TestTheFixturesRunsAreMadeUpHere(t *testing.T) {
 		// the wall.
 		{Blocks: 9, Ended: results.Interrupted, Stopped: "interrupted by a signal; its complete blocks are kept", Trial: pipelines(0.45, 0.135, 0, func(depth int64, block int, c *Came) {
 			if depth == 50 && block == 3 {
+				c.Metrics = map[string]float64{"server_foreign_load": 0.31}
 				c.Reasons = []results.Reason{{Gate: "other-load", Detail: "others ran on the server's cores for 0.31 of a core, more than 0.10"}}
 			}
 			if block > 7 {

@@ -94,9 +94,12 @@ func Run(p Plan) *results.File {
 			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS, ProfileS: x.ProfileS()}, BudgetS: x.BudgetS,
 			Blocks: p.Blocks, Ended: p.Ended, StoppedEarly: p.Stopped, Seed: p.Seed, Generator: "http_load " + setting.HTTPLoadVersion, ServerCPUs: "0", ClientCPUs: "1",
 			Tools: map[string]string{"go": "go1.26.8", "http_load": setting.HTTPLoadVersion}, Kernel: map[string]string{"net.core.somaxconn": "4096"}, CalibrationS: calibration,
-			Binaries: map[string]host.Binary{"fiber_server": {SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte("made up")))}},
+			Binaries: map[string]host.Binary{},
 		},
 		Topology: results.Topology(x.Topology), Settings: x.Fixed(),
+	}
+	for _, name := range results.Programs(x) {
+		f.Provenance.Binaries[name] = host.Binary{SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte("made up "+name)))}
 	}
 	switch f.Settings[setting.Generator] {
 	case setting.String(setting.Autocannon):

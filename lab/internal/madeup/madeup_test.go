@@ -26,7 +26,7 @@ func TestMadeUpRunsPassTheChecks(t *testing.T) {
 				if block != 2 {
 					return Came{}
 				}
-				return Came{Lost: control, Reasons: []results.Reason{{Gate: "window", Detail: "made up"}}}
+				return Came{Lost: control, Reasons: []results.Reason{{Gate: "held-up", Detail: "made up"}}}
 			}
 		}},
 		"a fleet of two machines": {`topology = { kind = "loopback" }`, func(p *Plan) { p.Hosts = results.Hosts{Server: "h", Client: "i", Clients: []string{"i", "i"}} }},

@@ -98,6 +98,9 @@ func (f *File) Check(x *experiment.Experiment) error {
 		if err := f.checkCommands(); err != nil {
 			return err
 		}
+		if err := f.checkPrograms(x); err != nil {
+			return err
+		}
 		return f.checkGates(x)
 	}
 	return nil

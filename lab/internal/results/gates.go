@@ -57,9 +57,9 @@ func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, win
 // They stand as they were published.
 var windowsHeld = time.Date(2026, 11, 21, 14, 46, 0, 0, time.UTC)
 
-// checkGates compares the recorded figures of valid trials with the gates that
-// judge figures. A missing figure is no fault: older labs did not record all of
-// them.
+// checkGates judges each trial again by its recorded figures: they may close no
+// gate on a valid trial, and have to close those that an invalid one names. A
+// valid trial may lack figures: older labs did not record all of them.
 func (f *File) checkGates(x *experiment.Experiment) error {
 	p := f.Provenance
 	serverCores := 0
@@ -78,11 +78,14 @@ func (f *File) checkGates(x *experiment.Experiment) error {
 	}
 	fastest := f.Calibrations()
 	for i, t := range f.Trials {
-		if !t.Valid {
-			continue
-		}
 		a := asked[t.Condition]
 		a.ReferenceS = fastest[t.Block]
+		if !t.Valid {
+			if err := f.checkReasons(i, x, a); err != nil {
+				return err
+			}
+			continue
+		}
 		if f.SchemaVersion == Earlier && !t.StartedAt.IsZero() && t.StartedAt.Before(windowsHeld) {
 			a.WindowS = 0
 		}

@@ -46,10 +46,12 @@ func TestCheckHoldsRecordedFiguresAgainstTheGates(t *testing.T) {
 		case c.gate != "" && (err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "the gate "+c.gate+" makes")):
 			t.Errorf("%s of %v: %v, want %s by %s", c.metric, c.v, err, want, c.gate)
 		}
-		// An invalid trial may show anything.
-		f.Trials[0].Valid, f.Trials[0].Reasons = false, []Reason{{Gate: gate.Steal, Detail: "x"}}
-		if err := f.checkGates(design(t)); err != nil {
-			t.Errorf("invalid, %s of %v: %v", c.metric, c.v, err)
+		// The same figure is the evidence of the reason that names its gate, and of no other.
+		for _, name := range []string{gate.Steal, gate.OtherLoad, c.gate} {
+			f.Trials[0].Valid, f.Trials[0].Reasons = false, []Reason{{Gate: name, Detail: "x"}}
+			if err := f.checkGates(design(t)); name != "" && (err == nil) != (name == c.gate) {
+				t.Errorf("called invalid by %s, %s of %v: %v", name, c.metric, c.v, err)
+			}
 		}
 	}
 }

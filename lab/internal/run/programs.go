@@ -10,11 +10,8 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/results"
 )
-
-// clients has the programs of each load generator.
-var clients = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {"http_load"}, setting.Sink: {"event_sink"}}
 
 // programsOf names a server's program; and of one that is found in PATH, as an
 // interpreter is, also the first file that its command names.
@@ -98,7 +95,7 @@ func (p Plan) find() (*host.Programs, error) {
 	}
 	for _, levels := range p.Experiment.Conditions() {
 		s := p.Experiment.Fixed().With(levels)
-		names = append(append(names, programsOf(string(p.Root), p.Experiment.Server(s))...), clients[generatorOf(s)]...)
+		names = append(append(names, programsOf(string(p.Root), p.Experiment.Server(s))...), results.Clients[generatorOf(s)]...)
 	}
 	slices.Sort(names)
 	return host.FindPrograms(string(p.Root), lab, slices.Compact(names))

@@ -43,6 +43,10 @@ type Summed struct {
 	// OutliersLeft counts the others.
 	Outliers     []Outlier `json:"outliers,omitempty"`
 	OutliersLeft int       `json:"outliers_left,omitempty"`
+
+	// Corrected has its former words, by which runs were judged.
+	Corrected []experiment.Correction `json:"corrected,omitempty"`
+
 	// Own is the run whose record an entry shows: the newest with figures or,
 	// without one, the newest to which the claim applies. OwnEarlier is the same of
 	// runs of an earlier design.
@@ -146,7 +150,7 @@ func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 		}
 		sum := Over(c.ID, slices.Collect(maps.Values(newest)))
 		sum.Criterion, sum.Needs = Criterion(c), NeedsWords(c.Needs)
-		sum.Written = written(runs, c.ID)
+		sum.Written, sum.Corrected = written(runs, c.ID), x.Corrections(c.ID)
 		for _, r := range runs {
 			said, ok := r.claim(c.ID)
 			if !ok || !r.published() {

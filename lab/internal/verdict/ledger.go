@@ -27,6 +27,8 @@ type LedgerClaim struct {
 	Says       string          `json:"says"`
 	Verdicts   map[Verdict]int `json:"verdicts"`
 	Machines   []LedgerLine    `json:"machines"`
+
+	Corrected []experiment.Correction `json:"corrected,omitempty"` // its former words
 }
 
 // A LedgerLine is one machine's record of a claim.
@@ -63,7 +65,7 @@ func (l *Ledger) Add(x *experiment.Experiment, h *Hosts) {
 	for i, c := range x.Claims {
 		of := h.Claims[i]
 		claim := LedgerClaim{Entry: x.Entry, Experiment: x.Name, Claim: c.ID, Kind: string(c.Kind), Text: c.Text,
-			Criterion: of.Criterion, Says: of.Says, Verdicts: of.Verdicts, Machines: []LedgerLine{}}
+			Criterion: of.Criterion, Says: of.Says, Verdicts: of.Verdicts, Machines: []LedgerLine{}, Corrected: of.Corrected}
 		for _, on := range of.Hosts {
 			claim.Machines = append(claim.Machines, LedgerLine{on.Host, on.ClientHost, on.Fleet, on.Run, on.Verdict, on.Blocks, on.For, on.Against, on.Ratio, on.Low, on.High})
 		}

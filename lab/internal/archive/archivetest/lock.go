@@ -78,16 +78,18 @@ var lockSamples = map[string]map[string]map[string]int64{
 }
 
 // RawLock makes the pprof profile of two trials of three seconds each.
-func RawLock(t *testing.T, kind, index string) []byte {
+func RawLock(t *testing.T, kind, index string) []byte { return rawLock(t, kind, index, 2) }
+
+func rawLock(t *testing.T, kind, index string, trials int64) []byte {
 	t.Helper()
-	p := &profile.Profile{DurationNanos: 6e9, SampleType: []*profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}}
+	p := &profile.Profile{DurationNanos: trials * 3e9, SampleType: []*profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}}
 	factor := int64(1e6)
 	if kind == "heap" {
 		p.SampleType = []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}
 		factor = 1
 	}
 	for stack, v := range lockSamples[kind][index] {
-		s := &profile.Sample{Value: []int64{2, 2 * v * factor}}
+		s := &profile.Sample{Value: []int64{trials, trials * v * factor}}
 		for _, name := range strings.Fields(stack) {
 			f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name}
 			l := &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f}}}
@@ -104,25 +106,17 @@ func RawLock(t *testing.T, kind, index string) []byte {
 }
 
 // trialLock is what a results file says about one such trial.
-func trialLock(kind, index string) profiles.Profile {
-	const fake, pprof, json = "github.com/brianvoe/gofakeit", "net/http/pprof", "encoding/json"
-	type shares = map[string]float64
-	for _, p := range []struct {
-		index string
-		profiles.Profile
-	}{
-		{"gofakeit", profiles.Profile{Kind: "block", Unit: "s", Total: 9, Events: 2, Stacks: 2, DurationS: 3, Work: shares{"lock": 0.666666667, "profiler": 0.333333333}, Packages: shares{fake: 0.666666667, pprof: 0.333333333}}},
-		{"pool", profiles.Profile{Kind: "block", Unit: "s", Total: 3, Events: 1, Stacks: 1, DurationS: 3, Work: shares{"profiler": 1}, Packages: shares{pprof: 1}}},
-		{"gofakeit", profiles.Profile{Kind: "mutex", Unit: "s", Total: 0.6, Events: 1, Stacks: 1, DurationS: 3, Work: shares{"lock": 1}, Packages: shares{fake: 1}}},
-		{"pool", profiles.Profile{Kind: "mutex", Unit: "s", DurationS: 3, Packages: shares{}}},
-		{"gofakeit", profiles.Profile{Kind: "heap", Unit: "B", Total: 1048576, Events: 1, Stacks: 1, Work: shares{"handler": 1}, Packages: shares{json: 1}}},
-		{"pool", profiles.Profile{Kind: "heap", Unit: "B", Total: 1572864, Events: 2, Stacks: 2, Work: shares{"handler": 1}, Packages: shares{json: 0.666666667}}},
-	} {
-		if string(p.Kind) == kind && p.index == index {
-			return p.Profile
-		}
+func trialLock(t *testing.T, kind, index string) profiles.Profile {
+	t.Helper()
+	p, err := profile.ParseData(rawLock(t, kind, index, 1))
+	if err != nil {
+		t.Fatal(err)
 	}
-	panic(kind + " of " + index)
+	a, err := profiles.Analyse(profiles.Kind(kind), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 // ProfiledClone is a clone with the made-up experiment and its run.
@@ -154,7 +148,7 @@ func ProfiledClone(t *testing.T) journal.Root {
 	}
 	for i := range f.Trials {
 		for _, kind := range []string{"block", "mutex", "heap"} {
-			f.Trials[i].Profiles = append(f.Trials[i].Profiles, trialLock(kind, index[f.Trials[i].Condition]))
+			f.Trials[i].Profiles = append(f.Trials[i].Profiles, trialLock(t, kind, index[f.Trials[i].Condition]))
 		}
 	}
 	text, err := results.Encode(f)

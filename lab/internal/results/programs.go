@@ -1,0 +1,43 @@
+package results
+
+import (
+	"fmt"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// Clients has the programs of each load generator.
+var Clients = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {"http_load"}, setting.Sink: {"event_sink"}}
+
+// Programs names what a design cannot be measured without, as a run's file calls
+// it: the lab, and the programs of servers and load generators. A run may name
+// more, such as the file that an interpreter runs.
+func Programs(x *experiment.Experiment) []string {
+	names := []string{"lab"}
+	for _, levels := range x.Conditions() {
+		all := x.Fixed().With(levels)
+		generator := setting.Autocannon
+		if name, ok := all[setting.Generator]; ok {
+			generator = name.String()
+		}
+		names = append(append(names, host.Called(x.Server(all).Program)), Clients[generator]...)
+	}
+	return names
+}
+
+// checkPrograms refuses a run that leaves out a program that it needed. What the
+// lab was built from is compared with the run's commit by these programs, and a
+// program left out would escape that. Runs of an earlier design did not name all.
+func (f *File) checkPrograms(x *experiment.Experiment) error {
+	if f.EarlierDesign() || len(f.Trials) == 0 {
+		return nil
+	}
+	for _, name := range Programs(x) {
+		if _, there := f.Provenance.Binaries[name]; !there {
+			return fmt.Errorf("/provenance/binaries: %q is missing, without which %s cannot be measured; keep what the run recorded", name, x.Name)
+		}
+	}
+	return nil
+}

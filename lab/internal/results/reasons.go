@@ -1,0 +1,69 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+)
+
+// blockHeld is the date since which a trial's core is compared with the block's
+// best. Earlier runs compared it with the run's best, and their trials were
+// refused by that.
+var blockHeld = time.Date(2026, 11, 22, 14, 46, 0, 0, time.UTC)
+
+// checkReasons refuses a reason of an invalid trial whose gate the trial's own
+// figures leave open. Otherwise a block that speaks against a claim could be
+// called disturbed.
+func (f *File) checkReasons(i int, x *experiment.Experiment, a gate.Asked) error {
+	t := f.Trials[i]
+	if f.Provenance.StartedAt.Before(blockHeld) {
+		a.ReferenceS = f.Provenance.CalibrationS
+	}
+	for k, r := range t.Reasons {
+		if !closes(gate.Hold(r.Gate, t.Metrics, a)) && !f.unrecorded(t, r, x, a) {
+			return fmt.Errorf("/trials/%d/reasons/%d: %q, but the trial's own figures leave that gate open; keep it as it was measured", i, k, r.Gate)
+		}
+	}
+	return nil
+}
+
+func closes(found []gate.Finding) bool {
+	return slices.ContainsFunc(found, func(g gate.Finding) bool { return !g.Missing() })
+}
+
+// unrecorded reports whether a gate may have closed on something that no results
+// file holds. Where a trial broke off, the evidence is that it has no figures.
+func (f *File) unrecorded(t Trial, r Reason, x *experiment.Experiment, a gate.Asked) bool {
+	_, answered := t.Metrics["throughput_rps"]
+	// Profiles are taken in a window of its own, whose load leaves no figures.
+	profiled := x.Profile != nil
+	inWindow := profiled && strings.HasPrefix(r.Detail, "in the profiled window: ")
+	switch r.Gate {
+	case gate.Mismatches, gate.WrongAnswer, gate.Stopped, gate.HeldUp:
+		return true
+	case gate.ProfileFailed, gate.ProfileApart:
+		return profiled
+	case gate.ServerExited, gate.ClientFailed, gate.ClientHung:
+		return !answered || profiled || f.OnFleet()
+	case gate.LostWorker: // the rule holds servers with a known number of workers
+		seen := gate.Hold(r.Gate, t.Metrics, a)
+		return !answered || profiled || a.Workers == 0 || slices.Contains(a.Claimed, "workers") || len(seen) > 0
+	case gate.Non2xx, gate.Errors, gate.Timeouts, gate.Resets: // the lab's own requests beside a load in one piece
+		return t.Slots == nil || inWindow
+	case gate.NoRequests: // in one of the slots
+		return closes(gate.Hold(gate.Slot, t.Metrics, a)) || inWindow
+	case gate.ClocksUnsure, gate.ClocksOff:
+		return slices.ContainsFunc(t.Clients, func(c Client) bool {
+			return slices.ContainsFunc(gate.JudgeClock(c.Clock()), func(g gate.Finding) bool { return g.Gate == r.Gate })
+		})
+	case gate.ClientLost, gate.ClientsApart:
+		return f.OnFleet()
+	case gate.NoTelemetry: // a figure that another gate needs, or a body to compare
+		return t.Slots == nil || t.Metrics["non_2xx"] > 0 || slices.ContainsFunc(gate.Judge(t.Metrics, a), gate.Finding.Missing)
+	}
+	return false
+}
