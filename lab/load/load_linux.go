@@ -44,7 +44,9 @@ type load struct {
 	lastAnswer atomic.Int64 // ns
 }
 
-// counts says whether a request that is due then counts.
+// counts says whether the latency counts of a request that was sent then, or that was due
+// then in an open loop. It is that of the answer, whenever that comes: were answers within
+// the window counted in place of requests, the longest latencies would be left out.
 func (l *load) counts(due int64) bool { return due >= l.begin.Load() && due < l.finish.Load() }
 
 // heapLimit is the size of the heap from which on Go collects garbage. The load itself

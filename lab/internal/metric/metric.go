@@ -47,6 +47,7 @@ var all = []Metric{
 	{"latency_p99_s", Second, "p99", "99th percentile of latency, seen by the client.", true},
 	{"latency_p999_s", Second, "p99.9", "99.9th percentile of latency, seen by the client.", true},
 	{"latency_max_s", Second, "Max", "Longest latency, seen by the client.", true},
+	{"latency_cut_share", Ratio, "Latency cut", "Requests without an answer when the load generator stopped waiting, of all whose latency counts. The mean, the longest latency and the percentiles that lie among them are absent then.", true},
 	{"transfer_bytes_per_s", BytesPerSecond, "Transfer", "Response bytes (head and body) the client read a second.", true},
 	{"response_bytes", Bytes, "Response size", "Response bytes (head and body) over completed requests.", false},
 	{"wire_tx_bps", BitsPerSecond, "Wire, server to client", "Bits a second on the wire from server to client, by the counters of the queue that shapes the wire, or of the interface; segmentation offload hides most packet heads from them.", true},
