@@ -185,8 +185,9 @@ func (l *load) newThread(id int) (*thread, error) {
 	if w.wakeFD, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return w, fmt.Errorf("eventfd: %w", err)
 	}
-	for _, t := range l.targets {
-		a := &lane{target: t, paced: t.Rate > 0, comparer: newComparer(t.answers), latency: generator.NewHistogram()}
+	for i, t := range l.targets {
+		a := &lane{target: t, paced: t.Rate > 0, latency: generator.NewHistogram()}
+		a.comparer = newComparer(t.answers, uint64(id*len(l.targets)+i))
 		if a.paced {
 			a.lag = generator.NewHistogram()
 		}

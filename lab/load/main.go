@@ -11,8 +11,9 @@
 // answers were read. Of an answer it reads only what it needs to trust it: the status,
 // the end by Content-Length or by chunks, and the body. The body is compared with what
 // the lab's server has for the route (--answers), or otherwise with the first body:
-// always by length, and byte by byte for the first 32 bodies, each short one and one in
-// 64 of the others. A request allocates no memory.
+// always by length, and byte by byte if the right body is one only, of up to 16 KiB, or if
+// those of the route are short. Of the others the first 32 are compared so, and then one in
+// 64, drawn at random. A request allocates no memory.
 //
 // With a plan it loads several servers in turn, in short slots, so that they can be
 // compared at nearly the same time; package generator has the format of the plan and of

@@ -246,6 +246,7 @@ func (l load) figures(t *results.Trial, slots []generator.SlotReport, s generato
 	}
 	m["errors"], m["timeouts"] = float64(s.Errors+s.Timeouts), float64(s.Timeouts)
 	m["resets"], m["non_2xx"] = float64(s.Resets), float64(s.Non2xx)
+	m["answers_compared"] = float64(s.Compared)
 	l.latencies(t, s)
 	l.asks(m)
 }
