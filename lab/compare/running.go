@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -154,9 +155,7 @@ func (r Remote) trial(p generator.Plan, report *generator.Report, i int) results
 	if requests > 0 {
 		m["response_bytes"] = bytes / requests
 	}
-	if s.Latency != nil {
-		m["latency_mean_s"], m[p50], m[p99], m["latency_max_s"] = s.Latency.Mean, s.Latency.P50, s.Latency.P99, s.Latency.Max
-	}
+	maps.Copy(m, s.Figures())
 	if s.SendLag != nil {
 		m["send_lag_p99_s"] = s.SendLag.P99
 	}

@@ -84,13 +84,7 @@ func (w *thread) took(c *connection, now int64) {
 		l.non2xx++
 		l.fault(now, fmt.Sprintf("status %d", p.status))
 	}
-	switch {
-	case !w.slot.Counts:
-	case l.paced:
-		if w.load.counts(from) {
-			l.latency.Add(now - from)
-		}
-	case w.within:
+	if w.slot.Counts && w.load.counts(from) {
 		l.latency.Add(now - from)
 	}
 	if !c.first {

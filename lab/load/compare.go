@@ -3,14 +3,19 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/line-rate/line-rate/lab/internal/answer"
 )
 
 const (
-	firstInFull = 32  // so many first answers of a target are compared in full
-	shortBody   = 256 // bodies up to this length are all compared in full: that costs some nanoseconds
-	oneIn       = 64  // of longer ones, one in so many
+	firstInFull = 32 // so many first answers of a target are compared in full
+	// wholeBody is the length up to which all bodies are compared with one body. Of 4.5 kB
+	// that was seen to cost a fiftieth of what it costs to receive them one by one, and a
+	// twentieth in a deep pipeline. A longer one is often cut, and would have to be copied
+	// first.
+	wholeBody = 16 << 10
+	oneIn     = 64 // of longer ones, one in so many
 )
 
 // A comparer checks the bodies that came from one target. With a set of answers it
@@ -20,16 +25,19 @@ type comparer struct {
 	set    *answer.Set // nil: the right answers are not known
 	share  int         // one in so many is compared in full; 0: none
 	seen   int         // bodies so far, up to firstInFull
-	turn   int
-	model  []byte // the first body; or, with a set, the last body that was right
-	varies bool   // the first bodies were not all alike, so there is nothing to compare with
+	turn   int         // of share bodies, the next
+	chosen int         // of share bodies, the one that is compared
+	chance *rand.Rand  // draws it: what a server does in turns must not fit the turns here
+	model  []byte      // the first body; or, with a set, the last body that was right
+	varies bool        // the first bodies were not all alike, so there is nothing to compare with
 
 	compared, mismatches int64
 	mismatch             string // the first mismatch
 }
 
-func newComparer(set *answer.Set) comparer {
-	c := comparer{set: set}
+// newComparer is a comparer with draws of its own.
+func newComparer(set *answer.Set, seed uint64) comparer {
+	c := comparer{set: set, chance: rand.New(rand.NewPCG(seed, oneIn))}
 	if set != nil {
 		c.share = set.Share()
 	}
@@ -41,7 +49,7 @@ func (c *comparer) wants() bool {
 	if c.seen < firstInFull {
 		return !c.varies
 	}
-	return c.share == 1 || c.share > 1 && c.turn+1 >= c.share
+	return c.share == 1 || c.share > 1 && c.turn == c.chosen
 }
 
 // take checks the body of a 2xx answer. body is nil if it was not kept.
@@ -49,8 +57,8 @@ func (c *comparer) take(body []byte, length int64) {
 	if c.varies {
 		return
 	}
-	if c.turn++; c.turn >= c.share {
-		c.turn = 0
+	if c.turn++; c.turn >= c.share && c.share > 1 {
+		c.turn, c.chosen = 0, c.chance.IntN(c.share)
 	}
 	if c.set == nil && !c.learnt(body, length) {
 		return
@@ -90,7 +98,7 @@ func (c *comparer) learnt(body []byte, length int64) bool {
 		c.model = append([]byte{}, body...)
 	}
 	if c.seen++; c.seen == firstInFull {
-		if c.share = oneIn; len(c.model) <= shortBody {
+		if c.share = oneIn; len(c.model) <= wholeBody {
 			c.share = 1
 		}
 		c.compared += firstInFull

@@ -195,11 +195,10 @@ func (w *thread) refused(c *connection, err error) {
 // end closes an open connection. Requests in flight on it stay without an answer.
 func (w *thread) end(c *connection) {
 	l := c.lane
-	for l.paced && c.inFlight > 0 {
+	for c.inFlight > 0 {
 		w.unanswered(l, c.pop(), w.now)
 	}
-	l.inFlight -= c.inFlight
-	c.inFlight, c.head, c.owed, c.blocked = 0, 0, 0, false
+	c.head, c.owed, c.blocked = 0, 0, false
 	c.parser.reset()
 	unix.Close(int(c.fd)) // this takes it out of epoll too
 	c.fd = -1

@@ -44,7 +44,9 @@ type load struct {
 	lastAnswer atomic.Int64 // ns
 }
 
-// counts says whether a request that is due then counts.
+// counts says whether the latency counts of a request that was sent then, or that was due
+// then in an open loop. It is that of the answer, whenever that comes: were answers within
+// the window counted in place of requests, the longest latencies would be left out.
 func (l *load) counts(due int64) bool { return due >= l.begin.Load() && due < l.finish.Load() }
 
 // heapLimit is the size of the heap from which on Go collects garbage. The load itself
@@ -183,8 +185,9 @@ func (l *load) newThread(id int) (*thread, error) {
 	if w.wakeFD, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return w, fmt.Errorf("eventfd: %w", err)
 	}
-	for _, t := range l.targets {
-		a := &lane{target: t, paced: t.Rate > 0, comparer: newComparer(t.answers), latency: generator.NewHistogram()}
+	for i, t := range l.targets {
+		a := &lane{target: t, paced: t.Rate > 0, latency: generator.NewHistogram()}
+		a.comparer = newComparer(t.answers, uint64(id*len(l.targets)+i))
 		if a.paced {
 			a.lag = generator.NewHistogram()
 		}

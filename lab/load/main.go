@@ -11,13 +11,17 @@
 // answers were read. Of an answer it reads only what it needs to trust it: the status,
 // the end by Content-Length or by chunks, and the body. The body is compared with what
 // the lab's server has for the route (--answers), or otherwise with the first body:
-// always by length, and byte by byte for the first 32 bodies, each short one and one in
-// 64 of the others. A request allocates no memory.
+// always by length, and byte by byte if the right body is one only, of up to 16 KiB, or if
+// those of the route are short. Of the others the first 32 are compared so, and then one in
+// 64, drawn at random. A request allocates no memory.
 //
 // With a plan it loads several servers in turn, in short slots, so that they can be
 // compared at nearly the same time; package generator has the format of the plan and of
 // the output. A slot counts from when each connection has had its first answer in it. At
-// its end, requests in flight are drained, and the next target's slot begins. At both
+// its end, requests in flight are drained for up to two seconds, and the next target's
+// slot begins. A latency counts if its request was sent within the counted window, and an
+// answer counts as a request of the slot if it came within it: so the longest latencies
+// are not lost, and throughput and CPU time are of one window. At both
 // edges of the counted window it reads, one right after the other, the clock, its own
 // counters, the CPU clocks of the servers and of itself, and the wire's shapers.
 //
@@ -32,9 +36,11 @@
 // With a rate it is open. Each request is due at a time that is fixed before the first
 // one is sent, and its latency counts from then, so that it includes the time that the
 // request waited for a connection. So a server that stalls cannot put off the requests
-// that would have shown it. A request that was due in the counted window and had no
-// answer when the slot was drained is counted as unanswered, and enters the latencies
-// with its age, which is the least that its latency can be.
+// that would have shown it.
+//
+// In both, a request of the counted window that had no answer when the slot was drained is
+// counted as unanswered, and enters the latencies with its age, which is the least that
+// its latency can be.
 //
 // The clock is read once after each read from a socket. An answer's time is therefore
 // late by no more than the earlier reads in the same batch of events, and answers that

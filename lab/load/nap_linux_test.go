@@ -28,7 +28,7 @@ func TestTheNapFollowsTheAnswers(t *testing.T) {
 	const late = int64(4 * time.Millisecond)
 	for _, paced := range []bool{false, true} {
 		w := &thread{load: &load{}}
-		w.lane = &lane{target: &target{}, paced: paced, comparer: newComparer(nil), latency: generator.NewHistogram()}
+		w.lane = &lane{target: &target{}, paced: paced, comparer: newComparer(nil, 0), latency: generator.NewHistogram()}
 		c := &connection{lane: w.lane, times: make([]int64, 1)}
 		c.parser.status = 200
 		for i := range int64(500) {

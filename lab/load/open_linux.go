@@ -46,8 +46,8 @@ func (w *thread) giveUp() {
 	}
 }
 
-// unanswered counts a request that was due in the counted window and got no answer, with
-// the least latency that it can have: its age.
+// unanswered counts a request of the counted window that got no answer, with the least
+// latency that it can have: its age.
 func (w *thread) unanswered(l *lane, due, now int64) {
 	if w.slot.Counts && l == w.lane && w.load.counts(due) {
 		l.unanswered++

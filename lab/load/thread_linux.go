@@ -44,7 +44,6 @@ type thread struct {
 	silence int64 // the longest time without an answer in this slot, ns
 	buffer  []byte
 
-	within bool  // answers are within the counted time
 	markAt int64 // the next edge of a slot that has a time; farOff: none
 	marked int   // edges of the slot that have passed
 }
@@ -135,14 +134,8 @@ func (w *thread) enter(stage uint64) {
 		w.fill()
 	case counting:
 		w.silence = 0
-		if w.slot.AtNS == 0 {
-			w.within = true
-		}
 	case draining:
-		// Edges that have passed since the last answer.
-		if w.mark(farOff - 1); w.slot.AtNS == 0 {
-			w.within = false
-		}
+		w.mark(farOff - 1) // edges that have passed since the last answer
 		if w.lane.paced {
 			w.giveUp()
 		}

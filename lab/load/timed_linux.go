@@ -120,8 +120,7 @@ func (w *thread) mark(now int64) {
 	for now >= w.markAt {
 		l := w.lane
 		l.marks[w.marked] = mark{l.requests, l.bytes}
-		w.marked++
-		if w.within = w.marked == 1; w.within {
+		if w.marked++; w.marked == 1 {
 			w.markAt += generator.NS(w.slot.Seconds)
 		} else {
 			w.markAt = farOff

@@ -82,13 +82,21 @@ func TestGatesOfSlotsShutStayOpenAndAreSeen(t *testing.T) {
 		}, SendLate, "send_lag_p99_s", false},
 		{"late at a rate, missing", func(m map[string]float64, a *Asked) { a.Rate = 100_000 }, SendLate, "send_lag_p99_s", true},
 
-		// Each slot ends with requests in flight, a latency's worth, that are in no
+		// Each slot begins with requests in flight, a latency's worth, that are in no
 		// mean.
 		{"as few in flight as the slots' ends explain", func(m map[string]float64, a *Asked) {
 			m["requests"], m["throughput_rps"], m["latency_mean_s"] = 1200, 2000, 0.034
 		}, "", "", false},
 		{"fewer", func(m map[string]float64, a *Asked) {
 			m["requests"], m["throughput_rps"], m["latency_mean_s"] = 1200, 2000, 0.029
+		}, Little, "latency_mean_s", false},
+		{"more, by answers behind the slots' ends", func(m map[string]float64, a *Asked) {
+			m["requests"], m["throughput_rps"], m["latency_mean_s"] = 1200, 2000, 0.059
+			m["latency_max_s"], m["latency_cut_share"] = 0.05, 0
+		}, "", "", false},
+		{"more, of a generator that left those out", func(m map[string]float64, a *Asked) {
+			m["requests"], m["throughput_rps"], m["latency_mean_s"] = 1200, 2000, 0.059
+			m["latency_max_s"] = 0.05
 		}, Little, "latency_mean_s", false},
 
 		{"in one piece nothing of slots is asked for", func(m map[string]float64, a *Asked) {

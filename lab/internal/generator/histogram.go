@@ -113,6 +113,7 @@ func (h *Histogram) Latency() *Latency {
 		return nil
 	}
 	return &Latency{
+		N:    h.n,
 		Mean: min(h.sum/float64(h.n)/1e9, seconds(h.max)),
 		P50:  h.Quantile(0.5), P90: h.Quantile(0.9), P99: h.Quantile(0.99), P999: h.Quantile(0.999), Max: seconds(h.max),
 	}

@@ -131,7 +131,7 @@ func TestEachCountAddsUp(t *testing.T) {
 		k := int64(i + 1)
 		one := &p.Report.Summary.Targets[0]
 		one.Non2xx, one.Errors, one.Timeouts, one.Resets = 10*k, 20*k, 30*k, 40*k
-		one.Mismatches, one.Mismatch, one.Compared, one.Unanswered = 50*k, "x", 60*k, 70*k
+		one.Mismatches, one.Mismatch, one.Compared, one.Unanswered = 50*k, "x", 60*k, 7*k
 		one.Lags = recorded(1000*k, 1000*k)
 		one.SendLag = one.Lags.SendLag()
 		p.Report.Summary.Start = p.Report.Summary.Start.Add(time.Duration(-i) * time.Minute)
@@ -142,7 +142,7 @@ func TestEachCountAddsUp(t *testing.T) {
 	one := r.Summary.Targets[1]
 	one.Histogram, one.Latency, one.Lags = nil, nil, nil
 	want := TargetSummary{Name: "b", Requests: 40, Bytes: 4000, Non2xx: 30, Errors: 60, Timeouts: 90, Resets: 120,
-		Mismatches: 150, Mismatch: "client 1: x", Compared: 180, Unanswered: 210, SendLag: &SendLag{0.000001, 0.000002, 0.000002}}
+		Mismatches: 150, Mismatch: "client 1: x", Compared: 180, Unanswered: 21, SendLag: &SendLag{0.000001, 0.000002, 0.000002}}
 	if !reflect.DeepEqual(one, want) {
 		t.Errorf("%+v, want %+v", one, want)
 	}

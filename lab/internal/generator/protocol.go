@@ -98,8 +98,8 @@ type Summary struct {
 	Targets     []TargetSummary `json:"targets"`      // in the plan's order
 }
 
-// A TargetSummary is one target's result. Requests, bytes and latencies are
-// from the counted time of counted slots; faults are from the whole time.
+// A TargetSummary is one target's result. Requests and bytes are from the counted
+// time of counted slots; faults are from the whole time.
 type TargetSummary struct {
 	Name       string   `json:"name"`
 	Requests   int64    `json:"requests"`
@@ -112,7 +112,7 @@ type TargetSummary struct {
 	Mismatches int64    `json:"mismatches"`           // answers 2xx with a wrong body or head
 	Mismatch   string   `json:"mismatch,omitempty"`   // description of the first
 	Compared   int64    `json:"compared"`             // bodies compared in full
-	Unanswered int64    `json:"unanswered"`           // due within the counted time, and not answered when the slot had been drained
+	Unanswered int64    `json:"unanswered"`           // of the latencies' requests: without an answer when the slot had been drained
 	Latency    *Latency `json:"latency_s,omitempty"`  // absent without answers
 	SendLag    *SendLag `json:"send_lag_s,omitempty"` // present if there is a rate and something was due
 	// Histogram and Lags are present if the plan asked for raw figures and there are
@@ -121,15 +121,39 @@ type TargetSummary struct {
 	Lags      *Histogram `json:"lags,omitempty"`
 }
 
-// A Latency is in seconds. In a closed loop it counts from the time a request
-// was sent, in an open loop from the time it was due.
+// A Latency is in seconds, of the requests that were sent within the counted time of
+// counted slots, or were due then in an open loop. Answers that came in the drain are
+// among them, and requests without an answer, with their age.
 type Latency struct {
+	N    int64   `json:"n"` // requests
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`
 	P90  float64 `json:"p90"`
 	P99  float64 `json:"p99"`
 	P999 float64 `json:"p999"`
 	Max  float64 `json:"max"`
+}
+
+// Figures are the latencies by the names of package metric, with the share of the
+// requests that were left without an answer. Of those only the age is known; so the mean,
+// the maximum and the percentiles that lie among them are not known, and are absent.
+func (t *TargetSummary) Figures() map[string]float64 {
+	l := t.Latency
+	if l == nil || l.N == 0 {
+		return nil
+	}
+	cut := float64(t.Unanswered) / float64(l.N)
+	m := map[string]float64{"latency_cut_share": cut}
+	for _, one := range []struct {
+		name  string
+		below float64
+		v     float64
+	}{{"p50", 0.5, l.P50}, {"p90", 0.9, l.P90}, {"p99", 0.99, l.P99}, {"p999", 0.999, l.P999}, {"max", 1, l.Max}, {"mean", 1, l.Mean}} {
+		if one.below <= 1-cut {
+			m["latency_"+one.name+"_s"] = one.v
+		}
+	}
+	return m
 }
 
 // A SendLag is how late the generator itself was, in seconds.

@@ -31,7 +31,7 @@ func report() *Report {
 		Held: true,
 		Summary: Summary{Version: "v", Threads: 1, Start: at, Finish: at.Add(time.Second), LatencyStep: 0.001, Targets: []TargetSummary{
 			{Name: "a", Errors: 2, Fault: "closed"},
-			{Name: "b", Requests: 6, Bytes: 600, Latency: &Latency{2, 1, 2, 3, 4, 5}, SendLag: &SendLag{0, 1, 2}},
+			{Name: "b", Requests: 6, Bytes: 600, Latency: &Latency{6, 2, 1, 2, 3, 4, 5}, SendLag: &SendLag{0, 1, 2}},
 		}},
 	}
 }

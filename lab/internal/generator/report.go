@@ -293,6 +293,10 @@ func (f *figures) target(t *TargetSummary) {
 	if l := t.Latency; l != nil {
 		f.rising("latency_s", l.P50, l.P90, l.P99, l.P999, l.Max)
 		f.rising("latency_s", 0, l.Mean, l.Max)
+		f.count("latency_s/n", l.N)
+		if f.err == nil && t.Unanswered > l.N {
+			f.err = fmt.Errorf("unanswered is %d, and latency_s/n is %d", t.Unanswered, l.N)
+		}
 	}
 	if l := t.SendLag; l != nil {
 		f.rising("send_lag_s", l.P50, l.P99, l.Max)

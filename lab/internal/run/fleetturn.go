@@ -225,9 +225,12 @@ func (s *sweep) part(c *results.Client, k, i int, r round) {
 			link[1] += float64(sum.Wire.RxBytes) * float64(mine.Requests) / float64(sum.Requests)
 		}
 	}
-	if l := one.latency(i); l != nil {
-		p50, p99 := fine(l.P50), fine(l.P99)
-		c.LatencyP50S, c.LatencyP99S = &p50, &p99
+	of := one.figures(i)
+	for to, name := range map[**float64]string{&c.LatencyP50S: "latency_p50_s", &c.LatencyP99S: "latency_p99_s"} {
+		if v, known := of[name]; known {
+			v = fine(v)
+			*to = &v
+		}
 	}
 	if duration == 0 {
 		return
@@ -262,13 +265,13 @@ func (s *sweep) onCores(k, slot int, sum *generator.SlotReport) (used float64) {
 	return used
 }
 
-// latency is that of the client's requests to a target of the whole.
-func (s *portion) latency(target int) *generator.Latency {
+// figures are the latencies of the client's requests to a target of the whole.
+func (s *portion) figures(target int) map[string]float64 {
 	own := slices.Index(s.targets, target)
 	if own < 0 {
 		return nil
 	}
-	return s.report.Summary.Targets[own].Latency
+	return s.report.Summary.Targets[own].Figures()
 }
 
 // endsOff is the share by which the bytes at the server's interface and those at

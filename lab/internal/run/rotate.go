@@ -249,18 +249,13 @@ func (l load) figures(t *results.Trial, slots []generator.SlotReport, s generato
 	}
 	m["errors"], m["timeouts"] = float64(s.Errors+s.Timeouts), float64(s.Timeouts)
 	m["resets"], m["non_2xx"] = float64(s.Resets), float64(s.Non2xx)
+	m["answers_compared"] = float64(s.Compared)
 	l.latencies(t, s)
 	l.asks(m)
 }
 
 func (l load) latencies(t *results.Trial, s generator.TargetSummary) {
-	if s.Latency == nil {
-		return
-	}
-	for name, v := range map[string]float64{"mean": s.Latency.Mean, "p50": s.Latency.P50, "p90": s.Latency.P90, "p99": s.Latency.P99, "p999": s.Latency.P999, "max": s.Latency.Max} {
-		name = "latency_" + name + "_s"
-		t.Metrics[name] = v
-	}
+	maps.Copy(t.Metrics, s.Figures())
 	if s.SendLag != nil {
 		t.Metrics["send_lag_p99_s"] = s.SendLag.P99
 	}

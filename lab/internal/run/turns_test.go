@@ -68,7 +68,7 @@ func newTurned() *turned {
 	}
 	for i := range 2 {
 		t.said.report.Summary.Targets = append(t.said.report.Summary.Targets, generator.TargetSummary{Name: plan.Targets[i].Name, Requests: 2000, Bytes: 200_000, Compared: 200,
-			Latency: &generator.Latency{Mean: 0.01, P50: 0.01, P90: 0.01, P99: 0.01, P999: 0.01, Max: 0.02}})
+			Latency: &generator.Latency{N: 2000, Mean: 0.01, P50: 0.01, P90: 0.01, P99: 0.01, P999: 0.01, Max: 0.02}})
 	}
 	t.w = telemetry.Window{Gap: 300 * time.Millisecond, Metrics: map[string]float64{
 		"server_steal": 0.03, "client_steal": 0, "server_foreign_load": 0, "client_foreign_load": 0.1, "swap_pages": 0, "throttled_s": 0, "clock_step_s": 0.01,
@@ -220,7 +220,8 @@ var turnRows = map[string][]row[*turned]{
 		{"missing: nobody looked", func(t *turned) { t.seen = nil }, gate.NoTelemetry},
 	},
 	gate.Little: {
-		{"more in flight than there can be", saw(func(s *generator.TargetSummary) { s.Latency.Mean = 0.0111 }), gate.Little},
+		{"more in flight than there can be", saw(func(s *generator.TargetSummary) { s.Latency.Mean = 0.0131 }), gate.Little},
+		{"as many as answers behind the slots' ends explain", saw(func(s *generator.TargetSummary) { s.Latency.Mean = 0.0129 }), none},
 		{"fewer than the slots' ends explain", saw(func(s *generator.TargetSummary) { s.Latency.Mean = 0.0069 }), gate.Little},
 		{"as few as they explain", saw(func(s *generator.TargetSummary) { s.Latency.Mean = 0.0071 }), none},
 		{"missing", saw(func(s *generator.TargetSummary) { s.Latency = nil }), gate.NoTelemetry},
@@ -319,6 +320,27 @@ func TestFiguresOfTurns(t *testing.T) {
 	}
 	if block.trials[1].Metrics["requests"] != 2000 {
 		t.Errorf("the other trial has %v requests", block.trials[1].Metrics["requests"])
+	}
+}
+
+// What of the requests has no answer has no latency, and so the percentiles among them
+// are not known.
+func TestLatenciesThatAreCutAreAbsent(t *testing.T) {
+	for unanswered, known := range map[int64][]string{
+		0: {"mean", "p50", "p90", "p99", "p999", "max"}, 2: {"p50", "p90", "p99", "p999"}, 3: {"p50", "p90", "p99"}, 201: {"p50"},
+	} {
+		block := newTurned()
+		block.first().Unanswered = unanswered
+		block.closed()
+		m := block.trials[0].Metrics
+		if m["latency_cut_share"] != float64(unanswered)/2000 {
+			t.Errorf("%d unanswered: a share of %v", unanswered, m["latency_cut_share"])
+		}
+		for _, name := range []string{"mean", "p50", "p90", "p99", "p999", "max"} {
+			if _, there := m["latency_"+name+"_s"]; there != slices.Contains(known, name) {
+				t.Errorf("%d unanswered of 2000: %s is there: %v", unanswered, name, there)
+			}
+		}
 	}
 }
 
