@@ -46,6 +46,7 @@ func Called(program string) string { return strings.TrimPrefix(program, built) }
 // A Binary identifies a program as it was when it ran.
 type Binary struct {
 	SHA256   string            `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the file; of autocannon\\, of all its files and those of what it depends on."`
+	MadeOf   string            `json:"made_of,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of what it is made of: its own files and those that it imports from lab/\\, its modules\\, the compiler and its settings; of autocannon its version and script. Runs whose programs have the same count together. Absent where only the file is known."`
 	Sources  string            `json:"sources_sha256,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the Go sources in lab/ that it was built from."`
 	Commit   string            `json:"commit,omitempty" jsonschema:"description=Commit of the checkout it was built in."`
 	Modified bool              `json:"modified,omitempty" jsonschema:"description=Whether those sources differed from that commit."`
@@ -211,6 +212,7 @@ func (p *Programs) built(path, sources string) (installed, error) {
 				found.binary.Build[set.Key] = set.Value
 			}
 		}
+		found.binary.MadeOf = composed(info, s.Parts, found.binary.Build)
 	}
 	found.binary.Sources, found.binary.Commit, found.binary.Modified = s.Sources, s.Commit, s.Modified
 	switch {
@@ -270,7 +272,34 @@ func (p *Programs) packages(name string) (installed, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return installed{}, fmt.Errorf("%s is not installed; run make setup", name)
 	}
-	return installed{path: dir, binary: Binary{SHA256: sum}}, err
+	if err != nil {
+		return installed{}, err
+	}
+	of, err := p.driven(dir)
+	return installed{path: dir, binary: Binary{SHA256: sum, MadeOf: of}}, err
+}
+
+// driven is what stands for a program of node packages in a record: its version, and
+// the scripts of the lab that drive it. What it depends on is in its digest alone.
+func (p *Programs) driven(dir string) (string, error) {
+	var about struct{ Version string }
+	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &about)
+	}
+	if err != nil || about.Version == "" {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, about.Version)
+	for _, script := range []string{"trial.sh", "autocannon.mjs"} {
+		sum, err := digest(filepath.Join(p.root, "lab", "scripts", script))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		fmt.Fprintln(h, sum)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // packagesDigest is the digest of all files of a package and of its
