@@ -54,6 +54,15 @@ type Binary struct {
 	Build    map[string]string `json:"build,omitempty" jsonschema:"description=Settings of the Go compiler."`
 }
 
+// Same reports whether two are one program: the same file, or made of the same.
+func (b Binary) Same(o Binary) bool {
+	return b.SHA256 == o.SHA256 || b.MadeOf != "" && b.MadeOf == o.MadeOf
+}
+
+// Measured reports whether a program, by its name in a run, is measured or measures. The
+// lab only starts it, and node is a tool, as the kernel is one: its version is recorded.
+func Measured(name string) bool { return name != "lab" && name != "node" }
+
 // Environment is the environment that the programs ran in.
 type Environment struct {
 	Set    map[string]string `json:"set,omitempty" jsonschema:"description=Variables that the lab gave a value."`

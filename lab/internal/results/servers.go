@@ -1,10 +1,12 @@
 package results
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -47,9 +49,10 @@ func (f *File) otherServers() bool {
 	return false
 }
 
-// SameServers tells whether two measured runs of one experiment loaded the same
-// servers, as far as both say it.
-func (f *File) SameServers(g *File) bool {
+// SamePrograms reports whether two measured runs of one experiment loaded the same
+// programs with the same ones, defined alike, as far as both name them: only then
+// do their blocks count together.
+func (f *File) SamePrograms(g *File) bool {
 	if f.Provenance == nil || g.Provenance == nil {
 		return true
 	}
@@ -58,7 +61,35 @@ func (f *File) SameServers(g *File) bool {
 			return false
 		}
 	}
-	return true
+	return len(f.OtherPrograms(g.Provenance.Binaries)) == 0
+}
+
+// Programs tells the measured programs of a run by name, as SamePrograms compares
+// them; nil where it names none.
+func (f *File) Programs() map[string]string {
+	if f.Provenance == nil {
+		return nil
+	}
+	var out map[string]string
+	for name, b := range f.Provenance.Binaries {
+		if host.Measured(name) {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[name] = cmp.Or(b.MadeOf, b.SHA256)[:12]
+		}
+	}
+	return out
+}
+
+// OtherPrograms names the measured programs of a run that are others than those given.
+func (f *File) OtherPrograms(now map[string]host.Binary) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(f.Provenance.Binaries)) {
+		if other, ok := now[name]; ok && host.Measured(name) && !f.Provenance.Binaries[name].Same(other) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // alike tells whether two definitions of a server give the same command lines
