@@ -113,6 +113,23 @@ func FindPrograms(root, lab string, names []string) (*Programs, error) {
 	return p, nil
 }
 
+// Told describes a program as it is here now by its name in a run, whatever its sources
+// are; false if it is not there.
+func Told(root, name string) (Binary, bool) {
+	p := &Programs{root: root}
+	var found installed
+	var err error
+	if name == autocannon {
+		found, err = p.packages(name)
+	} else {
+		if _, err := os.Stat(filepath.Join(root, built, name)); err == nil {
+			name = built + name
+		}
+		found, err = p.other(name, "")
+	}
+	return found.binary, err == nil
+}
+
 // Binaries describes the programs for a results file.
 func (p *Programs) Binaries() map[string]Binary {
 	all := map[string]Binary{}

@@ -49,9 +49,28 @@ func (f *File) otherServers() bool {
 	return false
 }
 
+// CountsWith reports whether the blocks of two measured runs of one experiment, design
+// and host may count together: they are of the same programs, and surely of one machine.
+// marked is whether the host's profile has a mark. It is the one place that says what a
+// record holds; a fleet's clients may start again, since its server is the witness.
+func (f *File) CountsWith(g *File, marked bool) bool {
+	return f.SamePrograms(g) && f.SameMachine(g, marked)
+}
+
+// SameMachine reports whether two measured runs on one host were surely on one machine:
+// both read its mark, or it did not start again in between. Runs that do not say when it
+// started are of the machine if its profile has a mark, and otherwise of their kernel.
+func (f *File) SameMachine(g *File, marked bool) bool {
+	if f.Provenance == nil || g.Provenance == nil {
+		return true
+	}
+	p, q := f.Provenance, g.Provenance
+	known := func(p *Provenance) bool { return p.Known || marked && p.Boot == "" }
+	return known(p) && known(q) || p.Boot == q.Boot && (p.Boot != "" || p.Kernel["osrelease"] == q.Kernel["osrelease"])
+}
+
 // SamePrograms reports whether two measured runs of one experiment loaded the same
-// programs with the same ones, defined alike, as far as both name them: only then
-// do their blocks count together.
+// programs with the same ones, defined alike, as far as both name them.
 func (f *File) SamePrograms(g *File) bool {
 	if f.Provenance == nil || g.Provenance == nil {
 		return true

@@ -126,7 +126,7 @@ func newDecider(h *host.Profile, runs []Run) *decider {
 	alone := last.File.Source != results.Measured
 	for _, r := range slices.Backward(runs) {
 		// A run that names few programs counts with others only if those count together.
-		other := slices.ContainsFunc(d.runs, func(s *source) bool { return !r.File.SamePrograms(s.File) })
+		other := slices.ContainsFunc(d.runs, func(s *source) bool { return !r.File.CountsWith(s.File, h.Mark != "") })
 		if r == last || !alone && !other && r.File.Source == results.Measured && r.File.SchemaVersion == last.File.SchemaVersion &&
 			r.File.EarlierDesign() == last.File.EarlierDesign() {
 			d.runs = append(d.runs, newSource(r))

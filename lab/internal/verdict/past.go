@@ -100,7 +100,7 @@ func (f *File) apart(other *File) string {
 	if slices.Sort(names); len(names) > 0 {
 		return "of an earlier " + list(names)
 	}
-	return "of an earlier start of a machine that nothing tells apart, or of servers defined otherwise"
+	return "of an earlier start of a machine of this kind, or of servers defined otherwise"
 }
 
 // Written says where a claim stood before it first ran: in the experiment's file

@@ -67,3 +67,49 @@ func TestARecordHoldsOneSetOfPrograms(t *testing.T) {
 		t.Errorf("%+v, want %+v", history, want)
 	}
 }
+
+// A machine without a mark is surely one only until it starts again.
+func TestBlocksOfTwoStartsCountTogetherOnAKnownMachineOnly(t *testing.T) {
+	x := design(t, "", isFlat)
+	marked := *machine
+	marked.Mark = "0123456789abcdef"
+	type start struct {
+		boot, kernel string
+		known        bool
+	}
+	for _, c := range []struct {
+		name   string
+		h      *host.Profile
+		starts []start
+		want   string
+	}{
+		{"one start", machine, []start{{boot: "1"}, {boot: "1"}}, "a, b"},
+		{"two starts", machine, []start{{boot: "1"}, {boot: "2"}}, "b"},
+		{"two starts of a known machine", &marked, []start{{boot: "1", known: true}, {boot: "2", known: true}}, "a, b"},
+		{"two starts, the mark not read in one", &marked, []start{{boot: "1", known: true}, {boot: "2"}}, "b"},
+		{"one start, the mark not read in one run", &marked, []start{{boot: "1", known: true}, {boot: "1"}}, "a, b"},
+		{"two kernels, before runs told", machine, []start{{kernel: "6.1"}, {kernel: "6.2"}}, "b"},
+		{"one kernel, before runs told", machine, []start{{kernel: "6.1"}, {kernel: "6.1"}}, "a, b"},
+		{"two kernels of a known machine, before runs told", &marked, []start{{kernel: "6.1"}, {kernel: "6.2"}}, "a, b"},
+		{"before and after runs told", machine, []start{{kernel: "6.1"}, {boot: "1", kernel: "6.1"}}, "b"},
+	} {
+		var runs []Run
+		var files []Made
+		for i, s := range c.starts {
+			r := runOf(x, string(rune('a'+i)), 1.01, 0.99, 1)
+			p := *r.File.Provenance
+			p.StartedAt = p.StartedAt.AddDate(0, 0, i)
+			p.Boot, p.Known, p.Kernel = s.boot, s.known, map[string]string{"osrelease": s.kernel}
+			r.File.Provenance = &p
+			runs = append(runs, r)
+			files = append(files, Made{Decide(x, c.h, runs), x})
+		}
+		if got := strings.Join(files[1].Record.Runs, ", "); got != c.want {
+			t.Errorf("%s: the record has %s, want %s", c.name, got, c.want)
+		}
+		past := OverHosts(x, files).Claims[0].History
+		if apart := strings.HasPrefix(past[0].Apart, "of an earlier start"); apart != (c.want == "b") || past[1].First != apart {
+			t.Errorf("%s: %+v", c.name, past)
+		}
+	}
+}
