@@ -108,14 +108,11 @@ func opens(x *experiment.Experiment, clients []fleet.Hello) error {
 
 // on are the hosts whose blocks count together with those that this call makes.
 func (b *bench) on() results.Hosts {
-	own := b.j.Machine(b.profile.ID)
+	own := b.profile.ID
 	if b.server == nil {
 		return results.Hosts{Server: own, Client: own}
 	}
 	on := run.FleetOf(own, b.server.Hellos())
-	for i, id := range on.Clients {
-		on.Clients[i] = b.j.Machine(id)
-	}
 	on.Client = on.Clients[0]
 	return on
 }

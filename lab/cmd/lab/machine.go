@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -40,6 +39,9 @@ func here(j *archive.Journal, root, given string) (*whoami, error) {
 	default:
 		w.keeps = m.Alone != ""
 	}
+	if m.Kind != "" && m.Alone == "" {
+		w.from += "; blocks of two starts of it are two records, because " + m.Kind
+	}
 	return w, nil
 }
 
@@ -51,24 +53,12 @@ func (w *whoami) alike(j *archive.Journal) string {
 	}
 	var out []string
 	for id, h := range j.Hosts {
-		if h.SameAs == "" && h.Same(w.Profile) {
+		if h.Same(w.Profile) {
 			out = append(out, id)
 		}
 	}
 	slices.Sort(out)
 	return either(out)
-}
-
-// names lists the names that this machine's blocks were measured under, its present one
-// first.
-func (w *whoami) names(j *archive.Journal) []string {
-	out := []string{w.ID}
-	for _, id := range slices.Sorted(maps.Keys(j.Hosts)) {
-		if id != w.ID && j.Machine(id) == j.Machine(w.ID) {
-			out = append(out, id)
-		}
-	}
-	return out
 }
 
 // alone is why the name may be lost; empty if it is made from the machine's own id, or is

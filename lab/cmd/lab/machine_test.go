@@ -150,18 +150,6 @@ func TestAMachineOfAnEarlierProfileIsKnownByName(t *testing.T) {
 	if h, said, err := w.profile(root, before.ID); err != nil || *h != before || said != "" {
 		t.Errorf("%+v, %v, said %q", h, err, said)
 	}
-	// Or its new profile says so, and the doctor with it.
-	now.SameAs = before.ID
-	w.has(*now)
-	h, said, err := w.profile(root, "")
-	if err != nil || *h != *now || said != "" {
-		t.Errorf("%+v, %v, said %q", h, err, said)
-	}
-	j := w.bench(options{}).j
-	who, err := here(j, root, "")
-	if err != nil || strings.Join(who.names(j), " ") != now.ID+" "+before.ID || who.alone() != "" {
-		t.Errorf("%v, %q, %v", who.names(j), who.alone(), err)
-	}
 }
 
 func TestNamesAreAFewInASentence(t *testing.T) {

@@ -33,6 +33,12 @@ type bench struct {
 	self    string // the lab's own program
 	had     int    // how many runs the journal had before this call
 
+	boot   string // tells this start of the machine
+	known  bool   // whether the mark of the profile was read
+	kernel map[string]string
+	told   map[string]host.Binary // programs as they are here now
+	anew   map[string][]string    // experiments whose record begins anew, by the reason
+
 	clients []*host.Profile // of a fleet
 	address string          // where they reach this host
 
@@ -55,6 +61,8 @@ func newBench(j *archive.Journal, o options) (b *bench, release func(), err erro
 	}
 	if err == nil {
 		b.profile, err = o.profile(j, "/", b.report.Say)
+		b.boot, b.kernel = host.Boot("/"), host.Kernel("/")
+		b.known = err == nil && b.profile.Mark != "" && b.profile.Mark == host.Mark("/")
 	}
 	if err != nil {
 		release()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,19 +25,69 @@ type record struct {
 
 // recordOf gathers a host's measured runs of an experiment, as far as they count.
 func recordOf(j *archive.Journal, x *experiment.Experiment, h *host.Profile, counts func(*results.File) bool) *record {
-	own := j.Machine(h.ID)
-	return recordOn(j, x, h, results.Hosts{Server: own, Client: own}, counts)
+	return recordOn(j, x, h, results.Hosts{Server: h.ID, Client: h.ID}, counts)
 }
 
 // recordOn gathers those of a server's host with its clients.
 func recordOn(j *archive.Journal, x *experiment.Experiment, h *host.Profile, here results.Hosts, counts func(*results.File) bool) *record {
 	rec := &record{x: x, h: h}
 	for _, f := range j.Runs {
-		if f.Experiment == x.Name && f.Source == results.Measured && j.On(f).Same(here) && counts(f) {
+		if f.Experiment == x.Name && f.Source == results.Measured && f.Hosts.Same(here) && counts(f) {
 			rec.add(f, j.Then(x, f))
 		}
 	}
 	return rec
+}
+
+// record gathers the runs of this host with its clients that would count together with
+// one that is made now, and notes in b.anew where that one begins a new record.
+func (b *bench) record(x *experiment.Experiment, counts func(*results.File) bool) *record {
+	rec := recordOn(b.j, x, b.profile, b.on(), counts)
+	if len(rec.runs) == 0 {
+		return rec
+	}
+	newest := rec.runs[len(rec.runs)-1].File
+	now := &results.File{Provenance: &results.Provenance{Boot: b.boot, Known: b.known, Kernel: b.kernel,
+		Servers: results.SharedServers(x), Binaries: b.programs(newest)}}
+	marked := b.profile.Mark != ""
+	rec.runs = slices.DeleteFunc(rec.runs, func(r verdict.Run) bool { return !r.File.CountsWith(now, marked) })
+	if len(rec.runs) > 0 {
+		return rec
+	}
+	why := "its servers are defined otherwise"
+	if !newest.SameMachine(now, marked) {
+		why = "the machine has started again, and nothing tells it apart from others of its kind"
+	} else if others := newest.OtherPrograms(now.Provenance.Binaries); len(others) > 0 {
+		why = "made of something else now: " + strings.Join(others, ", ")
+	}
+	if b.anew == nil {
+		b.anew = map[string][]string{}
+	}
+	b.anew[why] = append(b.anew[why], x.Name)
+	return rec
+}
+
+// programs are those that a run names, as they are here now. One that is not there is
+// left out: the run will say it.
+func (b *bench) programs(f *results.File) map[string]host.Binary {
+	if b.told == nil {
+		b.told = map[string]host.Binary{}
+	}
+	for name := range f.Programs() {
+		if _, seen := b.told[name]; !seen {
+			if now, ok := host.Told(string(b.j.Root), name); ok {
+				b.told[name] = now
+			}
+		}
+	}
+	return b.told
+}
+
+// sayAnew says which experiments begin new records with the runs of this call.
+func (b *bench) sayAnew() {
+	for _, why := range slices.Sorted(maps.Keys(b.anew)) {
+		b.report.Say("a new record begins for %s (%s); earlier runs stay on the pages, and count apart", strings.Join(b.anew[why], ", "), why)
+	}
 }
 
 func (r *record) add(f *results.File, then *experiment.Experiment) {

@@ -76,7 +76,8 @@ func (b *bench) run(ctx context.Context, x *experiment.Experiment, out io.Writer
 	if err := b.asks(x); err != nil {
 		return exitFailed, err
 	}
-	o := &outcome{x: x, record: recordOn(b.j, x, b.profile, b.on(), counts), least: leastBlocks}
+	o := &outcome{x: x, record: b.record(x, counts), least: leastBlocks}
+	b.sayAnew()
 	budget := b.Budget
 	if budget == 0 {
 		budget = time.Duration(x.BudgetS * float64(time.Second))
@@ -163,7 +164,7 @@ func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out 
 	var outcomes []*outcome
 	var earlier, decided []string
 	for _, x := range xs {
-		o := &outcome{x: x, record: recordOn(b.j, x, b.profile, b.on(), counts)}
+		o := &outcome{x: x, record: b.record(x, counts)}
 		if o.says = o.record.said(); o.says != nil {
 			earlier = append(earlier, fmt.Sprintf("%s %d", x.Name, len(o.record.runs)))
 			if verdict.Decided(o.says) {
@@ -182,6 +183,7 @@ func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out 
 		}
 		outcomes = append(outcomes, o)
 	}
+	b.sayAnew()
 	if len(earlier) > 0 {
 		b.report.Say("runs that this clone made earlier count: %s (--again leaves them out)", strings.Join(earlier, ", "))
 	}

@@ -154,22 +154,10 @@ func (c *change) kept(p, kind string) error {
 		c.fault(p, "deleted; %s", mend)
 	case bytes.Equal(bytes.ReplaceAll(now, []byte("\r\n"), []byte("\n")), was):
 		c.fault(p, "its lines end with CRLF now; %s", mend)
-	case kind == "hosts" && declared(was, now):
 	default:
 		c.fault(p, "%s; %s", differ(was, now), mend)
 	}
 	return nil
-}
-
-// declared tells whether a host's profile only says in addition that it is the
-// same machine as another. That is often found out when both are in the journal.
-func declared(was, now []byte) bool {
-	var a, b map[string]any
-	if json.Unmarshal(was, &a) != nil || json.Unmarshal(now, &b) != nil || a["same_as"] != nil || b["same_as"] == nil {
-		return false
-	}
-	delete(b, "same_as")
-	return field("", a, b) == ""
 }
 
 // differ names the first place where two versions of a file differ: a field of

@@ -30,7 +30,6 @@ func TestForgeriesAreRefusedInOneLine(t *testing.T) {
 			r.remove("data/hosts")
 		}, nil},
 		{"a host changed", func(r repository) { r.edit(c6in, `"cores": 32`, `"cores": 64`) }, []string{c6in + ": /cores: 64, before 32; hosts are only ever added"}},
-		{"a host changed and declared another", func(r repository) { r.edit(c6in, `"cores": 32`, "\"same_as\": \"c6in-large\",\n  \"cores\": 64") }, []string{c6in + ": ", "hosts are only ever added"}},
 		{"an added run that is called invalid", func(r repository) { r.edit(r.measured(), `"valid": true`, `"valid": false`) }, []string{"/valid: false, before true"}},
 		{"a loosened bar", func(r repository) { r.edit(design, "margin = 0.25", "margin = 0.5") },
 			[]string{design + `: claim "threads-flat": margin 0.5, before margin 0.25; a claim of an experiment that has runs stays`, `name "threads-flat" under [[withdrawn]]`}},
@@ -197,23 +196,6 @@ func TestHonestContributionsAreInOrder(t *testing.T) {
 }
 
 // A correction counts once: one that base had allows no further change.
-func TestAHostMayBeDeclaredAnother(t *testing.T) {
-	const was = `{"id": "a", "cores": 2}`
-	for now, want := range map[string]bool{
-		`{"id": "a", "cores": 2, "same_as": "b"}`:                 true,
-		`{"id": "a", "cores": 4, "same_as": "b"}`:                 false,
-		`{"id": "a", "cores": 2, "same_as": "b", "name": "fast"}`: false,
-		`{"id": "a", "cores": 2, "name": "fast"}`:                 false,
-	} {
-		if declared([]byte(was), []byte(now)) != want {
-			t.Errorf("%s: allowed: %v", now, !want)
-		}
-	}
-	if declared([]byte(`{"id": "a", "same_as": "b"}`), []byte(`{"id": "a", "same_as": "c"}`)) {
-		t.Error("a host was declared to be one machine, and now it is another")
-	}
-}
-
 func TestACorrectionAllowsOneChange(t *testing.T) {
 	r := newRepository(t)
 	archivetest.Write(t, r.root.Path(entry98), corrects)

@@ -89,11 +89,6 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 		}
 		j.Hosts[h.ID] = h
 	}
-	for _, id := range slices.Sorted(maps.Keys(j.Hosts)) {
-		if err := j.sameAs(j.Hosts[id]); err != nil {
-			fault(root.Host(id), err)
-		}
-	}
 
 	runs, err := root.Files("results", ".json")
 	if err != nil {

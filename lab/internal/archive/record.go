@@ -2,12 +2,9 @@ package archive
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
@@ -26,48 +23,11 @@ func (j *Journal) Record(x *experiment.Experiment, f *results.File) []verdict.Ru
 	return append(out, verdict.Run{File: f, Then: j.Then(x, f)})
 }
 
-// Machine is the host that stands for a machine wherever blocks are added up and
-// machines are counted. A machine that was measured under several names declares
-// it in the profile of each later one.
-func (j *Journal) Machine(id string) string {
-	if h := j.Hosts[id]; h != nil && h.SameAs != "" {
-		return h.SameAs
-	}
-	return id
-}
-
-// On names the machines of a run.
-func (j *Journal) On(f *results.File) results.Hosts {
-	on := results.Hosts{Server: j.Machine(f.Hosts.Server), Client: j.Machine(f.Hosts.Client)}
-	for _, id := range f.Hosts.Clients {
-		on.Clients = append(on.Clients, j.Machine(id))
-	}
-	return on
-}
-
-// sameAs checks what a host's profile says of another.
-func (j *Journal) sameAs(h *host.Profile) error {
-	if h.SameAs == "" {
-		return nil
-	}
-	switch other := j.Hosts[h.SameAs]; {
-	case h.SameAs == h.ID:
-		return errors.New("/same_as: it names the host itself")
-	case other == nil:
-		return fmt.Errorf("/same_as: no profile %s", j.Root.Rel(j.Root.Host(h.SameAs)))
-	case other.SameAs != "":
-		return fmt.Errorf("/same_as: %s is the same as %s; name that one", h.SameAs, other.SameAs)
-	case !h.Alike(*other):
-		return fmt.Errorf("/same_as: %s computes with other parts, so it is another machine", h.SameAs)
-	}
-	return nil
-}
-
 // alike tells whether two measured runs are of one experiment on the same
 // machines: with a fleet's clients both, the same ones, or without. A server's
 // blocks never count together with those of a fleet that it is the server of.
 func (j *Journal) alike(a, b *results.File) bool {
-	return a.Experiment == b.Experiment && j.On(a).Same(j.On(b)) && a.Provenance != nil && b.Provenance != nil
+	return a.Experiment == b.Experiment && a.Hosts.Same(b.Hosts) && a.Provenance != nil && b.Provenance != nil
 }
 
 // byStart orders measured runs by start, then by name.

@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -49,35 +48,6 @@ func TestARecordIsOfTheRunsThatBeganBefore(t *testing.T) {
 	}
 }
 
-// A machine with a new name keeps its record, if its profile says so.
-func TestBlocksOfAMachineCountUnderAllOfItsNames(t *testing.T) {
-	root := archivetest.Clone(t)
-	archivetest.Write(t, root.Host("before"), `{"schema_version": 1, "id": "before", "name": "N", "cpu": "C", "cores": 2, "memory_bytes": 1073741824, "kernel": "6.1"}`)
-	archivetest.Write(t, root.Host("now"), `{"schema_version": 2, "id": "now", "name": "N", "cpu": "C", "cores": 2, "same_as": "before", "mark": "0123456789abcdef"}`)
-	archivetest.Write(t, root.Host("twin"), `{"schema_version": 2, "id": "twin", "name": "N", "cpu": "C", "cores": 2, "mark": "fedcba9876543210"}`)
-	j := open(t, root)
-	x, err := j.Experiment("11-threads")
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, second, third := began(x.Name, "first", "before", 1), began(x.Name, "second", "now", 2), began(x.Name, "third", "before", 3)
-	loaded := began(x.Name, "loaded", "now", 1)
-	loaded.Hosts.Client = "twin"
-	j.Runs = []*results.File{first, began(x.Name, "other", "twin", 1), loaded, second, third}
-	for of, want := range map[*results.File][]string{second: {"first", "second"}, third: {"first", "second", "third"}, loaded: {"loaded"}} {
-		var got []string
-		for _, r := range j.Record(x, of) {
-			got = append(got, r.File.Run)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("the record of %s has %v, want %v", of.Run, got, want)
-		}
-	}
-	if on := j.On(loaded); !on.Same(results.Hosts{Server: "before", Client: "twin"}) {
-		t.Errorf("%+v", on)
-	}
-}
-
 // A server's blocks over loopback, those in a fleet, and those in another fleet
 // are three records, also where all hosts are one machine.
 func TestAFleetsBlocksCountWithNoOthers(t *testing.T) {
@@ -105,32 +75,6 @@ func TestAFleetsBlocksCountWithNoOthers(t *testing.T) {
 		}
 		if strings.Join(got, ", ") != want {
 			t.Errorf("the record of %s has %v, want %s", all[i].Run, got, want)
-		}
-	}
-}
-
-func TestAMachineIsDeclaredTheSameOnlyAsOneThatItCanBe(t *testing.T) {
-	root := archivetest.Clone(t)
-	for _, c := range []struct{ about, says string }{
-		{`"cores": 2, "same_as": "before"`, ""},
-		{`"cores": 2, "same_as": "before", "caches": "L2 1M x1", "memory_bytes": 2147483648, "kernel": "6.9"`, ""},
-		{`"cores": 2, "same_as": "nobody"`, "/same_as: no profile data/hosts/nobody.json"},
-		{`"cores": 2, "same_as": "now"`, "/same_as: it names the host itself"},
-		{`"cores": 4, "same_as": "before"`, "/same_as: before computes with other parts, so it is another machine"},
-		{`"cores": 2, "same_as": "middle"`, "/same_as: middle is the same as before; name that one"},
-	} {
-		archivetest.Write(t, root.Host("before"), `{"schema_version": 1, "id": "before", "name": "N", "cores": 2, "memory_bytes": 1073741824, "kernel": "6.1"}`)
-		archivetest.Write(t, root.Host("middle"), `{"schema_version": 2, "id": "middle", "name": "N", "cores": 2, "same_as": "before"}`)
-		archivetest.Write(t, root.Host("now"), `{"schema_version": 2, "id": "now", "name": "N", `+c.about+`}`)
-		_, faults, err := Open(root)
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch {
-		case c.says == "" && len(faults) > 0:
-			t.Errorf("%s: %v", c.about, faults)
-		case c.says != "" && (len(faults) != 1 || filepath.ToSlash(faults[0].Path) != "data/hosts/now.json" || filepath.ToSlash(faults[0].Err.Error()) != c.says):
-			t.Errorf("%s: %v, want %q", c.about, faults, c.says)
 		}
 	}
 }

@@ -62,9 +62,7 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 		if missing != nil {
 			return nil, missing
 		}
-		on := j.On(r)
-		said := verdict.Decide(x, j.Hosts[on.Server], j.Record(x, r))
-		said.Host, said.ClientHost, said.Fleet = on.Server, on.Client, on.Clients
+		said := verdict.Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
 		said.Each = verdict.TrialsOf(r)
 		said.Sizes(j.RawSize)
 		page, broken := encodePage(verdict.PageOf(said, r))

@@ -193,7 +193,7 @@ func (r *Report) runs(past, now *archive.Journal) {
 		h := now.Hosts[id]
 		r.Hosts = append(r.Hosts, h)
 		for _, other := range slices.Sorted(maps.Keys(now.Hosts)) {
-			if o := now.Hosts[other]; other != id && h.CPU != "" && h.SameAs == "" && o.SameAs == "" && h.Same(*o) {
+			if o := now.Hosts[other]; other != id && h.CPU != "" && h.Same(*o) {
 				if r.Twins == nil {
 					r.Twins = map[string][]string{}
 				}

@@ -225,7 +225,7 @@ equals = "two"
 		"\n  machines disagree: 97-cost/dearer: not measured → refuted on 1 machine (two); now reproduced on 1 of 2 machines, refuted on 1\n",
 		"\n  97-cost/new-one: Two workers cost less.\n  98-other/dearer: Two workers cost more.\n",
 		"\n  97-cost/cheaper: It was <b>wrong</b>.\n",
-		"\n  two: Two | @everyone, a CPU, 2 cores; nothing tells it apart from one: if it is the same machine, its profile should say so with same_as\n",
+		"\n  two: Two | @everyone, a CPU, 2 cores; nothing tells it apart from one, so they may be one machine\n",
 		"\n  97-cost on one: 1 run, 24 trials, 15 invalid (server-exited 15)\n  97-cost on two: 1 run, 24 trials\n",
 		"\n  97-cost on one: server-cpu 9\n",
 		"\n  entry 97, headline: printed 795k, recomputed 1e+05 1/s\n",

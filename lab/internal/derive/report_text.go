@@ -188,7 +188,7 @@ func (r *Report) sections() []section {
 			l = append(l, theirs(twin))
 		}
 		if len(r.Twins[h.ID]) > 0 {
-			l = append(l, ": if it is the same machine, its profile should say so with same_as")
+			l = append(l, ", so they may be one machine")
 		}
 		hosts = append(hosts, l)
 	}

@@ -222,7 +222,7 @@ func TestTheSiteBuildsFromEveryStateOfARun(t *testing.T) {
 	c.host(&host.Profile{ID: "second", Name: "A second machine", Cores: 2, LineRateBps: 3.125e9})
 	c.host(&host.Profile{ID: "early", Name: "A machine that measured long ago", Cores: 2})
 	c.host(&host.Profile{ID: "idle", Name: "A machine without a run"})
-	c.host(&host.Profile{ID: "renamed", Name: "Two cores, later", SameAs: "small", Mark: "0123456789abcdef", Cores: 2, Sockets: 1, ThreadsPerCore: 2, Caches: "L2 1M x1", CPUVersion: "made/up"})
+	c.host(&host.Profile{ID: "renamed", Name: "Two cores, later", Mark: "0123456789abcdef", Cores: 2, Sockets: 1, ThreadsPerCore: 2, Caches: "L2 1M x1", CPUVersion: "made/up"})
 
 	all := append(slices.Clone(states), c.others()...)
 	for _, s := range states {

@@ -103,9 +103,6 @@ func (m Machine) identity() []Finding {
 		return nil
 	}
 	f := Finding{Level: Good, About: "machine", Seen: m.Hosts[0] + ", made from: " + m.Made}
-	if len(m.Hosts) > 1 {
-		f.Seen += "; declared to be the same as " + strings.Join(m.Hosts[1:], ", ")
-	}
 	if m.Alike != "" {
 		f.Seen += ". If it is " + m.Alike + ", which has the same parts, give it that name, by --host or in .lab-host"
 	}

@@ -14,9 +14,9 @@ import (
 // ownID gives the random id that the system was given when it was installed,
 // or says why there is none that is this machine's own.
 //
-// Every user can read it. The id of the board cannot be used: only root may read
-// it, and a machine would have one name with sudo and another without. Hardware
-// addresses are too short to be hidden by a hash.
+// Every user can read it. The id of the board cannot be used for a name: only root
+// may read it, and a machine would have one name with sudo and another without.
+// Hardware addresses are too short to be hidden by a hash.
 func ownID(root string) (id []byte, why string) {
 	for _, path := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
 		text := line(root, path)
@@ -36,6 +36,45 @@ func ownID(root string) (id []byte, why string) {
 		return []byte(text), ""
 	}
 	return nil, "it has no /etc/machine-id"
+}
+
+// mark is a keyed hash of what tells this machine apart from all others for good, or
+// why there is nothing, given the system's own id.
+//
+// On bare metal that is the system's id, which was drawn when it was installed there.
+// In a guest it may have come with an image, of which any number of guests were made.
+// There only the id counts that the hypervisor gives each guest, which root may read
+// where the hypervisor shows it. Only x86 says whether it is a guest.
+func (p Profile) mark(root string, own []byte) (mark, why string) {
+	if p.Virtual == "" && (p.Arch == "amd64" || p.Arch == "386") {
+		return keyed(own, "mark")[:16], ""
+	}
+	id := line(root, "sys", "class", "dmi", "id", "product_uuid")
+	if digits := strings.ToLower(strings.ReplaceAll(id, "-", "")); !random.MatchString(digits) || strings.Count(digits, digits[:1]) == len(digits) {
+		return "", "it may be one of many guests of an image with this machine-id, and what its hypervisor calls it cannot be read (root may, where there is /sys/class/dmi/id/product_uuid)"
+	}
+	return keyed([]byte(strings.ToLower(id)), "mark")[:16], ""
+}
+
+// Mark is the mark of the machine that the lab runs on, as far as this user can read
+// what it is made from; empty without one.
+func Mark(root string) string {
+	m, err := Probe(root)
+	if err != nil {
+		return ""
+	}
+	return m.Mark
+}
+
+// Boot tells one start of the machine from another by a keyed hash of the id that the
+// kernel draws then; empty where there is none. A run records it, since nothing is
+// surely one machine for longer unless it has a mark.
+func Boot(root string) string {
+	id := line(root, "proc", "sys", "kernel", "random", "boot_id")
+	if id == "" {
+		return ""
+	}
+	return keyed([]byte(id), "boot")[:16]
 }
 
 var random = regexp.MustCompile(`^[0-9a-f]{32}$`)

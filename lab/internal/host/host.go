@@ -26,8 +26,7 @@ type Profile struct {
 	SchemaVersion  int     `json:"schema_version" jsonschema:"enum=2"`
 	ID             string  `json:"id" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,maxLength=100,description=Name of this file without its ending."`
 	Name           string  `json:"name" jsonschema:"minLength=1,description=How pages call it."`
-	SameAs         string  `json:"same_as,omitempty" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,maxLength=100,description=The host that this machine was measured as before\\, declared by a person: the blocks of both count together\\, and they are one machine."`
-	Mark           string  `json:"mark,omitempty" jsonschema:"pattern=^[0-9a-f]{16}$,description=Keyed hash of the machine's own random id; absent where the host has a name that a person or a draw gave it\\, which alone tells it apart from others with the same parts."`
+	Mark           string  `json:"mark,omitempty" jsonschema:"pattern=^[0-9a-f]{16}$,description=Keyed hash of an id that no other machine has; absent where nothing tells the machine apart from others with the same parts for good. It is then known until it starts again."`
 	CPU            string  `json:"cpu,omitempty" jsonschema:"description=CPU model."`
 	CPUVersion     string  `json:"cpu_version,omitempty" jsonschema:"description=Maker\\, family\\, model and stepping as the CPU reports them."`
 	Arch           string  `json:"arch,omitempty"`

@@ -23,7 +23,6 @@ func TestSameLooksAtTheMachineAndNotAtItsName(t *testing.T) {
 		{"memory", func(p *Profile) { p.MemoryBytes = 16 << 30 }, true},
 		{"system", func(p *Profile) { p.OS = "other" }, false},
 		{"kernel", func(p *Profile) { p.Kernel = "6.2.0" }, true},
-		{"machine before", func(p *Profile) { p.SameAs = "z" }, true},
 		{"id of its own", func(p *Profile) { p.Mark = "fedcba9876543210" }, false},
 		{"version of the CPU", func(p *Profile) { p.CPUVersion = "a/2" }, false},
 		{"number of sockets", func(p *Profile) { p.Sockets = 1 }, false},

@@ -22,6 +22,9 @@ type Machine struct {
 	// good; empty if its own id does. The id in the profile is then drawn, and lasts
 	// until the machine starts again.
 	Alone string
+	// Kind is why the profile has no mark: nothing says that two starts of such a
+	// machine are of one. Empty where it has one.
+	Kind string
 }
 
 // Probe describes the machine whose files are below root: "/", except in tests.
@@ -45,10 +48,10 @@ func Probe(root string) (*Machine, error) {
 	own, why := ownID(root)
 	key, of := own, "its machine-id, from which only a keyed hash is kept"
 	if own == nil {
-		m.Alone = why
+		m.Alone, m.Kind = why, why
 		key, of = boot(root), "a draw at its last start"
 	} else {
-		m.Mark = keyed(own, "mark")[:16]
+		m.Mark, m.Kind = p.mark(root, own)
 	}
 	parts := []string{p.Arch, p.CPU, p.CPUVersion, strconv.Itoa(p.Cores), strconv.Itoa(p.Sockets), strconv.Itoa(p.ThreadsPerCore), p.Caches}
 	m.ID = fmt.Sprintf("%s-%dc-%s", slug(model), p.Cores, keyed(key, parts...)[:8])

@@ -136,7 +136,11 @@ func TestTheIDOutlastsWhatChangesOnAMachine(t *testing.T) {
 		"a move, with another board": {"sys/class/dmi/id/product_uuid": "eeeeeeee-0000-1111-2222-333333333333"},
 		"another user, who may not read the board's id": {"sys/class/dmi/id/product_uuid": ""},
 	} {
-		if got := rig.probe(changed); got.Profile != is.Profile {
+		got := rig.probe(changed)
+		if _, board := changed["sys/class/dmi/id/product_uuid"]; board {
+			got.Mark = is.Mark // which is made from it in a guest, as this is one
+		}
+		if got.Profile != is.Profile {
 			t.Errorf("after another value of %s: %+v, before %+v", name, got.Profile, is.Profile)
 		}
 	}
@@ -146,7 +150,7 @@ func TestTheIDOutlastsWhatChangesOnAMachine(t *testing.T) {
 func TestTheIDTellsMachinesApart(t *testing.T) {
 	rig := build(t)
 	seen := map[string]string{rig.probe(nil).ID: "nothing"}
-	twin := rig.probe(texts{"etc/machine-id": "ffffffffffffffffffffffffffffffff"})
+	twin := rig.probe(texts{"sys/class/dmi/id/product_uuid": "eeeeeeee-0000-1111-2222-333333333333"})
 	if first := rig.probe(nil); twin.Mark == first.Mark || !twin.Alike(first.Profile) || twin.Same(first.Profile) {
 		t.Errorf("two machines of one model: %+v and %+v", twin.Profile, first.Profile)
 	}
@@ -163,6 +167,63 @@ func TestTheIDTellsMachinesApart(t *testing.T) {
 			t.Errorf("another %s and another %s give one id, %s", name, other, id)
 		}
 		seen[id] = name
+	}
+}
+
+// A machine is known where it has an id that no other has. The machine-id of a guest may
+// be that of an image, which others have as well, and an id kept by hand is no witness.
+func TestAMachineIsKnownOrNot(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("only x86 says whether it is a guest")
+	}
+	rig := build(t)
+	metal := in("proc/cpuinfo", " hypervisor", "")
+	with := func(more texts) texts {
+		out := texts{"proc/cpuinfo": metal["proc/cpuinfo"]}
+		for name, text := range more {
+			out[name] = text
+		}
+		return out
+	}
+	const board = "sys/class/dmi/id/product_uuid"
+	marks := map[string]string{}
+	for _, c := range []struct {
+		name    string
+		changed texts
+		like    string // the case with the same mark; "-" without a mark, and empty with one of its own
+	}{
+		{"bare metal", metal, ""},
+		{"bare metal, for another user", with(texts{board: ""}), "bare metal"},
+		{"bare metal, started again", with(texts{"proc/sys/kernel/random/boot_id": "99999999-2222-3333-4444-555555555555"}), "bare metal"},
+		{"bare metal, installed again", with(texts{"etc/machine-id": strings.Repeat("f", 32)}), ""},
+		{"a guest, for root", nil, ""},
+		{"a guest of the same image", texts{board: "eeeeeeee-0000-1111-2222-333333333333"}, ""},
+		{"a guest whose id is written otherwise", texts{board: strings.ToUpper(rack()[board])}, "a guest, for root"},
+		{"a guest, for another user", texts{board: ""}, "-"},
+		{"a guest without an id", texts{board: "00000000-0000-0000-0000-000000000000"}, "-"},
+		{"a guest whose id was never set", texts{board: "Not Settable"}, "-"},
+		{"a container", texts{"proc/self/mountinfo": overlay}, "-"},
+	} {
+		m := rig.probe(c.changed)
+		if (m.Mark == "") != (c.like == "-") || (m.Kind == "") != (m.Mark != "") {
+			t.Errorf("%s: mark %q, because %q", c.name, m.Mark, m.Kind)
+		}
+		for other, mark := range marks {
+			if same := mark == m.Mark; same != (other == c.like) && !(other == "bare metal, for another user" || other == "bare metal, started again") {
+				t.Errorf("%s and %s have one mark: %v", c.name, other, same)
+			}
+		}
+		if marks[c.name] = m.Mark; m.Mark == "" {
+			delete(marks, c.name)
+		}
+	}
+	first := Boot(rig.root)
+	rig.put(texts{"proc/sys/kernel/random/boot_id": "99999999-2222-3333-4444-555555555555"})
+	if second := Boot(rig.root); first == second || !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(first) || strings.Contains(second, "9999") {
+		t.Errorf("two starts are %q and %q", first, second)
+	}
+	if none := Boot(t.TempDir()); none != "" {
+		t.Errorf("without an id of its start a machine has %q", none)
 	}
 }
 

@@ -46,12 +46,22 @@ func Called(program string) string { return strings.TrimPrefix(program, built) }
 // A Binary identifies a program as it was when it ran.
 type Binary struct {
 	SHA256   string            `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the file; of autocannon\\, of all its files and those of what it depends on."`
+	MadeOf   string            `json:"made_of,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of what it is made of: its own files and those that it imports from lab/\\, its modules\\, the compiler and its settings; of autocannon its version and script. Runs whose programs have the same count together. Absent where only the file is known."`
 	Sources  string            `json:"sources_sha256,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the Go sources in lab/ that it was built from."`
 	Commit   string            `json:"commit,omitempty" jsonschema:"description=Commit of the checkout it was built in."`
 	Modified bool              `json:"modified,omitempty" jsonschema:"description=Whether those sources differed from that commit."`
 	Version  string            `json:"version,omitempty" jsonschema:"description=What a program that is installed here says to --version\\, in its first line."`
 	Build    map[string]string `json:"build,omitempty" jsonschema:"description=Settings of the Go compiler."`
 }
+
+// Same reports whether two are one program: the same file, or made of the same.
+func (b Binary) Same(o Binary) bool {
+	return b.SHA256 == o.SHA256 || b.MadeOf != "" && b.MadeOf == o.MadeOf
+}
+
+// Measured reports whether a program, by its name in a run, is measured or measures. The
+// lab only starts it, and node is a tool, as the kernel is one: its version is recorded.
+func Measured(name string) bool { return name != "lab" && name != "node" }
 
 // Environment is the environment that the programs ran in.
 type Environment struct {
@@ -101,6 +111,23 @@ func FindPrograms(root, lab string, names []string) (*Programs, error) {
 		p.files[Called(name)] = found
 	}
 	return p, nil
+}
+
+// Told describes a program as it is here now by its name in a run, whatever its sources
+// are; false if it is not there.
+func Told(root, name string) (Binary, bool) {
+	p := &Programs{root: root}
+	var found installed
+	var err error
+	if name == autocannon {
+		found, err = p.packages(name)
+	} else {
+		if _, err := os.Stat(filepath.Join(root, built, name)); err == nil {
+			name = built + name
+		}
+		found, err = p.other(name, "")
+	}
+	return found.binary, err == nil
 }
 
 // Binaries describes the programs for a results file.
@@ -211,6 +238,7 @@ func (p *Programs) built(path, sources string) (installed, error) {
 				found.binary.Build[set.Key] = set.Value
 			}
 		}
+		found.binary.MadeOf = composed(info, s.Parts, found.binary.Build)
 	}
 	found.binary.Sources, found.binary.Commit, found.binary.Modified = s.Sources, s.Commit, s.Modified
 	switch {
@@ -270,7 +298,34 @@ func (p *Programs) packages(name string) (installed, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return installed{}, fmt.Errorf("%s is not installed; run make setup", name)
 	}
-	return installed{path: dir, binary: Binary{SHA256: sum}}, err
+	if err != nil {
+		return installed{}, err
+	}
+	of, err := p.driven(dir)
+	return installed{path: dir, binary: Binary{SHA256: sum, MadeOf: of}}, err
+}
+
+// driven is what stands for a program of node packages in a record: its version, and
+// the scripts of the lab that drive it. What it depends on is in its digest alone.
+func (p *Programs) driven(dir string) (string, error) {
+	var about struct{ Version string }
+	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &about)
+	}
+	if err != nil || about.Version == "" {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, about.Version)
+	for _, script := range []string{"trial.sh", "autocannon.mjs"} {
+		sum, err := digest(filepath.Join(p.root, "lab", "scripts", script))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		fmt.Fprintln(h, sum)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // packagesDigest is the digest of all files of a package and of its

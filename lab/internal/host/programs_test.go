@@ -40,7 +40,12 @@ func workshop(t *testing.T) (dir string, git func(...string) string, build func(
 
 func goBuild(t *testing.T, dir string, flags ...string) {
 	t.Helper()
-	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-buildvcs=false"}, flags...), "-o", "../.tools/bin/fiber_server", ".")...)
+	goBuildOf(t, dir, ".", flags...)
+}
+
+func goBuildOf(t *testing.T, dir, of string, flags ...string) {
+	t.Helper()
+	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-buildvcs=false"}, flags...), "-o", "../.tools/bin/fiber_server", of)...)
 	cmd.Dir = filepath.Join(dir, "lab")
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {

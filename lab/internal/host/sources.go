@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -128,7 +129,11 @@ func BuildTags(root, last string) (string, error) {
 		commit = ""
 	}
 	now := program.Stamp{Sources: sources, Commit: commit, Modified: len(differ) > 0}
-	if was := program.ParseStamp(last); was.Sources == sources && (!was.Modified || now.Modified) {
+	if now.Parts, err = parts(root); err != nil {
+		return "", err
+	}
+	was := program.ParseStamp(last)
+	if was.Sources == sources && maps.Equal(was.Parts, now.Parts) && (!was.Modified || now.Modified) {
 		return last, nil
 	}
 	return now.String(), nil

@@ -1,7 +1,9 @@
 package program
 
 import (
+	"maps"
 	"runtime/debug"
+	"slices"
 	"strings"
 )
 
@@ -15,12 +17,16 @@ type Stamp struct {
 	Sources  string // SHA-256 of the sources
 	Commit   string // empty if unknown
 	Modified bool   // whether the sources differed from the commit
+	// Parts has digests of the part of the sources that each program that is measured
+	// is made of, by its main package's name, and of profiles for the compiler.
+	Parts map[string]string
 }
 
-// The tags. The first two are followed by their value.
+// The tags. The first two are followed by their value, the third by a name and a digest.
 const (
 	sourcesTag  = "sources."
 	commitTag   = "commit."
+	partTag     = "part."
 	modifiedTag = "modified"
 )
 
@@ -33,6 +39,9 @@ func (s Stamp) String() string {
 	if s.Modified {
 		tags = append(tags, modifiedTag)
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.Parts)) {
+		tags = append(tags, partTag+name+"."+s.Parts[name])
+	}
 	return strings.Join(tags, ",")
 }
 
@@ -44,6 +53,13 @@ func ParseStamp(tags string) (s Stamp) {
 		}
 		if v, ok := strings.CutPrefix(tag, commitTag); ok {
 			s.Commit = v
+		}
+		if v, ok := strings.CutPrefix(tag, partTag); ok {
+			if s.Parts == nil {
+				s.Parts = map[string]string{}
+			}
+			last := strings.LastIndexByte(v, '.')
+			s.Parts[v[:max(last, 0)]] = v[last+1:]
 		}
 		s.Modified = s.Modified || tag == modifiedTag
 	}

@@ -120,6 +120,8 @@ type Provenance struct {
 	Binaries         map[string]host.Binary `json:"binaries,omitempty" jsonschema:"description=The programs that ran by name; absent where none did."`
 	Environment      *host.Environment      `json:"environment,omitempty" jsonschema:"description=All variables that the programs started with\\, but for GOMAXPROCS\\, which server.sh sets to the number of workers\\, and those that a server's command line names."`
 	Kernel           map[string]string      `json:"kernel" jsonschema:"description=Kernel\\, microcode and settings that matter to a throughput figure."`
+	Boot             string                 `json:"boot,omitempty" jsonschema:"pattern=^[0-9a-f]{16}$,description=Keyed hash of what the server's machine drew when it started; absent in early files."`
+	Known            bool                   `json:"known,omitempty" jsonschema:"description=Whether this run read the mark of the host's profile\\, which no other machine has. Else it is surely one machine with runs of the same boot only."`
 	MemoryBytes      int64                  `json:"memory_bytes,omitempty" jsonschema:"minimum=0,description=Installed memory; absent in early files\\, whose host profile has it."`
 	Fleet            *Fleet                 `json:"fleet,omitempty" jsonschema:"description=The clients that were on hosts of their own\\, reached by the lab; absent where there were none."`
 	Commands         []string               `json:"commands,omitempty" jsonschema:"description=Command lines of the topology, from the repository's root."`

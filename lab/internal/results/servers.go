@@ -1,10 +1,12 @@
 package results
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -47,9 +49,29 @@ func (f *File) otherServers() bool {
 	return false
 }
 
-// SameServers tells whether two measured runs of one experiment loaded the same
-// servers, as far as both say it.
-func (f *File) SameServers(g *File) bool {
+// CountsWith reports whether the blocks of two measured runs of one experiment, design
+// and host may count together: they are of the same programs, and surely of one machine.
+// marked is whether the host's profile has a mark. It is the one place that says what a
+// record holds; a fleet's clients may start again, since its server is the witness.
+func (f *File) CountsWith(g *File, marked bool) bool {
+	return f.SamePrograms(g) && f.SameMachine(g, marked)
+}
+
+// SameMachine reports whether two measured runs on one host were surely on one machine:
+// both read its mark, or it did not start again in between. Runs that do not say when it
+// started are of the machine if its profile has a mark, and otherwise of their kernel.
+func (f *File) SameMachine(g *File, marked bool) bool {
+	if f.Provenance == nil || g.Provenance == nil {
+		return true
+	}
+	p, q := f.Provenance, g.Provenance
+	known := func(p *Provenance) bool { return p.Known || marked && p.Boot == "" }
+	return known(p) && known(q) || p.Boot == q.Boot && (p.Boot != "" || p.Kernel["osrelease"] == q.Kernel["osrelease"])
+}
+
+// SamePrograms reports whether two measured runs of one experiment loaded the same
+// programs with the same ones, defined alike, as far as both name them.
+func (f *File) SamePrograms(g *File) bool {
 	if f.Provenance == nil || g.Provenance == nil {
 		return true
 	}
@@ -58,7 +80,35 @@ func (f *File) SameServers(g *File) bool {
 			return false
 		}
 	}
-	return true
+	return len(f.OtherPrograms(g.Provenance.Binaries)) == 0
+}
+
+// Programs tells the measured programs of a run by name, as SamePrograms compares
+// them; nil where it names none.
+func (f *File) Programs() map[string]string {
+	if f.Provenance == nil {
+		return nil
+	}
+	var out map[string]string
+	for name, b := range f.Provenance.Binaries {
+		if host.Measured(name) {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[name] = cmp.Or(b.MadeOf, b.SHA256)[:12]
+		}
+	}
+	return out
+}
+
+// OtherPrograms names the measured programs of a run that are others than those given.
+func (f *File) OtherPrograms(now map[string]host.Binary) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(f.Provenance.Binaries)) {
+		if other, ok := now[name]; ok && host.Measured(name) && !f.Provenance.Binaries[name].Same(other) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // alike tells whether two definitions of a server give the same command lines

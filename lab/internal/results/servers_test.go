@@ -43,8 +43,8 @@ func TestDefinitionsOfServersTellDesignsApart(t *testing.T) {
 		{"with a setting that there is no more", as("{index}", "{indices}"), true},
 	} {
 		f := run(c.change)
-		if f.EarlierDesign() != c.earlier || f.SameServers(today) == c.earlier || today.SameServers(f) == c.earlier {
-			t.Errorf("%s: earlier %v, the same as today's %v", c.name, f.EarlierDesign(), f.SameServers(today))
+		if f.EarlierDesign() != c.earlier || f.SamePrograms(today) == c.earlier || today.SamePrograms(f) == c.earlier {
+			t.Errorf("%s: earlier %v, the same as today's %v", c.name, f.EarlierDesign(), f.SamePrograms(today))
 		}
 	}
 	gone := run(func(*Server) {})
@@ -54,7 +54,7 @@ func TestDefinitionsOfServersTellDesignsApart(t *testing.T) {
 	}
 	// Runs of before say nothing of their servers, and stay as they are.
 	old := run(func(*Server) {})
-	if old.Provenance.Servers = nil; old.EarlierDesign() || !old.SameServers(today) || !today.SameServers(old) {
+	if old.Provenance.Servers = nil; old.EarlierDesign() || !old.SamePrograms(today) || !today.SamePrograms(old) {
 		t.Error("a run that does not say it")
 	}
 	// Which server a condition loads decides whose line it is.

@@ -171,6 +171,7 @@ func (p Plan) file() *results.File {
 		Servers:    results.SharedServers(x),
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
 		Tools: tools, Kernel: host.Kernel("/"), MemoryBytes: host.Memory("/"),
+		Boot: host.Boot("/"), Known: p.Host.Mark != "" && p.Host.Mark == host.Mark("/"),
 	}
 	p.describe(f)
 	f.Run = f.Provenance.StartedAt.Format("20060102t150405z") + "-" + p.Host.ID

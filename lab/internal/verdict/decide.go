@@ -123,12 +123,16 @@ type decider struct {
 func newDecider(h *host.Profile, runs []Run) *decider {
 	d := &decider{h: h, locks: map[*experiment.Experiment]map[string]string{}}
 	last := runs[len(runs)-1]
-	for _, r := range runs {
-		alone := last.File.Source != results.Measured
-		if r == last || !alone && r.File.Source == results.Measured && r.File.SchemaVersion == last.File.SchemaVersion && r.File.EarlierDesign() == last.File.EarlierDesign() && r.File.SameServers(last.File) {
+	alone := last.File.Source != results.Measured
+	for _, r := range slices.Backward(runs) {
+		// A run that names few programs counts with others only if those count together.
+		other := slices.ContainsFunc(d.runs, func(s *source) bool { return !r.File.CountsWith(s.File, h.Mark != "") })
+		if r == last || !alone && !other && r.File.Source == results.Measured && r.File.SchemaVersion == last.File.SchemaVersion &&
+			r.File.EarlierDesign() == last.File.EarlierDesign() {
 			d.runs = append(d.runs, newSource(r))
 		}
 	}
+	slices.Reverse(d.runs)
 	d.last = d.runs[len(d.runs)-1]
 	d.sharing = Sharing(last.Then, h.Cores)
 	return d
@@ -152,7 +156,7 @@ func byBlocks(k experiment.Kind) bool { return k != experiment.Count && k != exp
 // of describes what the verdicts rest on: the runs that share a claim with the
 // last one.
 func (d *decider) of() *Record {
-	out := &Record{Runs: []string{}, Claims: d.sharing}
+	out := &Record{Runs: []string{}, Claims: d.sharing, Programs: d.last.Programs()}
 	for _, s := range d.like() {
 		out.Runs = append(out.Runs, s.Run)
 		rec := record{runs: []*source{s}}

@@ -15,6 +15,9 @@ type Past struct {
 	Was     Verdict `json:"was,omitempty"`     // what the same record said before
 	First   bool    `json:"first,omitempty"`   // whether it is the first verdict of a measured record
 	Changed bool    `json:"changed,omitempty"` // whether the verdict is another than before
+	// Apart says why the newest record of its hosts does not hold the run; absent of a
+	// run that it holds, or has none of.
+	Apart string `json:"apart,omitempty"`
 }
 
 // A Gone is a claim by which runs were judged and that no longer stands, as the
@@ -53,7 +56,8 @@ func claimIn(claims []Claim, id string) (Claim, bool) {
 // claims of a file among which to look.
 func past(runs []Made, id string, of func(*File) []Claim) []Past {
 	var out []Past
-	before := map[string]Verdict{}
+	var files []*File
+	last := map[string]*File{} // of each record's hosts
 	for _, r := range runs {
 		c, ok := claimIn(of(r.File), id)
 		if !ok {
@@ -62,13 +66,41 @@ func past(runs []Made, id string, of func(*File) []Claim) []Past {
 		p := Past{Run: r.Run}
 		if !r.published() {
 			key := r.pair()
-			p.Was = before[key]
-			p.First, p.Changed = p.Was == "", p.Was != "" && p.Was != c.Verdict
-			before[key] = c.Verdict
+			if before := last[key]; before != nil && r.holds(before) {
+				was, _ := claimIn(of(before), id)
+				p.Was, p.Changed = was.Verdict, was.Verdict != c.Verdict
+			}
+			p.First, last[key] = p.Was == "", r.File
 		}
-		out = append(out, p)
+		out, files = append(out, p), append(files, r.File)
+	}
+	for i, f := range files {
+		if newest := last[f.pair()]; newest != nil && !f.published() && !newest.holds(f) {
+			out[i].Apart = newest.apart(f)
+		}
 	}
 	return out
+}
+
+// holds reports whether a file's record has another run's blocks. A file that does
+// not say has those of all that went before.
+func (f *File) holds(other *File) bool {
+	return f.Record == nil || slices.Contains(f.Record.Runs, other.Run)
+}
+
+// apart says why a file's record does not hold an earlier run of the same claim and
+// hosts.
+func (f *File) apart(other *File) string {
+	var names []string
+	for name, now := range f.Record.Programs {
+		if was := other.Record; was != nil && was.Programs[name] != "" && was.Programs[name] != now {
+			names = append(names, name)
+		}
+	}
+	if slices.Sort(names); len(names) > 0 {
+		return "of an earlier " + list(names)
+	}
+	return "of an earlier start of a machine of this kind, or of servers defined otherwise"
 }
 
 // Written says where a claim stood before it first ran: in the experiment's file

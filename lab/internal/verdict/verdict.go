@@ -154,6 +154,9 @@ type Record struct {
 	Runs   []string `json:"runs"`   // runs of the last run's design, oldest first
 	Blocks int      `json:"blocks"` // with a valid trial under every condition
 	Claims int      `json:"claims"` // claims that blocks decide, which divide stats.Alpha
+	// Programs tells the programs that it holds by the first digits of what they are
+	// made of, or of their files' digests; absent where runs name none.
+	Programs map[string]string `json:"programs,omitempty"`
 }
 
 // A Claim is what the record says about one claim.
