@@ -23,8 +23,8 @@ usage: wire.sh up [--rate BITS] [--burst BYTES] [--queue SECONDS] [--as-root]
     --rate BITS      line rate, bits a second each way      (default 500000000)
     --burst BYTES    bucket of the shaper                   (default 262144)
     --queue SECONDS  longest wait in the shaper             (default 0.02)
-    --as-root        by root's own right, not as a user: tune-rps.sh, tune-rfs.sh
-                     and tune-xps.sh can only then set the wire's queues
+    --as-root        by root's own right, not as a user: tune-rps.sh and tune-rfs.sh
+                     can only then set the wire's queues
   in    run a command on one side; PID is the one "up" printed for that side
 EOF
 }

@@ -112,10 +112,18 @@ on() { lab/scripts/fleet.sh in --dir "$DIR" "$@"; }
 @test "a commit that follows leaves the runs of a host as they are" {
   at=$DIR/server/home/line-rate
   echo '{}' >"$at/data/results/kept.json"
-  git -c user.name=T -c user.email=t@localhost commit --quiet --allow-empty --message next
+  echo '# next' >>README.md
+  git -c user.name=T -c user.email=t@localhost commit --quiet --all --message next
+  rm .tools/prepare/commit.tgz
   plays fleet-prepare
   went 0
-  [ "$(git -C "$at" rev-parse HEAD)" = "$(git rev-parse HEAD)" ]
+  # Only what differs was sent.
+  [ ! -e .tools/prepare/commit.tgz ]
+  for host in server client1 client2; do
+    [ "$(git -C "$DIR/$host/home/line-rate" rev-parse HEAD)" = "$(git rev-parse HEAD)" ]
+    [ -z "$(git -C "$DIR/$host/home/line-rate" status --porcelain --untracked-files=no)" ]
+    git -C "$DIR/$host/home/line-rate" fsck --connectivity-only
+  done
   [ "$(cat "$at/data/results/kept.json")" = '{}' ]
   rm "$at/data/results/kept.json"
 }

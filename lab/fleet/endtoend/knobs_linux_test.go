@@ -2,10 +2,13 @@ package endtoend
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/fleet/local"
 )
 
 // rpsOf is the setting that the far host's interface has; the lab turns it there.
@@ -59,3 +62,38 @@ func TestAKnobIsTurnedBackWhenTheControllerIsKilled(t *testing.T) {
 	s.wait()
 	r.clean()
 }
+
+// Whatever is killed on the server's host, what would have turned RPS back included, the
+// setting is named from afar, and no part of the next run.
+func TestAKilledRunLeavesItsSettingToNoOther(t *testing.T) {
+	t.Parallel()
+	r := turning(t)
+	before := r.rps()
+	s := start(t, r.run("--blocks", "9"))
+	s.until("RPS is turned on", func() bool { return r.rps() != before })
+	for range 3 {
+		all := r.Processes("server")
+		slices.SortStableFunc(all, func(a, b local.Process) int { return restores(b) - restores(a) })
+		for _, p := range all {
+			if p.Program() == "lab" {
+				_ = syscall.Kill(p.PID, syscall.SIGKILL)
+			}
+		}
+	}
+	s.wait()
+	if r.rps() == before {
+		t.Fatal("the setting was restored, so nothing is shown")
+	}
+	hosts := finish(t, r.lab("fleet", "hosts", "--inventory", r.Inventory()))
+	if said := hosts.complaint(t); hosts.status != 3 || !strings.Contains(said, "rps_cpus") || !strings.Contains(said, "make fleet-restore") {
+		t.Errorf("exit %d: %s", hosts.status, said)
+	}
+	again := finish(t, r.run("--blocks", "1", "--scratch"))
+	if !strings.Contains(again.err, "restored /sys/class/net/fleet0/queues/rx-0/rps_cpus") || r.rps() != before {
+		t.Errorf("RPS was %s and is %s: %s", before, r.rps(), again.err)
+	}
+	r.clean()
+}
+
+// restores tells how directly a process of the lab would turn a setting back.
+func restores(p local.Process) int { return strings.Count(strings.Join(p.Args, " "), "hold-worker") }

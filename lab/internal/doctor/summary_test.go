@@ -73,6 +73,12 @@ func TestAFleetDecidesWhatItsServersHostCan(t *testing.T) {
 	if f := server.machines(); !strings.Contains(f.Seen, "fleet with 2 clients") || strings.Contains(f.Means, "from here alone") {
 		t.Error(f)
 	}
+	server.Root = t.TempDir() // without any program
+	for _, f := range server.programs() {
+		if f.About == "autocannon" && (f.Level != Limit || len(f.Bars) == 0 || !strings.Contains(f.Mend, "autocannon=true")) {
+			t.Errorf("a fleet without autocannon: %+v", f)
+		}
+	}
 	if got := server.Summary(nil); len(got) == 0 || !strings.HasPrefix(got[0], "This fleet can decide") {
 		t.Error(got)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -56,6 +57,9 @@ func (m Machine) programs() []Finding {
 			continue
 		}
 		f := Finding{Level: t.level, About: t.name, Seen: "missing", Means: t.means, Mend: t.mend}
+		if t.wire && m.Fleet != nil {
+			continue
+		}
 		if t.wire {
 			f.Bars = m.claims(overWire)
 			f.Means += m.name(f.Bars)
@@ -63,7 +67,33 @@ func (m Machine) programs() []Finding {
 		fs = append(fs, f)
 	}
 	fs = append(fs, Finding{Level: Good, About: "tools", Seen: join(present)})
+	if m.Fleet != nil {
+		m.optional(fs)
+	}
+	if m.loads() {
+		return fs
+	}
 	return append(append(fs, tracers()), m.servers()...)
+}
+
+// optional has a fleet lack only what loads with autocannon where that is missing:
+// prepare sends it if it is asked to.
+func (m Machine) optional(fs []Finding) {
+	mend := map[string]string{"node": nodeMend, "autocannon": "make fleet-prepare ARGS='-e autocannon=true'"}
+	for i := range fs {
+		if f := &fs[i]; f.Level == Fault && mend[f.About] != "" {
+			f.Level, f.Mend, f.Bars = Limit, mend[f.About], m.claims(byAutocannon)
+			f.Means = "not applicable: " + m.name(f.Bars)
+		}
+	}
+}
+
+// byAutocannon selects claims of designs that autocannon loads.
+func byAutocannon(x *experiment.Experiment, _ experiment.Claim) bool {
+	return slices.ContainsFunc(x.Conditions(), func(levels setting.Levels) bool {
+		by, named := x.Fixed().With(levels)[setting.Generator]
+		return by == setting.String(setting.Autocannon) || !named && !x.Batches()
+	})
 }
 
 // servers names the servers of experiments that lack a tool or a program here.

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
-	"strconv"
 	"syscall"
 )
 
@@ -29,11 +28,6 @@ func (c *Call) front(out, errs io.Writer) error {
 		return err
 	}
 	args := []string{"tune", c.knob.name, worker}
-	if c.knob.of == aProcess {
-		// The default process is the front's parent, not the worker's. An option of
-		// the caller's comes later and wins.
-		args = append(args, "--pid", strconv.Itoa(os.Getppid()))
-	}
 	cmd := exec.Command(self, append(args, c.args...)...)
 	cmd.Stdout, cmd.Stderr = out, errs
 	// In a session of its own, so that a signal to the front's group or terminal

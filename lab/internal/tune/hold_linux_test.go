@@ -189,7 +189,7 @@ func TestHoldsOfSeveralKnobsEndTogether(t *testing.T) {
 	before := snapshot(t, root)
 	var all []*holder
 	for _, turn := range d.turns() {
-		if turn[0] == "queues" || turn[0] == "irqbalance" || turn[0] == "crond" {
+		if turn[0] == "irqbalance" || turn[0] == "crond" {
 			continue
 		}
 		all = append(all, hold(t, do("hold", turn)...))

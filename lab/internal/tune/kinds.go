@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -19,10 +17,8 @@ import (
 type kind string
 
 const (
-	kindFile     kind = "file"     // a file of /proc or /sys
-	kindChannels kind = "channels" // the number of an interface's queues, by ioctl
-	kindUnit     kind = "unit"     // a service of systemd
-	kindLimit    kind = "limit"    // a process's limit of open files
+	kindFile kind = "file" // a file of /proc or /sys
+	kindUnit kind = "unit" // a service of systemd
 )
 
 var kinds = map[kind]struct {
@@ -33,13 +29,9 @@ var kinds = map[kind]struct {
 	writable func(m *machine, t target, want string) error
 }{
 	kindFile: {readFile, writeFile, fileWritable},
-	kindChannels: {readChannels, writeChannels, func(_ *machine, t target, _ string) error {
-		return rooted(capable(capNetAdmin), t.Path)
-	}},
 	kindUnit: {readUnit, writeUnit, func(_ *machine, t target, _ string) error {
 		return rooted(os.Geteuid() == 0, t.Path)
 	}},
-	kindLimit: {readLimit, writeLimit, limitWritable},
 }
 
 func readFile(m *machine, t target) (string, error) {
@@ -65,61 +57,6 @@ func fileWritable(_ *machine, t target, _ string) error {
 		return needsRoot(t.Path)
 	}
 	return access(t.Path)
-}
-
-// channels has the number of an interface's queues of each sort, in the order
-// of the kernel's struct ethtool_channels.
-type channels struct{ rx, tx, other, combined uint32 }
-
-func (c channels) String() string {
-	return fmt.Sprintf("rx %d tx %d other %d combined %d", c.rx, c.tx, c.other, c.combined)
-}
-
-func parseChannels(text string) (c channels, err error) {
-	_, err = fmt.Sscanf(text, "rx %d tx %d other %d combined %d", &c.rx, &c.tx, &c.other, &c.combined)
-	if err != nil || c.String() != strings.TrimSpace(text) {
-		return channels{}, fmt.Errorf("%q is no number of queues", text)
-	}
-	return c, nil
-}
-
-func channelsName(dev string) string { return "ethtool:" + dev + " (number of queues)" }
-
-// channels reads how many queues an interface may have and has now. A made-up
-// tree keeps them in a file of two lines.
-func (m *machine) channels(dev string) (most, now channels, err error) {
-	if m.tree == "" {
-		return ethtoolGet(dev)
-	}
-	text, err := m.text("/ethtool/" + dev)
-	if err != nil {
-		return most, now, unavailable("the driver of %s does not let its queues be counted", dev)
-	}
-	first, second, _ := strings.Cut(text, "\n")
-	if most, err = parseChannels(strings.TrimPrefix(first, "most ")); err == nil {
-		now, err = parseChannels(second)
-	}
-	return most, now, err
-}
-
-func readChannels(m *machine, t target) (string, error) {
-	_, now, err := m.channels(t.Dev)
-	return now.String(), err
-}
-
-func writeChannels(m *machine, t target, value string) error {
-	c, err := parseChannels(value)
-	if err != nil {
-		return err
-	}
-	if m.tree == "" {
-		return ethtoolSet(t.Dev, c)
-	}
-	most, _, err := m.channels(t.Dev)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(m.real("/ethtool/"+t.Dev), fmt.Appendf(nil, "most %s\n%s\n", most, c), 0o644)
 }
 
 const active, inactive = "active", "inactive"
@@ -166,87 +103,6 @@ func systemctl(args ...string) (string, error) {
 		err = unavailable("systemctl %s: %s", strings.Join(args, " "), why)
 	}
 	return strings.TrimSpace(string(out)), err
-}
-
-// limits are the soft and the hard limit of a process's open files.
-type limits struct{ soft, hard uint64 }
-
-func (l limits) String() string { return limitWord(l.soft) + " " + limitWord(l.hard) }
-
-// infinite is the kernel's value for "unlimited".
-const infinite = ^uint64(0)
-
-func limitWord(n uint64) string {
-	if n == infinite {
-		return "unlimited"
-	}
-	return strconv.FormatUint(n, 10)
-}
-
-func parseLimit(text string) (l limits, err error) {
-	numbers := strings.ReplaceAll(text, "unlimited", strconv.FormatUint(infinite, 10))
-	if _, err := fmt.Sscanf(numbers, "%d %d", &l.soft, &l.hard); err != nil || !sameWords(nil, l.String(), text) {
-		return limits{}, fmt.Errorf("%q is no pair of limits", text)
-	}
-	return l, nil
-}
-
-const limitRow = "/limits: open files, soft and hard"
-
-func limitName(pid int) string { return fmt.Sprintf("/proc/%d%s", pid, limitRow) }
-
-// openFiles matches the row of open files in /proc/PID/limits.
-var openFiles = regexp.MustCompile(`(?m)^(Max open files +)(\S+)( +)(\S+)`)
-
-func (m *machine) limits(pid int) (limits, error) {
-	text, err := os.ReadFile(m.real(fmt.Sprintf("/proc/%d/limits", pid)))
-	if err != nil {
-		return limits{}, err
-	}
-	row := openFiles.FindSubmatch(text)
-	if row == nil {
-		return limits{}, fmt.Errorf("/proc/%d/limits has no row %q", pid, "Max open files")
-	}
-	l, err := parseLimit(string(row[2]) + " " + string(row[4]))
-	if err != nil {
-		err = fmt.Errorf("%s: %w", limitName(pid), err)
-	}
-	return l, err
-}
-
-func readLimit(m *machine, t target) (string, error) {
-	l, err := m.limits(t.PID)
-	return l.String(), err
-}
-
-func writeLimit(m *machine, t target, value string) error {
-	l, err := parseLimit(value)
-	if err != nil {
-		return err
-	}
-	if m.tree == "" {
-		return setLimit(t.PID, l)
-	}
-	name := m.real(fmt.Sprintf("/proc/%d/limits", t.PID))
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(name, openFiles.ReplaceAll(text, fmt.Appendf(nil, "${1}%s${3}%s", limitWord(l.soft), limitWord(l.hard))), 0o644)
-}
-
-func limitWritable(m *machine, t target, want string) error {
-	now, err := m.limits(t.PID)
-	if err != nil {
-		return err
-	}
-	asked, err := parseLimit(want)
-	if err != nil {
-		return err
-	}
-	st, err := os.Stat(fmt.Sprintf("/proc/%d", t.PID))
-	free := asked.hard <= now.hard && (err != nil || owner(st) == os.Geteuid())
-	return rooted(free || realRoot(capSysResource), t.Path)
 }
 
 func sameWords(_ *machine, a, b string) bool {

@@ -11,11 +11,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// What a knob belongs to. An interface must be named; a process is the caller
-// unless another is named.
+// What a knob belongs to. An interface must be named.
 const (
 	anInterface = iota
-	aProcess
 	theMachine
 )
 
@@ -45,17 +43,12 @@ var knobs = []*knob{
 		name: "rps", of: anInterface, takes: "--dev D [--cpus LIST]",
 		says: "cores that every receive queue hands packets on to (default: all)",
 		kind: kindFile, paths: []string{netDir + "*/queues/rx-*/rps_cpus"}, same: sameMask,
-		plan: planMasks("rx", "rps_cpus", all), root: true, rights: capNetAdmin, where: netDir + "*/queues",
+		plan: planRPS, root: true, rights: capNetAdmin, where: netDir + "*/queues",
 	}, {
 		name: "rfs", of: anInterface, takes: "--dev D [--entries N]\n[--table-only|--queues-only]",
 		says: "flow table, and each queue's share of it (default 32768)\none half, where the other is in another namespace",
 		kind: kindFile, paths: []string{tableFile, netDir + "*/queues/rx-*/rps_flow_cnt"}, same: sameWords,
 		plan: planRFS, root: true, rights: capNetAdmin, where: netDir + "*/queues",
-	}, {
-		name: "xps", of: anInterface, takes: "--dev D [--cpus LIST]",
-		says: "cores shared out over the transmit queues (default: all)",
-		kind: kindFile, paths: []string{netDir + "*/queues/tx-*/xps_cpus"}, same: sameMask,
-		plan: planMasks("tx", "xps_cpus", shares), root: true, rights: capNetAdmin, where: netDir + "*/queues",
 	}, {
 		name: "irq-pin", of: anInterface, takes: "--dev D --cpus LIST",
 		says: "each queue's interrupt on a core, in turn",
@@ -73,15 +66,6 @@ var knobs = []*knob{
 		name: "sysctl", of: theMachine, takes: settingsTaken, says: "(default: what entry 02 sets)",
 		kind: kindFile, paths: []string{sysctlDir}, same: sameWords,
 		plan: planSysctls,
-	}, {
-		name: "nofile", of: aProcess, takes: "[--pid PID] [--limit N]",
-		says: "open files (default: the calling shell, 1048576)",
-		kind: kindLimit, paths: []string{"/proc/[1-9]*" + limitRow}, same: sameWords,
-		plan: planLimit,
-	}, {
-		name: "queues", of: anInterface, takes: "--dev D --count N", says: "number of queues, as ethtool -L",
-		kind: kindChannels, paths: []string{channelsName("?*")}, same: sameWords,
-		plan: planQueues, rights: capNetAdmin, where: netDir + "*",
 	}, {
 		name: "mtu", of: anInterface, takes: "--dev D --mtu N",
 		kind: kindFile, paths: []string{netDir + "*/mtu"}, same: sameWords,
@@ -106,7 +90,7 @@ func find(name string) (*knob, error) {
 }
 
 // Numbers of the kernel's capabilities.
-const capDACOverride, capNetAdmin, capSysResource = 1, 12, 24
+const capDACOverride, capNetAdmin = 1, 12
 
 // right tells whether this process may change the knob on any interface.
 func (k *knob) right() error {
@@ -137,7 +121,6 @@ func rooted(may bool, path string) error {
 const (
 	scopeMachine   = "machine"
 	scopeNamespace = "network namespace"
-	scopeProcess   = "process"
 )
 
 // A target is one value that a knob writes.
@@ -145,7 +128,7 @@ type target struct {
 	Kind  kind   `json:"kind"`
 	Scope string `json:"scope"`
 	// Path is the file's path on a real machine, without a made-up tree in front.
-	// For other kinds it is a name for readers.
+	// For a service it is a name for readers.
 	Path string `json:"path"`
 	// Dev and Index identify the interface that the value belongs to.
 	Dev   string `json:"dev,omitempty"`
@@ -154,10 +137,7 @@ type target struct {
 	// its number.
 	IRQ    int    `json:"irq,omitempty"`
 	Action string `json:"action,omitempty"`
-	// PID and Start identify a process: the number alone may be used again.
-	PID   int    `json:"pid,omitempty"`
-	Start uint64 `json:"start,omitempty"`
-	Unit  string `json:"unit,omitempty"`
+	Unit   string `json:"unit,omitempty"`
 }
 
 // file is the target for a file. Files below net exist once per network
@@ -186,21 +166,18 @@ func (t target) knob() *knob {
 // sound checks that this package could have written a target found in the
 // journal: a forged journal must not make root write anywhere else.
 func (t target) sound() error {
-	name := map[kind]string{kindFile: path.Clean(t.Path), kindChannels: channelsName(t.Dev), kindUnit: unitName(t.Unit), kindLimit: limitName(t.PID)}[t.Kind]
+	name := map[kind]string{kindFile: path.Clean(t.Path), kindUnit: unitName(t.Unit)}[t.Kind]
 	k := t.knob()
-	if k == nil || k.kind != t.Kind || name != t.Path || !slices.Contains([]string{scopeMachine, scopeNamespace, scopeProcess}, t.Scope) {
+	if k == nil || k.kind != t.Kind || name != t.Path || !slices.Contains([]string{scopeMachine, scopeNamespace}, t.Scope) {
 		return fmt.Errorf("%q is no target of a knob", t.Path)
 	}
 	return nil
 }
 
-// A change is a target with its present and its wanted value. A change with
-// keep set is only saved, because another change of the same plan may lose the
-// value.
+// A change is a target with its present and its wanted value.
 type change struct {
 	target    target
 	now, want string
-	keep      bool
 }
 
 // changes plans the knob's changes and reads the present values.
@@ -223,7 +200,7 @@ func (m *machine) look(changes []change) (err error) {
 }
 
 // due tells whether a change has something to write.
-func (c change) due(m *machine) bool { return !c.keep && !same(m, c.target, c.now, c.want) }
+func (c change) due(m *machine) bool { return !same(m, c.target, c.now, c.want) }
 
 // same tells whether two texts of a target mean the same value: the kernel may
 // print a value differently from how it was written.

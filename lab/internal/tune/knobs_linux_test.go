@@ -56,8 +56,6 @@ func TestWhatEachKnobWrites(t *testing.T) {
 		{c8i32xlarge, "rfs --dev enp95s0", append([]string{tableFile + " 32768"}, queue("enp95s0", "rx-%d/rps_flow_cnt", slices.Repeat([]string{"2048"}, 16)...)...)},
 		{c6i2xlarge, "rfs --dev ens5 --entries 65536 --queues-only", queue("ens5", "rx-%d/rps_flow_cnt", slices.Repeat([]string{"8192"}, 8)...)},
 		{c6i2xlarge, "rfs --table-only", []string{tableFile + " 32768"}},
-		{c6i2xlarge, "xps --dev ens5", queue("ens5", "tx-%d/xps_cpus", "01", "02", "04", "08", "10", "20", "40", "80")},
-		{c6i2xlarge, "xps --dev ens5 --cpus 0-1", queue("ens5", "tx-%d/xps_cpus", "01", "02", "01", "02", "01", "02", "01", "02")},
 		{c8i32xlarge, "irq-pin --dev enp95s0 --cpus 112-127", pinned},
 		{c6i2xlarge, "irq-pin --dev ens5 --cpus 7,6", []string{
 			"/proc/irq/28/smp_affinity_list 7", "/proc/irq/29/smp_affinity_list 6", "/proc/irq/30/smp_affinity_list 7", "/proc/irq/31/smp_affinity_list 6",
@@ -70,11 +68,6 @@ func TestWhatEachKnobWrites(t *testing.T) {
 			sysctlDir + "net/ipv4/ip_local_port_range 1024 65535", sysctlDir + "net/ipv4/tcp_tw_reuse 1", sysctlDir + "net/ipv4/tcp_fin_timeout 15",
 		}},
 		{c6i2xlarge, "sysctl net.core.somaxconn=8", []string{sysctlDir + "net/core/somaxconn 8"}},
-		{c6i2xlarge, "nofile --pid 4711", []string{"/proc/4711/limits: open files, soft and hard 1048576 1048576"}},
-		// The hard limit is high enough and stays.
-		{c6i2xlarge, "nofile --pid 4711 --limit 65536", []string{"/proc/4711/limits: open files, soft and hard 65536 524288"}},
-		{c6i2xlarge, "queues --dev ens5 --count 2", []string{"ethtool:ens5 (number of queues) rx 0 tx 0 other 0 combined 2"}},
-		{model{cores: 2, queues: 4, dev: "v0", firstIRQ: 30}, "queues --dev v0 --count 2", []string{"ethtool:v0 (number of queues) rx 2 tx 2 other 0 combined 0"}},
 		{c6i2xlarge, "mtu --dev ens5 --mtu 1500", []string{netDir + "ens5/mtu 1500"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
@@ -87,7 +80,6 @@ func TestWhatEachKnobWrites(t *testing.T) {
 }
 
 func TestWhatDoesNotFitIsRefusedBeforeAnythingIsWritten(t *testing.T) {
-	one := model{cores: 2, queues: 1, dev: "eth0", firstIRQ: 30}
 	for _, c := range []struct {
 		on     model
 		args   string
@@ -104,24 +96,15 @@ func TestWhatDoesNotFitIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 		{c6i2xlarge, "rps apply --dev ens5 --cpus two", "is not a list of CPUs", false},
 		{c6i2xlarge, "rps apply --dev ens5 --cpus 1,1", "names core 1 twice", false},
 		{model{cores: 2, dev: "tun0"}, "rps apply --dev tun0", "tun0 has no receive queues", true},
-		{model{cores: 2, dev: "tun0"}, "xps apply --dev tun0", "tun0 has no transmit queues", true},
-		{one, "xps apply --dev eth0", "eth0 has one transmit queue", true},
 		{c6i2xlarge, "rfs apply --dev ens5 --entries 30000", "30000 is no power of two", false},
 		{c6i2xlarge, "rfs apply --dev ens5 --entries 0", "0 is no power of two", false},
 		{c6i2xlarge, "rfs apply --dev ens5 --entries 1073741824", "is no power of two up to", false},
 		{c6i2xlarge, "rfs apply --dev ens5 --entries 4", "too few for the 8 receive queues", false},
 		{c6i2xlarge, "rfs apply --table-only --queues-only", "leave nothing to do", false},
 		{c6i2xlarge, "irq-pin apply --dev ens5", "--cpus is missing", false},
-		{c6i2xlarge, "queues apply --dev ens5", "--count is missing", false},
-		{c6i2xlarge, "queues apply --dev ens5 --count 9", "ens5 has at most 8 queues", true},
-		{c6i2xlarge, "queues apply --dev ens5 --count 0", "without any", false},
 		{c6i2xlarge, "mtu apply --dev ens5", "--mtu is missing", false},
 		{c6i2xlarge, "mtu apply --dev ens5 --mtu 1000", "takes IPv6 off", false},
 		{c6i2xlarge, "mtu apply --dev ens5 --mtu 65536", "above 65535", false},
-		{c6i2xlarge, "nofile apply --pid 4712", "there is no process 4712", true},
-		{c6i2xlarge, "nofile apply --pid 0", "there is no process 0", true},
-		{c6i2xlarge, "nofile apply --pid 4711 --limit 1048577", "fs.nr_open is 1048576", true},
-		{c6i2xlarge, "nofile apply --pid 4711 --limit 0", "without files", false},
 		{c6i2xlarge, "sysctl apply net.core.somaxconn=1 net.core.none=1", "no sysctl net.core.none", true},
 	} {
 		t.Run(c.args, func(t *testing.T) {
@@ -150,7 +133,7 @@ func TestReachIsNilWhereAKnobCanBeTurned(t *testing.T) {
 			if err := Reach(turn[0], turn[1:]); err != nil {
 				t.Errorf("%s: %v", turn[0], err)
 			}
-			if err := Reach(turn[0], nil); err != nil && turn[0] != "nofile" {
+			if err := Reach(turn[0], nil); err != nil {
 				t.Errorf("%s, as such: %v", turn[0], err)
 			}
 		}
@@ -176,28 +159,6 @@ func TestFlowsOfAQueue(t *testing.T) {
 	}
 }
 
-func TestEveryCoreAndEveryQueueGetsItsShare(t *testing.T) {
-	for cores := 1; cores <= 70; cores++ {
-		var cpus []int
-		for c := range cores {
-			cpus = append(cpus, 3*c)
-		}
-		for queues := 2; queues <= 70; queues++ {
-			served := map[int]int{}
-			least, most := cores, 0
-			for _, share := range shares(cpus, queues) {
-				least, most = min(least, len(share)), max(most, len(share))
-				for _, c := range share {
-					served[c]++
-				}
-			}
-			if len(served) != cores || least < 1 || most-least > 1 {
-				t.Fatalf("%d cores, %d queues: %d cores served, %d to %d a queue", cores, queues, len(served), least, most)
-			}
-		}
-	}
-}
-
 func TestTheTableIsOutOfReachInANamespace(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
@@ -210,51 +171,6 @@ func TestTheTableIsOutOfReachInANamespace(t *testing.T) {
 	must(t, "rfs", "apply", "--dev", d.dev, "--queues-only")
 	must(t, "sysctl", "apply", "net.core.somaxconn=1")
 	must(t, "restore")
-}
-
-// Lowering the number of queues loses the settings of those that go, so they
-// are saved with the number.
-func TestWhatGoesWithAQueueIsSaved(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	put(t, root, netDir+"ens5/queues/rx-7/rps_cpus", "0f\n")
-	put(t, root, netDir+"ens5/queues/rx-2/rps_cpus", "0f\n")
-	put(t, root, netDir+"ens5/queues/tx-6/xps_cpus", "40\n")
-	before := snapshot(t, root)
-	out := must(t, "queues", "--dev", "ens5", "--count", "4")
-	if strings.Count(out, "(saved:") != 2 || strings.Contains(out, "rx-2") || !strings.Contains(out, "plan: 1 write;") {
-		t.Errorf("%s", out)
-	}
-	must(t, "queues", "apply", "--dev", "ens5", "--count", "4")
-	// As the kernel does then.
-	aside := t.TempDir()
-	for _, q := range []string{"rx-6", "rx-7", "tx-6", "tx-7"} {
-		if err := os.Rename(root+netDir+"ens5/queues/"+q, aside+"/"+q); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put(t, aside, "/rx-7/rps_cpus", "00\n")
-	put(t, aside, "/tx-6/xps_cpus", "00\n")
-	// The queues come back only when the number is restored.
-	defer faulty(func(written target, _ string) error {
-		if written.Kind == kindChannels {
-			for _, q := range []string{"rx-6", "rx-7", "tx-6", "tx-7"} {
-				if err := os.Rename(aside+"/"+q, root+netDir+"ens5/queues/"+q); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})()
-	if n, err := restoreAll(t); n != 3 || err != nil {
-		t.Errorf("%d, %v", n, err)
-	}
-	after := snapshot(t, root)
-	for path, text := range before {
-		if after[path] != text {
-			t.Errorf("%s is %q, was %q", path, after[path], text)
-		}
-	}
 }
 
 func TestServicesWithoutSystemd(t *testing.T) {
@@ -298,7 +214,6 @@ func TestSameMeansTheSame(t *testing.T) {
 		{netDir + "x/queues/rx-0/rps_cpus", "3\n", "00,00000003\n", true},
 		{netDir + "x/queues/rx-0/rps_cpus", "FF\n", "00,000000ff\n", true},
 		{netDir + "x/queues/rx-0/rps_cpus", "1,00000000\n", "00,00000001\n", false},
-		{netDir + "x/queues/tx-0/xps_cpus", "0\n", "00,00000000\n", true},
 		{"/proc/irq/9/smp_affinity_list", "0-3\n", "0,1,2,3\n", true},
 		{"/proc/irq/9/smp_affinity_list", "2,0\n", "0,2\n", true},
 		{"/proc/irq/9/smp_affinity_list", "0\n", "0-1\n", false},
@@ -313,18 +228,8 @@ func TestSameMeansTheSame(t *testing.T) {
 }
 
 func FuzzValues(f *testing.F) {
-	f.Add("rx 1 tx 2 other 3 combined 4")
-	f.Add("1024 unlimited")
 	f.Add("net.core.somaxconn=1024 65535")
 	f.Fuzz(func(t *testing.T, text string) {
-		if c, err := parseChannels(text); err == nil && c.String() != strings.TrimSpace(text) {
-			t.Errorf("queues: %q became %q", text, c)
-		}
-		if l, err := parseLimit(text); err == nil {
-			if again, err := parseLimit(l.String()); err != nil || again != l {
-				t.Errorf("limits: %q became %q", text, l)
-			}
-		}
 		sysctl, err := find("sysctl")
 		if err != nil {
 			t.Fatal(err)
@@ -340,11 +245,11 @@ func FuzzValues(f *testing.F) {
 	})
 }
 
-// A user can lower a limit, and root of a user namespace owns its interfaces.
+// Root of a user namespace owns its interfaces.
 func TestOnlyRootMayTurnSomeKnobs(t *testing.T) {
 	for name, want := range map[string]bool{
-		"rps": true, "rfs": true, "xps": true, "irq-pin": true, "irqbalance": true, "crond": true,
-		"queues": false, "mtu": false, "nofile": false, "no-such-knob": false,
+		"rps": true, "rfs": true, "irq-pin": true, "irqbalance": true, "crond": true,
+		"mtu": false, "no-such-knob": false,
 	} {
 		if got := NeedsRoot(name); got != want {
 			t.Errorf("%s: needs root: %v, want %v", name, got, want)

@@ -15,8 +15,7 @@ import (
 
 // treeVariable names the environment variable for a directory put in front of
 // /proc and /sys. It is for tests: a made-up tree stands for a machine that the
-// tests do not have. In the tree, the number of queues, which no real file
-// shows, is in ethtool/DEV, and limits are written into /proc/PID/limits.
+// tests do not have.
 const treeVariable = "LINE_RATE_TUNE_ROOT"
 
 const (
@@ -150,24 +149,24 @@ func (m *machine) device(dev string) (t target, err error) {
 	return t, err
 }
 
-// queueFiles lists one file of each of an interface's queues, by queue number.
-// which is "rx" or "tx".
-func (m *machine) queueFiles(dev, which, name string) ([]target, error) {
+// queueFiles lists one file of each of an interface's receive queues, by queue
+// number.
+func (m *machine) queueFiles(dev, name string) ([]target, error) {
 	t, err := m.device(dev)
 	if err != nil {
 		return nil, err
 	}
 	dir := t.Path + "/queues"
-	numbers, err := numbered(m.real(dir), which+"-")
+	numbers, err := numbered(m.real(dir), "rx-")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if len(numbers) == 0 {
-		return nil, unavailable("%s has no %s queues", dev, map[string]string{"rx": "receive", "tx": "transmit"}[which])
+		return nil, unavailable("%s has no receive queues", dev)
 	}
 	var files []target
 	for _, n := range numbers {
-		if t.Path = fmt.Sprintf("%s/%s-%d/%s", dir, which, n, name); !m.exists(t.Path) {
+		if t.Path = fmt.Sprintf("%s/rx-%d/%s", dir, n, name); !m.exists(t.Path) {
 			return nil, unavailable("this kernel has no %s", t.Path)
 		}
 		files = append(files, t)

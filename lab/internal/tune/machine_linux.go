@@ -2,10 +2,8 @@ package tune
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"os"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -104,56 +102,6 @@ func access(path string) error {
 		return needsRoot(path)
 	case err != nil:
 		return &os.PathError{Op: "write", Path: path, Err: err}
-	}
-	return nil
-}
-
-// ethtoolChannels is the kernel's struct ethtool_channels.
-type ethtoolChannels struct {
-	cmd       uint32
-	most, now channels
-}
-
-// ethtool reads or sets values of an interface through its driver. does
-// completes the error message.
-func ethtool(dev, does string, arg *ethtoolChannels) error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err == nil {
-		defer unix.Close(fd)
-		// The kernel's struct ifreq, of which this call uses a name and an address.
-		var request struct {
-			name [unix.IFNAMSIZ]byte
-			data unsafe.Pointer
-			_    [24 - unsafe.Sizeof(uintptr(0))]byte
-		}
-		copy(request.name[:unix.IFNAMSIZ-1], dev)
-		request.data = unsafe.Pointer(arg)
-		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request))); errno != 0 {
-			err = errno
-		}
-	}
-	switch {
-	case errors.Is(err, unix.EOPNOTSUPP):
-		return unavailable("the driver of %s does not let its queues be %s", dev, does)
-	case err != nil:
-		return fmt.Errorf("%s: %w", channelsName(dev), err)
-	}
-	return nil
-}
-
-func ethtoolGet(dev string) (most, now channels, err error) {
-	arg := ethtoolChannels{cmd: unix.ETHTOOL_GCHANNELS}
-	err = ethtool(dev, "counted", &arg)
-	return arg.most, arg.now, err
-}
-
-func ethtoolSet(dev string, c channels) error {
-	return ethtool(dev, "set", &ethtoolChannels{cmd: unix.ETHTOOL_SCHANNELS, now: c})
-}
-
-func setLimit(pid int, l limits) error {
-	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: l.soft, Max: l.hard}, nil); err != nil {
-		return fmt.Errorf("%s: %w", limitName(pid), err)
 	}
 	return nil
 }

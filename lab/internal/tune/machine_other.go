@@ -5,12 +5,9 @@ package tune
 // The knobs exist on Linux only; elsewhere this package only reports that.
 var errLinux = Unavailable{"the kernel's knobs are Linux's"}
 
-func cookie() uint64                                    { return 0 }
-func (m *machine) see() error                           { return errLinux }
-func initialUser() bool                                 { return true }
-func realRoot(int) bool                                 { return false }
-func capable(int) bool                                  { return false }
-func access(string) error                               { return errLinux }
-func ethtoolGet(string) (most, now channels, err error) { return most, now, errLinux }
-func ethtoolSet(string, channels) error                 { return errLinux }
-func setLimit(int, limits) error                        { return errLinux }
+func cookie() uint64          { return 0 }
+func (m *machine) see() error { return errLinux }
+func initialUser() bool       { return true }
+func realRoot(int) bool       { return false }
+func capable(int) bool        { return false }
+func access(string) error     { return errLinux }

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,11 +11,10 @@ import (
 
 // options are the parsed options; each knob uses some of them.
 type options struct {
-	state, dev, cpus         string
-	entries, pid, count, mtu int
-	limit                    uint64
-	tableOnly, queuesOnly    bool
-	settings                 [][2]string // names and values, for sysctl
+	state, dev, cpus      string
+	entries, mtu          int
+	tableOnly, queuesOnly bool
+	settings              [][2]string // names and values, for sysctl
 	// look is set where only the targets matter, so the values to set may be
 	// missing.
 	look bool
@@ -30,9 +28,6 @@ func (o *options) flags(k *knob) *flag.FlagSet {
 	all.IntVar(&o.entries, "entries", 32768, "")
 	all.BoolVar(&o.tableOnly, "table-only", false, "")
 	all.BoolVar(&o.queuesOnly, "queues-only", false, "")
-	all.IntVar(&o.pid, "pid", os.Getppid(), "")
-	all.Uint64Var(&o.limit, "limit", 1_048_576, "")
-	all.IntVar(&o.count, "count", -1, "")
 	all.IntVar(&o.mtu, "mtu", 0, "")
 	fs.StringVar(&o.state, "state", "", "")
 	all.VisitAll(func(f *flag.Flag) {

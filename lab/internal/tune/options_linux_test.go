@@ -67,7 +67,7 @@ func TestHelpNamesEveryKnobAndEveryOptionIsRead(t *testing.T) {
 			}
 		}
 	}
-	for _, o := range []string{"dev", "cpus", "entries", "table-only", "queues-only", "pid", "limit", "count", "mtu"} {
+	for _, o := range []string{"dev", "cpus", "entries", "table-only", "queues-only", "mtu"} {
 		if !named[o] {
 			t.Errorf("no knob takes --%s", o)
 		}

@@ -260,8 +260,6 @@ func (s *session) held(t target) int {
 			return (r.Net.is(s.m.net) || initial) && r.Target.Index == t.Index
 		case t.Scope == scopeNamespace:
 			return initial
-		case t.Scope == scopeProcess:
-			return sameBoot && r.Target.Start == t.Start
 		}
 		return true
 	})
@@ -269,18 +267,10 @@ func (s *session) held(t target) int {
 
 // missing says why a record's target is not here; empty where it is. gone means
 // that the target no longer exists; else it is in another namespace that still
-// exists, or depends on another knob.
+// exists.
 func (s *session) missing(r original) (why string, gone bool) {
 	t, m, sameBoot := r.Target, s.m, r.Boot == s.m.boot
 	switch {
-	case t.Scope == scopeProcess:
-		if sameBoot && !m.ownProcesses() {
-			return "/proc shows another PID namespace than this process is in", false
-		}
-		if start, err := m.started(t.PID); !sameBoot || err != nil || start != t.Start {
-			return fmt.Sprintf("process %d has ended", t.PID), true
-		}
-		return "", false
 	case t.Scope == scopeMachine:
 	case !sameBoot && !r.Net.Initial:
 		return "its network namespace went with the last boot", true
@@ -308,11 +298,6 @@ func (s *session) missing(r original) (why string, gone bool) {
 			}
 		}
 		return "", false
-	}
-	for _, o := range s.Records {
-		if o.Target.Kind == kindChannels && o.Target.Dev == t.Dev && o.Net.is(r.Net) {
-			return "its queue is not there now; restore the number of queues first: tune-queues.sh restore", false
-		}
 	}
 	return "it is not there any more", true
 }

@@ -20,13 +20,12 @@ type model struct {
 	cores, queues int
 	dev           string
 	firstIRQ      int // of the queues; the management vector is the one before
-	combined      bool
 }
 
 var (
-	c8i32xlarge = model{cores: 128, queues: 16, dev: "enp95s0", firstIRQ: 143, combined: true}
-	c6i2xlarge  = model{cores: 8, queues: 8, dev: "ens5", firstIRQ: 28, combined: true}
-	c6in8xlarge = model{cores: 32, queues: 16, dev: "ens5", firstIRQ: 40, combined: true}
+	c8i32xlarge = model{cores: 128, queues: 16, dev: "enp95s0", firstIRQ: 143}
+	c6i2xlarge  = model{cores: 8, queues: 8, dev: "ens5", firstIRQ: 28}
+	c6in8xlarge = model{cores: 32, queues: 16, dev: "ens5", firstIRQ: 40}
 )
 
 const (
@@ -89,7 +88,7 @@ func (d model) tree(t *testing.T) string {
 	put(t, root, "/proc/interrupts", table.String())
 
 	for name, value := range map[string]string{
-		"kernel/random/boot_id": madeUpBoot, "fs/nr_open": "1048576",
+		"kernel/random/boot_id":          madeUpBoot,
 		"net/core/rps_sock_flow_entries": "0", "net/core/somaxconn": "4096", "net/core/netdev_max_backlog": "1000",
 		"net/ipv4/tcp_max_syn_backlog": "4096", "net/ipv4/ip_local_port_range": "32768\t60999",
 		"net/ipv4/tcp_tw_reuse": "2", "net/ipv4/tcp_fin_timeout": "60",
@@ -99,14 +98,6 @@ func (d model) tree(t *testing.T) string {
 	enter(t, root, initialNet)
 	put(t, root, fmt.Sprintf("/proc/%d/comm", madeUpShell), "bash\n")
 	put(t, root, fmt.Sprintf("/proc/%d/stat", madeUpShell), fmt.Sprintf("%d (ba) sh) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 8128 0 0\n", madeUpShell))
-	put(t, root, fmt.Sprintf("/proc/%d/limits", madeUpShell), fmt.Sprintf("%-25s %-20s %-20s %-10s\n", "Limit", "Soft Limit", "Hard Limit", "Units")+
-		fmt.Sprintf("%-25s %-20s %-20s %-10s\n", "Max processes", "unlimited", "unlimited", "processes")+
-		fmt.Sprintf("%-25s %-20s %-20s %-10s\n", "Max open files", "1024", "524288", "files"))
-	queues := channels{rx: uint32(d.queues), tx: uint32(d.queues)}
-	if d.combined {
-		queues = channels{combined: uint32(d.queues)}
-	}
-	put(t, root, "/ethtool/"+d.dev, fmt.Sprintf("most %s\n%s\n", queues, queues))
 
 	t.Setenv(treeVariable, root)
 	t.Setenv("LINE_RATE_STATE", filepath.Join(t.TempDir(), "state"))

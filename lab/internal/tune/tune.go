@@ -22,8 +22,8 @@
 // a time write. A directory that other users can write to is refused: they
 // could make root write any value.
 //
-// The settings of a network namespace, an interface or a process that no longer
-// exists are gone with it: restore says so and forgets them. After a reboot,
+// The settings of a network namespace or an interface that no longer exists are
+// gone with it: restore says so and forgets them. After a reboot,
 // settings of the machine itself are still restored where they differ. Settings
 // of a namespace that exists elsewhere are kept, and restore says where.
 //
@@ -40,14 +40,12 @@
 //
 // A setting is changed in the network namespace of the calling process. For an
 // interface in another namespace, start the process there with "nsenter --net".
-// RPS, RFS and XPS need root of the machine; root of a user namespace can set
-// the MTU and the number of queues of interfaces it made.
+// RPS and RFS need root of the machine; root of a user namespace can set the MTU of
+// interfaces it made.
 //
-// Lowering the number of queues of a real card can reset the affinity of its
-// interrupts, depending on the driver. RPS, RFS and XPS of the removed queues
-// are saved with the number. A value that another program changes between apply
-// and restore is overwritten. An interface that was moved to another network
-// namespace counts as gone from its first one.
+// A value that another program changes between apply and restore is overwritten. An
+// interface that was moved to another network namespace counts as gone from its
+// first one.
 package tune
 
 import (

@@ -67,9 +67,7 @@ func (s *session) remember(name string, c change, by *keeper) {
 		})
 	}
 	r := &s.Records[h]
-	if r.Holder = by; !c.keep {
-		r.Wanted = c.want
-	}
+	r.Holder, r.Wanted = by, c.want
 	if !slices.Contains(r.Knobs, name) {
 		r.Knobs = append(slices.Clip(r.Knobs), name)
 	}
@@ -118,7 +116,6 @@ func (s *session) restore(chosen func(original) bool, errs io.Writer) (restored 
 			left = append(left, r)
 			continue
 		}
-		// A missing queue may return once the number of queues is restored.
 		why, gone := s.missing(r)
 		if gone {
 			fmt.Fprintf(errs, "forgotten: %s: %s\n", r.Target.Path, why)
@@ -159,8 +156,7 @@ func (c *Call) restore(m *machine, out, errs io.Writer) error {
 	c.fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	n, err := s.restore(func(r original) bool {
 		return (c.knob == nil || slices.Contains(r.Knobs, c.knob.name)) &&
-			(!given["dev"] || r.Target.Dev == "" || r.Target.Dev == c.options.dev) &&
-			(!given["pid"] || r.Target.PID == c.options.pid)
+			(!given["dev"] || r.Target.Dev == "" || r.Target.Dev == c.options.dev)
 	}, errs)
 	if err != nil {
 		return err
