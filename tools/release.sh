@@ -10,15 +10,20 @@ out=${2:?usage: tools/release.sh TAG DIRECTORY}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# Whoever cites the programs takes the version from there.
+version=$(sed -n 's/^version: *//p' CITATION.cff)
+[ "v$version" = "$tag" ] || { echo "CITATION.cff has the version ${version:-of nothing}, and the tag is $tag: set its version and date-released in a commit, and tag that one" >&2; exit 2; }
 date=$(git log -1 --format=%cI)
 make --no-print-directory .tools/bin/lab
 for arch in amd64 arm64; do
   name=line-rate-$tag-linux-$arch
   mkdir -p ".tools/release/$name"
+  packages=()
   # Without cgo a program runs with any C library.
   while read -r directory program; do
     (cd lab && CGO_ENABLED=0 GOOS=linux GOARCH=$arch GOWORK=off go build -trimpath -buildvcs=false \
       -tags "$(cat ../.tools/stamp/sources)" -o "../.tools/release/$name/$program" "$directory")
+    packages+=("$directory")
   done <<'END'
 ./cmd/lab lab
 ./server fiber_server
@@ -29,6 +34,7 @@ for arch in amd64 arm64; do
 ./sink event_sink
 END
   cp LICENSE ".tools/release/$name/"
+  tools/notices.sh "$arch" "${packages[@]}" >".tools/release/$name/NOTICES"
   tar --sort=name --mtime="$date" --owner=0 --group=0 --numeric-owner -C .tools/release -cf - "$name" | gzip -n -9 >"$out/$name.tar.gz"
   rm -rf ".tools/release/$name"
 done

@@ -23,6 +23,9 @@ const there = (url) => {
   return existsSync(file) && (!statSync(file).isDirectory() || existsSync(join(file, 'index.html')))
 }
 
+// The search comes from elsewhere, and its terms go with it.
+if (existsSync(join(root, 'pagefind'))) expect(files.includes('pagefind/LICENSE.txt') && /Permission is hereby granted/.test(read('pagefind/LICENSE.txt')), 'pagefind/ has files of the indexer and not its licence')
+
 let data = 0
 for (const f of files.filter((f) => f.endsWith('.html'))) {
   const html = read(f)

@@ -131,6 +131,8 @@ report() {
 
 @test "a tag makes archives with checksums, which are attested and published" {
   git clone --quiet --shared "$SOURCE" "$BATS_TEST_TMPDIR/tagged"
+  sed -i 's/^version: .*/version: 9.9.9/' "$BATS_TEST_TMPDIR/tagged/CITATION.cff"
+  git -C "$BATS_TEST_TMPDIR/tagged" -c user.name=x -c user.email=x@example.org commit -qam 'Nine'
   git -C "$BATS_TEST_TMPDIR/tagged" -c user.name=x -c user.email=x@example.org tag -a v9.9.9 -m 'Nine' -m 'What is new.'
   SOURCE=$BATS_TEST_TMPDIR/tagged workflow tag release
   (cd "$ARTIFACTS/dist" && sha256sum --check --quiet SHA256SUMS)
@@ -138,6 +140,7 @@ report() {
   grep -q 'What is new.' "$ARTIFACTS/dist/NOTES.md"
   tar -tzf "$ARTIFACTS/dist/line-rate-v9.9.9-linux-amd64.tar.gz" | grep -qx 'line-rate-v9.9.9-linux-amd64/lab'
   tar -xzf "$ARTIFACTS/dist/line-rate-v9.9.9-linux-amd64.tar.gz" -C "$BATS_TEST_TMPDIR"
+  grep -q 'github.com/valyala/fasthttp v' "$BATS_TEST_TMPDIR/line-rate-v9.9.9-linux-amd64/NOTICES"
   "$BATS_TEST_TMPDIR/line-rate-v9.9.9-linux-amd64/lab" help | grep -q reproduce
   grep -qx 'attested 2 archives' "$CALLS"
   grep -q '^gh release create v9.9.9 ' "$CALLS"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -256,6 +257,57 @@ func TestTheFormForWhatIsNotReproducedAsksForTheRun(t *testing.T) {
 		}
 		if f.Name == "" || f.Description == "" || !slices.Equal(required, want) {
 			t.Errorf("%s requires %v, want %v", form, required, want)
+		}
+	}
+}
+
+// What is pinned gets updates, or a reason beside it why not.
+func TestEachKindOfDependencyIsUpdated(t *testing.T) {
+	data, err := os.ReadFile("../../.github/dependabot.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bot struct {
+		Updates []struct {
+			Ecosystem   string `yaml:"package-ecosystem"`
+			Directory   string
+			Directories []string
+		}
+	}
+	if err := yaml.Unmarshal(data, &bot); err != nil {
+		t.Fatal(err)
+	}
+	updated := map[string]bool{}
+	for _, u := range bot.Updates {
+		for _, dir := range append(u.Directories, u.Directory) {
+			updated[u.Ecosystem+" "+dir] = true
+		}
+	}
+	out, err := exec.Command("git", "-C", "../..", "ls-files", "--", "*go.sum", "*Cargo.lock", "*package-lock.json", "*requirements*.txt").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]string{"go.sum": "gomod", "Cargo.lock": "cargo", "package-lock.json": "npm"}
+	for _, path := range strings.Fields(string(out)) {
+		kind, ok := kinds[filepath.Base(path)]
+		if !ok {
+			kind = "pip"
+		}
+		if dir := filepath.Join("/", filepath.Dir(path)); !updated[kind+" "+dir] {
+			t.Errorf("%s: dependabot.yml has no %s in %s", path, kind, dir)
+		}
+	}
+}
+
+// One version of Node, and one that gets fixes: 20 has had none since April 2026.
+func TestWorkflowsRunASupportedNode(t *testing.T) {
+	for file, w := range files(t) {
+		for id, j := range w.Jobs {
+			for _, s := range j.Steps {
+				if v, ok := s.With["node-version"]; ok && v != "22" {
+					t.Errorf("%s/%s: Node %v, not 22", file, id, v)
+				}
+			}
 		}
 	}
 }
