@@ -156,6 +156,12 @@ func TestABrokenContributionIsRefusedInOneLine(t *testing.T) {
 		{"another program in place of all", func(r *forger) {
 			r.f.Provenance.Binaries = map[string]host.Binary{"foo": {SHA256: strings.Repeat("12", 32)}}
 		}, run, `/provenance/binaries: "lab" is missing`},
+		{"a client's thread below its cores", metric("client_thread_busy_max", 0.1), run, "/trials/0/metrics/client_thread_busy_max: 0.1, but client_cores_busy"},
+		{"workers below their cores", metric("server_workers_busy", 0.1), run, "/trials/0/metrics/server_workers_busy: 0.1, but server_cores_busy"},
+		{"more connections than were asked for", metric("connections_established", 1e15), run, "/trials/0/metrics/connections_established: 1e+15"},
+		{"a sampler that used a billion cores", metric("sampler_busy", 1e9), run, "/trials/0/metrics/sampler_busy: 1e+09"},
+		{"a budget that the run did not keep", func(r *forger) { r.f.Provenance.BudgetS = 0.01 }, run, "/provenance/budget_s: 0.01, but the trials' slots alone took"},
+		{"a bound in other words", func(r *forger) { r.f.Trials[0].BoundWhy = "the client has lots of room" }, run, `/trials/0/bound_why: "the client has lots of room", but the figures give "`},
 		{"an edited bound", func(r *forger) { r.f.Trials[0].Bound = gate.BoundWire }, run, `/trials/0/bound: "wire", but the figures give`},
 		{"a gate nobody knows", func(r *forger) {
 			r.f.Trials[0].Valid, r.f.Trials[0].Reasons = false, []results.Reason{{Gate: "bad-mood", Detail: "x"}}
