@@ -58,7 +58,7 @@ func Against(root journal.Root, base string) ([]Fault, error) {
 		return nil, err
 	}
 	c := &change{history: h, base: left[:min(12, len(left))]}
-	if c.files, err = h.files(left, append([]string{experiments, texts, entries}, grows...)...); err != nil {
+	if c.files, err = h.files(left, append([]string{experiments, texts, entries, examples}, grows...)...); err != nil {
 		return nil, err
 	}
 	for _, p := range sorted(c.files, "") {
@@ -76,6 +76,8 @@ func Against(root journal.Root, base string) ([]Fault, error) {
 			err = c.experiment(p)
 		case path.Dir(p) == texts && path.Ext(p) == ".toml":
 			err = c.text(p)
+		case path.Dir(p) == examples:
+			err = c.example(p)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p, err)

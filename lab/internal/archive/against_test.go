@@ -207,6 +207,23 @@ func TestACorrectionAllowsOneChange(t *testing.T) {
 	}
 }
 
+// A committed example's figures change only when it is printed again.
+func TestAnExampleKeepsItsFigures(t *testing.T) {
+	r := newRepository(t)
+	const p, was = "data/examples/fleet-scale.json", `{"date": "2026-01-02", "cpus": 2}`
+	for now, says := range map[string]string{
+		was: "", `{"date": "2026-01-02", "cpus": 4}`: p + ": changed, though by its own words it was printed when ", `{"date": "2026-01-03", "cpus": 4}`: "",
+	} {
+		archivetest.Write(t, r.root.Path(p), was)
+		r.commit()
+		r.git("branch", "-f", "base")
+		archivetest.Write(t, r.root.Path(p), now)
+		if got := strings.Join(r.judged(), "\n"); (got == "") != (says == "") || !strings.HasPrefix(got, says) {
+			t.Errorf("%s: %q", now, got)
+		}
+	}
+}
+
 // A correction of a claim's text counts once, and stays.
 func TestACorrectedTextIsLockedAgain(t *testing.T) {
 	r := newRepository(t)

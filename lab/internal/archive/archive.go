@@ -71,6 +71,9 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 		return nil, nil, err
 	}
 	j.Experiments = xs
+	if err := j.foreign(fault); err != nil {
+		return nil, nil, err
+	}
 
 	hosts, err := root.Files("hosts", ".json")
 	if err != nil {

@@ -156,6 +156,12 @@ func TestABrokenContributionIsRefusedInOneLine(t *testing.T) {
 		{"another program in place of all", func(r *forger) {
 			r.f.Provenance.Binaries = map[string]host.Binary{"foo": {SHA256: strings.Repeat("12", 32)}}
 		}, run, `/provenance/binaries: "lab" is missing`},
+		{"a client's thread below its cores", metric("client_thread_busy_max", 0.1), run, "/trials/0/metrics/client_thread_busy_max: 0.1, but client_cores_busy"},
+		{"workers below their cores", metric("server_workers_busy", 0.1), run, "/trials/0/metrics/server_workers_busy: 0.1, but server_cores_busy"},
+		{"more connections than were asked for", metric("connections_established", 1e15), run, "/trials/0/metrics/connections_established: 1e+15"},
+		{"a sampler that used a billion cores", metric("sampler_busy", 1e9), run, "/trials/0/metrics/sampler_busy: 1e+09"},
+		{"a budget that the run did not keep", func(r *forger) { r.f.Provenance.BudgetS = 0.01 }, run, "/provenance/budget_s: 0.01, but the trials' slots alone took"},
+		{"a bound in other words", func(r *forger) { r.f.Trials[0].BoundWhy = "the client has lots of room" }, run, `/trials/0/bound_why: "the client has lots of room", but the figures give "`},
 		{"an edited bound", func(r *forger) { r.f.Trials[0].Bound = gate.BoundWire }, run, `/trials/0/bound: "wire", but the figures give`},
 		{"a gate nobody knows", func(r *forger) {
 			r.f.Trials[0].Valid, r.f.Trials[0].Reasons = false, []results.Reason{{Gate: "bad-mood", Detail: "x"}}
@@ -212,6 +218,14 @@ func TestABrokenContributionIsRefusedInOneLine(t *testing.T) {
 		{"an experiment over its size", long("lab/experiments/12-new.toml", 1<<40), "lab/experiments/12-new.toml", "more than 262144 bytes"},
 		{"a text over its size", long("data/texts/12.toml", 256<<10+1), "data/texts/12.toml", "more than 262144 bytes"},
 		{"a foreign file among results", writes("data/results/11-threads/run.json~", "x"), "data/results/11-threads/run.json~", "only .json files belong there"},
+		{"a foreign file among experiments", writes("lab/experiments/x.txt", "x"), "lab/experiments/x.txt", "only experiments (.toml) belong there"},
+		{"a directory among experiments", writes("lab/experiments/more/x.toml", "x"), "lab/experiments/more", "only experiments (.toml) belong there"},
+		{"a foreign file among examples", writes("data/examples/x.html", "<p>"), "data/examples/x.html", "only compare-NAME.json and fleet-scale.json belong there"},
+		{"an example that is no JSON", writes("data/examples/compare-x.json", "{"), "data/examples/compare-x.json", "line 1: the file ends"},
+		{"an example of no time", writes("data/examples/compare-x.json", "{}"), "data/examples/compare-x.json", "neither started_at nor date says"},
+		{"an example over its size", long("data/examples/compare-x.json", 1<<20), "data/examples/compare-x.json", "more than 16384 bytes"},
+		{"half of a character", replace(`"bound_why": "`, `"bound_why": "\ud800`), run, `line `},
+		{"a count with a point", replace(`"schema_version": 2`, `"schema_version": 2.0`), run, "line 2: /schema_version takes a whole number, not a JSON number 2.0"},
 		{"a foreign file among designs", writes("data/designs/notes.toml", "x"), "data/designs/notes.toml", "no run was made with it"},
 		{"a foreign file among texts", writes("data/texts/notes.md", "x"), "data/texts/notes.md", "only texts belong there"},
 		{"a foreign file among profiles", writes("data/profiles/11-threads/x.pb.gz", "x"), "data/profiles/11-threads/x.pb.gz", "no run names it"},

@@ -177,6 +177,11 @@ func (b *book) read(t *Text, f *File) error {
 		q := p.Quantity.rounded()
 		f.Figures[fig.ID] = Printed{fig.Place, fig.Printed, p.Unit, q.Value, q.Low, q.High}
 	}
+	for _, table := range t.Tables {
+		if _, err := b.run(table); err != nil {
+			return err
+		}
+	}
 	byID := map[string]Finding{}
 	for _, c := range t.Checks {
 		found, err := b.check(t, c)

@@ -88,15 +88,23 @@ func (b *book) find(t *Text, name string) (named, error) {
 	return named{}, fmt.Errorf("no table %q in data/texts/%s.toml; %s", first, t.Entry, strict.Instead(first, t.tableNames()))
 }
 
+// run finds the published run that a table is.
+func (b *book) run(table Table) (*results.File, error) {
+	i := slices.IndexFunc(b.runs, func(r *results.File) bool { return r.Experiment == table.Experiment && r.Run == table.Run })
+	switch {
+	case i < 0:
+		return nil, fmt.Errorf("table %q: there is no data/results/%s/%s.json", table.ID, table.Experiment, table.Run)
+	case b.runs[i].Source != results.Published:
+		return nil, fmt.Errorf("table %q: %s was measured, not published", table.ID, table.Run)
+	}
+	return b.runs[i], nil
+}
+
 // cell finds one figure of a published run.
 func (b *book) cell(table Table, cond, what string) (named, error) {
-	i := slices.IndexFunc(b.runs, func(r *results.File) bool { return r.Experiment == table.Experiment && r.Run == table.Run })
-	if i < 0 {
-		return named{}, fmt.Errorf("table %q: there is no data/results/%s/%s.json", table.ID, table.Experiment, table.Run)
-	}
-	r := b.runs[i]
-	if r.Source != results.Published {
-		return named{}, fmt.Errorf("table %q: %s was measured, not published", table.ID, r.Run)
+	r, err := b.run(table)
+	if err != nil {
+		return named{}, err
 	}
 	c, t, ok := trial(r, cond)
 	if !ok {

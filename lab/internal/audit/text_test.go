@@ -58,6 +58,7 @@ func TestTextsThatLeanOnNothing(t *testing.T) {
 		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"t.c1.x\"":                                                                            `no table "t"`,
 		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate * 2\"\nequals = \"1\"":                                                                             "place: missing",
 		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nplace = \"p\"\nof = \"rate * 2\"\nequals = \"1\"":                                                              "unit: missing",
+		"[[tables]]\nid = \"unused\"\nplace = \"p\"\nexperiment = \"x\"\nrun = \"r\"":                                                                             `table "unused": there is no data/results/x/r.json`,
 		"[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nmetric = \"throughput_rps\"\nneeds = [\"repeats\"]\nclient_busy = \"busy\"":                         `claims "c": client_busy:`,
 		"[[tables]]\nid = \"t\"\nplace = \"p\"\nexperiment = \"x\"\nrun = \"r\"\n[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"t.c1.workers\"\nequals = \"1\"": "there is no data/results/x/r.json",
 	} {

@@ -43,13 +43,6 @@ func (t Trial) slotted(f *File, levels setting.Levels) *wrong {
 	if t.Slots == nil {
 		return nil
 	}
-	count := func(cpus string) int {
-		list, err := cores.Parse(cpus)
-		if cpus == "" || err != nil {
-			return 0
-		}
-		return len(list)
-	}
 	want := t.Slots.Metrics(Setup{f.Provenance.Block.SlotS, count(f.serverCPUs(levels)), count(f.Provenance.ClientCPUs), f.Topology.LineRateBps, t.Clients})
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if got, there := t.Metrics[name]; !there {
@@ -59,6 +52,15 @@ func (t Trial) slotted(f *File, levels setting.Levels) *wrong {
 		}
 	}
 	return nil
+}
+
+// count is the number of cores in a list; 0 where there is none.
+func count(cpus string) int {
+	list, err := cores.Parse(cpus)
+	if cpus == "" || err != nil {
+		return 0
+	}
+	return len(list)
 }
 
 // cpu compares the server's CPU time with the window, the requests and the

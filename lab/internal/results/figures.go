@@ -29,7 +29,9 @@ var (
 		// The shaper passes a burst at more than its rate.
 		"line_rate_share": 1.1,
 		// A number of cores, which may be several.
-		"server_foreign_load": math.Inf(1), "client_foreign_load": math.Inf(1), "sampler_busy": math.Inf(1),
+		"server_foreign_load": math.Inf(1), "client_foreign_load": math.Inf(1),
+		// One thread samples.
+		"sampler_busy": 1.25,
 		// The throughput of one window over that of another, not a part of a whole.
 		"profiled_throughput_share": math.Inf(1),
 	}
@@ -108,7 +110,7 @@ func (t Trial) figures(at string, f *File, levels setting.Levels) error {
 	if f.Source == Published {
 		return nil
 	}
-	for _, found := range []*wrong{t.complete(), t.slotted(f, levels), t.recomputed(f, levels), t.busyCores(f, levels), t.threads(), t.profiled(), t.calibrated(f.Provenance)} {
+	for _, found := range []*wrong{t.complete(), t.slotted(f, levels), t.recomputed(f, levels), t.near(f, levels), t.busyCores(f, levels), t.threads(), t.profiled(), t.calibrated(f.Provenance)} {
 		if err := check(found); err != nil {
 			return err
 		}
@@ -267,6 +269,34 @@ func (t Trial) recomputed(f *File, levels setting.Levels) *wrong {
 		}
 	}
 	return t.cpu()
+}
+
+// near reports a figure of a trial in turns that lies further from others than two
+// clocks or counters of the same thing do.
+func (t Trial) near(f *File, levels setting.Levels) *wrong {
+	if !t.Valid || t.Slots == nil || t.Clients != nil {
+		return nil
+	}
+	m, onServer, onClient := t.Metrics, count(f.serverCPUs(levels)), count(f.Provenance.ClientCPUs)
+	threads, _ := levels[setting.ClientWorkers].Int()
+	connections, _ := levels[setting.Connections].Int()
+	used := m["client_cores_busy"] * float64(onClient)
+	workers := m["server_cores_busy"] * float64(onServer) / m["workers"]
+	for _, r := range []struct {
+		name     string
+		known    bool
+		low, top float64
+		how      string
+	}{
+		{"client_thread_busy_max", onClient > 0, used / float64(max(int(threads), onClient, 1)), used, "client_cores_busy, and its threads"},
+		{"server_workers_busy", onServer > 0 && m["workers"] > 0, workers, workers, "server_cores_busy over workers"},
+		{"connections_established", connections > 0, 0, float64(connections), "the connections asked for"},
+	} {
+		if v, there := m[r.name]; there && r.known && (v < r.low*(1-2*moments) || v > r.top*(1+moments)) {
+			return &wrong{"metrics/" + r.name, r.name, fmt.Sprintf("%v, but %s give %.4g to %.4g", v, r.how, r.low, r.top)}
+		}
+	}
+	return nil
 }
 
 // fullestLink is the share of its line rate that the busier direction of the

@@ -85,7 +85,7 @@ func Decode(data []byte, schema string, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
-		return err
+		return strict.Mistyped(err, data)
 	}
 	if f, ok := into.(*File); ok {
 		return f.spread()
@@ -137,6 +137,9 @@ func version(doc any, known map[int]string) (string, error) {
 			return known[n], nil
 		}
 		numbers = append(numbers, strconv.Itoa(n))
+	}
+	if text, ok := v.(string); ok {
+		v = strconv.Quote(text)
 	}
 	return "", fmt.Errorf("/schema_version: version %v is not known to this lab, which reads version %s; use the lab that wrote the file", v, strings.Join(numbers, " and "))
 }

@@ -56,6 +56,16 @@ func (f *File) checkTimes() error {
 		return fmt.Errorf("/provenance/finished_at: %s is before the run began", p.FinishedAt.Format(time.RFC3339))
 	}
 	if f.SchemaVersion != Earlier {
+		measured := 0.0
+		for _, t := range f.Trials {
+			if t.Slots != nil {
+				measured += sum(t.Slots.DurationS)
+			}
+		}
+		// A run makes one block, whatever it takes.
+		if p.Blocks > 1 && measured > p.BudgetS {
+			return fmt.Errorf("/provenance/budget_s: %v, but the trials' slots alone took %.4g s", p.BudgetS, measured)
+		}
 		return nil // checkBlocks does the rest
 	}
 	free, of := p.StartedAt, "the run began"

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Sheet is the run as a CSV table, for readers who draw their own charts: a
@@ -22,7 +23,8 @@ import (
 // below a value is in the column below_<metric>, and a figure as printed by a
 // text in printed_<metric>. Figures are in base SI units, named in the metric.
 // A level is in level_<factor>, since a factor may have the name of a metric:
-// the level was asked for, the metric was counted.
+// the level was asked for, the metric was counted. Text that a spreadsheet would
+// take for a formula has an apostrophe before it.
 //
 // Lists within a trial (a fleet's clients, cores, threads, interrupts, profiles) and the run's
 // provenance are left out. Figures taken from a profile are among the metrics.
@@ -89,7 +91,7 @@ func (f *File) Sheet() ([]byte, error) {
 		for _, name := range prints {
 			row = append(row, t.Printed[name])
 		}
-		_ = w.Write(row)
+		_ = w.Write(strict.Cells(row))
 	}
 	w.Flush()
 	return b.Bytes(), w.Error()

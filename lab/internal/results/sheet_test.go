@@ -169,8 +169,11 @@ func faithful(f *File) error {
 				if got, err := strconv.ParseFloat(cell, 64); err != nil || got != v {
 					return fmt.Errorf("trial %d: %s is %q, not %v", t.Seq, name, cell, v)
 				}
-			} else if cell != words[name] { // empty if the trial has no such text
+			} else if text := strings.TrimPrefix(cell, "'"); text != words[name] { // empty if the trial has no such text
 				return fmt.Errorf("trial %d: %s is %q, not %q", t.Seq, name, cell, words[name])
+			}
+			if _, err := strconv.ParseFloat(cell, 64); err != nil && strings.IndexAny(cell, "=+-@\t\n") == 0 {
+				return fmt.Errorf("trial %d: a spreadsheet takes %s for a formula: %q", t.Seq, name, cell)
 			}
 			delete(figures, name)
 			delete(words, name)

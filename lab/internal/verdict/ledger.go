@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Ledger has what each machine says about each claim, in one file to
@@ -84,7 +85,7 @@ func (l *Ledger) CSV() ([]byte, error) {
 		head := []string{c.Entry, c.Experiment, c.Claim, c.Kind, c.Text}
 		lines := c.Machines
 		if len(lines) == 0 {
-			_ = w.Write(append(head, make([]string, 10)...))
+			_ = w.Write(strict.Cells(append(head, make([]string, 10)...)))
 		}
 		for _, m := range lines {
 			row := append(head[:len(head):len(head)], m.Host, m.clients(), m.Run, string(m.Verdict), strconv.Itoa(m.Blocks), strconv.Itoa(m.For), strconv.Itoa(m.Against))
@@ -95,7 +96,7 @@ func (l *Ledger) CSV() ([]byte, error) {
 				}
 				row = append(row, cell)
 			}
-			_ = w.Write(row)
+			_ = w.Write(strict.Cells(row))
 		}
 	}
 	w.Flush()

@@ -1,0 +1,82 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
+// Examples are what commands printed for pages that show it. They decide nothing, and
+// nothing else has their figures, so that only their form can be checked; and a figure
+// of one that was committed changes only with the time at which it was printed.
+const (
+	examples    = "data/examples"
+	mostExample = 16 << 10 // bytes; the longest so far has 3 kB
+)
+
+var example = regexp.MustCompile(`^(compare-[a-z0-9-]+|fleet-scale)\.json$`)
+
+// printedAt reports when an example was printed: lab compare says started_at, and make
+// bench-fleet date.
+func printedAt(data []byte) (when [2]string) {
+	var of struct {
+		StartedAt string `json:"started_at"`
+		Date      string `json:"date"`
+	}
+	_ = json.Unmarshal(data, &of) // what does not parse is refused elsewhere
+	return [2]string{of.StartedAt, of.Date}
+}
+
+// example reports an example whose figures were changed.
+func (c *change) example(p string) error {
+	was, err := c.one(c.files[p])
+	if err != nil {
+		return err
+	}
+	now, _, err := c.now(p)
+	if err == nil && now != nil && printedAt(was) == printedAt(now) && !bytes.Equal(was, now) {
+		c.fault(p, "changed, though by its own words it was printed when %s was; print it again, or git checkout %s -- %s", c.base, c.base, p)
+	}
+	return err
+}
+
+// foreign reports files that have no place among experiments and examples.
+func (j *Journal) foreign(fault func(path string, err error)) error {
+	designs, err := os.ReadDir(j.Root.Experiments())
+	if err != nil {
+		return err
+	}
+	for _, e := range designs {
+		if e.IsDir() || filepath.Ext(e.Name()) != ".toml" {
+			fault(filepath.Join(j.Root.Experiments(), e.Name()), errors.New("only experiments (.toml) belong there"))
+		}
+	}
+	return filepath.WalkDir(j.Root.Path(examples), func(p string, e os.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) || err == nil && e.IsDir() {
+			return nil
+		}
+		var data []byte
+		switch {
+		case err != nil:
+			return err
+		case filepath.Dir(p) != j.Root.Path(examples) || !example.MatchString(e.Name()):
+			fault(p, errors.New("only compare-NAME.json and fleet-scale.json belong there"))
+			return nil
+		}
+		if data, err = strict.ReadUpTo(p, mostExample); err == nil {
+			err = strict.CheckJSON(data)
+		}
+		if err == nil && printedAt(data) == [2]string{} {
+			err = errors.New("neither started_at nor date says when it was printed")
+		}
+		if err != nil {
+			fault(p, err)
+		}
+		return nil
+	})
+}
