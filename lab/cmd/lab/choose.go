@@ -3,16 +3,45 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
+// known refuses names of experiments that have no file. Reading the journal, in which
+// they would be missed too, takes seconds.
+func known(names ...string) error {
+	root, err := journal.Find(".")
+	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(root.Experiment("*"))
+	for i, f := range files {
+		files[i] = strings.TrimSuffix(filepath.Base(f), ".toml")
+	}
+	for _, name := range names {
+		if err == nil && !slices.Contains(files, name) {
+			instead := "lab list names them"
+			if len(strict.Near(name, files)) > 0 {
+				instead = strict.Instead(name, files)
+			}
+			err = fmt.Errorf("no experiment %q; %s", name, instead)
+		}
+	}
+	return err
+}
+
 // named opens the journal for one of its experiments.
 func named(name string) (*archive.Journal, *experiment.Experiment, error) {
+	if err := known(name); err != nil {
+		return nil, nil, err
+	}
 	j, err := open()
 	if err != nil {
 		return nil, nil, err
@@ -56,6 +85,19 @@ func choose(xs []*experiment.Experiment, entries []string, all bool) ([]*experim
 		}
 	}
 	return chosen, nil
+}
+
+// entered refuses entries that no experiment has, before the journal is read.
+func entered(entries []string, all bool) error {
+	root, err := journal.Find(".")
+	if err != nil {
+		return err
+	}
+	xs, err := experiment.LoadDir(root.Experiments())
+	if err == nil {
+		_, err = choose(xs, entries, all)
+	}
+	return err
 }
 
 // The default limits on the time that reproduce takes: with building and the site, the

@@ -12,6 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // open reads the journal and refuses one with faults: a run added to it could not be
@@ -50,7 +51,7 @@ func (c checkCall) do(_ context.Context, out io.Writer) (int, error) {
 	}
 	list := func(faults []archive.Fault) {
 		for _, f := range faults {
-			fmt.Fprintf(out, "%s: %v\n", f.Path, f.Err)
+			fmt.Fprintln(out, strict.Lines(fmt.Sprintf("%s: %v", f.Path, f.Err)))
 		}
 	}
 	// A file that was changed or deleted makes other files wrong. Only the cause is
@@ -69,8 +70,13 @@ func (c checkCall) do(_ context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	faults = append(faults, undecidable(j)...)
+	unwritten, err := placeholders(root)
+	if err != nil {
+		return exitFailed, err
+	}
+	faults = append(faults, unwritten...)
 	if list(faults); len(faults) > 0 {
-		return exitFailed, fmt.Errorf("%d files have faults", len(faults))
+		return exitFailed, fmt.Errorf("%s", count(len(faults), "file has a fault", "files have faults"))
 	}
 	proof, faults, err := j.Prove()
 	if err != nil {
@@ -134,13 +140,17 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if m.Tick != nil && m.Watch > 0 {
 		fmt.Fprintf(os.Stderr, "\r%40s\r", "")
 	}
+	width := doctor.Width
+	if w := columns(out); w > 0 {
+		width = min(width, max(w, 60))
+	}
 	status := exitHeld
 	for _, f := range findings {
 		if f.Level == doctor.Fault {
 			status = exitFailed
 		}
 	}
-	return status, doctor.Print(out, findings, m.Summary(findings))
+	return status, doctor.Print(out, findings, m.Summary(findings), width)
 }
 
 type listCall struct{}

@@ -156,13 +156,12 @@ func TestWrongCalls(t *testing.T) {
 		want string
 	}{
 		{[]string{"frobnicate"}, `no command "frobnicate"`},
-		{nil, "see lab help"},
 		{[]string{"reproduse"}, `no command "reproduse", did you mean "reproduce"?`},
 		{[]string{"run"}, "one experiment"},
 		{[]string{"run", "99-tiny", "98-other"}, "unexpected argument 98-other; see lab help run"},
 		{[]string{"run", "99-tiny", "--host"}, "--host: expected string value but nothing follows"},
 		{[]string{"run", "99-tiny", "-port", "0"}, "--port 0: use 1 to 65535"},
-		{[]string{"run", "nothing"}, `no experiment "nothing"; there is only 99-tiny`},
+		{[]string{"run", "nothing"}, `no experiment "nothing"; lab list names them`},
 		{[]string{"run", "99-tiny", "--size", "full"}, "there is one design a file now"},
 		{[]string{"profile", "99-tiny", "--size=smoke"}, "there is one design a file now"},
 		{[]string{"run", "99-tiny", "--budget", "25h"}, "--budget 25h0m0s: use 1s to 24h"},

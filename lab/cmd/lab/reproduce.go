@@ -109,6 +109,9 @@ func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 	}
 	ctx, leave := c.served(ctx, &c.options)
 	defer leave()
+	if err := entered(c.Entries, c.All); err != nil {
+		return exitFailed, err
+	}
 	j, err := open()
 	if err != nil {
 		return exitFailed, err

@@ -40,6 +40,9 @@ type Finding struct {
 	Means string  // effect on which claims; empty for Good
 	Mend  string  // command to type; empty if nothing can or need be done
 	Bars  []Claim // claims that it makes undecidable here
+
+	// Spoils is whether it makes trials of every claim invalid, or may.
+	Spoils bool
 }
 
 // A Machine is the machine to examine, with the experiments to examine it for.
@@ -50,7 +53,7 @@ type Machine struct {
 	Wire        experiment.Topology
 	Experiments []*experiment.Experiment
 	Hosts       []string        // names in data/hosts, the present one first
-	Made        string          // what the present name is made from
+	Made        string          // where the present name comes from, in words
 	Alike       string          // hosts of the journal that it may be, in words; empty if it is known, or new
 	Alone       string          // why nothing of its own tells it apart from others of its kind; empty if something does
 	Runs        []*results.File // all runs of the journal
@@ -89,7 +92,7 @@ func (m Machine) identity() []Finding {
 	if len(m.Hosts) == 0 {
 		return nil
 	}
-	f := Finding{Level: Good, About: "machine", Seen: m.Hosts[0] + ", made from: " + m.Made}
+	f := Finding{Level: Good, About: "machine", Seen: m.Hosts[0] + ", " + m.Made}
 	if len(m.Hosts) > 1 {
 		f.Seen += "; declared to be the same as " + strings.Join(m.Hosts[1:], ", ")
 	}

@@ -39,6 +39,21 @@ func Visible(text string, most int) string {
 	return b.String()
 }
 
+// Lines is a message for a terminal in which others' text may stand: its lines stay lines,
+// and what else cannot be seen becomes a code point. Text that is quoted in it already stays
+// as it is.
+func Lines(message string) string {
+	var b strings.Builder
+	for _, r := range message {
+		if r == '\n' || r == '\\' {
+			b.WriteRune(r)
+			continue
+		}
+		b.WriteString(Visible(string(r), 1))
+	}
+	return b.String()
+}
+
 // Markdown is Visible text that GitHub's Markdown, and HTML, show as it is. Everything
 // but letters, digits and a few signs without a meaning is a character reference, which
 // neither begins nor ends anything, in a table or out of it; and it is code, in which
