@@ -33,7 +33,7 @@ func TestHelpIsOfTheCommand(t *testing.T) {
 		if status := command(context.Background(), c.args, &out, &errs); status != exitHeld || errs.Len() > 0 || !strings.Contains(out.String(), c.want) {
 			t.Errorf("%q: exit %d, %s\n%s", c.args, status, &errs, &out)
 		}
-		if strings.Contains(out.String(), "watch-") || strings.Contains(out.String(), "--size") {
+		if strings.Contains(out.String(), "watch-") {
 			t.Errorf("%q: what is hidden stands in\n%s", c.args, &out)
 		}
 	}

@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
@@ -14,42 +12,35 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// known refuses names of experiments that have no file. Reading the journal, in which
-// they would be missed too, takes seconds.
-func known(names ...string) error {
+// listed is the journal's experiments alone. A wrong name is refused by them at once;
+// reading all of the journal takes seconds.
+func listed() (*archive.Journal, error) {
 	root, err := journal.Find(".")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	files, err := filepath.Glob(root.Experiment("*"))
-	for i, f := range files {
-		files[i] = strings.TrimSuffix(filepath.Base(f), ".toml")
-	}
-	for _, name := range names {
-		if err == nil && !slices.Contains(files, name) {
-			instead := "lab list names them"
-			if len(strict.Near(name, files)) > 0 {
-				instead = strict.Instead(name, files)
-			}
-			err = fmt.Errorf("no experiment %q; %s", name, instead)
-		}
-	}
-	return err
+	xs, err := experiment.LoadDir(root.Experiments())
+	return &archive.Journal{Root: root, Experiments: xs}, err
 }
 
 // named opens the journal for one of its experiments.
 func named(name string) (*archive.Journal, *experiment.Experiment, error) {
-	if err := known(name); err != nil {
+	some, err := listed()
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := some.Experiment(name)
+	if err == nil && x.Planned != "" {
+		err = errors.New(planned(x))
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	j, err := open()
 	if err != nil {
 		return nil, nil, err
 	}
-	x, err := j.Experiment(name)
-	if err == nil && x.Planned != "" {
-		err = errors.New(planned(x))
-	}
+	x, err = j.Experiment(name)
 	return j, x, err
 }
 
@@ -85,19 +76,6 @@ func choose(xs []*experiment.Experiment, entries []string, all bool) ([]*experim
 		}
 	}
 	return chosen, nil
-}
-
-// entered refuses entries that no experiment has, before the journal is read.
-func entered(entries []string, all bool) error {
-	root, err := journal.Find(".")
-	if err != nil {
-		return err
-	}
-	xs, err := experiment.LoadDir(root.Experiments())
-	if err == nil {
-		_, err = choose(xs, entries, all)
-	}
-	return err
 }
 
 // The default limits on the time that reproduce takes: with building and the site, the

@@ -125,7 +125,7 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	m := doctor.Machine{
-		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: runnable(j.Experiments), Hosts: w.names(j), Made: w.from, Alike: w.alike(j), Alone: w.alone(), Runs: j.Runs, Watch: watchFor,
+		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: runnable(j.Experiments), Hosts: w.names(j), Made: w.from, Alike: w.alike(j), Alone: w.alone(), Watch: watchFor,
 		Wire: experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02},
 	}
 	if c.NoWatch {

@@ -109,7 +109,11 @@ func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 	}
 	ctx, leave := c.served(ctx, &c.options)
 	defer leave()
-	if err := entered(c.Entries, c.All); err != nil {
+	some, err := listed()
+	if err == nil {
+		_, err = choose(some.Experiments, c.Entries, c.All)
+	}
+	if err != nil {
 		return exitFailed, err
 	}
 	j, err := open()

@@ -45,7 +45,11 @@ type column struct {
 }
 
 func (c *tableCall) do(ctx context.Context, out io.Writer) (int, error) {
-	if err := known(c.Experiments...); err != nil {
+	some, err := listed()
+	if err == nil {
+		_, err = tabled(some, c.Experiments)
+	}
+	if err != nil {
 		return exitFailed, err
 	}
 	j, err := open()

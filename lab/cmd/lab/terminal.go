@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -39,35 +40,21 @@ func fitted(text string, width int) string {
 // A row is a claim with its verdict, and with the figures that the verdict rests on.
 type row struct{ claim, verdict, figures string }
 
-// showClaims prints claims as a table, or, where a terminal has no room for that, the
+// showClaims prints claims as a table, or, on a terminal that is too narrow for one, the
 // figures below each claim.
 func showClaims(out io.Writer, rows []row, width int) {
-	first, second := len("CLAIM"), len("VERDICT")
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CLAIM\tVERDICT\tFIGURES")
 	for _, r := range rows {
-		first, second = max(first, len(r.claim)), max(second, len(r.verdict))
-	}
-	const least = 40 // columns for figures
-	left := width - first - second - 4
-	if width > 0 && left < least {
-		fmt.Fprintln(out)
-		for _, r := range rows {
-			fmt.Fprintf(out, "%s\n%s\n", fitted(r.claim+": "+r.verdict, width), fitted("    "+r.figures, width))
-		}
-		return
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nCLAIM\tVERDICT\tFIGURES")
-	for _, r := range rows {
-		lines := []string{r.figures}
-		if width > 0 {
-			lines = doctor.Wrap(r.figures, left)
-		}
-		for i, line := range lines {
-			if i > 0 {
-				r.claim, r.verdict = "", ""
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\n", r.claim, r.verdict, line)
-		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.claim, r.verdict, r.figures)
 	}
 	w.Flush()
+	if width > 0 && slices.ContainsFunc(strings.Split(b.String(), "\n"), func(line string) bool { return len(line) > width }) {
+		b.Reset()
+		for _, r := range rows {
+			fmt.Fprintf(&b, "%s\n%s\n", fitted(r.claim+": "+r.verdict, width), fitted("    "+r.figures, width))
+		}
+	}
+	fmt.Fprintf(out, "\n%s", b.String())
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 // A Level says how much a finding matters.
@@ -52,11 +51,10 @@ type Machine struct {
 	Allowed     []int       // CPUs that the lab may use
 	Wire        experiment.Topology
 	Experiments []*experiment.Experiment
-	Hosts       []string        // names in data/hosts, the present one first
-	Made        string          // where the present name comes from, in words
-	Alike       string          // hosts of the journal that it may be, in words; empty if it is known, or new
-	Alone       string          // why nothing of its own tells it apart from others of its kind; empty if something does
-	Runs        []*results.File // all runs of the journal
+	Hosts       []string // names in data/hosts, the present one first
+	Made        string   // where the present name comes from, in words
+	Alike       string   // hosts of the journal that it may be, in words; empty if it is known, or new
+	Alone       string   // why nothing of its own tells it apart from others of its kind; empty if something does
 
 	// Watch is how long to watch what changes; 0 for not at all. Tick, if not nil,
 	// is called once a second with the time left.
@@ -83,7 +81,7 @@ func (m Machine) Examine() []Finding {
 	fs := append(m.identity(), m.programs()...)
 	fs = append(fs, m.division(), m.siblings(), m.quota(w), m.governor(), m.turbo(), m.clock(), m.schedstat())
 	fs = append(append(fs, m.machines(), m.balancer()), m.wires()...)
-	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap(w), m.ceiling())
+	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap(w))
 	return append(fs, m.watched(w)...)
 }
 
