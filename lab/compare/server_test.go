@@ -177,8 +177,7 @@ func TestWhatIsAskedIsTheTargetOfARequest(t *testing.T) {
 	}
 	for path, says := range map[string]string{
 		"a": "give the path", "": "give the path", "http://h/a": "give the path",
-		"/a b": "write it as %20", "/a|b": "write it as %7C", "/é": "write it as %C3", "/a\x1b[2J": "write it as %1B", "/a\r\nX: y": "write it as %0D",
-		"/100%": `"%" is no escape`, "/a%zz": `"%zz" is no escape`, "/a#b": "what follows #",
+		"/a b": "as %20", "/a|b": "as %20", "/é": "as %20", "/a\x1b[2J": "as %20", "/a\r\nX: y": "as %20", "/100%": "as %20", "/a%zz": "as %20", "/a#b": "leave out #",
 		"/" + strings.Repeat("a", 100_000): "100001 characters",
 	} {
 		if err := checkTarget(path); err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 300 || strings.ContainsAny(err.Error(), "\x1b\r\n") {

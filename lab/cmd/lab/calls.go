@@ -1,15 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A subcommand is one call of the lab, read by kong from its fields' tags. It returns an
@@ -55,7 +62,9 @@ Exit status
   0  every claim was reproduced or is not applicable here
   1  some claim was refuted, or is not decided
   2  some claim is invalid: its trials cannot bear a verdict
-  3  a run failed, a check found faults, or the call was wrong`
+  3  a run failed, a check found faults, or the call was wrong
+
+lab --version says what this program was built from.`
 
 func parser(options ...kong.Option) *kong.Kong {
 	return kong.Must(&subcommands{}, append(options, kong.Name("lab"), kong.Description(description),
@@ -65,14 +74,26 @@ func parser(options ...kong.Option) *kong.Kong {
 
 // read parses the arguments, or prints the help that is asked for and returns nil.
 func read(args []string, out io.Writer) (*kong.Context, error) {
-	if len(args) > 0 && args[0] == "help" {
+	switch {
+	case len(args) == 0:
+		args = []string{"--help"}
+	case args[0] == "help":
 		args = append(args[1:], "--help")
+	case strings.TrimLeft(args[0], "-") == "version":
+		_, err := fmt.Fprintln(out, builtFrom())
+		return nil, err
 	}
-	words := make([]string, len(args))
+	var words []string
 	for i, arg := range args {
-		// One dash works where two are usual, as with Go's own flags.
-		if words[i] = arg; len(arg) > 2 && arg[0] == '-' && arg[1] >= 'a' && arg[1] <= 'z' {
-			words[i] = "-" + arg
+		switch last := len(words) - 1; {
+		case len(arg) > longestArgument:
+			return nil, fmt.Errorf("argument %d has %d characters, and none may have more than %d: %s", i+1, len(arg), longestArgument, strict.Visible(arg, 60))
+		case last >= 0 && isFlag(words[last]) && negative.MatchString(arg):
+			words[last] += "=" + arg // so that what the flag takes is said, not how to write what it refuses
+		case len(arg) > 2 && arg[0] == '-' && arg[1] >= 'a' && arg[1] <= 'z':
+			words = append(words, "-"+arg) // one dash works where two are usual, as with Go's own flags
+		default:
+			words = append(words, arg)
 		}
 	}
 	helped := false
@@ -93,6 +114,33 @@ func read(args []string, out io.Writer) (*kong.Context, error) {
 	return call, nil
 }
 
+// longestArgument is more than any argument needs: a server's command, for instance.
+const longestArgument = 8000
+
+var negative = regexp.MustCompile(`^-[0-9][^ ]*$`)
+
+// isFlag reports whether a word is a flag without its value.
+func isFlag(word string) bool {
+	return len(word) > 3 && strings.HasPrefix(word, "--") && word[2] >= 'a' && word[2] <= 'z' && !strings.Contains(word, "=")
+}
+
+// builtFrom says what this program was built from.
+func builtFrom() string {
+	words := []string{"lab, built from"}
+	info, ok := debug.ReadBuildInfo()
+	switch of := program.StampOf(info); {
+	case !ok || of.Sources == "":
+		words = append(words, "sources that it does not name (make build has it name them)")
+	default:
+		words = append(words, "commit", cmp.Or(of.Commit, "unknown"))
+		if of.Modified {
+			words = append(words, "with changes")
+		}
+		words = append(words, "sources", of.Sources)
+	}
+	return strings.Join(append(words, "by", runtime.Version()), " ")
+}
+
 // refusal says in one line what is wrong with a call, and which help tells how to write
 // it.
 func refusal(wrong *kong.ParseError) error {
@@ -106,7 +154,9 @@ func refusal(wrong *kong.ParseError) error {
 	case says == `expected "<experiment>"`:
 		return fmt.Errorf("%s takes one experiment; lab list names them", of.Name)
 	default:
-		help += " " + of.Name
+		for at := of; at.Parent != nil; at = at.Parent {
+			help = strings.Replace(help, "lab help", "lab help "+at.Name, 1)
+		}
 	}
 	if strings.HasSuffix(says, "?") {
 		return fmt.Errorf("%s (see %s)", says, help)
@@ -116,6 +166,9 @@ func refusal(wrong *kong.ParseError) error {
 
 // bounds refuses a value that no run can have.
 func bounds(f *kong.Flag) error {
+	if f.Target.Kind() == reflect.String && f.Target.String() == "" {
+		return fmt.Errorf("--%s is given and empty; give a value, or leave it out", f.Name)
+	}
 	most := map[string]int64{"port": 65535, "blocks": mostBlocks}[f.Name]
 	switch {
 	case most > 0 && (f.Target.Int() < 1 || f.Target.Int() > most):

@@ -18,6 +18,10 @@ func TestHelpIsOfTheCommand(t *testing.T) {
 	}{
 		{[]string{"help"}, "  3  a run failed, a check found faults, or the call was wrong\n"},
 		{[]string{"-h"}, "Usage: lab <command>"},
+		{nil, "Usage: lab <command>"},
+		{[]string{"--version"}, "lab, built from "},
+		{[]string{"version"}, " by go"},
+		{[]string{"new", "experiment", "--help"}, "Usage: lab new experiment <name>"},
 		{[]string{"--help"}, "Verdicts of run count all blocks"},
 		{[]string{"run", "--help"}, "Usage: lab run <experiment> [flags]"},
 		{[]string{"help", "reproduce"}, "--keep-going"},
@@ -29,8 +33,37 @@ func TestHelpIsOfTheCommand(t *testing.T) {
 		if status := command(context.Background(), c.args, &out, &errs); status != exitHeld || errs.Len() > 0 || !strings.Contains(out.String(), c.want) {
 			t.Errorf("%q: exit %d, %s\n%s", c.args, status, &errs, &out)
 		}
-		if strings.Contains(out.String(), "watch-") || strings.Contains(out.String(), "--size") {
+		if strings.Contains(out.String(), "watch-") {
 			t.Errorf("%q: what is hidden stands in\n%s", c.args, &out)
+		}
+	}
+}
+
+// Each is refused in one line that says what is wrong, before the journal is read.
+func TestACallThatIsWrongIsRefusedInOneLine(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"new", "experiment"}, `expected "<name>"; see lab help new experiment`},
+		{[]string{"new"}, "see lab help new"},
+		{[]string{"run", "11-theads"}, `no experiment "11-theads"; did you mean "11-threads"?`},
+		{[]string{"run", "nothing-like-it"}, "lab list names them"},
+		{[]string{"profile", "11-theads"}, `did you mean "11-threads"?`},
+		{[]string{"table", "peers-simpel"}, `did you mean "peers-simple"?`},
+		{[]string{"reproduce", "99"}, `no experiment belongs to entry "99"`},
+		{[]string{"run", "11-threads", "--blocks", "-1"}, "--blocks -1: use 1 to 1000"},
+		{[]string{"run", "11-threads", "--port", "-5"}, "--port -5: use 1 to 65535"},
+		{[]string{"run", "11-threads", "--host", ""}, "--host is given and empty"},
+		{[]string{"check", "--against", ""}, "--against is given and empty"},
+		{[]string{"run", strings.Repeat("a", 100_000)}, "argument 2 has 100000 characters"},
+		{[]string{"run", "a\x1b]0;pwn\a"}, `\x1b]0;pwn`},
+		{[]string{"a\x1b[2J"}, `a\x1b[2J`},
+	} {
+		var out, errs bytes.Buffer
+		status := command(context.Background(), c.args, &out, &errs)
+		if status != exitFailed || !strings.Contains(errs.String(), c.says) || strings.Count(errs.String(), "\n") != 1 || errs.Len() > 500 || strings.ContainsAny(errs.String(), "\x1b\a") || out.Len() > 0 {
+			t.Errorf("%.60q: exit %d, %q, want %q", c.args, status, errs.String(), c.says)
 		}
 	}
 }

@@ -8,19 +8,39 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
+// listed is the journal's experiments alone. A wrong name is refused by them at once;
+// reading all of the journal takes seconds.
+func listed() (*archive.Journal, error) {
+	root, err := journal.Find(".")
+	if err != nil {
+		return nil, err
+	}
+	xs, err := experiment.LoadDir(root.Experiments())
+	return &archive.Journal{Root: root, Experiments: xs}, err
+}
+
 // named opens the journal for one of its experiments.
 func named(name string) (*archive.Journal, *experiment.Experiment, error) {
+	some, err := listed()
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := some.Experiment(name)
+	if err == nil && x.Planned != "" {
+		err = errors.New(planned(x))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	j, err := open()
 	if err != nil {
 		return nil, nil, err
 	}
-	x, err := j.Experiment(name)
-	if err == nil && x.Planned != "" {
-		err = errors.New(planned(x))
-	}
+	x, err = j.Experiment(name)
 	return j, x, err
 }
 

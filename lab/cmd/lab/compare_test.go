@@ -20,7 +20,7 @@ func TestAComparisonThatCannotBeMadeIsRefusedInOneLine(t *testing.T) {
 		{[]string{"--url", "/", a}, "name two"},
 		{[]string{"--url", "/", a, "b=./b"}, "neither {port} nor {addr}"},
 		{[]string{"--url", "http://h/", a, b}, "give the path that is asked"},
-		{[]string{"--url", "/a b", a, b}, "write it as %20"},
+		{[]string{"--url", "/a b", a, b}, "as %20 for a blank"},
 		{[]string{"--url", "/", "--fail-above", "0", a, b}, "--fail-above 0: each ratio is above it"},
 		{[]string{"--url", "/", "--ready", "0s", a, b}, "--ready 0s"},
 		{[]string{"--url", "/", "--margin", "3", a, b}, "--margin \"3\""},

@@ -13,6 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
@@ -52,7 +53,7 @@ func (c checkCall) do(_ context.Context, out io.Writer) (int, error) {
 	}
 	list := func(faults []archive.Fault) {
 		for _, f := range faults {
-			fmt.Fprintf(out, "%s: %v\n", f.Path, f.Err)
+			fmt.Fprintln(out, strict.Lines(fmt.Sprintf("%s: %v", f.Path, f.Err)))
 		}
 	}
 	// A file that was changed or deleted makes other files wrong. Only the cause is
@@ -71,8 +72,13 @@ func (c checkCall) do(_ context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	faults = append(faults, undecidable(j)...)
+	unwritten, err := placeholders(root)
+	if err != nil {
+		return exitFailed, err
+	}
+	faults = append(faults, unwritten...)
 	if list(faults); len(faults) > 0 {
-		return exitFailed, fmt.Errorf("%d files have faults", len(faults))
+		return exitFailed, fmt.Errorf("%s", count(len(faults), "file has a fault", "files have faults"))
 	}
 	proof, faults, err := j.Prove()
 	if err != nil {
@@ -128,7 +134,8 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	}
 	m := doctor.Machine{
 		Left: left,
-		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: runnable(j.Experiments), Hosts: []string{w.ID}, Made: w.from, Alike: w.alike(j), Alone: w.alone(), Runs: j.Runs, Watch: watchFor,
+		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: runnable(j.Experiments),
+		Hosts: []string{w.ID}, Made: w.from, Alike: w.alike(j), Alone: w.alone(), Watch: watchFor,
 		Wire: experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02},
 	}
 	if c.ServerOf > 0 || c.ClientOf {
@@ -147,13 +154,17 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if m.Tick != nil && m.Watch > 0 {
 		fmt.Fprintf(os.Stderr, "\r%40s\r", "")
 	}
+	width := doctor.Width
+	if w := columns(out); w > 0 {
+		width = min(width, max(w, 60))
+	}
 	status := exitHeld
 	for _, f := range findings {
 		if f.Level == doctor.Fault {
 			status = exitFailed
 		}
 	}
-	return status, doctor.Print(out, findings, m.Summary(findings))
+	return status, doctor.Print(out, findings, m.Summary(findings), width)
 }
 
 type listCall struct{}

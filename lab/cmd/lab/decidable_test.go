@@ -38,11 +38,17 @@ margin = 0.1
 		}
 	}
 
-	// Blocks of several runs add up, so what has been measured stands.
+	// Blocks of several runs add up, so what has been measured stands, if a run has a block.
+	w.write(path, strings.Replace(design, "budget_s = 60", "budget_s = 20", 1))
+	w.call("verdicts")
 	if _, _, err := w.run(context.Background(), options{}); err != nil {
 		t.Fatal(err)
 	}
 	if status, out, errs := w.call("check"); status != exitHeld {
 		t.Errorf("measured: exit %d, %s%s", status, out, errs)
+	}
+	w.write(path, strings.Replace(design, "budget_s = 60", "budget_s = 1", 1))
+	if status, out, _ := w.call("check"); status != exitFailed || !strings.Contains(out, "budget_s = 1: it holds 0 blocks") {
+		t.Errorf("measured, and without room for a block: exit %d, %s", status, out)
 	}
 }

@@ -30,7 +30,7 @@ func here(j *archive.Journal, root, given string) (*whoami, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", j.Root.Rel(j.Root.LocalName()), err)
 	}
-	w := &whoami{Machine: m, made: m.ID, from: m.From}
+	w := &whoami{Machine: m, made: m.ID, from: "made from: " + m.From}
 	switch {
 	case given != "":
 		m.ID, w.from = given, "given by --host"

@@ -20,6 +20,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Exit statuses, from good to bad. A run that had several outcomes exits with
@@ -59,7 +60,7 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 		_ = call.PrintUsage(false)
 		return exitHeld
 	case err != nil:
-		fmt.Fprintf(errs, "lab: %v\n", err)
+		fmt.Fprintf(errs, "lab: %s\n", strict.Lines(err.Error()))
 		return exitFailed
 	}
 	return status

@@ -23,7 +23,7 @@ import (
 )
 
 // newCall writes a file to start from. It is valid as it stands, so that what is wrong
-// later was changed since.
+// later was changed since; lab check alone refuses what still has to be written in it.
 type newCall struct {
 	Experiment newExperiment `cmd:"" help:"lab/experiments/NAME.toml: what is compared, and what is claimed of it."`
 	Entry      newEntry      `cmd:"" help:"content/journal/NAME.md: the story, for experiments that are written."`
@@ -144,7 +144,7 @@ func (c *newHost) do(_ context.Context, out io.Writer) (int, error) {
 	}
 	data, err := results.Encode(&host.Profile{
 		SchemaVersion: 1, ID: c.Name, Name: c.Name, Cores: c.Cores,
-		Note: "Say where these figures come from, and what was not recorded. What the text does not say is left out: cpu, cores, memory_bytes, kernel, nic, nic_queues, line_rate_bps.",
+		Note: "TODO: say where these figures come from, and what was not recorded. What the text does not say is left out: cpu, cores, memory_bytes, kernel, nic, nic_queues, line_rate_bps.",
 	})
 	if err != nil {
 		return exitFailed, err

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,7 +32,7 @@ func TestWhatIsNewIsInOrder(t *testing.T) {
 		{[]string{"experiment", "12-tryout"}, "lab/experiments/12-tryout.toml", []string{"#:schema ../../static/schema/experiment-1.json\n", `entry = "12"`, "\n# "}},
 		{[]string{"experiment", "slow-start", "--entry", "batch"}, "lab/experiments/slow-start.toml", []string{`entry = "batch"`}},
 		{[]string{"text", "12"}, "data/texts/12.toml", []string{"#:schema ../../static/schema/text-1.json\n", `entry = "12"`, "\n# "}},
-		{[]string{"host", "some-machine", "--cores", "8"}, "data/hosts/some-machine.json", []string{`"id": "some-machine"`, `"cores": 8`, "Say where"}},
+		{[]string{"host", "some-machine", "--cores", "8"}, "data/hosts/some-machine.json", []string{`"id": "some-machine"`, `"cores": 8`, "TODO: say where"}},
 		{[]string{"entry", "12-tryout"}, "content/journal/12-tryout.md", []string{"+++\nnumber = \"12\"", `experiments = ["12-tryout"]`, `{{< outcomes exp="12-tryout" claims="same-cost longer-wait" >}}`}},
 		{[]string{"entry", "batch-again"}, "content/journal/batch-again.md", []string{"+++\nentry = \"batch\"", `chapter = "studies"`, `exp="slow-start"`}},
 	} {
@@ -48,10 +49,17 @@ func TestWhatIsNewIsInOrder(t *testing.T) {
 				t.Errorf("%s lacks %q:\n%s", c.path, want, text)
 			}
 		}
-		// What is derived from it is in place as well.
+		// What a person has to write is refused by file and line until it is written.
+		at := 1 + strings.Count(strings.SplitN(string(text), "TODO:", 2)[0], "\n")
+		if status, out, _ := w.call("check"); status != exitFailed || !strings.Contains(out, fmt.Sprintf("%s:%d: still to be written: ", c.path, at)) {
+			t.Fatalf("after %v, lab check: exit %d, %s", c.args, status, out)
+		}
+		w.write(w.root.Path(c.path), strings.ReplaceAll(string(text), "TODO: ", ""))
+		w.call("verdicts")
 		if status, out, errs := w.call("check"); status != exitHeld {
 			t.Fatalf("after %v, lab check: %s%s", c.args, out, errs)
 		}
+		text, _ = os.ReadFile(w.root.Path(c.path))
 		// A second call finds it, and leaves it as it is.
 		status, _, errs = w.call(append([]string{"new"}, c.args...)...)
 		again, err := os.ReadFile(w.root.Path(c.path))

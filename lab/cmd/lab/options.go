@@ -2,10 +2,7 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"time"
-
-	"github.com/alecthomas/kong"
 
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 )
@@ -19,8 +16,7 @@ const longest = 24 * time.Hour
 // ports are where the servers of a block listen. profile does not have them for a server
 // that runs already.
 type ports struct {
-	Port int     `xor:"from" placeholder:"N" help:"Port of the first server; others of a block have those above (default 8083)."`
-	Size retired `hidden:""`
+	Port int `xor:"from" placeholder:"N" help:"Port of the first server; others of a block have those above (default 8083)."`
 }
 
 func (p ports) first() int { return cmp.Or(p.Port, 8083) }
@@ -38,11 +34,4 @@ type options struct {
 	Scratch   bool `kong:"-"` // of run
 	Again     bool `kong:"-"` // of reproduce, as the next
 	KeepGoing bool `kong:"-"`
-}
-
-// retired is the flag --size, from the time before designs had blocks.
-type retired struct{}
-
-func (retired) Decode(*kong.DecodeContext) error {
-	return errors.New("there is one design a file now; run and reproduce go on until claims are decided or a time is spent, which --budget sets (as 90s or 20m)")
 }

@@ -28,12 +28,14 @@ type reporter struct {
 	said  time.Time
 	told  map[string]bool // gates that were reported in this run
 	width int             // of the line on the terminal
+
+	columns int // of the terminal; 0 if unknown
 }
 
 // newReporter reports to a file, in the way of a terminal if the file is one.
 func newReporter(f *os.File) *reporter {
 	info, err := f.Stat()
-	return &reporter{out: f, terminal: err == nil && info.Mode()&os.ModeCharDevice != 0, now: time.Now}
+	return &reporter{out: f, terminal: err == nil && info.Mode()&os.ModeCharDevice != 0, columns: columns(f), now: time.Now}
 }
 
 // Whole begins a call that may take so long. tally counts how many of its claims are
@@ -47,7 +49,7 @@ func (r *reporter) Say(format string, args ...any) {
 	if r.terminal {
 		r.rewrite("")
 	}
-	fmt.Fprintf(r.out, format+"\n", args...)
+	fmt.Fprintln(r.out, fitted(fmt.Sprintf(format, args...), r.columns))
 }
 
 // End clears the line.
@@ -134,6 +136,9 @@ func (r *reporter) line() string {
 func (r *reporter) rewrite(text string) {
 	if text == "" && r.width == 0 {
 		return
+	}
+	if first, _, cut := strings.Cut(fitted(text, r.columns-2), "\n"); cut { // what is rewritten has to be one line
+		text = first + " …"
 	}
 	fmt.Fprintf(r.out, "\r%s%s", text, strings.Repeat(" ", max(0, r.width-len(text))))
 	if text == "" {

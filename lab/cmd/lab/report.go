@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
@@ -12,20 +11,19 @@ import (
 // report prints the table of claims, the paths of the results in the journal that they
 // went into, and how many claims are decided.
 func report(out io.Writer, root, into journal.Root, outcomes []*outcome) {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nCLAIM\tVERDICT\tFIGURES")
+	var rows []row
 	for _, o := range outcomes {
 		if o.says == nil {
 			for _, c := range o.x.Claims {
-				fmt.Fprintf(w, "%s/%s\t%s\tnot measured: %s\n", o.x.Name, c.ID, verdict.Inconclusive, o.unmade)
+				rows = append(rows, row{o.x.Name + "/" + c.ID, string(verdict.Inconclusive), "not measured: " + o.unmade})
 			}
 			continue
 		}
 		for _, c := range o.says.Claims {
-			fmt.Fprintf(w, "%s/%s\t%s\t%s\n", o.x.Name, c.ID, c.Verdict, c.Reason)
+			rows = append(rows, row{o.x.Name + "/" + c.ID, string(c.Verdict), c.Reason})
 		}
 	}
-	w.Flush()
+	showClaims(out, rows, columns(out))
 	fmt.Fprintln(out)
 	for _, o := range outcomes {
 		if o.says != nil && o.says.Wall != "" {

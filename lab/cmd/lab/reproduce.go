@@ -110,6 +110,13 @@ func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 	}
 	ctx, leave := c.served(ctx, &c.options)
 	defer leave()
+	some, err := listed()
+	if err == nil {
+		_, err = choose(some.Experiments, c.Entries, c.All)
+	}
+	if err != nil {
+		return exitFailed, err
+	}
 	j, err := open()
 	if err != nil {
 		return exitFailed, err

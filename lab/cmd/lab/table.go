@@ -45,6 +45,13 @@ type column struct {
 }
 
 func (c *tableCall) do(ctx context.Context, out io.Writer) (int, error) {
+	some, err := listed()
+	if err == nil {
+		_, err = tabled(some, c.Experiments)
+	}
+	if err != nil {
+		return exitFailed, err
+	}
 	j, err := open()
 	if err != nil {
 		return exitFailed, err
@@ -95,6 +102,9 @@ func (c *tableCall) kept(j *archive.Journal, xs []*experiment.Experiment) (colum
 	w, err := here(j, "/", c.Host)
 	if err != nil {
 		return nil, err
+	}
+	if c.Host != "" && j.Hosts[c.Host] == nil {
+		return nil, fmt.Errorf("--host %q: %s", strict.Visible(c.Host, 60), strict.Instead(c.Host, slices.Sorted(maps.Keys(j.Hosts))))
 	}
 	for _, x := range xs {
 		one := column{x: x, none: fmt.Sprintf("no run of this machine (%s) is in the journal; lab run %s makes one", w.ID, x.Name)}

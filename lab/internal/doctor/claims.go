@@ -99,8 +99,9 @@ func (m Machine) name(cs []Claim) string {
 	return strings.Join(parts, ", ")
 }
 
-// Summary says in a few lines how many claims the machine can decide, what
-// prevents the others, and what makes trials worse.
+// Summary says in a few lines what makes every trial invalid just now, how many
+// claims the machine can decide, and by what the others are prevented. Which claims
+// those are stands with the findings.
 func (m Machine) Summary(fs []Finding) []string {
 	this := "This machine"
 	switch {
@@ -124,22 +125,27 @@ func (m Machine) Summary(fs []Finding) []string {
 			}
 		}
 		if len(fresh) > 0 {
-			why = append(why, fmt.Sprintf("Not applicable or not to be decided here, by %s: %s.", f.About, m.name(fresh)))
+			why = append(why, fmt.Sprintf("%d by %s", len(fresh), f.About))
 		}
 	}
 	lines := []string{fmt.Sprintf("%s can decide %d of %s.", this, len(all)-len(barred), count(len(all), "claim"))}
-	lines = append(lines, why...)
+	if len(why) > 0 {
+		lines[0] = strings.TrimSuffix(lines[0], ".") + "; the others are prevented, " + strings.Join(why, ", ") + "."
+	}
 	waits := m.claims(func(x *experiment.Experiment, c experiment.Claim) bool {
 		return c.Needs.Bound != "" && !barred[Claim{x.Name, c.ID}]
 	})
 	var disturbs []string
 	for _, f := range fs {
-		if f.Level == Limit && len(f.Bars) == 0 {
+		switch {
+		case f.Level == Limit && f.Spoils:
+			lines = slices.Insert(lines, 0, fmt.Sprintf("As it is now, trials of every claim are invalid: %s is %s (%s).", f.About, f.Seen, f.Mend))
+		case f.Level == Limit && len(f.Bars) == 0:
 			disturbs = append(disturbs, f.About)
 		}
 	}
 	if len(disturbs) > 0 {
-		lines = append(lines, fmt.Sprintf("As it is now, trials are disturbed, or invalid, by: %s.", join(disturbs)))
+		lines = append(lines, fmt.Sprintf("As it is now, trials are disturbed by: %s.", join(disturbs)))
 	}
 	if len(waits) > 0 {
 		lines = append(lines, fmt.Sprintf("Only the run shows whether its trials are bounded as they must be for %s.", m.name(waits)))

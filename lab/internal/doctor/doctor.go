@@ -18,7 +18,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
@@ -41,6 +40,9 @@ type Finding struct {
 	Means string  // effect on which claims; empty for Good
 	Mend  string  // command to type; empty if nothing can or need be done
 	Bars  []Claim // claims that it makes undecidable here
+
+	// Spoils is whether it makes trials of every claim invalid, or may.
+	Spoils bool
 }
 
 // A Machine is the machine to examine, with the experiments to examine it for.
@@ -50,13 +52,12 @@ type Machine struct {
 	Allowed     []int       // CPUs that the lab may use
 	Wire        experiment.Topology
 	Experiments []*experiment.Experiment
-	Hosts       []string        // names in data/hosts, the present one first
-	Made        string          // what the present name is made from
-	Alike       string          // hosts of the journal that it may be, in words; empty if it is known, or new
-	Alone       string          // why nothing of its own tells it apart from others of its kind; empty if something does
-	Runs        []*results.File // all runs of the journal
-	Left        []tune.Left     // kernel settings that something turned and nothing has restored
-	Fleet       *Fleet          // nil: server and client are both here
+	Hosts       []string    // the present name; none: not looked for
+	Made        string      // where the present name comes from, in words
+	Alike       string      // hosts of the journal that it may be, in words; empty if it is known, or new
+	Alone       string      // why nothing of its own tells it apart from others of its kind; empty if something does
+	Left        []tune.Left // kernel settings that something turned and nothing has restored
+	Fleet       *Fleet      // nil: server and client are both here
 
 	// Watch is how long to watch what changes; 0 for not at all. Tick, if not nil,
 	// is called once a second with the time left.
@@ -93,7 +94,7 @@ func (m Machine) Examine() []Finding {
 	if m.Fleet == nil { // its links are wires enough
 		fs = append(fs, m.wires()...)
 	}
-	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap(w), m.ceiling())
+	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap(w))
 	return append(fs, m.watched(w)...)
 }
 
@@ -102,7 +103,7 @@ func (m Machine) identity() []Finding {
 	if len(m.Hosts) == 0 {
 		return nil
 	}
-	f := Finding{Level: Good, About: "machine", Seen: m.Hosts[0] + ", made from: " + m.Made}
+	f := Finding{Level: Good, About: "machine", Seen: m.Hosts[0] + ", " + m.Made}
 	if m.Alike != "" {
 		f.Seen += ". If it is " + m.Alike + ", which has the same parts, give it that name, by --host or in .lab-host"
 	}

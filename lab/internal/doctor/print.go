@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -11,48 +12,64 @@ const Width = 100
 
 const (
 	levelColumn = 7
-	aboutColumn = 13
+	aboutColumn = 13 // or more, for longer names
+	aboutMost   = 24
 )
 
-// Print writes findings and summary for a reader: what was seen in the first
-// line, below it what it means and how to mend it. A command to type is never
-// broken over lines.
-func Print(w io.Writer, fs []Finding, summary []string) error {
+// Print writes summary and findings for a reader, in so many columns: first how much
+// can be decided, then what prevents or disturbs it, the worst first, and last what is
+// in order. Of each finding the first line says what was seen, and those below it what
+// it means and how to mend it. A command to type is never broken over lines.
+func Print(w io.Writer, fs []Finding, summary []string, width int) error {
 	var b strings.Builder
-	for _, f := range fs {
-		column(&b, fmt.Sprintf("%-*s%-*s", levelColumn, f.Level, aboutColumn, f.About), f.Seen)
-		if f.Means != "" {
-			column(&b, "", f.Means)
-		}
-		if f.Mend != "" {
-			fmt.Fprintf(&b, "%*sto mend it: %s\n", levelColumn+aboutColumn, "", f.Mend)
-		}
+	for _, s := range summary {
+		b.WriteString(strings.Join(Wrap(s, width-2), "\n  ") + "\n")
 	}
 	if len(summary) > 0 {
 		b.WriteString("\n")
 	}
-	for _, s := range summary {
-		for i, line := range wrap(s, Width-2) {
-			if i > 0 {
-				b.WriteString("  ")
-			}
-			b.WriteString(line + "\n")
+	about := aboutColumn
+	for _, f := range fs {
+		about = max(about, min(len(f.About)+2, aboutMost))
+	}
+	left := levelColumn + about
+	column := func(head, text string) {
+		for _, line := range Wrap(text, width-left) {
+			fmt.Fprintf(&b, "%-*s%s\n", left, head, line)
+			head = ""
+		}
+	}
+	for _, f := range inOrder(fs) {
+		column(fmt.Sprintf("%-*s%-*s ", levelColumn, f.Level, about-1, f.About), f.Seen)
+		if f.Means != "" {
+			column("", f.Means)
+		}
+		if f.Mend != "" {
+			fmt.Fprintf(&b, "%*sto mend it: %s\n", left, "", f.Mend)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func column(b *strings.Builder, head, text string) {
-	const left = levelColumn + aboutColumn
-	for _, line := range wrap(text, Width-left) {
-		fmt.Fprintf(b, "%-*s%s\n", left, head, line)
-		head = ""
+// inOrder puts faults first, then what spoils every trial, then the other limits.
+func inOrder(fs []Finding) []Finding {
+	rank := func(f Finding) int {
+		switch {
+		case f.Level == Fault:
+			return 0
+		case f.Level == Limit && f.Spoils:
+			return 1
+		case f.Level == Limit:
+			return 2
+		}
+		return 3
 	}
+	return slices.SortedStableFunc(slices.Values(fs), func(a, b Finding) int { return rank(a) - rank(b) })
 }
 
-// wrap breaks a text between words. A word longer than the width stays whole.
-func wrap(text string, width int) []string {
+// Wrap breaks a text between words. A word longer than the width stays whole.
+func Wrap(text string, width int) []string {
 	lines := []string{""}
 	for _, word := range strings.Fields(text) {
 		last := &lines[len(lines)-1]

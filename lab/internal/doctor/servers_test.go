@@ -50,7 +50,7 @@ func TestServersThatAreNotHere(t *testing.T) {
 	}; !slices.Equal(said, want) {
 		t.Errorf("%q", said)
 	}
-	if summary := strings.Join(m.Summary(fs), "\n"); !strings.Contains(summary, "This machine can decide 1 of 2 claims.") || !strings.Contains(summary, "by the hyper server: peers") {
+	if summary := strings.Join(m.Summary(fs), "\n"); !strings.Contains(summary, "This machine can decide 1 of 2 claims;") || !strings.Contains(summary, "1 by the hyper server") {
 		t.Errorf("%s", summary)
 	}
 }

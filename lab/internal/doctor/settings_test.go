@@ -188,7 +188,7 @@ func TestTheDoctorSaysWhoTheMachineIs(t *testing.T) {
 		has, not []string
 		mend     bool
 	}{
-		{Machine{Hosts: []string{"me-4c"}, Made: "its CPU; its machine-id"}, []string{"me-4c, made from: its CPU; its machine-id"}, []string{"same as", "Nothing of its own"}, false},
+		{Machine{Hosts: []string{"me-4c"}, Made: "made from: its CPU; its machine-id"}, []string{"me-4c, made from: its CPU; its machine-id"}, []string{"same as", "Nothing of its own"}, false},
 		{Machine{Hosts: []string{"me-4c"}, Made: "x", Alone: "it has no id"}, []string{"Nothing of its own tells it apart", "because it has no id"}, []string{"same parts"}, true},
 		{Machine{Hosts: []string{"me-4c"}, Made: "x", Alike: "a or b"}, []string{"If it is a or b, which has the same parts"}, []string{"Nothing of its own"}, false},
 	} {

@@ -17,16 +17,19 @@ func TestTheSummaryCountsEachClaimOnce(t *testing.T) {
 		fs   []Finding
 		want []string
 	}{
-		{"nothing bars any", []Finding{{Level: Good}, {Level: Limit, About: "load", Means: "noise"}}, []string{
+		{"nothing bars any", []Finding{{Level: Good}, {Level: Limit, About: "turbo", Means: "noise"}}, []string{
 			"This machine can decide 5 of 5 claims.",
-			"As it is now, trials are disturbed, or invalid, by: load.",
+			"As it is now, trials are disturbed by: turbo.",
+			"Only the run shows whether its trials are bounded as they must be for far (cost)."}},
+		// What makes every trial invalid is said before anything else.
+		{"other load", []Finding{{Level: Limit, About: "other load", Seen: "1.94 cores in 5s", Mend: "stop what is named", Spoils: true}}, []string{
+			"As it is now, trials of every claim are invalid: other load is 1.94 cores in 5s (stop what is named).",
+			"This machine can decide 5 of 5 claims.",
 			"Only the run shows whether its trials are bounded as they must be for far (cost)."}},
 		{"two findings bar the same", []Finding{
 			{Level: Limit, About: "tc", Bars: m.claims(overWire)}, {Level: Limit, About: "wire", Bars: m.claims(overWire)},
 			{Level: Limit, About: "cores", Bars: []Claim{{"near", "more-cores"}}}}, []string{
-			"This machine can decide 2 of 5 claims.",
-			"Not applicable or not to be decided here, by tc: far.",
-			"Not applicable or not to be decided here, by cores: near (more-cores)."}},
+			"This machine can decide 2 of 5 claims; the others are prevented, 2 by tc, 1 by cores."}},
 		{"nothing can run", []Finding{{Level: Fault, About: "node", Seen: "missing"}}, []string{
 			"This machine can decide none of 5 claims yet: node is missing."}},
 	} {
@@ -40,23 +43,36 @@ func TestAReportFitsItsColumns(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("word ", 60))
 	command := "echo " + strings.Repeat("x", 120)
 	var b strings.Builder
-	if err := Print(&b, []Finding{{Limit, "open files", long, long, command, nil}, {Level: Good, About: "swap", Seen: "none"}}, []string{long}); err != nil {
+	const width = 80
+	fs := []Finding{
+		{Level: Good, About: "swap", Seen: "none"}, {Level: Limit, About: "open files", Seen: long, Means: long, Mend: command},
+		{Level: Limit, About: "the fiber-all server", Seen: "lacking x"}, {Level: Limit, About: "other load", Seen: "1.9 cores", Spoils: true},
+		{Level: Fault, About: "event producer", Seen: "missing"},
+	}
+	if err := Print(&b, fs, []string{long}, width); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
 	for _, l := range lines {
-		if len(l) > Width && !strings.Contains(l, command) {
+		if len(l) > width && !strings.Contains(l, command) {
 			t.Errorf("%d columns: %s", len(l), l)
 		}
 		if strings.TrimRight(l, " ") != l {
 			t.Errorf("spaces at the end of %q", l)
 		}
 	}
-	if !strings.HasPrefix(lines[0], "limit  open files   word") || strings.Count(b.String(), "word") != 180 {
+	if !strings.HasPrefix(lines[0], "word") || strings.Count(b.String(), "word") != 180 || !strings.Contains(b.String(), "to mend it: "+command+"\n") {
 		t.Error(b.String())
 	}
-	if !strings.Contains(b.String(), "to mend it: "+command+"\n") || !strings.Contains(b.String(), "\nok     swap         none\n") {
-		t.Error(b.String())
+	// The summary comes first, then the worst; columns are apart.
+	at := 0
+	for _, want := range []string{"word\n\n", "fault  event producer        missing\n", "limit  other load            1.9 cores\n",
+		"limit  open files            word", "limit  the fiber-all server  lacking x\n", "ok     swap                  none\n"} {
+		i := strings.Index(b.String()[at:], want)
+		if i < 0 {
+			t.Fatalf("no %q after byte %d of\n%s", want, at, b.String())
+		}
+		at += i
 	}
 }
 

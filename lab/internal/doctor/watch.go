@@ -129,7 +129,7 @@ func (m Machine) steal(w *watch) Finding {
 	}
 	f.Seen = fmt.Sprintf("at most %.1f %% of a core in %v (CPU %d)", 100*worst, w.over, on)
 	if worst > gate.StealShare {
-		f.Level = Limit
+		f.Level, f.Spoils = Limit, true
 		f.Means = fmt.Sprintf("other machines on this host use its cores; a trial that loses more than %.0f %% is invalid: %s",
 			100*gate.StealShare, m.name(m.claims(every)))
 		f.Mend = "wait, or use a machine whose cores are its own"
@@ -170,7 +170,7 @@ func (m Machine) load(w *watch) Finding {
 		f.Seen += "; most of it by processes that have ended"
 	}
 	if share > gate.ForeignLoad {
-		f.Level = Limit
+		f.Level, f.Spoils = Limit, true
 		f.Means = fmt.Sprintf("trials beside more than %.2f cores of it are invalid: %s", gate.ForeignLoad, m.name(m.claims(every)))
 		f.Mend = "stop what is named, or wait for its end"
 	}
@@ -205,6 +205,7 @@ func (m Machine) heat(w *watch) Finding {
 	}
 	f.Seen = fmt.Sprintf("no core was slowed for it in %v (%d times since the start)", w.over, w.b.thermal)
 	if n := w.b.thermal - w.a.thermal; n > 0 {
+		f.Spoils = true
 		f.Level, f.Seen = Limit, fmt.Sprintf("cores were slowed for it %d times in %v", n, w.over)
 		f.Means = "a trial on a core that is slowed is invalid: " + m.name(m.claims(every))
 		f.Mend = "let it cool, plug it in, clear its vents"

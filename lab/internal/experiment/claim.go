@@ -127,6 +127,9 @@ func (c *Claim) check(factors map[string]bool) error {
 			return fmt.Errorf("%s %w", said.field, err)
 		}
 	}
+	if c.Needs.Cores < 0 {
+		return fmt.Errorf("needs.cores = %d: give the least number of logical CPUs, or leave it out", c.Needs.Cores)
+	}
 	known := func(b string) bool { return slices.Contains(gate.WallNames(), b) }
 	if c.Needs.Bound != "" && !known(c.Needs.Bound) {
 		return fmt.Errorf("needs.bound %q: no such wall; %s", c.Needs.Bound, strict.Instead(c.Needs.Bound, gate.WallNames()))

@@ -214,6 +214,7 @@ text = "t"
 why = "Made up."
 bound = "wire"
 from = "wire"`, `claims[4] "wall": kind "bound" does not take`},
+		{"fewer than no cores", `cores = 4, bound`, `cores = -1, bound`, `claims[4] "wall": needs.cores = -1`},
 		{"needed bound misspelt", `cores = 4, bound = "wire"`, `bound = "wier"`, `claims[4] "wall": needs.bound "wier"`},
 	} {
 		if n := strings.Count(whole, c.old); n == 0 {

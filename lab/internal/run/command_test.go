@@ -43,6 +43,17 @@ func TestNoPathLeadsToAnotherServer(t *testing.T) {
 	}
 }
 
+// Before anything is measured, or calibrated.
+func TestPortsBeyondTheLastAreRefused(t *testing.T) {
+	p := Plan{Root: "/nowhere", Experiment: design{}.parse(t), Port: 65535, Split: apart, Host: &host.Profile{Cores: 4}}
+	if err := p.Ready(); err == nil || !strings.HasPrefix(err.Error(), "--port 65535: ") {
+		t.Error(err)
+	}
+	if p.Port = 9000; p.Ready() == nil || strings.Contains(p.Ready().Error(), "--port") { // there are no programs
+		t.Error(p.Ready())
+	}
+}
+
 // A results file records the command lines and a reader types them: every
 // setting must be in them.
 func TestEverySettingReachesTheCommandLines(t *testing.T) {

@@ -43,6 +43,12 @@ func (p Plan) Ready() error {
 	if err := p.fits(); err != nil {
 		return err
 	}
+	// Each server of a group, and the control's, has a port of its own.
+	for _, g := range p.Experiment.Groups() {
+		if last := p.Port + len(g); last > 65535 {
+			return fmt.Errorf("--port %d: up to %d ports are needed from there on, and the last is 65535", p.Port, len(g)+1)
+		}
+	}
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err == nil {
 		if err := enough(Connections(p.Experiment)+FilesBeside, uint64(l.Max)); err != nil {

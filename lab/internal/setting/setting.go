@@ -199,14 +199,14 @@ func Of(v any) (Level, error) {
 			return Level{int64(v)}, nil
 		}
 	}
-	return Level{}, fmt.Errorf("%v is not a level: use a whole number, a string or true/false", v)
+	return Level{}, fmt.Errorf("%s is not a level: use a whole number, a string or true/false", shown(fmt.Sprint(v)))
 }
 
 // Check refuses an unknown setting, or a level that the setting does not allow.
 func Check(name string, l Level) error {
 	d, ok := defs[name]
 	if !ok {
-		return fmt.Errorf("unknown setting %q; %s", name, strict.Instead(name, Names()))
+		return fmt.Errorf("unknown setting \"%s\"; %s", shown(name), strict.Instead(name, Names()))
 	}
 	switch l.v.(type) {
 	case int64:
@@ -225,13 +225,16 @@ func Check(name string, l Level) error {
 		ok = false
 	}
 	if s, is := l.v.(string); !ok && is && d.words != nil {
-		return fmt.Errorf("setting %q (%s) cannot be %q; %s", name, d.doc, s, strict.Instead(s, d.words))
+		return fmt.Errorf("setting %q (%s) cannot be \"%s\"; %s", name, d.doc, shown(s), strict.Instead(s, d.words))
 	}
 	if !ok {
-		return fmt.Errorf("setting %q (%s) cannot be %s; give %s", name, d.doc, l, d.form(name))
+		return fmt.Errorf("setting %q (%s) cannot be %s; give %s", name, d.doc, shown(l.String()), d.form(name))
 	}
 	return nil
 }
+
+// shown is a value that somebody wrote, for a message.
+func shown(v string) string { return strict.Visible(v, 60) }
 
 // form says what levels the setting takes, if not one of some words.
 func (d def) form(name string) string {

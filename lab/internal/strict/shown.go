@@ -40,6 +40,21 @@ func Visible(text string, most int) string {
 	return b.String()
 }
 
+// Lines is a message for a terminal in which others' text may stand: its lines stay lines,
+// and what else cannot be seen becomes a code point. Text that is quoted in it already stays
+// as it is.
+func Lines(message string) string {
+	var b strings.Builder
+	for _, r := range message {
+		if r == '\n' || r == '\\' {
+			b.WriteRune(r)
+			continue
+		}
+		b.WriteString(Visible(string(r), 1))
+	}
+	return b.String()
+}
+
 // Markdown is Visible text as code in GitHub's Markdown, where nothing has a meaning but
 // the backquote, which becomes its code point. GitHub looks in code for no names of
 // people, issues or commits, and the words around it may not have a backquote.

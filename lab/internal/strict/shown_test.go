@@ -61,3 +61,10 @@ func TestMarkdownHasNoMarkup(t *testing.T) {
 		}
 	}
 }
+
+func TestAMessageMovesNoCursor(t *testing.T) {
+	got := Lines("a.toml: settings.\x1b[2J\u202e: \"\\u001b\" \tx\nb.toml: é\x7f")
+	if want := "a.toml: settings.\\u001b[2J\\u202e: \"\\u001b\" \\tx\nb.toml: é\\u007f"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
