@@ -36,6 +36,7 @@ type Journal struct {
 	Weeks       []*trend.Week   // of the weekly series, oldest first
 
 	raw     map[string]rawFile                // profiles named by runs, by name below data/profiles
+	seen    seen                              // what the runs measured
 	designs map[string]*experiment.Experiment // designs named by runs, by experiment and SHA-256
 }
 
@@ -105,6 +106,9 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 		}
 		if err == nil {
 			err = j.rawProfiles(f)
+		}
+		if err == nil {
+			err = j.seen.add(j, f)
 		}
 		if err != nil {
 			fault(p, err)
@@ -255,6 +259,10 @@ func (j *Journal) Add(f *results.File) error {
 	if err := j.rawProfiles(f); err != nil {
 		return err
 	}
+	if err := j.seen.add(j, f); err != nil {
+		j.seen.remove(f)
+		return err
+	}
 	j.Runs = append(j.Runs, f)
 	if moved := j.moved(); len(moved) > 0 {
 		j.Remove(f)
@@ -263,8 +271,15 @@ func (j *Journal) Add(f *results.File) error {
 	return nil
 }
 
+// Drew reports whether a run of an experiment has drawn its order from a seed.
+func (j *Journal) Drew(experiment string, seed uint64) bool {
+	_, was := j.seen.seeds[drawn{experiment, seed}]
+	return was
+}
+
 // Remove removes a run whose files could not be written.
 func (j *Journal) Remove(f *results.File) {
+	j.seen.remove(f)
 	j.Runs = slices.DeleteFunc(j.Runs, func(r *results.File) bool { return r == f })
 }
 
