@@ -273,7 +273,7 @@ func (j *Journal) Add(f *results.File) error {
 
 // Drew reports whether a run of an experiment has drawn its order from a seed.
 func (j *Journal) Drew(experiment string, seed uint64) bool {
-	_, was := j.seen.seeds[drawn{experiment, seed}]
+	_, was := j.seen.hashes[drawn(experiment, seed)]
 	return was
 }
 

@@ -10,69 +10,52 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// A seen is what was measured, by hashes, to find what stands twice: blocks that count
-// twice make a verdict out of nothing. Two runs draw one seed, two slots take the same
-// nanoseconds of two programs, or two trials have the same figures, only if one was copied
-// from the other; and one machine cannot measure two trials at once. All measured runs are
-// compared, whatever they are of and wherever they were made.
+// A seen is what was measured, to find what stands twice: blocks that count twice make a
+// verdict out of nothing. Two runs of an experiment draw one seed, two slots take the same
+// nanoseconds of two programs, or two trials have the same figures, only if one was copied;
+// and one machine cannot measure two blocks at once. All measured runs are compared,
+// whatever they are of and wherever they were made.
 //
 // A copy whose figures were all changed is not found. Nor are trials that measured next to
 // nothing, such as those of a server that never answered: their figures are the machine's,
 // which all conditions that were up at once have in common.
 type seen struct {
-	seeds  map[drawn]place
 	hashes map[uint64]place
 	times  map[string][]stretch // by the server's host
 }
 
-// A drawn is a seed with the experiment whose order it draws: a seed may be asked for, and
-// a copy is of the same experiment.
-type drawn struct {
-	experiment string
-	seed       uint64
-}
-
-// A place is a run, or a part of it.
+// A place is a run's seed, one of its trials, or a slot of that; what it is no part of is
+// -1.
 type place struct {
-	run *results.File
-	at  string
+	run         *results.File
+	trial, slot int
 }
 
-// A span is the time of a block, from its first trial on; a stretch is that of all blocks
-// of a run.
-type (
-	span struct {
-		from, to time.Time
-		trial    int
+func (p place) String() string {
+	switch {
+	case p.trial < 0:
+		return "/provenance/seed"
+	case p.slot < 0:
+		return fmt.Sprintf("/trials/%d", p.trial)
 	}
-	stretch struct {
-		span
-		run    *results.File
-		blocks []span
-	}
-)
+	return fmt.Sprintf("/trials/%d/slots/requests/%d", p.trial, p.slot)
+}
 
-// reach makes a span include another.
-func (a *span) reach(b span) {
-	if a.from.IsZero() || b.from.Before(a.from) {
-		a.from = b.from
-	}
-	if b.to.After(a.to) {
-		a.to = b.to
-	}
+// A stretch is when a run's blocks were measured, and all of them together.
+type stretch struct {
+	span
+	run    *results.File
+	blocks []span
+}
+
+// A span is a time in nanoseconds since 1970, and the first trial in it.
+type span struct {
+	from, to int64
+	trial    int
 }
 
 // with is how long two spans were at once; 0 or less if they were not.
-func (a span) with(b span) time.Duration {
-	from, to := a.from, a.to
-	if b.from.After(from) {
-		from = b.from
-	}
-	if b.to.Before(to) {
-		to = b.to
-	}
-	return to.Sub(from)
-}
+func (a span) with(b span) time.Duration { return time.Duration(min(a.to, b.to) - max(a.from, b.from)) }
 
 // slack is how far the clocks of two runs of one machine may be apart: each has its own.
 const slack = time.Second
@@ -83,38 +66,30 @@ func (s *seen) add(j *Journal, f *results.File) (err error) {
 	if f.Provenance == nil {
 		return nil
 	}
-	if s.seeds == nil {
-		*s = seen{map[drawn]place{}, map[uint64]place{}, map[string][]stretch{}}
+	if s.hashes == nil {
+		*s = seen{map[uint64]place{}, map[string][]stretch{}}
 	}
-	twice := func(was place, at, what string) {
-		if err != nil {
-			return
+	of := func(was place) string {
+		if was.run == f {
+			return "this run's " + was.String()
 		}
-		where := "this run's"
-		if was.run != f {
-			where = j.Root.Rel(j.Root.Result(was.run.Experiment, was.run.Run)) + ":"
-		}
-		err = fmt.Errorf("%s: %s %s %s; only what was measured counts, and once: remove the copy", at, what, where, was.at)
+		return j.Root.Rel(j.Root.Result(was.run.Experiment, was.run.Run)) + ": " + was.String()
 	}
-	const seed = "/provenance/seed"
-	d := drawn{f.Experiment, f.Provenance.Seed}
-	if was, ok := s.seeds[d]; ok {
-		twice(was, seed, fmt.Sprintf("%d, as", d.seed))
-	} else {
-		s.seeds[d] = place{f, seed}
-	}
-	each(f, func(hash uint64, at string) {
-		if was, ok := s.hashes[hash]; ok {
-			twice(was, at, "the same figures as")
-		} else {
-			s.hashes[hash] = place{f, at}
+	each(f, func(hash uint64, at place) {
+		if was, ok := s.hashes[hash]; !ok {
+			s.hashes[hash] = at
+		} else if err == nil {
+			err = fmt.Errorf("%s: the same as %s; only what was measured counts, and once: remove the copy", at, of(was))
 		}
 	})
-	s.busy(f, func(at string, was place) {
-		if err == nil && was.run.SameMachine(f, j.Hosts[f.Hosts.Server].Mark != "") {
-			err = fmt.Errorf("%s: at the same time as %s: %s on this host, which measures one block at a time", at, j.Root.Rel(j.Root.Result(was.run.Experiment, was.run.Run)), was.at)
+	own, host := stretchOf(f), f.Hosts.Server
+	for _, other := range s.times[host] {
+		at, was, long := own.with(other)
+		if err == nil && long > slack && other.run.SameMachine(f, j.Hosts[host].Mark != "") {
+			err = fmt.Errorf("%s: at the same time as %s on this host, which measures one block at a time", at, of(was))
 		}
-	})
+	}
+	s.times[host] = append(s.times[host], own)
 	return err
 }
 
@@ -123,10 +98,7 @@ func (s *seen) remove(f *results.File) {
 	if f.Provenance == nil {
 		return
 	}
-	if d := (drawn{f.Experiment, f.Provenance.Seed}); s.seeds[d].run == f {
-		delete(s.seeds, d)
-	}
-	each(f, func(hash uint64, _ string) {
+	each(f, func(hash uint64, _ place) {
 		if s.hashes[hash].run == f {
 			delete(s.hashes, hash)
 		}
@@ -135,85 +107,79 @@ func (s *seen) remove(f *results.File) {
 	s.times[host] = slices.DeleteFunc(s.times[host], func(t stretch) bool { return t.run == f })
 }
 
-// busy notes when a run's blocks were measured, and is told of the first that was at the
-// same time as one of another run of the host, where both measured so for longer than
-// their clocks may differ. Runs may take turns, block by block.
-func (s *seen) busy(f *results.File, clash func(at string, was place)) {
-	own := stretch{run: f}
+// stretchOf is when a run's blocks were measured, by the trials that count.
+func stretchOf(f *results.File) stretch {
+	all := stretch{run: f, span: span{math.MaxInt64, 0, 0}}
+	block := 0
 	for i, t := range f.Trials {
 		took := t.Took(f.Provenance)
 		if took == 0 || t.StartedAt.IsZero() {
 			continue
 		}
-		one := span{t.StartedAt, t.StartedAt.Add(took), i}
-		if n := len(own.blocks); n > 0 && f.Trials[own.blocks[n-1].trial].Block == t.Block {
-			own.blocks[n-1].reach(one)
-		} else {
-			own.blocks = append(own.blocks, one)
+		if len(all.blocks) == 0 || t.Block != block {
+			all.blocks, block = append(all.blocks, span{math.MaxInt64, 0, i}), t.Block
 		}
-		own.reach(one)
+		from := t.StartedAt.UnixNano()
+		for _, a := range []*span{&all.span, &all.blocks[len(all.blocks)-1]} {
+			a.from, a.to = min(a.from, from), max(a.to, from+int64(took))
+		}
 	}
-	host := f.Hosts.Server
-	for _, other := range s.times[host] {
-		if own.with(other.span) <= slack {
-			continue
-		}
-		var first *place
-		var at string
-		together := time.Duration(0)
-		for _, t := range own.blocks {
-			for _, o := range other.blocks {
-				if both := t.with(o); both > 0 {
-					if together += both; first == nil {
-						first, at = &place{other.run, fmt.Sprintf("/trials/%d", o.trial)}, fmt.Sprintf("/trials/%d", t.trial)
-					}
+	return all
+}
+
+// with is how long blocks of two runs were measured at once, and where they first were.
+// Runs may take turns, block by block.
+func (a stretch) with(b stretch) (at, was place, long time.Duration) {
+	if a.span.with(b.span) <= 0 {
+		return at, was, 0
+	}
+	for _, x := range a.blocks {
+		for _, y := range b.blocks {
+			if both := x.with(y); both > 0 {
+				if long == 0 {
+					at, was = place{a.run, x.trial, -1}, place{b.run, y.trial, -1}
 				}
+				long += both
 			}
 		}
-		if together > slack {
-			clash(at, *first)
-		}
 	}
-	s.times[host] = append(s.times[host], own)
+	return at, was, long
 }
 
 var hashSeed = maphash.MakeSeed()
 
-// each gives a hash of each slot of a run, and of the figures of each trial, with its
-// place; what is too little to be unlike all others is left out.
-func each(f *results.File, found func(hash uint64, at string)) {
-	var h maphash.Hash
-	h.SetSeed(hashSeed)
-	number := func(v float64) { maphash.WriteComparable(&h, math.Float64bits(v)) }
+// drawn is the hash of an experiment's seed.
+func drawn(experiment string, seed uint64) uint64 {
+	return maphash.Comparable(hashSeed, [2]any{experiment, seed})
+}
+
+// each gives hashes of a run's seed, of the figures of each trial and of each slot; what is
+// too little to be unlike all others is left out.
+func each(f *results.File, found func(hash uint64, at place)) {
+	found(drawn(f.Experiment, f.Provenance.Seed), place{f, -1, -1})
 	for i, t := range f.Trials {
 		var all uint64
 		parts := 0
 		for name, v := range t.Metrics { // in any order, so their hashes are added
-			h.Reset()
-			h.WriteString(name)
-			number(v)
-			all += h.Sum64()
+			all += maphash.Comparable(hashSeed, named{name, v})
 			if v != math.Trunc(v) {
 				parts++
 			}
 		}
 		if t.Metrics["throughput_rps"] > 0 && parts >= 4 {
-			found(all, fmt.Sprintf("/trials/%d", i))
+			found(all, place{f, i, -1})
 		}
-		s := t.Slots
-		if s == nil {
-			continue
-		}
-		for k, n := range s.Requests {
-			if n == 0 || s.ServerCPUS[k] == 0 || s.ClientCPUS[k] == 0 {
-				continue
+		if s := t.Slots; s != nil {
+			for k, n := range s.Requests {
+				if n > 0 && s.ServerCPUS[k] > 0 && s.ClientCPUS[k] > 0 {
+					found(maphash.Comparable(hashSeed, [4]float64{float64(n), s.DurationS[k], s.ServerCPUS[k], s.ClientCPUS[k]}), place{f, i, k})
+				}
 			}
-			h.Reset()
-			number(float64(n))
-			number(s.DurationS[k])
-			number(s.ServerCPUS[k])
-			number(s.ClientCPUS[k])
-			found(h.Sum64(), fmt.Sprintf("/trials/%d/slots/requests/%d", i, k))
 		}
 	}
+}
+
+type named struct {
+	name string
+	v    float64
 }

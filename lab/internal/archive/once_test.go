@@ -57,7 +57,7 @@ func TestNothingCountsTwice(t *testing.T) {
 				all = append(all, again)
 			}
 			return all
-		}, slices.Repeat([]string{"/provenance/seed: 7, as THAT: /provenance/seed; "}, 6)},
+		}, slices.Repeat([]string{"/provenance/seed: the same as THAT: /provenance/seed; "}, 6)},
 		{"the figures of a run under another seed", func(r repository, f *results.File) []*results.File {
 			again := drawnRun(r, server, began.Add(time.Hour), 8, 5)
 			for i := range again.Trials {
@@ -69,7 +69,7 @@ func TestNothingCountsTwice(t *testing.T) {
 				}
 			}
 			return []*results.File{again}
-		}, []string{": the same figures as THAT: /trials/"}},
+		}, []string{": the same as THAT: /trials/"}},
 		{"blocks made of others", func(r repository, f *results.File) []*results.File {
 			long := drawnRun(r, server, began.Add(time.Hour), 8, 6)
 			for i := range long.Trials {
@@ -80,15 +80,15 @@ func TestNothingCountsTwice(t *testing.T) {
 				}
 			}
 			return []*results.File{long}
-		}, []string{"the same figures as this run's /trials/"}},
+		}, []string{"the same as this run's /trials/"}},
 		{"a trial over another", func(r repository, f *results.File) []*results.File {
 			again := drawnRun(r, server, began.Add(time.Hour), 8, 3)
 			paste(&again.Trials[5], &again.Trials[1])
 			return []*results.File{again}
-		}, []string{"/trials/5: the same figures as this run's /trials/1"}},
+		}, []string{"/trials/5: the same as this run's /trials/1"}},
 		{"as another host's", func(r repository, f *results.File) []*results.File {
 			return []*results.File{drawnRun(r, elsewhere, began, 7, 5)}
-		}, []string{"/provenance/seed: 7, as THAT: /provenance/seed; "}},
+		}, []string{"/provenance/seed: the same as THAT: /provenance/seed; "}},
 		{"at the same time on one host", func(r repository, f *results.File) []*results.File {
 			*f = *drawnRun(r, server, began, 7, 40)
 			return []*results.File{drawnRun(r, server, began.Add(time.Second), 8, 40)}
