@@ -98,6 +98,9 @@ func (c checkCall) do(_ context.Context, out io.Writer) (int, error) {
 	} else {
 		fmt.Fprintf(out, "written down before they ran: %d of %d measured runs, as git shows\n", proof.Runs-len(proof.Open), proof.Runs)
 	}
+	for _, line := range holdings(j) {
+		fmt.Fprintln(out, line)
+	}
 	fmt.Fprintf(out, "%d experiments, %d hosts and %d runs are in order\n", len(j.Experiments), len(j.Hosts), len(j.Runs))
 	return exitHeld, nil
 }

@@ -277,6 +277,9 @@ func (b *bench) make(ctx context.Context, o *outcome, budget time.Duration, bloc
 	if p.Seed = b.Seed + uint64(len(o.made)); b.Seed == 0 {
 		p.Seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
 	}
+	for b.j.Drew(o.x.Name, p.Seed) {
+		p.Seed++ // two runs of one seed would be one that was copied
+	}
 	p.Decided = func(f *results.File) bool {
 		o.says = o.record.with(f)
 		return f.Provenance.Blocks >= o.least && verdict.Decided(o.says)

@@ -25,7 +25,7 @@ func (p ports) first() int { return cmp.Or(p.Port, 8083) }
 type options struct {
 	ports
 	Budget time.Duration `placeholder:"DURATION" help:"The longest that it goes on, as 90s or 20m (default: what the experiments say together; reproduce takes no more than 225 s for the core set and 24m for --all)."`
-	Seed   uint64        `placeholder:"N" help:"Seed of the order of slots; further runs of one call take N+1 and so on (default: drawn anew)."`
+	Seed   uint64        `placeholder:"N" help:"Seed of the order of slots; further runs take N+1 and so on (default: drawn anew)."`
 	Host   string        `placeholder:"NAME" help:"Call this machine NAME in data/hosts (default: the name in .lab-host, or one made from what stays the same on it)."`
 
 	server *fleet.Server // of a fleet: to the host that started the run; nil otherwise

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -118,6 +119,30 @@ func (r *record) said() *verdict.File {
 		return nil
 	}
 	return verdict.Decide(r.x, r.h, r.runs)
+}
+
+// holdings says which programs the records of the journal hold: a line for each set of them,
+// with the experiments whose newest record on a host is of it.
+func holdings(j *archive.Journal) (lines []string) {
+	newest, of := map[string]*results.File{}, map[string][]string{}
+	for _, f := range j.Runs { // of each experiment in the order of their times
+		if f.Source == results.Measured && len(f.Trials) > 0 && !f.EarlierDesign() {
+			newest[f.Experiment+" "+verdict.PairOf(f.Hosts.Server, f.Hosts.Client, f.Hosts.Clients)] = f
+		}
+	}
+	for _, on := range slices.Sorted(maps.Keys(newest)) {
+		var set []string
+		made := newest[on].Programs()
+		for _, name := range slices.Sorted(maps.Keys(made)) {
+			set = append(set, name+" "+made[name][:8])
+		}
+		is := strings.Join(set, ", ")
+		of[is] = append(of[is], newest[on].Experiment)
+	}
+	for _, is := range slices.Sorted(maps.Keys(of)) {
+		lines = append(lines, fmt.Sprintf("%s: what records hold of %s", is, strings.Join(slices.Compact(of[is]), ", ")))
+	}
+	return lines
 }
 
 // tracked returns the results that git tracks in this clone, or false if there is no git

@@ -34,6 +34,7 @@ type Journal struct {
 	Audits      []*audit.File   // sorted by entry; nil while anything has a fault
 
 	raw     map[string]rawFile                // profiles named by runs, by name below data/profiles
+	seen    seen                              // what the runs measured
 	designs map[string]*experiment.Experiment // designs named by runs, by experiment and SHA-256
 }
 
@@ -106,6 +107,9 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 		}
 		if err == nil {
 			err = j.rawProfiles(f)
+		}
+		if err == nil {
+			err = j.seen.add(j, f)
 		}
 		if err != nil {
 			fault(p, err)
@@ -243,6 +247,10 @@ func (j *Journal) Add(f *results.File) error {
 	if err := j.rawProfiles(f); err != nil {
 		return err
 	}
+	if err := j.seen.add(j, f); err != nil {
+		j.seen.remove(f)
+		return err
+	}
 	j.Runs = append(j.Runs, f)
 	if moved := j.moved(); len(moved) > 0 {
 		j.Remove(f)
@@ -251,8 +259,15 @@ func (j *Journal) Add(f *results.File) error {
 	return nil
 }
 
+// Drew reports whether a run of an experiment has drawn its order from a seed.
+func (j *Journal) Drew(experiment string, seed uint64) bool {
+	_, was := j.seen.hashes[drawn(experiment, seed)]
+	return was
+}
+
 // Remove removes a run whose files could not be written.
 func (j *Journal) Remove(f *results.File) {
+	j.seen.remove(f)
 	j.Runs = slices.DeleteFunc(j.Runs, func(r *results.File) bool { return r == f })
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"os"
 	"path"
@@ -29,12 +30,15 @@ type clone struct {
 	dir string
 	// read has the files of runs that others are copied from, by path.
 	read map[string][]byte
+	// minutes has when the first run of each experiment began: one host measures one
+	// after the other.
+	minutes map[string]int
 }
 
 // newClone copies what the site is built from, with the texts that the golden
 // pages have around the entries.
 func newClone(t *testing.T) *clone {
-	c := &clone{t, t.TempDir(), map[string][]byte{}}
+	c := &clone{t, t.TempDir(), map[string][]byte{}, map[string]int{}}
 	for _, dir := range []string{"layouts", "assets", "static", "content/claims", "content/runs", "content/hosts", "content/corrections"} {
 		c.must(os.CopyFS(filepath.Join(c.dir, dir), os.DirFS(filepath.Join(repository, dir))))
 	}
@@ -102,10 +106,20 @@ func (c *clone) plan(name, text string) madeup.Plan {
 	c.t.Helper()
 	x, err := experiment.Parse(name, []byte(text))
 	c.must(err)
-	return madeup.Plan{
-		Experiment: x, Hosts: results.Hosts{Server: "small", Client: "small"}, Started: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
-		Seed: 7, Blocks: 16, Ended: results.Decided, Trial: func(levels setting.Levels, _ int, _ bool) madeup.Came { return gains(levels) },
+	if _, planned := c.minutes[name]; !planned {
+		c.minutes[name] = len(c.minutes)
 	}
+	return madeup.Plan{
+		Experiment: x, Hosts: results.Hosts{Server: "small", Client: "small"}, Started: time.Date(2026, 11, 21, 9, c.minutes[name], 0, 0, time.UTC),
+		Seed: seedOf(name), Blocks: 16, Ended: results.Decided, Trial: func(levels setting.Levels, _ int, _ bool) madeup.Came { return gains(levels) },
+	}
+}
+
+// seedOf draws the figures of an experiment unlike those of others.
+func seedOf(name string) uint64 {
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return uint64(h.Sum32())
 }
 
 // gains makes a request a little cheaper with more connections, so that

@@ -138,8 +138,8 @@ func (c *clock) group(f *File, first, n int) error {
 		if t.StartedAt.Before(c.at) {
 			return fmt.Errorf("/trials/%d/started_at: %s is before %s", first+i, t.StartedAt.Format(time.RFC3339Nano), c.of)
 		}
-		if end := t.StartedAt.Add(t.took(f.Provenance)); !end.Before(latest) {
-			latest, of = end, fmt.Sprintf("the trial of %q before it ended, which ran for %.4g s", t.Condition, t.took(f.Provenance).Seconds())
+		if end := t.StartedAt.Add(t.Took(f.Provenance)); !end.Before(latest) {
+			latest, of = end, fmt.Sprintf("the trial of %q before it ended, which ran for %.4g s", t.Condition, t.Took(f.Provenance).Seconds())
 		}
 	}
 	c.at, c.of = latest, of

@@ -79,7 +79,7 @@ func (f *File) checkTimes() error {
 		if t.StartedAt.Before(free) {
 			return fmt.Errorf("/trials/%d/started_at: %s is before %s", i, t.StartedAt.Format(time.RFC3339Nano), of)
 		}
-		free, of = t.StartedAt.Add(t.took(p)), fmt.Sprintf("the trial before it ended, which ran for %.4g s", t.took(p).Seconds())
+		free, of = t.StartedAt.Add(t.Took(p)), fmt.Sprintf("the trial before it ended, which ran for %.4g s", t.Took(p).Seconds())
 	}
 	if free.After(p.FinishedAt.Add(cutOff)) {
 		return fmt.Errorf("/provenance/finished_at: %s is before its last trial ended", p.FinishedAt.Format(time.RFC3339))
@@ -87,10 +87,10 @@ func (f *File) checkTimes() error {
 	return nil
 }
 
-// took is the least time that a trial took: warm-up and window, or from its
+// Took is the least time that a trial took: warm-up and window, or from its
 // first slot to the end of its last. For an invalid trial it is 0, since the
 // trial may have been cut short or the clock been set.
-func (t Trial) took(p *Provenance) time.Duration {
+func (t Trial) Took(p *Provenance) time.Duration {
 	if !t.Valid {
 		return 0
 	}
