@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,9 +124,9 @@ func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 
 func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
 	w := newWorkshop(t)
-	b := w.bench(options{})
-	one := time.Duration(clearCase(b.j.Experiments[0], b.profile.Cores)) * run.BlockTime(b.j.Experiments[0])
-	status, out, err := w.reproduce(options{Budget: one + time.Second})
+	slow := strings.Replace(fmt.Sprintf(workshopDesign, "98", true), "slot_s = 1", "slot_s = 20", 1)
+	w.write(filepath.Join(w.root.Experiments(), other+".toml"), slow)
+	status, out, err := w.reproduce(options{Budget: 100 * time.Second})
 	if err != nil || status != exitNotHeld || len(w.inOrder()) != 1 {
 		t.Errorf("exit %d, %v, %d runs", status, err, len(w.inOrder()))
 	}

@@ -108,6 +108,10 @@ func (w *workshop) bench(o options) *bench {
 	return &bench{
 		options: o, j: j, had: len(j.Runs), profile: machine(j), self: "lab", report: newReporter(log),
 		ready: func(run.Plan) error { return nil }, do: w.do, now: func() time.Time { return w.at },
+		sleep: func(ctx context.Context, length time.Duration) error {
+			w.at = w.at.Add(length)
+			return ctx.Err()
+		},
 	}
 }
 
@@ -193,7 +197,7 @@ func (w *workshop) do(ctx context.Context, p run.Plan, watch run.Watcher) (*run.
 	w.plan = append(w.plan, p)
 	w.runs++
 	f := w.blank(p)
-	began := w.at
+	began, away := w.at, time.Duration(0)
 	watch.Begin(p.Experiment, 4*time.Second, p.Budget)
 	for f.Provenance.Ended == "" {
 		if ctx.Err() != nil || w.fail > 0 && f.Provenance.Blocks == w.fail {
@@ -208,7 +212,7 @@ func (w *workshop) do(ctx context.Context, p run.Plan, watch run.Watcher) (*run.
 		}
 		watch.Turn(f.Provenance.Blocks+1, 1, 1)
 		trials := w.block(f)
-		took := w.at.Sub(began)
+		took := w.at.Sub(began) - away
 		switch {
 		case p.Decided(f):
 			f.Provenance.Ended = results.Decided
@@ -220,6 +224,11 @@ func (w *workshop) do(ctx context.Context, p run.Plan, watch run.Watcher) (*run.
 		watch.Block(f, trials)
 		if err := p.Keep(&run.Made{File: f}); err != nil {
 			return nil, err
+		}
+		if p.Turn != nil && f.Provenance.Ended == "" {
+			left := w.at
+			f.Provenance.Ended = p.Turn()
+			away += w.at.Sub(left)
 		}
 	}
 	return &run.Made{File: f}, nil

@@ -75,6 +75,11 @@ type Plan struct {
 	// Keep is given the run so far after each block, so that complete blocks
 	// survive the process. nil: not kept.
 	Keep func(*Made) error
+	// Turn is called before each block but the first, and returns when it is this
+	// run's turn again; a reason ends the run with the blocks that it has. Until
+	// then nothing of the run is up, and its budget does not run: other runs have
+	// the machine. nil: its blocks follow one another.
+	Turn func() results.Ended
 
 	found       *host.Programs // before the run
 	clock       clock
@@ -136,7 +141,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	if link.Command != "" {
 		f.Provenance.Commands = []string{link.Command}
 	}
-	if err := link.Watch(string(p.Root), append(slices.Clone(p.Lab), "watch-shaper")); err != nil {
+	if err := p.watch(link); err != nil {
 		return nil, err
 	}
 	p.conditions(f, link)
@@ -217,6 +222,11 @@ func (p Plan) up() (*topology.Link, error) {
 		return topology.Fleet(p.Address, p.device()), nil
 	}
 	return topology.Up(x.Topology, string(p.Root), scriptPath("wire.sh"), turns)
+}
+
+// watch begins to read the wire's own counters.
+func (p Plan) watch(link *topology.Link) error {
+	return link.Watch(string(p.Root), append(slices.Clone(p.Lab), "watch-shaper"))
 }
 
 // Time to start and stop the servers of a group and a client, with the
