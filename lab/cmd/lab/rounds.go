@@ -105,7 +105,7 @@ func sleep(ctx context.Context, length time.Duration) error {
 
 // spend measures whatever is worth most, until the budget is spent.
 func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Duration, stay bool) (failed error) {
-	s := &spend{until: b.now().Add(budget), stay: stay}
+	s := &spend{whole: budget, until: b.now().Add(budget), stay: stay}
 	for _, o := range outcomes {
 		p := &part{block: b.plan(o.x).BlockTime(), clear: clearCase(o.x, b.profile.Cores), most: b.Blocks, over: o.unmade != ""}
 		for _, c := range o.x.Claims {
@@ -165,7 +165,8 @@ func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Dura
 		case failed != nil:
 			o.unmade = "something else failed before"
 		default:
-			o.unmade = fmt.Sprintf("it takes about %s, for which the budget has no room", (time.Duration(p.clear) * p.block).Round(time.Second))
+			o.unmade = fmt.Sprintf("it takes about %s, in %s at least %s apart, for which the budget has no room",
+				short(time.Duration(p.clear)*p.block), count(p.clear, "block", "blocks"), short(visitGap))
 		}
 	}
 	return failed

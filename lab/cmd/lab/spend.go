@@ -18,9 +18,12 @@ import (
 // blocks, the estimate is its clear case; for another, it is what its open claims still
 // need. The estimate counts half after the clear case, and half again with each further
 // stretch of blocks; otherwise a claim that lies exactly on its limit would take all the
-// time that is left. A spend only chooses; it measures nothing.
+// time that is left. Where nothing more can be decided in the time left, but could be in a
+// second budget like it, the next call goes on from what is measured now. A spend only
+// chooses; it measures nothing.
 type spend struct {
-	until time.Time // end of the budget
+	whole time.Duration // the budget
+	until time.Time     // its end
 	// stay has the only part measured without a break, since its run is asked for by name.
 	stay  bool
 	parts []*part
@@ -47,8 +50,8 @@ const visitGap = 10 * time.Second
 // stretch is how many blocks beyond the clear case halve an estimate.
 const stretch = 3
 
-// next says which part is measured next, and how long to wait before; false if no more
-// claims can be decided within the budget.
+// next says which part is measured next, and how long to wait before; false if no time is
+// left that would be of use.
 func (s *spend) next(now time.Time) (at int, wait time.Duration, ok bool) {
 	if s.stay {
 		p := s.parts[0]
@@ -56,7 +59,13 @@ func (s *spend) next(now time.Time) (at int, wait time.Duration, ok bool) {
 	}
 	at = -1
 	free := func(i int) time.Time { return s.parts[i].left.Add(visitGap) }
-	for _, i := range s.round(now) {
+	in := s.round(now, s.until)
+	if len(in) == 0 {
+		in = slices.DeleteFunc(s.round(now, now.Add(2*s.whole)), func(i int) bool {
+			return max(0, free(i).Sub(now))+s.parts[i].block > s.until.Sub(now)
+		})
+	}
+	for _, i := range in {
 		// Of those whose gap is over, the one that was left first; else the one whose gap
 		// is over first, which is the same.
 		if at < 0 || free(i).Before(free(at)) {
@@ -69,8 +78,8 @@ func (s *spend) next(now time.Time) (at int, wait time.Duration, ok bool) {
 	return at, max(0, free(at).Sub(now)), true
 }
 
-// round lists the parts that the time left carries to a decision, best first.
-func (s *spend) round(now time.Time) (in []int) {
+// round lists the parts that the time until then carries to a decision, best first.
+func (s *spend) round(now, until time.Time) (in []int) {
 	type offer struct {
 		part int
 		rate float64 // claims per second
@@ -82,7 +91,7 @@ func (s *spend) round(now time.Time) (in []int) {
 		for _, e := range p.foretold() {
 			cost := time.Duration(e.blocks) * p.block
 			takes := max(0, p.left.Add(visitGap).Sub(now)) + cost + time.Duration(e.blocks-1)*visitGap
-			if r := math.Ldexp(float64(e.claims), -p.doubt()) / cost.Seconds(); !now.Add(takes).After(s.until) && r > best.rate {
+			if r := math.Ldexp(float64(e.claims), -p.doubt()) / cost.Seconds(); !now.Add(takes).After(until) && r > best.rate {
 				best.rate, best.cost = r, cost
 			}
 		}
@@ -91,7 +100,7 @@ func (s *spend) round(now time.Time) (in []int) {
 		}
 	}
 	slices.SortStableFunc(offers, func(a, b offer) int { return cmp.Compare(b.rate, a.rate) })
-	room := s.until.Sub(now)
+	room := until.Sub(now)
 	for _, o := range offers {
 		if o.cost <= room {
 			in, room = append(in, o.part), room-o.cost

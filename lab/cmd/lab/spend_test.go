@@ -25,7 +25,7 @@ func walked(t *testing.T, budget time.Duration, s *spend, block func(at, made in
 	t.Helper()
 	w.began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	now, left := w.began, map[int]time.Time{}
-	for s.until = now.Add(budget); ; {
+	for s.whole, s.until = budget, now.Add(budget); ; {
 		at, wait, ok := s.next(now)
 		if !ok {
 			w.ends = now.Sub(w.began)
@@ -114,8 +114,8 @@ func TestWhatCannotBeCarriedToTheEndIsLeftOut(t *testing.T) {
 	for budget, want := range map[time.Duration][3]int{
 		130 * time.Second: {6, 8, 7}, // all of it takes 99 s, and 27 s of waiting
 		103 * time.Second: {0, 8, 7}, // six blocks of 9 s and five gaps take 104 s
-		93 * time.Second:  {0, 0, 7}, // eight blocks and seven gaps take 94 s
-		80 * time.Second:  {0, 0, 0},
+		93 * time.Second:  {0, 0, 7}, // eight blocks of 3 s and seven gaps take 94 s
+		80 * time.Second:  {0, 0, 0}, // seven blocks and six gaps take 81 s
 	} {
 		s := &spend{parts: three()}
 		w := walked(t, budget, s, clearly(s))
@@ -131,14 +131,29 @@ func TestWhatCannotBeCarriedToTheEndIsLeftOut(t *testing.T) {
 func TestBlocksThatTakeLongerAreReckonedSo(t *testing.T) {
 	s := &spend{parts: three()}
 	slow := three()
+	slow[1].block, slow[2].block = 6*time.Second, 6*time.Second
 	w := walked(t, 130*time.Second, s, func(at, made int) (time.Duration, *verdict.File) {
 		_, says := clearly(s)(at, made)
-		return 2 * slow[at].block, says
+		return slow[at].block, says
 	})
 	// After two blocks the one with the least for its time is given up, and the others are
-	// decided.
-	if got := w.blocksOf(); got != [3]int{0, 8, 7} || w.ends > 130*time.Second {
+	// decided. A block of it fits into what is left then.
+	if got := w.blocksOf(); got != [3]int{1, 8, 7} || w.ends > 130*time.Second {
 		t.Errorf("blocks %v in %v", got, w.ends)
+	}
+}
+
+// What a call has no time to decide, it prepares for the next of its kind.
+func TestTheTimeThatDecidesNothingIsOfUseLater(t *testing.T) {
+	parts := three()[1:2]
+	w := walked(t, 100*time.Second, &spend{parts: parts}, func(_, made int) (time.Duration, *verdict.File) {
+		if made < 5 {
+			return 3 * time.Second, stillOpen(0, 8) // refused
+		}
+		return 3 * time.Second, stillOpen(made-4, 12-made)
+	})
+	if len(w.order) != 8 || w.ends > 100*time.Second {
+		t.Errorf("%d blocks in %v", len(w.order), w.ends)
 	}
 }
 

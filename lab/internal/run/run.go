@@ -252,7 +252,10 @@ func BlockTime(x *experiment.Experiment) time.Duration { return Plan{Experiment:
 // BlockTime is about how long a block takes.
 func (p Plan) BlockTime() time.Duration {
 	x := p.Experiment
-	fill, overhead, begun := fills(p.onWire()), groupOverhead, time.Duration(0)
+	fill, overhead, begun := fillLoopback, groupOverhead, time.Duration(0)
+	if p.onWire() {
+		fill = fillWire / 5 // only the deepest pipelines take all of it
+	}
 	if p.Clients != nil {
 		begun = fillWire + drained + 2*time.Duration(Connections(x))*fillEach
 		fill, overhead = begun, groupOverhead+leadFirst+2*clocksTake
