@@ -18,9 +18,9 @@ import (
 // blocks, the estimate is its clear case; for another, it is what its open claims still
 // need. The estimate counts half after the clear case, and half again with each further
 // stretch of blocks; otherwise a claim that lies exactly on its limit would take all the
-// time that is left. Where nothing more can be decided in the time left, but could be in a
-// second budget like it, the next call goes on from what is measured now. A spend only
-// chooses; it measures nothing.
+// time that is left. What the time left cannot decide, but a second budget like this one
+// could, only fills gaps: a later call goes on from there. A spend only chooses; it
+// measures nothing.
 type spend struct {
 	whole time.Duration // the budget
 	until time.Time     // its end
@@ -57,25 +57,28 @@ func (s *spend) next(now time.Time) (at int, wait time.Duration, ok bool) {
 		p := s.parts[0]
 		return 0, 0, !p.over && (p.most == 0 || p.made < p.most) && (p.made == 0 || !now.Add(p.block).After(s.until))
 	}
-	at = -1
 	free := func(i int) time.Time { return s.parts[i].left.Add(visitGap) }
-	in := s.round(now, s.until)
-	if len(in) == 0 {
-		in = slices.DeleteFunc(s.round(now, now.Add(2*s.whole)), func(i int) bool {
-			return max(0, free(i).Sub(now))+s.parts[i].block > s.until.Sub(now)
-		})
-	}
-	for _, i := range in {
-		// Of those whose gap is over, the one that was left first; else the one whose gap
-		// is over first, which is the same.
-		if at < 0 || free(i).Before(free(at)) {
-			at = i
+	// Of those whose gap is over, the one that was left first; else the one whose gap is
+	// over first, which is the same.
+	first := func(in []int) (at int, wait time.Duration, ok bool) {
+		for n, i := range in {
+			if n == 0 || free(i).Before(free(at)) {
+				at, ok = i, true
+			}
 		}
+		return at, max(0, free(at).Sub(now)), ok
 	}
-	if at < 0 {
-		return 0, 0, false
+	at, wait, ok = first(s.round(now, s.until))
+	room := s.until.Sub(now)
+	if ok {
+		room = wait
 	}
-	return at, max(0, free(at).Sub(now)), true
+	fills := s.round(now, now.Add(2*s.whole))
+	fills = slices.DeleteFunc(fills, func(i int) bool { return max(0, free(i).Sub(now))+s.parts[i].block > room })
+	if fill, later, some := first(fills); some && (!ok || later == 0) {
+		return fill, later, true
+	}
+	return at, wait, ok
 }
 
 // round lists the parts that the time until then carries to a decision, best first.

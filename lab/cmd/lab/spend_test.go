@@ -109,13 +109,14 @@ func TestItGoesRoundAndWaitsOnlyForTheGap(t *testing.T) {
 	}
 }
 
-// A block of what the budget cannot carry to the end would decide nothing.
-func TestWhatCannotBeCarriedToTheEndIsLeftOut(t *testing.T) {
+// A block of what the budget cannot carry to the end decides nothing now: it only fills
+// the gaps of others, or the time when nothing else is left.
+func TestWhatCannotBeCarriedToTheEndFillsGaps(t *testing.T) {
 	for budget, want := range map[time.Duration][3]int{
 		130 * time.Second: {6, 8, 7}, // all of it takes 99 s, and 27 s of waiting
-		103 * time.Second: {0, 8, 7}, // six blocks of 9 s and five gaps take 104 s
-		93 * time.Second:  {0, 0, 7}, // eight blocks of 3 s and seven gaps take 94 s
-		80 * time.Second:  {0, 0, 0}, // seven blocks and six gaps take 81 s
+		103 * time.Second: {1, 8, 7}, // six blocks of 9 s and five gaps take 104 s
+		93 * time.Second:  {3, 4, 7}, // eight blocks of 3 s and seven gaps take 94 s
+		80 * time.Second:  {4, 5, 5}, // seven blocks and six gaps take 81 s
 	} {
 		s := &spend{parts: three()}
 		w := walked(t, budget, s, clearly(s))
