@@ -141,7 +141,7 @@ func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Dura
 		if p.most > 0 {
 			blocks = p.most - p.made
 		}
-		r := b.visit(ctx, o, s.until.Sub(began), stay, blocks)
+		r := b.visit(ctx, o, max(time.Second, s.until.Sub(began).Round(time.Second)), stay, blocks)
 		blocks = 1
 		if stay {
 			blocks = r.blocks()

@@ -106,10 +106,10 @@ func (e *engine) blocks(ctx context.Context, w Watcher) (*Made, error) {
 // rest takes down what the run has up until it is its turn again. A wire is made
 // anew: an idle one has processes that read its counters all the time.
 func (e *engine) rest() (results.Ended, error) {
-	left := e.plan.clock.now()
+	left := e.plan.clock.passed()
 	e.link.Down()
 	ended := e.plan.Turn()
-	e.away += e.plan.clock.now().Sub(left)
+	e.away += e.plan.clock.passed() - left
 	if ended != "" || !e.plan.onWire() {
 		return ended, nil
 	}
@@ -144,7 +144,7 @@ func (e *engine) interrupted(ctx context.Context, err error) (*Made, error) {
 // ended says why no further block is measured; empty to go on.
 func (e *engine) ended() results.Ended {
 	p, f := e.plan, e.file
-	took := p.clock.now().Sub(p.clock.began) - e.away
+	took := p.clock.passed() - e.away
 	n := f.Provenance.Blocks
 	switch {
 	case f.Provenance.StoppedEarly != "":
