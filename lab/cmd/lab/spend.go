@@ -149,8 +149,8 @@ func (p *part) say(says *verdict.File) {
 	}
 	p.needs = []int{}
 	for _, c := range says.Claims {
-		if c.Open && c.BlocksNeeded == 0 && c.Blocks < p.clear { // the gates closed, which may pass
-			c.BlocksNeeded = p.clear - c.Blocks
+		if c.Open && c.BlocksNeeded == 0 && (c.Verdict == verdict.Invalid || c.Blocks < p.clear) {
+			c.BlocksNeeded = max(stretch, p.clear-c.Blocks) // gates closed, which may pass
 		}
 		if c.Open {
 			p.needs = append(p.needs, c.BlocksNeeded)

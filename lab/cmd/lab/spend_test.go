@@ -219,9 +219,10 @@ func TestARunThatIsAskedForByNameHasNoBreaks(t *testing.T) {
 func TestAPartKnowsWhatIsOpen(t *testing.T) {
 	says := &verdict.File{Claims: []verdict.Claim{
 		{Verdict: verdict.Reproduced}, {Open: true, Blocks: 4, BlocksNeeded: 3}, {Open: true, Blocks: 7}, {Open: true, Blocks: 2},
+		{Verdict: verdict.Invalid, Open: true, Blocks: 9},
 	}}
 	p := &part{clear: 6}
-	if p.say(says); p.over || !slices.Equal(p.needs, []int{3, 0, 4}) {
+	if p.say(says); p.over || !slices.Equal(p.needs, []int{3, 0, 4, 3}) {
 		t.Errorf("%+v", p)
 	}
 	says.Claims = says.Claims[:1]

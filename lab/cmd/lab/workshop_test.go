@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ type workshop struct {
 	// broken makes all trials invalid. fail ends a run after so many blocks: by cancel if
 	// that is set, otherwise with an error.
 	broken bool
+	gate   string // that is closed then; empty: a server that exited
 	fail   int
 	cancel func()
 }
@@ -180,7 +182,7 @@ func (w *workshop) block(f *results.File) []results.Trial {
 			t.Metrics["workers"] = w.seen(n)
 		}
 		if w.broken {
-			t.Reasons = []results.Reason{{Gate: gate.ServerExited, Detail: "the server exited in mid-trial"}}
+			t.Reasons = []results.Reason{{Gate: cmp.Or(w.gate, gate.ServerExited), Detail: "the server exited in mid-trial"}}
 		}
 		f.Trials = append(f.Trials, t)
 		w.at = w.at.Add(time.Second)
