@@ -110,11 +110,14 @@ func (w *workshop) bench(o options) *bench {
 	return &bench{
 		options: o, j: j, had: len(j.Runs), profile: machine(j), self: "lab", report: newReporter(log),
 		ready: func(run.Plan) error { return nil }, do: w.do, now: func() time.Time { return w.at },
-		sleep: func(ctx context.Context, length time.Duration) error {
-			w.at = w.at.Add(length)
-			return ctx.Err()
-		},
+		sleep: w.sleep,
 	}
+}
+
+// sleep lets the machine's clock pass.
+func (w *workshop) sleep(ctx context.Context, length time.Duration) error {
+	w.at = w.at.Add(length)
+	return ctx.Err()
 }
 
 // machine is the made-up machine, as the journal has it if it does.
