@@ -244,7 +244,7 @@ func TestBudgets(t *testing.T) {
 		all     bool
 		want    time.Duration
 	}{
-		{2, "", false, 2 * time.Minute}, {9, "", false, 225 * time.Second},
+		{1, "01", false, 150 * time.Second}, {2, "", false, 150 * time.Second}, {9, "", false, 225 * time.Second},
 		{9, "01", false, 9 * time.Minute}, {9, "", true, 9 * time.Minute}, {90, "", true, 24 * time.Minute},
 	} {
 		if got := budgetOf(xs(c.n), strings.Fields(c.entries), c.all); got != c.want {
