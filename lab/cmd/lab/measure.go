@@ -267,3 +267,13 @@ func leftBehind(err error) error {
 	}
 	return errors.New("this experiment left nothing behind")
 }
+
+// sleep waits, unless the call is interrupted.
+func sleep(ctx context.Context, length time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(length):
+		return nil
+	}
+}

@@ -19,108 +19,47 @@ type guest struct {
 
 // returned is what came of a turn.
 type returned struct {
-	over bool          // the run has ended
-	f    *results.File // what was kept of it; nil if nothing was
-	err  error
+	over   bool // the run has ended
+	blocks int  // of this turn
+	err    error
 }
 
-// visit has an experiment measured for one block, or, to stay, for so many as the run
-// makes, at most so many if that is not 0.
-func (b *bench) visit(ctx context.Context, o *outcome, budget time.Duration, stay bool, blocks int) returned {
-	if o.open != nil {
-		return o.leave("")
+// turn has an experiment measured for one block, or ends its run for that reason. Without
+// breaks, it is measured for so many blocks as the run makes, at most so many if most is
+// not 0.
+func (b *bench) turn(ctx context.Context, o *outcome, why results.Ended, budget time.Duration, breaks bool, most int) returned {
+	if g := o.open; g != nil {
+		g.turn <- why
+		return <-g.back
 	}
 	g := &guest{make(chan results.Ended), make(chan returned)}
-	turn := func() results.Ended {
-		g.back <- returned{}
-		return <-g.turn
-	}
-	if stay {
-		turn = nil
+	before := 0 // blocks of earlier turns
+	var rest func() results.Ended
+	if breaks {
+		rest = func() results.Ended {
+			before++
+			g.back <- returned{blocks: 1}
+			return <-g.turn
+		}
 	}
 	o.open = g
 	go func() {
-		f, err := b.make(ctx, o, budget, blocks, turn)
-		g.back <- returned{true, f, err}
-	}()
-	return o.came(<-g.back)
-}
-
-// leave gives the open run a turn, or ends it for that reason.
-func (o *outcome) leave(why results.Ended) returned {
-	o.open.turn <- why
-	return o.came(<-o.open.back)
-}
-
-// came takes over what came of a turn.
-func (o *outcome) came(r returned) returned {
-	if r.over {
-		o.open = nil
-		if r.f != nil {
-			o.made = append(o.made, r.f)
-			o.record.add(r.f, o.x)
+		f, err := b.make(ctx, o, budget, most, rest)
+		r := returned{over: true, err: err}
+		if o.open = nil; f != nil {
+			r.blocks = f.Provenance.Blocks - before
+			o.made = append(o.made, f)
+			o.record.add(f, o.x)
 		}
 		o.says = o.record.said() // without a run that could not be kept
-	}
-	return r
-}
-
-// blocks is how many blocks were kept of a run that is over.
-func (r returned) blocks() int {
-	if r.f == nil {
-		return 0
-	}
-	return r.f.Provenance.Blocks
-}
-
-// close ends the runs under way, each of which keeps its blocks.
-func (b *bench) close(ctx context.Context, outcomes []*outcome, cut bool) (failed error) {
-	why := results.Budget
-	if cut = cut || ctx.Err() != nil; cut {
-		why = results.Interrupted
-	}
-	for _, o := range outcomes {
-		if o.open == nil {
-			continue
-		}
-		switch r := o.leave(why); {
-		case r.err != nil:
-			failed = errors.Join(failed, fmt.Errorf("%s: %w", o.x.Name, r.err))
-		case cut:
-			b.report.Say("kept %s of a run of %s that was cut short", count(r.blocks(), "block", "blocks"), o.x.Name)
-		}
-	}
-	return failed
-}
-
-// sleep waits, unless the call is interrupted.
-func sleep(ctx context.Context, length time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(length):
-		return nil
-	}
+		g.back <- r
+	}()
+	return <-g.back
 }
 
 // spend measures whatever is worth most, until the budget is spent.
 func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Duration, stay bool) (failed error) {
-	s := &spend{whole: budget, until: b.now().Add(budget), stay: stay}
-	for _, o := range outcomes {
-		p := &part{block: b.plan(o.x).BlockTime(), clear: clearCase(o.x, b.profile.Cores), most: b.Blocks, over: o.unmade != ""}
-		for _, c := range o.x.Claims {
-			if c.Needs.Cores <= b.profile.Cores {
-				p.claims++
-			}
-		}
-		if p.claims == 0 || b.plan(o.x).Unreachable() != "" {
-			p.block, p.claims, p.clear = time.Millisecond, max(1, p.claims), 1 // saying why it is not measured takes no time
-		}
-		if !stay {
-			p.say(o.says)
-		}
-		s.parts = append(s.parts, p)
-	}
+	s := b.shares(outcomes, budget, stay)
 	for failed == nil || b.KeepGoing && ctx.Err() == nil {
 		at, wait, ok := s.next(b.now())
 		if !ok {
@@ -137,30 +76,36 @@ func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Dura
 		if !stay {
 			b.report.Visit(o.x, p.made+1)
 		}
-		began, blocks := b.now(), 0
-		if p.most > 0 {
-			blocks = p.most - p.made
-		}
-		r := b.visit(ctx, o, max(time.Second, s.until.Sub(began).Round(time.Second)), stay, blocks)
-		blocks = 1
-		if stay {
-			blocks = r.blocks()
-		}
-		p.took(blocks, b.now().Sub(began), b.now())
+		began := b.now()
+		r := b.turn(ctx, o, "", max(time.Second, s.until.Sub(began).Round(time.Second)), !stay, max(0, p.most-p.made))
+		p.took(r.blocks, b.now().Sub(began), b.now())
 		p.say(o.says)
-		if r.over && (r.blocks() == 0 || r.f.Provenance.Ended == results.Failing) {
+		if r.over && (len(o.made) == 0 || r.err != nil || dead(o.made[len(o.made)-1])) {
 			p.over = true
 		}
 		if r.err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", o.x.Name, r.err))
-			if p.over = true; r.f == nil {
+			if len(o.made) == 0 {
 				o.unmade = "the run failed"
 			}
 		}
 	}
-	failed = errors.Join(failed, b.close(ctx, outcomes, failed != nil && !b.KeepGoing))
+	why := results.Budget
+	if ctx.Err() != nil || failed != nil && !b.KeepGoing {
+		why = results.Interrupted
+	}
 	for i, o := range outcomes {
-		switch p := s.parts[i]; {
+		p := s.parts[i]
+		if o.open != nil {
+			switch r := b.turn(ctx, o, why, 0, true, 0); {
+			case r.err != nil:
+				failed = errors.Join(failed, fmt.Errorf("%s: %w", o.x.Name, r.err))
+			case why == results.Interrupted:
+				n := o.made[len(o.made)-1].Provenance.Blocks
+				b.report.Say("kept %s of a run of %s that was cut short", count(n, "block", "blocks"), o.x.Name)
+			}
+		}
+		switch {
 		case p.over || p.made > 0:
 		case failed != nil:
 			o.unmade = "something else failed before"
@@ -170,4 +115,30 @@ func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Dura
 		}
 	}
 	return failed
+}
+
+// dead tells whether a run measured nothing, or nothing any more.
+func dead(f *results.File) bool {
+	return f.Provenance.Blocks == 0 || f.Provenance.Ended == results.Failing
+}
+
+// shares are the parts that the outcomes have in the budget.
+func (b *bench) shares(outcomes []*outcome, budget time.Duration, stay bool) *spend {
+	s := &spend{whole: budget, until: b.now().Add(budget), stay: stay}
+	for _, o := range outcomes {
+		p := &part{block: b.plan(o.x).BlockTime(), clear: clearCase(o.x, b.profile.Cores), most: b.Blocks, over: o.unmade != ""}
+		for _, c := range o.x.Claims {
+			if c.Needs.Cores <= b.profile.Cores {
+				p.claims++
+			}
+		}
+		if p.claims == 0 || b.plan(o.x).Unreachable() != "" {
+			p.block, p.claims, p.clear = time.Millisecond, 1, 1 // saying why it is not measured takes no time
+		}
+		if !stay {
+			p.say(o.says)
+		}
+		s.parts = append(s.parts, p)
+	}
+	return s
 }

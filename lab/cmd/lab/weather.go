@@ -1,63 +1,76 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// restless says what a restless machine cost a call: how many blocks were refused and by
+// restless says what a restless machine cost a call: how many blocks it refused and by
 // which gates, which claims are open for that, and which just need more blocks. A claim is
-// open for the weather if the blocks refused in this call are as many as it still needs.
+// open for that if the blocks refused in this call are as many as it still needs.
 func restless(out io.Writer, outcomes []*outcome) {
-	made, refused, closed := 0, 0, map[string]int{}
-	var kept, longer []string
+	made, refused, closed, because, rest := 0, 0, map[string]int{}, "", ""
 	for _, o := range outcomes {
 		lost := 0
 		for _, f := range o.made {
 			made += f.Provenance.Blocks
 			lost += refusals(f, closed)
 		}
-		refused += lost
-		for _, c := range openClaims(o) {
-			name := o.x.Name + "/" + c.ID
-			switch {
+		if refused += lost; o.says == nil {
+			continue
+		}
+		for _, c := range o.says.Claims {
+			switch name := ", " + o.x.Name + "/" + c.ID; {
+			case !c.Open:
 			case lost > 0 && (c.Verdict == verdict.Invalid || c.BlocksNeeded > 0 && c.BlocksNeeded <= lost):
-				kept = append(kept, name)
+				because += name
 			case c.BlocksNeeded > 0:
-				longer = append(longer, fmt.Sprintf("%s (about %d)", name, c.BlocksNeeded))
+				rest += fmt.Sprintf("%s (about %d)", name, c.BlocksNeeded)
 			default:
-				longer = append(longer, name)
+				rest += name
 			}
 		}
 	}
 	if refused > 0 {
-		gates := slices.SortedFunc(maps.Keys(closed), func(a, b string) int {
-			return cmp.Or(cmp.Compare(closed[b], closed[a]), cmp.Compare(a, b))
-		})
-		for i, g := range gates {
-			gates[i] = fmt.Sprintf("%s %d", g, closed[g])
+		gates := ""
+		for _, g := range slices.Sorted(maps.Keys(closed)) {
+			gates += fmt.Sprintf(", %s %d", g, closed[g])
 		}
-		fmt.Fprintf(out, "%d of %s refused, since this machine was restless: %s\n", refused, count(made, "block was", "blocks were"), strings.Join(gates, ", "))
+		fmt.Fprintf(out, "%d of %s refused, since this machine was restless: %s\n", refused, count(made, "block was", "blocks were"), gates[2:])
 	}
-	for _, list := range []struct {
-		what  string
-		names []string
-	}{{"open because of that", kept}, {"open for want of blocks", longer}} {
-		if len(list.names) > 0 {
-			fmt.Fprintf(out, "%s: %s\n", list.what, strings.Join(list.names, ", "))
+	if because != "" {
+		fmt.Fprintf(out, "open because of that: %s\n", because[2:])
+	}
+	if rest != "" {
+		fmt.Fprintf(out, "open for want of blocks: %s\n", rest[2:])
+	}
+	if because+rest != "" {
+		fmt.Fprintln(out, "lab reproduce goes on from here: the blocks made in this clone count.")
+	}
+}
+
+// refusals counts the blocks of which a disturbance of the machine refused a trial, and
+// adds them to the gates that it closed.
+func refusals(f *results.File, closed map[string]int) int {
+	seen := map[string]int{} // by gate, the last block
+	last, n := 0, 0
+	for _, t := range f.Trials {
+		for _, why := range t.Reasons {
+			if g, _ := gate.Of(why.Gate); g.Kind != gate.Passing || seen[why.Gate] == t.Block {
+				continue
+			}
+			if closed[why.Gate], seen[why.Gate] = closed[why.Gate]+1, t.Block; last != t.Block {
+				last, n = t.Block, n+1
+			}
 		}
 	}
-	if len(kept)+len(longer) > 0 {
-		fmt.Fprintln(out, "The same command goes on from here: the blocks made in this clone count.")
-	}
+	return n
 }
 
 // stayed says what a run that had no breaks saw in its stay, whatever the record needs.
@@ -69,32 +82,4 @@ func stayed(out io.Writer, o *outcome, f *results.File) {
 			fmt.Fprintf(out, "in this stay, of %s %d were for %s and %d against\n", count(c.Blocks, "block", "blocks"), c.For, c.ID, c.Against)
 		}
 	}
-}
-
-// openClaims gives those that further blocks may decide.
-func openClaims(o *outcome) (all []verdict.Claim) {
-	if o.says == nil {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(o.says.Claims), func(c verdict.Claim) bool { return !c.Open })
-}
-
-// refusals counts the blocks of which a disturbance of the machine refused a trial, and
-// adds to each gate that it closed the number of blocks.
-func refusals(f *results.File, closed map[string]int) int {
-	type of struct {
-		block int
-		gate  string
-	}
-	blocks, seen := map[int]bool{}, map[of]bool{}
-	for _, t := range f.Trials {
-		for _, why := range t.Reasons {
-			if g, _ := gate.Of(why.Gate); g.Kind != gate.Passing || seen[of{t.Block, why.Gate}] {
-				continue
-			}
-			blocks[t.Block], seen[of{t.Block, why.Gate}] = true, true
-			closed[why.Gate]++
-		}
-	}
-	return len(blocks)
 }
