@@ -151,8 +151,8 @@ func TestTheWeathersCostIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"\n7 of 7 blocks were refused, since this machine was restless: other-load 7\n",
-		"open because of that: 97-counted/count\n", "lab reproduce goes on from here: the blocks made in this clone count.\n",
+		"\n13 of 13 blocks were refused, since this machine was restless: other-load 13\n",
+		"open because of that: 97-counted/count, 98-other/count\n", "lab reproduce goes on from here: the blocks made in this clone count.\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)

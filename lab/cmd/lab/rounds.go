@@ -124,7 +124,7 @@ func dead(f *results.File) bool {
 
 // shares are the parts that the outcomes have in the budget.
 func (b *bench) shares(outcomes []*outcome, budget time.Duration, stay bool) *spend {
-	s := &spend{whole: budget, until: b.now().Add(budget), stay: stay}
+	s := &spend{until: b.now().Add(budget), stay: stay}
 	for _, o := range outcomes {
 		p := &part{block: b.plan(o.x).BlockTime(), clear: clearCase(o.x, b.profile.Cores), most: b.Blocks, over: o.unmade != ""}
 		for _, c := range o.x.Claims {

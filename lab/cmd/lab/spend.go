@@ -13,17 +13,14 @@ import (
 // visit takes one block, so it goes round: one block of an experiment, then one of the
 // next, and back to the first when it was left alone for visitGap at least. It goes round
 // those experiments that are likely to decide most claims per second and that the time
-// left carries to the end, and leaves the others out: a block of each of them would decide
-// nothing. What is likely is estimated anew before each block. For an experiment without
+// left carries to the end. The others, if an hour could decide something of them, only fill
+// gaps: a later call goes on from there. What is likely is estimated anew before each block. For an experiment without
 // blocks, the estimate is its clear case; for another, it is what its open claims still
 // need. The estimate counts half after the clear case, and half again with each further
 // stretch of blocks; otherwise a claim that lies exactly on its limit would take all the
-// time that is left. What the time left cannot decide, but a second budget like this one
-// could, only fills gaps: a later call goes on from there. A spend only chooses; it
-// measures nothing.
+// time that is left. A spend only chooses; it measures nothing.
 type spend struct {
-	whole time.Duration // the budget
-	until time.Time     // its end
+	until time.Time // end of the budget
 	// stay has the only part measured without a break, since its run is asked for by name.
 	stay  bool
 	parts []*part
@@ -73,7 +70,7 @@ func (s *spend) next(now time.Time) (at int, wait time.Duration, ok bool) {
 	if ok {
 		room = wait
 	}
-	fills := s.round(now, now.Add(2*s.whole))
+	fills := s.round(now, now.Add(time.Hour))
 	fills = slices.DeleteFunc(fills, func(i int) bool { return max(0, free(i).Sub(now))+s.parts[i].block > room })
 	if fill, later, some := first(fills); some && (!ok || later == 0) {
 		return fill, later, true

@@ -25,7 +25,7 @@ func walked(t *testing.T, budget time.Duration, s *spend, block func(at, made in
 	t.Helper()
 	w.began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	now, left := w.began, map[int]time.Time{}
-	for s.whole, s.until = budget, now.Add(budget); ; {
+	for s.until = now.Add(budget); ; {
 		at, wait, ok := s.next(now)
 		if !ok {
 			w.ends = now.Sub(w.began)
