@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
@@ -123,9 +125,9 @@ func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 
 func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
 	w := newWorkshop(t)
-	b := w.bench(options{})
-	one := time.Duration(clearCase(b.j.Experiments[0], b.profile.Cores)) * run.BlockTime(b.j.Experiments[0])
-	status, out, err := w.reproduce(options{Budget: one + time.Second})
+	slow := strings.Replace(fmt.Sprintf(workshopDesign, "98", true), "slot_s = 1", "slot_s = 20", 1)
+	w.write(filepath.Join(w.root.Experiments(), other+".toml"), slow)
+	status, out, err := w.reproduce(options{Budget: 100 * time.Second})
 	if err != nil || status != exitNotHeld || len(w.inOrder()) != 1 {
 		t.Errorf("exit %d, %v, %d runs", status, err, len(w.inOrder()))
 	}
@@ -133,6 +135,101 @@ func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
+	}
+}
+
+// A restless machine's cost is said: the blocks, the gates, the claims, and what to do.
+func TestTheWeathersCostIsSaid(t *testing.T) {
+	w := newWorkshop(t)
+	w.git("init", "-q")
+	slow := strings.Replace(fmt.Sprintf(workshopDesign, "98", true), "slot_s = 1", "slot_s = 20", 1)
+	w.write(filepath.Join(w.root.Experiments(), other+".toml"), slow)
+	w.gate = gate.OtherLoad
+	w.broken = true
+	_, out, err := w.reproduce(options{Budget: 100 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\n13 of 13 blocks were refused, since this machine was restless: other-load 13\n",
+		"open because of that: 97-counted/count, 98-other/count\n", "lab reproduce goes on from here: the blocks made in this clone count.\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	// A fault of the server is no weather.
+	w.gate = ""
+	if _, out, err := w.reproduce(options{Budget: 100 * time.Second, Again: true}); err != nil || strings.Contains(out, "restless") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	w = newWorkshop(t)
+	if _, out, err := w.reproduce(options{Budget: 10 * time.Minute}); err != nil || strings.Contains(out, "restless") || strings.Contains(out, "goes on") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, out, err := w.run(context.Background(), options{}); err != nil || !strings.Contains(out, "\nin this stay, of 2 blocks 2 were for count and 0 against\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// Blocks of two runs take turns, one run at a time, and each run has one file. Whatever
+// ends the call, all of them keep their complete blocks.
+func TestRunsOfACallAreMeasuredInTurns(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		fail int // after so many blocks of the first
+		stop bool
+		want []int
+		ends results.Ended
+	}{
+		{"to the end", 0, false, []int{6, 6}, results.Decided},
+		{"interrupted", 3, true, []int{3, 3}, results.Interrupted},
+		{"failed", 3, false, []int{3, 3}, results.Interrupted},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorkshop(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if w.fail = c.fail; c.stop {
+				w.cancel = cancel
+			}
+			b := w.bench(options{Budget: 10 * time.Minute})
+			var order []string
+			at := 0
+			b.do = func(ctx context.Context, p run.Plan, watch run.Watcher) (*run.Made, error) {
+				keep, turn := p.Keep, p.Turn
+				if at++; at > 1 {
+					t.Errorf("%s begins within another's turn", p.Experiment.Name)
+				}
+				p.Keep = func(m *run.Made) error {
+					order = append(order, p.Experiment.Entry)
+					return keep(m)
+				}
+				p.Turn = func() results.Ended {
+					at--
+					defer func() { at++ }()
+					return turn()
+				}
+				defer func() { at-- }()
+				return w.do(ctx, p, watch)
+			}
+			status, err := b.reproduce(ctx, b.j.Experiments, new(bytes.Buffer))
+			if (err != nil) != (c.fail > 0) || (status == exitFailed) != (c.fail > 0) {
+				t.Errorf("exit %d, %v", status, err)
+			}
+			runs := w.inOrder()
+			if !slices.Equal(blocks(runs), c.want) || !slices.Equal(order, slices.Repeat([]string{"97", "98"}, 6)[:c.want[0]+c.want[1]]) {
+				t.Errorf("blocks %v in the order %v", blocks(runs), order)
+			}
+			for _, f := range runs {
+				if f.Provenance.Ended != c.ends {
+					t.Errorf("%s ended: %s", f.Experiment, f.Provenance.Ended)
+				}
+			}
+			if said := w.said(); strings.Contains(said, "kept 3 blocks of a run of 98-other that was cut short") != (c.fail > 0) || !strings.Contains(said, "  round 1, 98-other block 1: ") {
+				t.Error(said)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -85,12 +86,15 @@ const (
 	allBudget  = 24 * time.Minute
 )
 
-// budgetOf is the time that the chosen experiments ask for together, within those limits.
+// budgetOf is the time that the chosen experiments ask for together, but at least what the
+// gaps of one alone take, within those limits.
 func budgetOf(xs []*experiment.Experiment, entries []string, all bool) time.Duration {
-	var sum time.Duration
+	var sum, least time.Duration
 	for _, x := range xs {
-		sum += time.Duration(x.BudgetS * float64(time.Second))
+		own := time.Duration(x.BudgetS * float64(time.Second))
+		sum, least = sum+own, max(least, own+time.Duration(clearCase(x, math.MaxInt)+stretch)*visitGap)
 	}
+	sum = max(sum, least)
 	switch {
 	case all:
 		return min(sum, allBudget)

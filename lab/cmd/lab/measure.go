@@ -46,6 +46,7 @@ type bench struct {
 	ready  func(run.Plan) error
 	do     func(context.Context, run.Plan, run.Watcher) (*run.Made, error)
 	now    func() time.Time
+	sleep  func(context.Context, time.Duration) error
 	report *reporter
 }
 
@@ -55,7 +56,7 @@ func newBench(j *archive.Journal, o options) (b *bench, release func(), err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	b = &bench{options: o, j: j, had: len(j.Runs), split: split, ready: run.Plan.Ready, do: run.Do, now: time.Now, report: newReporter(os.Stderr)}
+	b = &bench{options: o, j: j, had: len(j.Runs), split: split, ready: run.Plan.Ready, do: run.Do, now: time.Now, sleep: sleep, report: newReporter(os.Stderr)}
 	if err = untuned(o.Scratch, b.report.Say); err == nil {
 		b.self, err = os.Executable()
 	}
@@ -115,6 +116,7 @@ type outcome struct {
 	record *record
 	least  int             // blocks that are made whatever the verdicts are
 	made   []*results.File // by this call
+	open   *guest          // the run under way; nil if there is none
 	says   *verdict.File   // the verdicts now; nil while there are none
 	unmade string          // why nothing was measured
 }
@@ -162,8 +164,8 @@ func (b *bench) asks(x *experiment.Experiment) error {
 }
 
 // measure spends the budget on the outcomes, prints what came of them, and returns the
-// worst exit status.
-func (b *bench) measure(ctx context.Context, outcomes []*outcome, budget time.Duration, failed error, out io.Writer) (int, error) {
+// worst exit status. With stay, the only experiment is measured without a break.
+func (b *bench) measure(ctx context.Context, outcomes []*outcome, budget time.Duration, stay bool, failed error, out io.Writer) (int, error) {
 	switch commit, differ := host.Differ(string(b.j.Root)); {
 	case commit == host.UnknownCommit:
 		b.report.Say("the results will name no commit, since this is no checkout of the journal's own")
@@ -175,7 +177,7 @@ func (b *bench) measure(ctx context.Context, outcomes []*outcome, budget time.Du
 		decided, claims, inapplicable := tally(outcomes)
 		return decided, claims - inapplicable
 	})
-	failed = errors.Join(failed, b.spend(ctx, outcomes, budget))
+	failed = errors.Join(failed, b.spend(ctx, outcomes, budget, stay))
 	b.report.End()
 	made := len(b.j.Runs) > b.had || slices.ContainsFunc(outcomes, func(o *outcome) bool { return len(o.made) > 0 })
 	if !made && failed != nil {
@@ -202,78 +204,11 @@ func settle() {
 	runtime.GOMAXPROCS(1)
 }
 
-// spend measures whatever is worth most, until the budget is spent.
-func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Duration) (failed error) {
-	s := &spend{left: budget}
-	for _, o := range outcomes {
-		p := &part{block: b.plan(o.x).BlockTime(), claims: len(o.x.Claims), clear: clearCase(o.x, b.profile.Cores), most: b.Blocks, over: o.unmade != ""}
-		if b.plan(o.x).Unreachable() != "" {
-			p.block = time.Millisecond // saying why it is not measured takes no time
-		}
-		s.parts = append(s.parts, p)
-	}
-	for {
-		next, ok := s.next()
-		if !ok {
-			break
-		}
-		o := outcomes[next.part]
-		began := b.now()
-		f, err := b.make(ctx, o, s.left, next.blocks)
-		blocks := 0
-		if f != nil {
-			o.made = append(o.made, f)
-			o.record.add(f, o.x)
-			blocks = f.Provenance.Blocks
-		}
-		o.says = o.record.said() // without a run that could not be kept
-		s.took(next.part, blocks, b.now().Sub(began))
-		if f != nil {
-			s.parts[next.part].say(o.says, f)
-		}
-		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("%s: %w", o.x.Name, err))
-			s.parts[next.part].over = true
-			if f == nil {
-				o.unmade = "the run failed"
-			}
-			if ctx.Err() != nil || !b.KeepGoing {
-				break
-			}
-		}
-	}
-	for i, o := range outcomes {
-		switch p := s.parts[i]; {
-		case p.over || p.made > 0:
-		case failed != nil:
-			o.unmade = "something else failed before"
-		default:
-			o.unmade = fmt.Sprintf("it takes about %s, for which the budget has no room", (time.Duration(p.clear) * p.block).Round(time.Second))
-		}
-	}
-	return failed
-}
-
-// say updates a part with the verdicts after a run.
-func (p *part) say(says *verdict.File, f *results.File) {
-	if says == nil || verdict.Decided(says) || f.Provenance.Ended == results.Failing {
-		p.over = true
-		return
-	}
-	var needs []int
-	for _, c := range says.Claims {
-		if c.Open {
-			needs = append(needs, c.BlocksNeeded)
-		}
-	}
-	p.open(needs)
-}
-
 // make makes one run and keeps it. It can return a run together with an error: an
 // interrupted run with the blocks that were complete.
-func (b *bench) make(ctx context.Context, o *outcome, budget time.Duration, blocks int) (*results.File, error) {
+func (b *bench) make(ctx context.Context, o *outcome, budget time.Duration, blocks int, turn func() results.Ended) (*results.File, error) {
 	p := b.plan(o.x)
-	p.Budget, p.MaxBlocks = budget, blocks
+	p.Budget, p.MaxBlocks, p.Turn = budget, blocks, turn
 	if p.Seed = b.Seed + uint64(len(o.made)); b.Seed == 0 {
 		p.Seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
 	}
@@ -302,7 +237,7 @@ func (b *bench) make(ctx context.Context, o *outcome, budget time.Duration, bloc
 		if failed := b.forget(f); failed != nil {
 			return f, errors.Join(err, failed)
 		}
-		if ctx.Err() != nil && f.Provenance.Ended == results.Interrupted {
+		if err != nil && ctx.Err() != nil && f.Provenance.Ended == results.Interrupted {
 			return f, fmt.Errorf("interrupted; %s kept%s", count(f.Provenance.Blocks, "complete block is", "complete blocks are"), unrestored(err))
 		}
 		return f, err
@@ -345,4 +280,14 @@ func leftBehind(err error) error {
 		return left
 	}
 	return errors.New("this experiment left nothing behind")
+}
+
+// sleep waits, unless the call is interrupted.
+func sleep(ctx context.Context, length time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(length):
+		return nil
+	}
 }

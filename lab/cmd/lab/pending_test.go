@@ -281,7 +281,8 @@ func TestAFailedRunKeepsItsCompleteBlocks(t *testing.T) {
 // victimRoot names the variable with the workshop in which a lab runs until it is killed.
 const victimRoot = "LINE_RATE_TEST_VICTIM"
 
-// victim makes runs until it is killed, and reports each complete block.
+// victim makes runs of two experiments in turns until it is killed, and reports each
+// complete block.
 func victim(root string) {
 	began, err := strconv.ParseInt(os.Getenv(victimRoot+"_AT"), 10, 64)
 	if err != nil {
@@ -299,7 +300,7 @@ func victim(root string) {
 			fmt.Println("fault", err, faults)
 			os.Exit(1)
 		}
-		b := &bench{j: j, profile: machine(j), self: "lab", report: newReporter(nobody), ready: func(run.Plan) error { return nil }, now: func() time.Time { return w.at }}
+		b := &bench{options: options{Again: true, Budget: 10 * time.Minute}, j: j, profile: machine(j), self: "lab", report: newReporter(nobody), ready: func(run.Plan) error { return nil }, now: func() time.Time { return w.at }, sleep: w.sleep}
 		b.do = func(ctx context.Context, p run.Plan, watch run.Watcher) (*run.Made, error) {
 			keep := p.Keep
 			p.Keep = func(made *run.Made) error {
@@ -309,11 +310,7 @@ func victim(root string) {
 			}
 			return w.do(ctx, p, watch)
 		}
-		x, err := j.Experiment(counted)
-		if err != nil {
-			panic(err)
-		}
-		if _, err := b.run(context.Background(), x, io.Discard); err != nil {
+		if _, err := b.reproduce(context.Background(), j.Experiments, io.Discard); err != nil {
 			fmt.Println("fault", err)
 			os.Exit(1)
 		}

@@ -25,9 +25,10 @@ type reporter struct {
 	tally  func() (decided, claims int)
 
 	what  string // experiment and block
+	round int    // of a call that goes round its experiments; 0 of another
 	said  time.Time
-	told  map[string]bool // gates that were reported in this run
-	width int             // of the line on the terminal
+	told  map[string]map[string]bool // gates that were reported, by experiment
+	width int                        // of the line on the terminal
 
 	columns int // of the terminal; 0 if unknown
 }
@@ -61,7 +62,10 @@ func (r *reporter) End() {
 
 // Begin names a run that starts. The budget is 0 if the run cannot be made.
 func (r *reporter) Begin(x *experiment.Experiment, block, budget time.Duration) {
-	r.what, r.said, r.told = x.Name, time.Time{}, map[string]bool{}
+	if r.told == nil {
+		r.told = map[string]map[string]bool{}
+	}
+	r.what, r.said, r.told[x.Name] = x.Name, time.Time{}, map[string]bool{}
 	switch {
 	case budget == 0:
 		r.Say("%s: cannot be run here", x.Name)
@@ -70,6 +74,17 @@ func (r *reporter) Begin(x *experiment.Experiment, block, budget time.Duration) 
 	default:
 		r.Say("%s (a block takes about %s): %s", x.Name, short(block), x.Title)
 	}
+}
+
+// Visit names the run that has the next turn, and the round.
+func (r *reporter) Visit(x *experiment.Experiment, round int) {
+	r.what, r.round = x.Name, max(r.round, round)
+}
+
+// Pause says that an experiment is left alone for so long before its next block.
+func (r *reporter) Pause(x *experiment.Experiment, length time.Duration) {
+	r.what = fmt.Sprintf("%s is left alone for %s", x.Name, short(length))
+	r.progress(false)
 }
 
 // Turn says which block is being made, and which of its groups.
@@ -91,8 +106,8 @@ func (r *reporter) Block(f *results.File, trials []results.Trial) {
 	n := f.Provenance.Blocks
 	for _, t := range trials {
 		for _, why := range t.Reasons {
-			if !r.told[why.Gate] {
-				r.told[why.Gate] = true
+			if told := r.told[name]; !told[why.Gate] {
+				told[why.Gate] = true
 				r.Say("  %s block %d  %s: invalid: %s: %s", name, n, levels(f, t), why.Gate, cmp.Or(why.Here, why.Detail))
 			}
 		}
@@ -102,10 +117,15 @@ func (r *reporter) Block(f *results.File, trials []results.Trial) {
 	if ended != "" {
 		r.what += fmt.Sprintf(", the last (%s)", ended)
 	}
+	r.progress(ended != "")
+}
+
+// progress shows the line; in a log, if it matters or none was written for a while.
+func (r *reporter) progress(matters bool) {
 	switch {
 	case r.terminal:
 		r.rewrite(r.line())
-	case ended != "" || r.said.IsZero() || r.now().Sub(r.said) >= logEvery:
+	case matters || r.said.IsZero() || r.now().Sub(r.said) >= logEvery:
 		r.said = r.now()
 		r.Say("%s", r.line())
 	}
@@ -124,7 +144,11 @@ func levels(f *results.File, t results.Trial) string {
 // line is the progress of the whole call.
 func (r *reporter) line() string {
 	over := r.now().Sub(r.began)
-	text := fmt.Sprintf("  %s: %s, at most %s left", r.what, short(over), short(max(0, r.budget-over)))
+	what := r.what
+	if r.round > 0 {
+		what = fmt.Sprintf("round %d, %s", r.round, what)
+	}
+	text := fmt.Sprintf("  %s: %s, at most %s left", what, short(over), short(max(0, r.budget-over)))
 	if r.tally != nil {
 		decided, claims := r.tally()
 		text += fmt.Sprintf(", %d of %d claims decided", decided, claims)

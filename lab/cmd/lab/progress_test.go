@@ -105,6 +105,32 @@ func TestWhatMadeTrialsInvalidIsToldOnceARun(t *testing.T) {
 	}
 }
 
+// A call that goes round names the round and what it waits for. A gate is told once in a
+// run, though others had their turns in between.
+func TestRoundsAreNamed(t *testing.T) {
+	r, out, c := reporting(false)
+	r.Whole(2*time.Minute, func() (int, int) { return 1, 5 })
+	second := &experiment.Experiment{Name: "8-other", Title: "Another"}
+	bad := []results.Trial{{Condition: "c1", Reasons: []results.Reason{{Gate: "errors", Detail: "1 error"}}}}
+	for _, x := range []*experiment.Experiment{progressed, second} {
+		r.Visit(x, 1)
+		r.Begin(x, 4*time.Second, time.Minute)
+		r.Turn(1, 1, 1)
+		out.Reset()
+		c.at = c.at.Add(10 * time.Second)
+		r.Block(after(1, ""), bad)
+	}
+	wrote(t, out, "  8-other block 1  workers=2: invalid: errors: 1 error\n  round 1, 8-other block 1: 20 s, at most 1 min 40 s left, 1 of 5 claims decided\n")
+	r.Visit(progressed, 2)
+	r.Turn(2, 1, 1)
+	c.at = c.at.Add(10 * time.Second)
+	r.Block(after(2, ""), bad)
+	wrote(t, out, "  round 2, 7-made-up block 2: 30 s, at most 1 min 30 s left, 1 of 5 claims decided\n")
+	c.at = c.at.Add(10 * time.Second)
+	r.Pause(second, 6*time.Second)
+	wrote(t, out, "  round 2, 8-other is left alone for 6 s: 40 s, at most 1 min 20 s left, 1 of 5 claims decided\n")
+}
+
 func TestTerminalRewritesOneLine(t *testing.T) {
 	r, out, c := reporting(true)
 	r.Whole(20*time.Second, func() (int, int) { return 1, 3 })

@@ -123,7 +123,7 @@ func TestPlannedExperimentsArePassedOver(t *testing.T) {
 	if s.status != exitFailed || !strings.Contains(s.err, "passed over: "+why) || !strings.Contains(s.err, "nothing to run") {
 		t.Errorf("a planned entry: exit %d\n%s", s.status, s.err)
 	}
-	s = finish(t, c.command("reproduce", "--all", "--budget", "5s", "--port", strconv.Itoa(c.port)))
+	s = finish(t, c.command("reproduce", "--all", "--budget", "9s", "--port", strconv.Itoa(c.port)))
 	if s.status == exitFailed || !strings.Contains(s.err, "passed over: "+why) || strings.Contains(s.out, "98-later/") {
 		t.Errorf("all: exit %d\n%s%s", s.status, s.err, s.out)
 	}

@@ -45,8 +45,12 @@ func report(out io.Writer, root, into journal.Root, outcomes []*outcome) {
 				about += "; stopped early: " + why
 			}
 			fmt.Fprintf(out, "results: %s%s\n", root.Rel(into.Result(f.Experiment, f.Run)), about)
+			if o.least > 0 {
+				stayed(out, o, f)
+			}
 		}
 	}
+	restless(out, outcomes)
 	decided, claims, inapplicable := tally(outcomes)
 	fmt.Fprintf(out, "%d of %s decided here; %d not applicable\n", decided, count(claims, "claim", "claims"), inapplicable)
 }

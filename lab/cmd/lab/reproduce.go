@@ -86,7 +86,7 @@ func (b *bench) run(ctx context.Context, x *experiment.Experiment, out io.Writer
 		b.report.Say("further blocks are not needed to decide %s on %s; %s are made all the same", x.Name, b.profile.ID, count(leastBlocks, "block", "blocks"))
 	}
 	b.report.Say("on %s, for %s at the most", b.profile.Name, budget.Round(time.Second))
-	return b.measure(ctx, []*outcome{o}, budget, nil, out)
+	return b.measure(ctx, []*outcome{o}, budget, true, nil, out)
 }
 
 type reproduceCall struct {
@@ -198,7 +198,7 @@ func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out 
 		b.report.Say("passed over, since further blocks are not needed: %s", strings.Join(decided, ", "))
 	}
 	b.report.Say("on %s, for %s at the most", b.profile.Name, b.Budget.Round(time.Second))
-	return b.measure(ctx, outcomes, b.Budget, failed, out)
+	return b.measure(ctx, outcomes, b.Budget, false, failed, out)
 }
 
 // clearCase is how many blocks decide an experiment's claims, on a host with so many

@@ -1,107 +1,156 @@
 package main
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// A spend shares one budget of time among experiments. next is always the experiment that
-// is likely to decide most claims per second, so that a budget that runs out early has
-// decided the most. For an experiment without blocks, the estimate is its clear case; for
-// another, it is the blocks that its open claims still need. The estimate counts half
-// where blocks disagree, and half again each time that it did not come true; otherwise a
-// claim that lies exactly on its limit would take all the time that is left. An
-// experiment without blocks does not come first for being new: an expensive one would
-// take the time in which several others are decided. A spend only chooses; it measures
-// nothing.
+// A spend shares one budget of time among experiments. Evidence counts by visits, and a
+// visit takes one block, so it goes round: one block of an experiment, then one of the
+// next, and back to the first when it was left alone for visitGap at least. It goes round
+// those experiments that are likely to decide most claims per second and that the time
+// left carries to the end. The others, if an hour could decide something of them, only fill
+// gaps: a later call goes on from there. What is likely is estimated anew before each block. For an experiment without
+// blocks, the estimate is its clear case; for another, it is what its open claims still
+// need. The estimate counts half after the clear case, and half again with each further
+// stretch of blocks; otherwise a claim that lies exactly on its limit would take all the
+// time that is left. A spend only chooses; it measures nothing.
 type spend struct {
-	left  time.Duration
+	until time.Time // end of the budget
+	// stay has the only part measured without a break, since its run is asked for by name.
+	stay  bool
 	parts []*part
 }
 
 // A part is the share of one experiment.
 type part struct {
-	block  time.Duration // about how long one block takes
+	block  time.Duration // about how long one block takes, with all that goes with it
 	claims int           // of the experiment
 	clear  int           // blocks that decide its claims if all agree
 	most   int           // blocks that may be made; 0: any number
-	made   int
-	missed int   // times that further blocks left as many claims open as before
-	over   bool  // no further run is possible or needed
-	needs  []int // for each claim that is open after a run, about how many further blocks decide it; 0: not known
+	over   bool          // no further block is possible or needed
+
+	made  int           // blocks so far
+	spent time.Duration // on them
+	left  time.Time     // when the last one ended
+	needs []int         // for each open claim, about how many further blocks decide it; nil before the first verdict
 }
 
-// A stint is what is measured next: at most so many blocks of a part; 0 means as many as
-// the budget holds.
-type stint struct{ part, blocks int }
+// visitGap is how long an experiment is left alone at least, so that its next block is
+// another visit. (The same as the gap by which verdicts tell visits apart.)
+const visitGap = 10 * time.Second
 
-// leastFurther is how many blocks a further run has at least, if the budget holds them: a
-// file for one block is hardly worth it, and estimates are often too low.
-const leastFurther = 3
+// stretch is how many blocks beyond the clear case halve an estimate.
+const stretch = 3
 
-// next says what to measure next; false if no more claims can be decided within the
-// budget.
-func (s *spend) next() (stint, bool) {
-	if len(s.parts) == 1 {
-		return s.alone()
+// next says which part is measured next, and how long to wait before; false if no time is
+// left that would be of use.
+func (s *spend) next(now time.Time) (at int, wait time.Duration, ok bool) {
+	if s.stay {
+		p := s.parts[0]
+		return 0, 0, !p.over && (p.most == 0 || p.made < p.most) && (p.made == 0 || !now.Add(p.block).After(s.until))
 	}
-	best, rate := stint{}, 0.0
-	try := func(i, blocks int, claims float64, doubt int, cost time.Duration) {
-		r := math.Ldexp(claims, -doubt) / cost.Seconds()
-		if cost <= s.left && r > rate {
-			best, rate = stint{i, blocks}, r
-		}
-	}
-	for i, p := range s.parts {
-		switch {
-		case p.over:
-		case p.made == 0:
-			try(i, p.clear, float64(p.claims), 0, time.Duration(p.clear)*p.block)
-		default:
-			needs := slices.DeleteFunc(slices.Clone(p.needs), func(n int) bool { return n == 0 })
-			slices.Sort(needs)
-			for k, n := range needs {
-				fits, doubt := int(s.left/p.block), p.missed
-				if n > leastFurther { // its blocks disagree
-					doubt++
-				}
-				try(i, min(max(n+n/2, leastFurther), fits), float64(k+1), doubt, time.Duration(n)*p.block)
+	free := func(i int) time.Time { return s.parts[i].left.Add(visitGap) }
+	// Of those whose gap is over, the one that was left first; else the one whose gap is
+	// over first, which is the same.
+	first := func(in []int) (at int, wait time.Duration, ok bool) {
+		for n, i := range in {
+			if n == 0 || free(i).Before(free(at)) {
+				at, ok = i, true
 			}
 		}
+		return at, max(0, free(at).Sub(now)), ok
 	}
-	return best, rate > 0
+	at, wait, ok = first(s.round(now, s.until))
+	room := s.until.Sub(now)
+	if ok {
+		room = wait
+	}
+	fills := s.round(now, now.Add(time.Hour))
+	fills = slices.DeleteFunc(fills, func(i int) bool { return max(0, free(i).Sub(now))+s.parts[i].block > room })
+	if fill, later, some := first(fills); some && (!ok || later == 0) {
+		return fill, later, true
+	}
+	return at, wait, ok
 }
 
-// alone measures the only experiment until its claims are decided or the time is spent:
-// no other experiment could use the time.
-func (s *spend) alone() (stint, bool) {
-	p := s.parts[0]
+// round lists the parts that the time until then carries to a decision, best first.
+func (s *spend) round(now, until time.Time) (in []int) {
+	type offer struct {
+		part int
+		rate float64 // claims per second
+		cost time.Duration
+	}
+	var offers []offer
+	for i, p := range s.parts {
+		best := offer{part: i}
+		for _, e := range p.foretold() {
+			cost := time.Duration(e.blocks) * p.block
+			takes := max(0, p.left.Add(visitGap).Sub(now)) + cost + time.Duration(e.blocks-1)*visitGap
+			if r := math.Ldexp(float64(e.claims), -p.doubt()) / cost.Seconds(); !now.Add(takes).After(until) && r > best.rate {
+				best.rate, best.cost = r, cost
+			}
+		}
+		if best.rate > 0 {
+			offers = append(offers, best)
+		}
+	}
+	slices.SortStableFunc(offers, func(a, b offer) int { return cmp.Compare(b.rate, a.rate) })
+	room := until.Sub(now)
+	for _, o := range offers {
+		if o.cost <= room {
+			in, room = append(in, o.part), room-o.cost
+		}
+	}
+	return in
+}
+
+// An estimate is about how many further blocks decide so many claims.
+type estimate struct{ claims, blocks int }
+
+// foretold gives the estimates for one claim, for two and so on.
+func (p *part) foretold() (all []estimate) {
 	switch {
-	case p.over, p.most > 0 && p.made >= p.most, p.made > 0 && s.left < p.block:
-		return stint{}, false
-	case p.most > 0:
-		return stint{0, p.most - p.made}, true
+	case p.over || p.most > 0 && p.made >= p.most:
+		return nil
+	case p.needs == nil:
+		return []estimate{{p.claims, p.clear}}
 	}
-	return stint{}, true
+	for _, n := range slices.Sorted(slices.Values(p.needs)) {
+		if n > 0 {
+			all = append(all, estimate{len(all) + 1, n})
+		}
+	}
+	return all
 }
 
-// took takes a run's time off the budget. The time of its blocks is the estimate for the
-// next ones.
-func (s *spend) took(at, blocks int, length time.Duration) {
-	p := s.parts[at]
-	s.left -= length
-	if p.made += blocks; blocks == 0 {
-		p.over = true
+// doubt is how often the estimate is halved.
+func (p *part) doubt() int { return max(0, p.made-p.clear+stretch) / stretch }
+
+// took takes account of blocks that ended now.
+func (p *part) took(blocks int, length time.Duration, now time.Time) {
+	p.spent, p.left = p.spent+length, now
+	if p.made += blocks; p.made > 0 {
+		p.block = p.spent / time.Duration(p.made)
+	}
+}
+
+// say updates a part with the verdicts so far.
+func (p *part) say(says *verdict.File) {
+	if p.over = p.over || says != nil && verdict.Decided(says); says == nil {
 		return
 	}
-	p.block = length / time.Duration(blocks)
-}
-
-// open updates a part with what its open claims need after a run.
-func (p *part) open(needs []int) {
-	if len(p.needs) > 0 && len(needs) >= len(p.needs) {
-		p.missed++
+	p.needs = []int{}
+	for _, c := range says.Claims {
+		if c.Open && c.BlocksNeeded == 0 && (c.Verdict == verdict.Invalid || c.Blocks < p.clear) {
+			c.BlocksNeeded = max(stretch, p.clear-c.Blocks) // gates closed, which may pass
+		}
+		if c.Open {
+			p.needs = append(p.needs, c.BlocksNeeded)
+		}
 	}
-	p.needs = needs
 }

@@ -2,195 +2,232 @@ package main
 
 import (
 	"fmt"
-	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// spendAll spends a budget to its end. what makes each chosen run, and says which claims
-// are open after it.
-func spendAll(t *testing.T, s *spend, what func(n int, c stint) (blocks int, took time.Duration, over bool, needs []int)) (chosen []stint) {
+// A walk is what a spend chose by a clock of its own.
+type walk struct {
+	began time.Time
+	order []int
+	waits []time.Duration
+	ends  time.Duration // since the beginning
+}
+
+// walked follows a spend to its end. block makes each chosen block: how long it takes, and
+// the verdicts after it, of which nil says that all is decided.
+func walked(t *testing.T, budget time.Duration, s *spend, block func(at, made int) (time.Duration, *verdict.File)) (w walk) {
 	t.Helper()
-	for n := 0; ; n++ {
-		c, ok := s.next()
+	w.began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	now, left := w.began, map[int]time.Time{}
+	for s.until = now.Add(budget); ; {
+		at, wait, ok := s.next(now)
 		if !ok {
-			return chosen
+			w.ends = now.Sub(w.began)
+			return w
 		}
-		if chosen = append(chosen, c); n > 50 {
-			t.Fatalf("it never ends: %v", chosen)
+		if wait > 0 {
+			w.waits = append(w.waits, wait)
+			now = now.Add(wait)
+			continue
 		}
-		blocks, took, over, needs := what(n, c)
-		s.took(c.part, blocks, took)
-		p := s.parts[c.part]
-		p.over = p.over || over
-		p.open(needs)
+		if was, ok := left[at]; ok && !s.stay && now.Sub(was) < visitGap {
+			t.Errorf("block %d: part %d was left %v ago", len(w.order), at, now.Sub(was))
+		}
+		p := s.parts[at]
+		length, says := block(at, p.made+1)
+		now = now.Add(length)
+		if w.order, left[at] = append(w.order, at), now; len(w.order) > 300 {
+			t.Fatalf("it never ends: %v", w.order)
+		}
+		p.took(1, length, now)
+		if p.say(says); says == nil {
+			p.over = true
+		}
 	}
+}
+
+// stillOpen is a record with claims that need so many further blocks.
+func stillOpen(blocks int, needs ...int) *verdict.File {
+	f := &verdict.File{}
+	for _, n := range needs {
+		f.Claims = append(f.Claims, verdict.Claim{Open: true, Blocks: blocks, BlocksNeeded: n})
+	}
+	return f
+}
+
+// clearly decides all claims of a part with the last block of its clear case.
+func clearly(s *spend) func(at, made int) (time.Duration, *verdict.File) {
+	return func(at, made int) (time.Duration, *verdict.File) {
+		p := s.parts[at]
+		if made == p.clear {
+			return p.block, nil
+		}
+		return p.block, stillOpen(made, slices.Repeat([]int{p.clear - made}, p.claims)...)
+	}
+}
+
+// blocksOf counts the blocks of each of three parts.
+func (w walk) blocksOf() (n [3]int) {
+	for _, at := range w.order {
+		n[at]++
+	}
+	return n
 }
 
 func three() []*part {
 	return []*part{
-		{block: 10 * time.Second, claims: 1, clear: 6},
-		{block: 2 * time.Second, claims: 4, clear: 8},
-		{block: 2 * time.Second, claims: 2, clear: 7},
+		{block: 9 * time.Second, claims: 1, clear: 6},
+		{block: 3 * time.Second, claims: 4, clear: 8},
+		{block: 3 * time.Second, claims: 2, clear: 7},
 	}
 }
 
-func TestEachHasItsClearCaseFirst(t *testing.T) {
-	s := &spend{left: time.Hour, parts: three()}
-	got := spendAll(t, s, func(_ int, c stint) (int, time.Duration, bool, []int) {
-		return c.blocks, time.Duration(c.blocks) * s.parts[c.part].block, true, nil
-	})
-	// Four claims in 16 s come before two in 14 s, and one in 60 s comes last.
-	if want := []stint{{1, 8}, {2, 7}, {0, 6}}; !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, want %v", got, want)
+func TestItGoesRoundAndWaitsOnlyForTheGap(t *testing.T) {
+	s := &spend{parts: three()}
+	w := walked(t, time.Hour, s, clearly(s))
+	// Four claims in 24 s come before two in 21 s, and one in 54 s comes last. After six
+	// rounds the two others are left, and at last one. Part 0 ends each round, and the two
+	// others do not fill its gap.
+	want := append(slices.Repeat([]int{1, 2, 0}, 6), 1, 2, 1)
+	if !slices.Equal(w.order, want) {
+		t.Errorf("%v, want %v", w.order, want)
 	}
-	if want := time.Hour - 90*time.Second; s.left != want {
-		t.Errorf("left %v, want %v", s.left, want)
+	if want := append(slices.Repeat([]time.Duration{4 * time.Second}, 5), 7*time.Second); !slices.Equal(w.waits, want) {
+		t.Errorf("waits %v, want %v", w.waits, want)
 	}
-}
-
-func TestWhatDoesNotFitIsLeftOut(t *testing.T) {
-	s := &spend{left: 31 * time.Second, parts: three()}
-	got := spendAll(t, s, func(_ int, c stint) (int, time.Duration, bool, []int) {
-		return c.blocks, time.Duration(c.blocks) * s.parts[c.part].block, true, nil
-	})
-	if want := []stint{{1, 8}, {2, 7}}; !reflect.DeepEqual(got, want) || s.parts[0].made != 0 {
-		t.Errorf("%v, want %v; of the first %d blocks", got, want, s.parts[0].made)
+	// An experiment alone is left alone all the same, and no longer than it has to be.
+	s = &spend{parts: three()[2:]}
+	w = walked(t, time.Hour, s, clearly(s))
+	if want := slices.Repeat([]time.Duration{visitGap}, 6); len(w.order) != 7 || !slices.Equal(w.waits, want) {
+		t.Errorf("alone: %d blocks, waits %v", len(w.order), w.waits)
 	}
 }
 
-func TestWhatIsNearlyDecidedGoesFirst(t *testing.T) {
-	for _, c := range []struct {
-		open []int // of the second part, after its clear case
-		want []stint
-	}{
-		// Two claims in 6 s come before two in 14 s. One in 12 s comes before one in 60 s,
-		// even though it counts half, since its blocks disagree.
-		{[]int{0, 3, 2}, []stint{{1, 8}, {1, 4}, {2, 7}, {2, 9}, {0, 6}}},
-		// Two in 10 s count as one for that reason, so two in 14 s come before them.
-		{[]int{0, 5, 4}, []stint{{1, 8}, {2, 7}, {1, 7}, {2, 9}, {0, 6}}},
-		// One in 40 s counts as one in 80 s.
-		{[]int{0, 20}, []stint{{1, 8}, {2, 7}, {2, 9}, {0, 6}, {1, 30}}},
+// A block of what the budget cannot carry to the end decides nothing now: it only fills
+// the gaps of others, or the time when nothing else is left.
+func TestWhatCannotBeCarriedToTheEndFillsGaps(t *testing.T) {
+	for budget, want := range map[time.Duration][3]int{
+		130 * time.Second: {6, 8, 7}, // all of it takes 99 s, and 27 s of waiting
+		103 * time.Second: {1, 8, 7}, // six blocks of 9 s and five gaps take 104 s
+		93 * time.Second:  {3, 4, 7}, // eight blocks of 3 s and seven gaps take 94 s
+		80 * time.Second:  {4, 5, 5}, // seven blocks and six gaps take 81 s
 	} {
-		s := &spend{left: 240 * time.Second, parts: three()}
-		got := spendAll(t, s, func(_ int, chosen stint) (int, time.Duration, bool, []int) {
-			p := s.parts[chosen.part]
-			length := time.Duration(chosen.blocks) * p.block
-			switch {
-			case chosen.part == 1 && p.made == 0:
-				return chosen.blocks, length, false, c.open
-			case chosen.part == 2 && p.made == 0:
-				return chosen.blocks, length, false, []int{6}
-			}
-			return chosen.blocks, length, true, nil
-		})
-		// Half as much again as was estimated.
-		if !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%v: %v, want %v", c.open, got, c.want)
+		s := &spend{parts: three()}
+		w := walked(t, budget, s, clearly(s))
+		if got := w.blocksOf(); got != want {
+			t.Errorf("%v: blocks %v, want %v", budget, got, want)
 		}
-	}
-}
-
-// A claim that lies exactly on its limit always seems to need one more block.
-func TestWhatIsForetoldInVainComesLater(t *testing.T) {
-	s := &spend{left: 240 * time.Second, parts: three()}
-	got := spendAll(t, s, func(n int, c stint) (int, time.Duration, bool, []int) {
-		length := time.Duration(c.blocks) * s.parts[c.part].block
-		if c.part == 1 {
-			return c.blocks, length, false, []int{1}
+		if w.ends > budget {
+			t.Errorf("%v: it took %v", budget, w.ends)
 		}
-		return c.blocks, length, true, nil
-	})
-	// One block in 2 s counts half after each further run that was in vain: after the
-	// second, two claims in 14 s come first, and after the fifth, one in 60 s.
-	want := []stint{{1, 8}, {1, 3}, {1, 3}, {2, 7}, {1, 3}, {1, 3}, {1, 3}, {0, 6}, {1, 3}}
-	if len(got) < len(want) || !reflect.DeepEqual(got[:len(want)], want) {
-		t.Errorf("%v, want %v first", got, want)
-	}
-}
-
-func TestNothingIsMeasuredThatCannotDecide(t *testing.T) {
-	s := &spend{left: time.Hour, parts: three()}
-	got := spendAll(t, s, func(n int, c stint) (int, time.Duration, bool, []int) {
-		return c.blocks, time.Duration(c.blocks) * s.parts[c.part].block, false, []int{0, 10000}
-	})
-	if len(got) != 3 {
-		t.Errorf("%v: more than one run each, where no budget decides them", got)
 	}
 }
 
 func TestBlocksThatTakeLongerAreReckonedSo(t *testing.T) {
-	s := &spend{left: 100 * time.Second, parts: three()[1:]}
-	got := spendAll(t, s, func(n int, c stint) (int, time.Duration, bool, []int) {
-		return c.blocks, time.Duration(c.blocks) * 5 * time.Second, false, []int{6}
+	s := &spend{parts: three()}
+	slow := three()
+	slow[1].block, slow[2].block = 6*time.Second, 6*time.Second
+	w := walked(t, 130*time.Second, s, func(at, made int) (time.Duration, *verdict.File) {
+		_, says := clearly(s)(at, made)
+		return slow[at].block, says
 	})
-	// 75 s are gone after the first pass, and six blocks of 5 s do not fit.
-	if want := []stint{{0, 8}, {1, 7}}; !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, want %v", got, want)
+	// After two blocks the one with the least for its time is given up, and the others are
+	// decided. A block of it fits into what is left then.
+	if got := w.blocksOf(); got != [3]int{1, 8, 7} || w.ends > 130*time.Second {
+		t.Errorf("blocks %v in %v", got, w.ends)
 	}
 }
 
-func TestAFailedOneIsPassedOver(t *testing.T) {
-	s := &spend{left: time.Hour, parts: three()}
-	got := spendAll(t, s, func(n int, c stint) (int, time.Duration, bool, []int) {
-		if c.part == 1 {
-			return 0, time.Second, false, nil
+// What a call has no time to decide, it prepares for the next of its kind.
+func TestTheTimeThatDecidesNothingIsOfUseLater(t *testing.T) {
+	parts := three()[1:2]
+	w := walked(t, 100*time.Second, &spend{parts: parts}, func(_, made int) (time.Duration, *verdict.File) {
+		if made < 5 {
+			return 3 * time.Second, stillOpen(0, 8) // refused
 		}
-		return c.blocks, time.Second, true, nil
+		return 3 * time.Second, stillOpen(made-4, 12-made)
 	})
-	if len(got) != 3 || !s.parts[1].over {
-		t.Errorf("%v", got)
+	if len(w.order) != 8 || w.ends > 100*time.Second {
+		t.Errorf("%d blocks in %v", len(w.order), w.ends)
 	}
 }
 
-// No other experiment could use the time.
-func TestAnExperimentAloneHasTheWholeBudget(t *testing.T) {
+// A claim that lies exactly on its limit always seems to need one more block. In two
+// minutes it takes no time from claims that can be decided.
+func TestWhatIsForetoldInVainComesLater(t *testing.T) {
+	s := &spend{parts: three()}
+	w := walked(t, 150*time.Second, s, func(at, made int) (time.Duration, *verdict.File) {
+		if at == 1 {
+			return 3 * time.Second, stillOpen(made, 1)
+		}
+		return clearly(s)(at, made)
+	})
+	if got := w.blocksOf(); got[0] != 6 || got[2] != 7 || got[1] < 9 || w.ends > 150*time.Second {
+		t.Errorf("blocks %v in %v", got, w.ends)
+	}
+}
+
+func TestNothingIsMeasuredThatCannotDecide(t *testing.T) {
+	s := &spend{parts: three()}
+	w := walked(t, time.Hour, s, func(at, made int) (time.Duration, *verdict.File) {
+		return s.parts[at].block, stillOpen(10, 0, 10000)
+	})
+	if got := w.blocksOf(); got != [3]int{1, 1, 1} {
+		t.Errorf("blocks %v, where no budget decides the claims", got)
+	}
+}
+
+// Blocks that the weather refused count for no claim, and what closed the gates may pass.
+func TestWhatTheWeatherRefusedIsMeasuredAgain(t *testing.T) {
+	s := &spend{parts: three()[2:]}
+	w := walked(t, time.Hour, s, func(_, made int) (time.Duration, *verdict.File) {
+		if made < 5 {
+			return 3 * time.Second, &verdict.File{Claims: []verdict.Claim{{Verdict: verdict.Invalid, Open: true}}}
+		}
+		return map[bool]func() (time.Duration, *verdict.File){
+			true:  func() (time.Duration, *verdict.File) { return 3 * time.Second, nil },
+			false: func() (time.Duration, *verdict.File) { return 3 * time.Second, stillOpen(made-4, 11-made) },
+		}[made == 11]()
+	})
+	if len(w.order) != 11 {
+		t.Errorf("%d blocks", len(w.order))
+	}
+}
+
+func TestARunThatIsAskedForByNameHasNoBreaks(t *testing.T) {
 	for _, c := range []struct {
-		most  int
-		files []int // blocks of each run
-		want  []stint
+		most, each, want int
+		budget           time.Duration
 	}{
-		{0, []int{12}, []stint{{0, 0}}},
-		{0, []int{40, 10}, []stint{{0, 0}, {0, 0}}},
-		{50, []int{40, 10}, []stint{{0, 50}, {0, 10}}},
-		{1, []int{1}, []stint{{0, 1}}},
+		{0, 10, 10, 100 * time.Second}, {50, 40, 50, time.Hour}, {1, 1, 1, time.Hour},
+		{0, 10, 1, time.Second}, // once, however little time there is
 	} {
-		s := &spend{left: 500 * time.Second, parts: []*part{{block: 10 * time.Second, claims: 1, clear: 6, most: c.most}}}
-		got := spendAll(t, s, func(n int, chosen stint) (int, time.Duration, bool, []int) {
-			return c.files[n], time.Duration(c.files[n]) * 10 * time.Second, c.most == 0 && n == len(c.files)-1, []int{0}
-		})
-		if !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%+v: %v", c, got)
+		s := &spend{stay: true, parts: []*part{{block: 10 * time.Second, claims: 1, clear: 6, most: c.most}}}
+		w := walked(t, c.budget, s, func(int, int) (time.Duration, *verdict.File) { return 10 * time.Second, stillOpen(1, 0) })
+		if len(w.order) != c.want || len(w.waits) > 0 {
+			t.Errorf("%+v: %d blocks, waits %v", c, len(w.order), w.waits)
 		}
-	}
-	// It is measured once, however little time there is.
-	s := &spend{left: time.Second, parts: []*part{{block: 10 * time.Second, claims: 1, clear: 6}}}
-	got := spendAll(t, s, func(int, stint) (int, time.Duration, bool, []int) { return 1, 10 * time.Second, false, []int{5} })
-	if len(got) != 1 {
-		t.Errorf("%v", got)
 	}
 }
 
 func TestAPartKnowsWhatIsOpen(t *testing.T) {
-	file := &results.File{Provenance: &results.Provenance{Ended: results.Blocks}}
-	says := &verdict.File{Claims: []verdict.Claim{{Verdict: verdict.Reproduced}, {Open: true, BlocksNeeded: 3}, {Open: true}}}
-	p := &part{}
-	if p.say(says, file); p.over || !reflect.DeepEqual(p.needs, []int{3, 0}) {
+	says := &verdict.File{Claims: []verdict.Claim{
+		{Verdict: verdict.Reproduced}, {Open: true, Blocks: 4, BlocksNeeded: 3}, {Open: true, Blocks: 7}, {Open: true, Blocks: 2},
+		{Verdict: verdict.Invalid, Open: true, Blocks: 9},
+	}}
+	p := &part{clear: 6}
+	if p.say(says); p.over || !slices.Equal(p.needs, []int{3, 0, 4, 3}) {
 		t.Errorf("%+v", p)
 	}
 	says.Claims = says.Claims[:1]
-	if p.say(says, file); !p.over {
+	if p.say(says); !p.over {
 		t.Error("all is decided, and it goes on")
-	}
-	p = &part{}
-	file.Provenance.Ended = results.Failing
-	if p.say(&verdict.File{Claims: []verdict.Claim{{Open: true, BlocksNeeded: 3}}}, file); !p.over {
-		t.Error("its trials fail, and it goes on")
 	}
 }
 
@@ -207,7 +244,7 @@ func TestBudgets(t *testing.T) {
 		all     bool
 		want    time.Duration
 	}{
-		{2, "", false, 2 * time.Minute}, {9, "", false, 225 * time.Second},
+		{1, "01", false, 150 * time.Second}, {2, "", false, 150 * time.Second}, {9, "", false, 225 * time.Second},
 		{9, "01", false, 9 * time.Minute}, {9, "", true, 9 * time.Minute}, {90, "", true, 24 * time.Minute},
 	} {
 		if got := budgetOf(xs(c.n), strings.Fields(c.entries), c.all); got != c.want {

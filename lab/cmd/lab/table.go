@@ -153,7 +153,7 @@ func (b *bench) column(ctx context.Context, x *experiment.Experiment, budget tim
 	}
 	b.report.Say("%s, for %s at the most", x.Name, budget.Round(time.Second))
 	o := &outcome{x: x, record: recordOf(b.j, x, b.profile, func(*results.File) bool { return false }), least: leastBlocks}
-	_, err := b.measure(ctx, []*outcome{o}, budget, nil, io.Discard)
+	_, err := b.measure(ctx, []*outcome{o}, budget, true, nil, io.Discard)
 	*failed = errors.Join(*failed, err)
 	one := column{x: x, says: o.says, none: o.unmade}
 	for _, f := range o.made {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -38,6 +39,7 @@ type workshop struct {
 	// broken makes all trials invalid. fail ends a run after so many blocks: by cancel if
 	// that is set, otherwise with an error.
 	broken bool
+	gate   string // that is closed then; empty: a server that exited
 	fail   int
 	cancel func()
 }
@@ -109,7 +111,14 @@ func (w *workshop) bench(o options) *bench {
 	return &bench{
 		options: o, j: j, had: len(j.Runs), profile: machine(j), self: "lab", report: newReporter(log),
 		ready: func(run.Plan) error { return nil }, do: w.do, now: func() time.Time { return w.at },
+		sleep: w.sleep,
 	}
+}
+
+// sleep lets the machine's clock pass.
+func (w *workshop) sleep(ctx context.Context, length time.Duration) error {
+	w.at = w.at.Add(length)
+	return ctx.Err()
 }
 
 // machine is the made-up machine, as the journal has it if it does.
@@ -181,7 +190,7 @@ func (w *workshop) block(f *results.File) []results.Trial {
 		}
 		if w.broken {
 			t.Metrics = nil
-			t.Reasons = []results.Reason{{Gate: gate.ServerExited, Detail: "the server exited in mid-trial"}}
+			t.Reasons = []results.Reason{{Gate: cmp.Or(w.gate, gate.ServerExited), Detail: "the server exited in mid-trial"}}
 		}
 		f.Trials = append(f.Trials, t)
 		w.at = w.at.Add(time.Second)
@@ -198,7 +207,7 @@ func (w *workshop) do(ctx context.Context, p run.Plan, watch run.Watcher) (*run.
 	w.plan = append(w.plan, p)
 	w.runs++
 	f := w.blank(p)
-	began := w.at
+	began, away := w.at, time.Duration(0)
 	watch.Begin(p.Experiment, 4*time.Second, p.Budget)
 	for f.Provenance.Ended == "" {
 		if ctx.Err() != nil || w.fail > 0 && f.Provenance.Blocks == w.fail {
@@ -213,7 +222,7 @@ func (w *workshop) do(ctx context.Context, p run.Plan, watch run.Watcher) (*run.
 		}
 		watch.Turn(f.Provenance.Blocks+1, 1, 1)
 		trials := w.block(f)
-		took := w.at.Sub(began)
+		took := w.at.Sub(began) - away
 		switch {
 		case p.Decided(f):
 			f.Provenance.Ended = results.Decided
@@ -225,6 +234,11 @@ func (w *workshop) do(ctx context.Context, p run.Plan, watch run.Watcher) (*run.
 		watch.Block(f, trials)
 		if err := p.Keep(&run.Made{File: f}); err != nil {
 			return nil, err
+		}
+		if p.Turn != nil && f.Provenance.Ended == "" {
+			left := w.at
+			f.Provenance.Ended = p.Turn()
+			away += w.at.Sub(left)
 		}
 	}
 	return &run.Made{File: f}, nil

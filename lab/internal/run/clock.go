@@ -21,6 +21,9 @@ func newClock() clock {
 
 func (c clock) now() time.Time { return c.began.Add(time.Since(c.began)).UTC() }
 
+// passed is the time since the run began.
+func (c clock) passed() time.Duration { return c.now().Sub(c.began) }
+
 // at converts a reading of the monotonic clock, in ns. The load generators
 // print such readings: all processes of a machine share the clock.
 func (c clock) at(ns int64) time.Time { return c.began.Add(time.Duration(ns - c.mono)) }

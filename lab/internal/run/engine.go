@@ -27,6 +27,7 @@ type engine struct {
 	fillMore, drainMore time.Duration
 	lead                time.Duration // from when a fleet's clients are started to their first slot
 	lost                error         // why the run ends with this block: a client was lost; nil: none
+	away                time.Duration // spent on other runs' turns
 
 	// The measuring functions: the calibration loop, and a group of conditions.
 	// Tests of the engine's decisions replace them.
@@ -90,7 +91,34 @@ func (e *engine) blocks(ctx context.Context, w Watcher) (*Made, error) {
 		if f.Provenance.Ended != "" {
 			return made, e.lost
 		}
+		if p.Turn == nil {
+			continue
+		}
+		if f.Provenance.Ended, err = e.rest(); err != nil {
+			return e.interrupted(ctx, err)
+		}
+		if f.Provenance.Ended != "" {
+			return made, nil
+		}
 	}
+}
+
+// rest takes down what the run has up until it is its turn again. A wire is made
+// anew: an idle one has processes that read its counters all the time.
+func (e *engine) rest() (results.Ended, error) {
+	left := e.plan.clock.passed()
+	e.link.Down()
+	ended := e.plan.Turn()
+	e.away += e.plan.clock.passed() - left
+	if ended != "" || !e.plan.onWire() {
+		return ended, nil
+	}
+	link, err := e.plan.up()
+	if err == nil {
+		*e.link = *link // whoever has the link has the new one
+		err = e.plan.watch(e.link)
+	}
+	return "", err
 }
 
 // made is the run as it stands now.
@@ -116,7 +144,7 @@ func (e *engine) interrupted(ctx context.Context, err error) (*Made, error) {
 // ended says why no further block is measured; empty to go on.
 func (e *engine) ended() results.Ended {
 	p, f := e.plan, e.file
-	took := p.clock.now().Sub(p.clock.began)
+	took := p.clock.passed() - e.away
 	n := f.Provenance.Blocks
 	switch {
 	case f.Provenance.StoppedEarly != "":

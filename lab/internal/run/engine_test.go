@@ -152,6 +152,33 @@ func TestARunEnds(t *testing.T) {
 	}
 }
 
+// A run that takes turns with others is asked before each block but its first, and ends
+// when it is told to. The turns of others are not on its budget, and its time is that of
+// its own blocks.
+func TestARunTakesTurns(t *testing.T) {
+	asked := 0
+	var m *madeUp
+	p := Plan{Budget: 6*turnTakes + turnTakes/2}
+	p.Turn = func() results.Ended {
+		m.plan.clock.began = m.plan.clock.began.Add(-time.Minute)
+		if asked++; asked == 4 {
+			return results.Interrupted
+		}
+		return ""
+	}
+	m = newMadeUp(t, p, always(good(1)))
+	f := m.all(t)
+	last := m.kept[len(m.kept)-1].Provenance
+	if f.Provenance.Ended != results.Interrupted || f.Provenance.Blocks != 4 || asked != 4 || len(m.kept) != 4 || !f.Provenance.FinishedAt.Equal(last.FinishedAt) {
+		t.Errorf("asked %d times: %+v", asked, f.Provenance)
+	}
+	asked = 10
+	m = newMadeUp(t, p, always(good(1)))
+	if f := m.all(t); f.Provenance.Ended != results.Budget || f.Provenance.Blocks != 6 {
+		t.Errorf("%d blocks, %s; six fit into its own time", f.Provenance.Blocks, f.Provenance.Ended)
+	}
+}
+
 // A file without room for another block gets none.
 func TestAFullFileEndsTheRun(t *testing.T) {
 	long := good(1)

@@ -67,7 +67,7 @@ func (p Plan) alone(do func(*engine) error) error {
 	if p.found, err = p.find(); err != nil {
 		return err
 	}
-	if err := link.Watch(string(p.Root), append(slices.Clone(p.Lab), "watch-shaper")); err != nil {
+	if err := p.watch(link); err != nil {
 		return err
 	}
 	f := p.file()

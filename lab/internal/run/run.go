@@ -83,6 +83,11 @@ type Plan struct {
 	// Keep is given the run so far after each block, so that complete blocks
 	// survive the process. nil: not kept.
 	Keep func(*Made) error
+	// Turn is called before each block but the first, and returns when it is this
+	// run's turn again; a reason ends the run with the blocks that it has. Until
+	// then nothing of the run is up, and its budget does not run: other runs have
+	// the machine. nil: its blocks follow one another.
+	Turn func() results.Ended
 
 	found       *host.Programs // before the run
 	clock       clock
@@ -144,7 +149,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	if link.Command != "" {
 		f.Provenance.Commands = []string{link.Command}
 	}
-	if err := link.Watch(string(p.Root), append(slices.Clone(p.Lab), "watch-shaper")); err != nil {
+	if err := p.watch(link); err != nil {
 		return nil, err
 	}
 	p.conditions(f, link)
@@ -228,6 +233,11 @@ func (p Plan) up() (*topology.Link, error) {
 	return topology.Up(x.Topology, string(p.Root), scriptPath("wire.sh"), turns)
 }
 
+// watch begins to read the wire's own counters.
+func (p Plan) watch(link *topology.Link) error {
+	return link.Watch(string(p.Root), append(slices.Clone(p.Lab), "watch-shaper"))
+}
+
 // Time to start and stop the servers of a group and a client, with the
 // calibrations before and after; the time in each slot before it counts; and the
 // time that a receiver searches for the limit.
@@ -251,7 +261,10 @@ func BlockTime(x *experiment.Experiment) time.Duration { return Plan{Experiment:
 // BlockTime is about how long a block takes.
 func (p Plan) BlockTime() time.Duration {
 	x := p.Experiment
-	fill, overhead, begun := fills(p.onWire()), groupOverhead, time.Duration(0)
+	fill, overhead, begun := fillLoopback, groupOverhead, time.Duration(0)
+	if p.onWire() {
+		fill = fillWire / 5 // only the deepest pipelines take all of it
+	}
 	if p.Clients != nil {
 		begun = fillWire + drained + 2*time.Duration(Connections(x))*fillEach
 		fill, overhead = begun, groupOverhead+leadFirst+2*clocksTake

@@ -83,6 +83,61 @@ func TestAWholeRun(t *testing.T) {
 	nothingRuns(t)
 }
 
+// Two runs take turns block by block, one of them over a wire. While one has its turn,
+// nothing of the other is up; both files pass Check, though the blocks of each lie apart.
+func TestRunsTakeTurns(t *testing.T) {
+	needsWire(t)
+	p := newPlace(t)
+	xs := []*experiment.Experiment{design{}.parse(t), design{topology: shaped}.parse(t)}
+	type turn struct {
+		made *Made
+		err  error
+	}
+	give, back := []chan results.Ended{make(chan results.Ended), make(chan results.Ended)}, make(chan turn)
+	var order []string
+	for i, x := range xs {
+		plan := p.plan(x)
+		plan.Turn = func() results.Ended {
+			back <- turn{}
+			return <-give[i]
+		}
+		plan.Keep = func(m *Made) error {
+			order = append(order, fmt.Sprint(i, m.File.Provenance.Blocks))
+			return nil
+		}
+		go func() {
+			if why := <-give[i]; why != "" {
+				panic(why)
+			}
+			made, err := Do(t.Context(), plan, &watching{})
+			back <- turn{made, err}
+		}()
+	}
+	for range 3 {
+		for i := range xs {
+			give[i] <- ""
+			if got := <-back; got.err != nil || got.made != nil {
+				t.Fatalf("run %d ended: %v", i, got.err)
+			}
+			if nothingRuns(t); len(children("wire.sh")) > 0 {
+				t.Errorf("the wire of run %d is up", i)
+			}
+		}
+	}
+	if want := []string{"0 1", "1 1", "0 2", "1 2", "0 3", "1 3"}; !slices.Equal(order, want) {
+		t.Errorf("%v", order)
+	}
+	for i, x := range xs {
+		give[i] <- results.Budget
+		got := <-back
+		if got.err != nil || got.made.File.Provenance.Ended != results.Budget || got.made.File.Provenance.Blocks != 3 {
+			t.Fatalf("run %d: %v", i, got.err)
+		}
+		sound(t, x, got.made.File)
+	}
+	nothingRuns(t)
+}
+
 // A run with a server that dies in each block gives a file that passes Check,
 // and ends.
 func TestARunWhoseServerDies(t *testing.T) {
