@@ -252,7 +252,7 @@ func (p *part) say(says *verdict.File, f *results.File) {
 	var needs []int
 	for _, c := range says.Claims {
 		if c.Open {
-			needs = append(needs, c.BlocksNeeded)
+			needs = append(needs, c.VisitsNeeded)
 		}
 	}
 	p.open(needs)

@@ -178,7 +178,7 @@ func TestAnExperimentAloneHasTheWholeBudget(t *testing.T) {
 
 func TestAPartKnowsWhatIsOpen(t *testing.T) {
 	file := &results.File{Provenance: &results.Provenance{Ended: results.Blocks}}
-	says := &verdict.File{Claims: []verdict.Claim{{Verdict: verdict.Reproduced}, {Open: true, BlocksNeeded: 3}, {Open: true}}}
+	says := &verdict.File{Claims: []verdict.Claim{{Verdict: verdict.Reproduced}, {Open: true, VisitsNeeded: 3}, {Open: true}}}
 	p := &part{}
 	if p.say(says, file); p.over || !reflect.DeepEqual(p.needs, []int{3, 0}) {
 		t.Errorf("%+v", p)
@@ -189,7 +189,7 @@ func TestAPartKnowsWhatIsOpen(t *testing.T) {
 	}
 	p = &part{}
 	file.Provenance.Ended = results.Failing
-	if p.say(&verdict.File{Claims: []verdict.Claim{{Open: true, BlocksNeeded: 3}}}, file); !p.over {
+	if p.say(&verdict.File{Claims: []verdict.Claim{{Open: true, VisitsNeeded: 3}}}, file); !p.over {
 		t.Error("its trials fail, and it goes on")
 	}
 }

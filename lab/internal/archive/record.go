@@ -26,6 +26,19 @@ func (j *Journal) Record(x *experiment.Experiment, f *results.File) []verdict.Ru
 	return append(out, verdict.Run{File: f, Then: j.Then(x, f)})
 }
 
+// Question gathers what the journal's runs asked under an experiment's name, on all
+// hosts.
+func (j *Journal) Question(x *experiment.Experiment) *verdict.Question {
+	var runs []verdict.Run
+	for _, r := range j.Runs {
+		if r.Experiment == x.Name && r.Provenance != nil {
+			runs = append(runs, verdict.Run{File: r, Then: j.Then(x, r)})
+		}
+	}
+	slices.SortFunc(runs, func(a, b verdict.Run) int { return byStart(a.File, b.File) })
+	return verdict.Asked(runs)
+}
+
 // Machine is the host that stands for a machine wherever blocks are added up and
 // machines are counted. A machine that was measured under several names declares
 // it in the profile of each later one.

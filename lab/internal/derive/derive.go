@@ -58,14 +58,17 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 		add(j.Root.Method(), verdict.Rules()),
 		add(j.Root.Reach(), reach(j.Experiments)),
 		add(j.Root.Trend(), trend.Of(j.Weeks, marginOf(j))))
-	made := map[string][]verdict.Made{} // by experiment
+	made, asked := map[string][]verdict.Made{}, map[string]*verdict.Question{} // by experiment
 	for _, r := range j.Runs {
 		x, missing := j.Experiment(r.Experiment)
 		if missing != nil {
 			return nil, missing
 		}
 		on := j.On(r)
-		said := verdict.Decide(x, j.Hosts[on.Server], j.Record(x, r))
+		if asked[x.Name] == nil {
+			asked[x.Name] = j.Question(x)
+		}
+		said := asked[x.Name].Decide(x, j.Hosts[on.Server], j.Record(x, r))
 		said.Host, said.ClientHost, said.Fleet = on.Server, on.Client, on.Clients
 		said.Each = verdict.TrialsOf(r)
 		said.Sizes(j.RawSize)

@@ -16,9 +16,9 @@ const exactUpTo = 2500
 const z = 1.959963985
 
 // Independent is the interval of the ratio of b to a for two independent samples of
-// positive figures. It is Mann and Whitney's test, which KruskalWallis is for more
-// than two groups, turned round: the interval has all ratios by which a may be
-// multiplied without the test telling the two apart at Confidence. Its ends are
+// positive figures. It is Mann and Whitney's test, turned round: the interval has all
+// ratios by which a may be multiplied without the test telling the two apart at
+// Confidence. Its ends are
 // order statistics of all quotients of a figure of b and one of a. Each figure may
 // be a range: low comes from the least that the quotients may be, high from the
 // most. It is false if the samples are too small: four and four are enough.

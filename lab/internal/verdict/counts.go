@@ -21,7 +21,7 @@ func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
 	if len(conds) == 0 {
 		return f, fmt.Errorf("the run does not say its %s, with which %s is compared", factorWords(c.Equals), metricWords(c.Metric))
 	}
-	f.seen = rec.look(c, rec.complete(conds))
+	f.seen = rec.look(c, rec.sighted(conds))
 	if rec.text {
 		f.seen = rec.look(c, rec.printed(c))
 	}
@@ -45,14 +45,15 @@ func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
 				}
 			}
 		}
-		f.sayStrictly(exact)
+		f.sayStrictly(b, exact)
 	}
 	f.points = odd == ""
 	f.concludeStrictly(rec.text, odd, fmt.Sprintf("the count is exact in all of %d trials", trials))
 	return f, nil
 }
 
-func (f *finding) sayStrictly(holds bool) {
+func (f *finding) sayStrictly(b block, holds bool) {
+	f.told = append(f.told, b)
 	if holds {
 		f.yes++
 	} else {
@@ -61,16 +62,18 @@ func (f *finding) sayStrictly(holds bool) {
 }
 
 // concludeStrictly gives the verdict of a claim that one contradiction refutes.
-// It needs as many blocks that can tell as any other claim, so a published
-// text's one run gets no verdict.
+// It needs as many visits with a block that can tell as any other claim, so a
+// published text's one run gets no verdict.
 func (f *finding) concludeStrictly(text bool, against, holds string) {
 	told := f.yes + f.no
-	switch {
-	case told < stats.MinSamples && !text:
-		f.verdict, f.needed = Inconclusive, stats.MinSamples-told
-		f.why = fmt.Sprintf("only %d of %d blocks can tell, and six are the least that decide", told, len(f.seen.blocks))
-		if against != "" {
-			f.why += "; " + against
+	switch visits := visitsOf(f.told); {
+	case visits < stats.MinSamples && !text:
+		f.verdict, f.needed = Inconclusive, stats.MinSamples-visits
+		if f.why = holds; against != "" {
+			f.why = against
+		}
+		if told < len(f.seen.blocks) {
+			f.why += fmt.Sprintf("; only %d of %d blocks can tell, in %d %s", told, len(f.seen.blocks), visits, plural(visits, "visit"))
 		}
 	case against != "":
 		f.verdict, f.why = Refuted, against

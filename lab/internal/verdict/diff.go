@@ -148,7 +148,7 @@ type side struct {
 }
 
 func newSide(runs []Run) side {
-	s := side{runs: newDecider(&host.Profile{}, runs).like()}
+	s := side{runs: newDecider(Asked(nil), &host.Profile{}, runs).like()}
 	for _, c := range s.last().conds {
 		s.levels = append(s.levels, c.Levels)
 	}

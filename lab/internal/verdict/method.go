@@ -4,6 +4,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
@@ -14,14 +15,13 @@ type Method struct {
 	WireSaturated float64                  `json:"wire_saturated"`
 	CPUSaturated  float64                  `json:"cpu_saturated"`
 	Confidence    float64                  `json:"confidence"` // of the intervals of single figures' medians
-	MinBlocks     int                      `json:"min_blocks"`
+	MinVisits     int                      `json:"min_visits"`
 	Alpha         float64                  `json:"alpha"`         // probability of a wrong verdict, per experiment
 	ControlAlpha  float64                  `json:"control_alpha"` // probability that a control differs by chance, per record
 	Bold          float64                  `json:"bold"`          // share of blocks on which half of each bet is placed
-	MaxBlocks     int                      `json:"max_blocks"`    // most blocks in total that an estimate considers
-	DifferBlocks  int                      `json:"differ_blocks"` // least blocks of runs that are compared with each other
-	DifferAlpha   float64                  `json:"differ_alpha"`
-	DifferApart   float64                  `json:"differ_apart"` // least ratio of their medians
+	MaxVisits     int                      `json:"max_visits"`    // most further visits that an estimate considers
+	VisitGapS     float64                  `json:"visit_gap_s"`   // between the blocks of one visit
+	VisitSpanS    float64                  `json:"visit_span_s"`  // between the beginnings of its first block and its last
 	Verdicts      map[Verdict]string       `json:"verdicts"`
 	Warnings      map[stats.Warning]string `json:"warnings"`
 	SlowBy        float64                  `json:"slow_by"`
@@ -67,9 +67,9 @@ var repeated = map[gate.Kind]string{
 func Rules() Method {
 	m := Method{
 		WireSaturated: gate.WireSaturated, CPUSaturated: gate.CPUSaturated,
-		Confidence: stats.Confidence, MinBlocks: stats.MinSamples,
-		Alpha: stats.Alpha, ControlAlpha: controlAlpha, Bold: stats.Bold, MaxBlocks: stats.MaxBlocks,
-		DifferBlocks: differBlocks, DifferAlpha: differAlpha, DifferApart: differApart,
+		Confidence: stats.Confidence, MinVisits: stats.MinSamples,
+		Alpha: stats.Alpha, ControlAlpha: controlAlpha, Bold: stats.Bold, MaxVisits: stats.MaxVisits,
+		VisitGapS: results.VisitGap.Seconds(), VisitSpanS: results.VisitSpan.Seconds(),
 		Verdicts: map[Verdict]string{}, Warnings: map[stats.Warning]string{}, Settings: map[string]string{},
 		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(), Profiles: profiles.KindDocs(),
 		SimulatedRuns: simulatedRuns, SimulatedBlocks: simulatedBlocks, SimulatedWrong: simulatedWrong,

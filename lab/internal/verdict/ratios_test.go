@@ -70,7 +70,7 @@ func TestRatiosAgainstTheClaim(t *testing.T) {
 		if e.A.Key() != "workers=2" || e.B.Key() != "workers=1" || e.At != nil {
 			t.Errorf("%s: %v over %v at %v", c.name, e.A, e.B, e.At)
 		}
-		if open := got.Verdict == Inconclusive; got.SingleRun != "" || got.Open != open || got.BlocksNeeded > 0 && !open || got.Blocks != len(c.ratios) || got.Runs != 1 {
+		if open := got.Verdict == Inconclusive; got.SingleRun != "" || got.Open != open || got.VisitsNeeded > 0 && !open || got.Blocks != len(c.ratios) || got.Runs != 1 {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
