@@ -89,7 +89,7 @@ func (t Trial) took(p *Provenance) time.Duration {
 // span is the time from a trial's first slot to the end of its last, or its warm-up
 // and window.
 func (t Trial) span(p *Provenance) time.Duration {
-	if s := t.Slots; s != nil && len(s.AtS) > 0 {
+	if s := t.Slots; s != nil && len(s.AtS) > 0 && len(s.DurationS) == len(s.AtS) {
 		last := len(s.AtS) - 1
 		return time.Duration((s.AtS[last] + s.DurationS[last] - s.AtS[0]) * float64(time.Second))
 	}
