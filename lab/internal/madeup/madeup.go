@@ -120,7 +120,7 @@ func Run(p Plan) *results.File {
 	for b := 1; b <= p.Blocks; b++ {
 		m.block(b)
 		if !p.OneStay {
-			m.at += results.VisitGap.Seconds()
+			m.at += results.VisitGap.Seconds() + x.ProfileS()*float64(len(f.Conditions))
 		}
 	}
 	f.Provenance.FinishedAt = p.Started.Add(time.Duration(math.Ceil(m.at)+1) * time.Second)
