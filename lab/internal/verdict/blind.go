@@ -9,7 +9,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
 // A blindness is the reason why a block cannot tell whether a claim holds.
@@ -178,14 +177,14 @@ func (s sight) cannot() (n int, most blindness) {
 
 // tooBlind gives a verdict if more than half of the blocks cannot tell. The one
 // run of a published text must be able to tell as a whole.
-func (s sight) tooBlind(rec *record, c experiment.Claim) (Verdict, string, bool) {
+func (s sight) tooBlind(rec *record, c experiment.Claim, few bool) (Verdict, string, bool) {
 	n, most := s.cannot()
 	switch {
 	case n == 0 || 2*n <= len(s.blocks) && !rec.text:
 		return "", "", false
 	case most == refused:
 		v, complete := Invalid, len(s.blocks)-s.count[refused]
-		if s.visits() < stats.MinSamples {
+		if few {
 			v = Inconclusive
 		}
 		return v, fmt.Sprintf("only %d of %d %s complete: %s", complete, len(s.blocks), blocksAre(len(s.blocks)), gates(rec.invalid())), true
@@ -199,9 +198,7 @@ func (s sight) mostRefused() bool {
 	return most == refused
 }
 
-// visits counts the visits that the blocks belong to.
-func (s sight) visits() int { return visitsOf(s.blocks) }
-
+// visitsOf counts the visits that blocks belong to.
 func visitsOf(blocks []block) int {
 	seen := map[int]bool{}
 	for _, b := range blocks {

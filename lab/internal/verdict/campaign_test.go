@@ -26,7 +26,7 @@ const (
 	campaigns  = 2000 // of a row of the file
 	longest    = 100  // visits of a campaign
 	openAfter  = 20   // visits after which a claim off its edge is looked at
-	fewer      = 150  // campaigns that every run of the tests makes again
+	fewer      = 60   // campaigns that every run of the tests makes again
 	betweenMax = 1.0  // deviation between visits, in block deviations, up to which the level must hold
 )
 

@@ -45,15 +45,14 @@ func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
 				}
 			}
 		}
-		f.sayStrictly(b, exact)
+		f.sayStrictly(exact)
 	}
 	f.points = odd == ""
 	f.concludeStrictly(rec.text, odd, fmt.Sprintf("the count is exact in all of %d trials", trials))
 	return f, nil
 }
 
-func (f *finding) sayStrictly(b block, holds bool) {
-	f.told = append(f.told, b)
+func (f *finding) sayStrictly(holds bool) {
 	if holds {
 		f.yes++
 	} else {
@@ -62,18 +61,17 @@ func (f *finding) sayStrictly(b block, holds bool) {
 }
 
 // concludeStrictly gives the verdict of a claim that one contradiction refutes.
-// It needs as many visits with a block that can tell as any other claim, so a
-// published text's one run gets no verdict.
+// Nobody bets on it, so blocks of one visit are as good as others. But it needs as
+// many that can tell as any claim needs visits, so a published text's one run gets
+// no verdict.
 func (f *finding) concludeStrictly(text bool, against, holds string) {
 	told := f.yes + f.no
-	switch visits := visitsOf(f.told); {
-	case visits < stats.MinSamples && !text:
-		f.verdict, f.needed = Inconclusive, stats.MinSamples-visits
-		if f.why = holds; against != "" {
-			f.why = against
-		}
-		if told < len(f.seen.blocks) {
-			f.why += fmt.Sprintf("; only %d of %d blocks can tell, in %d %s", told, len(f.seen.blocks), visits, plural(visits, "visit"))
+	switch {
+	case told < stats.MinSamples && !text:
+		f.verdict, f.needed = Inconclusive, stats.MinSamples-told
+		f.why = fmt.Sprintf("only %d of %d blocks can tell, and six are the least that decide", told, len(f.seen.blocks))
+		if against != "" {
+			f.why += "; " + against
 		}
 	case against != "":
 		f.verdict, f.why = Refuted, against

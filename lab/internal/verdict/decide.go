@@ -231,12 +231,15 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		return rec.silent(c, few, say)
 	}
 	f, err := rec.evaluate(c)
-	n, visits := len(f.seen.blocks), f.seen.visits()
+	n, visits := len(f.seen.blocks), visitsOf(f.seen.blocks)
 	short := max(0, stats.MinSamples-visits)
+	if !byBlocks(c.Kind) { // nobody bets on it
+		short = max(0, stats.MinSamples-n)
+	}
 	if !rec.text {
 		out.Blocks, out.Visits, out.Runs, out.For, out.Against = n, visits, ofRuns(f.seen.blocks), f.yes, f.no
 	}
-	if v, why, so := f.seen.tooBlind(rec, c); so {
+	if v, why, so := f.seen.tooBlind(rec, c, short > 0); so {
 		// What closes a gate may pass, so further visits may still decide the claim.
 		if say(v, !rec.text && (short > 0 || v == Inconclusive || f.seen.mostRefused()), "%s", why); out.Open {
 			out.VisitsNeeded = short
@@ -259,7 +262,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 			out.SingleRun = "agrees"
 		}
 		return say(Inconclusive, false, "one run has no interval; %s", f.why)
-	case short > 0:
+	case short > 0 && byBlocks(c.Kind):
 		say(Inconclusive, true, "%s%s; that is of %d %s, and six are the least that decide", f.why, f.seen.blindClause(c), visits, plural(visits, "visit"))
 	default:
 		say(f.verdict, f.verdict == Inconclusive, "%s%s", f.why, f.seen.blindClause(c))
@@ -302,7 +305,6 @@ type finding struct {
 	why         string
 	seen        sight        // the blocks that were begun, and which of them can tell
 	yes, no     int          // blocks for the claim and against it
-	told        []block      // of a claim that one contradiction refutes, those that can tell
 	needed      int          // estimate of the further visits that would decide; 0 if unknown
 	comparisons []comparison // for claims about ratios
 	points      bool         // whether the medians alone agree with the claim

@@ -103,7 +103,7 @@ func (rec *record) evaluateAbsent(c experiment.Claim) finding {
 				unnamed++
 			}
 		}
-		f.sayStrictly(b, gone)
+		f.sayStrictly(gone)
 	}
 	against := ""
 	if f.no > 0 {

@@ -46,7 +46,7 @@
 //
 // Claims about counts, and about what is gone from a profile, are compared with
 // every block as counted: there is no sampling error, and one contradiction
-// refutes.
+// refutes. Nobody bets on them, so six blocks that can tell decide, of whatever visits.
 //
 // Limits: the bet supposes that nobody can foretell on which side of the edge the
 // next visit falls, where the truth lies on the edge. What moves a ratio for many
