@@ -195,5 +195,9 @@ func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out 
 // clearCase is how many visits of one block decide the claims of a question's first
 // design, on a host with so many cores, if all of them agree.
 func clearCase(x *experiment.Experiment, cores int) int {
-	return stats.Fewest(verdict.Asked(nil).Level(x, cores))
+	nth, claims := verdict.Asked(nil).Part(x, cores)
+	if claims == 0 {
+		return stats.MinSamples
+	}
+	return stats.Fewest(stats.Level(nth, claims))
 }

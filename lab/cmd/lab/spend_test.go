@@ -220,12 +220,12 @@ func TestAClearCaseTakesMoreBlocksForMoreClaims(t *testing.T) {
 	var got []string
 	for _, claims := range []int{0, 1, 3, 9} {
 		x := &experiment.Experiment{Claims: []experiment.Claim{{Kind: experiment.Count}, {Kind: experiment.Flat, Needs: experiment.Needs{Cores: 4}}}}
-		for range claims {
-			x.Claims = append(x.Claims, experiment.Claim{Kind: experiment.Flat})
+		for i := range claims {
+			x.Claims = append(x.Claims, experiment.Claim{Kind: experiment.Flat, Metric: fmt.Sprint(i)})
 		}
 		got = append(got, fmt.Sprint(clearCase(x, 2)))
 	}
-	if want := "6 6 7 9"; strings.Join(got, " ") != want {
+	if want := "6 7 8 10"; strings.Join(got, " ") != want {
 		t.Errorf("%v, want %s", got, want)
 	}
 }
