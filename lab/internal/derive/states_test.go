@@ -85,7 +85,7 @@ var states = []state{
 			c := gains(levels)
 			c.CostS *= 1.333
 			if n, _ := levels[setting.Connections].Int(); n == 1000 {
-				c.CostS, c.Noise = 1.5*8e-6*1.333, 0.05
+				c.CostS, c.Noise = 1.45*8e-6*1.333, 0.05
 			}
 			return c
 		}
