@@ -29,12 +29,12 @@ const (
 func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.File, took float64) *Outcome {
 	a := &assessment{o: o, f: f, level: o.level(), took: took}
 	out := a.outcome()
-	said := verdict.Decide(x, h, []verdict.Run{{File: f, Then: x}})
+	control, table := verdict.Stay(h, verdict.Run{File: f, Then: x})
 	for i := range o.Servers {
 		out.Servers = append(out.Servers, a.measured(i))
 	}
 	for i := 1; i < len(o.Servers); i++ {
-		out.Comparisons = append(out.Comparisons, a.comparison(i, said))
+		out.Comparisons = append(out.Comparisons, a.comparison(i, control, table))
 	}
 	out.Notes = append(out.Notes, f.Warnings...)
 	for _, m := range out.Servers[1:] {
@@ -45,8 +45,8 @@ func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.Fil
 	if slices.ContainsFunc(out.Comparisons, out.crossed) {
 		out.Notes = append(out.Notes, "a ratio is taken within each block, and the two figures beside it over all blocks; where the core changed its speed from block to block, as here, they need not fit each other")
 	}
-	if said.Control != nil && said.Control.Outcome == verdict.Differs {
-		out.Notes = append(out.Notes, "one server measured twice under two names differed from itself: "+said.Control.Reason)
+	if control != nil && control.Outcome == verdict.Differs {
+		out.Notes = append(out.Notes, "one server measured twice under two names differed from itself: "+control.Reason)
 	}
 	return out
 }
@@ -184,18 +184,27 @@ func (a *assessment) ratio(i int, metric string) *Ratio {
 		return nil
 	}
 	r := &Ratio{Ratio: digits(stats.Median(middle)), Blocks: len(least)}
-	if low, high, ok := stats.Sequence(least, most, a.level); ok && low > 0 && !math.IsInf(high, 1) {
+	if low, high, ok := stats.Sequence(least, most, single(len(least)), a.level); ok && low > 0 && !math.IsInf(high, 1) {
 		r.Low, r.High = digits(low), digits(high)
 	}
 	return r
 }
 
+// single takes each of n blocks for a visit.
+func single(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
 // comparison judges a server against the first.
-func (a *assessment) comparison(i int, said *verdict.File) Comparison {
+func (a *assessment) comparison(i int, control *verdict.Control, table *verdict.Relative) Comparison {
 	o := a.o
 	c := Comparison{Name: o.Servers[i].Name, Base: o.Servers[0].Name, Verdict: Undecided}
 	c.CPUPerRequest, c.Throughput, c.P50, c.P99 = a.ratio(i, cost), a.ratio(i, throughput), a.ratio(i, p50), a.ratio(i, p99)
-	c.OwnWork = ownWork(i, said.Relative)
+	c.OwnWork = ownWork(i, table)
 	if o.Running() {
 		c.Verdict, c.CPUPerRequest = Uncosted, nil
 	}
@@ -210,9 +219,9 @@ func (a *assessment) comparison(i int, said *verdict.File) Comparison {
 		c.Verdict, c.Says = Invalid, "no verdict: "+a.refusals(i)
 		return c
 	}
-	if said.Control != nil && said.Control.Outcome != verdict.Same && c.Verdict != Uncosted {
+	if control != nil && control.Outcome != verdict.Same && c.Verdict != Uncosted {
 		// Too few blocks, or a machine on which a server differs from itself.
-		if said.Control.Outcome == verdict.Undecided {
+		if control.Outcome == verdict.Undecided {
 			c.FurtherS = a.further(i, cost)
 		}
 		c.Says = a.undecided(c, i)
@@ -358,11 +367,11 @@ func (a *assessment) further(i int, metric string) float64 {
 				k++
 			}
 		}
-		all, ok := stats.Foretell(k, n, a.level/2)
+		further, ok := stats.Foretell(stats.Single(k, n), a.level/2)
 		if !ok {
 			return math.Inf(1)
 		}
-		return float64(max(all-n, 1))
+		return float64(further)
 	}
 	low, high := 1/(1+a.o.Margin), 1+a.o.Margin
 	blocks := max(needs(func(l, _ float64) bool { return l >= low }), needs(func(_, m float64) bool { return m <= high }))

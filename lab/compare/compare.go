@@ -8,6 +8,13 @@
 // measured twice under two names as the control. What the blocks tell is the
 // confidence sequence of package stats, which holds whenever one stops.
 //
+// A comparison is one stay of a minute, and it bets on each of its blocks as the
+// journal bets on a visit. So it says what was seen in that minute. It assumes that
+// where the servers cost the same, the next block is as likely to fall on either
+// side whatever the ones before did; what favours one server for the whole minute
+// would be taken for a difference. A comparison that is made again an hour later
+// shows that; a record of the journal needs six visits.
+//
 // What it says rests on CPU time a request alone. It is "the same" only if the
 // whole interval lies within the margin, and "dearer" or "cheaper" only if all of
 // it lies on one side of 1. Throughput and latency are shown beside that, with

@@ -111,13 +111,7 @@ func end(v float64, round func(float64) float64) string {
 }
 
 // leastBlocks is how many blocks that all agree have an interval.
-func (a *assessment) leastBlocks() int {
-	for n := stats.MinSamples; ; n++ {
-		if _, ok := stats.Least(n, a.level/2); ok {
-			return n
-		}
-	}
-}
+func (a *assessment) leastBlocks() int { return stats.Fewest(a.level / 2) }
 
 // more says how long deciding would take.
 func (c Comparison) more() string {

@@ -19,9 +19,10 @@ import (
 
 // A record is the runs on which the claims of one experiment are decided here.
 type record struct {
-	x    *experiment.Experiment
-	h    *host.Profile
-	runs []verdict.Run // oldest first
+	x     *experiment.Experiment
+	h     *host.Profile
+	asked *verdict.Question
+	runs  []verdict.Run // oldest first
 }
 
 // recordOf gathers a host's measured runs of an experiment, as far as they count.
@@ -31,7 +32,7 @@ func recordOf(j *archive.Journal, x *experiment.Experiment, h *host.Profile, cou
 
 // recordOn gathers those of a server's host with its clients.
 func recordOn(j *archive.Journal, x *experiment.Experiment, h *host.Profile, here results.Hosts, counts func(*results.File) bool) *record {
-	rec := &record{x: x, h: h}
+	rec := &record{x: x, h: h, asked: j.Question(x)}
 	for _, f := range j.Runs {
 		if f.Experiment == x.Name && f.Source == results.Measured && f.Hosts.Same(here) && counts(f) {
 			rec.add(f, j.Then(x, f))
@@ -100,7 +101,7 @@ func (r *record) add(f *results.File, then *experiment.Experiment) {
 
 // with gives the verdicts as they would be with one more run, made of today's design.
 func (r *record) with(f *results.File) *verdict.File {
-	return verdict.Decide(r.x, r.h, append(slices.Clone(r.runs), verdict.Run{File: f, Then: r.x}))
+	return r.asked.Decide(r.x, r.h, append(slices.Clone(r.runs), verdict.Run{File: f, Then: r.x}))
 }
 
 // said gives the verdicts, or nil if the newest run was not made with all of today's
@@ -118,7 +119,7 @@ func (r *record) said() *verdict.File {
 	if newest.File.EarlierDesign() {
 		return nil
 	}
-	return verdict.Decide(r.x, r.h, r.runs)
+	return r.asked.Decide(r.x, r.h, r.runs)
 }
 
 // holdings says which programs the records of the journal hold: a line for each set of them,

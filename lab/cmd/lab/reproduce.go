@@ -201,13 +201,12 @@ func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out 
 	return b.measure(ctx, outcomes, b.Budget, false, failed, out)
 }
 
-// clearCase is how many blocks decide an experiment's claims, on a host with so many
-// cores, if all blocks agree.
+// clearCase is how many visits of one block decide the claims of a question's first
+// design, on a host with so many cores, if all of them agree.
 func clearCase(x *experiment.Experiment, cores int) int {
-	claims := verdict.Sharing(x, cores)
-	n := stats.MinSamples
-	for claims > 0 && !stats.Shown(n, n, stats.Alpha/float64(claims)) {
-		n++
+	nth, claims := verdict.Asked(nil).Part(x, cores)
+	if claims == 0 {
+		return stats.MinSamples
 	}
-	return n
+	return stats.Fewest(stats.Level(nth, claims))
 }

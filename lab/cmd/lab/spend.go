@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -41,8 +42,8 @@ type part struct {
 }
 
 // visitGap is how long an experiment is left alone at least, so that its next block is
-// another visit. (The same as the gap by which verdicts tell visits apart.)
-const visitGap = 10 * time.Second
+// another visit.
+const visitGap = results.VisitGap
 
 // stretch is how many blocks beyond the clear case halve an estimate.
 const stretch = 3
@@ -146,11 +147,11 @@ func (p *part) say(says *verdict.File) {
 	}
 	p.needs = []int{}
 	for _, c := range says.Claims {
-		if c.Open && c.BlocksNeeded == 0 && (c.Verdict == verdict.Invalid || c.Blocks < p.clear) {
-			c.BlocksNeeded = max(stretch, p.clear-c.Blocks) // gates closed, which may pass
+		if c.Open && c.VisitsNeeded == 0 && (c.Verdict == verdict.Invalid || c.Blocks < p.clear) {
+			c.VisitsNeeded = max(stretch, p.clear-c.Blocks) // gates closed, which may pass
 		}
 		if c.Open {
-			p.needs = append(p.needs, c.BlocksNeeded)
+			p.needs = append(p.needs, c.VisitsNeeded)
 		}
 	}
 }

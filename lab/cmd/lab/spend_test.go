@@ -56,7 +56,7 @@ func walked(t *testing.T, budget time.Duration, s *spend, block func(at, made in
 func stillOpen(blocks int, needs ...int) *verdict.File {
 	f := &verdict.File{}
 	for _, n := range needs {
-		f.Claims = append(f.Claims, verdict.Claim{Open: true, Blocks: blocks, BlocksNeeded: n})
+		f.Claims = append(f.Claims, verdict.Claim{Open: true, Blocks: blocks, VisitsNeeded: n})
 	}
 	return f
 }
@@ -218,7 +218,7 @@ func TestARunThatIsAskedForByNameHasNoBreaks(t *testing.T) {
 
 func TestAPartKnowsWhatIsOpen(t *testing.T) {
 	says := &verdict.File{Claims: []verdict.Claim{
-		{Verdict: verdict.Reproduced}, {Open: true, Blocks: 4, BlocksNeeded: 3}, {Open: true, Blocks: 7}, {Open: true, Blocks: 2},
+		{Verdict: verdict.Reproduced}, {Open: true, Blocks: 4, VisitsNeeded: 3}, {Open: true, Blocks: 7}, {Open: true, Blocks: 2},
 		{Verdict: verdict.Invalid, Open: true, Blocks: 9},
 	}}
 	p := &part{clear: 6}
@@ -257,12 +257,12 @@ func TestAClearCaseTakesMoreBlocksForMoreClaims(t *testing.T) {
 	var got []string
 	for _, claims := range []int{0, 1, 3, 9} {
 		x := &experiment.Experiment{Claims: []experiment.Claim{{Kind: experiment.Count}, {Kind: experiment.Flat, Needs: experiment.Needs{Cores: 4}}}}
-		for range claims {
-			x.Claims = append(x.Claims, experiment.Claim{Kind: experiment.Flat})
+		for i := range claims {
+			x.Claims = append(x.Claims, experiment.Claim{Kind: experiment.Flat, Metric: fmt.Sprint(i)})
 		}
 		got = append(got, fmt.Sprint(clearCase(x, 2)))
 	}
-	if want := "6 6 7 9"; strings.Join(got, " ") != want {
+	if want := "6 7 8 10"; strings.Join(got, " ") != want {
 		t.Errorf("%v, want %s", got, want)
 	}
 }

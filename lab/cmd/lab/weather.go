@@ -28,10 +28,10 @@ func restless(out io.Writer, outcomes []*outcome) {
 		for _, c := range o.says.Claims {
 			switch name := ", " + o.x.Name + "/" + c.ID; {
 			case !c.Open:
-			case lost > 0 && (c.Verdict == verdict.Invalid || c.BlocksNeeded > 0 && c.BlocksNeeded <= lost):
+			case lost > 0 && (c.Verdict == verdict.Invalid || c.VisitsNeeded > 0 && c.VisitsNeeded <= lost):
 				because += name
-			case c.BlocksNeeded > 0:
-				rest += fmt.Sprintf("%s (about %d)", name, c.BlocksNeeded)
+			case c.VisitsNeeded > 0:
+				rest += fmt.Sprintf("%s (about %d)", name, c.VisitsNeeded)
 			default:
 				rest += name
 			}

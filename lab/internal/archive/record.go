@@ -23,6 +23,19 @@ func (j *Journal) Record(x *experiment.Experiment, f *results.File) []verdict.Ru
 	return append(out, verdict.Run{File: f, Then: j.Then(x, f)})
 }
 
+// Question gathers what the journal's runs asked under an experiment's name, on all
+// hosts.
+func (j *Journal) Question(x *experiment.Experiment) *verdict.Question {
+	var runs []verdict.Run
+	for _, r := range j.Runs {
+		if r.Experiment == x.Name && r.Provenance != nil {
+			runs = append(runs, verdict.Run{File: r, Then: j.Then(x, r)})
+		}
+	}
+	slices.SortFunc(runs, func(a, b verdict.Run) int { return byStart(a.File, b.File) })
+	return verdict.Asked(runs)
+}
+
 // alike tells whether two measured runs are of one experiment on the same
 // machines: with a fleet's clients both, the same ones, or without. A server's
 // blocks never count together with those of a fleet that it is the server of.

@@ -56,13 +56,16 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 		add(j.Root.Names(), map[string][]glossary{"kinds": names()}),
 		add(j.Root.Method(), verdict.Rules()),
 		add(j.Root.Reach(), reach(j.Experiments)))
-	made := map[string][]verdict.Made{} // by experiment
+	made, asked := map[string][]verdict.Made{}, map[string]*verdict.Question{} // by experiment
 	for _, r := range j.Runs {
 		x, missing := j.Experiment(r.Experiment)
 		if missing != nil {
 			return nil, missing
 		}
-		said := verdict.Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
+		if asked[x.Name] == nil {
+			asked[x.Name] = j.Question(x)
+		}
+		said := asked[x.Name].Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
 		said.Each = verdict.TrialsOf(r)
 		said.Sizes(j.RawSize)
 		page, broken := encodePage(verdict.PageOf(said, r))

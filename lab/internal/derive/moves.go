@@ -38,13 +38,16 @@ func (m Move) Machines() int {
 
 // overHosts decides every claim on every host, by experiment.
 func overHosts(j *archive.Journal) (map[string]*verdict.Hosts, error) {
-	made := map[string][]verdict.Made{}
+	made, asked := map[string][]verdict.Made{}, map[string]*verdict.Question{}
 	for _, r := range j.Runs {
 		x, err := j.Experiment(r.Experiment)
 		if err != nil {
 			return nil, err
 		}
-		said := verdict.Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
+		if asked[x.Name] == nil {
+			asked[x.Name] = j.Question(x)
+		}
+		said := asked[x.Name].Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
 		made[x.Name] = append(made[x.Name], verdict.Made{File: said, Then: j.Then(x, r)})
 	}
 	out := map[string]*verdict.Hosts{}

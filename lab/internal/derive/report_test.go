@@ -189,7 +189,7 @@ func TestReportSaysWhatAChangeMoves(t *testing.T) {
 	c.experiment("98-other", strings.Replace(reportedDesign, `"97"`, `"98"`, 1))
 	c.host("two", "Two | @everyone")
 	c.run("two", 2, later, 1, 0)
-	c.run("one", 3, later, 2, 5)
+	c.run("one", 3, later, 2, 1)
 	archivetest.Write(t, c.root.Text("97"), strings.Replace(reportedText, "790k", "795k", 1)+`
 [[figures]]
 id = "two"
@@ -220,14 +220,14 @@ equals = "two"
 	}
 	says = r.Text(false)
 	for _, want := range []string{
-		"1 claim has another verdict on 1 machine; 1 of them on which machines disagree; 1 file that only grows was changed; 1 verdict moved by the code alone; 2 new claims; 1 withdrawn claim; 2 new runs; 1 new host; 15 of 48 new trials invalid; the client was a wall in 0; 1 new audit finding; 1 published figure added.",
+		"1 claim has another verdict on 1 machine; 1 of them on which machines disagree; 1 file that only grows was changed; 1 verdict moved by the code alone; 2 new claims; 1 withdrawn claim; 2 new runs; 1 new host; 3 of 48 new trials invalid; the client was a wall in 0; 1 new audit finding; 1 published figure added.",
 		"\n  data/hosts/one.json: changed\n",
 		"\n  machines disagree: 97-cost/dearer: not measured → refuted on 1 machine (two); now reproduced on 1 of 2 machines, refuted on 1\n",
 		"\n  97-cost/new-one: Two workers cost less.\n  98-other/dearer: Two workers cost more.\n",
 		"\n  97-cost/cheaper: It was <b>wrong</b>.\n",
 		"\n  two: Two | @everyone, a CPU, 2 cores; nothing tells it apart from one, so they may be one machine\n",
-		"\n  97-cost on one: 1 run, 24 trials, 15 invalid (server-exited 15)\n  97-cost on two: 1 run, 24 trials\n",
-		"\n  97-cost on one: server-cpu 9\n",
+		"\n  97-cost on one: 1 run, 24 trials, 3 invalid (server-exited 3)\n  97-cost on two: 1 run, 24 trials\n",
+		"\n  97-cost on one: server-cpu 21\n",
 		"\n  entry 97, headline: printed 795k, recomputed 1e+05 1/s\n",
 		"\n  entry 97: 1 new figure of its text\n  entry 97: changed: one: 795k, before 790k\n",
 	} {

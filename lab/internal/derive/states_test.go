@@ -75,7 +75,7 @@ var unrecorded = math.NaN()
 // The states of a run of the design.
 var states = []state{
 	{name: "decided", says: said{
-		"run":         {"reproduced", "no difference seen", "server-cpu", "every claim was decided", "Slots", "16 blocks of 1 run"},
+		"run":         {"reproduced", "no difference seen", "server-cpu", "every claim was decided", "Slots", "16 blocks of 16 visits in 1 run", "Asked for", "design j = 1"},
 		"claim queue": {"reproduced", "16 blocks"},
 		"entry":       {"reproduced"},
 	}},
@@ -85,16 +85,20 @@ var states = []state{
 			c := gains(levels)
 			c.CostS *= 1.333
 			if n, _ := levels[setting.Connections].Int(); n == 1000 {
-				c.CostS, c.Noise = 1.5*8e-6*1.333, 0.05
+				c.CostS, c.Noise = 1.45*8e-6*1.333, 0.05
 			}
 			return c
 		}
-	}, says: said{"run": {"its time was spent", "inconclusive", "more blocks would decide it"}}},
-	{name: "blocks-made", plan: ends(results.Blocks, 6, ""), says: said{"run": {"it had as many blocks as were asked for", "6 blocks of 1 run"}}},
+	}, says: said{"run": {"its time was spent", "inconclusive", "would decide it, and lab reproduce makes them"}}},
+	{name: "blocks-made", plan: ends(results.Blocks, 6, ""), says: said{"run": {"it had as many blocks as were asked for", "6 blocks of 6 visits in 1 run"}}},
 	{name: "interrupted", plan: ends(results.Interrupted, 3, "interrupted"), says: said{
-		"run": {"it was interrupted, and keeps its complete blocks", "Stopped early", "3 blocks are too few"},
+		"run": {"it was interrupted, and keeps its complete blocks", "Stopped early", "of 3 visits, and six are the least that decide"},
 	}},
-	{name: "interrupted-after-one-block", plan: ends(results.Interrupted, 1, "interrupted"), says: said{"run": {"1 block is too few"}}},
+	{name: "interrupted-after-one-block", plan: ends(results.Interrupted, 1, "interrupted"), says: said{"run": {"of 1 visit, and six are the least that decide"}}},
+	{name: "one-stay", plan: func(p *madeup.Plan) { p.OneStay, p.Ended = true, results.Budget }, says: said{
+		"run":         {"16 blocks of 1 visit in 1 run", "of 1 visit, and six are the least that decide", "more visits would decide it, and lab reproduce makes them"},
+		"claim queue": {"16 of 16 for, 0 against; 1 visit", "inconclusive"},
+	}},
 	{name: "failing", plan: func(p *madeup.Plan) {
 		ends(results.Failing, 3, "three blocks in a row had no valid trial")(p)
 		all(func(c *madeup.Came, _ int, _ bool) { c.Lost, c.Reasons = true, closed("lost-worker", "made up") })(p)
@@ -136,11 +140,11 @@ var states = []state{
 		}
 	}), says: said{"run": {"differed, so no ratio is decided", "The record is suspect", "inconclusive"}}},
 	{name: "control-lost", file: func(r *results.File) { spoil(r, of("c4")) }, says: said{
-		"run": {"too few blocks to tell", "only 0 blocks have its A/A control complete"},
+		"run": {"too few blocks to tell", "only 0 visits have its A/A control complete"},
 	}},
 	{name: "control-undecided", file: func(r *results.File) {
 		spoil(r, func(t results.Trial) bool { return t.Condition == "c4" && t.Block > 2 })
-	}, says: said{"run": {"too few blocks to tell", "only 2 blocks have its A/A control complete"}}},
+	}, says: said{"run": {"too few blocks to tell", "only 2 visits have its A/A control complete"}}},
 	{name: "client-wall-in-some-blocks", plan: all(func(c *madeup.Came, block int, _ bool) {
 		if block > 12 {
 			c.ClientBusy = 0.97

@@ -108,8 +108,14 @@ func (x *Experiment) Bars(c Claim) string { return digest(c.bars()) }
 // design and the claim's own bars. Two claims with the same lock are the same
 // claim, whatever else is in the file. A version 1 design never has the lock of
 // a later one, since its blocks were different.
-func (x *Experiment) Lock(c Claim) string {
-	l := locked{Topology: x.Topology, Settings: x.fixed, Profiled: x.Profile != nil, ProfileS: x.ProfileS(), Bars: c.bars()}
+func (x *Experiment) Lock(c Claim) string { return x.lock(c.bars()) }
+
+// Design is the SHA-256, in hexadecimal, of what the locks of all the claims have
+// in common.
+func (x *Experiment) Design() string { return x.lock(bars{}) }
+
+func (x *Experiment) lock(b bars) string {
+	l := locked{Topology: x.Topology, Settings: x.fixed, Profiled: x.Profile != nil, ProfileS: x.ProfileS(), Bars: b}
 	for _, f := range x.Factors {
 		l.Factors = append(l.Factors, lockedFactor{f.Name, f.levels})
 	}

@@ -54,7 +54,7 @@ func TestTheFixturesRunsAreMadeUpHere(t *testing.T) {
 func TestTheFixturesFleetsAreMadeUpHere(t *testing.T) {
 	x := designed(t, "95-clients")
 	for i, p := range []Plan{
-		{Blocks: 12, Ended: results.Decided, Hosts: results.Hosts{Server: wide, Client: small, Clients: []string{small, "client-cpu-4c-0000cccc", "client-cpu-4c-0000dddd"}}, Trial: func(levels setting.Levels, block int, _ bool) Came {
+		{Blocks: 16, Ended: results.Decided, Hosts: results.Hosts{Server: wide, Client: small, Clients: []string{small, "client-cpu-4c-0000cccc", "client-cpu-4c-0000dddd"}}, Trial: func(levels setting.Levels, block int, _ bool) Came {
 			n, _ := levels[setting.Clients].Int()
 			c := Came{ServerBusy: 0.22 * float64(n), Parts: []Part{{1, 0.98, 0.991, 0.31}, {1, 0.62, 0.64, 0.3}, {0.9, 0.6, 0.63, 0.28}}[:n]}
 			if n == 3 && block == 5 {

@@ -38,6 +38,7 @@ type Plan struct {
 	Stopped    string // stopped_early, for a run that was interrupted or failing
 	NoControl  bool
 	Shared     bool // server and client share one core; else each has its own
+	OneStay    bool // blocks follow at once; else each is a visit, as in `lab reproduce`
 	// Trial says how a trial came out; nil: all like Usual, with the server as the
 	// wall. control marks the A/A control.
 	Trial func(levels setting.Levels, block int, control bool) Came
@@ -121,6 +122,9 @@ func Run(p Plan) *results.File {
 	m.f = f
 	for b := 1; b <= p.Blocks; b++ {
 		m.block(b)
+		if !p.OneStay {
+			m.at += results.VisitGap.Seconds() + x.ProfileS()*float64(len(f.Conditions))
+		}
 	}
 	f.Provenance.FinishedAt = p.Started.Add(time.Duration(math.Ceil(m.at)+1) * time.Second)
 	return f

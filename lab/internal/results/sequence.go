@@ -87,14 +87,19 @@ func (f *File) checkTimes() error {
 	return nil
 }
 
-// Took is the least time that a trial took: warm-up and window, or from its
-// first slot to the end of its last. For an invalid trial it is 0, since the
-// trial may have been cut short or the clock been set.
+// Took is the least time that a trial took: its span, or 0 for an invalid one, which
+// may have been cut short or have met a clock that was set.
 func (t Trial) Took(p *Provenance) time.Duration {
 	if !t.Valid {
 		return 0
 	}
-	if s := t.Slots; s != nil {
+	return t.span(p)
+}
+
+// span is the time from a trial's first slot to the end of its last, or its warm-up
+// and window.
+func (t Trial) span(p *Provenance) time.Duration {
+	if s := t.Slots; s != nil && len(s.AtS) > 0 && len(s.DurationS) == len(s.AtS) {
 		last := len(s.AtS) - 1
 		return time.Duration((s.AtS[last] + s.DurationS[last] - s.AtS[0]) * float64(time.Second))
 	}

@@ -4,12 +4,18 @@
 // stops. Another program can halve a core's speed for minutes, so two
 // conditions are compared within a block, on the same machine at the same time.
 // A block then says one bit: its ratio is on one side of an edge, or on the
-// other. The blocks on each side are counted, and the counts are bet on (LogE).
-// So one may look after each block, stop at any time, and go on the next day,
-// which a p value for a fixed sample size does not allow. The only assumption
-// is that each block, whatever came before it, is as likely as any other to
-// fall on either side. Blocks start servers afresh and draw their order to make
-// this true, and KruskalWallis checks that runs of different days agree.
+// other. The mean of these bits over a visit, the blocks of one stay at an
+// experiment, is the visit's vote, and the votes are bet on (LogE). So one may
+// look after each visit, stop at any time, and go on the next day, which a p
+// value for a fixed sample size does not allow.
+//
+// The only assumption is about visits: where a claim is false, the vote of the
+// next visit is against it as much as for it in the mean, whatever came before.
+// Blocks of one visit may depend on each other in any way, since what a neighbour
+// or a cache does for a minute is in all of them. So may visits differ, by as much
+// as they like, as long as nobody can foretell in which direction. What the
+// assumption does not cover is a difference that stays for many visits: then they
+// are one piece of evidence, and the bet takes them for several.
 //
 // Sources: Ville, "Étude critique de la notion de collectif" (1939), for the
 // inequality; Howard and Ramdas, "Sequential estimation of quantiles with
@@ -21,6 +27,8 @@
 //
 // The price is power: a t test would need fewer blocks where its model is true.
 // And all statements are about the median block, never the mean.
+// Magnitudes of the ratios would need fewer blocks too, but only where their noise
+// is symmetric, and on shared machines it is not.
 //
 // Summarise is for single figures, which decide nothing: its interval is the
 // sign test's, for a fixed sample size.
@@ -35,7 +43,7 @@ import (
 const Confidence = 0.95
 
 // MinSamples is the smallest sample that has an interval of that coverage, and
-// the least number of blocks that decides anything.
+// the least number of visits that decides anything.
 const MinSamples = 6
 
 // A Summary is a median with its exact interval.

@@ -17,6 +17,7 @@ type blindness int
 // In the order in which they are checked.
 const (
 	none blindness = iota
+	refused
 	sharedCores
 	slowCore
 	otherWall
@@ -35,6 +36,7 @@ var blindnesses = map[blindness]struct {
 	verdict Verdict
 	says    string
 }{
+	refused:      {Invalid, "a gate refused a trial"},
 	sharedCores:  {NotApplicable, "server and client shared cores, and the claim needs cores of its own for each"},
 	slowCore:     {Inconclusive, "the server's core was slow all along, so another program may have filled it"},
 	otherWall:    {NotApplicable, "%s was not seen to be the wall, which the claim needs"},
@@ -50,6 +52,9 @@ var blindnesses = map[blindness]struct {
 // blind gives the reason why a block cannot tell, from the walls that the
 // claim's trials met; none if it can.
 func (rec *record) blind(c experiment.Claim, b block) blindness {
+	if b.refused && !rec.text {
+		return refused
+	}
 	m, _ := metric.Lookup(c.Metric)
 	trials := rec.about(c, b)
 	any := func(holds func(gate.Walls) bool) bool {
@@ -130,11 +135,20 @@ func isRatio(k experiment.Kind) bool {
 	return k == experiment.Flat || k == experiment.Ratio || k == experiment.Monotonic
 }
 
-// A sight has the complete blocks, and which of them can tell.
+// A sight has the blocks that were begun, and which of them can tell.
 type sight struct {
 	blocks []block
 	blind  []blindness // by block
 	count  map[blindness]int
+}
+
+// sighted lists the blocks that a claim about some conditions has to count: all
+// that were begun, or those that a text prints.
+func (rec *record) sighted(conds []setting.Levels) []block {
+	if rec.text {
+		return rec.complete(conds)
+	}
+	return rec.begun(conds)
 }
 
 func (rec *record) look(c experiment.Claim, blocks []block) sight {
@@ -152,7 +166,7 @@ func (rec *record) look(c experiment.Claim, blocks []block) sight {
 // cannot counts the blocks that cannot tell, and gives the reason that most of
 // them have.
 func (s sight) cannot() (n int, most blindness) {
-	for why := sharedCores; why <= thin; why++ {
+	for why := refused; why <= thin; why++ {
 		if s.count[why] > s.count[most] {
 			most = why
 		}
@@ -163,16 +177,42 @@ func (s sight) cannot() (n int, most blindness) {
 
 // tooBlind gives a verdict if more than half of the blocks cannot tell. The one
 // run of a published text must be able to tell as a whole.
-func (s sight) tooBlind(rec *record, c experiment.Claim) (Verdict, string, bool) {
+func (s sight) tooBlind(rec *record, c experiment.Claim, few bool) (Verdict, string, bool) {
 	n, most := s.cannot()
-	if n == 0 || 2*n <= len(s.blocks) && !rec.text {
+	switch {
+	case n == 0 || 2*n <= len(s.blocks) && !rec.text:
 		return "", "", false
+	case most == refused:
+		v, complete := Invalid, len(s.blocks)-s.count[refused]
+		if few {
+			v = Inconclusive
+		}
+		return v, fmt.Sprintf("only %d of %d %s complete: %s", complete, len(s.blocks), blocksAre(len(s.blocks)), gates(rec.invalid())), true
 	}
 	return blindnesses[most].verdict, s.says(most, c), true
 }
 
+// mostRefused reports whether gates are why most blocks cannot tell.
+func (s sight) mostRefused() bool {
+	_, most := s.cannot()
+	return most == refused
+}
+
+// visitsOf counts the visits that blocks belong to.
+func visitsOf(blocks []block) int {
+	seen := map[int]bool{}
+	for _, b := range blocks {
+		seen[b.visit] = true
+	}
+	return len(seen)
+}
+
 func (s sight) says(why blindness, c experiment.Claim) string {
 	says := blindnesses[why].says
+	if n := s.count[why]; why == refused {
+		return fmt.Sprintf("%d of %d %s refused by a gate and %s for neither side", n, len(s.blocks),
+			map[bool]string{true: "blocks was", false: "blocks were"}[n == 1], map[bool]string{true: "counts", false: "count"}[n == 1])
+	}
 	if why == otherWall {
 		says = fmt.Sprintf(says, wallWords(c.Needs.Bound))
 	}
@@ -182,7 +222,7 @@ func (s sight) says(why blindness, c experiment.Claim) string {
 // blindClause is a clause on the blocks that cannot tell; empty if all can.
 func (s sight) blindClause(c experiment.Claim) string {
 	out := ""
-	for why := sharedCores; why <= thin; why++ {
+	for why := refused; why <= thin; why++ {
 		if s.count[why] > 0 {
 			out += "; " + s.says(why, c)
 		}

@@ -62,11 +62,11 @@ func (rec *record) wallStateOf(s *source, t results.Trial, claimed gate.Bound) w
 // this wall had room. An unrecorded wall is evidence of neither.
 func (rec *record) evaluateBound(c experiment.Claim) finding {
 	claimed := gate.Bound(c.Bound)
-	f := finding{seen: rec.look(c, rec.complete(rec.conds))}
+	f := finding{seen: rec.look(c, rec.sighted(rec.conds))}
 	var v votes
 	for i, b := range f.seen.blocks {
-		v.all++
 		if f.seen.blind[i] != none {
+			v.add(b.visit, false, false)
 			continue
 		}
 		all, any := true, false
@@ -74,7 +74,7 @@ func (rec *record) evaluateBound(c experiment.Claim) finding {
 			s := rec.wallStateOf(b.of, t, claimed)
 			all, any = all && s == alone, any || s == room
 		}
-		add(&v, all, any)
+		v.add(b.visit, all, any)
 	}
 	count, trials, fullest := map[wallState]int{}, 0, math.Inf(1)
 	rec.each(func(s *source, t results.Trial) {

@@ -41,11 +41,11 @@ func TestBoundClaims(t *testing.T) {
 // If two walls were met, the trial is named for one of them: this is evidence
 // neither against the other nor for it.
 func TestAWallMetBesideAnotherIsNotRefuted(t *testing.T) {
-	// If one block of eleven cannot tell, ten against are enough; if two cannot,
+	// If one block of twelve cannot tell, eleven against are enough; if two cannot,
 	// they are not.
-	for both, want := range map[int]Verdict{0: Refuted, 2: Refuted, 4: Inconclusive, 22: Inconclusive} {
+	for both, want := range map[int]Verdict{0: Refuted, 2: Refuted, 4: Inconclusive, 24: Inconclusive} {
 		x := design(t, "", `{ id = "c", kind = "bound", text = "t", why = "Made up.", bound = "server-cpu" }`)
-		r := ratios(x, slices.Repeat([]float64{1}, 11)...)
+		r := ratios(x, slices.Repeat([]float64{1}, 12)...)
 		for i := range r.Trials {
 			bounded(&r.Trials[i], gate.BoundClientCPU)
 			if i < both {
@@ -53,20 +53,20 @@ func TestAWallMetBesideAnotherIsNotRefuted(t *testing.T) {
 			}
 		}
 		if got := one(t, x, r, machine); got.Verdict != want || both > 0 && !strings.Contains(got.Reason, fmt.Sprintf("in %d more", both)) {
-			t.Errorf("%d of 22: %s (%s), want %s", both, got.Verdict, got.Reason, want)
+			t.Errorf("%d of 24: %s (%s), want %s", both, got.Verdict, got.Reason, want)
 		}
 	}
 }
 
 func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
-	for n, want := range map[int]Verdict{1: Reproduced, 6: Inconclusive, 7: Invalid, 12: Invalid} {
+	for n, want := range map[int]Verdict{1: Reproduced, 7: Inconclusive, 8: Invalid, 14: Invalid} {
 		x := design(t, "", isFlat, named(flatCost, "cost"))
-		r := ratios(x, slices.Repeat([]float64{1}, 12)...)
+		r := ratios(x, slices.Repeat([]float64{1}, 14)...)
 		for i := range n { // in one trial of n blocks
 			bounded(&r.Trials[2*i], gate.BoundClientCPU)
 		}
 		f := Decide(x, machine, []Run{{r, x}})
-		says := fmt.Sprintf("in %d of 12 blocks the client's CPU was the wall, so the figures measure the client", n)
+		says := fmt.Sprintf("in %d of 14 blocks the client's CPU was the wall, so the figures measure the client", n)
 		if c := f.Claims[0]; c.Verdict != want || !strings.Contains(c.Reason, says) || c.Bounds["client-cpu"] != n {
 			t.Errorf("throughput, %d blocks: %s (%s), bounds %v; want %s", n, c.Verdict, c.Reason, c.Bounds, want)
 		}
@@ -77,7 +77,7 @@ func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
 	}
 	// A wall that an invalid trial met does not count.
 	x := design(t, "", isFlat)
-	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	r := ratios(x, 1, 1, 1, 1, 1, 1, 1)
 	spoiled := r.Trials[0]
 	bounded(&spoiled, gate.BoundClientCPU)
 	spoil(&spoiled)

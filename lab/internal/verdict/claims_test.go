@@ -318,7 +318,7 @@ func TestEveryClaimCanBeReproducedRefutedAndLeftOpen(t *testing.T) {
 			seen, refused := map[Verdict]string{}, map[string]int{}
 			try := func(w world, blocks int) {
 				r := in(x, c, w, blocks)
-				said := newDecider(large, []Run{{r, x}}).decide(c, nil)
+				said := newDecider(Asked(nil), large, []Run{{r, x}}).decide(c, nil)
 				if seen[said.Verdict] != "" {
 					return
 				}

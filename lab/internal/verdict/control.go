@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
@@ -38,8 +39,13 @@ func (d *decider) evaluateControl() *Control {
 				of, ok := s.valid[s.control.ControlOf][n]
 				again := s.valid[s.control.ID][n]
 				if ok && has(again, name) && has(of, name) {
-					blocks = append(blocks, block{s, n, []results.Trial{again, of}})
+					blocks = append(blocks, block{of: s, number: n, trials: []results.Trial{again, of}})
 				}
+			}
+		}
+		if visited(blocks); d.oneStay {
+			for i := range blocks {
+				blocks[i].visit = i
 			}
 		}
 		c, err := compare(Effect{Metric: name}, band{1, 1}, blocks, make([]blindness, len(blocks)), func(b block) (x, y results.Reading) {
@@ -53,17 +59,16 @@ func (d *decider) evaluateControl() *Control {
 			found = append(found, c)
 		}
 	}
-	ways := 2 * len(found)
 	for _, c := range found {
-		c.settle(controlAlpha/max(1, float64(len(found))), ways)
+		c.settle(controlAlpha / max(1, float64(len(found))))
 		// A control has no claim, so it has no band and nothing to decide.
-		c.effect.BandLow, c.effect.BandHigh, c.effect.BlocksNeeded = 0, 0, 0
+		c.effect.BandLow, c.effect.BandHigh, c.effect.VisitsNeeded = 0, 0, 0
 		c.effect.For, c.effect.Against, c.effect.EFor = 0, 0, 0
 		out.Effects = append(out.Effects, c.effect)
 	}
 	out.Outcome, out.Reason = judgeControl(found)
 	if out.Outcome == Undecided {
-		out.Reason = fmt.Sprintf("only %d blocks have its A/A control complete, and %d are the least", out.least(), stats.MinSamples)
+		out.Reason = fmt.Sprintf("only %d visits have its A/A control complete, and %d are the least", out.least(), stats.MinSamples)
 	}
 	return out
 }
@@ -79,13 +84,21 @@ func (d *decider) controlled() []string {
 	return names
 }
 
-// judgeControl tells whether any of the comparisons differs. The error is
+// Stay judges the A/A control of one run, and makes its table of ratios. It bets block
+// by block, as if each were a visit: what it says is of this stay alone.
+func Stay(h *host.Profile, r Run) (*Control, *Relative) {
+	d := newDecider(Asked(nil), h, []Run{r})
+	d.oneStay = true
+	return d.evaluateControl(), d.relative()
+}
+
+// judgeControl reports whether any of the comparisons differs. The error is
 // divided over the comparisons and the two directions, up and down.
 func judgeControl(found []*comparison) (Outcome, string) {
 	least := 0
 	for i, c := range found {
-		if i == 0 || c.effect.Blocks < least {
-			least = c.effect.Blocks
+		if i == 0 || c.effect.Visits < least {
+			least = c.effect.Visits
 		}
 		for side, e := range c.edges {
 			if differsBy(e, len(found)) {
@@ -102,13 +115,14 @@ func judgeControl(found []*comparison) (Outcome, string) {
 // differsBy tells whether one metric differs in one direction. The error is
 // divided by the number of metrics and by two for the directions.
 func differsBy(side votes, metrics int) bool {
-	return side.all >= stats.MinSamples && stats.Shown(side.beyond, side.all, controlAlpha/float64(2*metrics))
+	visits := side.visits(beyond)
+	return len(visits) >= stats.MinSamples && stats.Shown(visits, controlAlpha/float64(2*metrics))
 }
 
-// least is the smallest number of blocks of a comparison.
+// least is the smallest number of visits of a comparison.
 func (c *Control) least() int {
 	if len(c.Effects) == 0 {
 		return 0
 	}
-	return slices.MinFunc(c.Effects, func(a, b Effect) int { return a.Blocks - b.Blocks }).Blocks
+	return slices.MinFunc(c.Effects, func(a, b Effect) int { return a.Visits - b.Visits }).Visits
 }

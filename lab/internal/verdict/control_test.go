@@ -40,13 +40,13 @@ var (
 )
 
 func TestAControlTakesNoPartInClaims(t *testing.T) {
-	x, r := good(t, 8)
+	x, r := good(t, 9)
 	want := Decide(x, machine, []Run{{r, x}})
 	if want.Control != nil || !slices.Equal(want.Warnings, []string{"no A/A control in this run"}) {
 		t.Fatalf("%+v, %v", want.Control, want.Warnings)
 	}
 	// A claim ignores the control's counts and bounds.
-	controlled(r, 1, 1, 1, 1, 1, 1, 1, 1)
+	controlled(r, 1, 1, 1, 1, 1, 1, 1, 1, 1)
 	for i := range r.Trials {
 		if r.Trials[i].Condition == "again" {
 			r.Trials[i].Bound, r.Trials[i].Metrics["workers"] = gate.BoundUnknown, 7
@@ -57,12 +57,12 @@ func TestAControlTakesNoPartInClaims(t *testing.T) {
 		t.Errorf("%+v\nwant %+v", got.Claims, want.Claims)
 	}
 	c := got.Control
-	if c == nil || c.Outcome != Same || c.Of != "c1" || c.Condition.ID != "again" || c.Condition.Trials != 8 || got.Trials != 24 {
+	if c == nil || c.Outcome != Same || c.Of != "c1" || c.Condition.ID != "again" || c.Condition.Trials != 9 || got.Trials != 27 {
 		t.Errorf("%+v", c)
 	}
 	// A claim ignores the control's lost trials too.
-	spoil(&r.Trials[16])
-	if c := Decide(x, machine, []Run{{r, x}}).Claims[0]; c.Blocks != 8 || c.Verdict != Reproduced {
+	spoil(&r.Trials[18])
+	if c := Decide(x, machine, []Run{{r, x}}).Claims[0]; c.Blocks != 9 || c.Verdict != Reproduced {
 		t.Errorf("%s (%s), %d blocks", c.Verdict, c.Reason, c.Blocks)
 	}
 }
@@ -79,8 +79,8 @@ func TestAControlThatDiffersMakesTheRunSuspect(t *testing.T) {
 		// 490, nine of ten 19.
 		{"slower", slower, Differs, "its A/A control differed (server CPU per request is 1.080 times that of its repetition (1.060 to 1.100); 10 of 10 blocks lie above 1)"},
 		{"slower, but for one block", append([]float64{0.999}, slower[1:]...), Same, ""},
-		{"too little left", []float64{1, 1, 1, 1, 1, 0, 0, 0, 0, 0}, Undecided, "only 5 blocks have its A/A control complete, and 6 are the least"},
-		{"nothing left", make([]float64, 10), Undecided, "only 0 blocks"},
+		{"too little left", []float64{1, 1, 1, 1, 1, 0, 0, 0, 0, 0}, Undecided, "only 5 visits have its A/A control complete, and 6 are the least"},
+		{"nothing left", make([]float64, 10), Undecided, "only 0 visits"},
 	} {
 		x := design(t, "", isFlat, named(atLeast, "d"), named(asMany, "e"))
 		r := ratios(x, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1, 1, 1, 1.01)

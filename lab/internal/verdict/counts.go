@@ -21,7 +21,7 @@ func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
 	if len(conds) == 0 {
 		return f, fmt.Errorf("the run does not say its %s, with which %s is compared", factorWords(c.Equals), metricWords(c.Metric))
 	}
-	f.seen = rec.look(c, rec.complete(conds))
+	f.seen = rec.look(c, rec.sighted(conds))
 	if rec.text {
 		f.seen = rec.look(c, rec.printed(c))
 	}
@@ -61,8 +61,9 @@ func (f *finding) sayStrictly(holds bool) {
 }
 
 // concludeStrictly gives the verdict of a claim that one contradiction refutes.
-// It needs as many blocks that can tell as any other claim, so a published
-// text's one run gets no verdict.
+// Nobody bets on it, so blocks of one visit are as good as others. But it needs as
+// many that can tell as any claim needs visits, so a published text's one run gets
+// no verdict.
 func (f *finding) concludeStrictly(text bool, against, holds string) {
 	told := f.yes + f.no
 	switch {

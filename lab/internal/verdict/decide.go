@@ -31,8 +31,14 @@ type Run struct {
 // design: a claim made later could have been read off the run. Claims that the
 // experiment no longer has, or has with other bars, are listed separately as
 // withdrawn.
+//
+// Nothing else was asked than what these runs asked. Question.Decide is for runs of
+// a journal that holds more.
 func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
-	d := newDecider(h, runs)
+	return Asked(runs).Decide(x, h, runs)
+}
+
+func (d *decider) decideAll(x *experiment.Experiment) *File {
 	r := d.last
 	f := &File{
 		SchemaVersion: Version, Experiment: x.Name, Entry: x.Entry, Run: r.Run, Source: string(r.Source),
@@ -94,21 +100,21 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	return f
 }
 
-// Decided tells whether further blocks could not change any claim of a file:
+// Decided reports whether further visits could not change any claim of a file:
 // each is decided, or cannot be by this design on this host.
 func Decided(f *File) bool {
 	return !slices.ContainsFunc(f.Claims, func(c Claim) bool { return c.Open })
 }
 
-// Needed is about how many further blocks decide one more of a file's claims;
+// Needed is about how many further visits decide one more of a file's claims;
 // false where no claim is open, or no number can be estimated.
-func Needed(f *File) (blocks int, ok bool) {
+func Needed(f *File) (visits int, ok bool) {
 	for _, c := range f.Claims {
-		if c.Open && c.BlocksNeeded > 0 && (!ok || c.BlocksNeeded < blocks) {
-			blocks, ok = c.BlocksNeeded, true
+		if c.Open && c.VisitsNeeded > 0 && (!ok || c.VisitsNeeded < visits) {
+			visits, ok = c.VisitsNeeded, true
 		}
 	}
-	return blocks, ok
+	return visits, ok
 }
 
 // A decider has the runs that may belong to a record, indexed for claims.
@@ -117,10 +123,12 @@ type decider struct {
 	last    *source
 	runs    []*source                                    // runs that may be counted with the last one, which is the last element
 	locks   map[*experiment.Experiment]map[string]string // by experiment and claim
-	sharing int                                          // number of claims that divide stats.Alpha
+	nth     int                                          // of the designs of the question, the last run's
+	sharing int                                          // number of claims that divide its part of stats.Alpha
+	oneStay bool                                         // whether each block counts as a visit
 }
 
-func newDecider(h *host.Profile, runs []Run) *decider {
+func newDecider(q *Question, h *host.Profile, runs []Run) *decider {
 	d := &decider{h: h, locks: map[*experiment.Experiment]map[string]string{}}
 	last := runs[len(runs)-1]
 	alone := last.File.Source != results.Measured
@@ -134,37 +142,27 @@ func newDecider(h *host.Profile, runs []Run) *decider {
 	}
 	slices.Reverse(d.runs)
 	d.last = d.runs[len(d.runs)-1]
-	d.sharing = Sharing(last.Then, h.Cores)
+	d.nth, d.sharing = q.Part(last.Then, h.Cores)
 	return d
 }
 
-// Sharing counts an experiment's claims that divide stats.Alpha on a host with
-// that many cores: the claims that a number of blocks decides. Claims that need
-// more cores are not counted, since they cannot get a wrong verdict there.
-func Sharing(x *experiment.Experiment, cores int) (claims int) {
-	for _, c := range x.Claims {
-		if byBlocks(c.Kind) && c.Needs.Cores <= cores {
-			claims++
-		}
-	}
-	return claims
-}
-
-// byBlocks tells whether a kind of claim is decided by a number of blocks.
+// byBlocks reports whether a bet on blocks decides a kind of claim.
 func byBlocks(k experiment.Kind) bool { return k != experiment.Count && k != experiment.Absent }
 
 // of describes what the verdicts rest on: the runs that share a claim with the
 // last one.
 func (d *decider) of() *Record {
-	out := &Record{Runs: []string{}, Claims: d.sharing, Programs: d.last.Programs()}
+	out := &Record{Runs: []string{}, Nth: d.nth, Claims: d.sharing, Asks: rough(1 / stats.Level(d.nth, d.sharing)), Programs: d.last.Programs()}
+	var all []block
 	for _, s := range d.like() {
 		out.Runs = append(out.Runs, s.Run)
 		rec := record{runs: []*source{s}}
 		for _, c := range s.conds {
 			rec.all = append(rec.all, c.Levels)
 		}
-		out.Blocks += len(rec.complete(rec.all))
+		all = append(all, rec.complete(rec.all)...)
 	}
+	out.Blocks, out.Visits = len(all), visitsOf(visited(all))
 	return out
 }
 
@@ -199,9 +197,9 @@ func (d *decider) decide(c experiment.Claim, control *Control) Claim {
 	out := d.assess(c)
 	if decided := out.Verdict == Reproduced || out.Verdict == Refuted; decided && byBlocks(c.Kind) && control != nil && control.Outcome != Same {
 		out.Reason = fmt.Sprintf("the record is suspect: %s; otherwise the claim would be %s: %s", control.Reason, out.Verdict, out.Reason)
-		out.Verdict, out.Open, out.BlocksNeeded = Inconclusive, true, 0
+		out.Verdict, out.Open, out.VisitsNeeded = Inconclusive, true, 0
 		if n := control.least(); control.Outcome == Undecided && n < stats.MinSamples {
-			out.BlocksNeeded = stats.MinSamples - n
+			out.VisitsNeeded = stats.MinSamples - n
 		}
 	}
 	return out
@@ -232,17 +230,25 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		return say(NotApplicable, false, "the run has no condition %s", where(c.Where()))
 	}
 	out.Bounds = rec.tallyBounds(c)
-	few := !rec.text && rec.begun() < stats.MinSamples
+	few := !rec.text && visitsOf(rec.begun(nil)) < stats.MinSamples
 	if len(out.Bounds) == 0 {
 		return rec.silent(c, few, say)
 	}
 	f, err := rec.evaluate(c)
-	n := len(f.seen.blocks)
-	if !rec.text {
-		out.Blocks, out.Runs, out.For, out.Against = n, ofRuns(f.seen.blocks), f.yes, f.no
+	n, visits := len(f.seen.blocks), visitsOf(f.seen.blocks)
+	short := max(0, stats.MinSamples-visits)
+	if !byBlocks(c.Kind) { // nobody bets on it
+		short = max(0, stats.MinSamples-n)
 	}
-	if v, why, so := f.seen.tooBlind(rec, c); so {
-		return say(v, !rec.text && (n < stats.MinSamples || v == Inconclusive), "%s", why)
+	if !rec.text {
+		out.Blocks, out.Visits, out.Runs, out.For, out.Against = n, visits, ofRuns(f.seen.blocks), f.yes, f.no
+	}
+	if v, why, so := f.seen.tooBlind(rec, c, short > 0); so {
+		// What closes a gate may pass, so further visits may still decide the claim.
+		if say(v, !rec.text && (short > 0 || v == Inconclusive || f.seen.mostRefused()), "%s", why); out.Open {
+			out.VisitsNeeded = short
+		}
+		return out
 	}
 	if err != nil {
 		return say(NotApplicable, few, "%v", err)
@@ -251,7 +257,6 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		return say(Invalid, false, "%s", f.broken)
 	}
 	out.Effects, out.Warnings = f.effects()
-	begun := rec.begun()
 	switch {
 	case rec.text && f.unseen:
 		return say(Inconclusive, false, "one run has no interval, and what it recorded cannot tell; %s", f.why)
@@ -261,24 +266,16 @@ func (d *decider) assess(c experiment.Claim) Claim {
 			out.SingleRun = "agrees"
 		}
 		return say(Inconclusive, false, "one run has no interval; %s", f.why)
-	case n < stats.MinSamples && begun == n:
-		say(Inconclusive, true, "%d %s too few: six are the least that decide", n, blocksAre(n))
-	case n < stats.MinSamples && begun >= stats.MinSamples && 2*n < begun:
-		// Further blocks may still decide the claim: what closes the gates may pass.
-		say(Invalid, true, "only %d of %d blocks are complete: %s", n, begun, gates(rec.invalid()))
-	case n < stats.MinSamples:
-		say(Inconclusive, true, "%d of %d blocks %s complete, and six are the least that decide: %s", n, begun, map[bool]string{true: "is", false: "are"}[n == 1], gates(rec.invalid()))
+	case short > 0 && byBlocks(c.Kind):
+		say(Inconclusive, true, "%s%s; that is of %d %s, and six are the least that decide", f.why, f.seen.blindClause(c), visits, plural(visits, "visit"))
 	default:
 		say(f.verdict, f.verdict == Inconclusive, "%s%s", f.why, f.seen.blindClause(c))
 	}
 	if out.Open {
-		out.BlocksNeeded = f.needed
-		if n < stats.MinSamples { // too few to estimate from
-			out.BlocksNeeded = max(f.needed, stats.MinSamples-n)
-		}
+		out.VisitsNeeded = max(f.needed, short)
 	}
-	if out.BlocksNeeded > 0 && n >= stats.MinSamples {
-		out.Reason += fmt.Sprintf("; about %d more %s would decide it", f.needed, plural(f.needed, "block"))
+	if more := out.VisitsNeeded; more > 0 {
+		out.Reason += fmt.Sprintf("; about %d more %s would decide it, and lab reproduce makes them", more, plural(more, "visit"))
 	}
 	return out
 }
@@ -310,9 +307,9 @@ func (rec *record) silent(c experiment.Claim, few bool, say func(Verdict, bool, 
 type finding struct {
 	verdict     Verdict
 	why         string
-	seen        sight        // the complete blocks, and which of them can tell
+	seen        sight        // the blocks that were begun, and which of them can tell
 	yes, no     int          // blocks for the claim and against it
-	needed      int          // estimate of the further blocks that would decide; 0 if unknown
+	needed      int          // estimate of the further visits that would decide; 0 if unknown
 	comparisons []comparison // for claims about ratios
 	points      bool         // whether the medians alone agree with the claim
 	// unseen says that no figure contradicts the claim, but some were not recorded
@@ -343,8 +340,8 @@ func (rec *record) evaluate(c experiment.Claim) (finding, error) {
 func (f *finding) tellBy(v votes, level float64) {
 	edges := []votes{v}
 	f.yes, f.no = v.inside, v.beyond
-	if f.verdict = judge(edges, level, 1); f.verdict == Inconclusive {
-		f.needed = needed(edges, level, 1)
+	if f.verdict = judge(edges, level); f.verdict == Inconclusive {
+		f.needed = needed(edges, level)
 	}
 }
 
@@ -359,7 +356,7 @@ func gates(ts []results.Trial) string {
 			count[r.Gate]++
 		}
 	}
-	return fmt.Sprintf("%d %s invalid (%s)", len(ts), plural(len(ts), "trial"), tally(count))
+	return fmt.Sprintf("%d %s invalid (%s)", len(ts), plural(len(ts), "trial"), counted(count))
 }
 
 func plural(n int, word string) string {
@@ -369,7 +366,7 @@ func plural(n int, word string) string {
 	return word + "s"
 }
 
-func tally(count map[string]int) string {
+func counted(count map[string]int) string {
 	var keys []string
 	for k := range count {
 		keys = append(keys, k)

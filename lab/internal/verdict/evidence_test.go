@@ -67,7 +67,7 @@ func TestWhatWasNotSeenDecidesNothingAboutThroughput(t *testing.T) {
 func TestThroughputWithoutAWallIsUnknown(t *testing.T) {
 	run := func(set string) Claim {
 		x := design(t, "", isFlat)
-		f := ratios(x, 1, 1, 1, 1, 1, 1)
+		f := ratios(x, 1, 1, 1, 1, 1, 1, 1)
 		if set != "" {
 			f.Settings = f.Settings.With(setting.Levels{set: setting.Int(1000)})
 		}
@@ -76,7 +76,7 @@ func TestThroughputWithoutAWallIsUnknown(t *testing.T) {
 		}
 		return one(t, x, f, machine)
 	}
-	if c := run(""); c.Verdict != Inconclusive || !strings.Contains(c.Reason, "in 6 of 6 blocks no wall was seen to be met, so what limited throughput is not known") {
+	if c := run(""); c.Verdict != Inconclusive || !strings.Contains(c.Reason, "in 7 of 7 blocks no wall was seen to be met, so what limited throughput is not known") {
 		t.Errorf("a closed loop: %s (%s)", c.Verdict, c.Reason)
 	}
 	for _, set := range []string{setting.Rate, setting.EventRate} {
@@ -113,19 +113,19 @@ func TestTwoWallsAreBothLookedAt(t *testing.T) {
 func TestAnUnreadWallIsEvidenceOfNothing(t *testing.T) {
 	for _, claim := range []string{wireWall, strings.Replace(wireWall, `"wire"`, `"server-cpu"`, 1), strings.Replace(wireWall, `"wire"`, `"client-cpu"`, 1)} {
 		x := design(t, "", claim)
-		r := ratios(x, 1, 1, 1, 1, 1, 1)
+		r := ratios(x, 1, 1, 1, 1, 1, 1, 1)
 		r.Topology = results.Topology{Kind: "netns", LineRateBps: 5e8}
 		for i := range r.Trials {
 			r.Trials[i].Metrics = figures{rps: 1}
 		}
-		if c := one(t, x, r, machine); c.Verdict != Inconclusive || c.Bounds["unknown"] != 12 {
+		if c := one(t, x, r, machine); c.Verdict != Inconclusive || c.Bounds["unknown"] != 14 {
 			t.Errorf("%s: %s (%s)", x.Claims[0].Bound, c.Verdict, c.Reason)
 		}
-		// In six of six blocks one trial recorded the wall, and had room.
-		for i := 0; i < 12; i += 2 {
+		// In seven of seven blocks one trial recorded the wall, and had room.
+		for i := 0; i < 14; i += 2 {
 			r.Trials[i].Metrics = figures{"line_rate_share": 0.1, "client_cores_busy": 0.1, "client_thread_busy_max": 0.1, "server_cores_busy": 0.1}
 		}
-		if c := one(t, x, r, machine); c.Verdict != Refuted || c.Against != 6 {
+		if c := one(t, x, r, machine); c.Verdict != Refuted || c.Against != 7 {
 			t.Errorf("%s, with room: %s (%s)", x.Claims[0].Bound, c.Verdict, c.Reason)
 		}
 	}

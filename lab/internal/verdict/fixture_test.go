@@ -82,7 +82,7 @@ func bounded(t *results.Trial, b gate.Bound) {
 
 // made is a made-up measured run: every condition once a block, with the
 // figures that the function gives. All trials are valid and bounded by the
-// server.
+// server, and each block is a visit.
 func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block int) figures) *results.File {
 	r := &results.File{
 		SchemaVersion: 2, Experiment: x.Name, Run: "r", Source: results.Measured, Hosts: results.Hosts{Server: "h", Client: "h"},
@@ -94,10 +94,30 @@ func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block 
 	}
 	for b := 1; b <= blocks; b++ {
 		for _, c := range r.Conditions {
-			t := results.Trial{Seq: len(r.Trials) + 1, Block: b, Condition: c.ID, Valid: true, Metrics: f(c.Levels, b)}
+			t := results.Trial{Seq: len(r.Trials) + 1, Block: b, Condition: c.ID, Valid: true, Metrics: f(c.Levels, b), StartedAt: r.Provenance.StartedAt.Add(time.Duration(b-1) * time.Minute)}
 			bounded(&t, gate.BoundServerCPU)
 			r.Trials = append(r.Trials, t)
 		}
+	}
+	return r
+}
+
+// day moves a run to another day, so that its blocks share no visit with those of
+// another run.
+func day(r *results.File, n int) *results.File {
+	by := time.Duration(n) * 24 * time.Hour
+	r.Provenance.StartedAt = r.Provenance.StartedAt.Add(by)
+	for i := range r.Trials {
+		r.Trials[i].StartedAt = r.Trials[i].StartedAt.Add(by)
+	}
+	return r
+}
+
+// stay moves the blocks of a run together, so that so many of them are one visit.
+func stay(r *results.File, each int) *results.File {
+	for i, t := range r.Trials {
+		at := time.Duration((t.Block-1)/each)*time.Hour + time.Duration((t.Block-1)%each)*time.Second
+		r.Trials[i].StartedAt = r.Provenance.StartedAt.Add(at)
 	}
 	return r
 }

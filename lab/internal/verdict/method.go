@@ -1,9 +1,13 @@
 package verdict
 
 import (
+	_ "embed"
+	"encoding/json"
+
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
@@ -14,14 +18,13 @@ type Method struct {
 	WireSaturated float64                  `json:"wire_saturated"`
 	CPUSaturated  float64                  `json:"cpu_saturated"`
 	Confidence    float64                  `json:"confidence"` // of the intervals of single figures' medians
-	MinBlocks     int                      `json:"min_blocks"`
+	MinVisits     int                      `json:"min_visits"`
 	Alpha         float64                  `json:"alpha"`         // probability of a wrong verdict, per experiment
 	ControlAlpha  float64                  `json:"control_alpha"` // probability that a control differs by chance, per record
 	Bold          float64                  `json:"bold"`          // share of blocks on which half of each bet is placed
-	MaxBlocks     int                      `json:"max_blocks"`    // most blocks in total that an estimate considers
-	DifferBlocks  int                      `json:"differ_blocks"` // least blocks of runs that are compared with each other
-	DifferAlpha   float64                  `json:"differ_alpha"`
-	DifferApart   float64                  `json:"differ_apart"` // least ratio of their medians
+	MaxVisits     int                      `json:"max_visits"`    // most further visits that an estimate considers
+	VisitGapS     float64                  `json:"visit_gap_s"`   // between the blocks of one visit
+	VisitSpanS    float64                  `json:"visit_span_s"`  // between the beginnings of its first block and its last
 	Verdicts      map[Verdict]string       `json:"verdicts"`
 	Warnings      map[stats.Warning]string `json:"warnings"`
 	SlowBy        float64                  `json:"slow_by"`
@@ -30,27 +33,36 @@ type Method struct {
 	Works         []profiles.WorkDoc       `json:"works"`
 	Settings      map[string]string        `json:"settings"` // what pages call each
 	Profiles      []profiles.KindDoc       `json:"profiles"`
-	// Results of TestWrongVerdictsOfWholeCampaigns over all kinds of noise,
-	// numbers of claims and stopping rules: the number of made-up campaigns of
-	// each kind, the most blocks in one, and the largest shares of campaigns with
-	// a wrong verdict and with a control that differs. SimulatedOpen is the
-	// largest share of claims that stay open although the truth is well inside or
-	// outside their edges.
-	SimulatedRuns    int     `json:"simulated_runs"`
-	SimulatedBlocks  int     `json:"simulated_blocks"`
-	SimulatedWrong   float64 `json:"simulated_wrong"`
-	SimulatedControl float64 `json:"simulated_control"`
-	SimulatedOpen    float64 `json:"simulated_open"`
+	Simulation    Simulation               `json:"simulation"`
 }
 
-// The simulation's results. The test compares them with what it computes.
-const (
-	simulatedRuns    = 1000
-	simulatedBlocks  = 60
-	simulatedWrong   = 0.038
-	simulatedControl = 0.0067
-	simulatedOpen    = 0.442
-)
+// A Simulation is what came of made-up campaigns, one row for each kind of noise.
+// The tests compute it.
+type Simulation struct {
+	Campaigns  int              `json:"campaigns"`   // of each kind
+	Visits     int              `json:"visits"`      // in a campaign at the edge
+	OpenVisits int              `json:"open_visits"` // in a campaign off the edge
+	BlockSD    float64          `json:"block_sd"`    // deviation of the logarithm of a block's ratio
+	Blocks     []int            `json:"blocks"`      // of a visit, by column
+	Off        []float64        `json:"off"`         // how far off the edge
+	Control    float64          `json:"control"`     // largest share of records whose control differs
+	Rows       []SimulatedNoise `json:"rows"`
+}
+
+// A SimulatedNoise has shares of campaigns, by the number of blocks in a visit.
+type SimulatedNoise struct {
+	Noise string    `json:"noise"`
+	Holds bool      `json:"holds"` // whether the bet allows for such noise
+	Wrong []float64 `json:"wrong"` // claims exactly at their edge, with a wrong verdict at any time
+	// Wrong3 is of claims off their edge by the first of Off; Open3 and Open5 are the
+	// shares of claims off by each that were open in the end.
+	Wrong3 []float64 `json:"wrong_3"`
+	Open3  []float64 `json:"open_3"`
+	Open5  []float64 `json:"open_5"`
+}
+
+//go:embed simulation.json
+var simulation []byte
 
 // A Gate describes one gate for pages.
 type Gate struct {
@@ -67,13 +79,14 @@ var repeated = map[gate.Kind]string{
 func Rules() Method {
 	m := Method{
 		WireSaturated: gate.WireSaturated, CPUSaturated: gate.CPUSaturated,
-		Confidence: stats.Confidence, MinBlocks: stats.MinSamples,
-		Alpha: stats.Alpha, ControlAlpha: controlAlpha, Bold: stats.Bold, MaxBlocks: stats.MaxBlocks,
-		DifferBlocks: differBlocks, DifferAlpha: differAlpha, DifferApart: differApart,
+		Confidence: stats.Confidence, MinVisits: stats.MinSamples,
+		Alpha: stats.Alpha, ControlAlpha: controlAlpha, Bold: stats.Bold, MaxVisits: stats.MaxVisits,
+		VisitGapS: results.VisitGap.Seconds(), VisitSpanS: results.VisitSpan.Seconds(),
 		Verdicts: map[Verdict]string{}, Warnings: map[stats.Warning]string{}, Settings: map[string]string{},
 		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(), Profiles: profiles.KindDocs(),
-		SimulatedRuns: simulatedRuns, SimulatedBlocks: simulatedBlocks, SimulatedWrong: simulatedWrong,
-		SimulatedControl: simulatedControl, SimulatedOpen: simulatedOpen,
+	}
+	if err := json.Unmarshal(simulation, &m.Simulation); err != nil {
+		panic(err) // it is part of the program
 	}
 	for _, v := range []Verdict{Reproduced, Refuted, Inconclusive, Invalid, NotApplicable} {
 		m.Verdicts[v] = v.Meaning()

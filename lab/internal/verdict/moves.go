@@ -72,13 +72,16 @@ func (rec *record) evaluateMoves(c experiment.Claim) (finding, error) {
 	if len(ends) == 0 {
 		return finding{}, fmt.Errorf("the run has one level of %s only, and a wall moves between two", factorWords(c.Over))
 	}
-	f := finding{points: true, seen: rec.look(c, rec.complete(compared))}
+	f := finding{points: true, seen: rec.look(c, rec.sighted(compared))}
 	var v votes
 	count := map[move]int{}
 	met := [2]int{} // trials in which the claimed wall was met alone, at either end
 	trials := 0     // at either end
 	for i, b := range f.seen.blocks {
-		v.all++
+		if b.refused {
+			v.add(b.visit, false, false)
+			continue
+		}
 		worst, any := moved, false
 		for n := range ends {
 			first, last := b.trials[2*n], b.trials[2*n+1]
@@ -92,9 +95,10 @@ func (rec *record) evaluateMoves(c experiment.Claim) (finding, error) {
 			}
 		}
 		if f.seen.blind[i] != none {
+			v.add(b.visit, false, false)
 			continue
 		}
-		add(&v, worst == moved, any)
+		v.add(b.visit, worst == moved, any)
 		if any {
 			worst = elsewhere
 		}

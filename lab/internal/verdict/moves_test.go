@@ -101,15 +101,15 @@ func TestAWallThatMoves(t *testing.T) {
 	}
 }
 
-// Blocks that cannot tell weigh against both answers, as for every claim: ten of
-// eleven are enough, nine of ten are not.
+// Blocks that cannot tell weigh against both answers, as for every claim: eleven of
+// twelve are enough, ten of eleven are not.
 func TestAWallThatMovesInSomeBlocks(t *testing.T) {
 	for _, c := range []struct {
 		blocks, full, stays int // of the blocks, in how many the client is full too, and in how many the wire stays the wall
 		want                Verdict
 	}{
-		{5, 0, 0, Inconclusive}, {10, 0, 0, Reproduced}, {11, 1, 0, Reproduced}, {10, 1, 0, Inconclusive}, {11, 0, 1, Reproduced}, {10, 0, 1, Inconclusive},
-		{10, 10, 0, Inconclusive}, {11, 1, 10, Refuted}, {10, 1, 9, Inconclusive}, {10, 0, 5, Inconclusive},
+		{5, 0, 0, Inconclusive}, {10, 0, 0, Reproduced}, {12, 1, 0, Reproduced}, {11, 1, 0, Inconclusive}, {12, 0, 1, Reproduced}, {11, 0, 1, Inconclusive},
+		{10, 10, 0, Inconclusive}, {12, 1, 11, Refuted}, {11, 1, 10, Inconclusive}, {10, 0, 5, Inconclusive},
 	} {
 		x := design(t, "", wallMoves)
 		r := walls(x, c.blocks, func(ls setting.Levels, b int) used {

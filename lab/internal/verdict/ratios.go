@@ -20,13 +20,10 @@ type comparison struct {
 	effect  Effect
 	band    band
 	spans   []span    // by block; "anywhere" for a block that cannot tell
-	of      []*source // run of each block
+	visit   []int     // visit of each block
 	nominal []float64 // ratios of the nominal figures of blocks that can tell; used only if fine
-	runs    []*source // run of each nominal ratio
 	fine    bool      // whether every ratio is a single figure rather than a range
 	edges   []votes
-	verdict Verdict
-	needed  int
 }
 
 // fine is the relative width up to which a ratio's range is shown as a single
@@ -44,21 +41,21 @@ func compare(e Effect, within band, blocks []block, blind []blindness, readings 
 		c.effect.BandHigh = digits(within.high)
 	}
 	for i, bl := range blocks {
-		at := anywhere
+		at := anywhere(bl.visit)
 		if blind[i] == none {
 			a, b := readings(bl)
 			if a.High <= 0 || b.High <= 0 {
 				return c, fmt.Errorf("in block %d of %d the %s is zero, so there is no ratio", i+1, len(blocks), metricWords(e.Metric))
 			}
-			at = span{least: a.Low / b.High, most: a.High / b.Low}
+			at = span{least: a.Low / b.High, most: a.High / b.Low, visit: bl.visit}
 			c.effect.Pairs++
 			if a.Nominal != nil && b.Nominal != nil {
-				c.nominal, c.runs = append(c.nominal, *a.Nominal / *b.Nominal), append(c.runs, bl.of)
+				c.nominal = append(c.nominal, *a.Nominal / *b.Nominal)
 			}
 		}
-		c.add(at, bl.of)
+		c.add(at)
 	}
-	c.effect.Blocks = len(blocks)
+	c.effect.Blocks, c.effect.Visits = len(blocks), visitsOf(blocks)
 	if c.effect.Pairs == 0 {
 		return c, nil
 	}
@@ -71,8 +68,8 @@ func compare(e Effect, within band, blocks []block, blind []blindness, readings 
 	return c, nil
 }
 
-func (c *comparison) add(s span, of *source) {
-	c.spans, c.of = append(c.spans, s), append(c.of, of)
+func (c *comparison) add(s span) {
+	c.spans, c.visit = append(c.spans, s), append(c.visit, s.visit)
 	c.band.count(c.edges, s)
 	switch {
 	case s.blind:
@@ -83,16 +80,14 @@ func (c *comparison) add(s span, of *source) {
 	}
 }
 
-// settle decides the comparison at the claim's part of the error. ways is the
-// number of edges among which the error of a refutation is divided.
-func (c *comparison) settle(level float64, ways int) {
-	if c.verdict = judge(c.edges, level, ways); c.verdict == Inconclusive {
-		c.needed = needed(c.edges, level, ways)
-		c.effect.BlocksNeeded = c.needed
+// settle gives the evidence of the comparison at the claim's part of the error.
+func (c *comparison) settle(level float64) {
+	if judge(c.edges, level) == Inconclusive {
+		c.effect.VisitsNeeded = needed(c.edges, level)
 	}
 	hold, refute := strength(c.edges)
 	c.effect.EFor, c.effect.EAgainst = eValue(hold), eValue(refute)
-	if low, high, ok := stats.Sequence(c.side(least), c.side(most), level); ok {
+	if low, high, ok := stats.Sequence(c.side(least), c.side(most), c.visit, level); ok {
 		c.effect.Low, c.effect.High = digits(low), finite(high)
 	}
 }
@@ -288,8 +283,7 @@ func bandOf(c experiment.Claim, whole bool) band {
 	return band{0, math.Inf(1)} // a ratio of which nothing is claimed
 }
 
-// evaluateRatios decides all comparisons of a claim. The claim is refuted if
-// one is, and reproduced if all are.
+// evaluateRatios decides a claim by all of its comparisons.
 func (rec *record) evaluateRatios(c experiment.Claim) (finding, error) {
 	f := finding{points: true}
 	if rec.text {
@@ -303,9 +297,9 @@ func (rec *record) evaluateRatios(c experiment.Claim) (finding, error) {
 		return f, fmt.Errorf("the run recorded %s at one level of %s only", metricWords(c.Metric), factorWords(c.Over))
 	}
 	if !rec.text {
-		f.seen = rec.look(c, rec.complete(compared))
+		f.seen = rec.look(c, rec.begun(compared))
 	}
-	ways, against := 0, false
+	against := false
 	for _, p := range pairs {
 		got, err := rec.comparison(c, compared[p.a], compared[p.b], p, f.seen)
 		if err != nil { // only of a published text; measured blocks of 0 cannot tell
@@ -313,7 +307,6 @@ func (rec *record) evaluateRatios(c experiment.Claim) (finding, error) {
 			return f, nil
 		}
 		f.comparisons = append(f.comparisons, *got)
-		ways += len(got.edges)
 		if got.effect.Pairs > 0 {
 			from, to := got.medians()
 			f.points = f.points && from >= p.band.low && to <= p.band.high
@@ -324,7 +317,7 @@ func (rec *record) evaluateRatios(c experiment.Claim) (finding, error) {
 	}
 	f.unseen = !f.points && !against
 	for i := range f.comparisons {
-		f.comparisons[i].settle(rec.level, ways)
+		f.comparisons[i].settle(rec.level)
 	}
 	f.concludeRatios(rec)
 	return f, nil

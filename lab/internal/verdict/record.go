@@ -24,10 +24,11 @@ type source struct {
 	valid   map[string]map[int]results.Trial // the valid trial, by condition and block
 	ids     map[string]string                // of conditions, by the key of their levels
 	fastest map[int]float64                  // fastest calibration of each block
+	stays   map[int]results.Stay             // the time of each block
 }
 
 func newSource(run Run) *source {
-	s := &source{File: run.File, then: run.Then, valid: map[string]map[int]results.Trial{}, ids: map[string]string{}, fastest: run.File.Calibrations()}
+	s := &source{File: run.File, then: run.Then, valid: map[string]map[int]results.Trial{}, ids: map[string]string{}, fastest: run.File.Calibrations(), stays: run.File.Stays()}
 	for _, c := range s.Conditions {
 		if c.ControlOf == "" {
 			s.conds = append(s.conds, c)
@@ -127,7 +128,7 @@ type record struct {
 
 // record collects the runs for a claim; nil if no run could be made.
 func (d *decider) record(c experiment.Claim) *record {
-	rec := &record{level: stats.Alpha / float64(max(1, d.sharing)), text: d.last.Source == results.Published, x: d.last.then}
+	rec := &record{level: stats.Level(d.nth, d.sharing), text: d.last.Source == results.Published, x: d.last.then}
 	for _, s := range d.runs {
 		if s.NotApplicable == "" && d.same(s.then, c) && s.leftOut(c) == nil {
 			rec.runs = append(rec.runs, s)
@@ -182,11 +183,17 @@ func (d *decider) same(then *experiment.Experiment, c experiment.Claim) bool {
 type block struct {
 	of     *source
 	number int
+	visit  int
 	trials []results.Trial
+	// refused says that a condition has no valid trial.
+	refused bool
 }
 
-// complete lists the blocks with a valid trial under each of the conditions.
-func (rec *record) complete(conds []setting.Levels) []block {
+// begun lists the blocks that have any trial, each with its visit and its valid
+// trials under the conditions. A block of which a gate refused a trial is among
+// them: a gate may close more often under one condition, and leaving out what it
+// closes would select blocks by what they measured.
+func (rec *record) begun(conds []setting.Levels) []block {
 	var out []block
 	for _, s := range rec.runs {
 		for _, n := range s.begun() {
@@ -196,21 +203,28 @@ func (rec *record) complete(conds []setting.Levels) []block {
 					b.trials = append(b.trials, t)
 				}
 			}
-			if len(b.trials) == len(conds) && len(conds) > 0 {
-				out = append(out, b)
-			}
+			b.refused = len(b.trials) < len(conds) || len(conds) == 0
+			out = append(out, b)
 		}
 	}
-	return out
+	return visited(out)
 }
 
-// begun counts the blocks that have any trial.
-func (rec *record) begun() int {
-	n := 0
-	for _, s := range rec.runs {
-		n += len(s.begun())
+// visited sets the visit of each block.
+func visited(blocks []block) []block {
+	stays := make([]results.Stay, len(blocks))
+	for i, b := range blocks {
+		stays[i] = b.of.stays[b.number]
 	}
-	return n
+	for i, visit := range results.Visits(stays) {
+		blocks[i].visit = visit
+	}
+	return blocks
+}
+
+// complete lists the blocks with a valid trial under each of the conditions.
+func (rec *record) complete(conds []setting.Levels) []block {
+	return slices.DeleteFunc(rec.begun(conds), func(b block) bool { return b.refused })
 }
 
 // ofRuns counts the runs that the blocks belong to.

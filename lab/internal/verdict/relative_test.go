@@ -96,6 +96,7 @@ func TestTheTableIsOfTheRecord(t *testing.T) {
 		}), x}
 	}
 	first, second := of(2), of(4)
+	day(second.File, 1)
 	second.File.Run = "s"
 	if got := Decide(x, machine, []Run{first, second}).Relative.Rows[2]; got.Pairs != 8 || got.Low != 2 || got.High != 4 {
 		t.Errorf("%d blocks from %v to %v, want 8 from 2 to 4", got.Pairs, got.Low, got.High)

@@ -27,11 +27,14 @@ func (s *source) shareOf(c experiment.Claim, t results.Trial) (share float64, wh
 // trials in them. Trials are not averaged, so that a long window does not hide
 // a short one.
 func (rec *record) profiled(c experiment.Claim) (f finding, shares []float64, held int) {
-	f = finding{seen: rec.look(c, rec.complete(rec.conds))}
+	f = finding{seen: rec.look(c, rec.sighted(rec.conds))}
 	if rec.text {
 		f.seen = rec.look(c, rec.printed(c))
 	}
 	for _, b := range f.seen.blocks {
+		if b.refused {
+			continue
+		}
 		for _, t := range rec.about(c, b) {
 			v, _ := b.of.shareOf(c, t)
 			if shares = append(shares, v); holdsShare(c, v) {
@@ -50,8 +53,8 @@ func (rec *record) evaluateShare(c experiment.Claim) finding {
 	f, shares, held := rec.profiled(c)
 	var v votes
 	for i, b := range f.seen.blocks {
-		v.all++
 		if f.seen.blind[i] != none {
+			v.add(b.visit, false, false)
 			continue
 		}
 		holds, ts := 0, rec.about(c, b)
@@ -60,7 +63,7 @@ func (rec *record) evaluateShare(c experiment.Claim) finding {
 				holds++
 			}
 		}
-		add(&v, holds == len(ts), holds == 0)
+		v.add(b.visit, holds == len(ts), holds == 0)
 	}
 	f.why = sayShares(c, shares, held)
 	if rec.text {

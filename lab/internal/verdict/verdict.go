@@ -5,53 +5,54 @@
 // of them is "reproduced". Not having seen a difference is inconclusive. An
 // unrecorded bound is not evidence for room or against a claim.
 //
-// Blocks decide, and each block has one vote. A claim's record is all blocks of
-// its design on one host, whichever runs measured them. A comparison (a metric
-// at one level over the same metric at another) gives one ratio a block. The
-// claim wants the ratio of the median block in a band: for each edge of the
-// band, at least half of all blocks are inside of the edge. A block is for an
-// edge if the whole range of its ratio is inside, against it if the whole range
-// is beyond, and otherwise cannot tell. A block that cannot tell, for example
-// because the client was the wall, still counts in the total, and so makes both
-// answers harder to reach. A claim about walls, or about shares of a profile,
-// has one vote a block in the same way.
+// Visits decide. A claim's record is all blocks of its design on one host,
+// whichever runs measured them, and a visit is the blocks of one stay
+// (results.Visits). A comparison (a metric at one level over the same metric at
+// another) gives one ratio a block. The claim wants the ratio of the median block
+// in a band: for each edge of the band, at least half of all blocks are inside of
+// the edge. A block is for an edge if the whole range of its ratio is inside,
+// against it if the whole range is beyond, and otherwise cannot tell. The vote of a
+// visit is the mean of its blocks' votes, +1 or -1. A block that cannot tell, for
+// example because the client was the wall or a gate refused a trial, votes -1 on
+// both sides, and so makes both answers harder to reach. A claim about walls, or
+// about shares of a profile, has one vote a block in the same way.
 //
-// The probability that an experiment gives any wrong verdict is at most
-// stats.Alpha, 0.05. It is divided equally over the m claims that blocks
-// decide, alpha/m each. m is fixed by the design and by the host's cores, since
-// a claim that needs more cores cannot get a wrong verdict. A claim is
-// reproduced if each edge has an e-value of at least m/alpha for "more than
-// half of all blocks are inside". If the claim is false, at most half are
-// inside of some edge, and the probability that this edge's e-value ever gets
-// so high is at most alpha/m (Ville's inequality, see package stats). A claim
-// is refuted if any of its edges has an e-value of at least m·e/alpha for "more
-// than half are beyond", where e is the number of edges over all comparisons.
-// If the claim is true, at most half are beyond each edge, and the
-// probabilities again add up to at most alpha/m. A claim is either true or
-// false, so only one of the two errors is possible. This holds at every block,
-// hence whenever and for whatever reason a run stops. The e-value at the
-// present number of blocks decides, so further blocks may open a decided claim
-// again. TestWrongVerdictsOfWholeCampaigns counts the wrong verdicts of made-up
+// The probability that an experiment's question gets any wrong verdict on a host is
+// at most stats.Alpha, 0.05, over all the designs that it was ever asked with: the
+// jth design of the journal that was measured has alpha/(j(j+1)) of it. This is
+// divided equally over the m claims that visits decide in that design. They are all
+// that any run was made with, withdrawn ones too, but for those that need more
+// cores than the host has, which cannot get a wrong verdict there. With the bar
+// b = m j (j+1)/alpha, a claim is reproduced if each edge has an e-value of at least
+// b for "more than half of all blocks are inside". If the claim is false, at most
+// half are inside of some edge, and the probability that this edge's e-value ever
+// gets so high is at most 1/b (Ville's inequality, see package stats). A claim is
+// refuted if the mean, over all edges of its comparisons, of the e-values for "more
+// than half are beyond" is at least b. If the claim is true, at most half are
+// beyond each edge, so each of these is a fair bet, and so is their mean. A claim is
+// either true or false, so only one of the two errors is possible. This holds at
+// every visit, hence whenever and for whatever reason a run stops. The e-value at
+// the present number of visits decides, so further ones may open a decided claim
+// again. The simulation in campaign_test.go counts the wrong verdicts of made-up
 // campaigns.
 //
 // If another program slows a core during a whole block, it slows all conditions
 // alike, so the block counts. Exceptions are claims that a CPU was the wall, or
 // that need it to be: the other program may have filled the core.
 //
-// Two further rules can only take decisions away. The blocks of all A/A
-// controls (the same levels measured twice) are pooled and tested like a
-// comparison; if the control differs, blocks decide nothing. And if runs differ
-// by more than their blocks explain, the claim is open unless the runs decide
-// it as well, in the same way, with one vote each.
+// One further rule can only take decisions away. The blocks of all A/A controls
+// (the same levels measured twice) are pooled and tested like a comparison; if the
+// control differs, visits decide nothing.
 //
 // Claims about counts, and about what is gone from a profile, are compared with
 // every block as counted: there is no sampling error, and one contradiction
-// refutes.
+// refutes. Nobody bets on them, so six blocks that can tell decide, of whatever visits.
 //
-// Limits: an effect that changes from day to day but not from block to block is
-// in all blocks of a run, and no number of blocks shows it; runs on several
-// days do. And blocks with an invalid compared trial are left out, so a gate
-// that depends on the measured figure would select blocks.
+// Limits: the bet supposes that nobody can foretell on which side of the edge the
+// next visit falls, where the truth lies on the edge. What moves a ratio for many
+// visits, as a neighbour that stays for an hour or a kernel until its next update,
+// is in all of them, and they count as more evidence than they are. Visits on
+// several days are the remedy.
 package verdict
 
 import (
@@ -80,11 +81,11 @@ const (
 func (v Verdict) Meaning() string {
 	switch v {
 	case Reproduced:
-		return "so many of all blocks lie on the claim's side of every edge that chance would bring it about in one experiment of twenty at the most"
+		return "in so many visits the blocks lie on the claim's side of every edge that chance would bring it about in one experiment of twenty at the most"
 	case Refuted:
-		return "so many of all blocks lie beyond an edge of what is claimed, or a count or a profile is another than claimed"
+		return "in so many visits the blocks lie beyond an edge of what is claimed, or a count or a profile is another than claimed"
 	case Inconclusive:
-		return "the blocks so far cannot tell: too few lie on either side, runs or the control differ, or there are fewer than six"
+		return "the blocks so far cannot tell: too few lie on either side, the control differs, or they are of fewer than six visits"
 	case Invalid:
 		return "the trials cannot bear the claim: a gate refused too many, or the client was the wall"
 	case NotApplicable:
@@ -153,7 +154,10 @@ type File struct {
 type Record struct {
 	Runs   []string `json:"runs"`   // runs of the last run's design, oldest first
 	Blocks int      `json:"blocks"` // with a valid trial under every condition
-	Claims int      `json:"claims"` // claims that blocks decide, which divide stats.Alpha
+	Visits int      `json:"visits"` // to which these blocks belong
+	Nth    int      `json:"nth"`    // of the designs of the experiment's question, this one's number
+	Claims int      `json:"claims"` // claims that visits decide, which divide the design's part of stats.Alpha
+	Asks   float64  `json:"asks"`   // the e-value that decides one of them
 	// Programs tells the programs that it holds by the first digits of what they are
 	// made of, or of their files' digests; absent where runs name none.
 	Programs map[string]string `json:"programs,omitempty"`
@@ -167,17 +171,18 @@ type Claim struct {
 	// published run say. It is never enough for a verdict.
 	SingleRun string `json:"single_run,omitempty"`
 	Reason    string `json:"reason"`
-	// Blocks is the number of complete blocks, and Runs the number of runs they
-	// come from. For and Against count the blocks for and against the claim; if it
+	// Blocks is the number of blocks that were begun, Visits and Runs the numbers of
+	// visits and of runs that they come from. For and Against count the blocks for and against the claim; if it
 	// has several comparisons, those of the one that decides.
 	Blocks  int `json:"blocks,omitempty"`
+	Visits  int `json:"visits,omitempty"`
 	Runs    int `json:"runs,omitempty"`
 	For     int `json:"for,omitempty"`
 	Against int `json:"against,omitempty"`
-	// Open says that further blocks could decide the claim. BlocksNeeded estimates
-	// how many, if they go on as before; absent if unknown.
+	// Open says that further visits could decide the claim. VisitsNeeded estimates
+	// how many visits of one block, if they go on as before; absent if unknown.
 	Open         bool            `json:"open,omitempty"`
-	BlocksNeeded int             `json:"blocks_needed,omitempty"`
+	VisitsNeeded int             `json:"visits_needed,omitempty"`
 	Warnings     []stats.Warning `json:"warnings,omitempty"` // of all its comparisons
 	Bounds       map[string]int  `json:"bounds,omitempty"`   // number of valid trials by bound
 	Effects      []Effect        `json:"effects,omitempty"`
@@ -191,8 +196,9 @@ type Effect struct {
 	A       setting.Levels `json:"a,omitempty"` // absent in a control, whose levels are equal
 	B       setting.Levels `json:"b,omitempty"`
 	At      setting.Levels `json:"at,omitempty"`      // levels of the other factors
-	Blocks  int            `json:"blocks"`            // complete blocks
-	Pairs   int            `json:"pairs"`             // complete blocks that can tell, and so have a ratio
+	Blocks  int            `json:"blocks"`            // blocks that were begun
+	Visits  int            `json:"visits"`            // to which they belong
+	Pairs   int            `json:"pairs"`             // those that can tell, and so have a ratio
 	For     int            `json:"for,omitempty"`     // blocks with the whole range in the band
 	Against int            `json:"against,omitempty"` // blocks with the whole range beyond an edge
 	Decides bool           `json:"decides,omitempty"` // whether the claim's counts are those of this comparison
@@ -210,12 +216,11 @@ type Effect struct {
 	BandLow  float64 `json:"band_low,omitempty"`  // edges of the claim's band; absent without that edge
 	BandHigh float64 `json:"band_high,omitempty"` // as BandLow
 	// EFor is the e-value of "more than half of all blocks are inside", for the
-	// edge where it is smallest. EAgainst is the e-value of "more than half are
-	// beyond", for the edge where it is largest. Both are rounded, and at most
-	// 1e12.
+	// edge where it is smallest. EAgainst is that of "more than half are beyond", in
+	// the mean of the edges. Both are rounded, and at most 1e12.
 	EFor         float64 `json:"e_for,omitempty"`
 	EAgainst     float64 `json:"e_against,omitempty"`
-	BlocksNeeded int     `json:"blocks_needed,omitempty"` // estimate; absent if unknown
+	VisitsNeeded int     `json:"visits_needed,omitempty"` // estimate; absent if unknown
 	Words                // of the ratio
 	// Percent and Change are the ratio in percent, "135", and as a change, "+35".
 	Percent string `json:"percent,omitempty"`

@@ -28,7 +28,7 @@ func TestEveryVerdictHasItsSentence(t *testing.T) {
 	if len(rules.Verdicts) != 5 || Verdict("perhaps").Meaning() != "" {
 		t.Errorf("%v", rules.Verdicts)
 	}
-	if rules.MinBlocks != 6 || rules.Confidence != 0.95 || rules.WireSaturated != 0.9 || rules.CPUSaturated != 0.9 {
+	if rules.MinVisits != 6 || rules.Confidence != 0.95 || rules.WireSaturated != 0.9 || rules.CPUSaturated != 0.9 {
 		t.Errorf("%+v; the design gives 6, 0.95 and nine tenths", rules)
 	}
 }

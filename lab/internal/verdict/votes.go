@@ -7,18 +7,40 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
-// votes counts the complete blocks by what they say about one edge of a claim.
-// Blocks that are neither inside nor beyond cannot tell.
-type votes struct{ inside, beyond, all int }
+// A tally counts blocks by what they say about one edge of a claim. Blocks that are
+// neither inside nor beyond cannot tell.
+type tally struct{ inside, beyond, all int }
+
+// votes has the blocks on one edge, in all and by visit.
+type votes struct {
+	tally
+	by []tally
+}
+
+// visits gives what each visit says for one side of the edge. A block that cannot
+// tell is a vote against either side.
+func (v votes) visits(side func(tally) int) []stats.Visit {
+	var out []stats.Visit
+	for _, t := range v.by {
+		if t.all > 0 {
+			out = append(out, stats.Visit{Yes: side(t), Blocks: t.all})
+		}
+	}
+	return out
+}
+
+func inside(t tally) int { return t.inside }
+func beyond(t tally) int { return t.beyond }
 
 // A span is the range of a block's ratio. For a block that cannot tell it is
 // blind and reaches from 0 to infinity.
 type span struct {
 	least, most float64
 	blind       bool
+	visit       int
 }
 
-var anywhere = span{0, math.Inf(1), true}
+func anywhere(visit int) span { return span{0, math.Inf(1), true, visit} }
 
 // A band is the range of ratios that a claim wants, edges included. At 0 and at
 // infinity there is no edge.
@@ -41,80 +63,97 @@ func (b band) beyond(s span) bool { return s.most < b.low || s.least > b.high }
 // count adds a block's range to the votes on the band's edges.
 func (b band) count(edges []votes, s span) {
 	last := len(edges) - 1
-	for i := range edges {
-		edges[i].all++
-	}
 	if b.low > 0 {
-		add(&edges[0], s.least >= b.low, s.most < b.low)
+		edges[0].add(s.visit, s.least >= b.low, s.most < b.low)
 	}
 	if !math.IsInf(b.high, 1) {
-		add(&edges[last], s.most <= b.high, s.least > b.high)
+		edges[last].add(s.visit, s.most <= b.high, s.least > b.high)
+	} else if b.low <= 0 {
+		edges[last].add(s.visit, false, false)
 	}
 }
 
-func add(v *votes, inside, beyond bool) {
-	if inside {
-		v.inside++
+// add counts a block of a visit.
+func (v *votes) add(visit int, inside, beyond bool) {
+	for len(v.by) <= visit {
+		v.by = append(v.by, tally{})
 	}
-	if beyond {
-		v.beyond++
+	for _, t := range []*tally{&v.tally, &v.by[visit]} {
+		t.all++
+		if inside {
+			t.inside++
+		}
+		if beyond {
+			t.beyond++
+		}
 	}
 }
 
-// judge applies the rule of the package comment. level is the claim's part of
-// stats.Alpha, and ways the number of edges that could refute the claim, over
-// all its comparisons.
-func judge(edges []votes, level float64, ways int) Verdict {
+// judge applies the rule of the package comment to all edges of a claim. level is
+// the claim's part of stats.Alpha.
+func judge(edges []votes, level float64) Verdict {
 	held := len(edges) > 0
 	for _, e := range edges {
-		if e.all < stats.MinSamples {
+		if len(e.visits(inside)) < stats.MinSamples {
 			return Inconclusive
 		}
-		if stats.Shown(e.beyond, e.all, level/float64(ways)) {
-			return Refuted
-		}
-		held = held && stats.Shown(e.inside, e.all, level)
+		held = held && stats.Shown(e.visits(inside), level)
 	}
-	if held {
+	switch {
+	case held:
 		return Reproduced
+	case len(edges) > 0 && logMean(edges) >= -math.Log(level):
+		return Refuted
 	}
 	return Inconclusive
 }
 
-// needed estimates how many further blocks would decide if the shares of votes
+// logMean is the logarithm of the mean over the edges of the e-values for "more
+// than half are beyond". If the claim is true, at most half are beyond each edge,
+// so each of these is a fair bet, and so is their mean.
+func logMean(edges []votes) float64 {
+	logs := make([]float64, len(edges))
+	for i, e := range edges {
+		logs[i] = stats.LogE(e.visits(beyond))
+	}
+	return stats.LogSum(logs) - math.Log(float64(len(edges)))
+}
+
+// needed estimates how many further visits would decide if the shares of votes
 // stayed the same; 0 if unknown.
-func needed(edges []votes, level float64, ways int) int {
+func needed(edges []votes, level float64) int {
 	hold, refute := 0, 0
 	never := len(edges) == 0
 	for _, e := range edges {
-		all, ok := stats.Foretell(e.inside, e.all, level)
-		never, hold = never || !ok, max(hold, all-e.all)
-		if all, ok := stats.Foretell(e.beyond, e.all, level/float64(ways)); ok && e.all > 0 && (refute == 0 || all-e.all < refute) {
-			refute = max(1, all-e.all)
+		short := max(1, stats.MinSamples-len(e.visits(inside)))
+		further, ok := stats.Foretell(e.visits(inside), level)
+		never, hold = never || !ok, max(hold, further, short)
+		further, ok = stats.Foretell(e.visits(beyond), level/float64(len(edges)))
+		if further = max(further, short); ok && e.all > 0 && (refute == 0 || further < refute) {
+			refute = further
 		}
 	}
 	switch {
 	case never:
 		return refute
 	case refute > 0:
-		return min(max(hold, 1), refute)
+		return min(hold, refute)
 	}
-	return max(hold, 1)
+	return hold
 }
 
-// strength gives the logarithms of the e-values: the smallest over the edges
-// for "inside", the largest for "beyond".
+// strength gives the logarithms of the e-values: the smallest over the edges for
+// "inside", and the mean's for "beyond".
 func strength(edges []votes) (hold, refute float64) {
-	hold, refute = math.Inf(1), math.Inf(-1)
+	hold = math.Inf(1)
 	for _, e := range edges {
-		hold = min(hold, stats.LogE(e.inside, e.all))
-		refute = max(refute, stats.LogE(e.beyond, e.all))
+		hold = min(hold, stats.LogE(e.visits(inside)))
 	}
-	return hold, refute
+	return hold, logMean(edges)
 }
 
 // eValue rounds an e-value for a file. It is capped at 1e12: a larger one says
-// nothing more, and after a thousand blocks it exceeds a float64.
+// nothing more, and after a thousand visits it exceeds a float64.
 func eValue(log float64) float64 { return rough(min(math.Exp(log), 1e12)) }
 
 // rough rounds an estimate to four significant digits.

@@ -7,76 +7,58 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
 // concludeRatios makes one verdict of a claim's comparisons, with the words of
 // the one that decides.
 func (f *finding) concludeRatios(rec *record) {
-	w := f.worst()
-	f.verdict, f.yes, f.no = w.verdict, w.effect.For, w.effect.Against
-	w.effect.Decides = true
-	f.why = w.String()
-	switch {
-	case w.verdict == Reproduced && len(f.comparisons) > 1:
-		f.why = fmt.Sprintf("all %d comparisons hold; closest to the edge: %s", len(f.comparisons), w)
-	case w.verdict == Inconclusive:
-		f.needed = f.foretell(rec.level)
-	}
-	if why := f.differ(); why != "" && !rec.text && w.effect.Blocks >= stats.MinSamples {
-		votes := f.votesOfRuns(rec.level)
-		if f.verdict != Inconclusive && votes.verdict == f.verdict {
-			f.why = fmt.Sprintf("%s; %s; %s", f.why, why, votes.says)
-			return
-		}
-		f.verdict, f.needed = Inconclusive, 0
-		f.why = fmt.Sprintf("%s; %s; all blocks together: %s", why, votes.says, f.why)
-	}
-}
-
-// foretell estimates how many further blocks decide a claim of several
-// comparisons: reproduce all, or refute one.
-func (f *finding) foretell(level float64) int {
 	var edges []votes
 	for i := range f.comparisons {
 		edges = append(edges, f.comparisons[i].edges...)
 	}
-	return needed(edges, level, len(edges))
+	f.verdict = judge(edges, rec.level)
+	w := f.worst()
+	f.yes, f.no = w.effect.For, w.effect.Against
+	w.effect.Decides = true
+	f.why = w.says(f.verdict)
+	switch {
+	case f.verdict == Reproduced && len(f.comparisons) > 1:
+		f.why = fmt.Sprintf("all %d comparisons hold; closest to the edge: %s", len(f.comparisons), f.why)
+	case f.verdict == Inconclusive:
+		f.needed = needed(edges, rec.level)
+	}
 }
 
-// worst is the comparison that decides: of those with the worst verdict, the
-// one with the strongest evidence against the claim if refuted, else the
-// weakest evidence for it; if equal, the one nearest to leaving its band or
-// farthest outside.
+// worst is the comparison that decides: the one with the strongest evidence
+// against the claim if refuted, else the weakest evidence for it; if equal, the one
+// nearest to leaving its band or farthest outside.
 func (f *finding) worst() *comparison {
-	rank := map[Verdict]int{Reproduced: 0, Inconclusive: 1, Refuted: 2}
-	var w *comparison
-	for i := range f.comparisons {
-		c := &f.comparisons[i]
-		if w == nil || rank[c.verdict] > rank[w.verdict] || c.verdict == w.verdict && c.worseThan(w) {
+	w := &f.comparisons[0]
+	for i := range f.comparisons[1:] {
+		if c := &f.comparisons[1+i]; c.worseThan(w, f.verdict) {
 			w = c
 		}
 	}
 	return w
 }
 
-func (c *comparison) worseThan(w *comparison) bool {
+func (c *comparison) worseThan(w *comparison, v Verdict) bool {
 	hold, refute := strength(c.edges)
 	h, r := strength(w.edges)
 	switch {
-	case c.verdict == Refuted && refute != r:
+	case v == Refuted && refute != r:
 		return refute > r
-	case c.verdict != Refuted && hold != h:
+	case v != Refuted && hold != h:
 		return hold < h
 	}
 	return c.effect.Pairs > 0 && w.effect.Pairs > 0 && c.margin() > w.margin()
 }
 
-// String says what the median ratio is, and how many blocks are where: "cost
+// says gives the median ratio, and how many blocks are where: "cost
 // with 2 workers is 0.39 times that with 1 (0.37 to 0.41); 17 of 18 blocks lie
 // below 0.5".
-func (c *comparison) String() string {
-	said := c.band.says(c.verdict, c.effect)
+func (c *comparison) says(v Verdict) string {
+	said := c.band.says(v, c.effect)
 	if c.effect.Pairs == 0 {
 		return fmt.Sprintf("%s cannot be compared; %s", c.effect.names(), said)
 	}

@@ -1,0 +1,80 @@
+package verdict
+
+import (
+	"maps"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+)
+
+// A Question is everything that measured runs have asked under one experiment's
+// name, and so what divides stats.Alpha. A design that was changed after its first
+// run is a second try at the question, and a claim that was withdrawn could have
+// been decided wrongly all the same: neither leaves the account.
+//
+// Runs of an earlier version of the lab are an account of their own. Their verdicts
+// are on pages of their own and in no count.
+type Question struct {
+	nth    map[string]int            // by digest of the design, from 1
+	claims map[string]map[string]int // cores needed, by design and digest of the claim's bars
+	tries  map[bool]int              // number of designs, by whether they are of an earlier version
+}
+
+// Asked gathers what runs asked. They are of one experiment, on any hosts, oldest
+// first. Runs that measured nothing asked nothing.
+func Asked(runs []Run) *Question {
+	q := &Question{map[string]int{}, map[string]map[string]int{}, map[bool]int{}}
+	for _, r := range runs {
+		if r.File.Source != results.Measured || len(r.File.Trials) == 0 {
+			continue
+		}
+		design := r.Then.Design()
+		if q.nth[design] == 0 {
+			q.tries[r.Then.Earlier]++
+			q.nth[design], q.claims[design] = q.tries[r.Then.Earlier], map[string]int{}
+		}
+		addClaims(q.claims[design], r.Then)
+	}
+	return q
+}
+
+// addClaims adds the claims that a number of visits decides.
+func addClaims(to map[string]int, x *experiment.Experiment) {
+	for _, c := range x.Claims {
+		if byBlocks(c.Kind) {
+			to[x.Bars(c)] = c.Needs.Cores
+		}
+	}
+}
+
+// Part says which design of the question an experiment is, and how many claims
+// divide that design's level on a host with so many cores: those that any measured
+// run of the design was made with, and the experiment's own. A claim that needs
+// more cores cannot get a wrong verdict there and is not counted.
+func (q *Question) Part(x *experiment.Experiment, cores int) (nth, claims int) {
+	design := x.Design()
+	all := map[string]int{}
+	maps.Copy(all, q.claims[design])
+	addClaims(all, x)
+	for _, needs := range all {
+		if needs <= cores {
+			claims++
+		}
+	}
+	if nth = q.nth[design]; nth == 0 {
+		nth = q.tries[x.Earlier] + 1
+	}
+	return nth, claims
+}
+
+// Level is the error that each claim of an experiment may have on such a host.
+func (q *Question) Level(x *experiment.Experiment, cores int) float64 {
+	return stats.Level(q.Part(x, cores))
+}
+
+// Decide is Decide for runs of a journal in which more was asked than by these runs.
+func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
+	return newDecider(q, h, runs).decideAll(x)
+}
