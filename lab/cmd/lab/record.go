@@ -88,7 +88,8 @@ func (b *bench) programs(f *results.File) map[string]host.Binary {
 // sayAnew says which experiments begin new records with the runs of this call.
 func (b *bench) sayAnew() {
 	for _, why := range slices.Sorted(maps.Keys(b.anew)) {
-		b.report.Say("a new record begins for %s (%s); earlier runs stay on the pages, and count apart", strings.Join(b.anew[why], ", "), why)
+		b.report.Say("a new record begins for %s (%s); earlier runs stay on the pages, and count apart",
+			strings.Join(b.anew[why], ", "), why)
 	}
 }
 

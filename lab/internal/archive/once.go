@@ -172,7 +172,8 @@ func each(f *results.File, found func(hash uint64, at place)) {
 		if s := t.Slots; s != nil {
 			for k, n := range s.Requests {
 				if n > 0 && s.ServerCPUS[k] > 0 && s.ClientCPUS[k] > 0 {
-					found(maphash.Comparable(hashSeed, [4]float64{float64(n), s.DurationS[k], s.ServerCPUS[k], s.ClientCPUS[k]}), place{f, i, k})
+					figures := [4]float64{float64(n), s.DurationS[k], s.ServerCPUS[k], s.ClientCPUS[k]}
+					found(maphash.Comparable(hashSeed, figures), place{f, i, k})
 				}
 			}
 		}

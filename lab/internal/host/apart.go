@@ -50,8 +50,10 @@ func (p Profile) mark(root string, own []byte) (mark, why string) {
 		return keyed(own, "mark")[:16], ""
 	}
 	id := line(root, "sys", "class", "dmi", "id", "product_uuid")
-	if digits := strings.ToLower(strings.ReplaceAll(id, "-", "")); !random.MatchString(digits) || strings.Count(digits, digits[:1]) == len(digits) {
-		return "", "it may be one of many guests of an image with this machine-id, and what its hypervisor calls it cannot be read (root may, where there is /sys/class/dmi/id/product_uuid)"
+	digits := strings.ToLower(strings.ReplaceAll(id, "-", ""))
+	if !random.MatchString(digits) || strings.Count(digits, digits[:1]) == len(digits) {
+		return "", "it may be one of many guests of an image with this machine-id, and what its hypervisor calls it " +
+			"cannot be read (root may, where there is /sys/class/dmi/id/product_uuid)"
 	}
 	return keyed([]byte(strings.ToLower(id)), "mark")[:16], ""
 }

@@ -42,7 +42,8 @@ func parts(root string) (map[string]string, error) {
 	if len(there) == 0 {
 		return out, nil
 	}
-	cmd := exec.Command("go", append([]string{"list", "-deps", "-json=ImportPath,Dir,Standard,Deps,GoFiles,CgoFiles,IgnoredGoFiles,CFiles,HFiles,SFiles,EmbedFiles"}, there...)...)
+	const fields = "ImportPath,Dir,Standard,Deps,GoFiles,CgoFiles,IgnoredGoFiles,CFiles,HFiles,SFiles,EmbedFiles"
+	cmd := exec.Command("go", append([]string{"list", "-deps", "-json=" + fields}, there...)...)
 	cmd.Dir = top
 	cmd.Env = append(cmd.Environ(), "GOWORK=off")
 	text, err := cmd.Output()
@@ -77,7 +78,8 @@ func parts(root string) (map[string]string, error) {
 		h := sha256.New()
 		for _, path := range slices.Sorted(slices.Values(append(p.Deps, p.ImportPath))) {
 			of := own[path]
-			for _, file := range slices.Sorted(slices.Values(slices.Concat(of.GoFiles, of.CgoFiles, of.IgnoredGoFiles, of.CFiles, of.HFiles, of.SFiles, of.EmbedFiles))) {
+			files := slices.Concat(of.GoFiles, of.CgoFiles, of.IgnoredGoFiles, of.CFiles, of.HFiles, of.SFiles, of.EmbedFiles)
+			for _, file := range slices.Sorted(slices.Values(files)) {
 				if strings.HasSuffix(file, "_test.go") {
 					continue
 				}
