@@ -16,5 +16,5 @@ fi
 # "pipelining".
 node "$pagefind" --site "$site" --quiet --force-language unknown --exclude-selectors 'nav, details.provenance, .side'
 # The journal has its own search page and needs none of those that come with the indexer.
-cp "$(dirname "$pagefind")/../../LICENSE" "$site/pagefind/LICENSE.txt"
+cat "$(dirname "$pagefind")"/../../LICENSE/* >"$site/pagefind/LICENSE.txt"
 rm -f "$site"/pagefind/pagefind-{ui,modular-ui,component-ui}.{js,css} "$site"/pagefind/pagefind-highlight.js

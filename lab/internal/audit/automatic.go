@@ -57,6 +57,7 @@ func automatic(r *results.File, text *Text) ([]Finding, error) {
 		}
 	}
 	var out []Finding
+	times := map[string]int{} // a text may print a condition more than once
 	for i, t := range r.Trials {
 		for _, name := range slices.Sorted(maps.Keys(t.Printed)) {
 			if _, _, err := figure(t, name); err != nil {
@@ -69,6 +70,9 @@ func automatic(r *results.File, text *Text) ([]Finding, error) {
 		c, _, _ := trial(r, t.Condition)
 		a := auto{r: r, t: t, levels: r.Settings.With(c.Levels), place: placed(table, c)}
 		a.id = r.Experiment + "-" + r.Run + "-" + c.ID
+		if times[c.ID]++; times[c.ID] > 1 {
+			a.id += fmt.Sprintf("-%d", times[c.ID])
+		}
 		a.responses()
 		a.wire()
 		a.little()

@@ -110,6 +110,13 @@ func TestEachRowIsHeldAgainstTheLine(t *testing.T) {
 			m["throughput_rps"] = math.Round(m["throughput_rps"] * 1.1)
 			planted.Trials[i].Printed["throughput_rps"] = fmt.Sprintf("%.0f", m["throughput_rps"])
 			was, is := shares(t, r), shares(t, planted)
+			ids := map[string]bool{}
+			for _, f := range was {
+				if ids[f.ID] {
+					t.Errorf("%s: two findings are named %s", run, f.ID)
+				}
+				ids[f.ID] = true
+			}
 			if len(was) != len(r.Trials) || len(is) != len(was) {
 				t.Fatalf("%s: %d rows are held against the line, and %d of the planted", run, len(was), len(is))
 			}
