@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 	if root := os.Getenv(victimRoot); root != "" {
 		victim(root)
 	}
+	if call, ok := os.LookupEnv(faultyServers); ok {
+		os.Exit(holdingFaulty(call))
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "lab-test-")
 		if err != nil {

@@ -122,7 +122,11 @@ func printed(out io.Writer, made *compare.Outcome, asJSON bool) error {
 		e.SetIndent("", "  ")
 		return e.Encode(made)
 	}
-	_, err := fmt.Fprintln(out, strings.Join(made.Says, "\n"))
+	var b strings.Builder
+	for _, line := range made.Says {
+		b.WriteString(fitted(line, columns(out)) + "\n")
+	}
+	_, err := io.WriteString(out, b.String())
 	return err
 }
 

@@ -165,7 +165,7 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"run", "99-tiny", "98-other"}, "unexpected argument 98-other; see lab help run"},
 		{[]string{"run", "99-tiny", "--host"}, "--host: expected string value but nothing follows"},
 		{[]string{"run", "99-tiny", "-port", "0"}, "--port 0: use 1 to 65535"},
-		{[]string{"run", "nothing"}, `no experiment "nothing"; lab list names them`},
+		{[]string{"run", "nothing"}, `no experiment "nothing"; there is only 99-tiny`},
 		{[]string{"run", "99-tiny", "--budget", "25h"}, "--budget 25h0m0s: use 1s to 24h"},
 		{[]string{"run", "99-tiny", "--budget", "5"}, "write it with its unit, as 90s or 20m"},
 		{[]string{"run", "99-tiny", "--blocks", "0"}, "--blocks 0: use 1 to 1000"},

@@ -132,3 +132,11 @@ func TestTheRowsOfATable(t *testing.T) {
 		t.Error("a table without figures is no error")
 	}
 }
+
+func TestATableOfAHostThatIsNotThereIsRefused(t *testing.T) {
+	w := asking(t)
+	w.call("verdicts")
+	if status, out, errs := w.call("table", counted, "--host", "nope"); status != exitFailed || out != "" || !strings.Contains(errs, `--host "nope": there`) {
+		t.Errorf("exit %d, %s%s", status, out, errs)
+	}
+}

@@ -168,7 +168,7 @@ func (j *Journal) Experiment(name string) (*experiment.Experiment, error) {
 		}
 		names = append(names, x.Name)
 	}
-	if len(strict.Near(name, names)) == 0 {
+	if few := 14; len(names) > few && len(strict.Near(name, names)) == 0 {
 		return nil, fmt.Errorf("no experiment %q; lab list names them", name)
 	}
 	return nil, fmt.Errorf("no experiment %q; %s", name, strict.Instead(name, names))

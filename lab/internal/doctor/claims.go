@@ -139,7 +139,11 @@ func (m Machine) Summary(fs []Finding) []string {
 	for _, f := range fs {
 		switch {
 		case f.Level == Limit && f.Spoils:
-			lines = slices.Insert(lines, 0, fmt.Sprintf("As it is now, trials of every claim are invalid: %s is %s (%s).", f.About, f.Seen, f.Mend))
+			says := fmt.Sprintf("As it is now, trials of every claim are invalid: %s: %s", f.About, f.Seen)
+			if f.Mend != "" {
+				says += "; to mend it: " + f.Mend
+			}
+			lines = slices.Insert(lines, 0, says+".")
 		case f.Level == Limit && len(f.Bars) == 0:
 			disturbs = append(disturbs, f.About)
 		}

@@ -52,6 +52,7 @@ func (m Machine) swap(w *watch) Finding {
 	f.Seen += fmt.Sprintf("; %d pages moved in %v", moved, w.over)
 	if moved > 0 {
 		f.Level, f.Mend = Limit, "sudo swapoff -a, for the time of the run"
+		f.Spoils = true
 		f.Means = "a trial that swaps measures the disk, and is invalid: " + m.name(m.claims(every))
 	}
 	return f

@@ -17,6 +17,7 @@ func (m Machine) quota(w *watch) Finding {
 	f := Finding{Level: Good, About: "CPU quota", Seen: "none"}
 	q := m.cpuQuota()
 	if !q.Seen {
+		f.Spoils = true
 		f.Level, f.Seen = Limit, "not shown: no control group says whether a quota holds the lab back, and for how long"
 		f.Means = "a trial that may have been stopped unseen is invalid: " + m.name(m.claims(every))
 		f.Mend = "mount the control groups at " + m.Cgroup + ", or let a container see the host's (docker run --cgroupns=host)"

@@ -23,7 +23,7 @@ func TestTheSummaryCountsEachClaimOnce(t *testing.T) {
 			"Only the run shows whether its trials are bounded as they must be for far (cost)."}},
 		// What makes every trial invalid is said before anything else.
 		{"other load", []Finding{{Level: Limit, About: "other load", Seen: "1.94 cores in 5s", Mend: "stop what is named", Spoils: true}}, []string{
-			"As it is now, trials of every claim are invalid: other load is 1.94 cores in 5s (stop what is named).",
+			"As it is now, trials of every claim are invalid: other load: 1.94 cores in 5s; to mend it: stop what is named.",
 			"This machine can decide 5 of 5 claims.",
 			"Only the run shows whether its trials are bounded as they must be for far (cost)."}},
 		{"two findings bar the same", []Finding{
