@@ -27,7 +27,9 @@ type returned struct {
 // turn has an experiment measured for one block, or ends its run for that reason. Without
 // breaks, it is measured for so many blocks as the run makes, at most so many if most is
 // not 0.
-func (b *bench) turn(ctx context.Context, o *outcome, why results.Ended, budget time.Duration, breaks bool, most int) returned {
+func (b *bench) turn(
+	ctx context.Context, o *outcome, why results.Ended, budget time.Duration, breaks bool, most int,
+) returned {
 	if g := o.open; g != nil {
 		g.turn <- why
 		return <-g.back
@@ -126,7 +128,8 @@ func dead(f *results.File) bool {
 func (b *bench) shares(outcomes []*outcome, budget time.Duration, stay bool) *spend {
 	s := &spend{until: b.now().Add(budget), stay: stay}
 	for _, o := range outcomes {
-		p := &part{block: b.plan(o.x).BlockTime(), clear: clearCase(o.x, b.profile.Cores), most: b.Blocks, over: o.unmade != ""}
+		p := &part{block: b.plan(o.x).BlockTime(), most: b.Blocks, over: o.unmade != ""}
+		p.clear = clearCase(o.x, b.profile.Cores)
 		for _, c := range o.x.Claims {
 			if c.Needs.Cores <= b.profile.Cores {
 				p.claims++

@@ -42,7 +42,8 @@ func restless(out io.Writer, outcomes []*outcome) {
 		for _, g := range slices.Sorted(maps.Keys(closed)) {
 			gates += fmt.Sprintf(", %s %d", g, closed[g])
 		}
-		fmt.Fprintf(out, "%d of %s refused, since this machine was restless: %s\n", refused, count(made, "block was", "blocks were"), gates[2:])
+		of := count(made, "block was", "blocks were")
+		fmt.Fprintf(out, "%d of %s refused, since this machine was restless: %s\n", refused, of, gates[2:])
 	}
 	if because != "" {
 		fmt.Fprintf(out, "open because of that: %s\n", because[2:])
@@ -78,8 +79,8 @@ func stayed(out io.Writer, o *outcome, f *results.File) {
 	alone := *o.record
 	alone.runs = nil
 	for _, c := range alone.with(f).Claims {
-		if c.Blocks > 0 {
-			fmt.Fprintf(out, "in this stay, of %s %d were for %s and %d against\n", count(c.Blocks, "block", "blocks"), c.For, c.ID, c.Against)
+		if of := count(c.Blocks, "block", "blocks"); c.Blocks > 0 {
+			fmt.Fprintf(out, "in this stay, of %s %d were for %s and %d against\n", of, c.For, c.ID, c.Against)
 		}
 	}
 }
