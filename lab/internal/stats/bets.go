@@ -183,6 +183,9 @@ func Sequence(least, most []float64, visit []int, alpha float64) (low, high floa
 	return low, ends(falling, below), true
 }
 
+// Unbet is the visit of a block that is not bet on.
+const Unbet = -1
+
 // visitsOf counts the blocks by visit.
 func visitsOf(visit []int, yes func(block int) bool) []Visit {
 	if len(visit) == 0 {
@@ -190,6 +193,9 @@ func visitsOf(visit []int, yes func(block int) bool) []Visit {
 	}
 	out := make([]Visit, 1+slices.Max(visit))
 	for i, v := range visit {
+		if v == Unbet {
+			continue
+		}
 		if out[v].Blocks++; yes(i) {
 			out[v].Yes++
 		}

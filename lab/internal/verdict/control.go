@@ -45,7 +45,7 @@ func (d *decider) evaluateControl() *Control {
 		}
 		if visited(blocks); d.oneStay {
 			for i := range blocks {
-				blocks[i].visit = i
+				blocks[i].visit, blocks[i].later = i, false
 			}
 		}
 		c, err := compare(Effect{Metric: name}, band{1, 1}, blocks, make([]blindness, len(blocks)), func(b block) (x, y results.Reading) {

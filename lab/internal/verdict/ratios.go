@@ -20,7 +20,7 @@ type comparison struct {
 	effect  Effect
 	band    band
 	spans   []span    // by block; "anywhere" for a block that cannot tell
-	visit   []int     // visit of each block
+	visit   []int     // as span
 	nominal []float64 // ratios of the nominal figures of blocks that can tell; used only if fine
 	fine    bool      // whether every ratio is a single figure rather than a range
 	edges   []votes
@@ -41,13 +41,13 @@ func compare(e Effect, within band, blocks []block, blind []blindness, readings 
 		c.effect.BandHigh = digits(within.high)
 	}
 	for i, bl := range blocks {
-		at := anywhere(bl.visit)
+		at := anywhere(bl.bet())
 		if blind[i] == none {
 			a, b := readings(bl)
 			if a.High <= 0 || b.High <= 0 {
 				return c, fmt.Errorf("in block %d of %d the %s is zero, so there is no ratio", i+1, len(blocks), metricWords(e.Metric))
 			}
-			at = span{least: a.Low / b.High, most: a.High / b.Low, visit: bl.visit}
+			at = span{least: a.Low / b.High, most: a.High / b.Low, visit: bl.bet()}
 			c.effect.Pairs++
 			if a.Nominal != nil && b.Nominal != nil {
 				c.nominal = append(c.nominal, *a.Nominal / *b.Nominal)

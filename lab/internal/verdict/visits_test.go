@@ -120,3 +120,23 @@ func TestLaterDesignsOfAQuestionHaveLess(t *testing.T) {
 		}
 	}
 }
+
+// The bet is on the first block of a visit, whichever come after it: otherwise
+// whoever stops a visit while it is ahead would choose what he finds.
+func TestTheFirstBlockOfAVisitIsBetOn(t *testing.T) {
+	x := design(t, "", atLeast)
+	for _, c := range []struct {
+		first, second float64
+		want          Verdict
+	}{{2, 1, Reproduced}, {1, 2, Refuted}} {
+		r := stay(ratios(x, slices.Repeat([]float64{c.first, c.second}, 8)...), 2)
+		got := one(t, x, r, machine)
+		if got.Verdict != c.want || got.Visits != 8 || got.Blocks != 16 || got.For != 8 || got.Against != 8 {
+			t.Errorf("%v first: %s of %d visits, %d for, %d against (%s)", c.first, got.Verdict, got.Visits, got.For, got.Against, got.Reason)
+		}
+		slices.Reverse(r.Trials) // as whatever stands first in a file
+		if again := one(t, x, r, machine); again.Verdict != c.want {
+			t.Errorf("%v first, in another order: %s", c.first, again.Verdict)
+		}
+	}
+}

@@ -11,22 +11,16 @@ import (
 // neither inside nor beyond cannot tell.
 type tally struct{ inside, beyond, all int }
 
-// votes has the blocks on one edge, in all and by visit.
+// votes has the blocks on one edge: all, and the first of each visit.
 type votes struct {
 	tally
-	by []tally
+	first tally
 }
 
 // visits gives what each visit says for one side of the edge. A block that cannot
 // tell is a vote against either side.
 func (v votes) visits(side func(tally) int) []stats.Visit {
-	var out []stats.Visit
-	for _, t := range v.by {
-		if t.all > 0 {
-			out = append(out, stats.Visit{Yes: side(t), Blocks: t.all})
-		}
-	}
-	return out
+	return stats.Single(side(v.first), v.first.all)
 }
 
 func inside(t tally) int { return t.inside }
@@ -37,7 +31,7 @@ func beyond(t tally) int { return t.beyond }
 type span struct {
 	least, most float64
 	blind       bool
-	visit       int
+	visit       int // stats.Unbet for a later block of a visit
 }
 
 func anywhere(visit int) span { return span{0, math.Inf(1), true, visit} }
@@ -73,12 +67,13 @@ func (b band) count(edges []votes, s span) {
 	}
 }
 
-// add counts a block of a visit.
+// add counts a block; only the first of a visit is bet on.
 func (v *votes) add(visit int, inside, beyond bool) {
-	for len(v.by) <= visit {
-		v.by = append(v.by, tally{})
+	counts := []*tally{&v.tally}
+	if visit != stats.Unbet {
+		counts = append(counts, &v.first)
 	}
-	for _, t := range []*tally{&v.tally, &v.by[visit]} {
+	for _, t := range counts {
 		t.all++
 		if inside {
 			t.inside++
