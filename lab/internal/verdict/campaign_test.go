@@ -152,10 +152,10 @@ func campaign(r *rand.Rand, n noise, each, visits int, off float64) (last Verdic
 	next := n.begin(r)
 	edges, edge := make([]votes, 1), band{1, math.Inf(1)}
 	ever = map[Verdict]bool{}
-	for visit := range visits {
+	for range visits {
 		for i, noise := range next(each) {
 			v := math.Exp(off + noise)
-			edge.count(edges, span{least: v, most: v, visit: betOn(visit, i)})
+			edge.count(edges, span{least: v, most: v, later: i > 0})
 		}
 		last = judge(edges, stats.Alpha)
 		if ever[last] = true; off > 0 && last != Inconclusive {
@@ -163,14 +163,6 @@ func campaign(r *rand.Rand, n noise, each, visits int, off float64) (last Verdic
 		}
 	}
 	return last, ever
-}
-
-// betOn is the visit of its first block, and none of its others.
-func betOn(visit, block int) int {
-	if block > 0 {
-		return stats.Unbet
-	}
-	return visit
 }
 
 // simulated gives a noise's row, from the first of its campaigns.
@@ -259,11 +251,11 @@ func controls(n noise, seed uint64, records int) float64 {
 		next := [2]func(int) []float64{n.begin(r), n.begin(r)}
 		metrics := [2][]votes{make([]votes, 2), make([]votes, 2)}
 		once := false
-		for visit := range longest {
+		for range longest {
 			for i, edges := range metrics {
 				for b, noise := range next[i](3) {
 					v := math.Exp(noise)
-					band{1, 1}.count(edges, span{least: v, most: v, visit: betOn(visit, b)})
+					band{1, 1}.count(edges, span{least: v, most: v, later: b > 0})
 				}
 				once = once || differsBy(edges[0], 2) || differsBy(edges[1], 2)
 			}
@@ -282,11 +274,11 @@ func TestEndingVisitsAtWillGainsNothing(t *testing.T) {
 		r, wrong := rand.New(rand.NewPCG(4, 4)), 0
 		for range campaigns {
 			next, edges, once := n.begin(r), make([]votes, 1), false
-			for visit := range 60 {
+			for range 60 {
 				ahead := 0
 				for b, noise := range next(6) {
 					if v := math.Exp(noise); b == 0 || ahead <= 0 {
-						band{1, math.Inf(1)}.count(edges, span{least: v, most: v, visit: betOn(visit, b)})
+						band{1, math.Inf(1)}.count(edges, span{least: v, most: v, later: b > 0})
 						ahead += 1 - 2*int(math.Round(max(0, min(1, 1e9*(1-v)))))
 					}
 				}
@@ -319,7 +311,7 @@ func TestCampaignsDecideAsRunsDo(t *testing.T) {
 				for b, noise := range next(blocks) {
 					v := 1.1 * math.Exp([]float64{0, 0.05, -0.05}[round%3]+noise)
 					drawn = append(drawn, v)
-					band{1.1, math.Inf(1)}.count(edges, span{least: v, most: v, visit: betOn(visit, b)})
+					band{1.1, math.Inf(1)}.count(edges, span{least: v, most: v, later: b > 0})
 				}
 				visit++
 			}
@@ -353,9 +345,9 @@ func TestTwoPercentAreSeenInTwelveVisits(t *testing.T) {
 	seen := 0
 	for range 500 {
 		edges := make([]votes, 1)
-		for visit := range 12 {
+		for range 12 {
 			v := 1.02 * math.Exp(0.01*r.NormFloat64())
-			band{1, math.Inf(1)}.count(edges, span{least: v, most: v, visit: visit})
+			band{1, math.Inf(1)}.count(edges, span{least: v, most: v})
 		}
 		if judge(edges, stats.Level(1, 1)) == Reproduced {
 			seen++

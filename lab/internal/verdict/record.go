@@ -230,14 +230,6 @@ func visited(blocks []block) []block {
 	return blocks
 }
 
-// bet is the block's visit, or stats.Unbet for a later block of it.
-func (b block) bet() int {
-	if b.later {
-		return stats.Unbet
-	}
-	return b.visit
-}
-
 // complete lists the blocks with a valid trial under each of the conditions.
 func (rec *record) complete(conds []setting.Levels) []block {
 	return slices.DeleteFunc(rec.begun(conds), func(b block) bool { return b.refused })

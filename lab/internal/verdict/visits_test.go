@@ -55,12 +55,12 @@ func TestTheMeanOverTheEdgesRefutes(t *testing.T) {
 		out := make([]votes, len(beyond))
 		for i, k := range beyond {
 			for b := range 8 {
-				out[i].add(b, b >= k, b < k)
+				out[i].add(false, b >= k, b < k)
 			}
 		}
 		return out
 	}
-	level := 1 / (0.6 * math.Exp(stats.LogE(stats.Single(8, 8)))) // between two of four and three of four
+	level := 1 / (0.6 * math.Exp(stats.LogE(8, 8))) // between two of four and three of four
 	if got := judge(edges(8, 8, 0, 0), level); got != Inconclusive {
 		t.Errorf("two of four edges: %s", got)
 	}
@@ -72,7 +72,7 @@ func TestTheMeanOverTheEdgesRefutes(t *testing.T) {
 		e := edges(k, 8-k, 3)
 		_, refute := strength(e)
 		for _, edge := range e {
-			if most := stats.LogE(edge.visits(beyond)) - math.Log(3); refute < most {
+			if most := stats.LogE(edge.first.beyond, edge.first.all) - math.Log(3); refute < most {
 				t.Errorf("%d: the mean %v is below %v", k, refute, most)
 			}
 		}
