@@ -115,8 +115,8 @@ func TestLaterDesignsOfAQuestionHaveLess(t *testing.T) {
 	}{{"first", 1, 40, 0.025}, {"second", 2, 120, 0.05 / 6}, {"third", 3, 240, 0.05 / 12}} {
 		d := [3]Run{runOf(one, "x", 2), runOf(two, "y", 2), runOf(three, "z", 2)}[i]
 		f := q.Decide(d.Then, machine, []Run{d})
-		if f.Record.Nth != c.nth || f.Record.Asks != c.asks || math.Abs(q.Level(d.Then, 4)-c.level) > 1e-12 {
-			t.Errorf("%s: %+v, level %v", c.x, f.Record, q.Level(d.Then, 4))
+		if f.Record.Nth != c.nth || f.Record.Asks != c.asks || math.Abs(stats.Level(q.Part(d.Then, 4))-c.level) > 1e-12 {
+			t.Errorf("%s: %+v, level %v", c.x, f.Record, stats.Level(q.Part(d.Then, 4)))
 		}
 	}
 }
