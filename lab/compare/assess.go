@@ -184,19 +184,10 @@ func (a *assessment) ratio(i int, metric string) *Ratio {
 		return nil
 	}
 	r := &Ratio{Ratio: digits(stats.Median(middle)), Blocks: len(least)}
-	if low, high, ok := stats.Sequence(least, most, single(len(least)), a.level); ok && low > 0 && !math.IsInf(high, 1) {
+	if low, high, ok := stats.Sequence(least, most, a.level); ok && low > 0 && !math.IsInf(high, 1) {
 		r.Low, r.High = digits(low), digits(high)
 	}
 	return r
-}
-
-// single takes each of n blocks for a visit.
-func single(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
 }
 
 // comparison judges a server against the first.
@@ -367,11 +358,11 @@ func (a *assessment) further(i int, metric string) float64 {
 				k++
 			}
 		}
-		further, ok := stats.Foretell(stats.Single(k, n), a.level/2)
+		all, ok := stats.Foretell(k, n, a.level/2)
 		if !ok {
 			return math.Inf(1)
 		}
-		return float64(further)
+		return float64(max(all-n, 1))
 	}
 	low, high := 1/(1+a.o.Margin), 1+a.o.Margin
 	blocks := max(needs(func(l, _ float64) bool { return l >= low }), needs(func(_, m float64) bool { return m <= high }))

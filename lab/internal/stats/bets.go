@@ -19,89 +19,27 @@ func Level(nth, claims int) float64 {
 // Bold is the share of yes on which the bold half of the bet in LogE is placed.
 const Bold = 0.975
 
-// A Visit counts the blocks of one visit, and those of them that say yes.
-type Visit struct{ Yes, Blocks int }
-
-// mean is the visit's mean vote, where a block that does not say yes says no.
-func (v Visit) mean() float64 { return float64(2*v.Yes-v.Blocks) / float64(v.Blocks) }
-
-// Single is n visits of one block each, of which k say yes.
-func Single(k, n int) []Visit {
-	out := make([]Visit, n)
-	for i := range out {
-		out[i].Blocks = 1
-		if i < k {
-			out[i].Yes = 1
-		}
-	}
-	return out
-}
-
-// LogE is the logarithm of the e-value for "more than half of all blocks say yes".
-// Each visit has one vote, the mean z of its blocks' +1 for yes and -1 for no. The
-// e-value is what one unit of money has become after a bet on each visit that
-// multiplies the stake by 1 + λz. Half of the unit bets with λ = 0.95, the best
-// stake if 39 in 40 say yes. The other half is spread evenly over all λ from 0 to
-// 1, so the part near the best stake grows:
+// LogE is the logarithm of the e-value for "more than half of all blocks say
+// yes", given that the first block of k of n visits did. It is the value of one unit
+// of money after betting on it, visit by visit, against "at most half of them do". Half of the
+// unit bets on a share of 39 in 40 blocks. The other half is spread evenly over
+// all shares from a half to one, so the part near the true share grows:
 //
-//	e = 1/2 ∏ (1 + 0.95 z) + 1/2 ∫ ∏ (1 + λz) dλ, from 0 to 1
+//	e(k, n) = 1/2 ∫ 2 (2p)^k (2(1-p))^(n-k) dp, from 1/2 to 1
+//	        + 1/2 (2·0.975)^k (2·0.025)^(n-k)
 //
-// If a visit's vote is at most 0 in the mean, whatever came before it and however
-// its blocks hang together, no bet gains on average. So the probability that e ever
-// reaches 1/α is at most α, at whatever visit one stops and for whatever reason
-// (Ville 1939). The mixture was chosen for its values at few visits of one block,
-// 36 for six of six and 69 for seven of seven, without using any measured run.
-func LogE(visits []Visit) float64 { return votesOf(visits).logE() }
-
-// votes has the number of visits by their mean vote. A share may be a fraction:
-// Foretell goes on with the share of yes so far.
-type votes []struct{ mean, visits float64 }
-
-func votesOf(visits []Visit) votes {
-	var out votes
-	for _, v := range visits {
-		out = out.with(v.mean(), 1)
+// If at most half of all blocks say yes, whatever came before, no bet gains on
+// average. So the probability that e ever reaches 1/α is at most α, at whatever
+// block one stops and for whatever reason (Ville 1939). The mixture was chosen
+// for its values at few blocks, 36 for six of six and 69 for seven of seven,
+// without using any measured run.
+func LogE(k, n int) float64 {
+	if k < 0 || k > n {
+		panic("stats: more visits say yes than there are")
 	}
-	return out
-}
-
-func (vs votes) with(mean, visits float64) votes {
-	for i := range vs {
-		if vs[i].mean == mean {
-			vs[i].visits += visits
-			return vs
-		}
-	}
-	return append(vs, struct{ mean, visits float64 }{mean, visits})
-}
-
-func (vs votes) total() (visits, sum float64) {
-	for _, v := range vs {
-		visits, sum = visits+v.visits, sum+v.mean*v.visits
-	}
-	return visits, sum
-}
-
-// logProduct is the logarithm of ∏ (1 + λz).
-func (vs votes) logProduct(stake float64) float64 {
-	out := 0.0
-	for _, v := range vs {
-		if v.visits > 0 {
-			out += v.visits * math.Log1p(stake*v.mean)
-		}
-	}
-	return out
-}
-
-func (vs votes) logE() float64 {
-	visits, _ := vs.total()
-	stakes, weights := gauss(int(math.Ceil(visits)))
-	logs := make([]float64, len(stakes)+1)
-	for i, stake := range stakes {
-		logs[i] = vs.logProduct(stake) + math.Log(weights[i])
-	}
-	logs[len(stakes)] = vs.logProduct(2*Bold - 1)
-	return LogSum(logs) - math.Ln2
+	spread := logSpread(k, n)
+	bold := float64(k)*math.Log(2*Bold) + float64(n-k)*math.Log(2*(1-Bold))
+	return LogSum([]float64{spread, bold}) - math.Ln2
 }
 
 // LogSum is the logarithm of a sum, of which the logarithms of the terms are given:
@@ -114,85 +52,86 @@ func LogSum(logs []float64) float64 {
 	return top + math.Log(sum)
 }
 
-// Shown reports whether the visits have an e-value of 1/alpha or more. If they say
-// yes in no more than half, no bet has gained.
-func Shown(visits []Visit, alpha float64) bool { return votesOf(visits).shown(alpha) }
+// logSpread is the logarithm of the integral in LogE. This is an incomplete
+// beta function; for whole numbers it is the sum of C(n+1, i) / ((n+1) C(n, k))
+// over i from 0 to k. Each term is computed from the next, starting with the
+// last. All are positive, so nothing cancels.
+func logSpread(k, n int) float64 {
+	term := 1 / float64(n-k+1)
+	sum, shift := term, 0.0
+	for i := k; i > 0; i-- {
+		term *= float64(i) / float64(n-i+2)
+		if sum += term; sum > 1e200 { // 2^1024 exceeds a float64
+			sum, term, shift = sum*1e-200, term*1e-200, shift+200*math.Ln10
+		}
+		// From here on the terms decrease, each faster than the one before.
+		if 2*i < n && term < 1e-18*sum {
+			break
+		}
+	}
+	return math.Log(sum) + shift
+}
 
-func (vs votes) shown(alpha float64) bool {
-	if _, sum := vs.total(); sum <= 0 && alpha < 1 {
+// Least is the smallest k for which k of n blocks that say yes have an e-value
+// of 1/alpha or more; false if not even n of n have.
+func Least(n int, alpha float64) (k int, ok bool) {
+	k = sort.Search(n+1, func(k int) bool { return Shown(k, n, alpha) })
+	return k, k <= n
+}
+
+// Shown tells whether k of n blocks that say yes have an e-value of 1/alpha or
+// more. If at most half say yes, no bet has gained.
+func Shown(k, n int, alpha float64) bool {
+	if 0 <= k && 2*k <= n && alpha < 1 {
 		return false
 	}
-	return vs.logE() >= -math.Log(alpha)
+	return LogE(k, n) >= -math.Log(alpha)
 }
 
 // Fewest is the smallest number of visits that decides at a level, if all say yes.
 func Fewest(alpha float64) int {
 	n := MinSamples
-	for !(votes{{1, float64(n)}}).shown(alpha) {
+	for !Shown(n, n, alpha) {
 		n++
 	}
 	return n
 }
 
-// MaxVisits is the largest number of further visits that Foretell considers. The
-// share seen in a few visits cannot predict more than that.
+// MaxVisits is the largest number of visits that Foretell considers. The share
+// seen in a few visits cannot predict more than that.
 const MaxVisits = 1000
 
-// Foretell estimates how many further visits of one block would reach an e-value of
-// 1/alpha, if the share of yes stayed what it is in the mean visit, or if all said
-// yes where there is none yet. It is at least 1, and false if MaxVisits would not
-// be enough.
-func Foretell(visits []Visit, alpha float64) (further int, ok bool) {
-	seen := votesOf(visits)
+// Foretell estimates how many visits in all would reach an e-value of 1/alpha,
+// if the share of yes stayed at k of n, or at all blocks if n is 0. It is false
+// if MaxVisits would not be enough.
+func Foretell(k, n int, alpha float64) (int, bool) {
 	share := 1.0
-	if n, sum := seen.total(); n > 0 {
-		share = (1 + sum/n) / 2
+	if n > 0 {
+		share = float64(k) / float64(n)
 	}
 	if share <= 0.5 {
 		return 0, false
 	}
-	further = 1 + sort.Search(MaxVisits, func(i int) bool {
-		n := float64(1 + i)
-		return slices.Clone(seen).with(1, share*n).with(-1, (1-share)*n).shown(alpha)
-	})
-	return further, further <= MaxVisits
+	for all := max(n, 1); all <= MaxVisits; all++ {
+		if Shown(int(math.Round(share*float64(all))), all, alpha) {
+			return all, true
+		}
+	}
+	return 0, false
 }
 
 // Sequence is the confidence sequence of a median: with probability 1-alpha it
-// contains the median at every number of visits. It has all values that the
+// contains the median at every number of blocks. It has all values that the
 // e-values of LogE do not exclude, with half of alpha for each side, and its
 // ends are order statistics (Howard and Ramdas 2022). low comes from the least
-// value that each block's figure may have, high from the most; visit numbers the
-// visit of each block. It is false if there are too few visits.
-func Sequence(least, most []float64, visit []int, alpha float64) (low, high float64, ok bool) {
-	above := func(i int, edge float64) bool { return least[i] >= edge }
-	below := func(i int, edge float64) bool { return most[i] <= edge }
-	if !Shown(visitsOf(visit, func(int) bool { return true }), alpha/2) {
+// value that each block's figure may have, high from the most. It is false if
+// there are too few blocks.
+func Sequence(least, most []float64, alpha float64) (low, high float64, ok bool) {
+	n := len(least)
+	k, ok := Least(n, alpha/2)
+	if !ok {
 		return 0, 0, false
 	}
-	// The fewer blocks say yes, the smaller is the e-value.
-	ends := func(values []float64, says func(int, float64) bool) float64 {
-		i := sort.Search(len(values)-1, func(i int) bool {
-			return !Shown(visitsOf(visit, func(at int) bool { return says(at, values[i+1]) }), alpha/2)
-		})
-		return values[i]
-	}
-	low = ends(slices.Sorted(slices.Values(least)), above)
-	falling := slices.Sorted(slices.Values(most))
-	slices.Reverse(falling)
-	return low, ends(falling, below), true
-}
-
-// visitsOf counts the blocks by visit.
-func visitsOf(visit []int, yes func(block int) bool) []Visit {
-	if len(visit) == 0 {
-		return nil
-	}
-	out := make([]Visit, 1+slices.Max(visit))
-	for i, v := range visit {
-		if out[v].Blocks++; yes(i) {
-			out[v].Yes++
-		}
-	}
-	return slices.DeleteFunc(out, func(v Visit) bool { return v.Blocks == 0 })
+	// The median is above what k of n values are above.
+	return slices.Sorted(slices.Values(least))[n-k], slices.Sorted(slices.Values(most))[k-1], true
 }

@@ -25,7 +25,7 @@ func TestEValuesByHand(t *testing.T) {
 		{0, 1, 1.0 / 2}, {0, 6, 1.0 / 7}, {1, 2, 2.0 / 3}, {2, 3, 11.0 / 12},
 	} {
 		want := (c.spread + math.Pow(1.95, float64(c.k))*math.Pow(0.05, float64(c.n-c.k))) / 2
-		if got := math.Exp(LogE(Single(c.k, c.n))); !near(got, want, 1e-12) {
+		if got := math.Exp(LogE(c.k, c.n)); !near(got, want, 1e-12) {
 			t.Errorf("%d of %d: %v, want %v", c.k, c.n, got, want)
 		}
 	}
@@ -34,10 +34,9 @@ func TestEValuesByHand(t *testing.T) {
 // The defining property of a fair bet: if a block is as likely to say yes as
 // no, the expected value stays the same, for every k and n.
 func TestABetAgainstAFairCoinGainsNothing(t *testing.T) {
-	for n := range 100 {
+	for n := range 200 {
 		for k := range n + 1 {
-			now := LogE(Single(k, n))
-			next := (math.Exp(LogE(Single(k+1, n+1))-now) + math.Exp(LogE(Single(k, n+1))-now)) / 2
+			next := (math.Exp(LogE(k+1, n+1)-LogE(k, n)) + math.Exp(LogE(k, n+1)-LogE(k, n))) / 2
 			if !near(next, 1, 1e-9) {
 				t.Fatalf("after %d of %d it is %v of what it was", k, n, next)
 			}
@@ -50,15 +49,15 @@ func TestShownIsWhatTheEValueSays(t *testing.T) {
 	for _, alpha := range []float64{1e-9, Alpha, 0.5, 0.999, 1} {
 		for n := range 60 {
 			for k := range n + 1 {
-				if got, want := Shown(Single(k, n), alpha), LogE(Single(k, n)) >= -math.Log(alpha); got != want {
-					t.Errorf("%d of %d at %v: %v, but the e-value's logarithm is %v", k, n, alpha, got, LogE(Single(k, n)))
+				if got, want := Shown(k, n, alpha), LogE(k, n) >= -math.Log(alpha); got != want {
+					t.Errorf("%d of %d at %v: %v, but the e-value's logarithm is %v", k, n, alpha, got, LogE(k, n))
 				}
 			}
 		}
 	}
 }
 
-// exactE is the e-value of k of n visits of one block, by the sum of whole numbers
+// exactE is the e-value of k of n visits, by the sum of whole numbers
 // that the method page shows.
 func exactE(k, n int) float64 {
 	of := func(n, k int) *big.Int { return new(big.Int).Binomial(int64(n), int64(k)) }
@@ -79,55 +78,37 @@ func exactE(k, n int) float64 {
 	return e / 2
 }
 
-// With one block a visit the bet is on a count of blocks.
-func TestVisitsOfOneBlockAreTheExactSums(t *testing.T) {
+// The bet is on a count.
+func TestEValuesAreTheExactSums(t *testing.T) {
 	for _, c := range []struct {
 		k, n int
 		want float64
 	}{{17, 18, 2897}, {6, 6, 36.56}, {7, 7, 69.5}, {8, 8, 132.9}} {
-		if got := math.Exp(LogE(Single(c.k, c.n))); !near(got, c.want, 1e-3) {
+		if got := math.Exp(LogE(c.k, c.n)); !near(got, c.want, 1e-3) {
 			t.Errorf("%d of %d: %v, want %v", c.k, c.n, got, c.want)
 		}
 	}
 	for _, n := range []int{1, 5, 18, 31, 32, 63, 64, 200} {
 		for k := 0; k <= n; k += 1 + n/40 {
-			if got, want := math.Exp(LogE(Single(k, n))), exactE(k, n); !near(got, want, 1e-10) {
+			if got, want := math.Exp(LogE(k, n)), exactE(k, n); !near(got, want, 1e-10) {
 				t.Errorf("%d of %d: %v, want %v", k, n, got, want)
 			}
 		}
 	}
 }
 
-// By hand: three visits whose means are 1/3, -1/3 and 1. The product is
-// (1 - λ²/9)(1 + λ), whose integral is 1 + 1/2 - 1/27 - 1/36.
-func TestAVisitVotesByItsMean(t *testing.T) {
-	visits := []Visit{{2, 3}, {1, 3}, {4, 4}}
-	want := (1 + 1.0/2 - 1.0/27 - 1.0/36 + (1-0.95*0.95/9)*1.95) / 2
-	if got := math.Exp(LogE(visits)); !near(got, want, 1e-12) {
-		t.Errorf("%v, want %v", got, want)
-	}
-	// A visit of many blocks that agree is worth one block, and never more.
-	for n := 1; n < 20; n++ {
-		if a, b := LogE(Single(1, 1)), LogE([]Visit{{n, n}}); a != b {
-			t.Errorf("%d blocks of one visit: %v, one block: %v", n, b, a)
-		}
-	}
-}
-
-// Thousands of visits, also where e exceeds a float64: the spread half is an
-// incomplete beta function.
 func TestLargeEValues(t *testing.T) {
-	for _, c := range []struct{ k, n int }{{300, 500}, {260, 500}, {900, 1000}, {2600, 5000}, {5000, 5000}, {100, 1000}} {
+	for _, c := range []struct{ k, n int }{{30, 50}, {300, 500}, {260, 500}, {900, 1000}, {5000, 5000}, {2600, 5000}, {100, 1000}} {
 		a, b := float64(c.k+1), float64(c.n-c.k+1)
 		la, _ := math.Lgamma(a)
 		lb, _ := math.Lgamma(b)
 		lab, _ := math.Lgamma(a + b)
-		spread := (a+b-1)*math.Ln2 + la + lb - lab + math.Log(mathx.BetaInc(0.5, b, a))
-		bold := (a-1)*math.Log(1.95) + (b-1)*math.Log(0.05)
-		want := LogSum([]float64{spread, bold}) - math.Ln2
-		got := LogE(Single(c.k, c.n))
-		if math.IsInf(got, 0) || math.IsNaN(got) || !math.IsInf(want, 0) && math.Abs(got-want) > 1e-8*max(1, math.Abs(want)) {
+		want := (a+b-1)*math.Ln2 + la + lb - lab + math.Log(mathx.BetaInc(0.5, b, a))
+		if got := logSpread(c.k, c.n); math.Abs(got-want) > 1e-8*max(1, math.Abs(want)) && !math.IsInf(want, 0) {
 			t.Errorf("%d of %d: %v, want %v", c.k, c.n, got, want)
+		}
+		if got := LogE(c.k, c.n); math.IsInf(got, 0) || math.IsNaN(got) {
+			t.Errorf("%d of %d: %v", c.k, c.n, got)
 		}
 	}
 }
@@ -148,6 +129,29 @@ func TestLevelsAddUpToAlpha(t *testing.T) {
 	}
 }
 
+func TestTheFewestBlocksThatDecide(t *testing.T) {
+	for _, c := range []struct {
+		claims float64 // number of claims that divide Alpha
+		n, k   int     // the smallest n at which some k is enough, and that k
+	}{{1, 6, 6}, {2, 7, 7}, {3, 7, 7}, {4, 8, 8}, {20, 10, 10}} {
+		if k, ok := Least(c.n, Alpha/c.claims); !ok || k != c.k {
+			t.Errorf("%v claims: %d of %d, %v", c.claims, k, c.n, ok)
+		}
+		if k, ok := Least(c.n-1, Alpha/c.claims); ok {
+			t.Errorf("%v claims: %d of %d are enough", c.claims, k, c.n-1)
+		}
+	}
+	last := 1.0
+	for _, n := range []int{20, 50, 100, 400, 1000} {
+		k, ok := Least(n, Alpha)
+		share := float64(k) / float64(n)
+		if !ok || share >= last || share <= 0.5 || Shown(k-1, n, Alpha) {
+			t.Errorf("%d of %d", k, n)
+		}
+		last = share
+	}
+}
+
 func TestTheFewestVisitsThatDecide(t *testing.T) {
 	for claims, n := range map[float64]int{0.5: 6, 1: 6, 2: 7, 3: 7, 4: 8, 20: 10} {
 		if got := Fewest(Alpha / claims); got != n {
@@ -155,24 +159,6 @@ func TestTheFewestVisitsThatDecide(t *testing.T) {
 		}
 	}
 }
-
-// shown remembers what it computed, since the courses below ask a million times.
-func shownBy() func(k, n int, alpha float64) bool {
-	seen := map[[2]int]float64{}
-	return func(k, n int, alpha float64) bool {
-		if 2*k <= n {
-			return false
-		}
-		e, ok := seen[[2]int{k, n}]
-		if !ok {
-			e = LogE(Single(k, n))
-			seen[[2]int{k, n}] = e
-		}
-		return e >= -math.Log(alpha)
-	}
-}
-
-var shown = shownBy()
 
 // reached is the exact probability that n blocks, each yes with probability p,
 // ever have an e-value of 1/alpha on one of the sides.
@@ -186,7 +172,7 @@ func reached(p float64, n int, alpha float64, sides int) float64 {
 			next[k+1] += c * p
 		}
 		for k := range next {
-			if shown(k, all, alpha) || sides == 2 && shown(all-k, all, alpha) {
+			if Shown(k, all, alpha) || sides == 2 && Shown(all-k, all, alpha) {
 				out, next[k] = out+next[k], 0
 			}
 		}
@@ -197,12 +183,12 @@ func reached(p float64, n int, alpha float64, sides int) float64 {
 
 func TestStoppingAtWillDoesNotRaiseTheError(t *testing.T) {
 	for _, alpha := range []float64{Alpha, Alpha / 2, Alpha / 8, 0.01} {
-		got := reached(0.5, 400, alpha, 1)
-		t.Logf("alpha %v: ever reached within 400 visits with a chance of %.4f", alpha, got)
+		got := reached(0.5, 1000, alpha, 1)
+		t.Logf("alpha %v: ever reached within 1000 blocks with a chance of %.4f", alpha, got)
 		if got > alpha || got < alpha/4 {
 			t.Errorf("alpha %v: %v", alpha, got)
 		}
-		if both := reached(0.5, 400, alpha/2, 2); both > alpha {
+		if both := reached(0.5, 1000, alpha/2, 2); both > alpha {
 			t.Errorf("alpha %v, two sides: %v", alpha, both)
 		}
 	}
@@ -216,102 +202,47 @@ func TestStoppingAtWillDoesNotRaiseTheError(t *testing.T) {
 
 func TestForetellGoesOnAsSoFar(t *testing.T) {
 	for _, c := range []struct {
-		seen []Visit
-		want int // want is 0 if MaxVisits are not enough
+		k, n, want int // want is 0 if MaxVisits are not enough
 	}{
-		{nil, 6}, {Single(1, 1), 5}, {Single(6, 6), 1}, {Single(5, 10), 0}, {Single(3, 10), 0}, {Single(501, 1000), 0},
-		// One visit of twenty blocks is one visit.
-		{[]Visit{{20, 20}}, 5},
-		{[]Visit{{0, 20}}, 0},
+		{0, 0, 6}, {1, 1, 6}, {6, 6, 6}, {8, 8, 8}, {5, 10, 0}, {3, 10, 0}, {501, 1000, 0},
 	} {
-		if got, ok := Foretell(c.seen, Alpha); ok != (c.want > 0) || ok && got != c.want {
-			t.Errorf("%v: %d, %v, want %d", c.seen, got, ok, c.want)
+		if got, ok := Foretell(c.k, c.n, Alpha); got != c.want || ok != (c.want > 0) {
+			t.Errorf("%d of %d: %d, %v", c.k, c.n, got, ok)
 		}
 	}
 	for _, c := range []struct{ k, n int }{{4, 6}, {7, 10}, {12, 20}, {30, 50}} {
-		further, ok := Foretell(Single(c.k, c.n), Alpha)
-		all := c.n + further
-		k := c.k + int(math.Ceil(float64(further*c.k)/float64(c.n)))
-		if !ok || !Shown(Single(k, all), Alpha) || Shown(Single(c.k, c.n), Alpha) {
-			t.Errorf("%d of %d: %d, %v", c.k, c.n, further, ok)
+		all, ok := Foretell(c.k, c.n, Alpha)
+		if !ok || all <= c.n || !Shown(int(math.Round(float64(all*c.k)/float64(c.n))), all, Alpha) {
+			t.Errorf("%d of %d: %d, %v", c.k, c.n, all, ok)
 		}
 	}
-}
-
-// alone is n visits of one block.
-func alone(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
 }
 
 func TestASequenceIsOfOrderStatistics(t *testing.T) {
 	// Two sides at half of 0.05 need seven blocks: (255/8 + 1.95^7)/2 is 69.
-	if low, high, ok := Sequence(ranks(6), ranks(6), alone(6), Alpha); ok {
+	if low, high, ok := Sequence(ranks(6), ranks(6), Alpha); ok {
 		t.Errorf("of six: %v to %v", low, high)
 	}
 	for n, want := range map[int]float64{7: 1, 8: 1, 9: 1} {
-		if low, high, ok := Sequence(ranks(n), ranks(n), alone(n), Alpha); !ok || low != want || high != float64(n+1)-want {
+		if low, high, ok := Sequence(ranks(n), ranks(n), Alpha); !ok || low != want || high != float64(n+1)-want {
 			t.Errorf("of %d: %v to %v, %v", n, low, high, ok)
 		}
-	}
-	// Of twenty blocks of three visits nothing is known yet.
-	if low, high, ok := Sequence(ranks(20), ranks(20), inVisits(20, 7), Alpha); ok {
-		t.Errorf("of three visits: %v to %v", low, high)
 	}
 	// A block that cannot tell may have any ratio, and the two ends come from
 	// other blocks.
 	least, most := ranks(20), ranks(20)
-	low, high, _ := Sequence(least, most, alone(20), Alpha)
+	low, high, _ := Sequence(least, most, Alpha)
 	least[7], most[7] = 0, math.Inf(1)
-	blindLow, blindHigh, ok := Sequence(least, most, alone(20), Alpha)
+	blindLow, blindHigh, ok := Sequence(least, most, Alpha)
 	if !ok || blindLow != low-1 || blindHigh != high+1 {
 		t.Errorf("%v to %v became %v to %v", low, high, blindLow, blindHigh)
-	}
-}
-
-// inVisits has so many blocks in each visit.
-func inVisits(blocks, each int) []int {
-	out := make([]int, blocks)
-	for i := range out {
-		out[i] = i / each
-	}
-	return out
-}
-
-// The ends are the values at which the bet turns: what lies outside of them is
-// excluded by the e-value of each side, and the ends themselves are not.
-func TestASequenceInvertsTheBetOfItsVisits(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 2))
-	for _, each := range []int{1, 2, 3, 5} {
-		values := make([]float64, 60)
-		for i := range values {
-			values[i] = math.Exp(0.1 * r.NormFloat64())
-		}
-		visit := inVisits(60, each)
-		low, high, ok := Sequence(values, values, visit, Alpha)
-		if !ok || low >= high {
-			t.Fatalf("visits of %d: %v to %v, %v", each, low, high, ok)
-		}
-		e := func(says func(float64) bool) float64 {
-			return LogE(visitsOf(visit, func(i int) bool { return says(values[i]) }))
-		}
-		bar := math.Log(2 / Alpha)
-		if e(func(v float64) bool { return v >= low }) < bar || e(func(v float64) bool { return v > low }) >= bar {
-			t.Errorf("visits of %d: the bet does not turn at %v", each, low)
-		}
-		if e(func(v float64) bool { return v <= high }) < bar || e(func(v float64) bool { return v < high }) >= bar {
-			t.Errorf("visits of %d: the bet does not turn at %v", each, high)
-		}
 	}
 }
 
 // Over a whole course of looking after each block, the sequence ever misses the
 // median in at most one of twenty courses.
 func TestASequenceHoldsTheMedianAllAlong(t *testing.T) {
-	const courses, blocks = 200, 60
+	const courses, blocks = 400, 60
 	r := rand.New(rand.NewPCG(13, 1))
 	lost, width := 0, 0.0
 	for range courses {
@@ -319,7 +250,7 @@ func TestASequenceHoldsTheMedianAllAlong(t *testing.T) {
 		out := false
 		for range blocks {
 			seen = append(seen, math.Exp(r.NormFloat64()/math.Sqrt(r.ExpFloat64())))
-			if low, high, ok := Sequence(seen, seen, alone(len(seen)), Alpha); ok {
+			if low, high, ok := Sequence(seen, seen, Alpha); ok {
 				out = out || low > 1 || high < 1
 				if len(seen) == blocks {
 					width += math.Log(high/low) / courses

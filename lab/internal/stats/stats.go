@@ -4,15 +4,17 @@
 // stops. Another program can halve a core's speed for minutes, so two
 // conditions are compared within a block, on the same machine at the same time.
 // A block then says one bit: its ratio is on one side of an edge, or on the
-// other. The mean of these bits over a visit, the blocks of one stay at an
-// experiment, is the visit's vote, and the votes are bet on (LogE). So one may
+// other. These bits are bet on (LogE), one for each visit, which is one
+// stay at an experiment: that of its first block. So one may
 // look after each visit, stop at any time, and go on the next day, which a p
 // value for a fixed sample size does not allow.
 //
 // The only assumption is about visits: where a claim is false, the vote of the
 // next visit is against it as much as for it in the mean, whatever came before.
 // Blocks of one visit may depend on each other in any way, since what a neighbour
-// or a cache does for a minute is in all of them. So may visits differ, by as much
+// or a cache does for a minute is in all of them. But a mean of several would
+// suppose that how many they are does not depend on what they showed, and a visit
+// may be ended at will. So may visits differ, by as much
 // as they like, as long as nobody can foretell in which direction. What the
 // assumption does not cover is a difference that stays for many visits: then they
 // are one piece of evidence, and the bet takes them for several.

@@ -66,7 +66,7 @@ func (rec *record) evaluateBound(c experiment.Claim) finding {
 	var v votes
 	for i, b := range f.seen.blocks {
 		if f.seen.blind[i] != none {
-			v.add(b.visit, false, false)
+			v.add(b.later, false, false)
 			continue
 		}
 		all, any := true, false
@@ -74,7 +74,7 @@ func (rec *record) evaluateBound(c experiment.Claim) finding {
 			s := rec.wallStateOf(b.of, t, claimed)
 			all, any = all && s == alone, any || s == room
 		}
-		v.add(b.visit, all, any)
+		v.add(b.later, all, any)
 	}
 	count, trials, fullest := map[wallState]int{}, 0, math.Inf(1)
 	rec.each(func(s *source, t results.Trial) {

@@ -45,7 +45,7 @@ func (d *decider) evaluateControl() *Control {
 		}
 		if visited(blocks); d.oneStay {
 			for i := range blocks {
-				blocks[i].visit = i
+				blocks[i].visit, blocks[i].later = i, false
 			}
 		}
 		c, err := compare(Effect{Metric: name}, band{1, 1}, blocks, make([]blindness, len(blocks)), func(b block) (x, y results.Reading) {
@@ -115,8 +115,7 @@ func judgeControl(found []*comparison) (Outcome, string) {
 // differsBy tells whether one metric differs in one direction. The error is
 // divided by the number of metrics and by two for the directions.
 func differsBy(side votes, metrics int) bool {
-	visits := side.visits(beyond)
-	return len(visits) >= stats.MinSamples && stats.Shown(visits, controlAlpha/float64(2*metrics))
+	return side.first.all >= stats.MinSamples && stats.Shown(side.first.beyond, side.first.all, controlAlpha/float64(2*metrics))
 }
 
 // least is the smallest number of visits of a comparison.

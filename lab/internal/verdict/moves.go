@@ -79,7 +79,7 @@ func (rec *record) evaluateMoves(c experiment.Claim) (finding, error) {
 	trials := 0     // at either end
 	for i, b := range f.seen.blocks {
 		if b.refused {
-			v.add(b.visit, false, false)
+			v.add(b.later, false, false)
 			continue
 		}
 		worst, any := moved, false
@@ -95,10 +95,10 @@ func (rec *record) evaluateMoves(c experiment.Claim) (finding, error) {
 			}
 		}
 		if f.seen.blind[i] != none {
-			v.add(b.visit, false, false)
+			v.add(b.later, false, false)
 			continue
 		}
-		v.add(b.visit, worst == moved, any)
+		v.add(b.later, worst == moved, any)
 		if any {
 			worst = elsewhere
 		}

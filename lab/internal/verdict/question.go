@@ -6,7 +6,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
 // A Question is everything that measured runs have asked under one experiment's
@@ -67,11 +66,6 @@ func (q *Question) Part(x *experiment.Experiment, cores int) (nth, claims int) {
 		nth = q.tries[x.Earlier] + 1
 	}
 	return nth, claims
-}
-
-// Level is the error that each claim of an experiment may have on such a host.
-func (q *Question) Level(x *experiment.Experiment, cores int) float64 {
-	return stats.Level(q.Part(x, cores))
 }
 
 // Decide is Decide for runs of a journal in which more was asked than by these runs.

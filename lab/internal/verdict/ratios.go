@@ -20,7 +20,6 @@ type comparison struct {
 	effect  Effect
 	band    band
 	spans   []span    // by block; "anywhere" for a block that cannot tell
-	visit   []int     // visit of each block
 	nominal []float64 // ratios of the nominal figures of blocks that can tell; used only if fine
 	fine    bool      // whether every ratio is a single figure rather than a range
 	edges   []votes
@@ -41,13 +40,13 @@ func compare(e Effect, within band, blocks []block, blind []blindness, readings 
 		c.effect.BandHigh = digits(within.high)
 	}
 	for i, bl := range blocks {
-		at := anywhere(bl.visit)
+		at := anywhere(bl.later)
 		if blind[i] == none {
 			a, b := readings(bl)
 			if a.High <= 0 || b.High <= 0 {
 				return c, fmt.Errorf("in block %d of %d the %s is zero, so there is no ratio", i+1, len(blocks), metricWords(e.Metric))
 			}
-			at = span{least: a.Low / b.High, most: a.High / b.Low, visit: bl.visit}
+			at = span{least: a.Low / b.High, most: a.High / b.Low, later: bl.later}
 			c.effect.Pairs++
 			if a.Nominal != nil && b.Nominal != nil {
 				c.nominal = append(c.nominal, *a.Nominal / *b.Nominal)
@@ -69,7 +68,7 @@ func compare(e Effect, within band, blocks []block, blind []blindness, readings 
 }
 
 func (c *comparison) add(s span) {
-	c.spans, c.visit = append(c.spans, s), append(c.visit, s.visit)
+	c.spans = append(c.spans, s)
 	c.band.count(c.edges, s)
 	switch {
 	case s.blind:
@@ -87,7 +86,7 @@ func (c *comparison) settle(level float64) {
 	}
 	hold, refute := strength(c.edges)
 	c.effect.EFor, c.effect.EAgainst = eValue(hold), eValue(refute)
-	if low, high, ok := stats.Sequence(c.side(least), c.side(most), c.visit, level); ok {
+	if low, high, ok := stats.Sequence(c.side(least), c.side(most), level); ok {
 		c.effect.Low, c.effect.High = digits(low), finite(high)
 	}
 }
@@ -95,11 +94,12 @@ func (c *comparison) settle(level float64) {
 func least(s span) float64 { return s.least }
 func most(s span) float64  { return s.most }
 
-// side lists one end of each block's range.
-func (c *comparison) side(end func(span) float64) []float64 {
-	out := make([]float64, len(c.spans))
-	for i, s := range c.spans {
-		out[i] = end(s)
+// side lists one end of the range of each block that is bet on.
+func (c *comparison) side(end func(span) float64) (out []float64) {
+	for _, s := range c.spans {
+		if !s.later {
+			out = append(out, end(s))
+		}
 	}
 	return out
 }

@@ -184,6 +184,7 @@ type block struct {
 	of     *source
 	number int
 	visit  int
+	later  bool // whether it is not the first of its visit
 	trials []results.Trial
 	// refused says that a condition has no valid trial.
 	refused bool
@@ -210,14 +211,21 @@ func (rec *record) begun(conds []setting.Levels) []block {
 	return visited(out)
 }
 
-// visited sets the visit of each block.
+// visited sets the visit of each block, and which is the first of its visit.
 func visited(blocks []block) []block {
 	stays := make([]results.Stay, len(blocks))
 	for i, b := range blocks {
 		stays[i] = b.of.stays[b.number]
 	}
+	first := map[int]int{}
 	for i, visit := range results.Visits(stays) {
-		blocks[i].visit = visit
+		blocks[i].visit, blocks[i].later = visit, true
+		if at, ok := first[visit]; !ok || stays[i].Began.Before(stays[at].Began) {
+			first[visit] = i
+		}
+	}
+	for _, i := range first {
+		blocks[i].later = false
 	}
 	return blocks
 }

@@ -126,7 +126,7 @@ func (rec *record) over(asked *experiment.Relative, levels, base setting.Levels)
 	}
 	e := c.effect
 	e.For, e.Against = 0, 0
-	if low, high, ok := stats.Sequence(c.side(least), c.side(most), c.visit, stats.Alpha); ok {
+	if low, high, ok := stats.Sequence(c.side(least), c.side(most), stats.Alpha); ok {
 		e.Low, e.High = digits(low), finite(high)
 	}
 	printed := []Effect{e}

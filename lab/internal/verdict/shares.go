@@ -54,7 +54,7 @@ func (rec *record) evaluateShare(c experiment.Claim) finding {
 	var v votes
 	for i, b := range f.seen.blocks {
 		if f.seen.blind[i] != none {
-			v.add(b.visit, false, false)
+			v.add(b.later, false, false)
 			continue
 		}
 		holds, ts := 0, rec.about(c, b)
@@ -63,7 +63,7 @@ func (rec *record) evaluateShare(c experiment.Claim) finding {
 				holds++
 			}
 		}
-		v.add(b.visit, holds == len(ts), holds == 0)
+		v.add(b.later, holds == len(ts), holds == 0)
 	}
 	f.why = sayShares(c, shares, held)
 	if rec.text {

@@ -12,7 +12,10 @@
 // in a band: for each edge of the band, at least half of all blocks are inside of
 // the edge. A block is for an edge if the whole range of its ratio is inside,
 // against it if the whole range is beyond, and otherwise cannot tell. The vote of a
-// visit is the mean of its blocks' votes, +1 or -1. A block that cannot tell, for
+// visit is that of its first block, +1 or -1; its further blocks are shown and not
+// bet on. Their mean would waste less, but a run may be stopped after any block,
+// and whoever stops a visit while it is ahead would have a mean that is above 0
+// where the truth is on the edge. A block that cannot tell, for
 // example because the client was the wall or a gate refused a trial, votes -1 on
 // both sides, and so makes both answers harder to reach. A claim about walls, or
 // about shares of a profile, has one vote a block in the same way.

@@ -55,12 +55,12 @@ func TestTheMeanOverTheEdgesRefutes(t *testing.T) {
 		out := make([]votes, len(beyond))
 		for i, k := range beyond {
 			for b := range 8 {
-				out[i].add(b, b >= k, b < k)
+				out[i].add(false, b >= k, b < k)
 			}
 		}
 		return out
 	}
-	level := 1 / (0.6 * math.Exp(stats.LogE(stats.Single(8, 8)))) // between two of four and three of four
+	level := 1 / (0.6 * math.Exp(stats.LogE(8, 8))) // between two of four and three of four
 	if got := judge(edges(8, 8, 0, 0), level); got != Inconclusive {
 		t.Errorf("two of four edges: %s", got)
 	}
@@ -72,7 +72,7 @@ func TestTheMeanOverTheEdgesRefutes(t *testing.T) {
 		e := edges(k, 8-k, 3)
 		_, refute := strength(e)
 		for _, edge := range e {
-			if most := stats.LogE(edge.visits(beyond)) - math.Log(3); refute < most {
+			if most := stats.LogE(edge.first.beyond, edge.first.all) - math.Log(3); refute < most {
 				t.Errorf("%d: the mean %v is below %v", k, refute, most)
 			}
 		}
@@ -115,8 +115,28 @@ func TestLaterDesignsOfAQuestionHaveLess(t *testing.T) {
 	}{{"first", 1, 40, 0.025}, {"second", 2, 120, 0.05 / 6}, {"third", 3, 240, 0.05 / 12}} {
 		d := [3]Run{runOf(one, "x", 2), runOf(two, "y", 2), runOf(three, "z", 2)}[i]
 		f := q.Decide(d.Then, machine, []Run{d})
-		if f.Record.Nth != c.nth || f.Record.Asks != c.asks || math.Abs(q.Level(d.Then, 4)-c.level) > 1e-12 {
-			t.Errorf("%s: %+v, level %v", c.x, f.Record, q.Level(d.Then, 4))
+		if f.Record.Nth != c.nth || f.Record.Asks != c.asks || math.Abs(stats.Level(q.Part(d.Then, 4))-c.level) > 1e-12 {
+			t.Errorf("%s: %+v, level %v", c.x, f.Record, stats.Level(q.Part(d.Then, 4)))
+		}
+	}
+}
+
+// The bet is on the first block of a visit, whichever come after it: otherwise
+// whoever stops a visit while it is ahead would choose what he finds.
+func TestTheFirstBlockOfAVisitIsBetOn(t *testing.T) {
+	x := design(t, "", atLeast)
+	for _, c := range []struct {
+		first, second float64
+		want          Verdict
+	}{{2, 1, Reproduced}, {1, 2, Refuted}} {
+		r := stay(ratios(x, slices.Repeat([]float64{c.first, c.second}, 8)...), 2)
+		got := one(t, x, r, machine)
+		if got.Verdict != c.want || got.Visits != 8 || got.Blocks != 16 || got.For != 8 || got.Against != 8 {
+			t.Errorf("%v first: %s of %d visits, %d for, %d against (%s)", c.first, got.Verdict, got.Visits, got.For, got.Against, got.Reason)
+		}
+		slices.Reverse(r.Trials) // as whatever stands first in a file
+		if again := one(t, x, r, machine); again.Verdict != c.want {
+			t.Errorf("%v first, in another order: %s", c.first, again.Verdict)
 		}
 	}
 }

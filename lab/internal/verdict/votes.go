@@ -11,36 +11,21 @@ import (
 // neither inside nor beyond cannot tell.
 type tally struct{ inside, beyond, all int }
 
-// votes has the blocks on one edge, in all and by visit.
+// votes has the blocks on one edge: all, and the first of each visit.
 type votes struct {
 	tally
-	by []tally
+	first tally
 }
-
-// visits gives what each visit says for one side of the edge. A block that cannot
-// tell is a vote against either side.
-func (v votes) visits(side func(tally) int) []stats.Visit {
-	var out []stats.Visit
-	for _, t := range v.by {
-		if t.all > 0 {
-			out = append(out, stats.Visit{Yes: side(t), Blocks: t.all})
-		}
-	}
-	return out
-}
-
-func inside(t tally) int { return t.inside }
-func beyond(t tally) int { return t.beyond }
 
 // A span is the range of a block's ratio. For a block that cannot tell it is
 // blind and reaches from 0 to infinity.
 type span struct {
 	least, most float64
 	blind       bool
-	visit       int
+	later       bool // whether it is not the first block of its visit
 }
 
-func anywhere(visit int) span { return span{0, math.Inf(1), true, visit} }
+func anywhere(later bool) span { return span{0, math.Inf(1), true, later} }
 
 // A band is the range of ratios that a claim wants, edges included. At 0 and at
 // infinity there is no edge.
@@ -64,21 +49,22 @@ func (b band) beyond(s span) bool { return s.most < b.low || s.least > b.high }
 func (b band) count(edges []votes, s span) {
 	last := len(edges) - 1
 	if b.low > 0 {
-		edges[0].add(s.visit, s.least >= b.low, s.most < b.low)
+		edges[0].add(s.later, s.least >= b.low, s.most < b.low)
 	}
 	if !math.IsInf(b.high, 1) {
-		edges[last].add(s.visit, s.most <= b.high, s.least > b.high)
+		edges[last].add(s.later, s.most <= b.high, s.least > b.high)
 	} else if b.low <= 0 {
-		edges[last].add(s.visit, false, false)
+		edges[last].add(s.later, false, false)
 	}
 }
 
-// add counts a block of a visit.
-func (v *votes) add(visit int, inside, beyond bool) {
-	for len(v.by) <= visit {
-		v.by = append(v.by, tally{})
+// add counts a block; later ones of a visit are not bet on.
+func (v *votes) add(later, inside, beyond bool) {
+	counts := []*tally{&v.tally, &v.first}
+	if later {
+		counts = counts[:1]
 	}
-	for _, t := range []*tally{&v.tally, &v.by[visit]} {
+	for _, t := range counts {
 		t.all++
 		if inside {
 			t.inside++
@@ -94,10 +80,10 @@ func (v *votes) add(visit int, inside, beyond bool) {
 func judge(edges []votes, level float64) Verdict {
 	held := len(edges) > 0
 	for _, e := range edges {
-		if len(e.visits(inside)) < stats.MinSamples {
+		if e.first.all < stats.MinSamples {
 			return Inconclusive
 		}
-		held = held && stats.Shown(e.visits(inside), level)
+		held = held && stats.Shown(e.first.inside, e.first.all, level)
 	}
 	switch {
 	case held:
@@ -114,7 +100,7 @@ func judge(edges []votes, level float64) Verdict {
 func logMean(edges []votes) float64 {
 	logs := make([]float64, len(edges))
 	for i, e := range edges {
-		logs[i] = stats.LogE(e.visits(beyond))
+		logs[i] = stats.LogE(e.first.beyond, e.first.all)
 	}
 	return stats.LogSum(logs) - math.Log(float64(len(edges)))
 }
@@ -125,11 +111,12 @@ func needed(edges []votes, level float64) int {
 	hold, refute := 0, 0
 	never := len(edges) == 0
 	for _, e := range edges {
-		short := max(1, stats.MinSamples-len(e.visits(inside)))
-		further, ok := stats.Foretell(e.visits(inside), level)
-		never, hold = never || !ok, max(hold, further, short)
-		further, ok = stats.Foretell(e.visits(beyond), level/float64(len(edges)))
-		if further = max(further, short); ok && e.all > 0 && (refute == 0 || further < refute) {
+		n := e.first.all
+		short := max(1, stats.MinSamples-n)
+		all, ok := stats.Foretell(e.first.inside, n, level)
+		never, hold = never || !ok, max(hold, all-n, short)
+		all, ok = stats.Foretell(e.first.beyond, n, level/float64(len(edges)))
+		if further := max(all-n, short); ok && n > 0 && (refute == 0 || further < refute) {
 			refute = further
 		}
 	}
@@ -147,7 +134,7 @@ func needed(edges []votes, level float64) int {
 func strength(edges []votes) (hold, refute float64) {
 	hold = math.Inf(1)
 	for _, e := range edges {
-		hold = min(hold, stats.LogE(e.visits(inside)))
+		hold = min(hold, stats.LogE(e.first.inside, e.first.all))
 	}
 	return hold, logMean(edges)
 }
