@@ -105,7 +105,8 @@ func (f fleetFlags) afar(ctx context.Context, call []string, o options, out io.W
 		case own != there:
 			all.Say("warning: this checkout is at commit %.12s, and the fleet's at %.12s, whose experiments and lab are used", own, there)
 		case len(differ) > 0 && !all.Hellos()[0].Dirty:
-			all.Say("warning: %s%s not as committed here; the fleet has the commit, whose experiments and lab are used", differ[0], map[bool]string{true: " is", false: andMore(len(differ)-1) + " are"}[len(differ) == 1])
+			all.Say("warning: %s is not as committed here%s; the fleet has the commit, whose experiments and lab are used",
+				differ[0], andMore(len(differ)-1))
 		}
 	}
 	status, err := all.Run(ctx)
@@ -223,7 +224,9 @@ func unsure(names []string, clocks []fleet.Clock) error {
 	var lines []string
 	for i, c := range clocks {
 		if c.UncertaintyS > gate.ClockUnsure.Seconds() {
-			lines = append(lines, fmt.Sprintf("%s: its clock is known to %.2g ms only, and every trial would be invalid from %v on (gate %s); have chrony keep it and the server's, or start the run nearer to the hosts, as on the server's (ansible_connection: local)",
+			lines = append(lines, fmt.Sprintf("%s: its clock is known to %.2g ms only, and every trial would be invalid "+
+				"from %v on (gate %s); have chrony keep it and the server's, or start the run nearer to the hosts, "+
+				"as on the server's (ansible_connection: local)",
 				names[i+1], 1e3*c.UncertaintyS, gate.ClockUnsure, gate.ClocksUnsure))
 		}
 	}

@@ -36,7 +36,8 @@ const (
 )
 
 func (l Left) String() string {
-	says := fmt.Sprintf("the kernel setting %s is %q and was %q: tune-%s.sh turned it at %s", l.Path, plain(l.Now), plain(l.Original), l.Knob, l.Since.Format(time.RFC3339))
+	says := fmt.Sprintf("the kernel setting %s is %q and was %q: tune-%s.sh turned it at %s", l.Path,
+		plain(l.Now), plain(l.Original), l.Knob, l.Since.Format(time.RFC3339))
 	switch l.By {
 	case Held:
 		return says + fmt.Sprintf(", and process %d still holds it", l.PID)
@@ -87,7 +88,8 @@ func (s *session) left() (all []Left) {
 		if err != nil || same(s.m, r.Target, now, r.Original) {
 			continue
 		}
-		l := Left{Path: r.Target.Path, Original: r.Original, Now: now, Knob: r.Knobs[0], Since: r.Time, By: r.by(s.m), Service: r.Target.Kind == kindUnit}
+		l := Left{Path: r.Target.Path, Original: r.Original, Now: now, Knob: r.Knobs[0], Since: r.Time,
+			By: r.by(s.m), Service: r.Target.Kind == kindUnit}
 		if r.Holder != nil {
 			l.PID = r.Holder.PID
 		}
