@@ -46,7 +46,7 @@ func (c *clone) others() []state {
 		{name: "renamed", says: said{
 			"run 2": {"Two cores,", "12 blocks of 2 runs", "the machine changed between the runs of this record: kernel 6.1 and 6.2; memory 8 GiB and 16 GiB",
 				"Memory 17.2 GB", "Kernel 6.2", "most of it another process (0.40)"},
-			"claim queue":   {"Reproduced on 1 of 1 machine", "12 of 12"},
+			"claim queue":   {"Reproduced on 1 of 1 machine", "12 of 12", "In other words before:", "A request waits twice.", "It waits longer, and once."},
 			"hosts/renamed": {"A later name of the machine", "made/up", "2 in 1 socket, 2 threads a core", "L2 1M x1", "as each run records it", "0123456789abcdef is a keyed hash"},
 			"hosts/small":   {"Also named renamed"},
 		}},
@@ -124,7 +124,7 @@ func (c *clone) records(page func(name, claim, source, status string)) {
 	two("record", "queue", ends(results.Interrupted, 5, "interrupted"), func(p *madeup.Plan) { p.Blocks = 7 })
 	// The machine got a new name, a new kernel and more memory between two runs, and
 	// another process ran beside the last block.
-	c.experiment("renamed", design("renamed"))
+	c.experiment("renamed", design("renamed")+"\n[[corrected]]\nid = \"queue\"\nwas = \"A request waits twice.\"\nwhy = \"It waits longer, and once.\"\n")
 	page("renamed", "queue", "measured", "done")
 	for i, id := range []string{"small", "renamed"} {
 		p := c.plan("renamed", design("renamed"))
