@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -18,8 +17,6 @@ const (
 	examples    = "data/examples"
 	mostExample = 16 << 10 // bytes; the longest so far has 3 kB
 )
-
-var example = regexp.MustCompile(`^(compare-[a-z0-9-]+|fleet-scale)\.json$`)
 
 // printedAt reports when an example was printed: lab compare says started_at, and make
 // bench-fleet date.
@@ -56,19 +53,13 @@ func (j *Journal) foreign(fault func(path string, err error)) error {
 			fault(filepath.Join(j.Root.Experiments(), e.Name()), errors.New("only experiments (.toml) belong there"))
 		}
 	}
-	return filepath.WalkDir(j.Root.Path(examples), func(p string, e os.DirEntry, err error) error {
-		if errors.Is(err, os.ErrNotExist) || err == nil && e.IsDir() {
-			return nil
-		}
-		var data []byte
-		switch {
-		case err != nil:
-			return err
-		case filepath.Dir(p) != j.Root.Path(examples) || !example.MatchString(e.Name()):
-			fault(p, errors.New("only compare-NAME.json and fleet-scale.json belong there"))
-			return nil
-		}
-		if data, err = strict.ReadUpTo(p, mostExample); err == nil {
+	files, err := j.Root.Files("examples", ".json")
+	if err != nil {
+		return err
+	}
+	for _, p := range files {
+		data, err := strict.ReadUpTo(p, mostExample)
+		if err == nil {
 			err = strict.CheckJSON(data)
 		}
 		if err == nil && printedAt(data) == [2]string{} {
@@ -77,6 +68,6 @@ func (j *Journal) foreign(fault func(path string, err error)) error {
 		if err != nil {
 			fault(p, err)
 		}
-		return nil
-	})
+	}
+	return nil
 }

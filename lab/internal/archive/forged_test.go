@@ -220,7 +220,7 @@ func TestABrokenContributionIsRefusedInOneLine(t *testing.T) {
 		{"a foreign file among results", writes("data/results/11-threads/run.json~", "x"), "data/results/11-threads/run.json~", "only .json files belong there"},
 		{"a foreign file among experiments", writes("lab/experiments/x.txt", "x"), "lab/experiments/x.txt", "only experiments (.toml) belong there"},
 		{"a directory among experiments", writes("lab/experiments/more/x.toml", "x"), "lab/experiments/more", "only experiments (.toml) belong there"},
-		{"a foreign file among examples", writes("data/examples/x.html", "<p>"), "data/examples/x.html", "only compare-NAME.json and fleet-scale.json belong there"},
+		{"a foreign file among examples", writes("data/examples/x.html", "<p>"), "data/examples/x.html", "only .json files belong there"},
 		{"an example that is no JSON", writes("data/examples/compare-x.json", "{"), "data/examples/compare-x.json", "line 1: the file ends"},
 		{"an example of no time", writes("data/examples/compare-x.json", "{}"), "data/examples/compare-x.json", "neither started_at nor date says"},
 		{"an example over its size", long("data/examples/compare-x.json", 1<<20), "data/examples/compare-x.json", "more than 16384 bytes"},

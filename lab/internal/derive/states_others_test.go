@@ -44,7 +44,8 @@ func (c *clone) others() []state {
 		{name: "renamed", says: said{
 			"run 2": {"Two cores,", "19 blocks of 19 visits in 2 runs", "the machine changed between the runs of this record: kernel 6.1 and 6.2; memory 8 GiB and 16 GiB",
 				"Memory 17.2 GB", "Kernel 6.2", "most of it another process (0.40)"},
-			"claim queue":   {"Reproduced on 1 of 1 machine", "19 of 20", "1 of 20 blocks was refused by a gate and counts for neither side"},
+			"claim queue": {"Reproduced on 1 of 1 machine", "19 of 20", "1 of 20 blocks was refused by a gate and counts for neither side",
+				"In other words before:", "A request waits twice.", "It waits longer, and once."},
 			"hosts/renamed": {"made/up", "2 in 1 socket, 2 threads a core", "L2 1M x1", "as each run records it", "0123456789abcdef is a keyed hash"},
 		}},
 		{name: "rebuilt", says: said{
@@ -134,7 +135,7 @@ func (c *clone) records(page func(name, claim, source, status string)) {
 	}
 	// A machine that is known got a new kernel and more memory between two runs, and
 	// another process ran beside the last block.
-	c.experiment("renamed", design("renamed"))
+	c.experiment("renamed", design("renamed")+"\n[[corrected]]\nid = \"queue\"\nwas = \"A request waits twice.\"\nwhy = \"It waits longer, and once.\"\n")
 	page("renamed", "queue", "measured", "done")
 	for i := range 2 {
 		p := c.plan("renamed", design("renamed"))

@@ -132,6 +132,7 @@ func spoil(f *File, i int, set func(*Slots)) {
 	t.Metrics["latency_mean_s"] = 100 / t.Metrics["throughput_rps"]
 	t.Metrics["in_flight"] = 100
 	t.Metrics["transfer_bytes_per_s"] = t.Metrics["throughput_rps"] * t.Metrics["response_bytes"]
+	_, t.BoundWhy = f.Bound(*t)
 }
 
 // cut keeps the first n slots.

@@ -88,7 +88,7 @@ func TestALinkOfUnknownRateIsNoLinkWithRoom(t *testing.T) {
 		c := &f.Trials[i].Clients[1]
 		c.LineRateShare = nil
 		c.Bound, _ = gate.DecideBound(f.ClientEvidence(1, *c))
-		if f.Trials[i].Bound, _ = f.Bound(f.Trials[i]); f.Trials[i].Bound != gate.BoundUnknown {
+		if f.Trials[i].Bound, f.Trials[i].BoundWhy = f.Bound(f.Trials[i]); f.Trials[i].Bound != gate.BoundUnknown {
 			t.Errorf("the server is called the wall, though a link may have been: %s", f.Trials[i].Bound)
 		}
 	}

@@ -152,7 +152,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"an unknown version", `"schema_version": 1`, `"schema_version": 99`, "/schema_version: version 99 is not known to this lab, which reads version 1 and 2"},
 		{"an unknown version with unknown fields", `"schema_version": 1,`, `"schema_version": 99, "new_field": {}, "trials_2": [],`, "/schema_version: version 99 is not known"},
 		{"version 0", `"schema_version": 1`, `"schema_version": 0`, "/schema_version: version 0 is not known"},
-		{"a version that is a text", `"schema_version": 1`, `"schema_version": "1"`, "/schema_version: version 1 is not known"},
+		{"a version that is a text", `"schema_version": 1`, `"schema_version": "1"`, `/schema_version: version "1" is not known`},
 		{"a half version", `"schema_version": 1`, `"schema_version": 1.5`, "/schema_version: version 1.5 is not known"},
 		{"version null", `"schema_version": 1`, `"schema_version": null`, "/schema_version: "},
 		{"no version", `"schema_version": 1,`, ``, "/schema_version: missing"},
