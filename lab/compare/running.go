@@ -159,9 +159,12 @@ func (r Remote) trial(p generator.Plan, report *generator.Report, i int) results
 	if s.SendLag != nil {
 		m["send_lag_p99_s"] = s.SendLag.P99
 	}
+	if why := report.Tally(&p, i); why != "" {
+		t.Reasons = append(t.Reasons, results.Reason{Gate: gate.Misreport, Detail: why})
+	}
 	asked := gate.Asked{Generator: setting.HTTPLoad, Connections: r.Connections, Pipelining: r.Pipelining, Rate: float64(r.Rate),
 		WindowS: float64(rounds) * r.Slot.Seconds(), SlotS: r.Slot.Seconds(), Rounds: rounds}
-	for _, name := range []string{gate.RateShort, gate.SendLate, gate.Little, gate.Window} {
+	for _, name := range []string{gate.RateShort, gate.SendLate, gate.Misreport, gate.Little, gate.Window} {
 		for _, found := range gate.Hold(name, m, asked) {
 			if !found.Missing() {
 				t.Reasons = append(t.Reasons, results.Reason{Gate: found.Gate, Detail: found.Detail})

@@ -50,7 +50,10 @@
 //
 // Limits: Linux only. GET only, HTTP/1.1 without TLS; an answer that ends only with its
 // connection is an error. A timeout counts from a connection's last sign of life, so a
-// server that answers a deep pipeline very slowly does not time out. In an open loop each
+// server that answers a deep pipeline very slowly does not time out. Where answers take
+// about as long as a slot, those that come in the drain come sooner than under the load,
+// and latencies are too short; rate times mean latency, against what was in flight, shows
+// by how much. In an open loop each
 // thread has its own part of the connections and of the schedule. A connection that
 // breaks is opened again at most five times. A target that stalls or dies in one slot is
 // passed over in all later ones, so that the other targets' slots come in time.

@@ -36,6 +36,11 @@ const (
 	// EndsOff is the share by which the bytes seen at both ends may differ: heads of
 	// segments that offload hides from one end come to less.
 	EndsOff = 0.05
+	// CPUOff is how many times the CPU time that a load generator tells of its host
+	// may see it use, beyond CPUSlack of a core. The host samples at other times
+	// than the slots' edges, and also between slots, where less is sent.
+	CPUOff   = 1.5
+	CPUSlack = 0.05
 )
 
 // Apart is by how much the times may differ, in seconds, in which clients counted

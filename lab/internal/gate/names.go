@@ -19,6 +19,7 @@ const (
 	NoRequests = "no-requests"
 	RateShort  = "rate-short"
 	SendLate   = "send-late"
+	Misreport  = "misreport"
 
 	// From comparing answers with the route's.
 	WrongAnswer = "wrong-answer"
@@ -88,6 +89,7 @@ var All = []Gate{
 	{Timeouts, "a request was not answered in time", Passing},
 	{Resets, "a connection was reset", Passing},
 	{Mismatches, "a body was not the one expected", Fault},
+	{Misreport, fmt.Sprintf("what a load generator reported cannot be: its latencies are of more or fewer requests than its slots or a set rate make, more was answered than asked for, more was read than the server's interface sent, or its host saw it use more than %v times the CPU time that it told of", CPUOff), Following},
 	{WrongAnswer, "an answer that the lab compared was not one that the route has, or all of them came to more or fewer bytes than the route's can", Fault},
 	{NoRequests, "no request was completed", Fault},
 	{RateShort, fmt.Sprintf("less than %s of the asked rate was answered, where meeting it was not the question itself", percent(LeastShare)), Following},

@@ -32,7 +32,7 @@ const aggregator = "lab/scripts/aggregate.mjs"
 //
 // autocannon merges histograms of latency and adds counts and bytes. It does not merge
 // times: those of its first result would stand for all. So the window here is from the
-// first begin to the last end; see Window for how far clients were apart. Figures a sample,
+// first begin to the last end; see Together for the rate of several clients. Figures a sample,
 // of which autocannon merges none, are left out.
 func AggregateAutocannon(ctx context.Context, root string, raws []RawTrial) ([]byte, error) {
 	var input bytes.Buffer

@@ -112,7 +112,7 @@ type TargetSummary struct {
 	Mismatches int64    `json:"mismatches"`           // answers 2xx with a wrong body or head
 	Mismatch   string   `json:"mismatch,omitempty"`   // description of the first
 	Compared   int64    `json:"compared"`             // bodies compared in full
-	Unanswered int64    `json:"unanswered"`           // of the latencies' requests: without an answer when the slot had been drained
+	Unanswered int64    `json:"unanswered"`           // requests among the latencies that had no answer when the slot was drained
 	Latency    *Latency `json:"latency_s,omitempty"`  // absent without answers
 	SendLag    *SendLag `json:"send_lag_s,omitempty"` // present if there is a rate and something was due
 	// Histogram and Lags are present if the plan asked for raw figures and there are
@@ -148,7 +148,10 @@ func (t *TargetSummary) Figures() map[string]float64 {
 		name  string
 		below float64
 		v     float64
-	}{{"p50", 0.5, l.P50}, {"p90", 0.9, l.P90}, {"p99", 0.99, l.P99}, {"p999", 0.999, l.P999}, {"max", 1, l.Max}, {"mean", 1, l.Mean}} {
+	}{
+		{"p50", 0.5, l.P50}, {"p90", 0.9, l.P90}, {"p99", 0.99, l.P99}, {"p999", 0.999, l.P999},
+		{"max", 1, l.Max}, {"mean", 1, l.Mean},
+	} {
 		if one.below <= 1-cut {
 			m["latency_"+one.name+"_s"] = one.v
 		}

@@ -37,7 +37,7 @@ var all = []Metric{
 	{"duration_s", Second, "Window", "Length of the measured window, from the load generator's own clock.", false},
 	{"errors", Count, "Errors", "Connection errors and timeouts that the load generator saw.", false},
 	{"timeouts", Count, "Timeouts", "Requests the load generator gave up on.", false},
-	{"answers_compared", Count, "Compared", "Answers of which the load generator compared the whole body, the warm-up's included. If none was wrong, of all answers less than three in so many were, with a confidence of 95 %.", false},
+	{"answers_compared", Count, "Compared", "Answers whose whole body the load generator compared, the warm-up's included. If it found none wrong, then with a confidence of 95 % fewer than three in this many were.", false},
 	{"resets", Count, "Resets", "Connections reset before their answer, as the load generator counts them.", false},
 	{"non_2xx", Count, "Non-2xx", "Answers whose status was not 2xx.", false},
 	{"latency_mean_s", Second, "Mean latency", "Mean time from request to answer, seen by the client.", true},

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -130,9 +131,17 @@ func (s *sweep) judgePiece(ctx context.Context, answers *comparison) error {
 		if err != nil {
 			return nil, err
 		}
-		return l.parse(text)
+		return generator.ParseAutocannon(text)
 	}
 	r, err := sum(raws...)
+	var own []*generator.Result // of each client that loads
+	for k := 0; k < len(raws) && err == nil; k++ {
+		var mine *generator.Result
+		if mine, err = sum(raws[k]); err != nil {
+			err = fmt.Errorf("%s: its results cannot be told from the others': %w", raws[k].Name, err)
+		}
+		own = append(own, mine)
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -140,6 +149,8 @@ func (s *sweep) judgePiece(ctx context.Context, answers *comparison) error {
 		fail(gate.ClientFailed, "%v", err)
 		return nil
 	}
+	apart := r.Together(own).Seconds()
+	r.Asked(l.rate)
 	w := s.withClients(g.sampler.Between(0, r.Start, r.Finish, r.Metrics["throughput_rps"], l.lineRate), r.Start, r.Finish)
 	maps.Copy(t.Metrics, r.Metrics)
 	maps.Copy(t.Metrics, w.Metrics)
@@ -150,37 +161,25 @@ func (s *sweep) judgePiece(ctx context.Context, answers *comparison) error {
 		t.Resolution = r.Resolution
 	}
 	take(t, w)
-	begins, ends := edgeTimes{}, edgeTimes{}
-	own, all := 0.0, r.Metrics["requests"]
+	used, all := 0.0, r.Metrics["requests"]
 	hellos := g.engine.plan.Clients.Hellos()
 	for k := range s.shares {
 		one := &s.shares[k]
 		c := s.clockOf(k)
 		if one.loads() {
-			mine, err := sum(raws[k])
-			from, to, failed := raws[k].Window()
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if err != nil || failed != nil {
-				fail(gate.ClientFailed, "%s: its results cannot be told from the others': %v", one.name(), err)
-				return nil
-			}
-			begins.add(from)
-			ends.add(to)
-			own += one.seen.Own
-			s.ownPiece(&c, one, mine, all, t.Metrics, hellos[k+1].LineRate)
+			used += one.seen.Own
+			s.ownPiece(&c, one, own[k], all, t.Metrics, hellos[k+1].LineRate)
 			c.Bound, c.BoundWhy = gate.DecideBound(g.engine.file.ClientEvidence(k, c))
 		}
 		t.Clients = append(t.Clients, c)
 	}
 	results.Fullest(t.Metrics, t.Clients)
 	if rps := t.Metrics["throughput_rps"]; rps > 0 {
-		t.Metrics["client_cpu_per_request_s"] = own / rps
+		t.Metrics["client_cpu_per_request_s"] = used / rps
 	}
 	results.Round(t.Metrics)
 	g.together(t, nil, fail)
-	if apart, most := max(begins.apart(), ends.apart()), gate.Apart(l.slot.Seconds()); apart > most {
+	if most := gate.Apart(l.slot.Seconds()); apart > most {
 		fail(gate.ClientsApart, "the clients began or ended up to %.3g s apart, more than %.3g s", apart, most)
 	}
 	l.gates(r, w, t.Metrics, fail)
@@ -209,20 +208,6 @@ func (s *sweep) ownPiece(c *results.Client, one *portion, r *generator.Result, a
 		c.LineRateShare = &share
 	}
 }
-
-// edgeTimes are when several clients began, or ended.
-type edgeTimes struct{ first, last time.Time }
-
-func (e *edgeTimes) add(at time.Time) {
-	if e.first.IsZero() || at.Before(e.first) {
-		e.first = at
-	}
-	if at.After(e.last) {
-		e.last = at
-	}
-}
-
-func (e *edgeTimes) apart() float64 { return e.last.Sub(e.first).Seconds() }
 
 // interfaceCounters reads an interface's counters through a piece, as those of a
 // wire's two shapers are read.

@@ -25,6 +25,7 @@ func (g *group) onFleet(ctx context.Context) (err error) {
 	if err := sameAnswers(g.servers); err != nil && !g.engine.plan.AnswersMayDiffer {
 		return err
 	}
+	g.heads(ctx)
 	plan := g.plan(g.loads[0].slot)
 	if err := g.watch(lasts(plan)+time.Duration(len(plan.Slots))*fillWire, g.pair(func() int { return 0 }, g.servers...)); err != nil {
 		return err
@@ -182,6 +183,7 @@ func (s *sweep) parts(r round) {
 			c := s.clockOf(k)
 			if k < g.loads[i].clients {
 				s.part(&c, k, i, r)
+				s.doubt(k, i)
 				c.Bound, c.BoundWhy = gate.DecideBound(file.ClientEvidence(k, c))
 			}
 			t.Clients = append(t.Clients, c)

@@ -38,6 +38,7 @@ type madeUpClient struct {
 	hangs  bool
 	clock  func(c *fleet.Clock, asked int) // changes what is measured of its clock
 	full   bool                            // its generator reports all of its core's time
+	lies   func(*generator.Line)           // changes what its generator reports
 	loads  int
 	plans  []*generator.Plan
 	argvs  [][]string
@@ -103,6 +104,8 @@ type madeUpLoad struct {
 	input   *os.File
 	printed bytes.Buffer
 	err     error
+	// What the generator used while it loaded, in seconds, as its host sees it.
+	used, loaded float64
 }
 
 func (r *madeUpLoad) Held() <-chan struct{} { return r.held }
@@ -118,7 +121,7 @@ func (r *madeUpLoad) Release() {
 func (r *madeUpLoad) Result() ([]byte, fleet.Seen, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.printed.Bytes(), fleet.Seen{RxBytes: -1, TxBytes: -1, Own: 0.1, GapS: 0.25, Metrics: map[string]float64{
+	return r.printed.Bytes(), fleet.Seen{RxBytes: -1, TxBytes: -1, Own: r.used / max(r.loaded, 0.001), GapS: 0.25, Metrics: map[string]float64{
 		"client_steal": 0, "client_foreign_load": 0, "client_rss_bytes": 1 << 20, "throttled_s": 0, "swap_pages": 0, "clock_step_s": 0,
 		"client_cores_busy": 0.2, "client_thread_busy_max": 0.3}}, r.err
 }
@@ -178,6 +181,10 @@ func (r *madeUpLoad) run(l fleet.Load) {
 			if c.full {
 				s.ClientCPUS, s.BusiestThreadS = s.Seconds*float64(len(c.fleet.cpus.Client)), s.Seconds
 			}
+			r.used, r.loaded = r.used+s.ClientCPUS, r.loaded+s.Seconds
+		}
+		if c.lies != nil {
+			c.lies(&one)
 		}
 		_ = one.Write(&r.printed)
 	}

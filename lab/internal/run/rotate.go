@@ -143,6 +143,8 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 		var said map[string]bool
 		if t.Clients != nil {
 			slots, said = g.together(t, slots, fail)
+		} else if why := r.report.Tally(&r.plan, i); why != "" {
+			fail(gate.Misreport, "%s", why)
 		}
 		complain(r.report.Summary.Targets[i], slots, t.Metrics, varies, fail)
 		l.shut(t.Metrics, w, said, fail)

@@ -30,6 +30,7 @@ type server struct {
 	load
 	proc  *leash.Proc
 	given []answer.Given // what it answered before the trial; nil if it was not asked
+	head  int            // length of its answers' heads; 0 if it was not asked
 }
 
 // readyWithin bounds the wait for a server, even on a machine whose cores are

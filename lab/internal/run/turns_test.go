@@ -43,7 +43,7 @@ func newTurned() *turned {
 		l.asked = gate.Asked{Generator: setting.HTTPLoad, Connections: 100, Pipelining: 1, Workers: 4, WindowS: rounds * slotS, SlotS: slotS, Rounds: rounds}
 		t.loads = append(t.loads, l)
 		t.trials = append(t.trials, results.Trial{Condition: fmt.Sprintf("c%d", i+1), Metrics: map[string]float64{}, StartedAt: c.now()})
-		plan.Targets = append(plan.Targets, generator.Target{Name: l.addr, Processes: []int{1, 2, 3, 4, 5}})
+		plan.Targets = append(plan.Targets, generator.Target{Name: l.addr, Connections: 100, Pipelining: 1, Processes: []int{1, 2, 3, 4, 5}})
 		h := telemetry.Held{Connections: 100, RSS: 5 << 20}
 		for pid := range 5 {
 			one := telemetry.HeldBy{PID: pid + 1, Threads: 4, Connections: 25}
@@ -91,8 +91,19 @@ func (t *turned) slots() (all []*generator.SlotReport) {
 }
 
 func (t *turned) rated() {
-	t.loads[0].rate, t.loads[0].asked.Rate = 10_000, 10_000
+	t.loads[0].rate, t.loads[0].asked.Rate, t.said.plan.Targets[0].Rate = 10_000, 10_000, 10_000
 	t.first().SendLag = &generator.SendLag{P99: 0.001, Max: 0.002}
+}
+
+// wired has the server's interface send so many bytes in each slot, of which 100,000 are
+// read.
+func (t *turned) wired(bytes int64) {
+	for i := range t.said.report.Slots {
+		s := &t.said.report.Slots[i]
+		if s.Wire = (&generator.WireReport{TxBytes: 1e6}); s.Target == 0 {
+			s.Wire.TxBytes = bytes
+		}
+	}
 }
 
 // lose makes a worker of the first server end before connections are counted;
@@ -176,6 +187,24 @@ var turnRows = map[string][]row[*turned]{
 		{"missing", func(t *turned) { t.rated(); t.first().SendLag = nil }, gate.NoTelemetry},
 		{"the rate cannot be met", func(t *turned) { t.rated(); t.loads[0].asked.Overload = true; t.first().SendLag.P99 = 1 }, none},
 	},
+	gate.Misreport: {
+		{"more requests than latencies", all(func(s *generator.SlotReport) { s.Requests += 101 }), gate.Misreport},
+		{"as many more as were in flight", all(func(s *generator.SlotReport) { s.Requests += 100 }), none},
+		{"fewer requests than latencies", all(func(s *generator.SlotReport) { s.Requests -= 101 }), gate.Misreport},
+		{"of slots that were longer than asked", all(func(s *generator.SlotReport) { s.Seconds += 0.015; s.Requests += 250 }), none},
+		{"faults have gates of their own", both(saw(func(s *generator.TargetSummary) { s.Errors = 1 }), all(func(s *generator.SlotReport) { s.Requests -= 101 })), gate.Errors},
+		{"at a rate, more requests than were due", func(t *turned) { t.rated(); all(func(s *generator.SlotReport) { s.Requests = 1240 })(t) }, gate.Misreport},
+		{"as many more as came due in the longest latency", func(t *turned) { t.rated(); all(func(s *generator.SlotReport) { s.Requests = 1200 })(t) }, none},
+		{"at a rate, more latencies than were due", func(t *turned) { t.rated(); t.first().Latency.N = 2003 }, gate.Misreport},
+		{"that the rate cannot be met explains no more", func(t *turned) {
+			t.rated()
+			t.loads[0].asked.Overload = true
+			all(func(s *generator.SlotReport) { s.Requests = 1240 })(t)
+		}, gate.Misreport},
+		{"missing: none is counted", saw(func(s *generator.TargetSummary) { s.Latency = nil }), gate.NoTelemetry + " " + gate.Misreport},
+		{"more bytes than the server sent", func(t *turned) { t.wired(8e4) }, gate.Misreport},
+		{"as many as it sent, and those in flight", func(t *turned) { t.wired(9e4) }, none},
+	},
 	gate.LostWorker: {
 		{"one ended, and its clock could not be read", one(func(s *generator.SlotReport) { s.Unread = []int{3} }), gate.LostWorker},
 		{"one ended before the connections were counted", func(t *turned) { t.lose() }, gate.LostWorker + " " + gate.IdleWorker},
@@ -224,7 +253,7 @@ var turnRows = map[string][]row[*turned]{
 		{"as many as answers behind the slots' ends explain", saw(func(s *generator.TargetSummary) { s.Latency.Mean = 0.0129 }), none},
 		{"fewer than the slots' ends explain", saw(func(s *generator.TargetSummary) { s.Latency.Mean = 0.0069 }), gate.Little},
 		{"as few as they explain", saw(func(s *generator.TargetSummary) { s.Latency.Mean = 0.0071 }), none},
-		{"missing", saw(func(s *generator.TargetSummary) { s.Latency = nil }), gate.NoTelemetry},
+		{"missing", saw(func(s *generator.TargetSummary) { s.Latency = nil }), gate.NoTelemetry + " " + gate.Misreport},
 		{"at a fixed rate", func(t *turned) { t.rated(); t.first().Latency.Mean = 5 }, none},
 	},
 	gate.Silent: {
@@ -233,8 +262,8 @@ var turnRows = map[string][]row[*turned]{
 		{"missing: no slot came to anything", all(gone), nothing},
 		{"as long as the few requests of a rate are apart", func(t *turned) {
 			t.rated()
-			t.loads[0].rate, t.loads[0].asked.Rate = 100, 100
-			all(func(s *generator.SlotReport) { s.SilenceS = 0.1 })(t)
+			t.loads[0].rate, t.loads[0].asked.Rate, t.said.plan.Targets[0].Rate, t.first().Latency.N = 100, 100, 100, 20
+			all(func(s *generator.SlotReport) { s.SilenceS, s.Requests = 0.1, 10 })(t)
 		}, none},
 	},
 	gate.IdleServers: {
@@ -243,7 +272,7 @@ var turnRows = map[string][]row[*turned]{
 		{"missing: no slot came to anything", all(gone), nothing},
 	},
 	gate.Slot: {
-		{"too short", one(func(s *generator.SlotReport) { s.Seconds -= 0.021; s.Requests -= 210 }), gate.Slot},
+		{"too short", both(one(func(s *generator.SlotReport) { s.Seconds -= 0.021; s.Requests -= 210 }), saw(func(s *generator.TargetSummary) { s.Latency.N -= 210 })), gate.Slot},
 		{"too long", one(func(s *generator.SlotReport) { s.Seconds += 0.021 }), gate.Slot},
 		{"a little too long", one(func(s *generator.SlotReport) { s.Seconds += 0.019 }), none},
 		{"its ends were not read in one moment", one(func(s *generator.SlotReport) { s.ServerCPUS = []float64{0, 0.111, 0, 0, 0} }), gate.Slot},

@@ -1,0 +1,86 @@
+package run
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+// twice doubles the requests that a client reports, and with bytes and latencies also those.
+func twice(bytes, latencies bool) func(*generator.Line) {
+	return func(l *generator.Line) {
+		if l.Slot != nil {
+			l.Slot.Requests *= 2
+			if bytes {
+				l.Slot.Bytes *= 2
+			}
+		}
+		if l.Summary == nil {
+			return
+		}
+		for i := range l.Summary.Targets {
+			t := &l.Summary.Targets[i]
+			t.Requests *= 2
+			if bytes {
+				t.Bytes *= 2
+			}
+			if latencies {
+				t.Histogram.Merge(t.Histogram)
+				t.Latency = t.Histogram.Latency()
+			}
+		}
+	}
+}
+
+func aTenth(l *generator.Line) {
+	if l.Slot != nil {
+		l.Slot.ClientCPUS /= 10
+	}
+}
+
+// A client that reports what cannot be is named, and its trials are invalid.
+func TestReportsThatCannotBe(t *testing.T) {
+	p := newPlace(t)
+	loop := fleetBlock
+	loop.settings = strings.Replace(loop.settings, "\nrate = 400", "", 1)
+	for name, c := range map[string]struct {
+		block  design
+		lies   func(*generator.Line)
+		closes string
+		says   string
+	}{
+		"an honest client, at a rate":          {fleetBlock, nil, "", ""},
+		"an honest client, in a closed loop":   {loop, nil, "", ""},
+		"requests":                             {fleetBlock, twice(false, false), gate.WrongAnswer, "answers came to"},
+		"requests and bytes":                   {fleetBlock, twice(true, false), gate.Misreport, "were due"},
+		"requests, bytes and latencies":        {fleetBlock, twice(true, true), gate.Misreport, "due in its slots, and its latencies are of"},
+		"requests and bytes, in a closed loop": {loop, twice(true, false), gate.Misreport, "its slots, and its latencies are of"},
+		"a tenth of the CPU, in a closed loop": {loop, aTenth, gate.Misreport, "its host saw it use"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(p, 2)
+			f.clients[1].lies = c.lies
+			plan := p.onFleet(c.block, f)
+			made, err := Do(t.Context(), plan, &watching{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range made.File.Trials {
+				said := slices.IndexFunc(one.Reasons, func(r results.Reason) bool {
+					return r.Gate == c.closes && strings.HasPrefix(r.Detail, "client 2: ") && strings.Contains(r.Detail, c.says)
+				})
+				switch {
+				case c.closes != "" && (one.Valid || said < 0):
+					t.Errorf("%s: %q", one.Condition, one.Reasons)
+				case c.closes == "" && closed(one, gate.Misreport, gate.WrongAnswer):
+					t.Errorf("%s: %q", one.Condition, one.Reasons)
+				}
+			}
+		})
+	}
+	nothingRuns(t)
+}
