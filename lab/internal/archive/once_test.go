@@ -19,7 +19,7 @@ func drawnRun(r repository, on string, started time.Time, seed uint64, blocks in
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return madeup.Run(madeup.Plan{Experiment: x, Hosts: results.Hosts{Server: on, Client: on}, Started: started, Seed: seed, Blocks: blocks, Ended: results.Blocks})
+	return madeup.Run(madeup.Plan{Experiment: x, Hosts: results.Hosts{Server: on, Client: on}, Started: started, Seed: seed, Blocks: blocks, OneStay: true, Ended: results.Blocks})
 }
 
 // shift moves a run in time, and names it by its new start.

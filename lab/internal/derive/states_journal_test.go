@@ -30,9 +30,9 @@ type clone struct {
 	dir string
 	// read has the files of runs that others are copied from, by path.
 	read map[string][]byte
-	// minutes has when the first run of each experiment began: one host measures one
-	// after the other.
-	minutes map[string]int
+	// began has the place of each experiment in the order of their first runs: one host
+	// measures one after the other, each with hours of its own.
+	began map[string]int
 }
 
 // newClone copies what the site is built from, with the texts that the golden
@@ -106,11 +106,11 @@ func (c *clone) plan(name, text string) madeup.Plan {
 	c.t.Helper()
 	x, err := experiment.Parse(name, []byte(text))
 	c.must(err)
-	if _, planned := c.minutes[name]; !planned {
-		c.minutes[name] = len(c.minutes)
+	if _, planned := c.began[name]; !planned {
+		c.began[name] = len(c.began)
 	}
 	return madeup.Plan{
-		Experiment: x, Hosts: results.Hosts{Server: "small", Client: "small"}, Started: time.Date(2026, 11, 21, 9, c.minutes[name], 0, 0, time.UTC),
+		Experiment: x, Hosts: results.Hosts{Server: "small", Client: "small"}, Started: time.Date(2026, 11, 1+c.began[name]%20, 5*(c.began[name]/20), 0, 0, 0, time.UTC),
 		Seed: seedOf(name), Blocks: 16, Ended: results.Decided, Trial: func(levels setting.Levels, _ int, _ bool) madeup.Came { return gains(levels) },
 	}
 }
