@@ -172,7 +172,7 @@ func (c *clone) records(page func(name, claim, source, status string)) {
 		if now {
 			host = "small"
 			p := c.plan(name, design(name))
-			p.Started = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) // later than the old one
+			p.Started = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) // later than the old one
 			c.add(madeup.Run(p), design(name))
 		}
 		r := c.run(old, name, host)
