@@ -50,6 +50,8 @@ func TestAnswersThatOutliveTheirSlot(t *testing.T) {
 				// may belong to either side.
 				const moment = int64(5e6)
 				least, most := 0, 0
+				mu.Lock()
+				defer mu.Unlock()
 				for _, at := range asked {
 					for _, slot := range r.Slots {
 						from, to := slot.AtNS, slot.AtNS+generator.NS(length)

@@ -35,7 +35,7 @@ func TestCheckAgainstNothingIsAnError(t *testing.T) {
 	w.git("add", "-A")
 	w.git("commit", "-q", "--no-verify", "-m", "first")
 	status, says := checked(t, w, "--against", "")
-	if want := "lab: git has no revision \"\"; name a branch, a tag or a commit\n"; status != exitFailed || says != want {
+	if want := "lab: --against is given and empty; give a value, or leave it out\n"; status != exitFailed || says != want {
 		t.Errorf("status %d: %q, want %q", status, says, want)
 	}
 }

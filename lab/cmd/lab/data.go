@@ -43,7 +43,7 @@ func more(n int) string {
 }
 
 type checkCall struct {
-	Against *string `placeholder:"REVISION" help:"Also check that nothing was changed since that git revision which only grows: results, profiles, hosts, claims that were run, figures as printed."`
+	Against string `placeholder:"REVISION" help:"Also check that nothing was changed since that git revision which only grows: results, profiles, hosts, claims that were run, figures as printed."`
 }
 
 func (c checkCall) do(_ context.Context, out io.Writer) (int, error) {
@@ -58,8 +58,8 @@ func (c checkCall) do(_ context.Context, out io.Writer) (int, error) {
 	}
 	// A file that was changed or deleted makes other files wrong. Only the cause is
 	// named.
-	if c.Against != nil { // given, though it may be empty: an unset variable names no revision
-		faults, err := archive.Against(root, *c.Against)
+	if c.Against != "" {
+		faults, err := archive.Against(root, c.Against)
 		if err != nil {
 			return exitFailed, err
 		}

