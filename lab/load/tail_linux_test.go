@@ -16,71 +16,85 @@ import (
 // for each of these, so it is known how many a slot's requests had: all of them are in the
 // histogram, with their full latency, though none was answered within its slot.
 func TestAnswersThatOutliveTheirSlot(t *testing.T) {
-	const late, slots, length = 300 * time.Millisecond, 6, 0.05
 	for _, every := range []int64{500, 2000} {
 		for _, timed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("1 in %d, timed: %v", every, timed), func(t *testing.T) {
 				t.Parallel()
-				var mu sync.Mutex
-				var asked []int64 // when, of those that came late
-				s := serve(t, func(n int64, c net.Conn) bool {
-					if n%every == every/2 {
-						mu.Lock()
-						asked = append(asked, monotonic(t))
-						mu.Unlock()
-						time.Sleep(late)
-					}
-					return say(c, hello)
-				})
-				p := &generator.Plan{Threads: 1, Targets: []generator.Target{s.target(100, 1)}, Raw: true}
-				for i := range slots {
-					one := generator.Slot{Seconds: length, Counts: true}
-					if timed {
-						one.AtNS, one.FillS = monotonic(t)+int64(1e9)*int64(i+1), 0.4
-					}
-					p.Slots = append(p.Slots, one)
-				}
-				r := carry(t, p)
-				sum := r.Summary.Targets[0]
-				clean(t, sum)
-				if sum.Unanswered != 0 {
-					t.Errorf("%d unanswered", sum.Unanswered)
-				}
-				// A request takes a moment from being sent to being noted, so those near an edge
-				// may belong to either side.
-				const moment = int64(5e6)
-				least, most := 0, 0
-				mu.Lock()
-				defer mu.Unlock()
-				for _, at := range asked {
-					for _, slot := range r.Slots {
-						from, to := slot.AtNS, slot.AtNS+generator.NS(length)
-						if at >= from-moment && at < to+moment {
-							most++
-							if at >= from+moment && at < to-moment {
-								least++
-							}
-						}
+				// A busy machine may hold the server up between a request and its note of it,
+				// by which the two counts differ; what is cut off is cut off in every try.
+				why := ""
+				for range 5 {
+					if why = outlive(t, every, timed); why == "" {
+						return
 					}
 				}
-				n, got := sum.Histogram.N(), 0
-				for got < int(n) && sum.Histogram.Quantile(1-(float64(got)+0.5)/float64(n)) >= late.Seconds() {
-					got++
-				}
-				if got < least || got > most || most == 0 {
-					t.Errorf("%d of %d latencies are late ones, the server had %d to %d", got, n, least, most)
-				}
-				l := sum.Latency
-				if share := float64(got) / float64(n); l.Max < late.Seconds() || share > 0.00101 && l.P999 < late.Seconds() {
-					t.Errorf("%.2g of the answers came %v late, and the latencies are %+v", share, late, *l)
-				}
-				// What is counted of a slot is what was answered in it.
-				if sum.Requests > n+100*slots || sum.Requests < n-100*slots {
-					t.Errorf("%d requests, %d latencies", sum.Requests, n)
-				}
+				t.Error(why)
 			})
 		}
 	}
+}
+
+// outlive says what is wrong with the latencies of one load; empty if nothing is.
+func outlive(t *testing.T, every int64, timed bool) string {
+	const late, slots, length = 300 * time.Millisecond, 6, 0.05
+	var mu sync.Mutex
+	var asked []int64 // when, of those that came late
+	s := serve(t, func(n int64, c net.Conn) bool {
+		if n%every == every/2 {
+			mu.Lock()
+			asked = append(asked, monotonic(t))
+			mu.Unlock()
+			time.Sleep(late)
+		}
+		return say(c, hello)
+	})
+	p := &generator.Plan{Threads: 1, Targets: []generator.Target{s.target(100, 1)}, Raw: true}
+	for i := range slots {
+		one := generator.Slot{Seconds: length, Counts: true}
+		if timed {
+			one.AtNS, one.FillS = monotonic(t)+int64(1e9)*int64(i+1), 0.4
+		}
+		p.Slots = append(p.Slots, one)
+	}
+	r := carry(t, p)
+	sum := r.Summary.Targets[0]
+	clean(t, sum)
+	if sum.Unanswered != 0 {
+		t.Errorf("%d unanswered", sum.Unanswered)
+	}
+	// A request takes a moment from being sent to being noted, so those near an edge
+	// may belong to either side.
+	const moment = int64(5e6)
+	least, most := 0, 0
+	mu.Lock()
+	defer mu.Unlock()
+	for _, at := range asked {
+		for _, slot := range r.Slots {
+			from, to := slot.AtNS, slot.AtNS+generator.NS(length)
+			if at >= from-moment && at < to+moment {
+				most++
+				if at >= from+moment && at < to-moment {
+					least++
+				}
+			}
+		}
+	}
+	n, got := sum.Histogram.N(), 0
+	for got < int(n) && sum.Histogram.Quantile(1-(float64(got)+0.5)/float64(n)) >= late.Seconds() {
+		got++
+	}
+	if got < least || got > most || most == 0 {
+		return fmt.Sprintf("%d of %d latencies are late ones, the server had %d to %d", got, n, least, most)
+	}
+	l := sum.Latency
+	if share := float64(got) / float64(n); l.Max < late.Seconds() || share > 0.00101 && l.P999 < late.Seconds() {
+		return fmt.Sprintf("%.2g of the answers came %v late, and the latencies are %+v", share, late, *l)
+	}
+	// What is counted of a slot is what was answered in it.
+	if sum.Requests > n+100*slots || sum.Requests < n-100*slots {
+		return fmt.Sprintf("%d requests, %d latencies", sum.Requests, n)
+	}
+	return ""
 }
 
 func monotonic(t *testing.T) int64 {
