@@ -49,16 +49,12 @@ func (row *RelativeRow) own(of, base []float64) {
 	}
 	part := stats.Median(of)
 	row.ClientText = grouped(100*part, 0) + " %"
-	if rest := 1 - medianOr(base, 1); !row.Base && rest > 0 {
+	if row.Base || len(base) == 0 {
+		return
+	}
+	if rest := 1 - stats.Median(base); rest > 0 {
 		row.OwnText = ratioText(row.Ratio*(1-part)/rest, nil, nil)
 	}
-}
-
-func medianOr(sample []float64, none float64) float64 {
-	if len(sample) == 0 {
-		return none
-	}
-	return stats.Median(sample)
 }
 
 // relative makes the table that the last run's design asks for; nil if it asks
