@@ -80,7 +80,7 @@ func (b *bench) spend(ctx context.Context, outcomes []*outcome, budget time.Dura
 		}
 		began := b.now()
 		r := b.turn(ctx, o, "", max(time.Second, s.until.Sub(began).Round(time.Second)), !stay, max(0, p.most-p.made))
-		p.took(r.blocks, b.now().Sub(began), b.now())
+		s.made(p, r.blocks, b.now().Sub(began), b.now())
 		p.say(o.says)
 		if r.over && (len(o.made) == 0 || r.err != nil || dead(o.made[len(o.made)-1])) {
 			p.over = true

@@ -25,6 +25,8 @@ type spend struct {
 	// stay has the only part measured without a break, since its run is asked for by name.
 	stay  bool
 	parts []*part
+
+	planned, took time.Duration // for the first blocks of parts
 }
 
 // A part is the share of one experiment.
@@ -72,11 +74,21 @@ func (s *spend) next(now time.Time) (at int, wait time.Duration, ok bool) {
 		room = wait
 	}
 	fills := s.round(now, now.Add(time.Hour))
-	fills = slices.DeleteFunc(fills, func(i int) bool { return max(0, free(i).Sub(now))+s.parts[i].block > room })
+	fills = slices.DeleteFunc(fills, func(i int) bool { return max(0, free(i).Sub(now))+s.blockTime(s.parts[i]) > room })
 	if fill, later, some := first(fills); some && (!ok || later == 0) {
 		return fill, later, true
 	}
 	return at, wait, ok
+}
+
+// blockTime is about how long a part's next block takes. Blocks that were never made take
+// longer than planned as those did that were made, or a round would begin more than the
+// budget can finish.
+func (s *spend) blockTime(p *part) time.Duration {
+	if p.made > 0 || s.took < s.planned || s.planned == 0 {
+		return p.block
+	}
+	return time.Duration(float64(p.block) * float64(s.took) / float64(s.planned))
 }
 
 // round lists the parts that the time until then carries to a decision, best first.
@@ -89,8 +101,9 @@ func (s *spend) round(now, until time.Time) (in []int) {
 	var offers []offer
 	for i, p := range s.parts {
 		best := offer{part: i}
+		block := s.blockTime(p)
 		for _, e := range p.foretold() {
-			cost := time.Duration(e.blocks) * p.block
+			cost := time.Duration(e.blocks) * block
 			takes := max(0, p.left.Add(visitGap).Sub(now)) + cost + time.Duration(e.blocks-1)*visitGap
 			if r := math.Ldexp(float64(e.claims), -p.doubt()) / cost.Seconds(); !now.Add(takes).After(until) && r > best.rate {
 				best.rate, best.cost = r, cost
@@ -132,8 +145,12 @@ func (p *part) foretold() (all []estimate) {
 // doubt is how often the estimate is halved.
 func (p *part) doubt() int { return max(0, p.made-p.clear+stretch) / stretch }
 
-// took takes account of blocks that ended now.
-func (p *part) took(blocks int, length time.Duration, now time.Time) {
+// made takes account of blocks of a part that ended now.
+func (s *spend) made(p *part, blocks int, length time.Duration, now time.Time) {
+	if p.made == 0 {
+		s.planned += time.Duration(blocks) * p.block
+		s.took += length
+	}
 	p.spent, p.left = p.spent+length, now
 	if p.made += blocks; p.made > 0 {
 		p.block = p.spent / time.Duration(p.made)

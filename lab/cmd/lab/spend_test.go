@@ -45,7 +45,7 @@ func walked(t *testing.T, budget time.Duration, s *spend, block func(at, made in
 		if w.order, left[at] = append(w.order, at), now; len(w.order) > 300 {
 			t.Fatalf("it never ends: %v", w.order)
 		}
-		p.took(1, length, now)
+		s.made(p, 1, length, now)
 		if p.say(says); says == nil {
 			p.over = true
 		}
@@ -138,8 +138,23 @@ func TestBlocksThatTakeLongerAreReckonedSo(t *testing.T) {
 		return slow[at].block, says
 	})
 	// After two blocks the one with the least for its time is given up, and the others are
-	// decided. A block of it fits into what is left then.
-	if got := w.blocksOf(); got != [3]int{1, 8, 7} || w.ends > 130*time.Second {
+	// decided. No block of it fits into what is left then.
+	if got := w.blocksOf(); got != [3]int{0, 8, 7} || w.ends > 130*time.Second {
+		t.Errorf("blocks %v in %v", got, w.ends)
+	}
+}
+
+// Two parts whose blocks take twice as long as planned say the same of the third, which is
+// not begun: the budget would not carry all three to the end.
+func TestWhatWasNeverMadeTakesLongerToo(t *testing.T) {
+	s := &spend{parts: []*part{
+		{block: 3 * time.Second, claims: 4, clear: 8}, {block: 3 * time.Second, claims: 2, clear: 7}, {block: 3 * time.Second, claims: 1, clear: 7},
+	}}
+	w := walked(t, 122*time.Second, s, func(at, made int) (time.Duration, *verdict.File) {
+		_, says := clearly(s)(at, made)
+		return 6 * time.Second, says
+	})
+	if got := w.blocksOf(); got != [3]int{8, 7, 0} {
 		t.Errorf("blocks %v in %v", got, w.ends)
 	}
 }

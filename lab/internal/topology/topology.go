@@ -139,14 +139,18 @@ func (l *Link) Lost() bool {
 }
 
 // Down removes the topology. It may be called twice.
+//
+// The wire ends first: its namespaces kill the watches inside, and their wrappers reap
+// them. If the wrappers ended first, the machine's first process would have to, and the
+// namespaces wait for that, on some machines a second.
 func (l *Link) Down() {
 	if l.holder == nil {
 		return
 	}
+	l.lifeln.Close()
+	_ = l.holder.Stop(l.holder.Pid(), time.Second)
 	for _, w := range l.watches {
 		_ = w.proc.Stop(w.proc.Pid(), 0)
 	}
 	l.watches = nil
-	l.lifeln.Close()
-	_ = l.holder.Stop(l.holder.Pid(), time.Second) // the namespaces end with its processes
 }
