@@ -22,7 +22,7 @@ build() { said=$(.tools/bin/hugo --panicOnWarning --noBuildLock --source "$copy"
 # shows PAGE WORDS checks that the page contains the words.
 shows() { grep -qF -- "$2" "$copy/public/$1/index.html" || { echo "$1 does not show: $2"; exit 1; }; }
 
-nb=$'\u00a0' # keeps a figure and its sign on one line
+nb=$'\xc2\xa0' # keeps a figure and its sign on one line; as bytes, since a locale may not be UTF-8
 
 # The ratio of the medians, and the median of the ratios.
 run=20261120t080000z-small-cpu-2c-0000aaaa
