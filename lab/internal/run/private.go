@@ -15,7 +15,8 @@ import (
 
 // Private refuses a file that has one of some words in it: names and addresses of
 // hosts, users or directories, which no results file tells. A host that is called
-// by one of the lab's own words, as "server" or "wire", cannot be told from it.
+// by one of the lab's own words, as "server" or "wire", or as a condition is, "c1" for
+// instance, cannot be told from it.
 func Private(f *results.File, words ...string) error {
 	text, err := results.Encode(f)
 	if err != nil {
@@ -27,6 +28,9 @@ func Private(f *results.File, words ...string) error {
 	}
 	there := map[string]bool{}
 	gather(all, there)
+	for _, c := range f.Conditions {
+		delete(there, c.ID)
+	}
 	for _, word := range words {
 		if word = trim(strings.ToLower(word)); word != "" && there[word] && !vocabulary()[word] {
 			return fmt.Errorf("the run's file would have %q in it, a name or an address of the fleet, and is not kept; this is a fault of the lab", word)
