@@ -29,7 +29,7 @@ PRODUCER := $(BIN)/event_producer
 SINK := $(BIN)/event_sink
 # The lab's stamp names the commit of the sources. Go's own stamp would change the program
 # with each commit, whatever the commit changes.
-GO_BUILD = GOWORK=off go build -trimpath -buildvcs=false -tags "$$(cat ../.tools/stamp/sources)"
+GO_BUILD = GOWORK=off go build -trimpath -buildvcs=false -tags "$$(cat $(CURDIR)/.tools/stamp/sources)"
 
 .PHONY: help
 help: ## say what each target does
@@ -161,11 +161,14 @@ sources:
 	@cd lab && go run -trimpath ./cmd/stamp .. ../.tools/stamp/sources
 .tools/stamp/sources: sources ;
 
-# All in one call: parallel builds would each compile what they have in common, mostly
-# Go's own library. Go names a program after its directory.
+# One call after the other: parallel builds would each compile what they have in common,
+# mostly Go's own library. Go names a program after its directory.
 .tools/stamp/compiled: .tools/stamp/sources
 	@mkdir -p .tools/compiled
-	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab ./server ./null ./floor ./load ./producer ./sink
+	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab ./server ./load
+	cd lab/null && $(GO_BUILD) -o ../../.tools/compiled/ .
+	cd lab/floor && $(GO_BUILD) -o ../../.tools/compiled/ .
+	cd lab/study && $(GO_BUILD) -o ../../.tools/compiled/ ./producer ./sink
 	@touch $@
 
 $(LAB): DIRECTORY = lab
@@ -245,9 +248,9 @@ fleet-programs:
 	@cat $(PREPARE)/digests
 $(PREPARE)/%/compiled: .tools/stamp/sources
 	@mkdir -p $(@D)
-	@cd lab && export CGO_ENABLED=0 GOOS=linux GOARCH=$* && for program in lab:cmd/lab fiber_server:server null_server:null \
-	  floor_server:floor http_load:load event_producer:producer event_sink:sink; do \
-	  $(GO_BUILD) -o ../$(@D)/$${program%:*} ./$${program#*:}; done
+	@export CGO_ENABLED=0 GOOS=linux GOARCH=$* && for program in lab:lab/cmd/lab fiber_server:lab/server null_server:lab/null \
+	  floor_server:lab/floor http_load:lab/load event_producer:lab/study/producer event_sink:lab/study/sink; do \
+	  (cd $${program#*:} && $(GO_BUILD) -o $(CURDIR)/$(@D)/$${program%:*} .); done
 	@touch $@
 fleet-autocannon:
 	@rm -rf $(PREPARE)/npm && mkdir -p $(PREPARE)/npm && cp package.json package-lock.json $(PREPARE)/npm/

@@ -10,6 +10,7 @@ out=${2:?usage: tools/release.sh TAG DIRECTORY}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+top=$PWD
 # Whoever cites the programs takes the version from there.
 version=$(sed -n 's/^version: *//p' CITATION.cff)
 [ "v$version" = "$tag" ] || { echo "CITATION.cff has the version ${version:-of nothing}, and the tag is $tag: set its version and date-released in a commit, and tag that one" >&2; exit 2; }
@@ -21,17 +22,17 @@ for arch in amd64 arm64; do
   packages=()
   # Without cgo a program runs with any C library.
   while read -r directory program; do
-    (cd lab && CGO_ENABLED=0 GOOS=linux GOARCH=$arch GOWORK=off go build -trimpath -buildvcs=false \
-      -tags "$(cat ../.tools/stamp/sources)" -o "../.tools/release/$name/$program" "$directory")
+    (cd "$directory" && CGO_ENABLED=0 GOOS=linux GOARCH=$arch GOWORK=off go build -trimpath -buildvcs=false \
+      -tags "$(cat "$top/.tools/stamp/sources")" -o "$top/.tools/release/$name/$program" .)
     packages+=("$directory")
   done <<'END'
-./cmd/lab lab
-./server fiber_server
-./null null_server
-./floor floor_server
-./load http_load
-./producer event_producer
-./sink event_sink
+lab/cmd/lab lab
+lab/server fiber_server
+lab/null null_server
+lab/floor floor_server
+lab/load http_load
+lab/study/producer event_producer
+lab/study/sink event_sink
 END
   cp LICENSE ".tools/release/$name/"
   tools/notices.sh "$arch" "${packages[@]}" >".tools/release/$name/NOTICES"

@@ -16,14 +16,19 @@ go_format() {
   unformatted=$(gofmt -l lab tools)
   [ -z "$unformatted" ] || { printf 'not gofmt-ed:\n%s\n' "$unformatted"; return 1; }
 }
-# ./... does not enter other modules, and lab/batch is one.
-library=github.com/line-rate/line-rate/lab/batch/...
+# The lab's module and those beside it; ./... does not enter other modules. Those of the
+# peers have a step of their own.
+modules=(lab lab/batch lab/floor lab/null lab/study)
+peers=(lab/peers lab/peers/http)
 
 # The same flags as make build uses, so that nothing is compiled twice.
-go_vet() { (cd lab && go vet -trimpath ./... "$library"); }
+go_vet() {
+  local module
+  for module in "${modules[@]}"; do (cd "$module" && go vet -trimpath ./...) || return; done
+}
 go_modules() {
   local module
-  for module in lab lab/batch lab/peers lab/peers/http; do
+  for module in "${modules[@]}" "${peers[@]}"; do
     (cd "$module" && go mod verify && go mod tidy -diff) || return
   done
   if grep -n require lab/batch/go.mod; then
@@ -36,9 +41,9 @@ go_modules() {
 # and link everything once more and make the simulations up to ten times slower. go_vet
 # runs vet.
 calm=(internal/{archive,audit,derive,doctor,experiment,gate,generator,host,journal,madeup,metric,profiles,results,setting,shaper,stats,strict,topology,verdict}
-  cmd/madeup floor/request null producer/event)
-# The flushes' own module; a package of it as well.
-calm_library=github.com/line-rate/line-rate/lab/batch/batchexpvar
+  cmd/madeup)
+# Such packages of the modules beside the lab's.
+calm_beside=(batch/batchexpvar floor/request null study/event)
 # In the package results, only the tests of the first file and the code of the second
 # start goroutines; the first has the tests of both, and they run again with the detector.
 writers=internal/results/file_test.go
@@ -53,11 +58,12 @@ go_tests() {
   (
     cd lab || exit
     elsewhere=$(names "$every_state") || exit
-    if grep -rnE --include='*.go' --exclude='*_test.go' '(^|[^[:alnum:]_"])go (func|[a-z][[:alnum:]_.]*\()|\.(Go|AfterFunc)\(' "${calm[@]}" | grep -v "^$readers:"; then
+    if grep -rnE --include='*.go' --exclude='*_test.go' '(^|[^[:alnum:]_"])go (func|[a-z][[:alnum:]_.]*\()|\.(Go|AfterFunc)\(' "${calm[@]}" "${calm_beside[@]}" | grep -v "^$readers:"; then
       echo "goroutines in packages that tools/test.sh tests without the race detector"
       exit 1
     fi
-    GOGC=400 go test -trimpath -vet=off -skip "$elsewhere|^$journal_read\$" "${calm[@]/#/./}" "$calm_library"
+    GOGC=400 go test -trimpath -vet=off -skip "$elsewhere|^$journal_read\$" "${calm[@]/#/./}" || exit
+    for package in "${calm_beside[@]}"; do (cd "$package" && GOGC=400 go test -trimpath -vet=off .) || exit; done
   )
 }
 # The tests of runs and of servers mostly wait, so they come first, while the others are
@@ -70,7 +76,11 @@ go_races() {
     export GORACE=atexit_sleep_ms=0
     race=(-race -vet=off)
     status=0
-    go list ./internal/run ./server ./producer ./load ./... "$library" | grep -vE "/cmd/lab$|/fleet/endtoend$|^$calm_library$|/($(IFS='|' && echo "${calm[*]}"))$" | xargs go test "${race[@]}" -p 2 || status=$?
+    elsewhere="/cmd/lab$|/fleet/endtoend$|/lab/($(IFS='|' && echo "${calm[*]}|${calm_beside[*]}"))$"
+    go list ./internal/run ./server ./load ./... | grep -vE "$elsewhere" | xargs go test "${race[@]}" -p 2 || status=$?
+    for module in "${modules[@]:1}"; do
+      (cd "../$module" && go list ./... | { grep -vE "$elsewhere" || true; } | xargs -r go test "${race[@]}" -p 2) || status=$?
+    done
     writing=$(names "$writers") && go test "${race[@]}" -run "$writing" "./${writers%/*}" || status=$?
     exit "$status"
   )
@@ -82,7 +92,7 @@ states() { (cd lab && these=$(names "$every_state") && GOGC=400 go test -trimpat
 # test cache, which does not look at these programs.
 go_peers() {
   local module
-  for module in lab/peers lab/peers/http; do
+  for module in "${peers[@]}"; do
     (cd "$module" && go vet -trimpath ./... && go test -trimpath -vet=off -count=1 ./...) || return
   done
 }

@@ -35,7 +35,9 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(built)
 	for name, pkg := range map[string]string{"http_load": ".", "null_server": "../null", "fiber_server": "../server"} {
-		if out, err := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(built, name), pkg).CombinedOutput(); err != nil {
+		build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(built, name), ".")
+		build.Dir = pkg
+		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 			return 1
 		}

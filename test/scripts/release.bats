@@ -10,7 +10,7 @@ setup() { cd "$BATS_TEST_DIRNAME/../.." || return; }
   # What the linker wrote into the lab, not what the script asked Go for.
   linked=$(go version -m .tools/bin/lab | awk '$1 == "dep" { print $2, $3 }')
   [ -n "$linked" ]
-  tools/notices.sh amd64 ./cmd/lab >"$BATS_TEST_TMPDIR/notices"
+  tools/notices.sh amd64 lab/cmd/lab >"$BATS_TEST_TMPDIR/notices"
   while read -r name; do
     awk -v name="==== $name:" 'index($0, name) == 1 { on = 1; next } /^==== / { on = 0 } on' "$BATS_TEST_TMPDIR/notices" >"$BATS_TEST_TMPDIR/one"
     grep -qiE 'permission is hereby granted|redistribution and use|apache license|public domain' "$BATS_TEST_TMPDIR/one" || { echo "no licence of $name"; false; }

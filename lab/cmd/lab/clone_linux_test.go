@@ -58,8 +58,19 @@ func programs(dir string) error {
 	if err := os.MkdirAll(built, 0o755); err != nil {
 		return err
 	}
-	if out, err := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", built, ".", "../../server", "../../load", "../../producer", "../../sink", "../../internal/run/testdata/faulty").CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
+	into, err := filepath.Abs(built)
+	if err != nil {
+		return err
+	}
+	for _, packages := range [][]string{
+		{"../..", "./cmd/lab", "./server", "./load", "./internal/run/testdata/faulty"},
+		{"../../study", "./producer", "./sink"},
+	} {
+		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", into + "/"}, packages[1:]...)...)
+		build.Dir = packages[0]
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("go build: %w\n%s", err, out)
+		}
 	}
 	// A worker is called by the file's name, whatever link its master was started by.
 	for _, program := range []struct {

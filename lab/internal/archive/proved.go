@@ -112,18 +112,13 @@ func (p *past) look(runs []*results.File) error {
 // sourcesAt is the digest of the lab's sources at a commit. Commits share most
 // of their files, so each file is read once.
 func (p *past) sourcesAt(commit string) (string, error) {
-	const module = "lab/go.mod"
 	files, err := p.files(commit, "lab")
-	if err != nil || files[module] == "" {
-		return "", err
-	}
-	text, err := p.one(files[module])
-	if err != nil {
+	if err != nil || files["lab/go.mod"] == "" {
 		return "", err
 	}
 	paths := slices.Collect(maps.Keys(files))
 	missing := map[string]bool{}
-	if _, err := host.SourcesOf(paths, string(text), func(path string) (sum [sha256.Size]byte, err error) {
+	if _, err := host.SourcesOf(paths, func(path string) (sum [sha256.Size]byte, err error) {
 		if _, known := p.sums[files[path]]; !known {
 			missing[files[path]] = true
 		}
@@ -138,7 +133,7 @@ func (p *past) sourcesAt(commit string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return host.SourcesOf(paths, string(text), func(path string) ([sha256.Size]byte, error) { return p.sums[files[path]], nil })
+	return host.SourcesOf(paths, func(path string) ([sha256.Size]byte, error) { return p.sums[files[path]], nil })
 }
 
 // open says why a run proves nothing by its own account; empty if it does not

@@ -9,7 +9,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/producer/event"
 )
 
 // possible refuses settings that no trial could combine.
@@ -99,7 +98,7 @@ func possibleBatches(server *Server, s setting.Levels) (done bool, err error) {
 	case s[setting.EventRate] == setting.Int(0) && s[setting.Pacing] == setting.String("ticker"):
 		return true, errors.New("event_rate = 0 looks for the limit, which takes pacing = \"open\"")
 	}
-	if n, ok := s[setting.EventBytes].Int(); ok && !slices.Contains(event.Sizes, int(n)) {
+	if n, ok := s[setting.EventBytes].Int(); ok && !slices.Contains(setting.EventSizes, n) {
 		return true, fmt.Errorf("event_bytes = %d; use 64, 256, 1024 or 4096", n)
 	}
 	if n, _ := s[setting.SinkErrors].Int(); n > 1000 {

@@ -12,7 +12,10 @@ import (
 // made of, and with nothing else.
 func TestAProgramIsToldByWhatItIsMadeOf(t *testing.T) {
 	dir, git := checkout(t)
-	write(t, dir, "lab/go.mod", "module "+module+"\n\ngo 1.26\n\nrequire "+module+"/batch v0.0.0\n\nreplace "+module+"/batch => ./batch\n")
+	write(t, dir, "lab/go.mod", "module "+module+"\n\ngo 1.26\n")
+	const beside = " v0.0.0\n\nreplace " + module
+	write(t, dir, "lab/null/go.mod", "module "+module+"/null\n\ngo 1.26\n\nrequire "+module+beside+" => ../\n")
+	write(t, dir, "lab/study/go.mod", "module "+module+"/study\n\ngo 1.26\n\nrequire "+module+"/batch"+beside+"/batch => ../batch\n")
 	write(t, dir, "lab/batch/go.mod", "module "+module+"/batch\n\ngo 1.26\n")
 	write(t, dir, "lab/batch/batch.go", "package batch\n")
 	write(t, dir, "lab/server/catalog/catalog.go", "package catalog\n\nimport _ \"embed\"\n\n//go:embed body.txt\nvar Body string\n")
@@ -21,7 +24,7 @@ func TestAProgramIsToldByWhatItIsMadeOf(t *testing.T) {
 	write(t, dir, "lab/server/main_test.go", "package main\n")
 	write(t, dir, "lab/server/pgo/one.pgo", "profile\n")
 	write(t, dir, "lab/null/main.go", "package main\n\nimport _ \""+module+"/server/catalog\"\n\nfunc main() {}\n")
-	write(t, dir, "lab/producer/main.go", "package main\n\nimport _ \""+module+"/batch\"\n\nfunc main() {}\n")
+	write(t, dir, "lab/study/producer/main.go", "package main\n\nimport _ \""+module+"/batch\"\n\nfunc main() {}\n")
 	write(t, dir, "lab/cmd/lab/main.go", "package main\n\nfunc main() {}\n")
 	git("add", ".")
 	git("commit", "--quiet", "--no-verify", "-m", "programs")

@@ -36,6 +36,11 @@ var own = []string{"lab", "fiber_server", "null_server", "http_load", "event_pro
 // Own tells whether a program has to say from which sources it was built.
 func Own(name string) bool { return slices.Contains(own, name) }
 
+// ours reports whether programs of a module are the lab's.
+func ours(of string) bool {
+	return of == module || slices.Contains(modules, strings.TrimPrefix(of, module+"/"))
+}
+
 // built is where make puts programs, from the root.
 const built = ".tools/bin/"
 
@@ -186,7 +191,7 @@ func (p *Programs) other(name, sources string) (installed, error) {
 	case !filepath.IsAbs(name):
 		path = filepath.Join(p.root, name)
 	}
-	if info, err := buildinfo.ReadFile(path); err == nil && info.Main.Path == module {
+	if info, err := buildinfo.ReadFile(path); err == nil && ours(info.Main.Path) {
 		return p.built(path, sources)
 	}
 	found, err := file(path)

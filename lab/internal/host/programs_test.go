@@ -20,9 +20,9 @@ func workshop(t *testing.T) (dir string, git func(...string) string, build func(
 		t.Skip("no go here")
 	}
 	dir, git = checkout(t)
-	write(t, dir, "lab/go.mod", "module example.invalid/lab\n\ngo 1.26\n\nrequire example.invalid/lab/library v0.0.0\n\nreplace example.invalid/lab/library => ./library\n")
-	write(t, dir, "lab/library/go.mod", "module example.invalid/lab/library\n\ngo 1.26\n")
-	write(t, dir, "lab/library/library.go", "package library\n")
+	write(t, dir, "lab/go.mod", "module example.invalid/lab\n\ngo 1.26\n\nrequire example.invalid/lab/batch v0.0.0\n\nreplace example.invalid/lab/batch => ./batch\n")
+	write(t, dir, "lab/batch/go.mod", "module example.invalid/lab/batch\n\ngo 1.26\n")
+	write(t, dir, "lab/batch/library.go", "package library\n")
 	write(t, dir, "lab/main.go", "package main\n\nfunc main() {}\n")
 	write(t, dir, ".gitignore", "/.tools/\n")
 	git("add", ".")
@@ -135,11 +135,11 @@ func TestAProgramOfOtherSourcesIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, other},
-		{"a module that lab uses changed", func(dir string, _ func()) { write(t, dir, "lab/library/library.go", "package library\n\nvar X int\n") }, other},
+		{"a module that lab uses changed", func(dir string, _ func()) { write(t, dir, "lab/batch/library.go", "package library\n\nvar X int\n") }, other},
 		{"its go.mod changed", func(dir string, _ func()) {
-			write(t, dir, "lab/library/go.mod", "module example.invalid/lab/library\n\ngo 1.25\n")
+			write(t, dir, "lab/batch/go.mod", "module example.invalid/lab/batch\n\ngo 1.25\n")
 		}, other},
-		{"a test of it changed", func(dir string, _ func()) { write(t, dir, "lab/library/library_test.go", "package library\n") }, ""},
+		{"a test of it changed", func(dir string, _ func()) { write(t, dir, "lab/batch/library_test.go", "package library\n") }, ""},
 		{"a module changed", func(dir string, _ func()) { write(t, dir, "lab/go.sum", "x") }, other},
 		// A file's time depends on how it was copied or checked out.
 		{"an older program copied back", func(dir string, build func()) {

@@ -23,12 +23,11 @@ import (
 // all change.
 func Sources(root string) (string, error) {
 	top := filepath.Join(root, "lab")
-	module, err := os.ReadFile(filepath.Join(top, "go.mod"))
-	if os.IsNotExist(err) { // any other error shows again in the walk
-		return "", nil
+	if _, err := os.Stat(filepath.Join(top, "go.mod")); os.IsNotExist(err) {
+		return "", nil // any other error shows again in the walk
 	}
 	var paths []string
-	err = filepath.WalkDir(top, func(file string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(top, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -48,7 +47,7 @@ func Sources(root string) (string, error) {
 	})
 	var sum string
 	if err == nil {
-		sum, err = SourcesOf(paths, string(module), func(rel string) (is [sha256.Size]byte, err error) {
+		sum, err = SourcesOf(paths, func(rel string) (is [sha256.Size]byte, err error) {
 			text, err := os.ReadFile(filepath.Join(root, rel))
 			return sha256.Sum256(text), err
 		})
@@ -60,9 +59,9 @@ func Sources(root string) (string, error) {
 }
 
 // SourcesOf is the digest that Sources gives for a tree, such as a commit's,
-// with these files in lab/ and this lab/go.mod. The paths are from the root. sum
-// gives the SHA-256 of a file, and is asked only for what the compiler reads.
-func SourcesOf(paths []string, module string, sum func(path string) ([sha256.Size]byte, error)) (string, error) {
+// with these files in lab/. The paths are from the root. sum gives the SHA-256 of a
+// file, and is asked only for what the compiler reads.
+func SourcesOf(paths []string, sum func(path string) ([sha256.Size]byte, error)) (string, error) {
 	has := map[string]bool{}
 	for _, p := range paths {
 		has[p] = true
@@ -73,7 +72,7 @@ func SourcesOf(paths []string, module string, sum func(path string) ([sha256.Siz
 	})
 	h := sha256.New()
 	for _, p := range paths {
-		if !compiled(p) || passedOver(path.Dir(p), module, has) {
+		if !compiled(p) || passedOver(path.Dir(p), has) {
 			continue
 		}
 		is, err := sum(p)
@@ -85,12 +84,11 @@ func SourcesOf(paths []string, module string, sum func(path string) ([sha256.Siz
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// passedOver tells whether the compiler reads nothing from a directory of lab/:
-// because of a name, or because it is in a separate module that no replacement in
-// lab/go.mod, given as text, points to.
-func passedOver(dir, module string, has map[string]bool) bool {
+// passedOver reports whether the compiler reads nothing from a directory of lab/ for the
+// lab's programs: because of a name, or because it is in a module of others.
+func passedOver(dir string, has map[string]bool) bool {
 	for ; strings.HasPrefix(dir, "lab/"); dir = path.Dir(dir) {
-		if unread(path.Base(dir)) || has[dir+"/go.mod"] && !slices.Contains(strings.Fields(module), "./"+strings.TrimPrefix(dir, "lab/")) {
+		if unread(path.Base(dir)) || has[dir+"/go.mod"] && !slices.Contains(modules, strings.TrimPrefix(dir, "lab/")) {
 			return true
 		}
 	}

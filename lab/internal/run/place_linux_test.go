@@ -51,9 +51,16 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	names := map[string]string{"server": "fiber_server", "null": "null_server", "load": "http_load", "sink": "event_sink", "producer": "event_producer", "faulty": "faulty/fiber_server", "lab": "the-lab"}
-	argv := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir + "/", "../../server", "../../null", "../../load", "../../sink", "../../producer", "../../cmd/lab", "./testdata/faulty"}
-	if out, err := exec.Command("go", argv...).CombinedOutput(); err != nil {
-		return dir, fmt.Errorf("go build: %w\n%s", err, out)
+	for _, packages := range [][]string{
+		{"../..", "./server", "./load", "./cmd/lab", "./internal/run/testdata/faulty"},
+		{"../../null", "."},
+		{"../../study", "./sink", "./producer"},
+	} {
+		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir + "/"}, packages[1:]...)...)
+		build.Dir = packages[0]
+		if out, err := build.CombinedOutput(); err != nil {
+			return dir, fmt.Errorf("go build: %w\n%s", err, out)
+		}
 	}
 	for from, to := range names {
 		if err := os.Rename(filepath.Join(dir, from), filepath.Join(dir, "new")); err != nil {

@@ -106,6 +106,9 @@ type def struct {
 	words []string // all possible texts; nil if there is a pattern
 }
 
+// EventSizes are the sizes of an event, in bytes, that the batch study's producer can send.
+var EventSizes = []int64{64, 256, 1024, 4096}
+
 var defs = map[string]def{
 	Route:         {text, 0, "path requested", nil},
 	Connections:   {number, 1, "open TCP connections", nil},

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/producer/event"
-	"github.com/line-rate/line-rate/lab/producer/variants"
+	"github.com/line-rate/line-rate/lab/study/event"
+	"github.com/line-rate/line-rate/lab/study/variants"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/program"
-	"github.com/line-rate/line-rate/lab/producer/event"
+	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 func TestNoProducer(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/producer/event"
+	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 // An output is the line that is printed. The producer's figures are what they grew by in

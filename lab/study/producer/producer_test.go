@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/program"
-	"github.com/line-rate/line-rate/lab/producer/event"
+	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 // built is event_producer, built for the tests that need the process.

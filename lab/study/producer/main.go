@@ -36,8 +36,8 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/pprofsock"
 	"github.com/line-rate/line-rate/lab/internal/program"
-	"github.com/line-rate/line-rate/lab/producer/event"
-	"github.com/line-rate/line-rate/lab/producer/variants"
+	"github.com/line-rate/line-rate/lab/study/event"
+	"github.com/line-rate/line-rate/lab/study/variants"
 )
 
 // The bounds of the settings.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/program"
-	"github.com/line-rate/line-rate/lab/producer/event"
+	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 // A signal stops the producer first, and nothing is printed that looks like a trial.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/producer/event"
+	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 // The search's bounds, in events a second.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/line-rate/line-rate/lab/producer/event"
+	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 // If a batch is refused before it was read, nothing reads it any more when post returns:

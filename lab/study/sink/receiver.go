@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/producer/event"
+	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 const (

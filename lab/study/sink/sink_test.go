@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/program"
-	"github.com/line-rate/line-rate/lab/producer/event"
+	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 // madeUp is a system that keeps up with rates up to a limit. After a higher rate it keeps

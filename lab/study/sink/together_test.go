@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/program"
-	"github.com/line-rate/line-rate/lab/producer/event"
+	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 // The two programs, built for the tests that run them together.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/producer/event"
+	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 // errNotReached is the error if nothing listens at the producer's address.

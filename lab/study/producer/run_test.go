@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/producer/event"
+	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 // With each size and each pacing, every event that was added arrives, with its number and

@@ -2,10 +2,19 @@ package event
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/setting"
 )
+
+func TestDesignsMayAskForTheSizesOfEvents(t *testing.T) {
+	if !slices.EqualFunc(Sizes, setting.EventSizes, func(a int, b int64) bool { return int64(a) == b }) {
+		t.Errorf("events have %d bytes, and designs may ask for %d", Sizes, setting.EventSizes)
+	}
+}
 
 func near(got float64, want time.Duration) bool {
 	return math.Abs(got-want.Seconds()) <= want.Seconds()/500

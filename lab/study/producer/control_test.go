@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/producer/event"
+	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 // ask makes one request to a control.

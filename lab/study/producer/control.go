@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/program"
-	"github.com/line-rate/line-rate/lab/producer/event"
+	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 // A control starts and stops runs, one at a time.
