@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -26,8 +27,11 @@ func report(out io.Writer, root, into journal.Root, outcomes []*outcome) {
 	showClaims(out, rows, columns(out))
 	fmt.Fprintln(out)
 	for _, o := range outcomes {
-		if o.says != nil && o.says.Wall != "" {
-			fmt.Fprintf(out, "%s: %s\n", o.x.Name, o.says.Wall)
+		if o.says == nil {
+			continue
+		}
+		if wall := pages.Wall(o.says, o.x); wall != "" {
+			fmt.Fprintf(out, "%s: %s\n", o.x.Name, wall)
 		}
 	}
 	for _, o := range outcomes {

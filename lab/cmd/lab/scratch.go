@@ -4,6 +4,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
@@ -38,10 +39,12 @@ func (b *bench) forget(f *results.File) error {
 // try writes a run with its verdicts and its CSV, and what it names.
 func try(into journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made, clients ...*host.Profile) error {
 	f := made.File
+	said := verdict.Decide(x, h, []verdict.Run{{File: f, Then: x}})
+	pages.Fill(said, x)
 	files := map[string][]byte{into.Design(x.SHA256): x.Text}
 	for path, v := range map[string]any{
 		into.Host(h.ID): h, into.Result(f.Experiment, f.Run): f,
-		into.Verdict(f.Experiment, f.Run): verdict.Decide(x, h, []verdict.Run{{File: f, Then: x}}),
+		into.Verdict(f.Experiment, f.Run): said,
 	} {
 		data, err := results.Encode(v)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/derive"
+	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -27,14 +28,14 @@ func (c verdictsCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err := derive.Write(j); err != nil {
 		return exitFailed, err
 	}
-	var all []*verdict.Hosts
+	var all []*pages.Hosts
 	for _, x := range j.Experiments {
 		path := j.Root.Hosts(x.Name)
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return exitFailed, err
 		}
-		h := &verdict.Hosts{}
+		h := &pages.Hosts{}
 		if err := json.Unmarshal(data, h); err != nil {
 			return exitFailed, fmt.Errorf("%s: %w", j.Root.Rel(path), err)
 		}
@@ -47,7 +48,7 @@ func (c verdictsCall) do(_ context.Context, out io.Writer) (int, error) {
 
 // overHosts prints a line for each claim that several hosts measured, and the number of
 // claims on which the hosts agree.
-func overHosts(out io.Writer, all []*verdict.Hosts) {
+func overHosts(out io.Writer, all []*pages.Hosts) {
 	several, alike, apart := 0, 0, 0
 	for _, h := range all {
 		for _, c := range h.Claims {

@@ -25,6 +25,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/audit"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
@@ -54,9 +55,9 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 	err := errors.Join(
 		add(j.Root.Metrics(), metric.Document()),
 		add(j.Root.Names(), map[string][]glossary{"kinds": names()}),
-		add(j.Root.Method(), verdict.Rules()),
+		add(j.Root.Method(), pages.Rules()),
 		add(j.Root.Reach(), reach(j.Experiments)))
-	made, asked := map[string][]verdict.Made{}, map[string]*verdict.Question{} // by experiment
+	made, asked := map[string][]pages.Made{}, map[string]*verdict.Question{} // by experiment
 	for _, r := range j.Runs {
 		x, missing := j.Experiment(r.Experiment)
 		if missing != nil {
@@ -66,12 +67,13 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 			asked[x.Name] = j.Question(x)
 		}
 		said := asked[x.Name].Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
-		said.Each = verdict.TrialsOf(r)
-		said.Sizes(j.RawSize)
-		page, broken := encodePage(verdict.PageOf(said, r))
+		pages.Fill(said, x)
+		said.Each = pages.TrialsOf(r)
+		pages.Sizes(said, j.RawSize)
+		page, broken := encodePage(pages.PageOf(said, r))
 		err = errors.Join(err, broken, add(j.Root.Verdict(r.Experiment, r.Run), said))
 		out[j.Root.Run(r.Experiment, r.Run)] = page
-		made[x.Name] = append(made[x.Name], verdict.Made{File: said, Then: j.Then(x, r)})
+		made[x.Name] = append(made[x.Name], pages.Made{File: said, Then: j.Then(x, r)})
 		path := j.Root.Sheet(r.Experiment, r.Run)
 		data, broken := r.Sheet()
 		if broken != nil {
@@ -80,9 +82,9 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 		out[path] = data
 		err = errors.Join(err, flames(j, j.Then(x, r), r, func(path string, data []byte) { out[path] = data }))
 	}
-	ledger := verdict.NewLedger()
+	ledger := pages.NewLedger()
 	for _, x := range j.Experiments {
-		sum := verdict.OverHosts(x, made[x.Name])
+		sum := pages.OverHosts(x, made[x.Name])
 		ledger.Add(x, sum)
 		err = errors.Join(err, add(j.Root.Hosts(x.Name), sum))
 	}

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/pages"
 )
 
 // encodePage writes a run's page with one line for each claim, condition, row
 // and trial.
-func encodePage(p *verdict.Page) ([]byte, error) { return encodeLines(p, "id", "seq") }
+func encodePage(p *pages.Page) ([]byte, error) { return encodeLines(p, "id", "seq") }
 
 // encodeLines writes JSON without blanks, with a line for each object whose first
 // field has one of the names. With the usual indentation most of a deep value

@@ -9,9 +9,9 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
 // foldBelow is the share of a profile below which a frame is folded: at a
@@ -54,7 +54,7 @@ func flames(j *archive.Journal, x *experiment.Experiment, f *results.File, add f
 			if err != nil {
 				return fmt.Errorf("%s/%s/%s: %w", f.Experiment, f.Run, name, err)
 			}
-			verdict.TellDifference(&t, trees[before.File], trees[pair[1].Profiles[at].File])
+			pages.TellDifference(&t, trees[before.File], trees[pair[1].Profiles[at].File])
 			data, err := encodeTree(t)
 			if err != nil {
 				return fmt.Errorf("%s/%s/%s: %w", f.Experiment, f.Run, name, err)
@@ -98,7 +98,7 @@ func treeOf(x *experiment.Experiment, c results.Condition, named results.RawProf
 	if x.Profile != nil {
 		compared = x.Profile.Compare
 	}
-	verdict.Tell(&t, c.Levels, compared)
+	pages.Tell(&t, c.Levels, compared)
 	slices.SortStableFunc(t.Work, func(a, b profiles.WorkShare) int { return cmp.Compare(b.Share, a.Share) })
 	return t, nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -37,8 +38,8 @@ func (m Move) Machines() int {
 }
 
 // overHosts decides every claim on every host, by experiment.
-func overHosts(j *archive.Journal) (map[string]*verdict.Hosts, error) {
-	made, asked := map[string][]verdict.Made{}, map[string]*verdict.Question{}
+func overHosts(j *archive.Journal) (map[string]*pages.Hosts, error) {
+	made, asked := map[string][]pages.Made{}, map[string]*verdict.Question{}
 	for _, r := range j.Runs {
 		x, err := j.Experiment(r.Experiment)
 		if err != nil {
@@ -48,27 +49,27 @@ func overHosts(j *archive.Journal) (map[string]*verdict.Hosts, error) {
 			asked[x.Name] = j.Question(x)
 		}
 		said := asked[x.Name].Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
-		made[x.Name] = append(made[x.Name], verdict.Made{File: said, Then: j.Then(x, r)})
+		made[x.Name] = append(made[x.Name], pages.Made{File: said, Then: j.Then(x, r)})
 	}
-	out := map[string]*verdict.Hosts{}
+	out := map[string]*pages.Hosts{}
 	for _, x := range j.Experiments {
-		out[x.Name] = verdict.OverHosts(x, made[x.Name])
+		out[x.Name] = pages.OverHosts(x, made[x.Name])
 	}
 	return out, nil
 }
 
 // moves lists the claims that both have and whose verdict differs on a host, those on
 // which machines are apart first.
-func moves(from, to map[string]*verdict.Hosts, order []string) (out []Move) {
+func moves(from, to map[string]*pages.Hosts, order []string) (out []Move) {
 	for _, name := range order {
 		was, is := from[name], to[name]
 		if is == nil {
 			continue
 		}
 		for _, now := range is.Claims {
-			var before verdict.Summed
+			var before pages.Summed
 			if was != nil {
-				if i := slices.IndexFunc(was.Claims, func(s verdict.Summed) bool { return s.ID == now.ID }); i >= 0 {
+				if i := slices.IndexFunc(was.Claims, func(s pages.Summed) bool { return s.ID == now.ID }); i >= 0 {
 					before = was.Claims[i]
 				}
 			}
@@ -90,13 +91,13 @@ func moves(from, to map[string]*verdict.Hosts, order []string) (out []Move) {
 	return out
 }
 
-func hostMoves(was, is []verdict.OnHost) (out []HostMove) {
-	pair := func(h verdict.OnHost) string { return verdict.PairOf(h.Host, h.ClientHost, h.Fleet) }
+func hostMoves(was, is []pages.OnHost) (out []HostMove) {
+	pair := func(h pages.OnHost) string { return verdict.PairOf(h.Host, h.ClientHost, h.Fleet) }
 	from := map[string]verdict.Verdict{}
 	for _, h := range was {
 		from[pair(h)] = h.Verdict
 	}
-	add := func(h verdict.OnHost, before, now verdict.Verdict) {
+	add := func(h pages.OnHost, before, now verdict.Verdict) {
 		out = append(out, HostMove{Host: h.Host, Pair: pair(h), From: before, To: now})
 	}
 	for _, h := range is {
@@ -116,12 +117,12 @@ func hostMoves(was, is []verdict.OnHost) (out []HostMove) {
 
 // written reads the claims over all hosts as the journal's derived files have them. An
 // experiment without such a file, or with one that cannot be read, is left out.
-func written(j *archive.Journal) (map[string]*verdict.Hosts, []string, error) {
-	out := map[string]*verdict.Hosts{}
+func written(j *archive.Journal) (map[string]*pages.Hosts, []string, error) {
+	out := map[string]*pages.Hosts{}
 	var unread []string
 	for _, x := range j.Experiments {
 		data, err := os.ReadFile(j.Root.Hosts(x.Name))
-		h := &verdict.Hosts{}
+		h := &pages.Hosts{}
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 			unread = append(unread, x.Name)

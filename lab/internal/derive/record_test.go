@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
+	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -51,7 +52,7 @@ func TestRunsOfOneDesignOnOneHostAreARecord(t *testing.T) {
 
 	// Each host counts with its newest record; the published runs of one host do
 	// not count.
-	var hosts verdict.Hosts
+	var hosts pages.Hosts
 	if err := json.Unmarshal([]byte(archivetest.Read(t, root.Hosts("11-threads"))), &hosts); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestClaimsOverHostsAreDerived(t *testing.T) {
 		t.Error("the claims of an experiment that is gone were left")
 	}
 	for _, x := range j.Experiments {
-		var got verdict.Hosts
+		var got pages.Hosts
 		if err := json.Unmarshal([]byte(archivetest.Read(t, root.Hosts(x.Name))), &got); err != nil {
 			t.Fatal(err)
 		}

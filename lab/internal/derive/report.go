@@ -11,8 +11,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
 // A Report is what a change of the journal moves, for whoever judges it. All verdicts,
@@ -100,7 +100,7 @@ func ReportOn(past *archive.Past, now *archive.Journal) (*Report, error) {
 		return nil, err
 	}
 	// Derived files that are missing say nothing about the code.
-	again := map[string]*verdict.Hosts{}
+	again := map[string]*pages.Hosts{}
 	for name := range files {
 		again[name] = from[name]
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/audit"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -107,21 +108,21 @@ func TestReportOfAThousandRunsIsBounded(t *testing.T) {
 }
 
 func TestDisagreementComesFirst(t *testing.T) {
-	one := func(of verdict.Verdict, host string) verdict.OnHost {
-		return verdict.OnHost{Host: host, ClientHost: host, Verdict: of}
+	one := func(of verdict.Verdict, host string) pages.OnHost {
+		return pages.OnHost{Host: host, ClientHost: host, Verdict: of}
 	}
-	sum := func(id string, hosts ...verdict.OnHost) verdict.Summed {
-		out := verdict.Summed{ID: id, Verdicts: map[verdict.Verdict]int{}, Hosts: hosts, Says: "s"}
+	sum := func(id string, hosts ...pages.OnHost) pages.Summed {
+		out := pages.Summed{ID: id, Verdicts: map[verdict.Verdict]int{}, Hosts: hosts, Says: "s"}
 		for _, h := range hosts {
 			out.Verdicts[h.Verdict]++
 		}
 		return out
 	}
-	from := map[string]*verdict.Hosts{"x": {Claims: []verdict.Summed{
+	from := map[string]*pages.Hosts{"x": {Claims: []pages.Summed{
 		sum("still", one(verdict.Refuted, "a")), sum("wide", one(verdict.Inconclusive, "a"), one(verdict.Inconclusive, "b")), sum("apart", one(verdict.Reproduced, "a")), sum("gone", one(verdict.Reproduced, "a")),
 	}}}
-	two := verdict.OnHost{Host: "c", ClientHost: "d", Verdict: verdict.Reproduced}
-	to := map[string]*verdict.Hosts{"x": {Claims: []verdict.Summed{
+	two := pages.OnHost{Host: "c", ClientHost: "d", Verdict: verdict.Reproduced}
+	to := map[string]*pages.Hosts{"x": {Claims: []pages.Summed{
 		sum("still", one(verdict.Refuted, "a")), sum("new", one(verdict.Reproduced, "a")), sum("wide", one(verdict.Reproduced, "a"), one(verdict.Reproduced, "b"), one(verdict.Reproduced, "c"), two),
 		sum("apart", one(verdict.Reproduced, "a"), one(verdict.Refuted, "b")), sum("gone"),
 	}}}

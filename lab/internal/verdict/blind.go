@@ -9,6 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A blindness is the reason why a block cannot tell whether a claim holds.
@@ -214,9 +215,9 @@ func (s sight) says(why blindness, c experiment.Claim) string {
 			map[bool]string{true: "blocks was", false: "blocks were"}[n == 1], map[bool]string{true: "counts", false: "count"}[n == 1])
 	}
 	if why == otherWall {
-		says = fmt.Sprintf(says, wallWords(c.Needs.Bound))
+		says = fmt.Sprintf(says, words.Wall(c.Needs.Bound))
 	}
-	return fmt.Sprintf("in %d of %d %s %s", s.count[why], len(s.blocks), plural(len(s.blocks), "block"), says)
+	return fmt.Sprintf("in %d of %d %s %s", s.count[why], len(s.blocks), words.Plural(len(s.blocks), "block"), says)
 }
 
 // blindClause is a clause on the blocks that cannot tell; empty if all can.

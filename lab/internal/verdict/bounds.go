@@ -7,6 +7,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // tallyBounds counts by bound the valid trials that a claim rests on.
@@ -85,9 +86,9 @@ func (rec *record) evaluateBound(c experiment.Claim) finding {
 		}
 	})
 	f.points, f.unseen = count[alone] == trials, count[room] == 0 && count[unrecorded] > 0
-	f.why = fmt.Sprintf("%s alone was full in %d of %d trials", wallWords(c.Bound), count[alone], trials)
+	f.why = fmt.Sprintf("%s alone was full in %d of %d trials", words.Wall(c.Bound), count[alone], trials)
 	if !rec.text {
-		f.why = fmt.Sprintf("%s alone was full in every trial of %d of %d %s (%d of %d trials)", wallWords(c.Bound), v.inside, v.all, plural(v.all, "block"), count[alone], trials)
+		f.why = fmt.Sprintf("%s alone was full in every trial of %d of %d %s (%d of %d trials)", words.Wall(c.Bound), v.inside, v.all, words.Plural(v.all, "block"), count[alone], trials)
 		if v.beyond > 0 {
 			f.why += fmt.Sprintf(", and had room in a trial of %d", v.beyond)
 		}

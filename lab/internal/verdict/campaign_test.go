@@ -222,8 +222,8 @@ func TestSimulation(t *testing.T) {
 		}
 		return
 	}
-	s := Rules().Simulation
-	if len(s.Rows) != len(noises) || s.Control > controlAlpha || s.Campaigns != campaigns || s.Visits != longest || s.OpenVisits != openAfter {
+	s := Simulated()
+	if len(s.Rows) != len(noises) || s.Control > ControlAlpha || s.Campaigns != campaigns || s.Visits != longest || s.OpenVisits != openAfter {
 		t.Fatalf("%d rows of %d campaigns, a control that differs in %v", len(s.Rows), s.Campaigns, s.Control)
 	}
 	for i, n := range noises {

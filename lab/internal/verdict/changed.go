@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // changed names what was not the same on the machine in all of some runs: the
@@ -43,7 +44,7 @@ func changed(runs []*source) string {
 	var out []string
 	for _, what := range slices.SortedFunc(maps.Keys(seen), kernelFirst) {
 		if v := seen[what]; len(v) > 1 {
-			out = append(out, fmt.Sprintf("%s %s", what, list(v)))
+			out = append(out, fmt.Sprintf("%s %s", what, words.List(v)))
 		}
 	}
 	const most = 5

@@ -7,13 +7,14 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// controlAlpha is the probability that a record's A/A control is said to differ
+// ControlAlpha is the probability that a record's A/A control is said to differ
 // where nothing differs, over all metrics and any number of blocks. It is
 // smaller than the error of verdicts, because a control that differs leaves no
 // claim decided.
-const controlAlpha = 0.01
+const ControlAlpha = 0.01
 
 // evaluateControl compares the A/A controls of a record's runs with the
 // conditions that they repeat, in the two metrics that every experiment rests
@@ -60,7 +61,7 @@ func (d *decider) evaluateControl() *Control {
 		}
 	}
 	for _, c := range found {
-		c.settle(controlAlpha / max(1, float64(len(found))))
+		c.settle(ControlAlpha / max(1, float64(len(found))))
 		// A control has no claim, so it has no band and nothing to decide.
 		c.effect.BandLow, c.effect.BandHigh, c.effect.VisitsNeeded = 0, 0, 0
 		c.effect.For, c.effect.Against, c.effect.EFor = 0, 0, 0
@@ -109,13 +110,13 @@ func judgeControl(found []*comparison) (Outcome, string) {
 	if least < stats.MinSamples {
 		return Undecided, ""
 	}
-	return Same, fmt.Sprintf("no difference seen in %d %s; %s", len(found), plural(len(found), "metric"), found[0].figures())
+	return Same, fmt.Sprintf("no difference seen in %d %s; %s", len(found), words.Plural(len(found), "metric"), found[0].figures())
 }
 
 // differsBy tells whether one metric differs in one direction. The error is
 // divided by the number of metrics and by two for the directions.
 func differsBy(side votes, metrics int) bool {
-	return side.first.all >= stats.MinSamples && stats.Shown(side.first.beyond, side.first.all, controlAlpha/float64(2*metrics))
+	return side.first.all >= stats.MinSamples && stats.Shown(side.first.beyond, side.first.all, ControlAlpha/float64(2*metrics))
 }
 
 // least is the smallest number of visits of a comparison.

@@ -1,38 +1,13 @@
 package verdict
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/results"
 )
-
-func named(claim, id string) string { return strings.Replace(claim, `"c"`, fmt.Sprintf("%q", id), 1) }
-
-// controlled adds an A/A control of the first condition: its figures times the
-// given factor of each block; 0 leaves the block's trial invalid.
-func controlled(r *results.File, by ...float64) *results.File {
-	r.Conditions = append(r.Conditions, results.Condition{ID: "again", Levels: r.Conditions[0].Levels, ControlOf: r.Conditions[0].ID})
-	for _, of := range slices.Clone(r.Trials) {
-		if of.Condition != r.Conditions[0].ID {
-			continue
-		}
-		again := of
-		again.Condition, again.Metrics = "again", figures{}
-		for name, v := range of.Metrics {
-			again.Metrics[name] = v * by[of.Block-1]
-		}
-		if by[of.Block-1] == 0 {
-			spoil(&again)
-		}
-		r.Trials = append(r.Trials, again)
-	}
-	return r
-}
 
 var (
 	asBefore = []float64{1.01, 0.99, 1, 1.02, 0.98, 1, 1.01, 0.99, 1, 1}

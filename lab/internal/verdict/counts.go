@@ -6,6 +6,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // evaluateCount compares a count with a level, exactly, in every trial of every
@@ -19,7 +20,7 @@ func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
 	}
 	f := finding{points: true}
 	if len(conds) == 0 {
-		return f, fmt.Errorf("the run does not say its %s, with which %s is compared", factorWords(c.Equals), metricWords(c.Metric))
+		return f, fmt.Errorf("the run does not say its %s, with which %s is compared", words.Setting(c.Equals), words.Metric(c.Metric))
 	}
 	f.seen = rec.look(c, rec.sighted(conds))
 	if rec.text {
@@ -41,7 +42,7 @@ func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
 			if got != float64(want+c.Plus) {
 				exact = false
 				if odd == "" {
-					odd = fmt.Sprintf("%s, the count of %s was %v, not %d", where(levels), metricWords(c.Metric), got, want+c.Plus)
+					odd = fmt.Sprintf("%s, the count of %s was %v, not %d", words.Where(levels), words.Metric(c.Metric), got, want+c.Plus)
 				}
 			}
 		}

@@ -3,14 +3,13 @@ package verdict
 import (
 	"fmt"
 	"slices"
-	"sort"
-	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A Run is a candidate for a record, with the experiment as it was when the run
@@ -83,20 +82,17 @@ func (d *decider) decideAll(x *experiment.Experiment) *File {
 			f.Withdrawn = append(f.Withdrawn, said)
 		}
 	}
+	for _, claims := range [][]Claim{f.Claims, f.Earlier, f.Withdrawn} {
+		for i := range claims {
+			printEffects(claims[i].Effects)
+		}
+	}
+	if f.Control != nil {
+		printEffects(f.Control.Effects)
+		f.Control.InRun = r.control != nil
+	}
 	f.BoundsNow = r.boundsNow()
 	f.Relative = d.relative()
-	f.Wall = f.wall(x)
-	f.print(x)
-	var again *Summary
-	if r.control != nil && f.Control != nil {
-		again = &f.Control.Condition
-	}
-	f.Table = tableOf(x, f.Conditions, again, f.published())
-	compared := ""
-	if x.Profile != nil {
-		compared = x.Profile.Compare
-	}
-	tabulate(f, compared)
 	return f
 }
 
@@ -215,7 +211,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	}
 	rec := d.record(c)
 	if out := d.last.leftOut(c); rec == nil && out != nil && d.last.NotApplicable == "" {
-		return say(NotApplicable, false, "the run measured nothing %s: %s", where(out.Levels), out.Why)
+		return say(NotApplicable, false, "the run measured nothing %s: %s", words.Where(out.Levels), out.Why)
 	}
 	if rec == nil {
 		return say(NotApplicable, false, "%s", d.last.NotApplicable)
@@ -227,7 +223,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		return say(NotApplicable, false, "the claim needs a wire of known line rate; this run went over %s", rec.line.Kind)
 	}
 	if len(rec.conds) == 0 {
-		return say(NotApplicable, false, "the run has no condition %s", where(c.Where()))
+		return say(NotApplicable, false, "the run has no condition %s", words.Where(c.Where()))
 	}
 	out.Bounds = rec.tallyBounds(c)
 	few := !rec.text && visitsOf(rec.begun(nil)) < stats.MinSamples
@@ -267,7 +263,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		}
 		return say(Inconclusive, false, "one run has no interval; %s", f.why)
 	case short > 0 && byBlocks(c.Kind):
-		say(Inconclusive, true, "%s%s; that is of %d %s, and six are the least that decide", f.why, f.seen.blindClause(c), visits, plural(visits, "visit"))
+		say(Inconclusive, true, "%s%s; that is of %d %s, and six are the least that decide", f.why, f.seen.blindClause(c), visits, words.Plural(visits, "visit"))
 	default:
 		say(f.verdict, f.verdict == Inconclusive, "%s%s", f.why, f.seen.blindClause(c))
 	}
@@ -275,7 +271,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		out.VisitsNeeded = max(f.needed, short)
 	}
 	if more := out.VisitsNeeded; more > 0 {
-		out.Reason += fmt.Sprintf("; about %d more %s would decide it, and lab reproduce makes them", more, plural(more, "visit"))
+		out.Reason += fmt.Sprintf("; about %d more %s would decide it, and lab reproduce makes them", more, words.Plural(more, "visit"))
 	}
 	return out
 }
@@ -297,7 +293,7 @@ func (rec *record) silent(c experiment.Claim, few bool, say func(Verdict, bool, 
 	case c.Profile != "":
 		return say(NotApplicable, few, "the run has no %s profile", c.Profile)
 	case c.Metric != "":
-		return say(NotApplicable, few, "the run did not record %s", metricWords(c.Metric))
+		return say(NotApplicable, few, "the run did not record %s", words.Metric(c.Metric))
 	}
 	return say(NotApplicable, few, "the run has no trial")
 }
@@ -356,24 +352,5 @@ func gates(ts []results.Trial) string {
 			count[r.Gate]++
 		}
 	}
-	return fmt.Sprintf("%d %s invalid (%s)", len(ts), plural(len(ts), "trial"), counted(count))
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
-}
-
-func counted(count map[string]int) string {
-	var keys []string
-	for k := range count {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	for i, k := range keys {
-		keys[i] = fmt.Sprintf("%s %d", k, count[k])
-	}
-	return strings.Join(keys, ", ")
+	return fmt.Sprintf("%d %s invalid (%s)", len(ts), words.Plural(len(ts), "trial"), words.Tally(count))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A move is what a block's two trials say about a wall that is claimed to move.
@@ -70,7 +71,7 @@ func (rec *record) evaluateMoves(c experiment.Claim) (finding, error) {
 		}
 	}
 	if len(ends) == 0 {
-		return finding{}, fmt.Errorf("the run has one level of %s only, and a wall moves between two", factorWords(c.Over))
+		return finding{}, fmt.Errorf("the run has one level of %s only, and a wall moves between two", words.Setting(c.Over))
 	}
 	f := finding{points: true, seen: rec.look(c, rec.sighted(compared))}
 	var v votes
@@ -108,13 +109,13 @@ func (rec *record) evaluateMoves(c experiment.Claim) (finding, error) {
 	f.unseen = !f.points && v.beyond == 0
 	first, last := c.Ends(rec.x)
 	f.why = fmt.Sprintf("the wall moved from %s to %s in %d of %d %s (where %s is %s, %s alone was full in %d of %d trials, and where it is %s, %s alone in %d)",
-		wallWords(c.From), wallWords(c.To), v.inside, v.all, plural(v.all, "block"),
-		factorWords(c.Over), levelWords(first), wallWords(c.From), met[0], trials, levelWords(last), wallWords(c.To), met[1])
+		words.Wall(c.From), words.Wall(c.To), v.inside, v.all, words.Plural(v.all, "block"),
+		words.Setting(c.Over), words.Level(first), words.Wall(c.From), met[0], trials, words.Level(last), words.Wall(c.To), met[1])
 	if n := count[elsewhere]; n > 0 {
 		f.why += fmt.Sprintf("; in %d a wall had room where it was to be met, and so had the client", n)
 	}
 	if n := count[slight]; n > 0 {
-		f.why += fmt.Sprintf("; in %d both ends are as claimed, but their use changed by less than %s", n, percent(*c.Margin))
+		f.why += fmt.Sprintf("; in %d both ends are as claimed, but their use changed by less than %s", n, words.Percent(*c.Margin))
 	}
 	if n := count[unsettled]; n > 0 {
 		f.why += fmt.Sprintf("; %d cannot tell, since a wall was not recorded, was full beside another, or the client was in the way", n)

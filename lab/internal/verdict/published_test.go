@@ -8,17 +8,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-func asPrinted(r *results.File) *results.File {
-	r.Source, r.Provenance, r.Text = results.Published, nil, &results.Text{Entry: "7", Date: "2026-01-01"}
-	for i := range r.Trials {
-		r.Trials[i].Printed = map[string]string{}
-		for name := range r.Trials[i].Metrics {
-			r.Trials[i].Printed[name] = "as printed"
-		}
-	}
-	return r
-}
-
 func TestAPublishedSingleRunAgreesOrDisagrees(t *testing.T) {
 	for _, c := range []struct {
 		name, claim string

@@ -9,6 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A comparison is one ratio and the band in which a claim wants it.
@@ -34,17 +35,17 @@ const fine = 0.005
 func compare(e Effect, within band, blocks []block, blind []blindness, readings func(block) (a, b results.Reading)) (*comparison, error) {
 	c := &comparison{effect: e, band: within, fine: true, edges: within.edges()}
 	if within.low > 0 {
-		c.effect.BandLow = digits(within.low)
+		c.effect.BandLow = words.Digits(within.low)
 	}
 	if !math.IsInf(within.high, 1) {
-		c.effect.BandHigh = digits(within.high)
+		c.effect.BandHigh = words.Digits(within.high)
 	}
 	for i, bl := range blocks {
 		at := anywhere(bl.later)
 		if blind[i] == none {
 			a, b := readings(bl)
 			if a.High <= 0 || b.High <= 0 {
-				return c, fmt.Errorf("in block %d of %d the %s is zero, so there is no ratio", i+1, len(blocks), metricWords(e.Metric))
+				return c, fmt.Errorf("in block %d of %d the %s is zero, so there is no ratio", i+1, len(blocks), words.Metric(e.Metric))
 			}
 			at = span{least: a.Low / b.High, most: a.High / b.Low, later: bl.later}
 			c.effect.Pairs++
@@ -60,9 +61,9 @@ func compare(e Effect, within band, blocks []block, blind []blindness, readings 
 	}
 	from, to := c.medians()
 	if c.fine = len(c.nominal) == c.effect.Pairs && to <= (1+fine)*from; c.fine {
-		c.effect.Ratio = digits(stats.Median(c.nominal))
+		c.effect.Ratio = words.Digits(stats.Median(c.nominal))
 	} else {
-		c.effect.RatioLow, c.effect.RatioHigh = digits(from), finite(to)
+		c.effect.RatioLow, c.effect.RatioHigh = words.Digits(from), finite(to)
 	}
 	return c, nil
 }
@@ -87,7 +88,7 @@ func (c *comparison) settle(level float64) {
 	hold, refute := strength(c.edges)
 	c.effect.EFor, c.effect.EAgainst = eValue(hold), eValue(refute)
 	if low, high, ok := stats.Sequence(c.side(least), c.side(most), level); ok {
-		c.effect.Low, c.effect.High = digits(low), finite(high)
+		c.effect.Low, c.effect.High = words.Digits(low), finite(high)
 	}
 }
 
@@ -122,7 +123,7 @@ func finite(v float64) float64 {
 	if math.IsInf(v, 1) {
 		return 0
 	}
-	return digits(v)
+	return words.Digits(v)
 }
 
 // margin is how far the medians reach out of the band, as a logarithm; negative
@@ -141,7 +142,7 @@ func (c *comparison) warnings() (ws []stats.Warning) {
 	for _, s := range c.spans {
 		from, to = min(from, s.least), max(to, s.most)
 	}
-	if c.effect.High > 0 && c.effect.Low == digits(from) && c.effect.High == digits(to) {
+	if c.effect.High > 0 && c.effect.Low == words.Digits(from) && c.effect.High == words.Digits(to) {
 		ws = append(ws, stats.FewBlocks)
 	}
 	if !c.fine {
@@ -294,7 +295,7 @@ func (rec *record) evaluateRatios(c experiment.Claim) (finding, error) {
 		return f, err
 	}
 	if len(pairs) == 0 {
-		return f, fmt.Errorf("the run recorded %s at one level of %s only", metricWords(c.Metric), factorWords(c.Over))
+		return f, fmt.Errorf("the run recorded %s at one level of %s only", words.Metric(c.Metric), words.Setting(c.Over))
 	}
 	if !rec.text {
 		f.seen = rec.look(c, rec.begun(compared))
@@ -312,7 +313,7 @@ func (rec *record) evaluateRatios(c experiment.Claim) (finding, error) {
 			f.points = f.points && from >= p.band.low && to <= p.band.high
 			against = against || to < p.band.low || from > p.band.high
 		} else if rec.text {
-			return f, fmt.Errorf("the text prints %s at some levels of %s for different runs only", metricWords(c.Metric), factorWords(c.Over))
+			return f, fmt.Errorf("the text prints %s at some levels of %s for different runs only", words.Metric(c.Metric), words.Setting(c.Over))
 		}
 	}
 	f.unseen = !f.points && !against
@@ -375,7 +376,7 @@ func (rec *record) sameRange(c experiment.Claim, s []setting.Levels) error {
 		x, xok := from.Int()
 		y, yok := to.Int()
 		if numbers := aok && bok && xok && yok && a > 0; numbers && b*x != y*a || !numbers && (first != from || last != to) {
-			return fmt.Errorf("the claim is about %s from %s to %s; the text's go from %s to %s", factorWords(c.Over), first, last, from, to)
+			return fmt.Errorf("the claim is about %s from %s to %s; the text's go from %s to %s", words.Setting(c.Over), first, last, from, to)
 		}
 	}
 	return nil

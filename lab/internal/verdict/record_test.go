@@ -2,9 +2,7 @@ package verdict
 
 import (
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,16 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 )
-
-func runOf(x *experiment.Experiment, name string, rs ...float64) Run {
-	f := ratios(x, rs...)
-	f.Run = name
-	of := fnv.New32()
-	of.Write([]byte(name))
-	return Run{day(f, int(of.Sum32()%10000)), x}
-}
 
 func claimsOf(x *experiment.Experiment, runs ...Run) []Claim { return Decide(x, machine, runs).Claims }
 
@@ -279,48 +268,5 @@ func TestAnIntervalBeyondAnEdgeIsDecided(t *testing.T) {
 				t.Errorf("%d of %d: %v to %v, and %s", n-odd, n, e.Low, e.High, c.Verdict)
 			}
 		}
-	}
-}
-
-func file(host string, verdict Verdict, ratio, low, high float64) *File {
-	return &File{Host: host, ClientHost: host, Run: "run-" + host, Claims: []Claim{{ID: "c", Verdict: verdict, Reason: "r", Blocks: 9, Runs: 2, For: 8, Against: 1,
-		Effects: []Effect{{Metric: rps, A: setting.Levels{"workers": setting.Int(2)}, B: setting.Levels{"workers": setting.Int(1)}, Ratio: ratio, Low: low, High: high, Decides: true}}}}}
-}
-
-func TestAClaimOverHosts(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		files []*File
-		says  string
-		agree string
-		apart []string
-	}{
-		{"none", nil, "no machine has measured it yet", "", nil},
-		{"one", []*File{file("a", Reproduced, 2, 1.9, 2.1)}, "reproduced on 1 of 1 machine", "", nil},
-		{"two that agree", []*File{file("a", Reproduced, 2, 1.9, 2.1), file("b", Inconclusive, 2.1, 1.5, 2.5)},
-			"reproduced on 1 of 2 machines, inconclusive on 1", "the intervals of all 2 machines overlap those of most others", nil},
-		{"two that do not", []*File{file("a", Reproduced, 2, 1.9, 2.1), file("b", Refuted, 1, 0.9, 1.1)},
-			"reproduced on 1 of 2 machines, refuted on 1", "the 2 machines differ: the interval of each lies apart from those of most others", []string{"a", "b"}},
-		{"one of three apart", []*File{file("a", Reproduced, 2, 1.9, 2.1), file("b", Reproduced, 2, 1.9, 2.1), file("c", Refuted, 1, 0.9, 1.1)},
-			"reproduced on 2 of 3 machines, refuted on 1", "of 3 machines, c lies apart from most others", []string{"c"}},
-		{"without an interval", []*File{file("a", Reproduced, 2, 1.9, 2.1), file("b", NotApplicable, 0, 0, 0)},
-			"reproduced on 1 of 2 machines, not applicable on 1", "", nil},
-		{"with an open end", []*File{file("a", Reproduced, 2, 1.9, 2.1), file("b", Reproduced, 3, 1.5, 0)},
-			"reproduced on 2 of 2 machines", "the intervals of all 2 machines overlap those of most others", nil},
-	} {
-		got := Over("c", c.files)
-		if got.Says != c.says || got.Agree != c.agree || !slices.Equal(got.Apart, c.apart) || len(got.Hosts) != len(c.files) || got.Hosts == nil {
-			t.Errorf("%s: %+v", c.name, got)
-		}
-	}
-	got := Over("c", []*File{file("b", Refuted, 1, 0.9, 1.1), file("a", Reproduced, 2, 1.9, 2.1)})
-	want := OnHost{Host: "a", ClientHost: "a", Run: "run-a", Verdict: Reproduced, Reason: "r", Blocks: 9, Runs: 2, For: 8, Against: 1, Ratio: 2, Low: 1.9, High: 2.1, Text: "2.00", Interval: "1.90 to 2.10"}
-	if !reflect.DeepEqual(got.Hosts[0], want) || got.Verdicts[Reproduced] != 1 || got.Verdicts[Refuted] != 1 {
-		t.Errorf("%+v", got)
-	}
-	x := design(t, "", isFlat, named(atLeast, "d"))
-	all := OverHosts(x, []Made{{file("a", Reproduced, 2, 1.9, 2.1), x}})
-	if len(all.Claims) != 2 || all.Claims[1].Says != "no machine has measured it yet" || all.Claims[0].ID != "c" || all.Experiment != x.Name {
-		t.Errorf("%+v", all)
 	}
 }

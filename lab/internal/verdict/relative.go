@@ -6,6 +6,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A Relative is the table that a design asks for: a metric at each level of a
@@ -48,12 +49,12 @@ func (row *RelativeRow) own(of, base []float64) {
 		return
 	}
 	part := stats.Median(of)
-	row.ClientText = grouped(100*part, 0) + " %"
+	row.ClientText = words.Grouped(100*part, 0) + " %"
 	if row.Base || len(base) == 0 {
 		return
 	}
 	if rest := 1 - stats.Median(base); rest > 0 {
-		row.OwnText = ratioText(row.Ratio*(1-part)/rest, nil, nil)
+		row.OwnText = words.Ratio(row.Ratio*(1-part)/rest, nil, nil)
 	}
 }
 
@@ -71,10 +72,10 @@ func (d *decider) relative() *Relative {
 			rec.runs = append(rec.runs, s)
 		}
 	}
-	out := &Relative{Metric: asked.Metric, Over: asked.Over, To: shownLevel(asked.Level())}
+	out := &Relative{Metric: asked.Metric, Over: asked.Over, To: words.LevelCell(asked.Level())}
 	for _, levels := range x.Conditions() {
 		base := levels.With(setting.Levels{asked.Over: asked.Level()})
-		row := RelativeRow{Level: shownLevel(levels[asked.Over]), Base: levels.Key() == base.Key(), Bounds: map[string]int{}}
+		row := RelativeRow{Level: words.LevelCell(levels[asked.Over]), Base: levels.Key() == base.Key(), Bounds: map[string]int{}}
 		if row.Base {
 			row.Metric, row.A = asked.Metric, only(levels, asked.Over)
 		} else if e, ok := rec.over(asked, levels, base); ok {
@@ -88,7 +89,7 @@ func (d *decider) relative() *Relative {
 			row.own(rec.gauged(levels), rec.gauged(base))
 		}
 		if len(row.Bounds) > 1 || row.Bounds[string(gate.BoundServerCPU)] == 0 {
-			row.Walls = boundsText(row.Bounds, true)
+			row.Walls = words.Bounds(row.Bounds, true)
 		}
 		out.Rows = append(out.Rows, row)
 	}
@@ -123,7 +124,7 @@ func (rec *record) over(asked *experiment.Relative, levels, base setting.Levels)
 	e := c.effect
 	e.For, e.Against = 0, 0
 	if low, high, ok := stats.Sequence(c.side(least), c.side(most), stats.Alpha); ok {
-		e.Low, e.High = digits(low), finite(high)
+		e.Low, e.High = words.Digits(low), finite(high)
 	}
 	printed := []Effect{e}
 	printEffects(printed)

@@ -9,6 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // shareOf is the share, in a trial's own profile, of the package or work that a
@@ -78,7 +79,7 @@ func (rec *record) evaluateShare(c experiment.Claim) finding {
 		return f
 	}
 	f.tellBy(v, rec.level)
-	said := fmt.Sprintf("the claim holds in %d of %d %s", v.inside, v.all, plural(v.all, "block"))
+	said := fmt.Sprintf("the claim holds in %d of %d %s", v.inside, v.all, words.Plural(v.all, "block"))
 	if v.beyond > 0 {
 		said += fmt.Sprintf(", and in %d it holds in no trial", v.beyond)
 	}
@@ -115,7 +116,7 @@ func (rec *record) evaluateAbsent(c experiment.Claim) finding {
 	case held < len(shares):
 		return f
 	case !rec.text && !rec.couldShow(c):
-		doubt = fmt.Sprintf("no %s of these runs shows %s at all, so nothing shows that it is gone", profileWords(c.Profile), c.Package)
+		doubt = fmt.Sprintf("no %s of these runs shows %s at all, so nothing shows that it is gone", words.Profile(c.Profile), c.Package)
 	case unnamed > 0:
 		doubt = fmt.Sprintf("%d of %d %s profiles have frames without a symbol, which could be of %s", unnamed, len(shares), c.Profile, c.Package)
 	default:
@@ -154,7 +155,7 @@ func nextToNothing(p profiles.Profile) string {
 	if have == 0 && len(p.Packages) > 0 || have >= least {
 		return ""
 	}
-	return fmt.Sprintf("the whole %s is %.3g %s, and less than %.3g is too little to take shares of", profileWords(string(p.Kind)), have, of, least)
+	return fmt.Sprintf("the whole %s is %.3g %s, and less than %.3g is too little to take shares of", words.Profile(string(p.Kind)), have, of, least)
 }
 
 // couldShow tells whether the runs could show what a claim says is gone. If the
@@ -202,7 +203,7 @@ func sayShares(c experiment.Claim, shares []float64, held int) string {
 	}
 	if c.Kind == experiment.Absent {
 		if held == len(shares) {
-			return fmt.Sprintf("no sample of %s in the %s profiles of %d %s", what, c.Profile, len(shares), plural(len(shares), "trial"))
+			return fmt.Sprintf("no sample of %s in the %s profiles of %d %s", what, c.Profile, len(shares), words.Plural(len(shares), "trial"))
 		}
 		return fmt.Sprintf("%s is in the %s profiles of %d of %d trials, with up to %.3g %%", what, c.Profile, len(shares)-held, len(shares), 100*slices.Max(shares))
 	}
@@ -213,15 +214,15 @@ func sayShares(c experiment.Claim, shares []float64, held int) string {
 		claimed = fmt.Sprintf("at least %.3g %%", 100**c.AtLeast)
 	}
 	if len(shares) == 1 {
-		return fmt.Sprintf("%s has %.3g %% of the %s; the claim is %s", what, 100*shares[0], profileWords(c.Profile), claimed)
+		return fmt.Sprintf("%s has %.3g %% of the %s; the claim is %s", what, 100*shares[0], words.Profile(c.Profile), claimed)
 	}
 	return fmt.Sprintf("%s has a median of %.3g %% of the %s (%.3g to %.3g %%) in %d trials; the claim is %s",
-		what, 100*stats.Median(shares), profileWords(c.Profile), 100*slices.Min(shares), 100*slices.Max(shares), len(shares), claimed)
+		what, 100*stats.Median(shares), words.Profile(c.Profile), 100*slices.Min(shares), 100*slices.Max(shares), len(shares), claimed)
 }
 
-// profilesOf gives the medians of a condition's profiles, by kind.
-func profilesOf(trials []results.Trial) []profiles.Profile {
-	var out []profiles.Profile
+// profilesOf gives the medians of a condition's profiles, by kind, with the run's files.
+func profilesOf(c results.Condition, trials []results.Trial) []Profiled {
+	var out []Profiled
 	for _, kind := range profiles.Kinds() {
 		var of []profiles.Profile
 		for _, t := range trials {
@@ -237,7 +238,7 @@ func profilesOf(trials []results.Trial) []profiles.Profile {
 			for _, p := range of {
 				vs = append(vs, get(p))
 			}
-			return digits(stats.Median(vs))
+			return words.Digits(stats.Median(vs))
 		}
 		m := profiles.Profile{
 			Kind: kind, Unit: of[0].Unit,
@@ -261,7 +262,11 @@ func profilesOf(trials []results.Trial) []profiles.Profile {
 				(*into)[name] = median(func(p profiles.Profile) float64 { return from(p)[name] })
 			}
 		}
-		out = append(out, m)
+		p := Profiled{Profile: m}
+		if i := slices.IndexFunc(c.Profiles, func(r results.RawProfile) bool { return r.Kind == kind }); i >= 0 {
+			p.Raw = &RawFile{File: c.Profiles[i].File, SHA256: c.Profiles[i].SHA256, Trials: c.Profiles[i].Trials}
+		}
+		out = append(out, p)
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // summaries gives each condition's medians, in the order of the levels.
@@ -38,7 +39,7 @@ func (s *source) summary(cond results.Condition) Summary {
 			out.Metrics[m.Name] = f
 		}
 	}
-	out.Profiles = summed(cond, valid)
+	out.Profiles = profilesOf(cond, valid)
 	return out
 }
 
@@ -70,9 +71,9 @@ func figure(name string, trials []results.Trial) (Figure, bool) {
 	}
 	if below == 0 {
 		s := stats.Summarise(known)
-		f.Median = ptr(digits(s.Median))
+		f.Median = Ptr(words.Digits(s.Median))
 		if s.HasInterval {
-			f.Low, f.High = ptr(digits(s.Low)), ptr(digits(s.High))
+			f.Low, f.High = Ptr(words.Digits(s.Low)), Ptr(words.Digits(s.High))
 		}
 		return f, true
 	}
@@ -80,14 +81,14 @@ func figure(name string, trials []results.Trial) (Figure, bool) {
 	// median. An interval would need the censored values, so there is none.
 	sort.Float64s(known)
 	if (n-1)/2 < below {
-		f.Below = ptr(limit)
+		f.Below = Ptr(limit)
 		if upper := n/2 - below; n%2 == 0 && upper >= 0 {
-			f.Below = ptr(digits(known[upper]))
+			f.Below = Ptr(words.Digits(known[upper]))
 		}
 		return f, true
 	}
-	f.Median = ptr(digits(stats.Median(append(make([]float64, below), known...))))
+	f.Median = Ptr(words.Digits(stats.Median(append(make([]float64, below), known...))))
 	return f, true
 }
 
-func ptr[T any](v T) *T { return &v }
+func Ptr[T any](v T) *T { return &v }

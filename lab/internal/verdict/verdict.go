@@ -63,6 +63,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // Version is the schema version of the verdict files.
@@ -98,9 +99,9 @@ func (v Verdict) Meaning() string {
 }
 
 // A File has what the record said about all claims of a run once that run was
-// added, with the figures for pages. It is derived: `lab verdicts` makes it
-// from the results files. The file of a host's newest run has the present state
-// of the record.
+// added, and the figures of its conditions. Package pages fills in what pages show of
+// it. It is derived: `lab verdicts` makes it from the results files. The file of a
+// host's newest run has the present state of the record.
 type File struct {
 	SchemaVersion int       `json:"schema_version"`
 	Experiment    string    `json:"experiment"`
@@ -224,7 +225,7 @@ type Effect struct {
 	EFor         float64 `json:"e_for,omitempty"`
 	EAgainst     float64 `json:"e_against,omitempty"`
 	VisitsNeeded int     `json:"visits_needed,omitempty"` // estimate; absent if unknown
-	Words                // of the ratio
+	words.Words          // of the ratio
 	// Percent and Change are the ratio in percent, "135", and as a change, "+35".
 	Percent string `json:"percent,omitempty"`
 	Change  string `json:"change,omitempty"`
@@ -248,6 +249,7 @@ type Control struct {
 	Reason    string   `json:"reason"`
 	Condition Summary  `json:"condition"`
 	Effects   []Effect `json:"effects,omitempty"` // the control over the repeated condition
+	InRun     bool     `json:"-"`                 // whether the run itself has one, and not only earlier ones of its record
 }
 
 // A Summary has the medians of one condition's valid trials.
@@ -271,13 +273,13 @@ type Summary struct {
 
 // A Figure is a metric's median over a condition's valid trials.
 type Figure struct {
-	N       int      `json:"n"`
-	Median  *float64 `json:"median,omitempty"`
-	Low     *float64 `json:"low,omitempty"`  // interval of the median; absent below six trials
-	High    *float64 `json:"high,omitempty"` // as Low
-	Below   *float64 `json:"below,omitempty"`
-	Printed string   `json:"printed,omitempty"` // a published figure as printed
-	Words            // absent where Printed is known, and for metrics that pages do not show
+	N           int      `json:"n"`
+	Median      *float64 `json:"median,omitempty"`
+	Low         *float64 `json:"low,omitempty"`  // interval of the median; absent below six trials
+	High        *float64 `json:"high,omitempty"` // as Low
+	Below       *float64 `json:"below,omitempty"`
+	Printed     string   `json:"printed,omitempty"` // a published figure as printed
+	words.Words          // absent where Printed is known, and for metrics that pages do not show
 	// LineShare is a figure of the wire in percent of the line rate, if that is
 	// known: "96.4".
 	LineShare string `json:"line_share,omitempty"`

@@ -1,0 +1,124 @@
+package pages
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// words adds to a file what pages print of it.
+func fillWords(f *verdict.File, x *experiment.Experiment) {
+	for i := range f.Conditions {
+		c := &f.Conditions[i]
+		c.Name, c.Shown = conditionName(x, c.Levels), map[string]string{}
+		for factor, l := range c.Levels {
+			c.Shown[factor] = words.LevelCell(l)
+		}
+		c.ClientWall = clientFull(c.Bounds)
+		for name, fig := range c.Metrics {
+			if m, ok := metric.Lookup(name); ok && shows(f, x, name) {
+				fig.Words = figureWords(fig, string(m.Unit))
+				if m.Unit == metric.BitsPerSecond && f.LineRateBps > 0 && fig.Median != nil {
+					fig.LineShare = fmt.Sprintf("%.3g", 100*(*fig.Median/f.LineRateBps))
+				}
+				c.Metrics[name] = fig
+			}
+		}
+	}
+	for _, claims := range [][]verdict.Claim{f.Claims, f.Earlier, f.Withdrawn} {
+		for i := range claims {
+			claims[i].Span = spanOf(claims[i].Effects)
+		}
+	}
+}
+
+// shows tells whether pages may print a metric in words. A measured run has some
+// sixty figures a condition, of which pages print those that the experiment
+// names, and what the wire carried each way, which a chart shows of any run. A
+// published text has few figures, and pages may print all of them. A page that
+// asks for another figure fails to build.
+func shows(f *verdict.File, x *experiment.Experiment, name string) bool {
+	return f.Source != string(results.Measured) || slices.Contains(x.Metrics, name) || name == "wire_tx_bps" || name == "wire_rx_bps"
+}
+
+// figureWords writes a figure. One that a text printed has no words here, since pages
+// show it as it was printed.
+func figureWords(f verdict.Figure, unit string) words.Words {
+	switch {
+	case f.Printed != "":
+		return words.Words{}
+	case f.Below != nil:
+		return words.Words{Text: "<" + words.Figure(unit, *f.Below, nil, nil)}
+	case f.Median == nil:
+		return words.Words{}
+	case f.Low == nil || f.High == nil || *f.Low == *f.High:
+		return words.Words{Text: words.Figure(unit, *f.Median, f.Low, f.High)}
+	}
+	by := words.UnitFor(unit, *f.Median).Factor
+	low, high := *f.Low*by, *f.High*by
+	at := words.Place(*f.Median*by, &low, &high)
+	return words.Words{Text: words.Figure(unit, *f.Median, f.Low, f.High), Interval: words.Grouped(low, at) + " to " + words.Grouped(high, at)}
+}
+
+// clientFull tells whether a condition's figures are those of a client at its
+// limit: in most of its trials the client was full and the server was not.
+func clientFull(bounds map[string]int) bool {
+	all, client := 0, 0
+	for bound, n := range bounds {
+		all += n
+		met := strings.Split(bound, "+")
+		if slices.Contains(met, string(gate.BoundClientCPU)) && !slices.Contains(met, string(gate.BoundServerCPU)) {
+			client += n
+		}
+	}
+	return 2*client > all
+}
+
+// spanOf sums up several comparisons; one speaks for itself.
+func spanOf(effects []verdict.Effect) *verdict.Span {
+	if len(effects) < 2 {
+		return nil
+	}
+	var seen []verdict.Effect
+	exact := true
+	for _, e := range effects {
+		if e.Ratio > 0 || e.Pairs > 0 {
+			seen = append(seen, e)
+			exact = exact && e.Ratio > 0
+		}
+	}
+	out := &verdict.Span{Of: len(seen)}
+	switch {
+	case len(seen) == 0:
+	case exact:
+		least := slices.MinFunc(seen, func(a, b verdict.Effect) int { return cmp.Compare(a.Ratio, b.Ratio) })
+		most := slices.MaxFunc(seen, func(a, b verdict.Effect) int { return cmp.Compare(a.Ratio, b.Ratio) })
+		out.Text = least.Text() + " to " + most.Text()
+	default:
+		low, high := math.Inf(1), 0.0
+		for _, e := range seen {
+			least, most := e.RatioLow, e.RatioHigh
+			if e.Ratio > 0 {
+				least, most = e.Ratio, e.Ratio
+			}
+			if most == 0 {
+				most = math.Inf(1)
+			}
+			low, high = min(low, least), max(high, most)
+		}
+		if math.IsInf(high, 1) {
+			high = 0 // open
+		}
+		out.Text = words.Range(low, words.Known(high))
+	}
+	return out
+}

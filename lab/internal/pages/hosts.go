@@ -1,0 +1,288 @@
+package pages
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// Hosts has what the records of all hosts say about an experiment's claims, and
+// what pages tell of them in words.
+type Hosts struct {
+	SchemaVersion int       `json:"schema_version"`
+	Experiment    string    `json:"experiment"`
+	Machines      []string  `json:"machines"`            // the hosts with a record of any claim, sorted
+	Fleets        []InFleet `json:"fleets,omitempty"`    // the fleets with a record of any claim, sorted
+	Shown         []string  `json:"shown"`               // the runs that an entry shows: published ones, then the newest measured one
+	Profiled      []string  `json:"profiled,omitempty"`  // the measured runs that an entry may show profiles of, newest first
+	Claims        []Summed  `json:"claims"`              // in the experiment's order
+	Withdrawn     []Gone    `json:"withdrawn,omitempty"` // the claims that no longer stand
+}
+
+// An InFleet is a fleet, whose records are apart from those of its server alone.
+type InFleet struct {
+	Who  string `json:"who"`  // tells it from others
+	Host string `json:"host"` // the server's
+	Run  string `json:"run"`  // the newest
+}
+
+// A Summed is one claim over all hosts that measured it.
+type Summed struct {
+	ID        string                  `json:"id"`
+	Criterion string                  `json:"criterion"`       // what makes it hold
+	Needs     string                  `json:"needs,omitempty"` // its preconditions
+	Verdicts  map[verdict.Verdict]int `json:"verdicts"`        // number of hosts by their record's verdict
+	Says      string                  `json:"says"`            // the same in a sentence
+	Agree     string                  `json:"agree,omitempty"` // how far the hosts' ratios agree; absent where fewer than two have an interval
+	Apart     []string                `json:"apart,omitempty"` // hosts whose interval is disjoint from those of most others
+	// Outliers are the hosts that a reader wants by name, at most a dozen of them;
+	// OutliersLeft counts the others.
+	Outliers     []Outlier `json:"outliers,omitempty"`
+	OutliersLeft int       `json:"outliers_left,omitempty"`
+
+	// Corrected has its former words, by which runs were judged.
+	Corrected []experiment.Correction `json:"corrected,omitempty"`
+
+	// Own is the run whose record an entry shows: the newest with figures or,
+	// without one, the newest to which the claim applies. OwnEarlier is the same of
+	// runs of an earlier design.
+	Own        string         `json:"own,omitempty"`
+	OwnEarlier string         `json:"own_earlier,omitempty"`
+	Spread     *Spread        `json:"spread,omitempty"` // the drawing of all hosts' ratios; absent without any
+	Hosts      []OnHost       `json:"hosts"`            // sorted by name
+	Published  []string       `json:"published,omitempty"`
+	Written    *Written       `json:"written,omitempty"` // absent where no run decides it, or no commit had it before its first run
+	Singles    map[string]int `json:"singles,omitempty"` // published runs by what they say: agrees, disagrees
+	History    []Past         `json:"history,omitempty"` // runs of the present design, oldest first
+	Earlier    []Past         `json:"earlier,omitempty"` // runs of an earlier design, oldest first; no count has them
+}
+
+// An OnHost is what one host's record says about a claim. The ratio is that of
+// the comparison that decides; absent where there is none.
+type OnHost struct {
+	Host       string          `json:"host"` // the server's host
+	ClientHost string          `json:"client_host"`
+	Fleet      []string        `json:"fleet,omitempty"` // the hosts of a fleet's clients
+	Who        string          `json:"who,omitempty"`   // of a fleet, as in Hosts
+	Run        string          `json:"run"`             // the newest run, whose verdict file has the record
+	Verdict    verdict.Verdict `json:"verdict"`
+	Reason     string          `json:"reason"`
+	Blocks     int             `json:"blocks,omitempty"`
+	Runs       int             `json:"runs,omitempty"`
+	For        int             `json:"for,omitempty"`
+	Against    int             `json:"against,omitempty"`
+	Ratio      float64         `json:"ratio,omitempty"`
+	Low        float64         `json:"low,omitempty"`
+	High       float64         `json:"high,omitempty"`
+	Text       string          `json:"text,omitempty"`     // the ratio as pages print it
+	Interval   string          `json:"interval,omitempty"` // its interval as pages print it
+	Of         string          `json:"of,omitempty"`       // name of the comparison, where the claim has several
+}
+
+// A Made is a run's verdict file with the design that the run was made with.
+type Made struct {
+	*verdict.File
+	Then *experiment.Experiment
+}
+
+// Over sums up a claim over hosts, from the newest verdict file of each that
+// has the claim: a run decides only the claims that it was made with.
+func Over(claim string, newest []*verdict.File) Summed {
+	out := Summed{ID: claim, Verdicts: map[verdict.Verdict]int{}, Hosts: []OnHost{}}
+	newest = slices.Clone(newest)
+	slices.SortFunc(newest, func(a, b *verdict.File) int { return strings.Compare(a.Pair(), b.Pair()) })
+	var effects [][]verdict.Effect
+	var names []string
+	for _, f := range newest {
+		c, ok := f.Claim(claim)
+		if !ok {
+			continue
+		}
+		on := OnHost{Host: f.Host, ClientHost: f.ClientHost, Fleet: f.Fleet, Run: f.Run, Verdict: c.Verdict, Reason: c.Reason,
+			Blocks: c.Blocks, Runs: c.Runs, For: c.For, Against: c.Against}
+		if len(f.Fleet) > 0 {
+			on.Who = whoOf(f.Host, f.Fleet)
+		}
+		if e, ok := verdict.Deciding(c); ok {
+			on.Ratio, on.Low, on.High = e.Ratio, e.Low, e.High
+			on.Text, on.Interval = e.Text(), e.Interval()
+			if len(c.Effects) > 1 {
+				on.Of = e.Names()
+			}
+		}
+		out.Hosts = append(out.Hosts, on)
+		out.Verdicts[c.Verdict]++
+		effects, names = append(effects, c.Effects), append(names, f.Pair())
+	}
+	out.Own = own(newest, claim, func(f *verdict.File) []verdict.Claim { return f.Claims })
+	out.Says = out.says()
+	out.Agree, out.Apart = agreement(names, effects)
+	out.Outliers, out.OutliersLeft = out.outliers()
+	out.Spread = spread(out.Hosts, effects)
+	return out
+}
+
+// OverHosts sums up all claims of an experiment as it is now, from the verdict
+// files of all its runs.
+func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
+	runs = slices.Clone(runs)
+	slices.SortFunc(runs, func(a, b Made) int { return byStart(a.File, b.File) })
+	out := &Hosts{SchemaVersion: verdict.Version, Experiment: x.Name, Machines: []string{}, Shown: shown(runs), Profiled: withProfiles(runs), Claims: []Summed{}}
+	machines, fleets := map[string]bool{}, map[string]InFleet{}
+	var files []*verdict.File
+	for _, r := range runs {
+		files = append(files, r.File)
+	}
+	for _, c := range x.Claims {
+		newest := map[string]*verdict.File{}
+		for _, r := range runs {
+			if _, ok := r.Claim(c.ID); ok && !r.Published() {
+				newest[r.Pair()] = r.File
+				machines[r.Host] = true
+				if who := whoOf(r.Host, r.Fleet); len(r.Fleet) > 0 {
+					fleets[who] = InFleet{who, r.Host, r.Run}
+				}
+			}
+		}
+		sum := Over(c.ID, slices.Collect(maps.Values(newest)))
+		sum.Criterion, sum.Needs = verdict.Criterion(c), verdict.NeedsWords(c.Needs)
+		sum.Written, sum.Corrected = written(runs, c.ID), x.Corrections(c.ID)
+		for _, r := range runs {
+			said, ok := r.Claim(c.ID)
+			if !ok || !r.Published() {
+				continue
+			}
+			sum.Published = append(sum.Published, r.Run)
+			if said.SingleRun != "" {
+				if sum.Singles == nil {
+					sum.Singles = map[string]int{}
+				}
+				sum.Singles[said.SingleRun]++
+			}
+		}
+		sum.History = past(runs, c.ID, func(f *verdict.File) []verdict.Claim { return f.Claims })
+		sum.OwnEarlier = own(files, c.ID, func(f *verdict.File) []verdict.Claim { return f.Earlier })
+		sum.Earlier = past(runs, c.ID, func(f *verdict.File) []verdict.Claim { return f.Earlier })
+		out.Claims = append(out.Claims, sum)
+	}
+	out.Machines = append(out.Machines, slices.Sorted(maps.Keys(machines))...)
+	for _, who := range slices.Sorted(maps.Keys(fleets)) {
+		out.Fleets = append(out.Fleets, fleets[who])
+	}
+	out.Withdrawn = withdrawn(x, runs)
+	return out
+}
+
+// comparisonName describes the comparison as in reasons.
+func comparisonName(e verdict.Effect) string {
+	out := e.Metric
+	for factor, a := range e.A { // there is exactly one
+		out = fmt.Sprintf("%s %s over %s", e.Metric, a, e.B[factor])
+	}
+	if len(e.At) > 0 {
+		out += " at " + e.At.Key()
+	}
+	return out
+}
+
+// says counts the hosts by verdict: "reproduced on 2 of 3 machines, inconclusive
+// on 1".
+func (s Summed) says() string {
+	n := len(s.Hosts)
+	if n == 0 {
+		return "no machine has measured it yet"
+	}
+	var parts []string
+	for _, v := range []struct {
+		is  verdict.Verdict
+		how string
+	}{{verdict.Reproduced, "reproduced"}, {verdict.Refuted, "refuted"}, {verdict.Inconclusive, "inconclusive"}, {verdict.Invalid, "invalid"}, {verdict.NotApplicable, "not applicable"}} {
+		switch k := s.Verdicts[v.is]; {
+		case k == 0:
+		case len(parts) == 0:
+			parts = append(parts, fmt.Sprintf("%s on %s of %s %s", v.how, words.Count(k), words.Count(n), s.counted(n)))
+		default:
+			parts = append(parts, fmt.Sprintf("%s on %s", v.how, words.Count(k)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Tally is what says counts: a machine that is also the server of a fleet is
+// not two machines.
+func (s Summed) counted(n int) string {
+	if slices.ContainsFunc(s.Hosts, func(h OnHost) bool { return len(h.Fleet) > 0 }) {
+		return words.Plural(n, "machine") + " and " + words.Plural(n, "fleet")
+	}
+	return words.Plural(n, "machine")
+}
+
+// agreement compares the hosts' intervals, comparison by comparison. A host is
+// apart if its interval is disjoint from those of more than half of the other
+// hosts with one.
+func agreement(names []string, effects [][]verdict.Effect) (says string, apart []string) {
+	lows, highs := map[string][]float64{}, map[string][]float64{}
+	keys := make([][]string, len(effects))
+	for i := range effects {
+		for _, e := range effects[i] {
+			key := ""
+			if e.HasInterval() {
+				key = comparisonName(e)
+				lows[key], highs[key] = append(lows[key], e.Low), append(highs[key], upper(e))
+			}
+			keys[i] = append(keys[i], key)
+		}
+	}
+	for key := range lows {
+		slices.Sort(lows[key])
+		slices.Sort(highs[key])
+	}
+	n := 0
+	for i, name := range names {
+		with, is := false, false
+		for k, e := range effects[i] {
+			key := keys[i][k]
+			if key == "" {
+				continue
+			}
+			others := len(lows[key]) - 1
+			below, _ := slices.BinarySearch(highs[key], e.Low) // intervals that end before this one begins
+			after, _ := slices.BinarySearch(lows[key], math.Nextafter(upper(e), math.Inf(1)))
+			with, is = with || others > 0, is || 2*(below+len(lows[key])-after) > others
+		}
+		if with {
+			n++
+		}
+		if is {
+			apart = append(apart, name)
+		}
+	}
+	switch {
+	case n < 2:
+		return "", nil
+	case len(apart) == 0:
+		return fmt.Sprintf("the intervals of all %s machines overlap those of most others", words.Count(n)), nil
+	case len(apart) == n:
+		return fmt.Sprintf("the %s machines differ: the interval of each lies apart from those of most others", words.Count(n)), apart
+	case len(apart) > 3:
+		return fmt.Sprintf("of %s machines, %s lie apart from most others", words.Count(n), words.Count(len(apart))), apart
+	}
+	return fmt.Sprintf("of %s machines, %s %s apart from most others", words.Count(n), words.List(apart), map[bool]string{true: "lies", false: "lie"}[len(apart) == 1]), apart
+}
+
+// upper is the interval's upper end, or a number above all ratios if it has
+// none.
+func upper(e verdict.Effect) float64 {
+	if e.High == 0 {
+		return maxRatio
+	}
+	return e.High
+}
+
+const maxRatio = 1e300

@@ -1,0 +1,286 @@
+package pages
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// crowd are n hosts that reproduce a claim at ratios about 2, and others.
+func crowd(n int, others ...*verdict.File) []*verdict.File {
+	var out []*verdict.File
+	for i := range n {
+		r := 2 + 0.001*float64(i%7)
+		out = append(out, file(fmt.Sprintf("h%04d", i), verdict.Reproduced, r, r-0.2, r+0.2))
+	}
+	return append(out, others...)
+}
+
+func TestAThousandHostsAreSummedUpAndTheOddOnesNamed(t *testing.T) {
+	got := Over("c", crowd(1000, file("odd", verdict.Refuted, 1, 0.9, 1.1), file("far", verdict.Reproduced, 9, 8, 10), file("open", verdict.Inconclusive, 2, 1, 3)))
+	if want := "reproduced on 1,001 of 1,003 machines, refuted on 1, inconclusive on 1"; got.Says != want {
+		t.Errorf("%q", got.Says)
+	}
+	if want := "of 1,003 machines, far and odd lie apart from most others"; got.Agree != want {
+		t.Errorf("%q", got.Agree)
+	}
+	// The one that decides otherwise comes before the one that is farther away.
+	want := []Outlier{{"odd", "run-odd", "refuted, ratio 1.000 (0.900 to 1.100)"}, {"far", "run-far", "far from the others, ratio 9.0 (8.0 to 10.0)"}}
+	if !reflect.DeepEqual(got.Outliers, want) || got.OutliersLeft != 0 {
+		t.Errorf("%+v, %d left", got.Outliers, got.OutliersLeft)
+	}
+	marks := 0
+	for _, c := range got.Spread.Stack {
+		tall := 0
+		for _, n := range c.Marks {
+			tall += n
+		}
+		if marks += tall; tall > got.Spread.Tall || c.At < 0 || c.At > 1 {
+			t.Errorf("%+v of %d", c, got.Spread.Tall)
+		}
+	}
+	if marks != 1003 || got.Spread.Rows != nil {
+		t.Errorf("%d marks, %d rows", marks, len(got.Spread.Rows))
+	}
+}
+
+// A claim was written down before it ran if the commit of its first run with
+// trials had it. Runs that could not be made, and published ones, are no runs of
+// it.
+func TestWhereAClaimStoodBeforeItRan(t *testing.T) {
+	x := design(t, "", isFlat)
+	run := func(name string, change func(*verdict.File)) Made {
+		f := &verdict.File{Run: name, Started: name, Trials: 4, Written: "commit-" + name, Design: "design-" + name, Claims: []verdict.Claim{{ID: "c"}}}
+		change(f)
+		return Made{f, x}
+	}
+	usual := func(*verdict.File) {}
+	unwritten := func(f *verdict.File) { f.Written = "" }
+	for _, c := range []struct {
+		name string
+		runs []Made
+		want *Written
+	}{
+		{"no run", nil, nil},
+		{"two runs, the first last", []Made{run("2", usual), run("1", usual)}, &Written{"commit-1", "design-1", "1"}},
+		{"a first run of a dirty tree", []Made{run("1", unwritten), run("2", usual)}, nil},
+		{"a later run of a dirty tree", []Made{run("1", usual), run("2", unwritten)}, &Written{"commit-1", "design-1", "1"}},
+		{"a first run that could not be made", []Made{run("1", func(f *verdict.File) { f.Trials, f.Written = 0, "" }), run("2", usual)}, &Written{"commit-2", "design-2", "2"}},
+		{"a published run", []Made{run("1", func(f *verdict.File) { f.Source, f.Written = "published", "" })}, nil},
+		{"a run with another claim", []Made{run("1", func(f *verdict.File) { f.Claims[0].ID = "other" }), run("2", usual)}, &Written{"commit-2", "design-2", "2"}},
+	} {
+		if got := OverHosts(x, c.runs).Claims[0].Written; !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// A run of a dirty tree, or outside a checkout, names no commit that had its
+// experiment.
+func TestARunSaysWhichCommitHadItsExperiment(t *testing.T) {
+	commit := strings.Repeat("12", 20)
+	for _, c := range []struct {
+		commit string
+		dirty  bool
+		want   string
+	}{{commit, false, commit}, {commit, true, ""}, {host.UnknownCommit, false, ""}, {host.UnknownCommit, true, ""}} {
+		x, r := good(t, 2)
+		r.Provenance.Commit, r.Provenance.Dirty = c.commit, c.dirty
+		if got := verdict.Decide(x, machine, []verdict.Run{{File: r, Then: x}}).Written; got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+		r.Trials, r.NotApplicable = nil, "no wire here"
+		if got := verdict.Decide(x, machine, []verdict.Run{{File: r, Then: x}}).Written; got != "" {
+			t.Errorf("%+v, without trials: %q", c, got)
+		}
+	}
+}
+
+func TestNoMoreThanADozenOddHostsAreNamed(t *testing.T) {
+	var odd []*verdict.File
+	for i := range 15 {
+		odd = append(odd, file(fmt.Sprintf("odd%02d", i), verdict.Refuted, 1, 0.9, 1.1))
+	}
+	got := Over("c", crowd(40, odd...))
+	if len(got.Outliers) != 12 || got.OutliersLeft != 3 || !strings.Contains(got.Agree, "15 lie apart") {
+		t.Errorf("%d named, %d left; %s", len(got.Outliers), got.OutliersLeft, got.Agree)
+	}
+	// Two of three are no majority worth naming the third.
+	if got := Over("c", crowd(2, odd[0])); got.Outliers != nil {
+		t.Errorf("%+v", got.Outliers)
+	}
+	// Nor is either half of a draw.
+	if got := Over("c", crowd(3, odd[:3]...)); got.Outliers != nil {
+		t.Errorf("%+v", got.Outliers)
+	}
+}
+
+func TestAFewHostsHaveARowEach(t *testing.T) {
+	open := file("open", verdict.Inconclusive, 1.2, 1.1, 0)
+	low := file("low", verdict.Refuted, 0.5, 0.4, 0.6)
+	for _, f := range []*verdict.File{open, low} {
+		f.Claims[0].Effects[0].BandLow = 1.5
+	}
+	none := file("none", verdict.NotApplicable, 0, 0, 0)
+	s := Over("c", []*verdict.File{open, low, none}).Spread
+	if len(s.Rows) != 2 || s.Stack != nil || s.Rows[0].Host != "low" || s.Rows[1].To != 1 || s.Rows[1].Text != "1.200" {
+		t.Fatalf("%+v", s)
+	}
+	// The band begins above both ratios and is open above.
+	if s.From <= s.Rows[1].At || s.To != 1 {
+		t.Errorf("the band goes from %v to %v", s.From, s.To)
+	}
+	// A logarithmic axis: equal ratios are equally far apart.
+	at := map[string]float64{}
+	for _, tick := range s.Ticks {
+		at[tick.Text] = tick.At
+	}
+	if a, b := at["0.5"], at["1"]; a == 0 || b == 0 || math.Abs((s.Rows[0].At-a)/(b-a)) > 0.001 {
+		t.Errorf("%+v", s.Ticks)
+	}
+	if got := Over("c", []*verdict.File{none}); got.Spread != nil {
+		t.Errorf("%+v", got.Spread)
+	}
+}
+
+func TestTicksAreRoundAndFew(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		want      string
+	}{{0.9, 1.12, "0.9 0.95 1 1.05 1.1"}, {0.55, 1.3, "0.6 0.8 1 1.2"}, {0.4, 9, "0.5 1 2 4 8"}, {0.001, 300, "0.003906 0.0625 1 16 256"}} {
+		var got []string
+		for _, tick := range ticks(c.low, c.high, func(v float64) float64 { return v }) {
+			got = append(got, tick.Text)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%v to %v: %v", c.low, c.high, got)
+		}
+	}
+}
+
+// run is a verdict file as a run leaves it.
+func madeBy(x *experiment.Experiment, host, started string, claims ...verdict.Claim) Made {
+	return Made{&verdict.File{Host: host, ClientHost: host, Run: started + "-" + host, Started: started, Source: "measured", Claims: claims, Conditions: []verdict.Summary{{}}}, x}
+}
+
+func TestHistoriesAndWhichRunsCount(t *testing.T) {
+	x := design(t, "", isFlat, named(atLeast, "later"))
+	c := func(v verdict.Verdict) verdict.Claim { return verdict.Claim{ID: "c", Verdict: v} }
+	text := Made{&verdict.File{Host: "t", ClientHost: "t", Run: "text", Started: "1", Source: "published", Conditions: []verdict.Summary{{}},
+		Claims: []verdict.Claim{{ID: "c", Verdict: verdict.Inconclusive, SingleRun: "agrees"}}}, x}
+	earlier := madeBy(x, "a", "0")
+	earlier.EarlierDesign, earlier.Earlier = true, []verdict.Claim{c(verdict.Reproduced)}
+	refused := madeBy(x, "b", "9", c(verdict.NotApplicable))
+	refused.Conditions = nil
+	got := OverHosts(x, []Made{refused, madeBy(x, "a", "4", c(verdict.Refuted)), text, madeBy(x, "a", "3", c(verdict.Inconclusive)), earlier, madeBy(x, "b", "5", c(verdict.Refuted), verdict.Claim{ID: "later", Verdict: verdict.Reproduced})})
+	// The newest run could not be made, so the entry shows the one before.
+	if want := []string{"text", "5-b"}; !slices.Equal(got.Shown, want) {
+		t.Errorf("shown: %v", got.Shown)
+	}
+	if want := []string{"a", "b"}; !slices.Equal(got.Machines, want) {
+		t.Errorf("machines: %v", got.Machines)
+	}
+	// A newest run with too few blocks for an interval leaves the page to an earlier
+	// one of its record, but not to one of another design.
+	blocks := func(m Made, n int) Made { m.Blocks = n; return m }
+	short := blocks(madeBy(x, "a", "7", c(verdict.Refuted)), 1)
+	short.Record = &verdict.Record{Runs: []string{"4-a", "7-a"}}
+	for _, s := range []struct {
+		earlier Made
+		want    string
+	}{
+		{blocks(madeBy(x, "a", "4", c(verdict.Refuted)), 6), "4-a"},
+		{blocks(madeBy(x, "a", "4", c(verdict.Refuted)), 5), "7-a"},
+		{blocks(madeBy(x, "a", "5", c(verdict.Refuted)), 6), "7-a"},
+	} {
+		if got := OverHosts(x, []Made{s.earlier, short}).Shown; !slices.Equal(got, []string{s.want}) {
+			t.Errorf("%s with %d blocks before one of 1: %v is shown", s.earlier.Run, s.earlier.Blocks, got)
+		}
+	}
+	sum := got.Claims[0]
+	want := []Past{{Run: "text"}, {Run: "3-a", First: true}, {Run: "4-a", Was: verdict.Inconclusive, Changed: true}, {Run: "5-b", First: true}, {Run: "9-b", Was: verdict.Refuted, Changed: true}}
+	if !slices.Equal(sum.History, want) || !slices.Equal(sum.Earlier, []Past{{Run: "0-a", First: true}}) {
+		t.Errorf("%+v, earlier %+v", sum.History, sum.Earlier)
+	}
+	if sum.Says != "refuted on 1 of 2 machines, not applicable on 1" || sum.Own != "4-a" || sum.OwnEarlier != "0-a" || !slices.Equal(sum.Published, []string{"text"}) || sum.Singles["agrees"] != 1 {
+		t.Errorf("%+v", sum)
+	}
+	// A run decides only the claims that it was made with.
+	if later := got.Claims[1]; len(later.Hosts) != 1 || later.Hosts[0].Run != "5-b" || later.Own != "5-b" {
+		t.Errorf("%+v", later)
+	}
+}
+
+func TestAWithdrawnClaimKeepsItsWordingAndAllItsCriteria(t *testing.T) {
+	old := design(t, "", strings.Replace(isFlat, `text = "t"`, `text = "old"`, 1))
+	newer := design(t, "", strings.Replace(strings.Replace(isFlat, `text = "t"`, `text = "newer"`, 1), "0.1", "0.2", 1))
+	now := design(t, "", named(atLeast, "d"))
+	now.Withdrawn = []experiment.Withdrawal{{ID: "never-run", Why: "No use."}, {ID: "c", Why: "Too wide."}}
+	of := func(x *experiment.Experiment, started string, v verdict.Verdict) Made {
+		m := madeBy(x, "h", started)
+		m.Withdrawn = []verdict.Claim{{ID: "c", Verdict: v}}
+		return m
+	}
+	got := OverHosts(now, []Made{of(old, "1", verdict.Refuted), of(newer, "2", verdict.Reproduced), of(newer, "3", verdict.Reproduced)}).Withdrawn
+	if len(got) != 2 || got[0].ID != "never-run" || got[0].Text != "never-run" || got[0].Withdrawn != "No use." || got[0].Bar != "criterion" {
+		t.Fatalf("%+v", got)
+	}
+	c := got[1]
+	if c.Text != "newer" || c.Kind != "flat" || c.Bar != "margin" || c.Withdrawn != "Too wide." || len(c.History) != 3 || !c.History[1].Changed {
+		t.Errorf("%+v", c)
+	}
+	if len(c.Criteria) != 2 || !strings.Contains(c.Criteria[0], "20\u00a0%") || !strings.Contains(c.Criteria[1], "10\u00a0%") {
+		t.Errorf("%q", c.Criteria)
+	}
+}
+
+func TestTheLedgerHasALineForEachClaimAndMachine(t *testing.T) {
+	x := design(t, "", isFlat, named(atLeast, "d"))
+	l := NewLedger()
+	l.Add(x, OverHosts(x, []Made{{file("b", verdict.Refuted, 1, 0.9, 0), x}, {file("a", verdict.Reproduced, 2, 1.9, 2.1), x}}))
+	got, err := l.CSV()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `entry,experiment,claim,kind,text,host,client_host,run,verdict,blocks,for,against,ratio,low,high
+7,made-up,c,flat,t,a,a,run-a,reproduced,9,8,1,2,1.9,2.1
+7,made-up,c,flat,t,b,b,run-b,refuted,9,8,1,1,0.9,
+7,made-up,d,ratio,t,,,,,,,,,,
+`
+	if string(got) != want {
+		t.Errorf("%s", got)
+	}
+	if c := l.Claims[0]; c.Says != "reproduced on 1 of 2 machines, refuted on 1" || len(c.Machines) != 2 || len(l.Claims[1].Machines) != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// One host's server alone and in two fleets are three records, and no count of a
+// claim takes one for another.
+func TestAFleetIsARecordOfItsOwn(t *testing.T) {
+	x := design(t, "", isFlat)
+	in := func(started string, v verdict.Verdict, clients ...string) Made {
+		f := file("a", v, 1, 0.98, 1.02)
+		f.Started, f.Run, f.Source = started, "run-"+started, "measured"
+		if f.Fleet = clients; len(clients) > 0 {
+			f.ClientHost = clients[0]
+		}
+		return Made{f, x}
+	}
+	got := OverHosts(x, []Made{in("1", verdict.Reproduced), in("2", verdict.Refuted, "a", "a"), in("3", verdict.Inconclusive, "b", "c"), in("4", verdict.Reproduced, "a", "a")}).Claims[0]
+	if len(got.Hosts) != 3 || got.Says != "reproduced on 2 of 3 machines and fleets, inconclusive on 1" {
+		t.Errorf("%s: %+v", got.Says, got.Hosts)
+	}
+	for i, want := range []Past{{Run: "run-1", First: true}, {Run: "run-2", First: true}, {Run: "run-3", First: true}, {Run: "run-4", Was: verdict.Refuted, Changed: true}} {
+		if got.History[i] != want {
+			t.Errorf("%+v, want %+v", got.History[i], want)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package pages
+
+import (
+	"bytes"
+	"encoding/csv"
+	"strconv"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// A Ledger has what each machine says about each claim, in one file to
+// download. The reasons are in the files of the experiments.
+type Ledger struct {
+	SchemaVersion int           `json:"schema_version"`
+	Claims        []LedgerClaim `json:"claims"`
+}
+
+// A LedgerClaim is one claim of the ledger.
+type LedgerClaim struct {
+	Entry      string                  `json:"entry"`
+	Experiment string                  `json:"experiment"`
+	Claim      string                  `json:"claim"`
+	Kind       string                  `json:"kind"`
+	Text       string                  `json:"text"`
+	Criterion  string                  `json:"criterion"`
+	Says       string                  `json:"says"`
+	Verdicts   map[verdict.Verdict]int `json:"verdicts"`
+	Machines   []LedgerLine            `json:"machines"`
+
+	Corrected []experiment.Correction `json:"corrected,omitempty"` // its former words
+}
+
+// A LedgerLine is one machine's record of a claim.
+type LedgerLine struct {
+	Host       string          `json:"host"`
+	ClientHost string          `json:"client_host"`
+	Fleet      []string        `json:"fleet,omitempty"` // the hosts of a fleet's clients
+	Run        string          `json:"run"`
+	Verdict    verdict.Verdict `json:"verdict"`
+	Blocks     int             `json:"blocks,omitempty"`
+	For        int             `json:"for,omitempty"`
+	Against    int             `json:"against,omitempty"`
+	Ratio      float64         `json:"ratio,omitempty"`
+	Low        float64         `json:"low,omitempty"`
+	High       float64         `json:"high,omitempty"`
+}
+
+// clients are the client's host, or those of a fleet's clients.
+func (m LedgerLine) clients() string {
+	if len(m.Fleet) > 0 {
+		return strings.Join(m.Fleet, " + ")
+	}
+	return m.ClientHost
+}
+
+// LedgerVersion is the schema version of the ledger's file.
+const LedgerVersion = 1
+
+// NewLedger is an empty ledger.
+func NewLedger() *Ledger { return &Ledger{SchemaVersion: LedgerVersion, Claims: []LedgerClaim{}} }
+
+// Add adds the claims of an experiment.
+func (l *Ledger) Add(x *experiment.Experiment, h *Hosts) {
+	for i, c := range x.Claims {
+		of := h.Claims[i]
+		claim := LedgerClaim{Entry: x.Entry, Experiment: x.Name, Claim: c.ID, Kind: string(c.Kind), Text: c.Text,
+			Criterion: of.Criterion, Says: of.Says, Verdicts: of.Verdicts, Machines: []LedgerLine{}, Corrected: of.Corrected}
+		for _, on := range of.Hosts {
+			claim.Machines = append(claim.Machines, LedgerLine{on.Host, on.ClientHost, on.Fleet, on.Run, on.Verdict, on.Blocks, on.For, on.Against, on.Ratio, on.Low, on.High})
+		}
+		l.Claims = append(l.Claims, claim)
+	}
+}
+
+// CSV is the ledger with one line for each claim and machine; a claim that no
+// machine measured has a line without one.
+func (l *Ledger) CSV() ([]byte, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	// Writing to a buffer cannot fail by itself; Error reports anything else.
+	_ = w.Write([]string{"entry", "experiment", "claim", "kind", "text", "host", "client_host", "run", "verdict", "blocks", "for", "against", "ratio", "low", "high"})
+	for _, c := range l.Claims {
+		head := []string{c.Entry, c.Experiment, c.Claim, c.Kind, c.Text}
+		lines := c.Machines
+		if len(lines) == 0 {
+			_ = w.Write(strict.Cells(append(head, make([]string, 10)...)))
+		}
+		for _, m := range lines {
+			row := append(head[:len(head):len(head)], m.Host, m.clients(), m.Run, string(m.Verdict), strconv.Itoa(m.Blocks), strconv.Itoa(m.For), strconv.Itoa(m.Against))
+			for _, v := range []float64{m.Ratio, m.Low, m.High} {
+				cell := ""
+				if v > 0 {
+					cell = strconv.FormatFloat(v, 'g', -1, 64)
+				}
+				row = append(row, cell)
+			}
+			_ = w.Write(strict.Cells(row))
+		}
+	}
+	w.Flush()
+	return b.Bytes(), w.Error()
+}

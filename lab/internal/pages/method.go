@@ -1,0 +1,72 @@
+package pages
+
+import (
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// A Method has the thresholds of the verdicts, so that pages print the ones in
+// force.
+type Method struct {
+	WireSaturated float64                    `json:"wire_saturated"`
+	CPUSaturated  float64                    `json:"cpu_saturated"`
+	Confidence    float64                    `json:"confidence"` // of the intervals of single figures' medians
+	MinVisits     int                        `json:"min_visits"`
+	Alpha         float64                    `json:"alpha"`         // probability of a wrong verdict, per experiment
+	ControlAlpha  float64                    `json:"control_alpha"` // probability that a control differs by chance, per record
+	Bold          float64                    `json:"bold"`          // share of blocks on which half of each bet is placed
+	MaxVisits     int                        `json:"max_visits"`    // most further visits that an estimate considers
+	VisitGapS     float64                    `json:"visit_gap_s"`   // between the blocks of one visit
+	VisitSpanS    float64                    `json:"visit_span_s"`  // between the beginnings of its first block and its last
+	Verdicts      map[verdict.Verdict]string `json:"verdicts"`
+	Warnings      map[stats.Warning]string   `json:"warnings"`
+	SlowBy        float64                    `json:"slow_by"`
+	SamplerShare  float64                    `json:"sampler_share"`
+	Gates         []Gate                     `json:"gates"`
+	Works         []profiles.WorkDoc         `json:"works"`
+	Settings      map[string]string          `json:"settings"` // what pages call each
+	Profiles      []profiles.KindDoc         `json:"profiles"`
+	Simulation    verdict.Simulation         `json:"simulation"`
+}
+
+// A Gate describes one gate for pages.
+type Gate struct {
+	Name     string `json:"name"`
+	Closes   string `json:"closes"`
+	Repeated string `json:"repeated"`
+}
+
+var repeated = map[gate.Kind]string{
+	gate.Fault: "no", gate.Passing: "yes", gate.Following: "if the machine closed another",
+}
+
+// Rules gives the method in force.
+func Rules() Method {
+	m := Method{
+		WireSaturated: gate.WireSaturated, CPUSaturated: gate.CPUSaturated,
+		Confidence: stats.Confidence, MinVisits: stats.MinSamples,
+		Alpha: stats.Alpha, ControlAlpha: verdict.ControlAlpha, Bold: stats.Bold, MaxVisits: stats.MaxVisits,
+		VisitGapS: results.VisitGap.Seconds(), VisitSpanS: results.VisitSpan.Seconds(),
+		Verdicts: map[verdict.Verdict]string{}, Warnings: map[stats.Warning]string{}, Settings: map[string]string{},
+		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(), Profiles: profiles.KindDocs(), Simulation: verdict.Simulated(),
+	}
+	for _, v := range []verdict.Verdict{verdict.Reproduced, verdict.Refuted, verdict.Inconclusive, verdict.Invalid, verdict.NotApplicable} {
+		m.Verdicts[v] = v.Meaning()
+	}
+	for _, w := range stats.AllWarnings {
+		m.Warnings[w] = w.Meaning()
+	}
+	for _, name := range setting.Names() {
+		m.Settings[name] = words.SettingName(name)
+	}
+	for _, g := range gate.All {
+		m.Gates = append(m.Gates, Gate{g.Name, g.Closes, repeated[g.Kind]})
+	}
+	return m
+}

@@ -1,0 +1,47 @@
+package pages
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// conditionName names a condition on a chart: "Workers 4, connections 100". A
+// level that is a word stands alone.
+func conditionName(x *experiment.Experiment, levels setting.Levels) string {
+	var parts []string
+	for _, factor := range inOrder(x, levels) {
+		level, name := words.LevelCell(levels[factor]), words.SettingName(factor)
+		if len(parts) > 0 && words.OwnNames[factor] == "" {
+			name = strings.ToLower(name)
+		}
+		if !levels[factor].IsText() {
+			level = name + " " + level
+		}
+		parts = append(parts, level)
+	}
+	if len(parts) == 0 {
+		return "all trials"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// inOrder lists the factors of levels as the experiment does, and then others.
+func inOrder(x *experiment.Experiment, levels setting.Levels) []string {
+	out := []string{}
+	for _, f := range x.Factors {
+		if _, ok := levels[f.Name]; ok {
+			out = append(out, f.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(levels)) {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}

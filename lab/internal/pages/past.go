@@ -1,0 +1,231 @@
+package pages
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// A Past is what a record said about a claim when a run had been added to it.
+// The run's verdict file has the whole of it.
+type Past struct {
+	Run     string          `json:"run"`
+	Was     verdict.Verdict `json:"was,omitempty"`     // what the same record said before
+	First   bool            `json:"first,omitempty"`   // whether it is the first verdict of a measured record
+	Changed bool            `json:"changed,omitempty"` // whether the verdict is another than before
+	// Apart says why the newest record of its hosts does not hold the run; absent of a
+	// run that it holds, or has none of.
+	Apart string `json:"apart,omitempty"`
+}
+
+// A Gone is a claim by which runs were judged and that no longer stands, as the
+// newest design that has it words it.
+type Gone struct {
+	ID        string   `json:"id"`
+	Text      string   `json:"text"`
+	Kind      string   `json:"kind,omitempty"`
+	Bar       string   `json:"bar"`             // what Why is the reason for: margin, bar or criterion
+	Why       string   `json:"why,omitempty"`   // the claim's reason for its margin or bar
+	Needs     string   `json:"needs,omitempty"` // its preconditions
+	Withdrawn string   `json:"withdrawn,omitempty"`
+	Criteria  []string `json:"criteria,omitempty"` // those it was held to, newest first
+	History   []Past   `json:"history,omitempty"`
+}
+
+// byStart orders runs by their start, and then by their names.
+func byStart(a, b *verdict.File) int {
+	return cmp.Or(cmp.Compare(a.Started, b.Started), cmp.Compare(a.Run, b.Run))
+}
+
+// past lists what was said about a claim as each run was added. of gives the
+// claims of a file among which to look.
+func past(runs []Made, id string, of func(*verdict.File) []verdict.Claim) []Past {
+	var out []Past
+	var files []*verdict.File
+	last := map[string]*verdict.File{} // of each record's hosts
+	for _, r := range runs {
+		c, ok := verdict.ClaimIn(of(r.File), id)
+		if !ok {
+			continue
+		}
+		p := Past{Run: r.Run}
+		if !r.Published() {
+			key := r.Pair()
+			if before := last[key]; before != nil && holds(r.File, before) {
+				was, _ := verdict.ClaimIn(of(before), id)
+				p.Was, p.Changed = was.Verdict, was.Verdict != c.Verdict
+			}
+			p.First, last[key] = p.Was == "", r.File
+		}
+		out, files = append(out, p), append(files, r.File)
+	}
+	for i, f := range files {
+		if newest := last[f.Pair()]; newest != nil && !f.Published() && !holds(newest, f) {
+			out[i].Apart = apartWhy(newest, f)
+		}
+	}
+	return out
+}
+
+// holds reports whether a file's record has another run's blocks. A file that does
+// not say has those of all that went before.
+func holds(f, other *verdict.File) bool {
+	return f.Record == nil || slices.Contains(f.Record.Runs, other.Run)
+}
+
+// apartWhy says why a file's record does not hold an earlier run of the same claim and
+// hosts.
+func apartWhy(f, other *verdict.File) string {
+	var names []string
+	for name, now := range f.Record.Programs {
+		if was := other.Record; was != nil && was.Programs[name] != "" && was.Programs[name] != now {
+			names = append(names, name)
+		}
+	}
+	if slices.Sort(names); len(names) > 0 {
+		return "of an earlier " + words.List(names)
+	}
+	return "of an earlier start of a machine of this kind, or of servers defined otherwise"
+}
+
+// Written says where a claim stood before it first ran: in the experiment's file
+// at the commit that its first run recorded.
+type Written struct {
+	Commit string `json:"commit"`
+	Design string `json:"design"` // SHA-256 of that file
+	Run    string `json:"run"`    // the first run
+}
+
+// written looks at the first of the runs with trials, oldest first, that measured
+// a claim: later runs are only counted with it if they have the same one.
+func written(runs []Made, id string) *Written {
+	for _, r := range runs {
+		if _, ok := r.Claim(id); !ok || r.Published() || r.Trials == 0 {
+			continue
+		}
+		if r.Written == "" {
+			return nil
+		}
+		return &Written{r.Written, r.Design, r.Run}
+	}
+	return nil
+}
+
+// shown names the runs that an entry shows: the published ones, and of the
+// measured ones the newest. A run that measured something goes before one that
+// could not be made, and one of the present design before one of an earlier. If
+// the newest has fewer blocks than an interval needs, it is a short addition to
+// its record, and the newest run of that record with enough blocks is shown.
+func shown(runs []Made) []string {
+	out := []string{}
+	worth := func(f *verdict.File) int {
+		switch {
+		case len(f.Conditions) == 0:
+			return 1
+		case f.EarlierDesign:
+			return 2
+		}
+		return 3
+	}
+	var own *verdict.File
+	for _, r := range runs {
+		switch {
+		case r.Published():
+			out = append(out, r.Run)
+		case own == nil || worth(r.File) >= worth(own):
+			own = r.File
+		}
+	}
+	slices.Sort(out)
+	if own == nil {
+		return out
+	}
+	if own.Record != nil && own.Blocks < stats.MinSamples {
+		for _, r := range slices.Backward(runs) {
+			if r.Blocks >= stats.MinSamples && slices.Contains(own.Record.Runs, r.Run) {
+				own = r.File
+				break
+			}
+		}
+	}
+	return append(out, own.Run)
+}
+
+// own names the newest run that has figures on a claim. Without any it is the
+// newest to which the claim applies and, without that, the newest that has it.
+// of gives the claims of a file among which to look.
+func own(files []*verdict.File, id string, of func(*verdict.File) []verdict.Claim) string {
+	worth := func(c verdict.Claim) int {
+		switch {
+		case len(c.Effects) > 0:
+			return 2
+		case c.Verdict != verdict.NotApplicable:
+			return 1
+		}
+		return 0
+	}
+	var out *verdict.File
+	best := 0
+	for _, f := range files {
+		c, ok := verdict.ClaimIn(of(f), id)
+		if w := worth(c); ok && (out == nil || w > best || w == best && byStart(out, f) < 0) {
+			out, best = f, w
+		}
+	}
+	if out == nil {
+		return ""
+	}
+	return out.Run
+}
+
+// withdrawn lists the claims that no longer stand: those that the experiment
+// names, in its order, and others that runs were judged by.
+func withdrawn(x *experiment.Experiment, runs []Made) []Gone {
+	var out []Gone
+	add := func(id, why string) {
+		g := Gone{ID: id, Text: id, Bar: "criterion", Withdrawn: why}
+		g.History = past(runs, id, func(f *verdict.File) []verdict.Claim { return f.Withdrawn })
+		for _, r := range runs {
+			if _, judged := verdict.ClaimIn(r.Withdrawn, id); !judged {
+				continue
+			}
+			if c, ok := r.Then.Claim(id); ok {
+				g.Text, g.Kind, g.Bar, g.Why, g.Needs = c.Text, string(c.Kind), barOf(c), c.Why, verdict.NeedsWords(c.Needs)
+				said := verdict.Criterion(c)
+				g.Criteria = append([]string{said}, slices.DeleteFunc(g.Criteria, func(s string) bool { return s == said })...)
+			}
+		}
+		out = append(out, g)
+	}
+	for _, w := range x.Withdrawn {
+		add(w.ID, w.Why)
+	}
+	var others []string
+	for _, r := range runs {
+		for _, c := range r.Withdrawn {
+			if !slices.ContainsFunc(out, func(g Gone) bool { return g.ID == c.ID }) {
+				others = append(others, c.ID)
+			}
+		}
+	}
+	slices.Sort(others)
+	for _, id := range slices.Compact(others) {
+		add(id, "")
+	}
+	return out
+}
+
+// barOf names what a claim's reason is the reason for.
+func barOf(c experiment.Claim) string {
+	switch {
+	case c.Margin != nil:
+		return "margin"
+	case c.AtLeast != nil || c.AtMost != nil:
+		return "bar"
+	}
+	return "criterion"
+}

@@ -1,0 +1,178 @@
+package pages
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// sumUp writes what a condition's profiles came to.
+func sumUp(of []verdict.Profiled) {
+	for i := range of {
+		p := &of[i]
+		p.Amount, p.Shares = "none", map[string]string{}
+		if v := perSecond(p.Profile); v > 0 {
+			s, _ := scaleOf(p.Kind, p.Unit, v)
+			p.Amount = onScale(s, v, s.Unit)
+			if p.Kind == profiles.Block {
+				p.Parked = amount(p.Kind, "count", v)
+			}
+		}
+		p.Most = mostWork(p.Work)
+		for name, v := range p.Work {
+			p.Shares["work "+name] = words.Share(v)
+		}
+		for name, v := range p.Packages {
+			p.Shares[name] = words.Share(v)
+		}
+	}
+}
+
+// perSecond is a profile's total by the second of its window, or that of a moment.
+func perSecond(p profiles.Profile) float64 {
+	if p.Kind.OfMoment() || p.DurationS == 0 {
+		return p.Total
+	}
+	return p.Total / p.DurationS
+}
+
+// mostWork names the three kinds of work with the largest shares.
+func mostWork(work map[string]float64) string {
+	if len(work) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, name := range largest(work) {
+		if work[name] > 0 && len(parts) < 3 {
+			parts = append(parts, profiles.Work(name).Words()+" "+words.Share(work[name]))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing in most trials"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// largest orders names by their shares, and equal ones by name.
+func largest(shares map[string]float64) []string {
+	return slices.SortedFunc(maps.Keys(shares), func(a, b string) int {
+		return cmp.Or(cmp.Compare(shares[b], shares[a]), strings.Compare(a, b))
+	})
+}
+
+// Sizes fills in the sizes of a run's raw files, of which size gives the bytes.
+func Sizes(f *verdict.File, size func(file string) int) {
+	all := slices.Clone(f.Conditions)
+	if f.Control != nil {
+		all = append(all, f.Control.Condition)
+	}
+	for _, c := range all {
+		for _, p := range c.Profiles {
+			if p.Raw != nil {
+				p.Raw.Size = words.Size(size(p.Raw.File))
+			}
+		}
+	}
+}
+
+// tabulate makes the tables of a run's profiles by kind of work, and fills each
+// condition's cells and words, with the factor that the experiment compares before the
+// others. The A/A control is in none.
+func tabulate(f *verdict.File, compared string) {
+	for _, kind := range profiles.Kinds() {
+		var of []*verdict.Profiled
+		top := map[string]float64{}
+		total, unit := 0.0, ""
+		for i := range f.Conditions {
+			for k := range f.Conditions[i].Profiles {
+				p := &f.Conditions[i].Profiles[k]
+				if p.Kind != kind || p.Raw == nil {
+					continue
+				}
+				of = append(of, p)
+				f.Conditions[i].Words = conditionWords(f.Conditions[i].Levels, compared)
+				total, unit = max(total, perSecond(p.Profile)), p.Unit
+				for name, share := range p.Work {
+					top[name] = max(top[name], share)
+				}
+			}
+		}
+		if len(top) == 0 {
+			continue
+		}
+		scale, _ := scaleOf(kind, unit, total)
+		t := verdict.WorkTable{Unit: scale.Unit}
+		for _, name := range largest(top) {
+			w := profiles.Work(name)
+			t.Rows = append(t.Rows, verdict.WorkRow{Work: w, Label: strings.ToUpper(w.Words()[:1]) + w.Words()[1:]})
+			for _, p := range of {
+				cell := "none"
+				if share, there := p.Work[name]; there {
+					cell = words.Grouped(100*share, -1)
+				}
+				p.Cells = append(p.Cells, cell)
+			}
+		}
+		for _, p := range of {
+			p.Cells = append(p.Cells, onScale(scale, perSecond(p.Profile), ""))
+		}
+		if f.WorkTables == nil {
+			f.WorkTables = map[profiles.Kind]verdict.WorkTable{}
+		}
+		f.WorkTables[kind] = t
+	}
+}
+
+// withProfiles lists the measured runs that pages may show profiles of, newest first: a
+// run is left out if, for each kind, a newer one of its host has all its conditions.
+func withProfiles(runs []Made) []string {
+	type place struct {
+		host string
+		kind profiles.Kind
+	}
+	newer := map[place][]map[string]bool{}
+	var out []string
+	for _, r := range slices.Backward(runs) {
+		if r.Published() {
+			continue
+		}
+		has := map[place]map[string]bool{}
+		for _, c := range r.Conditions {
+			for _, p := range c.Profiles {
+				if p.Raw == nil {
+					continue
+				}
+				at := place{r.Host, p.Kind}
+				if has[at] == nil {
+					has[at] = map[string]bool{}
+				}
+				has[at][c.Levels.Key()] = true
+			}
+		}
+		adds := false
+		for at, conditions := range has {
+			if !slices.ContainsFunc(newer[at], func(n map[string]bool) bool { return within(conditions, n) }) {
+				adds = true
+				newer[at] = append(newer[at], conditions)
+			}
+		}
+		if adds {
+			out = append(out, r.Run)
+		}
+	}
+	return out
+}
+
+func within(a, b map[string]bool) bool {
+	for k := range a {
+		if !b[k] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,117 @@
+package pages
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// withRaw names a file for each condition's CPU and block profiles.
+func withRaw(f *results.File) *results.File {
+	for i := range f.Conditions {
+		c := &f.Conditions[i]
+		for _, k := range []profiles.Kind{profiles.CPU, profiles.Block} {
+			c.Profiles = append(c.Profiles, results.RawProfile{Kind: k, File: fmt.Sprintf("made-up/r/%s-%s.pb.gz", c.ID, k), SHA256: "5a", Trials: 6})
+		}
+	}
+	return f
+}
+
+func TestAConditionSaysWhatItsProfilesCameTo(t *testing.T) {
+	x := profiled(t, aTenth)
+	run := withRaw(shares(x, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2))
+	for i := range run.Trials {
+		cpu := &run.Trials[i].Profiles[0]
+		cpu.Total, cpu.DurationS = 1.5, 2
+		cpu.Work = map[string]float64{"write": 0.5, "http": 0.3, "gc": 0.1, "lock": 0.1}
+	}
+	f := verdict.Decide(x, machine, []verdict.Run{{File: run, Then: x}})
+	Fill(f, x)
+	Sizes(f, func(file string) int { return len(file) })
+	got := f.Conditions[slices.IndexFunc(f.Conditions, func(s verdict.Summary) bool { return s.ID == "c1" })].Profiles
+	if cpu := got[0]; cpu.Amount != "750.0 ms/s" || cpu.Parked != "" || cpu.Most != "writing 50 %, HTTP 30 %, garbage collection 10 %" || cpu.Shares["work lock"] != "10 %" {
+		t.Errorf("%+v", cpu)
+	}
+	if want := (verdict.RawFile{File: "made-up/r/c1-cpu.pb.gz", SHA256: "5a", Trials: 6, Size: "22 B"}); *got[0].Raw != want {
+		t.Errorf("%+v, want %+v", *got[0].Raw, want)
+	}
+	if block := got[1]; block.Amount != "2.000 s/s" || block.Parked != "2" || block.Most != "" || block.Shares[lock] != "20 %" || block.Shares["runtime"] != "100 %" {
+		t.Errorf("%+v", block)
+	}
+}
+
+func TestAProfileWithoutSamplesSaysSo(t *testing.T) {
+	of := []verdict.Profiled{
+		{Profile: profiles.Profile{Kind: profiles.Block, Unit: "s", DurationS: 1, Work: map[string]float64{}}},
+		{Profile: profiles.Profile{Kind: profiles.Block, Unit: "s", DurationS: 1, Work: map[string]float64{"lock": 0}}},
+	}
+	sumUp(of)
+	if got := of[0]; got.Amount != "none" || got.Parked != "" || got.Most != "" {
+		t.Errorf("%+v", got)
+	}
+	if got := of[1]; got.Amount != "none" || got.Most != "nothing in most trials" || got.Shares["work lock"] != "0.00 %" {
+		t.Errorf("with samples in one trial of three: %+v", got)
+	}
+}
+
+func TestATableOfWorkHasTheLargestShareFirst(t *testing.T) {
+	profile := func(id string, total float64, raw *verdict.RawFile, work map[string]float64) verdict.Summary {
+		p := profiles.Profile{Kind: profiles.CPU, Unit: "s", Total: total, DurationS: 2, Work: work}
+		return verdict.Summary{ID: id, Levels: setting.Levels{"index": setting.String(id)}, Profiles: []verdict.Profiled{{Profile: p, Raw: raw}}}
+	}
+	f := &verdict.File{Conditions: []verdict.Summary{
+		profile("c1", 3, &verdict.RawFile{}, map[string]float64{"write": 0.6, "gc": 0.4}),
+		profile("c2", 0.1, &verdict.RawFile{}, map[string]float64{"write": 0.1, "http": 0.9}),
+		profile("c3", 100, nil, map[string]float64{"read": 1}), // without a file, so in no table
+	}}
+	tabulate(f, "index")
+	want := map[profiles.Kind]verdict.WorkTable{profiles.CPU: {Unit: "s/s", Rows: []verdict.WorkRow{{Work: "http", Label: "HTTP"}, {Work: "write", Label: "Writing"}, {Work: "gc", Label: "Garbage collection"}}}}
+	if !reflect.DeepEqual(f.WorkTables, want) {
+		t.Errorf("%+v, want %+v", f.WorkTables, want)
+	}
+	for i, want := range [][]string{{"none", "60.0", "40.0", "1.500"}, {"90.0", "10.0", "none", "0.050"}, nil} {
+		if got := f.Conditions[i].Profiles[0].Cells; !slices.Equal(got, want) {
+			t.Errorf("cells of %s are %q, want %q", f.Conditions[i].ID, got, want)
+		}
+	}
+	if f.Conditions[0].Words != "Index c1" || f.Conditions[2].Words != "" {
+		t.Errorf("%q and %q", f.Conditions[0].Words, f.Conditions[2].Words)
+	}
+}
+
+func TestOnlyRunsWithProfilesThatNoNewerOneHasAreShown(t *testing.T) {
+	day := 0
+	run := func(name, host, source string, kinds map[profiles.Kind][]string) Made {
+		day++
+		f := &verdict.File{Run: name, Host: host, Source: source, Started: fmt.Sprintf("2026-01-%02d", day)}
+		for kind, levels := range kinds {
+			for _, l := range levels {
+				f.Conditions = append(f.Conditions, verdict.Summary{
+					Levels:   setting.Levels{"index": setting.String(l)},
+					Profiles: []verdict.Profiled{{Profile: profiles.Profile{Kind: kind}, Raw: &verdict.RawFile{}}},
+				})
+			}
+		}
+		return Made{File: f}
+	}
+	type has = map[profiles.Kind][]string
+	measured := string(results.Measured)
+	got := withProfiles([]Made{
+		run("text", "a", string(results.Published), has{profiles.CPU: {"pool", "gofakeit"}}),
+		run("replaced", "a", measured, has{profiles.CPU: {"pool", "gofakeit"}}),
+		run("both", "a", measured, has{profiles.CPU: {"pool", "gofakeit"}, profiles.Block: {"pool"}}),
+		run("other host", "b", measured, has{profiles.CPU: {"pool"}}),
+		run("block", "a", measured, has{profiles.Block: {"pool", "gofakeit"}}),
+		run("one", "a", measured, has{profiles.CPU: {"pool"}}),
+		run("none", "a", measured, nil),
+	})
+	if want := []string{"one", "block", "other host", "both"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

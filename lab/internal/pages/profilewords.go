@@ -1,0 +1,76 @@
+package pages
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// Kinds of profile that cover a window are shown by the second, since windows differ in
+// length; heap and goroutine profiles are taken at moments, and shown as their mean.
+
+// scaleOf gives the scale for values up to some size, and the unit as running text has
+// it.
+func scaleOf(k profiles.Kind, unit string, most float64) (scale profiles.Scale, said string) {
+	if unit == "B" && !k.OfMoment() {
+		unit = "B/s"
+	}
+	s := words.UnitFor(unit, most)
+	scale, said = profiles.Scale{Factor: s.Factor, Unit: s.Name}, s.Name
+	if unit == "s" && !k.OfMoment() {
+		scale.Unit, said = s.Name+"/s", s.Name+" a second"
+	}
+	switch shown := s.Factor * most; {
+	case shown < 10:
+		scale.Digits = 3
+	case shown < 100:
+		scale.Digits = 2
+	case shown < 1000:
+		scale.Digits = 1
+	}
+	return scale, said
+}
+
+// onScale writes a value with a unit, which may be empty.
+func onScale(s profiles.Scale, v float64, unit string) string {
+	return strings.TrimSpace(words.Grouped(s.Factor*v, -s.Digits) + " " + unit)
+}
+
+// amount writes a value in running text, with three digits: "31.7 s a second".
+func amount(k profiles.Kind, unit string, v float64) string {
+	size := v
+	if v == 0 {
+		size = 1
+	}
+	s, said := scaleOf(k, unit, size)
+	return strings.TrimSpace(words.Plain(s.Factor*v) + " " + said)
+}
+
+// acronym is a name that keeps its capitals inside a sentence.
+var acronym = regexp.MustCompile(`^[A-Z]{2}`)
+
+// conditionWords names a condition, one factor before the others: "Index pool,
+// connections 64".
+func conditionWords(levels setting.Levels, first string) string {
+	keys := slices.Sorted(maps.Keys(levels))
+	if i := slices.Index(keys, first); i >= 0 {
+		keys = slices.Insert(slices.Delete(keys, i, i+1), 0, first)
+	}
+	var said []string
+	for i, k := range keys {
+		name := words.SettingName(k)
+		if i > 0 && !acronym.MatchString(name) {
+			name = strings.ToLower(name[:1]) + name[1:]
+		}
+		said = append(said, name+" "+words.LevelCell(levels[k]))
+	}
+	if len(said) == 0 {
+		return "All trials"
+	}
+	return strings.Join(said, ", ")
+}

@@ -1,0 +1,122 @@
+package pages
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// everywhere lists metrics that every measured run has in its table, whether
+// its experiment names them or not: what both sides did, and what it cost them.
+var everywhere = []string{
+	"throughput_rps", "transfer_bytes_per_s", "latency_p50_s", "latency_p99_s",
+	"server_cores_busy", "client_cores_busy", "server_cpu_per_request_s", "client_cpu_per_request_s",
+}
+
+// tableOf lays out the figures of a run's conditions; nil without any. A
+// published run shows every metric. A measured one has dozens, and shows those
+// that its experiment names and those of everywhere. again is the run's A/A
+// control, if it has one.
+func tableOf(x *experiment.Experiment, conds []verdict.Summary, again *verdict.Summary, published bool) *verdict.Table {
+	if len(conds) == 0 {
+		return nil
+	}
+	t := &verdict.Table{Keys: keysOf(x, conds), Columns: []verdict.TableHead{}}
+	conds = slices.Clone(conds)
+	slices.SortStableFunc(conds, func(a, b verdict.Summary) int { return byLevels(t.Keys, a.Levels, b.Levels) })
+	if again != nil {
+		conds = append(conds, *again)
+	}
+	for i, c := range conds {
+		row := verdict.TableRow{
+			ID: c.ID, Control: again != nil && i == len(conds)-1, Levels: []string{}, Medians: []string{},
+			Bounds: words.Bounds(c.Bounds, !published), Trials: c.Trials - c.Invalid, Invalid: c.Invalid,
+		}
+		for _, k := range t.Keys {
+			row.Levels = append(row.Levels, levelText(c.Levels[k]))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	names := slices.Concat(x.Metrics, everywhere)
+	if published {
+		names = slices.Concat(x.Metrics, metric.Names())
+	}
+	for i, name := range names {
+		if slices.Index(names, name) == i {
+			addColumn(t, name, conds)
+		}
+	}
+	for i, r := range t.Rows {
+		if !slices.ContainsFunc(r.Intervals, func(s string) bool { return s != "" }) {
+			t.Rows[i].Intervals = nil
+		}
+	}
+	return t
+}
+
+// keysOf names the settings in which any of the conditions has a level.
+func keysOf(x *experiment.Experiment, conds []verdict.Summary) []string {
+	all := setting.Levels{}
+	for _, c := range conds {
+		maps.Copy(all, c.Levels)
+	}
+	return inOrder(x, all)
+}
+
+// byLevels orders conditions by their levels, key by key. A missing level comes
+// before all others.
+func byLevels(keys []string, a, b setting.Levels) int {
+	for _, k := range keys {
+		x, xok := a[k]
+		y, yok := b[k]
+		switch {
+		case !xok && !yok:
+		case !xok || yok && x.Less(y):
+			return -1
+		case !yok || y.Less(x):
+			return 1
+		}
+	}
+	return 0
+}
+
+// levelText is a level as pages print it; empty for one that is missing.
+func levelText(l setting.Level) string {
+	if l.IsZero() {
+		return ""
+	}
+	return words.LevelCell(l)
+}
+
+// addColumn appends a metric's column, unless no condition recorded it.
+func addColumn(t *verdict.Table, name string, conds []verdict.Summary) {
+	figures := make([]*verdict.Figure, len(conds))
+	any := false
+	for i, c := range conds {
+		if f, ok := c.Metrics[name]; ok {
+			figures[i], any = &f, true
+		}
+	}
+	if !any {
+		return
+	}
+	m, _ := metric.Lookup(name)
+	show := printedColumn(string(m.Unit), figures)
+	if show == nil {
+		show = scaledColumn(string(m.Unit), figures)
+	}
+	t.Columns = append(t.Columns, verdict.TableHead{Metric: name, Unit: show.unit})
+	for i, f := range figures {
+		median, interval := "", ""
+		if f != nil {
+			median, interval = show.cell(f)
+		}
+		t.Rows[i].Medians = append(t.Rows[i].Medians, median)
+		t.Rows[i].Intervals = append(t.Rows[i].Intervals, interval)
+	}
+}

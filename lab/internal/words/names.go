@@ -1,0 +1,187 @@
+package words
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// Levels are levels in a sentence.
+func Levels(levels []setting.Level) (out []string) {
+	for _, l := range levels {
+		out = append(out, Level(l))
+	}
+	return out
+}
+
+// Metric is a metric's label inside a sentence: it begins in lower case,
+// except for acronyms. A bare percentile is said to be one of latency.
+func Metric(name string) string {
+	m, ok := metric.Lookup(name)
+	if !ok {
+		return strings.ReplaceAll(name, "_", " ")
+	}
+	// Labels are column heads; in a sentence some need a noun.
+	switch name {
+	case "delivered_per_s", "logged_per_s":
+		return "the rate " + lowerFirst(m.Label)
+	case "limit_per_s":
+		return "the highest rate delivered"
+	}
+	if strings.HasPrefix(name, "latency_") && !strings.Contains(strings.ToLower(m.Label), "latency") {
+		return lowerFirst(m.Label) + " latency"
+	}
+	return lowerFirst(m.Label)
+}
+
+func lowerFirst(s string) string {
+	if len(s) > 1 && unicode.IsUpper(rune(s[0])) && unicode.IsUpper(rune(s[1])) {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+// Setting is a setting's name in a sentence.
+func Setting(name string) string {
+	switch name {
+	case setting.RPS, setting.RFS, setting.IRQ:
+		return strings.ToUpper(name)
+	case setting.Rate:
+		return "the rate asked"
+	case setting.ServerCPUs:
+		return "server CPUs"
+	}
+	for end := range unitWords {
+		name = strings.TrimSuffix(name, end)
+	}
+	return strings.ReplaceAll(name, "_", " ")
+}
+
+// unitWords are the units that end the names of settings.
+var unitWords = map[string]string{"_ms": " ms", "_ns": " ns", "_bytes": " bytes", "_permille": " per thousand"}
+
+// Level is a level in a sentence: numbers have their thousands separated,
+// and what is switched is on or off.
+func Level(l setting.Level) string {
+	if n, ok := l.Int(); ok {
+		return Grouped(float64(n), 0)
+	}
+	if on, ok := l.Bool(); ok {
+		return map[bool]string{true: "on", false: "off"}[on]
+	}
+	return l.String()
+}
+
+// Where limits a sentence to some levels: "where RFS is off and workers is 2".
+func Where(levels setting.Levels) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(levels)) {
+		out = append(out, fmt.Sprintf("%s is %s", Setting(name), Level(levels[name])))
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "where " + List(out)
+}
+
+// Wall names a wall in a sentence.
+func Wall(bound string) string {
+	switch bound {
+	case "server-cpu":
+		return "the server's CPU"
+	case "client-cpu":
+		return "the client's CPU"
+	}
+	return "the " + bound
+}
+
+// Profile names a kind of profile in a sentence.
+func Profile(kind string) string {
+	switch kind {
+	case "cpu":
+		return "CPU profile"
+	case "allocs":
+		return "profile of allocations"
+	}
+	return kind + " profile"
+}
+
+// ProfilePer is what a profile's shares are of.
+func ProfilePer(kind string) string {
+	switch kind {
+	case "heap", "allocs":
+		return "bytes"
+	case "goroutine":
+		return "goroutines"
+	}
+	return "time"
+}
+
+// OwnNames are the settings that are called by a name of their own.
+var OwnNames = map[string]string{
+	setting.IRQ: "IRQs", setting.RPS: "RPS", setting.RFS: "RFS", setting.IRQBalance: "irqbalance",
+	setting.ServerCPUs: "Server CPUs", setting.Rate: "Rate asked",
+}
+
+// SettingName is what pages call a setting: "Workers", "Client workers", "RPS".
+func SettingName(name string) string {
+	if own := OwnNames[name]; own != "" {
+		return own
+	}
+	return strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "_", " ")
+}
+
+// LevelCell is a level as pages print it: numbers with their thousands
+// separated, truth values as words.
+func LevelCell(l setting.Level) string {
+	if n, ok := l.Int(); ok {
+		return Grouped(float64(n), 0)
+	}
+	if on, ok := l.Bool(); ok {
+		return map[bool]string{true: "yes", false: "no"}[on]
+	}
+	return l.String()
+}
+
+// With is a level after "with": 20 connections, sink latency 5 ms, RPS on,
+// variant async.
+func With(factor string, l setting.Level) string {
+	_, number := l.Int()
+	for end, unit := range unitWords {
+		if number && strings.HasSuffix(factor, end) {
+			return Setting(factor) + " " + Level(l) + unit
+		}
+	}
+	if number && strings.HasSuffix(factor, "s") {
+		return Level(l) + " " + Setting(factor)
+	}
+	return Setting(factor) + " " + Level(l)
+}
+
+// Again is the other level of the same factor.
+func Again(factor string, l setting.Level) string {
+	if _, on := l.Bool(); on {
+		return Setting(factor) + " " + Level(l)
+	}
+	return Level(l)
+}
+
+// Bounds names the bounds of a condition's trials, the most frequent first,
+// and how many trials each has if asked to.
+func Bounds(bounds map[string]int, count bool) string {
+	names := slices.Sorted(maps.Keys(bounds))
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(bounds[b], bounds[a]) })
+	for i, name := range names {
+		names[i] = strings.ReplaceAll(name, "+", " + ")
+		if count {
+			names[i] += fmt.Sprintf(" %d", bounds[name])
+		}
+	}
+	return strings.Join(names, ", ")
+}
