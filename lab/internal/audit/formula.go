@@ -1,156 +1,124 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
 	"math"
 	"strconv"
 	"strings"
 )
 
-// A formula is arithmetic over named figures: numbers, + - * /, parentheses,
-// min, max and floor. It has nothing else, so that a reader can compute it by
-// hand.
-//
-//	sum     = product {("+" | "-") product}
-//	product = factor {("*" | "/") factor}
-//	factor  = ["-"] (number | name | "(" sum ")" | ("min"|"max"|"floor") "(" sum {"," sum} ")")
+// A formula is arithmetic over named figures, in Go's syntax: numbers, + - * /,
+// parentheses, min, max and floor. It has nothing else, so that a reader can
+// compute it by hand.
 type formula struct {
 	text string
-	at   int
-	deep int
 	look func(name string) (Quantity, error)
 }
 
-// deepest limits the nesting of parentheses, to keep the stack small. No
-// formula that a person can check comes near.
-const deepest = 50
-
 // evaluate computes a formula; look gives the figure for a name.
 func evaluate(text string, look func(string) (Quantity, error)) (Quantity, error) {
-	f := &formula{text: text, look: look}
-	q, err := f.sum()
-	if err == nil && f.peek() != 0 {
-		err = f.fault("nothing can follow here")
+	f := formula{text, look}
+	e, err := f.parse()
+	if err != nil {
+		return Quantity{}, err
 	}
+	q, err := f.figure(e)
 	if err == nil && !q.finite() {
 		err = fmt.Errorf("%q is no finite figure", text)
 	}
 	return q, err
 }
 
-func (f *formula) fault(format string, args ...any) error {
-	return fmt.Errorf("%q, character %d: %s", f.text, f.at+1, fmt.Sprintf(format, args...))
-}
-
-// peek gives the next non-blank character; 0 at the end.
-func (f *formula) peek() byte {
-	for f.at < len(f.text) && f.text[f.at] == ' ' {
-		f.at++
+// parse reads a formula in capitals, since a name may be one of Go's words, which are
+// not in capitals.
+func (f formula) parse() (ast.Expr, error) {
+	if at := strings.IndexFunc(f.text, strange); at >= 0 {
+		return nil, f.fault(token.Pos(at+1), "a formula has no %.4q", f.text[at:])
 	}
-	if f.at == len(f.text) {
-		return 0
-	}
-	return f.text[f.at]
-}
-
-func (f *formula) take(c byte) bool {
-	if f.peek() != c {
-		return false
-	}
-	f.at++
-	return true
-}
-
-func (f *formula) sum() (Quantity, error) {
-	if f.deep++; f.deep > deepest {
-		return Quantity{}, f.fault("nested too deep")
-	}
-	defer func() { f.deep-- }()
-	q, err := f.product()
-	for err == nil {
-		var r Quantity
-		switch {
-		case f.take('+'):
-			if r, err = f.product(); err == nil {
-				q = q.plus(r)
-			}
-		case f.take('-'):
-			if r, err = f.product(); err == nil {
-				q = q.minus(r)
-			}
-		default:
-			return q, nil
+	for _, comment := range []string{"//", "/*"} {
+		if at := strings.Index(f.text, comment); at >= 0 {
+			return nil, f.fault(token.Pos(at+1), "a formula has no %q", comment)
 		}
 	}
-	return q, err
-}
-
-func (f *formula) product() (Quantity, error) {
-	q, err := f.factor()
-	for err == nil {
-		var r Quantity
-		switch {
-		case f.take('*'):
-			if r, err = f.factor(); err == nil {
-				q = q.times(r)
-			}
-		case f.take('/'):
-			at := f.at
-			if r, err = f.factor(); err == nil {
-				if q, err = q.over(r); err != nil {
-					f.at = at
-					err = f.fault("%v", err)
-				}
-			}
-		default:
-			return q, nil
-		}
+	// In a new file set a position is the number of the character.
+	e, err := parser.ParseExprFrom(token.NewFileSet(), "", strings.ToUpper(f.text), parser.SkipObjectResolution)
+	if faults := (scanner.ErrorList{}); errors.As(err, &faults) {
+		return nil, f.fault(token.Pos(faults[0].Pos.Column), "%s", strings.ToLower(faults[0].Msg))
 	}
-	return q, err
+	return e, err
 }
 
-func (f *formula) factor() (Quantity, error) {
-	c := f.peek()
-	switch {
-	case c == '-':
-		f.at++
-		if f.peek() == '-' {
-			return Quantity{}, f.fault("a second minus")
-		}
-		q, err := f.factor()
-		return Quantity{}.minus(q), err
-	case c == '(':
-		f.at++
-		q, err := f.sum()
-		if err == nil && !f.take(')') {
-			err = f.fault("a closing parenthesis is missing")
-		}
-		return q, err
-	case c >= '0' && c <= '9':
-		word := f.word(func(c byte) bool { return c >= '0' && c <= '9' || c == '.' })
-		v, err := strconv.ParseFloat(word, 64)
-		if err != nil {
-			return Quantity{}, f.fault("%q is no number", word)
+func strange(r rune) bool {
+	return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789_., ()+-*/", r)
+}
+
+func (f formula) fault(at token.Pos, format string, args ...any) error {
+	return fmt.Errorf("%.200q, character %d: %s", f.text, at, fmt.Sprintf(format, args...))
+}
+
+func (f formula) figure(e ast.Expr) (Quantity, error) {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		return f.figure(e.X)
+	case *ast.BasicLit:
+		v, err := strconv.ParseFloat(e.Value, 64)
+		if err != nil || strings.Trim(e.Value, "0123456789.") != "" {
+			return Quantity{}, f.fault(e.Pos(), "%s is no number of digits", strings.ToLower(e.Value))
 		}
 		return Exactly(v), nil
-	case letter(c):
-		start := f.at
-		word := f.word(func(c byte) bool { return letter(c) || c >= '0' && c <= '9' || c == '.' })
-		if call, ok := calls[word]; ok && f.take('(') {
-			return f.call(word, call)
+	case *ast.UnaryExpr:
+		if e.Op != token.SUB {
+			return Quantity{}, f.fault(e.OpPos, "%s is none of + - * /", e.Op)
 		}
-		q, err := f.look(word)
-		if err != nil {
-			f.at = start
-			return q, f.fault("%v", err)
-		}
-		return q, nil
-	case c == 0:
-		return Quantity{}, f.fault("the formula ends where a figure is wanted")
+		q, err := f.figure(e.X)
+		return Quantity{}.minus(q), err
+	case *ast.BinaryExpr:
+		return f.binary(e)
+	case *ast.CallExpr:
+		return f.call(e)
 	}
-	return Quantity{}, f.fault("a figure is wanted, not %q", f.text[f.at])
+	if name(e) == "" {
+		return Quantity{}, f.fault(e.Pos(), "a figure is wanted: a number, a name, or min, max or floor of figures")
+	}
+	q, err := f.look(name(e))
+	if err != nil {
+		err = f.fault(e.Pos(), "%v", err)
+	}
+	return q, err
 }
 
+func (f formula) binary(e *ast.BinaryExpr) (Quantity, error) {
+	x, err := f.figure(e.X)
+	if err != nil {
+		return x, err
+	}
+	y, err := f.figure(e.Y)
+	if err != nil {
+		return y, err
+	}
+	switch e.Op {
+	case token.ADD:
+		return x.plus(y), nil
+	case token.SUB:
+		return x.minus(y), nil
+	case token.MUL:
+		return x.times(y), nil
+	case token.QUO:
+		if x, err = x.over(y); err != nil {
+			err = f.fault(e.Y.Pos(), "%v", err)
+		}
+		return x, err
+	}
+	return x, f.fault(e.OpPos, "%s is none of + - * /", e.Op)
+}
+
+// calls has what a formula can call: a fold of two figures or more, or, without
+// one, a function of a single figure.
 var calls = map[string]func(a, b Quantity) Quantity{
 	"min": func(a, b Quantity) Quantity {
 		return Quantity{min(a.Value, b.Value), min(a.Low, b.Low), min(a.High, b.High)}
@@ -158,49 +126,57 @@ var calls = map[string]func(a, b Quantity) Quantity{
 	"max": func(a, b Quantity) Quantity {
 		return Quantity{max(a.Value, b.Value), max(a.Low, b.Low), max(a.High, b.High)}
 	},
-	"floor": nil, // takes one argument
+	"floor": nil,
 }
 
-func (f *formula) call(name string, fold func(a, b Quantity) Quantity) (Quantity, error) {
-	q, err := f.sum()
-	for n := 1; err == nil; n++ {
+func callable(name string) bool {
+	_, ok := calls[name]
+	return ok
+}
+
+func (f formula) call(e *ast.CallExpr) (q Quantity, err error) {
+	called := name(e.Fun)
+	fold := calls[called]
+	switch {
+	case !callable(called) || e.Ellipsis.IsValid():
+		return q, f.fault(e.Pos(), "a formula can call min, max and floor alone")
+	case fold == nil && len(e.Args) != 1:
+		return q, f.fault(e.Pos(), "floor wants one figure")
+	case fold != nil && len(e.Args) < 2:
+		return q, f.fault(e.Pos(), "%s wants two figures or more", called)
+	}
+	for i, arg := range e.Args {
+		a, err := f.figure(arg)
 		switch {
-		case f.take(')'):
-			if fold == nil {
-				q = q.each(math.Floor)
-			} else if n < 2 {
-				return q, f.fault("%s wants two figures or more", name)
-			}
-			return q, nil
-		case fold != nil && f.take(','):
-			var r Quantity
-			if r, err = f.sum(); err == nil {
-				q = fold(q, r)
-			}
+		case err != nil:
+			return a, err
+		case i == 0:
+			q = a
 		default:
-			return q, f.fault("a closing parenthesis is missing")
+			q = fold(q, a)
 		}
 	}
-	return q, err
-}
-
-func (f *formula) word(in func(byte) bool) string {
-	start := f.at
-	for f.at < len(f.text) && in(f.text[f.at]) {
-		f.at++
+	if fold == nil {
+		q = q.each(math.Floor)
 	}
-	return f.text[start:f.at]
+	return q, nil
 }
 
-func letter(c byte) bool { return c >= 'a' && c <= 'z' || c == '_' }
+// name is the dotted name that an expression is; "" if it is another.
+func name(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return strings.ToLower(e.Name)
+	case *ast.SelectorExpr:
+		if of := name(e.X); of != "" {
+			return of + "." + strings.ToLower(e.Sel.Name)
+		}
+	}
+	return ""
+}
 
-// lone tells whether a formula is just a name.
+// lone reports whether a formula is just a name.
 func lone(text string) bool {
-	text = strings.TrimSpace(text)
-	for i := range len(text) {
-		if c := text[i]; !letter(c) && (i == 0 || c != '.' && (c < '0' || c > '9')) {
-			return false
-		}
-	}
-	return text != ""
+	e, err := formula{text: text}.parse()
+	return err == nil && name(e) != ""
 }

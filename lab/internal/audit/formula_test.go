@@ -13,6 +13,8 @@ func names(name string) (Quantity, error) {
 		return Quantity{10, 9, 11}, nil
 	case "b":
 		return Quantity{4, 3, 5}, nil
+	case "select": // one of Go's words
+		return Exactly(9), nil
 	case "t.c1.zero":
 		return Quantity{0, -1, 1}, nil
 	}
@@ -36,6 +38,7 @@ func TestFormulas(t *testing.T) {
 		"min(a, b, 4)":         {4, 3, 4},
 		"max(a, b)":            {10, 9, 11},
 		"floor(a / 2)":         {5, 4, 5},
+		"select - a":           {-1, -2, 0},
 		" a/b - 1 ":            {1.5, 0.8, 8.0 / 3},
 		"max(floor(1/2), 1)*7": Exactly(7),
 	} {
@@ -48,22 +51,36 @@ func TestFormulas(t *testing.T) {
 
 func TestFormulasThatMeanNothing(t *testing.T) {
 	for formula, says := range map[string]string{
-		"":            "character 1: the formula ends",
-		"1 +":         "character 4: the formula ends",
-		"1 2":         "character 3: nothing can follow",
-		"(1":          "closing parenthesis",
-		"1)":          "nothing can follow",
-		"--1":         "second minus",
-		"1 / 0":       "divides by a figure that may be zero",
-		"1 / (b - b)": "divides by a figure that may be zero",
-		"a/t.c1.zero": "divides by a figure that may be zero",
-		"c + 1":       `character 1: no figure "c"`,
-		"min(1)":      "min wants two figures",
-		"floor(1, 2)": "closing parenthesis",
-		"min 1":       `no figure "min"`,
-		"1.2.3":       "is no number",
-		"a ^ 2":       "nothing can follow",
-		"Σ":           "a figure is wanted",
+		"":              "character 1: expected operand",
+		"1 +":           "character 4: expected operand",
+		"1 2":           "character 3: expected",
+		"(1":            "character 3: expected ')'",
+		"1)":            "character 2: expected",
+		"--1":           "character 1: expected operand",
+		"+1":            "character 1: + is none",
+		"1 / 0":         "character 5: divides by a figure that may be zero",
+		"1 / (b - b)":   "character 5: divides by a figure that may be zero",
+		"a/t.c1.zero":   "divides by a figure that may be zero",
+		"c + 1":         `character 1: no figure "c"`,
+		"a + t.c1.none": `character 5: no figure "t.c1.none"`,
+		"min(1)":        "min wants two figures",
+		"floor(1, 2)":   "floor wants one figure",
+		"floor()":       "floor wants one figure",
+		"sqrt(a)":       "min, max and floor alone",
+		"a.min(a, b)":   "min, max and floor alone",
+		"min(a, b...)":  "min, max and floor alone",
+		"min 1":         "character 5: expected",
+		"1.2.3":         "character 4: expected",
+		"0x1p4":         "is no number of digits",
+		`"a"`:           "character 1: a formula has no",
+		"a ^ 2":         `character 3: a formula has no "^ 2"`,
+		"a[1]":          "character 2: a formula has no",
+		"A + b":         "character 1: a formula has no",
+		"a.(b)":         "a figure is wanted",
+		"Σ":             `character 1: a formula has no "Σ"`,
+		"a // b":        "character 3: a formula has no",
+		"a /* b */":     "character 3: a formula has no",
+		"a\n+ b":        "character 2: a formula has no",
 		"9999999999999999999999999999999999999999999999999999999999 * a * 1": "",
 	} {
 		_, err := evaluate(formula, names)
@@ -74,7 +91,7 @@ func TestFormulasThatMeanNothing(t *testing.T) {
 			t.Errorf("%s: %v, want %q", formula, err, says)
 		}
 	}
-	if _, err := evaluate(strings.Repeat("(", 1e6), names); err == nil || !strings.Contains(err.Error(), "nested too deep") {
+	if _, err := evaluate(strings.Repeat("(", 1e6), names); err == nil || !strings.Contains(err.Error(), "exceeded max nesting depth") {
 		t.Errorf("a million parentheses: %.80v", err)
 	}
 	if _, err := evaluate(strings.Repeat("9", 400), names); err == nil {

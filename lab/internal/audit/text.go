@@ -166,7 +166,7 @@ func (t *Text) resolve() error {
 		switch {
 		case !id.MatchString(name):
 			return fmt.Errorf("%s: id %q must be lower-case letters, digits and _", at, name)
-		case calls[name] != nil, name == "floor":
+		case callable(name):
 			return fmt.Errorf("%s: id %q is a function of formulas", at, name)
 		case seen[name]:
 			return fmt.Errorf("%s: id %q stands twice", at, name)
