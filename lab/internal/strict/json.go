@@ -25,57 +25,57 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// CheckJSON reports the first byte that is not UTF-8, else the first carriage
-// return, syntax error, duplicate key, number beyond a float64 or trailing text.
+// CheckJSON reports the first carriage return, else the first fault of the document:
+// of its syntax, a byte that is not UTF-8, half of a surrogate pair, a duplicate key, a
+// number beyond a float64, or trailing text.
 func CheckJSON(data []byte) error {
-	if at := notUTF8(data); at >= 0 {
-		return fmt.Errorf("line %d: byte %#02x is not UTF-8", line(data, int64(at)), data[at])
-	}
 	if err := checkLineEnds(data); err != nil {
 		return err
 	}
-	// The syntax of the whole is checked first: a Decoder gives offsets of syntax
-	// errors relative to somewhere within the document, and has no limit on
-	// nesting.
-	var all json.RawMessage
-	if err := json.Unmarshal(data, &all); err != nil {
-		return syntax(err, data)
+	dec := jsontext.NewDecoder(bytes.NewBuffer(data))
+	for first := true; first || dec.StackDepth() > 0; first = false {
+		tok, err := dec.ReadToken()
+		if err != nil {
+			return faulty(err, data)
+		}
+		if tok.Kind() != jsontext.KindNumber {
+			continue
+		}
+		if _, err := tok.Float(); errors.Is(err, strconv.ErrRange) {
+			return fmt.Errorf("line %d: %s: %.20s is beyond any figure", line(data, dec.InputOffset()), dec.StackPointer(), tok)
+		}
 	}
-	if at := loneSurrogate(data); at >= 0 {
-		return fmt.Errorf("line %d: %s is half of a character; write the character itself", line(data, int64(at)), data[at:at+6])
+	if rest := data[dec.InputOffset():]; len(bytes.TrimSpace(rest)) > 0 {
+		blank := len(rest) - len(bytes.TrimLeft(rest, " \t\n"))
+		return fmt.Errorf("line %d: text after the end of the document", line(data, dec.InputOffset()+int64(blank)))
 	}
-	s := scan{data: data}
-	return s.value()
+	return nil
 }
 
-// loneSurrogate is the index of the first escape that is half of a surrogate pair; -1
-// if there is none. Decoding would replace it, so that two texts could become one.
-func loneSurrogate(data []byte) int {
-	unit := func(at int) rune { // 0 where no such escape stands
-		if at+6 > len(data) || data[at] != '\\' || data[at+1] != 'u' {
-			return 0
-		}
-		n, _ := strconv.ParseUint(string(data[at+2:at+6]), 16, 16)
-		return rune(n)
+// faulty says in one line what is wrong with a document, and where.
+func faulty(err error, data []byte) error {
+	s := new(jsontext.SyntacticError)
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("line %d: the file ends in the middle of the document", line(data, int64(len(data))))
+	case !errors.As(err, &s):
+		return err
 	}
-	for at := 0; at < len(data); at++ {
-		switch {
-		case data[at] != '\\':
-		case !utf16.IsSurrogate(unit(at)):
-			at++ // what is escaped may be a backslash
-		case utf16.DecodeRune(unit(at), unit(at+6)) == utf8.RuneError:
-			return at
-		default:
-			at += 11
-		}
+	at := line(data, s.ByteOffset)
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return fmt.Errorf("line %d: %s: key %q stands twice", at, s.JSONPointer, s.JSONPointer.LastToken())
+	case s.JSONPointer != "":
+		return fmt.Errorf("line %d: %w, in %s", at, s.Err, s.JSONPointer)
 	}
-	return -1
+	return fmt.Errorf("line %d: %w", at, s.Err)
 }
 
 // Mistyped says by place and words what encoding/json says by a type of Go's; other
@@ -96,44 +96,7 @@ func checkLineEnds(data []byte) error {
 	return nil
 }
 
-// notUTF8 is the index of the first byte that is not UTF-8; -1 if there is
-// none.
-func notUTF8(data []byte) int {
-	if utf8.Valid(data) {
-		return -1
-	}
-	for i := 0; i < len(data); {
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size == 1 {
-			return i
-		}
-		i += size
-	}
-	return -1
-}
-
-func syntax(err error, data []byte) error {
-	var s *json.SyntaxError
-	if !errors.As(err, &s) {
-		return err
-	}
-	at := line(data, s.Offset-1) // the offset includes the offending byte
-	// If a word is cut off at the end, the scanner reports a blank after it.
-	cut := s.Offset >= int64(len(data)) && !bytes.HasSuffix(data, []byte(" "))
-	switch text := s.Error(); {
-	case text == "unexpected end of JSON input", cut && strings.HasPrefix(text, "invalid character ' '"):
-		return fmt.Errorf("line %d: the file ends in the middle of the document", line(data, int64(len(data))))
-	case strings.HasSuffix(text, "after top-level value"):
-		return fmt.Errorf("line %d: text after the end of the document", at)
-	}
-	return fmt.Errorf("line %d: %w", at, err)
-}
-
 func line(data []byte, offset int64) int {
 	offset = max(0, min(offset, int64(len(data))))
 	return 1 + bytes.Count(data[:offset], []byte{'\n'})
 }
-
-var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
-
-func escape(key string) string { return pointerEscapes.Replace(key) }
