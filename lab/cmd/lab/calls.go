@@ -48,7 +48,7 @@ type subcommands struct {
 	WatchAnswers answersCall   `cmd:"" hidden:""`
 	AskServer    askCall       `cmd:"" hidden:""`
 	FleetClient  agentCall     `cmd:"" hidden:""`
-	FleetFiles   filesOfFleet  `cmd:"" hidden:""`
+	FleetFiles   offerCall     `cmd:"" hidden:""`
 }
 
 const description = `The journal's experiments, on this machine.

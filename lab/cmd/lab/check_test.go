@@ -1,29 +1,28 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 )
 
-// checked runs lab check in a workshop and returns its status and what it printed.
-func checked(t *testing.T, w *workshop, args ...string) (int, string) {
-	t.Helper()
-	t.Chdir(string(w.root))
-	var out bytes.Buffer
-	status := command(t.Context(), append([]string{"check"}, args...), &out, &out)
-	return status, out.String()
+// checked runs lab check and returns its status and what it printed.
+func (w *workshop) checked(args ...string) (int, string) {
+	w.t.Helper()
+	status, out, errs := w.call(append([]string{"check"}, args...)...)
+	return status, out + errs
 }
 
 func TestCheckWithoutHistorySaysSoInALine(t *testing.T) {
 	w := newWorkshop(t)
-	status, says := checked(t, w)
+	status, says := w.checked()
 	if want := "written down before they ran: not checked: no git history here\n"; status != exitHeld || strings.Count(says, want) != 1 || strings.Count(says, "\n") != 2 {
 		t.Errorf("status %d: %s", status, says)
 	}
-	if status, says = checked(t, w, "--against", "main"); status != exitFailed || says != "lab: cannot compare with main: no git history here\n" {
+	if status, says = w.checked("--against", "main"); status != exitFailed || says != "lab: cannot compare with main: no git history here\n" {
 		t.Errorf("status %d: %s", status, says)
 	}
 }
@@ -34,7 +33,7 @@ func TestCheckAgainstNothingIsAnError(t *testing.T) {
 	w.git("init", "-q", "-b", "main")
 	w.git("add", "-A")
 	w.git("commit", "-q", "--no-verify", "-m", "first")
-	status, says := checked(t, w, "--against", "")
+	status, says := w.checked("--against", "")
 	if want := "lab: --against is given and empty; give a value, or leave it out\n"; status != exitFailed || says != want {
 		t.Errorf("status %d: %q, want %q", status, says, want)
 	}
@@ -46,13 +45,11 @@ func TestCheckAgainstNamesTheCauseAlone(t *testing.T) {
 	w.git("init", "-q", "-b", "main")
 	w.git("add", "-A")
 	w.git("commit", "-q", "--no-verify", "-m", "first")
-	if _, _, err := w.run(t.Context(), options{Blocks: 1}); err != nil {
-		t.Fatal(err)
-	}
+	w.measured(1)
 	w.git("add", "-A")
 	w.git("commit", "-q", "--no-verify", "-m", "a run")
-	// The workshop's runs say that they were made outside a checkout.
-	status, says := checked(t, w, "--against", "main")
+	// The workshop's run says that it was made outside a checkout.
+	status, says := w.checked("--against", "main")
 	if status != exitHeld || !strings.Contains(says, ": not proved: made outside a git checkout") || !strings.Contains(says, "written down before they ran: 0 of 1 measured runs") {
 		t.Errorf("status %d: %s", status, says)
 	}
@@ -67,28 +64,38 @@ func TestCheckAgainstNamesTheCauseAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged := strings.Replace(string(measured), `"workers": [`, `"workers": [1`, 1)
+	forged := strings.Replace(string(measured), `"server_rss_bytes": [`, `"server_rss_bytes": [1`, 1)
 	if err := os.WriteFile(runs[0], []byte(forged), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	if status := command(t.Context(), []string{"verdicts"}, &out, &out); status != exitHeld {
-		t.Fatalf("status %d: %s", status, &out)
+	if status, _, errs := w.call("verdicts"); status != exitHeld {
+		t.Fatalf("status %d: %s", status, errs)
 	}
-	if status, says = checked(t, w); status != exitHeld {
+	if status, says = w.checked(); status != exitHeld {
 		t.Errorf("status %d: %s", status, says)
 	}
-	status, says = checked(t, w, "--against", "main")
+	status, says = w.checked("--against", "main")
 	first, rest, _ := strings.Cut(says, "\n")
-	if status != exitFailed || !strings.HasPrefix(first, path+": /figures/workers/0: 1") || rest != "lab: 1 change of what only grows\n" {
+	if status != exitFailed || !strings.HasPrefix(first, path+": /figures/server_rss_bytes/0: 1") || rest != "lab: 1 change of what only grows\n" {
 		t.Errorf("status %d: %s", status, says)
 	}
 	if err := os.Remove(runs[0]); err != nil {
 		t.Fatal(err)
 	}
-	status, says = checked(t, w, "--against", "main")
+	status, says = w.checked("--against", "main")
 	first, rest, _ = strings.Cut(says, "\n")
 	if status != exitFailed || !strings.HasPrefix(first, path+": deleted; results are only ever added: git checkout ") || rest != "lab: 1 change of what only grows\n" {
 		t.Errorf("status %d: %s", status, says)
+	}
+}
+
+func TestADesignThatCouldNotDecideIsRefused(t *testing.T) {
+	w := newWorkshop(t)
+	archivetest.Edit(t, w.root.Experiment(counted), "budget_s = 60", "budget_s = 1")
+	for _, command := range []string{"check", "verdicts"} {
+		status, out, errs := w.call(command)
+		if want := "lab/experiments/" + counted + ".toml: budget_s = 1: it holds 0 blocks"; status != exitFailed || !strings.Contains(out+errs, want) {
+			t.Errorf("lab %s: exit %d, %s%s", command, status, out, errs)
+		}
 	}
 }

@@ -3,19 +3,19 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// listed is the journal's experiments alone. A wrong name is refused by them at once;
+// listExperiments gives the journal's experiments alone. A wrong name is refused by them at once;
 // reading all of the journal takes seconds.
-func listed() (*archive.Journal, error) {
+func listExperiments() (*archive.Journal, error) {
 	root, err := journal.Find(".")
 	if err != nil {
 		return nil, err
@@ -24,9 +24,9 @@ func listed() (*archive.Journal, error) {
 	return &archive.Journal{Root: root, Experiments: xs}, err
 }
 
-// named opens the journal for one of its experiments.
-func named(name string) (*archive.Journal, *experiment.Experiment, error) {
-	some, err := listed()
+// openFor opens the journal for one of its experiments.
+func openFor(name string) (*archive.Journal, *experiment.Experiment, error) {
+	some, err := listExperiments()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,20 +86,14 @@ const (
 	allBudget  = 24 * time.Minute
 )
 
-// budgetOf is the time that the chosen experiments ask for together, but at least what the
-// gaps of one alone take, within those limits.
+// budgetOf is the time that the chosen experiments ask for together, within those limits.
 func budgetOf(xs []*experiment.Experiment, entries []string, all bool) time.Duration {
-	var sum, least time.Duration
-	for _, x := range xs {
-		own := time.Duration(x.BudgetS * float64(time.Second))
-		sum, least = sum+own, max(least, own+time.Duration(clearCase(x, math.MaxInt)+stretch)*visitGap)
-	}
-	sum = max(sum, least)
+	asked := session.TimeFor(xs)
 	switch {
 	case all:
-		return min(sum, allBudget)
+		return min(asked, allBudget)
 	case len(entries) == 0:
-		return min(sum, coreBudget)
+		return min(asked, coreBudget)
 	}
-	return min(sum, longest)
+	return min(asked, longest)
 }

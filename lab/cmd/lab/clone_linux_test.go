@@ -29,9 +29,6 @@ import (
 var labBinary, serverBinary, loadBinary, producerBinary, sinkBinary, faultyBinary string
 
 func TestMain(m *testing.M) {
-	if root := os.Getenv(victimRoot); root != "" {
-		victim(root)
-	}
 	if call, ok := os.LookupEnv(faultyServers); ok {
 		os.Exit(holdingFaulty(call))
 	}

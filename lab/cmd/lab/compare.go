@@ -18,6 +18,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/session"
+	"github.com/line-rate/line-rate/lab/internal/terminal"
 )
 
 type compareCall struct {
@@ -89,7 +91,7 @@ func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	s, err := newSession(o, c)
+	s, err := newComparison(o, c)
 	if err != nil {
 		return exitFailed, err
 	}
@@ -124,7 +126,7 @@ func printed(out io.Writer, made *compare.Outcome, asJSON bool) error {
 	}
 	var b strings.Builder
 	for _, line := range made.Says {
-		b.WriteString(fitted(line, columns(out)) + "\n")
+		b.WriteString(terminal.Fit(line, terminal.Columns(out)) + "\n")
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
@@ -142,8 +144,8 @@ func typed(args []string) string {
 	return compare.Shell(words)
 }
 
-// A session is one comparison on this machine while it is reserved for it.
-type session struct {
+// A comparison has this machine while it is reserved for it.
+type comparison struct {
 	compare.Options
 	root    journal.Root
 	dir     string // where the caller stands
@@ -152,16 +154,16 @@ type session struct {
 	port    int
 	seed    uint64
 	machine *host.Machine
-	report  *reporter
+	line    *terminal.Line
 	release func()
 	notes   []string
 }
 
-func newSession(o compare.Options, c *compareCall) (s *session, err error) {
+func newComparison(o compare.Options, c *compareCall) (s *comparison, err error) {
 	if err := compare.Usable(); err != nil {
 		return nil, err
 	}
-	s = &session{Options: o, port: c.Port, seed: c.Seed, report: newReporter(os.Stderr)}
+	s = &comparison{Options: o, port: c.Port, seed: c.Seed, line: terminal.NewLine(os.Stderr)}
 	if s.dir, err = os.Getwd(); err != nil {
 		return nil, err
 	}
@@ -174,7 +176,7 @@ func newSession(o compare.Options, c *compareCall) (s *session, err error) {
 	if s.machine, err = host.Probe("/"); err != nil {
 		return nil, err
 	}
-	if s.split, err = divide(); err != nil {
+	if s.split, err = session.Cores(); err != nil {
 		return nil, err
 	}
 	if s.seed == 0 {
@@ -193,11 +195,10 @@ func newSession(o compare.Options, c *compareCall) (s *session, err error) {
 			return nil, err
 		}
 	}
-	if s.release, err = takeLock(s.root.Scratch()); err != nil {
+	if s.release, err = session.Lock(s.root.Scratch()); err != nil {
 		return nil, err
 	}
-	say := func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
-	if err = untuned(true, say); err != nil {
+	if err = session.RestoreSettings(true, s.line.Say); err != nil {
 		s.release()
 		return nil, err
 	}
@@ -222,11 +223,11 @@ func beside(dir, self string) (journal.Root, error) {
 }
 
 // measure looks at the servers and compares them until the answer is known.
-func (s *session) measure(ctx context.Context) (*compare.Outcome, error) {
+func (s *comparison) measure(ctx context.Context) (*compare.Outcome, error) {
 	began := time.Now()
 	_, on := s.split.On()
 	client := compare.Client{Root: string(s.root), CPUs: on, Hold: []string{s.self, run.HoldCall}}
-	s.report.Say("looking at %s", count(len(s.Servers), "server", "servers"))
+	s.line.Say("looking at %s", count(len(s.Servers), "server", "servers"))
 	looks, notes, err := compare.LookAt(ctx, s.Options, client, s.dir, s.port)
 	if err != nil {
 		return nil, err
@@ -243,8 +244,8 @@ func (s *session) measure(ctx context.Context) (*compare.Outcome, error) {
 	if err := compare.Room(s.Options, block, left); err != nil {
 		return nil, err
 	}
-	watch := &watched{session: s, began: began, block: block}
-	settle()
+	watch := &watched{comparison: s, began: began, block: block}
+	session.Settle()
 	assess := func(f *results.File) *compare.Outcome {
 		return compare.Assess(s.Options, x, &s.machine.Profile, f, time.Since(began).Seconds())
 	}
@@ -271,7 +272,7 @@ func (s *session) measure(ctx context.Context) (*compare.Outcome, error) {
 			f = made.File
 		}
 	}
-	s.report.End()
+	s.line.End()
 	switch {
 	case f == nil:
 		return nil, err
@@ -286,7 +287,7 @@ func (s *session) measure(ctx context.Context) (*compare.Outcome, error) {
 }
 
 // shared is what to know of the cores that the servers share.
-func (s *session) shared() []string {
+func (s *comparison) shared() []string {
 	n := len(s.split.Server)
 	switch {
 	case s.Running():
@@ -300,6 +301,6 @@ func (s *session) shared() []string {
 }
 
 // where names the cores of both sides.
-func (s *session) where() string {
+func (s *comparison) where() string {
 	return fmt.Sprintf("all servers ran on CPU %s, in turns, and the client on CPU %s", cores.Format(s.split.Server), cores.Format(s.split.Client))
 }

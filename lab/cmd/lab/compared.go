@@ -8,21 +8,21 @@ import (
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/terminal"
 )
 
 // watched shows the progress of a comparison, with what is known of cost so far.
 type watched struct {
-	*session
+	*comparison
 	began  time.Time
 	block  time.Duration // about how long one takes, with the servers' start
 	assess func(*results.File) *compare.Outcome
-	said   time.Time
 	told   map[string]bool // gates that were reported
 }
 
 func (w *watched) Begin(*experiment.Experiment, time.Duration, time.Duration) {
 	w.told = map[string]bool{}
-	w.report.Say("blocks of about %.1f s, for %s at the most", w.block.Seconds(), short(w.Budget))
+	w.line.Say("blocks of about %.1f s, for %s at the most", w.block.Seconds(), terminal.Short(w.Budget))
 }
 
 func (w *watched) Turn(block, _, _ int) { w.show(fmt.Sprintf("block %d", block)) }
@@ -33,7 +33,7 @@ func (w *watched) Block(f *results.File, trials []results.Trial) {
 		for _, why := range t.Reasons {
 			if !w.told[why.Gate] {
 				w.told[why.Gate] = true
-				w.report.Say("  block %d: %s invalid: %s: %s", f.Provenance.Blocks, w.called(f, t), why.Gate, w.Named(cmp.Or(why.Here, why.Detail)))
+				w.line.Say("  block %d: %s invalid: %s: %s", f.Provenance.Blocks, w.called(f, t), why.Gate, w.Named(cmp.Or(why.Here, why.Detail)))
 			}
 		}
 	}
@@ -52,14 +52,7 @@ func (w *watched) Block(f *results.File, trials []results.Trial) {
 // show is one line on a terminal, and now and then a line in a log.
 func (w *watched) show(text string) {
 	over := time.Since(w.began)
-	text = fmt.Sprintf("  %s; %s, at most %s left", text, short(over), short(max(0, w.Budget-over)))
-	switch {
-	case w.report.terminal:
-		w.report.rewrite(text)
-	case time.Since(w.said) >= logEvery:
-		w.said = time.Now()
-		w.report.Say("%s", text)
-	}
+	w.line.Show(fmt.Sprintf("  %s; %s, at most %s left", text, terminal.Short(over), terminal.Short(max(0, w.Budget-over))), false)
 }
 
 // called is the server of a trial, as the caller calls it.

@@ -12,8 +12,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/doctor"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/terminal"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
@@ -33,6 +36,20 @@ func open() (*archive.Journal, error) {
 		return nil, fmt.Errorf("%s: %w%s", faults[0].Path, faults[0].Err, more(len(faults)-1))
 	}
 	return j, nil
+}
+
+// undecidable finds the designs whose own budget has no room for what their claims take.
+func undecidable(j *archive.Journal) (faults []archive.Fault) {
+	measured := map[string]bool{}
+	for _, f := range j.Runs {
+		measured[f.Experiment] = measured[f.Experiment] || f.Source == results.Measured
+	}
+	for _, x := range runnable(j.Experiments) {
+		if err := session.Decidable(x, measured[x.Name]); err != nil {
+			faults = append(faults, archive.Fault{Path: j.Root.Rel(j.Root.Experiment(x.Name)), Err: err})
+		}
+	}
+	return faults
 }
 
 func more(n int) string {
@@ -98,7 +115,7 @@ func (c checkCall) do(_ context.Context, out io.Writer) (int, error) {
 	} else {
 		fmt.Fprintf(out, "written down before they ran: %d of %d measured runs, as git shows\n", proof.Runs-len(proof.Open), proof.Runs)
 	}
-	for _, line := range holdings(j) {
+	for _, line := range session.Holdings(j) {
 		fmt.Fprintln(out, line)
 	}
 	fmt.Fprintf(out, "%d experiments, %d hosts and %d runs are in order\n", len(j.Experiments), len(j.Hosts), len(j.Runs))
@@ -119,15 +136,15 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	w, err := here(j, "/", "")
+	w, err := session.Identify(j, "/", "")
 	if err != nil {
 		return exitFailed, err
 	}
-	split, err := divide()
+	split, err := session.Cores()
 	if err != nil {
 		return exitFailed, err
 	}
-	allowed, err := allowedCPUs()
+	allowed, err := session.AllowedCPUs()
 	if err != nil {
 		return exitFailed, err
 	}
@@ -138,7 +155,7 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	m := doctor.Machine{
 		Left: left,
 		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: runnable(j.Experiments),
-		Hosts: []string{w.ID}, Made: w.from, Alike: w.alike(j), Alone: w.alone(), Watch: watchFor,
+		Hosts: []string{w.ID}, Made: w.Origin, Alike: w.Lookalikes(j), Alone: w.Unsteady(), Watch: watchFor,
 		Wire: experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02},
 	}
 	if c.ServerOf > 0 || c.ClientOf {
@@ -148,7 +165,7 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if c.NoWatch {
 		m.Watch = 0
 	}
-	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+	if terminal.Is(os.Stderr) {
 		m.Tick = func(left time.Duration) {
 			fmt.Fprintf(os.Stderr, "\rwatching the machine, %.0f s left ", left.Seconds())
 		}
@@ -158,7 +175,7 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 		fmt.Fprintf(os.Stderr, "\r%40s\r", "")
 	}
 	width := doctor.Width
-	if w := columns(out); w > 0 {
+	if w := terminal.Columns(out); w > 0 {
 		width = min(width, max(w, 60))
 	}
 	status := exitHeld

@@ -19,6 +19,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/session"
+	"github.com/line-rate/line-rate/lab/internal/terminal"
 )
 
 // fleetFlags are those with which a run is made on other hosts.
@@ -42,8 +44,8 @@ func (f fleetFlags) inventory(root journal.Root) (string, error) {
 	return own, nil
 }
 
-// away tells whether this call is to be carried out on a fleet's hosts.
-func (f fleetFlags) away() (bool, error) {
+// remote reports whether this call is to be carried out on a fleet's hosts.
+func (f fleetFlags) remote() (bool, error) {
 	switch {
 	case f.ClientsOnStdio && f.Topology != "":
 		return false, errors.New("--clients-on-stdio is what the lab calls itself with on the server's host; leave it out")
@@ -71,9 +73,9 @@ func (o options) words() (words []string) {
 	return append(words, "--clients-on-stdio")
 }
 
-// afar has the lab on the server's host carry out a call, relays between it and the
+// runRemote has the lab on the server's host carry out a call, relays between it and the
 // clients, and collects what it keeps.
-func (f fleetFlags) afar(ctx context.Context, call []string, o options, out io.Writer) (int, error) {
+func (f fleetFlags) runRemote(ctx context.Context, call []string, o options, trial bool, out io.Writer) (int, error) {
 	all, err := f.reach(ctx, append(call, o.words()...), out)
 	if err != nil {
 		return exitFailed, err
@@ -82,15 +84,15 @@ func (f fleetFlags) afar(ctx context.Context, call []string, o options, out io.W
 	if differ := all.Differences(); len(differ) > 0 {
 		return exitFailed, errors.New(strings.Join(differ, "\n"))
 	}
-	if err := turned(all); err != nil {
-		if !o.Scratch {
+	if err := checkSettings(all); err != nil {
+		if !trial {
 			return exitFailed, err
 		}
 		all.Say("warning: %v", err)
 	}
 	if clocks, err := clocksOf(all); err != nil {
 		return exitFailed, err
-	} else if err := unsure(all.Names(), clocks); err != nil {
+	} else if err := checkClocks(all.Names(), clocks); err != nil {
 		return exitFailed, err
 	}
 	for i, h := range all.Hellos() {
@@ -106,11 +108,11 @@ func (f fleetFlags) afar(ctx context.Context, call []string, o options, out io.W
 			all.Say("warning: this checkout is at commit %.12s, and the fleet's at %.12s, whose experiments and lab are used", own, there)
 		case len(differ) > 0 && !all.Hellos()[0].Dirty:
 			all.Say("warning: %s is not as committed here%s; the fleet has the commit, whose experiments and lab are used",
-				differ[0], andMore(len(differ)-1))
+				differ[0], session.AndMore(len(differ)-1))
 		}
 	}
 	status, err := all.Run(ctx)
-	return gathered(all, status, err)
+	return deriveCollected(all, status, err)
 }
 
 // reach has the labs of all hosts answer.
@@ -141,13 +143,11 @@ func (f fleetFlags) reach(ctx context.Context, server []string, out io.Writer) (
 	if server[0] == filesCall {
 		inv.Hosts = inv.Hosts[:1] // the clients are not needed
 	}
-	info, err := os.Stderr.Stat()
-	terminal := err == nil && info.Mode()&os.ModeCharDevice != 0
-	return fleet.Reach(ctx, inv, root, server, terminal, out, os.Stderr)
+	return fleet.Reach(ctx, inv, root, server, terminal.Is(os.Stderr), out, os.Stderr)
 }
 
-// gathered derives what follows from the files that were collected.
-func gathered(of *fleet.Fleet, status int, err error) (int, error) {
+// deriveCollected derives what follows from the files that were collected.
+func deriveCollected(of *fleet.Fleet, status int, err error) (int, error) {
 	if len(of.Collected()) > 0 {
 		root, failed := journal.Find(".")
 		var j *archive.Journal
@@ -201,7 +201,7 @@ func (c hostsCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if differ := f.Differences(); len(differ) > 0 {
 		return exitFailed, errors.New(strings.Join(differ, "\n"))
 	}
-	if err := errors.Join(turned(f), unsure(f.Names(), clocks)); err != nil {
+	if err := errors.Join(checkSettings(f), checkClocks(f.Names(), clocks)); err != nil {
 		return exitFailed, err
 	}
 	return exitHeld, nil
@@ -211,16 +211,16 @@ func (c hostsCall) do(ctx context.Context, out io.Writer) (int, error) {
 // too unsure: something else may have held its answers up.
 func clocksOf(on *fleet.Fleet) (clocks []fleet.Clock, err error) {
 	for range 2 {
-		if clocks, _, err = on.Clocks(); err != nil || unsure(on.Names(), clocks) == nil {
+		if clocks, _, err = on.Clocks(); err != nil || checkClocks(on.Names(), clocks) == nil {
 			break
 		}
 	}
 	return clocks, err
 }
 
-// unsure is an error with a line for each client whose clock is known too coarsely for
+// checkClocks is an error with a line for each client whose clock is known too coarsely for
 // any trial to be valid.
-func unsure(names []string, clocks []fleet.Clock) error {
+func checkClocks(names []string, clocks []fleet.Clock) error {
 	var lines []string
 	for i, c := range clocks {
 		if c.UncertaintyS > gate.ClockUnsure.Seconds() {
@@ -228,6 +228,20 @@ func unsure(names []string, clocks []fleet.Clock) error {
 				"from %v on (gate %s); have chrony keep it and the server's, or start the run nearer to the hosts, "+
 				"as on the server's (ansible_connection: local)",
 				names[i+1], 1e3*c.UncertaintyS, gate.ClockUnsure, gate.ClocksUnsure))
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// checkSettings is an error with a line for each setting that is turned on a fleet's hosts.
+func checkSettings(on *fleet.Fleet) error {
+	var lines []string
+	for i, h := range on.Hellos() {
+		for _, l := range h.Left {
+			lines = append(lines, fmt.Sprintf("%s: %s; make fleet-restore turns it back", on.Names()[i], l))
 		}
 	}
 	if len(lines) == 0 {
@@ -269,5 +283,5 @@ func (c collectCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if len(f.Collected()) == 0 && err == nil && status == exitHeld {
 		fmt.Fprintln(out, "nothing to collect: all runs of the server's host are here")
 	}
-	return gathered(f, status, err)
+	return deriveCollected(f, status, err)
 }

@@ -12,10 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/archive"
-	"github.com/line-rate/line-rate/lab/internal/fleet"
-	"github.com/line-rate/line-rate/lab/internal/journal"
-	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/session"
 )
 
 // A crew is a fleet whose hosts are clones on this machine, started without SSH.
@@ -142,7 +139,7 @@ func TestARunOnAFleetOfThisMachine(t *testing.T) {
 // few tells whether there are too few cores for a fleet on this machine.
 func few(t *testing.T) bool {
 	t.Helper()
-	cpus, err := allowedCPUs()
+	cpus, err := session.AllowedCPUs()
 	return err != nil || len(cpus) < 2 || cpus[0] != 0 || cpus[1] != 1
 }
 
@@ -204,24 +201,6 @@ func withoutController(t *testing.T, sig syscall.Signal) {
 	}
 	if s := finish(t, c.command("check")); s.status != exitHeld {
 		t.Errorf("check exits %d", s.status)
-	}
-}
-
-func TestAClientsLimitOnOpenFiles(t *testing.T) {
-	j, faults, err := archive.Open(journal.Root(newClone(t, loopback, "/simple", 1, 1).root))
-	if err != nil || len(faults) > 0 {
-		t.Fatal(err, faults)
-	}
-	x, err := j.Experiment("99-tiny") // 4 connections
-	if err != nil {
-		t.Fatal(err)
-	}
-	const each = 2 + run.FilesBeside
-	if err := opens(x, []fleet.Hello{{Files: each}, {Files: each}}); err != nil {
-		t.Error(err)
-	}
-	if err := opens(x, []fleet.Hello{{Files: each}, {Files: each - 1}}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("client 2 needs %d open files, and its hard limit is %d", each, each-1)) {
-		t.Error(err)
 	}
 }
 

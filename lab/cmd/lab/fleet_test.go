@@ -9,10 +9,10 @@ import (
 
 func TestAClockThatNoTrialCanGoByIsSaid(t *testing.T) {
 	names := []string{"the server's host, web", "client 1, load-a", "client 2, load-b"}
-	if err := unsure(names, []fleet.Clock{{UncertaintyS: 0.005}, {UncertaintyS: 0.0001}}); err != nil {
+	if err := checkClocks(names, []fleet.Clock{{UncertaintyS: 0.005}, {UncertaintyS: 0.0001}}); err != nil {
 		t.Errorf("both are sure enough: %v", err)
 	}
-	err := unsure(names, []fleet.Clock{{UncertaintyS: 0.001}, {UncertaintyS: 0.031}})
+	err := checkClocks(names, []fleet.Clock{{UncertaintyS: 0.001}, {UncertaintyS: 0.031}})
 	if err == nil || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "client 2, load-b: its clock is known to 31 ms only") || !strings.Contains(err.Error(), "every trial would be invalid from 5ms on") || !strings.Contains(err.Error(), "chrony") {
 		t.Errorf("%v", err)
 	}

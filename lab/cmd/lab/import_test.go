@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,7 +48,7 @@ func TestATableBecomesAPublishedRunAndItsText(t *testing.T) {
 	if err != nil || f.Topology.LineRateBps != 5e10 || f.Text.Date != "2026-06-12" || !strings.Contains(f.Text.Note, "A text") {
 		t.Errorf("%v, %+v", err, f)
 	}
-	if status, out, errs := w.asks("check"); status != exitHeld {
+	if status, out, errs := w.call("check"); status != exitHeld {
 		t.Errorf("lab check: %s%s", out, errs)
 	}
 	// Pages print these words.
@@ -91,7 +90,7 @@ func TestATableWithoutAnExperimentGoesIntoTheText(t *testing.T) {
 	if text := archivetest.Read(t, w.root.Text("97")); !strings.Contains(text, "place = \"table of two rows, workers 1: p99\"\nprinted = \"1.125 ms\"\n") {
 		t.Error(text)
 	}
-	if status, out, errs := w.asks("check"); status != exitHeld {
+	if status, out, errs := w.call("check"); status != exitHeld {
 		t.Errorf("lab check: %s%s", out, errs)
 	}
 	if status, _, errs := w.imports(figures, "--text", "97", "--add"); status != exitFailed || !strings.Contains(errs, `figures.csv: line 2, column 3: processes: figure "processes_1" stands in data/texts/97.toml already`) {
@@ -142,7 +141,7 @@ func TestImportRefusesInOneLine(t *testing.T) {
 func TestWhatMakesAFaultIsTakenBack(t *testing.T) {
 	w := newWorkshop(t)
 	w.t.Chdir(string(w.root))
-	j := w.bench(options{}).j
+	j := w.open()
 	w.write(w.root.Text("98"), "entry = \"98\"\n")
 	before := w.holds()
 	err := put(j, []file{{w.root.Host("new"), []byte(`{"schema_version": 1, "id": "new", "name": "New"}`)}, {w.root.Text("98"), []byte("entry = \"99\"\n")}})
@@ -152,31 +151,4 @@ func TestWhatMakesAFaultIsTakenBack(t *testing.T) {
 	if _, err := os.Stat(w.root.Host("new")); err == nil || archivetest.Read(t, w.root.Text("98")) != "entry = \"98\"\n" || len(w.holds()) != len(before) {
 		t.Error("something was left or changed")
 	}
-}
-
-// asks is one call of the lab in the workshop's journal.
-func (w *workshop) asks(args ...string) (status int, out, errs string) {
-	w.t.Helper()
-	w.t.Chdir(string(w.root))
-	var said, complained bytes.Buffer
-	status = command(context.Background(), args, &said, &complained)
-	return status, said.String(), complained.String()
-}
-
-// holds lists the files of the workshop's journal, but for those in scratch.
-func (w *workshop) holds() (paths []string) {
-	w.t.Helper()
-	err := filepath.WalkDir(string(w.root), func(p string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && p == w.root.Path(".tools") {
-			return filepath.SkipDir
-		}
-		if err == nil && !d.IsDir() {
-			paths = append(paths, p)
-		}
-		return err
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return paths
 }

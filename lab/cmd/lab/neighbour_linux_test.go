@@ -15,6 +15,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/session"
 )
 
 // stranger starts a busy loop on a core, in a process that the lab did not start and that
@@ -47,7 +48,7 @@ func brief(t *testing.T, topology string) *clone {
 }
 
 func TestAloneBusyLoopOnTheServersCore(t *testing.T) {
-	split, err := divide()
+	split, err := session.Cores()
 	if err != nil || len(split.Server) == 0 {
 		t.Skip("one core: server and client share it with everybody")
 	}
@@ -83,7 +84,7 @@ func TestAloneBusyLoopOnTheServersCore(t *testing.T) {
 
 // A core that server and client share is watched for both, with all figures.
 func TestAloneBusyLoopOnACoreThatIsShared(t *testing.T) {
-	allowed, err := allowedCPUs()
+	allowed, err := session.AllowedCPUs()
 	if err != nil {
 		t.Fatal(err)
 	}

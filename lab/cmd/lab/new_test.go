@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,15 +11,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
-
-// call is one call of the lab in the workshop's journal.
-func (w *workshop) call(args ...string) (status int, out, errs string) {
-	w.t.Helper()
-	w.t.Chdir(string(w.root))
-	var said, complained bytes.Buffer
-	status = command(context.Background(), args, &said, &complained)
-	return status, said.String(), complained.String()
-}
 
 func TestWhatIsNewIsInOrder(t *testing.T) {
 	w := newWorkshop(t)
@@ -75,7 +65,7 @@ func TestWhatIsNewIsInOrder(t *testing.T) {
 
 func TestNothingIsWrittenOfWhatWouldBeRefused(t *testing.T) {
 	w := newWorkshop(t)
-	before := w.files(string(w.root))
+	before := w.holds()
 	for _, c := range []struct {
 		args []string
 		says string
@@ -110,7 +100,7 @@ func TestNothingIsWrittenOfWhatWouldBeRefused(t *testing.T) {
 	if status, _, errs := w.call("new", "text", "12"); status != exitFailed || !strings.Contains(errs, `no route "/raed"; did you mean "/read"?`) || strings.Count(errs, "\n") != 1 {
 		t.Errorf("exit %d, %q", status, errs)
 	}
-	after := slices.DeleteFunc(w.files(string(w.root)), func(path string) bool { return strings.HasPrefix(path, w.root.Scratch()) })
+	after := w.holds()
 	if !slices.Equal(before, after) {
 		t.Errorf("files were written:\n%q\n%q", before, after)
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/fleet"
+	"github.com/line-rate/line-rate/lab/internal/session"
 )
 
 // mostBlocks is how many blocks one call may ask for.
@@ -27,11 +27,9 @@ type options struct {
 	Budget time.Duration `placeholder:"DURATION" help:"The longest that it goes on, as 90s or 20m (default: what the experiments say together; reproduce takes no more than 225 s for the core set and 24m for --all)."`
 	Seed   uint64        `placeholder:"N" help:"Seed of the order of slots; further runs take N+1 and so on (default: drawn anew)."`
 	Host   string        `placeholder:"NAME" help:"Call this machine NAME in data/hosts (default: the name in .lab-host, or one made from what stays the same on it)."`
+}
 
-	server *fleet.Server // of a fleet: to the host that started the run; nil otherwise
-
-	Blocks    int  `kong:"-"` // of run; 0: as many as the budget holds
-	Scratch   bool `kong:"-"` // of run
-	Again     bool `kong:"-"` // of reproduce, as the next
-	KeepGoing bool `kong:"-"`
+// session is what they ask of one.
+func (o options) session() session.Options {
+	return session.Options{Port: o.first(), Budget: o.Budget, Seed: o.Seed, Host: o.Host}
 }

@@ -111,7 +111,7 @@ func TestADraftIsShownAndShownAgain(t *testing.T) {
 func TestAPageIsBuilt(t *testing.T) {
 	w := site(t)
 	before := w.holds()
-	status, out, errs := w.asks("preview", "97-an-entry", "--build")
+	status, out, errs := w.call("preview", "97-an-entry", "--build")
 	file := w.root.Path(".tools", "scratch", "preview", "journal", "97-an-entry", "index.html")
 	text, err := os.ReadFile(file)
 	if status != exitHeld || out != file+"\n" || errs != "" || err != nil {
@@ -151,7 +151,7 @@ func TestPreviewRefusesInOneLine(t *testing.T) {
 		{[]string{"99-wrong", "--build"}, "hugo: the shortcode is wrong"},
 		{nil, "expected"},
 	} {
-		status, out, errs := w.asks(append([]string{"preview"}, c.args...)...)
+		status, out, errs := w.call(append([]string{"preview"}, c.args...)...)
 		if status != exitFailed || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, c.says) {
 			t.Errorf("%v: exit %d, %q, %q, want one line with %q", c.args, status, out, errs, c.says)
 		}
@@ -160,7 +160,7 @@ func TestPreviewRefusesInOneLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if status, _, errs := w.asks("preview", "98"); status != exitFailed || errs != "lab: hugo, which builds the pages, is not installed; run make setup\n" {
+	if status, _, errs := w.call("preview", "98"); status != exitFailed || errs != "lab: hugo, which builds the pages, is not installed; run make setup\n" {
 		t.Errorf("without hugo: exit %d, %q", status, errs)
 	}
 	w.leftBehind(before)

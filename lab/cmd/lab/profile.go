@@ -19,6 +19,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/session"
+	"github.com/line-rate/line-rate/lab/internal/terminal"
 )
 
 // longestWindow is the longest window that the lab's server takes a profile of.
@@ -50,7 +52,7 @@ func (c *profileCall) do(ctx context.Context, out io.Writer) (int, error) {
 // them, and prints the figures. It adds nothing to the journal: one window decides
 // nothing.
 func (c *profileCall) started(ctx context.Context, out io.Writer) (int, error) {
-	j, x, err := named(c.Experiment)
+	j, x, err := openFor(c.Experiment)
 	if err != nil {
 		return exitFailed, err
 	}
@@ -59,12 +61,12 @@ func (c *profileCall) started(ctx context.Context, out io.Writer) (int, error) {
 			return exitFailed, fmt.Errorf("profile: --out %w", err)
 		}
 	}
-	b, release, err := newBench(j, options{ports: c.ports})
+	s, err := session.Open(j, session.Options{Port: c.first()})
 	if err != nil {
 		return exitFailed, err
 	}
-	defer release()
-	plan := b.plan(x)
+	defer s.Close()
+	plan := s.Plan(x)
 	if err := plan.Ready(); err != nil {
 		return exitFailed, fmt.Errorf("%s: %w", x.Name, err)
 	}
@@ -75,7 +77,7 @@ func (c *profileCall) started(ctx context.Context, out io.Writer) (int, error) {
 			return func() {}
 		}
 		what := fmt.Sprintf("profiles of condition %d of %d", done+1, len(all))
-		return b.report.Wait(what, run.ProfileTime(x))
+		return s.Wait(what, run.ProfileTime(x))
 	}
 	end := wait()
 	err = run.Profiles(ctx, plan, func(p run.Profiled) error {
@@ -95,7 +97,7 @@ func (c *profileCall) started(ctx context.Context, out io.Writer) (int, error) {
 	end()
 	switch {
 	case ctx.Err() != nil:
-		return exitFailed, fmt.Errorf("%s: interrupted; %w", x.Name, leftBehind(err))
+		return exitFailed, fmt.Errorf("%s: interrupted; %w", x.Name, session.LeftBehind(err))
 	case err != nil:
 		return exitFailed, fmt.Errorf("%s: %w", x.Name, err)
 	}
@@ -130,7 +132,7 @@ func (c *profileCall) running(ctx context.Context, out io.Writer) (int, error) {
 	}
 
 	window := time.Duration(seconds) * time.Second
-	end := newReporter(os.Stderr).Wait("profiles of "+count(len(sources), "process", "processes"), window)
+	end := terminal.NewLine(os.Stderr).Wait("profiles of "+count(len(sources), "process", "processes"), window)
 	set, err := capture.Capture(ctx, sources, window)
 	end()
 	if ctx.Err() != nil {

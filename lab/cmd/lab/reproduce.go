@@ -5,19 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
-	"strings"
-	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/stats"
-	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/fleet"
+	"github.com/line-rate/line-rate/lab/internal/session"
 )
-
-// leastBlocks is how many blocks a run has at least if it was asked for by name, even if
-// its claims are decided already.
-const leastBlocks = 2
 
 type runCall struct {
 	Experiment string `arg:"" help:"Its name, as lab list has it."`
@@ -29,29 +24,15 @@ type runCall struct {
 
 // do makes one run; its claims are decided on all runs of this host.
 func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
-	c.options.Blocks, c.options.Scratch = c.Blocks, c.Scratch
-	if away, err := c.away(); away || err != nil {
-		if err != nil {
-			return exitFailed, err
-		}
-		return c.afar(ctx, c.words(), c.options, out)
-	}
-	ctx, leave := c.served(ctx, &c.options)
-	defer leave()
-	j, x, err := named(c.Experiment)
-	if err != nil {
-		return exitFailed, err
-	}
-	b, release, err := newBench(j, c.options)
-	if err != nil {
-		return exitFailed, err
-	}
-	defer release()
-	if out, err = b.meet(ctx, out); err != nil {
-		return exitFailed, err
-	}
-	status, err := b.run(ctx, x, out)
-	return status, why(ctx, err)
+	o := c.session()
+	o.Blocks, o.Trial = c.Blocks, c.Scratch
+	var x *experiment.Experiment
+	return c.measure(ctx, c.words(), c.options, o, out, func() (j *archive.Journal, err error) {
+		j, x, err = openFor(c.Experiment)
+		return j, err
+	}, func(ctx context.Context, s *session.Session, out io.Writer) (session.Standing, error) {
+		return s.Run(ctx, x, out)
+	})
 }
 
 // words are the call as the lab on the server's host of a fleet is given it.
@@ -66,29 +47,6 @@ func (c *runCall) words() []string {
 	return words
 }
 
-func (b *bench) run(ctx context.Context, x *experiment.Experiment, out io.Writer) (int, error) {
-	counts := func(*results.File) bool { return !b.Scratch }
-	if b.Scratch {
-		b.report.Say("for trial: the run goes to %s, is not added to the journal, and its verdicts rest on it alone", b.j.Root.Rel(string(b.into())))
-	} else if err := b.adopt(ctx); err != nil {
-		return exitFailed, err
-	}
-	if err := b.asks(x); err != nil {
-		return exitFailed, err
-	}
-	o := &outcome{x: x, record: b.record(x, counts), least: leastBlocks}
-	b.sayAnew()
-	budget := b.Budget
-	if budget == 0 {
-		budget = time.Duration(x.BudgetS * float64(time.Second))
-	}
-	if o.says = o.record.said(); o.says != nil && verdict.Decided(o.says) {
-		b.report.Say("further blocks are not needed to decide %s on %s; %s are made all the same", x.Name, b.profile.ID, count(leastBlocks, "block", "blocks"))
-	}
-	b.report.Say("on %s, for %s at the most", b.profile.Name, budget.Round(time.Second))
-	return b.measure(ctx, []*outcome{o}, budget, true, nil, out)
-}
-
 type reproduceCall struct {
 	Entries   []string `arg:"" optional:"" name:"entry" help:"Those whose experiments are meant (default: the core set)."`
 	All       bool     `help:"All experiments."`
@@ -101,43 +59,35 @@ type reproduceCall struct {
 // do measures the chosen experiments within one budget. Their claims are decided only on
 // runs that this clone made.
 func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
-	c.options.Again, c.options.KeepGoing = c.Again, c.KeepGoing
-	if away, err := c.away(); away || err != nil {
-		if err != nil {
-			return exitFailed, err
+	o := c.session()
+	o.Again, o.KeepGoing = c.Again, c.KeepGoing
+	var xs []*experiment.Experiment
+	return c.measure(ctx, c.words(), c.options, o, out, func() (j *archive.Journal, err error) {
+		if j, err = listExperiments(); err == nil {
+			_, err = choose(j.Experiments, c.Entries, c.All)
 		}
-		return c.afar(ctx, c.words(), c.options, out)
-	}
-	ctx, leave := c.served(ctx, &c.options)
-	defer leave()
-	some, err := listed()
-	if err == nil {
-		_, err = choose(some.Experiments, c.Entries, c.All)
-	}
-	if err != nil {
-		return exitFailed, err
-	}
-	j, err := open()
-	if err != nil {
-		return exitFailed, err
-	}
-	xs, err := choose(j.Experiments, c.Entries, c.All)
-	if err != nil {
-		return exitFailed, err
-	}
-	b, release, err := newBench(j, c.options)
-	if err != nil {
-		return exitFailed, err
-	}
-	defer release()
-	if c.Budget == 0 {
-		b.Budget = budgetOf(runnable(xs), c.Entries, c.All)
-	}
-	if out, err = b.meet(ctx, out); err != nil {
-		return exitFailed, err
-	}
-	status, err := b.reproduce(ctx, xs, out)
-	return status, why(ctx, err)
+		if err == nil {
+			j, err = open()
+		}
+		if err == nil {
+			xs, err = choose(j.Experiments, c.Entries, c.All)
+		}
+		return j, err
+	}, func(ctx context.Context, s *session.Session, out io.Writer) (session.Standing, error) {
+		for _, x := range xs {
+			if x.Planned != "" {
+				s.Say("passed over: %s", planned(x))
+			}
+		}
+		ready := runnable(xs)
+		if len(ready) == 0 {
+			return session.Invalid, errors.New("nothing to run: all that was asked for is planned")
+		}
+		if s.Budget == 0 {
+			s.Budget = budgetOf(ready, c.Entries, c.All)
+		}
+		return s.Reproduce(ctx, ready, out)
+	})
 }
 
 // words are the call as the lab on the server's host of a fleet is given it.
@@ -151,62 +101,40 @@ func (c *reproduceCall) words() []string {
 	return words
 }
 
-func (b *bench) reproduce(ctx context.Context, xs []*experiment.Experiment, out io.Writer) (int, error) {
-	for _, x := range xs {
-		if x.Planned != "" {
-			b.report.Say("passed over: %s", planned(x))
-		}
+// measure has a session here carry out a call, or the lab on the server's host of a fleet.
+func (f fleetFlags) measure(
+	ctx context.Context, words []string, flags options, o session.Options, out io.Writer,
+	find func() (*archive.Journal, error), call func(context.Context, *session.Session, io.Writer) (session.Standing, error),
+) (int, error) {
+	if remote, err := f.remote(); err != nil {
+		return exitFailed, err
+	} else if remote {
+		return f.runRemote(ctx, words, flags, o.Trial, out)
 	}
-	if xs = runnable(xs); len(xs) == 0 {
-		return exitFailed, errors.New("nothing to run: all that was asked for is planned")
+	if f.ClientsOnStdio {
+		ignoreBrokenPipe()
+		o.Server, ctx = fleet.Serve(ctx, os.Stdin, os.Stdout)
+		defer o.Server.Close()
 	}
-	if err := b.adopt(ctx); err != nil {
+	j, err := find()
+	if err != nil {
 		return exitFailed, err
 	}
-	counts := madeHere(b.j.Root)
-	if b.Again {
-		counts = func(*results.File) bool { return false }
+	s, err := session.Open(j, o)
+	if err != nil {
+		return exitFailed, err
 	}
-	var failed error
-	var outcomes []*outcome
-	var earlier, decided []string
-	for _, x := range xs {
-		o := &outcome{x: x, record: b.record(x, counts)}
-		if o.says = o.record.said(); o.says != nil {
-			earlier = append(earlier, fmt.Sprintf("%s %d", x.Name, len(o.record.runs)))
-			if verdict.Decided(o.says) {
-				decided = append(decided, x.Name)
-				o.unmade = "decided by runs made here earlier"
-				outcomes = append(outcomes, o)
-				continue
-			}
-		}
-		// What every run needs is checked before the first one.
-		if err := b.asks(x); err != nil {
-			if failed = errors.Join(failed, err); !b.KeepGoing {
-				return exitFailed, failed
-			}
-			o.unmade = "the run failed"
-		}
-		outcomes = append(outcomes, o)
+	defer s.Close()
+	if out, err = s.ConnectClients(ctx, out); err != nil {
+		return exitFailed, err
 	}
-	b.sayAnew()
-	if len(earlier) > 0 {
-		b.report.Say("runs that this clone made earlier count: %s (--again leaves them out)", strings.Join(earlier, ", "))
+	status, err := call(ctx, s, out)
+	if err == nil {
+		return int(status), nil
 	}
-	if len(decided) > 0 {
-		b.report.Say("passed over, since further blocks are not needed: %s", strings.Join(decided, ", "))
+	// The end of the host that started the run may be why it ended.
+	if gone, ok := errors.AsType[fleet.Gone](context.Cause(ctx)); ok {
+		err = fmt.Errorf("%v: %w", gone, err)
 	}
-	b.report.Say("on %s, for %s at the most", b.profile.Name, b.Budget.Round(time.Second))
-	return b.measure(ctx, outcomes, b.Budget, false, failed, out)
-}
-
-// clearCase is how many visits of one block decide the claims of a question's first
-// design, on a host with so many cores, if all of them agree.
-func clearCase(x *experiment.Experiment, cores int) int {
-	nth, claims := verdict.Asked(nil).Part(x, cores)
-	if claims == 0 {
-		return stats.MinSamples
-	}
-	return stats.Fewest(stats.Level(nth, claims))
+	return exitFailed, err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
@@ -45,9 +46,9 @@ type column struct {
 }
 
 func (c *tableCall) do(ctx context.Context, out io.Writer) (int, error) {
-	some, err := listed()
+	some, err := listExperiments()
 	if err == nil {
-		_, err = tabled(some, c.Experiments)
+		_, err = forTable(some, c.Experiments)
 	}
 	if err != nil {
 		return exitFailed, err
@@ -56,28 +57,33 @@ func (c *tableCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	xs, err := tabled(j, c.Experiments)
+	xs, err := forTable(j, c.Experiments)
 	if err != nil {
 		return exitFailed, err
 	}
-	if !c.Measure {
-		columns, err := c.kept(j, xs)
+	var columns []column
+	if c.Measure {
+		o := c.session()
+		o.Trial = true
+		s, err := session.Open(j, o)
 		if err != nil {
 			return exitFailed, err
 		}
-		return exitHeld, showTable(out, columns)
+		defer s.Close()
+		columns, err = c.measure(ctx, s, xs)
+		if err = errors.Join(err, showTable(out, columns)); err != nil {
+			return exitFailed, err
+		}
+		return exitHeld, nil
 	}
-	c.Scratch = true
-	b, release, err := newBench(j, c.options)
-	if err != nil {
+	if columns, err = c.recorded(j, xs); err != nil {
 		return exitFailed, err
 	}
-	defer release()
-	return b.table(ctx, xs, out)
+	return exitHeld, showTable(out, columns)
 }
 
-// tabled finds the experiments, which must be of one table.
-func tabled(j *archive.Journal, names []string) (xs []*experiment.Experiment, err error) {
+// forTable finds the experiments, which must be of one table.
+func forTable(j *archive.Journal, names []string) (xs []*experiment.Experiment, err error) {
 	for _, name := range names {
 		x, err := j.Experiment(name)
 		switch {
@@ -97,9 +103,9 @@ func tabled(j *archive.Journal, names []string) (xs []*experiment.Experiment, er
 	return xs, nil
 }
 
-// kept gives the columns of the runs that the journal has of this host.
-func (c *tableCall) kept(j *archive.Journal, xs []*experiment.Experiment) (columns []column, err error) {
-	w, err := here(j, "/", c.Host)
+// recorded gives the columns of the runs that the journal has of this host.
+func (c *tableCall) recorded(j *archive.Journal, xs []*experiment.Experiment) (columns []column, err error) {
+	w, err := session.Identify(j, "/", c.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -109,9 +115,8 @@ func (c *tableCall) kept(j *archive.Journal, xs []*experiment.Experiment) (colum
 	for _, x := range xs {
 		one := column{x: x, none: fmt.Sprintf("no run of this machine (%s) is in the journal; lab run %s makes one", w.ID, x.Name)}
 		if h := j.Hosts[w.ID]; h != nil {
-			record := recordOf(j, x, h, func(*results.File) bool { return true })
-			if one.says = record.said(); one.says != nil {
-				newest := record.runs[len(record.runs)-1].File
+			var newest *results.File
+			if one.says, newest = session.Recorded(j, x, h); newest != nil {
 				one.left, one.none = newest.Provenance.LeftOut, newest.NotApplicable
 			}
 		}
@@ -120,49 +125,38 @@ func (c *tableCall) kept(j *archive.Journal, xs []*experiment.Experiment) (colum
 	return columns, nil
 }
 
-// table measures the experiments one after the other, each for its part of the budget, and
-// prints their table. Verdicts have no place in it.
-func (b *bench) table(ctx context.Context, xs []*experiment.Experiment, out io.Writer) (int, error) {
+// A trier measures an experiment for trial.
+type trier interface {
+	Try(ctx context.Context, x *experiment.Experiment, budget time.Duration) (*session.Outcome, error)
+}
+
+// measure measures the experiments one after the other, each for its part of the budget.
+// Verdicts have no place in it.
+func (c *tableCall) measure(ctx context.Context, s trier, xs []*experiment.Experiment) (columns []column, failed error) {
 	asked := 0.0
 	for _, x := range xs {
 		asked += x.BudgetS
 	}
-	whole := b.Budget
+	whole := c.Budget
 	if whole == 0 {
 		whole = time.Duration(asked * float64(time.Second))
 	}
-	var columns []column
-	var failed error
 	for _, x := range xs {
 		one := column{x: x, none: "an experiment before it was interrupted"}
 		if ctx.Err() == nil {
-			one = b.column(ctx, x, time.Duration(float64(whole)*x.BudgetS/asked), &failed)
+			o, err := s.Try(ctx, x, time.Duration(float64(whole)*x.BudgetS/asked))
+			failed = errors.Join(failed, err)
+			one.says, one.none = o.Verdicts, o.Unmade
+			for _, f := range o.Runs {
+				one.left = f.Provenance.LeftOut
+				if f.NotApplicable != "" {
+					one.none = f.NotApplicable
+				}
+			}
 		}
 		columns = append(columns, one)
 	}
-	if err := errors.Join(failed, showTable(out, columns)); err != nil {
-		return exitFailed, err
-	}
-	return exitHeld, nil
-}
-
-func (b *bench) column(ctx context.Context, x *experiment.Experiment, budget time.Duration, failed *error) column {
-	if err := b.asks(x); err != nil {
-		*failed = errors.Join(*failed, err)
-		return column{x: x, none: "it cannot be run here"}
-	}
-	b.report.Say("%s, for %s at the most", x.Name, budget.Round(time.Second))
-	o := &outcome{x: x, record: recordOf(b.j, x, b.profile, func(*results.File) bool { return false }), least: leastBlocks}
-	_, err := b.measure(ctx, []*outcome{o}, budget, true, nil, io.Discard)
-	*failed = errors.Join(*failed, err)
-	one := column{x: x, says: o.says, none: o.unmade}
-	for _, f := range o.made {
-		one.left = f.Provenance.LeftOut
-		if f.NotApplicable != "" {
-			one.none = f.NotApplicable
-		}
-	}
-	return one
+	return columns, failed
 }
 
 // row is a level's ratio; nil if there is none.

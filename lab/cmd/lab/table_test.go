@@ -3,15 +3,17 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
@@ -21,65 +23,44 @@ func asking(t *testing.T) *workshop {
 	t.Helper()
 	w := newWorkshop(t)
 	for name, entry := range map[string]string{counted: "97", other: "98"} {
-		w.write(filepath.Join(w.root.Experiments(), name+".toml"), fmt.Sprintf(workshopDesign, entry, true)+"[relative]\nmetric = \"workers\"\nover = \"workers\"\nto = 1\n")
+		w.write(filepath.Join(w.root.Experiments(), name+".toml"), fmt.Sprintf(archivetest.CountedDesign, entry, true)+"[relative]\nmetric = \"workers\"\nover = \"workers\"\nto = 1\n")
 	}
 	return w
 }
 
-func (w *workshop) table(ctx context.Context, o options, names ...string) (int, string, error) {
-	w.t.Helper()
-	b := w.bench(o)
-	xs, err := tabled(b.j, names)
-	if err != nil {
-		return exitFailed, "", err
+// A tried is a machine on which an experiment is measured as said, or fails.
+type tried map[string]*verdict.File
+
+var errBroken = errors.New("a cable was pulled")
+
+func (m tried) Try(_ context.Context, x *experiment.Experiment, budget time.Duration) (*session.Outcome, error) {
+	if m[x.Name] == nil {
+		return &session.Outcome{Unmade: "the run failed"}, errBroken
 	}
-	var out bytes.Buffer
-	status, err := b.table(ctx, xs, &out)
-	return status, out.String(), err
+	m[x.Name].Run = budget.String()
+	return &session.Outcome{Verdicts: m[x.Name]}, nil
 }
 
-func TestATableOfTwoExperiments(t *testing.T) {
-	w := asking(t)
-	before := w.files(w.root.Path("data"))
-	status, out, err := w.table(context.Background(), options{Scratch: true, Budget: 70 * time.Second}, counted, other)
-	if err != nil || status != exitHeld {
-		t.Fatalf("exit %d, %v\n%s", status, err, out)
-	}
-	// Both workers of a pair count as asked for, so two are twice one in every block. Six
-	// blocks decide the claim, and seven would give an interval.
-	for _, want := range []string{"WORKERS  97-counted  98-other\n1        1           1\n2        2.00        2.00\n", "over that of 1: the median"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
-	}
-	if after := w.files(w.root.Path("data")); len(after) != len(before) {
-		t.Error("the journal was added to")
-	}
-	if p := w.plan; len(p) != 2 || p[0].Budget != 35*time.Second || p[1].Budget != 35*time.Second {
-		t.Errorf("%d runs; of 70 s each has half, since the designs ask for as much", len(p))
-	}
-}
-
-// A run that fails leaves its column empty, and the others are measured all the same.
+// A run that fails leaves its column empty, and the others are measured all the same. Each
+// has the part of the budget that its design asks for.
 func TestATableSaysWhatIsMissing(t *testing.T) {
 	w := asking(t)
-	b := w.bench(options{Scratch: true})
-	xs, err := tabled(b.j, []string{counted, other})
+	archivetest.Edit(t, w.root.Experiment(counted), "budget_s = 60", "budget_s = 80")
+	xs, err := forTable(w.open(), []string{counted, other})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.do = func(ctx context.Context, p run.Plan, watch run.Watcher) (*run.Made, error) {
-		if p.Experiment.Name == counted {
-			return nil, errBroken
-		}
-		return w.do(ctx, p, watch)
+	twice := &verdict.Relative{Rows: []verdict.RelativeRow{{Level: "1", Base: true}, {Level: "2", Effect: verdict.Effect{Ratio: 2, Pairs: 6}}}}
+	m := tried{other: {Relative: twice}}
+	columns, failed := (&tableCall{options: options{Budget: 70 * time.Second}}).measure(context.Background(), m, xs)
+	if !errors.Is(failed, errBroken) || m[other].Run != "30s" {
+		t.Errorf("%v; of 70 s it had %s", failed, m[other].Run)
 	}
 	var out bytes.Buffer
-	status, err := b.table(context.Background(), xs, &out)
-	if status != exitFailed || err == nil || !strings.Contains(err.Error(), errBroken.Error()) {
-		t.Errorf("exit %d, %v", status, err)
+	if err := showTable(&out, columns); err != nil {
+		t.Error(err)
 	}
-	for _, want := range []string{"2        -           2.00\n", "97-counted has no figures: the run failed\n"} {
+	for _, want := range []string{"WORKERS  97-counted  98-other\n1        -           1\n2        -           2.00\n", "97-counted has no figures: the run failed\n", "over that of 1: the median"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}
@@ -88,15 +69,15 @@ func TestATableSaysWhatIsMissing(t *testing.T) {
 
 func TestATableNeedsExperimentsThatAskForOne(t *testing.T) {
 	w := asking(t)
-	w.write(filepath.Join(w.root.Experiments(), "96-plain.toml"), fmt.Sprintf(workshopDesign, "96", false))
-	w.write(filepath.Join(w.root.Experiments(), "95-else.toml"), fmt.Sprintf(workshopDesign, "95", false)+"[relative]\nmetric = \"workers\"\nover = \"workers\"\nto = 2\n")
+	w.write(filepath.Join(w.root.Experiments(), "96-plain.toml"), fmt.Sprintf(archivetest.CountedDesign, "96", false))
+	w.write(filepath.Join(w.root.Experiments(), "95-else.toml"), fmt.Sprintf(archivetest.CountedDesign, "95", false)+"[relative]\nmetric = \"workers\"\nover = \"workers\"\nto = 2\n")
 	for want, names := range map[string][]string{
 		"96-plain asks for no table: its file has no [relative]":                  {counted, "96-plain"},
 		"97-counted and 95-else have no table in common: their [relative] differ": {counted, "95-else"},
 		"97-counted is named twice":                                               {counted, counted},
 		"97-count":                                                                {"97-count"},
 	} {
-		if _, _, err := w.table(context.Background(), options{Scratch: true}, names...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := forTable(w.open(), names); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

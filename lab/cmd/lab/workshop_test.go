@@ -2,266 +2,58 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/derive"
-	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/madeup"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/run"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 )
-
-// A workshop is a journal of two experiments, with a made-up machine that measures
-// nothing: its runs hold made-up figures in the form that the engine gives.
-type workshop struct {
-	t    *testing.T
-	root journal.Root
-	log  string // where progress goes
-
-	runs int       // made so far
-	at   time.Time // the machine's clock
-	plan []run.Plan
-	// seen is how many workers a trial counts; if it is nil, as many as were asked for.
-	seen func(workers int64) float64
-	// broken makes all trials invalid. fail ends a run after so many blocks: by cancel if
-	// that is set, otherwise with an error.
-	broken bool
-	gate   string // that is closed then; empty: a server that exited
-	fail   int
-	cancel func()
-}
-
-const workshopDesign = `entry = "%s"
-title = "Counted workers"
-question = "Are there as many workers as were asked for?"
-core = %v
-metrics = ["workers"]
-budget_s = 60
-[topology]
-kind = "loopback"
-[settings]
-route = "/read"
-connections = 4
-pipelining = 1
-[[factors]]
-name = "workers"
-levels = [1, 2]
-[block]
-slot_s = 1
-rounds = 1
-warmup_s = 0
-[[claims]]
-id = "count"
-kind = "count"
-text = "Workers are counted."
-why = "Made up."
-metric = "workers"
-equals = "workers"
-`
 
 const (
 	counted = "97-counted"
 	other   = "98-other"
 )
 
+// A workshop is a journal of two experiments.
+type workshop struct {
+	t    *testing.T
+	root journal.Root
+}
+
 func newWorkshop(t *testing.T) *workshop {
 	t.Helper()
-	w := &workshop{t: t, root: journal.Root(t.TempDir()), at: time.Now().Add(-24 * time.Hour).Truncate(time.Second)}
-	w.log = filepath.Join(t.TempDir(), "log")
-	w.write(filepath.Join(w.root.Experiments(), counted+".toml"), fmt.Sprintf(workshopDesign, "97", true))
-	w.write(filepath.Join(w.root.Experiments(), other+".toml"), fmt.Sprintf(workshopDesign, "98", true))
-	if err := derive.Write(w.bench(options{}).j); err != nil {
+	w := &workshop{t, journal.Root(t.TempDir())}
+	for name, entry := range map[string]string{counted: "97", other: "98"} {
+		w.write(w.root.Experiment(name), fmt.Sprintf(archivetest.CountedDesign, entry, true))
+	}
+	if err := derive.Write(w.open()); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
+func (w *workshop) open() *archive.Journal {
+	w.t.Helper()
+	j, faults, err := archive.Open(w.root)
+	if err != nil || len(faults) > 0 {
+		w.t.Fatal(err, faults)
+	}
+	return j
+}
+
 func (w *workshop) write(path, text string) {
 	w.t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// bench opens the journal again, as each call of the lab does.
-func (w *workshop) bench(o options) *bench {
-	w.t.Helper()
-	j, faults, err := archive.Open(w.root)
-	if err != nil || len(faults) > 0 {
-		w.t.Fatal(err, faults)
-	}
-	log, err := os.OpenFile(w.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() { log.Close() })
-	return &bench{
-		options: o, j: j, had: len(j.Runs), profile: machine(j), self: "lab", report: newReporter(log),
-		ready: func(run.Plan) error { return nil }, do: w.do, now: func() time.Time { return w.at },
-		sleep: w.sleep,
-	}
-}
-
-// sleep lets the machine's clock pass.
-func (w *workshop) sleep(ctx context.Context, length time.Duration) error {
-	w.at = w.at.Add(length)
-	return ctx.Err()
-}
-
-// machine is the made-up machine, as the journal has it if it does.
-func machine(j *archive.Journal) *host.Profile {
-	if known, ok := j.Hosts["made-up"]; ok {
-		return known
-	}
-	return &host.Profile{SchemaVersion: 1, ID: "made-up", Name: "a made-up machine", Arch: "amd64", CPU: "made up", Cores: 2, MemoryBytes: 1 << 30, Kernel: "6.1"}
-}
-
-// said returns what was reported since the last call.
-func (w *workshop) said() string {
-	w.t.Helper()
-	text, err := os.ReadFile(w.log)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.Truncate(w.log, 0); err != nil {
-		w.t.Fatal(err)
-	}
-	return string(text)
-}
-
-// blank is a run before its first block.
-func (w *workshop) blank(p run.Plan) *results.File {
-	x := p.Experiment
-	f := &results.File{
-		SchemaVersion: results.Version, Experiment: x.Name, Source: results.Measured,
-		Hosts: results.Hosts{Server: p.Host.ID, Client: p.Host.ID}, Topology: results.Topology(x.Topology),
-		Settings: x.Fixed(), Conditions: []results.Condition{}, Trials: []results.Trial{},
-		Provenance: &results.Provenance{
-			StartedAt: w.at, FinishedAt: w.at, Commit: "unknown", Dirty: true, ExperimentSHA256: x.SHA256, Seed: p.Seed, Generator: "autocannon 8.0.0",
-			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS}, BudgetS: p.Budget.Seconds(),
-			Tools: map[string]string{}, Kernel: map[string]string{}, Binaries: map[string]host.Binary{},
-		},
-	}
-	for _, name := range results.Programs(x) {
-		f.Provenance.Binaries[name] = host.Binary{SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(name)))}
-	}
-	f.Run = w.at.UTC().Format("20060102t150405z") + "-" + p.Host.ID
-	all := x.Conditions()
-	twin := experiment.DrawControl(len(all), p.Seed)
-	for i, levels := range append(all, all[twin]) {
-		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: []string{"lab/scripts/server.sh", "lab/scripts/trial.sh"}}
-		if i == len(all) {
-			c.ControlOf = f.Conditions[twin].ID
-		}
-		f.Conditions = append(f.Conditions, c)
-	}
-	return f
-}
-
-// block adds a made-up block of four seconds.
-func (w *workshop) block(f *results.File) []results.Trial {
-	p := f.Provenance
-	p.Blocks++
-	var all []setting.Levels
-	for _, c := range f.Conditions {
-		all = append(all, f.Settings.With(c.Levels))
-	}
-	first := len(f.Trials)
-	for _, sequence := range experiment.DrawBlock(experiment.Groups(all), 1, p.Seed, p.Blocks) {
-		c := f.Conditions[sequence[0]]
-		t := results.Trial{Seq: len(f.Trials) + 1, Block: p.Blocks, Condition: c.ID, StartedAt: w.at, Valid: !w.broken, Bound: gate.BoundUnknown, Metrics: map[string]float64{"requests": 100, "duration_s": 1, "throughput_rps": 100}}
-		n, _ := c.Levels[setting.Workers].Int()
-		t.Metrics["workers"] = float64(n)
-		if w.seen != nil {
-			t.Metrics["workers"] = w.seen(n)
-		}
-		if w.broken {
-			t.Metrics = nil
-			if w.gate == gate.OtherLoad {
-				t.Metrics = map[string]float64{"server_foreign_load": 0.5}
-			}
-			t.Reasons = []results.Reason{{Gate: cmp.Or(w.gate, gate.ServerExited), Detail: "the server exited in mid-trial"}}
-		}
-		f.Trials = append(f.Trials, t)
-		w.at = w.at.Add(time.Second)
-	}
-	w.at = w.at.Add(time.Second)
-	p.FinishedAt = w.at
-	return f.Trials[first:]
-}
-
-var errBroken = errors.New("a cable was pulled")
-
-// do makes a run as the engine does.
-func (w *workshop) do(ctx context.Context, p run.Plan, watch run.Watcher) (*run.Made, error) {
-	w.plan = append(w.plan, p)
-	w.runs++
-	f := w.blank(p)
-	began, away := w.at, time.Duration(0)
-	watch.Begin(p.Experiment, 4*time.Second, p.Budget)
-	for f.Provenance.Ended == "" {
-		if ctx.Err() != nil || w.fail > 0 && f.Provenance.Blocks == w.fail {
-			if w.cancel != nil {
-				w.cancel()
-			}
-			if ctx.Err() == nil || f.Provenance.Blocks == 0 {
-				return nil, errors.Join(errBroken, ctx.Err())
-			}
-			f.Provenance.Ended = results.Interrupted
-			return &run.Made{File: f}, ctx.Err()
-		}
-		watch.Turn(f.Provenance.Blocks+1, 1, 1)
-		trials := w.block(f)
-		took := w.at.Sub(began) - away
-		switch {
-		case p.Decided(f):
-			f.Provenance.Ended = results.Decided
-		case p.MaxBlocks > 0 && f.Provenance.Blocks >= p.MaxBlocks, f.Provenance.Blocks == 40:
-			f.Provenance.Ended = results.Blocks
-		case took+took/time.Duration(f.Provenance.Blocks) > p.Budget:
-			f.Provenance.Ended = results.Budget
-		}
-		watch.Block(f, trials)
-		if err := p.Keep(&run.Made{File: f}); err != nil {
-			return nil, err
-		}
-		if p.Turn != nil && f.Provenance.Ended == "" {
-			left := w.at
-			f.Provenance.Ended = p.Turn()
-			away += w.at.Sub(left)
-		}
-	}
-	return &run.Made{File: f}, nil
-}
-
-// inOrder opens the journal as lab check does, derived files included, and returns its
-// runs.
-func (w *workshop) inOrder() []*results.File {
-	w.t.Helper()
-	j, faults, err := archive.Open(w.root)
-	if err != nil || len(faults) > 0 {
-		w.t.Fatal(err, faults)
-	}
-	if drift, err := derive.Drift(j); err != nil || len(drift) > 0 {
-		w.t.Errorf("drift: %v %v", drift, err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(w.root.Pending(), "*", "*")); len(left) > 0 {
-		w.t.Errorf("still pending: %v", left)
-	}
-	return j.Runs
+	archivetest.Write(w.t, path, text)
 }
 
 func (w *workshop) git(args ...string) {
@@ -272,29 +64,58 @@ func (w *workshop) git(args ...string) {
 	}
 }
 
-func (w *workshop) run(ctx context.Context, o options) (status int, out string, err error) {
+// measured adds a made-up run of so many blocks, in which there are as many workers as were
+// asked for.
+func (w *workshop) measured(blocks int) {
 	w.t.Helper()
-	b := w.bench(o)
-	x, err := b.j.Experiment(counted)
+	j := w.open()
+	x, err := j.Experiment(counted)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var text bytes.Buffer
-	status, err = b.run(ctx, x, &text)
-	return status, text.String(), err
-}
-
-func (w *workshop) reproduce(o options) (status int, out string, err error) {
-	w.t.Helper()
-	b := w.bench(o)
-	var text bytes.Buffer
-	status, err = b.reproduce(context.Background(), b.j.Experiments, &text)
-	return status, text.String(), err
-}
-
-func blocks(fs []*results.File) (out []int) {
-	for _, f := range fs {
-		out = append(out, f.Provenance.Blocks)
+	f := madeup.Run(madeup.Plan{
+		Experiment: x, Hosts: results.Hosts{Server: "made-up", Client: "made-up"}, Started: time.Now().Add(-time.Hour).Truncate(time.Second),
+		Seed: 1, Blocks: blocks, Ended: results.Blocks,
+	})
+	f.Provenance.Commit, f.Provenance.Dirty = host.UnknownCommit, true
+	for path, v := range map[string]any{
+		w.root.Result(counted, f.Run): f, w.root.Host("made-up"): &host.Profile{SchemaVersion: 1, ID: "made-up", Name: "a made-up machine", Cores: 2},
+	} {
+		text, err := results.Encode(v)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.write(path, string(text))
 	}
-	return out
+	w.write(w.root.Design(x.SHA256), string(x.Text))
+	if err := derive.Write(w.open()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// call is one call of the lab in the workshop's journal.
+func (w *workshop) call(args ...string) (status int, out, errs string) {
+	w.t.Helper()
+	w.t.Chdir(string(w.root))
+	var said, complained bytes.Buffer
+	status = command(context.Background(), args, &said, &complained)
+	return status, said.String(), complained.String()
+}
+
+// holds lists the files of the workshop's journal, but for those in scratch.
+func (w *workshop) holds() (paths []string) {
+	w.t.Helper()
+	err := filepath.WalkDir(string(w.root), func(p string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && p == w.root.Path(".tools") {
+			return filepath.SkipDir
+		}
+		if err == nil && !d.IsDir() {
+			paths = append(paths, p)
+		}
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return paths
 }

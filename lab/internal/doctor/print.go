@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/terminal"
 )
 
 // Width is the largest number of columns of a report.
@@ -23,7 +25,7 @@ const (
 func Print(w io.Writer, fs []Finding, summary []string, width int) error {
 	var b strings.Builder
 	for _, s := range summary {
-		b.WriteString(strings.Join(Wrap(s, width-2), "\n  ") + "\n")
+		b.WriteString(strings.Join(terminal.Wrap(s, width-2), "\n  ") + "\n")
 	}
 	if len(summary) > 0 {
 		b.WriteString("\n")
@@ -34,7 +36,7 @@ func Print(w io.Writer, fs []Finding, summary []string, width int) error {
 	}
 	left := levelColumn + about
 	column := func(head, text string) {
-		for _, line := range Wrap(text, width-left) {
+		for _, line := range terminal.Wrap(text, width-left) {
 			fmt.Fprintf(&b, "%-*s%s\n", left, head, line)
 			head = ""
 		}
@@ -66,21 +68,4 @@ func inOrder(fs []Finding) []Finding {
 		return 3
 	}
 	return slices.SortedStableFunc(slices.Values(fs), func(a, b Finding) int { return rank(a) - rank(b) })
-}
-
-// Wrap breaks a text between words. A word longer than the width stays whole.
-func Wrap(text string, width int) []string {
-	lines := []string{""}
-	for _, word := range strings.Fields(text) {
-		last := &lines[len(lines)-1]
-		switch {
-		case *last == "":
-			*last = word
-		case len(*last)+1+len(word) <= width:
-			*last += " " + word
-		default:
-			lines = append(lines, word)
-		}
-	}
-	return lines
 }

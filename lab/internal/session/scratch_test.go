@@ -1,7 +1,8 @@
-package main
+package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,8 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
 // files lists everything below a directory.
@@ -32,8 +37,8 @@ func TestARunForTrialStaysOutOfTheJournal(t *testing.T) {
 	w := newWorkshop(t)
 	before := w.files(w.root.Path("data"))
 	w.seen = func(int64) float64 { return 7 }
-	status, out, err := w.run(context.Background(), options{Scratch: true})
-	if err != nil || status != exitNotHeld || !strings.Contains(out, counted+"/count  refuted") {
+	status, out, err := w.run(context.Background(), Options{Trial: true})
+	if err != nil || status != NotHeld || !strings.Contains(out, counted+"/count  refuted") {
 		t.Fatalf("status %d, %v\n%s", status, err, out)
 	}
 	if after := w.files(w.root.Path("data")); !slices.Equal(before, after) {
@@ -51,10 +56,10 @@ func TestARunForTrialStaysOutOfTheJournal(t *testing.T) {
 	}
 
 	// The claim may still change, and what counts has not seen the trial.
-	design := strings.Replace(fmt.Sprintf(workshopDesign, "97", true), "connections = 4", "connections = 8", 1)
+	design := strings.Replace(fmt.Sprintf(archivetest.CountedDesign, "97", true), "connections = 4", "connections = 8", 1)
 	w.write(filepath.Join(w.root.Experiments(), counted+".toml"), design)
 	w.seen = nil
-	if status, out, err := w.run(context.Background(), options{}); err != nil || status != exitHeld || !strings.Contains(out, counted+"/count  reproduced") {
+	if status, out, err := w.run(context.Background(), Options{}); err != nil || status != Held || !strings.Contains(out, counted+"/count  reproduced") {
 		t.Errorf("status %d, %v\n%s", status, err, out)
 	}
 	if got := w.inOrder(); len(got) != 1 {
@@ -63,7 +68,7 @@ func TestARunForTrialStaysOutOfTheJournal(t *testing.T) {
 
 	// Nor does a trial see what counts.
 	w.seen = func(int64) float64 { return 7 }
-	if _, out, _ := w.run(context.Background(), options{Scratch: true}); !strings.Contains(out, counted+"/count  refuted") {
+	if _, out, _ := w.run(context.Background(), Options{Trial: true}); !strings.Contains(out, counted+"/count  refuted") {
 		t.Errorf("the verdict rests on more than the run:\n%s", out)
 	}
 }
@@ -72,11 +77,33 @@ func TestATrialThatIsInterruptedKeepsItsBlocks(t *testing.T) {
 	w := newWorkshop(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	w.fail, w.cancel = 1, cancel
-	status, out, err := w.run(ctx, options{Scratch: true})
-	if status != exitFailed || err == nil || !strings.Contains(out, "results: ") {
-		t.Errorf("status %d, %v\n%s", status, err, out)
+	_, out, err := w.run(ctx, Options{Trial: true})
+	if err == nil || !strings.Contains(out, "results: ") {
+		t.Errorf("%v\n%s", err, out)
 	}
 	if len(w.inOrder()) != 0 {
 		t.Error("the journal knows of the run")
+	}
+}
+
+// What is tried has the budget that it is given, and what went wrong is in the outcome.
+func TestATrialOfATableAddsNothing(t *testing.T) {
+	w := newWorkshop(t)
+	before := w.files(w.root.Path("data"))
+	s := w.session(Options{Trial: true})
+	for _, fails := range []bool{false, true} {
+		if fails {
+			s.do = func(context.Context, run.Plan, run.Watcher) (*run.Made, error) { return nil, errBroken }
+		}
+		o, err := s.Try(context.Background(), s.j.Experiments[0], 35*time.Second)
+		switch {
+		case fails && (!errors.Is(err, errBroken) || o.Unmade != "the run failed"):
+			t.Errorf("%v, %+v", err, o)
+		case !fails && (err != nil || len(o.Runs) != 1 || o.Verdicts.Claims[0].Verdict != verdict.Reproduced || w.plan[0].Budget != 35*time.Second):
+			t.Errorf("%v, %+v", err, o)
+		}
+	}
+	if after := w.files(w.root.Path("data")); !slices.Equal(before, after) {
+		t.Errorf("data/ was changed: %q", after)
 	}
 }

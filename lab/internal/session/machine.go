@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"fmt"
@@ -10,18 +10,18 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// A whoami is this machine with the name that it has in data/hosts.
-type whoami struct {
+// A Machine is this one with the name that it has in data/hosts.
+type Machine struct {
 	*host.Machine
-	made  string // the name that is made from the machine itself
-	from  string // where the name comes from, in words
-	keeps bool   // whether the name was drawn and is to be kept in the clone
+	Origin string // of the name, in words
+	own    string // the name that is made from the machine itself
+	drawn  bool   // and is to be kept in the clone
 }
 
-// here describes the machine whose files are below a root. Its name is, in this order,
+// Identify describes the machine whose files are below a root. Its name is, in this order,
 // the one that the caller gave, the one in the clone's own file, and the one made from
 // the machine itself.
-func here(j *archive.Journal, root, given string) (*whoami, error) {
+func Identify(j *archive.Journal, root, given string) (*Machine, error) {
 	m, err := host.Probe(root)
 	if err != nil {
 		return nil, err
@@ -30,24 +30,24 @@ func here(j *archive.Journal, root, given string) (*whoami, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", j.Root.Rel(j.Root.LocalName()), err)
 	}
-	w := &whoami{Machine: m, made: m.ID, from: "made from: " + m.From}
+	w := &Machine{Machine: m, own: m.ID, Origin: "made from: " + m.From}
 	switch {
 	case given != "":
-		m.ID, w.from = given, "given by --host"
+		m.ID, w.Origin = given, "given by --host"
 	case local != "":
-		m.ID, w.from = local, "from "+j.Root.Rel(j.Root.LocalName())
+		m.ID, w.Origin = local, "from "+j.Root.Rel(j.Root.LocalName())
 	default:
-		w.keeps = m.Alone != ""
+		w.drawn = m.Alone != ""
 	}
 	if m.Kind != "" && m.Alone == "" {
-		w.from += "; blocks of two starts of it are two records, because " + m.Kind
+		w.Origin += "; blocks of two starts of it are two records, because " + m.Kind
 	}
 	return w, nil
 }
 
-// alike names the hosts of the journal that this machine may be, if it is not known by
+// Lookalikes names the hosts of the journal that this machine may be, if it is not known by
 // its name. Machines with ids of their own that differ are not among them.
-func (w *whoami) alike(j *archive.Journal) string {
+func (w *Machine) Lookalikes(j *archive.Journal) string {
 	if j.Hosts[w.ID] != nil {
 		return ""
 	}
@@ -61,19 +61,19 @@ func (w *whoami) alike(j *archive.Journal) string {
 	return either(out)
 }
 
-// alone is why the name may be lost; empty if it is made from the machine's own id, or is
+// Unsteady is why the name may be lost; empty if it is made from the machine's own id, or is
 // given.
-func (w *whoami) alone() string {
-	if w.keeps {
+func (w *Machine) Unsteady() string {
+	if w.drawn {
 		return w.Alone
 	}
 	return ""
 }
 
-// profile describes this machine as the journal has it, if it does. A drawn name is
+// Profile describes this machine as the journal has it, if it does. A drawn name is
 // written down in the clone, since it would be another after the next start.
-func (o options) profile(j *archive.Journal, root string, say func(format string, args ...any)) (*host.Profile, error) {
-	w, err := here(j, root, o.Host)
+func Profile(j *archive.Journal, root, given string, say func(format string, args ...any)) (*host.Profile, error) {
+	w, err := Identify(j, root, given)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (o options) profile(j *archive.Journal, root string, say func(format string
 		}
 		return known, nil
 	}
-	if w.ID != w.made {
+	if w.ID != w.own {
 		w.Mark = "" // the name may be that of a kind of machines, as a CI service has them
 	}
 	data, err := results.Encode(w.Profile)
@@ -93,10 +93,10 @@ func (o options) profile(j *archive.Journal, root string, say func(format string
 	if err := results.Decode(data, results.HostSchemaURL, new(host.Profile)); err != nil {
 		return nil, fmt.Errorf("this machine's profile: %w", err)
 	}
-	if alike := w.alike(j); o.Host == "" && alike != "" {
+	if alike := w.Lookalikes(j); given == "" && alike != "" {
 		say("this machine is new here, as %s. If it is %s, which has the same parts, stop and add --host with that name: else it would count as two machines", w.ID, alike)
 	}
-	if w.keeps {
+	if w.drawn {
 		if err := results.Replace(j.Root.Scratch(), j.Root.LocalName(), w.Local()); err != nil {
 			return nil, err
 		}

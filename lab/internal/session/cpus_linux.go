@@ -1,10 +1,10 @@
-package main
+package session
 
 import "golang.org/x/sys/unix"
 
-// allowedCPUs lists the CPUs that this process may run on; a container or taskset may
+// AllowedCPUs lists the CPUs that this process may run on; a container or taskset may
 // have narrowed them.
-func allowedCPUs() ([]int, error) {
+func AllowedCPUs() ([]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
 		return nil, err

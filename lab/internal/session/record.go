@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"fmt"
@@ -25,33 +25,41 @@ type record struct {
 	runs  []verdict.Run // oldest first
 }
 
-// recordOf gathers a host's measured runs of an experiment, as far as they count.
-func recordOf(j *archive.Journal, x *experiment.Experiment, h *host.Profile, counts func(*results.File) bool) *record {
-	return recordOn(j, x, h, results.Hosts{Server: h.ID, Client: h.ID}, counts)
-}
-
-// recordOn gathers those of a server's host with its clients.
-func recordOn(j *archive.Journal, x *experiment.Experiment, h *host.Profile, here results.Hosts, counts func(*results.File) bool) *record {
+// recordOf gathers the measured runs of a server's host with its clients, as far as they
+// count.
+func recordOf(
+	j *archive.Journal, x *experiment.Experiment, h *host.Profile, on results.Hosts, counts func(*results.File) bool,
+) *record {
 	rec := &record{x: x, h: h, asked: j.Question(x)}
 	for _, f := range j.Runs {
-		if f.Experiment == x.Name && f.Source == results.Measured && f.Hosts.Same(here) && counts(f) {
+		if f.Experiment == x.Name && f.Source == results.Measured && f.Hosts.Same(on) && counts(f) {
 			rec.add(f, j.Then(x, f))
 		}
 	}
 	return rec
 }
 
+// Recorded gives the verdicts of all runs that a host has alone, with the newest of them;
+// nil if it has none for today's claims.
+func Recorded(j *archive.Journal, x *experiment.Experiment, h *host.Profile) (*verdict.File, *results.File) {
+	rec := recordOf(j, x, h, results.Hosts{Server: h.ID, Client: h.ID}, func(*results.File) bool { return true })
+	if says := rec.verdicts(); says != nil {
+		return says, rec.runs[len(rec.runs)-1].File
+	}
+	return nil, nil
+}
+
 // record gathers the runs of this host with its clients that would count together with
-// one that is made now, and notes in b.anew where that one begins a new record.
-func (b *bench) record(x *experiment.Experiment, counts func(*results.File) bool) *record {
-	rec := recordOn(b.j, x, b.profile, b.on(), counts)
+// one that is made now, and notes in s.begins where that one begins a new record.
+func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bool) *record {
+	rec := recordOf(s.j, x, s.profile, s.hosts(), counts)
 	if len(rec.runs) == 0 {
 		return rec
 	}
 	newest := rec.runs[len(rec.runs)-1].File
-	now := &results.File{Provenance: &results.Provenance{Boot: b.boot, Known: b.known, Kernel: b.kernel,
-		Servers: results.SharedServers(x), Binaries: b.programs(newest)}}
-	marked := b.profile.Mark != ""
+	now := &results.File{Provenance: &results.Provenance{Boot: s.boot, Known: s.known, Kernel: s.kernel,
+		Servers: results.SharedServers(x), Binaries: s.programs(newest)}}
+	marked := s.profile.Mark != ""
 	rec.runs = slices.DeleteFunc(rec.runs, func(r verdict.Run) bool { return !r.File.CountsWith(now, marked) })
 	if len(rec.runs) > 0 {
 		return rec
@@ -62,34 +70,34 @@ func (b *bench) record(x *experiment.Experiment, counts func(*results.File) bool
 	} else if others := newest.OtherPrograms(now.Provenance.Binaries); len(others) > 0 {
 		why = "made of something else now: " + strings.Join(others, ", ")
 	}
-	if b.anew == nil {
-		b.anew = map[string][]string{}
+	if s.begins == nil {
+		s.begins = map[string][]string{}
 	}
-	b.anew[why] = append(b.anew[why], x.Name)
+	s.begins[why] = append(s.begins[why], x.Name)
 	return rec
 }
 
 // programs are those that a run names, as they are here now. One that is not there is
 // left out: the run will say it.
-func (b *bench) programs(f *results.File) map[string]host.Binary {
-	if b.told == nil {
-		b.told = map[string]host.Binary{}
+func (s *Session) programs(f *results.File) map[string]host.Binary {
+	if s.binaries == nil {
+		s.binaries = map[string]host.Binary{}
 	}
 	for name := range f.Programs() {
-		if _, seen := b.told[name]; !seen {
-			if now, ok := host.Told(string(b.j.Root), name); ok {
-				b.told[name] = now
+		if _, seen := s.binaries[name]; !seen {
+			if now, ok := host.Told(string(s.j.Root), name); ok {
+				s.binaries[name] = now
 			}
 		}
 	}
-	return b.told
+	return s.binaries
 }
 
-// sayAnew says which experiments begin new records with the runs of this call.
-func (b *bench) sayAnew() {
-	for _, why := range slices.Sorted(maps.Keys(b.anew)) {
-		b.report.Say("a new record begins for %s (%s); earlier runs stay on the pages, and count apart",
-			strings.Join(b.anew[why], ", "), why)
+// sayNewRecords says which experiments begin new records with the runs of this call.
+func (s *Session) sayNewRecords() {
+	for _, why := range slices.Sorted(maps.Keys(s.begins)) {
+		s.Say("a new record begins for %s (%s); earlier runs stay on the pages, and count apart",
+			strings.Join(s.begins[why], ", "), why)
 	}
 }
 
@@ -105,9 +113,9 @@ func (r *record) with(f *results.File) *verdict.File {
 	return r.asked.Decide(r.x, r.h, append(slices.Clone(r.runs), verdict.Run{File: f, Then: r.x}))
 }
 
-// said gives the verdicts, or nil if the newest run was not made with all of today's
+// verdicts gives the verdicts, or nil if the newest run was not made with all of today's
 // claims.
-func (r *record) said() *verdict.File {
+func (r *record) verdicts() *verdict.File {
 	if len(r.runs) == 0 {
 		return nil
 	}
@@ -123,9 +131,9 @@ func (r *record) said() *verdict.File {
 	return r.asked.Decide(r.x, r.h, r.runs)
 }
 
-// holdings says which programs the records of the journal hold: a line for each set of them,
+// Holdings says which programs the records of the journal hold: a line for each set of them,
 // with the experiments whose newest record on a host is of it.
-func holdings(j *archive.Journal) (lines []string) {
+func Holdings(j *archive.Journal) (lines []string) {
 	newest, of := map[string]*results.File{}, map[string][]string{}
 	for _, f := range j.Runs { // of each experiment in the order of their times
 		if f.Source == results.Measured && len(f.Trials) > 0 && !f.EarlierDesign() {
@@ -170,7 +178,7 @@ func tracked(root journal.Root) (map[string]bool, bool) {
 	return known, true
 }
 
-// madeHere tells which runs this clone made: those that git does not track. A committed
+// madeHere reports which runs this clone made: those that git does not track. A committed
 // run may come from another machine, if that was given the same name. If git cannot tell,
 // no run counts.
 func madeHere(root journal.Root) func(*results.File) bool {

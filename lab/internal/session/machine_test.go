@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"errors"
@@ -41,7 +41,7 @@ func (w *workshop) profile(root, name string) (h *host.Profile, said string, err
 	if err != nil || len(faults) > 0 {
 		w.t.Fatal(err, faults)
 	}
-	h, err = options{Host: name}.profile(j, root, func(format string, args ...any) { said += fmt.Sprintf(format, args...) + "\n" })
+	h, err = Profile(j, root, name, func(format string, args ...any) { said += fmt.Sprintf(format, args...) + "\n" })
 	return h, said, err
 }
 

@@ -1,30 +1,33 @@
-package main
+package session
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// A spend shares one budget of time among experiments. Evidence counts by visits, and a
+// A schedule shares one budget of time among experiments. Evidence counts by visits, and a
 // visit takes one block, so it goes round: one block of an experiment, then one of the
-// next, and back to the first when it was left alone for visitGap at least. It goes round
-// those experiments that are likely to decide most claims per second and that the time
+// next, and back to the first when it was left alone for results.VisitGap at least. It goes
+// round those experiments that are likely to decide most claims per second and that the time
 // left carries to the end. The others, if an hour could decide something of them, only fill
-// gaps: a later call goes on from there. What is likely is estimated anew before each block. For an experiment without
-// blocks, the estimate is its clear case; for another, it is what its open claims still
-// need. The estimate counts half after the clear case, and half again with each further
-// stretch of blocks; otherwise a claim that lies exactly on its limit would take all the
-// time that is left. A spend only chooses; it measures nothing.
-type spend struct {
-	until time.Time // end of the budget
-	// stay has the only part measured without a break, since its run is asked for by name.
-	stay  bool
-	parts []*part
+// gaps: a later call goes on from there. What is likely is estimated anew before each block.
+// For an experiment without blocks, the estimate is its clear case; for another, it is what
+// its open claims still need. The estimate counts half after the clear case, and half again
+// with each further stretch of blocks; otherwise a claim that lies exactly on its limit would
+// take all the time that is left. A schedule only chooses; it measures nothing.
+type schedule struct {
+	until  time.Time // end of the budget
+	single bool      // the only part is measured without a break, since it is asked for by name
+	parts  []*part
 
 	planned, took time.Duration // for the first blocks of parts
 }
@@ -43,21 +46,17 @@ type part struct {
 	needs []int         // for each open claim, about how many further blocks decide it; nil before the first verdict
 }
 
-// visitGap is how long an experiment is left alone at least, so that its next block is
-// another visit.
-const visitGap = results.VisitGap
-
 // stretch is how many blocks beyond the clear case halve an estimate.
 const stretch = 3
 
 // next says which part is measured next, and how long to wait before; false if no time is
 // left that would be of use.
-func (s *spend) next(now time.Time) (at int, wait time.Duration, ok bool) {
-	if s.stay {
+func (s *schedule) next(now time.Time) (at int, wait time.Duration, ok bool) {
+	if s.single {
 		p := s.parts[0]
 		return 0, 0, !p.over && (p.most == 0 || p.made < p.most) && (p.made == 0 || !now.Add(p.block).After(s.until))
 	}
-	free := func(i int) time.Time { return s.parts[i].left.Add(visitGap) }
+	free := func(i int) time.Time { return s.parts[i].left.Add(results.VisitGap) }
 	// Of those whose gap is over, the one that was left first; else the one whose gap is
 	// over first, which is the same.
 	first := func(in []int) (at int, wait time.Duration, ok bool) {
@@ -84,7 +83,7 @@ func (s *spend) next(now time.Time) (at int, wait time.Duration, ok bool) {
 // blockTime is about how long a part's next block takes. Blocks that were never made take
 // longer than planned as those did that were made, or a round would begin more than the
 // budget can finish.
-func (s *spend) blockTime(p *part) time.Duration {
+func (s *schedule) blockTime(p *part) time.Duration {
 	if p.made > 0 || s.took < s.planned || s.planned == 0 {
 		return p.block
 	}
@@ -92,7 +91,7 @@ func (s *spend) blockTime(p *part) time.Duration {
 }
 
 // round lists the parts that the time until then carries to a decision, best first.
-func (s *spend) round(now, until time.Time) (in []int) {
+func (s *schedule) round(now, until time.Time) (in []int) {
 	type offer struct {
 		part int
 		rate float64 // claims per second
@@ -102,9 +101,9 @@ func (s *spend) round(now, until time.Time) (in []int) {
 	for i, p := range s.parts {
 		best := offer{part: i}
 		block := s.blockTime(p)
-		for _, e := range p.foretold() {
+		for _, e := range p.estimates() {
 			cost := time.Duration(e.blocks) * block
-			takes := max(0, p.left.Add(visitGap).Sub(now)) + cost + time.Duration(e.blocks-1)*visitGap
+			takes := max(0, p.left.Add(results.VisitGap).Sub(now)) + cost + time.Duration(e.blocks-1)*results.VisitGap
 			if r := math.Ldexp(float64(e.claims), -p.doubt()) / cost.Seconds(); !now.Add(takes).After(until) && r > best.rate {
 				best.rate, best.cost = r, cost
 			}
@@ -126,8 +125,8 @@ func (s *spend) round(now, until time.Time) (in []int) {
 // An estimate is about how many further blocks decide so many claims.
 type estimate struct{ claims, blocks int }
 
-// foretold gives the estimates for one claim, for two and so on.
-func (p *part) foretold() (all []estimate) {
+// estimates gives the estimates for one claim, for two and so on.
+func (p *part) estimates() (all []estimate) {
 	switch {
 	case p.over || p.most > 0 && p.made >= p.most:
 		return nil
@@ -145,8 +144,8 @@ func (p *part) foretold() (all []estimate) {
 // doubt is how often the estimate is halved.
 func (p *part) doubt() int { return max(0, p.made-p.clear+stretch) / stretch }
 
-// made takes account of blocks of a part that ended now.
-func (s *spend) made(p *part, blocks int, length time.Duration, now time.Time) {
+// add takes account of blocks of a part that ended now.
+func (s *schedule) add(p *part, blocks int, length time.Duration, now time.Time) {
 	if p.made == 0 {
 		s.planned += time.Duration(blocks) * p.block
 		s.took += length
@@ -157,13 +156,13 @@ func (s *spend) made(p *part, blocks int, length time.Duration, now time.Time) {
 	}
 }
 
-// say updates a part with the verdicts so far.
-func (p *part) say(says *verdict.File) {
-	if p.over = p.over || says != nil && verdict.Decided(says); says == nil {
+// update takes account of the verdicts so far.
+func (p *part) update(now *verdict.File) {
+	if p.over = p.over || now != nil && verdict.Decided(now); now == nil {
 		return
 	}
 	p.needs = []int{}
-	for _, c := range says.Claims {
+	for _, c := range now.Claims {
 		if c.Open && c.VisitsNeeded == 0 && (c.Verdict == verdict.Invalid || c.Blocks < p.clear) {
 			c.VisitsNeeded = max(stretch, p.clear-c.Blocks) // gates closed, which may pass
 		}
@@ -171,4 +170,45 @@ func (p *part) say(says *verdict.File) {
 			p.needs = append(p.needs, c.VisitsNeeded)
 		}
 	}
+}
+
+// Decidable reports why the budget of a design has no room for as many blocks as its claims
+// take even if all blocks agree. For one that has been measured a block is enough, since the
+// blocks of several runs add up.
+func Decidable(x *experiment.Experiment, measured bool) error {
+	block, least := run.BlockTime(x), clearCase(x, math.MaxInt)
+	if measured {
+		least = 1
+	}
+	holds := int(budgetOf(x) / block)
+	if holds >= least {
+		return nil
+	}
+	return fmt.Errorf("budget_s = %v: it holds %s of about %.1f s, and %d are the least that tell; give %.0f s or more, or shorten [block]",
+		x.BudgetS, count(holds, "block", "blocks"), block.Seconds(), least, math.Ceil(float64(least)*block.Seconds()))
+}
+
+// TimeFor is what experiments ask for together, but at least what the gaps of one alone take.
+func TimeFor(xs []*experiment.Experiment) time.Duration {
+	var sum, least time.Duration
+	for _, x := range xs {
+		own := budgetOf(x)
+		sum, least = sum+own, max(least, own+time.Duration(clearCase(x, math.MaxInt)+stretch)*results.VisitGap)
+	}
+	return max(sum, least)
+}
+
+// budgetOf is what an experiment asks for.
+func budgetOf(x *experiment.Experiment) time.Duration {
+	return time.Duration(x.BudgetS * float64(time.Second))
+}
+
+// clearCase is how many visits of one block decide the claims of a question's first
+// design, on a host with so many cores, if all of them agree.
+func clearCase(x *experiment.Experiment, cores int) int {
+	nth, claims := verdict.Asked(nil).Part(x, cores)
+	if claims == 0 {
+		return stats.MinSamples
+	}
+	return stats.Fewest(stats.Level(nth, claims))
 }

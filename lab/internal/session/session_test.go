@@ -1,9 +1,10 @@
-package main
+package session
 
 import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
@@ -18,9 +20,9 @@ import (
 
 func TestARunStopsWhenItsClaimsAreDecided(t *testing.T) {
 	w := newWorkshop(t)
-	status, out, err := w.run(context.Background(), options{})
+	status, out, err := w.run(context.Background(), Options{})
 	runs := w.inOrder()
-	if err != nil || status != exitHeld || !slices.Equal(blocks(runs), []int{6}) || runs[0].Provenance.Ended != results.Decided {
+	if err != nil || status != Held || !slices.Equal(blocks(runs), []int{6}) || runs[0].Provenance.Ended != results.Decided {
 		t.Fatalf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
 	}
 	for _, want := range []string{counted + "/count  reproduced", "results: data/results/" + counted + "/" + runs[0].Run + ".json\n", "\n1 of 1 claim decided here; 0 not applicable\n"} {
@@ -32,8 +34,8 @@ func TestARunStopsWhenItsClaimsAreDecided(t *testing.T) {
 		t.Error(said)
 	}
 	// An experiment that is asked for by name is measured anyway; its blocks add up.
-	status, out, err = w.run(context.Background(), options{})
-	if runs := w.inOrder(); err != nil || status != exitHeld || !slices.Equal(blocks(runs), []int{6, 2}) {
+	status, out, err = w.run(context.Background(), Options{})
+	if runs := w.inOrder(); err != nil || status != Held || !slices.Equal(blocks(runs), []int{6, 2}) {
 		t.Errorf("exit %d, %v; blocks %v", status, err, blocks(runs))
 	}
 	if said := w.said(); !strings.Contains(said, "further blocks are not needed to decide 97-counted on made-up; 2 blocks are made all the same\n") {
@@ -43,13 +45,13 @@ func TestARunStopsWhenItsClaimsAreDecided(t *testing.T) {
 
 func TestARunStopsWhenItsBudgetIsSpent(t *testing.T) {
 	for name, c := range map[string]struct {
-		o     options
+		o     Options
 		want  int
 		ended results.Ended
 	}{
-		"the experiment's": {options{}, 6, results.Decided},
-		"less":             {options{Budget: 13 * time.Second}, 3, results.Budget},
-		"blocks":           {options{Blocks: 4}, 4, results.Blocks},
+		"the experiment's": {Options{}, 6, results.Decided},
+		"less":             {Options{Budget: 13 * time.Second}, 3, results.Budget},
+		"blocks":           {Options{Blocks: 4}, 4, results.Blocks},
 	} {
 		w := newWorkshop(t)
 		status, out, err := w.run(context.Background(), c.o)
@@ -57,7 +59,7 @@ func TestARunStopsWhenItsBudgetIsSpent(t *testing.T) {
 		if err != nil || !slices.Equal(blocks(runs), []int{c.want}) || runs[0].Provenance.Ended != c.ended {
 			t.Errorf("%s: exit %d, %v; blocks %v\n%s", name, status, err, blocks(runs), out)
 		}
-		if (status == exitHeld) != (c.ended == results.Decided) || status > exitNotHeld {
+		if (status == Held) != (c.ended == results.Decided) || status > NotHeld {
 			t.Errorf("%s: exit %d", name, status)
 		}
 	}
@@ -67,16 +69,16 @@ func TestARunStopsWhenItsBudgetIsSpent(t *testing.T) {
 func TestTheStatusIsThatOfTheVerdicts(t *testing.T) {
 	w := newWorkshop(t)
 	w.seen = func(int64) float64 { return 9 }
-	if status, out, _ := w.run(context.Background(), options{}); status != exitNotHeld || !strings.Contains(out, "refuted") {
+	if status, out, _ := w.run(context.Background(), Options{}); status != NotHeld || !strings.Contains(out, "refuted") {
 		t.Errorf("refuted: exit %d\n%s", status, out)
 	}
 	w = newWorkshop(t)
 	w.broken = true
-	if status, out, _ := w.run(context.Background(), options{Blocks: 6}); status != exitInvalid || !strings.Contains(out, "(18 of 18 trials invalid)") {
+	if status, out, _ := w.run(context.Background(), Options{Blocks: 6}); status != Invalid || !strings.Contains(out, "(18 of 18 trials invalid)") {
 		t.Errorf("invalid: exit %d\n%s", status, out)
 	}
 	w.broken = false
-	if status, out, _ := w.run(context.Background(), options{}); status != exitHeld {
+	if status, out, _ := w.run(context.Background(), Options{}); status != Held {
 		t.Errorf("valid blocks later: exit %d\n%s", status, out)
 	}
 }
@@ -84,9 +86,9 @@ func TestTheStatusIsThatOfTheVerdicts(t *testing.T) {
 func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 	w := newWorkshop(t)
 	w.git("init", "-q")
-	o := options{Budget: 10 * time.Minute}
+	o := Options{Budget: 10 * time.Minute}
 	status, out, err := w.reproduce(o)
-	if runs := w.inOrder(); err != nil || status != exitHeld || !slices.Equal(blocks(runs), []int{6, 6}) || !strings.Contains(out, "2 of 2 claims decided here") {
+	if runs := w.inOrder(); err != nil || status != Held || !slices.Equal(blocks(runs), []int{6, 6}) || !strings.Contains(out, "2 of 2 claims decided here") {
 		t.Fatalf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
 	}
 	if said := w.said(); strings.Contains(said, "passed over") || strings.Contains(said, "earlier") {
@@ -94,7 +96,7 @@ func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 	}
 	// Called again, there is nothing to measure, and it prints the verdicts.
 	status, out, err = w.reproduce(o)
-	if runs := w.inOrder(); err != nil || status != exitHeld || len(runs) != 2 || !strings.Contains(out, "2 of 2 claims decided here") {
+	if runs := w.inOrder(); err != nil || status != Held || len(runs) != 2 || !strings.Contains(out, "2 of 2 claims decided here") {
 		t.Errorf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
 	}
 	said := w.said()
@@ -125,10 +127,10 @@ func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 
 func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
 	w := newWorkshop(t)
-	slow := strings.Replace(fmt.Sprintf(workshopDesign, "98", true), "slot_s = 1", "slot_s = 20", 1)
+	slow := strings.Replace(fmt.Sprintf(archivetest.CountedDesign, "98", true), "slot_s = 1", "slot_s = 20", 1)
 	w.write(filepath.Join(w.root.Experiments(), other+".toml"), slow)
-	status, out, err := w.reproduce(options{Budget: 100 * time.Second})
-	if err != nil || status != exitNotHeld || len(w.inOrder()) != 1 {
+	status, out, err := w.reproduce(Options{Budget: 100 * time.Second})
+	if err != nil || status != NotHeld || len(w.inOrder()) != 1 {
 		t.Errorf("exit %d, %v, %d runs", status, err, len(w.inOrder()))
 	}
 	for _, want := range []string{"inconclusive  not measured: it takes about ", "for which the budget has no room", "\n1 of 2 claims decided here; 0 not applicable\n"} {
@@ -142,11 +144,11 @@ func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
 func TestTheWeathersCostIsSaid(t *testing.T) {
 	w := newWorkshop(t)
 	w.git("init", "-q")
-	slow := strings.Replace(fmt.Sprintf(workshopDesign, "98", true), "slot_s = 1", "slot_s = 20", 1)
+	slow := strings.Replace(fmt.Sprintf(archivetest.CountedDesign, "98", true), "slot_s = 1", "slot_s = 20", 1)
 	w.write(filepath.Join(w.root.Experiments(), other+".toml"), slow)
 	w.gate = gate.OtherLoad
 	w.broken = true
-	_, out, err := w.reproduce(options{Budget: 100 * time.Second})
+	_, out, err := w.reproduce(Options{Budget: 100 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,14 +162,14 @@ func TestTheWeathersCostIsSaid(t *testing.T) {
 	}
 	// A fault of the server is no weather.
 	w.gate = ""
-	if _, out, err := w.reproduce(options{Budget: 100 * time.Second, Again: true}); err != nil || strings.Contains(out, "restless") {
+	if _, out, err := w.reproduce(Options{Budget: 100 * time.Second, Again: true}); err != nil || strings.Contains(out, "restless") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	w = newWorkshop(t)
-	if _, out, err := w.reproduce(options{Budget: 10 * time.Minute}); err != nil || strings.Contains(out, "restless") || strings.Contains(out, "goes on") {
+	if _, out, err := w.reproduce(Options{Budget: 10 * time.Minute}); err != nil || strings.Contains(out, "restless") || strings.Contains(out, "goes on") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if _, out, err := w.run(context.Background(), options{}); err != nil || !strings.Contains(out, "\nin this stay, of 2 blocks 2 were for count and 0 against\n") {
+	if _, out, err := w.run(context.Background(), Options{}); err != nil || !strings.Contains(out, "\nin this stay, of 2 blocks 2 were for count and 0 against\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -193,7 +195,7 @@ func TestRunsOfACallAreMeasuredInTurns(t *testing.T) {
 			if w.fail = c.fail; c.stop {
 				w.cancel = cancel
 			}
-			b := w.bench(options{Budget: 10 * time.Minute})
+			b := w.session(Options{Budget: 10 * time.Minute})
 			var order []string
 			at := 0
 			b.do = func(ctx context.Context, p run.Plan, watch run.Watcher) (*run.Made, error) {
@@ -213,9 +215,9 @@ func TestRunsOfACallAreMeasuredInTurns(t *testing.T) {
 				defer func() { at-- }()
 				return w.do(ctx, p, watch)
 			}
-			status, err := b.reproduce(ctx, b.j.Experiments, new(bytes.Buffer))
-			if (err != nil) != (c.fail > 0) || (status == exitFailed) != (c.fail > 0) {
-				t.Errorf("exit %d, %v", status, err)
+			_, err := b.Reproduce(ctx, b.j.Experiments, io.Discard)
+			if (err != nil) != (c.fail > 0) {
+				t.Error(err)
 			}
 			runs := w.inOrder()
 			if !slices.Equal(blocks(runs), c.want) || !slices.Equal(order, slices.Repeat([]string{"97", "98"}, 6)[:c.want[0]+c.want[1]]) {
@@ -236,16 +238,16 @@ func TestRunsOfACallAreMeasuredInTurns(t *testing.T) {
 func TestAFailedExperimentEndsReproduce(t *testing.T) {
 	for _, goOn := range []bool{false, true} {
 		w := newWorkshop(t)
-		b := w.bench(options{Budget: 10 * time.Minute, KeepGoing: goOn})
+		b := w.session(Options{Budget: 10 * time.Minute, KeepGoing: goOn})
 		b.do = func(ctx context.Context, p run.Plan, watch run.Watcher) (*run.Made, error) {
 			if p.Experiment.Name == counted {
 				return nil, errBroken
 			}
 			return w.do(ctx, p, watch)
 		}
-		status, err := b.reproduce(context.Background(), b.j.Experiments, new(bytes.Buffer))
-		if status != exitFailed || err == nil || !strings.Contains(err.Error(), "97-counted: a cable was pulled") {
-			t.Errorf("exit %d, %v", status, err)
+		_, err := b.Reproduce(context.Background(), b.j.Experiments, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), "97-counted: a cable was pulled") {
+			t.Error(err)
 		}
 		if want := map[bool]int{true: 1}[goOn]; len(w.inOrder()) != want {
 			t.Errorf("going on %v: %d runs", goOn, len(w.inOrder()))
@@ -258,7 +260,7 @@ func TestASeedIsEachRunsOwn(t *testing.T) {
 	w := newWorkshop(t)
 	w.seen = func(n int64) float64 { return float64(n) }
 	w.broken = true
-	if _, _, err := w.run(context.Background(), options{Seed: 7, Blocks: 50, Budget: time.Hour}); err != nil {
+	if _, _, err := w.run(context.Background(), Options{Seed: 7, Blocks: 50, Budget: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	var got []uint64
@@ -267,5 +269,29 @@ func TestASeedIsEachRunsOwn(t *testing.T) {
 	}
 	if !slices.Equal(got, []uint64{7, 8}) || !slices.Equal(blocks(w.inOrder()), []int{40, 10}) {
 		t.Errorf("seeds %v, blocks %v", got, blocks(w.inOrder()))
+	}
+}
+
+func TestTheTableOfClaimsFitsATerminal(t *testing.T) {
+	reason := strings.TrimSpace(strings.Repeat("some figures and words ", 12))
+	for name, c := range map[string]struct {
+		claim string
+		width int
+		has   string
+	}{
+		"a file":            {"11-threads/c1", 0, "11-threads/c1  reproduced  " + reason + "\n"},
+		"a wide terminal":   {"11-threads/c1", 400, "11-threads/c1  reproduced  " + reason + "\n"},
+		"one that is small": {"11-pipelining-simple/rises-to-the-line-rate", 80, "11-pipelining-simple/rises-to-the-line-rate: reproduced\n    some figures"},
+	} {
+		var b bytes.Buffer
+		showClaims(&b, [][3]string{{c.claim, "reproduced", reason}, {"x/y", "refuted", "short"}}, c.width)
+		if !strings.Contains(b.String(), c.has) || strings.Count(b.String(), "figures") != 12 {
+			t.Errorf("%s:\n%s", name, b.String())
+		}
+		for _, line := range strings.Split(b.String(), "\n") {
+			if c.width > 0 && len(line) > c.width {
+				t.Errorf("%s: %d columns: %q", name, len(line), line)
+			}
+		}
 	}
 }

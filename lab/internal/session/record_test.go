@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 func TestARecordBeginsAnewWithOtherProgramsOrAnotherStart(t *testing.T) {
 	w := newWorkshop(t)
 	w.seen = func(n int64) float64 { return float64(n) }
-	if _, _, err := w.run(context.Background(), options{Blocks: 7, Budget: time.Hour}); err != nil {
+	if _, _, err := w.run(context.Background(), Options{Blocks: 7, Budget: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	archivetest.Write(t, w.root.Path(".tools/bin/fiber_server"), "a server")
@@ -37,7 +37,7 @@ func TestARecordBeginsAnewWithOtherProgramsOrAnotherStart(t *testing.T) {
 		{"another server", digest("another server"), "", "(made of something else now: fiber_server)"},
 		{"another start", digest("a server"), "0123456789abcdef", "(the machine has started again, and nothing tells it apart"},
 	} {
-		b := w.bench(options{})
+		b := w.session(Options{})
 		b.boot = c.boot
 		x, err := b.j.Experiment(counted)
 		if err != nil {
@@ -47,12 +47,12 @@ func TestARecordBeginsAnewWithOtherProgramsOrAnotherStart(t *testing.T) {
 		newest.Provenance.Binaries = c.binaries
 		w.said()
 		rec := b.record(x, func(*results.File) bool { return true })
-		b.sayAnew()
+		b.sayNewRecords()
 		said := w.said()
 		if (len(rec.runs) > 0) != (c.says == "") || (said == "") != (c.says == "") || !strings.Contains(said, c.says) || strings.Count(said, "\n") > 1 {
 			t.Errorf("%s: %d runs count, said %q, want %q", c.name, len(rec.runs), said, c.says)
 		}
-		if got := strings.Join(holdings(b.j), "\n"); c.binaries != nil && got != "fiber_server "+c.binaries["fiber_server"].SHA256[:8]+": what records hold of "+counted {
+		if got := strings.Join(Holdings(b.j), "\n"); c.binaries != nil && got != "fiber_server "+c.binaries["fiber_server"].SHA256[:8]+": what records hold of "+counted {
 			t.Errorf("%s: records hold %q", c.name, got)
 		}
 	}

@@ -1,9 +1,7 @@
-package main
+package session
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/terminal"
 )
 
 // stillClock stands still until the test moves it on.
@@ -18,10 +17,10 @@ type stillClock struct{ at time.Time }
 
 func (c *stillClock) now() time.Time { return c.at }
 
-func reporting(terminal bool) (*reporter, *bytes.Buffer, *stillClock) {
+func reporting(is bool) (*Progress, *bytes.Buffer, *stillClock) {
 	var out bytes.Buffer
 	c := &stillClock{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	return &reporter{out: &out, terminal: terminal, now: c.now}, &out, c
+	return &Progress{Line: &terminal.Line{Out: &out, Terminal: is, Now: c.now}}, &out, c
 }
 
 var progressed = &experiment.Experiment{Name: "7-made-up", Title: "A made-up comparison"}
@@ -161,28 +160,6 @@ func TestARunThatCannotBeMadeIsNamed(t *testing.T) {
 	r.Whole(time.Minute, nil)
 	r.Begin(progressed, 0, 0)
 	wrote(t, out, "7-made-up: cannot be run here\n")
-}
-
-func TestAFileIsNoTerminal(t *testing.T) {
-	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if newReporter(f).terminal {
-		t.Error("a file passes for a terminal; a log would be full of carriage returns")
-	}
-}
-
-func TestShort(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0 s", 400 * time.Millisecond: "0 s", 600 * time.Millisecond: "1 s", 59 * time.Second: "59 s",
-		59*time.Second + 700*time.Millisecond: "1 min 00 s", 61 * time.Second: "1 min 01 s", time.Hour: "60 min 00 s",
-	} {
-		if got := short(d); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
-		}
-	}
 }
 
 func blanks(n int) string { return string(bytes.Repeat([]byte{' '}, n)) }

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"errors"
@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// takeLock takes the lock of a directory, or says that another process holds it. It keeps
+// Lock takes the lock of a directory, or says that another process holds it. It keeps
 // two runs from going on at once: they would measure each other's load. The kernel drops
 // the lock with the process, however it ends.
-func takeLock(dir string) (release func(), err error) {
+func Lock(dir string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}

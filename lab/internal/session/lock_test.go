@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"path/filepath"
@@ -8,19 +8,19 @@ import (
 
 func TestASecondTakeIsRefusedUntilRelease(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
-	release, err := takeLock(dir)
+	release, err := Lock(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := takeLock(dir); err == nil || !strings.Contains(err.Error(), "another lab is measuring") {
+	if _, err := Lock(dir); err == nil || !strings.Contains(err.Error(), "another lab is measuring") {
 		t.Errorf("a second lock: %v", err)
 	}
 	// The refused attempt must not have released the first lock.
-	if _, err := takeLock(dir); err == nil {
+	if _, err := Lock(dir); err == nil {
 		t.Error("the second attempt freed the lock")
 	}
 	release()
-	again, err := takeLock(dir)
+	again, err := Lock(dir)
 	if err != nil {
 		t.Fatalf("after release: %v", err)
 	}
@@ -29,7 +29,7 @@ func TestASecondTakeIsRefusedUntilRelease(t *testing.T) {
 
 func TestLocksOfTwoDirectoriesAreApart(t *testing.T) {
 	for _, dir := range []string{t.TempDir(), t.TempDir()} {
-		release, err := takeLock(dir)
+		release, err := Lock(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func TestLocksOfTwoDirectoriesAreApart(t *testing.T) {
 }
 
 func TestADirectoryThatCannotBeMadeIsAnError(t *testing.T) {
-	if _, err := takeLock("/dev/null/lock"); err == nil || strings.Contains(err.Error(), "another lab") {
+	if _, err := Lock("/dev/null/lock"); err == nil || strings.Contains(err.Error(), "another lab") {
 		t.Errorf("%v; want an error that blames no other lab", err)
 	}
 }

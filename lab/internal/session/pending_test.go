@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"bufio"
@@ -26,12 +26,12 @@ import (
 // leave leaves a run of so many blocks pending, as a killed lab does.
 func (w *workshop) leave(n int) *results.File {
 	w.t.Helper()
-	b := w.bench(options{})
+	b := w.session(Options{})
 	x, err := b.j.Experiment(counted)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p := b.plan(x)
+	p := b.Plan(x)
 	p.Budget, p.Seed = time.Minute, 3
 	f := w.blank(p)
 	for range n {
@@ -102,7 +102,7 @@ func TestWhatAKilledLabLeftIsKept(t *testing.T) {
 			f := w.leave(7)
 			spoil(w, f)
 			finished := f.Provenance.FinishedAt
-			if _, _, err := w.run(context.Background(), options{}); err != nil {
+			if _, _, err := w.run(context.Background(), Options{}); err != nil {
 				t.Fatal(err)
 			}
 			runs := w.inOrder()
@@ -123,7 +123,7 @@ func TestWhatAKilledLabLeftIsKept(t *testing.T) {
 func TestARunThatWasOverKeepsItsEnd(t *testing.T) {
 	w := newWorkshop(t)
 	f := w.leave(6)
-	b := w.bench(options{})
+	b := w.session(Options{})
 	x, _ := b.j.Experiment(counted)
 	f.Provenance.Ended = results.Decided
 	if err := forget(w.root, f, ""); err != nil {
@@ -132,7 +132,7 @@ func TestARunThatWasOverKeepsItsEnd(t *testing.T) {
 	if err := setAside(w.root, b.profile, x, &run.Made{File: f}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := adopt(b.j, "", b.report.Say); err != nil {
+	if _, err := Adopt(b.j, "", b.Say); err != nil {
 		t.Fatal(err)
 	}
 	if runs := b.j.Runs; len(runs) != 1 || runs[0].Provenance.Ended != results.Decided {
@@ -144,14 +144,14 @@ func TestARunThatWasOverKeepsItsEnd(t *testing.T) {
 func TestARunIsNotKeptTwice(t *testing.T) {
 	w := newWorkshop(t)
 	f := w.leave(3)
-	b := w.bench(options{})
+	b := w.session(Options{})
 	x, _ := b.j.Experiment(counted)
 	f.Provenance.Ended = results.Budget
 	if err := keep(b.j, b.profile, x.Text, &run.Made{File: f}); err != nil {
 		t.Fatal(err)
 	}
 	w.said()
-	if _, _, err := w.run(context.Background(), options{}); err != nil {
+	if _, _, err := w.run(context.Background(), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if runs := w.inOrder(); len(runs) != 2 || runs[0].Provenance.Ended != results.Budget {
@@ -193,8 +193,8 @@ func TestWhatTheJournalWouldRefuseIsMovedAside(t *testing.T) {
 			w := newWorkshop(t)
 			f := w.leave(3)
 			c.spoil(w, version(w.root, f), f)
-			b := w.bench(options{})
-			if _, err := adopt(b.j, "", b.report.Say); err != nil {
+			b := w.session(Options{})
+			if _, err := Adopt(b.j, "", b.Say); err != nil {
 				t.Fatal(err)
 			}
 			aside := "refused/" + counted + "." + f.Run + ".0003"
@@ -211,8 +211,8 @@ func TestWhatTheJournalWouldRefuseIsMovedAside(t *testing.T) {
 					t.Errorf("in data/: %v", left)
 				}
 			}
-			again := w.bench(options{})
-			if added, err := adopt(again.j, "", again.report.Say); err != nil || len(added) > 0 || w.said() != "" {
+			again := w.session(Options{})
+			if added, err := Adopt(again.j, "", again.Say); err != nil || len(added) > 0 || w.said() != "" {
 				t.Errorf("once more: %d, %v", len(added), err)
 			}
 		})
@@ -224,8 +224,8 @@ func TestStrangeFilesAmongPendingRuns(t *testing.T) {
 	w := newWorkshop(t)
 	w.write(filepath.Join(w.root.Pending(), "README"), "?")
 	w.write(filepath.Join(w.root.Pending(), counted, "notes"), "?")
-	b := w.bench(options{})
-	if added, err := adopt(b.j, "", b.report.Say); err != nil || len(added) > 0 {
+	b := w.session(Options{})
+	if added, err := Adopt(b.j, "", b.Say); err != nil || len(added) > 0 {
 		t.Errorf("%d, %v", len(added), err)
 	}
 }
@@ -237,10 +237,10 @@ func TestAnInterruptedRunKeepsItsCompleteBlocks(t *testing.T) {
 		if w.fail, w.cancel = n, cancel; n == 0 {
 			cancel()
 		}
-		status, out, err := w.run(ctx, options{})
+		_, out, err := w.run(ctx, Options{})
 		runs := w.inOrder()
-		if status != exitFailed || err == nil || len(runs) != min(n, 1) {
-			t.Fatalf("after %d: exit %d, %v, %d runs", n, status, err, len(runs))
+		if err == nil || len(runs) != min(n, 1) {
+			t.Fatalf("after %d: %v, %d runs", n, err, len(runs))
 		}
 		want := map[int]string{0: "97-counted: interrupted; this experiment left nothing behind", 3: "97-counted: interrupted; 3 complete blocks are kept"}[n]
 		if err.Error() != want {
@@ -252,7 +252,7 @@ func TestAnInterruptedRunKeepsItsCompleteBlocks(t *testing.T) {
 		// The next run goes on from there.
 		w.fail, w.cancel = 0, nil
 		w.at = w.at.Add(time.Minute)
-		if _, _, err := w.run(context.Background(), options{}); err != nil {
+		if _, _, err := w.run(context.Background(), Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := blocks(w.inOrder()), []int{3, 3}; n > 0 && !slices.Equal(got, want) {
@@ -267,9 +267,9 @@ func TestAFailedRunKeepsItsCompleteBlocks(t *testing.T) {
 	for _, broken := range []bool{false, true} {
 		w := newWorkshop(t)
 		w.fail, w.broken = 3, broken
-		status, _, err := w.run(context.Background(), options{})
-		if status != exitFailed || err == nil || !strings.Contains(err.Error(), "a cable was pulled") {
-			t.Fatalf("exit %d, %v", status, err)
+		_, _, err := w.run(context.Background(), Options{})
+		if err == nil || !strings.Contains(err.Error(), "a cable was pulled") {
+			t.Fatal(err)
 		}
 		want := map[bool][]int{false: {3}}[broken]
 		if got := blocks(w.inOrder()); !slices.Equal(got, want) {
@@ -300,7 +300,7 @@ func victim(root string) {
 			fmt.Println("fault", err, faults)
 			os.Exit(1)
 		}
-		b := &bench{options: options{Again: true, Budget: 10 * time.Minute}, j: j, profile: machine(j), self: "lab", report: newReporter(nobody), ready: func(run.Plan) error { return nil }, now: func() time.Time { return w.at }, sleep: w.sleep}
+		b := &Session{Options: Options{Again: true, Budget: 10 * time.Minute}, Progress: newProgress(nobody), j: j, profile: machine(j), self: "lab", ready: func(run.Plan) error { return nil }, now: func() time.Time { return w.at }, sleep: w.sleep}
 		b.do = func(ctx context.Context, p run.Plan, watch run.Watcher) (*run.Made, error) {
 			keep := p.Keep
 			p.Keep = func(made *run.Made) error {
@@ -310,7 +310,7 @@ func victim(root string) {
 			}
 			return w.do(ctx, p, watch)
 		}
-		if _, err := b.reproduce(context.Background(), j.Experiments, io.Discard); err != nil {
+		if _, err := b.Reproduce(context.Background(), j.Experiments, io.Discard); err != nil {
 			fmt.Println("fault", err)
 			os.Exit(1)
 		}
@@ -358,8 +358,8 @@ func TestAKillLosesNoCompleteBlock(t *testing.T) {
 		if len(w.pending()) > 0 {
 			cut++
 		}
-		b := w.bench(options{})
-		if _, err := adopt(b.j, "", b.report.Say); err != nil {
+		b := w.session(Options{})
+		if _, err := Adopt(b.j, "", b.Say); err != nil {
 			t.Fatal(err)
 		}
 		if err := derive.Write(b.j); err != nil {

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"errors"
@@ -87,10 +87,10 @@ func forget(root journal.Root, f *results.File, but string) error {
 	return err
 }
 
-// adopt adds to the journal the runs that were cut short, of one experiment or, if name
+// Adopt adds to the journal the runs that were cut short, of one experiment or, if name
 // is empty, of all. It reports each in a line, also one that the journal refuses, which
 // is moved aside. It returns those that it added.
-func adopt(j *archive.Journal, name string, say func(format string, args ...any)) ([]*results.File, error) {
+func Adopt(j *archive.Journal, name string, say func(format string, args ...any)) ([]*results.File, error) {
 	var added []*results.File
 	dirs, err := os.ReadDir(j.Root.Pending())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,7 +110,7 @@ func adopt(j *archive.Journal, name string, say func(format string, args ...any)
 		}
 		for _, v := range newest {
 			f, err := adoptOne(j, dir.Name(), journal.Root(filepath.Join(own, v)))
-			if errors.As(err, new(unfit)) {
+			if errors.As(err, new(unfitError)) {
 				err = refuse(j.Root, dir.Name(), v, err, say)
 				f = nil
 			}
@@ -159,11 +159,11 @@ func adoptOne(j *archive.Journal, name string, from journal.Root) (*results.File
 	}
 	f, err := results.Read(from.Result(name, id))
 	if err != nil {
-		return nil, unfit{err}
+		return nil, unfitError{err}
 	}
 	p := f.Provenance
 	if f.Experiment != name || f.Run != id || p == nil {
-		return nil, unfit{fmt.Errorf("it is no run of its name: experiment %q, run %q", f.Experiment, f.Run)}
+		return nil, unfitError{fmt.Errorf("it is no run of its name: experiment %q, run %q", f.Experiment, f.Run)}
 	}
 	if p.Ended == "" {
 		p.Ended = results.Interrupted
@@ -173,23 +173,23 @@ func adoptOne(j *archive.Journal, name string, from journal.Root) (*results.File
 		h, ok := j.Hosts[id]
 		if !ok {
 			if h, err = results.ReadHost(from.Host(id)); err != nil {
-				return nil, unfit{err}
+				return nil, unfitError{err}
 			}
 			if h.ID != id {
-				return nil, unfit{fmt.Errorf("the profile of its host is of %q", h.ID)}
+				return nil, unfitError{fmt.Errorf("the profile of its host is of %q", h.ID)}
 			}
 		}
 		hosts = append(hosts, h)
 	}
 	design, err := os.ReadFile(from.Design(p.ExperimentSHA256))
 	if err != nil {
-		return nil, unfit{err}
+		return nil, unfitError{err}
 	}
 	made := &run.Made{File: f, Raw: map[string][]byte{}}
 	for _, c := range f.Conditions {
 		for _, named := range c.Profiles {
 			if made.Raw[named.File], err = os.ReadFile(from.Profile(named.File)); err != nil {
-				return nil, unfit{err}
+				return nil, unfitError{err}
 			}
 		}
 	}

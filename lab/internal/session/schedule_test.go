@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"fmt"
@@ -7,11 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// A walk is what a spend chose by a clock of its own.
+// A walk is what a schedule chose by a clock of its own.
 type walk struct {
 	began time.Time
 	order []int
@@ -19,9 +21,9 @@ type walk struct {
 	ends  time.Duration // since the beginning
 }
 
-// walked follows a spend to its end. block makes each chosen block: how long it takes, and
+// walked follows a schedule to its end. block makes each chosen block: how long it takes, and
 // the verdicts after it, of which nil says that all is decided.
-func walked(t *testing.T, budget time.Duration, s *spend, block func(at, made int) (time.Duration, *verdict.File)) (w walk) {
+func walked(t *testing.T, budget time.Duration, s *schedule, block func(at, made int) (time.Duration, *verdict.File)) (w walk) {
 	t.Helper()
 	w.began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	now, left := w.began, map[int]time.Time{}
@@ -36,7 +38,7 @@ func walked(t *testing.T, budget time.Duration, s *spend, block func(at, made in
 			now = now.Add(wait)
 			continue
 		}
-		if was, ok := left[at]; ok && !s.stay && now.Sub(was) < visitGap {
+		if was, ok := left[at]; ok && !s.single && now.Sub(was) < results.VisitGap {
 			t.Errorf("block %d: part %d was left %v ago", len(w.order), at, now.Sub(was))
 		}
 		p := s.parts[at]
@@ -45,8 +47,8 @@ func walked(t *testing.T, budget time.Duration, s *spend, block func(at, made in
 		if w.order, left[at] = append(w.order, at), now; len(w.order) > 300 {
 			t.Fatalf("it never ends: %v", w.order)
 		}
-		s.made(p, 1, length, now)
-		if p.say(says); says == nil {
+		s.add(p, 1, length, now)
+		if p.update(says); says == nil {
 			p.over = true
 		}
 	}
@@ -62,7 +64,7 @@ func stillOpen(blocks int, needs ...int) *verdict.File {
 }
 
 // clearly decides all claims of a part with the last block of its clear case.
-func clearly(s *spend) func(at, made int) (time.Duration, *verdict.File) {
+func clearly(s *schedule) func(at, made int) (time.Duration, *verdict.File) {
 	return func(at, made int) (time.Duration, *verdict.File) {
 		p := s.parts[at]
 		if made == p.clear {
@@ -89,7 +91,7 @@ func three() []*part {
 }
 
 func TestItGoesRoundAndWaitsOnlyForTheGap(t *testing.T) {
-	s := &spend{parts: three()}
+	s := &schedule{parts: three()}
 	w := walked(t, time.Hour, s, clearly(s))
 	// Four claims in 24 s come before two in 21 s, and one in 54 s comes last. After six
 	// rounds the two others are left, and at last one. Part 0 ends each round, and the two
@@ -102,9 +104,9 @@ func TestItGoesRoundAndWaitsOnlyForTheGap(t *testing.T) {
 		t.Errorf("waits %v, want %v", w.waits, want)
 	}
 	// An experiment alone is left alone all the same, and no longer than it has to be.
-	s = &spend{parts: three()[2:]}
+	s = &schedule{parts: three()[2:]}
 	w = walked(t, time.Hour, s, clearly(s))
-	if want := slices.Repeat([]time.Duration{visitGap}, 6); len(w.order) != 7 || !slices.Equal(w.waits, want) {
+	if want := slices.Repeat([]time.Duration{results.VisitGap}, 6); len(w.order) != 7 || !slices.Equal(w.waits, want) {
 		t.Errorf("alone: %d blocks, waits %v", len(w.order), w.waits)
 	}
 }
@@ -118,7 +120,7 @@ func TestWhatCannotBeCarriedToTheEndFillsGaps(t *testing.T) {
 		93 * time.Second:  {3, 4, 7}, // eight blocks of 3 s and seven gaps take 94 s
 		80 * time.Second:  {4, 5, 5}, // seven blocks and six gaps take 81 s
 	} {
-		s := &spend{parts: three()}
+		s := &schedule{parts: three()}
 		w := walked(t, budget, s, clearly(s))
 		if got := w.blocksOf(); got != want {
 			t.Errorf("%v: blocks %v, want %v", budget, got, want)
@@ -130,7 +132,7 @@ func TestWhatCannotBeCarriedToTheEndFillsGaps(t *testing.T) {
 }
 
 func TestBlocksThatTakeLongerAreReckonedSo(t *testing.T) {
-	s := &spend{parts: three()}
+	s := &schedule{parts: three()}
 	slow := three()
 	slow[1].block, slow[2].block = 6*time.Second, 6*time.Second
 	w := walked(t, 130*time.Second, s, func(at, made int) (time.Duration, *verdict.File) {
@@ -147,7 +149,7 @@ func TestBlocksThatTakeLongerAreReckonedSo(t *testing.T) {
 // Two parts whose blocks take twice as long as planned say the same of the third, which is
 // not begun: the budget would not carry all three to the end.
 func TestWhatWasNeverMadeTakesLongerToo(t *testing.T) {
-	s := &spend{parts: []*part{
+	s := &schedule{parts: []*part{
 		{block: 3 * time.Second, claims: 4, clear: 8}, {block: 3 * time.Second, claims: 2, clear: 7}, {block: 3 * time.Second, claims: 1, clear: 7},
 	}}
 	w := walked(t, 122*time.Second, s, func(at, made int) (time.Duration, *verdict.File) {
@@ -162,7 +164,7 @@ func TestWhatWasNeverMadeTakesLongerToo(t *testing.T) {
 // What a call has no time to decide, it prepares for the next of its kind.
 func TestTheTimeThatDecidesNothingIsOfUseLater(t *testing.T) {
 	parts := three()[1:2]
-	w := walked(t, 100*time.Second, &spend{parts: parts}, func(_, made int) (time.Duration, *verdict.File) {
+	w := walked(t, 100*time.Second, &schedule{parts: parts}, func(_, made int) (time.Duration, *verdict.File) {
 		if made < 5 {
 			return 3 * time.Second, stillOpen(0, 8) // refused
 		}
@@ -176,7 +178,7 @@ func TestTheTimeThatDecidesNothingIsOfUseLater(t *testing.T) {
 // A claim that lies exactly on its limit always seems to need one more block. In two
 // minutes it takes no time from claims that can be decided.
 func TestWhatIsForetoldInVainComesLater(t *testing.T) {
-	s := &spend{parts: three()}
+	s := &schedule{parts: three()}
 	w := walked(t, 150*time.Second, s, func(at, made int) (time.Duration, *verdict.File) {
 		if at == 1 {
 			return 3 * time.Second, stillOpen(made, 1)
@@ -189,7 +191,7 @@ func TestWhatIsForetoldInVainComesLater(t *testing.T) {
 }
 
 func TestNothingIsMeasuredThatCannotDecide(t *testing.T) {
-	s := &spend{parts: three()}
+	s := &schedule{parts: three()}
 	w := walked(t, time.Hour, s, func(at, made int) (time.Duration, *verdict.File) {
 		return s.parts[at].block, stillOpen(10, 0, 10000)
 	})
@@ -200,7 +202,7 @@ func TestNothingIsMeasuredThatCannotDecide(t *testing.T) {
 
 // Blocks that the weather refused count for no claim, and what closed the gates may pass.
 func TestWhatTheWeatherRefusedIsMeasuredAgain(t *testing.T) {
-	s := &spend{parts: three()[2:]}
+	s := &schedule{parts: three()[2:]}
 	w := walked(t, time.Hour, s, func(_, made int) (time.Duration, *verdict.File) {
 		if made < 5 {
 			return 3 * time.Second, &verdict.File{Claims: []verdict.Claim{{Verdict: verdict.Invalid, Open: true}}}
@@ -223,7 +225,7 @@ func TestARunThatIsAskedForByNameHasNoBreaks(t *testing.T) {
 		{0, 10, 10, 100 * time.Second}, {50, 40, 50, time.Hour}, {1, 1, 1, time.Hour},
 		{0, 10, 1, time.Second}, // once, however little time there is
 	} {
-		s := &spend{stay: true, parts: []*part{{block: 10 * time.Second, claims: 1, clear: 6, most: c.most}}}
+		s := &schedule{single: true, parts: []*part{{block: 10 * time.Second, claims: 1, clear: 6, most: c.most}}}
 		w := walked(t, c.budget, s, func(int, int) (time.Duration, *verdict.File) { return 10 * time.Second, stillOpen(1, 0) })
 		if len(w.order) != c.want || len(w.waits) > 0 {
 			t.Errorf("%+v: %d blocks, waits %v", c, len(w.order), w.waits)
@@ -237,34 +239,12 @@ func TestAPartKnowsWhatIsOpen(t *testing.T) {
 		{Verdict: verdict.Invalid, Open: true, Blocks: 9},
 	}}
 	p := &part{clear: 6}
-	if p.say(says); p.over || !slices.Equal(p.needs, []int{3, 0, 4, 3}) {
+	if p.update(says); p.over || !slices.Equal(p.needs, []int{3, 0, 4, 3}) {
 		t.Errorf("%+v", p)
 	}
 	says.Claims = says.Claims[:1]
-	if p.say(says); !p.over {
+	if p.update(says); !p.over {
 		t.Error("all is decided, and it goes on")
-	}
-}
-
-func TestBudgets(t *testing.T) {
-	xs := func(n int) (out []*experiment.Experiment) {
-		for range n {
-			out = append(out, &experiment.Experiment{BudgetS: 60})
-		}
-		return out
-	}
-	for _, c := range []struct {
-		n       int
-		entries string
-		all     bool
-		want    time.Duration
-	}{
-		{1, "01", false, 150 * time.Second}, {2, "", false, 150 * time.Second}, {9, "", false, 225 * time.Second},
-		{9, "01", false, 9 * time.Minute}, {9, "", true, 9 * time.Minute}, {90, "", true, 24 * time.Minute},
-	} {
-		if got := budgetOf(xs(c.n), strings.Fields(c.entries), c.all); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
 	}
 }
 
@@ -281,3 +261,32 @@ func TestAClearCaseTakesMoreBlocksForMoreClaims(t *testing.T) {
 		t.Errorf("%v, want %s", got, want)
 	}
 }
+
+func TestADesignHasRoomForWhatItsClaimsTake(t *testing.T) {
+	x, err := experiment.Parse(counted, []byte(fmt.Sprintf(archivetest.CountedDesign, "97", true)+flatClaim))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		budget         float64
+		fresh, further bool // whether it is enough for a first run, and for one after others
+	}{{60, true, true}, {20, false, true}, {1, false, false}} {
+		x.BudgetS = c.budget
+		for measured, fits := range map[bool]bool{false: c.fresh, true: c.further} {
+			err := Decidable(x, measured)
+			if (err == nil) != fits || err != nil && !strings.HasPrefix(err.Error(), fmt.Sprintf("budget_s = %v: it holds ", c.budget)) {
+				t.Errorf("%v s, measured %v: %v", c.budget, measured, err)
+			}
+		}
+	}
+}
+
+const flatClaim = `[[claims]]
+id = "flat"
+kind = "flat"
+text = "It is flat."
+why = "Made up."
+metric = "throughput_rps"
+over = "workers"
+margin = 0.1
+`

@@ -1,0 +1,208 @@
+package session
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/pages"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/terminal"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// report prints the table of claims, the paths of the results in the journal that they
+// went into, and how many claims are decided.
+func report(out io.Writer, root, into journal.Root, outcomes []*Outcome) {
+	var rows [][3]string
+	for _, o := range outcomes {
+		if o.Verdicts == nil {
+			for _, c := range o.Experiment.Claims {
+				rows = append(rows, [3]string{o.Experiment.Name + "/" + c.ID, string(verdict.Inconclusive), "not measured: " + o.Unmade})
+			}
+			continue
+		}
+		for _, c := range o.Verdicts.Claims {
+			rows = append(rows, [3]string{o.Experiment.Name + "/" + c.ID, string(c.Verdict), c.Reason})
+		}
+	}
+	showClaims(out, rows, terminal.Columns(out))
+	fmt.Fprintln(out)
+	for _, o := range outcomes {
+		if o.Verdicts == nil {
+			continue
+		}
+		if wall := pages.Wall(o.Verdicts, o.Experiment); wall != "" {
+			fmt.Fprintf(out, "%s: %s\n", o.Experiment.Name, wall)
+		}
+	}
+	for _, o := range outcomes {
+		for _, f := range o.Runs {
+			about, invalid := "", 0
+			for _, t := range f.Trials {
+				if !t.Valid {
+					invalid++
+				}
+			}
+			if invalid > 0 {
+				about = fmt.Sprintf(" (%d of %d trials invalid)", invalid, len(f.Trials))
+			}
+			if why := f.Provenance.StoppedEarly; why != "" {
+				about += "; stopped early: " + why
+			}
+			fmt.Fprintf(out, "results: %s%s\n", root.Rel(into.Result(f.Experiment, f.Run)), about)
+			if o.least > 0 {
+				printVisit(out, o, f)
+			}
+		}
+	}
+	printWeather(out, outcomes)
+	decided, claims, inapplicable := tally(outcomes)
+	fmt.Fprintf(out, "%d of %s decided here; %d not applicable\n", decided, count(claims, "claim", "claims"), inapplicable)
+}
+
+// A Standing says how claims stand, from good to bad.
+type Standing int
+
+const (
+	Held    Standing = iota // each is reproduced or not applicable
+	NotHeld                 // some is refuted or inconclusive
+	Invalid                 // the trials of some allow no verdict
+)
+
+// standing is that of the worst verdict.
+func standing(outcomes []*Outcome) Standing {
+	worst := Held
+	for _, o := range outcomes {
+		if o.Verdicts == nil {
+			worst = max(worst, NotHeld)
+			continue
+		}
+		for _, c := range o.Verdicts.Claims {
+			switch c.Verdict {
+			case verdict.Refuted, verdict.Inconclusive:
+				worst = max(worst, NotHeld)
+			case verdict.Invalid:
+				worst = max(worst, Invalid)
+			}
+		}
+	}
+	return worst
+}
+
+// tally counts the claims that are decided, all claims, and those that do not apply here.
+func tally(outcomes []*Outcome) (decided, claims, inapplicable int) {
+	for _, o := range outcomes {
+		claims += len(o.Experiment.Claims)
+		if o.Verdicts == nil {
+			continue
+		}
+		for _, c := range o.Verdicts.Claims {
+			switch c.Verdict {
+			case verdict.Reproduced, verdict.Refuted:
+				decided++
+			case verdict.NotApplicable:
+				inapplicable++
+			}
+		}
+	}
+	return decided, claims, inapplicable
+}
+
+// showClaims prints claims with their verdicts and the figures that these rest on as a
+// table, or, on a terminal that is too narrow for one, the figures below each claim.
+func showClaims(out io.Writer, rows [][3]string, width int) {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CLAIM\tVERDICT\tFIGURES")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r[0], r[1], r[2])
+	}
+	w.Flush()
+	if width > 0 && slices.ContainsFunc(strings.Split(b.String(), "\n"), func(line string) bool { return len(line) > width }) {
+		b.Reset()
+		for _, r := range rows {
+			fmt.Fprintf(&b, "%s\n%s\n", terminal.Fit(r[0]+": "+r[1], width), terminal.Fit("    "+r[2], width))
+		}
+	}
+	fmt.Fprintf(out, "\n%s", b.String())
+}
+
+// printWeather says what a restless machine cost a call: how many blocks it refused and by
+// which gates, which claims are open for that, and which just need more blocks. A claim is
+// open for that if the blocks refused in this call are as many as it still needs.
+func printWeather(out io.Writer, outcomes []*Outcome) {
+	made, refused, closed, because, rest := 0, 0, map[string]int{}, "", ""
+	for _, o := range outcomes {
+		lost := 0
+		for _, f := range o.Runs {
+			made += f.Provenance.Blocks
+			lost += refusals(f, closed)
+		}
+		if refused += lost; o.Verdicts == nil {
+			continue
+		}
+		for _, c := range o.Verdicts.Claims {
+			switch name := ", " + o.Experiment.Name + "/" + c.ID; {
+			case !c.Open:
+			case lost > 0 && (c.Verdict == verdict.Invalid || c.VisitsNeeded > 0 && c.VisitsNeeded <= lost):
+				because += name
+			case c.VisitsNeeded > 0:
+				rest += fmt.Sprintf("%s (about %d)", name, c.VisitsNeeded)
+			default:
+				rest += name
+			}
+		}
+	}
+	if refused > 0 {
+		gates := ""
+		for _, g := range slices.Sorted(maps.Keys(closed)) {
+			gates += fmt.Sprintf(", %s %d", g, closed[g])
+		}
+		of := count(made, "block was", "blocks were")
+		fmt.Fprintf(out, "%d of %s refused, since this machine was restless: %s\n", refused, of, gates[2:])
+	}
+	if because != "" {
+		fmt.Fprintf(out, "open because of that: %s\n", because[2:])
+	}
+	if rest != "" {
+		fmt.Fprintf(out, "open for want of blocks: %s\n", rest[2:])
+	}
+	if because+rest != "" {
+		fmt.Fprintln(out, "lab reproduce goes on from here: the blocks made in this clone count.")
+	}
+}
+
+// refusals counts the blocks of which a disturbance of the machine refused a trial, and
+// adds them to the gates that it closed.
+func refusals(f *results.File, closed map[string]int) int {
+	seen := map[string]int{} // by gate, the last block
+	last, n := 0, 0
+	for _, t := range f.Trials {
+		for _, why := range t.Reasons {
+			if g, _ := gate.Of(why.Gate); g.Kind != gate.Passing || seen[why.Gate] == t.Block {
+				continue
+			}
+			if closed[why.Gate], seen[why.Gate] = closed[why.Gate]+1, t.Block; last != t.Block {
+				last, n = t.Block, n+1
+			}
+		}
+	}
+	return n
+}
+
+// printVisit says what a run that had no breaks saw in its stay, whatever the record needs.
+func printVisit(out io.Writer, o *Outcome, f *results.File) {
+	alone := *o.record
+	alone.runs = nil
+	for _, c := range alone.with(f).Claims {
+		if of := count(c.Blocks, "block", "blocks"); c.Blocks > 0 {
+			fmt.Fprintf(out, "in this stay, of %s %d were for %s and %d against\n", of, c.For, c.ID, c.Against)
+		}
+	}
+}

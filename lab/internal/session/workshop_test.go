@@ -1,0 +1,278 @@
+package session
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
+	"github.com/line-rate/line-rate/lab/internal/derive"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+func TestMain(m *testing.M) {
+	if root := os.Getenv(victimRoot); root != "" {
+		victim(root)
+	}
+	os.Exit(m.Run())
+}
+
+// A workshop is a journal of two experiments, with a made-up machine that measures
+// nothing: its runs hold made-up figures in the form that the engine gives.
+type workshop struct {
+	t    *testing.T
+	root journal.Root
+	log  string // where progress goes
+
+	runs int       // made so far
+	at   time.Time // the machine's clock
+	plan []run.Plan
+	// seen is how many workers a trial counts; if it is nil, as many as were asked for.
+	seen func(workers int64) float64
+	// broken makes all trials invalid. fail ends a run after so many blocks: by cancel if
+	// that is set, otherwise with an error.
+	broken bool
+	gate   string // that is closed then; empty: a server that exited
+	fail   int
+	cancel func()
+}
+
+const (
+	counted = "97-counted"
+	other   = "98-other"
+)
+
+func newWorkshop(t *testing.T) *workshop {
+	t.Helper()
+	w := &workshop{t: t, root: journal.Root(t.TempDir()), at: time.Now().Add(-24 * time.Hour).Truncate(time.Second)}
+	w.log = filepath.Join(t.TempDir(), "log")
+	w.write(filepath.Join(w.root.Experiments(), counted+".toml"), fmt.Sprintf(archivetest.CountedDesign, "97", true))
+	w.write(filepath.Join(w.root.Experiments(), other+".toml"), fmt.Sprintf(archivetest.CountedDesign, "98", true))
+	if err := derive.Write(w.session(Options{}).j); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *workshop) write(path, text string) {
+	w.t.Helper()
+	archivetest.Write(w.t, path, text)
+}
+
+// session opens the journal again, as each call of the lab does.
+func (w *workshop) session(o Options) *Session {
+	w.t.Helper()
+	j, faults, err := archive.Open(w.root)
+	if err != nil || len(faults) > 0 {
+		w.t.Fatal(err, faults)
+	}
+	log, err := os.OpenFile(w.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { log.Close() })
+	return &Session{
+		Options: o, Progress: newProgress(log), j: j, had: len(j.Runs), profile: machine(j), self: "lab",
+		ready: func(run.Plan) error { return nil }, do: w.do, now: func() time.Time { return w.at },
+		sleep: w.sleep,
+	}
+}
+
+// sleep lets the machine's clock pass.
+func (w *workshop) sleep(ctx context.Context, length time.Duration) error {
+	w.at = w.at.Add(length)
+	return ctx.Err()
+}
+
+// machine is the made-up machine, as the journal has it if it does.
+func machine(j *archive.Journal) *host.Profile {
+	if known, ok := j.Hosts["made-up"]; ok {
+		return known
+	}
+	return &host.Profile{SchemaVersion: 1, ID: "made-up", Name: "a made-up machine", Arch: "amd64", CPU: "made up", Cores: 2, MemoryBytes: 1 << 30, Kernel: "6.1"}
+}
+
+// said returns what was reported since the last call.
+func (w *workshop) said() string {
+	w.t.Helper()
+	text, err := os.ReadFile(w.log)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.Truncate(w.log, 0); err != nil {
+		w.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// blank is a run before its first block.
+func (w *workshop) blank(p run.Plan) *results.File {
+	x := p.Experiment
+	f := &results.File{
+		SchemaVersion: results.Version, Experiment: x.Name, Source: results.Measured,
+		Hosts: results.Hosts{Server: p.Host.ID, Client: p.Host.ID}, Topology: results.Topology(x.Topology),
+		Settings: x.Fixed(), Conditions: []results.Condition{}, Trials: []results.Trial{},
+		Provenance: &results.Provenance{
+			StartedAt: w.at, FinishedAt: w.at, Commit: "unknown", Dirty: true, ExperimentSHA256: x.SHA256, Seed: p.Seed, Generator: "autocannon 8.0.0",
+			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS}, BudgetS: p.Budget.Seconds(),
+			Tools: map[string]string{}, Kernel: map[string]string{}, Binaries: map[string]host.Binary{},
+		},
+	}
+	for _, name := range results.Programs(x) {
+		f.Provenance.Binaries[name] = host.Binary{SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(name)))}
+	}
+	f.Run = w.at.UTC().Format("20060102t150405z") + "-" + p.Host.ID
+	all := x.Conditions()
+	twin := experiment.DrawControl(len(all), p.Seed)
+	for i, levels := range append(all, all[twin]) {
+		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: []string{"lab/scripts/server.sh", "lab/scripts/trial.sh"}}
+		if i == len(all) {
+			c.ControlOf = f.Conditions[twin].ID
+		}
+		f.Conditions = append(f.Conditions, c)
+	}
+	return f
+}
+
+// block adds a made-up block of four seconds.
+func (w *workshop) block(f *results.File) []results.Trial {
+	p := f.Provenance
+	p.Blocks++
+	var all []setting.Levels
+	for _, c := range f.Conditions {
+		all = append(all, f.Settings.With(c.Levels))
+	}
+	first := len(f.Trials)
+	for _, sequence := range experiment.DrawBlock(experiment.Groups(all), 1, p.Seed, p.Blocks) {
+		c := f.Conditions[sequence[0]]
+		t := results.Trial{Seq: len(f.Trials) + 1, Block: p.Blocks, Condition: c.ID, StartedAt: w.at, Valid: !w.broken, Bound: gate.BoundUnknown, Metrics: map[string]float64{"requests": 100, "duration_s": 1, "throughput_rps": 100}}
+		n, _ := c.Levels[setting.Workers].Int()
+		t.Metrics["workers"] = float64(n)
+		if w.seen != nil {
+			t.Metrics["workers"] = w.seen(n)
+		}
+		if w.broken {
+			t.Metrics = nil
+			if w.gate == gate.OtherLoad {
+				t.Metrics = map[string]float64{"server_foreign_load": 0.5}
+			}
+			t.Reasons = []results.Reason{{Gate: cmp.Or(w.gate, gate.ServerExited), Detail: "the server exited in mid-trial"}}
+		}
+		f.Trials = append(f.Trials, t)
+		w.at = w.at.Add(time.Second)
+	}
+	w.at = w.at.Add(time.Second)
+	p.FinishedAt = w.at
+	return f.Trials[first:]
+}
+
+var errBroken = errors.New("a cable was pulled")
+
+// do makes a run as the engine does.
+func (w *workshop) do(ctx context.Context, p run.Plan, watch run.Watcher) (*run.Made, error) {
+	w.plan = append(w.plan, p)
+	w.runs++
+	f := w.blank(p)
+	began, away := w.at, time.Duration(0)
+	watch.Begin(p.Experiment, 4*time.Second, p.Budget)
+	for f.Provenance.Ended == "" {
+		if ctx.Err() != nil || w.fail > 0 && f.Provenance.Blocks == w.fail {
+			if w.cancel != nil {
+				w.cancel()
+			}
+			if ctx.Err() == nil || f.Provenance.Blocks == 0 {
+				return nil, errors.Join(errBroken, ctx.Err())
+			}
+			f.Provenance.Ended = results.Interrupted
+			return &run.Made{File: f}, ctx.Err()
+		}
+		watch.Turn(f.Provenance.Blocks+1, 1, 1)
+		trials := w.block(f)
+		took := w.at.Sub(began) - away
+		switch {
+		case p.Decided(f):
+			f.Provenance.Ended = results.Decided
+		case p.MaxBlocks > 0 && f.Provenance.Blocks >= p.MaxBlocks, f.Provenance.Blocks == 40:
+			f.Provenance.Ended = results.Blocks
+		case took+took/time.Duration(f.Provenance.Blocks) > p.Budget:
+			f.Provenance.Ended = results.Budget
+		}
+		watch.Block(f, trials)
+		if err := p.Keep(&run.Made{File: f}); err != nil {
+			return nil, err
+		}
+		if p.Turn != nil && f.Provenance.Ended == "" {
+			left := w.at
+			f.Provenance.Ended = p.Turn()
+			away += w.at.Sub(left)
+		}
+	}
+	return &run.Made{File: f}, nil
+}
+
+// inOrder opens the journal as lab check does, derived files included, and returns its
+// runs.
+func (w *workshop) inOrder() []*results.File {
+	w.t.Helper()
+	j, faults, err := archive.Open(w.root)
+	if err != nil || len(faults) > 0 {
+		w.t.Fatal(err, faults)
+	}
+	if drift, err := derive.Drift(j); err != nil || len(drift) > 0 {
+		w.t.Errorf("drift: %v %v", drift, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(w.root.Pending(), "*", "*")); len(left) > 0 {
+		w.t.Errorf("still pending: %v", left)
+	}
+	return j.Runs
+}
+
+func (w *workshop) git(args ...string) {
+	w.t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", string(w.root), "-c", "user.name=a", "-c", "user.email=a@example.invalid"}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+func (w *workshop) run(ctx context.Context, o Options) (status Standing, out string, err error) {
+	w.t.Helper()
+	b := w.session(o)
+	x, err := b.j.Experiment(counted)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var text bytes.Buffer
+	status, err = b.Run(ctx, x, &text)
+	return status, text.String(), err
+}
+
+func (w *workshop) reproduce(o Options) (status Standing, out string, err error) {
+	w.t.Helper()
+	b := w.session(o)
+	var text bytes.Buffer
+	status, err = b.Reproduce(context.Background(), b.j.Experiments, &text)
+	return status, text.String(), err
+}
+
+func blocks(fs []*results.File) (out []int) {
+	for _, f := range fs {
+		out = append(out, f.Provenance.Blocks)
+	}
+	return out
+}
