@@ -41,7 +41,7 @@ go_modules() {
 # and link everything once more and make the simulations up to ten times slower. go_vet
 # runs vet.
 calm=(internal/{archive,audit,derive,doctor,experiment,gate,generator,host,journal,madeup,metric,profiles,results,setting,shaper,stats,strict,topology,verdict}
-  cmd/madeup)
+  cmd/madeup confseq)
 # Such packages of the modules beside the lab's.
 calm_beside=(batch/batchexpvar floor/request null study/event)
 # In the package results, only the tests of the first file and the code of the second

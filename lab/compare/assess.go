@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -184,7 +185,7 @@ func (a *assessment) ratio(i int, metric string) *Ratio {
 		return nil
 	}
 	r := &Ratio{Ratio: digits(stats.Median(middle)), Blocks: len(least)}
-	if low, high, ok := stats.Sequence(least, most, a.level); ok && low > 0 && !math.IsInf(high, 1) {
+	if low, high, ok := confseq.Median(least, most, a.level); ok && low > 0 && !math.IsInf(high, 1) {
 		r.Low, r.High = digits(low), digits(high)
 	}
 	return r
@@ -358,7 +359,7 @@ func (a *assessment) further(i int, metric string) float64 {
 				k++
 			}
 		}
-		all, ok := stats.Foretell(k, n, a.level/2)
+		all, ok := confseq.Needed(k, n, a.level/2)
 		if !ok {
 			return math.Inf(1)
 		}

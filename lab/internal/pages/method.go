@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
@@ -51,7 +52,7 @@ func Rules() Method {
 	m := Method{
 		WireSaturated: gate.WireSaturated, CPUSaturated: gate.CPUSaturated,
 		Confidence: stats.Confidence, MinVisits: stats.MinSamples,
-		Alpha: stats.Alpha, ControlAlpha: verdict.ControlAlpha, Bold: stats.Bold, MaxVisits: stats.MaxVisits,
+		Alpha: stats.Alpha, ControlAlpha: verdict.ControlAlpha, Bold: confseq.Bold, MaxVisits: confseq.MaxNeeded,
 		VisitGapS: results.VisitGap.Seconds(), VisitSpanS: results.VisitSpan.Seconds(),
 		Verdicts: map[verdict.Verdict]string{}, Warnings: map[stats.Warning]string{}, Settings: map[string]string{},
 		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(), Profiles: profiles.KindDocs(), Simulation: verdict.Simulated(),

@@ -4,10 +4,10 @@
 // stops. Another program can halve a core's speed for minutes, so two
 // conditions are compared within a block, on the same machine at the same time.
 // A block then says one bit: its ratio is on one side of an edge, or on the
-// other. These bits are bet on (LogE), one for each visit, which is one
+// other. These bits are bet on, one for each visit, which is one
 // stay at an experiment: that of its first block. So one may
-// look after each visit, stop at any time, and go on the next day, which a p
-// value for a fixed sample size does not allow.
+// look after each visit, stop at any time, and go on the next day. Package confseq has the bet,
+// with its sources; here is how much of it each claim gets.
 //
 // The only assumption is about visits: where a claim is false, the vote of the
 // next visit is against it as much as for it in the mean, whatever came before.
@@ -19,18 +19,8 @@
 // assumption does not cover is a difference that stays for many visits: then they
 // are one piece of evidence, and the bet takes them for several.
 //
-// Sources: Ville, "Étude critique de la notion de collectif" (1939), for the
-// inequality; Howard and Ramdas, "Sequential estimation of quantiles with
-// applications to A/B testing and best-arm identification" (2022), for
-// confidence sequences of a median; Waudby-Smith and Ramdas, "Estimating means
-// of bounded random variables by betting" (2024), for mixtures of bets; Ramdas,
-// Ruf, Larsson and Koolen, "Admissible anytime-valid sequential inference must
-// rely on nonnegative martingales" (2020), for why nothing else would do.
-//
-// The price is power: a t test would need fewer blocks where its model is true.
-// And all statements are about the median block, never the mean.
-// Magnitudes of the ratios would need fewer blocks too, but only where their noise
-// is symmetric, and on shared machines it is not.
+// All statements are about the median block, never the mean. Magnitudes of the ratios would
+// need fewer blocks, but only where their noise is symmetric, and on shared machines it is not.
 //
 // Summarise is for single figures, which decide nothing: its interval is the
 // sign test's, for a fixed sample size.
@@ -39,6 +29,8 @@ package stats
 import (
 	"math"
 	"slices"
+
+	"github.com/line-rate/line-rate/lab/confseq"
 )
 
 // Confidence is the least coverage of every interval in the lab.
@@ -47,6 +39,25 @@ const Confidence = 0.95
 // MinSamples is the smallest sample that has an interval of that coverage, and
 // the least number of visits that decides anything.
 const MinSamples = 6
+
+// Alpha is the probability of a wrong verdict that a question may have, over all
+// of its designs and their claims, and however long it goes on.
+const Alpha = 0.05
+
+// Level is the part of Alpha of one of the claims that divide a question's nth
+// design. The parts 1/(n(n+1)) of all designs add up to 1, however many follow.
+func Level(nth, claims int) float64 {
+	return Alpha / float64(nth*(nth+1)*max(1, claims))
+}
+
+// Fewest is the smallest number of visits that decides at a level, if all say yes.
+func Fewest(alpha float64) int {
+	n := MinSamples
+	for !confseq.Shown(n, n, alpha) {
+		n++
+	}
+	return n
+}
 
 // A Summary is a median with its exact interval.
 type Summary struct {

@@ -236,3 +236,27 @@ func TestCoverageHoldsWhateverTheNoise(t *testing.T) {
 		}
 	}
 }
+
+// The parts of all claims of all designs that a question may ever have add up to no
+// more than Alpha.
+func TestLevelsAddUpToAlpha(t *testing.T) {
+	sum := 0.0
+	for nth := 1; nth <= 1000; nth++ {
+		claims := 1 + nth%7
+		sum += float64(claims) * Level(nth, claims)
+	}
+	if sum > Alpha || sum < 0.99*Alpha {
+		t.Errorf("%v", sum)
+	}
+	if got := Level(1, 0); got != Level(1, 1) {
+		t.Errorf("no claim that blocks decide: %v", got)
+	}
+}
+
+func TestTheFewestVisitsThatDecide(t *testing.T) {
+	for claims, n := range map[float64]int{0.5: 6, 1: 6, 2: 7, 3: 7, 4: 8, 20: 10} {
+		if got := Fewest(Alpha / claims); got != n {
+			t.Errorf("%v claims: %d, want %d", claims, got, n)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -116,7 +117,7 @@ func judgeControl(found []*comparison) (Outcome, string) {
 // differsBy tells whether one metric differs in one direction. The error is
 // divided by the number of metrics and by two for the directions.
 func differsBy(side votes, metrics int) bool {
-	return side.first.all >= stats.MinSamples && stats.Shown(side.first.beyond, side.first.all, ControlAlpha/float64(2*metrics))
+	return side.first.all >= stats.MinSamples && confseq.Shown(side.first.beyond, side.first.all, ControlAlpha/float64(2*metrics))
 }
 
 // least is the smallest number of visits of a comparison.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -87,7 +88,7 @@ func (c *comparison) settle(level float64) {
 	}
 	hold, refute := strength(c.edges)
 	c.effect.EFor, c.effect.EAgainst = eValue(hold), eValue(refute)
-	if low, high, ok := stats.Sequence(c.side(least), c.side(most), level); ok {
+	if low, high, ok := confseq.Median(c.side(least), c.side(most), level); ok {
 		c.effect.Low, c.effect.High = words.Digits(low), finite(high)
 	}
 }

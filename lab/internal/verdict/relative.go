@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -123,7 +124,7 @@ func (rec *record) over(asked *experiment.Relative, levels, base setting.Levels)
 	}
 	e := c.effect
 	e.For, e.Against = 0, 0
-	if low, high, ok := stats.Sequence(c.side(least), c.side(most), stats.Alpha); ok {
+	if low, high, ok := confseq.Median(c.side(least), c.side(most), stats.Alpha); ok {
 		e.Low, e.High = words.Digits(low), finite(high)
 	}
 	printed := []Effect{e}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
@@ -60,7 +61,7 @@ func TestTheMeanOverTheEdgesRefutes(t *testing.T) {
 		}
 		return out
 	}
-	level := 1 / (0.6 * math.Exp(stats.LogE(8, 8))) // between two of four and three of four
+	level := 1 / (0.6 * math.Exp(confseq.LogE(8, 8))) // between two of four and three of four
 	if got := judge(edges(8, 8, 0, 0), level); got != Inconclusive {
 		t.Errorf("two of four edges: %s", got)
 	}
@@ -72,7 +73,7 @@ func TestTheMeanOverTheEdgesRefutes(t *testing.T) {
 		e := edges(k, 8-k, 3)
 		_, refute := strength(e)
 		for _, edge := range e {
-			if most := stats.LogE(edge.first.beyond, edge.first.all) - math.Log(3); refute < most {
+			if most := confseq.LogE(edge.first.beyond, edge.first.all) - math.Log(3); refute < most {
 				t.Errorf("%d: the mean %v is below %v", k, refute, most)
 			}
 		}

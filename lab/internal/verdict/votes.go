@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
@@ -83,7 +84,7 @@ func judge(edges []votes, level float64) Verdict {
 		if e.first.all < stats.MinSamples {
 			return Inconclusive
 		}
-		held = held && stats.Shown(e.first.inside, e.first.all, level)
+		held = held && confseq.Shown(e.first.inside, e.first.all, level)
 	}
 	switch {
 	case held:
@@ -100,9 +101,9 @@ func judge(edges []votes, level float64) Verdict {
 func logMean(edges []votes) float64 {
 	logs := make([]float64, len(edges))
 	for i, e := range edges {
-		logs[i] = stats.LogE(e.first.beyond, e.first.all)
+		logs[i] = confseq.LogE(e.first.beyond, e.first.all)
 	}
-	return stats.LogSum(logs) - math.Log(float64(len(edges)))
+	return confseq.LogMean(logs...)
 }
 
 // needed estimates how many further visits would decide if the shares of votes
@@ -113,9 +114,9 @@ func needed(edges []votes, level float64) int {
 	for _, e := range edges {
 		n := e.first.all
 		short := max(1, stats.MinSamples-n)
-		all, ok := stats.Foretell(e.first.inside, n, level)
+		all, ok := confseq.Needed(e.first.inside, n, level)
 		never, hold = never || !ok, max(hold, all-n, short)
-		all, ok = stats.Foretell(e.first.beyond, n, level/float64(len(edges)))
+		all, ok = confseq.Needed(e.first.beyond, n, level/float64(len(edges)))
 		if further := max(all-n, short); ok && n > 0 && (refute == 0 || further < refute) {
 			refute = further
 		}
@@ -134,7 +135,7 @@ func needed(edges []votes, level float64) int {
 func strength(edges []votes) (hold, refute float64) {
 	hold = math.Inf(1)
 	for _, e := range edges {
-		hold = min(hold, stats.LogE(e.first.inside, e.first.all))
+		hold = min(hold, confseq.LogE(e.first.inside, e.first.all))
 	}
 	return hold, logMean(edges)
 }

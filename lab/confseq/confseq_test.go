@@ -1,4 +1,4 @@
-package stats
+package confseq
 
 import (
 	"math"
@@ -8,6 +8,16 @@ import (
 
 	"github.com/aclements/go-moremath/mathx"
 )
+
+const twentieth = 0.05
+
+// ranks are the whole numbers from 1 to n.
+func ranks(n int) (r []float64) {
+	for i := range n {
+		r = append(r, float64(i+1))
+	}
+	return r
+}
 
 // near compares with a relative tolerance.
 func near(got, want, share float64) bool { return math.Abs(got-want) <= share*math.Abs(want) }
@@ -46,7 +56,7 @@ func TestABetAgainstAFairCoinGainsNothing(t *testing.T) {
 
 // Computed as an incomplete beta function, also where e exceeds a float64.
 func TestShownIsWhatTheEValueSays(t *testing.T) {
-	for _, alpha := range []float64{1e-9, Alpha, 0.5, 0.999, 1} {
+	for _, alpha := range []float64{1e-9, twentieth, 0.5, 0.999, 1} {
 		for n := range 60 {
 			for k := range n + 1 {
 				if got, want := Shown(k, n, alpha), LogE(k, n) >= -math.Log(alpha); got != want {
@@ -113,50 +123,26 @@ func TestLargeEValues(t *testing.T) {
 	}
 }
 
-// The parts of all claims of all designs that a question may ever have add up to no
-// more than Alpha.
-func TestLevelsAddUpToAlpha(t *testing.T) {
-	sum := 0.0
-	for nth := 1; nth <= 1000; nth++ {
-		claims := 1 + nth%7
-		sum += float64(claims) * Level(nth, claims)
-	}
-	if sum > Alpha || sum < 0.99*Alpha {
-		t.Errorf("%v", sum)
-	}
-	if got := Level(1, 0); got != Level(1, 1) {
-		t.Errorf("no claim that blocks decide: %v", got)
-	}
-}
-
 func TestTheFewestBlocksThatDecide(t *testing.T) {
 	for _, c := range []struct {
-		claims float64 // number of claims that divide Alpha
+		claims float64 // number of claims that divide a twentieth
 		n, k   int     // the smallest n at which some k is enough, and that k
 	}{{1, 6, 6}, {2, 7, 7}, {3, 7, 7}, {4, 8, 8}, {20, 10, 10}} {
-		if k, ok := Least(c.n, Alpha/c.claims); !ok || k != c.k {
+		if k, ok := Least(c.n, twentieth/c.claims); !ok || k != c.k {
 			t.Errorf("%v claims: %d of %d, %v", c.claims, k, c.n, ok)
 		}
-		if k, ok := Least(c.n-1, Alpha/c.claims); ok {
+		if k, ok := Least(c.n-1, twentieth/c.claims); ok {
 			t.Errorf("%v claims: %d of %d are enough", c.claims, k, c.n-1)
 		}
 	}
 	last := 1.0
 	for _, n := range []int{20, 50, 100, 400, 1000} {
-		k, ok := Least(n, Alpha)
+		k, ok := Least(n, twentieth)
 		share := float64(k) / float64(n)
-		if !ok || share >= last || share <= 0.5 || Shown(k-1, n, Alpha) {
+		if !ok || share >= last || share <= 0.5 || Shown(k-1, n, twentieth) {
 			t.Errorf("%d of %d", k, n)
 		}
 		last = share
-	}
-}
-
-func TestTheFewestVisitsThatDecide(t *testing.T) {
-	for claims, n := range map[float64]int{0.5: 6, 1: 6, 2: 7, 3: 7, 4: 8, 20: 10} {
-		if got := Fewest(Alpha / claims); got != n {
-			t.Errorf("%v claims: %d, want %d", claims, got, n)
-		}
 	}
 }
 
@@ -182,7 +168,7 @@ func reached(p float64, n int, alpha float64, sides int) float64 {
 }
 
 func TestStoppingAtWillDoesNotRaiseTheError(t *testing.T) {
-	for _, alpha := range []float64{Alpha, Alpha / 2, Alpha / 8, 0.01} {
+	for _, alpha := range []float64{twentieth, twentieth / 2, twentieth / 8, 0.01} {
 		got := reached(0.5, 1000, alpha, 1)
 		t.Logf("alpha %v: ever reached within 1000 blocks with a chance of %.4f", alpha, got)
 		if got > alpha || got < alpha/4 {
@@ -194,25 +180,25 @@ func TestStoppingAtWillDoesNotRaiseTheError(t *testing.T) {
 	}
 	// True effects are found: three of four blocks, nine of ten.
 	for p, n := range map[float64]int{0.75: 80, 0.9: 20, 0.975: 9} {
-		if got := reached(p, n, Alpha, 1); got < 0.8 {
+		if got := reached(p, n, twentieth, 1); got < 0.8 {
 			t.Errorf("a share of %v is found within %d blocks with a chance of %v only", p, n, got)
 		}
 	}
 }
 
-func TestForetellGoesOnAsSoFar(t *testing.T) {
+func TestNeededGoesOnAsSoFar(t *testing.T) {
 	for _, c := range []struct {
-		k, n, want int // want is 0 if MaxVisits are not enough
+		k, n, want int // want is 0 if MaxNeeded are not enough
 	}{
 		{0, 0, 6}, {1, 1, 6}, {6, 6, 6}, {8, 8, 8}, {5, 10, 0}, {3, 10, 0}, {501, 1000, 0},
 	} {
-		if got, ok := Foretell(c.k, c.n, Alpha); got != c.want || ok != (c.want > 0) {
+		if got, ok := Needed(c.k, c.n, twentieth); got != c.want || ok != (c.want > 0) {
 			t.Errorf("%d of %d: %d, %v", c.k, c.n, got, ok)
 		}
 	}
 	for _, c := range []struct{ k, n int }{{4, 6}, {7, 10}, {12, 20}, {30, 50}} {
-		all, ok := Foretell(c.k, c.n, Alpha)
-		if !ok || all <= c.n || !Shown(int(math.Round(float64(all*c.k)/float64(c.n))), all, Alpha) {
+		all, ok := Needed(c.k, c.n, twentieth)
+		if !ok || all <= c.n || !Shown(int(math.Round(float64(all*c.k)/float64(c.n))), all, twentieth) {
 			t.Errorf("%d of %d: %d, %v", c.k, c.n, all, ok)
 		}
 	}
@@ -220,20 +206,20 @@ func TestForetellGoesOnAsSoFar(t *testing.T) {
 
 func TestASequenceIsOfOrderStatistics(t *testing.T) {
 	// Two sides at half of 0.05 need seven blocks: (255/8 + 1.95^7)/2 is 69.
-	if low, high, ok := Sequence(ranks(6), ranks(6), Alpha); ok {
+	if low, high, ok := Median(ranks(6), ranks(6), twentieth); ok {
 		t.Errorf("of six: %v to %v", low, high)
 	}
 	for n, want := range map[int]float64{7: 1, 8: 1, 9: 1} {
-		if low, high, ok := Sequence(ranks(n), ranks(n), Alpha); !ok || low != want || high != float64(n+1)-want {
+		if low, high, ok := Median(ranks(n), ranks(n), twentieth); !ok || low != want || high != float64(n+1)-want {
 			t.Errorf("of %d: %v to %v, %v", n, low, high, ok)
 		}
 	}
 	// A block that cannot tell may have any ratio, and the two ends come from
 	// other blocks.
 	least, most := ranks(20), ranks(20)
-	low, high, _ := Sequence(least, most, Alpha)
+	low, high, _ := Median(least, most, twentieth)
 	least[7], most[7] = 0, math.Inf(1)
-	blindLow, blindHigh, ok := Sequence(least, most, Alpha)
+	blindLow, blindHigh, ok := Median(least, most, twentieth)
 	if !ok || blindLow != low-1 || blindHigh != high+1 {
 		t.Errorf("%v to %v became %v to %v", low, high, blindLow, blindHigh)
 	}
@@ -250,7 +236,7 @@ func TestASequenceHoldsTheMedianAllAlong(t *testing.T) {
 		out := false
 		for range blocks {
 			seen = append(seen, math.Exp(r.NormFloat64()/math.Sqrt(r.ExpFloat64())))
-			if low, high, ok := Sequence(seen, seen, Alpha); ok {
+			if low, high, ok := Median(seen, seen, twentieth); ok {
 				out = out || low > 1 || high < 1
 				if len(seen) == blocks {
 					width += math.Log(high/low) / courses
