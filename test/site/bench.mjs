@@ -15,7 +15,7 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { addHost, copy, costFalls, decide, design, hugo, pad, scratch, write } from './journal.mjs'
+import { addHost, copy, costFalls, decide, design, figures, hugo, pad, scratch, write } from './journal.mjs'
 
 const args = process.argv.slice(2)
 const keep = args.includes('--keep')
@@ -94,6 +94,7 @@ finding = "${sentence()}"
 believed = "${sentence()}"
 found = "${sentence()}"
 experiments = ["${exp}"]
+${figures(exp)}
 +++
 
 ## Why
@@ -114,9 +115,9 @@ ${prose(8)} See {{< claim exp="${exp}" claim="cost-falls" >}} and {{< host id="$
 
 {{< results exp="${exp}" name="all" title="All hosts" metrics="throughput_rps server_cpu_per_request_s latency_p99_s" >}}
 
-{{< chart exp="${exp}" metric="server_cpu_per_request_s" x="connections" name="cost" title="Cost of a request" >}}
+{{< figure "cost" >}}
 
-{{< ratios exp="${exp}" claim="cost-falls" title="Against the bar" >}}
+{{< figure "cost-falls" >}}
 
 ## What it means
 

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-cp -R test/site/fixture/data test/site/fixture/lab "$copy/"
+cp -R test/site/fixture/{content,data,lab} "$copy/"
 lab=$PWD/.tools/bin/lab
 (cd "$copy" && "$lab" verdicts)
 if [ "${1-}" = --update ]; then

@@ -7,7 +7,7 @@
 import { readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { names } from '../pages/names.mjs'
-import { addHost, copy, costFalls, decide, design, hugo, pad, run, scratch, write } from './journal.mjs'
+import { addHost, copy, costFalls, decide, design, figures, hugo, pad, run, scratch, write } from './journal.mjs'
 
 const keep = process.argv.includes('--keep')
 const kB = 1000
@@ -43,13 +43,14 @@ thought = "It holds on all."
 held = "It holds on most."
 fell = "It does not hold on all."
 experiments = ["${nameOf(n)}"]
+${figures(nameOf(n))}
 +++
 
 {{< results exp="${nameOf(n)}" name="all" title="What it cost" metrics="throughput_rps server_cpu_per_request_s" >}}
 
-{{< chart exp="${nameOf(n)}" metric="server_cpu_per_request_s" x="connections" name="cost" title="Cost of a request" >}}
+{{< figure "cost" >}}
 
-{{< ratios exp="${nameOf(n)}" claim="cost-falls" title="Against the bar" >}}
+{{< figure "cost-falls" >}}
 `
 
 const home = scratch('hosts')

@@ -26,6 +26,24 @@ export function copy (dir) {
 
 export const addHost = (dir, id, name) => write(join(dir, `data/hosts/${id}.json`), JSON.stringify({ schema_version: 1, id, name, cpu: 'None', arch: 'amd64', cores: 2, memory_bytes: 8e9, os: 'linux', kernel: '6.1.0' }))
 
+// figures are what an entry about such an experiment declares.
+export const figures = (exp) => `
+[[figures]]
+name = "cost"
+kind = "lines"
+title = "Cost of a request"
+exp = "${exp}"
+metric = "server_cpu_per_request_s"
+over = "connections"
+
+[[figures]]
+name = "cost-falls"
+kind = "ratios"
+title = "Against the bar"
+exp = "${exp}"
+claim = "cost-falls"
+`
+
 // design is an experiment's file: claims on CPU time, over numbers of connections. claims
 // are texts in TOML.
 export const design = ({ entry, title, question, metrics, levels, rounds, claims }) => `entry = "${entry}"

@@ -26,6 +26,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/pages"
+	"github.com/line-rate/line-rate/lab/internal/plot"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
@@ -57,6 +58,8 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 		add(j.Root.Names(), map[string][]glossary{"kinds": names()}),
 		add(j.Root.Method(), pages.Rules()),
 		add(j.Root.Reach(), reach(j.Experiments)))
+	book := &plot.Book{Experiments: j.Experiments, Hosts: j.Hosts,
+		Runs: map[string][]plot.Run{}, Sums: map[string]*pages.Hosts{}, Audits: map[string]*audit.File{}}
 	made, asked := map[string][]pages.Made{}, map[string]*verdict.Question{} // by experiment
 	for _, r := range j.Runs {
 		x, missing := j.Experiment(r.Experiment)
@@ -70,7 +73,9 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 		pages.Fill(said, x)
 		said.Each = pages.TrialsOf(r)
 		pages.Sizes(said, j.RawSize)
-		page, broken := encodePage(pages.PageOf(said, r))
+		shown := pages.PageOf(said, r)
+		book.Runs[x.Name] = append(book.Runs[x.Name], plot.Run{File: said, Results: r, Fleet: shown.Results.Fleet})
+		page, broken := encodePage(shown)
 		err = errors.Join(err, broken, add(j.Root.Verdict(r.Experiment, r.Run), said))
 		out[j.Root.Run(r.Experiment, r.Run)] = page
 		made[x.Name] = append(made[x.Name], pages.Made{File: said, Then: j.Then(x, r)})
@@ -86,15 +91,17 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 	for _, x := range j.Experiments {
 		sum := pages.OverHosts(x, made[x.Name])
 		ledger.Add(x, sum)
+		book.Sums[x.Name] = sum
 		err = errors.Join(err, add(j.Root.Hosts(x.Name), sum))
 	}
 	sheet, broken := ledger.CSV()
 	out[j.Root.LedgerSheet()] = sheet
 	err = errors.Join(err, broken, add(j.Root.Ledger(), ledger))
 	for _, a := range j.Audits {
+		book.Audits[a.Entry] = a
 		err = errors.Join(err, add(j.Root.Audit(a.Entry), a))
 	}
-	return out, err
+	return out, errors.Join(err, figures(j, book, add))
 }
 
 // stale lists the files of verdicts, CSV, pages, trees, claims and audits whose source
@@ -108,6 +115,8 @@ func stale(j *archive.Journal, derived map[string][]byte) (map[string]string, er
 		{"flames", ".json", "its profile is gone"},
 		{"audits", ".json", "its text is gone"},
 		{"claims", ".json", "its experiment is gone"},
+		{"ratios", ".json", "its claims have none"},
+		{"figures", ".json", "its page declares none"},
 	} {
 		have, err := j.Root.Files(kind.dir, kind.ext)
 		if err != nil {

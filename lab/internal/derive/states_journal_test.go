@@ -303,34 +303,40 @@ found = "Made up."
 finding = "Made up."
 tags = ["NIC"]
 experiments = [%q]
-+++
-
 `, word(name), name, status, name)
-	say := func(format string, args ...any) { fmt.Fprintf(&b, "{{< "+format+" >}}\n\n", args...) }
+	var text strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&text, "{{< "+format+" >}}\n\n", args...) }
+	figure := func(id, kind, metric, more string) {
+		fmt.Fprintf(&b, "\n[[figures]]\nname = %q\nkind = %q\ntitle = \"A figure: %s\"\nexp = %q\n", id, kind, id, name)
+		fmt.Fprintf(&b, "source = %q\nmetric = %q\n%s\n", source, metric, more)
+		say("figure %q", id)
+	}
+	over := fmt.Sprintf("over = %q", x)
+	const shared = "scale = \"shared\""
 	of := fmt.Sprintf("exp=%q source=%q", name, source)
 	say(`results %s name="all" title="All" metrics="threads_per_worker throughput_rps latency_p50_s"`, of)
 	for _, kind := range []string{"dots", "bars"} {
-		say(`%s %s metric=%q name=%q title="A figure: %s"`, kind, of, metric, kind, kind)
-		say(`multiples of=%q %s metric=%q scale="shared" name="many-%s" title="Figures: %s"`, kind, of, metric, kind, kind)
+		figure(kind, kind, metric, "")
+		figure("many-"+kind, kind, metric, shared)
 	}
 	if x != "" { // lines need numbers
-		say(`chart %s metric=%q x=%q name="chart" title="Lines"`, of, metric, x)
-		say(`chart %s metric="latency_p50_s" x=%q name="below" title="Figures that may be limits"`, of, x)
-		say(`multiples of="lines" %s metric=%q x=%q scale="shared" name="many-lines" title="Many lines"`, of, metric, x)
+		figure("chart", "lines", metric, over)
+		figure("below", "lines", "latency_p50_s", over)
+		figure("many-lines", "lines", metric, over+"\neach = \"run\"\n"+shared)
 	}
 	if source == "measured" {
 		say(`results %s name="one" title="One metric" metrics="threads_per_worker"`, of)
-		say(`dots %s metric="errors" name="nought" title="What is nought"`, of)
+		figure("nought", "dots", "errors", "")
 		if x != "" {
-			say(`chart %s metric="errors" x=%q name="noughts" title="Lines of nought"`, of, x)
+			figure("noughts", "lines", "errors", over)
 		}
-		say(`cores %s name="cores" title="Cores"`, of)
-		say(`wire %s name="wire" title="Wire"`, of)
+		figure("cores", "cores", "", "")
+		figure("wire", "wire", "", "")
 	}
 	if claim != "" {
-		say(`ratios %s claim=%q title="Ratios"`, of, claim)
+		figure("ratios", "ratios", "", fmt.Sprintf("claim = %q", claim))
 		say(`bar exp=%q claim=%q`, name, claim)
 		say(`claim exp=%q claim=%q`, name, claim)
 	}
-	return []byte(b.String())
+	return []byte(b.String() + "+++\n\n" + text.String())
 }

@@ -252,9 +252,21 @@ func (c *clone) profiles() {
 
 {{< flame exp="NAME" kind="cpu" index="pool" name="flame" title="CPU" >}}
 
-{{< chart exp="NAME" metric="throughput_rps" x="index" name="words" title="Over words" >}}
+{{< figure "words" >}}
 `
-		c.write("content/journal/"+name+".md", append(entry(name, "", "throughput_rps", "", "measured", "done"), strings.ReplaceAll(more, "NAME", name)...))
+		text = string(entry(name, "", "throughput_rps", "", "measured", "done")) + more
+		text = strings.Replace(text, "\n+++\n", `
+
+[[figures]]
+name = "words"
+kind = "lines"
+title = "Over words"
+exp = "NAME"
+metric = "throughput_rps"
+over = "index"
++++
+`, 1)
+		c.write("content/journal/"+name+".md", []byte(strings.ReplaceAll(text, "NAME", name)))
 	}
 	with("profiles", func(*results.File) {})
 	with("profiles-lost", func(r *results.File) {

@@ -1,0 +1,284 @@
+// Package draw makes the figures of pages as SVG: plain structs in, a fragment of HTML out.
+//
+// Text keeps its size on every screen. So places across are shares of the width: a chart is a
+// thousand units wide, and letter is the room of one letter on the narrowest screen, where 320
+// pixels are the width. Strokes are drawn in a nested svg that is stretched to the width.
+// Pictures of panels are drawn for 328 units and scaled as a whole.
+//
+// Colours come from the page's style sheet by class, and each mark has a shape of its own, so
+// that nothing is shown by colour alone. Each drawing has a title and a description.
+package draw
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Frame has what every chart has: the id of its element, its name, its figures as a
+// sentence, and the words at its axis across.
+type Frame struct {
+	ID, Title, Desc, XLabel string
+}
+
+// Figure is a metric's median with its interval; a missing part is nil. Below is a limit, of a
+// figure that is known only to be less.
+type Figure struct {
+	Median, Low, High, Below *float64
+}
+
+// Most is the largest value that a figure needs room for.
+func (f Figure) Most() float64 {
+	for _, v := range []*float64{f.High, f.Median, f.Below} {
+		if v != nil {
+			return *v
+		}
+	}
+	return 0
+}
+
+// whisker reports whether the figure has an interval with a width.
+func (f Figure) whisker() bool { return f.Low != nil && f.High != nil && *f.Low != *f.High }
+
+// letter is one letter's room on the narrowest screen, in thousandths of the width.
+const letter = 21.5
+
+// A pen writes a drawing.
+type pen struct{ strings.Builder }
+
+func (p *pen) add(format string, args ...any) { fmt.Fprintf(p, format, args...) }
+func (p *pen) ln(format string, args ...any)  { fmt.Fprintf(p, "\n"+format, args...) }
+
+// path draws a stroke.
+func (p *pen) path(class, d string) {
+	p.add(`<path class="%s" fill="none" stroke="currentColor" d="%s"/>`, class, d)
+}
+
+// open begins a chart of so many pixels in height, with its name and description.
+func (p *pen) open(f Frame, class string, height int) {
+	p.ln(`<svg width="100%%" height="%d" class="%s" role="img" aria-labelledby="%s-t %s-d">`, height, class, f.ID, f.ID)
+	p.ln("")
+	p.add("<title id=\"%s-t\">%s</title>\n<desc id=\"%s-d\">%s</desc>", f.ID, esc(f.Title), f.ID, esc(f.Desc))
+}
+
+// plot begins the nested svg that is stretched to the width.
+func (p *pen) plot(height int) {
+	p.ln(`<svg viewBox="0 0 1000 %d" preserveAspectRatio="none" class="plot">`, height)
+}
+
+// pattern fills an area of a class of its own; lines are turned by so many degrees.
+func (p *pen) pattern(id, name string, size, turned int, of string) {
+	turn := ""
+	if turned != 0 {
+		turn = fmt.Sprintf(` patternTransform="rotate(%d)"`, turned)
+	}
+	p.ln(`<pattern id="%s-%s" width="%d" height="%d" patternUnits="userSpaceOnUse"%s>%s</pattern>`,
+		id, name, size, size, turn, of)
+}
+
+// below writes the words at the foot of a chart.
+func (p *pen) below(words, x string, y int) {
+	p.ln(`<text class="axis" x="%s" y="%d" text-anchor="middle">%s</text>`, x, y, esc(words))
+}
+
+func esc(s string) string { return html.EscapeString(s) }
+
+// across is a place in thousandths as SVG writes a share of the width.
+func across(px float64) string { return fmt.Sprintf("%.4g%%", px/10) }
+
+// tenth rounds a place to a tenth of a unit.
+func tenth(v float64) float64 { return math.Round(10*v) / 10 }
+
+func letters(s string) int { return utf8.RuneCountInString(s) }
+
+// cut shortens text to so many letters, at a blank if there is one.
+func cut(s string, n int) string {
+	if letters(s) <= n {
+		return s
+	}
+	runes := []rune(s)[:n+1]
+	end := n
+	for i := n; i > 0; i-- {
+		if runes[i] == ' ' {
+			end = i
+			break
+		}
+	}
+	return strings.TrimRight(string(runes[:end]), " ") + " …"
+}
+
+// wrap is a name in one line or two of at most n letters: SVG text does not wrap by itself.
+func wrap(text string, n int) []string {
+	a, b := "", ""
+	for _, word := range strings.Split(text, " ") {
+		try := strings.TrimSpace(a + " " + word)
+		if b == "" && (a == "" || letters(try) <= n) {
+			a = try
+		} else {
+			b = strings.TrimSpace(b + " " + word)
+		}
+	}
+	if b == "" {
+		return []string{cut(a, n)}
+	}
+	return []string{cut(a, n), cut(b, n)}
+}
+
+// lineRoom is how many letters fit on a line of the narrowest screen.
+const lineRoom = 43
+
+// A head is the line above a row's marks: its label on the left, its figure on the right. A
+// label that would touch the figure gets a second line.
+type head struct {
+	lines []string
+	text  string
+	down  int // by how much the row is higher
+}
+
+func headOf(label, text string) head {
+	lines := wrap(label, lineRoom-letters(text))
+	return head{lines, text, 16 * (len(lines) - 1)}
+}
+
+func (p *pen) head(h head, y int) {
+	p.add(`<text class="over" y="%d">%s`, y+14, esc(h.lines[0]))
+	if len(h.lines) > 1 {
+		p.add(`<tspan x="0" dy="16">%s</tspan>`, esc(h.lines[1]))
+	}
+	p.add(`</text><text class="over value" x="100%%" y="%d" text-anchor="end">%s</text>`, y+14, esc(h.text))
+}
+
+// interval is the path of a bar with two ends.
+func interval(from, to float64, y, half int) string {
+	return fmt.Sprintf("M%v %dH%vM%v %dv%dM%v %dv%d", from, y, to, from, y-half, 2*half, to, y-half, 2*half)
+}
+
+// A mark is the sign of a series. Shapes differ, so that nothing is shown by colour alone.
+var shapes = [5]string{2: "M0-5l5 9h-10z", 3: "M0-5l5 5-5 5-5-5z", 4: "M0 5l5-9h-10z"}
+
+func mark(series int, open bool, x, y float64) string {
+	is := ""
+	if open {
+		is = " open"
+	}
+	switch k := series % 5; k {
+	case 0:
+		return fmt.Sprintf(`<circle class="mark s0%s" cx="%.4g%%" cy="%v" r="4"/>`, is, x/10, y)
+	case 1:
+		return fmt.Sprintf(`<rect class="mark s1%s" x="%.4g%%" y="%v" width="8" height="8" transform="translate(-4)"/>`,
+			is, x/10, y-4)
+	default:
+		return fmt.Sprintf(`<svg class="mark s%d%s" x="%.4g%%" y="%v" overflow="visible"><path d="%s"/></svg>`,
+			k, is, x/10, y, shapes[k])
+	}
+}
+
+// step is a round part of a span, of which about n make the whole: 1, 2 or 5 times a power of
+// ten.
+func step(span, n float64) float64 {
+	raw := span / n
+	pow := math.Pow(10, math.Floor(1e-9+math.Log10(raw)))
+	for _, m := range []float64{1, 2, 5} {
+		if raw/pow <= m {
+			return m * pow
+		}
+	}
+	return 10 * pow
+}
+
+// A tick is a value written at an axis.
+type tick struct {
+	px   float64
+	text string
+}
+
+// An axis is linear: px = at + by × value.
+type axis struct {
+	at, by float64
+	cut    bool // whether it starts above zero
+	places int  // digits after the point of its ticks
+	ticks  []tick
+}
+
+func (a axis) px(v float64) float64 { return a.at + a.by*v }
+
+// axisOf lays out an axis from zero; where it may be cut, it starts higher if all figures are in
+// its upper half.
+func axisOf(lo, hi, start, end float64, mayCut bool) axis {
+	if hi <= 0 {
+		hi = 1
+	}
+	a := axis{cut: mayCut && lo > 0.5*hi}
+	span := hi
+	if a.cut {
+		span = max(hi-lo, 0.02*hi)
+	}
+	by := step(span, 4)
+	first := 0.0
+	if a.cut {
+		first = math.Floor(lo / by)
+	}
+	// A figure slightly above the last tick is drawn above it; the axis gets no further step.
+	last := max(math.Ceil(hi/by-0.03), first+1)
+	a.by = (end - start) / (by*last - by*first)
+	a.at = start - a.by*by*first
+	a.places = int(max(0, -math.Floor(1e-9+math.Log10(by))))
+	for i := first; i <= last; i++ {
+		text := "0"
+		if i != 0 {
+			text = number(by*i, a.places)
+		}
+		a.ticks = append(a.ticks, tick{tenth(a.px(by * i)), text})
+	}
+	return a
+}
+
+// number prints a value with so many digits after the point, and thousands separated.
+func number(v float64, places int) string {
+	unit := math.Pow10(places)
+	s := strconv.FormatFloat(math.Round(v*unit)/unit, 'f', places, 64)
+	whole, rest, point := strings.Cut(s, ".")
+	from := strings.IndexAny(whole, "0123456789")
+	for i := len(whole) - 3; i > from; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if point {
+		return whole + "." + rest
+	}
+	return whole
+}
+
+// Box is a figure around one or more charts, with its caption. Several stand side by side where
+// there is room, unless they are stacked.
+func Box(id, title, note string, charts []string, stacked bool) string {
+	p := &pen{}
+	p.caption("chartbox", id, title, note)
+	side := len(charts) > 1 && !stacked
+	if side {
+		p.WriteString(`<div class="multiples">`)
+	}
+	for _, c := range charts {
+		p.WriteString(c)
+	}
+	if side {
+		p.WriteString("</div>")
+	}
+	p.WriteString("\n</figure>\n")
+	return p.String()
+}
+
+func (p *pen) caption(class, id, title, note string) {
+	p.add("<figure id=\"figure-%s\" class=\"%s\">\n<figcaption><a href=\"#figure-%s\">%s</a>", id, class, id, esc(title))
+	if note != "" {
+		p.add(" <span>%s</span>", esc(note))
+	}
+	p.WriteString("</figcaption>\n")
+}
+
+// Named is one of several small charts, under the name of its run.
+func Named(name, chart string) string {
+	return `<div class="multiple"><p>` + esc(name) + "</p>" + chart + "</div>\n"
+}

@@ -1,0 +1,283 @@
+package draw
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Lines are figures over the levels of a factor, with bars for intervals and a mark for each,
+// on a log axis of levels if none is zero. Words have no order, so figures over words are marks
+// without a line. The y axis starts at zero: if it were cut off below, the noise of a plateau
+// would look like a slope. Short names stand at the ends of their lines, others above the
+// chart. A single line has its figures at its marks.
+type Lines struct {
+	Frame
+	Series []Series
+	YLabel string
+	// Factor is from the base unit to the axis, and YTop the least top of the axis, in its unit.
+	Factor, YTop float64
+	// Wall is a line across, with its words; 0 for none.
+	Wall      float64
+	WallWords string
+	// Named reports whether words above the chart name its only series.
+	Named bool
+}
+
+// Series is one line.
+type Series struct {
+	Name   string
+	Points []Point
+}
+
+// Point is a figure at a level.
+type Point struct {
+	Figure
+	X    float64
+	Word bool // whether the level is one
+	// Level and Text are as pages print them, and Short is the figure at its mark.
+	Level, Text, Short string
+	// Client reports whether the client was the wall.
+	Client bool
+}
+
+// Top is the largest value of all series.
+func Top(series []Series) (top float64) {
+	for _, s := range series {
+		for _, q := range s.Points {
+			top = max(top, q.Most())
+		}
+	}
+	return top
+}
+
+// SVG draws the lines.
+func (l Lines) SVG() string {
+	several := len(l.Series) > 1
+	longest, ends := 0, several
+	for _, s := range l.Series {
+		for _, word := range strings.Split(s.Name, " ") {
+			longest = max(longest, letters(word))
+		}
+	}
+	width := max(8, longest)
+	ends = ends && longest <= 9
+	for _, s := range l.Series {
+		ends = ends && !strings.Contains(strings.Join(wrap(s.Name, width), ""), "…")
+	}
+	above := 0
+	if !ends && !l.Named {
+		above = 18 * len(l.Series)
+	}
+	top := 40 + above
+	bottom := top + 190
+	height := bottom + 44
+
+	texts, said, ymax := map[float64]string{}, 1, max(l.YTop, l.Factor*Top(l.Series), l.Factor*l.Wall)
+	var xs []float64
+	for _, s := range l.Series {
+		for _, q := range s.Points {
+			xs = append(xs, q.X)
+			texts[q.X], said = q.Level, max(said, len(q.Level))
+		}
+	}
+	slices.Sort(xs)
+	xs = slices.Compact(xs)
+	x0, x1 := xs[0], xs[len(xs)-1]
+	y := axisOf(0, ymax, float64(bottom), float64(top), false)
+	y.by *= l.Factor
+	wide := 1
+	for _, t := range y.ticks {
+		wide = max(wide, letters(t.text))
+	}
+	left, right := float64(int(22+letter*float64(wide))), 990.0
+	half := 0.5 * letter * float64(max(6, said))
+	if several {
+		half = 0.5 * letter * float64(max(4, said))
+	}
+	end := right - half
+	if ends {
+		right = float64(int(935 - letter*float64(width)))
+		end = right - 34
+	}
+	log := x0 > 0 // a level of zero has no logarithm: such a factor gets a linear axis
+	px := map[float64]float64{}
+	for _, x := range xs {
+		px[x] = place(x, x0, x1, left+half, end, log)
+	}
+	words := l.XLabel
+	if log && len(xs) > 2 {
+		words += ", log scale"
+	}
+
+	p := &pen{}
+	p.open(l.Frame, "chart", height)
+	p.ln(`<g class="axis"><text y="13">%s</text><text x="%s" y="%d" text-anchor="middle">%s</text></g>`,
+		esc(l.YLabel), across((left+right)/2), height-8, esc(words))
+	if above > 0 {
+		p.ln(`<g class="name">`)
+		for i, s := range l.Series {
+			y := 33 + 18*i
+			p.add(`<g transform="translate(6)">%s</g><text x="16" y="%d">%s</text>`,
+				mark(i, false, 0, float64(y-4)), y, esc(cut(s.Name, 44)))
+		}
+		p.add("</g>")
+	}
+	p.ln(`<g class="tick" text-anchor="end">`)
+	for _, t := range y.ticks {
+		p.add(`<text x="%s" y="%v">%s</text>`, across(left-18), 4.5+t.px, t.text)
+	}
+	p.add("</g>\n<g class=\"tick\" text-anchor=\"middle\">")
+	// The last level is always written; those before it only if there is room.
+	lastx, edge := 0.0, px[x1]-0.5*letter*float64(len(texts[x1]))
+	for _, x := range xs {
+		half := 0.5 * letter * float64(len(texts[x]))
+		if x == x1 || px[x]-half-15 > lastx && px[x]+half+15 < edge {
+			p.add(`<text x="%s" y="%d">%s</text>`, across(px[x]), bottom+18, esc(texts[x]))
+			lastx = px[x] + half
+		}
+	}
+	p.add("</g>")
+	strokes, marks, labels, figures := l.strokes(y, px)
+	p.plot(height)
+	p.ln(`<path class="grid" fill="none" stroke="currentColor" d="`)
+	for _, t := range y.ticks {
+		p.add("M%v %vH%v", left, t.px, right)
+	}
+	p.add(`"/>`)
+	wall := tenth(y.px(l.Wall))
+	if l.Wall > 0 {
+		p.add(`<path class="wall" fill="none" stroke="currentColor" d="M%v %vH%v"/>`, left, wall, right)
+	}
+	p.add("%s\n</svg>", strokes)
+	if l.Wall > 0 {
+		p.add(`<text class="walltext" x="%s" y="%v" text-anchor="end">%s</text>`, across(right), wall-7, esc(l.WallWords))
+	}
+	p.WriteString(marks)
+	switch {
+	case ends:
+		p.names(labels, right, float64(height-6), width)
+	case !several:
+		p.figures(figures, l.Wall > 0, float64(bottom-4))
+	}
+	p.add("\n</svg>\n")
+	return p.String()
+}
+
+// place is where a value lies between two others, on a log axis or a linear one.
+func place(v, from, to, start, end float64, log bool) float64 {
+	t := 0.5
+	if to > from {
+		t = (v - from) / (to - from)
+		if log {
+			t = (math.Log(v) - math.Log(from)) / (math.Log(to) - math.Log(from))
+		}
+	}
+	return tenth(start + t*(end-start))
+}
+
+// A label is a series' name at the end of its line, or a figure at its mark.
+type label struct {
+	x, y, peak, v float64
+	series        int
+	text          string
+}
+
+// strokes draws lines, intervals and marks, and lists the names and figures to write.
+func (l Lines) strokes(y axis, px map[float64]float64) (strokes, marks string, names, figures []label) {
+	var s, m pen
+	for i, series := range l.Series {
+		var line, bars pen
+		at := 0.0
+		points := slices.Clone(series.Points)
+		slices.SortStableFunc(points, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
+		for _, q := range points {
+			x, v := px[q.X], q.Median
+			if v == nil {
+				v = q.Below
+			}
+			if v == nil {
+				continue
+			}
+			at = tenth(y.px(*v))
+			if !q.Word {
+				line.add("%s%v %v", map[bool]string{true: "M", false: "L"}[line.Len() == 0], x, at)
+			}
+			peak := at
+			if q.Low != nil && q.High != nil {
+				peak = tenth(y.px(*q.High))
+				bars.add("M%v %vV%v", x, tenth(y.px(*q.Low)), peak)
+			}
+			under := ""
+			if q.Median == nil {
+				under = fmt.Sprintf(`<svg class="bar s%d" x="%.4g%%" y="%v" overflow="visible">`, i%5, x/10, at) +
+					`<path stroke="currentColor" d="M0 5v11m-4-4l4 4 4-4"/></svg>`
+			}
+			said := fmt.Sprintf("%s, %s %s: %s", series.Name, l.XLabel, q.Level, q.Text)
+			m.ln("<g><title>%s</title>%s%s</g>", esc(said), mark(i, q.Client, x, at), under)
+			if len(l.Series) == 1 && q.Median != nil {
+				figures = append(figures, label{x: x, y: at, peak: peak, v: *q.Median, text: q.Short})
+			}
+		}
+		if line.Len() > 0 {
+			s.WriteString("\n")
+			s.path(fmt.Sprintf("line s%d", i%5), line.String())
+		}
+		if bars.Len() > 0 {
+			s.path(fmt.Sprintf("bar s%d", i%5), bars.String())
+		}
+		names = append(names, label{y: at, series: i, text: series.Name})
+	}
+	return s.String(), m.String(), names, figures
+}
+
+// names writes names at the ends of their lines, pushed down if they would touch, and all
+// pushed up if the last would leave the chart.
+func (p *pen) names(labels []label, right, last float64, width int) {
+	slices.SortStableFunc(labels, func(a, b label) int { return cmp.Compare(a.y, b.y) })
+	at := -99.0
+	for i, n := range labels {
+		labels[i].y = max(n.y, at)
+		at = labels[i].y + 17*float64(len(wrap(n.text, width)))
+	}
+	up := max(0, at-last)
+	p.ln(`<g class="name">`)
+	for _, n := range labels {
+		y, lines := tenth(n.y-up), wrap(n.text, width)
+		p.ln(`<g transform="translate(8)">%s</g><text x="%s" dx="17" y="%v">%s`,
+			mark(n.series, false, right, y), across(right), y+4, esc(lines[0]))
+		if len(lines) > 1 {
+			p.add(`<tspan x="%s" dx="17" dy="15">%s</tspan>`, across(right), esc(lines[1]))
+		}
+		p.add("</text>")
+	}
+	p.add("\n</g>")
+}
+
+// figures writes figures at their marks: the last first, then the greatest, then as many as
+// have room. Words at the wall leave room only below it.
+func (p *pen) figures(figures []label, wall bool, bottom float64) {
+	if len(figures) == 0 {
+		return
+	}
+	order := slices.Clone(figures)
+	slices.SortStableFunc(order, func(a, b label) int { return cmp.Compare(b.v, a.v) })
+	order = append([]label{figures[len(figures)-1]}, order...)
+	var taken []label
+	p.ln(`<g class="figures halo" text-anchor="middle">`)
+	for _, f := range order {
+		room := func(o label) bool { return math.Abs(f.x-o.x) >= 0.5*letter*float64(letters(f.text)+letters(o.text))+12 }
+		if slices.ContainsFunc(taken, func(o label) bool { return !room(o) }) {
+			continue
+		}
+		taken = append(taken, f)
+		y := f.peak - 9
+		if wall && f.y+19 < bottom {
+			y = f.y + 19
+		}
+		p.ln(`<text x="%s" y="%v">%s</text>`, across(f.x), y, esc(f.text))
+	}
+	p.add("</g>")
+}

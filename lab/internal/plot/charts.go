@@ -1,0 +1,541 @@
+package plot
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/draw"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// frame names the chart of one run.
+func (f Figure) frame(i int, name string) draw.Frame {
+	return draw.Frame{ID: fmt.Sprintf("%s-%d", f.Name, i), Title: f.Title + ": " + name}
+}
+
+// lines are a metric over a factor, in one chart with a series per run or per level of `by`, or
+// with each = "run" in small multiples, for figures whose size differs between machines.
+func (b *Book) lines(f Figure, runs []Run) (string, error) {
+	m, _ := metric.Lookup(f.Metric)
+	each := f.Each == "run"
+	var groups [][]draw.Series
+	var names []string
+	var all []draw.Series
+	for _, r := range runs {
+		s, err := b.series(f, r)
+		if err != nil {
+			return "", err
+		}
+		if len(s) > 0 {
+			groups, names, all = append(groups, s), append(names, b.caption(r)), append(all, s...)
+		}
+	}
+	if len(groups) == 0 {
+		return "", nil
+	}
+	several := each && len(groups) > 1
+	if !each {
+		groups = [][]draw.Series{all}
+	}
+	below, client := false, false
+	for _, s := range all {
+		for _, q := range s.Points {
+			below, client = below || q.Median == nil, client || q.Client
+		}
+	}
+	var how []string
+	if below {
+		how = append(how, "An arrow down: known only to be below.")
+	}
+	if client {
+		how = append(how, "Hollow: the client was the wall, so the point measures the client.")
+	}
+	var charts []string
+	for i, series := range groups {
+		top := draw.Top(series)
+		if f.Scale == "shared" {
+			top = draw.Top(all)
+		}
+		l := draw.Lines{Frame: f.frame(i, names[min(i, len(names)-1)]), Named: each}
+		if !each {
+			l.Title = f.Title
+		}
+		l.Factor, l.YLabel = axisOf(m, top)
+		l.Desc, l.XLabel = describe(series, f.Over), words.SettingName(f.Over)
+		l.Series = placed(series)
+		if f.Scale == "shared" {
+			l.YTop = l.Factor * top
+		}
+		if f.Ref == "line_rate" {
+			l.Wall, l.WallWords = 1, "line rate"
+		}
+		if len(series) == 1 {
+			for j, q := range series[0].Points {
+				if q.Median != nil {
+					l.Series[0].Points[j].Short = atMark(l.Factor**q.Median, q.Short != "")
+				}
+			}
+		}
+		chart := l.SVG()
+		if each {
+			chart = draw.Named(names[i], chart)
+		}
+		charts = append(charts, chart)
+	}
+	return draw.Box(f.Name, f.Title, f.note(strings.Join(how, " "), several), charts, false), nil
+}
+
+// atMark prints a figure at its mark. One that a text printed keeps its digits, if it has four at
+// the most.
+func atMark(v float64, printed bool) string {
+	place := words.Place(v, nil, nil)
+	if as := fmt.Sprintf("%.10g", v); printed && strings.Contains(as, ".") && !strings.Contains(as, "e") {
+		whole, rest, _ := strings.Cut(as, ".")
+		if len(strings.TrimLeft(whole+rest, "-0")) <= 4 {
+			place = -len(rest)
+		}
+	}
+	return words.Grouped(v, place)
+}
+
+// series are a run's figures of one metric over one factor: one series, or one for each level
+// of `by`.
+func (b *Book) series(f Figure, r Run) ([]draw.Series, error) {
+	m, _ := metric.Lookup(f.Metric)
+	base := b.server(r)
+	if r.published() {
+		base += ", published"
+	}
+	var out []draw.Series
+	rows, _ := r.rows(f.Levels, f.Metric)
+	for _, c := range rows {
+		level, ok := c.Levels[f.Over]
+		if !ok {
+			continue
+		}
+		fig := c.Metrics[f.Metric]
+		name := base
+		if f.By != "" {
+			name = words.SettingName(f.By) + " " + c.Shown[f.By]
+		}
+		short, _, err := r.text(fig, f.Metric)
+		if err != nil {
+			return nil, err
+		}
+		q := draw.Point{Figure: marks(fig), Level: c.Shown[f.Over], Text: short, Short: fig.Printed, Word: level.IsText(),
+			Client: !r.published() && m.MeasuresClient && c.ClientWall && fig.Median != nil}
+		if n, ok := level.Int(); ok {
+			q.X = float64(n)
+		}
+		i := slices.IndexFunc(out, func(s draw.Series) bool { return s.Name == name })
+		if i < 0 {
+			i, out = len(out), append(out, draw.Series{Name: name})
+		}
+		out[i].Points = append(out[i].Points, q)
+	}
+	return out, nil
+}
+
+// placed puts words side by side, in the order in which they first come.
+func placed(series []draw.Series) []draw.Series {
+	places := map[string]float64{}
+	out := slices.Clone(series)
+	for i, s := range out {
+		out[i].Points = slices.Clone(s.Points)
+		for j, q := range s.Points {
+			if !q.Word {
+				continue
+			}
+			if _, ok := places[q.Level]; !ok {
+				places[q.Level] = float64(len(places))
+			}
+			out[i].Points[j].X = places[q.Level]
+		}
+	}
+	return out
+}
+
+// describe says a chart's figures as one sentence for each series, with the highest and lowest of
+// all, for readers who cannot see it.
+func describe(series []draw.Series, over string) string {
+	var out []string
+	n, high, low := 0, 0.0, 0.0
+	highest, lowest := "", ""
+	for _, s := range series {
+		var all []string
+		for _, q := range s.Points {
+			said := q.Text + " at " + q.Level
+			all = append(all, said)
+			if q.Median == nil {
+				continue
+			}
+			if len(series) > 1 {
+				said = s.Name + ", " + said
+			}
+			if n == 0 || *q.Median > high {
+				high, highest = *q.Median, said
+			}
+			if n == 0 || *q.Median < low {
+				low, lowest = *q.Median, said
+			}
+			n++
+		}
+		out = append(out, s.Name+": "+strings.Join(all, ", ")+".")
+	}
+	if n > 1 {
+		out = append(out, fmt.Sprintf("Highest: %s; lowest: %s.", highest, lowest))
+	}
+	return fmt.Sprintf("Over %s. %s The table beside it has the same figures.", over, strings.Join(out, " "))
+}
+
+// bars are a metric's figures, one chart per run.
+func (b *Book) bars(f Figure, runs []Run) (string, error) {
+	m, _ := metric.Lookup(f.Metric)
+	var all []draw.Bars
+	var names []string
+	top, client, open, filled := 0.0, false, false, false
+	for _, r := range runs {
+		rows, keys := r.rows(f.Levels, f.Metric)
+		if len(rows) == 0 {
+			continue
+		}
+		chart := draw.Bars{Frame: f.frame(len(all), b.caption(r))}
+		var said []string
+		for _, c := range rows {
+			bar, group, err := f.bar(r, c, keys, m)
+			if err != nil {
+				return "", err
+			}
+			label := bar.Label
+			if group != "" {
+				label = group + ", " + label
+			}
+			said = append(said, label+": "+bar.Text+".")
+			i := slices.IndexFunc(chart.Groups, func(g draw.BarGroup) bool { return g.Name == group })
+			if i < 0 {
+				i, chart.Groups = len(chart.Groups), append(chart.Groups, draw.BarGroup{Name: group})
+			}
+			chart.Groups[i].Rows = append(chart.Groups[i].Rows, bar)
+			chart.Hi = max(chart.Hi, bar.Most())
+			client = client || bar.Client
+		}
+		chart.Desc = strings.Join(said, " ")
+		top, open, filled = max(top, chart.Hi), open || r.published(), filled || !r.published()
+		all, names = append(all, chart), append(names, b.caption(r))
+	}
+	if len(all) == 0 {
+		return "", nil
+	}
+	var charts []string
+	for i, chart := range all {
+		if f.Scale == "shared" {
+			chart.Hi = top
+		}
+		chart.Factor, chart.XLabel = axisOf(m, chart.Hi)
+		chart.Desc = chart.XLabel + ". " + chart.Desc
+		charts = append(charts, draw.Named(names[i], chart.SVG()))
+	}
+	how := "Bars are medians with their intervals."
+	switch {
+	case open && filled:
+		how = "Filled bars are medians with their intervals, hollow ones published single runs."
+	case open:
+		how = "Hollow bars are published single runs."
+	}
+	if client {
+		how = "Hatched: the client was the wall, so the bar measures the client. " + how
+	}
+	return draw.Box(f.Name, f.Title, f.note(how, len(all) > 1), charts, false), nil
+}
+
+// bar is one condition's, and the name of its group. Levels that the page or the group says
+// already are left out of its name.
+func (f Figure) bar(r Run, c verdict.Summary, keys []string, m metric.Metric) (bar draw.Bar, group string, err error) {
+	fig := c.Metrics[f.Metric]
+	bar = draw.Bar{Figure: marks(fig), Label: c.Name, Open: r.published()}
+	bar.Client = !bar.Open && m.MeasuresClient && c.ClientWall
+	bar.Short, bar.Text, err = r.text(fig, f.Metric)
+	if _, ok := c.Levels[f.By]; ok {
+		group = words.SettingName(f.By) + " " + c.Shown[f.By]
+	}
+	var left []string
+	named := 0
+	for _, k := range keys {
+		if _, wanted := f.Levels[k]; k == f.By || wanted {
+			continue
+		}
+		named++
+		switch shown := c.Shown[k]; {
+		case shown == "":
+		case c.Levels[k].IsText():
+			left = append(left, shown)
+		default:
+			left = append(left, words.SettingName(k)+" "+shown)
+		}
+	}
+	if named > 0 && named < len(keys) {
+		bar.Label = strings.Join(left, ", ")
+	}
+	return bar, group, err
+}
+
+// dots are the trials of each run. Medians and intervals are the verdict's. The control is drawn
+// without a median, since it is in no statistics.
+func (b *Book) dots(f Figure, runs []Run) (string, error) {
+	m, _ := metric.Lookup(f.Metric)
+	var all []draw.Dots
+	var names []string
+	lo, hi, client := 0.0, 0.0, false
+	for _, r := range runs {
+		rows, _ := r.rows(f.Levels, f.Metric)
+		chart := draw.Dots{Frame: f.frame(len(all), b.caption(r)), Blocks: 1}
+		var said []string
+		for _, c := range rows {
+			fig := c.Metrics[f.Metric]
+			short, full, err := r.text(fig, f.Metric)
+			if err != nil {
+				return "", err
+			}
+			strip := draw.Strip{Figure: marks(fig), Label: c.Name, Text: full, Short: short, Trials: r.dots(m, c.ID)}
+			chart.Rows = append(chart.Rows, strip)
+			said = append(said, fmt.Sprintf("%s: %s, %d of %d trials counted.", c.Name, full, strip.Valid(), len(strip.Trials)))
+			for _, again := range r.Results.Conditions {
+				if again.ControlOf == c.ID {
+					strip := draw.Strip{Label: c.Name + ", control", Control: true, Trials: r.dots(m, again.ID)}
+					chart.Rows = append(chart.Rows, strip)
+				}
+			}
+		}
+		n := 0
+		for _, row := range chart.Rows {
+			for _, d := range row.Trials {
+				if n++; n == 1 {
+					chart.Lo, chart.Hi = d.V, d.V
+				}
+				chart.Lo, chart.Hi = min(chart.Lo, d.V), max(chart.Hi, d.V)
+				chart.Blocks, client = max(chart.Blocks, d.Block), client || d.Client
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		unit := string(m.Unit)
+		chart.Desc = fmt.Sprintf("Every trial from %s to %s. %s",
+			words.Figure(unit, chart.Lo, nil, nil), words.Figure(unit, chart.Hi, nil, nil), strings.Join(said, " "))
+		if len(all) == 0 || chart.Lo < lo {
+			lo = chart.Lo
+		}
+		hi = max(hi, chart.Hi)
+		all, names = append(all, chart), append(names, b.caption(r))
+	}
+	if len(all) == 0 {
+		return "", nil
+	}
+	var charts []string
+	for i, chart := range all {
+		if f.Scale == "shared" {
+			chart.Lo, chart.Hi = lo, hi
+		}
+		chart.Factor, chart.XLabel = axisOf(m, chart.Hi)
+		charts = append(charts, draw.Named(names[i], chart.SVG()))
+	}
+	how := "A dot is a trial, the first block’s at the top of its strip; a cross did not count."
+	if client {
+		how += " In a hollow one the client was the wall."
+	}
+	how += " A diamond and its bar are the median and its interval."
+	return draw.Box(f.Name, f.Title, f.note(how, len(all) > 1), charts, false), nil
+}
+
+// dots gives the trials of a condition.
+func (r Run) dots(m metric.Metric, condition string) (out []draw.Dot) {
+	for _, t := range r.Results.Trials {
+		v, ok := t.Metrics[m.Name]
+		if t.Condition != condition || !ok {
+			continue
+		}
+		bound := string(r.bound(t.Seq, t.Bound))
+		full := strings.Contains(bound, "client-cpu") && !strings.Contains(bound, "server-cpu")
+		out = append(out, draw.Dot{Block: t.Block, V: v, Valid: t.Valid, Client: m.MeasuresClient && t.Valid && full})
+	}
+	return out
+}
+
+// wire shows what each condition carried, one chart for each run whose line rate is known. The
+// lab reads the shaping queue's counters both ways. A text printed only a share, of what its
+// client read: that is drawn hollow, and the words name it so.
+func (b *Book) wire(f Figure, runs []Run) (string, error) {
+	var charts []string
+	client, hollow, counted := false, false, false
+	for _, r := range runs {
+		rate := r.Results.Topology.LineRateBps
+		rows, _ := r.rows(f.Levels, "wire_tx_bps", "wire_rx_bps", "line_rate_share")
+		if rate == 0 {
+			continue
+		}
+		in := words.UnitFor("bit/s", rate)
+		chart := draw.Wire{Frame: f.frame(len(charts), b.caption(r)), Rate: rate, Factor: in.Factor}
+		chart.Wall, chart.XLabel = "line rate, "+words.Figure("bit/s", rate, nil, nil), "On the wire, "+in.Name
+		var said []string
+		for _, c := range rows {
+			row := draw.WireRow{Label: c.Name}
+			for _, way := range [][2]string{{"wire_tx_bps", "sent"}, {"wire_rx_bps", "received"}} {
+				fig, ok := c.Metrics[way[0]]
+				if !ok {
+					continue
+				}
+				text, _, err := r.text(fig, way[0])
+				if err != nil {
+					return "", err
+				}
+				lane := draw.Lane{Figure: marks(fig), Way: way[1], Share: fig.LineShare + " %", Client: c.ClientWall}
+				lane.Text = fmt.Sprintf("%s, %s by the server: %s, %s of the line rate", c.Name, way[1], text, lane.Share)
+				counted, client = true, client || c.ClientWall
+				row.Lanes = append(row.Lanes, lane)
+			}
+			if fig := c.Metrics["line_rate_share"]; len(row.Lanes) == 0 && fig.Median != nil {
+				share, _, err := r.text(fig, "line_rate_share")
+				if err != nil {
+					return "", err
+				}
+				hollow = true
+				at := *fig.Median * rate
+				row.Lanes = []draw.Lane{{Figure: draw.Figure{Median: &at}, Way: "sent", Share: share, Open: true,
+					Text: fmt.Sprintf("%s: %s of the line rate", c.Name, share)}}
+			}
+			for _, lane := range row.Lanes {
+				said = append(said, lane.Text)
+			}
+			if len(row.Lanes) > 0 {
+				chart.Rows = append(chart.Rows, row)
+			}
+		}
+		if len(chart.Rows) == 0 {
+			continue
+		}
+		chart.Desc = fmt.Sprintf("Against a %s. %s.", chart.Wall, strings.Join(said, "; "))
+		charts = append(charts, draw.Named(b.caption(r), chart.SVG()))
+	}
+	if len(charts) == 0 {
+		return "", nil
+	}
+	var how []string
+	if counted {
+		how = append(how, "Round marks are what the server sent, square ones what it received, "+
+			"by the counters of the queue that shapes the wire, with intervals.")
+	}
+	if client {
+		how = append(how, "Hollow: the client was the wall, so nothing pushed towards the line rate.")
+	}
+	if hollow {
+		how = append(how, "A hollow mark is a text’s own share, of what its client read.")
+	}
+	return draw.Box(f.Name, f.Title, f.note(strings.Join(how, " "), len(charts) > 1), charts, false), nil
+}
+
+// ratios draws a claim's comparisons against its band: those of each run together or, across
+// runs, those of each comparison.
+func (b *Book) ratios(f Figure, runs []Run, across bool) (string, error) {
+	x, err := b.experiment(f.Exp)
+	if err != nil {
+		return "", err
+	}
+	c, ok := x.Claim(f.Claim)
+	if !ok {
+		return "", fmt.Errorf("lab/experiments/%s.toml has no claim %q", f.Exp, f.Claim)
+	}
+	if c.Kind != "flat" && c.Kind != "ratio" {
+		return "", fmt.Errorf("ratios draws flat and ratio claims; %s is %s", c.ID, c.Kind)
+	}
+	m, _ := metric.Lookup(c.Metric)
+	over := words.SettingName(c.Over)
+	chart := draw.Ratios{Frame: draw.Frame{ID: fmt.Sprintf("ratios-%s-%s", f.Exp, c.ID), Title: f.Title}}
+	var said []string
+	any, coarse, banded := false, false, false
+	for _, r := range runs {
+		of, _ := r.said(c.ID)
+		group := draw.RatioGroup{Name: b.server(r)}
+		switch {
+		case r.published():
+			group.Name += ", published"
+		case r.EarlierDesign:
+			group.Name += ", earlier design"
+		}
+		for _, e := range of.Effects {
+			if !banded { // every comparison of such a claim has the same
+				chart.BandLow, chart.BandHigh, banded = e.BandLow, e.BandHigh, true
+			}
+			row := ratio(e, c.Over, over)
+			any, coarse = any || row.Seen, coarse || row.Seen && !row.Exact
+			said = append(said, fmt.Sprintf("%s, %s: %s.", b.server(r), row.Label, row.Text))
+			group.Rows = append(group.Rows, row)
+		}
+		if len(group.Rows) > 0 {
+			chart.Groups = append(chart.Groups, group)
+		}
+	}
+	if !any {
+		return "", nil
+	}
+	if across {
+		chart.Groups = turned(chart.Groups)
+	}
+	axis := over
+	if over == strings.ToUpper(c.Over[:1])+strings.ReplaceAll(c.Over[1:], "_", " ") {
+		axis = strings.ToLower(over)
+	}
+	chart.Desc, chart.XLabel = strings.Join(said, " "), fmt.Sprintf("%s, ratio over %s", m.Label, axis)
+	note := first(f.Note,
+		"Shaded where the claim wants the ratio; bars are intervals, and open marks are runs without one.")
+	if coarse {
+		note += " A bar without a mark is of figures recorded in coarse steps: all that the ratio may be."
+	}
+	return draw.Box(f.Exp+"-"+c.ID, f.Title, note, []string{chart.SVG()}, false), nil
+}
+
+// ratio is one comparison as drawn.
+func ratio(e verdict.Effect, factor, over string) draw.Ratio {
+	a := words.LevelCell(e.A[factor])
+	row := draw.Ratio{Label: a + " over " + words.LevelCell(e.B[factor]), Text: e.Words.Text, Interval: e.Words.Interval,
+		Seen: e.Ratio > 0 || e.Pairs > 0, Exact: e.Ratio > 0, V: e.Ratio, Low: words.Known(e.Low), High: words.Known(e.High)}
+	if a == "yes" || a == "no" {
+		row.Label = over + " " + row.Label
+	}
+	for _, k := range slices.Sorted(maps.Keys(e.At)) {
+		name := ""
+		if !e.At[k].IsText() {
+			name = words.SettingName(k)
+			if len(name) > 1 && name[1] >= 'a' {
+				name = strings.ToLower(name[:1]) + name[1:]
+			}
+			name += " "
+		}
+		row.Label += ", " + name + words.LevelCell(e.At[k])
+	}
+	if e.Low == 0 && e.High == 0 {
+		row.Low, row.High = words.Known(e.Ratio), words.Known(e.Ratio)
+		if !row.Exact {
+			row.Low, row.High = words.Known(e.RatioLow), words.Known(e.RatioHigh)
+		}
+	}
+	return row
+}
+
+// turned puts the rows of each comparison together, a row a run.
+func turned(groups []draw.RatioGroup) (out []draw.RatioGroup) {
+	for i, g := range groups {
+		for _, row := range g.Rows {
+			at := slices.IndexFunc(out, func(o draw.RatioGroup) bool { return o.Name == row.Label })
+			if at < 0 {
+				at, out = len(out), append(out, draw.RatioGroup{Name: row.Label})
+			}
+			row.Label, row.Series = g.Name, i+1
+			out[at].Rows = append(out[at].Rows, row)
+		}
+	}
+	return out
+}

@@ -1,0 +1,194 @@
+package plot
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
+// Figure is one that a page declares.
+type Figure struct {
+	Name  string `toml:"name"`
+	Kind  string `toml:"kind"`
+	Title string `toml:"title"`
+	Note  string `toml:"note"`
+	Exp   string `toml:"exp"`
+	// Run and Host name one run, Source "measured" or "published" a part of those that the
+	// page shows; Levels are those to keep.
+	Run    string         `toml:"run"`
+	Host   string         `toml:"host"`
+	Source string         `toml:"source"`
+	Keep   map[string]any `toml:"levels"`
+
+	Metric string `toml:"metric"`
+	// Over is the factor of lines, and By that of their series or of groups of bars.
+	Over string `toml:"over"`
+	By   string `toml:"by"`
+	// Each is "run" for a chart a run, Scale "shared" for one scale of them all, and Ref
+	// "line_rate" for a line there.
+	Each  string `toml:"each"`
+	Scale string `toml:"scale"`
+	Ref   string `toml:"ref"`
+	Claim string `toml:"claim"`
+	// Entry has the figures that Server and Client name, of cores that a text printed.
+	Entry  string   `toml:"entry"`
+	Server []string `toml:"server"`
+	Client []string `toml:"client"`
+
+	Levels setting.Levels `toml:"-"`
+}
+
+// kinds are those of figures, with what each needs.
+var kinds = map[string]struct {
+	needs []string
+	draw  func(*Book, Figure, []Run) (string, error)
+}{
+	"lines":  {[]string{"exp", "metric", "over"}, (*Book).lines},
+	"bars":   {[]string{"exp", "metric"}, (*Book).bars},
+	"dots":   {[]string{"exp", "metric"}, (*Book).dots},
+	"wire":   {[]string{"exp"}, (*Book).wire},
+	"cores":  {nil, (*Book).cores},
+	"ratios": {[]string{"exp", "claim"}, (*Book).together},
+}
+
+// Page draws the figures that a page declares in its front matter, by name. Measured figures
+// that no run has yet are left out: the table beside each says so.
+func (b *Book) Page(path string, text []byte) (map[string]string, error) {
+	figures, err := declared(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	out := map[string]string{}
+	for _, f := range figures {
+		drawn, err := b.draw(f)
+		if err == nil && out[f.Name] != "" {
+			err = errors.New("the page has another figure of this name")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: figure %q: %w", path, f.Name, err)
+		}
+		out[f.Name] = drawn
+	}
+	return out, nil
+}
+
+// declared reads the figures of a page's front matter. Hugo refuses what else is wrong in it.
+func declared(text []byte) ([]Figure, error) {
+	parts := bytes.SplitN(text, []byte("+++\n"), 3)
+	var front struct {
+		Figures any `toml:"figures"`
+	}
+	if len(parts) < 3 || len(parts[0]) > 0 || toml.Unmarshal(parts[1], &front) != nil || front.Figures == nil {
+		return nil, nil
+	}
+	alone, err := toml.Marshal(front)
+	if err != nil {
+		return nil, err
+	}
+	var of struct {
+		Figures []Figure `toml:"figures"`
+	}
+	d := toml.NewDecoder(bytes.NewReader(alone)).DisallowUnknownFields()
+	if err := d.Decode(&of); err != nil {
+		if unknown := (*toml.StrictMissingError)(nil); errors.As(err, &unknown) {
+			key := unknown.Errors[0].Key()
+			return nil, fmt.Errorf("[[figures]] has no key %q", key[len(key)-1])
+		}
+		return nil, fmt.Errorf("[[figures]]: %w", err)
+	}
+	return of.Figures, nil
+}
+
+func (b *Book) draw(f Figure) (string, error) {
+	kind, ok := kinds[f.Kind]
+	if !ok {
+		var all []string
+		for k := range kinds {
+			all = append(all, k)
+		}
+		slices.Sort(all)
+		return "", fmt.Errorf("kind %q is not known; %s", f.Kind, strict.Instead(f.Kind, all))
+	}
+	has := map[string]string{"exp": f.Exp, "metric": f.Metric, "over": f.Over, "claim": f.Claim}
+	for _, need := range kind.needs {
+		if has[need] == "" {
+			return "", fmt.Errorf("%s need %q", f.Kind, need)
+		}
+	}
+	if _, known := metric.Lookup(f.Metric); f.Metric != "" && !known {
+		return "", fmt.Errorf("metric %q is not known; %s", f.Metric, strict.Instead(f.Metric, metric.Names()))
+	}
+	f.Levels = setting.Levels{}
+	for name, v := range f.Keep {
+		l, err := setting.Of(v)
+		if err != nil {
+			return "", fmt.Errorf("levels: %s: %w", name, err)
+		}
+		f.Levels[name] = l
+	}
+	var runs []Run
+	if f.Exp != "" {
+		var err error
+		if runs, err = b.chosen(f); err != nil {
+			return "", err
+		}
+	}
+	drawn, err := kind.draw(b, f, runs)
+	if err == nil && drawn == "" && f.Source != "measured" {
+		return "", fmt.Errorf("no run of %s has %s; for what nobody has measured yet, say source = \"measured\"",
+			f.Exp, first(f.Metric, "such figures"))
+	}
+	return strings.TrimSpace(drawn), err
+}
+
+func (b *Book) together(f Figure, runs []Run) (string, error) { return b.ratios(f, runs, false) }
+
+// Claims draws for the page of each claim of an experiment its ratios on all machines, run by
+// run, where they are few enough to be told apart.
+func (b *Book) Claims(name string) (map[string]string, error) {
+	x, err := b.experiment(name)
+	if err != nil {
+		return nil, err
+	}
+	const mostHosts, mostRows = 12, 4
+	out := map[string]string{}
+	for _, sum := range b.Sums[name].Claims {
+		c, _ := x.Claim(sum.ID)
+		if c.Kind != "flat" && c.Kind != "ratio" {
+			continue
+		}
+		names := slices.Clone(sum.Published)
+		if len(sum.Hosts) <= mostHosts {
+			for _, h := range sum.Hosts {
+				names = append(names, h.Run)
+			}
+		}
+		var runs []Run
+		some := false
+		for _, run := range names {
+			for _, r := range b.Runs[name] {
+				if r.Run == run {
+					said, _ := r.said(sum.ID)
+					some = some || len(said.Effects) > 1 || len(said.Effects) == 1 && r.published()
+					runs = append(runs, r)
+				}
+			}
+		}
+		if !some || len(runs) > mostRows {
+			continue
+		}
+		f := Figure{Title: "The ratios, machine by machine", Exp: name, Claim: sum.ID}
+		if out[sum.ID], err = b.ratios(f, runs, len(runs) > 1); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

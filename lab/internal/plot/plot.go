@@ -1,0 +1,280 @@
+// Package plot makes the figures of pages: it reads what an entry declares in its front matter,
+// takes the figures from the runs that the page shows, and has package draw draw them.
+//
+// A figure is a table [[figures]] with a name, a kind, a title, the experiment and the metric,
+// and what the kind needs; the shortcode of that name places it. Which runs a page shows, and
+// how a condition or a figure is called, is said by package verdict.
+package plot
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/audit"
+	"github.com/line-rate/line-rate/lab/internal/draw"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/pages"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// Run is a run with what was said of it.
+type Run struct {
+	*verdict.File
+	Results *results.File
+	Fleet   *pages.Fleet
+}
+
+func (r Run) published() bool { return r.Source == string(results.Published) }
+
+// Book is all that figures are made of.
+type Book struct {
+	Experiments []*experiment.Experiment
+	Hosts       map[string]*host.Profile
+	Runs        map[string][]Run        // by experiment
+	Sums        map[string]*pages.Hosts // by experiment
+	Audits      map[string]*audit.File  // by entry
+
+	names map[string]string // of hosts, each unlike any other
+}
+
+func (b *Book) experiment(name string) (*experiment.Experiment, error) {
+	for _, x := range b.Experiments {
+		if x.Name == name {
+			return x, nil
+		}
+	}
+	return nil, fmt.Errorf("lab/experiments/%s.toml is missing", name)
+}
+
+var ending = regexp.MustCompile(`[0-9a-f]{8}$`)
+
+// host names a host. Two machines of one model have the same name; each of them then has the
+// end of its id beside it, or the whole id where that end is not enough.
+func (b *Book) host(id string) string {
+	if b.names == nil {
+		b.names = map[string]string{}
+		count := map[string]int{}
+		long := func(h *host.Profile) string {
+			end := ending.FindString(h.ID)
+			if end == "" {
+				end = h.ID
+			}
+			return fmt.Sprintf("%s (%s)", h.Name, end)
+		}
+		for _, h := range b.Hosts {
+			count[h.Name]++
+			count[long(h)]++
+		}
+		for id, h := range b.Hosts {
+			name := h.Name
+			if count[name] > 1 {
+				name = long(h)
+			}
+			if count[name] > 1 {
+				name = fmt.Sprintf("%s (%s)", h.Name, id)
+			}
+			b.names[id] = name
+		}
+	}
+	return b.names[id]
+}
+
+// server names the host of a run, with the clients of its fleet.
+func (b *Book) server(r Run) string {
+	if r.Fleet != nil {
+		return b.host(r.Host) + ", " + r.Fleet.With
+	}
+	return b.host(r.Host)
+}
+
+// caption names a run: machine, day, and how many blocks it has.
+func (b *Book) caption(r Run) string {
+	name := b.server(r) + ", " + day(r)
+	if r.published() {
+		part := strings.TrimPrefix(r.Run, fmt.Sprintf("published-%s-%s", r.Date, r.Host))
+		if part = strings.ReplaceAll(strings.TrimPrefix(part, "-"), "-", " "); part != "" {
+			part = ", " + part
+		}
+		return name + ", published single run" + part
+	}
+	name += ", measured, " + words.Count(r.Blocks) + " " + words.Plural(r.Blocks, "block")
+	if r.EarlierDesign {
+		name += ", earlier design"
+	}
+	return name
+}
+
+func day(r Run) string {
+	t, err := time.Parse(time.DateOnly, r.Date)
+	if err != nil {
+		return r.Date
+	}
+	return t.Format("2 January 2006")
+}
+
+// said is what a run says of a claim; of an earlier design, what it said then.
+func (r Run) said(claim string) (verdict.Claim, bool) {
+	all := r.Claims
+	if r.EarlierDesign && r.Earlier != nil {
+		all = r.Earlier
+	}
+	i := slices.IndexFunc(all, func(c verdict.Claim) bool { return c.ID == claim })
+	if i < 0 {
+		return verdict.Claim{}, false
+	}
+	return all[i], true
+}
+
+// chosen gives the runs of a figure: one by run or host, or the published ones and the newest
+// measured one. If it is about a claim, only runs that have the claim.
+func (b *Book) chosen(f Figure) ([]Run, error) {
+	runs := b.Runs[f.Exp]
+	if f.Run != "" || f.Host != "" {
+		r, err := b.pick(f)
+		return []Run{r}, err
+	}
+	sum := b.Sums[f.Exp]
+	if sum == nil {
+		_, err := b.experiment(f.Exp)
+		return nil, err
+	}
+	names := sum.Shown
+	if f.Claim != "" {
+		names = nil
+		for _, c := range sum.Claims {
+			if c.ID == f.Claim {
+				names = append(slices.Clone(c.Published), first(c.Own, c.OwnEarlier))
+			}
+		}
+	}
+	var out []Run
+	for _, name := range names {
+		for _, r := range runs {
+			if r.Run == name && (f.Source == "" || r.published() == (f.Source == "published")) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out, nil
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// pick is the run that is named, or else the only published run, of a host if one is named.
+// Prose may refer only to runs that no newer one replaces, since that one may lack what the
+// prose mentions.
+func (b *Book) pick(f Figure) (Run, error) {
+	var found []Run
+	for _, r := range b.Runs[f.Exp] {
+		if r.Run == f.Run || f.Run == "" && r.published() && (f.Host == "" || r.Host == f.Host) {
+			found = append(found, r)
+		}
+	}
+	if len(found) != 1 {
+		return Run{}, fmt.Errorf("%d runs of %s answer to %q; name one by run, or a published one by host",
+			len(found), f.Exp, first(first(f.Run, f.Host), "published"))
+	}
+	return found[0], nil
+}
+
+// rows gives the conditions of a run that hold any of the metrics and have the wanted levels, in
+// the order of the run's table, and the settings that name them.
+func (r Run) rows(wanted setting.Levels, metrics ...string) (rows []verdict.Summary, keys []string) {
+	if r.Table == nil {
+		return nil, nil
+	}
+	used := map[string]bool{}
+	for _, row := range r.Table.Rows {
+		for _, c := range r.Conditions {
+			any := slices.ContainsFunc(metrics, func(m string) bool { _, ok := c.Metrics[m]; return ok })
+			if c.ID != row.ID || !any || !matches(c.Levels, wanted) {
+				continue
+			}
+			rows = append(rows, c)
+			for i, level := range row.Levels {
+				if level != "" {
+					used[r.Table.Keys[i]] = true
+				}
+			}
+		}
+	}
+	for _, k := range r.Table.Keys {
+		if used[k] {
+			keys = append(keys, k)
+		}
+	}
+	return rows, keys
+}
+
+func matches(levels, wanted setting.Levels) bool {
+	for k, v := range wanted {
+		if l, ok := levels[k]; !ok || l.String() != v.String() {
+			return false
+		}
+	}
+	return true
+}
+
+// text is a figure as pages print it, with its interval if there is room.
+func (r Run) text(f verdict.Figure, name string) (short, full string, err error) {
+	if short = first(f.Printed, f.Text); short == "" {
+		return "", "", fmt.Errorf("data/verdicts/%s/%s.json has no words for a figure of %s: "+
+			"add that metric to `metrics` in lab/experiments/%s.toml", r.Experiment, r.Run, name, r.Experiment)
+	}
+	if f.Interval != "" {
+		return short, fmt.Sprintf("%s (%s)", short, f.Interval), nil
+	}
+	return short, short, nil
+}
+
+func marks(f verdict.Figure) draw.Figure {
+	return draw.Figure{Median: f.Median, Low: f.Low, High: f.High, Below: f.Below}
+}
+
+// axisOf is how a chart's axis shows a metric: the factor from its base unit, and its words.
+func axisOf(m metric.Metric, most float64) (factor float64, label string) {
+	in := words.UnitFor(string(m.Unit), most)
+	if m.Unit == metric.PerSecond {
+		switch in.Name = "a second"; {
+		case most >= 1e6:
+			in = words.Unit{Factor: 1e-6, Name: "millions a second"}
+		case most >= 1e4:
+			in = words.Unit{Factor: 1e-3, Name: "thousands a second"}
+		}
+	}
+	if in.Name == "" {
+		return in.Factor, m.Label
+	}
+	return in.Factor, m.Label + ", " + in.Name
+}
+
+// note is the words under a figure's title: what the text says, how to read it, and which scale
+// it has.
+func (f Figure) note(how string, several bool) string {
+	var out []string
+	for _, s := range []string{f.Note, how} {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	switch {
+	case several && f.Scale == "shared":
+		out = append(out, "All runs have one scale.")
+	case several:
+		out = append(out, "Each run has a scale of its own.")
+	}
+	return strings.Join(out, " ")
+}

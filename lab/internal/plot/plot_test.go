@@ -1,0 +1,102 @@
+package plot
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/pages"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// book has one experiment with a measured run on each of two hosts of one name.
+func book() *Book {
+	run := func(name, host string, rps float64) Run {
+		levels := setting.Levels{"workers": setting.Int(4)}
+		f := &verdict.File{Experiment: "90-workers", Run: name, Host: host, Source: "measured", Date: "2026-11-19", Blocks: 1,
+			Conditions: []verdict.Summary{{ID: "c1", Name: "Workers 4", Levels: levels, Shown: map[string]string{"workers": "4"},
+				Metrics: map[string]verdict.Figure{"throughput_rps": {Median: &rps, Words: words.Words{Text: "1,000"}}, "errors": {Median: &rps}}}},
+			Table: &verdict.Table{Keys: []string{"workers"}, Rows: []verdict.TableRow{{ID: "c1", Levels: []string{"4"}}}}}
+		return Run{File: f, Results: &results.File{}}
+	}
+	x := &experiment.Experiment{Name: "90-workers", Claims: []experiment.Claim{{ID: "one", Kind: "count"}}}
+	return &Book{Experiments: []*experiment.Experiment{x},
+		Hosts: map[string]*host.Profile{"cpu-0000aaaa": {ID: "cpu-0000aaaa", Name: "A CPU"}, "cpu-0000bbbb": {ID: "cpu-0000bbbb", Name: "A CPU"}},
+		Runs:  map[string][]Run{x.Name: {run("first", "cpu-0000aaaa", 1000), run("second", "cpu-0000bbbb", 2000)}},
+		Sums:  map[string]*pages.Hosts{x.Name: {Shown: []string{"second"}}}}
+}
+
+func page(figures string) []byte {
+	return []byte("+++\ntitle = \"An entry\"\n\n[[figures]]\n" + figures + "\n+++\n\nText.\n")
+}
+
+func TestAPageDeclaresItsFigures(t *testing.T) {
+	got, err := book().Page("content/journal/90.md", page(`name = "all"
+kind = "bars"
+title = "Bars"
+exp = "90-workers"
+metric = "throughput_rps"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<figure id="figure-all"`, "A CPU (0000bbbb), 19 November 2026, measured, 1 block", "Workers 4", "1,000"} {
+		if !strings.Contains(got["all"], want) {
+			t.Errorf("the figure lacks %q:\n%s", want, got["all"])
+		}
+	}
+	if strings.Contains(got["all"], "0000aaaa") {
+		t.Error("the figure has a run that the page does not show")
+	}
+	if none, err := book().Page("content/about.md", []byte("+++\ntitle = \"About\"\n+++\n")); err != nil || len(none) > 0 {
+		t.Errorf("a page without figures: %v, %v", none, err)
+	}
+}
+
+// What nobody has measured is a state of the journal, and the table beside the figure says so.
+func TestAFigureThatNobodyMeasuredIsEmptyIfItSaysMeasured(t *testing.T) {
+	of := "name = \"a\"\nkind = \"dots\"\nexp = \"90-workers\"\nmetric = \"latency_p50_s\"\n"
+	got, err := book().Page("p.md", page(of+`source = "measured"`))
+	if drawn, ok := got["a"]; err != nil || !ok || drawn != "" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := book().Page("p.md", page(of)); err == nil || !strings.Contains(err.Error(), `source = "measured"`) {
+		t.Errorf("a figure without figures: %v", err)
+	}
+}
+
+func TestAFaultyFigureIsNamed(t *testing.T) {
+	for figure, want := range map[string]string{
+		`name = "a"` + "\n" + `kind = "linez"`:                                                                       `p.md: figure "a": kind "linez" is not known; did you mean "lines"?`,
+		`name = "a"` + "\n" + `colour = "red"`:                                                                       `p.md: [[figures]] has no key "colour"`,
+		`name = "a"` + "\n" + `kind = "lines"`:                                                                       `p.md: figure "a": lines need "exp"`,
+		"name = \"a\"\nkind = \"bars\"\nexp = \"x\"\nmetric = \"throughput_rbs\"":                                    `metric "throughput_rbs" is not known`,
+		"name = \"a\"\nkind = \"bars\"\nexp = \"x\"\nmetric = \"errors\"":                                            "lab/experiments/x.toml is missing",
+		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"errors\"":                                   "has no words for a figure of errors: add that metric to `metrics`",
+		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"errors\"\nrun = \"third\"":                  `0 runs of 90-workers answer to "third"`,
+		"name = \"a\"\nkind = \"ratios\"\nexp = \"90-workers\"\nclaim = \"one\"":                                     "ratios draws flat and ratio claims; one is count",
+		"name = \"a\"\nkind = \"ratios\"\nexp = \"90-workers\"\nclaim = \"two\"":                                     `lab/experiments/90-workers.toml has no claim "two"`,
+		"name = \"a\"\nkind = \"cores\"\nentry = \"90\"\nserver = [\"user\"]":                                        `data/audits/90.json has no figure "user"`,
+		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"\nlevels = {workers = 1.5}": "levels: workers: 1.5 is not a level",
+		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"\n[[figures]]\nname = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"": "the page has another figure of this name",
+	} {
+		if _, err := book().Page("p.md", page(figure)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\ngave %v, want %s", figure, err, want)
+		}
+	}
+}
+
+func TestAFigureAtAMarkKeepsPrintedDigits(t *testing.T) {
+	for _, c := range []struct {
+		v       float64
+		printed bool
+		want    string
+	}{{1.125, true, "1.125"}, {1.125, false, "1.13"}, {794.31, true, "794"}, {12, true, "12"}, {0.05, true, "0.05"}} {
+		if got := atMark(c.v, c.printed); got != c.want {
+			t.Errorf("atMark(%v, %v) = %s, want %s", c.v, c.printed, got, c.want)
+		}
+	}
+}
