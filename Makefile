@@ -165,7 +165,7 @@ sources:
 # mostly Go's own library. Go names a program after its directory.
 .tools/stamp/compiled: .tools/stamp/sources
 	@mkdir -p .tools/compiled
-	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab ./server ./load
+	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab ./cmd/http_load ./server
 	cd lab/null && $(GO_BUILD) -o ../../.tools/compiled/ .
 	cd lab/floor && $(GO_BUILD) -o ../../.tools/compiled/ .
 	cd lab/study && $(GO_BUILD) -o ../../.tools/compiled/ ./producer ./sink
@@ -175,7 +175,7 @@ $(LAB): DIRECTORY = lab
 $(SERVER): DIRECTORY = server
 $(NULL_SERVER): DIRECTORY = null
 $(FLOOR_SERVER): DIRECTORY = floor
-$(LOAD): DIRECTORY = load
+$(LOAD): DIRECTORY = http_load
 $(PRODUCER): DIRECTORY = producer
 $(SINK): DIRECTORY = sink
 $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK): .tools/stamp/compiled
@@ -249,7 +249,7 @@ fleet-programs:
 $(PREPARE)/%/compiled: .tools/stamp/sources
 	@mkdir -p $(@D)
 	@export CGO_ENABLED=0 GOOS=linux GOARCH=$* && for program in lab:lab/cmd/lab fiber_server:lab/server null_server:lab/null \
-	  floor_server:lab/floor http_load:lab/load event_producer:lab/study/producer event_sink:lab/study/sink; do \
+	  floor_server:lab/floor http_load:lab/cmd/http_load event_producer:lab/study/producer event_sink:lab/study/sink; do \
 	  (cd $${program#*:} && $(GO_BUILD) -o $(CURDIR)/$(@D)/$${program%:*} .); done
 	@touch $@
 fleet-autocannon:

@@ -30,7 +30,7 @@ lab/cmd/lab lab
 lab/server fiber_server
 lab/null null_server
 lab/floor floor_server
-lab/load http_load
+lab/cmd/http_load http_load
 lab/study/producer event_producer
 lab/study/sink event_sink
 END

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 // A Client is the lab's own load generator, on the cores of its side.
@@ -26,7 +26,7 @@ type Client struct {
 const clientGrace = 30 * time.Second
 
 // carryOut has the generator carry out a plan, and reads its report.
-func (c Client) carryOut(ctx context.Context, p generator.Plan) (*generator.Report, error) {
+func (c Client) carryOut(ctx context.Context, p load.Plan) (*load.Report, error) {
 	var text, out bytes.Buffer
 	if err := p.Write(&text); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (c Client) carryOut(ctx context.Context, p generator.Plan) (*generator.Repo
 	if proc.Err() != nil {
 		return nil, errors.New(strings.TrimPrefix(proc.LastLine(), "http_load: "))
 	}
-	r, err := generator.ReadReport(&out)
+	r, err := load.ReadReport(&out)
 	if err == nil {
 		err = r.Fits(&p)
 	}
@@ -72,13 +72,13 @@ func (c Client) carryOut(ctx context.Context, p generator.Plan) (*generator.Repo
 }
 
 // target is a server as the generator is told of it.
-func (o Options) target(name, addr string, processes []int) generator.Target {
-	return generator.Target{Name: name, URL: "http://" + addr + o.Path, Connections: o.Connections, Pipelining: o.Pipelining, Rate: float64(o.Rate), Processes: processes}
+func (o Options) target(name, addr string, processes []int) load.Target {
+	return load.Target{Name: name, URL: "http://" + addr + o.Path, Connections: o.Connections, Pipelining: o.Pipelining, Rate: float64(o.Rate), Processes: processes}
 }
 
 // fault says what went wrong with a target, in its own words; empty if nothing
 // did.
-func fault(t generator.TargetSummary) string {
+func fault(t load.TargetSummary) string {
 	switch {
 	case t.Errors+t.Timeouts+t.Resets+t.Non2xx > 0:
 		return t.Fault

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 // A Look is what was seen of one server before the first block.
@@ -104,8 +104,8 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 		time.Sleep(20 * time.Millisecond) // a log may lag behind its answers
 		l.Lines = int(on.lines.Load() - before)
 	}
-	r, err := c.carryOut(ctx, generator.Plan{TimeoutS: answerWithin.Seconds(), Targets: []generator.Target{o.target(s.Name, addr, nil)},
-		Slots: []generator.Slot{{Seconds: pilot.Seconds()}, {Seconds: pilot.Seconds(), Counts: true}}})
+	r, err := c.carryOut(ctx, load.Plan{TimeoutS: answerWithin.Seconds(), Targets: []load.Target{o.target(s.Name, addr, nil)},
+		Slots: []load.Slot{{Seconds: pilot.Seconds()}, {Seconds: pilot.Seconds(), Counts: true}}})
 	if err != nil {
 		return l, on.or(fmt.Errorf("%s: under load: %w", s.Name, err))
 	}

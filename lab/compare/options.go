@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 // Options say what is compared, under which load, and when it is decided.
@@ -59,12 +59,12 @@ func (o Options) Check() error {
 		return err
 	}
 	switch {
-	case o.Connections < 1 || o.Connections > generator.MaxConnections/(len(o.Servers)+1):
-		return fmt.Errorf("--connections %d: use 1 to %d", o.Connections, generator.MaxConnections/(len(o.Servers)+1))
-	case o.Pipelining < 1 || o.Pipelining > generator.MaxPipelining:
-		return fmt.Errorf("--pipelining %d: use 1 to %d", o.Pipelining, generator.MaxPipelining)
-	case o.Rate < 0 || o.Rate > generator.MaxRate:
-		return fmt.Errorf("--rate %d: use 1 to %d requests a second, or leave it out for a closed loop", o.Rate, generator.MaxRate)
+	case o.Connections < 1 || o.Connections > load.MaxConnections/(len(o.Servers)+1):
+		return fmt.Errorf("--connections %d: use 1 to %d", o.Connections, load.MaxConnections/(len(o.Servers)+1))
+	case o.Pipelining < 1 || o.Pipelining > load.MaxPipelining:
+		return fmt.Errorf("--pipelining %d: use 1 to %d", o.Pipelining, load.MaxPipelining)
+	case o.Rate < 0 || o.Rate > load.MaxRate:
+		return fmt.Errorf("--rate %d: use 1 to %d requests a second, or leave it out for a closed loop", o.Rate, load.MaxRate)
 	case !(o.Margin > 0 && o.Margin < 1):
 		return errors.New("--margin: use more than 0 % and less than 100 %, as 3%")
 	case o.Ready <= 0 || o.Ready > 10*time.Minute:

@@ -13,9 +13,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 // A Remote measures servers that run already, from outside: the same slots in the
@@ -100,7 +100,7 @@ func (r Remote) Measure(ctx context.Context) (*results.File, error) {
 func (r Remote) block(ctx context.Context, block, twin int) ([]results.Trial, error) {
 	n := len(r.Servers)
 	group := make([]int, n+1)
-	p := generator.Plan{TimeoutS: answerWithin.Seconds()}
+	p := load.Plan{TimeoutS: answerWithin.Seconds()}
 	for i := range group {
 		group[i] = i
 		s := r.Servers[min(i, n-1)]
@@ -109,11 +109,11 @@ func (r Remote) block(ctx context.Context, block, twin int) ([]results.Trial, er
 		}
 		p.Targets = append(p.Targets, r.target(fmt.Sprintf("%s %d", s.Name, i), s.URL[len("http://"):], nil))
 		if r.Warmup > 0 {
-			p.Slots = append(p.Slots, generator.Slot{Target: i, Seconds: r.Warmup.Seconds()})
+			p.Slots = append(p.Slots, load.Slot{Target: i, Seconds: r.Warmup.Seconds()})
 		}
 	}
 	for _, i := range experiment.DrawBlock([][]int{group}, rounds, r.Seed, block)[0] {
-		p.Slots = append(p.Slots, generator.Slot{Target: i, Seconds: r.Slot.Seconds(), Counts: true})
+		p.Slots = append(p.Slots, load.Slot{Target: i, Seconds: r.Slot.Seconds(), Counts: true})
 	}
 	report, err := r.Client.carryOut(ctx, p)
 	if err != nil {
@@ -128,7 +128,7 @@ func (r Remote) block(ctx context.Context, block, twin int) ([]results.Trial, er
 
 // trial sums up a server's slots. What only the server's own machine could tell
 // is absent, so its bound is the client, or unknown.
-func (r Remote) trial(p generator.Plan, report *generator.Report, i int) results.Trial {
+func (r Remote) trial(p load.Plan, report *load.Report, i int) results.Trial {
 	s := report.Summary.Targets[i]
 	m := map[string]float64{}
 	t := results.Trial{StartedAt: report.Summary.Start, Metrics: m}

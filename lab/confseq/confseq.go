@@ -8,9 +8,9 @@
 // a block measures both at nearly the same time and gives one ratio; whether it lies above
 // 1.05, say, is one bit.
 //
-//	 block      1     2     3     4     5     6     7
-//	 ratio    1.08  1.11  1.07  1.02  1.09  1.10  1.08      Median: what interval?
-//	 > 1.05    yes   yes   yes    no   yes   yes   yes      Shown: more than half?
+//	block      1     2     3     4     5     6     7
+//	ratio    1.08  1.11  1.07  1.02  1.09  1.10  1.08      Median: what interval?
+//	> 1.05    yes   yes   yes    no   yes   yes   yes      Shown: more than half?
 //
 // Assumed is one thing: whatever came before, the next answer is as likely to be against
 // a false claim as for it, or more likely. Nothing is assumed of the noise: not that it is

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"bytes"
@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // BenchmarkBesideWrk prints what a request costs the client, how much of its core each
@@ -82,9 +80,9 @@ func pinned(b *testing.B) (addr string, pid int) {
 // its core.
 func ownCost(b *testing.B, url string, depth, server int) (cost, rate, busy float64) {
 	b.Helper()
-	plan := generator.Plan{Threads: 1, TimeoutS: 2, Targets: []generator.Target{{
+	plan := Plan{Threads: 1, TimeoutS: 2, Targets: []Target{{
 		Name: "server", URL: url, Connections: 50, Pipelining: depth, Answers: "fiber", Processes: []int{server},
-	}}, Slots: []generator.Slot{{Seconds: 0.1}, {Seconds: 1, Counts: true}}}
+	}}, Slots: []Slot{{Seconds: 0.1}, {Seconds: 1, Counts: true}}}
 	var input bytes.Buffer
 	if err := plan.Write(&input); err != nil {
 		b.Fatal(err)
@@ -96,7 +94,7 @@ func ownCost(b *testing.B, url string, depth, server int) (cost, rate, busy floa
 	if err != nil {
 		b.Fatal(err)
 	}
-	r, err := generator.ReadReport(bytes.NewReader(out))
+	r, err := ReadReport(bytes.NewReader(out))
 	if err != nil {
 		b.Fatal(err)
 	}

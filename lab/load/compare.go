@@ -1,11 +1,9 @@
-package main
+package load
 
 import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-
-	"github.com/line-rate/line-rate/lab/internal/answer"
 )
 
 const (
@@ -22,21 +20,21 @@ const (
 // compares them with that. Without one it compares them with the first body, if the first
 // so many were all alike.
 type comparer struct {
-	set    *answer.Set // nil: the right answers are not known
-	share  int         // one in so many is compared in full; 0: none
-	seen   int         // bodies so far, up to firstInFull
-	turn   int         // of share bodies, the next
-	chosen int         // of share bodies, the one that is compared
-	chance *rand.Rand  // draws it: what a server does in turns must not fit the turns here
-	model  []byte      // the first body; or, with a set, the last body that was right
-	varies bool        // the first bodies were not all alike, so there is nothing to compare with
+	set    Bodies     // nil: the right answers are not known
+	share  int        // one in so many is compared in full; 0: none
+	seen   int        // bodies so far, up to firstInFull
+	turn   int        // of share bodies, the next
+	chosen int        // of share bodies, the one that is compared
+	chance *rand.Rand // draws it: what a server does in turns must not fit the turns here
+	model  []byte     // the first body; or, with a set, the last body that was right
+	varies bool       // the first bodies were not all alike, so there is nothing to compare with
 
 	compared, mismatches int64
 	mismatch             string // the first mismatch
 }
 
 // newComparer is a comparer with draws of its own.
-func newComparer(set *answer.Set, seed uint64) comparer {
+func newComparer(set Bodies, seed uint64) comparer {
 	c := comparer{set: set, chance: rand.New(rand.NewPCG(seed, oneIn))}
 	if set != nil {
 		c.share = set.Share()

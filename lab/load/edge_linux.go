@@ -1,6 +1,7 @@
-package main
+package load
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -9,10 +10,6 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/generator"
-	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
 // An edge is everything that is read at one edge of the counted window, by one thread,
@@ -24,7 +21,7 @@ type edge struct {
 	processes       []int64 // CPU time in ns, in the order of gauges.pids; -1: cannot be read
 	client          int64
 	threads         []int64
-	server, own     shaper.Reading
+	server, own     Passed
 }
 
 // gauges read the edges.
@@ -33,7 +30,7 @@ type gauges struct {
 	pids  []int   // of all targets, each once, as the plan numbers them
 	here  []int   // the same as this process's PID namespace numbers them
 	of    [][]int // by target: the indices of its processes in pids
-	wires []*shaper.Queue
+	wires []Queue
 }
 
 func newGauges(l *load) (*gauges, error) {
@@ -59,12 +56,15 @@ func newGauges(l *load) (*gauges, error) {
 		g.of = append(g.of, places)
 	}
 	if w := l.plan.Wire; w != nil {
-		server, err := openIn(w.ServerPID, w.ServerDevice)
+		if l.options.Queue == nil {
+			return nil, errors.New("wire: nobody says how to read a queue")
+		}
+		server, err := openIn(w.ServerPID, w.ServerDevice, l.options.Queue)
 		if err != nil {
 			return nil, fmt.Errorf("the server's shaper: %w", err)
 		}
 		g.wires = append(g.wires, server)
-		own, err := shaper.Open(w.ClientDevice)
+		own, err := l.options.Queue(w.ClientDevice)
 		if err != nil {
 			return nil, fmt.Errorf("the client's shaper: %w", err)
 		}
@@ -93,15 +93,15 @@ func numbers(process string) (all []int) {
 
 // openIn opens a shaper in the network namespace of a process. The socket stays in that
 // namespace. The thread that opened it ends, so that no other goroutine runs there.
-func openIn(pid int, device string) (*shaper.Queue, error) {
+func openIn(pid int, device string, open func(string) (Queue, error)) (Queue, error) {
 	type opened struct {
-		queue *shaper.Queue
+		queue Queue
 		err   error
 	}
 	result := make(chan opened)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
-		queue, err := func() (*shaper.Queue, error) {
+		queue, err := func() (Queue, error) {
 			ns, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
 			if err != nil {
 				return nil, err
@@ -110,7 +110,7 @@ func openIn(pid int, device string) (*shaper.Queue, error) {
 			if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
 				return nil, fmt.Errorf("the network namespace of process %d: %w", pid, err)
 			}
-			return shaper.Open(device)
+			return open(device)
 		}()
 		result <- opened{queue, err}
 	}()
@@ -144,11 +144,9 @@ func (g *gauges) read(e *edge, target int) (err error) {
 		}
 	}
 	for i, w := range g.load.threads {
-		t, _ := cores.ThreadTime(w.tid)
-		e.threads[i] = int64(t)
+		e.threads[i], _ = threadTime(w.tid)
 	}
-	t, _ := cores.ProcessTime(g.load.pid)
-	e.client = int64(t)
+	e.client, _ = processTime(g.load.pid)
 	if len(g.wires) == 2 {
 		if e.server, err = g.wires[0].Read(); err == nil {
 			e.own, err = g.wires[1].Read()
@@ -158,16 +156,16 @@ func (g *gauges) read(e *edge, target int) (err error) {
 }
 
 func (g *gauges) process(i int) int64 {
-	t, ok := cores.ProcessTime(g.here[i])
+	t, ok := processTime(g.here[i])
 	if !ok {
 		return -1
 	}
-	return int64(t)
+	return t
 }
 
 // between computes the figures between two edges.
-func (g *gauges) between(a, b *edge, target int) generator.SlotReport {
-	r := generator.SlotReport{
+func (g *gauges) between(a, b *edge, target int) SlotReport {
+	r := SlotReport{
 		AtNS: a.at, Seconds: seconds(b.at - a.at), Requests: b.requests - a.requests, Bytes: b.bytes - a.bytes,
 		ServerCPUS: []float64{}, ClientCPUS: seconds(b.client - a.client),
 	}
@@ -193,7 +191,7 @@ func (g *gauges) between(a, b *edge, target int) generator.SlotReport {
 	}
 	if len(g.wires) == 2 {
 		s, c := a.server, a.own
-		r.Wire = &generator.WireReport{
+		r.Wire = &WireReport{
 			TxBytes: int64(b.server.Bytes - s.Bytes), TxPackets: int64(b.server.Packets - s.Packets),
 			RxBytes: int64(b.own.Bytes - c.Bytes), RxPackets: int64(b.own.Packets - c.Packets),
 			Drops: int64(b.server.Drops - s.Drops + b.own.Drops - c.Drops),
@@ -201,5 +199,3 @@ func (g *gauges) between(a, b *edge, target int) generator.SlotReport {
 	}
 	return r
 }
-
-func seconds(ns int64) float64 { return float64(ns) / 1e9 }

@@ -1,11 +1,10 @@
-package main
+package load
 
 import (
 	"net"
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
@@ -111,7 +110,7 @@ func TestAStalledServerIsPassedOver(t *testing.T) {
 		return say(c, hello)
 	})
 	t.Cleanup(func() { close(hang) })
-	testPassedOver(t, bad, func(sum generator.TargetSummary) bool { return sum.Timeouts >= 2 })
+	testPassedOver(t, bad, func(sum TargetSummary) bool { return sum.Timeouts >= 2 })
 }
 
 // Connections to a server that has died are opened again a bounded number of times.
@@ -130,17 +129,17 @@ func TestADeadServerIsPassedOver(t *testing.T) {
 			close(dead)
 		}
 	})
-	testPassedOver(t, bad, func(sum generator.TargetSummary) bool {
+	testPassedOver(t, bad, func(sum TargetSummary) bool {
 		return sum.Errors >= 1 && sum.Resets == 2 && sum.Errors <= 2+2*mostReopened
 	})
 }
 
-func testPassedOver(t *testing.T, bad *site, told func(generator.TargetSummary) bool) {
+func testPassedOver(t *testing.T, bad *site, told func(TargetSummary) bool) {
 	t.Helper()
 	good := serve(t, polite)
-	p := &generator.Plan{Threads: 1, TimeoutS: 0.2, Targets: []generator.Target{bad.target(2, 1), good.target(2, 1)}}
+	p := &Plan{Threads: 1, TimeoutS: 0.2, Targets: []Target{bad.target(2, 1), good.target(2, 1)}}
 	for i := range 20 {
-		p.Slots = append(p.Slots, generator.Slot{Target: i % 2, Seconds: 0.02, Counts: true})
+		p.Slots = append(p.Slots, Slot{Target: i % 2, Seconds: 0.02, Counts: true})
 	}
 	r := carry(t, p)
 	passed := 0

@@ -1,21 +1,18 @@
-package main
+package load
 
 import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/line-rate/line-rate/lab/internal/answer"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // A target is one server, as all threads see it.
 type target struct {
-	generator.Target
+	Target
 	addr    unix.Sockaddr
-	answers *answer.Set // nil: answers are compared with each other
-	request []byte      // repeated as often as requests can be in flight on a connection
-	one     int         // bytes of a request
+	answers Bodies // nil: answers are compared with each other
+	request []byte // repeated as often as requests can be in flight on a connection
+	one     int    // bytes of a request
 }
 
 // smoothed is the number of answers over which their time is averaged.
@@ -39,8 +36,8 @@ type lane struct {
 	roomInUse  int
 	heads      headCache
 	comparer   comparer
-	latency    *generator.Histogram
-	lag        *generator.Histogram
+	latency    *Histogram
+	lag        *Histogram
 	requests   int64 // 2xx answers
 	bytes      int64 // of all answers
 	marks      [2]mark

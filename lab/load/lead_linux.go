@@ -1,12 +1,9 @@
-package main
+package load
 
 import (
 	"errors"
 	"fmt"
-	"io"
 	"time"
-
-	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // The phases of a slot. A stage is a slot's number times phases, plus its phase.
@@ -23,7 +20,7 @@ const (
 // mostDrain is the longest wait for requests that are still in flight.
 const mostDrain = 2 * time.Second
 
-func drainTime(p *generator.Plan) time.Duration { return min(mostDrain, p.Timeout()) }
+func drainTime(p *Plan) time.Duration { return min(mostDrain, p.Timeout()) }
 
 var errStopped = errors.New("ended by a signal; nothing was measured")
 
@@ -32,7 +29,6 @@ var errStopped = errors.New("ended by a signal; nothing was measured")
 type leader struct {
 	load     *load
 	own      *thread
-	out      io.Writer
 	slot     int
 	phase    int
 	deadline int64 // of the phase, ns
@@ -43,7 +39,7 @@ type leader struct {
 	gauges   *gauges
 	failed   []string // by target: why it is passed over
 	failure  string   // of this slot
-	reports  []generator.SlotReport
+	reports  []SlotReport
 }
 
 // step goes on to the next stage if it is time to.
@@ -117,7 +113,7 @@ func (b *leader) next(now int64) error {
 	l := b.load
 	for ; b.slot < len(l.plan.Slots); b.slot++ {
 		if why := b.failed[b.target()]; why != "" {
-			if err := b.report(generator.SlotReport{Failed: "passed over: " + why}); err != nil {
+			if err := b.report(SlotReport{Failed: "passed over: " + why}); err != nil {
 				return err
 			}
 			continue
@@ -192,7 +188,7 @@ func (b *leader) end(now int64) error {
 	if b.timed() {
 		b.stalled()
 	}
-	r := generator.SlotReport{Failed: b.failure, FillS: b.fillS}
+	r := SlotReport{Failed: b.failure, FillS: b.fillS}
 	if b.failure == "" {
 		r = b.gauges.between(&b.edges[0], &b.edges[1], b.target())
 		if b.timed() {
@@ -223,11 +219,11 @@ func (b *leader) silence() int64 {
 	return min(max(longest, 0), to-from)
 }
 
-func (b *leader) report(r generator.SlotReport) error {
+func (b *leader) report(r SlotReport) error {
 	r.Slot, r.Target = b.slot, b.target()
 	b.reports = append(b.reports, r)
-	if err := (generator.Line{Slot: &r}).Write(b.out); err != nil {
-		return fmt.Errorf("standard output: %w", err)
+	if each := b.load.options.Each; each != nil {
+		return each(r)
 	}
 	return nil
 }

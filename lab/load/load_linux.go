@@ -1,10 +1,9 @@
-package main
+package load
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"runtime"
@@ -15,14 +14,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/line-rate/line-rate/lab/internal/answer"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // A load carries out one plan.
 type load struct {
-	plan    *generator.Plan
+	plan    *Plan
+	options Options
 	clock   clock
 	pid     int
 	timeout int64 // ns
@@ -54,10 +51,15 @@ func (l *load) counts(due int64) bool { return due >= l.begin.Load() && due < l.
 // some.
 const heapLimit = 256 << 20
 
-// carryOut carries out a plan and prints a line for each slot. When all slots are done it
-// calls hold, with the connections still open.
-func carryOut(ctx context.Context, p *generator.Plan, out io.Writer, hold func() error) (*generator.Summary, error) {
-	l, err := prepare(p, out)
+// Run carries out a plan. It returns when all slots have ended, or with an error: one of the
+// plan, in one line that names the field; ErrNotReached where nothing listens; or that ctx was
+// done, after which nothing is reported. Servers that stall, die or answer wrongly are no
+// error: the report has their faults.
+func Run(ctx context.Context, p *Plan, o Options) (*Report, error) {
+	if err := p.Check(); err != nil {
+		return nil, fmt.Errorf("the plan: %w", err)
+	}
+	l, err := prepare(p, o)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +70,7 @@ func carryOut(ctx context.Context, p *generator.Plan, out io.Writer, hold func()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(heapLimit))
 	if n := len(l.threads); runtime.GOMAXPROCS(0) < n {
-		runtime.GOMAXPROCS(n)
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
 	}
 	// The garbage made so far must not count towards the limit.
 	runtime.GC()
@@ -95,13 +97,13 @@ func carryOut(ctx context.Context, p *generator.Plan, out io.Writer, hold func()
 	if l.failure != nil {
 		return nil, l.failure
 	}
-	s := l.summary(begin, time.Now().Round(0))
-	if hold != nil {
-		if err := hold(); err != nil {
+	r := &Report{Slots: l.leader.reports, Held: o.Hold != nil, Summary: *l.summary(begin, time.Now().Round(0))}
+	if o.Hold != nil {
+		if err := o.Hold(); err != nil {
 			return nil, err
 		}
 	}
-	return s, nil
+	return r, nil
 }
 
 // abort ends all threads after one of them failed.
@@ -114,14 +116,14 @@ func (l *load) abort() {
 }
 
 // prepare makes threads, targets and lanes, and opens what the edges read.
-func prepare(p *generator.Plan, out io.Writer) (*load, error) {
-	l := &load{plan: p, clock: newClock(), pid: os.Getpid(), timeout: int64(p.Timeout())}
+func prepare(p *Plan, o Options) (*load, error) {
+	l := &load{plan: p, options: o, clock: newClock(), pid: os.Getpid(), timeout: int64(p.Timeout())}
 	if err := l.tooFar(); err != nil {
 		return nil, err
 	}
 	widest := 0
 	for i := range p.Targets {
-		t, err := newTarget(p.Targets[i])
+		t, err := newTarget(p.Targets[i], o.Bodies)
 		if err != nil {
 			return nil, fmt.Errorf("target %q: %w", p.Targets[i].Name, err)
 		}
@@ -148,13 +150,13 @@ func prepare(p *generator.Plan, out io.Writer) (*load, error) {
 		return nil, err
 	}
 	w := l.threads[0]
-	w.leader = &leader{load: l, own: w, out: out, gauges: g, failed: make([]string, len(p.Targets)), timeouts: make([]int64, len(p.Targets)), deadline: farOff,
+	w.leader = &leader{load: l, own: w, gauges: g, failed: make([]string, len(p.Targets)), timeouts: make([]int64, len(p.Targets)), deadline: farOff,
 		edges: [2]edge{g.newEdge(), g.newEdge()}}
 	l.leader = w.leader
 	return l, nil
 }
 
-func newTarget(asked generator.Target) (*target, error) {
+func newTarget(asked Target, bodies func(Target) (Bodies, error)) (*target, error) {
 	t := &target{Target: asked}
 	u, err := url.Parse(asked.URL)
 	if err != nil {
@@ -164,7 +166,10 @@ func newTarget(asked generator.Target) (*target, error) {
 		return nil, err
 	}
 	if asked.Answers != "" {
-		if t.answers, err = answer.Of(asked.Answers, u.RequestURI()); err != nil {
+		if bodies == nil {
+			return nil, fmt.Errorf("nobody says what %q answers", asked.Answers)
+		}
+		if t.answers, err = bodies(asked); err != nil {
 			return nil, err
 		}
 	}
@@ -186,18 +191,15 @@ func (l *load) newThread(id int) (*thread, error) {
 		return w, fmt.Errorf("eventfd: %w", err)
 	}
 	for i, t := range l.targets {
-		a := &lane{target: t, paced: t.Rate > 0, latency: generator.NewHistogram()}
+		a := &lane{target: t, paced: t.Rate > 0, latency: NewHistogram()}
 		a.comparer = newComparer(t.answers, uint64(id*len(l.targets)+i))
 		if a.paced {
-			a.lag = generator.NewHistogram()
+			a.lag = NewHistogram()
 		}
 		w.lanes = append(w.lanes, a)
 	}
 	return w, w.poller.watch(int32(w.wakeFD), wakeIndex, 0)
 }
-
-// errNotReached is the error if nothing listens at a server's address.
-var errNotReached = errors.New("nothing listens there")
 
 // connect opens all connections of all targets, dealing them out to the threads in turn.
 func (l *load) connect(ctx context.Context) error {
@@ -208,7 +210,7 @@ func (l *load) connect(ctx context.Context) error {
 			}
 			fd, err := dial(t.addr)
 			if errors.Is(err, syscall.ECONNREFUSED) {
-				err = fmt.Errorf("%w: %w", errNotReached, err)
+				err = fmt.Errorf("%w: %w", ErrNotReached, err)
 			}
 			if err != nil {
 				return fmt.Errorf("target %q, %s, connection %d: %w", t.Name, t.URL, n+1, err)

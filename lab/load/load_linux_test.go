@@ -1,12 +1,10 @@
-package main
+package load
 
 import (
 	"net"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 func TestClosedLoop(t *testing.T) {
@@ -57,7 +55,7 @@ func TestAWarmUpIsInNoFigureButTheFaults(t *testing.T) {
 		return say(c, hello)
 	})
 	p := once(s.target(2, 1), 0.05)
-	p.Slots = append([]generator.Slot{{Target: 0, Seconds: 0.1}}, p.Slots...)
+	p.Slots = append([]Slot{{Target: 0, Seconds: 0.1}}, p.Slots...)
 	r := carry(t, p)
 	sum := r.Summary.Targets[0]
 	if sum.Requests != r.Slots[1].Requests || r.Slots[0].Requests == 0 || sum.Non2xx != 1 || sum.Fault != "status 500" {
@@ -69,9 +67,9 @@ func TestAWarmUpIsInNoFigureButTheFaults(t *testing.T) {
 func TestTurns(t *testing.T) {
 	for _, threads := range []int{1, 2} {
 		a, b := serve(t, polite), serve(t, polite)
-		p := &generator.Plan{Threads: threads, Targets: []generator.Target{a.target(2, 1), b.target(3, 8)}}
+		p := &Plan{Threads: threads, Targets: []Target{a.target(2, 1), b.target(3, 8)}}
 		for _, target := range []int{0, 1, 1, 0, 1} {
-			p.Slots = append(p.Slots, generator.Slot{Target: target, Seconds: 0.02, Counts: true})
+			p.Slots = append(p.Slots, Slot{Target: target, Seconds: 0.02, Counts: true})
 		}
 		r := carry(t, p)
 		for i, s := range r.Slots {

@@ -1,10 +1,8 @@
-package main
+package load
 
 import (
 	"testing"
 	"time"
-
-	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // A server must never wait for a nap to end: a nap is an eighth of the time that answers
@@ -28,7 +26,7 @@ func TestTheNapFollowsTheAnswers(t *testing.T) {
 	const late = int64(4 * time.Millisecond)
 	for _, paced := range []bool{false, true} {
 		w := &thread{load: &load{}}
-		w.lane = &lane{target: &target{}, paced: paced, comparer: newComparer(nil, 0), latency: generator.NewHistogram()}
+		w.lane = &lane{target: &target{}, paced: paced, comparer: newComparer(nil, 0), latency: NewHistogram()}
 		c := &connection{lane: w.lane, times: make([]int64, 1)}
 		c.parser.status = 200
 		for i := range int64(500) {

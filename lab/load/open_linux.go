@@ -1,4 +1,4 @@
-package main
+package load
 
 // unscheduled is the due time of a request that is not on the schedule.
 const unscheduled = -1

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"math"
@@ -7,12 +7,10 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // paced is a plan of one slot at a fixed rate.
-func (s *site) paced(connections, pipelining int, rate, seconds float64) *generator.Plan {
+func (s *site) paced(connections, pipelining int, rate, seconds float64) *Plan {
 	t := s.target(connections, pipelining)
 	t.Rate = rate
 	return once(t, seconds)

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"bufio"
@@ -43,7 +43,7 @@ func parseAll(stream string, keep bool, pieces func(rest int) int) (all []answer
 	return all, p, nil
 }
 
-func whole(rest int) int { return rest }
+func entire(rest int) int { return rest }
 
 var streams = []struct {
 	name, text string
@@ -84,7 +84,7 @@ func TestAnswersHoweverTheyAreCut(t *testing.T) {
 				t.Errorf("%s, %s: not between two answers at the end", s.name, how)
 			}
 		}
-		check("whole", whole)
+		check("whole", entire)
 		check("byte by byte", func(int) int { return 1 })
 		for at := 1; at < len(s.text); at++ {
 			check(fmt.Sprintf("cut at %d", at), func(rest int) int {
@@ -103,7 +103,7 @@ func TestAnswersHoweverTheyAreCut(t *testing.T) {
 			t.Errorf("%s, not kept: %+v, %v", s.name, got, err)
 		}
 		// An answer that is cut off is no answer.
-		if short, p, err := parseAll(s.text[:len(s.text)-1], true, whole); err == nil && (len(short) >= len(s.want) || p.between()) {
+		if short, p, err := parseAll(s.text[:len(s.text)-1], true, entire); err == nil && (len(short) >= len(s.want) || p.between()) {
 			t.Errorf("%s without its last byte: %+v", s.name, short)
 		}
 	}
@@ -135,7 +135,7 @@ func TestWhatIsNoAnswer(t *testing.T) {
 		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + strings.Repeat("x", mostHead), "a head of more"},
 		{strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", mostHead/20), "a head of more"},
 	} {
-		for name, pieces := range map[string]func(int) int{"whole": whole, "in pieces": func(int) int { return 1000 }, "byte by byte": func(int) int { return 1 }} {
+		for name, pieces := range map[string]func(int) int{"whole": entire, "in pieces": func(int) int { return 1000 }, "byte by byte": func(int) int { return 1 }} {
 			if _, _, err := parseAll(c.text, true, pieces); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%.60q, %s: %v, want %q", c.text, name, err, c.want)
 			}
@@ -198,7 +198,7 @@ func FuzzParser(f *testing.F) {
 		if len(text) > 1<<16 {
 			return
 		}
-		all, p, err := parseAll(text, true, whole)
+		all, p, err := parseAll(text, true, entire)
 		cut, q, other := parseAll(text, true, func(int) int { return step%64 + 1 })
 		if fmt.Sprint(all) != fmt.Sprint(cut) || (err == nil) != (other == nil) {
 			t.Fatalf("%q: whole %+v %v, in pieces of %d %+v %v", text, all, err, step%64+1, cut, other)

@@ -1,9 +1,8 @@
-package main
+package load
 
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -13,22 +12,20 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // realPlan loads two of the lab's own servers in turn.
-func realPlan(t *testing.T) *generator.Plan {
+func realPlan(t *testing.T) *Plan {
 	null, nullPID := start(t, "null_server")
 	fiber, fiberPID := start(t, "fiber_server", "--prefork=false")
-	p := &generator.Plan{Threads: 1, Targets: []generator.Target{
+	p := &Plan{Threads: 1, Targets: []Target{
 		{Name: "null", URL: "http://" + null + "/simple", Connections: 4, Pipelining: 8, Answers: "null", Processes: []int{nullPID}},
 		{Name: "read", URL: "http://" + fiber + "/read", Connections: 4, Pipelining: 2, Answers: "fiber", Processes: []int{fiberPID}},
 		{Name: "compute", URL: "http://" + fiber + "/compute", Connections: 2, Pipelining: 1, Answers: "fiber", Processes: []int{fiberPID}},
 		{Name: "list", URL: "http://" + fiber + "/list", Connections: 2, Pipelining: 1, Rate: 200, Answers: "fiber", Processes: []int{fiberPID}},
 	}}
 	for i := range 12 {
-		p.Slots = append(p.Slots, generator.Slot{Target: i % 4, Seconds: 0.1, Counts: i >= 4})
+		p.Slots = append(p.Slots, Slot{Target: i % 4, Seconds: 0.1, Counts: i >= 4})
 	}
 	return p
 }
@@ -52,7 +49,7 @@ func TestAPlanOverRealServers(t *testing.T) {
 	var all bytes.Buffer
 	lines := bufio.NewScanner(io.TeeReader(stdout, &all))
 	for lines.Scan() {
-		l, err := generator.ParseLine(lines.Bytes())
+		l, err := ParseLine(lines.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +64,7 @@ func TestAPlanOverRealServers(t *testing.T) {
 	if err := cmd.Wait(); err != nil || stderr.Len() > 0 {
 		t.Fatalf("%v: %s", err, &stderr)
 	}
-	r, err := generator.ReadReport(&all)
+	r, err := ReadReport(&all)
 	if err == nil {
 		err = r.Fits(p)
 	}
@@ -119,20 +116,11 @@ func established(t *testing.T, url string) int {
 func TestAServerThatIsKilled(t *testing.T) {
 	p := realPlan(t)
 	p.TimeoutS = 1
-	var out bytes.Buffer
-	killer := &onLine{Buffer: &out, at: 5, do: func() { _ = syscall.Kill(p.Targets[0].Processes[0], syscall.SIGKILL) }}
-	s, err := carryOut(context.Background(), p, killer, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = generator.Line{Summary: s}.Write(&out)
-	r, err := generator.ReadReport(&out)
-	if err == nil {
-		err = r.Fits(p)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := carryOut(t, p, func(s SlotReport) {
+		if s.Slot == 4 {
+			_ = syscall.Kill(p.Targets[0].Processes[0], syscall.SIGKILL)
+		}
+	})
 	if sum := r.Summary.Targets[0]; sum.Resets != 4 || sum.Errors == 0 {
 		t.Errorf("%+v", sum)
 	}
@@ -142,18 +130,4 @@ func TestAServerThatIsKilled(t *testing.T) {
 	for i := 1; i < 4; i++ {
 		clean(t, r.Summary.Targets[i])
 	}
-}
-
-// onLine calls a function when so many lines have been written.
-type onLine struct {
-	*bytes.Buffer
-	at int
-	do func()
-}
-
-func (o *onLine) Write(p []byte) (int, error) {
-	if o.at--; o.at == 0 {
-		o.do()
-	}
-	return o.Buffer.Write(p)
 }

@@ -1,4 +1,4 @@
-package main
+package load
 
 // A schedule is one thread's part of an open loop: each request is due at a time that is
 // fixed before the first one is sent. Requests that wait are not a list but a range of

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"bufio"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +17,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/answer"
 )
 
 // built is the directory of the programs, built for tests that need processes.
@@ -34,7 +35,7 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(built)
-	for name, pkg := range map[string]string{"http_load": ".", "null_server": "../null", "fiber_server": "../server"} {
+	for name, pkg := range map[string]string{"http_load": "../cmd/http_load", "null_server": "../null", "fiber_server": "../server"} {
 		build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(built, name), ".")
 		build.Dir = pkg
 		if out, err := build.CombinedOutput(); err != nil {
@@ -119,27 +120,36 @@ func say(c net.Conn, text string) bool {
 func polite(_ int64, c net.Conn) bool { return say(c, hello) }
 
 // target loads a site over some connections.
-func (s *site) target(connections, pipelining int) generator.Target {
-	return generator.Target{Name: s.url, URL: s.url, Connections: connections, Pipelining: pipelining}
+func (s *site) target(connections, pipelining int) Target {
+	return Target{Name: s.url, URL: s.url, Connections: connections, Pipelining: pipelining}
 }
 
 // once is a plan of one slot.
-func once(t generator.Target, seconds float64) *generator.Plan {
-	return &generator.Plan{Threads: 1, Targets: []generator.Target{t}, Slots: []generator.Slot{{Target: 0, Seconds: seconds, Counts: true}}}
+func once(t Target, seconds float64) *Plan {
+	return &Plan{Threads: 1, Targets: []Target{t}, Slots: []Slot{{Target: 0, Seconds: seconds, Counts: true}}}
 }
 
-// carry carries out a plan in this process and parses what it printed.
-func carry(t *testing.T, p *generator.Plan) *generator.Report {
+// carry carries out a plan in this process, as it is read back from what is written.
+func carry(t *testing.T, p *Plan) *Report {
+	t.Helper()
+	return carryOut(t, p, func(SlotReport) {})
+}
+
+// carryOut calls a function after each slot.
+func carryOut(t *testing.T, p *Plan, each func(SlotReport)) *Report {
 	t.Helper()
 	var out bytes.Buffer
-	s, err := carryOut(context.Background(), p, &out, nil)
+	s, err := Run(context.Background(), p, Options{Bodies: ofTheLab, Each: func(s SlotReport) error {
+		each(s)
+		return Line{Slot: &s}.Write(&out)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (generator.Line{Summary: s}).Write(&out); err != nil {
+	if err := (Line{Summary: &s.Summary}).Write(&out); err != nil {
 		t.Fatal(err)
 	}
-	r, err := generator.ReadReport(&out)
+	r, err := ReadReport(&out)
 	if err == nil {
 		err = r.Fits(p)
 	}
@@ -149,8 +159,17 @@ func carry(t *testing.T, p *generator.Plan) *generator.Report {
 	return r
 }
 
+// ofTheLab are the bodies of the lab's servers.
+func ofTheLab(t Target) (Bodies, error) {
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Of(t.Answers, u.RequestURI())
+}
+
 // clean checks that there were no faults.
-func clean(t *testing.T, s generator.TargetSummary) {
+func clean(t *testing.T, s TargetSummary) {
 	t.Helper()
 	if s.Errors+s.Timeouts+s.Resets+s.Non2xx+s.Mismatches > 0 || s.Fault != "" || s.Mismatch != "" {
 		t.Errorf("faults: %+v", s)

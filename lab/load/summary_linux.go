@@ -1,26 +1,20 @@
-package main
+package load
 
-import (
-	"runtime/debug"
-	"time"
-
-	"github.com/line-rate/line-rate/lab/internal/generator"
-	"github.com/line-rate/line-rate/lab/internal/program"
-)
+import "time"
 
 // summary adds up the counts of all threads, after they have ended.
-func (l *load) summary(begin, end time.Time) *generator.Summary {
-	s := &generator.Summary{Version: version(), Threads: len(l.threads), Start: begin.UTC(), Finish: end.UTC(),
-		LatencyStep: generator.LatencyStep, Targets: []generator.TargetSummary{}}
+func (l *load) summary(begin, end time.Time) *Summary {
+	s := &Summary{Version: l.options.Version, Threads: len(l.threads), Start: begin.UTC(), Finish: end.UTC(),
+		LatencyStep: LatencyStep, Targets: []TargetSummary{}}
 	for i, t := range l.targets {
-		sum := generator.TargetSummary{Name: t.Name}
+		sum := TargetSummary{Name: t.Name}
 		for n, r := range l.leader.reports {
 			if r.Target == i && l.plan.Slots[n].Counts {
 				sum.Requests += r.Requests
 				sum.Bytes += r.Bytes
 			}
 		}
-		latency, lag, first := generator.NewHistogram(), generator.NewHistogram(), int64(0)
+		latency, lag, first := NewHistogram(), NewHistogram(), int64(0)
 		for _, w := range l.threads {
 			a := w.lanes[i]
 			sum.Non2xx += a.non2xx
@@ -47,14 +41,4 @@ func (l *load) summary(begin, end time.Time) *generator.Summary {
 		s.Targets = append(s.Targets, sum)
 	}
 	return s
-}
-
-// version says from which sources this program was built.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if s := program.StampOf(info); s.Sources != "" {
-			return s.Sources[:min(12, len(s.Sources))]
-		}
-	}
-	return "unknown"
 }

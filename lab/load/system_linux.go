@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"syscall"
@@ -137,3 +137,22 @@ func newClock() clock {
 }
 
 func (c clock) now() int64 { return c.at + int64(time.Since(c.origin)) }
+
+// Bits of the number of a CPU clock, as in the kernel's posix-timers.h.
+const (
+	byScheduler = 2
+	ofThread    = 4
+)
+
+// processTime is the CPU time in nanoseconds of any user's process, with that of its ended
+// threads; false if the process has ended.
+func processTime(pid int) (int64, bool) { return cpuClock(int32(^pid<<3 | byScheduler)) }
+
+// threadTime is that of a thread of this process.
+func threadTime(tid int) (int64, bool) { return cpuClock(int32(^tid<<3 | ofThread | byScheduler)) }
+
+func cpuClock(clock int32) (int64, bool) {
+	var t syscall.Timespec
+	_, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, uintptr(clock), uintptr(unsafe.Pointer(&t)), 0)
+	return t.Nano(), errno == 0
+}

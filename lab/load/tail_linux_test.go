@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"fmt"
@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // One answer in so many comes later than six slots last. The server notes when it was asked
@@ -48,9 +46,9 @@ func outlive(t *testing.T, every int64, timed bool) string {
 		}
 		return say(c, hello)
 	})
-	p := &generator.Plan{Threads: 1, Targets: []generator.Target{s.target(100, 1)}, Raw: true}
+	p := &Plan{Threads: 1, Targets: []Target{s.target(100, 1)}, Raw: true}
 	for i := range slots {
-		one := generator.Slot{Seconds: length, Counts: true}
+		one := Slot{Seconds: length, Counts: true}
 		if timed {
 			one.AtNS, one.FillS = monotonic(t)+int64(1e9)*int64(i+1), 0.4
 		}
@@ -70,7 +68,7 @@ func outlive(t *testing.T, every int64, timed bool) string {
 	defer mu.Unlock()
 	for _, at := range asked {
 		for _, slot := range r.Slots {
-			from, to := slot.AtNS, slot.AtNS+generator.NS(length)
+			from, to := slot.AtNS, slot.AtNS+NS(length)
 			if at >= from-moment && at < to+moment {
 				most++
 				if at >= from+moment && at < to-moment {

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"fmt"
@@ -6,8 +6,6 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 const (
@@ -34,7 +32,7 @@ type thread struct {
 	lanes  []*lane       // by target
 
 	lane    *lane // of this slot
-	slot    generator.Slot
+	slot    Slot
 	stage   uint64 // when last checked
 	phase   int
 	arrived bool // has reported that it has finished this phase

@@ -1,10 +1,8 @@
-package main
+package load
 
 import (
 	"fmt"
 	"time"
-
-	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // A plan whose slots have times is one that several generators carry out together, on
@@ -20,7 +18,7 @@ const mostLate = int64(50 * time.Millisecond)
 // tooFar refuses a plan by another clock, for which the generator would wait for years.
 func (l *load) tooFar() error {
 	at := l.plan.Slots[0].AtNS
-	if in := time.Duration(at - l.clock.now()); at != 0 && in > generator.MaxSeconds*time.Second {
+	if in := time.Duration(at - l.clock.now()); at != 0 && in > MaxSeconds*time.Second {
 		return fmt.Errorf("slot 0 begins in %v; at_ns is by CLOCK_MONOTONIC of this host", in.Round(time.Second))
 	}
 	return nil
@@ -31,7 +29,7 @@ func (b *leader) timed() bool { return b.load.plan.Slots[b.slot].AtNS != 0 }
 // ownTime is when the slot begins to count, and for how long, in ns.
 func (b *leader) ownTime() (at, length int64) {
 	s := b.load.plan.Slots[b.slot]
-	return s.AtNS, generator.NS(s.Seconds)
+	return s.AtNS, NS(s.Seconds)
 }
 
 // await tells whether it is time to load the slot's target. If its time has passed, it
@@ -41,9 +39,9 @@ func (b *leader) await() (due bool, err error) {
 	now := b.load.clock.now()
 	if now >= at {
 		b.lateNS = max(now-at, 1)
-		return false, b.report(generator.SlotReport{Failed: began(b.lateNS), LateS: seconds(b.lateNS)})
+		return false, b.report(SlotReport{Failed: began(b.lateNS), LateS: seconds(b.lateNS)})
 	}
-	if from := at - generator.NS(b.load.plan.Slots[b.slot].FillS); now < from {
+	if from := at - NS(b.load.plan.Slots[b.slot].FillS); now < from {
 		b.deadline = from
 		return false, nil
 	}
@@ -101,7 +99,7 @@ func (b *leader) stalled() {
 
 // between replaces what the leader read at the edges, a moment late, by what the threads
 // counted at the slot's time.
-func (b *leader) between(r *generator.SlotReport) {
+func (b *leader) between(r *SlotReport) {
 	r.AtNS, r.Seconds = b.load.begin.Load(), b.load.plan.Slots[b.slot].Seconds
 	r.Requests, r.Bytes = 0, 0
 	for _, w := range b.load.threads {
@@ -121,7 +119,7 @@ func (w *thread) mark(now int64) {
 		l := w.lane
 		l.marks[w.marked] = mark{l.requests, l.bytes}
 		if w.marked++; w.marked == 1 {
-			w.markAt += generator.NS(w.slot.Seconds)
+			w.markAt += NS(w.slot.Seconds)
 		} else {
 			w.markAt = farOff
 		}

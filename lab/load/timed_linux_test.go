@@ -1,10 +1,9 @@
-package main
+package load
 
 import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"os/exec"
 	"path/filepath"
@@ -12,20 +11,18 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/line-rate/line-rate/lab/internal/generator"
 )
 
 // A process is http_load, carrying out a plan.
 type process struct {
-	plan   *generator.Plan
+	plan   *Plan
 	cmd    *exec.Cmd
 	stdout bytes.Buffer
 	stderr bytes.Buffer
 }
 
 // launch starts http_load with a plan.
-func launch(t *testing.T, p *generator.Plan) *process {
+func launch(t *testing.T, p *Plan) *process {
 	t.Helper()
 	g := &process{plan: p, cmd: exec.Command(filepath.Join(built, "http_load"), "--plan", "-")}
 	var input bytes.Buffer
@@ -41,12 +38,12 @@ func launch(t *testing.T, p *generator.Plan) *process {
 }
 
 // report waits for its end.
-func (g *process) report(t *testing.T) *generator.Report {
+func (g *process) report(t *testing.T) *Report {
 	t.Helper()
 	if err := g.cmd.Wait(); err != nil {
 		t.Fatalf("%v: %s", err, &g.stderr)
 	}
-	r, err := generator.ReadReport(&g.stdout)
+	r, err := ReadReport(&g.stdout)
 	if err == nil {
 		err = r.Fits(g.plan)
 	}
@@ -60,11 +57,11 @@ func (g *process) report(t *testing.T) *generator.Report {
 const tooLate = 80 * time.Millisecond
 
 // timedPlan has slots of two targets in turn, the first from so long after now.
-func timedPlan(in time.Duration, slots int, targets ...generator.Target) *generator.Plan {
-	p := &generator.Plan{Threads: 1, Raw: true, TimeoutS: 2, Targets: targets}
+func timedPlan(in time.Duration, slots int, targets ...Target) *Plan {
+	p := &Plan{Threads: 1, Raw: true, TimeoutS: 2, Targets: targets}
 	at := newClock().now() + int64(in)
 	for i := range slots {
-		p.Slots = append(p.Slots, generator.Slot{Target: i % len(targets), Seconds: 0.2, Counts: i > 0, AtNS: at, FillS: 0.08})
+		p.Slots = append(p.Slots, Slot{Target: i % len(targets), Seconds: 0.2, Counts: i > 0, AtNS: at, FillS: 0.08})
 		at += int64(350 * time.Millisecond)
 	}
 	return p
@@ -72,7 +69,7 @@ func timedPlan(in time.Duration, slots int, targets ...generator.Target) *genera
 
 // counted checks a slot that counted, and tells whether it did: a busy machine may be too
 // late for any, and then the slot has to say so.
-func counted(t *testing.T, p *generator.Plan, s generator.SlotReport) bool {
+func counted(t *testing.T, p *Plan, s SlotReport) bool {
 	t.Helper()
 	planned := p.Slots[s.Slot]
 	if s.Failed != "" {
@@ -92,8 +89,8 @@ func counted(t *testing.T, p *generator.Plan, s generator.SlotReport) bool {
 func TestGeneratorsWithTheSameTimes(t *testing.T) {
 	fiber, _ := start(t, "fiber_server", "--prefork=false")
 	null, _ := start(t, "null_server")
-	read := generator.Target{Name: "read", URL: "http://" + fiber + "/read", Connections: 4, Pipelining: 2, Answers: "fiber"}
-	paced := generator.Target{Name: "simple", URL: "http://" + null + "/simple", Connections: 4, Pipelining: 1, Rate: 500, Answers: "null"}
+	read := Target{Name: "read", URL: "http://" + fiber + "/read", Connections: 4, Pipelining: 2, Answers: "fiber"}
+	paced := Target{Name: "simple", URL: "http://" + null + "/simple", Connections: 4, Pipelining: 1, Rate: 500, Answers: "null"}
 	p := timedPlan(700*time.Millisecond, 8, read, paced)
 	two := *p
 	two.Threads = 2
@@ -101,19 +98,19 @@ func TestGeneratorsWithTheSameTimes(t *testing.T) {
 	// Stopped before it can have begun, and let go on when four slots have passed.
 	_ = late.cmd.Process.Signal(syscall.SIGSTOP)
 	stopped := newClock().now()
-	until := p.Slots[3].AtNS + generator.NS(p.Slots[3].Seconds)
+	until := p.Slots[3].AtNS + NS(p.Slots[3].Seconds)
 	time.Sleep(time.Duration(until - newClock().now()))
 	_ = late.cmd.Process.Signal(syscall.SIGCONT)
 
-	var parts []generator.Part
+	var parts []Part
 	came := 0
 	for i, g := range []*process{first, second, late} {
 		r := g.report(t)
-		part := generator.Part{Name: fmt.Sprintf("client %d", i+1), Report: r, Targets: []int{0, 1}}
+		part := Part{Name: fmt.Sprintf("client %d", i+1), Report: r, Targets: []int{0, 1}}
 		for _, s := range r.Slots {
 			part.Slots = append(part.Slots, s.Slot)
 			ok := counted(t, p, s)
-			switch passed := g == late && s.Slot < 4 && p.Slots[s.Slot].AtNS-generator.NS(p.Slots[s.Slot].FillS) > stopped; {
+			switch passed := g == late && s.Slot < 4 && p.Slots[s.Slot].AtNS-NS(p.Slots[s.Slot].FillS) > stopped; {
 			case ok && (passed || s.Requests == 0):
 				t.Errorf("client %d: %+v", i+1, s)
 			case ok:
@@ -135,7 +132,7 @@ func TestGeneratorsWithTheSameTimes(t *testing.T) {
 	if came == 0 {
 		t.Fatal("no slot counted")
 	}
-	r, err := generator.Merge(p, parts, time.Millisecond)
+	r, err := Merge(p, parts, time.Millisecond)
 	if err == nil {
 		err = r.Fits(p)
 	}
@@ -162,7 +159,7 @@ func TestAGeneratorThatIsStopped(t *testing.T) {
 	s := serve(t, polite)
 	p := timedPlan(500*time.Millisecond, 8, s.target(3, 1))
 	g := launch(t, p)
-	from, until := p.Slots[2].AtNS+generator.NS(0.1), p.Slots[4].AtNS+generator.NS(0.1)
+	from, until := p.Slots[2].AtNS+NS(0.1), p.Slots[4].AtNS+NS(0.1)
 	time.Sleep(time.Duration(from - newClock().now()))
 	_ = g.cmd.Process.Signal(syscall.SIGSTOP)
 	stopped := newClock().now()
@@ -171,7 +168,7 @@ func TestAGeneratorThatIsStopped(t *testing.T) {
 	r := g.report(t)
 	came := 0
 	for i, one := range r.Slots {
-		begin, end := p.Slots[i].AtNS, p.Slots[i].AtNS+generator.NS(p.Slots[i].Seconds)
+		begin, end := p.Slots[i].AtNS, p.Slots[i].AtNS+NS(p.Slots[i].Seconds)
 		ok := counted(t, p, one)
 		if hit := begin >= stopped && begin <= until-int64(tooLate) || end >= stopped && end <= until-int64(tooLate); ok && hit {
 			t.Errorf("it was stopped in slot %d: %+v", i, one)
@@ -196,24 +193,11 @@ func TestAConnectionWithoutAnAnswerByItsTime(t *testing.T) {
 		return say(c, hello)
 	})
 	p := timedPlan(300*time.Millisecond, 4, s.target(3, 1))
-	var out bytes.Buffer
-	missed := &onLine{Buffer: &out, at: 99}
 	go func() {
 		time.Sleep(time.Duration(p.Slots[0].AtNS - newClock().now() + int64(100*time.Millisecond)))
 		close(hold)
 	}()
-	sum, err := carryOut(context.Background(), p, missed, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = generator.Line{Summary: sum}.Write(&out)
-	r, err := generator.ReadReport(&out)
-	if err == nil {
-		err = r.Fits(p)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := carry(t, p)
 	came := 0
 	for _, one := range r.Slots {
 		if counted(t, p, one) {
@@ -223,7 +207,7 @@ func TestAConnectionWithoutAnAnswerByItsTime(t *testing.T) {
 	if first := r.Slots[0].Failed; came == 0 || first != "1 of 3 connections had no answer by its time" && !strings.Contains(first, "late") {
 		t.Errorf("%+v", r.Slots)
 	}
-	clean(t, sum.Targets[0])
+	clean(t, r.Summary.Targets[0])
 }
 
 // What a target that stalls takes from others is the slots that passed meanwhile. Then it
@@ -259,7 +243,7 @@ func TestATimeThatIsTooFar(t *testing.T) {
 	s := serve(t, polite)
 	p := timedPlan(0, 1, s.target(1, 1))
 	p.Slots[0].AtNS = time.Now().UnixNano()
-	if _, err := carryOut(context.Background(), p, io.Discard, nil); err == nil || !strings.Contains(err.Error(), "CLOCK_MONOTONIC") {
+	if _, err := Run(context.Background(), p, Options{}); err == nil || !strings.Contains(err.Error(), "CLOCK_MONOTONIC") {
 		t.Error(err)
 	}
 }

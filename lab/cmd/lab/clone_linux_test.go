@@ -60,7 +60,7 @@ func programs(dir string) error {
 		return err
 	}
 	for _, packages := range [][]string{
-		{"../..", "./cmd/lab", "./server", "./load", "./internal/run/testdata/faulty"},
+		{"../..", "./cmd/lab", "./cmd/http_load", "./server", "./internal/run/testdata/faulty"},
 		{"../../study", "./producer", "./sink"},
 	} {
 		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", into + "/"}, packages[1:]...)...)
@@ -74,7 +74,7 @@ func programs(dir string) error {
 		path        *string
 		built, name string
 	}{
-		{&labBinary, "lab", "lab"}, {&serverBinary, "server", "fiber_server"}, {&loadBinary, "load", "http_load"},
+		{&labBinary, "lab", "lab"}, {&serverBinary, "server", "fiber_server"}, {&loadBinary, "http_load", "http_load"},
 		{&producerBinary, "producer", "event_producer"}, {&sinkBinary, "sink", "event_sink"}, {&faultyBinary, "faulty", "faulty"},
 	} {
 		*program.path = filepath.Join(dir, program.name)

@@ -18,6 +18,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 // A carried load is one that this host carries out.
@@ -204,7 +205,7 @@ func (l *carried) command() (argv []string, input []byte, err error) {
 		return l.Argv, nil, nil
 	}
 	p := *l.Plan
-	p.Slots = append([]generator.Slot(nil), p.Slots...)
+	p.Slots = append([]load.Slot(nil), p.Slots...)
 	for i := range p.Slots {
 		if p.Slots[i].AtNS != 0 {
 			p.Slots[i].AtNS -= l.ahead
@@ -227,7 +228,7 @@ const mostLine = mostFrame / 2
 // wall clock, which the other hosts can relate to theirs.
 func (l *carried) line(text []byte) error {
 	if l.Plan != nil {
-		one, err := generator.ParseLine(text)
+		one, err := load.ParseLine(text)
 		if err == nil && one.Slot != nil && one.Slot.AtNS != 0 {
 			one.Slot.AtNS += l.ahead
 			var again bytes.Buffer
@@ -270,7 +271,7 @@ func (l *carried) window() time.Duration {
 		return time.Duration(last - first)
 	}
 	if at := slices.Index(l.Argv, "--duration"); at >= 0 && at+1 < len(l.Argv) {
-		if s, err := strconv.ParseFloat(l.Argv[at+1], 64); err == nil && s > 0 && s < generator.MaxSeconds {
+		if s, err := strconv.ParseFloat(l.Argv[at+1], 64); err == nil && s > 0 && s < load.MaxSeconds {
 			return time.Duration(s * 1e9)
 		}
 	}

@@ -41,8 +41,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 // A Hello is what a host says of itself before a run.
@@ -77,7 +77,7 @@ type Clock struct {
 type Load struct {
 	// Plan is for the lab's own generator; its slots begin at times of the
 	// client's own wall clock, in ns since 1970. nil: Argv is run instead.
-	Plan *generator.Plan `json:"plan,omitempty"`
+	Plan *load.Plan `json:"plan,omitempty"`
 	// Argv is a command line from the root of the client's checkout, such as
 	// trial.sh's, that prints one result.
 	Argv    []string `json:"argv,omitempty"`

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 func hello() *Hello {
@@ -23,7 +23,7 @@ func samples() []frame {
 		{Kind: kindAsk, Ask: &Asked{Version: protocol, Address: "a"}}, {Kind: kindHello, Hello: hello()}, {Kind: kindHello},
 		{Kind: kindClients, Hellos: []Hello{*hello()}}, {Kind: kindBeat}, {Kind: kindClock, ID: 1, WallNS: 5}, {Kind: kindTrack, ID: 1, Track: &tracking{0.1}},
 		{Kind: kindClocks, ID: 2, Clocks: []Clock{{OffsetS: -1, UncertaintyS: 0.1, Method: "chrony"}}},
-		{Kind: kindLoad, ID: 3, Client: 1, Load: &Load{LimitNS: 1, Plan: &generator.Plan{Slots: []generator.Slot{{AtNS: 1763889123517213641}}}}},
+		{Kind: kindLoad, ID: 3, Client: 1, Load: &Load{LimitNS: 1, Plan: &load.Plan{Slots: []load.Slot{{AtNS: 1763889123517213641}}}}},
 		{Kind: kindStarted, ID: 3}, {Kind: kindLine, ID: 3, Text: `{"slot":0}`}, {Kind: kindRelease, ID: 3}, {Kind: kindStop, ID: 3, NS: 1},
 		{Kind: kindEnded, ID: 3, Seen: &Seen{Metrics: map[string]float64{"client_steal": 0.5}, Cores: map[int]float64{0: 1}, RxBytes: -1, TxBytes: -1}, Why: failed, Text: "why"},
 		{Kind: kindLost, Client: 1}, {Kind: kindEnd}, {Kind: kindPrint, Text: "a\nb"},

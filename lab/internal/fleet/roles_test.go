@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 // The tests run real processes: this test binary is also the lab of each host, by
@@ -134,8 +134,8 @@ func engineLoads(ctx context.Context, s *Server, does string) error {
 	var all []Running
 	for i, c := range clocks {
 		at := begin.Add(time.Duration(c.OffsetS * 1e9)).UnixNano()
-		p := &generator.Plan{TimeoutS: 1, Targets: []generator.Target{{Name: does, URL: "http://127.0.0.1:1/", Connections: 1, Pipelining: 1}},
-			Slots: []generator.Slot{{Seconds: 0.3, Counts: true, AtNS: at, FillS: 0.05}}}
+		p := &load.Plan{TimeoutS: 1, Targets: []load.Target{{Name: does, URL: "http://127.0.0.1:1/", Connections: 1, Pipelining: 1}},
+			Slots: []load.Slot{{Seconds: 0.3, Counts: true, AtNS: at, FillS: 0.05}}}
 		from, to := p.Counted()
 		r, err := s.Start(ctx, i+1, Load{Plan: p, LimitNS: int64(20 * time.Second), FromNS: from, ToNS: to})
 		if err != nil {
@@ -165,7 +165,7 @@ func engineLoads(ctx context.Context, s *Server, does string) error {
 			fmt.Fprintf(s.Out(), "client %d: %s: %v\n", i+1, kind, err)
 			continue
 		}
-		report, err := generator.ReadReport(bytes.NewReader(printed))
+		report, err := load.ReadReport(bytes.NewReader(printed))
 		if err != nil {
 			return err
 		}
@@ -179,7 +179,7 @@ func engineLoads(ctx context.Context, s *Server, does string) error {
 // asGenerator is a load generator that loads nothing. It writes its process id to
 // a file, so that tests see that it has ended.
 func asGenerator() int {
-	p, rest, err := generator.ReadPlan(os.Stdin)
+	p, rest, err := load.ReadPlan(os.Stdin)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
@@ -203,12 +203,12 @@ func asGenerator() int {
 	}
 	slot := p.Slots[0]
 	time.Sleep(time.Duration(slot.AtNS + int64(slot.Seconds*1e9) - Monotonic()))
-	_ = generator.Line{Slot: &generator.SlotReport{AtNS: slot.AtNS, Seconds: slot.Seconds, Requests: 7, ServerCPUS: []float64{}}}.Write(os.Stdout)
-	_ = generator.Line{Held: true}.Write(os.Stdout)
+	_ = load.Line{Slot: &load.SlotReport{AtNS: slot.AtNS, Seconds: slot.Seconds, Requests: 7, ServerCPUS: []float64{}}}.Write(os.Stdout)
+	_ = load.Line{Held: true}.Write(os.Stdout)
 	one := make([]byte, 4)
 	_, _ = rest.Read(one)
-	_ = generator.Line{Summary: &generator.Summary{Version: "1", Threads: 1, Start: time.Now(), Finish: time.Now().Add(1), LatencyStep: 0.01,
-		Targets: []generator.TargetSummary{{Name: does, Requests: 7}}}}.Write(os.Stdout)
+	_ = load.Line{Summary: &load.Summary{Version: "1", Threads: 1, Start: time.Now(), Finish: time.Now().Add(1), LatencyStep: 0.01,
+		Targets: []load.TargetSummary{{Name: does, Requests: 7}}}}.Write(os.Stdout)
 	return 0
 }
 

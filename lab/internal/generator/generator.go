@@ -1,21 +1,10 @@
-// Package generator reads the output of the load generators: the result of a
-// trial, and what makes it invalid. It also has the protocol between the lab and
-// its own generator, http_load: a plan of slots one way, a report of each slot
-// and a summary the other way.
+// Package generator reads the output of the load generators: the result of a trial, and what
+// makes it invalid.
 //
-// A generator's own averages and summaries are not used. Its parser takes counts
-// and times from the output, and all figures are computed the same way. A figure
-// that a generator cannot give is missing, not 0. Plans and reports are decoded
-// strictly: a key that is missing, unknown, null or duplicated is an error, and
-// so is an impossible figure. What may be unmeasured has a type that can be
-// absent.
-//
-// What several generators measured together, each on a host of its own, is one report:
-// Merge makes it of http_load's, AggregateAutocannon of autocannon's. Both merge
-// histograms; a percentile is never averaged.
-//
-// The package knows what a report can hold, not what a server should have done.
-// Fits tells whether a report belongs to a plan; the gates judge its figures.
+// A generator's own averages and summaries are not used. Its parser takes counts and times
+// from the output, and all figures are computed the same way. A figure that a generator cannot
+// give is missing, not 0. What several of autocannon measured together, each on a host of its
+// own, AggregateAutocannon adds up; load.Merge does so for http_load.
 package generator
 
 import (

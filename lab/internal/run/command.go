@@ -11,11 +11,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
+	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // A load is one condition's server and client, ready to start, with everything
@@ -150,8 +150,8 @@ func (l load) onCores(argv []string) []string {
 }
 
 // target describes the condition to the lab's own generator.
-func (l load) target(processes []int) generator.Target {
-	return generator.Target{
+func (l load) target(processes []int) httpload.Target {
+	return httpload.Target{
 		Name: l.addr, URL: address(l.addr, l.route), Connections: l.connections, Pipelining: l.pipelining, Rate: l.rate,
 		Answers: l.serves.Answers, Processes: processes,
 	}

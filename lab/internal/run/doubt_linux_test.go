@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // twice doubles the requests that a client reports, and with bytes and latencies also those.
-func twice(bytes, latencies bool) func(*generator.Line) {
-	return func(l *generator.Line) {
+func twice(bytes, latencies bool) func(*httpload.Line) {
+	return func(l *httpload.Line) {
 		if l.Slot != nil {
 			l.Slot.Requests *= 2
 			if bytes {
@@ -36,7 +36,7 @@ func twice(bytes, latencies bool) func(*generator.Line) {
 	}
 }
 
-func aTenth(l *generator.Line) {
+func aTenth(l *httpload.Line) {
 	if l.Slot != nil {
 		l.Slot.ClientCPUS /= 10
 	}
@@ -49,7 +49,7 @@ func TestReportsThatCannotBe(t *testing.T) {
 	loop.settings = strings.Replace(loop.settings, "\nrate = 400", "", 1)
 	for name, c := range map[string]struct {
 		block  design
-		lies   func(*generator.Line)
+		lies   func(*httpload.Line)
 		closes string
 		says   string
 	}{

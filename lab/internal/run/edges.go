@@ -11,14 +11,14 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
-	"github.com/line-rate/line-rate/lab/internal/generator"
+	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // The edges of a plan's slots are when they begin and end to count. The clients of
 // a fleet count by their own clocks; what the servers used meanwhile is read here,
 // at the same times by this host's clock. How late it was read is a figure.
 type edges struct {
-	plan  *generator.Plan
+	plan  *httpload.Plan
 	pids  []int   // of all servers, each once
 	of    [][]int // by target: the indices of its processes in pids
 	files []*os.File
@@ -47,7 +47,7 @@ const (
 )
 
 // watchEdges begins to read at all edges of a plan whose slots have times.
-func (g *group) watchEdges(p *generator.Plan) *edges {
+func (g *group) watchEdges(p *httpload.Plan) *edges {
 	e := &edges{plan: p, at: make([]edge, 2*len(p.Slots)), done: make(chan struct{})}
 	for _, t := range p.Targets {
 		places := []int{}
@@ -100,7 +100,7 @@ func (e *edges) read() {
 		if !s.Counts {
 			continue
 		}
-		for k, at := range []int64{s.AtNS, s.AtNS + generator.NS(s.Seconds)} {
+		for k, at := range []int64{s.AtNS, s.AtNS + httpload.NS(s.Seconds)} {
 			if !e.until(at) {
 				return
 			}
@@ -163,7 +163,7 @@ func (e *edges) until(at int64) bool {
 }
 
 // fill adds to a merged report what was read at the edges of its slots.
-func (e *edges) fill(r *generator.Report) {
+func (e *edges) fill(r *httpload.Report) {
 	for i := range r.Slots {
 		s := &r.Slots[i]
 		if s.Failed != "" || !e.plan.Slots[i].Counts {
@@ -187,7 +187,7 @@ func (e *edges) fill(r *generator.Report) {
 			}
 		}
 		if d := between(a, b); d != nil {
-			s.Wire = &generator.WireReport{TxBytes: d[0], TxPackets: d[1], RxBytes: d[2], RxPackets: d[3], Drops: d[4]}
+			s.Wire = &httpload.WireReport{TxBytes: d[0], TxPackets: d[1], RxBytes: d[2], RxPackets: d[3], Drops: d[4]}
 		}
 	}
 }
@@ -213,7 +213,7 @@ func (e *edges) late(target int) (s float64) {
 		if slot.Target != target || !slot.Counts {
 			continue
 		}
-		for k, due := range []int64{slot.AtNS, slot.AtNS + generator.NS(slot.Seconds)} {
+		for k, due := range []int64{slot.AtNS, slot.AtNS + httpload.NS(slot.Seconds)} {
 			if at := e.at[2*i+k].ns; at > 0 {
 				s = max(s, float64(at-due)/1e9)
 			}

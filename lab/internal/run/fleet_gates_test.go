@@ -7,9 +7,9 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // A joined trial is one of a fleet of two clients, each of which closes no gate.
@@ -109,24 +109,24 @@ func TestHostsOfOneMachineHaveOneName(t *testing.T) {
 // were in flight when the next one was to be filled.
 func TestALateClientIsGivenTime(t *testing.T) {
 	for what, c := range map[string]struct {
-		slots []generator.SlotReport
+		slots []httpload.SlotReport
 		lead  time.Duration
 		fill  time.Duration
 		drain time.Duration
 	}{
-		"in time":             {[]generator.SlotReport{{LateS: 0.01}, {}}, time.Second, 0, 0},
-		"late to the first":   {[]generator.SlotReport{{LateS: 0.3, Failed: "began 0.3 s late"}, {}}, 2 * time.Second, 0, 0},
-		"late to a later one": {[]generator.SlotReport{{}, {LateS: 0.3, Failed: "began 0.3 s late"}}, time.Second, 0, fillWire},
-		"not answered":        {[]generator.SlotReport{{}, {Failed: "3 of 5 connections had no answer by its time"}}, time.Second, fillWire, 0},
+		"in time":             {[]httpload.SlotReport{{LateS: 0.01}, {}}, time.Second, 0, 0},
+		"late to the first":   {[]httpload.SlotReport{{LateS: 0.3, Failed: "began 0.3 s late"}, {}}, 2 * time.Second, 0, 0},
+		"late to a later one": {[]httpload.SlotReport{{}, {LateS: 0.3, Failed: "began 0.3 s late"}}, time.Second, 0, fillWire},
+		"not answered":        {[]httpload.SlotReport{{}, {Failed: "3 of 5 connections had no answer by its time"}}, time.Second, fillWire, 0},
 	} {
 		e := &engine{lead: time.Second}
-		e.learn(&sweep{shares: []portion{{}, {report: &generator.Report{Slots: c.slots}}}})
+		e.learn(&sweep{shares: []portion{{}, {report: &httpload.Report{Slots: c.slots}}}})
 		if e.lead != c.lead || e.fillMore != c.fill || e.drainMore != c.drain {
 			t.Errorf("%s: %v, %v and %v, want %v, %v and %v", what, e.lead, e.fillMore, e.drainMore, c.lead, c.fill, c.drain)
 		}
 	}
 	e := &engine{lead: leadLongest, fillMore: longestFill, drainMore: longestFill}
-	e.learn(&sweep{shares: []portion{{report: &generator.Report{Slots: []generator.SlotReport{{LateS: 9, Failed: "late"}, {Failed: "no answer"}}}}}})
+	e.learn(&sweep{shares: []portion{{report: &httpload.Report{Slots: []httpload.SlotReport{{LateS: 9, Failed: "late"}, {Failed: "no answer"}}}}}})
 	if fill := e.fillOf(load{connections: 1, pipelining: 1}); e.lead != leadLongest || fill != longestFill || e.drainOf(load{}) != longestFill {
 		t.Errorf("%v, %v and %v grow without end", e.lead, fill, e.drainOf(load{}))
 	}

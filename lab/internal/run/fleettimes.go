@@ -6,7 +6,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
+	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // Times of a plan that all clients of a fleet carry out together.
@@ -31,7 +31,7 @@ const (
 
 // timed gives each slot of a plan its time and returns when the first is filled
 // and the last has ended.
-func (g *group) timed(p *generator.Plan) (from, to int64) {
+func (g *group) timed(p *httpload.Plan) (from, to int64) {
 	at := fleet.Monotonic() + int64(g.engine.lead)
 	from = at
 	p.Slots = slices.Clone(p.Slots)
@@ -39,7 +39,7 @@ func (g *group) timed(p *generator.Plan) (from, to int64) {
 		s := &p.Slots[i]
 		fill := g.engine.fillOf(g.loads[s.Target])
 		s.AtNS, s.FillS = at+int64(fill), fill.Seconds()
-		to = s.AtNS + generator.NS(s.Seconds)
+		to = s.AtNS + httpload.NS(s.Seconds)
 		at = to + int64(g.engine.drainOf(g.loads[s.Target]))
 	}
 	return from, to

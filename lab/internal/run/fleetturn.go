@@ -11,9 +11,9 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // onFleet has the clients of a fleet go round the group's servers together.
@@ -76,7 +76,7 @@ func (g *group) without(err error) error {
 func (s *sweep) window() telemetry.Window {
 	g, clock := s.g, s.g.engine.plan.clock
 	first, last := s.plan.Slots[0], s.plan.Slots[len(s.plan.Slots)-1]
-	from, to := clock.at(first.AtNS-generator.NS(first.FillS)), clock.at(last.AtNS+generator.NS(last.Seconds))
+	from, to := clock.at(first.AtNS-httpload.NS(first.FillS)), clock.at(last.AtNS+httpload.NS(last.Seconds))
 	return s.withClients(g.sampler.Between(0, from, to, 0, 0), from, to)
 }
 
@@ -247,7 +247,7 @@ func (s *sweep) part(c *results.Client, k, i int, r round) {
 
 // onCores is the CPU time that the fleet used on the cores of client k in a slot:
 // the client's own, and what others use of the same cores of the same machine.
-func (s *sweep) onCores(k, slot int, sum *generator.SlotReport) (used float64) {
+func (s *sweep) onCores(k, slot int, sum *httpload.SlotReport) (used float64) {
 	hellos := s.g.engine.plan.Clients.Hellos()
 	here := hellos[k+1]
 	for j := range s.shares {
@@ -309,7 +309,7 @@ func (s *sweep) endsOff() (off float64, ok bool) {
 // together closes the gates on clients that did not measure at the same time. It
 // gives the slots of which something else is to be said, and the gates of which
 // nothing more is.
-func (g *group) together(t *results.Trial, slots []generator.SlotReport, fail failer) ([]generator.SlotReport, map[string]bool) {
+func (g *group) together(t *results.Trial, slots []httpload.SlotReport, fail failer) ([]httpload.SlotReport, map[string]bool) {
 	for k, c := range t.Clients {
 		if !c.Loads() {
 			continue
@@ -322,7 +322,7 @@ func (g *group) together(t *results.Trial, slots []generator.SlotReport, fail fa
 		}
 	}
 	// A slot that a late client missed failed for no fault of the server.
-	var others, missed []generator.SlotReport
+	var others, missed []httpload.SlotReport
 	for _, s := range slots {
 		if s.Failed != "" && s.LateS > gate.ApartSlack.Seconds() {
 			missed = append(missed, s)

@@ -13,10 +13,10 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // A made-up fleet has clients that run the real load generator on this machine and
@@ -38,9 +38,9 @@ type madeUpClient struct {
 	hangs  bool
 	clock  func(c *fleet.Clock, asked int) // changes what is measured of its clock
 	full   bool                            // its generator reports all of its core's time
-	lies   func(*generator.Line)           // changes what its generator reports
+	lies   func(*httpload.Line)            // changes what its generator reports
 	loads  int
-	plans  []*generator.Plan
+	plans  []*httpload.Plan
 	argvs  [][]string
 }
 
@@ -165,7 +165,7 @@ func (r *madeUpLoad) run(l fleet.Load) {
 	r.input = w
 	r.mu.Unlock()
 	line := func(text string) {
-		one, err := generator.ParseLine([]byte(text))
+		one, err := httpload.ParseLine([]byte(text))
 		if err != nil {
 			return
 		}

@@ -50,9 +50,9 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	names := map[string]string{"server": "fiber_server", "null": "null_server", "load": "http_load", "sink": "event_sink", "producer": "event_producer", "faulty": "faulty/fiber_server", "lab": "the-lab"}
+	names := map[string]string{"server": "fiber_server", "null": "null_server", "sink": "event_sink", "producer": "event_producer", "faulty": "faulty/fiber_server", "lab": "the-lab"}
 	for _, packages := range [][]string{
-		{"../..", "./server", "./load", "./cmd/lab", "./internal/run/testdata/faulty"},
+		{"../..", "./server", "./cmd/http_load", "./cmd/lab", "./internal/run/testdata/faulty"},
 		{"../../null", "."},
 		{"../../study", "./sink", "./producer"},
 	} {

@@ -14,10 +14,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
+	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // A scripted group has shell scripts as servers and client.
@@ -70,7 +70,7 @@ func said(t *testing.T, servers int) string {
 	at := newClock().mono
 	for i := range servers {
 		at += 1e8
-		if err := (generator.Line{Slot: &generator.SlotReport{Slot: i, Target: i, AtNS: at, Seconds: 0.1, Requests: 10, ServerCPUS: []float64{0.01}}}).Write(&out); err != nil {
+		if err := (httpload.Line{Slot: &httpload.SlotReport{Slot: i, Target: i, AtNS: at, Seconds: 0.1, Requests: 10, ServerCPUS: []float64{0.01}}}).Write(&out); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -331,14 +331,14 @@ func TestThePlanOfAGroup(t *testing.T) {
 		g.loads[i].link = &topology.Link{NetPID: 7, NetDevice: "s", PeerDevice: "c"}
 	}
 	p := g.plan(100 * time.Millisecond)
-	var slots []generator.Slot
+	var slots []httpload.Slot
 	for _, i := range []int{0, 1} {
-		slots = append(slots, generator.Slot{Target: i, Seconds: 0.05})
+		slots = append(slots, httpload.Slot{Target: i, Seconds: 0.05})
 	}
 	for _, i := range g.sequence {
-		slots = append(slots, generator.Slot{Target: i, Seconds: 0.1, Counts: true})
+		slots = append(slots, httpload.Slot{Target: i, Seconds: 0.1, Counts: true})
 	}
-	if !slices.Equal(p.Slots, slots) || p.Threads != 3 || p.TimeoutS != longestFill.Seconds() || *p.Wire != (generator.Wire{ServerPID: 7, ServerDevice: "s", ClientDevice: "c"}) {
+	if !slices.Equal(p.Slots, slots) || p.Threads != 3 || p.TimeoutS != longestFill.Seconds() || *p.Wire != (httpload.Wire{ServerPID: 7, ServerDevice: "s", ClientDevice: "c"}) {
 		t.Errorf("%+v", p)
 	}
 	for i, target := range p.Targets {

@@ -22,6 +22,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // pprofDir is the directory, below the root, of the servers' profile sockets.
@@ -244,22 +245,22 @@ const leastWarmup = 50 * time.Millisecond
 
 // again is the client that loads one member's server alone for a profiled
 // window, and its plan if it takes one.
-func (g *group) again(i int, warmup, counts time.Duration) (client, generator.Plan) {
+func (g *group) again(i int, warmup, counts time.Duration) (client, httpload.Plan) {
 	l := g.loads[i]
 	if !l.rotates() {
-		return client{dir: l.dir, link: l.link, argv: l.lasting(warmup, counts), limit: warmup + counts + l.grace}, generator.Plan{}
+		return client{dir: l.dir, link: l.link, argv: l.lasting(warmup, counts), limit: warmup + counts + l.grace}, httpload.Plan{}
 	}
 	p := g.planAlone(i, warmup, counts)
 	return g.rotating(p), p
 }
 
-func (g *group) planAlone(i int, warmup, counts time.Duration) generator.Plan {
+func (g *group) planAlone(i int, warmup, counts time.Duration) httpload.Plan {
 	p := g.plan(counts)
 	p.Targets, p.Slots = p.Targets[i:i+1], nil
 	if warmup > 0 {
-		p.Slots = append(p.Slots, generator.Slot{Seconds: warmup.Seconds()})
+		p.Slots = append(p.Slots, httpload.Slot{Seconds: warmup.Seconds()})
 	}
-	p.Slots = append(p.Slots, generator.Slot{Seconds: counts.Seconds(), Counts: true})
+	p.Slots = append(p.Slots, httpload.Slot{Seconds: counts.Seconds(), Counts: true})
 	return p
 }
 
@@ -270,7 +271,7 @@ type loaded struct {
 	faults        []generator.Fault
 }
 
-func (g *group) loaded(i int, plan generator.Plan, printed []byte) (loaded, error) {
+func (g *group) loaded(i int, plan httpload.Plan, printed []byte) (loaded, error) {
 	l := g.loads[i]
 	if !l.rotates() {
 		r, err := l.parse(printed)

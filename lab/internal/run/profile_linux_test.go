@@ -14,9 +14,9 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // profiling is a design that takes profiles.
@@ -263,7 +263,7 @@ func TestThePlanOfAProfiledWindow(t *testing.T) {
 	if len(p.Targets) != 1 || p.Targets[0].Name != "nowhere:2" || !slices.Equal(p.Targets[0].Processes, g.servers[1].processes()) {
 		t.Errorf("targets %+v", p.Targets)
 	}
-	if want := []generator.Slot{{Seconds: 0.05}, {Seconds: 3, Counts: true}}; !slices.Equal(p.Slots, want) {
+	if want := []httpload.Slot{{Seconds: 0.05}, {Seconds: 3, Counts: true}}; !slices.Equal(p.Slots, want) {
 		t.Errorf("slots %+v, want %+v", p.Slots, want)
 	}
 	if _, p := g.again(1, 0, time.Second); len(p.Slots) != 1 {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // rotate has one client go round the group's servers in slots.
@@ -64,27 +64,27 @@ func (g *group) rotate(ctx context.Context) error {
 
 // plan is the client's plan: a warm-up of each server, then the counted slots
 // of the given length.
-func (g *group) plan(slot time.Duration) generator.Plan {
-	p := generator.Plan{Threads: g.loads[0].threads, TimeoutS: longestFill.Seconds()}
+func (g *group) plan(slot time.Duration) httpload.Plan {
+	p := httpload.Plan{Threads: g.loads[0].threads, TimeoutS: longestFill.Seconds()}
 	for i, s := range g.servers {
 		p.Targets = append(p.Targets, g.loads[i].target(s.processes()))
 	}
 	if warmup := g.loads[0].warmup; warmup > 0 {
 		for _, i := range experiment.Members(g.sequence) {
-			p.Slots = append(p.Slots, generator.Slot{Target: i, Seconds: warmup.Seconds()})
+			p.Slots = append(p.Slots, httpload.Slot{Target: i, Seconds: warmup.Seconds()})
 		}
 	}
 	for _, i := range g.sequence {
-		p.Slots = append(p.Slots, generator.Slot{Target: i, Seconds: slot.Seconds(), Counts: true})
+		p.Slots = append(p.Slots, httpload.Slot{Target: i, Seconds: slot.Seconds(), Counts: true})
 	}
 	if link := g.loads[0].link; link.NetPID > 0 {
-		p.Wire = &generator.Wire{ServerPID: link.NetPID, ServerDevice: link.NetDevice, ClientDevice: link.PeerDevice}
+		p.Wire = &httpload.Wire{ServerPID: link.NetPID, ServerDevice: link.NetDevice, ClientDevice: link.PeerDevice}
 	}
 	return p
 }
 
 // lasts is about how long a plan takes.
-func lasts(p generator.Plan) time.Duration {
+func lasts(p httpload.Plan) time.Duration {
 	total := time.Duration(0)
 	for _, s := range p.Slots {
 		total += seconds(s.Seconds)
@@ -98,7 +98,7 @@ func lasts(p generator.Plan) time.Duration {
 const longestFill = 2 * time.Second
 
 // rotating is the lab's own generator with a plan.
-func (g *group) rotating(p generator.Plan) client {
+func (g *group) rotating(p httpload.Plan) client {
 	l := g.loads[0]
 	var input bytes.Buffer
 	if err := p.Write(&input); err != nil {
@@ -126,7 +126,7 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 	for i := range g.trials {
 		t, l, fail := &g.trials[i], g.loads[i], g.failer(i)
 		slots := r.of(i)
-		came := slices.DeleteFunc(slices.Clone(slots), func(s generator.SlotReport) bool { return s.Failed != "" })
+		came := slices.DeleteFunc(slices.Clone(slots), func(s httpload.SlotReport) bool { return s.Failed != "" })
 		t.Slots = l.columns(came)
 		l.figures(t, came, r.report.Summary.Targets[i])
 		if len(came) > 0 {
@@ -153,13 +153,13 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 
 // A round is a plan that was carried out, and the client's report of it.
 type round struct {
-	plan   generator.Plan
-	report *generator.Report
+	plan   httpload.Plan
+	report *httpload.Report
 }
 
 // read parses what the client printed of a plan.
-func read(plan generator.Plan, printed []byte) (round, error) {
-	r, err := generator.ReadReport(bytes.NewReader(printed))
+func read(plan httpload.Plan, printed []byte) (round, error) {
+	r, err := httpload.ReadReport(bytes.NewReader(printed))
 	if err == nil {
 		err = r.Fits(&plan)
 	}
@@ -167,8 +167,8 @@ func read(plan generator.Plan, printed []byte) (round, error) {
 }
 
 // of gives a target's counted slots.
-func (r round) of(target int) []generator.SlotReport {
-	return slices.DeleteFunc(slices.Clone(r.report.Slots), func(s generator.SlotReport) bool {
+func (r round) of(target int) []httpload.SlotReport {
+	return slices.DeleteFunc(slices.Clone(r.report.Slots), func(s httpload.SlotReport) bool {
 		return s.Target != target || !r.plan.Slots[s.Slot].Counts
 	})
 }
@@ -189,7 +189,7 @@ func (r round) counted() (from, to int64) {
 }
 
 // columns converts a trial's slots to those of a results file.
-func (l load) columns(slots []generator.SlotReport) *results.Slots {
+func (l load) columns(slots []httpload.SlotReport) *results.Slots {
 	s := &results.Slots{}
 	for _, one := range slots {
 		cpu := 0.0
@@ -209,7 +209,7 @@ func (l load) columns(slots []generator.SlotReport) *results.Slots {
 
 // figures adds the metrics that the client measured: sums over the trial's
 // slots.
-func (l load) figures(t *results.Trial, slots []generator.SlotReport, s generator.TargetSummary) {
+func (l load) figures(t *results.Trial, slots []httpload.SlotReport, s httpload.TargetSummary) {
 	m := t.Metrics
 	serverOn, clientOn := l.split.On()
 	maps.Copy(m, t.Slots.Metrics(results.Setup{SlotS: l.slot.Seconds(), ServerCores: len(serverOn), ClientCores: len(clientOn), LineRateBps: l.lineRate, Clients: t.Clients}))
@@ -256,7 +256,7 @@ func (l load) figures(t *results.Trial, slots []generator.SlotReport, s generato
 	l.asks(m)
 }
 
-func (l load) latencies(t *results.Trial, s generator.TargetSummary) {
+func (l load) latencies(t *results.Trial, s httpload.TargetSummary) {
 	maps.Copy(t.Metrics, s.Figures())
 	if s.SendLag != nil {
 		t.Metrics["send_lag_p99_s"] = s.SendLag.P99
@@ -282,7 +282,7 @@ func (l load) asks(m map[string]float64) {
 
 // attended adds what was seen of the server's processes while the client held
 // its connections.
-func attended(t *results.Trial, h telemetry.Held, slots []generator.SlotReport) {
+func attended(t *results.Trial, h telemetry.Held, slots []httpload.SlotReport) {
 	m := t.Metrics
 	if len(h.Processes) == 0 {
 		return
@@ -309,7 +309,7 @@ func attended(t *results.Trial, h telemetry.Held, slots []generator.SlotReport) 
 // complain closes the gates on the client's findings, with the words of its
 // first finding. Bodies that vary, of a server whose right answers nobody knows,
 // cannot be compared with anything.
-func complain(s generator.TargetSummary, slots []generator.SlotReport, m map[string]float64, varies bool, fail failer) {
+func complain(s httpload.TargetSummary, slots []httpload.SlotReport, m map[string]float64, varies bool, fail failer) {
 	if s.Mismatches > 0 {
 		fail(gate.Mismatches, "%d answers were not as expected, the first: %s", s.Mismatches, s.Mismatch)
 	}

@@ -10,18 +10,18 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // A sweep is a plan that the clients of a fleet carry out together: the same slots
 // at the same times, each with its share of the connections and of the rate.
 type sweep struct {
 	g             *group
-	plan          generator.Plan // of all clients, by this host's monotonic clock
-	shares        []portion      // by client
-	before, after []fleet.Clock  // by client
+	plan          httpload.Plan // of all clients, by this host's monotonic clock
+	shares        []portion     // by client
+	before, after []fleet.Clock // by client
 	edges         *edges
 	held          func() // called while all clients hold their connections
 }
@@ -30,13 +30,13 @@ type sweep struct {
 // no plan.
 type portion struct {
 	number  int // of the client, from 1
-	plan    generator.Plan
+	plan    httpload.Plan
 	argv    []string // of a generator without plans, in place of one
 	targets []int    // by its own target: that of the whole
 	slots   []int    // by its own slot: that of the whole
 	aheadNS int64    // its wall clock's time less the whole's
 	running fleet.Running
-	report  *generator.Report
+	report  *httpload.Report
 	seen    fleet.Seen
 }
 
@@ -49,7 +49,7 @@ func (s *sweep) share(wallAhead int64) {
 	for k := range s.shares {
 		one := portion{number: k + 1, aheadNS: wallAhead + int64(s.before[k].OffsetS*1e9)}
 		own := map[int]int{}
-		one.plan = generator.Plan{Threads: s.plan.Threads, TimeoutS: s.plan.TimeoutS, Raw: true}
+		one.plan = httpload.Plan{Threads: s.plan.Threads, TimeoutS: s.plan.TimeoutS, Raw: true}
 		for i, t := range s.plan.Targets {
 			n := s.g.loads[i].clients
 			if k >= n {
@@ -99,7 +99,7 @@ func (p Plan) fewConnections() error {
 // counts.
 // Faults are those of servers and clients; an error ends the run, and is fleet.Lost
 // where a client was lost.
-func (g *group) sweep(ctx context.Context, plan generator.Plan, begins func(time.Time), held func()) (s *sweep, faults []fault, err error) {
+func (g *group) sweep(ctx context.Context, plan httpload.Plan, begins func(time.Time), held func()) (s *sweep, faults []fault, err error) {
 	e := g.engine
 	s = &sweep{g: g, plan: plan, shares: make([]portion, e.plan.clients()), held: held}
 	if s.before, err = e.clocks(ctx); err != nil {
@@ -108,7 +108,7 @@ func (g *group) sweep(ctx context.Context, plan generator.Plan, begins func(time
 	_, to := g.timed(&s.plan)
 	s.share(fleet.Ahead(time.Now))
 	if begins != nil {
-		first := slices.IndexFunc(s.plan.Slots, func(one generator.Slot) bool { return one.Counts })
+		first := slices.IndexFunc(s.plan.Slots, func(one httpload.Slot) bool { return one.Counts })
 		begins(e.plan.clock.at(s.plan.Slots[first].AtNS))
 	}
 	s.edges = g.watchEdges(&s.plan)
@@ -322,7 +322,7 @@ func (s *sweep) read() (faults []fault) {
 		}
 		printed, seen, _ := one.running.Result()
 		var err error
-		if one.report, err = generator.ReadReport(bytes.NewReader(printed)); err == nil {
+		if one.report, err = httpload.ReadReport(bytes.NewReader(printed)); err == nil {
 			err = one.report.Fits(&one.plan)
 		}
 		if one.seen = seen; err != nil {
@@ -334,10 +334,10 @@ func (s *sweep) read() (faults []fault) {
 
 // merged adds up the clients' reports, with what this host saw of the servers.
 func (s *sweep) merged() (round, error) {
-	var parts []generator.Part
+	var parts []httpload.Part
 	for k := range s.shares {
 		if one := &s.shares[k]; one.loads() {
-			parts = append(parts, generator.Part{Name: one.name(), Report: one.report, Slots: one.slots, Targets: one.targets, AheadNS: one.aheadNS})
+			parts = append(parts, httpload.Part{Name: one.name(), Report: one.report, Slots: one.slots, Targets: one.targets, AheadNS: one.aheadNS})
 		}
 	}
 	slot := 0.0
@@ -346,7 +346,7 @@ func (s *sweep) merged() (round, error) {
 			slot = one.Seconds
 		}
 	}
-	r, err := generator.Merge(&s.plan, parts, seconds(gate.Apart(slot)))
+	r, err := httpload.Merge(&s.plan, parts, seconds(gate.Apart(slot)))
 	if err != nil {
 		return round{}, err
 	}

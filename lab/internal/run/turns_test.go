@@ -10,10 +10,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // A turned block is a made-up block of two conditions that took turns: what was
@@ -36,14 +36,14 @@ const (
 func newTurned() *turned {
 	c := newClock()
 	t := &turned{group: &group{engine: &engine{plan: Plan{clock: c}}, conds: []int{0, 1}, profiles: taken{}}}
-	plan := generator.Plan{}
+	plan := httpload.Plan{}
 	for i := range 2 {
 		l := load{addr: fmt.Sprintf("127.0.0.1:900%d", i), serves: &experiment.Server{Process: "fiber_server"}, connections: 100, pipelining: 1, workers: 4, generator: setting.HTTPLoad,
 			slot: seconds(slotS), rounds: rounds, split: cores.Split{Server: []int{0}, Client: []int{1}}, clock: c}
 		l.asked = gate.Asked{Generator: setting.HTTPLoad, Connections: 100, Pipelining: 1, Workers: 4, WindowS: rounds * slotS, SlotS: slotS, Rounds: rounds}
 		t.loads = append(t.loads, l)
 		t.trials = append(t.trials, results.Trial{Condition: fmt.Sprintf("c%d", i+1), Metrics: map[string]float64{}, StartedAt: c.now()})
-		plan.Targets = append(plan.Targets, generator.Target{Name: l.addr, Connections: 100, Pipelining: 1, Processes: []int{1, 2, 3, 4, 5}})
+		plan.Targets = append(plan.Targets, httpload.Target{Name: l.addr, Connections: 100, Pipelining: 1, Processes: []int{1, 2, 3, 4, 5}})
 		h := telemetry.Held{Connections: 100, RSS: 5 << 20}
 		for pid := range 5 {
 			one := telemetry.HeldBy{PID: pid + 1, Threads: 4, Connections: 25}
@@ -53,22 +53,22 @@ func newTurned() *turned {
 			h.Processes = append(h.Processes, one)
 		}
 		t.seen = append(t.seen, h)
-		plan.Slots = append(plan.Slots, generator.Slot{Target: i, Seconds: 0.05})
+		plan.Slots = append(plan.Slots, httpload.Slot{Target: i, Seconds: 0.05})
 	}
 	for _, i := range []int{0, 1, 1, 0} {
-		plan.Slots = append(plan.Slots, generator.Slot{Target: i, Seconds: slotS, Counts: true})
+		plan.Slots = append(plan.Slots, httpload.Slot{Target: i, Seconds: slotS, Counts: true})
 	}
-	t.said = round{plan, &generator.Report{Held: true}}
+	t.said = round{plan, &httpload.Report{Held: true}}
 	at := c.mono
 	for i, s := range plan.Slots {
 		at += int64(fillS * 1e9)
-		t.said.report.Slots = append(t.said.report.Slots, generator.SlotReport{Slot: i, Target: s.Target, AtNS: at, Seconds: s.Seconds, FillS: fillS, Requests: int64(1e4 * s.Seconds), Bytes: int64(1e6 * s.Seconds),
+		t.said.report.Slots = append(t.said.report.Slots, httpload.SlotReport{Slot: i, Target: s.Target, AtNS: at, Seconds: s.Seconds, FillS: fillS, Requests: int64(1e4 * s.Seconds), Bytes: int64(1e6 * s.Seconds),
 			ServerCPUS: []float64{0, s.Seconds / 5, s.Seconds / 5, s.Seconds / 5, s.Seconds / 5}, IdleCPUS: s.Seconds / 100, ClientCPUS: s.Seconds / 2, BusiestThreadS: s.Seconds / 2, SilenceS: 0.001})
 		at += int64(s.Seconds * 1e9)
 	}
 	for i := range 2 {
-		t.said.report.Summary.Targets = append(t.said.report.Summary.Targets, generator.TargetSummary{Name: plan.Targets[i].Name, Requests: 2000, Bytes: 200_000, Compared: 200,
-			Latency: &generator.Latency{N: 2000, Mean: 0.01, P50: 0.01, P90: 0.01, P99: 0.01, P999: 0.01, Max: 0.02}})
+		t.said.report.Summary.Targets = append(t.said.report.Summary.Targets, httpload.TargetSummary{Name: plan.Targets[i].Name, Requests: 2000, Bytes: 200_000, Compared: 200,
+			Latency: &httpload.Latency{N: 2000, Mean: 0.01, P50: 0.01, P90: 0.01, P99: 0.01, P999: 0.01, Max: 0.02}})
 	}
 	t.w = telemetry.Window{Gap: 300 * time.Millisecond, Metrics: map[string]float64{
 		"server_steal": 0.03, "client_steal": 0, "server_foreign_load": 0, "client_foreign_load": 0.1, "swap_pages": 0, "throttled_s": 0, "clock_step_s": 0.01,
@@ -78,10 +78,10 @@ func newTurned() *turned {
 }
 
 // first is the report on the first condition, which most rows change.
-func (t *turned) first() *generator.TargetSummary { return &t.said.report.Summary.Targets[0] }
+func (t *turned) first() *httpload.TargetSummary { return &t.said.report.Summary.Targets[0] }
 
 // slots are the first condition's counted slots.
-func (t *turned) slots() (all []*generator.SlotReport) {
+func (t *turned) slots() (all []*httpload.SlotReport) {
 	for i := range t.said.report.Slots {
 		if s := &t.said.report.Slots[i]; s.Target == 0 && t.said.plan.Slots[i].Counts {
 			all = append(all, s)
@@ -92,7 +92,7 @@ func (t *turned) slots() (all []*generator.SlotReport) {
 
 func (t *turned) rated() {
 	t.loads[0].rate, t.loads[0].asked.Rate, t.said.plan.Targets[0].Rate = 10_000, 10_000, 10_000
-	t.first().SendLag = &generator.SendLag{P99: 0.001, Max: 0.002}
+	t.first().SendLag = &httpload.SendLag{P99: 0.001, Max: 0.002}
 }
 
 // wired has the server's interface send so many bytes in each slot, of which 100,000 are
@@ -100,7 +100,7 @@ func (t *turned) rated() {
 func (t *turned) wired(bytes int64) {
 	for i := range t.said.report.Slots {
 		s := &t.said.report.Slots[i]
-		if s.Wire = (&generator.WireReport{TxBytes: 1e6}); s.Target == 0 {
+		if s.Wire = (&httpload.WireReport{TxBytes: 1e6}); s.Target == 0 {
 			s.Wire.TxBytes = bytes
 		}
 	}
@@ -114,8 +114,8 @@ func (t *turned) lose() {
 }
 
 // gone makes a slot fail.
-func gone(s *generator.SlotReport) {
-	*s = generator.SlotReport{Slot: s.Slot, Target: s.Target, FillS: 2, Failed: "the server ended the connections"}
+func gone(s *httpload.SlotReport) {
+	*s = httpload.SlotReport{Slot: s.Slot, Target: s.Target, FillS: 2, Failed: "the server ended the connections"}
 }
 
 // nothing has the gates that close if all slots failed.
@@ -127,15 +127,15 @@ func (t *turned) closed() (first, second []results.Reason) {
 	return t.trials[0].Reasons, t.trials[1].Reasons
 }
 
-func saw(spoil func(*generator.TargetSummary)) func(*turned) {
+func saw(spoil func(*httpload.TargetSummary)) func(*turned) {
 	return func(t *turned) { spoil(t.first()) }
 }
 
 // one changes one counted slot, all changes every counted slot.
-func one(spoil func(*generator.SlotReport)) func(*turned) {
+func one(spoil func(*httpload.SlotReport)) func(*turned) {
 	return func(t *turned) { spoil(t.slots()[1]) }
 }
-func all(spoil func(*generator.SlotReport)) func(*turned) {
+func all(spoil func(*httpload.SlotReport)) func(*turned) {
 	return func(t *turned) {
 		for _, s := range t.slots() {
 			spoil(s)
@@ -157,19 +157,19 @@ func ofMachine(name, metric string, shuts, stays float64) []row[*turned] {
 // turnRows has the rows of the gates on trials with slots.
 var turnRows = map[string][]row[*turned]{
 	gate.Non2xx: {
-		{"one", saw(func(s *generator.TargetSummary) { s.Non2xx = 1 }), gate.Non2xx},
+		{"one", saw(func(s *httpload.TargetSummary) { s.Non2xx = 1 }), gate.Non2xx},
 		{"none", func(*turned) {}, none},
 		{"of a receiver that was told to refuse", func(t *turned) { t.first().Non2xx = 1; t.loads[0].asked.Refuses = true }, none},
 	},
 	gate.Errors: {
-		{"one", saw(func(s *generator.TargetSummary) { s.Errors = 1 }), gate.Errors},
-		{"that were timeouts", saw(func(s *generator.TargetSummary) { s.Timeouts = 2 }), gate.Timeouts},
+		{"one", saw(func(s *httpload.TargetSummary) { s.Errors = 1 }), gate.Errors},
+		{"that were timeouts", saw(func(s *httpload.TargetSummary) { s.Timeouts = 2 }), gate.Timeouts},
 	},
-	gate.Resets: {{"one", saw(func(s *generator.TargetSummary) { s.Resets = 1 }), gate.Resets}},
+	gate.Resets: {{"one", saw(func(s *httpload.TargetSummary) { s.Resets = 1 }), gate.Resets}},
 	gate.Mismatches: {
-		{"one", saw(func(s *generator.TargetSummary) { s.Mismatches, s.Mismatch = 1, "107 bytes" }), gate.Mismatches},
+		{"one", saw(func(s *httpload.TargetSummary) { s.Mismatches, s.Mismatch = 1, "107 bytes" }), gate.Mismatches},
 		{"none", func(*turned) {}, none},
-		{"missing: none was compared", saw(func(s *generator.TargetSummary) { s.Compared = 0 }), gate.NoTelemetry},
+		{"missing: none was compared", saw(func(s *httpload.TargetSummary) { s.Compared = 0 }), gate.NoTelemetry},
 	},
 	gate.NoRequests: {
 		{"nothing came of a slot", one(gone), gate.NoRequests + " " + gate.Slot},
@@ -188,25 +188,25 @@ var turnRows = map[string][]row[*turned]{
 		{"the rate cannot be met", func(t *turned) { t.rated(); t.loads[0].asked.Overload = true; t.first().SendLag.P99 = 1 }, none},
 	},
 	gate.Misreport: {
-		{"more requests than latencies", all(func(s *generator.SlotReport) { s.Requests += 101 }), gate.Misreport},
-		{"as many more as were in flight", all(func(s *generator.SlotReport) { s.Requests += 100 }), none},
-		{"fewer requests than latencies", all(func(s *generator.SlotReport) { s.Requests -= 101 }), gate.Misreport},
-		{"of slots that were longer than asked", all(func(s *generator.SlotReport) { s.Seconds += 0.015; s.Requests += 250 }), none},
-		{"faults have gates of their own", both(saw(func(s *generator.TargetSummary) { s.Errors = 1 }), all(func(s *generator.SlotReport) { s.Requests -= 101 })), gate.Errors},
-		{"at a rate, more requests than were due", func(t *turned) { t.rated(); all(func(s *generator.SlotReport) { s.Requests = 1240 })(t) }, gate.Misreport},
-		{"as many more as came due in the longest latency", func(t *turned) { t.rated(); all(func(s *generator.SlotReport) { s.Requests = 1200 })(t) }, none},
+		{"more requests than latencies", all(func(s *httpload.SlotReport) { s.Requests += 101 }), gate.Misreport},
+		{"as many more as were in flight", all(func(s *httpload.SlotReport) { s.Requests += 100 }), none},
+		{"fewer requests than latencies", all(func(s *httpload.SlotReport) { s.Requests -= 101 }), gate.Misreport},
+		{"of slots that were longer than asked", all(func(s *httpload.SlotReport) { s.Seconds += 0.015; s.Requests += 250 }), none},
+		{"faults have gates of their own", both(saw(func(s *httpload.TargetSummary) { s.Errors = 1 }), all(func(s *httpload.SlotReport) { s.Requests -= 101 })), gate.Errors},
+		{"at a rate, more requests than were due", func(t *turned) { t.rated(); all(func(s *httpload.SlotReport) { s.Requests = 1240 })(t) }, gate.Misreport},
+		{"as many more as came due in the longest latency", func(t *turned) { t.rated(); all(func(s *httpload.SlotReport) { s.Requests = 1200 })(t) }, none},
 		{"at a rate, more latencies than were due", func(t *turned) { t.rated(); t.first().Latency.N = 2003 }, gate.Misreport},
 		{"that the rate cannot be met explains no more", func(t *turned) {
 			t.rated()
 			t.loads[0].asked.Overload = true
-			all(func(s *generator.SlotReport) { s.Requests = 1240 })(t)
+			all(func(s *httpload.SlotReport) { s.Requests = 1240 })(t)
 		}, gate.Misreport},
-		{"missing: none is counted", saw(func(s *generator.TargetSummary) { s.Latency = nil }), gate.NoTelemetry + " " + gate.Misreport},
+		{"missing: none is counted", saw(func(s *httpload.TargetSummary) { s.Latency = nil }), gate.NoTelemetry + " " + gate.Misreport},
 		{"more bytes than the server sent", func(t *turned) { t.wired(8e4) }, gate.Misreport},
 		{"as many as it sent, and those in flight", func(t *turned) { t.wired(9e4) }, none},
 	},
 	gate.LostWorker: {
-		{"one ended, and its clock could not be read", one(func(s *generator.SlotReport) { s.Unread = []int{3} }), gate.LostWorker},
+		{"one ended, and its clock could not be read", one(func(s *httpload.SlotReport) { s.Unread = []int{3} }), gate.LostWorker},
 		{"one ended before the connections were counted", func(t *turned) { t.lose() }, gate.LostWorker + " " + gate.IdleWorker},
 		{"one was never there", func(t *turned) {
 			t.lose()
@@ -235,11 +235,11 @@ var turnRows = map[string][]row[*turned]{
 			}
 			t.seen[0].Processes[2].Connections = 100
 		}, gate.IdleWorker},
-		{"all hold some and one uses CPU time", all(func(s *generator.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0.001, 0} }), gate.IdleWorker},
-		{"one works in each slot, and all in one of them", one(func(s *generator.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0, 0} }), none},
+		{"all hold some and one uses CPU time", all(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0.001, 0} }), gate.IdleWorker},
+		{"one works in each slot, and all in one of them", one(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0, 0} }), none},
 		{"that they all serve is a claim's to decide", func(t *turned) {
 			t.loads[0].asked.Claimed = []string{"workers_active"}
-			all(func(s *generator.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0, 0} })(t)
+			all(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0, 0} })(t)
 		}, none},
 		{"missing: nobody looked", func(t *turned) { t.seen = nil }, gate.NoTelemetry},
 	},
@@ -249,35 +249,35 @@ var turnRows = map[string][]row[*turned]{
 		{"missing: nobody looked", func(t *turned) { t.seen = nil }, gate.NoTelemetry},
 	},
 	gate.Little: {
-		{"more in flight than there can be", saw(func(s *generator.TargetSummary) { s.Latency.Mean = 0.0131 }), gate.Little},
-		{"as many as answers behind the slots' ends explain", saw(func(s *generator.TargetSummary) { s.Latency.Mean = 0.0129 }), none},
-		{"fewer than the slots' ends explain", saw(func(s *generator.TargetSummary) { s.Latency.Mean = 0.0069 }), gate.Little},
-		{"as few as they explain", saw(func(s *generator.TargetSummary) { s.Latency.Mean = 0.0071 }), none},
-		{"missing", saw(func(s *generator.TargetSummary) { s.Latency = nil }), gate.NoTelemetry + " " + gate.Misreport},
+		{"more in flight than there can be", saw(func(s *httpload.TargetSummary) { s.Latency.Mean = 0.0131 }), gate.Little},
+		{"as many as answers behind the slots' ends explain", saw(func(s *httpload.TargetSummary) { s.Latency.Mean = 0.0129 }), none},
+		{"fewer than the slots' ends explain", saw(func(s *httpload.TargetSummary) { s.Latency.Mean = 0.0069 }), gate.Little},
+		{"as few as they explain", saw(func(s *httpload.TargetSummary) { s.Latency.Mean = 0.0071 }), none},
+		{"missing", saw(func(s *httpload.TargetSummary) { s.Latency = nil }), gate.NoTelemetry + " " + gate.Misreport},
 		{"at a fixed rate", func(t *turned) { t.rated(); t.first().Latency.Mean = 5 }, none},
 	},
 	gate.Silent: {
-		{"in one slot", one(func(s *generator.SlotReport) { s.SilenceS = 0.051 }), gate.Silent},
-		{"at the bar", one(func(s *generator.SlotReport) { s.SilenceS = 0.05 }), none},
+		{"in one slot", one(func(s *httpload.SlotReport) { s.SilenceS = 0.051 }), gate.Silent},
+		{"at the bar", one(func(s *httpload.SlotReport) { s.SilenceS = 0.05 }), none},
 		{"missing: no slot came to anything", all(gone), nothing},
 		{"as long as the few requests of a rate are apart", func(t *turned) {
 			t.rated()
 			t.loads[0].rate, t.loads[0].asked.Rate, t.said.plan.Targets[0].Rate, t.first().Latency.N = 100, 100, 100, 20
-			all(func(s *generator.SlotReport) { s.SilenceS, s.Requests = 0.1, 10 })(t)
+			all(func(s *httpload.SlotReport) { s.SilenceS, s.Requests = 0.1, 10 })(t)
 		}, none},
 	},
 	gate.IdleServers: {
-		{"those beside it worked", all(func(s *generator.SlotReport) { s.IdleCPUS = 0.0021 }), gate.IdleServers},
-		{"at the bar", all(func(s *generator.SlotReport) { s.IdleCPUS = 0.002 }), none},
+		{"those beside it worked", all(func(s *httpload.SlotReport) { s.IdleCPUS = 0.0021 }), gate.IdleServers},
+		{"at the bar", all(func(s *httpload.SlotReport) { s.IdleCPUS = 0.002 }), none},
 		{"missing: no slot came to anything", all(gone), nothing},
 	},
 	gate.Slot: {
-		{"too short", both(one(func(s *generator.SlotReport) { s.Seconds -= 0.021; s.Requests -= 210 }), saw(func(s *generator.TargetSummary) { s.Latency.N -= 210 })), gate.Slot},
-		{"too long", one(func(s *generator.SlotReport) { s.Seconds += 0.021 }), gate.Slot},
-		{"a little too long", one(func(s *generator.SlotReport) { s.Seconds += 0.019 }), none},
-		{"its ends were not read in one moment", one(func(s *generator.SlotReport) { s.ServerCPUS = []float64{0, 0.111, 0, 0, 0} }), gate.Slot},
+		{"too short", both(one(func(s *httpload.SlotReport) { s.Seconds -= 0.021; s.Requests -= 210 }), saw(func(s *httpload.TargetSummary) { s.Latency.N -= 210 })), gate.Slot},
+		{"too long", one(func(s *httpload.SlotReport) { s.Seconds += 0.021 }), gate.Slot},
+		{"a little too long", one(func(s *httpload.SlotReport) { s.Seconds += 0.019 }), none},
+		{"its ends were not read in one moment", one(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.111, 0, 0, 0} }), gate.Slot},
 		{"missing: one", one(gone), gate.Slot + " " + gate.NoRequests},
-		{"a server that works at all it has", all(func(s *generator.SlotReport) { s.ServerCPUS = []float64{0, 0.025, 0.025, 0.025, 0.025} }), none},
+		{"a server that works at all it has", all(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.025, 0.025, 0.025, 0.025} }), none},
 	},
 	gate.Stopped: {
 		{"the server was", func(t *turned) { t.w.Stopped = []string{"server"} }, gate.Stopped},
@@ -377,7 +377,7 @@ func TestLatenciesThatAreCutAreAbsent(t *testing.T) {
 func TestFiguresOfTurnsOverAWire(t *testing.T) {
 	block := newTurned()
 	for i := range block.said.report.Slots {
-		block.said.report.Slots[i].Wire = &generator.WireReport{TxBytes: 1_000_000, TxPackets: 700, RxBytes: 100_000, RxPackets: 300, Drops: 1}
+		block.said.report.Slots[i].Wire = &httpload.WireReport{TxBytes: 1_000_000, TxPackets: 700, RxBytes: 100_000, RxPackets: 300, Drops: 1}
 	}
 	for i := range block.loads {
 		block.loads[i].lineRate = 100e6

@@ -1,4 +1,4 @@
-package generator
+package load
 
 import (
 	"bufio"
@@ -251,6 +251,9 @@ func (s *Summary) check() error {
 	}
 	return nil
 }
+
+// largest limits every figure: above it a float64 no longer holds every whole number.
+const largest = 1 << 53
 
 // figures keeps the first impossible figure as an error.
 type figures struct{ err error }

@@ -1,0 +1,217 @@
+// Command http_load loads HTTP servers and prints what it saw, one JSON object a line.
+//
+//	http_load --url http://127.0.0.1:8083/read --connections 100 --pipelining 10
+//	http_load --url http://127.0.0.1:8083/read --connections 100 --rate 5000
+//	http_load --plan -
+//
+// Package load is what loads, and says how and within which limits. The command adds what the
+// lab knows: the bodies that its servers may answer (--answers), and the queues of a wire.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/url"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/line-rate/line-rate/lab/internal/answer"
+	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/shaper"
+	"github.com/line-rate/line-rate/lab/load"
+)
+
+const help = `http_load loads HTTP servers and prints a line of JSON for each slot, then a summary.
+
+Usage: http_load --url URL [options]
+       http_load --plan -
+
+  --url URL            what to request, http only
+  --connections N      open connections                                (default 100)
+  --pipelining N       requests in flight on each                      (default 1)
+  --rate N             requests a second, due at times fixed before    (default 0:
+                       each connection sends when an answer has come)
+  --duration SECONDS   length of the measured part                     (default 20)
+  --warmup SECONDS     the same before it, in no figure but the faults (default 0)
+  --threads N          client threads; 0 is one for each core that this
+                       process may use                                 (default 0)
+  --answers SERVER     compare answers with those that the lab's server, fiber
+                       or null, has for the route     (default: with each other)
+  --timeout SECONDS    after which a request is given up               (default 10)
+  --plan -             read a plan of several targets and slots, as JSON, from
+                       standard input; at its end keep the connections until the
+                       word "end" or the end of the input
+
+Exit statuses: 0 measured, whatever was answered; 1 failed, or ended by a
+signal; 2 a setting was refused; 3 nothing listens there.
+`
+
+func main() {
+	// So Go's runtime can keep only one core busy; the load asks for more as it needs
+	// them.
+	runtime.GOMAXPROCS(1)
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer cancel()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	http := program.Program{Name: "http_load", Out: stdout, Errs: stderr}
+	plan, fromInput, err := parse(args)
+	if status, over := http.Over(err, help); over {
+		return status
+	}
+	var hold func() error
+	if fromInput {
+		var rest io.Reader
+		if plan, rest, err = load.ReadPlan(stdin); err != nil {
+			http.Say("%v", err)
+			return program.Refused
+		}
+		hold = func() error {
+			if err := (load.Line{Held: true}).Write(stdout); err != nil {
+				return fmt.Errorf("standard output: %w", err)
+			}
+			return await(ctx, rest)
+		}
+	}
+	report, err := load.Run(ctx, plan, load.Options{
+		Each: func(s load.SlotReport) error {
+			if err := (load.Line{Slot: &s}).Write(stdout); err != nil {
+				return fmt.Errorf("standard output: %w", err)
+			}
+			return nil
+		},
+		Hold: hold, Bodies: bodies, Queue: open, Version: version(),
+	})
+	if err == nil {
+		err = load.Line{Summary: &report.Summary}.Write(stdout)
+	}
+	if err != nil {
+		http.Say("%v", err)
+		if errors.Is(err, load.ErrNotReached) {
+			return program.NotReached
+		}
+		return program.Failure
+	}
+	return program.OK
+}
+
+// bodies are those that a server of the lab may answer.
+func bodies(t load.Target) (load.Bodies, error) {
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return nil, err
+	}
+	set, err := answer.Of(t.Answers, u.RequestURI())
+	if err != nil {
+		return nil, err
+	}
+	return set, nil
+}
+
+// A queue is a device's, with its counters as package load has them.
+type queue struct{ *shaper.Queue }
+
+func (q queue) Read() (load.Passed, error) {
+	r, err := q.Queue.Read()
+	return load.Passed{Bytes: r.Bytes, Packets: r.Packets, Drops: r.Drops}, err
+}
+
+func open(device string) (load.Queue, error) {
+	q, err := shaper.Open(device)
+	if err != nil {
+		return nil, err
+	}
+	return queue{q}, nil
+}
+
+// version says from which sources this program was built.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if s := program.StampOf(info); s.Sources != "" {
+			return s.Sources[:min(12, len(s.Sources))]
+		}
+	}
+	return "unknown"
+}
+
+// await waits for the word "end" or the end of the input.
+func await(ctx context.Context, input io.Reader) error {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		lines := bufio.NewScanner(input)
+		for lines.Scan() && strings.TrimSpace(lines.Text()) != "end" {
+		}
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return errors.New("ended by a signal while it waited to be ended")
+	}
+}
+
+// parse reads the flags. Every error is one line that names what is accepted.
+func parse(args []string) (plan *load.Plan, fromInput bool, err error) {
+	t := load.Target{Connections: 100, Pipelining: 1}
+	p := &load.Plan{}
+	warmup, duration := 0.0, 20.0
+	fs := program.NewFlags()
+	number := func(dst *float64, least, most float64) func(string) error {
+		return func(v string) error {
+			n, err := strconv.ParseFloat(v, 64)
+			if err != nil || math.IsNaN(n) || n != 0 && n < least || n > most {
+				return fmt.Errorf("give a number from %v to %.0f", least, most)
+			}
+			*dst = n
+			return nil
+		}
+	}
+	fs.StringVar(&t.URL, "url", "", "")
+	fs.StringVar(&t.Answers, "answers", "", "")
+	fs.Whole("connections", &t.Connections, 1, load.MaxConnections)
+	fs.Whole("pipelining", &t.Pipelining, 1, load.MaxPipelining)
+	fs.Whole("threads", &p.Threads, 0, load.MaxThreads)
+	fs.Func("rate", "", number(&t.Rate, 0.001, load.MaxRate))
+	fs.Func("duration", "", number(&duration, 0.001, load.MaxSeconds))
+	fs.Func("warmup", "", number(&warmup, 0.001, load.MaxSeconds))
+	fs.Func("timeout", "", number(&p.TimeoutS, 0.001, load.MaxSeconds))
+	fs.Func("plan", "", func(v string) error {
+		if fromInput = v == "-"; !fromInput {
+			return errors.New("give -, and the plan on standard input")
+		}
+		return nil
+	})
+	if err := fs.Read(args, ""); err != nil {
+		return nil, false, err
+	}
+	switch {
+	case fromInput && fs.NFlag() > 1:
+		return nil, false, errors.New("--plan has all settings in it; leave out the others")
+	case fromInput:
+		return nil, true, nil
+	case t.URL == "":
+		return nil, false, errors.New("--url is missing; see --help")
+	}
+	t.Name = t.URL
+	p.Targets = []load.Target{t}
+	if warmup > 0 {
+		p.Slots = append(p.Slots, load.Slot{Seconds: warmup})
+	}
+	p.Slots = append(p.Slots, load.Slot{Seconds: duration, Counts: true})
+	if err := p.Check(); err != nil {
+		return nil, false, fmt.Errorf("%w; see --help", err)
+	}
+	return p, false, nil
+}

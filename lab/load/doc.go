@@ -1,0 +1,66 @@
+// Package load loads HTTP/1.1 servers in slots at little more than its share of two system
+// calls a request, and says what each slot cost each side. Command http_load is made of it.
+//
+// A Plan names targets and slots, and Run carries it out:
+//
+//	plan    a     b     b     a     a     b       which target is loaded, and when
+//	        |--|--------------|                   a slot: filled until each connection has had
+//	        fill   counted     drain              an answer, counted, drained
+//
+// So several servers can be compared at nearly the same time. A Report has what each slot
+// measured, and what each target answered in all of them. Merge makes one report of those of
+// several generators, each on a host of its own; it merges histograms and averages no
+// percentile. Plan and report have a strict form in JSON (ReadPlan, ReadReport): a key that is
+// missing, unknown, null or there twice is an error, and so is an impossible figure.
+//
+// A client must not be the bottleneck, so a thread waits with epoll for all
+// its connections. Requests are prepared in advance, and as many are written at once as
+// answers were read. Of an answer it reads only what it needs to trust it: the status,
+// the end by Content-Length or by chunks, and the body. The body is compared with what
+// Options.Bodies has for the target, or otherwise with the first body:
+// always by length, and byte by byte if the right body is one only, of up to 16 KiB, or if
+// those of the route are short. Of the others the first 32 are compared so, and then one in
+// 64, drawn at random. A request allocates no memory.
+//
+// A slot counts from when each connection has had its first answer in it. At
+// its end, requests in flight are drained for up to two seconds, and the next target's
+// slot begins. A latency counts if its request was sent within the counted window, and an
+// answer counts as a request of the slot if it came within it: so the longest latencies
+// are not lost, and throughput and CPU time are of one window. At both
+// edges of the counted window it reads, one right after the other, the clock, its own
+// counters, the CPU clocks of the servers and of itself, and the wire's shapers.
+//
+// The slots of a plan may have times, so that generators on several hosts go round them
+// together. Such a slot counts from its time and for just its length, by answers that were
+// read in it; the edges are read a moment later, which late_s tells. A slot whose time
+// passed before it could begin, or by which a connection had no answer, has failed, and
+// puts off no later one. The generator knows one clock, CLOCK_MONOTONIC of its host; that
+// the hosts' clocks agree is for others to see to.
+//
+// Without a rate the loop is closed: the next request is sent when an answer has come.
+// With a rate it is open. Each request is due at a time that is fixed before the first
+// one is sent, and its latency counts from then, so that it includes the time that the
+// request waited for a connection. So a server that stalls cannot put off the requests
+// that would have shown it.
+//
+// In both, a request of the counted window that had no answer when the slot was drained is
+// counted as unanswered, and enters the latencies with its age, which is the least that
+// its latency can be.
+//
+// The clock is read once after each read from a socket. An answer's time is therefore
+// late by no more than the earlier reads in the same batch of events, and answers that
+// one read returned have the same time. With several threads, one thread reads a slot's
+// edges: the other threads' counters are then those of their last batch. In slots with
+// times each thread notes its counters itself.
+//
+// Limits: Linux only. While Run runs, the process collects garbage only above a heap of
+// 256 MiB, and GOMAXPROCS is at least the number of threads. GET only, HTTP/1.1 without TLS; an answer that ends only with its
+// connection is an error. A timeout counts from a connection's last sign of life, so a
+// server that answers a deep pipeline very slowly does not time out. Where answers take
+// about as long as a slot, those that come in the drain come sooner than under the load,
+// and latencies are too short; rate times mean latency, against what was in flight, shows
+// by how much. In an open loop each
+// thread has its own part of the connections and of the schedule. A connection that
+// breaks is opened again at most five times. A target that stalls or dies in one slot is
+// passed over in all later ones, so that the other targets' slots come in time.
+package load
