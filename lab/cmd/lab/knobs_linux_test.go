@@ -158,7 +158,7 @@ func TestADesignForAnotherMachine(t *testing.T) {
 		t.Errorf("status %d", s.status)
 	}
 	f := c.only()
-	if len(f.Trials) > 0 || !strings.Contains(f.NotApplicable, "needs 1024 cores; this host has ") || !strings.Contains(f.NotApplicable, "needs other hosts to load this one from") {
+	if len(f.Trials) > 0 || !strings.Contains(f.NotApplicable, "needs 1024 cores; this machine has ") || !strings.Contains(f.NotApplicable, "needs other hosts to load this one from") {
 		t.Errorf("not applicable %q, %d trials", f.NotApplicable, len(f.Trials))
 	}
 }

@@ -1,9 +1,6 @@
 package derive
 
-import (
-	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/run"
-)
+import "github.com/line-rate/line-rate/lab/internal/experiment"
 
 // A Reach counts the journal's claims by what a machine needs to test them. A
 // claim that needs several things is counted once: with a second machine before
@@ -22,19 +19,18 @@ const cores = 2
 
 func reach(designs []*experiment.Experiment) (n Reach) {
 	for _, x := range designs {
-		root := run.NeedsRoot(x)
 		for _, c := range x.Claims {
 			n.Claims++
-			switch {
-			case x.Topology.Kind == "fleet":
+			switch d := x.Needs(c); {
+			case d.Fleet:
 				n.Machines++
-			case x.CoresFor(c) > cores:
+			case d.Cores > cores:
 				n.Cores++
-			case root:
+			case d.Root:
 				n.Root++
 			default:
 				n.Here++
-				if x.Topology.Kind == "netns" {
+				if d.Wire {
 					n.Wire++
 				}
 			}

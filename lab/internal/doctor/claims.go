@@ -8,7 +8,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
 // A Claim names one claim of one experiment.
@@ -29,7 +28,7 @@ func (m Machine) claims(pick func(*experiment.Experiment, experiment.Claim) bool
 
 func every(*experiment.Experiment, experiment.Claim) bool { return true }
 
-func overWire(x *experiment.Experiment, _ experiment.Claim) bool { return x.Topology.Kind == "netns" }
+func overWire(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Wire }
 
 // needsCPUBound selects claims about which side's CPU was the wall.
 func needsCPUBound(_ *experiment.Experiment, c experiment.Claim) bool {
@@ -57,7 +56,7 @@ func perCPU(_ *experiment.Experiment, c experiment.Claim) bool {
 // connections, and the largest number that any of them opens.
 func (m Machine) over(topology string, n int64) (names []string, largest int64) {
 	for _, x := range m.Experiments {
-		if c := run.Connections(x); c > n && (topology == "" || topology == x.Topology.Kind) {
+		if c := x.Connections(); c > n && (topology == "" || topology == x.Topology.Kind) {
 			names, largest = append(names, x.Name), max(largest, c)
 		}
 	}

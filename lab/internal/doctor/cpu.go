@@ -26,7 +26,7 @@ func (m Machine) division() Finding {
 	case m.Fleet != nil:
 		f.Seen = fmt.Sprintf("%d, all for the servers: the clients have their own", n)
 	}
-	f.Bars = m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.CoresFor(c) > n })
+	f.Bars = m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Cores > n })
 	if len(f.Bars) > 0 {
 		f.Level, f.Means = Limit, "not applicable: "+m.byCores(n)
 	}
@@ -53,7 +53,7 @@ func (m Machine) byCores(n int) string {
 	need := map[int][]Claim{}
 	for _, x := range m.Experiments {
 		for _, c := range x.Claims {
-			if cores := x.CoresFor(c); cores > n {
+			if cores := x.Needs(c).Cores; cores > n {
 				need[cores] = append(need[cores], Claim{x.Name, c.ID})
 			}
 		}

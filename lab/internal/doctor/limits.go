@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
 
 // openFiles checks the hard limit. The soft limit does not matter: both Go's
@@ -22,7 +22,7 @@ func (m Machine) openFiles() Finding {
 	if out, err := exec.Command("sh", "-c", "ulimit -Sn").Output(); err == nil {
 		f.Seen = fmt.Sprintf("soft limit %s, hard limit %d, to which server and client raise their own", strings.TrimSpace(string(out)), hard)
 	}
-	if names, largest := m.over("", hard-run.FilesBeside); len(names) > 0 {
+	if names, largest := m.over("", hard-experiment.FilesBeside); len(names) > 0 {
 		f.Level, f.Bars = Limit, m.claims(of(names))
 		f.Means = fmt.Sprintf("up to %d connections do not fit, and their trials are invalid: %s", largest, m.name(f.Bars))
 		f.Mend = fmt.Sprintf("sudo prlimit --pid $$ --nofile=%d:%d", 2*largest, 2*largest)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -91,8 +90,7 @@ func (m Machine) optional(fs []Finding) {
 // byAutocannon selects claims of designs that autocannon loads.
 func byAutocannon(x *experiment.Experiment, _ experiment.Claim) bool {
 	return slices.ContainsFunc(x.Conditions(), func(levels setting.Levels) bool {
-		by, named := x.Fixed().With(levels)[setting.Generator]
-		return by == setting.String(setting.Autocannon) || !named && !x.Batches()
+		return experiment.Generator(x.Fixed().With(levels)) == setting.Autocannon
 	})
 }
 
@@ -100,14 +98,14 @@ func byAutocannon(x *experiment.Experiment, _ experiment.Claim) bool {
 func (m Machine) servers() (fs []Finding) {
 	all := map[string]*Finding{}
 	for _, x := range m.Experiments {
-		for _, absent := range run.Missing(m.Root, x) {
+		for _, absent := range x.Lacking(m.Root) {
 			f := all[absent.Server]
 			if f == nil {
-				f = &Finding{Level: Limit, About: "the " + absent.Server + " server", Seen: "lacking " + absent.Lacks, Mend: absent.Mend}
+				f = &Finding{Level: Limit, About: "the " + absent.Server + " server", Seen: "lacking " + absent.What, Mend: absent.Mend}
 				all[absent.Server] = f
 			}
 			// The others are measured without it, if there are enough of them.
-			_, left := run.Without(m.Root, x)
+			_, left := x.Present(m.Root)
 			for _, c := range x.Claims {
 				if len(left) == 0 || x.About(c, setting.Levels{setting.Server: setting.String(absent.Server)}) {
 					f.Bars = append(f.Bars, Claim{x.Name, c.ID})

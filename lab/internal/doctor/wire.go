@@ -43,7 +43,7 @@ func (m Machine) machines() Finding {
 	if m.Fleet != nil {
 		return m.fleet()
 	}
-	f.Bars = m.claims(func(x *experiment.Experiment, _ experiment.Claim) bool { return x.Topology.Kind == "fleet" })
+	f.Bars = m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Fleet })
 	if len(f.Bars) > 0 {
 		f.Level, f.Means = Limit, "not applicable from here alone; lab run --topology fleet loads this machine from others: "+m.name(f.Bars)
 	}
@@ -57,8 +57,8 @@ func (m Machine) fleet() Finding {
 		return f
 	}
 	f.Seen = fmt.Sprintf("the servers' host of a fleet with %s", count(m.Fleet.Clients, "client"))
-	few := m.claims(func(x *experiment.Experiment, _ experiment.Claim) bool { return x.LeastClients() > m.Fleet.Clients })
-	events := m.claims(func(x *experiment.Experiment, _ experiment.Claim) bool { return x.Batches() })
+	few := m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Clients > m.Fleet.Clients })
+	events := m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Alone != "" })
 	var means []string
 	if len(few) > 0 {
 		means = append(means, "more clients are needed by "+m.name(few))

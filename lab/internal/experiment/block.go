@@ -67,7 +67,7 @@ func (x *Experiment) timed(has times) error {
 	}
 	if b.Rounds > 1 {
 		for _, levels := range x.Conditions() {
-			if g := generator(x.fixed.With(levels)); g != setting.HTTPLoad {
+			if g := Generator(x.fixed.With(levels)); g != setting.HTTPLoad {
 				return fmt.Errorf("block.rounds = %d: %s measures in one piece; write rounds = 1", b.Rounds, g)
 			}
 		}
@@ -96,8 +96,8 @@ func (x *Experiment) sized() error {
 	return nil
 }
 
-// generator is the load generator for these settings.
-func generator(s setting.Levels) string {
+// Generator is the load generator for these settings.
+func Generator(s setting.Levels) string {
 	if g, ok := s[setting.Generator]; ok {
 		return g.String()
 	}

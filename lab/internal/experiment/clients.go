@@ -14,17 +14,3 @@ func (x *Experiment) Beyond(clients int) (levels []setting.Levels) {
 	}
 	return levels
 }
-
-// LeastClients is the least number of clients with which a fleet can measure
-// anything of the design: those of every trial, or the second smallest number
-// where numbers are compared. It is 1 where the design names none.
-func (x *Experiment) LeastClients() int {
-	least := x.fixed[setting.Clients]
-	for _, f := range x.Factors {
-		if f.Name == setting.Clients {
-			least = f.levels[1]
-		}
-	}
-	n, _ := least.Int()
-	return max(1, int(n))
-}

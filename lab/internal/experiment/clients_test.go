@@ -44,7 +44,7 @@ func TestAFleetMeasuresTheNumbersOfClientsThatItHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := x.LeastClients(); n != 2 {
+	if n := x.leastClients(); n != 2 {
 		t.Errorf("%d clients are said to be enough, but one level compares nothing", n)
 	}
 	for clients, left := range map[int]string{1: "clients=1", 2: "clients=1 clients=2", 3: "clients=1 clients=2", 4: "clients=1 clients=2 clients=4", 9: "clients=1 clients=2 clients=4"} {
@@ -75,7 +75,7 @@ func TestADesignSaysHowManyClientsItTakes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := x.LeastClients(); n != least {
+		if n := x.leastClients(); n != least {
 			t.Errorf("%d clients, want %d:\n%s", n, least, text)
 		}
 	}

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -39,44 +38,24 @@ func (t Topology) fits(name string, l setting.Level) error {
 	return fmt.Errorf("%s has nothing to turn it on; it takes topology %v", t.Kind, kinds)
 }
 
-// cores is how many logical CPUs of the server's machine the design uses: up to
-// the highest that its server may use, and one more if interrupts are pinned
-// and the server leaves none of these free. 0 if the design names none.
-func (x *Experiment) cores() int {
-	var used []int
-	n, least, pinned := 0, 0, false
-	for _, levels := range x.Conditions() {
-		all := x.fixed.With(levels)
-		pinned = pinned || all[setting.IRQ] == setting.String("pinned")
-		list, ok := all[setting.ServerCPUs]
-		if !ok {
-			continue
-		}
-		cpus, err := cores.Parse(list.String())
-		if err != nil {
-			continue // refused when it is parsed
-		}
-		used = append(used, cpus...)
-		if n = max(n, slices.Max(used)+1); least == 0 || len(cpus) < least {
-			least = len(cpus)
+// Turns names the kernel settings that a condition changes, in the order of changing
+// them. Only root of a machine may change them.
+func Turns(s setting.Levels) (names []string) {
+	on := func(name string) bool { b, _ := s[name].Bool(); return b }
+	off := func(name string) bool { b, ok := s[name].Bool(); return ok && !b }
+	for _, k := range []struct {
+		name  string
+		turns bool
+	}{
+		{"irqbalance", off(setting.IRQBalance)},
+		{"crond", off(setting.Crond)},
+		{"irq-pin", s[setting.IRQ] == setting.String("pinned")},
+		{"rps", on(setting.RPS)},
+		{"rfs", on(setting.RFS)},
+	} {
+		if k.turns {
+			names = append(names, k.name)
 		}
 	}
-	if slices.Sort(used); pinned && n > 0 && least == len(slices.Compact(used)) {
-		n++
-	}
-	return n
-}
-
-// CoresFor is how many logical CPUs of the server's machine a claim needs: what
-// it asks for, and at least what the design uses.
-func (x *Experiment) CoresFor(c Claim) int { return max(c.Needs.Cores, x.cores()) }
-
-// LeastCores is the smallest CoresFor of all claims: with fewer CPUs a run
-// could decide nothing.
-func (x *Experiment) LeastCores() int {
-	least := x.CoresFor(x.Claims[0])
-	for _, c := range x.Claims[1:] {
-		least = min(least, x.CoresFor(c))
-	}
-	return least
+	return names
 }

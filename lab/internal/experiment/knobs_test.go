@@ -38,10 +38,10 @@ func TestTheCoresThatADesignTakes(t *testing.T) {
 	} {
 		text := fleet(c.settings, c.factor)
 		x := parse(t, strings.Replace(text, "FOUR", "400", 1))
-		if got := x.CoresFor(x.Claims[1]); got != c.takes || x.LeastCores() != c.takes {
-			t.Errorf("%s%s: a claim that asks for none needs %d, the least is %d, want %d", c.settings, c.factor, got, x.LeastCores(), c.takes)
+		if got := x.Needs(x.Claims[1]).Cores; got != c.takes || x.Least().Cores != c.takes {
+			t.Errorf("%s%s: a claim that asks for none needs %d, the least is %d, want %d", c.settings, c.factor, got, x.Least().Cores, c.takes)
 		}
-		if got := x.CoresFor(x.Claims[0]); got != 400 {
+		if got := x.Needs(x.Claims[0]).Cores; got != 400 {
 			t.Errorf("%s%s: a claim that asks for 400 needs %d", c.settings, c.factor, got)
 		}
 		_, err := Parse("made-up", []byte(strings.Replace(text, "FOUR", "4", 1)))
@@ -64,8 +64,8 @@ func TestADesignThatNamesCoresNeedsAsManyForEachClaim(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range x.Claims {
-			if x.cores() > 0 && x.CoresFor(c) != x.LeastCores() {
-				t.Errorf("%s: claim %s needs %d cores, and another %d", x.Name, c.ID, x.CoresFor(c), x.LeastCores())
+			if x.cores() > 0 && x.Needs(c).Cores != x.Least().Cores {
+				t.Errorf("%s: claim %s needs %d cores, and another %d", x.Name, c.ID, x.Needs(c).Cores, x.Least().Cores)
 			}
 		}
 	}

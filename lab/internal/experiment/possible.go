@@ -25,7 +25,7 @@ func (x *Experiment) possible(s setting.Levels) error {
 			return fmt.Errorf("the %s server has no route %q; %s", server.Name, r, strict.Instead(r.String(), routes))
 		}
 	}
-	switch g := generator(s); g {
+	switch g := Generator(s); g {
 	case setting.HTTPLoad:
 	case setting.Autocannon:
 		if server.Answers == "" {

@@ -66,7 +66,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 	server := x.Server(s)
 	l := load{
 		dir: string(p.Root), found: p.found, link: link, split: p.Split, lineRate: p.topology().LineRateBps, lab: p.Lab, clock: p.clock,
-		addr: link.Host + ":" + strconv.Itoa(port), port: port, serves: server, generator: generatorOf(s),
+		addr: link.Host + ":" + strconv.Itoa(port), port: port, serves: server, generator: experiment.Generator(s),
 		connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
 		rate: float64(whole(setting.Rate, 0)), threads: int(whole(setting.ClientWorkers, 0)),
 		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: seconds(x.Block.WarmupS),
@@ -203,13 +203,6 @@ func (l load) lasting(warmup, counts time.Duration) []string {
 		}
 	}
 	return argv
-}
-
-func generatorOf(s setting.Levels) string {
-	if name, ok := s[setting.Generator]; ok {
-		return name.String()
-	}
-	return setting.Autocannon
 }
 
 // ends is how many ends of each connection are in the server's network

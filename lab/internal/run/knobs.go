@@ -30,39 +30,6 @@ type knob struct {
 // flowEntries is the size of the RFS flow table in entry 03.
 const flowEntries = "32768"
 
-// knobsOf names the knobs that a condition changes, in the order of changing
-// them.
-func knobsOf(s setting.Levels) (names []string) {
-	on := func(name string) bool { b, _ := s[name].Bool(); return b }
-	off := func(name string) bool { b, ok := s[name].Bool(); return ok && !b }
-	for _, k := range []struct {
-		name  string
-		turns bool
-	}{
-		{"irqbalance", off(setting.IRQBalance)},
-		{"crond", off(setting.Crond)},
-		{"irq-pin", s[setting.IRQ] == setting.String("pinned")},
-		{"rps", on(setting.RPS)},
-		{"rfs", on(setting.RFS)},
-	} {
-		if k.turns {
-			names = append(names, k.name)
-		}
-	}
-	return names
-}
-
-// NeedsRoot tells whether a design changes settings that only root of a machine
-// may change.
-func NeedsRoot(x *experiment.Experiment) bool {
-	for _, levels := range x.Conditions() {
-		if slices.ContainsFunc(knobsOf(x.Fixed().With(levels)), tune.NeedsRoot) {
-			return true
-		}
-	}
-	return false
-}
-
 // services are the processes that a knob stops.
 var services = map[string][]string{"irqbalance": {"irqbalance"}, "crond": {"crond", "cron"}}
 
@@ -70,7 +37,7 @@ var services = map[string][]string{"irqbalance": {"irqbalance"}, "crond": {"cron
 // them.
 func (p Plan) knobs(dev string, s setting.Levels) (ks []knob) {
 	inside := p.onWire()
-	for _, name := range knobsOf(s) {
+	for _, name := range experiment.Turns(s) {
 		switch name {
 		case "irq-pin":
 			ks = append(ks, knob{name, []string{"--dev", dev, "--cpus", p.interruptCores()}, false})
@@ -249,17 +216,18 @@ func (h held) release() error {
 func (p Plan) Unreachable() string {
 	p, _ = p.onFleet().without()
 	x := p.Experiment
-	var why []string
+	needs := x.Least()
+	why := needs.Lacks(p.Host.Cores, x.Topology)
 	// A machine with too few cores need not be asked about its interrupts.
-	if n := x.LeastCores(); n > p.Host.Cores {
-		why = append(why, fmt.Sprintf("needs %d cores; this host has %d", n, p.Host.Cores))
-	} else {
+	if len(why) == 0 {
 		why = p.outOfReach()
 	}
-	for _, one := range Missing(string(p.Root), x) {
-		why = append(why, one.Why())
+	for _, l := range x.Lacking(string(p.Root)) {
+		why = append(why, l.Why())
 	}
-	why = append(why, p.withoutClients()...)
+	if no := needs.LacksClients(p.clients(), p.Profile); no != "" {
+		why = append(why, no)
+	}
 	return strings.Join(why, "; ")
 }
 

@@ -123,7 +123,7 @@ func TestInterruptsGoToTheCoresThatTheDesignsLeave(t *testing.T) {
 func TestADesignForALargerMachineSaysWhatIsMissing(t *testing.T) {
 	x := committed(t, "06-irq-factorial")
 	why := Plan{Experiment: x, Host: &host.Profile{Cores: 2}}.Unreachable()
-	for _, want := range []string{"needs 8 cores; this host has 2", "needs other hosts to load this one from"} {
+	for _, want := range []string{"needs 8 cores; this machine has 2", "needs other hosts to load this one from"} {
 		if !strings.Contains(why, want) {
 			t.Errorf("%q does not say %q", why, want)
 		}
@@ -139,7 +139,7 @@ func TestADesignForALargerMachineSaysWhatIsMissing(t *testing.T) {
 	}
 	for cores, says := range map[int]bool{112: true, 127: true, 128: false} {
 		why := Plan{Experiment: x, Host: &host.Profile{Cores: cores}}.Unreachable()
-		if strings.Contains(why, fmt.Sprintf("needs 128 cores; this host has %d", cores)) != says {
+		if strings.Contains(why, fmt.Sprintf("needs 128 cores; this machine has %d", cores)) != says {
 			t.Errorf("entry 07 on %d cores: %q", cores, why)
 		}
 	}
@@ -151,12 +151,12 @@ func TestADesignForALargerMachineSaysWhatIsMissing(t *testing.T) {
 // A design that names a setting and leaves it off changes nothing.
 func TestADesignNeedsRootIfItTurnsAKnob(t *testing.T) {
 	for name, want := range map[string]bool{"03-rps-rfs": true, "06-irq-factorial": true, "11-pipelining-read": false, "05-littles-law": false} {
-		if got := NeedsRoot(committed(t, name)); got != want {
+		if got := committed(t, name).Least().Root; got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
 	off := setting.Levels{setting.RPS: setting.Bool(false), setting.RFS: setting.Bool(false), setting.IRQ: setting.String("default"), setting.IRQBalance: setting.Bool(true)}
-	if names := knobsOf(off); len(names) > 0 {
+	if names := experiment.Turns(off); len(names) > 0 {
 		t.Errorf("a machine as it is has %v turned", names)
 	}
 }

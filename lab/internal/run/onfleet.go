@@ -10,7 +10,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
@@ -49,28 +48,6 @@ func (p Plan) topology() results.Topology {
 		return results.Topology(p.Experiment.Topology)
 	}
 	return results.Topology{Kind: "fleet", LineRateBps: p.Clients.Hellos()[0].LineRate}
-}
-
-// withoutClients says why the design takes other clients than there are.
-func (p Plan) withoutClients() []string {
-	switch x := p.Experiment; {
-	case p.Clients == nil && x.Topology.Kind == "fleet":
-		return []string{"needs other hosts to load this one from: lab run --topology fleet"}
-	case p.Clients == nil:
-		return nil
-	case x.LeastClients() > p.clients():
-		return []string{fmt.Sprintf("needs %d clients; the fleet has %d", x.LeastClients(), p.clients())}
-	case x.Batches():
-		return []string{"its servers send events to a receiver, which a fleet's clients do not run; it can be measured on one machine"}
-	}
-	if p.Experiment.Profile != nil || p.Profile {
-		for _, levels := range p.Experiment.Conditions() {
-			if name := generatorOf(p.Experiment.Fixed().With(levels)); name != setting.HTTPLoad {
-				return []string{fmt.Sprintf("it profiles servers that %s loads, which the lab does not do on several hosts; it can be measured on one machine", name)}
-			}
-		}
-	}
-	return nil
 }
 
 // describe adds to a run's file who its clients are. It has no name and no

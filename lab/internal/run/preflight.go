@@ -8,28 +8,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
-
-// FilesBeside is how many files a process of the lab has open apart from
-// connections.
-const FilesBeside = 64
-
-// Connections is the largest number of connections that an experiment opens at
-// once.
-func Connections(x *experiment.Experiment) int64 {
-	var n int64
-	for _, levels := range x.Conditions() {
-		if c, ok := x.Fixed().With(levels)[setting.Connections].Int(); ok {
-			n = max(n, c)
-		}
-	}
-	return n
-}
 
 // Ready returns, before anything is measured, what would make every trial fail:
 // too low a limit on open files, or a program that cannot be started or was
@@ -51,7 +33,7 @@ func (p Plan) Ready() error {
 	}
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err == nil {
-		if err := enough(Connections(p.Experiment)+FilesBeside, uint64(l.Max)); err != nil {
+		if err := enough(p.Experiment.Least().Files, uint64(l.Max)); err != nil {
 			return err
 		}
 	}

@@ -371,7 +371,7 @@ func ProfileTime(x *experiment.Experiment) time.Duration {
 // warm-up and the client's start.
 func (p Plan) profiledFor(levels setting.Levels) time.Duration {
 	x := p.Experiment
-	lead, rest := around(generatorOf(x.Fixed().With(levels)), p.onWire() || p.Clients != nil)
+	lead, rest := around(experiment.Generator(x.Fixed().With(levels)), p.onWire() || p.Clients != nil)
 	start := clientStart
 	if p.Clients != nil {
 		start = leadFirst + 2*clocksTake + 2*(fillWire+drained)

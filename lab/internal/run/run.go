@@ -266,7 +266,7 @@ func (p Plan) BlockTime() time.Duration {
 		fill = fillWire / 5 // only the deepest pipelines take all of it
 	}
 	if p.Clients != nil {
-		begun = fillWire + drained + 2*time.Duration(Connections(x))*fillEach
+		begun = fillWire + drained + 2*time.Duration(x.Connections())*fillEach
 		fill, overhead = begun, groupOverhead+leadFirst+2*clocksTake
 	}
 	slots := time.Duration(x.Block.Rounds) * (seconds(x.Block.SlotS) + fill)

@@ -362,7 +362,8 @@ func TestOpenFiles(t *testing.T) {
 	if err := enough(100, 99); err == nil || !strings.Contains(err.Error(), "need 100 open files each, and the hard limit is 99; raise it: sudo prlimit --pid $$ --nofile=200:200") {
 		t.Errorf("%v", err)
 	}
-	if got := Connections(design{factor: "connections", levels: "[5, 70]", settings: "route = \"/read\"\ngenerator = \"http_load\""}.parse(t)); got != 70 {
+	x := design{factor: "connections", levels: "[5, 70]", settings: "route = \"/read\"\ngenerator = \"http_load\""}.parse(t)
+	if got := x.Connections(); got != 70 {
 		t.Errorf("%d connections at once", got)
 	}
 }

@@ -81,7 +81,7 @@ func checkFileLimits(x *experiment.Experiment, clients []fleet.Hello) error {
 		}
 		connections, _ := of[setting.Connections].Int()
 		for i := range min(loads, int64(len(clients))) {
-			if needs := (connections+loads-1)/loads + run.FilesBeside; clients[i].Files < uint64(needs) {
+			if needs := (connections+loads-1)/loads + experiment.FilesBeside; clients[i].Files < uint64(needs) {
 				return fmt.Errorf("client %d needs %d open files, and its hard limit is %d; raise it there (ulimit -Hn, or nofile in limits.conf)", i+1, needs, clients[i].Files)
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
-	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
 func TestAClientsLimitOnOpenFiles(t *testing.T) {
@@ -16,7 +15,7 @@ func TestAClientsLimitOnOpenFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const each = 2 + run.FilesBeside
+	const each = 2 + experiment.FilesBeside
 	if err := checkFileLimits(x, []fleet.Hello{{Files: each}, {Files: each}}); err != nil {
 		t.Error(err)
 	}

@@ -132,7 +132,7 @@ func (s *Session) shares(outcomes []*Outcome, budget time.Duration, single bool)
 		p := &part{block: s.Plan(o.Experiment).BlockTime(), most: s.Blocks, over: o.Unmade != ""}
 		p.clear = clearCase(o.Experiment, s.profile.Cores)
 		for _, c := range o.Experiment.Claims {
-			if c.Needs.Cores <= s.profile.Cores {
+			if o.Experiment.Needs(c).Cores <= s.profile.Cores {
 				p.claims++
 			}
 		}

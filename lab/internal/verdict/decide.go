@@ -216,11 +216,8 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	if rec == nil {
 		return say(NotApplicable, false, "%s", d.last.NotApplicable)
 	}
-	if c.Needs.Cores > 0 && d.h.Cores < c.Needs.Cores {
-		return say(NotApplicable, false, "the claim needs %d cores; this machine has %d", c.Needs.Cores, d.h.Cores)
-	}
-	if c.Needs.LineRate && rec.line.LineRateBps == 0 {
-		return say(NotApplicable, false, "the claim needs a wire of known line rate; this run went over %s", rec.line.Kind)
+	if why := d.last.then.Needs(c).Lacks(d.h.Cores, experiment.Topology(rec.line)); len(why) > 0 {
+		return say(NotApplicable, false, "the claim %s", why[0])
 	}
 	if len(rec.conds) == 0 {
 		return say(NotApplicable, false, "the run has no condition %s", words.Where(c.Where()))

@@ -43,7 +43,7 @@ func Asked(runs []Run) *Question {
 func addClaims(to map[string]int, x *experiment.Experiment) {
 	for _, c := range x.Claims {
 		if byBlocks(c.Kind) {
-			to[x.Bars(c)] = c.Needs.Cores
+			to[x.Bars(c)] = x.Needs(c).Cores
 		}
 	}
 }
