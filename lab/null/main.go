@@ -34,6 +34,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/server/catalog"
+	"github.com/line-rate/line-rate/lab/server/route"
 )
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -55,7 +56,7 @@ is in use.
 func run(args []string) int {
 	null := program.Program{Name: "null_server", Out: os.Stdout, Errs: os.Stderr}
 	addr, err := parse(args)
-	if status, over := null.Over(err, fmt.Sprintf(help, strings.Join(catalog.PathsOf(true), " "))); over {
+	if status, over := null.Over(err, fmt.Sprintf(help, strings.Join(route.Paths(true), " "))); over {
 		return status
 	}
 	asked := program.Asked()

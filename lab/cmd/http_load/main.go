@@ -26,7 +26,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/program"
-	"github.com/line-rate/line-rate/lab/internal/shaper"
+	"github.com/line-rate/line-rate/lab/internal/shaper/queue"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -119,20 +119,20 @@ func bodies(t load.Target) (load.Bodies, error) {
 	return set, nil
 }
 
-// A queue is a device's, with its counters as package load has them.
-type queue struct{ *shaper.Queue }
+// A counted is a device's, with its counters as package load has them.
+type counted struct{ *queue.Queue }
 
-func (q queue) Read() (load.Passed, error) {
+func (q counted) Read() (load.Passed, error) {
 	r, err := q.Queue.Read()
 	return load.Passed{Bytes: r.Bytes, Packets: r.Packets, Drops: r.Drops}, err
 }
 
 func open(device string) (load.Queue, error) {
-	q, err := shaper.Open(device)
+	q, err := queue.Open(device)
 	if err != nil {
 		return nil, err
 	}
-	return queue{q}, nil
+	return counted{q}, nil
 }
 
 // version says from which sources this program was built.

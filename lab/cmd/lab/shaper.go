@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/shaper"
+	"github.com/line-rate/line-rate/lab/internal/shaper/queue"
 )
 
 // A shaperCall prints the counters of an interface's shaper until it is ended. The lab
@@ -16,15 +17,15 @@ type shaperCall struct {
 }
 
 func (c shaperCall) do(ctx context.Context, out io.Writer) (int, error) {
-	queue, err := shaper.Open(c.Interface)
+	q, err := queue.Open(c.Interface)
 	if err != nil {
 		return exitFailed, err
 	}
-	defer queue.Close()
+	defer q.Close()
 	tick := time.NewTicker(shaper.Every)
 	defer tick.Stop()
 	for {
-		r, err := queue.Read()
+		r, err := q.Read()
 		if err != nil {
 			return exitFailed, err
 		}

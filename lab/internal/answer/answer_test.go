@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/server/catalog"
+	"github.com/line-rate/line-rate/lab/server/route"
 )
 
 func catalogue(t testing.TB) *catalog.Pool {
@@ -52,7 +53,7 @@ func bodies(t testing.TB, route string) func() []byte {
 	}
 }
 
-var routes = catalog.PathsOf(false)
+var routes = route.Paths(false)
 
 func TestWhatTheServerAnswersIsRight(t *testing.T) {
 	for _, route := range routes {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/audit"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -11,6 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/server/route"
 )
 
 // A glossary is the names of one kind that a file may hold, for the page that
@@ -45,8 +47,8 @@ func names() []glossary {
 	for _, s := range experiment.Shared() {
 		servers = append(servers, entry{Name: s.Name, Meaning: s.Title + ": " + s.About + "."})
 	}
-	for _, p := range setting.Paths() {
-		routes = append(routes, entry{Name: p.Route, Meaning: p.Meaning})
+	for _, r := range route.All() {
+		routes = append(routes, entry{Name: r.Path, Meaning: strings.ToUpper(r.About[:1]) + r.About[1:] + "."})
 	}
 	for _, m := range metric.All() {
 		metrics = append(metrics, entry{m.Name, unit(m.Unit), m.Doc})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/server/route"
 )
 
 // possible refuses settings that no trial could combine.
@@ -21,7 +22,7 @@ func (x *Experiment) possible(s setting.Levels) error {
 	if r, ok := s[setting.Route]; ok && !setting.IsPath(r) {
 		return fmt.Errorf("the lab requests one path at a time, and not %s", r)
 	} else if ok && x.Planned == "" && server.Answers != "" {
-		if routes := setting.Routes(server.Answers); !slices.Contains(routes, r.String()) {
+		if routes := route.Paths(server.Answers == setting.Null); !slices.Contains(routes, r.String()) {
 			return fmt.Errorf("the %s server has no route %q; %s", server.Name, r, strict.Instead(r.String(), routes))
 		}
 	}

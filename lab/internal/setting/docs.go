@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/invopop/jsonschema"
-
-	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
 // A Doc describes a setting to whoever writes a design.
@@ -49,18 +47,3 @@ func Numeric() (names []string) {
 	}
 	return names
 }
-
-// A Path is a route that the lab's servers answer.
-type Path struct{ Route, Meaning string }
-
-// Paths lists the routes of the lab's servers.
-func Paths() (paths []Path) {
-	for _, r := range catalog.Routes() {
-		paths = append(paths, Path{r.Path, sentence(r.About)})
-	}
-	return paths
-}
-
-// Routes lists the routes of those answers that the lab knows: Fiber's or
-// Null's.
-func Routes(answers string) []string { return catalog.PathsOf(answers == Null) }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/line-rate/line-rate/lab/server/route"
 )
 
 // The bytes that every machine serves. If a change of gofakeit, of Go's encoding/json or
@@ -229,7 +231,7 @@ func TestRoutes(t *testing.T) {
 	if _, ok := RouteOf("/nothing"); ok {
 		t.Error("a route that is not there is found")
 	}
-	if all, null := PathsOf(false), PathsOf(true); len(all) != len(seen) || !slices.Contains(null, "/simple") || slices.Contains(null, "/list") {
+	if all, null := route.Paths(false), route.Paths(true); len(all) != len(seen) || !slices.Contains(null, "/simple") || slices.Contains(null, "/list") {
 		t.Errorf("%v, %v", all, null)
 	}
 }

@@ -5,21 +5,17 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/line-rate/line-rate/lab/server/route"
 )
 
-// A Route is a path that the lab's servers answer, and all that anything in the lab knows
-// about it. The servers serve it, the load generator and the comparison of answers check
-// it, and the audit takes its sizes from here. A new route is a new row in [Routes].
+// A Route is a path that the lab's servers answer, with how its bodies come about. The servers
+// serve it, the load generator and the comparison of answers check it, and the audit takes its
+// sizes from here. A new route is a new row in package route and in [Routes].
 //
 // Exactly one of Fixed, Body and Make is set.
 type Route struct {
-	Path  string
-	About string // what it answers, in a few words, for help and lists
-
-	// Encoding is the answer's Content-Encoding; empty: none. It is sent whether or not
-	// the request accepts it, since a load generator's requests do not.
-	Encoding string
-
+	route.Route
 	// Fixed is a body that is always the same.
 	Fixed []byte
 	// Body is one of Count bodies that a pool keeps. It takes the index of a product, so
@@ -29,30 +25,21 @@ type Route struct {
 	// Make makes a body for each request. Package answer has the conditions that it must
 	// meet.
 	Make func(*Pool, Source) ([]byte, error)
-
-	// Null says that the null server has the route too. Of several bodies it always sends
-	// the one whose length is nearest the mean.
-	Null bool
-
-	// Printed is the mean length of the body in bytes that the series printed; 0: none.
-	// Within is by how much two sets of products may differ from it, as a share.
-	Printed, Within float64
 }
 
 // ContentType is the content type of every answer. It has no charset parameter, as in the
 // published runs.
 const ContentType = "application/json"
 
-// Routes lists the routes. In addition, the server under test answers /healthz, which
-// describes the process and is no load.
+// Routes lists the routes.
 func Routes() []Route { return slices.Clone(routes) }
 
 var routes = []Route{
-	{Path: "/simple", About: "a fixed 16-byte object", Fixed: []byte(Simple), Null: true, Printed: 16, Within: 0.01},
-	{Path: "/read", About: "one product of 500, near 4.5 kB", Body: (*Pool).Body, Count: Size, Null: true, Printed: 4522, Within: 0.02},
-	{Path: "/read-gz", About: "the same products, compressed once in each process, near 1.8 kB", Encoding: "gzip", Body: (*Pool).Compressed, Count: Size, Printed: 2289, Within: 0.02},
-	{Path: "/list", About: "a batch of 20 to 30 products, near 115 kB", Body: (*Pool).Batch, Count: Batches},
-	{Path: "/compute", About: "an aggregate over 100 products, computed for each request", Make: summarise},
+	{Route: route.Simple, Fixed: []byte(Simple)},
+	{Route: route.Read, Body: (*Pool).Body, Count: Size},
+	{Route: route.ReadGz, Body: (*Pool).Compressed, Count: Size},
+	{Route: route.List, Body: (*Pool).Batch, Count: Batches},
+	{Route: route.Compute, Make: summarise},
 }
 
 // RouteOf finds a route by its path.
@@ -62,16 +49,6 @@ func RouteOf(path string) (Route, bool) {
 		return Route{}, false
 	}
 	return routes[i], true
-}
-
-// PathsOf lists the paths of the server under test, or those that the null server has too.
-func PathsOf(null bool) (paths []string) {
-	for _, r := range routes {
-		if r.Null || !null {
-			paths = append(paths, r.Path)
-		}
-	}
-	return paths
 }
 
 // Head is the length in bytes of the head of an answer of 200 with a body of that length,

@@ -1,8 +1,12 @@
 //go:build !linux
 
-package shaper
+package queue
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/line-rate/line-rate/lab/internal/shaper"
+)
 
 // A Queue needs Linux; the lab does not measure elsewhere.
 type Queue struct{}
@@ -14,4 +18,6 @@ func Open(string) (*Queue, error) { return nil, errors.New("queues are read on L
 func (*Queue) Close() {}
 
 // Read fails here.
-func (*Queue) Read() (Reading, error) { return Reading{}, errors.New("queues are read on Linux only") }
+func (*Queue) Read() (shaper.Reading, error) {
+	return shaper.Reading{}, errors.New("queues are read on Linux only")
+}
