@@ -40,14 +40,13 @@ go_modules() {
 # start stands for a server or a client, and shares no memory with them. It would compile
 # and link everything once more and make the simulations up to ten times slower. go_vet
 # runs vet.
-calm=(internal/{archive,audit,derive,doctor,draw,experiment,gate,generator,host,journal,madeup,metric,plot,profiles,results,setting,shaper,stats,strict,topology,verdict}
-  cmd/madeup confseq)
+calm=(internal/{archive,audit,derive,doctor,draw,experiment,gate,generator,host,journal,madeup,metric,pages,plot,profiles,receive,results,session,setting,shaper,stats,strict,topology,verdict,words}
+  cmd/madeup cmd/stamp confseq)
 # Such packages of the modules beside the lab's.
 calm_beside=(batch/batchexpvar floor/request null study/event)
-# In the package results, only the tests of the first file and the code of the second
-# start goroutines; the first has the tests of both, and they run again with the detector.
-writers=internal/results/file_test.go
-readers=internal/results/all.go
+# Two have a file that does, with tests of its own, which run again with the detector.
+threads=(internal/results/all.go internal/session/turns.go)
+threaded=(internal/results/file_test.go internal/session/turns_test.go)
 # Every state in which a run can end has its pages. That is a step of its own.
 every_state=internal/derive/states_test.go
 # lab check, which the step data runs, reads the whole journal as this test does, and more.
@@ -58,7 +57,7 @@ go_tests() {
   (
     cd lab || exit
     elsewhere=$(names "$every_state") || exit
-    if grep -rnE --include='*.go' --exclude='*_test.go' '(^|[^[:alnum:]_"])go (func|[a-z][[:alnum:]_.]*\()|\.(Go|AfterFunc)\(' "${calm[@]}" "${calm_beside[@]}" | grep -v "^$readers:"; then
+    if grep -rnE --include='*.go' --exclude='*_test.go' '(^|[^[:alnum:]_"])go (func|[a-z][[:alnum:]_.]*\()|\.(Go|AfterFunc)\(' "${calm[@]}" "${calm_beside[@]}" | grep -vE "^($(IFS='|' && echo "${threads[*]}")):"; then
       echo "goroutines in packages that tools/test.sh tests without the race detector"
       exit 1
     fi
@@ -81,7 +80,7 @@ go_races() {
     for module in "${modules[@]:1}"; do
       (cd "../$module" && go list ./... | { grep -vE "$elsewhere" || true; } | xargs -r go test "${race[@]}" -p 2) || status=$?
     done
-    writing=$(names "$writers") && go test "${race[@]}" -run "$writing" "./${writers%/*}" || status=$?
+    for file in "${threaded[@]}"; do these=$(names "$file") && go test "${race[@]}" -run "$these" "./${file%/*}" || status=$?; done
     exit "$status"
   )
 }
@@ -192,14 +191,16 @@ stop() {
 trap stop INT TERM
 
 # run runs one step. Its output is printed as a whole when it ends, so that the lanes'
-# outputs do not mix; its result is left in a file.
+# outputs do not mix, with the seconds that it took and those of CPU time; its result is
+# left in a file.
 run() {
-  local step=$1 started=$SECONDS word=ok
-  "$step" >"$dir/$step.out" 2>&1 || word=FAILED
+  local step=$1 started=$SECONDS word=ok TIMEFORMAT='%U %S' used
+  { time "$step" >"$dir/$step.out" 2>&1; } 2>"$dir/$step.used" || word=FAILED
+  used=$(awk 'END { printf "%.0f", $1 + $2 }' "$dir/$step.used")
   if [ "$word" = ok ] && grep -m1 '^skip:' "$dir/$step.out" >"$dir/$step.why"; then word=skipped; fi
   echo "$word" >"$dir/$step.went"
   until mkdir "$dir/printing" 2>/dev/null; do sleep 0.1; done
-  echo "== $step: $word, $((SECONDS - started)) s ($(find "$dir" -maxdepth 1 -name '*.went' | wc -l) of ${#steps[@]})"
+  echo "== $step: $word, $((SECONDS - started)) s, $used s of CPU ($(find "$dir" -maxdepth 1 -name '*.went' | wc -l) of ${#steps[@]})"
   cat "$dir/$step.out"
   rmdir "$dir/printing"
 }

@@ -111,8 +111,12 @@ async function paper (v) {
 // loaded page are called here, each of them in the settings in which it can find
 // something. A check in a file of its own takes v.page (of Playwright), what it is called
 // with, and v.say, which complains and names the page and the setting.
+//
+// axe looks at each page once as a whole, and once at its colours in the dark. What it finds
+// by the other sizes and colours comes from the kind of page.
 async function shown (v, p, { width, colorScheme }) {
-  await look(v, colorScheme === 'dark' ? 'colours' : width === 360 ? 'narrow' : 'full')
+  const once = width === 1280 ? colorScheme === 'light' : colorScheme === 'dark'
+  if (once || ofKind.get(p.kind) === p) await look(v, colorScheme === 'dark' ? 'colours' : width === 360 ? 'narrow' : 'full')
   if (width === 360) await fits(v.page, v.say)
   if (width === 360 && colorScheme === 'light') await tables(v)
   // At 360 px, fits says so.

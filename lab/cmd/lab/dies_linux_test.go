@@ -117,7 +117,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 // Four trials of one run: the server is killed, then one of its workers, then the client
 // is stopped for a while, and at last killed. Only the third trial, and those after the
 // fourth, run for their full length. No trial is repeated.
-func TestAloneWhatDiesOrIsStoppedInMidTrial(t *testing.T) {
+func TestWhatDiesOrIsStoppedInMidTrial(t *testing.T) {
+	t.Parallel()
 	c := newClone(t, loopback, "/read", 2, 4) // long enough for a client that gets only a part of a core
 	send := func(pid int, sig syscall.Signal) {
 		t.Helper()

@@ -122,7 +122,8 @@ func TestAloneBusyLoopOnACoreThatIsShared(t *testing.T) {
 
 // A wire that carries far less than the asked rate makes a trial at a fixed rate invalid.
 // TestAloneWholeWay uses the same wire in a closed loop.
-func TestAloneWireFarBelowTheAskedRate(t *testing.T) {
+func TestWireFarBelowTheAskedRate(t *testing.T) {
+	t.Parallel()
 	if noWire(t) {
 		t.Skip("this machine lets no user make namespaces")
 	}

@@ -60,7 +60,8 @@ func TestARunOfTwoClients(t *testing.T) {
 		if disturbed(one) || closed(one, gate.SendLate) {
 			continue
 		}
-		if closed(one, gate.ClientFailed, gate.Connections, gate.NoRequests, gate.Mismatches, gate.ClocksOff, gate.ClocksUnsure) {
+		if closed(one, gate.ClientFailed, gate.Connections, gate.NoRequests, gate.Mismatches, gate.ClocksOff, gate.ClocksUnsure, gate.Misreport,
+			gate.WrongAnswer) {
 			t.Errorf("%s: %q", one.Condition, one.Reasons)
 			continue
 		}
@@ -122,6 +123,7 @@ func TestClientsThatLoadInSomeConditions(t *testing.T) {
 // the run goes on.
 func TestTroublesOfClients(t *testing.T) {
 	p := newPlace(t)
+	t.Cleanup(func() { nothingRuns(t) })
 	for name, c := range map[string]struct {
 		spoil  func(f *madeUpFleet)
 		closes string
@@ -135,6 +137,7 @@ func TestTroublesOfClients(t *testing.T) {
 		}, gate.ClocksOff, "client 2: its clock moved by 8.0 ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := newFleet(p, 2)
 			c.spoil(f)
 			plan := p.onFleet(fleetBlock, f)
@@ -154,7 +157,6 @@ func TestTroublesOfClients(t *testing.T) {
 			}
 		})
 	}
-	nothingRuns(t)
 }
 
 // The loss of a client ends the run with the block in which it was lost, and the

@@ -1,25 +1,37 @@
-// Package run carries out an experiment. It makes the topology; block after
-// block it starts the servers of all conditions afresh, loads them in turns and
-// samples both sides; and it decides which trials are valid.
+// Package run carries out an experiment. It makes the topology; block after block it starts
+// the servers of all conditions afresh, loads them in turns and samples both sides; and it
+// decides which trials are valid.
 //
-// Conditions to be compared are measured side by side. The servers of all
-// conditions that can live together are up at once on the same cores, and one
-// client goes round them in short slots, in an order drawn from a recorded
-// seed. Producers of events at a set rate leave most of the cores idle and are
-// measured at once, each by a receiver of its own. Conditions that cannot live
-// together (different kernel settings, or a load generator that cannot take
-// turns) are measured one after the other within the block. Profiles come after
-// the turns: each server is then loaded alone for one more window, which gives
-// no other metric.
+// Conditions to be compared are measured side by side. The servers of all conditions that
+// can live together are up at once on the same cores, and one client goes round them in
+// short slots, in an order drawn from a recorded seed. A block of two conditions, where c3
+// is c2 once more as the run's A/A control, and of two rounds:
 //
-// Gates that do not know the claims judge each trial. Invalid trials stay in
-// the file and are never repeated; the next block is a new one. One condition,
-// drawn by the same seed, is measured twice under two names as the run's A/A
-// control.
+//	server's core  C                                                    C
+//	server c1       [  w . . | s . . | . s . |          | p . . |  ]
+//	server c2       [  . w . | . . s | s . . |          | . p . |  ]
+//	server c3       [  . . w | . s . | . . s |          | . . p |  ]
+//	client             warm-up round 1 round 2 holds on   profiles
+//	                                           for a census
 //
-// On a fleet the same servers are loaded from other hosts, which package fleet
-// reaches: their clients go round the slots at the same absolute times, and what
-// they counted adds up. The lab itself stays on the host of the servers.
+//	C  the calibration loop: as fast before as after, or the block says so
+//	[  the server starts, and all servers must give the same answers
+//	w  a warm-up slot, which does not count
+//	s  a slot: the client loads this server alone; the others are idle
+//	p  a window of profiles, if the experiment takes any; it gives no other metric
+//	]  the server ends
+//
+// All slots of a server in a block are one trial. What cannot share a block is measured one
+// after the other within it: other kernel settings, or a load generator that cannot take
+// turns. Producers of events at a set rate leave most of the cores idle and are measured at
+// once, each by a receiver of its own.
+//
+// Gates that do not know the claims judge each trial. Invalid trials stay in the file and are
+// never repeated; the next block is a new one.
+//
+// On a fleet the same servers are loaded from other hosts, which package fleet reaches: their
+// clients go round the slots at the same absolute times, and what they counted adds up. The
+// lab itself stays on the host of the servers.
 package run
 
 import (
