@@ -53,7 +53,7 @@ func TestAuditRefusesBadInputInOneLine(t *testing.T) {
 		"an unknown key":   {`printed = "129"`, `print = "129"`, []string{text, "line ", `unknown key "figures.print"`}},
 		"no figure":        {`printed = "129"`, `printed = "a lot"`, []string{text, `figures[0] "before"`, "such as"}},
 		"an unknown name":  {`equals = "t.c1.workers"`, `equals = "t.c1.wokers"`, []string{text, `checks "before_workers"`, `"wokers" is neither`}},
-		"a broken formula": {`equals = "workers * threads"`, `equals = "workers * "`, []string{text, `checks "threads_sum"`, "the formula ends"}},
+		"a broken formula": {`equals = "workers * threads"`, `equals = "workers * "`, []string{text, `checks "threads_sum"`, "expected operand"}},
 		"no such run":      {`run = "published-2026-06-10-c8i-32xlarge"`, `run = "published"`, []string{text, "there is no data/results/10-workers/published.json"}},
 	} {
 		t.Run(name, func(t *testing.T) {
