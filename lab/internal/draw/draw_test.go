@@ -66,7 +66,17 @@ var drawings = map[string]string{
 	"ratios-across": Ratios{Frame: frame("across"), BandLow: 2, Groups: []RatioGroup{{"", []Ratio{
 		{Label: "one", Text: "64", Seen: true, Exact: true, V: 64, Low: is(64), High: is(64), Series: 1},
 		{Label: "two", Text: "4+", Interval: "4 or more", Seen: true, Exact: true, V: 4, Low: is(4), Series: 2}}}}}.SVG(),
-	"box": Box("id", "A title", "A <note>.", []string{Named("One host", "<svg/>"), Named("Another", "<svg/>")}, false) + Box("id", "One", "", []string{"<svg/>"}, true),
+	"setup": Picture("setup", "Where it was full", "A note.", []string{Stations{Panel: Panel{ID: "setup-0", Name: "The lab", Title: "T"}, Full: 0.9, One: "all on one machine",
+		All: []Station{{Name: "Client", Lines: []string{"100 connections"}, Gauge: &Gauge{Share: is(1.004), Text: "CPU 100 %", What: "CPU", Tick: true}, Flag: "wall: client", Full: true},
+			{Name: "Wire", Link: true, Gauge: &Gauge{What: "share of the line rate"}}, {Name: "Server"}, {Name: "Sink", Flag: "said"}}}.HTML()}),
+	"asked": Asked{Panel: Panel{ID: "a"}, Points: []Answered{{2e6, 1e6, "client", "2,000,000", "1,000,000"}, {1e5, 1e5, "room", "100,000", "100,000"}, {5e5, 5e5, "unseen", "500,000", "500k"}}}.HTML(),
+	"processes": Processes{Panel: Panel{ID: "p"}, Workers: 18, Active: 5, Shown: "18", Threads: 60, Text: "60"}.HTML() +
+		Processes{Panel: Panel{ID: "q"}, Workers: 1, Active: -1, Shown: "1"}.HTML(),
+	"packets": Packets{Panel: Panel{ID: "p"}, Note: "note", Depths: []Depth{{"no pipelining", []Units{{"50 answers in 81 packets", "out", 81}, {"none", "in", 0}}}}}.HTML(),
+	"flushes": Flushes{Panel: Panel{ID: "f"}, Workers: 4, Every: 100, Wait: 50, Answer: "50", Ticks: [3]string{"0", "100", "200"}, Delivered: "50 %"}.HTML() +
+		Flushes{Panel: Panel{ID: "g"}, Workers: 4, Every: 100, Wait: 50, Apart: true, Answer: "50", Ticks: [3]string{"0", "100", "200"}, Delivered: "99 %"}.HTML(),
+	"steering": Steering(Panel{ID: "s", Title: "The way"}),
+	"box":      Box("id", "A title", "A <note>.", []string{Named("One host", "<svg/>"), Named("Another", "<svg/>")}, false) + Box("id", "One", "", []string{"<svg/>"}, true),
 }
 
 func TestDrawingsAreAsSomebodyLookedAtThem(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,6 +44,14 @@ type Figure struct {
 	Server []string `toml:"server"`
 	Client []string `toml:"client"`
 
+	// Panels are those of a picture. Server, Client and Wire each name the figure of a text that
+	// says how full that station of a setup was; Depths are those of packets, and Label names
+	// processes.
+	Panels []Figure `toml:"panels"`
+	Wire   []string `toml:"wire"`
+	Depths []int    `toml:"depths"`
+	Label  string   `toml:"label"`
+
 	Levels setting.Levels `toml:"-"`
 }
 
@@ -57,6 +66,8 @@ var kinds = map[string]struct {
 	"wire":   {[]string{"exp"}, (*Book).wire},
 	"cores":  {nil, (*Book).cores},
 	"ratios": {[]string{"exp", "claim"}, (*Book).together},
+
+	"picture": {nil, (*Book).picture},
 }
 
 // Page draws the figures that a page declares in its front matter, by name. Measured figures
@@ -110,12 +121,7 @@ func declared(text []byte) ([]Figure, error) {
 func (b *Book) draw(f Figure) (string, error) {
 	kind, ok := kinds[f.Kind]
 	if !ok {
-		var all []string
-		for k := range kinds {
-			all = append(all, k)
-		}
-		slices.Sort(all)
-		return "", fmt.Errorf("kind %q is not known; %s", f.Kind, strict.Instead(f.Kind, all))
+		return "", unknown("kind", f.Kind, kinds)
 	}
 	has := map[string]string{"exp": f.Exp, "metric": f.Metric, "over": f.Over, "claim": f.Claim}
 	for _, need := range kind.needs {
@@ -126,13 +132,8 @@ func (b *Book) draw(f Figure) (string, error) {
 	if _, known := metric.Lookup(f.Metric); f.Metric != "" && !known {
 		return "", fmt.Errorf("metric %q is not known; %s", f.Metric, strict.Instead(f.Metric, metric.Names()))
 	}
-	f.Levels = setting.Levels{}
-	for name, v := range f.Keep {
-		l, err := setting.Of(v)
-		if err != nil {
-			return "", fmt.Errorf("levels: %s: %w", name, err)
-		}
-		f.Levels[name] = l
+	if err := f.keep(); err != nil {
+		return "", err
 	}
 	var runs []Run
 	if f.Exp != "" {
@@ -147,6 +148,25 @@ func (b *Book) draw(f Figure) (string, error) {
 			f.Exp, first(f.Metric, "such figures"))
 	}
 	return strings.TrimSpace(drawn), err
+}
+
+// unknown says which kind may have been meant.
+func unknown[T any](what, kind string, of map[string]T) error {
+	all := slices.Sorted(maps.Keys(of))
+	return fmt.Errorf("%s %q is not known; %s", what, kind, strict.Instead(kind, all))
+}
+
+// keep reads the levels to keep.
+func (f *Figure) keep() error {
+	f.Levels = setting.Levels{}
+	for name, v := range f.Keep {
+		l, err := setting.Of(v)
+		if err != nil {
+			return fmt.Errorf("levels: %s: %w", name, err)
+		}
+		f.Levels[name] = l
+	}
+	return nil
 }
 
 func (b *Book) together(f Figure, runs []Run) (string, error) { return b.ratios(f, runs, false) }

@@ -17,7 +17,7 @@ import (
 func book() *Book {
 	run := func(name, host string, rps float64) Run {
 		levels := setting.Levels{"workers": setting.Int(4)}
-		f := &verdict.File{Experiment: "90-workers", Run: name, Host: host, Source: "measured", Date: "2026-11-19", Blocks: 1,
+		f := &verdict.File{Experiment: "90-workers", Entry: "90", Run: name, Host: host, Source: "measured", Date: "2026-11-19", Blocks: 1,
 			Conditions: []verdict.Summary{{ID: "c1", Name: "Workers 4", Levels: levels, Shown: map[string]string{"workers": "4"},
 				Metrics: map[string]verdict.Figure{"throughput_rps": {Median: &rps, Words: words.Words{Text: "1,000"}}, "errors": {Median: &rps}}}},
 			Table: &verdict.Table{Keys: []string{"workers"}, Rows: []verdict.TableRow{{ID: "c1", Levels: []string{"4"}}}}}
@@ -85,6 +85,27 @@ func TestAFaultyFigureIsNamed(t *testing.T) {
 	} {
 		if _, err := book().Page("p.md", page(figure)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\ngave %v, want %s", figure, err, want)
+		}
+	}
+}
+
+func TestAPictureOfWhatNobodyMeasuredSaysHowTo(t *testing.T) {
+	panel := func(more string) []byte {
+		return page("name = \"a\"\nkind = \"picture\"\ntitle = \"T\"\n\n[[figures.panels]]\nexp = \"90-workers\"\n" + more)
+	}
+	got, err := book().Page("p.md", panel("kind = \"asked\"\nsource = \"measured\"\nlevels = {workers = 8}"))
+	if err != nil || !strings.Contains(got["a"], "<code>.tools/bin/lab run 90-workers</code> would add yours here") {
+		t.Errorf("%q, %v", got["a"], err)
+	}
+	for more, want := range map[string]string{
+		"kind = \"askt\"":  `panel "askt" is not known; did you mean "asked"?`,
+		"kind = \"setup\"": "0 runs of 90-workers answer to \"published\"",
+		"kind = \"setup\"\nrun = \"first\"\nlevels = {workers = 8}":     "no run of 90-workers has throughput_rps at these levels",
+		"kind = \"setup\"\nrun = \"first\"\nclient = [\"idle\"]":        "data/audits/90.json is missing",
+		"kind = \"flushes\"\nsource = \"measured\"\nlevels = {a = 1.5}": "levels: a: 1.5 is not a level",
+	} {
+		if _, err := book().Page("p.md", panel(more)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\ngave %v, want %s", more, err, want)
 		}
 	}
 }
