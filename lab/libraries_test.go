@@ -1,0 +1,122 @@
+package lab_test
+
+import (
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const repository = "github.com/line-rate/line-rate/"
+
+// command calls go in a directory, and gives the words that it prints. What is missing in
+// the module cache is an error, and not fetched.
+func command(t *testing.T, dir, mod string, args ...string) []string {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	var errs strings.Builder
+	cmd.Dir, cmd.Stderr = dir, &errs
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOPROXY=off", "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod="+mod)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, errs.String())
+	}
+	return strings.Fields(string(out))
+}
+
+// Who imports a library from a module of their own gets nothing of what only the lab needs.
+func TestLibrariesAreLightForOtherModules(t *testing.T) {
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	put := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sums, err := os.ReadFile("go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("go.sum", string(sums))
+	put("go.mod", "module example.org/outside\n\ngo 1.26.0\n\nrequire (\n\t"+repository+"lab v0.0.0\n\t"+repository+"lab/batch v0.0.0\n)\n\n"+
+		"replace "+repository+"lab => "+here+"\n\nreplace "+repository+"lab/batch => "+filepath.Join(here, "batch")+"\n")
+	// Other modules that a library may bring with it, and whether packages of the lab
+	// that nobody else can import.
+	light := []string{"golang.org/x/sys"}
+	libraries := map[string]struct {
+		without  []string
+		internal bool
+	}{
+		"lab/batch": {}, "lab/confseq": {}, "lab/load": {},
+		"lab/compare": {[]string{"github.com/brianvoe/gofakeit", "github.com/vishvananda/netlink", "github.com/alecthomas/kong", "github.com/gofiber"}, true},
+	}
+	text := "package main\n\nimport (\n"
+	for name := range libraries {
+		text += "\t_ \"" + repository + name + "\"\n"
+	}
+	put("main.go", text+")\n\nfunc main() {}\n")
+	command(t, dir, "mod", "build", "-o", "outside", ".")
+	for name, c := range libraries {
+		for _, dep := range command(t, dir, "mod", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", repository+name) {
+			of, own := strings.CutPrefix(dep, repository)
+			brings := func(module string) bool { return strings.HasPrefix(dep+"/", module) }
+			switch {
+			case own && !c.internal && of != name:
+				t.Errorf("%s imports %s", name, of)
+			case !own && c.without == nil && !slices.ContainsFunc(light, brings), slices.ContainsFunc(c.without, brings):
+				t.Errorf("%s brings %s with it", name, dep)
+			}
+		}
+	}
+}
+
+// The map of the code in CONTRIBUTING.md has each package of each module, and names none
+// that is gone.
+func TestTheMapNamesEachPackage(t *testing.T) {
+	text, err := os.ReadFile("../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	quoted := regexp.MustCompile("`([a-z_./]+)/`")
+	for row := range strings.Lines(string(text)) {
+		first, _, ok := strings.Cut(strings.TrimPrefix(row, "| "), " | ")
+		if !ok || !strings.HasPrefix(row, "| `") {
+			continue
+		}
+		var tops []string
+		for _, at := range quoted.FindAllStringSubmatch(first, -1) {
+			if _, err := os.Stat("../" + at[1]); strings.HasPrefix(at[1], "lab/") && err != nil {
+				t.Errorf("the map has %s, which is not there", at[1])
+			}
+			tops = append(tops, at[1])
+		}
+		// What is named in the same row is beside the first or in one of them.
+		for _, at := range quoted.FindAllStringSubmatch(row, -1) {
+			named[at[1]] = true
+			for _, top := range tops {
+				named[path.Join(top, at[1])], named[path.Join(path.Dir(top), at[1])] = true, true
+			}
+		}
+	}
+	mods, err := filepath.Glob("*/go.mod")
+	if err != nil || len(mods) < 5 {
+		t.Fatalf("%v, %v", mods, err)
+	}
+	for _, mod := range append(mods, "go.mod", "peers/http/go.mod") {
+		for _, pkg := range command(t, filepath.Dir(mod), "readonly", "list", "./...") {
+			at := strings.TrimPrefix(pkg, repository)
+			if at != "lab" && !named[at] && !strings.HasPrefix(at, "lab/peers/http/") {
+				t.Errorf("CONTRIBUTING.md's map of the code does not name %s", at)
+			}
+		}
+	}
+}
