@@ -14,6 +14,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // The metrics of a comparison. Only the first decides; the others are shown.
@@ -40,7 +41,7 @@ func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.Fil
 	out.Notes = append(out.Notes, f.Warnings...)
 	for _, m := range out.Servers[1:] {
 		if base := out.Servers[0]; m.ResponseBytes > 0 && base.ResponseBytes > 0 && math.Abs(m.ResponseBytes/base.ResponseBytes-1) > unlike {
-			out.Notes = append(out.Notes, fmt.Sprintf("an answer of %s has %s bytes with its head, one of %s %s", m.Name, whole(m.ResponseBytes), base.Name, whole(base.ResponseBytes)))
+			out.Notes = append(out.Notes, fmt.Sprintf("an answer of %s has %s bytes with its head, one of %s %s", m.Name, words.Grouped(m.ResponseBytes, 0), base.Name, words.Grouped(base.ResponseBytes, 0)))
 		}
 	}
 	if slices.ContainsFunc(out.Comparisons, out.crossed) {
@@ -124,7 +125,7 @@ func (a *assessment) measured(i int) Measured {
 		if len(figures[name]) == 0 {
 			return 0
 		}
-		return digits(stats.Median(figures[name]))
+		return words.Digits(stats.Median(figures[name]))
 	}
 	m.CPUPerRequest, m.Throughput, m.P50, m.P99, m.ResponseBytes = median(cost), median(throughput), median(p50), median(p99), median("response_bytes")
 	m.Bound = "unknown"
@@ -184,9 +185,9 @@ func (a *assessment) ratio(i int, metric string) *Ratio {
 	if len(middle) == 0 {
 		return nil
 	}
-	r := &Ratio{Ratio: digits(stats.Median(middle)), Blocks: len(least)}
+	r := &Ratio{Ratio: words.Digits(stats.Median(middle)), Blocks: len(least)}
 	if low, high, ok := confseq.Median(least, most, a.level); ok && low > 0 && !math.IsInf(high, 1) {
-		r.Low, r.High = digits(low), digits(high)
+		r.Low, r.High = words.Digits(low), words.Digits(high)
 	}
 	return r
 }

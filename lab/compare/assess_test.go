@@ -145,9 +145,9 @@ func TestThreeLinesFollowTheVerdict(t *testing.T) {
 	got := strings.Join(assessed(t, o, made(o, each(7, 1.25))).Says, "\n")
 	// Latencies are known to a fraction of a percent only, and so are their ratios.
 	want := `new costs 25.0 % more CPU a request than old (25.0 to 25.0 %)
-  CPU a request  × 1.250 (1.250 to 1.250); 12.5 µs against 10.0 µs; bound: server CPU
+  CPU a request  × 1.250 (1.250 to 1.250); 12.5 µs against 10 µs; bound: server CPU
   throughput     × 0.800 (0.800 to 0.800); 80,000 against 100,000 requests/s; bound: server CPU
-  latency        p50 × 1.250 (1.248 to 1.252), 375 µs against 300 µs; p99 × 1.250 (1.248 to 1.252), 1.12 ms against 900 µs; bound: server CPU`
+  latency        p50 × 1.250 (1.248 to 1.252), 375 µs against 300 µs; p99 × 1.250 (1.248 to 1.252), 1.13 ms against 900 µs; bound: server CPU`
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // Lines are what the call prints: for each server but the first one line of
@@ -18,16 +19,16 @@ func (o *Outcome) Lines() []string {
 		base, other := o.Servers[0], o.Servers[i+1]
 		bound := bounds(base, other)
 		if c.CPUPerRequest != nil {
-			out = append(out, fmt.Sprintf("  CPU a request  %s; %s against %s; %s", c.CPUPerRequest, duration(other.CPUPerRequest), duration(base.CPUPerRequest), bound))
+			out = append(out, fmt.Sprintf("  CPU a request  %s; %s against %s; %s", c.CPUPerRequest, words.Time(other.CPUPerRequest), words.Time(base.CPUPerRequest), bound))
 		}
 		if c.OwnWork != "" {
 			out = append(out, "  own work       "+c.OwnWork)
 		}
 		if c.Throughput != nil {
-			out = append(out, fmt.Sprintf("  throughput     %s; %s against %s requests/s; %s", c.Throughput, whole(other.Throughput), whole(base.Throughput), bound))
+			out = append(out, fmt.Sprintf("  throughput     %s; %s against %s requests/s; %s", c.Throughput, words.Grouped(other.Throughput, 0), words.Grouped(base.Throughput, 0), bound))
 		}
 		if c.P50 != nil && c.P99 != nil {
-			out = append(out, fmt.Sprintf("  latency        p50 %s, %s against %s; p99 %s, %s against %s; %s", c.P50, duration(other.P50), duration(base.P50), c.P99, duration(other.P99), duration(base.P99), bound))
+			out = append(out, fmt.Sprintf("  latency        p50 %s, %s against %s; p99 %s, %s against %s; %s", c.P50, words.Time(other.P50), words.Time(base.P50), c.P99, words.Time(other.P99), words.Time(base.P99), bound))
 		}
 	}
 	for _, n := range o.Notes {
@@ -43,14 +44,15 @@ func (o *Outcome) Seal() { o.Says, o.Exit = o.Lines(), o.exit() }
 func sentence(c Comparison, margin float64) string {
 	r := c.CPUPerRequest
 	by, from := change(r.Ratio, r.Low, r.High)
+	within := words.Number(100*margin) + " %"
 	says := fmt.Sprintf("%s costs %s CPU a request than %s (%s)", c.Name, by, c.Base, from)
 	switch {
 	case c.Verdict != Same:
 		return says
 	case r.Low > 1 || r.High < 1:
-		return fmt.Sprintf("the same within %s, though not equal: %s", percent(margin), says)
+		return fmt.Sprintf("the same within %s, though not equal: %s", within, says)
 	}
-	return fmt.Sprintf("the same within %s: %s", percent(margin), says)
+	return fmt.Sprintf("the same within %s: %s", within, says)
 }
 
 // change is a ratio as "4.2 % more" and "3.1 to 5.3 %". Ends are rounded outwards,
@@ -94,7 +96,7 @@ func (a *assessment) undecided(c Comparison, i int) string {
 	case r == nil:
 		return fmt.Sprintf("not decided: no block has valid trials of both %s and %s; %s", c.Name, c.Base, a.refusals(i))
 	case !r.Known():
-		return fmt.Sprintf("not decided: %s of both %s and %s, and %d are the least that tell%s", count(r.Blocks, "valid block", "valid blocks"), c.Name, c.Base, least, c.more())
+		return fmt.Sprintf("not decided: %s of both %s and %s, and %d are the least that tell%s", words.Count(r.Blocks, "valid block"), c.Name, c.Base, least, c.more())
 	case c.FurtherS == 0 && judge(r, a.o.Margin) != Undecided:
 		return fmt.Sprintf("not decided: the A/A control has not agreed; else %s", sentence(Comparison{Name: c.Name, Base: c.Base, CPUPerRequest: r, Verdict: judge(r, a.o.Margin)}, a.o.Margin))
 	}
@@ -153,55 +155,4 @@ func wall(m Measured) string {
 		out = append(out, names[b])
 	}
 	return strings.Join(out, " and ")
-}
-
-func percent(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e4, 'g', -1, 64) + " %" }
-
-// duration prints seconds with three digits, in the unit that suits them.
-func duration(s float64) string {
-	for _, u := range []struct {
-		name string
-		of   float64
-	}{{"s", 1}, {"ms", 1e-3}, {"µs", 1e-6}} {
-		if s >= u.of {
-			return three(s/u.of) + " " + u.name
-		}
-	}
-	return three(s*1e9) + " ns"
-}
-
-func three(v float64) string {
-	switch {
-	case v < 9.995:
-		return strconv.FormatFloat(v, 'f', 2, 64)
-	case v < 99.95:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 0, 64)
-}
-
-// whole prints a number with its thousands separated.
-func whole(v float64) string {
-	s := strconv.FormatFloat(v, 'f', 0, 64)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// digits rounds to nine significant digits, so that files do not depend on how
-// an architecture fuses multiplications.
-func digits(v float64) float64 {
-	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-		return v
-	}
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 8, 64), 64)
-	return v
 }

@@ -72,7 +72,7 @@ func parseServer(arg string) (Server, error) {
 	if scheme, _, ok := strings.Cut(command, "://"); ok && !strings.ContainsAny(scheme, " /") {
 		return s.at(command)
 	}
-	split, err := words(command)
+	split, err := fields(command)
 	switch {
 	case err != nil:
 		return s, fmt.Errorf("%s: %w", of, err)
@@ -131,7 +131,7 @@ func (s Server) fill(host string, port int) []string {
 var forShell = regexp.MustCompile(`^([0-9]?[<>].*|\|\|?|&&?|;|[$` + "`" + `].*)$|;$`)
 
 // words splits a command as that of a server in an experiment is split.
-func words(command string) ([]string, error) {
+func fields(command string) ([]string, error) {
 	out, err := experiment.Words(command)
 	if err != nil {
 		return nil, fmt.Errorf("its command %w", err)

@@ -20,6 +20,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 type compareCall struct {
@@ -227,7 +228,7 @@ func (s *comparison) measure(ctx context.Context) (*compare.Outcome, error) {
 	began := time.Now()
 	_, on := s.split.On()
 	client := compare.Client{Root: string(s.root), CPUs: on, Hold: []string{s.self, run.HoldCall}}
-	s.line.Say("looking at %s", count(len(s.Servers), "server", "servers"))
+	s.line.Say("looking at %s", words.Count(len(s.Servers), "server"))
 	looks, notes, err := compare.LookAt(ctx, s.Options, client, s.dir, s.port)
 	if err != nil {
 		return nil, err

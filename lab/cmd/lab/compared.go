@@ -8,7 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/terminal"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // watched shows the progress of a comparison, with what is known of cost so far.
@@ -22,7 +22,7 @@ type watched struct {
 
 func (w *watched) Begin(*experiment.Experiment, time.Duration, time.Duration) {
 	w.told = map[string]bool{}
-	w.line.Say("blocks of about %.1f s, for %s at the most", w.block.Seconds(), terminal.Short(w.Budget))
+	w.line.Say("blocks of about %.1f s, for %s at the most", w.block.Seconds(), words.Duration(w.Budget))
 }
 
 func (w *watched) Turn(block, _, _ int) { w.show(fmt.Sprintf("block %d", block)) }
@@ -52,7 +52,7 @@ func (w *watched) Block(f *results.File, trials []results.Trial) {
 // show is one line on a terminal, and now and then a line in a log.
 func (w *watched) show(text string) {
 	over := time.Since(w.began)
-	w.line.Show(fmt.Sprintf("  %s; %s, at most %s left", text, terminal.Short(over), terminal.Short(max(0, w.Budget-over))), false)
+	w.line.Show(fmt.Sprintf("  %s; %s, at most %s left", text, words.Duration(over), words.Duration(max(0, w.Budget-over))), false)
 }
 
 // called is the server of a trial, as the caller calls it.

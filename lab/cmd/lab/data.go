@@ -18,6 +18,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
 	"github.com/line-rate/line-rate/lab/internal/tune"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // open reads the journal and refuses one with faults: a run added to it could not be
@@ -81,7 +82,7 @@ func (c checkCall) do(_ context.Context, out io.Writer) (int, error) {
 			return exitFailed, err
 		}
 		if list(faults); len(faults) > 0 {
-			return exitFailed, fmt.Errorf("%s of what only grows", count(len(faults), "change", "changes"))
+			return exitFailed, fmt.Errorf("%s of what only grows", words.Count(len(faults), "change"))
 		}
 	}
 	j, faults, err := archive.Open(root)
@@ -95,14 +96,14 @@ func (c checkCall) do(_ context.Context, out io.Writer) (int, error) {
 	}
 	faults = append(faults, unwritten...)
 	if list(faults); len(faults) > 0 {
-		return exitFailed, fmt.Errorf("%s", count(len(faults), "file has a fault", "files have faults"))
+		return exitFailed, fmt.Errorf("%s", words.Count(len(faults), "file has a fault", "files have faults"))
 	}
 	proof, faults, err := j.Prove()
 	if err != nil {
 		return exitFailed, err
 	}
 	if list(faults); len(faults) > 0 {
-		return exitFailed, fmt.Errorf("%s not made with what git has at their commit", count(len(faults), "run was", "runs were"))
+		return exitFailed, fmt.Errorf("%s not made with what git has at their commit", words.Count(len(faults), "run was", "runs were"))
 	}
 	if status, err := drift(j, out); err != nil {
 		return status, err
@@ -211,7 +212,7 @@ func (listCall) do(_ context.Context, out io.Writer) (int, error) {
 			fmt.Fprintf(out, "    cannot be run yet: %s\n", x.Planned)
 		} else {
 			fmt.Fprintf(out, "    blocks of about %.0f s, %s of %v s for each of %s; budget %v s\n", run.BlockTime(x).Seconds(),
-				count(x.Block.Rounds, "slot", "slots"), x.Block.SlotS, count(len(x.Conditions()), "condition", "conditions"), x.BudgetS)
+				words.Count(x.Block.Rounds, "slot"), x.Block.SlotS, words.Count(len(x.Conditions()), "condition"), x.BudgetS)
 		}
 		for _, c := range x.Claims {
 			fmt.Fprintf(out, "    %s (%s): %s\n", c.ID, c.Kind, c.Text)

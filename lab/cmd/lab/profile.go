@@ -21,6 +21,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // longestWindow is the longest window that the lab's server takes a profile of.
@@ -132,7 +133,7 @@ func (c *profileCall) running(ctx context.Context, out io.Writer) (int, error) {
 	}
 
 	window := time.Duration(seconds) * time.Second
-	end := terminal.NewLine(os.Stderr).Wait("profiles of "+count(len(sources), "process", "processes"), window)
+	end := terminal.NewLine(os.Stderr).Wait("profiles of "+words.Count(len(sources), "process", "processes"), window)
 	set, err := capture.Capture(ctx, sources, window)
 	end()
 	if ctx.Err() != nil {
@@ -172,7 +173,7 @@ func sourcesOf(from string) ([]capture.Source, error) {
 // printProfiles prints a summary of each kind of profile in a set.
 func printProfiles(out io.Writer, set *capture.Set) {
 	fmt.Fprintf(out, "%s, a window of %s from %s, starts within %.1f ms\n",
-		count(set.Processes, "process", "processes"), set.Window, set.Started.UTC().Format("15:04:05 UTC"), set.Spread.Seconds()*1e3)
+		words.Count(set.Processes, "process", "processes"), set.Window, set.Started.UTC().Format("15:04:05 UTC"), set.Spread.Seconds()*1e3)
 	for _, k := range profiles.Kinds() {
 		p := set.Merged[k]
 		total, err := profiles.Total(p, k)
@@ -185,7 +186,7 @@ func printProfiles(out io.Writer, set *capture.Set) {
 		}
 		per := float64(col.Per)
 		fmt.Fprintf(out, "\n%s: %s, %s (and %s of the profiling itself, left out)\n",
-			k, inUnit(float64(total)/per, k), count(len(p.Sample), "stack", "stacks"), inUnit(float64(set.Own[k])/per, k))
+			k, inUnit(float64(total)/per, k), words.Count(len(p.Sample), "stack"), inUnit(float64(set.Own[k])/per, k))
 		if total == 0 {
 			continue
 		}
@@ -226,12 +227,5 @@ func inUnit(v float64, k profiles.Kind) string {
 	case profiles.Heap, profiles.Allocs:
 		return fmt.Sprintf("%.2f MB", v/1e6)
 	}
-	return count(int(v), "goroutine", "goroutines")
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
+	return words.Count(int(v), "goroutine")
 }

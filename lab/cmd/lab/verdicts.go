@@ -11,6 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 type verdictsCall struct {
@@ -71,7 +72,7 @@ func overHosts(out io.Writer, all []*pages.Hosts) {
 	}
 	if several > 0 {
 		fmt.Fprintf(out, "%s measured on more than one machine: on %d several decide alike, on %d they contradict each other, on %d fewer than two decide\n",
-			count(several, "claim", "claims"), alike, apart, several-alike-apart)
+			words.Count(several, "claim"), alike, apart, several-alike-apart)
 	}
 }
 

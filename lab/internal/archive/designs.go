@@ -13,6 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // design reads the design that a measured run names, and checks its digest and
@@ -102,27 +103,20 @@ func (j *Journal) moved() []Fault {
 			faults = append(faults, Fault{j.Root.Rel(path), fmt.Errorf(format, args...)})
 		}
 		if x.Planned != "" && made > 0 {
-			fault("planned: %s measured it, so the lab can; take planned away, since no command runs such a design", runs(made))
+			fault("planned: %s measured it, so the lab can; take planned away, since no command runs such a design", words.Count(made, "run"))
 		}
 		for _, id := range order {
 			_, stands := x.Claim(id)
 			withdrawn := slices.ContainsFunc(x.Withdrawn, func(w experiment.Withdrawal) bool { return w.ID == id })
 			switch {
 			case stands:
-				fault("claim %q was changed after %s had been made with it; give the changed claim a new id, and name %q under [[withdrawn]] with the reason", id, runs(was[id]), id)
+				fault("claim %q was changed after %s had been made with it; give the changed claim a new id, and name %q under [[withdrawn]] with the reason", id, words.Count(was[id], "run"), id)
 			case !withdrawn:
-				fault("claim %q is gone, but %s decided it; name it under [[withdrawn]] with the reason", id, runs(was[id]))
+				fault("claim %q is gone, but %s decided it; name it under [[withdrawn]] with the reason", id, words.Count(was[id], "run"))
 			}
 		}
 	}
 	return faults
-}
-
-func runs(n int) string {
-	if n == 1 {
-		return "a run"
-	}
-	return fmt.Sprintf("%d runs", n)
 }
 
 // strayDesigns lists the designs that neither a run nor a pending run names.

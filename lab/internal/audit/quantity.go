@@ -3,7 +3,8 @@ package audit
 import (
 	"errors"
 	"math"
-	"strconv"
+
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A Quantity is a figure and the range of values it may stand for.
@@ -57,11 +58,5 @@ func (q Quantity) finite() bool {
 // rounded keeps nine digits: few enough for the same file on every machine, and
 // far more than any printed figure has.
 func (q Quantity) rounded() Quantity {
-	return q.each(func(v float64) float64 {
-		r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 9, 64), 64)
-		if err != nil {
-			return v
-		}
-		return r + 0 // avoids negative zero
-	})
+	return q.each(func(v float64) float64 { return words.Digits(v) + 0 }) // avoids negative zero
 }

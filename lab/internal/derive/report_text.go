@@ -9,6 +9,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // Limits of a report's text, in bytes: GitHub takes 65,536 characters as a comment. No
@@ -113,9 +114,9 @@ func (r *Report) Summary() string {
 	for _, p := range r.Printed {
 		printed += p.New + p.OfRuns
 	}
-	out := []string{plural(len(r.Moves), "claim has", "claims have") + " another verdict"}
+	out := []string{words.Count(len(r.Moves), "claim has", "claims have") + " another verdict"}
 	if len(r.Moves) > 0 {
-		out[0] += " on " + plural(len(machines), "machine", "machines")
+		out[0] += " on " + words.Count(len(machines), "machine")
 	}
 	for _, c := range []struct {
 		n         int
@@ -131,29 +132,23 @@ func (r *Report) Summary() string {
 		{runs, "new run", "new runs"}, {len(r.Hosts), "new host", "new hosts"},
 	} {
 		if c.n > 0 {
-			out = append(out, plural(c.n, c.one, c.many))
+			out = append(out, words.Count(c.n, c.one, c.many))
 		}
 	}
 	if trials > 0 {
-		out = append(out, fmt.Sprintf("%d of %d new trials invalid", invalid, trials), fmt.Sprintf("the client was a wall in %d", walls))
+		out = append(out, fmt.Sprintf("%s of %s new trials invalid", words.Thousands(invalid), words.Thousands(trials)),
+			"the client was a wall in "+words.Thousands(walls))
 	}
 	if n := len(r.Findings); n > 0 {
-		out = append(out, plural(n, "new audit finding", "new audit findings"))
+		out = append(out, words.Count(n, "new audit finding"))
 	}
 	if n := len(r.Settled); n > 0 {
-		out = append(out, plural(n, "audit finding gone", "audit findings gone"))
+		out = append(out, words.Count(n, "audit finding gone", "audit findings gone"))
 	}
 	if printed > 0 {
-		out = append(out, plural(printed, "published figure added", "published figures added"))
+		out = append(out, words.Count(printed, "published figure added", "published figures added"))
 	}
 	return strings.Join(out, "; ") + "."
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 func (r *Report) sections() []section {
@@ -177,7 +172,7 @@ func (r *Report) sections() []section {
 	for _, h := range r.Hosts {
 		l := line{theirs(h.ID), ": ", theirs(h.Name)}
 		if h.CPU != "" && !strings.Contains(h.Name, h.CPU) { // a name that the lab makes has it
-			l = append(l, ", ", theirs(h.CPU), ", ", plural(h.Cores, "core", "cores"))
+			l = append(l, ", ", theirs(h.CPU), ", ", words.Count(h.Cores, "core"))
 		}
 		for i, twin := range r.Twins[h.ID] {
 			if i == 0 {
@@ -199,7 +194,7 @@ func (r *Report) sections() []section {
 		if b.Published {
 			kind = "published run"
 		}
-		l := append(b.about(), ": ", plural(b.Runs, kind, kind+"s"), ", ", plural(b.Trials, "trial", "trials"))
+		l := append(b.about(), ": ", words.Count(b.Runs, kind), ", ", words.Count(b.Trials, "trial"))
 		if b.Invalid > 0 {
 			l = append(l, ", ", b.Invalid, " invalid (", counted(b.Gates), ")")
 		}
@@ -227,10 +222,10 @@ func (r *Report) sections() []section {
 	for _, p := range r.Printed {
 		var parts []string
 		if p.New > 0 {
-			parts = append(parts, plural(p.New, "new figure", "new figures")+" of its text")
+			parts = append(parts, words.Count(p.New, "new figure")+" of its text")
 		}
 		if p.Runs > 0 {
-			parts = append(parts, plural(p.Runs, "published run", "published runs")+" with "+plural(p.OfRuns, "figure", "figures"))
+			parts = append(parts, words.Count(p.Runs, "published run")+" with "+words.Count(p.OfRuns, "figure"))
 		}
 		if len(parts) > 0 {
 			printed = append(printed, line{"entry ", theirs(p.Entry), ": ", strings.Join(parts, ", ")})
@@ -296,7 +291,7 @@ func moveLines(moves []Move, before, after string) (out []line) {
 			}
 			// The verdicts of before may come from a file.
 			l = append(l, theirs(cmp.Or(string(w.from), before)), " → ", theirs(cmp.Or(string(w.to), after)),
-				" on ", plural(ways[w].Machines(), "machine", "machines"), " (", named(ways[w].Hosts), ")")
+				" on ", words.Count(ways[w].Machines(), "machine"), " (", named(ways[w].Hosts), ")")
 		}
 		out = append(out, append(l, "; now ", m.Says))
 	}

@@ -100,7 +100,7 @@ func TestReportOfAThousandRunsIsBounded(t *testing.T) {
 			if want := fmt.Sprintf("\n%d lines were left out for length; ", left); !strings.Contains(says, want) {
 				t.Errorf("%s: no %q", name, want)
 			}
-			if !strings.Contains(says, "1000 new runs") || !strings.Contains(says, "2000 of 20000 new trials invalid") {
+			if !strings.Contains(says, "1,000 new runs") || !strings.Contains(says, "2,000 of 20,000 new trials invalid") {
 				t.Errorf("%s: the summary has not everything: %s", name, says[:300])
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A Claim names one claim of one experiment.
@@ -114,7 +115,7 @@ func (m Machine) Summary(fs []Finding) []string {
 	var why []string
 	for _, f := range fs {
 		if f.Level == Fault && len(f.Bars) == 0 {
-			return []string{fmt.Sprintf("%s can decide none of %s yet: %s.", this, count(len(all), "claim"), lower(f))}
+			return []string{fmt.Sprintf("%s can decide none of %s yet: %s.", this, words.Count(len(all), "claim"), lower(f))}
 		}
 		var fresh []Claim
 		for _, c := range f.Bars {
@@ -127,7 +128,7 @@ func (m Machine) Summary(fs []Finding) []string {
 			why = append(why, fmt.Sprintf("%d by %s", len(fresh), f.About))
 		}
 	}
-	lines := []string{fmt.Sprintf("%s can decide %d of %s.", this, len(all)-len(barred), count(len(all), "claim"))}
+	lines := []string{fmt.Sprintf("%s can decide %d of %s.", this, len(all)-len(barred), words.Count(len(all), "claim"))}
 	if len(why) > 0 {
 		lines[0] = strings.TrimSuffix(lines[0], ".") + "; the others are prevented, " + strings.Join(why, ", ") + "."
 	}
@@ -157,10 +158,3 @@ func (m Machine) Summary(fs []Finding) []string {
 }
 
 func lower(f Finding) string { return f.About + " is " + f.Seen }
-
-func count(n int, word string) string {
-	if n != 1 {
-		word += "s"
-	}
-	return fmt.Sprintf("%d %s", n, word)
-}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/topology"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // wires makes a wire and removes it. If that fails, it looks for the setting
@@ -56,7 +57,7 @@ func (m Machine) fleet() Finding {
 	if m.loads() {
 		return f
 	}
-	f.Seen = fmt.Sprintf("the servers' host of a fleet with %s", count(m.Fleet.Clients, "client"))
+	f.Seen = fmt.Sprintf("the servers' host of a fleet with %s", words.Count(m.Fleet.Clients, "client"))
 	few := m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Clients > m.Fleet.Clients })
 	events := m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Alone != "" })
 	var means []string

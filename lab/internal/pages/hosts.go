@@ -206,9 +206,9 @@ func (s Summed) says() string {
 		switch k := s.Verdicts[v.is]; {
 		case k == 0:
 		case len(parts) == 0:
-			parts = append(parts, fmt.Sprintf("%s on %s of %s %s", v.how, words.Count(k), words.Count(n), s.counted(n)))
+			parts = append(parts, fmt.Sprintf("%s on %s of %s %s", v.how, words.Thousands(k), words.Thousands(n), s.counted(n)))
 		default:
-			parts = append(parts, fmt.Sprintf("%s on %s", v.how, words.Count(k)))
+			parts = append(parts, fmt.Sprintf("%s on %s", v.how, words.Thousands(k)))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -267,13 +267,13 @@ func agreement(names []string, effects [][]verdict.Effect) (says string, apart [
 	case n < 2:
 		return "", nil
 	case len(apart) == 0:
-		return fmt.Sprintf("the intervals of all %s machines overlap those of most others", words.Count(n)), nil
+		return fmt.Sprintf("the intervals of all %s machines overlap those of most others", words.Thousands(n)), nil
 	case len(apart) == n:
-		return fmt.Sprintf("the %s machines differ: the interval of each lies apart from those of most others", words.Count(n)), apart
+		return fmt.Sprintf("the %s machines differ: the interval of each lies apart from those of most others", words.Thousands(n)), apart
 	case len(apart) > 3:
-		return fmt.Sprintf("of %s machines, %s lie apart from most others", words.Count(n), words.Count(len(apart))), apart
+		return fmt.Sprintf("of %s machines, %s lie apart from most others", words.Thousands(n), words.Thousands(len(apart))), apart
 	}
-	return fmt.Sprintf("of %s machines, %s %s apart from most others", words.Count(n), words.List(apart), map[bool]string{true: "lies", false: "lie"}[len(apart) == 1]), apart
+	return fmt.Sprintf("of %s machines, %s %s apart from most others", words.Thousands(n), words.List(apart), words.Plural(len(apart), "lies", "lie")), apart
 }
 
 // upper is the interval's upper end, or a number above all ratios if it has

@@ -105,7 +105,7 @@ func (b *Book) caption(r Run) string {
 		}
 		return name + ", published single run" + part
 	}
-	name += ", measured, " + words.Count(r.Blocks) + " " + words.Plural(r.Blocks, "block")
+	name += ", measured, " + words.Count(r.Blocks, "block")
 	if r.EarlierDesign {
 		name += ", earlier design"
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // events is the sample type that counts a kind's events; none for kinds whose
@@ -76,11 +78,11 @@ func Analyse(kind Kind, p *profile.Profile) (Profile, error) {
 	}
 
 	out.Unit = col.Unit
-	out.Total = rounded(float64(total)/float64(col.Per), 12)
+	out.Total = words.Significant(float64(total)/float64(col.Per), 12)
 	out.Events = float64(count)
 	out.Stacks = len(stacks)
 	if !kind.OfMoment() {
-		out.DurationS = rounded(float64(p.DurationNanos)/1e9, 12)
+		out.DurationS = words.Significant(float64(p.DurationNanos)/1e9, 12)
 	}
 	for work, part := range works {
 		out.Work[string(work)] = share(part, total)
@@ -124,9 +126,9 @@ func Parked(p Profile) float64 {
 	if p.Kind != Block || p.DurationS == 0 {
 		return 0
 	}
-	return rounded(p.Total/p.DurationS, 9)
+	return words.Significant(p.Total/p.DurationS, 9)
 }
 
 // share gives a share with nine significant digits: more than the samples of
 // any profile resolve, and few enough to read.
-func share(part, total int64) float64 { return rounded(float64(part)/float64(total), 9) }
+func share(part, total int64) float64 { return words.Significant(float64(part)/float64(total), 9) }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A Side is one of two profiles that are compared. Windows never have exactly
@@ -164,7 +166,7 @@ func difference(b, a rated, before, after int64) *big.Rat {
 // nearest rounds a quotient to nine digits, as shares are.
 func nearest(r *big.Rat) float64 {
 	f, _ := r.Float64()
-	return rounded(f, 9)
+	return words.Significant(f, 9)
 }
 
 // compare makes a node of a frame of the first profile and the frame at the

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // TreeVersion is the version of the tree's JSON form.
@@ -250,17 +251,7 @@ func fold(f *frame, least float64, per int64) Node {
 }
 
 // base converts a value to its base unit.
-func base(v, per int64) float64 { return rounded(float64(v)/float64(per), 12) }
-
-// rounded removes digits that come from arithmetic and were not measured, such
-// as those of a tenth in a float64.
-func rounded(v float64, digits int) float64 {
-	f, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
-	if err != nil {
-		panic(err) // just formatted, so it parses
-	}
-	return f
-}
+func base(v, per int64) float64 { return words.Significant(float64(v)/float64(per), 12) }
 
 func depth(n Node) int {
 	d := 0

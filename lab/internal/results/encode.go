@@ -8,9 +8,10 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A Column holds one metric of all trials, in the trials' order; nil where a
@@ -248,13 +249,8 @@ func quoted(text []byte) int {
 // counter of the lab resolves. Whole numbers are counts and stay exact.
 func Round(metrics map[string]float64) {
 	for name, v := range metrics {
-		if v == math.Trunc(v) {
-			continue
-		}
-		// Rounded through text, so that the value equals the one that the file gives
-		// when read.
-		if r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 9, 64), 64); err == nil {
-			metrics[name] = r
+		if v != math.Trunc(v) {
+			metrics[name] = words.Digits(v)
 		}
 	}
 }

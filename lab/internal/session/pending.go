@@ -15,6 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A run in progress is kept under .tools/scratch/pending/<experiment>/ with all of its
@@ -119,7 +120,7 @@ func Adopt(j *archive.Journal, name string, say func(format string, args ...any)
 			}
 			if f != nil {
 				added = append(added, f)
-				say("kept %s of a run of %s that was cut short", count(f.Provenance.Blocks, "block", "blocks"), f.Experiment)
+				say("kept %s of a run of %s that was cut short", words.Count(f.Provenance.Blocks, "block"), f.Experiment)
 			}
 		}
 		// The rest is older or incomplete.

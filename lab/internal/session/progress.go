@@ -10,6 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A Progress shows a person how far a session is. On a terminal that is one line for all
@@ -48,7 +49,7 @@ func (p *Progress) Begin(x *experiment.Experiment, block, budget time.Duration) 
 	case p.Terminal:
 		p.Show(p.line(), false)
 	default:
-		p.Say("%s (a block takes about %s): %s", x.Name, terminal.Short(block), x.Title)
+		p.Say("%s (a block takes about %s): %s", x.Name, words.Duration(block), x.Title)
 	}
 }
 
@@ -59,7 +60,7 @@ func (p *Progress) Visit(x *experiment.Experiment, round int) {
 
 // Pause says that an experiment is left alone for so long before its next block.
 func (p *Progress) Pause(x *experiment.Experiment, length time.Duration) {
-	p.what = fmt.Sprintf("%s is left alone for %s", x.Name, terminal.Short(length))
+	p.what = fmt.Sprintf("%s is left alone for %s", x.Name, words.Duration(length))
 	p.Show(p.line(), false)
 }
 
@@ -113,7 +114,7 @@ func (p *Progress) line() string {
 	if p.round > 0 {
 		what = fmt.Sprintf("round %d, %s", p.round, what)
 	}
-	text := fmt.Sprintf("  %s: %s, at most %s left", what, terminal.Short(over), terminal.Short(max(0, p.budget-over)))
+	text := fmt.Sprintf("  %s: %s, at most %s left", what, words.Duration(over), words.Duration(max(0, p.budget-over)))
 	if p.tally != nil {
 		decided, claims := p.tally()
 		text += fmt.Sprintf(", %d of %d claims decided", decided, claims)

@@ -14,6 +14,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // report prints the table of claims, the paths of the results in the journal that they
@@ -63,7 +64,7 @@ func report(out io.Writer, root, into journal.Root, outcomes []*Outcome) {
 	}
 	printWeather(out, outcomes)
 	decided, claims, inapplicable := tally(outcomes)
-	fmt.Fprintf(out, "%d of %s decided here; %d not applicable\n", decided, count(claims, "claim", "claims"), inapplicable)
+	fmt.Fprintf(out, "%d of %s decided here; %d not applicable\n", decided, words.Count(claims, "claim"), inapplicable)
 }
 
 // A Standing says how claims stand, from good to bad.
@@ -164,7 +165,7 @@ func printWeather(out io.Writer, outcomes []*Outcome) {
 		for _, g := range slices.Sorted(maps.Keys(closed)) {
 			gates += fmt.Sprintf(", %s %d", g, closed[g])
 		}
-		of := count(made, "block was", "blocks were")
+		of := words.Count(made, "block was", "blocks were")
 		fmt.Fprintf(out, "%d of %s refused, since this machine was restless: %s\n", refused, of, gates[2:])
 	}
 	if because != "" {
@@ -201,7 +202,7 @@ func printVisit(out io.Writer, o *Outcome, f *results.File) {
 	alone := *o.record
 	alone.runs = nil
 	for _, c := range alone.with(f).Claims {
-		if of := count(c.Blocks, "block", "blocks"); c.Blocks > 0 {
+		if of := words.Count(c.Blocks, "block"); c.Blocks > 0 {
 			fmt.Fprintf(out, "in this stay, of %s %d were for %s and %d against\n", of, c.For, c.ID, c.Against)
 		}
 	}

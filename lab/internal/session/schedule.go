@@ -12,6 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A schedule shares one budget of time among experiments. Evidence counts by visits, and a
@@ -185,7 +186,7 @@ func Decidable(x *experiment.Experiment, measured bool) error {
 		return nil
 	}
 	return fmt.Errorf("budget_s = %v: it holds %s of about %.1f s, and %d are the least that tell; give %.0f s or more, or shorten [block]",
-		x.BudgetS, count(holds, "block", "blocks"), block.Seconds(), least, math.Ceil(float64(least)*block.Seconds()))
+		x.BudgetS, words.Count(holds, "block"), block.Seconds(), least, math.Ceil(float64(least)*block.Seconds()))
 }
 
 // TimeFor is what experiments ask for together, but at least what the gaps of one alone take.

@@ -32,6 +32,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // Options are what the caller of a session asks for.
@@ -201,7 +202,7 @@ func (s *Session) Run(ctx context.Context, x *experiment.Experiment, out io.Writ
 		budget = budgetOf(x)
 	}
 	if o.Verdicts = o.record.verdicts(); o.Verdicts != nil && verdict.Decided(o.Verdicts) {
-		s.Say("further blocks are not needed to decide %s on %s; %s are made all the same", x.Name, s.profile.ID, count(leastBlocks, "block", "blocks"))
+		s.Say("further blocks are not needed to decide %s on %s; %s are made all the same", x.Name, s.profile.ID, words.Count(leastBlocks, "block"))
 	}
 	s.Say("on %s, for %s at the most", s.profile.Name, budget.Round(time.Second))
 	return s.measure(ctx, []*Outcome{o}, budget, true, nil, out)
@@ -330,7 +331,7 @@ func (s *Session) make(ctx context.Context, o *Outcome, budget time.Duration, bl
 			}
 		}
 		if err != nil && ctx.Err() != nil && f.Provenance.Ended == results.Interrupted {
-			kept := count(f.Provenance.Blocks, "complete block is", "complete blocks are")
+			kept := words.Count(f.Provenance.Blocks, "complete block is", "complete blocks are")
 			if left, ok := errors.AsType[run.Unrestored](err); ok {
 				return f, fmt.Errorf("interrupted; %s kept; %w", kept, left)
 			}
@@ -385,11 +386,4 @@ func AndMore(n int) string {
 		return ""
 	}
 	return fmt.Sprintf(" and %d more", n)
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/terminal"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // An openRun is a run under way. It has a goroutine of its own, which does something only
@@ -105,7 +105,7 @@ func (s *Session) spend(ctx context.Context, outcomes []*Outcome, budget time.Du
 				failed = errors.Join(failed, fmt.Errorf("%s: %w", o.Experiment.Name, r.err))
 			case why == results.Interrupted:
 				n := o.Runs[len(o.Runs)-1].Provenance.Blocks
-				s.Say("kept %s of a run of %s that was cut short", count(n, "block", "blocks"), o.Experiment.Name)
+				s.Say("kept %s of a run of %s that was cut short", words.Count(n, "block"), o.Experiment.Name)
 			}
 		}
 		switch {
@@ -114,7 +114,7 @@ func (s *Session) spend(ctx context.Context, outcomes []*Outcome, budget time.Du
 			o.Unmade = "something else failed before"
 		default:
 			o.Unmade = fmt.Sprintf("it takes about %s, in %s at least %s apart, for which the budget has no room",
-				terminal.Short(time.Duration(p.clear)*p.block), count(p.clear, "block", "blocks"), terminal.Short(results.VisitGap))
+				words.Duration(time.Duration(p.clear)*p.block), words.Count(p.clear, "block"), words.Duration(results.VisitGap))
 		}
 	}
 	return failed

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // LogEvery is how often a log gets a line of something that goes on.
@@ -154,7 +156,7 @@ func (l *Line) Wait(what string, length time.Duration) (end func()) {
 
 // waited shows how far it is.
 func (l *Line) waited(what string, over, length time.Duration) {
-	text := fmt.Sprintf("%s: %s of %s, %s left", what, Short(min(over, length)), Short(length), Short(length-over))
+	text := fmt.Sprintf("%s: %s of %s, %s left", what, words.Duration(min(over, length)), words.Duration(length), words.Duration(length-over))
 	if over >= length {
 		text = what + ": waiting for the last answers"
 	}
@@ -163,13 +165,4 @@ func (l *Line) waited(what string, over, length time.Duration) {
 	} else {
 		fmt.Fprintln(l.Out, text)
 	}
-}
-
-// Short is a duration in minutes and seconds.
-func Short(d time.Duration) string {
-	d = d.Round(time.Second)
-	if d < time.Minute {
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	}
-	return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
 }

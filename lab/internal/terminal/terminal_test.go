@@ -46,17 +46,6 @@ func TestAFileIsNoTerminal(t *testing.T) {
 	}
 }
 
-func TestShort(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0 s", 400 * time.Millisecond: "0 s", 600 * time.Millisecond: "1 s", 59 * time.Second: "59 s",
-		59*time.Second + 700*time.Millisecond: "1 min 00 s", 61 * time.Second: "1 min 01 s", time.Hour: "60 min 00 s",
-	} {
-		if got := Short(d); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
-		}
-	}
-}
-
 func TestAWaitOnATerminalIsOneLine(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var out bytes.Buffer

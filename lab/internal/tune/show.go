@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 func table(out io.Writer, head string) *tabwriter.Writer {
@@ -30,7 +32,7 @@ func (c *Call) print(m *machine, changes []change, out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "plan: %s; nothing was changed\n", count(writes, "write"))
+	fmt.Fprintf(out, "plan: %s; nothing was changed\n", words.Count(writes, "write"))
 	if err := c.knob.reach(m, changes); err != nil {
 		fmt.Fprintf(out, "apply would refuse: %v\n", err)
 	}
@@ -48,10 +50,10 @@ func verify(m *machine, changes []change, out io.Writer) error {
 		compared++
 	}
 	if differ > 0 {
-		fmt.Fprintf(out, "verify: %d of %s differ\n", differ, count(compared, "value"))
+		fmt.Fprintf(out, "verify: %d of %s differ\n", differ, words.Count(compared, "value"))
 		return ErrDiffers
 	}
-	fmt.Fprintf(out, "verify: %s as wanted\n", count(compared, "value"))
+	fmt.Fprintf(out, "verify: %s as wanted\n", words.Count(compared, "value"))
 	return nil
 }
 

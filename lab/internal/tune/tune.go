@@ -57,6 +57,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // Unavailable says why a setting cannot be changed on this machine or in this
@@ -176,7 +178,7 @@ func (c *Call) run(out, errs io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s: %s written, all read back; originals are in %s\n", c.knob.name, count(n, "value"), s.file())
+		fmt.Fprintf(out, "%s: %s written, all read back; originals are in %s\n", c.knob.name, words.Count(n, "value"), s.file())
 		return nil
 	}
 	return c.work(m, changes, out, errs)
@@ -219,11 +221,4 @@ func inside(f func() error) error {
 		done <- f()
 	}()
 	return <-done
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // apply saves the originals of all changes and then writes. If it fails
@@ -165,7 +167,7 @@ func (c *Call) restore(m *machine, out, errs io.Writer) error {
 	if c.knob != nil {
 		name = c.knob.name
 	}
-	fmt.Fprintf(out, "%s: %s restored, all read back\n", name, count(n, "original"))
+	fmt.Fprintf(out, "%s: %s restored, all read back\n", name, words.Count(n, "original"))
 	if n == 0 {
 		fmt.Fprint(out, c.rootsOwn())
 	}

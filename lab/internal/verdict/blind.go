@@ -188,7 +188,7 @@ func (s sight) tooBlind(rec *record, c experiment.Claim, few bool) (Verdict, str
 		if few {
 			v = Inconclusive
 		}
-		return v, fmt.Sprintf("only %d of %d %s complete: %s", complete, len(s.blocks), blocksAre(len(s.blocks)), gates(rec.invalid())), true
+		return v, fmt.Sprintf("only %d of %s complete: %s", complete, words.Count(len(s.blocks), "block is", "blocks are"), gates(rec.invalid())), true
 	}
 	return blindnesses[most].verdict, s.says(most, c), true
 }
@@ -212,12 +212,12 @@ func (s sight) says(why blindness, c experiment.Claim) string {
 	says := blindnesses[why].says
 	if n := s.count[why]; why == refused {
 		return fmt.Sprintf("%d of %d %s refused by a gate and %s for neither side", n, len(s.blocks),
-			map[bool]string{true: "blocks was", false: "blocks were"}[n == 1], map[bool]string{true: "counts", false: "count"}[n == 1])
+			words.Plural(n, "blocks was", "blocks were"), words.Plural(n, "counts", "count"))
 	}
 	if why == otherWall {
 		says = fmt.Sprintf(says, words.Wall(c.Needs.Bound))
 	}
-	return fmt.Sprintf("in %d of %d %s %s", s.count[why], len(s.blocks), words.Plural(len(s.blocks), "block"), says)
+	return fmt.Sprintf("in %d of %s %s", s.count[why], words.Count(len(s.blocks), "block"), says)
 }
 
 // blindClause is a clause on the blocks that cannot tell; empty if all can.

@@ -88,7 +88,7 @@ func (rec *record) evaluateBound(c experiment.Claim) finding {
 	f.points, f.unseen = count[alone] == trials, count[room] == 0 && count[unrecorded] > 0
 	f.why = fmt.Sprintf("%s alone was full in %d of %d trials", words.Wall(c.Bound), count[alone], trials)
 	if !rec.text {
-		f.why = fmt.Sprintf("%s alone was full in every trial of %d of %d %s (%d of %d trials)", words.Wall(c.Bound), v.inside, v.all, words.Plural(v.all, "block"), count[alone], trials)
+		f.why = fmt.Sprintf("%s alone was full in every trial of %d of %s (%d of %d trials)", words.Wall(c.Bound), v.inside, words.Count(v.all, "block"), count[alone], trials)
 		if v.beyond > 0 {
 			f.why += fmt.Sprintf(", and had room in a trial of %d", v.beyond)
 		}

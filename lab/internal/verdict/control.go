@@ -111,7 +111,7 @@ func judgeControl(found []*comparison) (Outcome, string) {
 	if least < stats.MinSamples {
 		return Undecided, ""
 	}
-	return Same, fmt.Sprintf("no difference seen in %d %s; %s", len(found), words.Plural(len(found), "metric"), found[0].figures())
+	return Same, fmt.Sprintf("no difference seen in %s; %s", words.Count(len(found), "metric"), found[0].figures())
 }
 
 // differsBy tells whether one metric differs in one direction. The error is

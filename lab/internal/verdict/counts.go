@@ -70,7 +70,7 @@ func (f *finding) concludeStrictly(text bool, against, holds string) {
 	switch {
 	case told < stats.MinSamples && !text:
 		f.verdict, f.needed = Inconclusive, stats.MinSamples-told
-		f.why = fmt.Sprintf("%d %s too few: six are the least that decide", told, blocksAre(told))
+		f.why = fmt.Sprintf("%s too few: six are the least that decide", words.Count(told, "block is", "blocks are"))
 		if all := len(f.seen.blocks); all > told {
 			f.why = fmt.Sprintf("only %d of %d blocks can tell, and six are the least that decide", told, all)
 		}

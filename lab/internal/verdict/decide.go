@@ -260,7 +260,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		}
 		return say(Inconclusive, false, "one run has no interval; %s", f.why)
 	case short > 0 && byBlocks(c.Kind):
-		say(Inconclusive, true, "%s%s; that is of %d %s, and six are the least that decide", f.why, f.seen.blindClause(c), visits, words.Plural(visits, "visit"))
+		say(Inconclusive, true, "%s%s; that is of %s, and six are the least that decide", f.why, f.seen.blindClause(c), words.Count(visits, "visit"))
 	default:
 		say(f.verdict, f.verdict == Inconclusive, "%s%s", f.why, f.seen.blindClause(c))
 	}
@@ -268,16 +268,9 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		out.VisitsNeeded = max(f.needed, short)
 	}
 	if more := out.VisitsNeeded; more > 0 {
-		out.Reason += fmt.Sprintf("; about %d more %s would decide it, and lab reproduce makes them", more, words.Plural(more, "visit"))
+		out.Reason += fmt.Sprintf("; about %s would decide it, and lab reproduce makes them", words.Count(more, "more visit"))
 	}
 	return out
-}
-
-func blocksAre(n int) string {
-	if n == 1 {
-		return "block is"
-	}
-	return "blocks are"
 }
 
 // silent says why no valid trial has what a claim is about.
@@ -349,5 +342,5 @@ func gates(ts []results.Trial) string {
 			count[r.Gate]++
 		}
 	}
-	return fmt.Sprintf("%d %s invalid (%s)", len(ts), words.Plural(len(ts), "trial"), words.Tally(count))
+	return fmt.Sprintf("%s invalid (%s)", words.Count(len(ts), "trial"), words.Tally(count))
 }

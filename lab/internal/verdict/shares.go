@@ -79,7 +79,7 @@ func (rec *record) evaluateShare(c experiment.Claim) finding {
 		return f
 	}
 	f.tellBy(v, rec.level)
-	said := fmt.Sprintf("the claim holds in %d of %d %s", v.inside, v.all, words.Plural(v.all, "block"))
+	said := fmt.Sprintf("the claim holds in %d of %s", v.inside, words.Count(v.all, "block"))
 	if v.beyond > 0 {
 		said += fmt.Sprintf(", and in %d it holds in no trial", v.beyond)
 	}
@@ -203,7 +203,7 @@ func sayShares(c experiment.Claim, shares []float64, held int) string {
 	}
 	if c.Kind == experiment.Absent {
 		if held == len(shares) {
-			return fmt.Sprintf("no sample of %s in the %s profiles of %d %s", what, c.Profile, len(shares), words.Plural(len(shares), "trial"))
+			return fmt.Sprintf("no sample of %s in the %s profiles of %s", what, c.Profile, words.Count(len(shares), "trial"))
 		}
 		return fmt.Sprintf("%s is in the %s profiles of %d of %d trials, with up to %.3g %%", what, c.Profile, len(shares)-held, len(shares), 100*slices.Max(shares))
 	}

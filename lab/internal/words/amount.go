@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Plain writes a number with the digits that a figure without an interval has.
@@ -25,7 +26,7 @@ func Share(share float64) string {
 // Size is the size of a file: counted while it is small.
 func Size(bytes int) string {
 	if bytes < 1e5 {
-		return Count(bytes) + " B"
+		return Thousands(bytes) + " B"
 	}
 	return Figure("B", float64(bytes), nil, nil)
 }
@@ -70,4 +71,18 @@ func Change(before, by float64) string {
 		return "0 %"
 	}
 	return s
+}
+
+// Time is a time with three digits, in the unit that suits it, as the terminal has it.
+func Time(seconds float64) string {
+	return strings.Replace(Figure("s", seconds, nil, nil), unbroken, " ", 1)
+}
+
+// Duration is how long something takes that a reader waits for: "47 s", "2 min 05 s".
+func Duration(d time.Duration) string {
+	d = d.Round(time.Second)
+	if d < time.Minute {
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	}
+	return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
 }

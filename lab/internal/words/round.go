@@ -76,8 +76,8 @@ func ends(v float64) int {
 	return max(-3, exponent(v)-1)
 }
 
-// Count prints a count.
-func Count(n int) string { return Grouped(float64(n), 0) }
+// Thousands prints a count.
+func Thousands(n int) string { return Grouped(float64(n), 0) }
 
 // Grouped rounds at a place, halves away from zero, and separates thousands. A
 // minus is printed as one; what rounds to zero has none.

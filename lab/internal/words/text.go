@@ -2,7 +2,6 @@ package words
 
 import (
 	"fmt"
-	"math"
 	"sort"
 	"strconv"
 	"strings"
@@ -34,21 +33,30 @@ func Bar(v float64) string {
 
 // Digits rounds to nine significant digits: more than any figure here resolves,
 // and few enough that architectures which fuse multiplications agree.
-func Digits(v float64) float64 {
-	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-		return v
-	}
-	// Rounded through text: scaling by powers of ten overflows for small figures.
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 8, 64), 64)
+func Digits(v float64) float64 { return Significant(v, 9) }
+
+// Significant rounds to so many digits, through text: scaling by powers of ten
+// overflows for small figures, and the value is the one that a file gives when read.
+func Significant(v float64, digits int) float64 {
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 	return v
 }
 
-// Plural is a word after a number: its form for one, or with an s.
-func Plural(n int, word string) string {
-	if n == 1 {
-		return word
+// Count is a number of things: "1 block", "12 blocks". many is the word for several where
+// that is not one with an s.
+func Count(n int, one string, many ...string) string {
+	return Thousands(n) + " " + Plural(n, one, many...)
+}
+
+// Plural is the word that follows a number, as in Count.
+func Plural(n int, one string, many ...string) string {
+	switch {
+	case n == 1:
+		return one
+	case len(many) > 0:
+		return many[0]
 	}
-	return word + "s"
+	return one + "s"
 }
 
 // Tally lists counts by name: "errors 1, non-2xx 2".
