@@ -177,7 +177,7 @@ func (b *Book) processes(f Figure) (string, error) {
 	}
 	name := cmp.Or(f.Label, b.server(r)+", "+day(r))
 	s := draw.Processes{Panel: f.panel(name, ": "), Workers: int(*median(c, "workers")), Active: -1}
-	s.Shown = words.Count(s.Workers)
+	s.Shown = words.Thousands(s.Workers)
 	if active := median(c, "workers_active"); active != nil {
 		s.Active = int(*active)
 	}
@@ -233,7 +233,7 @@ func (b *Book) packets(f Figure) (string, error) {
 	}
 	name := fmt.Sprintf("%s, %s an answer", route, words.Figure("B", math.Round(size), nil, nil))
 	s.Panel = f.panel(name, ": ")
-	s.Note = fmt.Sprintf("write buffer: %s B, Fiber’s default", words.Count(buffer))
+	s.Note = fmt.Sprintf("write buffer: %s B, Fiber’s default", words.Thousands(buffer))
 	return s.HTML(), nil
 }
 
@@ -257,10 +257,10 @@ func (b *Book) flushes(f Figure) (string, error) {
 		name = "Flushes spread over the interval"
 	}
 	s := draw.Flushes{Panel: f.panel(name, ": "), Workers: n,
-		Every: float64(every), Wait: float64(wait), Apart: apart, Answer: words.Count(int(wait)),
+		Every: float64(every), Wait: float64(wait), Apart: apart, Answer: words.Thousands(int(wait)),
 		Delivered: words.Plain(math.Round(1000*(*median(c, "delivered_share")))/10) + "\u00a0%"}
 	for k := range s.Ticks {
-		s.Ticks[k] = words.Count(int(every) * k)
+		s.Ticks[k] = words.Thousands(int(every) * k)
 	}
 	return s.HTML(), nil
 }
@@ -327,7 +327,7 @@ func (b *Book) machine(r Run, id, side string) string {
 	}
 	if cpus == "" {
 		if h := b.Hosts[id]; h != nil && h.Cores > 0 {
-			return fmt.Sprintf("%s, %s cores", name, words.Count(h.Cores))
+			return fmt.Sprintf("%s, %s cores", name, words.Thousands(h.Cores))
 		}
 		return name
 	}
@@ -472,7 +472,7 @@ func (s *setup) printed(side, id string) (float64, error) {
 // number is a setting's, as printed; empty if it has none or 0.
 func (s *setup) number(name string) string {
 	if n, ok := s.set[name].Int(); ok && n > 0 {
-		return words.Count(int(n))
+		return words.Thousands(int(n))
 	}
 	return ""
 }
@@ -529,7 +529,7 @@ func (s *setup) server() []string {
 		switch on, is := s.set[setting.Prefork].Bool(); {
 		case workers > 0:
 			n := int(workers)
-			serves = append(serves, fmt.Sprintf("prefork, %s %s", words.Count(n), words.Plural(n, "worker")))
+			serves = append(serves, "prefork, "+words.Count(n, "worker"))
 		case on:
 			serves = append(serves, "prefork")
 		case is:
