@@ -65,6 +65,7 @@ type Finding struct {
 	Recomputed Quantity `json:"recomputed"`
 	Within     float64  `json:"within,omitempty"` // tolerance beyond rounding, as a share
 	Verdict    string   `json:"verdict"`
+	Shown      Shown    `json:"shown"`
 	Note       string   `json:"note,omitempty"`
 	Automatic  bool     `json:"automatic,omitempty"` // made from a results file, not written by hand
 }
@@ -101,6 +102,7 @@ func (f *Finding) judge() {
 		f.Verdict = Agrees
 	}
 	f.Stands, f.Recomputed = f.Stands.rounded(), f.Recomputed.rounded()
+	f.show()
 }
 
 // A Verdict is what the printed figures allow to be said about a text's claim.

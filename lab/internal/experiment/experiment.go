@@ -97,6 +97,9 @@ type Factor struct {
 // Ends are the first and the last level, which a claim about a ratio compares.
 func (f Factor) Ends() (first, last setting.Level) { return f.levels[0], f.levels[len(f.levels)-1] }
 
+// All are the factor's levels, in its order.
+func (f Factor) All() []setting.Level { return slices.Clone(f.levels) }
+
 // A Profile says how profiles are taken and compared.
 type Profile struct {
 	Seconds float64 `toml:"seconds"` // length of one profile, in whole seconds

@@ -23,6 +23,7 @@ type Hosts struct {
 	Profiled      []string  `json:"profiled,omitempty"`  // the measured runs that an entry may show profiles of, newest first
 	Claims        []Summed  `json:"claims"`              // in the experiment's order
 	Withdrawn     []Gone    `json:"withdrawn,omitempty"` // the claims that no longer stand
+	Design        Values    `json:"design"`              // the experiment's settings, levels and block
 }
 
 // An InFleet is a fleet, whose records are apart from those of its server alone.
@@ -36,6 +37,7 @@ type InFleet struct {
 type Summed struct {
 	ID        string                  `json:"id"`
 	Criterion string                  `json:"criterion"`       // what makes it hold
+	Edge      string                  `json:"edge,omitempty"`  // its margin or bar
 	Needs     string                  `json:"needs,omitempty"` // its preconditions
 	Verdicts  map[verdict.Verdict]int `json:"verdicts"`        // number of hosts by their record's verdict
 	Says      string                  `json:"says"`            // the same in a sentence
@@ -151,7 +153,7 @@ func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 			}
 		}
 		sum := Over(c.ID, slices.Collect(maps.Values(newest)))
-		sum.Criterion, sum.Needs = verdict.Criterion(c), verdict.NeedsWords(c.Needs)
+		sum.Criterion, sum.Needs, sum.Edge = verdict.Criterion(c), verdict.NeedsWords(c.Needs), edgeOf(c)
 		sum.Written, sum.Corrected = written(runs, c.ID), x.Corrections(c.ID)
 		for _, r := range runs {
 			said, ok := r.Claim(c.ID)
@@ -175,7 +177,7 @@ func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 	for _, who := range slices.Sorted(maps.Keys(fleets)) {
 		out.Fleets = append(out.Fleets, fleets[who])
 	}
-	out.Withdrawn = withdrawn(x, runs)
+	out.Withdrawn, out.Design = withdrawn(x, runs), designValues(x)
 	return out
 }
 

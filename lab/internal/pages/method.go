@@ -1,6 +1,8 @@
 package pages
 
 import (
+	"slices"
+
 	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -33,7 +35,8 @@ type Method struct {
 	Works         []profiles.WorkDoc         `json:"works"`
 	Settings      map[string]string          `json:"settings"` // what pages call each
 	Profiles      []profiles.KindDoc         `json:"profiles"`
-	Simulation    verdict.Simulation         `json:"simulation"`
+	Simulation    simulated                  `json:"simulation"`
+	Shown         Values                     `json:"shown"` // the numbers above as pages print them
 }
 
 // A Gate describes one gate for pages.
@@ -55,7 +58,7 @@ func Rules() Method {
 		Alpha: stats.Alpha, ControlAlpha: verdict.ControlAlpha, Bold: confseq.Bold, MaxVisits: confseq.MaxNeeded,
 		VisitGapS: results.VisitGap.Seconds(), VisitSpanS: results.VisitSpan.Seconds(),
 		Verdicts: map[verdict.Verdict]string{}, Warnings: map[stats.Warning]string{}, Settings: map[string]string{},
-		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(), Profiles: profiles.KindDocs(), Simulation: verdict.Simulated(),
+		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(), Profiles: profiles.KindDocs(), Simulation: simulation(),
 	}
 	for _, v := range []verdict.Verdict{verdict.Reproduced, verdict.Refuted, verdict.Inconclusive, verdict.Invalid, verdict.NotApplicable} {
 		m.Verdicts[v] = v.Meaning()
@@ -69,5 +72,44 @@ func Rules() Method {
 	for _, g := range gate.All {
 		m.Gates = append(m.Gates, Gate{g.Name, g.Closes, repeated[g.Kind]})
 	}
+	m.Shown = numbersOf(m)
 	return m
+}
+
+// simulated is what came of made-up campaigns, with its figures as pages print them.
+type simulated struct {
+	verdict.Simulation
+	Shown Values     `json:"shown"`
+	Rows  []noiseRow `json:"rows"`
+}
+
+type noiseRow struct {
+	verdict.SimulatedNoise
+	WrongText []string `json:"wrong_text"`
+	Open3Text []string `json:"open_3_text"`
+	Open5Text []string `json:"open_5_text"`
+}
+
+func simulation() simulated {
+	s := simulated{Simulation: verdict.Simulated()}
+	s.Shown = numbersOf(s.Simulation)
+	worst, worst3 := 0.0, 0.0
+	for _, r := range s.Simulation.Rows {
+		if r.Holds {
+			worst = max(worst, slices.Max(r.Wrong))
+		}
+		worst3 = max(worst3, slices.Max(r.Wrong3))
+		s.Rows = append(s.Rows, noiseRow{r, tenths(r.Wrong), tenths(r.Open3), tenths(r.Open5)})
+	}
+	s.Shown["worst_wrong"], s.Shown["worst_wrong_3"] = words.Chosen(worst), words.Chosen(worst3)
+	s.Shown["off"], s.Shown["off_far"] = words.Chosen(s.Off[0]), words.Chosen(s.Off[1])
+	return s
+}
+
+// tenths are shares in percent, with one digit after the point.
+func tenths(shares []float64) (out []string) {
+	for _, v := range shares {
+		out = append(out, words.Grouped(100*v, -1)+" %")
+	}
+	return out
 }

@@ -44,8 +44,10 @@ type PageRecorded struct {
 	Provenance    *PageProvenance  `json:"provenance,omitempty"`
 	Topology      results.Topology `json:"topology"`
 	Settings      setting.Levels   `json:"settings"`
-	Commands      []string         `json:"commands,omitempty"` // of all conditions, in their order
-	Profiled      bool             `json:"profiled,omitempty"` // whether it names raw profiles
+	ClientsShown  []Values         `json:"clients_shown,omitempty"` // of the machine of each of a fleet's clients
+	Shown         Values           `json:"shown"`                   // of the settings, the wire, the block and the machine
+	Commands      []string         `json:"commands,omitempty"`      // of all conditions, in their order
+	Profiled      bool             `json:"profiled,omitempty"`      // whether it names raw profiles
 	Fleet         *Fleet           `json:"fleet,omitempty"`
 	Trials        []PageTrial      `json:"trials,omitempty"`
 	NotApplicable string           `json:"not_applicable,omitempty"`
@@ -141,10 +143,18 @@ func pageCondition(c verdict.Summary) PageCondition {
 
 func recordedOf(r *results.File) PageRecorded {
 	out := PageRecorded{
-		SchemaVersion: r.SchemaVersion, Text: r.Text, Topology: r.Topology, Settings: r.Settings,
+		SchemaVersion: r.SchemaVersion, Text: r.Text, Topology: r.Topology, Settings: r.Settings, Shown: valuesOf(r),
 		NotApplicable: r.NotApplicable, Warnings: r.Warnings, Fleet: fleetOf(r),
 	}
 	if r.Provenance != nil {
+		if fleet := r.Provenance.Fleet; fleet != nil {
+			for _, c := range fleet.Clients {
+				v := Values{}
+				v.number("line_rate_bps", c.LineRateBps)
+				v.number("memory_bytes", float64(c.MemoryBytes))
+				out.ClientsShown = append(out.ClientsShown, v)
+			}
+		}
 		out.Provenance = &PageProvenance{*r.Provenance, strconv.FormatUint(r.Provenance.Seed, 10)}
 	}
 	for _, c := range r.Conditions {

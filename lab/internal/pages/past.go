@@ -29,6 +29,7 @@ type Gone struct {
 	Text      string   `json:"text"`
 	Kind      string   `json:"kind,omitempty"`
 	Bar       string   `json:"bar"`             // what Why is the reason for: margin, bar or criterion
+	Edge      string   `json:"edge,omitempty"`  // that margin or bar
 	Why       string   `json:"why,omitempty"`   // the claim's reason for its margin or bar
 	Needs     string   `json:"needs,omitempty"` // its preconditions
 	Withdrawn string   `json:"withdrawn,omitempty"`
@@ -194,7 +195,7 @@ func withdrawn(x *experiment.Experiment, runs []Made) []Gone {
 				continue
 			}
 			if c, ok := r.Then.Claim(id); ok {
-				g.Text, g.Kind, g.Bar, g.Why, g.Needs = c.Text, string(c.Kind), barOf(c), c.Why, verdict.NeedsWords(c.Needs)
+				g.Text, g.Kind, g.Bar, g.Edge, g.Why, g.Needs = c.Text, string(c.Kind), barOf(c), edgeOf(c), c.Why, verdict.NeedsWords(c.Needs)
 				said := verdict.Criterion(c)
 				g.Criteria = append([]string{said}, slices.DeleteFunc(g.Criteria, func(s string) bool { return s == said })...)
 			}
@@ -228,4 +229,22 @@ func barOf(c experiment.Claim) string {
 		return "bar"
 	}
 	return "criterion"
+}
+
+// edgeOf is a claim's margin or bar, as it was written; empty without one.
+func edgeOf(c experiment.Claim) string {
+	switch {
+	case c.Margin != nil:
+		return words.Percent(*c.Margin)
+	case c.AtLeast == nil && c.AtMost == nil:
+		return ""
+	}
+	at := c.AtLeast
+	if at == nil {
+		at = c.AtMost
+	}
+	if c.Kind == experiment.Share {
+		return words.Percent(*at)
+	}
+	return words.Number(*at)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -184,4 +185,26 @@ func Bounds(bounds map[string]int, count bool) string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// Value is a number whose name ends with its unit, in the unit that suits it: 500 Mbit/s
+// of a line_rate_bps.
+func Value(name string, v float64) string {
+	for end, unit := range map[string]string{"_bps": "bit/s", "_bytes": "B", "_s": "s"} {
+		if strings.HasSuffix(name, end) {
+			return Figure(unit, v, nil, nil)
+		}
+	}
+	if v == math.Floor(v) {
+		return Grouped(v, 0)
+	}
+	return Number(v)
+}
+
+// SettingCell is a setting's level as pages print it, with a unit if its name has one.
+func SettingCell(name string, l setting.Level) string {
+	if n, ok := l.Int(); ok {
+		return Value(name, float64(n))
+	}
+	return LevelCell(l)
 }

@@ -34,19 +34,19 @@ func LastPlace(v float64, low, high *float64) int {
 	}
 	switch {
 	case half > 0:
-		at = exponent(half) - 1
+		at = Exponent(half) - 1
 		if half*99 < v {
-			at = max(at, exponent(v)-3)
+			at = max(at, Exponent(v)-3)
 		}
 	case v > 0:
-		at = exponent(v) - 2
+		at = Exponent(v) - 2
 	}
 	return max(at, -9)
 }
 
-// exponent is a number's power of ten, read off its decimal text, since
+// Exponent is a number's power of ten, read off its decimal text, since
 // logarithms are inexact at powers of ten.
-func exponent(v float64) int {
+func Exponent(v float64) int {
 	s := strconv.FormatFloat(v, 'e', 8, 64)
 	n, _ := strconv.Atoi(s[strings.IndexByte(s, 'e')+1:])
 	return n
@@ -73,7 +73,7 @@ func ends(v float64) int {
 	if v <= 0 {
 		return -3
 	}
-	return max(-3, exponent(v)-1)
+	return max(-3, Exponent(v)-1)
 }
 
 // Thousands prints a count.

@@ -2,6 +2,7 @@ package words
 
 import (
 	"fmt"
+	"math"
 	"sort"
 	"strconv"
 	"strings"
@@ -13,6 +14,17 @@ func Number(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
 // Percent prints a chosen share: 0.1125 is 11.25 %. The space keeps a figure and
 // its sign on one line.
 func Percent(v float64) string { return Number(v*100) + "\u00a0%" }
+
+// Chosen prints a number that somebody chose: one below 1 is a share.
+func Chosen(v float64) string {
+	switch {
+	case v < 1:
+		return Percent(v)
+	case v == math.Floor(v):
+		return Grouped(v, 0)
+	}
+	return Number(v)
+}
 
 // List joins words as a sentence does: a, b and c.
 func List(words []string) string {

@@ -1,0 +1,96 @@
+package audit
+
+import (
+	"math"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// Shown has a finding's quantities as pages print them, in tables and in prose.
+type Shown struct {
+	Printed         string `json:"printed"`
+	PrintedProse    string `json:"printed_prose"`
+	Recomputed      string `json:"recomputed"`
+	RecomputedProse string `json:"recomputed_prose"`
+	Stands          string `json:"stands"`           // what rounding allows
+	Within          string `json:"within,omitempty"` // the tolerance beyond it
+}
+
+func (f *Finding) show() {
+	f.Shown = Shown{
+		Printed: f.Printed, PrintedProse: f.Printed,
+		Recomputed:      amount{f.Recomputed, f.Unit, f.Printed}.text(false),
+		RecomputedProse: amount{f.Recomputed, f.Unit, f.Printed}.text(true),
+		Stands:          amount{f.Stands, f.Unit, f.Printed}.limits(),
+	}
+	if f.Printed == "" {
+		f.Shown.Printed = amount{f.Stands, f.Unit, ""}.text(false)
+		f.Shown.PrintedProse = amount{f.Stands, f.Unit, ""}.text(true)
+	}
+	if f.Within > 0 {
+		f.Shown.Within = words.Percent(f.Within)
+	}
+}
+
+// An amount is a quantity to print. A figure that was printed as a multiple or per
+// minute is shown in the same way.
+type amount struct {
+	q       Quantity
+	unit    metric.Unit
+	printed string
+}
+
+func (a amount) in() words.Unit {
+	switch {
+	case strings.HasSuffix(a.printed, "/min"):
+		return words.Unit{Factor: 60, Name: "/min"}
+	case strings.HasSuffix(a.printed, "×"):
+		return words.Unit{Factor: 1, Name: "×"}
+	case a.unit == metric.PerSecond:
+		return words.Unit{Factor: 1}
+	}
+	u := words.UnitFor(string(a.unit), a.q.Value)
+	if u.Name != "" {
+		u.Name = " " + u.Name
+	}
+	return u
+}
+
+// place is that of the first digit that the width leaves uncertain.
+func (a amount) place(in words.Unit, most int) int {
+	v, half := a.q.Value*in.Factor, (a.q.High-a.q.Low)/2*in.Factor
+	at := words.Exponent(v) - 4
+	if v == math.Floor(v) {
+		at = 0
+	}
+	if half > 0 {
+		if at = max(words.Exponent(half), words.Exponent(v)-most); half < 1 {
+			at = min(at, 0)
+		}
+	}
+	return max(at, -9)
+}
+
+// text is the value, of at most five digits; in prose three do, or those of the whole
+// number.
+func (a amount) text(prose bool) string {
+	in := a.in()
+	v, at := a.q.Value*in.Factor, a.place(in, 4)
+	if prose {
+		at = max(at, min(0, words.Exponent(v)-2))
+	}
+	return words.Grouped(v, at) + in.Name
+}
+
+// limits are the ends, with as many digits as it takes to tell them apart; empty where
+// they are one.
+func (a amount) limits() string {
+	if a.q.Low == a.q.High {
+		return ""
+	}
+	in := a.in()
+	at := a.place(in, 99)
+	return words.Grouped(a.q.Low*in.Factor, at) + " to " + words.Grouped(a.q.High*in.Factor, at) + in.Name
+}

@@ -1,0 +1,101 @@
+package pages
+
+import (
+	"encoding/json"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// Values are settings and other chosen numbers as pages print them, by their names in
+// the file that has them.
+type Values map[string]string
+
+// number adds a number, but none that the file leaves out.
+func (v Values) number(name string, n float64) {
+	if n != 0 {
+		v[name] = words.Value(name, n)
+	}
+}
+
+// valuesOf are those of a results file.
+func valuesOf(r *results.File) Values {
+	v := Values{}
+	for name, l := range r.Settings {
+		v[name] = words.SettingCell(name, l)
+	}
+	v.number("line_rate_bps", r.Topology.LineRateBps)
+	v.number("burst_bytes", float64(r.Topology.BurstBytes))
+	v.number("queue_s", r.Topology.QueueS)
+	p := r.Provenance
+	if p == nil {
+		return v
+	}
+	v.number("budget_s", p.BudgetS)
+	v.number("duration_s", p.DurationS)
+	v.number("memory_bytes", float64(p.MemoryBytes))
+	if p.WarmupS != nil {
+		v["warmup_s"] = words.Value("warmup_s", *p.WarmupS)
+	}
+	if b := p.Block; b != nil {
+		v.number("slot_s", b.SlotS)
+		v.number("profile_s", b.ProfileS)
+		v["warmup_s"] = words.Value("warmup_s", b.WarmupS)
+		v["block"] = words.Count(b.Rounds, "turn") + " of " + v["slot_s"] + " each"
+		if b.Rounds == 1 {
+			v["block"] = "one turn of " + v["slot_s"]
+		}
+	} else if p.DurationS > 0 {
+		v["block"] = "trials of " + v["duration_s"] + " in one piece"
+	}
+	return v
+}
+
+// designValues are those of an experiment, by their keys in its file: levels.workers,
+// settings.route, topology.line_rate_bps, block.slot_s.
+func designValues(x *experiment.Experiment) Values {
+	v := Values{}
+	for name, l := range x.Fixed() {
+		v["settings."+name] = words.SettingCell(name, l)
+	}
+	for _, f := range x.Factors {
+		var levels []string
+		for _, l := range f.All() {
+			levels = append(levels, words.LevelCell(l))
+		}
+		v["levels."+f.Name] = words.List(levels)
+	}
+	top, block := Values{}, Values{}
+	top.number("line_rate_bps", x.Topology.LineRateBps)
+	top.number("burst_bytes", float64(x.Topology.BurstBytes))
+	top.number("queue_s", x.Topology.QueueS)
+	block.number("slot_s", x.Block.SlotS)
+	block.number("rounds", float64(x.Block.Rounds))
+	block.number("warmup_s", x.Block.WarmupS)
+	for table, of := range map[string]Values{"topology.": top, "block.": block} {
+		for name, said := range of {
+			v[table+name] = said
+		}
+	}
+	return v
+}
+
+// numbersOf are the numbers of a value's JSON.
+func numbersOf(of any) Values {
+	text, err := json.Marshal(of)
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	var all map[string]any
+	if err := json.Unmarshal(text, &all); err != nil {
+		panic(err)
+	}
+	v := Values{}
+	for name, n := range all {
+		if n, ok := n.(float64); ok {
+			v[name] = words.Chosen(n)
+		}
+	}
+	return v
+}
