@@ -115,6 +115,7 @@ func stale(j *archive.Journal, derived map[string][]byte) (map[string]string, er
 		{"flames", ".json", "its profile is gone"},
 		{"audits", ".json", "its text is gone"},
 		{"claims", ".json", "its experiment is gone"},
+		{"cards", ".json", "its page declares none"},
 		{"ratios", ".json", "its claims have none"},
 		{"figures", ".json", "its page declares none"},
 	} {

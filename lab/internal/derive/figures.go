@@ -28,9 +28,13 @@ func figures(j *archive.Journal, book *plot.Book, add func(path string, v any) e
 			if err != nil {
 				return err
 			}
-			drawn, err := book.Page(j.Root.Rel(path), text)
+			name := strings.TrimSuffix(filepath.Base(path), ".md")
+			drawn, card, err := book.Page(j.Root.Rel(path), text)
 			if err == nil && len(drawn) > 0 {
-				err = add(j.Root.Figures(strings.TrimSuffix(filepath.Base(path), ".md")), drawn)
+				err = add(j.Root.Figures(name), drawn)
+			}
+			if err == nil && card != nil {
+				err = add(j.Root.Card(name), card)
 			}
 			faults = append(faults, err)
 		}

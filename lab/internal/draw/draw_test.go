@@ -4,7 +4,9 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +24,13 @@ func frame(name string) Frame {
 }
 
 // drawings has a chart of each kind, with what is particular about it.
+func cards(all ...Card) (out string) {
+	for _, c := range all {
+		out += "<pre>" + c.Ink + "\n----\n" + c.Wall + "\n----\n" + c.Says + "</pre>\n"
+	}
+	return strings.ReplaceAll(out, "<5", "&lt;5")
+}
+
 var drawings = map[string]string{
 	"lines-of-one": Lines{Frame: frame("lines"), YLabel: "Throughput, thousands a second", Factor: 1e-3, Series: []Series{{"One host", []Point{
 		{Figure: figure(900, 1000, 1100), X: 1, Level: "1", Text: "1,000", Short: "1"},
@@ -76,7 +85,14 @@ var drawings = map[string]string{
 	"flushes": Flushes{Panel: Panel{ID: "f"}, Workers: 4, Every: 100, Wait: 50, Answer: "50", Ticks: [3]string{"0", "100", "200"}, Delivered: "50 %"}.HTML() +
 		Flushes{Panel: Panel{ID: "g"}, Workers: 4, Every: 100, Wait: 50, Apart: true, Answer: "50", Ticks: [3]string{"0", "100", "200"}, Delivered: "99 %"}.HTML(),
 	"steering": Steering(Panel{ID: "s", Title: "The way"}),
-	"box":      Box("id", "A title", "A <note>.", []string{Named("One host", "<svg/>"), Named("Another", "<svg/>")}, false) + Box("id", "One", "", []string{"<svg/>"}, true),
+	"spread": Spread{Frame: frame("spread"), BandLow: 1.5, Machines: []Machine{
+		{"open", "inconclusive", 1.2, 1.1, 0, "1.200"}, {"low", "refuted", 0.5, 0.4, 0.6, "0.500"}, {"alone", "reproduced", 2, 0, 0, "2.0"}}}.SVG(),
+	"card": cards(CardOfBars("Requests a second by workers", "A host, measured", []Bar{
+		{Figure: figure(10, 20, 30), Label: "4", Text: "20"}, {Figure: Figure{Median: is(35)}, Label: "128", Text: "35"}, {Figure: Figure{Below: is(5)}, Label: "1", Text: "<5"}}),
+		CardOfRatios("Cost, ratio over workers; shaded: as claimed", "A host, measured", Ratios{BandLow: 0.9, BandHigh: 1.1, Groups: []RatioGroup{{"", []Ratio{
+			{Label: "8 over 1", Text: "1.02", Seen: true, Exact: true, V: 1.02, Low: is(1), High: is(1.2)}, {Label: "16 over 1", Text: "0.5 or more", Seen: true, Low: is(0.5)},
+			{Label: "32 over 1", Text: "no complete block"}, {Label: "64 over 1", Text: "3", Seen: true, Exact: true, V: 3, Low: is(3), High: is(3)}}}}})),
+	"box": Box("id", "A title", "A <note>.", []string{Named("One host", "<svg/>"), Named("Another", "<svg/>")}, false) + Box("id", "One", "", []string{"<svg/>"}, true),
 }
 
 func TestDrawingsAreAsSomebodyLookedAtThem(t *testing.T) {
@@ -110,6 +126,43 @@ func TestDrawingsAreWellFormedAndNamed(t *testing.T) {
 		}
 		if strings.Contains(got, "NaN") || strings.Contains(got, "Inf") || strings.Contains(got, "%!") {
 			t.Errorf("%s has no place for something:\n%s", name, got)
+		}
+	}
+}
+
+func machines(n int) (all []Machine) {
+	for i := range n {
+		all = append(all, Machine{fmt.Sprintf("host %d", i), verdictOrder[i%3], 2 + 0.001*float64(i%7), 1.8, 2.2, "2.0"})
+	}
+	return all
+}
+
+func TestEachOfAThousandMachinesHasAMark(t *testing.T) {
+	s := Spread{Frame: frame("s"), Machines: append(machines(1000), Machine{"far", "reproduced", 9, 8, 10, "9"}), BandLow: 1.5}.SVG()
+	if got := strings.Count(s, "h3.8"); got != 1001 || strings.Contains(s, "host 1") {
+		t.Errorf("%d marks:\n%.300s", got, s)
+	}
+	if got := (Spread{}).SVG(); got != "" {
+		t.Errorf("of no machine: %s", got)
+	}
+}
+
+func TestTicksOfRatiosAreRoundAndFew(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		want      string
+	}{{0.9, 1.12, "[0.9 0.95 1 1.05 1.1]"}, {0.55, 1.3, "[0.6 0.8 1 1.2]"}, {0.4, 9, "[0.5 1 2 4 8]"}, {0.001, 300, "[0.00390625 0.0625 1 16 256]"}} {
+		a := logAxis{math.Log(c.low), math.Log(c.high / c.low)}
+		var got []float64
+		for _, v := range a.ticks() {
+			got = append(got, tenth(v*1e7)/1e7)
+		}
+		if s := fmt.Sprint(got); s != c.want {
+			t.Errorf("%v to %v: %s, want %s", c.low, c.high, s, c.want)
+		}
+		// A logarithmic axis: equal ratios are equally far apart.
+		if d := a.at(4*c.low) - 2*a.at(2*c.low); math.Abs(d) > 0.001 {
+			t.Errorf("%v to %v: four times is %v from twice two times", c.low, c.high, d)
 		}
 	}
 }

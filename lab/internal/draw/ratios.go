@@ -46,12 +46,33 @@ type ratioAxis struct {
 func (a ratioAxis) px(v float64) float64 { return tenth(a.at + a.by*math.Log(v)) }
 
 func (r Ratios) axis() ratioAxis {
-	a := ratioAxis{lo: 1, hi: 1, left: 14, right: 986}
-	reach := func(v float64) { a.lo, a.hi = min(a.lo, v), max(a.hi, v) }
+	a := ratioAxis{left: 14, right: 986}
+	a.lo, a.hi = r.ends()
 	label, text := 0, 0
 	for _, g := range r.Groups {
 		for _, row := range g.Rows {
 			label, text = max(label, letters(row.Label)), max(text, letters(row.Text))
+		}
+	}
+	if a.hi/a.lo < 1.02 {
+		a.lo, a.hi = a.lo*0.98, a.hi*1.02
+	}
+	pad := math.Pow(a.hi/a.lo, 0.08)
+	a.lo, a.hi = a.lo/pad, a.hi*pad
+	if a.stacked = label+text > 19; !a.stacked {
+		a.left, a.right = int(38+letter*float64(label)), int(962-letter*float64(text))
+	}
+	a.by = float64(a.right-a.left) / (math.Log(a.hi) - math.Log(a.lo))
+	a.at = float64(a.left) - a.by*math.Log(a.lo)
+	return a
+}
+
+// ends are the smallest and the largest ratio that need room.
+func (r Ratios) ends() (lo, hi float64) {
+	lo, hi = 1, 1
+	reach := func(v float64) { lo, hi = min(lo, v), max(hi, v) }
+	for _, g := range r.Groups {
+		for _, row := range g.Rows {
 			if !row.Seen {
 				continue
 			}
@@ -76,17 +97,7 @@ func (r Ratios) axis() ratioAxis {
 			reach(edge)
 		}
 	}
-	if a.hi/a.lo < 1.02 {
-		a.lo, a.hi = a.lo*0.98, a.hi*1.02
-	}
-	pad := math.Pow(a.hi/a.lo, 0.08)
-	a.lo, a.hi = a.lo/pad, a.hi*pad
-	if a.stacked = label+text > 19; !a.stacked {
-		a.left, a.right = int(38+letter*float64(label)), int(962-letter*float64(text))
-	}
-	a.by = float64(a.right-a.left) / (math.Log(a.hi) - math.Log(a.lo))
-	a.at = float64(a.left) - a.by*math.Log(a.lo)
-	return a
+	return lo, hi
 }
 
 // ticks writes 1 always, and other round ratios if they have room.

@@ -64,9 +64,10 @@ func (r Root) LedgerSheet() string { return r.Path("data", "ledger.csv") }
 // Hosts is the file with an experiment's claims over all hosts.
 func (r Root) Hosts(x string) string { return r.Path("data", "claims", x+".json") }
 
-// Figures has the figures that a page of content declares, drawn; Ratios those of
-// the pages of an experiment's claims.
+// Figures has the figures that a page of content declares, drawn, and Card its card;
+// Ratios has those of the pages of an experiment's claims.
 func (r Root) Figures(page string) string { return r.Path("data", "figures", page+".json") }
+func (r Root) Card(page string) string    { return r.Path("data", "cards", page+".json") }
 func (r Root) Ratios(x string) string     { return r.Path("data", "ratios", x+".json") }
 
 // Profile is the path of a raw profile by its name in a run; Flame is the tree

@@ -56,8 +56,7 @@ type Summed struct {
 	// runs of an earlier design.
 	Own        string         `json:"own,omitempty"`
 	OwnEarlier string         `json:"own_earlier,omitempty"`
-	Spread     *Spread        `json:"spread,omitempty"` // the drawing of all hosts' ratios; absent without any
-	Hosts      []OnHost       `json:"hosts"`            // sorted by name
+	Hosts      []OnHost       `json:"hosts"` // sorted by name
 	Published  []string       `json:"published,omitempty"`
 	Written    *Written       `json:"written,omitempty"` // absent where no run decides it, or no commit had it before its first run
 	Singles    map[string]int `json:"singles,omitempty"` // published runs by what they say: agrees, disagrees
@@ -126,7 +125,6 @@ func Over(claim string, newest []*verdict.File) Summed {
 	out.Says = out.says()
 	out.Agree, out.Apart = agreement(names, effects)
 	out.Outliers, out.OutliersLeft = out.outliers()
-	out.Spread = spread(out.Hosts, effects)
 	return out
 }
 

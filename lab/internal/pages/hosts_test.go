@@ -2,7 +2,6 @@ package pages
 
 import (
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -35,19 +34,6 @@ func TestAThousandHostsAreSummedUpAndTheOddOnesNamed(t *testing.T) {
 	want := []Outlier{{"odd", "run-odd", "refuted, ratio 1.000 (0.900 to 1.100)"}, {"far", "run-far", "far from the others, ratio 9.0 (8.0 to 10.0)"}}
 	if !reflect.DeepEqual(got.Outliers, want) || got.OutliersLeft != 0 {
 		t.Errorf("%+v, %d left", got.Outliers, got.OutliersLeft)
-	}
-	marks := 0
-	for _, c := range got.Spread.Stack {
-		tall := 0
-		for _, n := range c.Marks {
-			tall += n
-		}
-		if marks += tall; tall > got.Spread.Tall || c.At < 0 || c.At > 1 {
-			t.Errorf("%+v of %d", c, got.Spread.Tall)
-		}
-	}
-	if marks != 1003 || got.Spread.Rows != nil {
-		t.Errorf("%d marks, %d rows", marks, len(got.Spread.Rows))
 	}
 }
 
@@ -119,49 +105,6 @@ func TestNoMoreThanADozenOddHostsAreNamed(t *testing.T) {
 	// Nor is either half of a draw.
 	if got := Over("c", crowd(3, odd[:3]...)); got.Outliers != nil {
 		t.Errorf("%+v", got.Outliers)
-	}
-}
-
-func TestAFewHostsHaveARowEach(t *testing.T) {
-	open := file("open", verdict.Inconclusive, 1.2, 1.1, 0)
-	low := file("low", verdict.Refuted, 0.5, 0.4, 0.6)
-	for _, f := range []*verdict.File{open, low} {
-		f.Claims[0].Effects[0].BandLow = 1.5
-	}
-	none := file("none", verdict.NotApplicable, 0, 0, 0)
-	s := Over("c", []*verdict.File{open, low, none}).Spread
-	if len(s.Rows) != 2 || s.Stack != nil || s.Rows[0].Host != "low" || s.Rows[1].To != 1 || s.Rows[1].Text != "1.200" {
-		t.Fatalf("%+v", s)
-	}
-	// The band begins above both ratios and is open above.
-	if s.From <= s.Rows[1].At || s.To != 1 {
-		t.Errorf("the band goes from %v to %v", s.From, s.To)
-	}
-	// A logarithmic axis: equal ratios are equally far apart.
-	at := map[string]float64{}
-	for _, tick := range s.Ticks {
-		at[tick.Text] = tick.At
-	}
-	if a, b := at["0.5"], at["1"]; a == 0 || b == 0 || math.Abs((s.Rows[0].At-a)/(b-a)) > 0.001 {
-		t.Errorf("%+v", s.Ticks)
-	}
-	if got := Over("c", []*verdict.File{none}); got.Spread != nil {
-		t.Errorf("%+v", got.Spread)
-	}
-}
-
-func TestTicksAreRoundAndFew(t *testing.T) {
-	for _, c := range []struct {
-		low, high float64
-		want      string
-	}{{0.9, 1.12, "0.9 0.95 1 1.05 1.1"}, {0.55, 1.3, "0.6 0.8 1 1.2"}, {0.4, 9, "0.5 1 2 4 8"}, {0.001, 300, "0.003906 0.0625 1 16 256"}} {
-		var got []string
-		for _, tick := range ticks(c.low, c.high, func(v float64) float64 { return v }) {
-			got = append(got, tick.Text)
-		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%v to %v: %v", c.low, c.high, got)
-		}
 	}
 }
 

@@ -508,11 +508,7 @@ func ratio(e verdict.Effect, factor, over string) draw.Ratio {
 	for _, k := range slices.Sorted(maps.Keys(e.At)) {
 		name := ""
 		if !e.At[k].IsText() {
-			name = words.SettingName(k)
-			if len(name) > 1 && name[1] >= 'a' {
-				name = strings.ToLower(name[:1]) + name[1:]
-			}
-			name += " "
+			name = lower(words.SettingName(k)) + " "
 		}
 		row.Label += ", " + name + words.LevelCell(e.At[k])
 	}

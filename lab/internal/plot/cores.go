@@ -155,7 +155,7 @@ func (b *Book) printedCores(f Figure) (string, error) {
 		}
 		text := first(strings.Join(said, ", "), "not recorded")
 		row.Text = side.name + ": " + text
-		all = append(all, strings.ToUpper(side.name[:1])+side.name[1:]+": "+text+".")
+		all = append(all, upper(side.name)+": "+text+".")
 		chart.Groups[0].Rows = append(chart.Groups[0].Rows, row)
 	}
 	chart.Desc = strings.Join(all, " ")

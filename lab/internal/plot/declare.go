@@ -2,6 +2,7 @@ package plot
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,7 +11,10 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/line-rate/line-rate/lab/internal/draw"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -70,39 +74,48 @@ var kinds = map[string]struct {
 	"picture": {nil, (*Book).picture},
 }
 
-// Page draws the figures that a page declares in its front matter, by name. Measured figures
-// that no run has yet are left out: the table beside each says so.
-func (b *Book) Page(path string, text []byte) (map[string]string, error) {
-	figures, err := declared(text)
+// Page draws the figures that a page declares in its front matter, by name, and its card, which
+// is nil without a chart. A figure of measured runs that nobody has made yet is empty: the table
+// beside it says so.
+func (b *Book) Page(path string, text []byte) (out map[string]string, card *draw.Card, err error) {
+	figures, of, err := declared(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	out := map[string]string{}
+	if card, err = b.card(of); err != nil {
+		return nil, nil, fmt.Errorf("%s: card: %w", path, err)
+	}
+	out = map[string]string{}
 	for _, f := range figures {
 		drawn, err := b.draw(f)
 		if err == nil && out[f.Name] != "" {
 			err = errors.New("the page has another figure of this name")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: figure %q: %w", path, f.Name, err)
+			return nil, nil, fmt.Errorf("%s: figure %q: %w", path, f.Name, err)
 		}
 		out[f.Name] = drawn
 	}
-	return out, nil
+	return out, card, nil
 }
 
-// declared reads the figures of a page's front matter. Hugo refuses what else is wrong in it.
-func declared(text []byte) ([]Figure, error) {
+// declared reads the figures and the card of a page's front matter. Hugo refuses what else is
+// wrong in it.
+func declared(text []byte) (figures []Figure, card CardOf, err error) {
 	parts := bytes.SplitN(text, []byte("+++\n"), 3)
 	var front struct {
-		Figures any `toml:"figures"`
+		Figures any    `toml:"figures"`
+		Card    CardOf `toml:"card"`
 	}
-	if len(parts) < 3 || len(parts[0]) > 0 || toml.Unmarshal(parts[1], &front) != nil || front.Figures == nil {
-		return nil, nil
+	if len(parts) < 3 || len(parts[0]) > 0 || toml.Unmarshal(parts[1], &front) != nil {
+		return nil, card, nil
 	}
-	alone, err := toml.Marshal(front)
+	if front.Figures == nil {
+		return nil, front.Card, nil
+	}
+	alone, err := toml.Marshal(map[string]any{"figures": front.Figures})
 	if err != nil {
-		return nil, err
+		return nil, card, err
 	}
 	var of struct {
 		Figures []Figure `toml:"figures"`
@@ -111,11 +124,11 @@ func declared(text []byte) ([]Figure, error) {
 	if err := d.Decode(&of); err != nil {
 		if unknown := (*toml.StrictMissingError)(nil); errors.As(err, &unknown) {
 			key := unknown.Errors[0].Key()
-			return nil, fmt.Errorf("[[figures]] has no key %q", key[len(key)-1])
+			return nil, card, fmt.Errorf("[[figures]] has no key %q", key[len(key)-1])
 		}
-		return nil, fmt.Errorf("[[figures]]: %w", err)
+		return nil, card, fmt.Errorf("[[figures]]: %w", err)
 	}
-	return of.Figures, nil
+	return of.Figures, front.Card, nil
 }
 
 func (b *Book) draw(f Figure) (string, error) {
@@ -171,17 +184,27 @@ func (f *Figure) keep() error {
 
 func (b *Book) together(f Figure, runs []Run) (string, error) { return b.ratios(f, runs, false) }
 
-// Claims draws for the page of each claim of an experiment its ratios on all machines, run by
+// OfClaim is what the page of a claim shows: its ratios on all machines on one axis, and run by
 // run, where they are few enough to be told apart.
-func (b *Book) Claims(name string) (map[string]string, error) {
+type OfClaim struct {
+	Spread string `json:"spread,omitempty"`
+	Ratios string `json:"ratios,omitempty"`
+}
+
+// Claims draws for the page of each claim of an experiment.
+func (b *Book) Claims(name string) (map[string]OfClaim, error) {
 	x, err := b.experiment(name)
 	if err != nil {
 		return nil, err
 	}
 	const mostHosts, mostRows = 12, 4
-	out := map[string]string{}
+	out := map[string]OfClaim{}
 	for _, sum := range b.Sums[name].Claims {
 		c, _ := x.Claim(sum.ID)
+		drawn := OfClaim{Spread: b.spread(name, c, sum)}
+		if drawn.Spread != "" {
+			out[sum.ID] = drawn
+		}
 		if c.Kind != "flat" && c.Kind != "ratio" {
 			continue
 		}
@@ -206,9 +229,52 @@ func (b *Book) Claims(name string) (map[string]string, error) {
 			continue
 		}
 		f := Figure{Title: "The ratios, machine by machine", Exp: name, Claim: sum.ID}
-		if out[sum.ID], err = b.ratios(f, runs, len(runs) > 1); err != nil {
+		if drawn.Ratios, err = b.ratios(f, runs, len(runs) > 1); err != nil {
 			return nil, err
 		}
+		out[sum.ID] = drawn
 	}
 	return out, nil
 }
+
+// spread draws a claim's ratios on all machines.
+func (b *Book) spread(name string, c experiment.Claim, sum pages.Summed) string {
+	m, _ := metric.Lookup(c.Metric)
+	over := strings.ReplaceAll(c.Over, "_", " ")
+	if slices.Contains([]string{setting.RPS, setting.RFS, setting.IRQ}, over) {
+		over = strings.ToUpper(over)
+	}
+	s := draw.Spread{Frame: draw.Frame{ID: "spread-" + c.ID, Title: "The ratio on each machine",
+		Desc: upper(sum.Says) + ".", XLabel: m.Label + ", ratio over " + over}}
+	if sum.Agree != "" {
+		s.Desc += " " + upper(sum.Agree) + "."
+	}
+	var each []string
+	hosts := slices.Clone(sum.Hosts)
+	slices.SortStableFunc(hosts, func(a, b pages.OnHost) int { return cmp.Compare(a.Ratio, b.Ratio) })
+	for _, h := range hosts {
+		if h.Ratio <= 0 {
+			continue
+		}
+		at := slices.IndexFunc(b.Runs[name], func(r Run) bool { return r.Run == h.Run })
+		if at < 0 {
+			continue
+		}
+		r := b.Runs[name][at]
+		said, _ := r.said(c.ID)
+		for _, e := range said.Effects {
+			if e.Decides && len(s.Machines) == 0 {
+				s.BandLow, s.BandHigh = e.BandLow, e.BandHigh
+			}
+		}
+		machine := draw.Machine{Name: b.server(r), Verdict: string(h.Verdict), Text: h.Text,
+			Ratio: h.Ratio, Low: h.Low, High: h.High}
+		s.Machines, each = append(s.Machines, machine), append(each, machine.Name+": "+h.Text+".")
+	}
+	if s.Few() {
+		s.Desc += " " + strings.Join(each, " ")
+	}
+	return s.SVG()
+}
+
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

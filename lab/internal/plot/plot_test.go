@@ -35,7 +35,7 @@ func page(figures string) []byte {
 }
 
 func TestAPageDeclaresItsFigures(t *testing.T) {
-	got, err := book().Page("content/journal/90.md", page(`name = "all"
+	got, _, err := book().Page("content/journal/90.md", page(`name = "all"
 kind = "bars"
 title = "Bars"
 exp = "90-workers"
@@ -51,7 +51,7 @@ metric = "throughput_rps"`))
 	if strings.Contains(got["all"], "0000aaaa") {
 		t.Error("the figure has a run that the page does not show")
 	}
-	if none, err := book().Page("content/about.md", []byte("+++\ntitle = \"About\"\n+++\n")); err != nil || len(none) > 0 {
+	if none, _, err := book().Page("content/about.md", []byte("+++\ntitle = \"About\"\n+++\n")); err != nil || len(none) > 0 {
 		t.Errorf("a page without figures: %v, %v", none, err)
 	}
 }
@@ -59,11 +59,11 @@ metric = "throughput_rps"`))
 // What nobody has measured is a state of the journal, and the table beside the figure says so.
 func TestAFigureThatNobodyMeasuredIsEmptyIfItSaysMeasured(t *testing.T) {
 	of := "name = \"a\"\nkind = \"dots\"\nexp = \"90-workers\"\nmetric = \"latency_p50_s\"\n"
-	got, err := book().Page("p.md", page(of+`source = "measured"`))
+	got, _, err := book().Page("p.md", page(of+`source = "measured"`))
 	if drawn, ok := got["a"]; err != nil || !ok || drawn != "" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := book().Page("p.md", page(of)); err == nil || !strings.Contains(err.Error(), `source = "measured"`) {
+	if _, _, err := book().Page("p.md", page(of)); err == nil || !strings.Contains(err.Error(), `source = "measured"`) {
 		t.Errorf("a figure without figures: %v", err)
 	}
 }
@@ -83,7 +83,7 @@ func TestAFaultyFigureIsNamed(t *testing.T) {
 		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"\nlevels = {workers = 1.5}": "levels: workers: 1.5 is not a level",
 		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"\n[[figures]]\nname = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"": "the page has another figure of this name",
 	} {
-		if _, err := book().Page("p.md", page(figure)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := book().Page("p.md", page(figure)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\ngave %v, want %s", figure, err, want)
 		}
 	}
@@ -93,7 +93,7 @@ func TestAPictureOfWhatNobodyMeasuredSaysHowTo(t *testing.T) {
 	panel := func(more string) []byte {
 		return page("name = \"a\"\nkind = \"picture\"\ntitle = \"T\"\n\n[[figures.panels]]\nexp = \"90-workers\"\n" + more)
 	}
-	got, err := book().Page("p.md", panel("kind = \"asked\"\nsource = \"measured\"\nlevels = {workers = 8}"))
+	got, _, err := book().Page("p.md", panel("kind = \"asked\"\nsource = \"measured\"\nlevels = {workers = 8}"))
 	if err != nil || !strings.Contains(got["a"], "<code>.tools/bin/lab run 90-workers</code> would add yours here") {
 		t.Errorf("%q, %v", got["a"], err)
 	}
@@ -104,8 +104,28 @@ func TestAPictureOfWhatNobodyMeasuredSaysHowTo(t *testing.T) {
 		"kind = \"setup\"\nrun = \"first\"\nclient = [\"idle\"]":        "data/audits/90.json is missing",
 		"kind = \"flushes\"\nsource = \"measured\"\nlevels = {a = 1.5}": "levels: a: 1.5 is not a level",
 	} {
-		if _, err := book().Page("p.md", panel(more)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := book().Page("p.md", panel(more)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\ngave %v, want %s", more, err, want)
+		}
+	}
+}
+
+func TestACardIsDrawnOfThePublishedRunOrTheOneNamed(t *testing.T) {
+	entry := func(card string) []byte { return []byte("+++\ncard = {" + card + "}\n+++\n") }
+	_, card, err := book().Page("p.md", entry(`exp = "90-workers", run = "first", metric = "throughput_rps", x = "workers"`))
+	if err != nil || card == nil || !strings.Contains(card.Ink, "Requests a second by workers\n4 ") || card.Says != "Requests a second by workers. 4: 1,000." {
+		t.Errorf("%+v, %v", card, err)
+	}
+	if _, card, err := book().Page("p.md", entry("finding = true")); card != nil || err != nil {
+		t.Errorf("words alone: %+v, %v", card, err)
+	}
+	for of, want := range map[string]string{
+		`exp = "90-workers", metric = "throughput_rps", x = "workers"`:               `p.md: card: 0 runs of 90-workers answer to "published"`,
+		`exp = "90-workers", run = "first", claim = "one"`:                           "data/verdicts/90-workers/first.json has no ratio of one",
+		`exp = "90-workers", run = "first", metric = "throughput_rps", x = ["rate"]`: "no figure of throughput_rps over rate",
+	} {
+		if _, _, err := book().Page("p.md", entry(of)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\ngave %v, want %s", of, err, want)
 		}
 	}
 }

@@ -1,0 +1,156 @@
+package plot
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/draw"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// CardOf is what a page declares of the picture that links to it show: bars of a metric over a
+// factor or several, a claim's ratios, or words alone.
+type CardOf struct {
+	Exp    string `toml:"exp"`
+	Run    string `toml:"run"`
+	Host   string `toml:"host"`
+	Metric string `toml:"metric"`
+	Over   any    `toml:"x"`
+	// At keeps some levels, and Labels names them; Caption says what the bars are.
+	At      map[string]any    `toml:"at"`
+	Labels  map[string]string `toml:"labels"`
+	Caption string            `toml:"caption"`
+	Claim   string            `toml:"claim"`
+}
+
+// card draws a page's card; nil if it declares no chart.
+func (b *Book) card(of CardOf) (*draw.Card, error) {
+	f := Figure{Exp: of.Exp, Run: of.Run, Host: of.Host, Keep: of.At}
+	if of.Metric == "" && of.Claim == "" {
+		return nil, nil
+	}
+	if err := f.keep(); err != nil {
+		return nil, err
+	}
+	r, err := b.pick(f)
+	if err != nil {
+		return nil, err
+	}
+	source := b.server(r) + ", measured by the lab, " + day(r)
+	if r.published() {
+		source = b.server(r) + ", published, " + day(r)
+	}
+	if of.Claim != "" {
+		return b.cardOfClaim(of, r, source)
+	}
+	return b.cardOfBars(of, f.Levels, r, source)
+}
+
+func (b *Book) cardOfClaim(of CardOf, r Run, source string) (*draw.Card, error) {
+	x, err := b.experiment(of.Exp)
+	if err != nil {
+		return nil, err
+	}
+	c, ok := x.Claim(of.Claim)
+	said, _ := r.said(of.Claim)
+	if !ok || len(said.Effects) == 0 {
+		return nil, fmt.Errorf("data/verdicts/%s/%s.json has no ratio of %s", of.Exp, r.Run, of.Claim)
+	}
+	m, _ := metric.Lookup(c.Metric)
+	ratios := draw.Ratios{Groups: []draw.RatioGroup{{}}}
+	for _, e := range said.Effects {
+		ratios.BandLow, ratios.BandHigh = e.BandLow, e.BandHigh
+		row := ratio(e, c.Over, "")
+		row.Label = words.LevelCell(e.A[c.Over]) + " over " + words.LevelCell(e.B[c.Over])
+		for _, k := range slices.Sorted(maps.Keys(e.At)) {
+			row.Label = fmt.Sprintf("at %s %s", words.LevelCell(e.At[k]), k)
+		}
+		ratios.Groups[0].Rows = append(ratios.Groups[0].Rows, row)
+	}
+	card := draw.CardOfRatios(fmt.Sprintf("%s, ratio over %s; shaded: as claimed", m.Label, c.Over), source, ratios)
+	return &card, nil
+}
+
+func (b *Book) cardOfBars(of CardOf, keep setting.Levels, r Run, source string) (*draw.Card, error) {
+	m, known := metric.Lookup(of.Metric)
+	if !known {
+		return nil, fmt.Errorf("metric %q is not known", of.Metric)
+	}
+	var keys, over []string
+	switch x := of.Over.(type) {
+	case string:
+		keys = []string{x}
+	case []any:
+		for _, k := range x {
+			keys = append(keys, fmt.Sprint(k))
+		}
+	}
+	for _, k := range keys {
+		over = append(over, lower(words.SettingName(k)))
+	}
+	rows, _ := r.rows(keep, of.Metric)
+	var bars []draw.Bar
+	for _, c := range rows {
+		label, ok := of.label(c, keys)
+		if !ok {
+			continue
+		}
+		if slices.ContainsFunc(bars, func(o draw.Bar) bool { return o.Label == label }) {
+			return nil, fmt.Errorf("two conditions are %q; tell them apart by x = […], or keep one by at = {…}", label)
+		}
+		fig := c.Metrics[of.Metric]
+		text, _, err := r.text(fig, of.Metric)
+		if err != nil {
+			return nil, err
+		}
+		bars = append(bars, draw.Bar{Figure: marks(fig), Label: label, Text: text})
+	}
+	if len(bars) == 0 {
+		return nil, fmt.Errorf("no figure of %s over %s in data/verdicts/%s/%s.json",
+			of.Metric, strings.Join(keys, ", "), of.Exp, r.Run)
+	}
+	what := m.Label
+	if of.Metric == "throughput_rps" {
+		what = "Requests a second"
+	}
+	card := draw.CardOfBars(first(of.Caption, what+" by "+words.List(over)), source, bars)
+	return &card, nil
+}
+
+// label names a condition by its levels of some factors; it has none if one is missing.
+func (of CardOf) label(c verdict.Summary, keys []string) (string, bool) {
+	var said []string
+	for _, k := range keys {
+		l, ok := c.Levels[k]
+		if !ok {
+			return "", false
+		}
+		on, is := l.Bool()
+		switch name := words.SettingName(k); {
+		case is:
+			if name == strings.ToUpper(k[:1])+strings.ReplaceAll(k[1:], "_", " ") {
+				name = k
+			}
+			if !on {
+				name = "no " + name
+			}
+			said = append(said, name)
+		default:
+			said = append(said, first(of.Labels[l.String()], c.Shown[k]))
+		}
+	}
+	return draw.Short(strings.Join(said, ", "), 28), true
+}
+
+// lower begins a name in lower case, except for acronyms.
+func lower(name string) string {
+	if len(name) > 1 && name[1] >= 'A' && name[1] <= 'Z' {
+		return name
+	}
+	return strings.ToLower(name[:1]) + name[1:]
+}
