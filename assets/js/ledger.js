@@ -7,14 +7,12 @@
   const rows = [...document.querySelectorAll('.matrix tr[data-entry]')]
   if (!shown || selects.length === 0) return
 
-  // A verdict is asked of the machine that is chosen, or of any, and of published runs
-  // only where no machine is chosen.
+  // A verdict is asked of the machine that is chosen, or of any.
   const matches = (row) => {
     const { entry, host, verdict } = Object.fromEntries(selects.map((s) => [s.name, s.value]))
     const cells = [...row.querySelectorAll('[data-verdict]')].filter((c) => !host || c.dataset.host === host)
-    const singles = host ? [] : [...row.querySelectorAll('[data-single]')].map((c) => c.dataset.single)
     return (!entry || row.dataset.entry === entry) && (!host || cells.length > 0) &&
-      (!verdict || cells.some((c) => c.dataset.verdict === verdict) || singles.includes(verdict))
+      (!verdict || cells.some((c) => c.dataset.verdict === verdict))
   }
   const count = () => {
     shown.textContent = `${rows.filter(matches).length} of ${rows.length} claims`

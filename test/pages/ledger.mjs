@@ -11,14 +11,13 @@ export async function ledger (page, url, scripted, complain) {
   const rows = await page.locator('.matrix tr[data-entry]').evaluateAll((rs) => rs.map((r) => ({
     entry: r.dataset.entry,
     part: [...document.querySelectorAll('.part')].indexOf(r.closest('.part')),
-    cells: [...r.querySelectorAll('[data-host]')].map((c) => ({ host: c.dataset.host, verdict: c.dataset.verdict })),
-    singles: [...r.querySelectorAll('[data-single]')].map((c) => c.dataset.single)
+    cells: [...r.querySelectorAll('[data-host]')].map((c) => ({ host: c.dataset.host, verdict: c.dataset.verdict }))
   })))
   if (rows.length === 0) return complain('the ledger has no row')
   const holds = (row, { entry, host, verdict }) => {
     const cells = row.cells.filter((c) => !host || c.host === host)
     return (!entry || row.entry === entry) && (!host || cells.length > 0) &&
-      (!verdict || cells.some((c) => c.verdict === verdict) || (!host && row.singles.includes(verdict)))
+      (!verdict || cells.some((c) => c.verdict === verdict))
   }
   // Grouped by what is chosen, so that each pair is not combined with every open choice.
   const choices = new Map()

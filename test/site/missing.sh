@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # If a data file is missing, the build fails with a line that names the entry and the
-# file. All published runs and hosts are removed, those of one kind at a time. A page
-# stops at the first file that it lacks, so files that such a build does not name are
-# removed again without those that it named, and at last one by one. No published text has
-# profiles, designs or what all machines say of claims; for these the golden pages' files
-# are removed.
+# file. The runs that entries name, the machines of texts and the texts' audits are
+# removed, those of one kind at a time. A page stops at the first file that it lacks, so
+# files that such a build does not name are removed again without those that it named,
+# and at last one by one. Of profiles, designs and what all machines say of claims the
+# golden pages' files are removed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 copy=$(mktemp -d)
@@ -57,10 +57,15 @@ each() {
   checked=$((checked + $#))
 }
 
-for kind in verdicts results csv runs hosts audits; do
-  mapfile -t files < <(find data/verdicts data/results data/csv data/runs data/hosts data/audits/{01,02,03,04,05,06,06b,08,09,10,11,batch}.json -path 'data/audits/*' -o -name '*published*' -o -path 'data/hosts/c*.json' | grep "^data/$kind/" | sort)
+runs=$(grep -rhoE 'run="[0-9]{8}t[^"]+' content/journal | cut -d'"' -f2 | sort -u)
+for kind in verdicts results csv runs; do
+  mapfile -t files < <(find "data/$kind" -type f | grep -F "$runs" | sort)
   each "${files[@]}"
 done
+mapfile -t files < <(ls data/hosts/c*.json)
+each "${files[@]}"
+mapfile -t files < <(ls data/audits/{01,02,03,04,05,06,06b,08,09,10,11,batch}.json)
+each "${files[@]}"
 # What all machines say of a claim stands on the claim's own page.
 what=(--config 'config.toml,test/site/config.toml')
 mapfile -t files < <(find test/site/fixture/data/{flames,profiles,designs} test/site/fixture/data/claims/94-turns.json -type f | sort)

@@ -54,7 +54,7 @@ func TestAuditRefusesBadInputInOneLine(t *testing.T) {
 		"no figure":        {`printed = "129"`, `printed = "a lot"`, []string{text, `figures[0] "before"`, "such as"}},
 		"an unknown name":  {`equals = "t.c1.workers"`, `equals = "t.c1.wokers"`, []string{text, `checks "before_workers"`, `"wokers" is neither`}},
 		"a broken formula": {`equals = "workers * threads"`, `equals = "workers * "`, []string{text, `checks "threads_sum"`, "expected operand"}},
-		"no such run":      {`run = "published-2026-06-10-c8i-32xlarge"`, `run = "published"`, []string{text, "there is no data/results/10-workers/published.json"}},
+		"no such row":      {`equals = "t.c1.workers"`, `equals = "t.c99.workers"`, []string{text, `no row "c99"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, _, errs := at(t, func(root string) {

@@ -34,7 +34,6 @@ type subcommands struct {
 	Verdicts     verdictsCall  `cmd:"" help:"Derive data/verdicts, data/csv and data/audits, and sum up over hosts."`
 	Audit        auditCall     `cmd:"" help:"Recompute what printed figures imply."`
 	New          newCall       `cmd:"" help:"Write a file to start from: an entry, an experiment, a text or a host."`
-	Import       importCall    `cmd:"" help:"Carry a table of published figures over from CSV, each figure once."`
 	Preview      previewCall   `cmd:"" help:"Show an entry, or a draft, as it will look."`
 	Table        tableCall     `cmd:"" help:"Print the table of ratios that experiments ask for, from what the journal has of this machine, or from new runs for trial."`
 	Report       reportCall    `cmd:"" help:"Sum up what a change moves, for whoever judges it."`

@@ -40,7 +40,7 @@ type change struct {
 //
 //   - results, raw profiles, hosts and designs are only ever added, but a host
 //     may be declared the same machine as another;
-//   - a claim of an experiment with trials, measured or published, keeps its
+//   - a claim of an experiment with trials keeps its
 //     bars, or is withdrawn by name with a reason, and stays withdrawn; it keeps
 //     its text, or the former one is listed as corrected;
 //   - a figure that a text printed stays, unless an entry corrects that text.
@@ -325,7 +325,7 @@ func reworded(x *experiment.Experiment, c experiment.Claim) (n int) {
 	return n
 }
 
-// ran tells whether the experiment had trials, measured or published. A run that
+// ran tells whether the experiment had trials. A run that
 // could not be made has none, and no claim could be read off it.
 func (c *change) ran(name string) (found bool, err error) {
 	for _, p := range sorted(c.files, "data/results/"+name+"/") {

@@ -3,6 +3,7 @@ package archive
 import (
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -56,8 +57,13 @@ func figures(was, now *audit.Text) []string {
 			out = append(out, fmt.Sprintf("table %q is gone", t.ID))
 			continue
 		}
-		if u := now.Tables[i]; u.Experiment != t.Experiment || u.Run != t.Run {
-			out = append(out, fmt.Sprintf("table %q: it is of %s/%s, before %s/%s", t.ID, u.Experiment, u.Run, t.Experiment, t.Run))
+		for k, r := range t.Rows {
+			switch u := now.Tables[i]; {
+			case k >= len(u.Rows):
+				out = append(out, fmt.Sprintf("table %q: row c%d is gone", t.ID, k+1))
+			case !reflect.DeepEqual(u.Rows[k], r):
+				out = append(out, fmt.Sprintf("table %q: row c%d: its levels or figures were changed", t.ID, k+1))
+			}
 		}
 	}
 	return out

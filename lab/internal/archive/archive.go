@@ -143,18 +143,14 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 	for _, p := range slices.Sorted(maps.Keys(unread)) {
 		fault(p, unread[p])
 	}
-	// A text refers to runs. If a run has a fault, checking the text would only
-	// report it again.
+	// A text refers to experiments and hosts. If one has a fault, checking the text
+	// would only report it again.
 	if len(faults) > 0 {
 		return j, faults, nil
 	}
-	j.Audits, err = audit.Of(texts, j.Runs)
+	j.Audits, err = audit.Of(texts, j.Experiments, j.Hosts)
 	if found := (*audit.Fault)(nil); errors.As(err, &found) {
-		path := root.Text(found.Text)
-		if r := found.Run; r != nil {
-			path = root.Result(r.Experiment, r.Run)
-		}
-		fault(path, found.Err)
+		fault(root.Text(found.Text), found.Err)
 	}
 	return j, faults, nil
 }
@@ -198,8 +194,7 @@ func (j *Journal) consistent(path string, f *results.File) error {
 			return fmt.Errorf("/hosts/%s: no profile %s", role, j.Root.Rel(j.Root.Host(id)))
 		}
 	}
-	// A measured run is checked against its own design, possibly an earlier one; a
-	// published run against the experiment as it is.
+	// A run is checked against its own design, possibly an earlier one.
 	then, err := j.design(f)
 	if err != nil {
 		return err

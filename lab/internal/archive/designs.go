@@ -17,7 +17,7 @@ import (
 )
 
 // design reads the design that a measured run names, and checks its digest and
-// its version. It is nil for a published run.
+// its version. It is nil for a run without provenance.
 func (j *Journal) design(f *results.File) (*experiment.Experiment, error) {
 	if f.Provenance == nil {
 		return nil, nil
@@ -54,9 +54,8 @@ func (j *Journal) readDesign(id, sum string) (*experiment.Experiment, error) {
 	return experiment.Parse(id, text)
 }
 
-// Then is the design that a run was made with. It is the experiment as it is
-// for a published run, which has no design, and for a run that could not be
-// made, from which no claim could have been read off.
+// Then is the design that a run was made with. It is the experiment as it is for a
+// run that could not be made, from which no claim could have been read off.
 func (j *Journal) Then(x *experiment.Experiment, f *results.File) *experiment.Experiment {
 	if f.NotApplicable != "" {
 		return x

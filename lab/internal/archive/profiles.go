@@ -111,9 +111,6 @@ func agrees(f *results.File, c results.Condition, named results.RawProfile, raw 
 	if err != nil {
 		return err
 	}
-	if f.Source != results.Measured {
-		return nil
-	}
 	var total, duration float64
 	parts := map[string]float64{} // of the total, by "work" or "packages" and name
 	for _, t := range f.Trials {

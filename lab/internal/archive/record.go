@@ -11,7 +11,7 @@ import (
 
 // Record lists the runs that a run's verdicts may rest on, oldest first and the
 // run itself last: earlier runs of the same experiment on the same hosts. The
-// run need not be in the journal yet. A published run stands alone.
+// run need not be in the journal yet.
 func (j *Journal) Record(x *experiment.Experiment, f *results.File) []verdict.Run {
 	var out []verdict.Run
 	for _, r := range j.Runs {
@@ -36,14 +36,14 @@ func (j *Journal) Question(x *experiment.Experiment) *verdict.Question {
 	return verdict.Asked(runs)
 }
 
-// alike tells whether two measured runs are of one experiment on the same
+// alike tells whether two runs are of one experiment on the same
 // machines: with a fleet's clients both, the same ones, or without. A server's
 // blocks never count together with those of a fleet that it is the server of.
 func (j *Journal) alike(a, b *results.File) bool {
 	return a.Experiment == b.Experiment && a.Hosts.Same(b.Hosts) && a.Provenance != nil && b.Provenance != nil
 }
 
-// byStart orders measured runs by start, then by name.
+// byStart orders runs by start, then by name.
 func byStart(a, b *results.File) int {
 	return cmp.Or(a.Provenance.StartedAt.Compare(b.Provenance.StartedAt), cmp.Compare(a.Run, b.Run))
 }

@@ -23,16 +23,13 @@ func TestARecordIsOfTheRunsThatBeganBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, second, third := began(x.Name, "first", "h", 1), began(x.Name, "second", "h", 2), began(x.Name, "third", "h", 3)
-	text := began(x.Name, "published", "h", 1)
-	text.Source, text.Provenance = results.Published, nil
-	j.Runs = []*results.File{third, text, began(x.Name, "elsewhere", "other", 1), first, began("10-workers", "another", "h", 1), second}
+	j.Runs = []*results.File{third, began(x.Name, "elsewhere", "other", 1), first, began("10-workers", "another", "h", 1), second}
 	for _, c := range []struct {
 		of   *results.File
 		want []string
 	}{
 		{first, []string{"first"}},
 		{third, []string{"first", "second", "third"}},
-		{text, []string{"published"}},
 		// A run that the journal does not have yet.
 		{began(x.Name, "fourth", "h", 4), []string{"first", "second", "third", "fourth"}},
 	} {

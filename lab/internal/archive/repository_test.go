@@ -18,8 +18,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// A repository is a small journal in git: one experiment with a published run and
-// a measured one, which names the commit that has the experiment, and a text. The
+// A repository is a small journal in git: one experiment with a
+// run, which names the commit that has the experiment, and a text. The
 // branch base is where a contribution starts.
 type repository struct {
 	t    *testing.T
@@ -27,9 +27,11 @@ type repository struct {
 }
 
 const (
-	server   = "c6in-8xlarge"
-	text97   = "data/texts/97.toml"
-	printed  = "entry = \"97\"\n[[figures]]\nid = \"rate\"\nplace = \"headline\"\nprinted = \"790k\"\nunit = \"1/s\"\n"
+	server  = "c6in-8xlarge"
+	text97  = "data/texts/97.toml"
+	printed = "entry = \"97\"\ndate = \"2026-01-01\"\n[[tables]]\nid = \"t\"\nplace = \"p\"\nexperiment = \"11-threads\"\nhost = \"c6in-8xlarge\"\n" +
+		"topology = \"fleet\"\nrows = [\n  { levels = { connections = 20 }, printed = { throughput_rps = \"790k\" } },\n" + rowAgain + "]\n[[figures]]\nid = \"rate\"\nplace = \"headline\"\nprinted = \"800k\"\nunit = \"1/s\"\n"
+	rowAgain = "  { levels = { connections = 200 }, printed = { throughput_rps = \"810k\" } },\n"
 	entry97  = "content/journal/97.md"
 	entry98  = "content/journal/98.md"
 	corrects = "+++\ntitle = \"Later\"\n[[corrects]]\nentry = \"97\"\nbelieved = \"790k\"\nfound = \"The client was the wall.\"\n+++\nText.\n"
@@ -75,7 +77,7 @@ func (r repository) files() map[string]string {
 func (r repository) make() {
 	t := r.t
 	t.Helper()
-	for _, name := range []string{archivetest.ThreadsDesign, threads, c6in} {
+	for _, name := range []string{archivetest.ThreadsDesign, c6in} {
 		archivetest.Write(t, r.root.Path(name), archivetest.Read(t, filepath.Join(archivetest.Repository, name)))
 	}
 	archivetest.Write(t, r.root.Path("lab/go.mod"), "module x\n")

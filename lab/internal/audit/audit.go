@@ -16,10 +16,10 @@ package audit
 import (
 	"fmt"
 	"math"
-	"slices"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -36,7 +36,8 @@ const (
 type File struct {
 	SchemaVersion int                `json:"schema_version"`
 	Entry         string             `json:"entry"`
-	Figures       map[string]Printed `json:"figures"` // carried over by hand, for use in prose
+	Tables        []Sheet            `json:"tables,omitempty"` // as pages show them
+	Figures       map[string]Printed `json:"figures"`          // for use in prose
 	Findings      []Finding          `json:"findings"`
 	Claims        []Verdict          `json:"claims"`
 }
@@ -67,7 +68,7 @@ type Finding struct {
 	Verdict    string   `json:"verdict"`
 	Shown      Shown    `json:"shown"`
 	Note       string   `json:"note,omitempty"`
-	Automatic  bool     `json:"automatic,omitempty"` // made from a results file, not written by hand
+	Automatic  bool     `json:"automatic,omitempty"` // made from a table, not written by hand
 }
 
 // A Relation is the expected relation of a printed figure to the recomputed
@@ -118,59 +119,44 @@ type Verdict struct {
 	Reason    string `json:"reason"`
 }
 
-// Of audits every entry that has a text or a published run, sorted by entry.
-func Of(texts []*Text, runs []*results.File) ([]*File, error) {
-	var entries []string
-	add := func(entry string) {
-		if !slices.Contains(entries, entry) {
-			entries = append(entries, entry)
-		}
-	}
-	book := &book{texts: map[string]*Text{}, runs: runs}
+// Of audits every text, in their order. The experiments are those that tables name,
+// the hosts those that they were measured on.
+func Of(texts []*Text, experiments []*experiment.Experiment, hosts map[string]*host.Profile) ([]*File, error) {
+	b := book{}
 	for _, t := range texts {
-		book.texts[t.Entry] = t
-		add(t.Entry)
+		b[t.Entry] = t
 	}
-	for _, r := range runs {
-		if r.Source == results.Published {
-			add(r.Text.Entry)
-		}
-	}
-	slices.Sort(entries)
 	files := []*File{}
-	for _, entry := range entries {
-		f := &File{SchemaVersion: Version, Entry: entry, Figures: map[string]Printed{}, Findings: []Finding{}, Claims: []Verdict{}}
-		text := book.texts[entry]
-		if text != nil {
-			if err := book.read(text, f); err != nil {
-				return nil, &Fault{Text: entry, Err: err}
+	for _, t := range texts {
+		f := &File{SchemaVersion: Version, Entry: t.Entry, Figures: map[string]Printed{}, Findings: []Finding{}, Claims: []Verdict{}}
+		for i := range t.Tables {
+			sheet, err := t.Tables[i].sheet(t.Date, experiments, hosts)
+			if err != nil {
+				return nil, &Fault{t.Entry, fmt.Errorf("tables %q: %w", t.Tables[i].ID, err)}
 			}
+			f.Tables = append(f.Tables, sheet)
 		}
-		for _, r := range runs {
-			if r.Source == results.Published && r.Text.Entry == entry {
-				found, err := automatic(r, text)
-				if err != nil {
-					return nil, &Fault{Run: r, Err: err}
-				}
-				f.Findings = append(f.Findings, found...)
-			}
+		if err := b.read(t, f); err != nil {
+			return nil, &Fault{t.Entry, err}
+		}
+		for i := range t.Tables {
+			f.Findings = append(f.Findings, t.Tables[i].automatic()...)
 		}
 		files = append(files, f)
 	}
 	return files, nil
 }
 
-// A Fault is an error in one entry's text or in a published run.
+// A Fault is an error in one entry's text.
 type Fault struct {
-	Text string        // number of the entry; empty if it is a run
-	Run  *results.File // nil if it is a text
+	Text string // number of the entry
 	Err  error
 }
 
 func (f *Fault) Error() string { return f.Err.Error() }
 
 // read derives the findings of one text.
-func (b *book) read(t *Text, f *File) error {
+func (b book) read(t *Text, f *File) error {
 	for _, fig := range t.Figures {
 		p, err := fig.parse()
 		if err != nil {
@@ -178,11 +164,6 @@ func (b *book) read(t *Text, f *File) error {
 		}
 		q := p.Quantity.rounded()
 		f.Figures[fig.ID] = Printed{fig.Place, fig.Printed, p.Unit, q.Value, q.Low, q.High}
-	}
-	for _, table := range t.Tables {
-		if _, err := b.run(table); err != nil {
-			return err
-		}
 	}
 	byID := map[string]Finding{}
 	for _, c := range t.Checks {
@@ -204,7 +185,7 @@ func (b *book) read(t *Text, f *File) error {
 }
 
 // check recomputes one figure.
-func (b *book) check(t *Text, c Check) (Finding, error) {
+func (b book) check(t *Text, c Check) (Finding, error) {
 	f := Finding{ID: c.ID, Kind: c.Kind, Place: c.Place, Unit: c.Unit, Within: c.Within, Note: c.Note}
 	of, err := b.eval(t, c.Of)
 	if err != nil {

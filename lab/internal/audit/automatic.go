@@ -2,13 +2,10 @@ package audit
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
@@ -19,7 +16,7 @@ var whole = regexp.MustCompile(`^[0-9]+ ?ms$`)
 // significant.
 var counted = map[string]bool{"workers": true, "workers_active": true, "processes": true, "requests": true, "connections_established": true}
 
-// answerOf gives the route of a published trial, if the series printed its size. The body
+// answerOf gives the route of a row, if the series printed its size. The body
 // of /read is a mean over products drawn at start; two sets of products differ by less
 // than 2 %. Rates count answers and transfers count bytes read. What is in transit at the
 // ends of a window is counted in only one of them, which makes less than 1 %.
@@ -45,47 +42,24 @@ func sizeOf(r catalog.Route, stack string) Quantity {
 // largest frame of such an interface, 9,001 bytes.
 const packing = 9001.0 / 8961
 
-// automatic makes every check that a published trial's figures allow. It
-// refuses a trial whose figures differ from what was printed.
-func automatic(r *results.File, text *Text) ([]Finding, error) {
-	table := r.Experiment
-	if text != nil {
-		for _, t := range text.Tables {
-			if t.Experiment == r.Experiment && t.Run == r.Run {
-				table = t.Place
-			}
-		}
-	}
-	var out []Finding
-	times := map[string]int{} // a text may print a condition more than once
-	for i, t := range r.Trials {
-		for _, name := range slices.Sorted(maps.Keys(t.Printed)) {
-			if _, _, err := figure(t, name); err != nil {
-				return nil, fmt.Errorf("/trials/%d/printed: %w", i, err)
-			}
-		}
-		if !t.Valid {
-			continue
-		}
-		c, _, _ := trial(r, t.Condition)
-		a := auto{r: r, t: t, levels: r.Settings.With(c.Levels), place: placed(table, c)}
-		a.id = r.Experiment + "-" + r.Run + "-" + c.ID
-		if times[c.ID]++; times[c.ID] > 1 {
-			a.id += fmt.Sprintf("-%d", times[c.ID])
-		}
+// automatic makes every check that the figures of a table's rows allow.
+func (t *Table) automatic() (out []Finding) {
+	for i, r := range t.rows {
+		a := auto{t: t, r: r, levels: t.settings.With(r.levels), place: t.placed(r), id: t.ID + "-" + rowID(i)}
+		a.shares()
 		a.responses()
 		a.wire()
 		a.little()
 		a.counts()
 		out = append(out, a.found...)
 	}
-	return out, nil
+	return out
 }
 
-// An auto collects one trial's findings.
+// An auto collects one row's findings.
 type auto struct {
-	r      *results.File
-	t      results.Trial
+	t      *Table
+	r      row
 	levels setting.Levels
 	place  string
 	id     string
@@ -93,8 +67,8 @@ type auto struct {
 }
 
 func (a *auto) get(name string) (Quantity, bool) {
-	q, ok, err := figure(a.t, name)
-	return q, ok && err == nil
+	f, ok := a.r.figures[name]
+	return f.Quantity, ok
 }
 
 func (a *auto) level(name string) (Quantity, bool) {
@@ -108,7 +82,7 @@ func (a *auto) level(name string) (Quantity, bool) {
 
 func (a *auto) find(kind Kind, of string, stands Quantity, rel Relation, to Quantity, unit metric.Unit, note string) {
 	f := Finding{
-		ID: a.id + "-" + string(kind) + "-" + of, Kind: kind, Place: a.place, Printed: a.t.Printed[of], Unit: unit,
+		ID: a.id + "-" + string(kind) + "-" + of, Kind: kind, Place: a.place, Printed: a.t.Rows[a.r.at].Printed[of], Unit: unit,
 		Stands: stands, Relation: rel, Recomputed: to, Note: note, Automatic: true,
 	}
 	if m, ok := metric.Lookup(of); ok && f.Printed != "" {
@@ -118,7 +92,16 @@ func (a *auto) find(kind Kind, of string, stands Quantity, rel Relation, to Quan
 	a.found = append(a.found, f)
 }
 
-// answer is the size of the trial's answers, if the route's is known.
+// shares finds shares of more than all there is.
+func (a *auto) shares() {
+	for _, name := range metric.Names() {
+		if q, ok := a.get(name); ok && q.Low > 1 && (strings.Contains(name, "_busy") || name == "line_rate_share") {
+			a.find(CPUSum, name, q, AtMost, Exactly(1), metric.Ratio, "A share of all that there is.")
+		}
+	}
+}
+
+// answer is the size of the row's answers, if the route's is known.
 func (a *auto) answer() (Quantity, bool) {
 	route, known := answerOf(a.levels[setting.Route].String())
 	if !known {
@@ -149,7 +132,7 @@ func (a *auto) responses() {
 // with the least TCP and IP overhead fit the wire. Where no bytes are printed, they
 // are the rate times the size of an answer, in each row of a table.
 func (a *auto) wire() {
-	line := a.r.Topology.LineRateBps / 8
+	line := a.t.LineRateBps / 8
 	if line == 0 {
 		return
 	}

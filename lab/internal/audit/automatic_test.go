@@ -1,38 +1,24 @@
 package audit
 
 import (
-	"errors"
-	"fmt"
-	"math"
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// published makes a run with one trial over a wire of 80 bit/s, or 10 B/s.
-func published(levels setting.Levels, printed map[string]string) *results.File {
-	t := results.Trial{Seq: 1, Block: 1, Condition: "c1", Valid: true, Metrics: map[string]float64{}, Below: map[string]float64{}, Printed: printed}
-	for name, p := range printed {
-		q, err := parse(p, manner{})
-		if err != nil {
-			panic(err)
-		}
-		if strings.HasPrefix(p, "<") {
-			t.Below[name] = q.Value
-		} else {
-			t.Metrics[name] = q.Value
-		}
+// printedRow makes a text of one row over a wire of 8 Gbit/s, or 1 GB/s.
+func printedRow(t testing.TB, levels map[string]any, printed map[string]string) *Text {
+	t.Helper()
+	table := Table{ID: "t", Place: "p", Experiment: "99-x", Host: "h", Topology: "fleet", LineRateBps: 8e9, Rows: []Row{{levels, printed}}}
+	if err := table.resolve(); err != nil {
+		t.Fatal(err)
 	}
-	return &results.File{
-		Experiment: "99-x", Run: "published", Source: results.Published, Text: &results.Text{Entry: "99"},
-		Topology: results.Topology{Kind: "fleet", LineRateBps: 8e9}, Conditions: []results.Condition{{ID: "c1", Levels: levels}}, Trials: []results.Trial{t},
-	}
+	return &Text{Entry: "99", Date: "2026-01-01", Tables: []Table{table}}
 }
 
-func TestEveryPublishedTrialIsChecked(t *testing.T) {
-	simple := setting.Levels{setting.Route: setting.String("/simple"), setting.Connections: setting.Int(100), setting.Pipelining: setting.Int(1), setting.Workers: setting.Int(4)}
+func TestEveryRowIsChecked(t *testing.T) {
+	simple := map[string]any{setting.Route: "/simple", setting.Connections: int64(100), setting.Pipelining: int64(1), setting.Workers: int64(4)}
 	for _, c := range []struct {
 		name    string
 		printed map[string]string
@@ -62,13 +48,12 @@ func TestEveryPublishedTrialIsChecked(t *testing.T) {
 		{"25 connections a worker", map[string]string{"connections_per_worker": "25"}, PerWorker, Agrees},
 		{"26 connections a worker", map[string]string{"connections_per_worker": "26"}, PerWorker, Disagrees},
 		{"a quarter each", map[string]string{"throughput_rps": "8,004", "throughput_per_worker_rps": "2,001"}, PerWorker, Agrees},
+		{"a side of 28 times all", map[string]string{"server_cores_busy": "2823%"}, CPUSum, Disagrees},
+		{"a side that is full", map[string]string{"server_cores_busy": "100%"}, CPUSum, ""},
 		{"a median over the tail", map[string]string{"latency_p50_s": "5ms", "latency_p99_s": "3ms"}, Reading, Disagrees},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			files, err := Of(nil, []*results.File{published(simple, c.printed)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			files := audited(t, printedRow(t, simple, c.printed))
 			got := ""
 			for _, f := range files[0].Findings {
 				if f.Kind == c.kind && (got == "" || f.Verdict == Disagrees) {
@@ -82,64 +67,47 @@ func TestEveryPublishedTrialIsChecked(t *testing.T) {
 	}
 }
 
-func TestAPublishedFigureIsThePrintedOne(t *testing.T) {
-	r := published(setting.Levels{}, map[string]string{"throughput_rps": "1,001"})
-	r.Trials[0].Metrics["throughput_rps"] = 1010
-	_, err := Of(nil, []*results.File{r})
-	fault := (*Fault)(nil)
-	if !errors.As(err, &fault) || fault.Run != r || !strings.Contains(err.Error(), `/trials/0/printed: throughput_rps is 1010, but printed as "1,001"`) {
-		t.Errorf("%v", err)
-	}
-}
-
 // No row of a table passes because another row was the one that somebody checked: one
 // more tenth in any of them shows.
 func TestEachRowIsHeldAgainstTheLine(t *testing.T) {
-	for _, run := range []string{"published-2026-06-12-c6in-8xlarge-ramp", "published-2026-06-12-c6in-8xlarge"} {
-		path := "../../../data/results/12-compression/" + run + ".json"
-		r, err := results.Read(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range r.Trials {
-			planted, err := results.Read(path)
+	for _, table := range []int{1, 2} {
+		read := func() *Table {
+			text, err := Load("../../../data/texts/12.toml")
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := planted.Trials[i].Metrics
-			m["throughput_rps"] = math.Round(m["throughput_rps"] * 1.1)
-			planted.Trials[i].Printed["throughput_rps"] = fmt.Sprintf("%.0f", m["throughput_rps"])
-			was, is := shares(t, r), shares(t, planted)
+			return &text.Tables[table]
+		}
+		whole := read()
+		for i := range whole.Rows {
+			planted := read()
+			planted.rows[i].figures["throughput_rps"] = reading{whole.rows[i].figures["throughput_rps"].times(Exactly(1.1)), ""}
+			was, is := sharesOf(whole), sharesOf(planted)
 			ids := map[string]bool{}
 			for _, f := range was {
 				if ids[f.ID] {
-					t.Errorf("%s: two findings are named %s", run, f.ID)
+					t.Errorf("%s: two findings are named %s", whole.ID, f.ID)
 				}
 				ids[f.ID] = true
 			}
-			if len(was) != len(r.Trials) || len(is) != len(was) {
-				t.Fatalf("%s: %d rows are held against the line, and %d of the planted", run, len(was), len(is))
+			if len(was) != len(whole.Rows) || len(is) != len(was) {
+				t.Fatalf("%s: %d rows are held against the line, and %d of the planted", whole.ID, len(was), len(is))
 			}
 			for k := range is {
 				if k != i && is[k].Recomputed != was[k].Recomputed {
-					t.Errorf("%s: row %d moved with row %d", run, k, i)
+					t.Errorf("%s: row %d moved with row %d", whole.ID, k, i)
 				}
 			}
 			if is[i].Verdict != Disagrees || is[i].Recomputed.Value < 1.09*was[i].Recomputed.Value {
-				t.Errorf("%s: a tenth more in row %d goes unseen: %+v", run, i, is[i])
+				t.Errorf("%s: a tenth more in row %d goes unseen: %+v", whole.ID, i, is[i])
 			}
 		}
 	}
 }
 
-// shares are the findings about the rows' shares of the line.
-func shares(t *testing.T, r *results.File) (out []Finding) {
-	t.Helper()
-	found, err := automatic(r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range found {
+// sharesOf are the findings about the rows' shares of the line.
+func sharesOf(t *Table) (out []Finding) {
+	for _, f := range t.automatic() {
 		if strings.HasSuffix(f.ID, "-line_rate_share") {
 			out = append(out, f)
 		}

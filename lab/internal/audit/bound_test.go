@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -51,7 +50,7 @@ func TestABoundIsDecidedOnAPossibleFigure(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", claim, err)
 		}
-		files, err := Of([]*Text{text}, nil)
+		files, err := auditOf(text)
 		if err != nil {
 			t.Fatalf("%s: %v", claim, err)
 		}
@@ -67,7 +66,7 @@ func TestNoSideIsMoreThanBusy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = Of([]*Text{text}, nil); err == nil || !strings.Contains(err.Error(), `claims "c": wall: "sum / 20" is 133.6 % or more, which no side can be`) {
+	if _, err = auditOf(text); err == nil || !strings.Contains(err.Error(), `claims "c": wall: "sum / 20" is 133.6 % or more, which no side can be`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -85,14 +84,11 @@ func TestAnAnswerIsABodyAndItsServersHead(t *testing.T) {
 		{"net-http", "150 MB/s", Agrees},
 		{"net-http", "30.0 MB/s", Disagrees},
 	} {
-		levels := setting.Levels{setting.Route: setting.String("/simple")}
+		levels := map[string]any{setting.Route: "/simple"}
 		if c.stack != "" {
-			levels[setting.Stack] = setting.String(c.stack)
+			levels[setting.Stack] = c.stack
 		}
-		files, err := Of(nil, []*results.File{published(levels, map[string]string{"transfer_bytes_per_s": c.bytes, "throughput_rps": "1.000M"})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := audited(t, printedRow(t, levels, map[string]string{"transfer_bytes_per_s": c.bytes, "throughput_rps": "1.000M"}))
 		got := ""
 		for _, f := range files[0].Findings {
 			if f.Kind == ResponseSize {

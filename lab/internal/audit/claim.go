@@ -90,7 +90,7 @@ func (c Claim) resolve(checks map[string]bool) error {
 // claim decides a claim. If the text's own figures contradict it, it is
 // refuted, whatever the wall was. After that the order is that of measured
 // runs: a saturated client before too few runs.
-func (b *book) claim(t *Text, c Claim, found map[string]Finding) (Verdict, error) {
+func (b book) claim(t *Text, c Claim, found map[string]Finding) (Verdict, error) {
 	out := Verdict{ID: c.ID, Place: c.Place, Says: c.Says, Needs: c.Needs}
 	if out.Needs == nil {
 		out.Needs = []Need{}
@@ -152,7 +152,7 @@ func (b *book) claim(t *Text, c Claim, found map[string]Finding) (Verdict, error
 // busy computes how busy a side was, from the formula in a claim's field;
 // without a formula nothing is known. A figure is capped at the limit of a
 // failed check on CPU sums: an impossible figure must not decide a bound.
-func (b *book) busy(t *Text, field, formula string, found map[string]Finding) (Quantity, error) {
+func (b book) busy(t *Text, field, formula string, found map[string]Finding) (Quantity, error) {
 	if formula == "" {
 		return Quantity{}, nil
 	}

@@ -24,7 +24,7 @@ func TestVerdictsOfClaims(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", more, err)
 		}
-		files, err := Of([]*Text{text}, nil)
+		files, err := auditOf(text)
 		if err != nil {
 			t.Fatalf("%s: %v", more, err)
 		}
@@ -38,7 +38,7 @@ func TestVerdictsOfClaims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if files, err := Of([]*Text{text}, nil); err != nil || files[0].Claims[0].SingleRun != Agrees {
+	if files, err := auditOf(text); err != nil || files[0].Claims[0].SingleRun != Agrees {
 		t.Errorf("%+v, %v", files[0].Claims, err)
 	}
 }

@@ -22,13 +22,18 @@ func Schema() []byte {
 	}
 	unit := &jsonschema.Schema{Type: "string", Enum: units}
 	strict.Describe(s, map[string]string{
-		"entry": "*The entry's number, or the study's word: the file's name.", "tables": "Names for published results files, for use in formulas.",
+		"entry": "*The entry's number, or the study's word: the file's name.", "date": "The day on which it was published.",
+		"tables":  "Its tables.",
 		"figures": "Figures of the text's sentences, as printed.", "checks": "What the figures should agree with.",
 		"claims": "What the text says, in our own words, and what it would need.",
 	})
 	strict.Describe(s.Definitions["Table"], map[string]string{
-		"id": "*Its name in formulas.", "place": "*Where it is printed.", "experiment": "*The experiment of the results file.", "run": "*The run of the results file.",
+		"id": "*Its name in formulas.", "place": "*Where it is printed.", "experiment": "*The experiment that repeats what it shows.",
+		"host": "*The server's machine, of data/hosts.", "client": "The client's, if it is another.",
+		"topology": "*How the machines were joined: fleet, loopback or netns.", "line_rate_bps": "What the wire carried, in bits a second.",
+		"note": "What the text leaves open.", "settings": "What was set alike in every row.", "rows": "*A run each. Formulas call them c1, c2 and so on.",
 	})
+	strict.Describe(s.Definitions["Row"], map[string]string{"levels": "What was set in this row.", "printed": "*Its figures by metric, as printed."})
 	set("Figure", "unit", unit)
 	strict.Describe(s.Definitions["Figure"], map[string]string{
 		"id": "*Its name in formulas: lower-case letters, digits and _.", "place": "*Where it is printed.",

@@ -8,29 +8,22 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A Text is what was carried over by hand from one entry's text and does not
-// fit a results file: figures of its sentences, and what they should agree
-// with. It has one TOML file in data/texts. The sentences themselves are not in
-// it.
+// A Text is what was carried over by hand from one entry's text: its tables, the
+// figures of its sentences, and what they should agree with. It has one TOML file
+// in data/texts. The sentences themselves are not in it.
 type Text struct {
 	Entry   string   `toml:"entry"`
+	Date    string   `toml:"date"` // on which it was published; a text with tables has one
 	Tables  []Table  `toml:"tables"`
 	Figures []Figure `toml:"figures"`
 	Checks  []Check  `toml:"checks"`
 	Claims  []Claim  `toml:"claims"`
-}
-
-// A Table gives a published results file a name for formulas.
-type Table struct {
-	ID         string `toml:"id"`
-	Place      string `toml:"place"`
-	Experiment string `toml:"experiment"`
-	Run        string `toml:"run"`
 }
 
 // A Figure is one printed figure.
@@ -179,8 +172,11 @@ func (t *Text) resolve() error {
 		if err := once(named, at, table.ID); err != nil {
 			return err
 		}
-		if table.Place == "" || table.Experiment == "" || table.Run == "" {
-			return fmt.Errorf("%s %q: needs place, experiment and run", at, table.ID)
+		if err := t.Tables[i].resolve(); err != nil {
+			return fmt.Errorf("%s %q: %w", at, table.ID, err)
+		}
+		if _, err := time.Parse(time.DateOnly, t.Date); err != nil {
+			return fmt.Errorf("date: %q; give the day on which the tables were published, as 2026-06-12", t.Date)
 		}
 	}
 	for i, f := range t.Figures {

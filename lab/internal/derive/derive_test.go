@@ -36,7 +36,7 @@ func drift(t *testing.T, j *archive.Journal) []string {
 }
 
 const (
-	verdictOfThreads = "data/verdicts/11-threads/published-2026-06-11-c6in-8xlarge.json"
+	verdictOfThreads = "data/verdicts/11-threads/" + archivetest.Measured + ".json"
 	sheetOfMeasured  = "data/csv/11-threads/" + archivetest.Measured + ".csv"
 	pageOfMeasured   = "data/runs/11-threads/" + archivetest.Measured + ".json"
 )

@@ -26,8 +26,7 @@ func TestAJournalMayGrow(t *testing.T) {
 		t.Errorf("lab check would report %q", lines)
 	}
 	for _, path := range []string{
-		root.Verdict(archivetest.NewExperiment, archivetest.NewPublished), root.Verdict("11-threads", archivetest.NewPublished),
-		root.Verdict("11-threads", "20260102t030405z-"+archivetest.NewHost), root.Sheet(archivetest.NewExperiment, archivetest.NewPublished),
+		root.Verdict("11-threads", "20260102t030405z-"+archivetest.NewHost), root.Sheet("11-threads", "20260102t030405z-"+archivetest.NewHost),
 		root.Hosts(archivetest.NewExperiment), root.Audit(archivetest.NewEntry),
 	} {
 		if _, err := os.Stat(path); err != nil {

@@ -50,8 +50,7 @@ func TestRunsOfOneDesignOnOneHostAreARecord(t *testing.T) {
 		t.Errorf("of version 1: %+v, claims %+v, earlier %+v", f.Record, f.Claims, f.Earlier)
 	}
 
-	// Each host counts with its newest record; the published runs of one host do
-	// not count.
+	// Each host counts with its newest record.
 	var hosts pages.Hosts
 	if err := json.Unmarshal([]byte(archivetest.Read(t, root.Hosts("11-threads"))), &hosts); err != nil {
 		t.Fatal(err)

@@ -51,7 +51,6 @@ type ClaimOf struct{ Experiment, ID, Says string }
 // A Batch is the new runs of one experiment on one host.
 type Batch struct {
 	Experiment, Host string
-	Published        bool
 	Runs             int
 	Trials, Invalid  int
 	Gates            map[string]int // of the invalid trials
@@ -72,9 +71,7 @@ type TextMove struct{ Entry, Says, From, To string }
 // A Print is what was added to or changed in the published figures of an entry.
 type Print struct {
 	Entry   string
-	New     int      // figures of its text
-	Runs    int      // published runs
-	OfRuns  int      // figures of these runs
+	New     int      // figures of its text and its tables
 	Changed []string // figures printed otherwise than before, or gone
 }
 
@@ -163,16 +160,13 @@ func (r *Report) claims(past, now *archive.Journal) {
 // runs gathers new runs and hosts. Batches with most trials bound by the client come
 // first, then those with most invalid trials.
 func (r *Report) runs(past, now *archive.Journal) {
-	type key struct {
-		x, host   string
-		published bool
-	}
+	type key struct{ x, host string }
 	batches := map[key]*Batch{}
 	for _, f := range added(past, now) {
-		k := key{f.Experiment, hosts(f), f.Source == results.Published}
+		k := key{f.Experiment, hosts(f)}
 		b := batches[k]
 		if b == nil {
-			b = &Batch{Experiment: k.x, Host: k.host, Published: k.published, Gates: map[string]int{}, Bounds: map[string]int{}}
+			b = &Batch{Experiment: k.x, Host: k.host, Gates: map[string]int{}, Bounds: map[string]int{}}
 			batches[k] = b
 		}
 		b.add(f)
@@ -278,27 +272,20 @@ func (r *Report) audits(past, now *archive.Journal) {
 			}
 		}
 		p := Print{Entry: a.Entry}
-		for _, id := range slices.Sorted(maps.Keys(a.Figures)) {
-			if old, had := before.Figures[id]; !had {
+		old, is := printed(before), printed(a)
+		for _, id := range slices.Sorted(maps.Keys(is)) {
+			if was, had := old[id]; !had {
 				p.New++
-			} else if is := a.Figures[id]; old.Printed != is.Printed || old.Unit != is.Unit {
-				p.Changed = append(p.Changed, id+": "+is.Printed+", before "+old.Printed)
+			} else if was != is[id] {
+				p.Changed = append(p.Changed, id+": "+is[id]+", before "+was)
 			}
 		}
-		for _, id := range slices.Sorted(maps.Keys(before.Figures)) {
-			if _, has := a.Figures[id]; !has {
-				p.Changed = append(p.Changed, id+": gone, before "+before.Figures[id].Printed)
+		for _, id := range slices.Sorted(maps.Keys(old)) {
+			if is[id] == "" {
+				p.Changed = append(p.Changed, id+": gone, before "+old[id])
 			}
 		}
-		for _, f := range added(past, now) {
-			if f.Source == results.Published && f.Text.Entry == a.Entry {
-				p.Runs++
-				for _, t := range f.Trials {
-					p.OfRuns += len(t.Printed)
-				}
-			}
-		}
-		if p.New+p.Runs+len(p.Changed) > 0 {
+		if p.New+len(p.Changed) > 0 {
 			r.Printed = append(r.Printed, p)
 		}
 	}
@@ -306,6 +293,22 @@ func (r *Report) audits(past, now *archive.Journal) {
 		r.Settled = append(r.Settled, unsettled(entry, was[entry], &audit.File{})...)
 		r.Printed = append(r.Printed, Print{Entry: entry, Changed: []string{"all figures are gone"}})
 	}
+}
+
+// printed has every figure of a text and of its tables, by name.
+func printed(a *audit.File) map[string]string {
+	out := map[string]string{}
+	for id, f := range a.Figures {
+		out[id] = f.Printed
+	}
+	for _, t := range a.Tables {
+		for _, c := range t.Conditions {
+			for name, f := range c.Metrics {
+				out[t.ID+"."+c.ID+"."+name] = f.Printed + f.Text
+			}
+		}
+	}
+	return out
 }
 
 // unsettled lists the disagreements of one audit that the other does not have.

@@ -229,7 +229,7 @@ equals = "two"
 		"\n  97-cost on one: 1 run, 24 trials, 3 invalid (server-exited 3)\n  97-cost on two: 1 run, 24 trials\n",
 		"\n  97-cost on one: server-cpu 21\n",
 		"\n  entry 97, headline: printed 795k, recomputed 1e+05 1/s\n",
-		"\n  entry 97: 1 new figure of its text\n  entry 97: changed: one: 795k, before 790k\n",
+		"\n  entry 97: 1 new figure\n  entry 97: changed: one: 795k, before 790k\n",
 	} {
 		if !strings.Contains(says, want) {
 			t.Errorf("no %q in:\n%s", want, says)

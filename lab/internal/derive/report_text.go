@@ -112,7 +112,7 @@ func (r *Report) Summary() string {
 		runs, trials, invalid, walls = runs+b.Runs, trials+b.Trials, invalid+b.Invalid, walls+b.ClientWalls
 	}
 	for _, p := range r.Printed {
-		printed += p.New + p.OfRuns
+		printed += p.New
 	}
 	out := []string{words.Count(len(r.Moves), "claim has", "claims have") + " another verdict"}
 	if len(r.Moves) > 0 {
@@ -190,11 +190,7 @@ func (r *Report) sections() []section {
 	byInvalid := slices.Clone(r.Batches)
 	slices.SortStableFunc(byInvalid, func(a, b Batch) int { return b.Invalid - a.Invalid })
 	for _, b := range byInvalid {
-		kind := "run"
-		if b.Published {
-			kind = "published run"
-		}
-		l := append(b.about(), ": ", words.Count(b.Runs, kind), ", ", words.Count(b.Trials, "trial"))
+		l := append(b.about(), ": ", words.Count(b.Runs, "run"), ", ", words.Count(b.Trials, "trial"))
 		if b.Invalid > 0 {
 			l = append(l, ", ", b.Invalid, " invalid (", counted(b.Gates), ")")
 		}
@@ -220,15 +216,8 @@ func (r *Report) sections() []section {
 	}
 	add("Claims of texts that their figures decide otherwise", texts...)
 	for _, p := range r.Printed {
-		var parts []string
 		if p.New > 0 {
-			parts = append(parts, words.Count(p.New, "new figure")+" of its text")
-		}
-		if p.Runs > 0 {
-			parts = append(parts, words.Count(p.Runs, "published run")+" with "+words.Count(p.OfRuns, "figure"))
-		}
-		if len(parts) > 0 {
-			printed = append(printed, line{"entry ", theirs(p.Entry), ": ", strings.Join(parts, ", ")})
+			printed = append(printed, line{"entry ", theirs(p.Entry), ": ", words.Count(p.New, "new figure")})
 		}
 		for _, c := range p.Changed {
 			printed = append(printed, line{"entry ", theirs(p.Entry), ": changed: ", theirs(c)})

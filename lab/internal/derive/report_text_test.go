@@ -34,7 +34,7 @@ func full(n int, text string) *Report {
 		r.Twins = map[string][]string{text: {text, text}}
 		r.Findings, r.Settled = append(r.Findings, finding), append(r.Settled, finding)
 		r.Texts = append(r.Texts, TextMove{text, text, text, text})
-		r.Printed = append(r.Printed, Print{Entry: text, New: 1, Runs: 1, OfRuns: 3, Changed: []string{text}})
+		r.Printed = append(r.Printed, Print{Entry: text, New: 4, Changed: []string{text}})
 	}
 	return r
 }

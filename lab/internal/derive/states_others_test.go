@@ -29,11 +29,10 @@ func (c *clone) others() []state {
 		{name: "no-run", says: said{"entry": {"No host has run this experiment yet"}, "claim queue": {"No run yet", "lab run no-run"}}},
 		{name: "planned", says: said{"claim queue": {"This experiment is planned"}}},
 		{name: "published", says: said{
-			"run":         {"published", "1k", "p50 ms", "<1 ", "One run has no interval"},
-			"claim queue": {"single run", "2026"},
-			"hosts/bare":  {"published"},
+			"claim queue": {"No run yet"},
+			"hosts/bare":  {"Named by the texts of"},
 			// As printed, in a table and as a line rate.
-			"entry":        {" 2.125 "},
+			"entry":        {" 2.125 ", "1k", "<1 ", "published single run"},
 			"hosts/second": {"3.125 Gbit/s"},
 		}},
 		{name: "record", says: said{
@@ -94,20 +93,21 @@ func (c *clone) unrun(page func(name, claim, source, status string)) {
 
 	c.experiment("published", design("published"))
 	page("published", "queue", "published", "done")
-	like := madeup.Run(c.plan("published", design("published")))
-	c.add(&results.File{
-		SchemaVersion: results.Version, Experiment: "published", Run: "published-2026-06-01-bare", Source: results.Published,
-		Hosts:      results.Hosts{Server: "bare", Client: "bare"},
-		Text:       &results.Text{Entry: "published", Date: "2026-06-01"},
-		Topology:   results.Topology{Kind: "fleet"},
-		Settings:   like.Settings,
-		Conditions: like.Conditions[:3],
-		Trials: []results.Trial{
-			{Seq: 1, Block: 1, Condition: "c1", Valid: true, Bound: "unknown", Metrics: map[string]float64{"throughput_rps": 1000}, Below: map[string]float64{"latency_p50_s": 0.001}, Printed: map[string]string{"throughput_rps": "1k", "latency_p50_s": "<1ms"}},
-			{Seq: 2, Block: 1, Condition: "c2", Valid: true, Bound: "unknown", Metrics: map[string]float64{"throughput_rps": 2000}, Printed: map[string]string{"throughput_rps": "2k"}},
-			{Seq: 3, Block: 1, Condition: "c3", Valid: true, Bound: "unknown", Metrics: map[string]float64{"throughput_rps": 1500, "latency_p50_s": 0.002125}, Printed: map[string]string{"throughput_rps": "1.5k", "latency_p50_s": "2.125ms"}},
-		},
-	}, "")
+	c.write("data/texts/published.toml", []byte(`entry = "published"
+date = "2026-06-01"
+
+[[tables]]
+id = "t"
+place = "table"
+experiment = "published"
+host = "bare"
+topology = "fleet"
+rows = [
+  { levels = { connections = 20 }, printed = { throughput_rps = "1k", latency_p50_s = "<1ms" } },
+  { levels = { connections = 200 }, printed = { throughput_rps = "2k" } },
+  { levels = { connections = 1000 }, printed = { throughput_rps = "1.5k", latency_p50_s = "2.125ms" } },
+]
+`))
 }
 
 // records adds experiments with several runs.

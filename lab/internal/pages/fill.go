@@ -10,7 +10,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -19,13 +18,10 @@ import (
 func fillWords(f *verdict.File, x *experiment.Experiment) {
 	for i := range f.Conditions {
 		c := &f.Conditions[i]
-		c.Name, c.Shown = conditionName(x, c.Levels), map[string]string{}
-		for factor, l := range c.Levels {
-			c.Shown[factor] = words.LevelCell(l)
-		}
+		name(c, x)
 		c.ClientWall = clientFull(c.Bounds)
 		for name, fig := range c.Metrics {
-			if m, ok := metric.Lookup(name); ok && shows(f, x, name) {
+			if m, ok := metric.Lookup(name); ok && shows(x, name) {
 				fig.Words = figureWords(fig, string(m.Unit))
 				if m.Unit == metric.BitsPerSecond && f.LineRateBps > 0 && fig.Median != nil {
 					fig.LineShare = fmt.Sprintf("%.3g", 100*(*fig.Median/f.LineRateBps))
@@ -41,13 +37,20 @@ func fillWords(f *verdict.File, x *experiment.Experiment) {
 	}
 }
 
-// shows tells whether pages may print a metric in words. A measured run has some
-// sixty figures a condition, of which pages print those that the experiment
-// names, and what the wire carried each way, which a chart shows of any run. A
-// published text has few figures, and pages may print all of them. A page that
-// asks for another figure fails to build.
-func shows(f *verdict.File, x *experiment.Experiment, name string) bool {
-	return f.Source != string(results.Measured) || slices.Contains(x.Metrics, name) || name == "wire_tx_bps" || name == "wire_rx_bps"
+// name gives a condition its name, and its levels in words.
+func name(c *verdict.Summary, x *experiment.Experiment) {
+	c.Name, c.Shown = conditionName(x, c.Levels), map[string]string{}
+	for factor, l := range c.Levels {
+		c.Shown[factor] = words.LevelCell(l)
+	}
+}
+
+// shows reports whether pages may print a metric in words. A run has some sixty
+// figures a condition, of which pages print those that the experiment names, and what
+// the wire carried each way, which a chart shows of any run. A page that asks for
+// another figure fails to build.
+func shows(x *experiment.Experiment, name string) bool {
+	return slices.Contains(x.Metrics, name) || name == "wire_tx_bps" || name == "wire_rx_bps"
 }
 
 // figureWords writes a figure. One that a text printed has no words here, since pages

@@ -19,8 +19,8 @@ type Hosts struct {
 	Experiment    string    `json:"experiment"`
 	Machines      []string  `json:"machines"`            // the hosts with a record of any claim, sorted
 	Fleets        []InFleet `json:"fleets,omitempty"`    // the fleets with a record of any claim, sorted
-	Shown         []string  `json:"shown"`               // the runs that an entry shows: published ones, then the newest measured one
-	Profiled      []string  `json:"profiled,omitempty"`  // the measured runs that an entry may show profiles of, newest first
+	Shown         []string  `json:"shown"`               // the run that an entry shows; empty without one
+	Profiled      []string  `json:"profiled,omitempty"`  // the runs that an entry may show profiles of, newest first
 	Claims        []Summed  `json:"claims"`              // in the experiment's order
 	Withdrawn     []Gone    `json:"withdrawn,omitempty"` // the claims that no longer stand
 	Design        Values    `json:"design"`              // the experiment's settings, levels and block
@@ -54,14 +54,12 @@ type Summed struct {
 	// Own is the run whose record an entry shows: the newest with figures or,
 	// without one, the newest to which the claim applies. OwnEarlier is the same of
 	// runs of an earlier design.
-	Own        string         `json:"own,omitempty"`
-	OwnEarlier string         `json:"own_earlier,omitempty"`
-	Hosts      []OnHost       `json:"hosts"` // sorted by name
-	Published  []string       `json:"published,omitempty"`
-	Written    *Written       `json:"written,omitempty"` // absent where no run decides it, or no commit had it before its first run
-	Singles    map[string]int `json:"singles,omitempty"` // published runs by what they say: agrees, disagrees
-	History    []Past         `json:"history,omitempty"` // runs of the present design, oldest first
-	Earlier    []Past         `json:"earlier,omitempty"` // runs of an earlier design, oldest first; no count has them
+	Own        string   `json:"own,omitempty"`
+	OwnEarlier string   `json:"own_earlier,omitempty"`
+	Hosts      []OnHost `json:"hosts"`             // sorted by name
+	Written    *Written `json:"written,omitempty"` // absent where no run decides it, or no commit had it before its first run
+	History    []Past   `json:"history,omitempty"` // runs of the present design, oldest first
+	Earlier    []Past   `json:"earlier,omitempty"` // runs of an earlier design, oldest first; no count has them
 }
 
 // An OnHost is what one host's record says about a claim. The ratio is that of
@@ -142,7 +140,7 @@ func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 	for _, c := range x.Claims {
 		newest := map[string]*verdict.File{}
 		for _, r := range runs {
-			if _, ok := r.Claim(c.ID); ok && !r.Published() {
+			if _, ok := r.Claim(c.ID); ok {
 				newest[r.Pair()] = r.File
 				machines[r.Host] = true
 				if who := whoOf(r.Host, r.Fleet); len(r.Fleet) > 0 {
@@ -153,19 +151,6 @@ func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 		sum := Over(c.ID, slices.Collect(maps.Values(newest)))
 		sum.Criterion, sum.Needs, sum.Edge = verdict.Criterion(c), verdict.NeedsWords(c.Needs), edgeOf(c)
 		sum.Written, sum.Corrected = written(runs, c.ID), x.Corrections(c.ID)
-		for _, r := range runs {
-			said, ok := r.Claim(c.ID)
-			if !ok || !r.Published() {
-				continue
-			}
-			sum.Published = append(sum.Published, r.Run)
-			if said.SingleRun != "" {
-				if sum.Singles == nil {
-					sum.Singles = map[string]int{}
-				}
-				sum.Singles[said.SingleRun]++
-			}
-		}
 		sum.History = past(runs, c.ID, func(f *verdict.File) []verdict.Claim { return f.Claims })
 		sum.OwnEarlier = own(files, c.ID, func(f *verdict.File) []verdict.Claim { return f.Earlier })
 		sum.Earlier = past(runs, c.ID, func(f *verdict.File) []verdict.Claim { return f.Earlier })

@@ -38,8 +38,7 @@ func TestAThousandHostsAreSummedUpAndTheOddOnesNamed(t *testing.T) {
 }
 
 // A claim was written down before it ran if the commit of its first run with
-// trials had it. Runs that could not be made, and published ones, are no runs of
-// it.
+// trials had it. Runs that could not be made are no runs of it.
 func TestWhereAClaimStoodBeforeItRan(t *testing.T) {
 	x := design(t, "", isFlat)
 	run := func(name string, change func(*verdict.File)) Made {
@@ -59,7 +58,6 @@ func TestWhereAClaimStoodBeforeItRan(t *testing.T) {
 		{"a first run of a dirty tree", []Made{run("1", unwritten), run("2", usual)}, nil},
 		{"a later run of a dirty tree", []Made{run("1", usual), run("2", unwritten)}, &Written{"commit-1", "design-1", "1"}},
 		{"a first run that could not be made", []Made{run("1", func(f *verdict.File) { f.Trials, f.Written = 0, "" }), run("2", usual)}, &Written{"commit-2", "design-2", "2"}},
-		{"a published run", []Made{run("1", func(f *verdict.File) { f.Source, f.Written = "published", "" })}, nil},
 		{"a run with another claim", []Made{run("1", func(f *verdict.File) { f.Claims[0].ID = "other" }), run("2", usual)}, &Written{"commit-2", "design-2", "2"}},
 	} {
 		if got := OverHosts(x, c.runs).Claims[0].Written; !reflect.DeepEqual(got, c.want) {
@@ -116,15 +114,13 @@ func madeBy(x *experiment.Experiment, host, started string, claims ...verdict.Cl
 func TestHistoriesAndWhichRunsCount(t *testing.T) {
 	x := design(t, "", isFlat, named(atLeast, "later"))
 	c := func(v verdict.Verdict) verdict.Claim { return verdict.Claim{ID: "c", Verdict: v} }
-	text := Made{&verdict.File{Host: "t", ClientHost: "t", Run: "text", Started: "1", Source: "published", Conditions: []verdict.Summary{{}},
-		Claims: []verdict.Claim{{ID: "c", Verdict: verdict.Inconclusive, SingleRun: "agrees"}}}, x}
 	earlier := madeBy(x, "a", "0")
 	earlier.EarlierDesign, earlier.Earlier = true, []verdict.Claim{c(verdict.Reproduced)}
 	refused := madeBy(x, "b", "9", c(verdict.NotApplicable))
 	refused.Conditions = nil
-	got := OverHosts(x, []Made{refused, madeBy(x, "a", "4", c(verdict.Refuted)), text, madeBy(x, "a", "3", c(verdict.Inconclusive)), earlier, madeBy(x, "b", "5", c(verdict.Refuted), verdict.Claim{ID: "later", Verdict: verdict.Reproduced})})
+	got := OverHosts(x, []Made{refused, madeBy(x, "a", "4", c(verdict.Refuted)), madeBy(x, "a", "3", c(verdict.Inconclusive)), earlier, madeBy(x, "b", "5", c(verdict.Refuted), verdict.Claim{ID: "later", Verdict: verdict.Reproduced})})
 	// The newest run could not be made, so the entry shows the one before.
-	if want := []string{"text", "5-b"}; !slices.Equal(got.Shown, want) {
+	if want := []string{"5-b"}; !slices.Equal(got.Shown, want) {
 		t.Errorf("shown: %v", got.Shown)
 	}
 	if want := []string{"a", "b"}; !slices.Equal(got.Machines, want) {
@@ -148,11 +144,11 @@ func TestHistoriesAndWhichRunsCount(t *testing.T) {
 		}
 	}
 	sum := got.Claims[0]
-	want := []Past{{Run: "text"}, {Run: "3-a", First: true}, {Run: "4-a", Was: verdict.Inconclusive, Changed: true}, {Run: "5-b", First: true}, {Run: "9-b", Was: verdict.Refuted, Changed: true}}
+	want := []Past{{Run: "3-a", First: true}, {Run: "4-a", Was: verdict.Inconclusive, Changed: true}, {Run: "5-b", First: true}, {Run: "9-b", Was: verdict.Refuted, Changed: true}}
 	if !slices.Equal(sum.History, want) || !slices.Equal(sum.Earlier, []Past{{Run: "0-a", First: true}}) {
 		t.Errorf("%+v, earlier %+v", sum.History, sum.Earlier)
 	}
-	if sum.Says != "refuted on 1 of 2 machines, not applicable on 1" || sum.Own != "4-a" || sum.OwnEarlier != "0-a" || !slices.Equal(sum.Published, []string{"text"}) || sum.Singles["agrees"] != 1 {
+	if sum.Says != "refuted on 1 of 2 machines, not applicable on 1" || sum.Own != "4-a" || sum.OwnEarlier != "0-a" {
 		t.Errorf("%+v", sum)
 	}
 	// A run decides only the claims that it was made with.

@@ -40,7 +40,6 @@ type PageCondition struct {
 // measured run.
 type PageRecorded struct {
 	SchemaVersion int              `json:"schema_version"`
-	Text          *results.Text    `json:"text,omitempty"`
 	Provenance    *PageProvenance  `json:"provenance,omitempty"`
 	Topology      results.Topology `json:"topology"`
 	Settings      setting.Levels   `json:"settings"`
@@ -117,7 +116,7 @@ func Fill(f *verdict.File, x *experiment.Experiment) {
 			again = &f.Control.Condition
 		}
 	}
-	f.Table = tableOf(x, f.Conditions, again, f.Published())
+	f.Table = tableOf(x, f.Conditions, again, everywhere)
 	compared := ""
 	if x.Profile != nil {
 		compared = x.Profile.Compare
@@ -143,7 +142,7 @@ func pageCondition(c verdict.Summary) PageCondition {
 
 func recordedOf(r *results.File) PageRecorded {
 	out := PageRecorded{
-		SchemaVersion: r.SchemaVersion, Text: r.Text, Topology: r.Topology, Settings: r.Settings, Shown: valuesOf(r),
+		SchemaVersion: r.SchemaVersion, Topology: r.Topology, Settings: r.Settings, Shown: valuesOf(r),
 		NotApplicable: r.NotApplicable, Warnings: r.Warnings, Fleet: fleetOf(r),
 	}
 	if r.Provenance != nil {

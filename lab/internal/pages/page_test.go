@@ -109,25 +109,3 @@ func TestAPageNamesOnlyListedProcesses(t *testing.T) {
 		t.Errorf("%+v of %+v", got, trials)
 	}
 }
-
-// A text's trials are its rows, and pages may print all of its figures.
-func TestAPublishedRunsPageHasAllFiguresAndNoTrials(t *testing.T) {
-	x := design(t, "", isFlat)
-	r := asPrinted(ratios(x, 1))
-	r.Text.Note = "n"
-	for i := range r.Trials {
-		bounded(&r.Trials[i], gate.BoundUnknown)
-	}
-	f := verdict.Decide(x, machine, []verdict.Run{{File: r, Then: x}})
-	Fill(f, x)
-	f.Each = TrialsOf(r)
-	p := PageOf(f, r)
-	for i, c := range p.Conditions {
-		if len(c.Metrics) == 0 || len(c.Metrics) != len(f.Conditions[i].Metrics) || c.Others != "" {
-			t.Errorf("%s: %d figures, others %q", c.ID, len(c.Metrics), c.Others)
-		}
-	}
-	if p.Results.Trials != nil || p.Results.Provenance != nil || p.Results.Profiled || p.Results.Text.Note != "n" {
-		t.Errorf("%+v", p.Results)
-	}
-}

@@ -15,7 +15,7 @@ import (
 type Past struct {
 	Run     string          `json:"run"`
 	Was     verdict.Verdict `json:"was,omitempty"`     // what the same record said before
-	First   bool            `json:"first,omitempty"`   // whether it is the first verdict of a measured record
+	First   bool            `json:"first,omitempty"`   // whether it is the first verdict of a record
 	Changed bool            `json:"changed,omitempty"` // whether the verdict is another than before
 	// Apart says why the newest record of its hosts does not hold the run; absent of a
 	// run that it holds, or has none of.
@@ -54,18 +54,16 @@ func past(runs []Made, id string, of func(*verdict.File) []verdict.Claim) []Past
 			continue
 		}
 		p := Past{Run: r.Run}
-		if !r.Published() {
-			key := r.Pair()
-			if before := last[key]; before != nil && holds(r.File, before) {
-				was, _ := verdict.ClaimIn(of(before), id)
-				p.Was, p.Changed = was.Verdict, was.Verdict != c.Verdict
-			}
-			p.First, last[key] = p.Was == "", r.File
+		key := r.Pair()
+		if before := last[key]; before != nil && holds(r.File, before) {
+			was, _ := verdict.ClaimIn(of(before), id)
+			p.Was, p.Changed = was.Verdict, was.Verdict != c.Verdict
 		}
+		p.First, last[key] = p.Was == "", r.File
 		out, files = append(out, p), append(files, r.File)
 	}
 	for i, f := range files {
-		if newest := last[f.Pair()]; newest != nil && !f.Published() && !holds(newest, f) {
+		if newest := last[f.Pair()]; newest != nil && !holds(newest, f) {
 			out[i].Apart = apartWhy(newest, f)
 		}
 	}
@@ -105,7 +103,7 @@ type Written struct {
 // a claim: later runs are only counted with it if they have the same one.
 func written(runs []Made, id string) *Written {
 	for _, r := range runs {
-		if _, ok := r.Claim(id); !ok || r.Published() || r.Trials == 0 {
+		if _, ok := r.Claim(id); !ok || r.Trials == 0 {
 			continue
 		}
 		if r.Written == "" {
@@ -116,8 +114,7 @@ func written(runs []Made, id string) *Written {
 	return nil
 }
 
-// shown names the runs that an entry shows: the published ones, and of the
-// measured ones the newest. A run that measured something goes before one that
+// shown names the run that an entry shows, the newest. A run that measured something goes before one that
 // could not be made, and one of the present design before one of an earlier. If
 // the newest has fewer blocks than an interval needs, it is a short addition to
 // its record, and the newest run of that record with enough blocks is shown.
@@ -134,14 +131,10 @@ func shown(runs []Made) []string {
 	}
 	var own *verdict.File
 	for _, r := range runs {
-		switch {
-		case r.Published():
-			out = append(out, r.Run)
-		case own == nil || worth(r.File) >= worth(own):
+		if own == nil || worth(r.File) >= worth(own) {
 			own = r.File
 		}
 	}
-	slices.Sort(out)
 	if own == nil {
 		return out
 	}

@@ -128,7 +128,7 @@ func tabulate(f *verdict.File, compared string) {
 	}
 }
 
-// withProfiles lists the measured runs that pages may show profiles of, newest first: a
+// withProfiles lists the runs that pages may show profiles of, newest first: a
 // run is left out if, for each kind, a newer one of its host has all its conditions.
 func withProfiles(runs []Made) []string {
 	type place struct {
@@ -138,9 +138,6 @@ func withProfiles(runs []Made) []string {
 	newer := map[place][]map[string]bool{}
 	var out []string
 	for _, r := range slices.Backward(runs) {
-		if r.Published() {
-			continue
-		}
 		has := map[place]map[string]bool{}
 		for _, c := range r.Conditions {
 			for _, p := range c.Profiles {

@@ -103,7 +103,6 @@ func TestOnlyRunsWithProfilesThatNoNewerOneHasAreShown(t *testing.T) {
 	type has = map[profiles.Kind][]string
 	measured := string(results.Measured)
 	got := withProfiles([]Made{
-		run("text", "a", string(results.Published), has{profiles.CPU: {"pool", "gofakeit"}}),
 		run("replaced", "a", measured, has{profiles.CPU: {"pool", "gofakeit"}}),
 		run("both", "a", measured, has{profiles.CPU: {"pool", "gofakeit"}, profiles.Block: {"pool"}}),
 		run("other host", "b", measured, has{profiles.CPU: {"pool"}}),

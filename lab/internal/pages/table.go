@@ -11,18 +11,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// everywhere lists metrics that every measured run has in its table, whether
+// everywhere lists metrics that every run has in its table, whether
 // its experiment names them or not: what both sides did, and what it cost them.
 var everywhere = []string{
 	"throughput_rps", "transfer_bytes_per_s", "latency_p50_s", "latency_p99_s",
 	"server_cores_busy", "client_cores_busy", "server_cpu_per_request_s", "client_cpu_per_request_s",
 }
 
-// tableOf lays out the figures of a run's conditions; nil without any. A
-// published run shows every metric. A measured one has dozens, and shows those
-// that its experiment names and those of everywhere. again is the run's A/A
-// control, if it has one.
-func tableOf(x *experiment.Experiment, conds []verdict.Summary, again *verdict.Summary, published bool) *verdict.Table {
+// tableOf lays out the figures of conditions; nil without any. It shows the metrics
+// that the experiment names, and others. again is a run's A/A control, if it has one.
+func tableOf(x *experiment.Experiment, conds []verdict.Summary, again *verdict.Summary, others []string) *verdict.Table {
 	if len(conds) == 0 {
 		return nil
 	}
@@ -35,17 +33,14 @@ func tableOf(x *experiment.Experiment, conds []verdict.Summary, again *verdict.S
 	for i, c := range conds {
 		row := verdict.TableRow{
 			ID: c.ID, Control: again != nil && i == len(conds)-1, Levels: []string{}, Medians: []string{},
-			Bounds: words.Bounds(c.Bounds, !published), Trials: c.Trials - c.Invalid, Invalid: c.Invalid,
+			Bounds: words.Bounds(c.Bounds, c.Trials > 1), Trials: c.Trials - c.Invalid, Invalid: c.Invalid,
 		}
 		for _, k := range t.Keys {
 			row.Levels = append(row.Levels, levelText(c.Levels[k]))
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	names := slices.Concat(x.Metrics, everywhere)
-	if published {
-		names = slices.Concat(x.Metrics, metric.Names())
-	}
+	names := slices.Concat(x.Metrics, others)
 	for i, name := range names {
 		if slices.Index(names, name) == i {
 			addColumn(t, name, conds)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
@@ -105,7 +106,7 @@ func TestFiguresOfAColumn(t *testing.T) {
 		{"a metric that one condition lacks", rps, []verdict.Figure{point(100), {}, point(300)}, "/s", []string{"100", "", "300"}},
 	} {
 		x.Metrics = []string{c.metric}
-		unit, cells := column(t, tableOf(x, rowsOf(c.metric, c.figures...), nil, false), c.metric)
+		unit, cells := column(t, tableOf(x, rowsOf(c.metric, c.figures...), nil, everywhere), c.metric)
 		if unit != c.unit || !slices.Equal(cells, c.cells) {
 			t.Errorf("%s: %q %q, want %q %q", c.what, unit, cells, c.unit, c.cells)
 		}
@@ -131,7 +132,7 @@ func TestPrintedFiguresKeepTheirDigits(t *testing.T) {
 		{"a rate by the minute is not", rps, []verdict.Figure{text("84,042/min", 1400.7)}, "/min", []string{"84,042"}},
 		{"words stay as they are", rps, []verdict.Figure{text("about a million", 1e6)}, "/s", []string{"about a million"}},
 	} {
-		unit, cells := column(t, tableOf(x, rowsOf(c.metric, c.figures...), nil, true), c.metric)
+		unit, cells := column(t, tableOf(x, rowsOf(c.metric, c.figures...), nil, metric.Names()), c.metric)
 		if unit != c.unit || !slices.Equal(cells, c.cells) {
 			t.Errorf("%s: %q %q, want %q %q", c.what, unit, cells, c.unit, c.cells)
 		}
@@ -161,7 +162,7 @@ func TestRowsOfATable(t *testing.T) {
 		condition("c3", level(2, 100, true), nil),
 		invalid,
 		condition("c5", alone, map[string]int{"wire": 2}),
-	}, &control, false)
+	}, &control, everywhere)
 	want := &verdict.Table{
 		Keys:    []string{"workers", "pipelining", "prefork"},
 		Columns: []verdict.TableHead{{Metric: rps, Unit: "/s"}},
@@ -185,7 +186,7 @@ func TestRowsOfATable(t *testing.T) {
 }
 
 func TestTheTableOfATextSaysWhichWallButCountsNoTrials(t *testing.T) {
-	got := tableOf(design(t, "", isFlat), []verdict.Summary{condition("c1", setting.Levels{}, map[string]int{"client-cpu+wire": 1})}, nil, true)
+	got := tableOf(design(t, "", isFlat), []verdict.Summary{condition("c1", setting.Levels{}, map[string]int{"client-cpu+wire": 1})}, nil, metric.Names())
 	if got.Rows[0].Bounds != "client-cpu + wire" {
 		t.Errorf("bounds are %q", got.Rows[0].Bounds)
 	}
@@ -199,24 +200,24 @@ func TestMetricsOfATable(t *testing.T) {
 		c.Metrics[name] = text("1", 1)
 	}
 	for _, want := range []struct {
-		published bool
-		metrics   string
+		others  []string
+		metrics string
 	}{
-		{false, "workers throughput_rps transfer_bytes_per_s"},
-		{true, "workers throughput_rps errors transfer_bytes_per_s processes"},
+		{everywhere, "workers throughput_rps transfer_bytes_per_s"},
+		{metric.Names(), "workers throughput_rps errors transfer_bytes_per_s processes"},
 	} {
 		var got []string
-		for _, h := range tableOf(x, []verdict.Summary{c}, nil, want.published).Columns {
+		for _, h := range tableOf(x, []verdict.Summary{c}, nil, want.others).Columns {
 			got = append(got, h.Metric)
 		}
 		if strings.Join(got, " ") != want.metrics {
-			t.Errorf("published %v: metrics %q, want %q", want.published, got, want.metrics)
+			t.Errorf("metrics %q, want %q", got, want.metrics)
 		}
 	}
 }
 
 func TestARunWithoutConditionsHasNoTable(t *testing.T) {
-	if got := tableOf(design(t, "", isFlat), nil, nil, false); got != nil {
+	if got := tableOf(design(t, "", isFlat), nil, nil, everywhere); got != nil {
 		t.Errorf("%+v", got)
 	}
 }

@@ -15,11 +15,10 @@ import (
 // the cores were before and after it.
 var ofTrials = []string{"throughput_rps", "server_cpu_per_request_s", "calibration_before_s", "calibration_after_s"}
 
-// TrialsOf lays out the trials of a measured run; nil for one without any, and
-// for a published run, whose trials are its rows. Each column has the third digit
-// of its largest figure, and all digits before the point.
+// TrialsOf lays out the trials of a run; nil for one without any. Each column has the
+// third digit of its largest figure, and all digits before the point.
 func TrialsOf(f *results.File) *verdict.Trials {
-	if f.Source == results.Published || len(f.Trials) == 0 {
+	if len(f.Trials) == 0 {
 		return nil
 	}
 	trials := f.Trials

@@ -5,6 +5,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -19,13 +20,19 @@ func (v Values) number(name string, n float64) {
 	}
 }
 
-// valuesOf are those of a results file.
-func valuesOf(r *results.File) Values {
+// ValuesOf are those of what a table of a text says alike of every row.
+func ValuesOf(settings setting.Levels, lineRateBps float64) Values {
 	v := Values{}
-	for name, l := range r.Settings {
+	for name, l := range settings {
 		v[name] = words.SettingCell(name, l)
 	}
-	v.number("line_rate_bps", r.Topology.LineRateBps)
+	v.number("line_rate_bps", lineRateBps)
+	return v
+}
+
+// valuesOf are those of a results file.
+func valuesOf(r *results.File) Values {
+	v := ValuesOf(r.Settings, r.Topology.LineRateBps)
 	v.number("burst_bytes", float64(r.Topology.BurstBytes))
 	v.number("queue_s", r.Topology.QueueS)
 	p := r.Provenance

@@ -18,6 +18,7 @@ import (
 type CardOf struct {
 	Exp    string `toml:"exp"`
 	Run    string `toml:"run"`
+	Table  string `toml:"table"`
 	Host   string `toml:"host"`
 	Metric string `toml:"metric"`
 	Over   any    `toml:"x"`
@@ -30,7 +31,7 @@ type CardOf struct {
 
 // card draws a page's card; nil if it declares no chart.
 func (b *Book) card(of CardOf) (*draw.Card, error) {
-	f := Figure{Exp: of.Exp, Run: of.Run, Host: of.Host, Keep: of.At}
+	f := Figure{Exp: of.Exp, Run: of.Run, Table: of.Table, Host: of.Host, Keep: of.At}
 	if of.Metric == "" && of.Claim == "" {
 		return nil, nil
 	}

@@ -459,10 +459,7 @@ func (b *Book) ratios(f Figure, runs []Run, across bool) (string, error) {
 	for _, r := range runs {
 		of, _ := r.said(c.ID)
 		group := draw.RatioGroup{Name: b.server(r)}
-		switch {
-		case r.published():
-			group.Name += ", published"
-		case r.EarlierDesign:
+		if r.EarlierDesign {
 			group.Name += ", earlier design"
 		}
 		for _, e := range of.Effects {

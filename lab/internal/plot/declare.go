@@ -26,9 +26,11 @@ type Figure struct {
 	Title string `toml:"title"`
 	Note  string `toml:"note"`
 	Exp   string `toml:"exp"`
-	// Run and Host name one run, Source "measured" or "published" a part of those that the
-	// page shows; Levels are those to keep.
+	// Run names one run, Table a text's table, as "06b-s", and Host the only table of a host;
+	// Source "measured" or "published" is a part of those that the page shows. Levels are
+	// those to keep.
 	Run    string         `toml:"run"`
+	Table  string         `toml:"table"`
 	Host   string         `toml:"host"`
 	Source string         `toml:"source"`
 	Keep   map[string]any `toml:"levels"`
@@ -208,7 +210,7 @@ func (b *Book) Claims(name string) (map[string]OfClaim, error) {
 		if c.Kind != "flat" && c.Kind != "ratio" {
 			continue
 		}
-		names := slices.Clone(sum.Published)
+		var names []string
 		if len(sum.Hosts) <= mostHosts {
 			for _, h := range sum.Hosts {
 				names = append(names, h.Run)
@@ -220,7 +222,7 @@ func (b *Book) Claims(name string) (map[string]OfClaim, error) {
 			for _, r := range b.Runs[name] {
 				if r.Run == run {
 					said, _ := r.said(sum.ID)
-					some = some || len(said.Effects) > 1 || len(said.Effects) == 1 && r.published()
+					some = some || len(said.Effects) > 1
 					runs = append(runs, r)
 				}
 			}

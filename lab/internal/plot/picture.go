@@ -71,9 +71,9 @@ func (b *Book) nothing(exp string) string {
 		"<code>%s</code> would add yours here.</p>\n", html.EscapeString(exp), html.EscapeString(command+exp))
 }
 
-// at is the run of a panel, and its conditions with the wanted levels: the run or host that is
-// named, the published one, or the newest that has such conditions, on whichever machine; none if
-// nobody has measured it. Newest runs may lack figures: a machine that cannot hold the experiment
+// at is the run of a panel, and its conditions with the wanted levels: the run, table or host that
+// is named, the only table, or the newest run that has such conditions, on whichever machine; none
+// if nobody has measured it. Newest runs may lack figures: a machine that cannot hold the experiment
 // has none.
 func (b *Book) at(f Figure, name string) (r Run, rows []verdict.Summary, err error) {
 	if f.Source != "measured" || f.Run != "" {
@@ -89,7 +89,7 @@ func (b *Book) at(f Figure, name string) (r Run, rows []verdict.Summary, err err
 	slices.SortStableFunc(runs, func(a, b Run) int { return cmp.Compare(b.Started, a.Started) })
 	for _, earlier := range []bool{false, true} {
 		for _, r := range runs {
-			if r.published() || r.EarlierDesign != earlier {
+			if r.EarlierDesign != earlier {
 				continue
 			}
 			if rows, _ := r.rows(f.Levels, name); len(rows) > 0 {

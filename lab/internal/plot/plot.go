@@ -8,6 +8,7 @@ package plot
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,14 +26,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// Run is a run with what was said of it.
+// Run is a run with what was said of it, or a table that a text printed.
 type Run struct {
 	*verdict.File
-	Results *results.File
+	Results *results.File // without trials for a table
 	Fleet   *pages.Fleet
+
+	table bool
 }
 
-func (r Run) published() bool { return r.Source == string(results.Published) }
+func (r Run) published() bool { return r.table }
 
 // Book is all that figures are made of.
 type Book struct {
@@ -99,11 +102,7 @@ func (b *Book) server(r Run) string {
 func (b *Book) caption(r Run) string {
 	name := b.server(r) + ", " + day(r)
 	if r.published() {
-		part := strings.TrimPrefix(r.Run, fmt.Sprintf("published-%s-%s", r.Date, r.Host))
-		if part = strings.ReplaceAll(strings.TrimPrefix(part, "-"), "-", " "); part != "" {
-			part = ", " + part
-		}
-		return name + ", published single run" + part
+		return name + ", published single run"
 	}
 	name += ", measured, " + words.Count(r.Blocks, "block")
 	if r.EarlierDesign {
@@ -133,11 +132,26 @@ func (r Run) said(claim string) (verdict.Claim, bool) {
 	return all[i], true
 }
 
-// chosen gives the runs of a figure: one by run or host, or the published ones and the newest
-// measured one. If it is about a claim, only runs that have the claim.
-func (b *Book) chosen(f Figure) ([]Run, error) {
-	runs := b.Runs[f.Exp]
-	if f.Run != "" || f.Host != "" {
+// tables are those of all texts that an experiment repeats.
+func (b *Book) tables(exp string) (out []Run) {
+	for _, entry := range slices.Sorted(maps.Keys(b.Audits)) {
+		for _, t := range b.Audits[entry].Tables {
+			if t.Experiment == exp {
+				printed := &results.File{Topology: results.Topology{Kind: t.Topology, LineRateBps: t.LineRateBps}, Settings: t.Settings}
+				out = append(out, Run{table: true, Results: printed, File: &verdict.File{
+					Experiment: exp, Entry: entry, Run: entry + "-" + t.ID, Host: t.Host, ClientHost: t.ClientHost, Date: t.Date,
+					Topology: t.Topology, LineRateBps: t.LineRateBps, Conditions: t.Conditions, Table: t.Table,
+				}})
+			}
+		}
+	}
+	return out
+}
+
+// chosen gives the runs and tables of a figure: one by run, table or host, or all tables and
+// the newest run. If it is about a claim, only a run that has the claim.
+func (b *Book) chosen(f Figure) (out []Run, err error) {
+	if f.Run != "" || f.Table != "" || f.Host != "" {
 		r, err := b.pick(f)
 		return []Run{r}, err
 	}
@@ -151,16 +165,15 @@ func (b *Book) chosen(f Figure) ([]Run, error) {
 		names = nil
 		for _, c := range sum.Claims {
 			if c.ID == f.Claim {
-				names = append(slices.Clone(c.Published), first(c.Own, c.OwnEarlier))
+				names = append(names, first(c.Own, c.OwnEarlier))
 			}
 		}
+	} else if f.Source != "measured" {
+		out = b.tables(f.Exp)
 	}
-	var out []Run
-	for _, name := range names {
-		for _, r := range runs {
-			if r.Run == name && (f.Source == "" || r.published() == (f.Source == "published")) {
-				out = append(out, r)
-			}
+	for _, r := range b.Runs[f.Exp] {
+		if f.Source != "published" && slices.Contains(names, r.Run) {
+			out = append(out, r)
 		}
 	}
 	return out, nil
@@ -173,19 +186,19 @@ func first(a, b string) string {
 	return b
 }
 
-// pick is the run that is named, or else the only published run, of a host if one is named.
+// pick is the run or the table that is named, or else the only table, of a host if one is named.
 // Prose may refer only to runs that no newer one replaces, since that one may lack what the
 // prose mentions.
 func (b *Book) pick(f Figure) (Run, error) {
 	var found []Run
-	for _, r := range b.Runs[f.Exp] {
-		if r.Run == f.Run || f.Run == "" && r.published() && (f.Host == "" || r.Host == f.Host) {
+	for _, r := range slices.Concat(b.Runs[f.Exp], b.tables(f.Exp)) {
+		if r.Run == first(f.Run, f.Table) || first(f.Run, f.Table) == "" && r.published() && first(f.Host, r.Host) == r.Host {
 			found = append(found, r)
 		}
 	}
 	if len(found) != 1 {
-		return Run{}, fmt.Errorf("%d runs of %s answer to %q; name one by run, or a published one by host",
-			len(found), f.Exp, first(first(f.Run, f.Host), "published"))
+		return Run{}, fmt.Errorf("%d of %s answer to %q; name a run by run, or a text's table by table",
+			len(found), f.Exp, first(first(f.Run, f.Table), first(f.Host, "the table of a text")))
 	}
 	return found[0], nil
 }

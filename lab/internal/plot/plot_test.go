@@ -76,7 +76,7 @@ func TestAFaultyFigureIsNamed(t *testing.T) {
 		"name = \"a\"\nkind = \"bars\"\nexp = \"x\"\nmetric = \"throughput_rbs\"":                                    `metric "throughput_rbs" is not known`,
 		"name = \"a\"\nkind = \"bars\"\nexp = \"x\"\nmetric = \"errors\"":                                            "lab/experiments/x.toml is missing",
 		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"errors\"":                                   "has no words for a figure of errors: add that metric to `metrics`",
-		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"errors\"\nrun = \"third\"":                  `0 runs of 90-workers answer to "third"`,
+		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"errors\"\nrun = \"third\"":                  `0 of 90-workers answer to "third"`,
 		"name = \"a\"\nkind = \"ratios\"\nexp = \"90-workers\"\nclaim = \"one\"":                                     "ratios draws flat and ratio claims; one is count",
 		"name = \"a\"\nkind = \"ratios\"\nexp = \"90-workers\"\nclaim = \"two\"":                                     `lab/experiments/90-workers.toml has no claim "two"`,
 		"name = \"a\"\nkind = \"cores\"\nentry = \"90\"\nserver = [\"user\"]":                                        `data/audits/90.json has no figure "user"`,
@@ -99,7 +99,7 @@ func TestAPictureOfWhatNobodyMeasuredSaysHowTo(t *testing.T) {
 	}
 	for more, want := range map[string]string{
 		"kind = \"askt\"":  `panel "askt" is not known; did you mean "asked"?`,
-		"kind = \"setup\"": "0 runs of 90-workers answer to \"published\"",
+		"kind = \"setup\"": "0 of 90-workers answer to \"the table of a text\"",
 		"kind = \"setup\"\nrun = \"first\"\nlevels = {workers = 8}":     "no run of 90-workers has throughput_rps at these levels",
 		"kind = \"setup\"\nrun = \"first\"\nclient = [\"idle\"]":        "data/audits/90.json is missing",
 		"kind = \"flushes\"\nsource = \"measured\"\nlevels = {a = 1.5}": "levels: a: 1.5 is not a level",
@@ -120,7 +120,7 @@ func TestACardIsDrawnOfThePublishedRunOrTheOneNamed(t *testing.T) {
 		t.Errorf("words alone: %+v, %v", card, err)
 	}
 	for of, want := range map[string]string{
-		`exp = "90-workers", metric = "throughput_rps", x = "workers"`:               `p.md: card: 0 runs of 90-workers answer to "published"`,
+		`exp = "90-workers", metric = "throughput_rps", x = "workers"`:               `p.md: card: 0 of 90-workers answer to "the table of a text"`,
 		`exp = "90-workers", run = "first", claim = "one"`:                           "data/verdicts/90-workers/first.json has no ratio of one",
 		`exp = "90-workers", run = "first", metric = "throughput_rps", x = ["rate"]`: "no figure of throughput_rps over rate",
 	} {

@@ -23,8 +23,8 @@ func (f *File) checkVersion() error {
 		return fmt.Errorf("/schema_version: version %d is not known to this lab", f.SchemaVersion)
 	}
 	for i, t := range f.Trials {
-		if t.Slots != nil && (earlier || f.Source != Measured) {
-			return fmt.Errorf("/trials/%d/slots: only a measured run of version %d has slots", i, Version)
+		if t.Slots != nil && earlier {
+			return fmt.Errorf("/trials/%d/slots: only a run of version %d has slots", i, Version)
 		}
 	}
 	p := f.Provenance

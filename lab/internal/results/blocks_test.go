@@ -55,7 +55,7 @@ func TestCheckFindsWhatNoRunInTurnsHas(t *testing.T) {
 		{"a reason for the end", func(f *File) { f.Provenance.StoppedEarly, f.Provenance.Ended = "x", Failing }, ""},
 		{"another plan", func(f *File) { f.Provenance.Block.Rounds = 5 }, "/provenance/block: {SlotS:0.1 Rounds:5 WarmupS:0.2 ProfileS:0}, but the design of turning that"},
 		{"profiles that the design does not take", func(f *File) { f.Provenance.Block.ProfileS = 2 }, "/provenance/block: {SlotS:0.1 Rounds:6 WarmupS:0.2 ProfileS:2}, but the design of turning that"},
-		{"version 1", func(f *File) { f.SchemaVersion = Earlier }, "/trials/0/slots: only a measured run of version 2"},
+		{"version 1", func(f *File) { f.SchemaVersion = Earlier }, "/trials/0/slots: only a run of version 2"},
 		{"not applicable, with blocks", func(f *File) { f.NotApplicable, f.Trials, f.Provenance.Ended = "x", nil, "" }, "/provenance/blocks: 2;"},
 		{"not applicable", func(f *File) {
 			f.NotApplicable, f.Trials, f.Provenance.Ended, f.Provenance.Blocks = "x", nil, "", 0

@@ -11,7 +11,7 @@ import (
 )
 
 // cores reports shares of a core's time that cannot be true.
-func (t Trial) cores(source Source) *wrong {
+func (t Trial) cores() *wrong {
 	last := -1
 	for i, c := range t.Cores {
 		at := fmt.Sprintf("cores/%d", i)
@@ -28,8 +28,7 @@ func (t Trial) cores(source Source) *wrong {
 			}
 		}
 		switch sum := c.sum(); {
-		case source == Published && sum > 1+wholePercents,
-			source == Measured && math.Abs(sum-1) > ranBack:
+		case math.Abs(sum-1) > ranBack:
 			return &wrong{at, "cores", fmt.Sprintf("its states sum to %.4g of the core's time", sum)}
 		}
 	}

@@ -14,16 +14,11 @@ import (
 )
 
 // Check reports, by JSON pointer, the first place where a file contradicts
-// itself or its experiment. A measured run is checked against the design
-// recorded in it, a published run against the experiment as it is now.
+// itself or the design that the run was made with.
 func (f *File) Check(x *experiment.Experiment) error {
 	switch {
-	case f.Source == Measured && f.Provenance == nil:
-		return fmt.Errorf("/provenance: missing in a measured run")
-	case f.Source == Published && f.Text == nil:
-		return fmt.Errorf("/text: missing in a published run")
-	case f.Source == Published && f.Provenance != nil, f.Source == Measured && f.Text != nil:
-		return fmt.Errorf("/source: %q takes no such origin as the file gives", f.Source)
+	case f.Provenance == nil:
+		return fmt.Errorf("/provenance: missing")
 	case f.NotApplicable != "" && len(f.Trials) > 0:
 		return fmt.Errorf("/not_applicable: there are trials all the same")
 	case f.NotApplicable == "" && len(f.Trials) == 0:
@@ -68,10 +63,8 @@ func (f *File) Check(x *experiment.Experiment) error {
 			keys[c.Levels.Key()] = c.ID
 		}
 		conds[c.ID] = c
-		// A published table may vary factors that the lab's design does not; a
-		// measured run may not.
 		for name := range c.Levels {
-			if f.Source == Measured && !factors[name] {
+			if !factors[name] {
 				return fmt.Errorf("%s/levels/%s: not a factor of %s", at, name, x.Name)
 			}
 		}
@@ -87,23 +80,20 @@ func (f *File) Check(x *experiment.Experiment) error {
 	if err := f.checkProfiles(x); err != nil {
 		return err
 	}
-	if f.Source == Measured {
-		x, err := f.made(x)
-		if err != nil {
-			return err
-		}
-		if err := f.follows(x); err != nil {
-			return err
-		}
-		if err := f.checkCommands(); err != nil {
-			return err
-		}
-		if err := f.checkPrograms(x); err != nil {
-			return err
-		}
-		return f.checkGates(x)
+	x, err := f.made(x)
+	if err != nil {
+		return err
 	}
-	return nil
+	if err := f.follows(x); err != nil {
+		return err
+	}
+	if err := f.checkCommands(); err != nil {
+		return err
+	}
+	if err := f.checkPrograms(x); err != nil {
+		return err
+	}
+	return f.checkGates(x)
 }
 
 // checkDigests refuses zeros, which no content has as its digest.
@@ -272,20 +262,6 @@ func (t Trial) check(at string, f *File, i int, conds map[string]Condition) erro
 			return fmt.Errorf("%s/below/%s: the figure is known as well", at, name)
 		}
 	}
-	if f.Source == Published {
-		for name := range t.Metrics {
-			if t.Printed[name] == "" {
-				return fmt.Errorf("%s/printed/%s: missing; a published figure keeps what was printed", at, name)
-			}
-		}
-	}
-	for name := range t.Printed {
-		_, known := t.Metrics[name]
-		_, below := t.Below[name]
-		if f.Source == Measured || !known && !below {
-			return fmt.Errorf("%s/printed/%s: no published figure of that name", at, name)
-		}
-	}
 	if err := t.gates(at); err != nil {
 		return err
 	}
@@ -296,7 +272,7 @@ func (t Trial) check(at string, f *File, i int, conds map[string]Condition) erro
 	if want, why := gate.DecideBound(evidence); t.Bound != want && t.Bound != gate.FirstWall(evidence) {
 		return fmt.Errorf("%s/bound: %q, but the figures give %q (%s)", at, t.Bound, want, why)
 	}
-	if _, why := f.Bound(t); f.SchemaVersion == Version && f.Source == Measured && t.BoundWhy != "" && t.BoundWhy != why {
+	if _, why := f.Bound(t); f.SchemaVersion == Version && t.BoundWhy != "" && t.BoundWhy != why {
 		return fmt.Errorf("%s/bound_why: %q, but the figures give %q", at, t.BoundWhy, why)
 	}
 	return nil

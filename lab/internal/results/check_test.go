@@ -43,13 +43,6 @@ claims = [{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "thr
 	return x
 }
 
-// published turns the made-up run into a published one.
-func published(f *File) {
-	f.Source, f.Provenance, f.Run = Published, nil, "published-2026-01-01-h"
-	f.Text = &Text{Entry: "7", Date: "2026-01-01"}
-	f.Trials[0].Printed = map[string]string{"throughput_rps": "1,000", "requests": "4,001", "duration_s": "4 s", "latency_p50_s": "<1ms"}
-}
-
 // again measures the first condition n more times, as controls.
 func again(n int) func(*File) {
 	return func(f *File) {
@@ -75,12 +68,8 @@ func TestCheckFindsContradictions(t *testing.T) {
 		says string // empty: accepted
 	}{
 		{"nothing", func(*File) {}, ""},
-		{"published", published, ""},
 
-		{"measured without provenance", func(f *File) { f.Provenance = nil }, "/provenance: missing"},
-		{"published without its text", func(f *File) { published(f); f.Text = nil }, "/text: missing"},
-		{"published with provenance", func(f *File) { published(f); f.Provenance = &Provenance{} }, "/source: "},
-		{"measured with a text", func(f *File) { f.Text = &Text{} }, "/source: "},
+		{"without provenance", func(f *File) { f.Provenance = nil }, "/provenance: missing"},
 		{"not applicable, with trials", func(f *File) { f.NotApplicable = "no wire" }, "/not_applicable: "},
 		{"not applicable, without", func(f *File) { f.NotApplicable = "no wire"; f.Trials = nil }, ""},
 		{"no trials and no reason", func(f *File) { f.Trials = nil }, "/trials: empty"},
@@ -92,7 +81,6 @@ func TestCheckFindsContradictions(t *testing.T) {
 		{"an id twice", func(f *File) { f.Conditions[1].ID = "c1" }, `/conditions/1/id: "c1" stands twice`},
 		{"levels twice", func(f *File) { f.Conditions[1].Levels["workers"] = setting.Int(1) }, `/conditions/1/levels: the same as those of "c1"`},
 		{"measured over what is no factor", func(f *File) { f.Conditions[1].Levels["pipelining"] = setting.Int(2) }, "/conditions/1/levels/pipelining: not a factor of made-up"},
-		{"published over what is no factor", func(f *File) { published(f); f.Conditions[1].Levels["pipelining"] = setting.Int(2) }, ""},
 
 		{"an A/A control", again(1), ""},
 		{"two of them", again(2), "/conditions: 2 A/A controls; a run has one at most"},
@@ -108,10 +96,6 @@ func TestCheckFindsContradictions(t *testing.T) {
 		{"a figure that is none", func(f *File) { f.Trials[0].Metrics["throughput_rps"] = math.NaN() }, "/trials/0/metrics/throughput_rps: NaN is not a figure"},
 		{"an endless figure", func(f *File) { f.Trials[0].Metrics["throughput_rps"] = math.Inf(1) }, "/trials/0/metrics/throughput_rps: +Inf is not a figure"},
 		{"known and below", func(f *File) { f.Trials[0].Below["throughput_rps"] = 1 }, "/trials/0/below/throughput_rps: the figure is known as well"},
-		{"published, not as printed", func(f *File) { published(f); delete(f.Trials[0].Printed, "throughput_rps") }, "/trials/0/printed/throughput_rps: missing"},
-		{"published, printed empty", func(f *File) { published(f); f.Trials[0].Printed["throughput_rps"] = "" }, "/trials/0/printed/throughput_rps: missing"},
-		{"printed, of no figure", func(f *File) { published(f); f.Trials[0].Printed["errors"] = "5" }, "/trials/0/printed/errors: no published figure"},
-		{"measured, but printed", func(f *File) { f.Trials[0].Printed = map[string]string{"throughput_rps": "1,000"} }, "/trials/0/printed/throughput_rps: no published figure"},
 		{"a bound that the figures do not give", func(f *File) { f.Trials[0].Bound = gate.BoundServerCPU }, `/trials/0/bound: "server-cpu", but the figures give "unknown"`},
 		{"a bound kept back", func(f *File) { f.Trials[0].Metrics["client_cores_busy"] = 1 }, `/trials/0/bound: "unknown", but the figures give "client-cpu"`},
 		// A megabyte a second is 8 Mbit/s, all of a line rate of 8 Mbit/s.

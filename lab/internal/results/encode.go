@@ -3,7 +3,6 @@ package results
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -45,9 +44,8 @@ func (f *File) Full() bool {
 }
 
 // columns tells whether the file's text has the trials' figures in columns.
-// Naming each metric once for all trials takes a quarter of the space. A
-// published run has few figures, and each stands beside the text as printed.
-func (f *File) columns() bool { return f.SchemaVersion != Earlier && f.Source == Measured }
+// Naming each metric once for all trials takes a quarter of the space.
+func (f *File) columns() bool { return f.SchemaVersion != Earlier }
 
 // A columned is a map of figures that the text has in columns: its name in the
 // text, and the map in each trial.
@@ -70,12 +68,9 @@ func (f *File) spread() error {
 	if f.SchemaVersion == Earlier {
 		return nil
 	}
-	if !f.columns() && (f.Figures != nil || f.Resolutions != nil) {
-		return errors.New("/figures: those of a published run stand in its trials' metrics, beside what was printed")
-	}
 	for _, c := range f.columned() {
 		for i := range f.Trials {
-			if f.columns() && *c.of(&f.Trials[i]) != nil {
+			if *c.of(&f.Trials[i]) != nil {
 				return fmt.Errorf("/trials/%d/%s: that of a measured run stands in columns, in /%s", i, c.name, c.text)
 			}
 		}

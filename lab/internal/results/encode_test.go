@@ -153,7 +153,6 @@ func TestFiguresOfAMeasuredRunStandInColumns(t *testing.T) {
 		{"an entry that is a text", `"slots": [6, 6,`, `"slots": [6, "6",`, "/figures/slots/1: got string, want"},
 		{"figures beside the trial", `"seq": 2,`, `"seq": 2, "metrics": {},`, "/trials/1/metrics: that of a measured run stands in columns, in /figures"},
 		{"a resolution beside the trial", `"seq": 2,`, `"seq": 2, "resolution": {},`, "/trials/1/resolution: that of a measured run stands in columns, in /resolutions"},
-		{"columns of a published run", `"source": "measured"`, `"source": "published"`, "/figures: those of a published run"},
 		{"a size", `"budget_s": 60`, `"budget_s": 60, "size": "full"`, "/provenance: additional properties 'size' not allowed"},
 		{"a window", `"budget_s": 60`, `"budget_s": 60, "duration_s": 1`, "/provenance: additional properties 'duration_s' not allowed"},
 		{"no plan", `"block": {"slot_s": 0.1, "rounds": 6, "warmup_s": 0.2},`, ``, "/provenance: missing property 'block'"},
@@ -177,34 +176,5 @@ func TestFiguresOfAMeasuredRunStandInColumns(t *testing.T) {
 		if _, err := decode(t, strings.Replace(made, `"commit"`, field+`"commit"`, 1)); err == nil || !strings.HasPrefix(err.Error(), "/provenance: additional properties") {
 			t.Errorf("%s in version 1: %v", field, err)
 		}
-	}
-}
-
-// A published run's figures stay in its trials, beside the printed text, in new
-// files as in old ones.
-func TestAPublishedRunKeepsItsFiguresBesideWhatWasPrinted(t *testing.T) {
-	f, err := decode(t, made)
-	if err != nil {
-		t.Fatal(err)
-	}
-	published(f)
-	f.SchemaVersion = Version
-	text, err := Encode(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read := &File{}
-	if err := Decode(text, SchemaURL, read); err != nil {
-		t.Fatal(err)
-	}
-	if err := read.Check(design(t)); err != nil {
-		t.Error(err)
-	}
-	if read.Trials[0].Metrics["requests"] != 4001 || read.Trials[0].Printed["requests"] != "4,001" {
-		t.Errorf("%+v", read.Trials[0])
-	}
-	f.Trials[0].Slots = &Slots{}
-	if err := f.Check(design(t)); err == nil || !strings.HasPrefix(err.Error(), "/trials/0/slots: only a measured run") {
-		t.Errorf("slots of a text: %v", err)
 	}
 }

@@ -3,7 +3,6 @@ package results
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -62,9 +61,6 @@ const (
 	// and then the kernel's idle counters run backwards by a tick, a hundredth of
 	// a short window.
 	ranBack = 0.03
-	// wholePercents is how far five shares may exceed a sum of 1 where a text
-	// prints whole percents.
-	wholePercents = 0.025
 	// moments is the relative difference allowed between times whose clocks were
 	// read one after the other.
 	moments = 0.10
@@ -78,21 +74,14 @@ type wrong struct {
 }
 
 // figures reports a trial's first figure that cannot be true: a negative one,
-// one above its limit, or quantiles out of order; in a measured run also a
-// figure that does not follow from the figures that it is computed from.
-//
-// A published text may print impossible figures. Such a figure is accepted
-// where one of the file's warnings begins with its name.
+// one above its limit, quantiles out of order, or a figure that does not follow from
+// the figures that it is computed from.
 func (t Trial) figures(at string, f *File, levels setting.Levels) error {
 	check := func(found *wrong) error {
-		if found == nil || f.Source == Published && f.warnsOf(found.name) {
+		if found == nil {
 			return nil
 		}
-		hint := ""
-		if f.Source == Published {
-			hint = fmt.Sprintf("; if the text prints it so, say it in a warning that begins with %q", found.name+":")
-		}
-		return fmt.Errorf("%s/%s: %s%s", at, found.at, found.why, hint)
+		return fmt.Errorf("%s/%s: %s", at, found.at, found.why)
 	}
 	for _, name := range metric.Names() {
 		if err := check(t.inRange(name, f, levels)); err != nil {
@@ -104,11 +93,8 @@ func (t Trial) figures(at string, f *File, levels setting.Levels) error {
 			return err
 		}
 	}
-	if err := check(t.cores(f.Source)); err != nil {
+	if err := check(t.cores()); err != nil {
 		return err
-	}
-	if f.Source == Published {
-		return nil
 	}
 	for _, found := range []*wrong{t.complete(), t.slotted(f, levels), t.recomputed(f, levels), t.near(f, levels), t.busyCores(f, levels), t.threads(), t.profiled(), t.calibrated(f.Provenance)} {
 		if err := check(found); err != nil {
@@ -116,11 +102,6 @@ func (t Trial) figures(at string, f *File, levels setting.Levels) error {
 		}
 	}
 	return nil
-}
-
-// warnsOf tells whether one of the file's warnings is about a figure.
-func (f *File) warnsOf(name string) bool {
-	return slices.ContainsFunc(f.Warnings, func(w string) bool { return len(w) > len(name) && w[:len(name)+1] == name+":" })
 }
 
 func (t Trial) inRange(name string, f *File, levels setting.Levels) *wrong {
@@ -138,7 +119,7 @@ func (t Trial) inRange(name string, f *File, levels setting.Levels) *wrong {
 		return &wrong{at, name, fmt.Sprintf("%v is below 0", v)}
 	case v > limit:
 		return &wrong{at, name, fmt.Sprintf("%v is a share of more than all", v)}
-	case f.Source == Measured && m.Unit == metric.Count && !broken[name] && v != math.Trunc(v):
+	case m.Unit == metric.Count && !broken[name] && v != math.Trunc(v):
 		return &wrong{at, name, fmt.Sprintf("%v is no whole number, and it counts", v)}
 	}
 	return nil
@@ -162,24 +143,22 @@ func (f *File) most(m metric.Metric, t Trial, levels setting.Levels) float64 {
 	if m.Unit != metric.Ratio || t.Slots != nil && ofSlots[m.Name] {
 		return math.Inf(1)
 	}
-	if f.Source == Measured {
-		if limit, ok := most[m.Name]; ok {
-			return limit + t.bursts(m.Name, f)
+	if limit, ok := most[m.Name]; ok {
+		return limit + t.bursts(m.Name, f)
+	}
+	if carried[m.Name] {
+		before := f.Provenance.warmupS()
+		if t.Slots != nil {
+			before += sum(t.Slots.FillS)
 		}
-		if carried[m.Name] {
-			before := f.Provenance.warmupS()
-			if t.Slots != nil {
-				before += sum(t.Slots.FillS)
-			}
-			limit := most["line_rate_share"] + before/f.Provenance.windowS()
-			// A producer that is held up offers fewer events in the window than were
-			// due, while events offered earlier still arrive.
-			rate, _ := levels[setting.EventRate].Int()
-			if offered := t.Metrics["offered_per_s"]; m.Name == "delivered_share" && offered > 0 {
-				limit *= max(1, float64(rate)/offered)
-			}
-			return limit
+		limit := most["line_rate_share"] + before/f.Provenance.windowS()
+		// A producer that is held up offers fewer events in the window than were
+		// due, while events offered earlier still arrive.
+		rate, _ := levels[setting.EventRate].Int()
+		if offered := t.Metrics["offered_per_s"]; m.Name == "delivered_share" && offered > 0 {
+			limit *= max(1, float64(rate)/offered)
 		}
+		return limit
 	}
 	return 1 + exactly
 }

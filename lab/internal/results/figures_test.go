@@ -126,25 +126,20 @@ func TestFiguresThatFollowFromOthers(t *testing.T) {
 // No metric can be negative, and no share can exceed 1.
 func TestEveryMetricHasItsRange(t *testing.T) {
 	for _, m := range metric.All() {
-		for _, published := range []bool{false, true} {
-			f := full(t)
-			if published {
-				f.Source, f.Provenance = Published, nil
+		f := full(t)
+		f.Trials[0] = Trial{Metrics: map[string]float64{m.Name: -1}}
+		err := figuresOf(f)
+		if m.Name == "backlog_growth_per_s" {
+			if err != nil {
+				t.Errorf("%s can fall: %v", m.Name, err)
 			}
-			f.Trials[0] = Trial{Metrics: map[string]float64{m.Name: -1}}
-			err := figuresOf(f)
-			if m.Name == "backlog_growth_per_s" {
-				if err != nil {
-					t.Errorf("%s can fall: %v", m.Name, err)
-				}
-			} else if err == nil || !strings.HasPrefix(err.Error(), "/trials/0/metrics/"+m.Name+": -1 is below 0") {
-				t.Errorf("%s of -1 (published: %v): %v", m.Name, published, err)
-			}
-			f.Trials[0].Metrics[m.Name] = 98 // percent
-			several := m.Name == "profiled_throughput_share" || m.Name == "sampler_busy" || strings.HasSuffix(m.Name, "_foreign_load")
-			if err := figuresOf(f); m.Unit == metric.Ratio && (published || !several) && (err == nil || !strings.Contains(err.Error(), "98 is a share of more than all")) {
-				t.Errorf("%s of 98 (published: %v): %v", m.Name, published, err)
-			}
+		} else if err == nil || !strings.HasPrefix(err.Error(), "/trials/0/metrics/"+m.Name+": -1 is below 0") {
+			t.Errorf("%s of -1: %v", m.Name, err)
+		}
+		f.Trials[0].Metrics[m.Name] = 98 // percent
+		several := m.Name == "profiled_throughput_share" || m.Name == "sampler_busy" || strings.HasSuffix(m.Name, "_foreign_load")
+		if err := figuresOf(f); m.Unit == metric.Ratio && !several && (err == nil || !strings.Contains(err.Error(), "98 is a share of more than all")) {
+			t.Errorf("%s of 98: %v", m.Name, err)
 		}
 	}
 	for _, name := range []string{"requests", "errors", "workers", "connections_established", "tcp_retransmits", "swap_pages"} {
@@ -170,7 +165,7 @@ func TestQuantilesRiseAndStatesAreOfAWhole(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		set  func(*Trial)
-		says string // for a measured and for a published run
+		says string
 	}{
 		{"the median above the 90th", metrics("latency_p90_s", 0.0005, "latency_p50_s", 0.001), "/trials/0/metrics/latency_p90_s: 0.0005 is less than latency_p50_s, 0.001"},
 		{"one left out between them", func(t *Trial) { delete(t.Metrics, "latency_p95_s"); t.Metrics["latency_p99_s"] = 0.001 }, "/trials/0/metrics/latency_p99_s: 0.001 is less than latency_p90_s"},
@@ -187,59 +182,27 @@ func TestQuantilesRiseAndStatesAreOfAWhole(t *testing.T) {
 		{"states of more than all", func(t *Trial) { t.Cores[1].User = 0.9 }, "/trials/0/cores/1: its states sum to 1.7 of"},
 		{"a core twice", func(t *Trial) { t.Cores[1].CPU = 0 }, "/trials/0/cores/1/cpu: 0 comes after 0"},
 	} {
-		for _, source := range []Source{Measured, Published} {
-			f := full(t)
-			f.Source = source
-			tr := &f.Trials[0]
-			tr.Metrics["latency_p50_s"] = 0.001
-			delete(tr.Below, "latency_p50_s")
-			c.set(tr)
-			delete(tr.Metrics, "in_flight")
-			err := figuresOf(f)
-			if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
-				t.Errorf("%s, %s: %v, want %q", c.name, source, err, c.says)
-			}
+		f := full(t)
+		tr := &f.Trials[0]
+		tr.Metrics["latency_p50_s"] = 0.001
+		delete(tr.Below, "latency_p50_s")
+		c.set(tr)
+		delete(tr.Metrics, "in_flight")
+		err := figuresOf(f)
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		}
 	}
-	// A measured core's shares must add up; a published text may leave some out.
+	// A core's shares must add up.
 	f := full(t)
 	f.Trials[0].Cores[1].Idle = 0.1
 	if err := figuresOf(f); err == nil || !strings.HasPrefix(err.Error(), "/trials/0/cores/1: its states sum to 0.6") {
 		t.Errorf("a core of six tenths: %v", err)
 	}
-	f.Source = Published
-	if err := figuresOf(f); err != nil {
-		t.Errorf("a core of which a text prints six tenths: %v", err)
-	}
 	f = full(t)
 	f.Trials[0].ClientThreads = []float64{0.1, 0.2222}
 	if err := figuresOf(f); err == nil || !strings.HasPrefix(err.Error(), "/trials/0/client_threads/1: 0.2222 comes after 0.1") {
 		t.Errorf("threads out of order: %v", err)
-	}
-}
-
-// A published figure stays as printed, even if it is impossible: if a warning
-// names it, the file is accepted.
-func TestAPublishedFigureThatCannotBeIsNamed(t *testing.T) {
-	f := full(t)
-	published(f)
-	f.Trials[0].Metrics = map[string]float64{"server_cores_busy": 28.23}
-	if err := figuresOf(f); err == nil || !strings.HasSuffix(err.Error(), `say it in a warning that begins with "server_cores_busy:"`) {
-		t.Errorf("%v", err)
-	}
-	f.Warnings = []string{"client_cores_busy: 28.23 is more than all"}
-	if err := figuresOf(f); err == nil {
-		t.Error("a warning of another figure excuses it")
-	}
-	f.Warnings = append(f.Warnings, "server_cores_busy: printed as 2,823 %, of at most 2,672")
-	if err := figuresOf(f); err != nil {
-		t.Errorf("named, and refused all the same: %v", err)
-	}
-	f = full(t)
-	f.Trials[0].Metrics["server_cores_busy"] = 28.23
-	f.Warnings = []string{"server_cores_busy: so what"}
-	if err := figuresOf(f); err == nil {
-		t.Error("a warning excuses a measured figure")
 	}
 }
 

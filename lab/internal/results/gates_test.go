@@ -56,7 +56,7 @@ func TestCheckHoldsRecordedFiguresAgainstTheGates(t *testing.T) {
 	}
 }
 
-// One changed figure in a committed published run is found.
+// One changed figure in a committed run is found.
 func TestAPlantedFigureIsFound(t *testing.T) {
 	for _, p := range committed(t, "results", "10-workers", "*.json") {
 		f, err := Read(p)
@@ -65,7 +65,7 @@ func TestAPlantedFigureIsFound(t *testing.T) {
 		}
 		x := madeWith(t, f)
 		for i, trial := range f.Trials {
-			if f.Source == Measured && trial.Valid {
+			if trial.Valid {
 				trial.Metrics["non_2xx"] = 5000
 				if err := f.Check(x); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("/trials/%d/metrics/non_2xx", i)) {
 					t.Errorf("%s: %v", p, err)

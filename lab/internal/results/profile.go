@@ -42,9 +42,6 @@ type taken struct {
 const roundingError = 1e-6
 
 // checkProfiles reports where profiles contradict their run.
-//
-// A published text prints a share or two and not the profile. So a published
-// run may have shares without a raw file, and they need not add up.
 func (f *File) checkProfiles(x *experiment.Experiment) error {
 	// Number of valid trials with a profile, by condition and kind.
 	have := map[taken]int{}
@@ -52,14 +49,14 @@ func (f *File) checkProfiles(x *experiment.Experiment) error {
 		kinds := map[profiles.Kind]bool{}
 		for k, p := range t.Profiles {
 			at := fmt.Sprintf("/trials/%d/profiles/%d", i, k)
-			if f.Source == Measured && x.Profile == nil {
+			if x.Profile == nil {
 				return fmt.Errorf("%s: %s profiles nothing in the design that the run was made with", at, x.Name)
 			}
 			if kinds[p.Kind] {
 				return fmt.Errorf("%s/kind: %q stands twice in the trial", at, p.Kind)
 			}
 			kinds[p.Kind] = true
-			if err := checkProfile(p, at, f.Source == Measured); err != nil {
+			if err := checkProfile(p, at); err != nil {
 				return err
 			}
 			if t.Valid {
@@ -71,7 +68,7 @@ func (f *File) checkProfiles(x *experiment.Experiment) error {
 	for i, c := range f.Conditions {
 		for k, p := range c.Profiles {
 			at := fmt.Sprintf("/conditions/%d/profiles/%d", i, k)
-			if f.Source == Measured && x.Profile == nil {
+			if x.Profile == nil {
 				return fmt.Errorf("%s: %s profiles nothing in the design that the run was made with", at, x.Name)
 			}
 			key := taken{c.ID, p.Kind}
@@ -83,13 +80,10 @@ func (f *File) checkProfiles(x *experiment.Experiment) error {
 			if p.File != want || strings.Count(want, "/") != 2 {
 				return fmt.Errorf("%s/file: %q, but it lies in %s/%s and is named %s-%s.pb.gz", at, p.File, f.Experiment, f.Run, c.ID, p.Kind)
 			}
-			if f.Source == Measured && p.Trials != have[key] {
+			if p.Trials != have[key] {
 				return fmt.Errorf("%s/trials: %d, but %d valid trials of %q have a %s profile", at, p.Trials, have[key], c.ID, p.Kind)
 			}
 		}
-	}
-	if f.Source != Measured {
-		return nil
 	}
 	for i, c := range f.Conditions {
 		for kind := range profileUnits {
@@ -103,7 +97,7 @@ func (f *File) checkProfiles(x *experiment.Experiment) error {
 }
 
 // checkProfile reports where a profile contradicts itself.
-func checkProfile(p profiles.Profile, at string, measured bool) error {
+func checkProfile(p profiles.Profile, at string) error {
 	for name, v := range map[string]float64{"total": p.Total, "events": p.Events, "duration_s": p.DurationS} {
 		if !(v >= 0) || math.IsInf(v, 0) {
 			return fmt.Errorf("%s/%s: %v is not a figure", at, name, v)
@@ -134,8 +128,6 @@ func checkProfile(p profiles.Profile, at string, measured bool) error {
 	switch {
 	case sum > 1+roundingError:
 		return fmt.Errorf("%s/work: the shares sum to %v; a sample has one kind of work", at, sum)
-	case !measured:
-		return nil
 	case !ofMoment && p.DurationS == 0:
 		return fmt.Errorf("%s/duration_s: missing; a %s profile is of a window", at, p.Kind)
 	case p.Total == 0 && (len(p.Work) > 0 || len(p.Packages) > 0):

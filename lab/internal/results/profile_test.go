@@ -39,17 +39,10 @@ func TestCheckOfProfiles(t *testing.T) {
 			*raw(f) = RawProfile{Kind: "mutex", File: "made-up/20260102t030405z-h/c1-mutex.pb.gz", SHA256: digest, Trials: 1}
 		}, ""},
 		{"an invalid trial too", func(f *File) { f.Trials[1].Profiles = f.Trials[0].Profiles[:1] }, ""},
-		{"published, without raw files", func(f *File) { published(f); f.Conditions[0].Profiles = nil }, ""},
-		{"published, as far as was printed", func(f *File) {
-			published(f)
-			f.Conditions[0].Profiles = nil
-			*block(f) = profiles.Profile{Kind: "block", Unit: "s", Total: 30, Work: map[string]float64{"lock": 0.2}, Packages: map[string]float64{}}
-		}, ""},
 
 		{"a kind twice in a trial", func(f *File) { heap(f).Kind = "block" }, `/trials/0/profiles/1/kind: "block" stands twice`},
 		{"a kind twice in a condition", func(f *File) { f.Conditions[0].Profiles[1] = *raw(f) }, `/conditions/0/profiles/1/kind: "block" stands twice`},
 		{"another kind of work", func(f *File) { block(f).Work = map[string]float64{"locks": 1} }, "/trials/0/profiles/0/work/locks: no such kind of work"},
-		{"published, another kind of work", func(f *File) { published(f); block(f).Work = map[string]float64{"locks": 0.1} }, "/trials/0/profiles/0/work/locks: no such kind of work"},
 		{"a share beyond all", func(f *File) { block(f).Packages["sync"] = 1.00001 }, "/trials/0/profiles/0/packages/sync: 1.00001 is not a share"},
 		{"a share below none", func(f *File) { block(f).Work["lock"] = -0.1 }, "/trials/0/profiles/0/work/lock: -0.1 is not a share"},
 		{"a share that is none", func(f *File) { block(f).Packages["sync"] = math.NaN() }, "/trials/0/profiles/0/packages/sync: NaN is not a share"},
@@ -97,7 +90,6 @@ func TestOnlyAnExperimentThatProfilesHasProfiles(t *testing.T) {
 	}{
 		{"of a trial", func(*File) {}, "/trials/0/profiles/0: made-up profiles nothing"},
 		{"of a condition", func(f *File) { f.Trials[0].Profiles = nil }, "/conditions/0/profiles/0: made-up profiles nothing"},
-		{"published", func(f *File) { published(f); f.Conditions[0].Profiles = nil }, ""},
 	} {
 		f, err := decode(t, made)
 		if err != nil {

@@ -39,7 +39,7 @@ func (f *File) Reading(t Trial, name string) (Reading, bool) {
 	r := Reading{v, v, &v}
 	if step, said := t.Resolution[name]; said {
 		r.High = v + step
-	} else if f.Source == Measured && cut[name] {
+	} else if cut[name] {
 		if step := steps[f.generator(t.Condition)]; step != nil {
 			below, above := step(v)
 			r.Low, r.High = v-below, v+above

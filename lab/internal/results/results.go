@@ -15,8 +15,7 @@
 // those of the fullest client or of the most disturbed host.
 //
 // Every trial is kept, an invalid one with its reasons. A figure that was not
-// measured is absent rather than zero. A figure carried over from a text keeps
-// the printed precision. Files are not trusted: Check recomputes what it can,
+// measured is absent rather than zero. Files are not trusted: Check recomputes what it can,
 // from the order of trials to each figure that follows from others.
 //
 // The file says what was seen, not what it means: verdicts are derived from it
@@ -45,21 +44,16 @@ const (
 // A Source says where a run's figures come from.
 type Source string
 
-// Measured runs come from the lab. Published runs were carried over from a text
-// and are single runs unless the text says otherwise.
-const (
-	Measured  Source = "measured"
-	Published Source = "published"
-)
+// Measured is the source of every run: the lab measured it.
+const Measured Source = "measured"
 
 // A File is one run of one experiment.
 type File struct {
 	SchemaVersion int            `json:"schema_version" jsonschema:"enum=2"`
 	Experiment    string         `json:"experiment" jsonschema:"pattern=^[a-z0-9]+(-[a-z0-9]+)*$,maxLength=100,description=Name of the experiment's file without its ending."`
-	Run           string         `json:"run" jsonschema:"pattern=^([0-9]{8}t[0-9]{6}z|published-[0-9]{4}-[0-9]{2}-[0-9]{2})-[a-z0-9][a-z0-9-]*$,maxLength=120,description=Name of this file without its ending: when the run began (or 'published' and the day of the text) and on which host."`
-	Source        Source         `json:"source" jsonschema:"enum=measured,enum=published"`
+	Run           string         `json:"run" jsonschema:"pattern=^[0-9]{8}t[0-9]{6}z-[a-z0-9][a-z0-9-]*$,maxLength=120,description=Name of this file without its ending: when the run began and on which host."`
+	Source        Source         `json:"source" jsonschema:"enum=measured"`
 	Hosts         Hosts          `json:"hosts"`
-	Text          *Text          `json:"text,omitempty" jsonschema:"description=The text a published run was carried over from."`
 	Provenance    *Provenance    `json:"provenance,omitempty" jsonschema:"description=How a measured run came about."`
 	Topology      Topology       `json:"topology"`
 	Settings      setting.Levels `json:"settings" jsonschema:"description=What was the same in every trial."`
@@ -87,13 +81,6 @@ type Hosts struct {
 // the same as its server alone, or as another fleet of that server's.
 func (h Hosts) Same(o Hosts) bool {
 	return h.Server == o.Server && h.Client == o.Client && slices.Equal(h.Clients, o.Clients)
-}
-
-// Text names where a published run was printed.
-type Text struct {
-	Entry string `json:"entry" jsonschema:"pattern=^[a-z0-9]+$,maxLength=20,description=Number of the entry."`
-	Date  string `json:"date" jsonschema:"pattern=^[0-9]{4}-[0-9]{2}-[0-9]{2}$"`
-	Note  string `json:"note,omitempty" jsonschema:"description=What the text leaves open about this run."`
 }
 
 // Provenance is what a reader needs to run the experiment again or to question
@@ -218,9 +205,8 @@ type Trial struct {
 	// 2 they are in the file's columns: see Encode.
 	Metrics map[string]float64 `json:"metrics,omitzero" jsonschema:"description=Figures in base SI units; those of a measured run stand in the file's figures."`
 	// Below holds figures known only as "less than": autocannon cuts latency to
-	// whole milliseconds, and texts print <1ms.
-	Below   map[string]float64 `json:"below,omitempty" jsonschema:"description=Figures known only to be less than this."`
-	Printed map[string]string  `json:"printed,omitempty" jsonschema:"description=Published figures as they were printed."`
+	// whole milliseconds.
+	Below map[string]float64 `json:"below,omitempty" jsonschema:"description=Figures known only to be less than this."`
 	// Resolution holds the step in which a figure was recorded, where the step is
 	// coarse enough to matter.
 	Resolution map[string]float64 `json:"resolution,omitempty" jsonschema:"description=A figure may stand for anything from itself up to this much more."`
@@ -265,12 +251,9 @@ type Reason struct {
 // EarlierDesign tells whether a run was measured by an earlier design of the
 // lab: trials in one piece, a load generator of the lab's own under which a
 // request costs the server a different amount, or a shared server that is
-// defined otherwise today. Such a run stays published but is never counted
+// defined otherwise today. Such a run stays, but is never counted
 // together with today's.
 func (f *File) EarlierDesign() bool {
-	if f.Source != Measured {
-		return false
-	}
 	if f.SchemaVersion == Earlier {
 		return true
 	}

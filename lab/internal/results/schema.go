@@ -62,7 +62,7 @@ func Schema() []byte {
 		names = append(names, n)
 	}
 	trial := s.Definitions["Trial"]
-	for _, field := range []string{"metrics", "below", "printed", "resolution"} {
+	for _, field := range []string{"metrics", "below", "resolution"} {
 		p, _ := trial.Properties.Get(field)
 		p.PropertyNames = &jsonschema.Schema{Enum: names}
 	}

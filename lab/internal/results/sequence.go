@@ -3,7 +3,6 @@ package results
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -23,16 +22,8 @@ const (
 	stamp = "20060102t150405z"
 )
 
-// checkName compares a run's name with its parts: the start of the run, or the
-// date of the text, and the host.
+// checkName compares a run's name with its parts: the start of the run and the host.
 func (f *File) checkName() error {
-	if f.Source == Published {
-		want := "published-" + f.Text.Date + "-" + f.Hosts.Server
-		if f.Run != want && !strings.HasPrefix(f.Run, want+"-") {
-			return fmt.Errorf("/run: %q, but by date and host it is %q, or that and a word more", f.Run, want)
-		}
-		return nil
-	}
 	if want := f.Provenance.StartedAt.UTC().Format(stamp) + "-" + f.Hosts.Server; f.Run != want {
 		return fmt.Errorf("/run: %q, but by its start and host it is %q", f.Run, want)
 	}
@@ -42,12 +33,6 @@ func (f *File) checkName() error {
 // checkTimes reports a run in the future, and trials that overlap or lie
 // outside the run.
 func (f *File) checkTimes() error {
-	if f.Source == Published {
-		if date, err := time.Parse("2006-01-02", f.Text.Date); err != nil || date.After(now().Add(ahead)) {
-			return fmt.Errorf("/text/date: %q is no day until today", f.Text.Date)
-		}
-		return nil
-	}
 	p := f.Provenance
 	switch {
 	case p.FinishedAt.After(now().Add(ahead)), p.StartedAt.After(now().Add(ahead)):

@@ -35,20 +35,18 @@ func (f *File) Sheet() ([]byte, error) {
 		conditions[c.ID] = c
 		add(levels, c.Levels)
 	}
-	metrics, below, printed := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	metrics, below := map[string]bool{}, map[string]bool{}
 	for _, t := range f.Trials {
 		add(metrics, t.Metrics)
 		add(below, t.Below)
-		add(printed, t.Printed)
 	}
-	factors, figures, limits, prints := sorted(levels), sorted(metrics), sorted(below), sorted(printed)
+	factors, figures, limits := sorted(levels), sorted(metrics), sorted(below)
 
 	head := []string{"seq", "block", "condition", "control_of"}
 	head = prefixed(head, "level_", factors)
 	head = append(head, "valid", "reasons", "bound", "bound_why")
 	head = prefixed(head, "", figures)
 	head = prefixed(head, "below_", limits)
-	head = prefixed(head, "printed_", prints)
 
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -87,9 +85,6 @@ func (f *File) Sheet() ([]byte, error) {
 				}
 				row = append(row, cell)
 			}
-		}
-		for _, name := range prints {
-			row = append(row, t.Printed[name])
 		}
 		_ = w.Write(strict.Cells(row))
 	}

@@ -53,7 +53,7 @@ func TestTheFixturesRunsAreAsTheyWere(t *testing.T) {
 		}
 		all += got
 	}
-	for _, kind := range []string{",level_", ",below_", ",printed_", ",,", `,"`} {
+	for _, kind := range []string{",level_", ",below_", ",,", `,"`} {
 		if !strings.Contains(all, kind) {
 			t.Errorf("no run of the fixture has %s", kind)
 		}
@@ -74,14 +74,14 @@ func TestTheFormat(t *testing.T) {
 				Reasons: []Reason{{Gate: "speed", Detail: "slow"}, {Gate: "errors", Detail: "2,\nor 3"}},
 				Metrics: map[string]float64{"a": -1e21}, Below: map[string]float64{"b_s": 1e-9}},
 			{Seq: 3, Block: 2, Condition: "c3", Valid: true, Bound: "wire",
-				Metrics: map[string]float64{"b_s": 1322291}, Printed: map[string]string{"b_s": "1,322,291"}},
+				Metrics: map[string]float64{"b_s": 1322291}},
 		},
 	}
-	want := `seq,block,condition,control_of,level_prefork,level_route,level_workers,valid,reasons,bound,bound_why,a,b_s,below_b_s,printed_b_s
-1,1,c2,,false,,,true,,unknown,"the ""client"", unseen",0,0.00000162,,
+	want := `seq,block,condition,control_of,level_prefork,level_route,level_workers,valid,reasons,bound,bound_why,a,b_s,below_b_s
+1,1,c2,,false,,,true,,unknown,"the ""client"", unseen",0,0.00000162,
 2,1,c1,,,"/a,b",2,false,"speed: slow; errors: 2,
-or 3",wire,,-1e+21,,1e-9,
-3,2,c3,c1,,,2,true,,wire,,,1322291,,"1,322,291"
+or 3",wire,,-1e+21,,1e-9
+3,2,c3,c1,,,2,true,,wire,,,1322291,
 `
 	if got := of(t, f); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
@@ -152,9 +152,6 @@ func faithful(f *File) error {
 		}
 		for name, l := range c.Levels {
 			words["level_"+name] = l.String()
-		}
-		for name, s := range t.Printed {
-			words["printed_"+name] = s
 		}
 		figures := maps.Clone(t.Metrics)
 		if figures == nil {
@@ -244,7 +241,7 @@ func anyRun(r *rand.Rand) *File {
 	for i := range r.IntN(8) {
 		t := Trial{
 			Seq: i + 1, Block: r.IntN(100), Condition: f.Conditions[r.IntN(len(f.Conditions))].ID, Valid: r.IntN(2) > 0, Bound: "wire", BoundWhy: text(),
-			Metrics: map[string]float64{}, Below: map[string]float64{}, Printed: map[string]string{},
+			Metrics: map[string]float64{}, Below: map[string]float64{},
 		}
 		for range r.IntN(3) {
 			t.Reasons = append(t.Reasons, Reason{Gate: text(), Detail: text()})
@@ -255,7 +252,6 @@ func anyRun(r *rand.Rand) *File {
 				t.Metrics[name] = figure()
 			case 1:
 				t.Metrics[name] = figure()
-				t.Printed[name] = text()
 			case 2:
 				t.Below[name] = figure()
 			}

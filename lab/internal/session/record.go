@@ -32,7 +32,7 @@ func recordOf(
 ) *record {
 	rec := &record{x: x, h: h, asked: j.Question(x)}
 	for _, f := range j.Runs {
-		if f.Experiment == x.Name && f.Source == results.Measured && f.Hosts.Same(on) && counts(f) {
+		if f.Experiment == x.Name && f.Hosts.Same(on) && counts(f) {
 			rec.add(f, j.Then(x, f))
 		}
 	}
@@ -136,7 +136,7 @@ func (r *record) verdicts() *verdict.File {
 func Holdings(j *archive.Journal) (lines []string) {
 	newest, of := map[string]*results.File{}, map[string][]string{}
 	for _, f := range j.Runs { // of each experiment in the order of their times
-		if f.Source == results.Measured && len(f.Trials) > 0 && !f.EarlierDesign() {
+		if len(f.Trials) > 0 && !f.EarlierDesign() {
 			newest[f.Experiment+" "+verdict.PairOf(f.Hosts.Server, f.Hosts.Client, f.Hosts.Clients)] = f
 		}
 	}

@@ -53,7 +53,7 @@ var blindnesses = map[blindness]struct {
 // blind gives the reason why a block cannot tell, from the walls that the
 // claim's trials met; none if it can.
 func (rec *record) blind(c experiment.Claim, b block) blindness {
-	if b.refused && !rec.text {
+	if b.refused {
 		return refused
 	}
 	m, _ := metric.Lookup(c.Metric)
@@ -79,18 +79,17 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 	switch {
 	case c.About == experiment.AboutClient:
 		// The figures then show what the client can do, unless the server limited it.
-		if c.Kind == experiment.Flat && !rec.text && any(func(w gate.Walls) bool { return !w.Room(gate.BoundServerCPU) }) {
+		if c.Kind == experiment.Flat && any(func(w gate.Walls) bool { return !w.Room(gate.BoundServerCPU) }) {
 			return serverWall
 		}
 	case m.MeasuresClient:
 		if any(func(w gate.Walls) bool { return w.Meets(gate.BoundClientCPU) }) {
 			return clientWall
 		}
-		// A published run gets no verdict, whatever it recorded.
-		if !rec.text && any(func(w gate.Walls) bool { return !w.Room(gate.BoundClientCPU) }) {
+		if any(func(w gate.Walls) bool { return !w.Room(gate.BoundClientCPU) }) {
 			return clientUnseen
 		}
-		if !rec.text && m.Throughput() && slices.ContainsFunc(trials, func(t results.Trial) bool {
+		if m.Throughput() && slices.ContainsFunc(trials, func(t results.Trial) bool {
 			return b.of.walls(t).Bound() == gate.BoundUnknown && !b.of.offered(t)
 		}) {
 			return noWall
@@ -115,8 +114,6 @@ func aboutCPU(c experiment.Claim) bool {
 func (rec *record) unseen(c experiment.Claim, b block) blindness {
 	for _, t := range b.trials {
 		switch {
-		case rec.text: // each comparison selects its own blocks
-			continue
 		case !holdsSubject(c, t):
 			return missing
 		case isRatio(c.Kind):
@@ -143,15 +140,6 @@ type sight struct {
 	count  map[blindness]int
 }
 
-// sighted lists the blocks that a claim about some conditions has to count: all
-// that were begun, or those that a text prints.
-func (rec *record) sighted(conds []setting.Levels) []block {
-	if rec.text {
-		return rec.complete(conds)
-	}
-	return rec.begun(conds)
-}
-
 func (rec *record) look(c experiment.Claim, blocks []block) sight {
 	s := sight{blocks: blocks, count: map[blindness]int{}}
 	for _, b := range blocks {
@@ -176,12 +164,11 @@ func (s sight) cannot() (n int, most blindness) {
 	return n, most
 }
 
-// tooBlind gives a verdict if more than half of the blocks cannot tell. The one
-// run of a published text must be able to tell as a whole.
+// tooBlind gives a verdict if more than half of the blocks cannot tell.
 func (s sight) tooBlind(rec *record, c experiment.Claim, few bool) (Verdict, string, bool) {
 	n, most := s.cannot()
 	switch {
-	case n == 0 || 2*n <= len(s.blocks) && !rec.text:
+	case 2*n <= len(s.blocks):
 		return "", "", false
 	case most == refused:
 		v, complete := Invalid, len(s.blocks)-s.count[refused]

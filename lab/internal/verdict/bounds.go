@@ -42,12 +42,11 @@ const (
 	alone                       // met, and the other walls had room
 )
 
-// wallStateOf gives what a trial says about a wall. A published text seldom records
-// all walls, so the one that it shows is enough to agree.
-func (rec *record) wallStateOf(s *source, t results.Trial, claimed gate.Bound) wallState {
+// wallStateOf gives what a trial says about a wall.
+func wallStateOf(s *source, t results.Trial, claimed gate.Bound) wallState {
 	w := s.walls(t)
-	switch complete := len(w.Unseen) == 0 || rec.text; {
-	case w.Bound() == claimed && complete:
+	switch {
+	case w.Bound() == claimed && len(w.Unseen) == 0:
 		return alone
 	case w.Meets(claimed) && len(w.Met) > 1:
 		return beside
@@ -63,7 +62,7 @@ func (rec *record) wallStateOf(s *source, t results.Trial, claimed gate.Bound) w
 // this wall had room. An unrecorded wall is evidence of neither.
 func (rec *record) evaluateBound(c experiment.Claim) finding {
 	claimed := gate.Bound(c.Bound)
-	f := finding{seen: rec.look(c, rec.sighted(rec.conds))}
+	f := finding{seen: rec.look(c, rec.begun(rec.conds))}
 	var v votes
 	for i, b := range f.seen.blocks {
 		if f.seen.blind[i] != none {
@@ -72,7 +71,7 @@ func (rec *record) evaluateBound(c experiment.Claim) finding {
 		}
 		all, any := true, false
 		for _, t := range b.trials {
-			s := rec.wallStateOf(b.of, t, claimed)
+			s := wallStateOf(b.of, t, claimed)
 			all, any = all && s == alone, any || s == room
 		}
 		v.add(b.later, all, any)
@@ -80,18 +79,15 @@ func (rec *record) evaluateBound(c experiment.Claim) finding {
 	count, trials, fullest := map[wallState]int{}, 0, math.Inf(1)
 	rec.each(func(s *source, t results.Trial) {
 		trials++
-		count[rec.wallStateOf(s, t, claimed)]++
+		count[wallStateOf(s, t, claimed)]++
 		if share, ok := t.Metrics["line_rate_share"]; ok {
 			fullest = min(fullest, share)
 		}
 	})
-	f.points, f.unseen = count[alone] == trials, count[room] == 0 && count[unrecorded] > 0
-	f.why = fmt.Sprintf("%s alone was full in %d of %d trials", words.Wall(c.Bound), count[alone], trials)
-	if !rec.text {
-		f.why = fmt.Sprintf("%s alone was full in every trial of %d of %s (%d of %d trials)", words.Wall(c.Bound), v.inside, words.Count(v.all, "block"), count[alone], trials)
-		if v.beyond > 0 {
-			f.why += fmt.Sprintf(", and had room in a trial of %d", v.beyond)
-		}
+	f.why = fmt.Sprintf("%s alone was full in every trial of %d of %s (%d of %d trials)",
+		words.Wall(c.Bound), v.inside, words.Count(v.all, "block"), count[alone], trials)
+	if v.beyond > 0 {
+		f.why += fmt.Sprintf(", and had room in a trial of %d", v.beyond)
 	}
 	if n := count[beside]; n > 0 {
 		f.why += fmt.Sprintf("; in %d more it was full beside another wall", n)

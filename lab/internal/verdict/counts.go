@@ -18,14 +18,11 @@ func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
 			conds = append(conds, levels)
 		}
 	}
-	f := finding{points: true}
+	f := finding{}
 	if len(conds) == 0 {
 		return f, fmt.Errorf("the run does not say its %s, with which %s is compared", words.Setting(c.Equals), words.Metric(c.Metric))
 	}
-	f.seen = rec.look(c, rec.sighted(conds))
-	if rec.text {
-		f.seen = rec.look(c, rec.printed(c))
-	}
+	f.seen = rec.look(c, rec.begun(conds))
 	trials, odd := 0, ""
 	for i, b := range f.seen.blocks {
 		if f.seen.blind[i] != none {
@@ -48,8 +45,7 @@ func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
 		}
 		f.sayStrictly(exact)
 	}
-	f.points = odd == ""
-	f.concludeStrictly(rec.text, odd, fmt.Sprintf("the count is exact in all of %d trials", trials))
+	f.concludeStrictly(odd, fmt.Sprintf("the count is exact in all of %d trials", trials))
 	return f, nil
 }
 
@@ -63,12 +59,11 @@ func (f *finding) sayStrictly(holds bool) {
 
 // concludeStrictly gives the verdict of a claim that one contradiction refutes.
 // Nobody bets on it, so blocks of one visit are as good as others. But it needs as
-// many that can tell as any claim needs visits, so a published text's one run gets
-// no verdict.
-func (f *finding) concludeStrictly(text bool, against, holds string) {
+// many that can tell as any claim needs visits.
+func (f *finding) concludeStrictly(against, holds string) {
 	told := f.yes + f.no
 	switch {
-	case told < stats.MinSamples && !text:
+	case told < stats.MinSamples:
 		f.verdict, f.needed = Inconclusive, stats.MinSamples-told
 		f.why = fmt.Sprintf("%s too few: six are the least that decide", words.Count(told, "block is", "blocks are"))
 		if all := len(f.seen.blocks); all > told {

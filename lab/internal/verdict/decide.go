@@ -13,8 +13,7 @@ import (
 )
 
 // A Run is a candidate for a record, with the experiment as it was when the run
-// was made. A published run has no such design, and takes the experiment as it
-// is now.
+// was made.
 type Run struct {
 	File *results.File
 	Then *experiment.Experiment
@@ -26,7 +25,7 @@ type Run struct {
 //
 // Blocks are counted together over all runs that were measured like the last
 // one and whose claim has the same lock; runs of an earlier design are kept
-// apart. A published run stands alone. A run decides only the claims of its own
+// apart. A run decides only the claims of its own
 // design: a claim made later could have been read off the run. Claims that the
 // experiment no longer has, or has with other bars, are listed separately as
 // withdrawn.
@@ -52,15 +51,13 @@ func (d *decider) decideAll(x *experiment.Experiment) *File {
 			f.Written = p.Commit
 		}
 		f.Record = d.of()
-	} else if r.Text != nil {
-		f.Date, f.Started = r.Text.Date, r.Text.Date
 	}
 	for _, t := range r.Trials {
 		if !t.Valid {
 			f.InvalidTrials++
 		}
 	}
-	if r.Source == results.Measured && len(r.Trials) > 0 && r.control == nil {
+	if len(r.Trials) > 0 && r.control == nil {
 		f.Warnings = append(f.Warnings, "no A/A control in this run")
 	}
 	if n := r.slowBlocks(); n > 0 {
@@ -127,11 +124,10 @@ type decider struct {
 func newDecider(q *Question, h *host.Profile, runs []Run) *decider {
 	d := &decider{h: h, locks: map[*experiment.Experiment]map[string]string{}}
 	last := runs[len(runs)-1]
-	alone := last.File.Source != results.Measured
 	for _, r := range slices.Backward(runs) {
 		// A run that names few programs counts with others only if those count together.
 		other := slices.ContainsFunc(d.runs, func(s *source) bool { return !r.File.CountsWith(s.File, h.Mark != "") })
-		if r == last || !alone && !other && r.File.Source == results.Measured && r.File.SchemaVersion == last.File.SchemaVersion &&
+		if r == last || !other && r.File.SchemaVersion == last.File.SchemaVersion &&
 			r.File.EarlierDesign() == last.File.EarlierDesign() {
 			d.runs = append(d.runs, newSource(r))
 		}
@@ -223,7 +219,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		return say(NotApplicable, false, "the run has no condition %s", words.Where(c.Where()))
 	}
 	out.Bounds = rec.tallyBounds(c)
-	few := !rec.text && visitsOf(rec.begun(nil)) < stats.MinSamples
+	few := visitsOf(rec.begun(nil)) < stats.MinSamples
 	if len(out.Bounds) == 0 {
 		return rec.silent(c, few, say)
 	}
@@ -233,12 +229,10 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	if !byBlocks(c.Kind) { // nobody bets on it
 		short = max(0, stats.MinSamples-n)
 	}
-	if !rec.text {
-		out.Blocks, out.Visits, out.Runs, out.For, out.Against = n, visits, ofRuns(f.seen.blocks), f.yes, f.no
-	}
+	out.Blocks, out.Visits, out.Runs, out.For, out.Against = n, visits, ofRuns(f.seen.blocks), f.yes, f.no
 	if v, why, so := f.seen.tooBlind(rec, c, short > 0); so {
 		// What closes a gate may pass, so further visits may still decide the claim.
-		if say(v, !rec.text && (short > 0 || v == Inconclusive || f.seen.mostRefused()), "%s", why); out.Open {
+		if say(v, short > 0 || v == Inconclusive || f.seen.mostRefused(), "%s", why); out.Open {
 			out.VisitsNeeded = short
 		}
 		return out
@@ -246,22 +240,11 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	if err != nil {
 		return say(NotApplicable, few, "%v", err)
 	}
-	if f.broken != "" {
-		return say(Invalid, false, "%s", f.broken)
-	}
 	out.Effects, out.Warnings = f.effects()
-	switch {
-	case rec.text && f.unseen:
-		return say(Inconclusive, false, "one run has no interval, and what it recorded cannot tell; %s", f.why)
-	case rec.text:
-		out.SingleRun = "disagrees"
-		if f.points {
-			out.SingleRun = "agrees"
-		}
-		return say(Inconclusive, false, "one run has no interval; %s", f.why)
-	case short > 0 && byBlocks(c.Kind):
-		say(Inconclusive, true, "%s%s; that is of %s, and six are the least that decide", f.why, f.seen.blindClause(c), words.Count(visits, "visit"))
-	default:
+	if short > 0 && byBlocks(c.Kind) {
+		say(Inconclusive, true, "%s%s; that is of %s, and six are the least that decide",
+			f.why, f.seen.blindClause(c), words.Count(visits, "visit"))
+	} else {
 		say(f.verdict, f.verdict == Inconclusive, "%s%s", f.why, f.seen.blindClause(c))
 	}
 	if out.Open {
@@ -297,11 +280,6 @@ type finding struct {
 	yes, no     int          // blocks for the claim and against it
 	needed      int          // estimate of the further visits that would decide; 0 if unknown
 	comparisons []comparison // for claims about ratios
-	points      bool         // whether the medians alone agree with the claim
-	// unseen says that no figure contradicts the claim, but some were not recorded
-	// or have ranges that allow either answer.
-	unseen bool
-	broken string // why the figures of a published text cannot be compared
 }
 
 // evaluate compares a claim with the figures. An error says why nothing can be

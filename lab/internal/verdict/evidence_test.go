@@ -280,36 +280,6 @@ func TestASlowCoreIsNoWallOfTheServersOwn(t *testing.T) {
 	}
 }
 
-// A bar was set for a range of levels. A published run with another range
-// neither agrees nor disagrees with it.
-func TestATextOfAnotherRangeIsNotHeldAgainstTheBar(t *testing.T) {
-	x := design(t, `{ name = "pipelining", levels = [50, 200, 800] }`, strings.Replace(longer, "workers", "pipelining", 1))
-	text := func(levels ...int64) Claim {
-		r := made(x, 1, func(setting.Levels, int) figures { return nil })
-		r.Conditions, r.Trials = nil, nil
-		for i, n := range levels {
-			id := string(rune('a' + i))
-			r.Conditions = append(r.Conditions, results.Condition{ID: id, Levels: setting.Levels{setting.Pipelining: setting.Int(n)}})
-			r.Trials = append(r.Trials, results.Trial{Seq: i + 1, Block: 1, Condition: id, Valid: true, Metrics: figures{p50: float64(n) / 1e4}})
-		}
-		return one(t, x, asPrinted(r), machine)
-	}
-	for _, c := range []struct {
-		levels []int64
-		want   Verdict
-		single string
-	}{
-		{[]int64{1000, 5000}, NotApplicable, ""},
-		{[]int64{100, 200, 10000}, NotApplicable, ""},
-		{[]int64{50, 800}, Inconclusive, "agrees"},
-		{[]int64{100, 1600}, Inconclusive, "agrees"}, // a factor of sixteen too
-	} {
-		if got := text(c.levels...); got.Verdict != c.want || got.SingleRun != c.single {
-			t.Errorf("%v: %s, %q (%s)", c.levels, got.Verdict, got.SingleRun, got.Reason)
-		}
-	}
-}
-
 // A run decides the claims that it was made with. A claim that was changed
 // since has an empty record, and its old form is listed as withdrawn.
 func TestARunDecidesTheClaimsItWasMadeWith(t *testing.T) {

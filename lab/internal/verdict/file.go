@@ -20,9 +20,6 @@ func PairOf(host, client string, fleet []string) string {
 	return host + " with " + client
 }
 
-// Published reports whether the run is a text's table, which has no record.
-func (f *File) Published() bool { return f.Source == "published" }
-
 // Claim is what a file says about a claim that stands.
 func (f *File) Claim(id string) (Claim, bool) { return ClaimIn(f.Claims, id) }
 

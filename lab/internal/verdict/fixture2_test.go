@@ -44,17 +44,6 @@ func controlled(r *results.File, by ...float64) *results.File {
 	return r
 }
 
-func asPrinted(r *results.File) *results.File {
-	r.Source, r.Provenance, r.Text = results.Published, nil, &results.Text{Entry: "7", Date: "2026-01-01"}
-	for i := range r.Trials {
-		r.Trials[i].Printed = map[string]string{}
-		for name := range r.Trials[i].Metrics {
-			r.Trials[i].Printed[name] = "as printed"
-		}
-	}
-	return r
-}
-
 const lock = "github.com/brianvoe/gofakeit"
 
 const (

@@ -30,7 +30,7 @@ const (
 // of each has to change by the margin as well.
 func (rec *record) moveOf(s *source, c experiment.Claim, first, last results.Trial) move {
 	from, to := gate.Bound(c.From), gate.Bound(c.To)
-	a, b := rec.wallStateOf(s, first, from), rec.wallStateOf(s, last, to)
+	a, b := wallStateOf(s, first, from), wallStateOf(s, last, to)
 	another := func(state wallState, t results.Trial, claimed gate.Bound) bool {
 		return state == room && (claimed == gate.BoundClientCPU || s.walls(t).Room(gate.BoundClientCPU))
 	}
@@ -62,9 +62,6 @@ func (rec *record) evaluateMoves(c experiment.Claim) (finding, error) {
 	var ends [][2]setting.Levels
 	var compared []setting.Levels
 	for _, s := range rec.strata(c) {
-		if err := rec.sameRange(c, s); err != nil {
-			return finding{}, err
-		}
 		if len(s) > 1 {
 			ends = append(ends, [2]setting.Levels{s[0], s[len(s)-1]})
 			compared = append(compared, s[0], s[len(s)-1])
@@ -73,7 +70,7 @@ func (rec *record) evaluateMoves(c experiment.Claim) (finding, error) {
 	if len(ends) == 0 {
 		return finding{}, fmt.Errorf("the run has one level of %s only, and a wall moves between two", words.Setting(c.Over))
 	}
-	f := finding{points: true, seen: rec.look(c, rec.sighted(compared))}
+	f := finding{seen: rec.look(c, rec.begun(compared))}
 	var v votes
 	count := map[move]int{}
 	met := [2]int{} // trials in which the claimed wall was met alone, at either end
@@ -90,7 +87,7 @@ func (rec *record) evaluateMoves(c experiment.Claim) (finding, error) {
 			worst, any = min(worst, m), any || m == elsewhere
 			trials++
 			for end, t := range []results.Trial{first, last} {
-				if rec.wallStateOf(b.of, t, gate.Bound([]string{c.From, c.To}[end])) == alone {
+				if wallStateOf(b.of, t, gate.Bound([]string{c.From, c.To}[end])) == alone {
 					met[end]++
 				}
 			}
@@ -105,8 +102,6 @@ func (rec *record) evaluateMoves(c experiment.Claim) (finding, error) {
 		}
 		count[worst]++
 	}
-	f.points = v.all > 0 && v.inside == v.all
-	f.unseen = !f.points && v.beyond == 0
 	first, last := c.Ends(rec.x)
 	f.why = fmt.Sprintf("the wall moved from %s to %s in %d of %d %s (where %s is %s, %s alone was full in %d of %d trials, and where it is %s, %s alone in %d)",
 		words.Wall(c.From), words.Wall(c.To), v.inside, v.all, words.Plural(v.all, "block"),

@@ -207,28 +207,3 @@ func forget(r *results.File, name string) {
 		delete(r.Trials[i].Metrics, name)
 	}
 }
-
-// A text agrees if it recorded all of the walls, and disagrees only if it also
-// recorded that the client had room. Most record neither.
-func TestAWallThatMovesInAText(t *testing.T) {
-	for _, c := range []struct {
-		name        string
-		first, last used
-		want        string
-	}{
-		{"all recorded", atTheWire, atTheServer, "agrees"},
-		{"it stays", atTheWire, atTheWire, "disagrees"},
-		{"no client", used{0.901, 0.825, unread}, used{0.608, 0.799, unread}, ""},
-	} {
-		x := design(t, "", wallMoves)
-		r := asPrinted(walls(x, 1, func(ls setting.Levels, _ int) used {
-			if ls[setting.Workers] == setting.Int(1) {
-				return c.first
-			}
-			return c.last
-		}))
-		if got := one(t, x, r, machine); got.Verdict != Inconclusive || got.SingleRun != c.want {
-			t.Errorf("%s: %s, %q (%s)", c.name, got.Verdict, got.SingleRun, got.Reason)
-		}
-	}
-}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 // A Question is everything that measured runs have asked under one experiment's
@@ -26,7 +25,7 @@ type Question struct {
 func Asked(runs []Run) *Question {
 	q := &Question{map[string]int{}, map[string]map[string]int{}, map[bool]int{}}
 	for _, r := range runs {
-		if r.File.Source != results.Measured || len(r.File.Trials) == 0 {
+		if len(r.File.Trials) == 0 {
 			continue
 		}
 		design := r.Then.Design()

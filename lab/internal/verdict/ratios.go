@@ -179,7 +179,7 @@ type pair struct {
 
 // pairs gives the conditions that the claim compares, and the pairs: levels of
 // one factor at equal levels of all other factors.
-func (rec *record) pairs(c experiment.Claim) (compared []setting.Levels, out []pair, err error) {
+func (rec *record) pairs(c experiment.Claim) (compared []setting.Levels, out []pair) {
 	place := func(levels setting.Levels) int {
 		key := levels.Key()
 		i := slices.IndexFunc(compared, func(l setting.Levels) bool { return l.Key() == key })
@@ -189,9 +189,6 @@ func (rec *record) pairs(c experiment.Claim) (compared []setting.Levels, out []p
 		return i
 	}
 	for _, s := range rec.strata(c) {
-		if err := rec.sameRange(c, s); err != nil {
-			return nil, nil, err
-		}
 		if named := c.Compared(); named != nil {
 			if s = arranged(s, c.Over, named); len(s) < len(named) {
 				continue
@@ -201,7 +198,7 @@ func (rec *record) pairs(c experiment.Claim) (compared []setting.Levels, out []p
 			out = append(out, pair{place(s[p.a]), place(s[p.b]), bandOf(c, p.whole)})
 		}
 	}
-	return compared, out, nil
+	return compared, out
 }
 
 // strata groups the conditions that have the claim's metric by the levels of
@@ -287,37 +284,19 @@ func bandOf(c experiment.Claim, whole bool) band {
 
 // evaluateRatios decides a claim by all of its comparisons.
 func (rec *record) evaluateRatios(c experiment.Claim) (finding, error) {
-	f := finding{points: true}
-	if rec.text {
-		f.seen = rec.look(c, rec.printed(c))
-	}
-	compared, pairs, err := rec.pairs(c)
-	if err != nil {
-		return f, err
-	}
+	compared, pairs := rec.pairs(c)
+	f := finding{}
 	if len(pairs) == 0 {
 		return f, fmt.Errorf("the run recorded %s at one level of %s only", words.Metric(c.Metric), words.Setting(c.Over))
 	}
-	if !rec.text {
-		f.seen = rec.look(c, rec.begun(compared))
-	}
-	against := false
+	f.seen = rec.look(c, rec.begun(compared))
 	for _, p := range pairs {
-		got, err := rec.comparison(c, compared[p.a], compared[p.b], p, f.seen)
-		if err != nil { // only of a published text; measured blocks of 0 cannot tell
-			f.broken = err.Error()
-			return f, nil
+		got, err := comparisonOf(c, compared[p.a], compared[p.b], p, f.seen)
+		if err != nil {
+			return f, err
 		}
 		f.comparisons = append(f.comparisons, *got)
-		if got.effect.Pairs > 0 {
-			from, to := got.medians()
-			f.points = f.points && from >= p.band.low && to <= p.band.high
-			against = against || to < p.band.low || from > p.band.high
-		} else if rec.text {
-			return f, fmt.Errorf("the text prints %s at some levels of %s for different runs only", words.Metric(c.Metric), words.Setting(c.Over))
-		}
 	}
-	f.unseen = !f.points && !against
 	for i := range f.comparisons {
 		f.comparisons[i].settle(rec.level)
 	}
@@ -325,62 +304,17 @@ func (rec *record) evaluateRatios(c experiment.Claim) (finding, error) {
 	return f, nil
 }
 
-// printed lists the blocks of a published text that have a trial the claim is
-// about.
-func (rec *record) printed(c experiment.Claim) (out []block) {
-	for _, s := range rec.runs {
-		for _, n := range s.begun() {
-			if b := (block{of: s, number: n}); len(rec.about(c, b)) > 0 {
-				out = append(out, b)
-			}
-		}
-	}
-	return out
-}
-
-// comparison compares two conditions by block. A published text may print each
-// pair of levels in other blocks.
-func (rec *record) comparison(c experiment.Claim, a, b setting.Levels, p pair, seen sight) (*comparison, error) {
+// comparison compares two conditions by block.
+func comparisonOf(c experiment.Claim, a, b setting.Levels, p pair, seen sight) (*comparison, error) {
 	e := Effect{Metric: c.Metric, A: only(a, c.Over), B: only(b, c.Over)}
 	if rest := a.Without(c.Over); len(rest) > 0 {
 		e.At = rest
 	}
-	blocks, blind := seen.blocks, seen.blind
-	if rec.text {
-		blocks = slices.DeleteFunc(rec.complete([]setting.Levels{a, b}), func(b block) bool {
-			return !has(b.trials[0], c.Metric) || !has(b.trials[1], c.Metric)
-		})
-		blind = make([]blindness, len(blocks))
-	}
-	return compare(e, p.band, blocks, blind, func(bl block) (x, y results.Reading) {
+	return compare(e, p.band, seen.blocks, seen.blind, func(bl block) (x, y results.Reading) {
 		x, _ = bl.of.Reading(bl.of.at(a)[bl.number], c.Metric)
 		y, _ = bl.of.Reading(bl.of.at(b)[bl.number], c.Metric)
 		return x, y
 	})
-}
-
-// sameRange refuses a published text whose levels span another range than the
-// claim's: five times the connections need not have the effect of sixteen
-// times.
-func (rec *record) sameRange(c experiment.Claim, s []setting.Levels) error {
-	if c.Kind != experiment.Ratio && c.Kind != experiment.Moves || c.Compared() != nil || !rec.text || len(s) < 2 {
-		return nil
-	}
-	for _, f := range rec.x.Factors {
-		if f.Name != c.Over {
-			continue
-		}
-		first, last := f.Ends()
-		from, to := s[0][c.Over], s[len(s)-1][c.Over]
-		a, aok := first.Int()
-		b, bok := last.Int()
-		x, xok := from.Int()
-		y, yok := to.Int()
-		if numbers := aok && bok && xok && yok && a > 0; numbers && b*x != y*a || !numbers && (first != from || last != to) {
-			return fmt.Errorf("the claim is about %s from %s to %s; the text's go from %s to %s", words.Setting(c.Over), first, last, from, to)
-		}
-	}
-	return nil
 }
 
 func only(ls setting.Levels, name string) setting.Levels {

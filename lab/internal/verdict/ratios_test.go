@@ -71,7 +71,7 @@ func TestRatiosAgainstTheClaim(t *testing.T) {
 		if e.A.Key() != "workers=2" || e.B.Key() != "workers=1" || e.At != nil {
 			t.Errorf("%s: %v over %v at %v", c.name, e.A, e.B, e.At)
 		}
-		if open := got.Verdict == Inconclusive; got.SingleRun != "" || got.Open != open || got.VisitsNeeded > 0 && !open || got.Blocks != len(c.ratios) || got.Runs != 1 {
+		if open := got.Verdict == Inconclusive; got.Open != open || got.VisitsNeeded > 0 && !open || got.Blocks != len(c.ratios) || got.Runs != 1 {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
@@ -241,7 +241,7 @@ func TestVerdictsDoNotDependOnNamesOfBlocksOrOnSpeed(t *testing.T) {
 			f.Trials[i].Metrics[rps] /= 3
 		}
 		for i, got := range Decide(x, machine, []Run{{f, x}}).Claims {
-			if got.Verdict != want[i].Verdict || got.SingleRun != want[i].SingleRun {
+			if got.Verdict != want[i].Verdict {
 				t.Fatalf("round %d: on a slower machine %+v, want %+v", round, got, want[i])
 			}
 		}

@@ -89,8 +89,7 @@ func (s *source) begun() []int {
 }
 
 // slow tells whether the server's core was slow during a whole block. A block
-// without calibrations is not slow: it is of a published text or of an older
-// lab, where a slow core made a trial invalid.
+// without calibrations is not slow.
 func (s *source) slow(block int) bool {
 	seen, ok := s.fastest[block]
 	return ok && s.Provenance != nil && seen > cores.SlowBy*s.Provenance.CalibrationS
@@ -122,13 +121,12 @@ type record struct {
 	fixed setting.Levels   // settings of every trial
 	line  results.Topology // of every run
 	level float64          // the claim's part of stats.Alpha
-	text  bool             // whether it is a published run
 	x     *experiment.Experiment
 }
 
 // record collects the runs for a claim; nil if no run could be made.
 func (d *decider) record(c experiment.Claim) *record {
-	rec := &record{level: stats.Level(d.nth, d.sharing), text: d.last.Source == results.Published, x: d.last.then}
+	rec := &record{level: stats.Level(d.nth, d.sharing), x: d.last.then}
 	for _, s := range d.runs {
 		if s.NotApplicable == "" && d.same(s.then, c) && s.leftOut(c) == nil {
 			rec.runs = append(rec.runs, s)
@@ -284,7 +282,7 @@ func (rec *record) holds(levels setting.Levels, c experiment.Claim) bool {
 			lost = false
 		}
 	}
-	return !rec.text && lost
+	return lost
 }
 
 // holding lists the claim's conditions that have what it is about.

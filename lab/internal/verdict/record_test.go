@@ -85,12 +85,11 @@ func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
 	if !slices.Equal(f.Record.Runs, []string{"was", "now"}) {
 		t.Errorf("record %v", f.Record.Runs)
 	}
-	// Runs of another schema version and published runs do not count.
-	old, text := runOf(x, "old", six...), runOf(x, "text", 2)
+	// Runs of another schema version do not count.
+	old := runOf(x, "old", six...)
 	old.File.SchemaVersion = 1
-	asPrinted(text.File)
-	if c := claimsOf(x, old, text, now)[0]; c.Blocks != 6 || c.Runs != 1 {
-		t.Errorf("beside an old run and a text: %+v", c)
+	if c := claimsOf(x, old, now)[0]; c.Blocks != 6 || c.Runs != 1 {
+		t.Errorf("beside an old run: %+v", c)
 	}
 	// A run with a load generator under which a server has other costs does not
 	// count.
@@ -102,9 +101,6 @@ func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
 	}
 	if f := Decide(x, machine, []Run{now, woke}); !f.EarlierDesign || len(f.Claims) != 0 || len(f.Earlier) != 2 || f.Earlier[0].Blocks != 6 {
 		t.Errorf("a run of an earlier load generator: %+v", f)
-	}
-	if c := claimsOf(x, now, old, text)[0]; c.SingleRun != "agrees" {
-		t.Errorf("a text beside runs: %+v", c)
 	}
 }
 
@@ -125,9 +121,6 @@ func TestRunsOfTheFirstVersionAreKeptApart(t *testing.T) {
 	}
 	if len(f.Withdrawn) != 1 || f.Withdrawn[0].ID != "gone" {
 		t.Errorf("withdrawn %+v", f.Withdrawn)
-	}
-	if text := Decide(then, machine, []Run{{asPrinted(ratios(then, 1)), then}}); len(text.Claims) != 2 || len(text.Earlier) != 0 {
-		t.Errorf("a text of version 1: %+v", text)
 	}
 }
 
@@ -241,9 +234,6 @@ func TestRunsThatLostAnythingHaveVerdicts(t *testing.T) {
 				}
 			}
 			runs = append(runs, Run{f, x})
-		}
-		if rnd.IntN(6) == 0 {
-			runs = []Run{{asPrinted(runs[0].File), x}}
 		}
 		f := Decide(x, machine, runs)
 		for _, c := range f.Claims {

@@ -64,7 +64,7 @@ func (row *RelativeRow) own(of, base []float64) {
 func (d *decider) relative() *Relative {
 	x := d.last.then
 	asked := x.Relative
-	if asked == nil || d.last.Source != results.Measured {
+	if asked == nil {
 		return nil
 	}
 	rec := &record{level: stats.Alpha, x: x, fixed: x.Fixed(), line: d.last.Topology}
@@ -118,7 +118,7 @@ func (rec *record) over(asked *experiment.Relative, levels, base setting.Levels)
 	claim := experiment.Claim{Kind: experiment.Ratio, Metric: asked.Metric, Over: asked.Over}
 	rec.conds = []setting.Levels{base, levels} // what bounded others is no matter of this ratio
 	seen := rec.look(claim, rec.complete([]setting.Levels{levels, base}))
-	c, err := rec.comparison(claim, levels, base, pair{band: bandOf(claim, true)}, seen)
+	c, err := comparisonOf(claim, levels, base, pair{band: bandOf(claim, true)}, seen)
 	if err != nil || c.effect.Pairs == 0 {
 		return Effect{}, false
 	}

@@ -28,10 +28,7 @@ func (s *source) shareOf(c experiment.Claim, t results.Trial) (share float64, wh
 // trials in them. Trials are not averaged, so that a long window does not hide
 // a short one.
 func (rec *record) profiled(c experiment.Claim) (f finding, shares []float64, held int) {
-	f = finding{seen: rec.look(c, rec.sighted(rec.conds))}
-	if rec.text {
-		f.seen = rec.look(c, rec.printed(c))
-	}
+	f = finding{seen: rec.look(c, rec.begun(rec.conds))}
 	for _, b := range f.seen.blocks {
 		if b.refused {
 			continue
@@ -43,7 +40,6 @@ func (rec *record) profiled(c experiment.Claim) (f finding, shares []float64, he
 			}
 		}
 	}
-	f.points = held == len(shares) && len(shares) > 0
 	return f, shares, held
 }
 
@@ -66,24 +62,12 @@ func (rec *record) evaluateShare(c experiment.Claim) finding {
 		}
 		v.add(b.later, holds == len(ts), holds == 0)
 	}
-	f.why = sayShares(c, shares, held)
-	if rec.text {
-		for _, b := range f.seen.blocks {
-			for _, t := range rec.about(c, b) {
-				if _, thin := b.of.shareOf(c, t); thin != "" && !f.unseen {
-					f.points, f.unseen = false, true
-					f.why += "; but " + thin
-				}
-			}
-		}
-		return f
-	}
 	f.tellBy(v, rec.level)
 	said := fmt.Sprintf("the claim holds in %d of %s", v.inside, words.Count(v.all, "block"))
 	if v.beyond > 0 {
 		said += fmt.Sprintf(", and in %d it holds in no trial", v.beyond)
 	}
-	f.why = said + "; " + f.why
+	f.why = said + "; " + sayShares(c, shares, held)
 	return f
 }
 
@@ -110,20 +94,19 @@ func (rec *record) evaluateAbsent(c experiment.Claim) finding {
 	if f.no > 0 {
 		against = sayShares(c, shares, held)
 	}
-	f.concludeStrictly(rec.text, against, sayShares(c, shares, held))
+	f.concludeStrictly(against, sayShares(c, shares, held))
 	doubt := ""
 	switch {
 	case held < len(shares):
 		return f
-	case !rec.text && !rec.couldShow(c):
+	case !rec.couldShow(c):
 		doubt = fmt.Sprintf("no %s of these runs shows %s at all, so nothing shows that it is gone", words.Profile(c.Profile), c.Package)
 	case unnamed > 0:
 		doubt = fmt.Sprintf("%d of %d %s profiles have frames without a symbol, which could be of %s", unnamed, len(shares), c.Profile, c.Package)
 	default:
 		return f
 	}
-	f.points = false
-	if f.verdict == Reproduced || rec.text {
+	if f.verdict == Reproduced {
 		f.verdict, f.why = Inconclusive, doubt
 	}
 	return f
@@ -139,8 +122,7 @@ const (
 	leastGoroutines = 10
 )
 
-// nextToNothing says that a profile's total is too small; empty where it is
-// not, or where a published text does not give it.
+// nextToNothing says that a profile's total is too small; empty where it is not.
 func nextToNothing(p profiles.Profile) string {
 	least, have, of := leastBytes, p.Total, "B"
 	switch p.Unit {

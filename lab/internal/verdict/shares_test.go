@@ -8,7 +8,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
-	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 func TestSharesAreHeldAgainstEveryTrial(t *testing.T) {
@@ -111,23 +110,11 @@ func TestAShareNeedsAWhole(t *testing.T) {
 		{profiles.Profile{Unit: "B", Total: 1e6, Packages: map[string]float64{"a": 1}}, false},
 		{profiles.Profile{Unit: "count", Total: 9, Packages: map[string]float64{"a": 1}}, true},
 		{profiles.Profile{Unit: "count", Total: 10, Packages: map[string]float64{"a": 1}}, false},
-		// A published text prints a share without its total.
 		{profiles.Profile{Unit: "s", DurationS: 60, Packages: map[string]float64{"a": 0.77}}, false},
 		{profiles.Profile{Unit: "s", Packages: map[string]float64{"a": 0.77}}, false},
 	} {
 		if got := nextToNothing(c.p); (got != "") != c.thin {
 			t.Errorf("%+v: %q", c.p, got)
-		}
-	}
-}
-
-func TestAPrintedShareAgreesOrDisagrees(t *testing.T) {
-	for of, want := range map[float64]string{0.77: "agrees", 0.05: "disagrees"} {
-		x := profiled(t, aTenth)
-		r := shares(x, of)
-		r.Source, r.Provenance, r.Text = results.Published, nil, &results.Text{Entry: "7", Date: "2026-01-02"}
-		if got := one(t, x, r, machine); got.Verdict != Inconclusive || got.SingleRun != want {
-			t.Errorf("%v: %s, %q (%s), want %s", of, got.Verdict, got.SingleRun, got.Reason, want)
 		}
 	}
 }

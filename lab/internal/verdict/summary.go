@@ -49,7 +49,6 @@ func (s *source) summary(cond results.Condition) Summary {
 func figure(name string, trials []results.Trial) (Figure, bool) {
 	var known []float64
 	below, limit := 0, 0.0
-	printed := ""
 	for _, t := range trials {
 		if v, ok := t.Metrics[name]; ok {
 			known = append(known, v)
@@ -57,18 +56,12 @@ func figure(name string, trials []results.Trial) (Figure, bool) {
 			below++
 			limit = max(limit, v)
 		}
-		if p := t.Printed[name]; p != "" {
-			printed = p
-		}
 	}
 	n := len(known) + below
 	if n == 0 {
 		return Figure{}, false
 	}
 	f := Figure{N: n}
-	if n == 1 {
-		f.Printed = printed
-	}
 	if below == 0 {
 		s := stats.Summarise(known)
 		f.Median = Ptr(words.Digits(s.Median))

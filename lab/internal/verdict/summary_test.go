@@ -74,22 +74,6 @@ func TestFiguresFromSixOnHaveAnInterval(t *testing.T) {
 	}
 }
 
-func TestAFigureKeepsWhatWasPrintedOfIt(t *testing.T) {
-	printed := results.Trial{Metrics: figures{rps: 1000}, Printed: map[string]string{rps: "1,000"}}
-	other := results.Trial{Metrics: figures{"requests": 5}, Printed: map[string]string{"requests": "5"}}
-	for name, trials := range map[string][]results.Trial{
-		"alone": {printed}, "before another table's": {printed, other}, "behind it": {other, printed},
-	} {
-		if got, _ := figure(rps, trials); got.Printed != "1,000" {
-			t.Errorf("%s: printed %q", name, got.Printed)
-		}
-	}
-	// The median of two figures was printed nowhere.
-	if got, _ := figure(rps, []results.Trial{printed, printed}); got.Printed != "" {
-		t.Errorf("of two: printed %q", got.Printed)
-	}
-}
-
 func TestSummariesStandInTheOrderOfLevels(t *testing.T) {
 	x := design(t, `{ name = "workers", levels = [2, 10] }, { name = "prefork", levels = [false, true] }`, isFlat)
 	r := made(x, 1, func(setting.Levels, int) figures { return figures{rps: 1} })

@@ -112,16 +112,16 @@ type File struct {
 	ClientHost    string    `json:"client_host"`
 	Fleet         []string  `json:"fleet,omitempty"`    // the clients' hosts, where the lab reached them; client_host is the first
 	Machines      int       `json:"machines,omitempty"` // of a fleet: how many its hosts were on
-	Date          string    `json:"date"`               // day the run started, or the published text's date
-	Started       string    `json:"started"`            // for ordering; a published run's is its date
-	Size          string    `json:"size,omitempty"`     // smoke or full, for a measured run of version 1
-	Blocks        int       `json:"blocks,omitempty"`   // of this run, if measured; in version 1 the planned number
+	Date          string    `json:"date"`               // day the run started
+	Started       string    `json:"started"`            // for ordering
+	Size          string    `json:"size,omitempty"`     // smoke or full, for a run of version 1
+	Blocks        int       `json:"blocks,omitempty"`   // of this run; in version 1 the planned number
 	Topology      string    `json:"topology"`
 	LineRateBps   float64   `json:"line_rate_bps,omitempty"`
 	Trials        int       `json:"trials"`
 	InvalidTrials int       `json:"invalid_trials"`
 	Warnings      []string  `json:"warnings,omitempty"`
-	Record        *Record   `json:"record,omitempty"` // what the verdicts of a measured run rest on
+	Record        *Record   `json:"record,omitempty"` // what the verdicts rest on
 	Claims        []Claim   `json:"claims"`
 	Conditions    []Summary `json:"conditions"`         // of this run alone, without the control
 	Control       *Control  `json:"control,omitempty"`  // absent where the record has no control
@@ -130,8 +130,7 @@ type File struct {
 	// Wall says whether the server or its clients are the wall, where the design
 	// adds clients of a fleet.
 	Wall string `json:"wall,omitempty"`
-	// Each has the figures of each trial for pages; nil for a published run. Decide
-	// leaves it to TrialsOf, since verdicts do not depend on the order of trials.
+	// Each has the figures of each trial for pages. Decide leaves it to TrialsOf, since verdicts do not depend on the order of trials.
 	Each *Trials `json:"each,omitempty"`
 	// Design is the SHA-256 of the experiment's file as it was when the run was
 	// made; data/designs has that file. Withdrawn has the run's claims that the
@@ -171,10 +170,7 @@ type Record struct {
 type Claim struct {
 	ID      string  `json:"id"`
 	Verdict Verdict `json:"verdict"`
-	// SingleRun is "agrees" or "disagrees": what the point figures of one
-	// published run say. It is never enough for a verdict.
-	SingleRun string `json:"single_run,omitempty"`
-	Reason    string `json:"reason"`
+	Reason  string  `json:"reason"`
 	// Blocks is the number of blocks that were begun, Visits and Runs the numbers of
 	// visits and of runs that they come from. For and Against count the blocks for and against the claim; if it
 	// has several comparisons, those of the one that decides.
@@ -278,7 +274,7 @@ type Figure struct {
 	Low         *float64 `json:"low,omitempty"`  // interval of the median; absent below six trials
 	High        *float64 `json:"high,omitempty"` // as Low
 	Below       *float64 `json:"below,omitempty"`
-	Printed     string   `json:"printed,omitempty"` // a published figure as printed
+	Printed     string   `json:"printed,omitempty"` // of a text, as printed
 	words.Words          // absent where Printed is known, and for metrics that pages do not show
 	// LineShare is a figure of the wire in percent of the line rate, if that is
 	// known: "96.4".

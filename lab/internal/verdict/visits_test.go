@@ -101,13 +101,12 @@ func TestWithdrawnClaimsKeepTheirPartOfTheError(t *testing.T) {
 }
 
 // Each further design of a question has less of the error, in the order in which
-// they were measured first. Runs that measured nothing, and texts, ask nothing.
+// they were measured first. Runs that measured nothing ask nothing.
 func TestLaterDesignsOfAQuestionHaveLess(t *testing.T) {
 	one, two, three := design(t, "", atLeast), design(t, `{ name = "workers", levels = [1, 2, 4] }`, atLeast), design(t, `{ name = "workers", levels = [1, 2, 8] }`, atLeast)
-	none, text := runOf(three, "none"), runOf(three, "text", 2)
+	none := runOf(three, "none")
 	none.File.Trials = nil
-	asPrinted(text.File)
-	q := Asked([]Run{none, text, runOf(one, "a", 2), runOf(two, "b", 2), runOf(one, "c", 2)})
+	q := Asked([]Run{none, runOf(one, "a", 2), runOf(two, "b", 2), runOf(one, "c", 2)})
 	for i, c := range []struct {
 		x     string
 		nth   int

@@ -40,18 +40,10 @@ const (
 )
 
 // kept are the experiments that a clone has, each with its runs: those that the
-// texts in it refer to, and one measured run.
+// texts in it refer to, and one run.
 var kept = map[string][]string{
-	"03-rps-rfs":             {"published-2026-06-03-c8i-32xlarge"},
-	"08-cpu-bound":           {"published-2026-06-08-c6in-8xlarge"},
-	"08-irq-pinning":         {"published-2026-06-08-c6in-8xlarge"},
-	"09-mutex":               {"published-2026-06-09-c6in-8xlarge"},
-	"09-prefork":             {"published-2026-06-09-c6in-8xlarge", "published-2026-06-09-c8i-32xlarge"},
-	"10-workers":             {"published-2026-06-10-c8i-32xlarge"},
-	"11-pipelining-read":     {"published-2026-06-11-c8i-32xlarge"},
-	"11-pipelining-simple":   {"published-2026-06-11-c8i-32xlarge"},
-	"11-threads":             {"published-2026-06-11-c6in-8xlarge", Measured},
-	"11-workers-at-the-wall": {"published-2026-06-11-c8i-32xlarge"},
+	"03-rps-rfs": {}, "08-cpu-bound": {}, "08-irq-pinning": {}, "09-mutex": {}, "09-prefork": {}, "10-workers": {},
+	"11-pipelining-read": {}, "11-pipelining-simple": {}, "11-threads": {Measured}, "11-workers-at-the-wall": {},
 }
 
 // named are the other files that a clone has of a directory.

@@ -1,7 +1,6 @@
 package archivetest
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +14,6 @@ const (
 	NewHost       = "a-made-up-host"
 	NewExperiment = "10-made-up"
 	NewEntry      = "97"
-	NewPublished  = "published-2026-01-01-" + NewHost
 )
 
 const newDesign = `entry = "97"
@@ -45,26 +43,20 @@ over = "connections"
 margin = 0.05
 `
 
-const newRun = `{
-  "schema_version": 1, "experiment": "EXPERIMENT", "run": "` + NewPublished + `", "source": "published",
-  "hosts": {"server": "` + NewHost + `", "client": "` + NewHost + `"},
-  "text": {"entry": "97", "date": "2026-01-01"},
-  "topology": {"kind": "loopback"}, "settings": {"route": "/read"},
-  "conditions": [{"id": "c1", "levels": {"connections": 20}}, {"id": "c2", "levels": {"connections": 200}}],
-  "trials": [
-    {"seq": 1, "block": 1, "condition": "c1", "valid": true, "bound": "unknown", "metrics": {"throughput_rps": 1125}, "printed": {"throughput_rps": "1,125"}},
-    {"seq": 2, "block": 1, "condition": "c2", "valid": true, "bound": "unknown", "metrics": {"throughput_rps": 2250}, "printed": {"throughput_rps": "2,250"}}
-  ]
-}
-`
-
 const newText = `entry = "97"
+date = "2026-01-01"
 
 [[tables]]
 id = "t"
 place = "table"
 experiment = "` + NewExperiment + `"
-run = "` + NewPublished + `"
+host = "` + NewHost + `"
+topology = "loopback"
+settings = { route = "/read" }
+rows = [
+  { levels = { connections = 20 }, printed = { throughput_rps = "1,125" } },
+  { levels = { connections = 200 }, printed = { throughput_rps = "2,250" } },
+]
 
 [[figures]]
 id = "twice"
@@ -117,15 +109,11 @@ Nothing.
 `
 
 // Grow adds one valid file of each kind that a contributor adds: a host, an
-// experiment, published runs of it and of another one, a measured run, a text,
-// and an entry that corrects another.
+// experiment, a run of another one, a text, and an entry that corrects another.
 func Grow(t *testing.T, root journal.Root) {
 	t.Helper()
 	Write(t, root.Host(NewHost), `{"schema_version": 1, "id": "`+NewHost+`", "name": "Made up", "cores": 2}`)
 	Write(t, root.Path("lab", "experiments", NewExperiment+".toml"), newDesign)
-	for _, x := range []string{NewExperiment, "11-threads"} {
-		Write(t, root.Result(x, NewPublished), strings.Replace(newRun, "EXPERIMENT", x, 1))
-	}
 	AddRun(t, root, NewHost, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 2)
 	Write(t, root.Text(NewEntry), newText)
 	Write(t, root.Path("content", "journal", NewEntry+"-made-up.md"), newPage)

@@ -1,0 +1,75 @@
+package pages
+
+import (
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// A PrintedRow is a row of a table that a text printed: one run.
+type PrintedRow struct {
+	ID      string
+	Levels  setting.Levels
+	Figures map[string]verdict.Figure
+	Bound   gate.Bound
+}
+
+// OfText lays out a table that a text printed, in the order of the experiment that
+// repeats it. Rows of the same levels are one condition, which has their medians.
+func OfText(x *experiment.Experiment, rows []PrintedRow) (conds []verdict.Summary, table *verdict.Table) {
+	for _, r := range rows {
+		i := slices.IndexFunc(conds, func(c verdict.Summary) bool { return c.Levels.Key() == r.Levels.Key() })
+		if i < 0 {
+			i = len(conds)
+			conds = append(conds, verdict.Summary{ID: r.ID, Levels: r.Levels, Bounds: map[string]int{}, Metrics: map[string]verdict.Figure{}})
+			name(&conds[i], x)
+		}
+		c := &conds[i]
+		c.Trials++
+		c.Bounds[string(r.Bound)]++
+		for metric, f := range r.Figures {
+			if _, again := c.Metrics[metric]; again {
+				f = medianOf(metric, ofLevels(rows, r.Levels))
+			}
+			c.Metrics[metric] = f
+		}
+	}
+	for i := range conds {
+		conds[i].ClientWall = clientFull(conds[i].Bounds)
+	}
+	return conds, tableOf(x, conds, nil, metric.Names())
+}
+
+// ofLevels gives the rows of the same levels.
+func ofLevels(rows []PrintedRow, levels setting.Levels) (out []PrintedRow) {
+	for _, r := range rows {
+		if r.Levels.Key() == levels.Key() {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// medianOf is the median of a figure that several rows print. One that is only known
+// to be below a limit leaves that limit.
+func medianOf(name string, rows []PrintedRow) verdict.Figure {
+	var known []float64
+	for _, r := range rows {
+		switch f, ok := r.Figures[name]; {
+		case ok && f.Median == nil:
+			return f
+		case ok:
+			known = append(known, *f.Median)
+		}
+	}
+	median := stats.Median(known)
+	f := verdict.Figure{N: len(known), Median: &median}
+	m, _ := metric.Lookup(name)
+	f.Words = figureWords(f, string(m.Unit))
+	return f
+}
