@@ -26,7 +26,6 @@ tree() {
   ln -s ../../../0000:00:05.0 "$dev/device"
   ln -s 'net:[4026531833]' "$root/proc/self/ns/net"
   write /sys/class/net/ens5/ifindex 2
-  write /sys/class/net/ens5/mtu 9001
   for q in 0 1; do
     mkdir -p "$dev/queues/rx-$q" "$dev/queues/tx-$q"
     write "/sys/class/net/ens5/queues/rx-$q/rps_cpus" 00
@@ -45,12 +44,7 @@ tree() {
   done
   write /proc/sys/kernel/random/boot_id 11111111-1111-4111-8111-111111111111
   write /proc/sys/net/core/rps_sock_flow_entries 0
-  write /proc/sys/net/core/somaxconn 4096
   write /proc/sys/net/core/netdev_max_backlog 1000
-  write /proc/sys/net/ipv4/tcp_max_syn_backlog 4096
-  write /proc/sys/net/ipv4/ip_local_port_range '32768 60999'
-  write /proc/sys/net/ipv4/tcp_tw_reuse 2
-  write /proc/sys/net/ipv4/tcp_fin_timeout 60
 }
 
 write() {
@@ -77,7 +71,7 @@ refused() {
       [[ ${lines[0]} == "usage: $(basename "$script") [plan|show|apply|verify|restore|hold]"* ]]
     done
   done
-  [ "$n" -eq 7 ]
+  [ "$n" -eq 5 ]
 }
 
 @test "without lab they say what to build, in one line" {
@@ -94,7 +88,7 @@ refused() {
 @test "plan is the default, needs no root, changes nothing" {
   tree
   before=$(all)
-  for call in "rps --dev ens5 --cpus 6-7" "rfs --dev ens5" "irq-pin --dev ens5 --cpus 6-7" "sysctl" "mtu --dev ens5 --mtu 1500"; do
+  for call in "rps --dev ens5 --cpus 6-7" "rfs --dev ens5" "irq-pin --dev ens5 --cpus 6-7"; do
     read -ra words <<<"$call"
     run as_nobody "$scripts/tune-${words[0]}.sh" "${words[@]:1}"
     [ "$status" -eq 0 ] || { echo "$call: $output"; false; }
@@ -131,20 +125,20 @@ as_nobody() {
 @test "apply, verify, show, restore" {
   tree
   before=$(all)
-  run "$scripts/tune-sysctl.sh" verify
+  run "$scripts/tune-rfs.sh" verify --dev ens5
   [ "$status" -eq 1 ]
-  [[ $output == *"somaxconn is \"4096\", wanted \"65535\""* ]]
-  run "$scripts/tune-sysctl.sh" apply
+  [[ $output == *"rps_sock_flow_entries is \"0\", wanted \"32768\""* ]]
+  run "$scripts/tune-rfs.sh" apply --dev ens5
   [ "$status" -eq 0 ]
-  run "$scripts/tune-sysctl.sh" verify
+  run "$scripts/tune-rfs.sh" verify --dev ens5
   [ "$status" -eq 0 ]
-  "$scripts/tune-sysctl.sh" apply 'net.ipv4.ip_local_port_range=2000 65000'
-  run "$scripts/tune-sysctl.sh" show
-  [[ $output == *"/proc/sys/net/ipv4/ip_local_port_range"*"2000 65000"*"32768 60999"* ]]
-  "$scripts/tune-mtu.sh" apply --dev ens5 --mtu 1500
-  run "$scripts/tune-sysctl.sh" restore
-  [ "$output" = "sysctl: 6 originals restored, all read back" ]
-  "$scripts/tune-mtu.sh" restore
+  "$scripts/tune-rfs.sh" apply --dev ens5 --entries 1024
+  run "$scripts/tune-rfs.sh" show --dev ens5
+  [[ $output == *"rps_sock_flow_entries"*"1024"*"0"* ]]
+  "$scripts/tune-rps.sh" apply --dev ens5
+  run "$scripts/tune-rfs.sh" restore
+  [ "$output" = "rfs: 3 originals restored, all read back" ]
+  "$scripts/tune-rps.sh" restore
   [ "$(all)" = "$before" ]
 }
 
@@ -168,7 +162,7 @@ as_nobody() {
   tree
   before=$(all)
   mkfifo "$BATS_TEST_TMPDIR/life"
-  "$scripts/tune-mtu.sh" hold --dev ens5 --mtu 1500 <"$BATS_TEST_TMPDIR/life" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+  "$scripts/tune-rps.sh" hold --dev ens5 <"$BATS_TEST_TMPDIR/life" >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
   held=$!
   exec {life}>"$BATS_TEST_TMPDIR/life"
   until_true grep -qx 'tune ready' "$BATS_TEST_TMPDIR/out"
@@ -187,9 +181,7 @@ same_as() { [ "$(all)" = "$1" ]; }
   run "$scripts/tune-rps.sh" apply; refused "--dev is missing"
   run "$scripts/tune-rfs.sh" apply --dev ens5 --entries 30000; refused "no power of two"
   run "$scripts/tune-irq-pin.sh" apply --dev ens5 --cpus 112-127; refused "no core 112"
-  run "$scripts/tune-sysctl.sh" apply ../../etc/passwd=1; refused "is no name of a sysctl"
-  run "$scripts/tune-sysctl.sh" aply; refused "neither NAME=VALUE nor one of show, plan, apply"
-  run "$scripts/tune-mtu.sh" apply --dev ens5 --mtu 12; refused "takes IPv6 off"
+  run "$scripts/tune-rps.sh" aply --dev ens5; refused "neither an option nor one of show, plan, apply"
   write /proc/812/comm irqbalance
   run "$scripts/tune-irq-pin.sh" apply --dev ens5 --cpus 0; refused "stop it first: tune-irqbalance.sh apply"
   rm -r "$root/proc/812"
@@ -199,16 +191,16 @@ same_as() { [ "$(all)" = "$1" ]; }
 
 @test "a corrupt journal is one line, and nothing is written" {
   tree
-  "$scripts/tune-mtu.sh" apply --dev ens5 --mtu 1500
+  "$scripts/tune-rps.sh" apply --dev ens5
   before=$(all)
   echo '{"version": 1' >"$LINE_RATE_STATE/originals.json"
-  run "$scripts/tune-mtu.sh" restore; refused "$LINE_RATE_STATE/originals.json: line"
+  run "$scripts/tune-rps.sh" restore; refused "$LINE_RATE_STATE/originals.json: line"
   run "$scripts/tune-rps.sh" apply --dev ens5; refused "nothing was written"
   [ "$(all)" = "$before" ]
 }
 
 @test "on the machine itself a user is told to use sudo" {
   [ "$(id -u)" != 0 ] || skip "root is not refused, and the machine is left alone"
-  run "$scripts/tune-sysctl.sh" apply net.core.somaxconn=4097
-  refused "needs root: run with sudo (/proc/sys/net/core/somaxconn)"
+  run "$scripts/tune-rfs.sh" apply --table-only --entries 4096
+  refused "needs root: run with sudo (/proc/sys/net/core/rps_sock_flow_entries)"
 }

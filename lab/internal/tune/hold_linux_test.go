@@ -108,7 +108,7 @@ func TestAHoldEndsWithACallerThatIsKilled(t *testing.T) {
 	before := snapshot(t, root)
 	// The caller keeps the hold's input open and prints its own pid.
 	said := filepath.Join(t.TempDir(), "pid")
-	cmd := exec.Command("bash", "-c", fmt.Sprintf(`{ echo $BASHPID >"%s"; exec sleep 300; } | "%s" tune mtu hold --dev %s --mtu 1500`, said, os.Args[0], d.dev))
+	cmd := exec.Command("bash", "-c", fmt.Sprintf(`{ echo $BASHPID >"%s"; exec sleep 300; } | "%s" tune mtu hold --dev %s --entries 1500`, said, os.Args[0], d.dev))
 	cmd.Env = process().Env
 	h := startHold(t, cmd)
 	if line, _ := h.out.ReadString('\n'); line != Ready+"\n" {
@@ -141,8 +141,8 @@ func TestAHoldRefusesWhatIsHeld(t *testing.T) {
 		t.Error("the refused hold wrote something")
 	}
 	// Another knob of the same interface is another target.
-	h := hold(t, "mtu", "hold", "--dev", d.dev, "--mtu", "1500")
-	again := process("mtu", "hold", "--dev", d.dev, "--mtu", "1600")
+	h := hold(t, "mtu", "hold", "--dev", d.dev, "--entries", "1500")
+	again := process("mtu", "hold", "--dev", d.dev, "--entries", "1600")
 	if out, err := again.CombinedOutput(); err == nil || again.ProcessState.ExitCode() != 3 {
 		t.Errorf("two holds of one target: %v, %s", err, out)
 	}
@@ -165,7 +165,7 @@ func TestTheEndOfAHoldLeavesOtherHoldsOfItsKnobAlone(t *testing.T) {
 	root := d.tree(t)
 	put(t, root, netDir+"ens6/ifindex", "3\n")
 	put(t, root, netDir+"ens6/mtu", "9001\n")
-	first, second := hold(t, "mtu", "hold", "--dev", "ens5", "--mtu", "1500"), hold(t, "mtu", "hold", "--dev", "ens6", "--mtu", "1600")
+	first, second := hold(t, "mtu", "hold", "--dev", "ens5", "--entries", "1500"), hold(t, "mtu", "hold", "--dev", "ens6", "--entries", "1600")
 	first.in.Close()
 	if err := first.cmd.Wait(); err != nil {
 		t.Error(err)
@@ -235,7 +235,7 @@ func TestAHoldWithoutAReaderRestores(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
 	before := snapshot(t, root)
-	cmd := process("mtu", "hold", "--dev", d.dev, "--mtu", "1500")
+	cmd := process("mtu", "hold", "--dev", d.dev, "--entries", "1500")
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -23,17 +23,14 @@ type knob struct {
 	of    int
 	takes string // the options it accepts, as help prints them
 	says  string // what it sets, as help prints it
-	// kind is how its values are read and set. paths are patterns of their names;
-	// a pattern that ends in / matches everything below.
+	// kind is how its values are read and set. paths are patterns of their names.
 	kind  kind
 	paths []string
 	same  func(m *machine, a, b string) bool // whether two different texts mean the same value
 	plan  plan
 	ready func(m *machine) error // checks other conditions; nil where there are none
-	// root tells whether only root of the machine may change it: root of a user
-	// namespace may not. For an interface, rights is the capability that changing
-	// it takes, and where the paths.
-	root   bool
+	// Only root of the machine may change it, and root of a user namespace may not. For an
+	// interface, rights is the capability that changing it takes, and where the paths.
 	rights int
 	where  string
 }
@@ -43,33 +40,25 @@ var knobs = []*knob{
 		name: "rps", of: anInterface, takes: "--dev D [--cpus LIST]",
 		says: "cores that every receive queue hands packets on to (default: all)",
 		kind: kindFile, paths: []string{netDir + "*/queues/rx-*/rps_cpus"}, same: sameMask,
-		plan: planRPS, root: true, rights: capNetAdmin, where: netDir + "*/queues",
+		plan: planRPS, rights: capNetAdmin, where: netDir + "*/queues",
 	}, {
 		name: "rfs", of: anInterface, takes: "--dev D [--entries N]\n[--table-only|--queues-only]",
 		says: "flow table, and each queue's share of it (default 32768)\none half, where the other is in another namespace",
 		kind: kindFile, paths: []string{tableFile, netDir + "*/queues/rx-*/rps_flow_cnt"}, same: sameWords,
-		plan: planRFS, root: true, rights: capNetAdmin, where: netDir + "*/queues",
+		plan: planRFS, rights: capNetAdmin, where: netDir + "*/queues",
 	}, {
 		name: "irq-pin", of: anInterface, takes: "--dev D --cpus LIST",
 		says: "each queue's interrupt on a core, in turn",
 		kind: kindFile, paths: []string{"/proc/irq/*/smp_affinity_list"}, same: sameList,
-		plan: planInterrupts, ready: noBalancer, root: true, rights: capDACOverride, where: "/proc/irq",
+		plan: planInterrupts, ready: noBalancer, rights: capDACOverride, where: "/proc/irq",
 	}, {
 		name: "irqbalance", of: theMachine, says: "stop the service",
 		kind: kindUnit, paths: []string{unitName("irqbalance")}, same: sameWords,
-		plan: planStop("irqbalance"), root: true,
+		plan: planStop("irqbalance"),
 	}, {
 		name: "crond", of: theMachine, says: "stop the service",
 		kind: kindUnit, paths: []string{unitName("crond"), unitName("cron")}, same: sameWords,
-		plan: planStop("crond", "cron"), root: true,
-	}, {
-		name: "sysctl", of: theMachine, takes: settingsTaken, says: "(default: what entry 02 sets)",
-		kind: kindFile, paths: []string{sysctlDir}, same: sameWords,
-		plan: planSysctls,
-	}, {
-		name: "mtu", of: anInterface, takes: "--dev D --mtu N",
-		kind: kindFile, paths: []string{netDir + "*/mtu"}, same: sameWords,
-		plan: planMTU, rights: capNetAdmin, where: netDir + "*",
+		plan: planStop("crond", "cron"),
 	},
 }
 
@@ -94,17 +83,7 @@ const capDACOverride, capNetAdmin = 1, 12
 
 // right tells whether this process may change the knob on any interface.
 func (k *knob) right() error {
-	may := capable
-	if k.root {
-		may = realRoot
-	}
-	return rooted(may(k.rights), k.where)
-}
-
-// NeedsRoot tells whether only root of the machine may change a knob.
-func NeedsRoot(name string) bool {
-	k, err := find(name)
-	return err == nil && k.root
+	return rooted(realRoot(k.rights), k.where)
 }
 
 func needsRoot(path string) error { return unavailable("needs root: run with sudo (%s)", path) }
@@ -154,8 +133,7 @@ func file(path string) target {
 func (t target) knob() *knob {
 	for _, k := range knobs {
 		for _, pattern := range k.paths {
-			ok, _ := path.Match(pattern, t.Path)
-			if ok || strings.HasSuffix(pattern, "/") && strings.HasPrefix(t.Path, pattern) {
+			if ok, _ := path.Match(pattern, t.Path); ok {
 				return k
 			}
 		}

@@ -19,7 +19,7 @@ func TestAfterAReboot(t *testing.T) {
 	applied := snapshot(t, root)
 	// In another namespace, whose processes end with the boot.
 	leave(t, root, 4026532000)
-	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1400")
+	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1400")
 	comeBack(t, root)
 
 	for path, text := range before {
@@ -66,10 +66,10 @@ func TestAfterAReboot(t *testing.T) {
 func TestAnApplyAfterARebootKeepsTheFirstOriginals(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
-	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
+	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1500")
 	put(t, root, sysctlDir+"kernel/random/boot_id", "22222222-2222-4222-8222-222222222222\n")
 	put(t, root, netDir+d.dev+"/ifindex", "5\n")
-	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1600")
+	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1600")
 	if out := must(t, "show"); strings.Count(out, "/mtu") != 1 {
 		t.Errorf("held:\n%s", out)
 	}
@@ -86,8 +86,8 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 		turn       []string
 		change     func(root string) error
 	}{
-		{"an interface that is gone", "no interface ens5 any more", []string{"mtu", "--dev", d.dev, "--mtu", "1500"}, func(root string) error { return os.Remove(root + netDir + d.dev) }},
-		{"an interface of the same name", "ens5 is another one now", []string{"mtu", "--dev", d.dev, "--mtu", "1500"}, func(root string) error {
+		{"an interface that is gone", "no interface ens5 any more", []string{"mtu", "--dev", d.dev, "--entries", "1500"}, func(root string) error { return os.Remove(root + netDir + d.dev) }},
+		{"an interface of the same name", "ens5 is another one now", []string{"mtu", "--dev", d.dev, "--entries", "1500"}, func(root string) error {
 			return os.WriteFile(root+netDir+d.dev+"/ifindex", []byte("9\n"), 0o644)
 		}},
 		{"a namespace that is gone", "network namespace 4026532000 is gone", []string{"rps", "--dev", d.dev}, func(root string) error {
@@ -119,7 +119,7 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 func TestWhatLivesElsewhereIsKept(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
-	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
+	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1500")
 	// In another namespace, the initial one's originals cannot be restored.
 	leave(t, root, 4026532001)
 	if _, _, err := lab("restore"); err == nil || !strings.Contains(err.Error(), "belongs to the initial network namespace") {
@@ -129,7 +129,7 @@ func TestWhatLivesElsewhereIsKept(t *testing.T) {
 	// outside.
 	put(t, root, netDir+"inner/ifindex", "7\n")
 	put(t, root, netDir+"inner/mtu", "1500\n")
-	must(t, "mtu", "apply", "--dev", "inner", "--mtu", "1400")
+	must(t, "mtu", "apply", "--dev", "inner", "--entries", "1400")
 	comeBack(t, root)
 	link(t, root, "/proc/4711/ns/net", "net:[4026532001]")
 	_, errs, err := lab("restore")

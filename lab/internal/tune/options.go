@@ -4,17 +4,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"regexp"
-	"slices"
 	"strings"
 )
 
 // options are the parsed options; each knob uses some of them.
 type options struct {
 	state, dev, cpus      string
-	entries, mtu          int
+	entries               int
 	tableOnly, queuesOnly bool
-	settings              [][2]string // names and values, for sysctl
 	// look is set where only the targets matter, so the values to set may be
 	// missing.
 	look bool
@@ -28,7 +25,6 @@ func (o *options) flags(k *knob) *flag.FlagSet {
 	all.IntVar(&o.entries, "entries", 32768, "")
 	all.BoolVar(&o.tableOnly, "table-only", false, "")
 	all.BoolVar(&o.queuesOnly, "queues-only", false, "")
-	all.IntVar(&o.mtu, "mtu", 0, "")
 	fs.StringVar(&o.state, "state", "", "")
 	all.VisitAll(func(f *flag.Flag) {
 		if k != nil && strings.Contains(k.takes, "--"+f.Name) {
@@ -38,37 +34,6 @@ func (o *options) flags(k *knob) *flag.FlagSet {
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
 	return fs
-}
-
-// settingsTaken marks, among a knob's options, that it accepts settings as
-// arguments; sysctl does.
-const settingsTaken = "[NAME=VALUE…]"
-
-var (
-	// No part of a name may be empty, so that no name leads out of /proc/sys.
-	sysctlName  = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
-	sysctlValue = regexp.MustCompile(`^[!-~]+([ \t]+[!-~]+)*$`)
-)
-
-// take parses the words that are neither options nor actions.
-func (o *options) take(k *knob, words []string) error {
-	for _, word := range words {
-		name, value, ok := strings.Cut(word, "=")
-		switch {
-		case k.takes != settingsTaken:
-			return fmt.Errorf("%q is neither an option nor one of %s", word, strings.Join(actions[:6], ", "))
-		case !ok:
-			return fmt.Errorf("%q is neither NAME=VALUE nor one of %s", word, strings.Join(actions[:6], ", "))
-		case !sysctlName.MatchString(name):
-			return fmt.Errorf("%q is no name of a sysctl: letters, digits, - and _, in parts divided by dots", name)
-		case !sysctlValue.MatchString(value):
-			return fmt.Errorf("%s: %q is no value of a sysctl: words on one line", name, value)
-		case slices.ContainsFunc(o.settings, func(s [2]string) bool { return s[0] == name }):
-			return fmt.Errorf("%s stands twice", name)
-		}
-		o.settings = append(o.settings, [2]string{name, value})
-	}
-	return nil
 }
 
 // Usage is the help text of the command line.

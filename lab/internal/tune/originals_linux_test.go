@@ -22,7 +22,7 @@ func journal(t *testing.T) string {
 func TestAJournalThatCannotBeReadIsOneLineAndNothingIsWritten(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
-	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
+	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1500")
 	good, err := os.ReadFile(journal(t))
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestAJournalThatCannotBeReadIsOneLineAndNothingIsWritten(t *testing.T) {
 			}
 			before := snapshot(t, root, os.Getenv("LINE_RATE_STATE"))
 			for _, args := range [][]string{
-				{"restore"}, {"mtu", "restore"}, {"rps", "apply", "--dev", d.dev}, {"mtu", worker, "--dev", d.dev, "--mtu", "1400"}, {"show"}, {"mtu", "show", "--dev", d.dev},
+				{"restore"}, {"mtu", "restore"}, {"rps", "apply", "--dev", d.dev}, {"mtu", worker, "--dev", d.dev, "--entries", "1400"}, {"show"}, {"mtu", "show", "--dev", d.dev},
 			} {
 				out, errs, err := lab(args...)
 				if err == nil || strings.Contains(err.Error(), "\n") || errs != "" || out != "" {
@@ -83,7 +83,7 @@ func TestAJournalThatCannotBeReadIsOneLineAndNothingIsWritten(t *testing.T) {
 func TestTheStateDirectoryIsTheOwnersAlone(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
-	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
+	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1500")
 	for path, want := range map[string]os.FileMode{os.Getenv("LINE_RATE_STATE"): 0o755, journal(t): 0o644, filepath.Join(os.Getenv("LINE_RATE_STATE"), "lock"): 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, want)
@@ -165,8 +165,8 @@ func TestWhatTheJournalSays(t *testing.T) {
 	d := c6i2xlarge
 	d.tree(t)
 	start := time.Now().Add(-time.Second)
-	must(t, "sysctl", "apply", "net.ipv4.ip_local_port_range=1024 65535")
-	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
+	must(t, "sysctl", "apply", "--cpus", "net.ipv4.ip_local_port_range=1024 65535")
+	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1500")
 	data, err := os.ReadFile(journal(t))
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func TestTwoAtOnceWaitForEachOther(t *testing.T) {
 	before := snapshot(t, root)
 	all := func(action string) {
 		var group sync.WaitGroup
-		for _, turn := range [][]string{{"rps", "--dev", d.dev}, {"mtu", "--dev", d.dev, "--mtu", "1500"}, {"sysctl"}} {
+		for _, turn := range [][]string{{"rps", "--dev", d.dev}, {"mtu", "--dev", d.dev, "--entries", "1500"}, {"sysctl"}} {
 			group.Go(func() {
 				if out, err := process(do(action, turn)...).CombinedOutput(); err != nil {
 					t.Errorf("%s %s: %v\n%s", turn[0], action, err, out)
@@ -227,7 +227,7 @@ func TestTwoAtOnceWaitForEachOther(t *testing.T) {
 func TestTheJournalIsReplacedWhole(t *testing.T) {
 	d := c6i2xlarge
 	d.tree(t)
-	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
+	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1500")
 	old := filepath.Join(t.TempDir(), "old")
 	if err := os.Link(journal(t), old); err != nil {
 		t.Skipf("no hard links here: %v", err)
@@ -246,7 +246,7 @@ func TestTheJournalIsReplacedWhole(t *testing.T) {
 func TestAHalfWrittenJournalIsNoJournal(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
-	must(t, "mtu", "apply", "--dev", d.dev, "--mtu", "1500")
+	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1500")
 	if err := os.WriteFile(journal(t)+".new", []byte(`{"version":`), 0o600); err != nil {
 		t.Fatal(err)
 	}

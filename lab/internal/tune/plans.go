@@ -73,28 +73,6 @@ func planRFS(m *machine, o *options) ([]change, error) {
 // kernel does.
 func flows(entries, queues int) int { return 1 << bits.Len(uint(entries/queues-1)) }
 
-// Below leastMTU the kernel removes IPv6 from the interface, with addresses and
-// routes that restoring the MTU would not bring back.
-const leastMTU, mostMTU = 1280, 65535
-
-// planMTU sets the largest packet size of an interface.
-func planMTU(m *machine, o *options) ([]change, error) {
-	t, err := m.device(o.dev)
-	switch {
-	case err != nil:
-		return nil, err
-	case o.look:
-	case o.mtu == 0:
-		return nil, errors.New("--mtu is missing: how many bytes?")
-	case o.mtu < leastMTU:
-		return nil, fmt.Errorf("--mtu: %d is below %d, where the kernel takes IPv6 off an interface for good", o.mtu, leastMTU)
-	case o.mtu > mostMTU:
-		return nil, fmt.Errorf("--mtu: %d is above %d", o.mtu, mostMTU)
-	}
-	t.Path += "/mtu"
-	return []change{{target: t, want: fmt.Sprintf("%d\n", o.mtu)}}, nil
-}
-
 // planStop stops a systemd service, the first of the given names that exists.
 func planStop(units ...string) plan {
 	return func(*machine, *options) ([]change, error) {
@@ -110,37 +88,4 @@ func planStop(units ...string) plan {
 		}
 		return nil, unavailable("systemd has no service %s here", strings.Join(units, " or "))
 	}
-}
-
-// entry02 has the values that entry 02 sets.
-var entry02 = [][2]string{
-	{"net.core.somaxconn", "65535"},
-	{"net.core.netdev_max_backlog", "65535"},
-	{"net.ipv4.tcp_max_syn_backlog", "65535"},
-	{"net.ipv4.ip_local_port_range", "1024 65535"},
-	{"net.ipv4.tcp_tw_reuse", "1"},
-	{"net.ipv4.tcp_fin_timeout", "15"},
-}
-
-func sysctlFile(name string) target { return file(sysctlDir + strings.ReplaceAll(name, ".", "/")) }
-
-// planSysctls sets values below /proc/sys.
-func planSysctls(m *machine, o *options) ([]change, error) {
-	settings := o.settings
-	if len(settings) == 0 {
-		settings = entry02
-	}
-	var changes []change
-	for _, s := range settings {
-		t := sysctlFile(s[0])
-		switch {
-		case m.exists(t.Path):
-			changes = append(changes, change{target: t, want: s[1] + "\n"})
-		case !m.net.Initial && t.Scope == scopeNamespace:
-			return nil, unavailable("%s is only in the initial network namespace; name those that are to be set here, NAME=VALUE", s[0])
-		default:
-			return nil, unavailable("this kernel has no sysctl %s (%s)", s[0], t.Path)
-		}
-	}
-	return changes, nil
 }

@@ -137,8 +137,8 @@ do echo "$f"; od -An -c "$f"; done 2>&1`
 var realTurns = [][]string{
 	{"rps", "--dev", "a"},
 	{"rfs", "--dev", "a", "--queues-only"},
-	{"mtu", "--dev", "a", "--mtu", "9000"},
-	{"sysctl", "net.core.somaxconn=65535", "net.ipv4.tcp_max_syn_backlog=65535", "net.ipv4.ip_local_port_range=1024 65535", "net.ipv4.tcp_tw_reuse=1", "net.ipv4.tcp_fin_timeout=15"},
+	{"mtu", "--dev", "a", "--entries", "9000"},
+	{"sysctl", "--cpus", "net.core.somaxconn=65535,net.ipv4.tcp_max_syn_backlog=65535,net.ipv4.ip_local_port_range=1024 65535,net.ipv4.tcp_tw_reuse=1,net.ipv4.tcp_fin_timeout=15"},
 }
 
 func TestRealKnobsAreTurnedAndTurnedBack(t *testing.T) {
@@ -243,7 +243,7 @@ func TestRealHoldsEndWithTheirCaller(t *testing.T) {
 func TestRealRefusalHalfWayIsPutBack(t *testing.T) {
 	p := namespaceOf(t)
 	before := p.bytes(t)
-	out, err := p.process("sysctl", "apply", "net.core.somaxconn=77", "net.ipv4.tcp_fin_timeout=soon").CombinedOutput()
+	out, err := p.process("sysctl", "apply", "--cpus", "net.core.somaxconn=77,net.ipv4.tcp_fin_timeout=soon").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "tcp_fin_timeout: invalid argument; what was written before it is put back") || strings.Count(string(out), "\n") != 1 {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -252,7 +252,7 @@ func TestRealRefusalHalfWayIsPutBack(t *testing.T) {
 	}
 	// Settings that exist only in the initial namespace are refused before
 	// anything is written.
-	for _, args := range [][]string{{"sysctl", "apply"}, {"rfs", "apply", "--dev", "a"}, {"rfs", "apply", "--table-only"}} {
+	for _, args := range [][]string{{"rfs", "apply", "--dev", "a"}, {"rfs", "apply", "--table-only"}} {
 		out, err := p.process(args...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "only in the initial network namespace") || p.bytes(t) != before {
 			t.Errorf("%q: %v: %s", args, err, out)
@@ -280,7 +280,7 @@ func TestRealSharesAreRoundedAsTheKernelRounds(t *testing.T) {
 func TestRealOriginalsGoWithTheirNamespace(t *testing.T) {
 	p := namespaceOf(t)
 	state := os.Getenv("LINE_RATE_STATE")
-	p.must(t, "mtu", "apply", "--dev", "a", "--mtu", "9000")
+	p.must(t, "mtu", "apply", "--dev", "a", "--entries", "9000")
 	// From outside the namespace still exists, and restore says how to enter it.
 	if out, err := process("restore").CombinedOutput(); err == nil || !strings.Contains(string(out), fmt.Sprintf("restore it there (nsenter --net --target %d)", p.pid)) {
 		t.Errorf("%v: %s", err, out)
@@ -297,8 +297,7 @@ func TestRealOriginalsGoWithTheirNamespace(t *testing.T) {
 	}
 }
 
-// In a namespace that a user can make, MTU can be set and queue settings
-// cannot.
+// In a namespace that a user can make, queue settings cannot be set, though others can.
 func TestRealUserNamespace(t *testing.T) {
 	args := []string{"unshare", "--user", "--map-root-user", "--net", "--mount"}
 	if err := exec.Command(args[0], append(args[1:], "true")...).Run(); err != nil {
@@ -325,8 +324,8 @@ func TestRealUserNamespace(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{
-		{"mtu", "apply", "--dev", "a", "--mtu", "9000"}, {"mtu", "verify", "--dev", "a", "--mtu", "9000"}, {"mtu", "restore"}, {"mtu", "verify", "--dev", "a", "--mtu", "1400"},
-		{"sysctl", "apply", "net.core.somaxconn=9"}, {"sysctl", "restore"}, {"sysctl", "verify", "net.core.somaxconn=1111"},
+		{"mtu", "apply", "--dev", "a", "--entries", "9000"}, {"mtu", "verify", "--dev", "a", "--entries", "9000"}, {"mtu", "restore"}, {"mtu", "verify", "--dev", "a", "--entries", "1400"},
+		{"sysctl", "apply", "--cpus", "net.core.somaxconn=9"}, {"sysctl", "restore"}, {"sysctl", "verify", "--cpus", "net.core.somaxconn=1111"},
 	} {
 		if out, err := lab(args...); err != nil {
 			t.Errorf("%q: %v: %s", args, err, out)

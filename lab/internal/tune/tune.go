@@ -40,8 +40,7 @@
 //
 // A setting is changed in the network namespace of the calling process. For an
 // interface in another namespace, start the process there with "nsenter --net".
-// RPS and RFS need root of the machine; root of a user namespace can set the MTU of
-// interfaces it made.
+// Root of the machine is needed; root of a user namespace can set none of them.
 //
 // A value that another program changes between apply and restore is overwritten. An
 // interface that was moved to another network namespace counts as gone from its
@@ -125,7 +124,9 @@ func Read(args []string) (c *Call, err error) {
 		c.action = "plan"
 	}
 	if c.knob != nil {
-		err = c.options.take(c.knob, rest)
+		if len(rest) > 0 {
+			err = fmt.Errorf("%q is neither an option nor one of %s", rest[0], strings.Join(actions[:6], ", "))
+		}
 	} else if len(rest) > 0 {
 		err = fmt.Errorf("%s of all knobs takes no %q", c.action, rest[0])
 	}

@@ -130,8 +130,8 @@ func (d model) turns() [][]string {
 		{"irq-pin", "--dev", d.dev, "--cpus", "6-7"},
 		{"irqbalance"},
 		{"crond"},
+		{"mtu", "--dev", d.dev, "--entries", "1500"},
 		{"sysctl"},
-		{"mtu", "--dev", d.dev, "--mtu", "1500"},
 	}
 }
 
@@ -284,7 +284,7 @@ func TestASecondApplyKeepsTheFirstOriginals(t *testing.T) {
 	}
 	// Another knob that writes the same file.
 	must(t, "rfs", "apply", "--dev", d.dev, "--entries", "65536")
-	must(t, "sysctl", "apply", "net.core.rps_sock_flow_entries=4096", "net.core.somaxconn=1")
+	must(t, "sysctl", "apply", "--cpus", "net.core.rps_sock_flow_entries=4096,net.core.somaxconn=1")
 	must(t, "rps", "restore")
 	must(t, "sysctl", "restore")
 	if got := get(t, root, tableFile); got != "0\n" {
@@ -301,8 +301,8 @@ func TestRestoreOfOneInterfaceLeavesTheOther(t *testing.T) {
 	root := d.tree(t)
 	put(t, root, netDir+"ens6/ifindex", "3\n")
 	put(t, root, netDir+"ens6/mtu", "9001\n")
-	must(t, "mtu", "apply", "--dev", "ens5", "--mtu", "1500")
-	must(t, "mtu", "apply", "--dev", "ens6", "--mtu", "1600")
+	must(t, "mtu", "apply", "--dev", "ens5", "--entries", "1500")
+	must(t, "mtu", "apply", "--dev", "ens6", "--entries", "1600")
 	must(t, "mtu", "restore", "--dev", "ens6")
 	if a, b := get(t, root, netDir+"ens5/mtu"), get(t, root, netDir+"ens6/mtu"); a != "1500\n" || b != "9001\n" {
 		t.Errorf("ens5 has %q, ens6 %q", a, b)

@@ -138,7 +138,7 @@ func TestAWriteThatIsNotKeptIsAnError(t *testing.T) {
 		}
 		return errors.Join(os.Remove(name), os.Symlink(os.DevNull, name))
 	}
-	call, err := Read([]string{"mtu", "apply", "--dev", d.dev, "--mtu", "1500"})
+	call, err := Read([]string{"mtu", "apply", "--dev", d.dev, "--entries", "1500"})
 	if err != nil {
 		t.Fatal(err)
 	}
