@@ -41,7 +41,7 @@ go_modules() {
 # and link everything once more and make the simulations up to ten times slower. go_vet
 # runs vet.
 calm=(internal/{archive,audit,derive,doctor,draw,experiment,gate,generator,host,journal,madeup,metric,pages,plot,profiles,receive,results,session,setting,shaper,stats,strict,topology,verdict,words}
-  cmd/madeup cmd/stamp confseq)
+  cmd/madeup cmd/stamp compare confseq)
 # Such packages of the modules beside the lab's.
 calm_beside=(batch/batchexpvar floor/request null study/event)
 # Two have a file that does, with tests of its own, which run again with the detector.

@@ -125,7 +125,7 @@ type Ratio struct {
 	High float64 `json:"high,omitempty"`
 }
 
-// Known tells whether there is an interval.
+// Known reports whether there is an interval.
 func (r *Ratio) Known() bool { return r != nil && r.High > 0 }
 
 // The answers to --fail-above.
@@ -135,21 +135,21 @@ const (
 	AboveOpen = "open"
 )
 
-// Settled tells whether more blocks would tell nothing more that was asked.
+// Settled reports whether more blocks would tell nothing more that was asked.
 func (o *Outcome) Settled() bool {
 	for _, c := range o.Comparisons {
 		if c.Verdict == Undecided || c.Verdict == Invalid || c.Above == AboveOpen {
 			return false
 		}
-		if c.Verdict == Uncosted && !c.settled(o.Margin) {
+		if c.Verdict == Uncosted && !c.Settled(o.Margin) {
 			return false
 		}
 	}
 	return len(o.Comparisons) > 0
 }
 
-// settled tells whether throughput without a cost is known as well as was asked.
-func (c Comparison) settled(margin float64) bool {
+// Settled reports whether throughput without a cost is known as well as was asked.
+func (c Comparison) Settled(margin float64) bool {
 	t := c.Throughput
 	return t.Known() && (t.Low > 1 || t.High < 1 || t.Low >= 1/(1+margin) && t.High <= 1+margin)
 }
@@ -163,9 +163,9 @@ const (
 	ExitAbove     = 4
 )
 
-// exit is the status that scripts see. Above the bar counts more than anything
+// Status is the exit status that scripts see. Above the bar counts more than anything
 // open: it is decided, whatever else is not.
-func (o *Outcome) exit() int {
+func (o *Outcome) Status() int {
 	status := ExitDecided
 	for _, c := range o.Comparisons {
 		switch {

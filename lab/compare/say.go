@@ -5,46 +5,13 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"github.com/line-rate/line-rate/lab/internal/stats"
-	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// Lines are what the call prints: for each server but the first one line of
-// verdict and three of figures, then the notes.
-func (o *Outcome) Lines() []string {
-	var out []string
-	for i, c := range o.Comparisons {
-		out = append(out, c.Says)
-		base, other := o.Servers[0], o.Servers[i+1]
-		bound := bounds(base, other)
-		if c.CPUPerRequest != nil {
-			out = append(out, fmt.Sprintf("  CPU a request  %s; %s against %s; %s", c.CPUPerRequest, words.Time(other.CPUPerRequest), words.Time(base.CPUPerRequest), bound))
-		}
-		if c.OwnWork != "" {
-			out = append(out, "  own work       "+c.OwnWork)
-		}
-		if c.Throughput != nil {
-			out = append(out, fmt.Sprintf("  throughput     %s; %s against %s requests/s; %s", c.Throughput, words.Grouped(other.Throughput, 0), words.Grouped(base.Throughput, 0), bound))
-		}
-		if c.P50 != nil && c.P99 != nil {
-			out = append(out, fmt.Sprintf("  latency        p50 %s, %s against %s; p99 %s, %s against %s; %s", c.P50, words.Time(other.P50), words.Time(base.P50), c.P99, words.Time(other.P99), words.Time(base.P99), bound))
-		}
-	}
-	for _, n := range o.Notes {
-		out = append(out, "note: "+n)
-	}
-	return out
-}
-
-// Seal fills in what the call prints and how it exits.
-func (o *Outcome) Seal() { o.Says, o.Exit = o.Lines(), o.exit() }
-
-// sentence is a decided comparison in words.
-func sentence(c Comparison, margin float64) string {
+// Sentence is a decided comparison in words.
+func (c Comparison) Sentence(margin float64) string {
 	r := c.CPUPerRequest
 	by, from := change(r.Ratio, r.Low, r.High)
-	within := words.Number(100*margin) + " %"
+	within := strconv.FormatFloat(100*margin, 'g', 10, 64) + " %"
 	says := fmt.Sprintf("%s costs %s CPU a request than %s (%s)", c.Name, by, c.Base, from)
 	switch {
 	case c.Verdict != Same:
@@ -88,21 +55,6 @@ func fixed(v float64, places int) string {
 	return s
 }
 
-// undecided says between what the ratio lies, or how far the blocks are from
-// telling.
-func (a *assessment) undecided(c Comparison, i int) string {
-	r, least := c.CPUPerRequest, a.leastBlocks()
-	switch {
-	case r == nil:
-		return fmt.Sprintf("not decided: no block has valid trials of both %s and %s; %s", c.Name, c.Base, a.refusals(i))
-	case !r.Known():
-		return fmt.Sprintf("not decided: %s of both %s and %s, and %d are the least that tell%s", words.Count(r.Blocks, "valid block"), c.Name, c.Base, least, c.more())
-	case c.FurtherS == 0 && judge(r, a.o.Margin) != Undecided:
-		return fmt.Sprintf("not decided: the A/A control has not agreed; else %s", sentence(Comparison{Name: c.Name, Base: c.Base, CPUPerRequest: r, Verdict: judge(r, a.o.Margin)}, a.o.Margin))
-	}
-	return fmt.Sprintf("not decided: %s costs between %s and %s CPU a request than %s%s", c.Name, end(r.Low, math.Floor), end(r.High, math.Ceil), c.Base, c.more())
-}
-
 // end is one end of an interval in words: "1.2 % less".
 func end(v float64, round func(float64) float64) string {
 	p := outwards(100*(v-1), 1, round)
@@ -112,11 +64,27 @@ func end(v float64, round func(float64) float64) string {
 	return fixed(p, 1) + " % more"
 }
 
-// leastBlocks is how many blocks that all agree have an interval.
-func (a *assessment) leastBlocks() int { return stats.Fewest(a.level / 2) }
+// NotDecided says in words between what the ratio of a comparison lies, or how far its blocks
+// are from telling at the level of its interval. why says why there is no block with both.
+func (c Comparison) NotDecided(margin, level float64, why string) string {
+	blocks := "blocks"
+	if c.CPUPerRequest != nil && c.CPUPerRequest.Blocks == 1 {
+		blocks = "block"
+	}
+	switch r := c.CPUPerRequest; {
+	case r == nil:
+		return fmt.Sprintf("not decided: no block has valid trials of both %s and %s; %s", c.Name, c.Base, why)
+	case !r.Known():
+		return fmt.Sprintf("not decided: %d valid %s of both %s and %s, and %d are the least that tell%s", r.Blocks, blocks, c.Name, c.Base, fewest(level/2), c.More())
+	case c.FurtherS == 0 && r.Judge(margin) != Undecided:
+		return "not decided: the A/A control has not agreed; else " + Comparison{Name: c.Name, Base: c.Base, CPUPerRequest: r, Verdict: r.Judge(margin)}.Sentence(margin)
+	default:
+		return fmt.Sprintf("not decided: %s costs between %s and %s CPU a request than %s%s", c.Name, end(r.Low, math.Floor), end(r.High, math.Ceil), c.Base, c.More())
+	}
+}
 
-// more says how long deciding would take.
-func (c Comparison) more() string {
+// More says how long deciding would take; empty if that is not known.
+func (c Comparison) More() string {
 	switch {
 	case c.FurtherS == 0:
 		return ""
@@ -133,26 +101,4 @@ func (r *Ratio) String() string {
 		return fmt.Sprintf("× %.3f (too few blocks for an interval)", r.Ratio)
 	}
 	return fmt.Sprintf("× %.3f (%.3f to %.3f)", r.Ratio, outwards(r.Low, 3, math.Floor), outwards(r.High, 3, math.Ceil))
-}
-
-// bounds says what limited two servers' trials.
-func bounds(base, other Measured) string {
-	if base.Bound == other.Bound {
-		return "bound: " + wall(base)
-	}
-	return fmt.Sprintf("bound: %s %s, %s %s", other.Name, wall(other), base.Name, wall(base))
-}
-
-// wall is a bound in words. A client that was full is said to be what was
-// measured.
-func wall(m Measured) string {
-	if m.Bound == "unknown" {
-		return "unknown"
-	}
-	names := map[string]string{"server-cpu": "server CPU", "client-cpu": "client CPU, so throughput and latency are the client's", "wire": "the wire"}
-	var out []string
-	for _, b := range strings.Split(m.Bound, "+") {
-		out = append(out, names[b])
-	}
-	return strings.Join(out, " and ")
 }

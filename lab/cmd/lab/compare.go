@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/contest"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -65,22 +66,22 @@ Exit status
 }
 
 // options checks the flags.
-func (c *compareCall) options() (o compare.Options, err error) {
-	o = compare.Options{Path: c.URL, Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate, Budget: c.Budget,
+func (c *compareCall) options() (o contest.Options, err error) {
+	o = contest.Options{Path: c.URL, Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate, Budget: c.Budget,
 		Warmup: c.Warmup, Different: c.Different, Ready: c.Ready}
 	if c.FailAbove != nil {
 		if o.FailAbove = *c.FailAbove; o.FailAbove == 0 {
 			return o, errors.New("--fail-above 0: each ratio is above it; give one such as 1.05")
 		}
 	}
-	if o.Servers, err = compare.ParseServers(c.Servers); err != nil {
+	if o.Servers, err = contest.ParseServers(c.Servers); err != nil {
 		return o, err
 	}
-	if o.Margin, err = compare.ParseShare(c.Margin); err != nil {
+	if o.Margin, err = contest.ParseShare(c.Margin); err != nil {
 		return o, fmt.Errorf("--margin %w", err)
 	}
 	if c.LineRate != "" {
-		if o.LineRate, err = compare.ParseRate(c.LineRate); err != nil {
+		if o.LineRate, err = contest.ParseRate(c.LineRate); err != nil {
 			return o, fmt.Errorf("--line-rate %w", err)
 		}
 	}
@@ -142,12 +143,12 @@ func typed(args []string) string {
 			words = append(words, a)
 		}
 	}
-	return compare.Shell(words)
+	return contest.Shell(words)
 }
 
 // A comparison has this machine while it is reserved for it.
 type comparison struct {
-	compare.Options
+	contest.Options
 	root    journal.Root
 	dir     string // where the caller stands
 	self    string
@@ -160,8 +161,8 @@ type comparison struct {
 	notes   []string
 }
 
-func newComparison(o compare.Options, c *compareCall) (s *comparison, err error) {
-	if err := compare.Usable(); err != nil {
+func newComparison(o contest.Options, c *compareCall) (s *comparison, err error) {
+	if err := contest.Usable(); err != nil {
 		return nil, err
 	}
 	s = &comparison{Options: o, port: c.Port, seed: c.Seed, line: terminal.NewLine(os.Stderr)}
@@ -186,13 +187,13 @@ func newComparison(o compare.Options, c *compareCall) (s *comparison, err error)
 	switch n := len(o.Servers) + 1; {
 	case o.Running():
 	case s.port == 0:
-		if s.port, err = compare.FreePorts(n); err != nil {
+		if s.port, err = contest.FreePorts(n); err != nil {
 			return nil, err
 		}
 	case s.port+n > 65536:
 		return nil, fmt.Errorf("--port %d: %d ports are needed from there on, and the last is 65535", s.port, n)
 	default:
-		if err := compare.Listenable(s.port, n); err != nil {
+		if err := contest.Listenable(s.port, n); err != nil {
 			return nil, err
 		}
 	}
@@ -227,34 +228,34 @@ func beside(dir, self string) (journal.Root, error) {
 func (s *comparison) measure(ctx context.Context) (*compare.Outcome, error) {
 	began := time.Now()
 	_, on := s.split.On()
-	client := compare.Client{Root: string(s.root), CPUs: on, Hold: []string{s.self, run.HoldCall}}
+	client := contest.Client{Root: string(s.root), CPUs: on, Hold: []string{s.self, run.HoldCall}}
 	s.line.Say("looking at %s", words.Count(len(s.Servers), "server"))
-	looks, notes, err := compare.LookAt(ctx, s.Options, client, s.dir, s.port)
+	looks, notes, err := contest.LookAt(ctx, s.Options, client, s.dir, s.port)
 	if err != nil {
 		return nil, err
 	}
 	s.notes = append(notes, s.shared()...)
-	slot := compare.Slot(s.Options, looks)
+	slot := contest.Slot(s.Options, looks)
 	x, err := s.Design(s.dir, slot, looks)
 	if err != nil {
 		return nil, err
 	}
 	// What is left of the budget, after looking.
 	left := s.Budget - time.Since(began)
-	block := run.BlockTime(x) + compare.Starting(looks, len(s.split.Server))
-	if err := compare.Room(s.Options, block, left); err != nil {
+	block := run.BlockTime(x) + contest.Starting(looks, len(s.split.Server))
+	if err := contest.Room(s.Options, block, left); err != nil {
 		return nil, err
 	}
 	watch := &watched{comparison: s, began: began, block: block}
 	session.Settle()
 	assess := func(f *results.File) *compare.Outcome {
-		return compare.Assess(s.Options, x, &s.machine.Profile, f, time.Since(began).Seconds())
+		return contest.Assess(s.Options, x, &s.machine.Profile, f, time.Since(began).Seconds())
 	}
 	watch.assess = assess
 	var f *results.File
 	if s.Running() {
 		watch.Begin(x, run.BlockTime(x), left)
-		r := compare.Remote{Options: s.Options, Client: client, Seed: s.seed, Slot: slot, Block: watch.Block,
+		r := contest.Remote{Options: s.Options, Client: client, Seed: s.seed, Slot: slot, Block: watch.Block,
 			Decided: func(f *results.File) bool { o := assess(f); return o.Settled() }}
 		r.Budget = left
 		f, err = r.Measure(ctx)
@@ -283,7 +284,7 @@ func (s *comparison) measure(ctx context.Context) (*compare.Outcome, error) {
 	made := assess(f)
 	made.Notes = append(s.notes, made.Notes...)
 	made.Machine, made.Kernel = s.machine.Name, host.Kernel("/")["osrelease"]
-	made.Seal()
+	contest.Seal(made)
 	return made, err
 }
 

@@ -20,9 +20,9 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/audit"
+	"github.com/line-rate/line-rate/lab/internal/contest"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/pages"
@@ -43,7 +43,7 @@ func derived(j *archive.Journal) (map[string][]byte, error) {
 		j.Root.Schema("host-2"):       results.HostSchema(),
 		j.Root.Schema("experiment-1"): experiment.Schema(),
 		j.Root.Schema("text-1"):       audit.Schema(),
-		j.Root.Schema("compare-1"):    compare.Schema(),
+		j.Root.Schema("compare-1"):    contest.Schema(),
 	}
 	add := func(path string, v any) error {
 		data, err := results.Encode(v)

@@ -1,12 +1,13 @@
-// Package compare tells whether one HTTP server costs more than another: two
-// builds of a program, or any programs that answer the same request.
+// Package contest measures, for lab compare, whether one HTTP server costs more than another:
+// two builds of a program, or any programs that answer the same request. Package compare
+// says what the blocks tell.
 //
 // It adds no way of measuring and no statistics to those of the journal. A
 // comparison is an experiment made in memory, with the server as its only
 // factor. Package run measures it in blocks: servers started afresh, one client
 // that goes round them in short slots in an order drawn from a seed, one server
 // measured twice under two names as the control. What the blocks tell is the
-// confidence sequence of package stats, which holds whenever one stops.
+// confidence sequence of package confseq, which holds whenever one stops.
 //
 // A comparison is one stay of a minute, and it bets on each of its blocks as the
 // journal bets on a visit. So it says what was seen in that minute. It assumes that
@@ -29,4 +30,4 @@
 // Servers that run already are measured from outside. Their CPU time cannot be
 // read, and they are not started afresh for each block, so nothing is said of
 // cost, and what differs between two starts of one server is not seen.
-package compare
+package contest

@@ -1,4 +1,4 @@
-package compare
+package contest
 
 import (
 	"bytes"
@@ -56,7 +56,7 @@ func TestTheSchemaIsOfWhatIsPrinted(t *testing.T) {
 // The examples that pages show are what the command printed.
 func TestTheExamplesOfPagesFitTheSchema(t *testing.T) {
 	s := schema(t)
-	paths, err := filepath.Glob("../../data/examples/compare-*.json")
+	paths, err := filepath.Glob("../../../data/examples/compare-*.json")
 	if err != nil || len(paths) == 0 {
 		t.Fatal(err, paths)
 	}

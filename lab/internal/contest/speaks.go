@@ -1,4 +1,4 @@
-package compare
+package contest
 
 import (
 	"crypto/tls"

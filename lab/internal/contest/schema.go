@@ -1,6 +1,7 @@
-package compare
+package contest
 
 import (
+	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -9,7 +10,7 @@ const SchemaURL = "https://line-rate.github.io/line-rate/schema/compare-1.json"
 
 // Schema returns the JSON Schema of what --json prints, made from the Go type.
 func Schema() []byte {
-	s := strict.Schema(&Outcome{}, "json")
+	s := strict.Schema(&compare.Outcome{}, "json")
 	s.ID, s.Title = SchemaURL, "Line Rate comparison of servers, version 1"
 	required := s.Required
 	strict.Describe(s, map[string]string{
@@ -46,11 +47,11 @@ func Schema() []byte {
 		cost:        "CPU time a request over that of the first.", throughput: "Requests a second over those of the first.", p50: "Median latency over that of the first.", p99: "99th percentile over that of the first.",
 	})
 	var verdicts []strict.Word
-	for _, v := range Verdicts {
+	for _, v := range compare.Verdicts {
 		verdicts = append(verdicts, strict.Word{Name: string(v), Meaning: v.Meaning()})
 	}
 	c.Properties.Set("verdict", strict.OneOf(verdicts))
-	c.Properties.Set("above", strict.OneOf([]strict.Word{{Name: AboveYes, Meaning: "The whole interval is above."}, {Name: AboveNo, Meaning: "None of the interval is above."}, {Name: AboveOpen, Meaning: "The interval holds the bar, or there is none."}}))
+	c.Properties.Set("above", strict.OneOf([]strict.Word{{Name: compare.AboveYes, Meaning: "The whole interval is above."}, {Name: compare.AboveNo, Meaning: "None of the interval is above."}, {Name: compare.AboveOpen, Meaning: "The interval holds the bar, or there is none."}}))
 	r := s.Definitions["Ratio"]
 	of := r.Required
 	strict.Describe(r, map[string]string{

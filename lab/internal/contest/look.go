@@ -1,4 +1,4 @@
-package compare
+package contest
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -176,8 +177,7 @@ func Slot(o Options, looks []Look) time.Duration {
 
 // Room refuses a budget that does not hold the fewest blocks that could tell.
 func Room(o Options, block, left time.Duration) error {
-	a := assessment{o: o, level: o.level()}
-	least := time.Duration(a.leastBlocks())
+	least := time.Duration(stats.Fewest(o.level() / 2))
 	if left >= least*block {
 		return nil
 	}

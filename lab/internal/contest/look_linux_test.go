@@ -1,4 +1,4 @@
-package compare
+package contest
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
@@ -110,7 +111,7 @@ func testServer(t *testing.T, name, how string) Server {
 // client is the lab's own, as make build puts it.
 func client(t *testing.T) Client {
 	t.Helper()
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	if err == nil {
 		_, err = os.Stat(filepath.Join(root, ".tools", "bin", "http_load"))
 	}
@@ -241,7 +242,7 @@ func TestServersThatRunAreMeasuredFromOutside(t *testing.T) {
 		}
 	}
 	out := assessed(t, o, f)
-	if c := out.Comparisons[0]; c.Verdict != Uncosted || c.CPUPerRequest != nil || !strings.Contains(c.Says, "nothing is said of cost") {
+	if c := out.Comparisons[0]; c.Verdict != compare.Uncosted || c.CPUPerRequest != nil || !strings.Contains(c.Says, "nothing is said of cost") {
 		t.Errorf("%+v", c)
 	}
 }

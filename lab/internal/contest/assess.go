@@ -1,4 +1,4 @@
-package compare
+package contest
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/line-rate/line-rate/lab/confseq"
+	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -28,7 +28,7 @@ const (
 // Assess says what a run's blocks tell. x is the design that the run was made
 // with, whose conditions are the servers in their order, and whose first claim is
 // about cost; h is the machine.
-func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.File, took float64) *Outcome {
+func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.File, took float64) *compare.Outcome {
 	a := &assessment{o: o, f: f, level: o.level(), took: took}
 	out := a.outcome()
 	control, table := verdict.Stay(h, verdict.Run{File: f, Then: x})
@@ -39,34 +39,15 @@ func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.Fil
 		out.Comparisons = append(out.Comparisons, a.comparison(i, control, table))
 	}
 	out.Notes = append(out.Notes, f.Warnings...)
-	for _, m := range out.Servers[1:] {
-		if base := out.Servers[0]; m.ResponseBytes > 0 && base.ResponseBytes > 0 && math.Abs(m.ResponseBytes/base.ResponseBytes-1) > unlike {
-			out.Notes = append(out.Notes, fmt.Sprintf("an answer of %s has %s bytes with its head, one of %s %s", m.Name, words.Grouped(m.ResponseBytes, 0), base.Name, words.Grouped(base.ResponseBytes, 0)))
-		}
-	}
-	if slices.ContainsFunc(out.Comparisons, out.crossed) {
-		out.Notes = append(out.Notes, "a ratio is taken within each block, and the two figures beside it over all blocks; where the core changed its speed from block to block, as here, they need not fit each other")
-	}
+	out.Notes = append(out.Notes, doubts(out)...)
 	if control != nil && control.Outcome == verdict.Differs {
 		out.Notes = append(out.Notes, "one server measured twice under two names differed from itself: "+control.Reason)
 	}
 	return out
 }
 
-// crossed tells whether the servers' own medians of cost lie the other way round
-// than the median ratio of their blocks says.
-func (o *Outcome) crossed(c Comparison) bool {
-	i := slices.IndexFunc(o.Servers, func(m Measured) bool { return m.Name == c.Name })
-	r := c.CPUPerRequest
-	return r.Known() && (r.Low > 1 || r.High < 1) && (r.Ratio-1)*(o.Servers[i].CPUPerRequest-o.Servers[0].CPUPerRequest) < 0
-}
-
 // level is the error that one interval may have: those of a metric share it.
 func (o Options) level() float64 { return stats.Alpha / float64(len(o.Servers)-1) }
-
-// unlike is the share by which mean lengths of answers may differ without a word:
-// bodies that vary have no more in common than their mean.
-const unlike = 0.01
 
 type assessment struct {
 	o     Options
@@ -75,12 +56,12 @@ type assessment struct {
 	took  float64 // seconds so far
 }
 
-func (a *assessment) outcome() *Outcome {
+func (a *assessment) outcome() *compare.Outcome {
 	o, f := a.o, a.f
-	out := &Outcome{
-		SchemaVersion: Version, Path: o.Path, Connections: o.Connections, Pipelining: o.Pipelining, RateRPS: o.Rate,
+	out := &compare.Outcome{
+		SchemaVersion: compare.Version, Path: o.Path, Connections: o.Connections, Pipelining: o.Pipelining, RateRPS: o.Rate,
 		LineRateBps: o.LineRate, Margin: o.Margin, FailAbove: o.FailAbove, Confidence: stats.Confidence,
-		DurationS: math.Round(a.took*10) / 10, Trials: len(f.Trials), Says: []string{}, Servers: []Measured{}, Comparisons: []Comparison{},
+		DurationS: math.Round(a.took*10) / 10, Trials: len(f.Trials), Says: []string{}, Servers: []compare.Measured{}, Comparisons: []compare.Comparison{},
 	}
 	for _, t := range f.Trials {
 		if !t.Valid {
@@ -104,9 +85,9 @@ func (a *assessment) outcome() *Outcome {
 // order of the servers, with the control last.
 func (a *assessment) condition(i int) string { return a.f.Conditions[i].ID }
 
-func (a *assessment) measured(i int) Measured {
+func (a *assessment) measured(i int) compare.Measured {
 	s := a.o.Servers[i]
-	m := Measured{Name: s.Name, Command: s.Command, URL: s.URL}
+	m := compare.Measured{Name: s.Name, Command: s.Command, URL: s.URL}
 	figures, bounds := map[string][]float64{}, map[string]int{}
 	for _, t := range a.f.Trials {
 		switch {
@@ -174,45 +155,41 @@ func (a *assessment) valid(i int) map[int]results.Trial {
 }
 
 // ratio is nil where no block has the metric.
-func (a *assessment) ratio(i int, metric string) *Ratio {
+func (a *assessment) ratio(i int, metric string) *compare.Ratio {
 	least, most := a.ratios(i, metric)
-	var middle []float64
-	for n := range least {
-		if !math.IsInf(most[n], 1) {
-			middle = append(middle, (least[n]+most[n])/2)
-		}
-	}
-	if len(middle) == 0 {
-		return nil
-	}
-	r := &Ratio{Ratio: words.Digits(stats.Median(middle)), Blocks: len(least)}
-	if low, high, ok := confseq.Median(least, most, a.level); ok && low > 0 && !math.IsInf(high, 1) {
-		r.Low, r.High = words.Digits(low), words.Digits(high)
+	r := compare.Over(least, most, a.level)
+	if r != nil {
+		r.Ratio, r.Low, r.High = words.Digits(r.Ratio), words.Digits(r.Low), words.Digits(r.High)
 	}
 	return r
 }
 
+// undecided says of a comparison how far it is from telling.
+func (a *assessment) undecided(c compare.Comparison, i int) string {
+	return c.NotDecided(a.o.Margin, a.level, a.refusals(i))
+}
+
 // comparison judges a server against the first.
-func (a *assessment) comparison(i int, control *verdict.Control, table *verdict.Relative) Comparison {
+func (a *assessment) comparison(i int, control *verdict.Control, table *verdict.Relative) compare.Comparison {
 	o := a.o
-	c := Comparison{Name: o.Servers[i].Name, Base: o.Servers[0].Name, Verdict: Undecided}
+	c := compare.Comparison{Name: o.Servers[i].Name, Base: o.Servers[0].Name, Verdict: compare.Undecided}
 	c.CPUPerRequest, c.Throughput, c.P50, c.P99 = a.ratio(i, cost), a.ratio(i, throughput), a.ratio(i, p50), a.ratio(i, p99)
 	c.OwnWork = ownWork(i, table)
 	if o.Running() {
-		c.Verdict, c.CPUPerRequest = Uncosted, nil
+		c.Verdict, c.CPUPerRequest = compare.Uncosted, nil
 	}
 	if o.FailAbove > 0 {
-		c.Above = AboveOpen
+		c.Above = compare.AboveOpen
 	}
 	begun, complete := a.begun(), 0
 	if least, _ := a.ratios(i, cost); least != nil {
 		complete = len(least)
 	}
 	if (begun >= stats.MinSamples || a.failing()) && 2*complete < begun {
-		c.Verdict, c.Says = Invalid, "no verdict: "+a.refusals(i)
+		c.Verdict, c.Says = compare.Invalid, "no verdict: "+a.refusals(i)
 		return c
 	}
-	if control != nil && control.Outcome != verdict.Same && c.Verdict != Uncosted {
+	if control != nil && control.Outcome != verdict.Same && c.Verdict != compare.Uncosted {
 		// Too few blocks, or a machine on which a server differs from itself.
 		if control.Outcome == verdict.Undecided {
 			c.FurtherS = a.further(i, cost)
@@ -220,26 +197,26 @@ func (a *assessment) comparison(i int, control *verdict.Control, table *verdict.
 		c.Says = a.undecided(c, i)
 		return c
 	}
-	if r := c.CPUPerRequest; r.Known() && c.Verdict != Uncosted {
-		c.Verdict = judge(r, o.Margin)
+	if r := c.CPUPerRequest; r.Known() && c.Verdict != compare.Uncosted {
+		c.Verdict = r.Judge(o.Margin)
 		if o.FailAbove > 0 {
-			c.Above = above(r, o.FailAbove)
+			c.Above = r.Against(o.FailAbove)
 		}
 	}
 	switch {
-	case c.Verdict == Uncosted:
+	case c.Verdict == compare.Uncosted:
 		c.Says = "no CPU figures of servers that run already, so nothing is said of cost; throughput and latency follow, and what bounded them on the servers' side is not known"
-		if !c.settled(o.Margin) {
+		if !c.Settled(o.Margin) {
 			c.FurtherS = a.further(i, throughput)
 		}
-	case c.Verdict == Undecided:
+	case c.Verdict == compare.Undecided:
 		c.FurtherS = a.further(i, cost)
 		c.Says = a.undecided(c, i)
 	default:
-		c.Says = sentence(c, o.Margin)
-		if c.Above == AboveOpen {
+		c.Says = c.Sentence(o.Margin)
+		if c.Above == compare.AboveOpen {
 			c.FurtherS = a.further(i, cost)
-			c.Says += fmt.Sprintf("; whether that is above %v is not decided%s", o.FailAbove, c.more())
+			c.Says += fmt.Sprintf("; whether that is above %v is not decided%s", o.FailAbove, c.More())
 		}
 	}
 	return c
@@ -263,30 +240,6 @@ func ownWork(i int, r *verdict.Relative) string {
 	}
 	return fmt.Sprintf("× %s without the client's part, which is %s of the CPU time against %s",
 		other.OwnText, other.ClientText, base.ClientText)
-}
-
-// judge is the rule: the same if the whole interval is within the margin; else
-// dearer or cheaper if all of it is on one side of 1.
-func judge(r *Ratio, margin float64) Verdict {
-	switch {
-	case r.Low >= 1/(1+margin) && r.High <= 1+margin:
-		return Same
-	case r.Low > 1:
-		return Dearer
-	case r.High < 1:
-		return Cheaper
-	}
-	return Undecided
-}
-
-func above(r *Ratio, bar float64) string {
-	switch {
-	case r.Low > bar:
-		return AboveYes
-	case r.High <= bar:
-		return AboveNo
-	}
-	return AboveOpen
 }
 
 // failing reports whether the run ended because it failed again and again.
@@ -353,27 +306,6 @@ func (a *assessment) further(i int, metric string) float64 {
 	if n == 0 || a.f.Provenance == nil || a.f.Provenance.Blocks == 0 || a.failing() {
 		return 0
 	}
-	needs := func(holds func(least, most float64) bool) float64 {
-		k := 0
-		for b := range least {
-			if holds(least[b], most[b]) {
-				k++
-			}
-		}
-		all, ok := confseq.Needed(k, n, a.level/2)
-		if !ok {
-			return math.Inf(1)
-		}
-		return float64(max(all-n, 1))
-	}
-	low, high := 1/(1+a.o.Margin), 1+a.o.Margin
-	blocks := max(needs(func(l, _ float64) bool { return l >= low }), needs(func(_, m float64) bool { return m <= high }))
-	blocks = min(blocks, needs(func(l, _ float64) bool { return l > 1 }), needs(func(_, m float64) bool { return m < 1 }))
-	if bar := a.o.FailAbove; bar > 0 {
-		blocks = max(blocks, min(needs(func(l, _ float64) bool { return l > bar }), needs(func(_, m float64) bool { return m <= bar })))
-	}
-	if math.IsInf(blocks, 1) {
-		return 0
-	}
-	return math.Ceil(blocks * a.took / float64(a.f.Provenance.Blocks))
+	blocks := compare.Further(least, most, a.level, a.o.Margin, a.o.FailAbove)
+	return math.Ceil(float64(blocks) * a.took / float64(a.f.Provenance.Blocks))
 }

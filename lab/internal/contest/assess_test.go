@@ -1,12 +1,11 @@
-package compare
+package contest
 
 import (
-	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -51,14 +50,14 @@ func options(servers ...string) Options {
 	return o
 }
 
-func assessed(t *testing.T, o Options, f *results.File) *Outcome {
+func assessed(t *testing.T, o Options, f *results.File) *compare.Outcome {
 	t.Helper()
 	x, err := o.Design("/", 50*time.Millisecond, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := Assess(o, x, &host.Profile{Cores: 2}, f, float64(2*f.Provenance.Blocks))
-	out.Seal()
+	Seal(out)
 	return out
 }
 
@@ -98,7 +97,7 @@ func TestFiguresThatDoNotFitTheirRatioAreExplained(t *testing.T) {
 		}
 	}
 	out := assessed(t, o, f)
-	if c := out.Comparisons[0]; c.Verdict != Dearer || len(out.Notes) != 1 || !strings.HasPrefix(out.Notes[0], "a ratio is taken within each block") {
+	if c := out.Comparisons[0]; c.Verdict != compare.Dearer || len(out.Notes) != 1 || !strings.HasPrefix(out.Notes[0], "a ratio is taken within each block") {
 		t.Errorf("%s: %s; %q; %v", c.Verdict, c.Says, out.Notes, out.Servers)
 	}
 	if out = assessed(t, o, made(o, each(12, 1.05))); len(out.Notes) != 0 {
@@ -111,21 +110,21 @@ func TestWhatBlocksSay(t *testing.T) {
 		name    string
 		ratios  [][]float64
 		bar     float64
-		verdict Verdict
+		verdict compare.Verdict
 		above   string
 		exit    int
 		says    string
 	}{
-		{"dearer", each(7, 1.042, 1.031, 1.053), 0, Dearer, "", ExitDecided, "new costs 4.2 % more CPU a request than old (3.1 to 5.3 %)"},
-		{"cheaper", each(7, 0.72, 0.71, 0.73), 0, Cheaper, "", ExitDecided, "new costs 28.0 % less CPU a request than old (27.0 to 29.0 %)"},
-		{"same", each(7, 1.001, 0.99, 1.012), 0, Same, "", ExitDecided, "the same within 3 %: new costs 0.1 % more CPU a request than old (−1.0 to 1.2 %)"},
-		{"same and not equal", each(7, 1.015, 1.01, 1.02), 0, Same, "", ExitDecided, "the same within 3 %, though not equal: new costs 1.5 % more"},
-		{"six blocks are too few, however clear", each(6, 2), 0, Undecided, "", ExitUndecided, "not decided: 6 valid blocks of both new and old, and 7 are the least that tell"},
-		{"neither", each(9, 1.04, 0.99, 1.02), 0, Undecided, "", ExitUndecided, "not decided: new costs between 1.0 % less and 4.0 % more CPU a request than old"},
-		{"above the bar", each(7, 1.08, 1.07), 1.05, Dearer, AboveYes, ExitAbove, "new costs 8.0 % more"},
-		{"dearer, not above the bar", each(7, 1.04, 1.041), 1.05, Dearer, AboveNo, ExitDecided, "new costs 4.0 % more"},
-		{"dearer, the bar open", each(8, 1.04, 1.06), 1.05, Dearer, AboveOpen, ExitUndecided, "whether that is above 1.05 is not decided"},
-		{"cheaper is not above", each(7, 0.9), 1.05, Cheaper, AboveNo, ExitDecided, "new costs 10.0 % less"},
+		{"dearer", each(7, 1.042, 1.031, 1.053), 0, compare.Dearer, "", compare.ExitDecided, "new costs 4.2 % more CPU a request than old (3.1 to 5.3 %)"},
+		{"cheaper", each(7, 0.72, 0.71, 0.73), 0, compare.Cheaper, "", compare.ExitDecided, "new costs 28.0 % less CPU a request than old (27.0 to 29.0 %)"},
+		{"same", each(7, 1.001, 0.99, 1.012), 0, compare.Same, "", compare.ExitDecided, "the same within 3 %: new costs 0.1 % more CPU a request than old (−1.0 to 1.2 %)"},
+		{"same and not equal", each(7, 1.015, 1.01, 1.02), 0, compare.Same, "", compare.ExitDecided, "the same within 3 %, though not equal: new costs 1.5 % more"},
+		{"six blocks are too few, however clear", each(6, 2), 0, compare.Undecided, "", compare.ExitUndecided, "not decided: 6 valid blocks of both new and old, and 7 are the least that tell"},
+		{"neither", each(9, 1.04, 0.99, 1.02), 0, compare.Undecided, "", compare.ExitUndecided, "not decided: new costs between 1.0 % less and 4.0 % more CPU a request than old"},
+		{"above the bar", each(7, 1.08, 1.07), 1.05, compare.Dearer, compare.AboveYes, compare.ExitAbove, "new costs 8.0 % more"},
+		{"dearer, not above the bar", each(7, 1.04, 1.041), 1.05, compare.Dearer, compare.AboveNo, compare.ExitDecided, "new costs 4.0 % more"},
+		{"dearer, the bar open", each(8, 1.04, 1.06), 1.05, compare.Dearer, compare.AboveOpen, compare.ExitUndecided, "whether that is above 1.05 is not decided"},
+		{"cheaper is not above", each(7, 0.9), 1.05, compare.Cheaper, compare.AboveNo, compare.ExitDecided, "new costs 10.0 % less"},
 	} {
 		o := options("old", "new")
 		o.FailAbove = c.bar
@@ -134,7 +133,7 @@ func TestWhatBlocksSay(t *testing.T) {
 		if got.Verdict != c.verdict || got.Above != c.above || out.Exit != c.exit || !strings.Contains(got.Says, c.says) {
 			t.Errorf("%s: %s, above %q, exit %d: %s; want %s, %q, %d: %s", c.name, got.Verdict, got.Above, out.Exit, got.Says, c.verdict, c.above, c.exit, c.says)
 		}
-		if out.Settled() != (c.exit != ExitUndecided) {
+		if out.Settled() != (c.exit != compare.ExitUndecided) {
 			t.Errorf("%s: settled is %v", c.name, out.Settled())
 		}
 	}
@@ -160,11 +159,11 @@ func TestEachServerIsComparedWithTheFirst(t *testing.T) {
 		ratios = append(ratios, []float64{1.001, 1.5})
 	}
 	out := assessed(t, o, made(o, ratios[:7]))
-	if v := out.Comparisons[1].Verdict; v != Undecided {
+	if v := out.Comparisons[1].Verdict; v != compare.Undecided {
 		t.Errorf("two comparisons share the error, and seven blocks are too few for both: %s", v)
 	}
 	out = assessed(t, o, made(o, ratios))
-	if a, b := out.Comparisons[0], out.Comparisons[1]; a.Verdict != Same || a.Name != "two" || b.Verdict != Dearer || b.Name != "three" || b.Base != "one" {
+	if a, b := out.Comparisons[0], out.Comparisons[1]; a.Verdict != compare.Same || a.Name != "two" || b.Verdict != compare.Dearer || b.Name != "three" || b.Base != "one" {
 		t.Errorf("%+v, %+v", a, b)
 	}
 }
@@ -179,7 +178,7 @@ func TestRefusedTrialsAllowNoVerdict(t *testing.T) {
 	}
 	out := assessed(t, o, f)
 	c := out.Comparisons[0]
-	if c.Verdict != Invalid || out.Exit != ExitInvalid || !strings.Contains(c.Says, "new: 12 answers of new were not 2xx") {
+	if c.Verdict != compare.Invalid || out.Exit != compare.ExitInvalid || !strings.Contains(c.Says, "new: 12 answers of new were not 2xx") {
 		t.Errorf("%s, exit %d: %s", c.Verdict, out.Exit, c.Says)
 	}
 }
@@ -193,7 +192,7 @@ func TestAControlThatDiffersSuspendsTheVerdict(t *testing.T) {
 		}
 	}
 	out := assessed(t, o, f)
-	if c := out.Comparisons[0]; c.Verdict != Undecided || out.Exit != ExitUndecided || len(out.Notes) == 0 || !strings.Contains(out.Notes[0], "differed from itself") {
+	if c := out.Comparisons[0]; c.Verdict != compare.Undecided || out.Exit != compare.ExitUndecided || len(out.Notes) == 0 || !strings.Contains(out.Notes[0], "differed from itself") {
 		t.Errorf("%s, exit %d: %s; %q", c.Verdict, out.Exit, c.Says, out.Notes)
 	}
 }
@@ -228,65 +227,7 @@ func TestABlockWithoutAFigureMayHaveAnyRatio(t *testing.T) {
 			delete(tr.Metrics, cost)
 		}
 	}
-	if c := assessed(t, o, f).Comparisons[0]; c.Verdict != Undecided {
+	if c := assessed(t, o, f).Comparisons[0]; c.Verdict != compare.Undecided {
 		t.Errorf("six of seven blocks decide: %s", c.Says)
-	}
-}
-
-// In made-up campaigns that stop as soon as they are decided, the share of false
-// answers stays below what stats promises, however many blocks they look at.
-func TestFalseAnswersAreRare(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	const campaigns, longest = 400, 40
-	for _, c := range []struct {
-		name  string
-		truth float64
-		wrong func(Verdict) bool
-	}{
-		{"equal servers that are told apart", 1, func(v Verdict) bool { return v == Dearer || v == Cheaper }},
-		{"servers beyond the margin that are called the same", 1.0301, func(v Verdict) bool { return v == Same || v == Cheaper }},
-	} {
-		wrong := 0
-		for range campaigns {
-			o := options("old", "new")
-			a := &assessment{o: o, level: o.level()}
-			var ratios [][]float64
-			for range longest {
-				ratios = append(ratios, []float64{c.truth * math.Exp(0.02*r.NormFloat64())})
-			}
-			all := made(o, ratios)
-			for n := 7; n <= longest; n++ {
-				f := *all
-				f.Trials = all.Trials[:3*n]
-				a.f = &f
-				v := judge(a.ratio(1, cost), o.Margin)
-				if c.wrong(v) {
-					wrong++
-				}
-				if v != Undecided {
-					break
-				}
-			}
-		}
-		if wrong > campaigns/20 {
-			t.Errorf("%s: %d of %d campaigns", c.name, wrong, campaigns)
-		}
-	}
-}
-
-func TestEndsAreRoundedOutwardsAndNeverToNothing(t *testing.T) {
-	for _, c := range []struct {
-		ratio, low, high float64
-		want             string
-	}{
-		{1.042, 1.03149, 1.05301, "4.2 % more (3.1 to 5.4 %)"},
-		{0.72, 0.7091, 0.7309, "28.0 % less (26.9 to 29.1 %)"},
-		{1.01, 1.0003, 1.02, "1.00 % more (0.03 to 2.00 %)"},
-		{1, 0.99, 1.01, "0.0 % more (−1.0 to 1.0 %)"},
-	} {
-		by, from := change(c.ratio, c.low, c.high)
-		if got := by + " (" + from + ")"; got != c.want {
-			t.Errorf("%v (%v to %v): %s, want %s", c.ratio, c.low, c.high, got, c.want)
-		}
 	}
 }

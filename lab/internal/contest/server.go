@@ -1,4 +1,4 @@
-package compare
+package contest
 
 import (
 	"fmt"
@@ -72,7 +72,7 @@ func parseServer(arg string) (Server, error) {
 	if scheme, _, ok := strings.Cut(command, "://"); ok && !strings.ContainsAny(scheme, " /") {
 		return s.at(command)
 	}
-	split, err := fields(command)
+	split, err := wordsOf(command)
 	switch {
 	case err != nil:
 		return s, fmt.Errorf("%s: %w", of, err)
@@ -130,8 +130,8 @@ func (s Server) fill(host string, port int) []string {
 // "|" as a word would do something else than what was meant.
 var forShell = regexp.MustCompile(`^([0-9]?[<>].*|\|\|?|&&?|;|[$` + "`" + `].*)$|;$`)
 
-// words splits a command as that of a server in an experiment is split.
-func fields(command string) ([]string, error) {
+// wordsOf splits a command as that of a server in an experiment is split.
+func wordsOf(command string) ([]string, error) {
 	out, err := experiment.Words(command)
 	if err != nil {
 		return nil, fmt.Errorf("its command %w", err)

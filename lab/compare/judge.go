@@ -1,0 +1,187 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/confseq"
+)
+
+// Confidence is the probability with which all intervals of one metric hold what they are of,
+// at whatever block one stops.
+const Confidence = 0.95
+
+// Figures are what one block measured of one server; 0 is not measured.
+type Figures struct {
+	CPUPerRequest float64 // seconds
+	Throughput    float64 // requests a second
+	P50, P99      float64 // latency in seconds
+}
+
+// Blocks says what blocks tell of servers, of which the first is the one that the others are
+// compared with. Each block has the figures of all servers, in their order, measured at nearly
+// the same time. Two are the same within margin, a share such as 0.03. It refuses blocks of
+// another number of servers, and figures below 0 or that are no numbers.
+func Blocks(servers []string, margin float64, blocks [][]Figures) (*Outcome, error) {
+	if len(servers) < 2 {
+		return nil, errors.New("compare: name two servers or more")
+	}
+	if !(margin > 0 && margin < 1) {
+		return nil, fmt.Errorf("compare: margin is %v; give a share above 0 and below 1, as 0.03", margin)
+	}
+	metrics := []func(Figures) float64{
+		func(f Figures) float64 { return f.CPUPerRequest }, func(f Figures) float64 { return f.Throughput },
+		func(f Figures) float64 { return f.P50 }, func(f Figures) float64 { return f.P99 },
+	}
+	for n, b := range blocks {
+		if len(b) != len(servers) {
+			return nil, fmt.Errorf("compare: block %d has figures of %d servers, and there are %d", n+1, len(b), len(servers))
+		}
+		for i, f := range b {
+			for _, of := range metrics {
+				if v := of(f); !(v >= 0) || math.IsInf(v, 1) {
+					return nil, fmt.Errorf("compare: block %d: %s has a figure of %v", n+1, servers[i], v)
+				}
+			}
+		}
+	}
+	level := (1 - Confidence) / float64(len(servers)-1)
+	out := &Outcome{SchemaVersion: Version, Margin: margin, Confidence: Confidence, Blocks: len(blocks), Trials: len(blocks) * len(servers), Says: []string{}, Comparisons: []Comparison{}}
+	for i, name := range servers {
+		at := func(of func(Figures) float64) float64 {
+			var all []float64
+			for _, b := range blocks {
+				if v := of(b[i]); v > 0 {
+					all = append(all, v)
+				}
+			}
+			return median(all)
+		}
+		out.Servers = append(out.Servers, Measured{Name: name, Bound: "unknown", Valid: len(blocks),
+			CPUPerRequest: at(metrics[0]), Throughput: at(metrics[1]), P50: at(metrics[2]), P99: at(metrics[3])})
+	}
+	for i, name := range servers[1:] {
+		over := func(of func(Figures) float64) *Ratio {
+			var ratios, most []float64
+			for _, b := range blocks {
+				x, y := of(b[i+1]), of(b[0])
+				if x > 0 && y > 0 {
+					ratios, most = append(ratios, x/y), append(most, x/y)
+				} else {
+					ratios, most = append(ratios, 0), append(most, math.Inf(1))
+				}
+			}
+			return Over(ratios, most, level)
+		}
+		c := Comparison{Name: name, Base: servers[0], CPUPerRequest: over(metrics[0]), Throughput: over(metrics[1]), P50: over(metrics[2]), P99: over(metrics[3])}
+		if c.Verdict = c.CPUPerRequest.Judge(margin); c.Verdict == Undecided {
+			c.Says = c.NotDecided(margin, level, "none has CPU time of both")
+		} else {
+			c.Says = c.Sentence(margin)
+		}
+		out.Comparisons, out.Says = append(out.Comparisons, c), append(out.Says, c.Says)
+	}
+	out.Exit = out.Status()
+	return out, nil
+}
+
+// Over is the ratio of one server's figures to another's, of which least and most bound that of
+// each block; from 0 to infinity is a block that cannot tell. It is nil if none can. level is the
+// probability of error that its interval may have.
+func Over(least, most []float64, level float64) *Ratio {
+	var middle []float64
+	for n := range least {
+		if !math.IsInf(most[n], 1) {
+			middle = append(middle, (least[n]+most[n])/2)
+		}
+	}
+	if len(middle) == 0 {
+		return nil
+	}
+	r := &Ratio{Ratio: median(middle), Blocks: len(least)}
+	if low, high, ok := confseq.Median(least, most, level); ok && low > 0 && !math.IsInf(high, 1) {
+		r.Low, r.High = low, high
+	}
+	return r
+}
+
+// median is 0 of nothing.
+func median(of []float64) float64 {
+	if len(of) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(of))
+	mid := len(s) / 2
+	if len(s)%2 == 1 {
+		return s[mid]
+	}
+	return s[mid-1]/2 + s[mid]/2
+}
+
+// Judge is the rule: the same if the whole interval is within the margin; else
+// dearer or cheaper if all of it is on one side of 1.
+func (r *Ratio) Judge(margin float64) Verdict {
+	switch {
+	case !r.Known():
+	case r.Low >= 1/(1+margin) && r.High <= 1+margin:
+		return Same
+	case r.Low > 1:
+		return Dearer
+	case r.High < 1:
+		return Cheaper
+	}
+	return Undecided
+}
+
+// Against says whether all of the interval is above a bar: yes, no, or open.
+func (r *Ratio) Against(bar float64) string {
+	switch {
+	case !r.Known():
+	case r.Low > bar:
+		return AboveYes
+	case r.High <= bar:
+		return AboveNo
+	}
+	return AboveOpen
+}
+
+// Further estimates how many more blocks would decide a ratio, if they went on as before:
+// whether it is the same within the margin, and whether it is above a bar, if one is given (0:
+// none). It is 0 if that is not known.
+func Further(least, most []float64, level, margin, bar float64) int {
+	n := len(least)
+	needs := func(holds func(least, most float64) bool) float64 {
+		k := 0
+		for b := range least {
+			if holds(least[b], most[b]) {
+				k++
+			}
+		}
+		all, ok := confseq.Needed(k, n, level/2)
+		if !ok {
+			return math.Inf(1)
+		}
+		return float64(max(all-n, 1))
+	}
+	low, high := 1/(1+margin), 1+margin
+	blocks := max(needs(func(l, _ float64) bool { return l >= low }), needs(func(_, m float64) bool { return m <= high }))
+	blocks = min(blocks, needs(func(l, _ float64) bool { return l > 1 }), needs(func(_, m float64) bool { return m < 1 }))
+	if bar > 0 {
+		blocks = max(blocks, min(needs(func(l, _ float64) bool { return l > bar }), needs(func(_, m float64) bool { return m <= bar })))
+	}
+	if math.IsInf(blocks, 1) {
+		return 0
+	}
+	return int(blocks)
+}
+
+// fewest is how many answers decide, if all say yes.
+func fewest(alpha float64) int {
+	n := 1
+	for !confseq.Shown(n, n, alpha) {
+		n++
+	}
+	return n
+}
