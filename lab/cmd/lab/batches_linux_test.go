@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"syscall"
@@ -115,17 +114,13 @@ func TestProducerOrSinkDies(t *testing.T) {
 			c.edit("slot_s = 1", "slot_s = 2")
 			c.edit("[profile]\nseconds = 1\ncompare = \"variant\"\n", "")
 			cmd := c.run99()
-			out, errs := new(bytes.Buffer), new(bytes.Buffer)
-			cmd.Stdout, cmd.Stderr = out, errs
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			end := begin(t, cmd)
 			eventually(t, 20*time.Second, "a block under way", func() bool { return c.pid("event_sink") != 0 && c.pid("event_producer") != 0 })
 			time.Sleep(700 * time.Millisecond) // into the window
 			if err := syscall.Kill(c.pid(victim), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			s := wait(t, cmd, out, errs)
+			s := end()
 			f := c.only()
 			if s.status == exitFailed || len(f.Trials) != 3 {
 				t.Fatalf("status %d, %d trials", s.status, len(f.Trials))

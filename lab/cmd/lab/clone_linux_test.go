@@ -227,20 +227,30 @@ type said struct {
 
 func finish(t *testing.T, cmd *exec.Cmd) said {
 	t.Helper()
+	return begin(t, cmd)()
+}
+
+// begin starts a call; end waits until it has ended.
+func begin(t *testing.T, cmd *exec.Cmd) (end func() said) {
+	t.Helper()
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return wait(t, cmd, &out, &errs)
-}
-
-func wait(t *testing.T, cmd *exec.Cmd, out, errs *bytes.Buffer) said {
-	t.Helper()
-	_ = cmd.Wait()
-	s := said{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
-	t.Logf("exit %d\n%s%s", s.status, s.err, s.out)
-	return s
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	})
+	return func() said {
+		t.Helper()
+		_ = cmd.Wait()
+		s := said{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+		t.Logf("exit %d\n%s%s", s.status, s.err, s.out)
+		return s
+	}
 }
 
 // run99 is the command that makes a run of the experiment.

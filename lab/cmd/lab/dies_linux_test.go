@@ -19,22 +19,12 @@ import (
 )
 
 // underWay starts a run and waits until its first trial is loaded.
-func (c *clone) underWay() (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
+func (c *clone) underWay() (cmd *exec.Cmd, end func() said) {
 	c.t.Helper()
-	cmd := c.run99()
-	out, errs := new(bytes.Buffer), new(bytes.Buffer)
-	cmd.Stdout, cmd.Stderr = out, errs
-	if err := cmd.Start(); err != nil {
-		c.t.Fatal(err)
-	}
-	c.t.Cleanup(func() {
-		if cmd.ProcessState == nil {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
-	})
+	cmd = c.run99()
+	end = begin(c.t, cmd)
 	c.loaded(0)
-	return cmd, out, errs
+	return cmd, end
 }
 
 // loaded waits for a trial that is under way and whose client is not the given one, and
@@ -94,11 +84,11 @@ func TestNothingIsLeftBehind(t *testing.T) {
 					t.Skip("this machine lets no user make namespaces")
 				}
 				c := newClone(t, topology, "/read", 1, 60)
-				cmd, out, errs := c.underWay()
+				cmd, end := c.underWay()
 				if err := cmd.Process.Signal(sig); err != nil {
 					t.Fatal(err)
 				}
-				s := wait(t, cmd, out, errs)
+				s := end()
 				if s.status == exitHeld {
 					t.Error("exit 0 after a signal")
 				}
@@ -126,7 +116,7 @@ func TestWhatDiesOrIsStoppedInMidTrial(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd, out, errs := c.underWay()
+	_, end := c.underWay()
 	client := c.pid("autocannon")
 	send(c.master(), syscall.SIGKILL)
 
@@ -144,7 +134,7 @@ func TestWhatDiesOrIsStoppedInMidTrial(t *testing.T) {
 
 	send(c.loaded(client), syscall.SIGKILL)
 
-	s := wait(t, cmd, out, errs)
+	s := end()
 	f := c.only()
 	if len(f.Trials) != 6 {
 		t.Fatalf("%d trials, want two blocks of three", len(f.Trials))

@@ -22,7 +22,7 @@ func TestTheCallersEnvironmentIsNoPartOfATrial(t *testing.T) {
 	if err := os.WriteFile(tracer, []byte("export SPIN_NS=30000\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd, out, errs := c.underWay()
+	cmd, end := c.underWay()
 	// Variables that bash and the server's master add themselves.
 	known := []string{"PATH", "LC_ALL", "PWD", "OLDPWD", "SHLVL", "_", "GOMAXPROCS", "FIBER_PREFORK_CHILD", "FIBER_SERVER_MASTER_PID", "FIBER_SERVER_GATE_FD"}
 	seen := map[string]bool{}
@@ -53,7 +53,7 @@ func TestTheCallersEnvironmentIsNoPartOfATrial(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, cmd, out, errs)
+	end()
 }
 
 // The results file names each program by its digest, and the environment that it was
@@ -85,7 +85,7 @@ func TestARunNamesItsProgramsAndTheirEnvironment(t *testing.T) {
 func TestAServerThatIsReplacedDuringARunEndsIt(t *testing.T) {
 	t.Parallel()
 	c := newClone(t, loopback, "/read", 1, 3)
-	cmd, out, errs := c.underWay()
+	_, end := c.underWay()
 	text, err := os.ReadFile(serverBinary)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestAServerThatIsReplacedDuringARunEndsIt(t *testing.T) {
 	if err := os.WriteFile(link, append(text, 0), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s := wait(t, cmd, out, errs)
+	s := end()
 	if line := s.complaint(t); s.status != exitFailed || !strings.Contains(line, "fiber_server was replaced during the run") {
 		t.Errorf("exit %d, %q", s.status, line)
 	}

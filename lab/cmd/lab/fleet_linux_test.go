@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -136,7 +135,7 @@ func TestARunOnAFleetOfThisMachine(t *testing.T) {
 	c.quiet(append(c.hosts, c.clone)...)
 }
 
-// few tells whether there are too few cores for a fleet on this machine.
+// few reports whether there are too few cores for a fleet on this machine.
 func few(t *testing.T) bool {
 	t.Helper()
 	cpus, err := session.AllowedCPUs()
@@ -160,11 +159,7 @@ func withoutController(t *testing.T, sig syscall.Signal) {
 	}
 	c := newCrew(t, 1, 9)
 	cmd := c.command(c.fleet()...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	end := begin(t, cmd)
 	server, client := c.hosts[0], c.hosts[1]
 	eventually(t, time.Minute, "a complete block", func() bool {
 		kept, _ := filepath.Glob(filepath.Join(server.root, ".tools/scratch/pending/99-tiny/*.0001"))
@@ -178,7 +173,7 @@ func withoutController(t *testing.T, sig syscall.Signal) {
 		c.quiet(c.hosts...)
 		_ = cmd.Process.Signal(syscall.SIGCONT)
 	}
-	s := wait(t, cmd, &out, &errs)
+	s := end()
 	c.quiet(append(c.hosts, c.clone)...)
 	switch sig {
 	case syscall.SIGINT:

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -99,6 +99,21 @@ func held(t *testing.T, c *clone) string {
 	return string(b)
 }
 
+// turned starts a run in which RFS is on, and waits until it is.
+func turned(t *testing.T) (c *clone, cmd *exec.Cmd, end func() said) {
+	t.Helper()
+	before := flows(t)
+	c = newClone(t, wire, "/simple", 1, 10)
+	turning(t, c)
+	c.edit("name = \"rfs\"\nlevels = [false, true]", "name = \"replicate\"\nlevels = [1, 2]")
+	c.edit("workers = 1", "workers = 1\nrfs = true")
+	cmd = c.run99()
+	end = begin(t, cmd)
+	t.Cleanup(func() { finish(t, c.command("tune", "restore")) })
+	until(t, "the flow table is set", func() bool { return flows(t) != before })
+	return c, cmd, end
+}
+
 // However the lab ends, the machine has its old settings again.
 func TestKnobsComeBackWhenTheLabDies(t *testing.T) {
 	if err := tune.Reach("rps", nil); err != nil {
@@ -110,21 +125,11 @@ func TestKnobsComeBackWhenTheLabDies(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		t.Run(sig.String(), func(t *testing.T) {
 			before := flows(t)
-			c := newClone(t, wire, "/simple", 1, 10)
-			turning(t, c)
-			c.edit("name = \"rfs\"\nlevels = [false, true]", "name = \"replicate\"\nlevels = [1, 2]")
-			c.edit("workers = 1", "workers = 1\nrfs = true")
-			cmd := c.run99()
-			var out, errs bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &out, &errs
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			until(t, "the flow table is set", func() bool { return flows(t) != before })
+			c, cmd, end := turned(t)
 			if err := cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
-			wait(t, cmd, &out, &errs)
+			end()
 			until(t, "the flow table is back", func() bool { return flows(t) == before })
 			until(t, "no process is left", func() bool { return len(c.processes()) == 0 })
 			// What was set in the namespaces went with them. The originals of those are
@@ -188,20 +193,9 @@ func TestALaterRunDoesNotInheritASetting(t *testing.T) {
 	flowTableTaken.Lock()
 	defer flowTableTaken.Unlock()
 	before := flows(t)
-	c := newClone(t, wire, "/simple", 1, 10)
-	turning(t, c)
-	c.edit("name = \"rfs\"\nlevels = [false, true]", "name = \"replicate\"\nlevels = [1, 2]")
-	c.edit("workers = 1", "workers = 1\nrfs = true")
-	cmd := c.run99()
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { finish(t, c.command("tune", "restore")) })
-	until(t, "the flow table is set", func() bool { return flows(t) != before })
+	c, _, end := turned(t)
 	c.killed()
-	wait(t, cmd, &out, &errs)
+	end()
 	if flows(t) == before {
 		t.Fatal("the setting was restored, so nothing is shown")
 	}

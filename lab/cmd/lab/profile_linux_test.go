@@ -80,7 +80,7 @@ func closedDir(t *testing.T) string {
 	return dir
 }
 
-// beingTaken tells whether profiles of all kinds are being taken of each process that has
+// beingTaken reports whether profiles of all kinds are being taken of each process that has
 // a socket in a directory: each process then has a connection for each kind.
 func beingTaken(t *testing.T, dir string) bool {
 	t.Helper()

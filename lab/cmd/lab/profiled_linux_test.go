@@ -126,7 +126,7 @@ func TestAloneProfiledRun(t *testing.T) {
 // pprofSockets has a directory for each server.
 const pprofSockets = ".tools/scratch/pprof"
 
-// profilesTaken tells whether a server in the clone is being profiled.
+// profilesTaken reports whether a server in the clone is being profiled.
 func (r *profiledRun) profilesTaken(t *testing.T) bool {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(r.c.root, pprofSockets, "*"))

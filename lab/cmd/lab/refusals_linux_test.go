@@ -139,7 +139,7 @@ func TestPlannedExperimentsArePassedOver(t *testing.T) {
 func TestSecondLabWaitsItsTurn(t *testing.T) {
 	t.Parallel()
 	c := newClone(t, loopback, "/read", 1, 60)
-	cmd, out, errs := c.underWay()
+	cmd, end := c.underWay()
 	s := finish(t, c.command("run", "99-tiny", "--port", strconv.Itoa(freePort(t))))
 	if s.status != exitFailed || !strings.Contains(s.complaint(t), "another lab is measuring") {
 		t.Errorf("exit %d", s.status)
@@ -147,7 +147,7 @@ func TestSecondLabWaitsItsTurn(t *testing.T) {
 	// Ctrl-\ ends it like Ctrl-C. Go's own way is a dump of its stacks and exit status 2,
 	// which says that a claim is invalid.
 	_ = cmd.Process.Signal(syscall.SIGQUIT)
-	if s := wait(t, cmd, out, errs); s.status != exitFailed || !strings.Contains(s.complaint(t), "interrupted") {
+	if s := end(); s.status != exitFailed || !strings.Contains(s.complaint(t), "interrupted") {
 		t.Errorf("after SIGQUIT: exit %d", s.status)
 	}
 }

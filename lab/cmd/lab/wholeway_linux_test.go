@@ -101,7 +101,7 @@ func undisturbed(t *testing.T, make func() *clone) (*clone, said) {
 	}
 }
 
-// weather tells whether every invalid trial of a run is invalid because of the machine:
+// weather reports whether every invalid trial of a run is invalid because of the machine:
 // by gates that a passing disturbance can close, or as a consequence of them.
 func weather(f *results.File) bool {
 	for _, trial := range f.Trials {

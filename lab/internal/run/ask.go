@@ -64,7 +64,7 @@ func (s *server) silent(why error) error {
 	return fmt.Errorf("%s does not answer %s: %w", s.name(), s.route, why)
 }
 
-// varies tells whether the server's bodies change from one request to the next,
+// varies reports whether the server's bodies change from one request to the next,
 // so that there is none to compare the load's answers with.
 func (s *server) varies() bool {
 	return slices.ContainsFunc(s.given, func(g answer.Given) bool { return g.SHA256 != s.given[0].SHA256 })

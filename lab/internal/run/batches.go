@@ -19,7 +19,7 @@ func offered(s setting.Levels) setting.Levels {
 	return s
 }
 
-// searches tells whether the receiver searches for the limit, since no rate is set.
+// searches reports whether the receiver searches for the limit, since no rate is set.
 func searches(s setting.Levels) bool { return s[setting.EventRate] == setting.Int(0) }
 
 // receiver is the command line of the sink, which receives the batches.

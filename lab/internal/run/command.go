@@ -137,7 +137,7 @@ func (l load) clientLine(s setting.Levels) []string {
 	return l.onCores(argv)
 }
 
-// rotates tells whether the condition's load generator can take turns between
+// rotates reports whether the condition's load generator can take turns between
 // servers; only the lab's own can.
 func (l load) rotates() bool { return l.generator == setting.HTTPLoad }
 

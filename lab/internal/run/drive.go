@@ -172,7 +172,7 @@ func died(servers []*server) (faults []fault, err error) {
 	return faults, nil
 }
 
-// lost tells whether the wire is gone. If a process on it has ended, lost waits
+// lost reports whether the wire is gone. If a process on it has ended, lost waits
 // a moment, since the loss of the wire may show later.
 func (c client) lost(ended bool) bool {
 	for began := time.Now(); ended && c.link.NetPID > 0 && !c.link.Lost() && time.Since(began) < exitSeenWithin; {

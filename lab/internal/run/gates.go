@@ -13,7 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// mayHavePassed tells whether a trial is invalid only because of possible passing
+// mayHavePassed reports whether a trial is invalid only because of possible passing
 // disturbances of the machine, and of gates that such disturbances close too. A
 // run goes on for longer through these than with a server that dies or answers
 // wrongly.

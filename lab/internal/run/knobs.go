@@ -21,7 +21,7 @@ import (
 type knob struct {
 	name string
 	args []string
-	// inside tells whether it is changed in the server's network namespace. A
+	// inside reports whether it is changed in the server's network namespace. A
 	// setting with one value for the whole machine is changed outside, where the
 	// kernel shows it.
 	inside bool

@@ -30,7 +30,7 @@ func (p Plan) clients() int {
 	return len(p.Clients.Hellos()) - 1
 }
 
-// onWire tells whether server and client are in namespaces that the lab made.
+// onWire reports whether server and client are in namespaces that the lab made.
 func (p Plan) onWire() bool { return p.Clients == nil && p.Experiment.Topology.Kind == "netns" }
 
 // device is the interface that the load comes in by, outside of a wire.

@@ -90,7 +90,7 @@ func starts(dir string, argv []string) error {
 	return errors.New(p.LastLine())
 }
 
-// alike tells whether all trials are invalid by one gate with the same words.
+// alike reports whether all trials are invalid by one gate with the same words.
 // If a client cannot run here, a results file would say nothing about the
 // server.
 func alike(trials []results.Trial, name string) bool {

@@ -231,7 +231,7 @@ func (s *server) own() error {
 	return nil
 }
 
-// ended tells whether its command has ended, whatever it left running.
+// ended reports whether its command has ended, whatever it left running.
 func (s *server) ended() bool {
 	select {
 	case <-s.proc.Ended():

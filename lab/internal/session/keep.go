@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,80 +32,88 @@ func (u unfitError) Unwrap() error { return u.error }
 // again: files that are there already are taken as they are.
 func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made, clients ...*host.Profile) (err error) {
 	f, scratch := made.File, j.Root.Scratch()
-	data, err := results.Encode(f)
+	hosts := slices.DeleteFunc(append([]*host.Profile{h}, clients...), func(h *host.Profile) bool { return j.Hosts[h.ID] != nil || !names(f, h) })
+	if slices.ContainsFunc(j.Runs, func(r *results.File) bool {
+		return r.Provenance != nil && r.Provenance.ExperimentSHA256 == f.Provenance.ExperimentSHA256
+	}) {
+		design = nil
+	}
+	all, err := files(j.Root, design, made, hosts...)
 	if err != nil {
 		return err
 	}
-	if err := results.Decode(data, results.SchemaURL, new(results.File)); err != nil {
+	last := all[len(all)-1]
+	if err := results.Decode(last.data, results.SchemaURL, new(results.File)); err != nil {
 		return unfitError{err}
 	}
 	var written []string
 	defer func() {
+		if err == nil {
+			return
+		}
 		for _, path := range written {
-			if err != nil {
-				err = errors.Join(err, os.Remove(path))
-			}
+			err = errors.Join(err, os.Remove(path))
+		}
+		for _, h := range hosts {
+			delete(j.Hosts, h.ID)
 		}
 	}()
-	add := func(path string, data []byte) error {
-		if there, err := os.ReadFile(path); err != nil || !bytes.Equal(there, data) {
-			if err := results.WriteNew(scratch, path, data); err != nil {
+	for _, one := range all[:len(all)-1] {
+		if there, err := os.ReadFile(one.path); err != nil || !bytes.Equal(there, one.data) {
+			if err := results.WriteNew(scratch, one.path, one.data); err != nil {
 				return err
 			}
 		}
-		written = append(written, path)
-		return nil
+		written = append(written, one.path)
 	}
-	for _, h := range append([]*host.Profile{h}, clients...) {
-		// Of hosts that share a machine, the run names the first only.
-		if j.Hosts[h.ID] != nil || h.ID != f.Hosts.Server && !slices.Contains(f.Hosts.Clients, h.ID) {
-			continue
-		}
-		profile, err := results.Encode(h)
-		if err != nil {
-			return err
-		}
-		if err := add(j.Root.Host(h.ID), profile); err != nil {
-			return err
-		}
+	for _, h := range hosts {
 		j.Hosts[h.ID] = h
-		defer func() {
-			if err != nil {
-				delete(j.Hosts, h.ID)
-			}
-		}()
-	}
-	// The results file comes last, since it names the others.
-	if !slices.ContainsFunc(j.Runs, func(r *results.File) bool {
-		return r.Provenance != nil && r.Provenance.ExperimentSHA256 == f.Provenance.ExperimentSHA256
-	}) {
-		if err := add(j.Root.Design(f.Provenance.ExperimentSHA256), design); err != nil {
-			return err
-		}
-	}
-	named := map[string]bool{}
-	for _, c := range f.Conditions {
-		for _, p := range c.Profiles {
-			named[p.File] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(made.Raw)) {
-		if !named[name] {
-			continue
-		}
-		if err := add(j.Root.Profile(name), made.Raw[name]); err != nil {
-			return err
-		}
 	}
 	if err := j.Add(f); err != nil {
 		return unfitError{err}
 	}
-	if err := results.WriteNew(scratch, j.Root.Result(f.Experiment, f.Run), data); err != nil {
+	if err := results.WriteNew(scratch, last.path, last.data); err != nil {
 		j.Remove(f)
 		return err
 	}
-	written = nil
 	return nil
+}
+
+// A file is one that a run leaves.
+type file struct {
+	path string
+	data []byte
+}
+
+// files are those of a run that are not derived: profiles of its hosts, its design unless that
+// is nil, the raw profiles that it names, and last its results, which name the others.
+func files(root journal.Root, design []byte, made *run.Made, hosts ...*host.Profile) (all []file, err error) {
+	f := made.File
+	encode := func(path string, v any) {
+		data, failed := results.Encode(v)
+		all, err = append(all, file{path, data}), errors.Join(err, failed)
+	}
+	for _, h := range hosts {
+		path := root.Host(h.ID)
+		if names(f, h) && !slices.ContainsFunc(all, func(one file) bool { return one.path == path }) {
+			encode(path, h)
+		}
+	}
+	if design != nil {
+		all = append(all, file{root.Design(f.Provenance.ExperimentSHA256), design})
+	}
+	for _, c := range f.Conditions {
+		for _, p := range c.Profiles {
+			all = append(all, file{root.Profile(p.File), made.Raw[p.File]})
+		}
+	}
+	encode(root.Result(f.Experiment, f.Run), f)
+	return all, err
+}
+
+// names reports whether a run names a host. Of those that share a machine it names the first.
+func names(f *results.File, h *host.Profile) bool {
+	return h.ID == f.Hosts.Server || slices.Contains(f.Hosts.Clients, h.ID)
 }
 
 // destination is where runs are written: the journal, or a place of the same layout outside
@@ -134,36 +141,23 @@ func (s *Session) keep(x *experiment.Experiment, made *run.Made) error {
 // keepTrial writes a run with its verdicts and its CSV, and what it names.
 func keepTrial(into journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made, clients ...*host.Profile) error {
 	f := made.File
+	all, err := files(into, x.Text, made, append([]*host.Profile{h}, clients...)...)
+	if err != nil {
+		return err
+	}
 	says := verdict.Decide(x, h, []verdict.Run{{File: f, Then: x}})
 	pages.Fill(says, x)
-	files := map[string][]byte{into.Design(x.SHA256): x.Text}
-	for path, v := range map[string]any{
-		into.Host(h.ID): h, into.Result(f.Experiment, f.Run): f,
-		into.Verdict(f.Experiment, f.Run): says,
-	} {
-		data, err := results.Encode(v)
-		if err != nil {
-			return err
-		}
-		files[path] = data
-	}
-	for _, c := range clients {
-		data, err := results.Encode(c)
-		if err != nil {
-			return err
-		}
-		files[into.Host(c.ID)] = data
+	verdicts, err := results.Encode(says)
+	if err != nil {
+		return err
 	}
 	sheet, err := f.Sheet()
 	if err != nil {
 		return err
 	}
-	files[into.Sheet(f.Experiment, f.Run)] = sheet
-	for name, raw := range made.Raw {
-		files[into.Profile(name)] = raw
-	}
-	for path, data := range files {
-		if err := results.Replace(string(into), path, data); err != nil {
+	all = append(all, file{into.Verdict(f.Experiment, f.Run), verdicts}, file{into.Sheet(f.Experiment, f.Run), sheet})
+	for _, one := range all {
+		if err := results.Replace(string(into), one.path, one.data); err != nil {
 			return err
 		}
 	}

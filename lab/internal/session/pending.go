@@ -39,31 +39,16 @@ func setAside(root journal.Root, h *host.Profile, x *experiment.Experiment, made
 	if err := os.RemoveAll(string(beside)); err != nil {
 		return err
 	}
-	data, err := results.Encode(f)
+	all, err := files(beside, x.Text, made, append([]*host.Profile{h}, clients...)...)
 	if err != nil {
 		return err
 	}
 	// Written to the disk at once: otherwise the kernel would write it at some time
 	// during the next block.
-	write := func(path string, data []byte) {
-		if err == nil {
-			err = results.Replace(string(beside), path, data)
+	for _, one := range all {
+		if err := results.Replace(string(beside), one.path, one.data); err != nil {
+			return results.Unwritable(root.Pending(), err)
 		}
-	}
-	for _, p := range append([]*host.Profile{h}, clients...) {
-		if profile, failed := results.Encode(p); failed != nil {
-			return failed
-		} else {
-			write(beside.Host(p.ID), profile)
-		}
-	}
-	write(beside.Design(x.SHA256), x.Text)
-	for name, raw := range made.Raw {
-		write(beside.Profile(name), raw)
-	}
-	write(beside.Result(f.Experiment, f.Run), data)
-	if err != nil {
-		return results.Unwritable(root.Pending(), err)
 	}
 	named := string(version(root, f))
 	if err := os.Rename(string(beside), named); err != nil {
