@@ -39,7 +39,7 @@ func TestForgeriesAreRefusedInOneLine(t *testing.T) {
 		{"a measured experiment hidden as planned", func(r repository) {
 			text := strings.Replace(archivetest.Read(r.t, r.root.Path(design)), "core = true\n", "", 1)
 			archivetest.Write(r.t, r.root.Path(design), "planned = \"x\"\n"+text)
-		}, []string{design + ": planned: a run measured it, so the lab can; take planned away"}},
+		}, []string{design + ": planned: 1 run measured it, so the lab can; take planned away"}},
 		{"a need taken away", func(r repository) { r.edit(design, "margin = ", "needs = { cores = 2 }\nmargin = ") }, []string{"needs.cores 2, before needs.cores 0"}},
 		{"a claim of another metric", func(r repository) { r.edit(design, `metric = "threads_per_worker"`, `metric = "throughput_rps"`) }, []string{`metric "throughput_rps", before metric "threads_per_worker"`}},
 		{"a claim reversed", func(r repository) {

@@ -33,13 +33,13 @@ func TestAClaimThatMovedAfterARunIsNamed(t *testing.T) {
 	}{
 		{"a bar moved", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(archivetest.ThreadsDesign), "margin = 0.25", "margin = 0.5")
-		}, archivetest.ThreadsDesign, "was changed after a run had been made with it; give the changed claim a new id"},
+		}, archivetest.ThreadsDesign, "was changed after 1 run had been made with it; give the changed claim a new id"},
 		{"a need taken away or added", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(archivetest.ThreadsDesign), "margin = ", "needs = { cores = 2 }\nmargin = ")
-		}, archivetest.ThreadsDesign, "was changed after a run"},
+		}, archivetest.ThreadsDesign, "was changed after 1 run"},
 		{"a claim dropped", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(archivetest.ThreadsDesign), `id = "threads-flat"`, `id = "threads-flatter"`)
-		}, archivetest.ThreadsDesign, `claim "threads-flat" is gone, but a run decided it; name it under [[withdrawn]]`},
+		}, archivetest.ThreadsDesign, `claim "threads-flat" is gone, but 1 run decided it; name it under [[withdrawn]]`},
 		{"another withdrawn instead", withdraw("threads-other"), archivetest.ThreadsDesign, `claim "threads-flat" is gone`},
 		{"a claim withdrawn", withdraw("threads-flat"), "", ""},
 		{"only its words changed", func(t *testing.T, r journal.Root) {
@@ -119,11 +119,11 @@ func TestAClaimWhoseDesignMovedAfterARunIsNamed(t *testing.T) {
 		{"nothing", "", "", ""},
 		{"the words", `text = "`, `text = "As before: `, ""},
 		{"the budget", "budget_s = ", "budget_s = 1", ""},
-		{"the slot", "slot_s = 0.1", "slot_s = 0.2", `claim "threads-flat" was changed after a run had been made with it`},
+		{"the slot", "slot_s = 0.1", "slot_s = 0.2", `claim "threads-flat" was changed after 1 run had been made with it`},
 		{"the rounds", "rounds = ", "rounds = 1", `claim "threads-flat" was changed`},
 		{"a level", "[20, 200, 1000]", "[20, 200, 2000]", `claim "threads-flat" was changed`},
 		{"a bar", "margin = 0.25", "margin = 0.5", `claim "threads-flat" was changed`},
-		{"the id", `id = "threads-flat"`, `id = "threads-flatter"`, `claim "threads-flat" is gone, but a run decided it`},
+		{"the id", `id = "threads-flat"`, `id = "threads-flatter"`, `claim "threads-flat" is gone, but 1 run decided it`},
 	} {
 		x, err := experiment.Parse("11-threads", []byte(strings.Replace(text, c.old, c.new, 1)))
 		if err != nil || c.old != "" && !strings.Contains(text, c.old) {
