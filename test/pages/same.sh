@@ -10,9 +10,10 @@ trap 'rm -rf "$out"' EXIT
 hugo=$PWD/.tools/bin/hugo
 how=(--panicOnWarning --noBuildLock --config "config.toml,test/site/config.toml")
 
+(cd test/site/fixture && ../../../.tools/bin/lab derive >/dev/null)
 mkdir -p "$out/elsewhere/a copy" "$out/home"
 # -m: the copied files get the time of the copying. The journal's own data is not in it.
-tar --exclude=./.git --exclude=./.tools --exclude=./node_modules --exclude=./public --exclude=./resources --exclude=./data \
+tar --exclude=./.git --exclude=./.tools --exclude=./node_modules --exclude=./public --exclude=./resources --exclude=./data --exclude=./derived \
   --exclude=./test/site/golden -cf - . | tar -xmf - -C "$out/elsewhere/a copy"
 "$hugo" "${how[@]}" --destination "$out/here" >/dev/null
 env -C "$out/elsewhere/a copy" TZ=Pacific/Auckland LC_ALL=de_DE.UTF-8 HOME="$out/home" "$hugo" "${how[@]}" --ignoreCache --destination "$out/there" >/dev/null

@@ -36,7 +36,7 @@ const run = (command, args, options) => {
 }
 const json = (dir) => readdirSync(join(fixture, dir), { recursive: true }).filter((f) => f.endsWith('.json')).map((f) => join(fixture, dir, f))
 const edit = (file, change) => writeFileSync(file, change(readFileSync(file, 'utf8')))
-const lab = () => run(join(repo, '.tools/bin/lab'), ['verdicts'], { cwd: fixture })
+const lab = () => run(join(repo, '.tools/bin/lab'), ['derive'], { cwd: fixture })
 
 // The lab parses printed figures as numbers, and refuses a command line that a shell could
 // act on, which the schema of version 1 does not say.
@@ -70,7 +70,7 @@ for (const [dir, schema] of [['data/results', 'results'], ['data/hosts', 'host']
       const value = parse(text)
       // A profile of the second version has more texts than the fixture's.
       if (file.endsWith('0000bbbb.json') && schema === 'host') Object.assign(value, { schema_version: 2, cpu_version: 'made/up', caches: 'L2 1M x1' })
-      const root = JSON.parse(readFileSync(join(fixture, 'static/schema', `${schema}-${value.schema_version}.json`), 'utf8'))
+      const root = JSON.parse(readFileSync(join(fixture, 'derived/schema', `${schema}-${value.schema_version}.json`), 'utf8'))
       return print(free(value, root, root, dir))
     })
   }
@@ -88,7 +88,7 @@ lab()
 // form of ids, of names of gates and bounds, of command lines, commits and printed figures. So these marks are
 // put into the files that the lab derives.
 const frame = mark('data/flames: n')
-for (const file of json('data/flames')) edit(file, (text) => text.replace(/"n":"(?!all")((?:[^"\\]|\\.)*)"/g, (_, name) => `"n":${JSON.stringify(JSON.parse(`"${name}"`) + frame)}`))
+for (const file of json('derived/data/flames')) edit(file, (text) => text.replace(/"n":"(?!all")((?:[^"\\]|\\.)*)"/g, (_, name) => `"n":${JSON.stringify(JSON.parse(`"${name}"`) + frame)}`))
 const refused = (dir, ...forms) => {
   // Profiles are in files that are named by their condition's id, so those ids stay.
   for (const file of json(dir).filter((f) => !f.includes('93-lock'))) {
@@ -102,10 +102,10 @@ const ofVerdicts = [['a printed figure', /("printed": ?"[^"]+)"/g], ['a figure i
   ['a table’s cell', /("(?:levels|medians|intervals|cells|slots)": ?\[\s*"[^"]+)"/g], ['a table’s unit', /("unit": ?"[^"]*)"/g], ['a table’s bounds', /("bounds": ?"[^"]+)"/g]]
 const lines = [['a command line', /("commands": ?\[\s*"[^"]+)"/g], ['a commit', /("(?:commit|written)": ?"[0-9a-f]+)"/g]]
 refused('data/results', id, ...ofTrials)
-refused('data/verdicts', id, ...ofVerdicts)
-refused('data/runs', id, ...ofTrials, ...ofVerdicts, ...lines)
-refused('data/claims', ...lines)
-refused('data/audits', ['an audit’s id', /("id": "[^"]*published[^"]*)"/g], ['an audit’s printed figure', /("printed": "[^"]+)"/g])
+refused('derived/data/verdicts', id, ...ofVerdicts)
+refused('derived/pages/runs', id, ...ofTrials, ...ofVerdicts, ...lines)
+refused('derived/data/claims', ...lines)
+refused('derived/data/audits', ['an audit’s id', /("id": "[^"]*published[^"]*)"/g], ['an audit’s printed figure', /("printed": "[^"]+)"/g])
 
 run(join(repo, '.tools/bin/hugo'), ['--panicOnWarning', '--noBuildLock', '--source', copy, '--config', 'config.toml,test/site/config.toml', '--destination', join(copy, 'public')])
 

@@ -8,6 +8,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
+(cd test/site/fixture && ../../../.tools/bin/lab derive >/dev/null)
 .tools/bin/hugo --panicOnWarning --noBuildLock --config config.toml,test/site/config.toml --destination "$out/site" >/dev/null
 node test/pages/names.mjs "$out/site"
 mkdir "$out/pages"

@@ -19,7 +19,7 @@ export const scratch = (name) => mkdtempSync(join(tmpdir(), `${name}-`))
 
 // copy copies the real site to dir.
 export function copy (dir) {
-  for (const f of ['config.toml', 'content', 'layouts', 'assets', 'static', 'data', 'lab/experiments', 'CITATION.cff']) {
+  for (const f of ['config.toml', 'content', 'layouts', 'assets', 'static', 'data', 'derived', 'lab/experiments', 'CITATION.cff']) {
     if (existsSync(join(repo, f))) cpSync(join(repo, f), join(dir, f), { recursive: true })
   }
 }
@@ -90,5 +90,5 @@ at_most = 0.9`
 // lab/cmd/madeup reads.
 export function decide (dir, plans) {
   run('go', ['run', '-trimpath', './cmd/madeup', dir], { cwd: join(repo, 'lab'), input: plans.map((p) => JSON.stringify(p) + '\n').join('') })
-  run(join(repo, '.tools/bin/lab'), ['verdicts'], { cwd: dir })
+  run(join(repo, '.tools/bin/lab'), ['derive'], { cwd: dir })
 }

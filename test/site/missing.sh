@@ -9,7 +9,9 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-cp -R content layouts assets data "$copy/"
+.tools/bin/lab derive >/dev/null
+(cd test/site/fixture && ../../../.tools/bin/lab derive >/dev/null)
+cp -R content layouts assets data derived "$copy/"
 # Files that the site only passes on make no difference, and each build would copy them.
 mkdir -p "$copy/lab" "$copy/aside" "$copy/test/site"
 cp -R lab/experiments "$copy/lab/"
@@ -58,17 +60,17 @@ each() {
 }
 
 runs=$(grep -rhoE 'run="[0-9]{8}t[^"]+' content/journal | cut -d'"' -f2 | sort -u)
-for kind in verdicts results csv runs; do
-  mapfile -t files < <(find "data/$kind" -type f | grep -F "$runs" | sort)
+for kind in derived/data/verdicts data/results derived/data/results derived/pages/runs; do
+  mapfile -t files < <(find "$kind" -type f | grep -F "$runs" | sort)
   each "${files[@]}"
 done
 mapfile -t files < <(ls data/hosts/c*.json)
 each "${files[@]}"
-mapfile -t files < <(ls data/audits/{01,02,03,04,05,06,06b,08,09,10,11,batch}.json)
+mapfile -t files < <(ls derived/data/audits/{01,02,03,04,05,06,06b,08,09,10,11,batch}.json)
 each "${files[@]}"
 # What all machines say of a claim stands on the claim's own page.
 what=(--config 'config.toml,test/site/config.toml')
-mapfile -t files < <(find test/site/fixture/data/{flames,profiles,designs} test/site/fixture/data/claims/94-turns.json -type f | sort)
+mapfile -t files < <(find test/site/fixture/{derived/data/flames,data/profiles,data/designs,derived/data/claims/94-turns.json} -type f | sort)
 each "${files[@]}"
 [ "$checked" -ge 6 ] || { echo "only $checked files were tried"; exit 1; }
 echo "each of $checked missing files fails the build by name"

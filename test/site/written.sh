@@ -11,6 +11,7 @@ mkdir -p "$copy/lab" "$copy/test/site"
 cp -R lab/experiments "$copy/lab/"
 cp -R test/site/config.toml test/site/fixture "$copy/test/site/"
 fixture=$copy/test/site/fixture
+(cd "$fixture" && "$OLDPWD/.tools/bin/lab" derive >/dev/null)
 entry=$fixture/content/journal/90-workers.md
 
 # change FILE FROM TO replaces text, and fails if it is not there.
@@ -31,7 +32,7 @@ medians=$(node -e '
   const at = (n) => d.conditions.find((c) => c.levels.workers === n).metrics.server_cpu_per_request_s.median
   const e = [...d.claims, ...(d.earlier ?? [])].flatMap((c) => c.effects ?? []).find((e) => e.metric === "server_cpu_per_request_s" && e.a.workers === 4)
   if ((at(4) / at(1)).toFixed(3) === e.ratio.toFixed(3)) process.exit(1)
-  console.log(e.ratio)' "$fixture/data/verdicts/90-workers/$run.json") || { echo "the run does not tell the two ratios apart"; exit 1; }
+  console.log(e.ratio)' "$fixture/derived/data/verdicts/90-workers/$run.json") || { echo "the run does not tell the two ratios apart"; exit 1; }
 cat >>"$entry" <<EOF
 
 Rests on {{< ratio exp="90-workers" run="$run" metric="server_cpu_per_request_s" a="workers=4" b="workers=1" >}}, so much more: {{< ratio exp="90-workers" run="$run" metric="server_cpu_per_request_s" a="workers=4" b="workers=1" as="percent" >}}.

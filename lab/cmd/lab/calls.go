@@ -31,13 +31,13 @@ type subcommands struct {
 	Reproduce    reproduceCall `cmd:"" help:"Run the experiments of entries within one budget; without any, the core set. It passes over those that runs made in this clone have decided."`
 	Compare      compareCall   `cmd:"" help:"Tell whether one server costs more than another: your own two builds, or any; adds nothing to the journal."`
 	Profile      profileCall   `cmd:"" help:"Profile the server of an experiment, or one that runs; adds nothing to the journal."`
-	Verdicts     verdictsCall  `cmd:"" help:"Derive data/verdicts, data/csv and data/audits, and sum up over hosts."`
+	Derive       deriveCall    `cmd:"" help:"Derive what follows from the data into derived/, from which the site is built: verdicts, CSV, audits, pages' figures. Only what has changed."`
 	Audit        auditCall     `cmd:"" help:"Recompute what printed figures imply."`
 	New          newCall       `cmd:"" help:"Write a file to start from: an entry, an experiment, a text or a host."`
 	Preview      previewCall   `cmd:"" help:"Show an entry, or a draft, as it will look."`
 	Table        tableCall     `cmd:"" help:"Print the table of ratios that experiments ask for, from what the journal has of this machine, or from new runs for trial."`
 	Report       reportCall    `cmd:"" help:"Sum up what a change moves, for whoever judges it."`
-	Check        checkCall     `cmd:"" help:"Check every data file, and that nothing derived has drifted."`
+	Check        checkCall     `cmd:"" help:"Check every data file."`
 	Doctor       doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
 	Tune         tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`
 	List         listCall      `cmd:"" help:"List experiments and their claims."`

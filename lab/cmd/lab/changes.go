@@ -17,9 +17,9 @@ func (reportCall) Help() string {
 	return `Sums up what a change moves since it left the history of a git revision: verdicts (first
 those on which machines disagree), claims, runs and hosts, invalid trials and why, what
 bounded the trials, audit findings, published figures. It reads the files as they are,
-committed or not, and those of before from git. All verdicts are derived by today's code;
-those that only the code moved are listed apart. It does not check the change: that is
-for lab check.
+committed or not, and those of before from git. All verdicts are derived by today's code.
+If the lab has changed, that of before is built too and derives the same: verdicts that
+only the code moved are listed apart. It does not check the change: that is for lab check.
 
   lab report --against main
   lab report --against "$(git merge-base HEAD origin/main)" --markdown >> "$GITHUB_STEP_SUMMARY"`

@@ -153,7 +153,7 @@ func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone 
 	c.link(filepath.Join(top, "node_modules"), "node_modules")
 	c.link(serverBinary, ".tools/bin/fiber_server")
 	c.link(loadBinary, ".tools/bin/http_load")
-	for _, dir := range []string{"data/results", "data/hosts", "data/verdicts"} {
+	for _, dir := range []string{"data/results", "data/hosts"} {
 		if err := os.MkdirAll(filepath.Join(c.root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -10,9 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -112,7 +110,10 @@ func (f fleetFlags) runRemote(ctx context.Context, call []string, o options, tri
 		}
 	}
 	status, err := all.Run(ctx)
-	return deriveCollected(all, status, err)
+	if err != nil {
+		return exitFailed, err
+	}
+	return status, nil
 }
 
 // reach has the labs of all hosts answer.
@@ -144,27 +145,6 @@ func (f fleetFlags) reach(ctx context.Context, server []string, out io.Writer) (
 		inv.Hosts = inv.Hosts[:1] // the clients are not needed
 	}
 	return fleet.Reach(ctx, inv, root, server, terminal.Is(os.Stderr), out, os.Stderr)
-}
-
-// deriveCollected derives what follows from the files that were collected.
-func deriveCollected(of *fleet.Fleet, status int, err error) (int, error) {
-	if len(of.Collected()) > 0 {
-		root, failed := journal.Find(".")
-		var j *archive.Journal
-		if failed == nil {
-			j, failed = open()
-		}
-		if failed == nil {
-			failed = derive.Write(j)
-		}
-		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("%s: the verdicts with what was collected: %w", root, failed))
-		}
-	}
-	if err != nil {
-		return exitFailed, err
-	}
-	return status, nil
 }
 
 // A fleetCall is about a fleet's hosts.
@@ -283,5 +263,8 @@ func (c collectCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if len(f.Collected()) == 0 && err == nil && status == exitHeld {
 		fmt.Fprintln(out, "nothing to collect: all runs of the server's host are here")
 	}
-	return deriveCollected(f, status, err)
+	if err != nil {
+		return exitFailed, err
+	}
+	return status, nil
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/audit"
-	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -45,8 +44,8 @@ func fill(name string, with any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// create writes a new file of the journal and derives what follows from it. If the
-// journal then has a fault, the file is removed again.
+// create writes a new file of the journal. If the journal then has a fault, the file is
+// removed again.
 func create(j *archive.Journal, path string, data []byte, out io.Writer) (int, error) {
 	name := j.Root.Rel(path)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -55,11 +54,7 @@ func create(j *archive.Journal, path string, data []byte, out io.Writer) (int, e
 	if err := results.WriteNew(j.Root.Scratch(), path, data); err != nil {
 		return exitFailed, err
 	}
-	after, err := open()
-	if err == nil {
-		err = derive.Write(after)
-	}
-	if err != nil {
+	if _, err := open(); err != nil {
 		return exitFailed, errors.Join(err, os.Remove(path))
 	}
 	fmt.Fprintf(out, "wrote %s\n", name)

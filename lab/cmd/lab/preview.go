@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -43,6 +44,9 @@ func (c *previewCall) do(ctx context.Context, out io.Writer) (int, error) {
 		if hugo, err = exec.LookPath("hugo"); err != nil {
 			return exitFailed, errors.New("hugo, which builds the pages, is not installed; run make setup")
 		}
+	}
+	if _, err := derive.Update(root); err != nil {
+		return exitFailed, err
 	}
 	work, err := os.MkdirTemp("", "preview-*")
 	if err != nil {

@@ -116,7 +116,6 @@ func TestTheRowsOfATable(t *testing.T) {
 
 func TestATableOfAHostThatIsNotThereIsRefused(t *testing.T) {
 	w := asking(t)
-	w.call("verdicts")
 	if status, out, errs := w.call("table", counted, "--host", "nope"); status != exitFailed || out != "" || !strings.Contains(errs, `--host "nope": there`) {
 		t.Errorf("exit %d, %s%s", status, out, errs)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
-	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/madeup"
@@ -35,9 +34,6 @@ func newWorkshop(t *testing.T) *workshop {
 	w := &workshop{t, journal.Root(t.TempDir())}
 	for name, entry := range map[string]string{counted: "97", other: "98"} {
 		w.write(w.root.Experiment(name), fmt.Sprintf(archivetest.CountedDesign, entry, true))
-	}
-	if err := derive.Write(w.open()); err != nil {
-		t.Fatal(err)
 	}
 	return w
 }
@@ -88,9 +84,6 @@ func (w *workshop) measured(blocks int) {
 		w.write(path, string(text))
 	}
 	w.write(w.root.Design(x.SHA256), string(x.Text))
-	if err := derive.Write(w.open()); err != nil {
-		w.t.Fatal(err)
-	}
 }
 
 // call is one call of the lab in the workshop's journal.

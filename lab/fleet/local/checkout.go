@@ -33,7 +33,7 @@ func Copy(top, dir string, more map[string]string) error {
 			return err
 		}
 	}
-	for _, name := range []string{"data/results", "data/hosts", "data/verdicts", ".tools/bin"} {
+	for _, name := range []string{"data/results", "data/hosts", ".tools/bin"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
 			return err
 		}

@@ -5,8 +5,9 @@
 // one pass reports the faults of all data files. A Journal without faults is
 // consistent.
 //
-// It writes nothing. All runs are held in memory, and files are read once: a
-// run made since then is added by Add.
+// It writes nothing. Runs are read an experiment at a time: Open keeps them all, and
+// Check keeps of each only what later ones are compared with, so that its memory is that
+// of one experiment. Files are read once: a run made since then is added by Add.
 package archive
 
 import (
@@ -44,81 +45,62 @@ type Fault struct {
 	Err  error
 }
 
-// Open reads the whole journal. It collects faults in data files, so that one
-// pass reports all of them. A faulty experiment ends it at once, because every
+// Open reads the whole journal and keeps it. It collects faults in data files, so that
+// one pass reports all of them. A faulty experiment ends it at once, because every
 // run is checked against an experiment.
 func Open(root journal.Root) (*Journal, []Fault, error) {
-	j := &Journal{Root: root, Hosts: map[string]*host.Profile{}, raw: map[string]rawFile{}, designs: map[string]*experiment.Experiment{}}
-	var faults []Fault
-	fault := func(path string, err error) {
-		// Readers put the path before their message; it is removed here because Fault
-		// has it.
-		msg := strings.TrimPrefix(err.Error(), path+": ")
-		faults = append(faults, Fault{root.Rel(path), errors.New(msg)})
-	}
-	// Nothing is read that a link could lead out of the repository.
-	odd, err := root.Irregular()
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, p := range odd {
-		fault(p, errors.New("no regular file; put the file itself there"))
-	}
-	if len(odd) > 0 {
-		return j, faults, nil
-	}
-	xs, err := experiment.LoadDir(root.Experiments())
-	if err != nil {
-		return nil, nil, err
-	}
-	j.Experiments = xs
-	if err := j.foreign(fault); err != nil {
-		return nil, nil, err
-	}
+	return read(root, func(*results.File) {})
+}
 
-	hosts, err := root.Files("hosts", ".json")
+// Check reads the whole journal as Open does. Of measured runs the journal keeps how they
+// were made, and none of their trials, conditions and profiles.
+func Check(root journal.Root) (*Journal, []Fault, error) {
+	return read(root, func(f *results.File) {
+		if f.Source == results.Measured {
+			f.Trials, f.Conditions = nil, nil
+		}
+	})
+}
+
+func read(root journal.Root, lighten func(*results.File)) (*Journal, []Fault, error) {
+	j, faults, err := Designs(root)
+	if err != nil || j.Hosts == nil {
+		return j, faults, err
+	}
+	foreign, err := j.foreign()
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, p := range hosts {
-		h, err := results.ReadHost(p)
-		if err == nil && h.ID != base(p) {
-			err = fmt.Errorf("/id: %q differs from the file's name", h.ID)
-		} else if err == nil && p != root.Host(h.ID) {
-			err = fmt.Errorf("/id: %q, but the file lies in %s", h.ID, root.Rel(filepath.Dir(p)))
-		}
-		if err != nil {
-			fault(p, err)
-			continue
-		}
-		j.Hosts[h.ID] = h
-	}
-
+	faults = append(faults, foreign...)
 	runs, err := root.Files("results", ".json")
 	if err != nil {
 		return nil, nil, err
 	}
+	named := map[string]bool{}      // profiles
 	unreadRuns := map[string]bool{} // runs that could not be read, by the path of their profiles
-	files, errs := results.ReadAll(runs)
-	for i, p := range runs {
-		f, err := files[i], errs[i]
-		if err == nil {
-			err = j.consistent(p, f)
+	for len(runs) > 0 {
+		dir, n := filepath.Dir(runs[0]), 1
+		for n < len(runs) && filepath.Dir(runs[n]) == dir {
+			n++
 		}
-		if err == nil {
-			err = j.rawProfiles(f)
+		had := len(j.Runs)
+		for _, p := range j.load(runs[:n], &faults) {
+			unreadRuns[root.Profile(filepath.Base(dir)+"/"+base(p))] = true
 		}
-		if err == nil {
-			err = j.seen.add(j, f)
+		for _, f := range j.Runs[had:] {
+			for _, c := range f.Conditions {
+				for _, p := range c.Profiles {
+					named[root.Profile(p.File)] = true
+				}
+			}
+			if lighten(f); f.Conditions == nil {
+				clear(j.raw)
+			}
 		}
-		if err != nil {
-			fault(p, err)
-			unreadRuns[root.Profile(filepath.Base(filepath.Dir(p))+"/"+base(p))] = true
-			continue
-		}
-		j.Runs = append(j.Runs, f)
+		runs = runs[n:]
 	}
-	strays, err := j.strays(unreadRuns)
+	fault := func(path string, err error) { faults = append(faults, faultOf(root, path, err)) }
+	strays, err := j.strays(named, unreadRuns)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -135,24 +117,117 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 		}
 		faults = append(faults, j.moved()...)
 	}
-
-	texts, unread, err := audit.LoadDir(root.Texts())
-	if err != nil {
+	if err := j.audit(&faults); err != nil {
 		return nil, nil, err
 	}
+	return j, faults, nil
+}
+
+// audit reads the texts and judges their figures. A text refers to experiments and
+// hosts: if anything has a fault, that would only report it again.
+func (j *Journal) audit(faults *[]Fault) error {
+	texts, unread, err := audit.LoadDir(j.Root.Texts())
+	if err != nil {
+		return err
+	}
+	fault := func(path string, err error) { *faults = append(*faults, faultOf(j.Root, path, err)) }
 	for _, p := range slices.Sorted(maps.Keys(unread)) {
 		fault(p, unread[p])
 	}
-	// A text refers to experiments and hosts. If one has a fault, checking the text
-	// would only report it again.
-	if len(faults) > 0 {
-		return j, faults, nil
+	if len(*faults) > 0 {
+		return nil
 	}
 	j.Audits, err = audit.Of(texts, j.Experiments, j.Hosts)
 	if found := (*audit.Fault)(nil); errors.As(err, &found) {
-		fault(root.Text(found.Text), found.Err)
+		fault(j.Root.Text(found.Text), found.Err)
+	}
+	return nil
+}
+
+// Designs reads the experiments and the hosts, and no run. If anything lies where a link
+// could lead out of the repository, nothing else is read, and Hosts is nil.
+func Designs(root journal.Root) (*Journal, []Fault, error) {
+	j := &Journal{Root: root, raw: map[string]rawFile{}, designs: map[string]*experiment.Experiment{}}
+	var faults []Fault
+	fault := func(path string, err error) { faults = append(faults, faultOf(root, path, err)) }
+	odd, err := root.Irregular()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range odd {
+		fault(p, errors.New("no regular file; put the file itself there"))
+	}
+	if len(odd) > 0 {
+		return j, faults, nil
+	}
+	if j.Experiments, err = experiment.LoadDir(root.Experiments()); err != nil {
+		return nil, nil, err
+	}
+	hosts, err := root.Files("hosts", ".json")
+	if err != nil {
+		return nil, nil, err
+	}
+	j.Hosts = map[string]*host.Profile{}
+	for _, p := range hosts {
+		h, err := results.ReadHost(p)
+		if err == nil && h.ID != base(p) {
+			err = fmt.Errorf("/id: %q differs from the file's name", h.ID)
+		} else if err == nil && p != root.Host(h.ID) {
+			err = fmt.Errorf("/id: %q, but the file lies in %s", h.ID, root.Rel(filepath.Dir(p)))
+		}
+		if err != nil {
+			fault(p, err)
+			continue
+		}
+		j.Hosts[h.ID] = h
 	}
 	return j, faults, nil
+}
+
+// Load reads the runs of one experiment in place of those that the journal has.
+func (j *Journal) Load(x *experiment.Experiment) (faults []Fault, err error) {
+	j.Runs, j.seen = nil, seen{}
+	clear(j.raw)
+	runs, err := j.Root.Files("results/"+x.Name, ".json")
+	if err == nil {
+		j.load(runs, &faults)
+	}
+	return faults, err
+}
+
+// LoadTexts reads the texts, and judges their figures.
+func (j *Journal) LoadTexts() (faults []Fault, err error) {
+	err = j.audit(&faults)
+	return faults, err
+}
+
+// load adds the runs of results files, and lists the files that have a fault.
+func (j *Journal) load(paths []string, faults *[]Fault) (unread []string) {
+	files, errs := results.ReadAll(paths)
+	for i, p := range paths {
+		f, err := files[i], errs[i]
+		if err == nil {
+			err = j.consistent(p, f)
+		}
+		if err == nil {
+			err = j.rawProfiles(f)
+		}
+		if err == nil {
+			err = j.seen.add(j, f)
+		}
+		if err != nil {
+			*faults, unread = append(*faults, faultOf(j.Root, p, err)), append(unread, p)
+			continue
+		}
+		j.Runs = append(j.Runs, f)
+	}
+	return unread
+}
+
+// faultOf is a fault of a file. Readers put the path before their message; it is removed
+// here because Fault has it.
+func faultOf(root journal.Root, path string, err error) Fault {
+	return Fault{root.Rel(path), errors.New(strings.TrimPrefix(err.Error(), path+": "))}
 }
 
 // Experiment finds an experiment by name.

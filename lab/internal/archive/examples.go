@@ -42,20 +42,28 @@ func (c *change) example(p string) error {
 	return err
 }
 
-// foreign reports files that have no place among experiments and examples.
-func (j *Journal) foreign(fault func(path string, err error)) error {
+// foreign reports files that have no place among experiments, data and examples.
+func (j *Journal) foreign() (faults []Fault, err error) {
+	fault := func(path string, err error) { faults = append(faults, faultOf(j.Root, path, err)) }
 	designs, err := os.ReadDir(j.Root.Experiments())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, e := range designs {
 		if e.IsDir() || filepath.Ext(e.Name()) != ".toml" {
 			fault(filepath.Join(j.Root.Experiments(), e.Name()), errors.New("only experiments (.toml) belong there"))
 		}
 	}
+	others, err := j.Root.Foreign()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range others {
+		fault(p, errors.New("nothing reads it; remove it (what follows from data is in derived/, by lab derive)"))
+	}
 	files, err := j.Root.Files("examples", ".json")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, p := range files {
 		data, err := strict.ReadUpTo(p, mostExample)
@@ -69,5 +77,5 @@ func (j *Journal) foreign(fault func(path string, err error)) error {
 			fault(p, err)
 		}
 	}
-	return nil
+	return faults, nil
 }

@@ -159,18 +159,10 @@ func shares(p profiles.Profile) map[string]float64 {
 
 // strays lists the raw profiles that no run names. Profiles of a run that could
 // not be read, or of a pending run, are skipped, since that run may name them.
-func (j *Journal) strays(unread map[string]bool) ([]string, error) {
+func (j *Journal) strays(named, unread map[string]bool) ([]string, error) {
 	all, err := j.Root.Files("profiles", rawExt)
 	if err != nil {
 		return nil, err
-	}
-	named := map[string]bool{}
-	for _, f := range j.Runs {
-		for _, c := range f.Conditions {
-			for _, p := range c.Profiles {
-				named[j.Root.Profile(p.File)] = true
-			}
-		}
 	}
 	arriving, err := j.Root.Arriving()
 	if err != nil {

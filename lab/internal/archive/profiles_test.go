@@ -14,6 +14,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 func TestOpenNamesFaultsOfProfiles(t *testing.T) {
@@ -125,5 +126,42 @@ func TestOnlyProfilesLieAmongProfiles(t *testing.T) {
 	archivetest.Write(t, root.Path(stray), "x")
 	if _, _, err := Open(root); err == nil || !strings.Contains(err.Error(), filepath.FromSlash(stray)+": only .pb.gz files belong there") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestARunIsAddedWithItsProfiles(t *testing.T) {
+	root := archivetest.ProfiledClone(t)
+	f, err := results.Read(root.Path(archivetest.LockFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(root.Path(archivetest.LockFile)); err != nil {
+		t.Fatal(err)
+	}
+	// The journal was read before the run was added, as when a run ends.
+	before := root.Path("data", "profiles")
+	if err := os.Rename(before, root.Path("away")); err != nil {
+		t.Fatal(err)
+	}
+	design := root.Design(f.Provenance.ExperimentSHA256)
+	if err := os.Remove(design); err != nil {
+		t.Fatal(err)
+	}
+	j, faults, err := Open(root)
+	if err != nil || len(faults) > 0 {
+		t.Fatal(faults, err)
+	}
+	if err := j.Add(f); err == nil || !strings.Contains(err.Error(), ".toml: missing") {
+		t.Errorf("without its design: %v", err)
+	}
+	archivetest.Write(t, design, archivetest.LockDesign)
+	if err := j.Add(f); err == nil || !strings.Contains(err.Error(), "/conditions/0/profiles/0: data/profiles/"+archivetest.LockRun+"/c1-block.pb.gz: missing") {
+		t.Errorf("without its profiles: %v", err)
+	}
+	if err := os.Rename(root.Path("away"), before); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Add(f); err != nil {
+		t.Fatal(err)
 	}
 }

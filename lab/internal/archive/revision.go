@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 )
 
@@ -20,10 +22,12 @@ type Past struct {
 	// Changed and Gone are the files of results, hosts, profiles and designs that the
 	// checkout has otherwise, or no longer has.
 	Changed, Gone []string
+	// Recoded reports whether the lab's sources differ; those of the commit are in lab then.
+	Recoded bool
 }
 
-// kept has what a past journal is read from; the last is derived.
-var kept = []string{"lab/experiments", "data/results", "data/hosts", "data/designs", "data/profiles", "data/texts", "data/claims"}
+// kept has what a past journal is read from.
+var kept = []string{"lab/experiments", "data/results", "data/hosts", "data/designs", "data/profiles", "data/texts"}
 
 // Since reads the journal at the commit where this checkout left the history of a git
 // revision, and gives it to use. The files lie in a temporary directory meanwhile; the
@@ -69,7 +73,20 @@ func (h history) left(revision string) (string, error) {
 
 // unpack writes the commit's files below a directory.
 func (p *Past) unpack(h history, commit string, to journal.Root) error {
-	files, err := h.files(commit, kept...)
+	sums := past{history: h, sums: map[string][sha256.Size]byte{}}
+	was, err := sums.sourcesAt(commit)
+	if err != nil {
+		return err
+	}
+	is, err := host.Sources(string(h.root))
+	if err != nil {
+		return err
+	}
+	below := kept
+	if p.Recoded = was != "" && was != is; p.Recoded {
+		below = append([]string{"lab"}, kept[1:]...)
+	}
+	files, err := h.files(commit, below...)
 	if err != nil {
 		return err
 	}

@@ -1,210 +1,348 @@
-// Package derive makes the derived files of the journal: verdicts, CSV, trees
+// Package derive makes what follows from the journal's files: verdicts, CSV, trees
 // of profiles, claims over all hosts, the ledger, audits, schemas, and for pages what
 // they show of each run, the metrics, the method, all names, and how many claims need
 // what.
 //
-// A derived file depends on the data alone. The same journal gives the same
-// bytes on any machine at any time, so a difference means that the data or the
-// rules changed. The files are committed, so that a reader sees what a change
-// moved.
+// A derived file depends on the journal and the lab alone: the same files give the same
+// bytes on any machine at any time. Git holds none of them, so that contributions only
+// add files and never conflict.
 //
-// It needs a journal without faults. All files are made in memory before one is
-// written; unchanged files are left alone.
+// An experiment is derived anew only if one of its files differs from what it was derived
+// from, by digests. One experiment at a time is in memory.
 package derive
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
-	"sort"
+	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/audit"
 	"github.com/line-rate/line-rate/lab/internal/contest"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/plot"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// derived makes every derived file, by path: each run's verdicts, CSV and page,
-// the trees of its profiles, each experiment's claims over all hosts, the ledger
-// of all claims, each text's audit, the schemas, and what pages are told: the
-// metrics, the method, all names, and how many claims need what.
-func derived(j *archive.Journal) (map[string][]byte, error) {
-	out := map[string][]byte{
-		j.Root.Schema("results-1"):    results.EarlierSchema(),
-		j.Root.Schema("results-2"):    results.Schema(),
-		j.Root.Schema("host-1"):       results.EarlierHostSchema(),
-		j.Root.Schema("host-2"):       results.HostSchema(),
-		j.Root.Schema("experiment-1"): experiment.Schema(),
-		j.Root.Schema("text-1"):       audit.Schema(),
-		j.Root.Schema("compare-1"):    contest.Schema(),
-	}
-	add := func(path string, v any) error {
-		data, err := results.Encode(v)
-		if err != nil {
-			return fmt.Errorf("%s: %w", j.Root.Rel(path), err)
-		}
-		out[path] = data
-		return nil
-	}
-	err := errors.Join(
-		add(j.Root.Metrics(), metric.Document()),
-		add(j.Root.Names(), map[string][]glossary{"kinds": names()}),
-		add(j.Root.Method(), pages.Rules()),
-		add(j.Root.Reach(), reach(j.Experiments)))
-	book := &plot.Book{Experiments: j.Experiments, Hosts: j.Hosts,
-		Runs: map[string][]plot.Run{}, Sums: map[string]*pages.Hosts{}, Audits: map[string]*audit.File{}}
-	made, asked := map[string][]pages.Made{}, map[string]*verdict.Question{} // by experiment
-	for _, r := range j.Runs {
-		x, missing := j.Experiment(r.Experiment)
-		if missing != nil {
-			return nil, missing
-		}
-		if asked[x.Name] == nil {
-			asked[x.Name] = j.Question(x)
-		}
-		said := asked[x.Name].Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
-		pages.Fill(said, x)
-		said.Each = pages.TrialsOf(r)
-		pages.Sizes(said, j.RawSize)
-		shown := pages.PageOf(said, r)
-		book.Runs[x.Name] = append(book.Runs[x.Name], plot.Run{File: said, Results: r, Fleet: shown.Results.Fleet})
-		page, broken := encodePage(shown)
-		err = errors.Join(err, broken, add(j.Root.Verdict(r.Experiment, r.Run), said))
-		out[j.Root.Run(r.Experiment, r.Run)] = page
-		made[x.Name] = append(made[x.Name], pages.Made{File: said, Then: j.Then(x, r)})
-		path := j.Root.Sheet(r.Experiment, r.Run)
-		data, broken := r.Sheet()
-		if broken != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", j.Root.Rel(path), broken))
-		}
-		out[path] = data
-		err = errors.Join(err, flames(j, j.Then(x, r), r, func(path string, data []byte) { out[path] = data }))
-	}
-	ledger := pages.NewLedger()
-	for _, x := range j.Experiments {
-		sum := pages.OverHosts(x, made[x.Name])
-		ledger.Add(x, sum)
-		book.Sums[x.Name] = sum
-		err = errors.Join(err, add(j.Root.Hosts(x.Name), sum))
-	}
-	sheet, broken := ledger.CSV()
-	out[j.Root.LedgerSheet()] = sheet
-	err = errors.Join(err, broken, add(j.Root.Ledger(), ledger))
-	for _, a := range j.Audits {
-		book.Audits[a.Entry] = a
-		err = errors.Join(err, add(j.Root.Audit(a.Entry), a))
-	}
-	return out, errors.Join(err, figures(j, book, add))
+// A Done is what Update had to do.
+type Done struct {
+	Experiments, Anew int // all, and those that were derived anew
+	Runs              int // of the latter
 }
 
-// stale lists the files of verdicts, CSV, pages, trees, claims and audits whose source
-// no longer exists, each with that source.
-func stale(j *archive.Journal, derived map[string][]byte) (map[string]string, error) {
-	out := map[string]string{}
-	for _, kind := range []struct{ dir, ext, why string }{
-		{"verdicts", ".json", "its run is gone"},
-		{"csv", ".csv", "its run is gone"},
-		{"runs", ".json", "its run is gone"},
-		{"flames", ".json", "its profile is gone"},
-		{"audits", ".json", "its text is gone"},
-		{"claims", ".json", "its experiment is gone"},
-		{"cards", ".json", "its page declares none"},
-		{"ratios", ".json", "its claims have none"},
-		{"figures", ".json", "its page declares none"},
-	} {
-		have, err := j.Root.Files(kind.dir, kind.ext)
+// An update brings the derived files of one journal up to date.
+type update struct {
+	*archive.Journal
+	program  string                            // digest of the lab
+	declared map[string][]drawing              // by experiment
+	cards    map[string]map[string]plot.CardOf // by experiment and page
+	byEntry  map[string]*audit.File            // audits
+	done     Done
+}
+
+// Update derives what has changed since it was last derived, and removes what follows from
+// nothing any more. It ends at the first file with a fault, which it names.
+func Update(root journal.Root) (Done, error) {
+	j, faults, err := archive.Designs(root)
+	if err = refuse(faults, err); err != nil {
+		return Done{}, err
+	}
+	u := &update{Journal: j, cards: map[string]map[string]plot.CardOf{}}
+	if u.program, err = program(); err != nil {
+		return Done{}, err
+	}
+	if u.declared, err = u.drawings(); err != nil {
+		return Done{}, err
+	}
+	if err := u.begin(); err != nil {
+		return Done{}, err
+	}
+	if err := u.audits(); err != nil {
+		return Done{}, err
+	}
+	changed := false
+	for _, x := range j.Experiments {
+		anew, err := u.experiment(x)
 		if err != nil {
-			return nil, err
+			return Done{}, err
 		}
-		for _, p := range have {
-			if derived[p] == nil {
-				out[p] = kind.why
+		changed = changed || anew
+	}
+	gone, err := u.prune()
+	if err == nil {
+		err = u.together()
+	}
+	if _, none := os.Stat(root.LedgerSheet()); err == nil && (changed || gone || none != nil) {
+		err = u.whole()
+	}
+	u.done.Experiments = len(j.Experiments)
+	return u.done, err
+}
+
+// refuse makes an error of faults.
+func refuse(faults []archive.Fault, err error) error {
+	if err != nil || len(faults) == 0 {
+		return err
+	}
+	more := ""
+	if n := len(faults) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more; lab check lists them)", n)
+	}
+	return fmt.Errorf("%s: %w%s", faults[0].Path, faults[0].Err, more)
+}
+
+// begin removes what another lab derived.
+func (u *update) begin() error {
+	by := u.Root.Derived("inputs", "lab")
+	if was, err := os.ReadFile(by); err == nil && string(was) == u.program {
+		return nil
+	}
+	if err := os.RemoveAll(u.Root.Derived()); err != nil {
+		return err
+	}
+	return put(by, []byte(u.program))
+}
+
+// ofRuns are the directories with files of each run, in one for each experiment.
+var ofRuns = [][]string{{"data", "verdicts"}, {"data", "results"}, {"data", "flames"}, {"pages", "runs"}}
+
+// experiment derives what follows from an experiment and its runs, if any of that has
+// changed.
+func (u *update) experiment(x *experiment.Experiment) (anew bool, err error) {
+	was := u.inputs(x.Name)
+	is, err := u.digest(x, was.Hosts)
+	if err != nil {
+		return false, err
+	}
+	had, err := u.files(x.Name)
+	if err != nil || is == was.Digest && namesOf(had) == was.Files {
+		return false, err
+	}
+	if err := refuse(u.Load(x)); err != nil {
+		return false, err
+	}
+	if err := os.RemoveAll(u.Root.Derived("inputs", x.Name+".json")); err != nil {
+		return false, err
+	}
+	made := map[string]bool{}
+	if err := u.runs(x, func(path string, data []byte) error {
+		made[path] = true
+		return put(path, data)
+	}); err != nil {
+		return false, err
+	}
+	if err := remove(made, had...); err != nil {
+		return false, err
+	}
+	now := inputs{Hosts: u.hosts(), Files: namesOf(slices.Collect(maps.Keys(made)))}
+	if now.Digest, err = u.digest(x, now.Hosts); err != nil {
+		return false, err
+	}
+	data, err := json.Marshal(now)
+	if err != nil {
+		return false, err
+	}
+	u.done.Anew++
+	u.done.Runs += len(u.Runs)
+	return true, put(u.Root.Derived("inputs", x.Name+".json"), data)
+}
+
+// runs derives the files of the runs that are loaded, all of one experiment, and its
+// claims over all hosts.
+func (u *update) runs(x *experiment.Experiment, add func(path string, data []byte) error) error {
+	book := u.book()
+	u.decide(x, book)
+	for _, of := range book.Runs[x.Name] {
+		r := of.Results
+		verdicts, err := results.Encode(of.File)
+		page, broken := encodePage(pages.PageOf(of.File, r))
+		sheet, bad := r.Sheet()
+		if err := errors.Join(err, broken, bad); err != nil {
+			return fmt.Errorf("%s: %w", u.Root.Rel(u.Root.Result(r.Experiment, r.Run)), err)
+		}
+		err = errors.Join(add(u.Root.Verdict(r.Experiment, r.Run), verdicts), add(u.Root.Run(r.Experiment, r.Run), page),
+			add(u.Root.Sheet(r.Experiment, r.Run), sheet), flames(u.Journal, u.Then(x, r), r, add))
+		if err != nil {
+			return err
+		}
+	}
+	ratios, err := book.Claims(x.Name)
+	if err == nil && len(ratios) > 0 {
+		err = encoded(u.Root.Ratios(x.Name), ratios, add)
+	}
+	return errors.Join(err, u.draw(book, x.Name, add), encoded(u.Root.Hosts(x.Name), book.Sums[x.Name], add))
+}
+
+// decide adds what is said of the runs that are loaded, all of one experiment, to a book.
+func (u *update) decide(x *experiment.Experiment, book *plot.Book) {
+	asked, made := u.Question(x), []pages.Made{}
+	for _, r := range u.Runs {
+		said := asked.Decide(x, u.Hosts[r.Hosts.Server], u.Record(x, r))
+		pages.Fill(said, x)
+		said.Each = pages.TrialsOf(r)
+		pages.Sizes(said, u.RawSize)
+		made = append(made, pages.Made{File: said, Then: u.Then(x, r)})
+		book.Runs[x.Name] = append(book.Runs[x.Name], plot.Run{File: said, Results: r, Fleet: pages.PageOf(said, r).Results.Fleet})
+	}
+	book.Sums[x.Name] = pages.OverHosts(x, made)
+}
+
+// encoded adds a value as JSON.
+func encoded(path string, v any, add func(path string, data []byte) error) error {
+	data, err := results.Encode(v)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return add(path, data)
+}
+
+// prune removes what was derived of experiments that are gone.
+func (u *update) prune() (gone bool, err error) {
+	has := map[string]bool{"lab": true, "texts": true, several: true}
+	for _, x := range u.Experiments {
+		has[x.Name] = true
+	}
+	for _, dir := range append([][]string{{"data", "claims"}, {"inputs"}, {"pages", "ratios"}, {"pages", "figures", "*"}, {"pages", "cards", "*"}}, ofRuns...) {
+		all, err := filepath.Glob(u.Root.Derived(append(dir, "*")...))
+		if err != nil {
+			return gone, err
+		}
+		for _, path := range all {
+			if !has[strings.TrimSuffix(filepath.Base(path), ".json")] {
+				gone = true
+				if err := os.RemoveAll(path); err != nil {
+					return gone, err
+				}
 			}
 		}
 	}
-	return out, nil
+	return gone, nil
 }
 
-// foreign lists the files of data/ that are neither data nor derived. Write
-// leaves them alone: it did not make them.
-func foreign(j *archive.Journal, derived map[string][]byte, stale map[string]string) ([]string, error) {
-	have, err := j.Root.Derived()
-	if err != nil {
-		return nil, err
-	}
-	arriving, err := j.Root.Arriving()
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(have, func(p string) bool { return derived[p] != nil || stale[p] != "" || arriving[p] }), nil
-}
-
-// Drift names the derived files that differ from what the data gives: changed,
-// missing, or left over. It also names files of data/ that nothing made.
-func Drift(j *archive.Journal) ([]string, error) {
-	want, err := derived(j)
-	if err != nil {
-		return nil, err
-	}
-	gone, err := stale(j, want)
-	if err != nil {
-		return nil, err
-	}
-	var drift []string
-	for p, why := range gone {
-		drift = append(drift, j.Root.Rel(p)+": "+why)
-	}
-	others, err := foreign(j, want, gone)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range others {
-		drift = append(drift, j.Root.Rel(p)+": neither data nor derived from it; remove it")
-	}
-	for path, data := range want {
-		got, err := os.ReadFile(path)
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			drift = append(drift, j.Root.Rel(path)+": missing")
-		case err != nil:
-			return nil, err
-		case !bytes.Equal(got, data):
-			drift = append(drift, j.Root.Rel(path)+": differs from what the data gives")
-		}
-	}
-	sort.Strings(drift)
-	return drift, nil
-}
-
-// Write writes all derived files and removes the stale ones.
-func Write(j *archive.Journal) error {
-	want, err := derived(j)
-	if err != nil {
+// audits derives what the figures of texts say. Texts are few, so all are read each time.
+func (u *update) audits() error {
+	if err := refuse(u.LoadTexts()); err != nil {
 		return err
 	}
-	gone, err := stale(j, want)
-	if err != nil {
+	made := map[string]bool{}
+	add := func(path string, data []byte) error {
+		made[path] = true
+		return put(path, data)
+	}
+	u.byEntry = map[string]*audit.File{}
+	var faults []error
+	for _, a := range u.Audits {
+		u.byEntry[a.Entry] = a
+		faults = append(faults, encoded(u.Root.Audit(a.Entry), a, add))
+	}
+	if err := errors.Join(append(faults, u.draw(u.book(), "", add))...); err != nil {
 		return err
 	}
-	for p := range gone {
-		if err := os.Remove(p); err != nil {
+	return remove(made, u.Root.Audit("*"), u.Root.Figures("*", ""))
+}
+
+// remove removes files of some names that were not made.
+func remove(made map[string]bool, names ...string) error {
+	for _, name := range names {
+		had, err := filepath.Glob(name)
+		if err != nil {
 			return err
 		}
-	}
-	for path, data := range want {
-		if got, err := os.ReadFile(path); err == nil && bytes.Equal(got, data) {
-			continue
-		}
-		if err := results.Replace(j.Root.Scratch(), path, data); err != nil {
-			return err
+		for _, p := range had {
+			if !made[p] {
+				if err := os.Remove(p); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
+}
+
+// whole derives what is said of all experiments together, and what pages are told of the
+// lab.
+func (u *update) whole() error {
+	for name, schema := range map[string][]byte{
+		"results-1": results.EarlierSchema(), "results-2": results.Schema(), "host-1": results.EarlierHostSchema(), "host-2": results.HostSchema(),
+		"experiment-1": experiment.Schema(), "text-1": audit.Schema(), "compare-1": contest.Schema(),
+	} {
+		if err := put(u.Root.Schema(name), schema); err != nil {
+			return err
+		}
+	}
+	ledger := pages.NewLedger()
+	for _, x := range u.Experiments {
+		sum, err := OverHosts(u.Root, x)
+		if err != nil {
+			return err
+		}
+		ledger.Add(x, sum)
+	}
+	for path, v := range map[string]any{
+		u.Root.Metrics(): metric.Document(), u.Root.Names(): map[string][]glossary{"kinds": names()}, u.Root.Method(): pages.Rules(),
+		u.Root.Reach(): reach(u.Experiments), u.Root.Ledger(): ledger,
+	} {
+		if err := encoded(path, v, put); err != nil {
+			return err
+		}
+	}
+	sheet, err := ledger.CSV()
+	if err != nil {
+		return err
+	}
+	return put(u.Root.LedgerSheet(), sheet) // last, since it tells that all of this was made
+}
+
+// OverHosts reads what was derived of an experiment's claims over all hosts.
+func OverHosts(root journal.Root, x *experiment.Experiment) (*pages.Hosts, error) {
+	data, err := os.ReadFile(root.Hosts(x.Name))
+	h := &pages.Hosts{}
+	if err == nil {
+		err = json.Unmarshal(data, h)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", root.Rel(root.Hosts(x.Name)), err)
+	}
+	return h, nil
+}
+
+// put writes a file, unless it is there with the same bytes. Another lab may do the same
+// at the same time.
+func put(path string, data []byte) error {
+	if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, data) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// hosts lists the hosts of the runs that are loaded.
+func (u *update) hosts() (ids []string) {
+	for _, r := range u.Runs {
+		ids = append(append(ids, r.Hosts.Server, r.Hosts.Client), r.Hosts.Clients...)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }

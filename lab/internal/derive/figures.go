@@ -1,43 +1,155 @@
 package derive
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/plot"
 )
 
-// figures draws what pages declare, and the ratios that the pages of claims show.
-func figures(j *archive.Journal, book *plot.Book, add func(path string, v any) error) error {
-	var faults []error
-	for _, x := range j.Experiments {
-		drawn, err := book.Claims(x.Name)
-		if err == nil && len(drawn) > 0 {
-			err = add(j.Root.Ratios(x.Name), drawn)
-		}
-		faults = append(faults, err)
-	}
+// A drawing is a figure that a page declares.
+type drawing struct {
+	Page   string
+	Figure plot.Figure
+}
+
+// several is where figures of more than one experiment are, among those of each.
+const several = "several"
+
+// drawings reads what all pages declare, by the experiment that a figure is of.
+func (u *update) drawings() (map[string][]drawing, error) {
+	out := map[string][]drawing{}
 	for _, dir := range []string{"", "journal"} {
-		pages, err := filepath.Glob(j.Root.Path("content", dir, "*.md"))
-		faults = append(faults, err)
-		for _, path := range pages {
+		all, err := filepath.Glob(u.Root.Path("content", dir, "*.md"))
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range all {
 			text, err := os.ReadFile(path)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			name := strings.TrimSuffix(filepath.Base(path), ".md")
-			drawn, card, err := book.Page(j.Root.Rel(path), text)
-			if err == nil && len(drawn) > 0 {
-				err = add(j.Root.Figures(name), drawn)
+			figures, card, err := plot.Declared(u.Root.Rel(path), text)
+			if err != nil {
+				return nil, err
 			}
-			if err == nil && card != nil {
-				err = add(j.Root.Card(name), card)
+			if card.Exp != "" {
+				name := strings.TrimSuffix(filepath.Base(path), ".md")
+				if _, err := u.Experiment(card.Exp); err != nil {
+					return nil, fmt.Errorf("%s: card: %w", u.Root.Rel(path), err)
+				}
+				if u.cards[card.Exp] == nil {
+					u.cards[card.Exp] = map[string]plot.CardOf{}
+				}
+				u.cards[card.Exp][name] = card
 			}
-			faults = append(faults, err)
+			for _, f := range figures {
+				of, in := f.Experiments(), ""
+				for _, name := range of {
+					if _, err := u.Experiment(name); err != nil {
+						return nil, fmt.Errorf("%s: figure %q: %w", u.Root.Rel(path), f.Name, err)
+					}
+					in = name
+				}
+				if len(of) > 1 {
+					in = several
+				}
+				out[in] = append(out[in], drawing{u.Root.Rel(path), f})
+			}
 		}
 	}
+	return out, nil
+}
+
+// together draws the figures of more than one experiment, if one of these has changed.
+func (u *update) together() error {
+	is := struct {
+		Figures []drawing
+		Of      map[string]string
+	}{u.declared[several], map[string]string{}}
+	for _, d := range is.Figures {
+		for _, name := range d.Figure.Experiments() {
+			is.Of[name] = u.inputs(name).Digest
+		}
+	}
+	now, err := json.Marshal(is)
+	if err != nil {
+		return err
+	}
+	path, made := u.Root.Derived("inputs", several+".json"), map[string]bool{}
+	if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, now) {
+		return nil
+	}
+	book := u.book()
+	for name := range is.Of {
+		x, err := u.Experiment(name)
+		if err == nil {
+			err = refuse(u.Load(x))
+		}
+		if err != nil {
+			return err
+		}
+		u.decide(x, book)
+	}
+	err = u.draw(book, several, func(path string, data []byte) error {
+		made[path] = true
+		return put(path, data)
+	})
+	if err == nil {
+		err = remove(made, u.Root.Figures("*", several))
+	}
+	if err != nil {
+		return err
+	}
+	return put(path, now)
+}
+
+// book is empty, but for the audits.
+func (u *update) book() *plot.Book {
+	return &plot.Book{Experiments: u.Experiments, Hosts: u.Hosts, Runs: map[string][]plot.Run{}, Sums: map[string]*pages.Hosts{}, Audits: u.byEntry}
+}
+
+// draw draws what pages declare of one experiment or, without one, of texts; or of several.
+func (u *update) draw(book *plot.Book, experiment string, add func(path string, data []byte) error) error {
+	all := map[string]map[string]string{} // drawn, by page and name
+	var faults []error
+	for _, d := range u.declared[experiment] {
+		drawn, err := book.Draw(d.Figure)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: figure %q: %w", d.Page, d.Figure.Name, err))
+		}
+		name := strings.TrimSuffix(filepath.Base(d.Page), ".md")
+		if all[name] == nil {
+			all[name] = map[string]string{}
+		}
+		all[name][d.Figure.Name] = drawn
+	}
+	for name, of := range u.cards[experiment] {
+		card, err := book.Card(of)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: card: %w", name, err))
+		} else if card != nil {
+			faults = append(faults, encoded(u.Root.Card(name, experiment), card, add))
+		}
+	}
+	for name, drawn := range all {
+		faults = append(faults, encoded(u.Root.Figures(name, experiment), drawn, add))
+	}
 	return errors.Join(faults...)
+}
+
+// called lists what the hosts are called on pages: of those with one name, each has more.
+func (u *update) called(ids []string) (names []string) {
+	book := &plot.Book{Hosts: u.Hosts}
+	for _, id := range ids {
+		names = append(names, id+" "+book.Host(id))
+	}
+	return slices.Clip(names)
 }

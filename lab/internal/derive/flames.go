@@ -23,7 +23,7 @@ const foldChanges = 0.01
 
 // flames makes the trees that pages draw of a run's profiles: one for each
 // profile and, if the experiment compares profiles, one of each difference.
-func flames(j *archive.Journal, x *experiment.Experiment, f *results.File, add func(path string, data []byte)) error {
+func flames(j *archive.Journal, x *experiment.Experiment, f *results.File, add func(path string, data []byte) error) error {
 	trees := map[string]profiles.Tree{} // by raw file
 	for _, c := range f.Conditions {
 		for _, named := range c.Profiles {
@@ -40,7 +40,9 @@ func flames(j *archive.Journal, x *experiment.Experiment, f *results.File, add f
 			if err != nil {
 				return fmt.Errorf("%s: %w", named.File, err)
 			}
-			add(j.Root.Flame(f.Experiment, f.Run, c.ID+"-"+string(named.Kind)), data)
+			if err := add(j.Root.Flame(f.Experiment, f.Run, c.ID+"-"+string(named.Kind)), data); err != nil {
+				return err
+			}
 		}
 	}
 	for _, pair := range pairs(x, f) {
@@ -59,7 +61,9 @@ func flames(j *archive.Journal, x *experiment.Experiment, f *results.File, add f
 			if err != nil {
 				return fmt.Errorf("%s/%s/%s: %w", f.Experiment, f.Run, name, err)
 			}
-			add(j.Root.Flame(f.Experiment, f.Run, name), data)
+			if err := add(j.Root.Flame(f.Experiment, f.Run, name), data); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

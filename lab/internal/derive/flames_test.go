@@ -21,7 +21,7 @@ import (
 
 func drawn(t *testing.T, root journal.Root) []string {
 	t.Helper()
-	all, err := root.Files("flames/98-made-lock", ".json")
+	all, err := filepath.Glob(root.Flame("98-made-lock", "*", "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,9 +33,7 @@ func drawn(t *testing.T, root journal.Root) []string {
 
 func TestProfilesAreDrawn(t *testing.T) {
 	root := archivetest.ProfiledClone(t)
-	if err := Write(open(t, root)); err != nil {
-		t.Fatal(err)
-	}
+	updated(t, root)
 	want := []string{
 		"c1-block", "c1-c3-block", "c1-c3-heap", "c1-c3-mutex", "c1-heap", "c1-mutex",
 		"c2-block", "c2-c4-block", "c2-c4-heap", "c2-c4-mutex", "c2-heap", "c2-mutex",
@@ -98,9 +96,7 @@ func TestProfilesAreDrawn(t *testing.T) {
 
 func TestPagesAreToldWhereARunsProfilesAre(t *testing.T) {
 	root := archivetest.ProfiledClone(t)
-	if err := Write(open(t, root)); err != nil {
-		t.Fatal(err)
-	}
+	updated(t, root)
 	var of struct {
 		Conditions []struct {
 			Profiles []struct {
@@ -109,7 +105,7 @@ func TestPagesAreToldWhereARunsProfilesAre(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(archivetest.Read(t, root.Path("data/verdicts", archivetest.LockRun+".json"))), &of); err != nil {
+	if err := json.Unmarshal([]byte(archivetest.Read(t, root.Derived("data/verdicts", archivetest.LockRun+".json"))), &of); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range of.Conditions {
@@ -127,14 +123,14 @@ func TestPagesAreToldWhereARunsProfilesAre(t *testing.T) {
 		t.Errorf("%+v", of)
 	}
 	_, run := filepath.Split(archivetest.LockRun)
-	if text := archivetest.Read(t, root.Path("data/claims/98-made-lock.json")); !strings.Contains(text, "\"profiled\": [\n    \""+run+"\"\n  ]") {
+	if text := archivetest.Read(t, root.Derived("data/claims/98-made-lock.json")); !strings.Contains(text, "\"profiled\": [\n    \""+run+"\"\n  ]") {
 		t.Errorf("%s is not among the runs with profiles:\n%s", run, text)
 	}
 }
 
 func decodeFlame(t *testing.T, root journal.Root, name string, into any) {
 	t.Helper()
-	text := archivetest.Read(t, root.Path("data/flames", archivetest.LockRun, name+".json"))
+	text := archivetest.Read(t, root.Derived("data/flames", archivetest.LockRun, name+".json"))
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
@@ -149,54 +145,11 @@ func decodeFlame(t *testing.T, root journal.Root, name string, into any) {
 func TestOnlyWhatIsComparedHasADifference(t *testing.T) {
 	root := archivetest.ProfiledClone(t)
 	archivetest.Redesign(t, root, "compare = \"index\"\n", "")
-	j := open(t, root)
-	if err := Write(j); err != nil {
-		t.Fatal(err)
-	}
+	updated(t, root)
 	for _, name := range drawn(t, root) {
 		if strings.Count(name, "-") > 1 {
 			t.Errorf("%s was made, though nothing is compared", name)
 		}
-	}
-}
-
-func TestARunIsAddedWithItsProfiles(t *testing.T) {
-	root := archivetest.ProfiledClone(t)
-	f, err := results.Read(root.Path(archivetest.LockFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(root.Path(archivetest.LockFile)); err != nil {
-		t.Fatal(err)
-	}
-	// The journal was read before the run was added, as when a run ends.
-	before := root.Path("data", "profiles")
-	if err := os.Rename(before, root.Path("away")); err != nil {
-		t.Fatal(err)
-	}
-	design := root.Design(f.Provenance.ExperimentSHA256)
-	if err := os.Remove(design); err != nil {
-		t.Fatal(err)
-	}
-	j := open(t, root)
-	if err := j.Add(f); err == nil || !strings.Contains(err.Error(), ".toml: missing") {
-		t.Errorf("without its design: %v", err)
-	}
-	archivetest.Write(t, design, archivetest.LockDesign)
-	if err := j.Add(f); err == nil || !strings.Contains(err.Error(), "/conditions/0/profiles/0: data/profiles/"+archivetest.LockRun+"/c1-block.pb.gz: missing") {
-		t.Errorf("without its profiles: %v", err)
-	}
-	if err := os.Rename(root.Path("away"), before); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Add(f); err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(j); err != nil {
-		t.Fatal(err)
-	}
-	if got := drawn(t, root); len(got) != 18 {
-		t.Errorf("%d trees were drawn", len(got))
 	}
 }
 
@@ -233,30 +186,17 @@ func TestPairsDifferInNothingElse(t *testing.T) {
 	}
 }
 
-func TestDriftOfFlames(t *testing.T) {
+func TestTreesAreDerivedWithTheirRun(t *testing.T) {
 	root := archivetest.ProfiledClone(t)
-	if err := Write(open(t, root)); err != nil {
+	updated(t, root)
+	all := drawn(t, root)
+	archivetest.Write(t, root.Derived("data/flames", archivetest.LockRun, "c9-cpu.json"), "{}")
+	if err := os.Remove(root.Derived("data/flames", archivetest.LockRun, "c1-c3-heap.json")); err != nil {
 		t.Fatal(err)
 	}
-	j := open(t, root)
-	if got := drift(t, j); len(got) > 0 {
-		t.Fatalf("drift %q", got)
-	}
-	const dir = "data/flames/" + archivetest.LockRun
-	archivetest.Edit(t, root.Path(dir, "c1-block.json"), `"parked":2`, `"parked":4`)
-	if err := os.Remove(root.Path(dir, "c1-c3-heap.json")); err != nil {
-		t.Fatal(err)
-	}
-	archivetest.Write(t, root.Path(dir, "c9-cpu.json"), "{}")
-	want := []string{dir + "/c1-block.json: differs from what the data gives", dir + "/c1-c3-heap.json: missing", dir + "/c9-cpu.json: its profile is gone"}
-	if got := drift(t, j); !slices.Equal(slashed(got), want) {
-		t.Errorf("drift %q, want %q", got, want)
-	}
-	if err := Write(j); err != nil {
-		t.Fatal(err)
-	}
-	if got := drift(t, j); len(got) > 0 {
-		t.Errorf("still drifted after Derive: %q", got)
+	updated(t, root)
+	if got := drawn(t, root); !slices.Equal(got, all) {
+		t.Errorf("%q, before %q", got, all)
 	}
 
 	// Without the run its raw profiles are strays, and the trees drawn from them
@@ -267,9 +207,7 @@ func TestDriftOfFlames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Write(open(t, root)); err != nil {
-		t.Fatal(err)
-	}
+	updated(t, root)
 	if left := drawn(t, root); len(left) > 0 {
 		t.Errorf("%q are left", left)
 	}

@@ -1,10 +1,12 @@
 package derive
 
 import (
-	"encoding/json"
-	"errors"
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/pages"
@@ -115,24 +117,27 @@ func hostMoves(was, is []pages.OnHost) (out []HostMove) {
 	return out
 }
 
-// written reads the claims over all hosts as the journal's derived files have them. An
-// experiment without such a file, or with one that cannot be read, is left out.
-func written(j *archive.Journal) (map[string]*pages.Hosts, []string, error) {
-	out := map[string]*pages.Hosts{}
-	var unread []string
-	for _, x := range j.Experiments {
-		data, err := os.ReadFile(j.Root.Hosts(x.Name))
-		h := &pages.Hosts{}
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			unread = append(unread, x.Name)
-		case err != nil:
-			return nil, nil, err
-		case json.Unmarshal(data, h) != nil:
-			unread = append(unread, x.Name)
-		default:
-			out[x.Name] = h
+// byItsLab has the claims over all hosts as the lab of a past commit derives them from the
+// journal of then. It is built from that commit's sources.
+func byItsLab(past *archive.Past) (map[string]*pages.Hosts, error) {
+	lab := past.Root.Path(".tools", "lab")
+	build := exec.Command("go", "build", "-trimpath", "-o", lab, "./cmd/lab")
+	build.Dir, build.Env = past.Root.Path("lab"), append(os.Environ(), "GOWORK=off")
+	derive := exec.Command(lab, "derive")
+	derive.Dir = string(past.Root)
+	for _, cmd := range []*exec.Cmd{build, derive} {
+		if said, err := cmd.CombinedOutput(); err != nil {
+			first, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
+			return nil, fmt.Errorf("%s at %s: %w: %s", filepath.Base(cmd.Path), past.Commit, err, first)
 		}
 	}
-	return out, unread, nil
+	out := map[string]*pages.Hosts{}
+	for _, x := range past.Experiments {
+		h, err := OverHosts(past.Root, x)
+		if err != nil {
+			return nil, err
+		}
+		out[x.Name] = h
+	}
+	return out, nil
 }

@@ -22,9 +22,7 @@ func TestRunsOfOneDesignOnOneHostAreARecord(t *testing.T) {
 	later := archivetest.AddRun(t, root, host, day.Add(time.Hour), 7)
 	first := archivetest.AddRun(t, root, host, day, 6)
 	other := archivetest.AddRun(t, root, "c6in-8xlarge", day.Add(2*time.Hour), 9)
-	if err := Write(open(t, root)); err != nil {
-		t.Fatal(err)
-	}
+	updated(t, root)
 	said := func(run string) (f verdict.File) {
 		t.Helper()
 		if err := json.Unmarshal([]byte(archivetest.Read(t, root.Verdict("11-threads", run))), &f); err != nil {
@@ -70,9 +68,7 @@ func TestClaimsOverHostsAreDerived(t *testing.T) {
 	root := archivetest.Clone(t)
 	archivetest.Write(t, root.Hosts("gone"), "{}")
 	j := open(t, root)
-	if err := Write(j); err != nil {
-		t.Fatal(err)
-	}
+	updated(t, root)
 	if _, err := os.Stat(root.Hosts("gone")); err == nil {
 		t.Error("the claims of an experiment that is gone were left")
 	}
@@ -102,9 +98,7 @@ func TestAWithdrawnClaimKeepsItsVerdicts(t *testing.T) {
 	archivetest.Edit(t, root.Path(archivetest.ThreadsDesign), `id = "threads-flat"`, `id = "threads-flatter"`)
 	path := root.Path(archivetest.ThreadsDesign)
 	archivetest.Write(t, path, archivetest.Read(t, path)+"\n[[withdrawn]]\nid = \"threads-flat\"\nwhy = \"Its margin was wide.\"\n")
-	if err := Write(open(t, root)); err != nil {
-		t.Fatal(err)
-	}
+	updated(t, root)
 	text := archivetest.Read(t, root.Verdict("11-threads", archivetest.Measured))
 	claims, withdrawn, ok := strings.Cut(text, `"withdrawn": [`)
 	if !ok || !strings.Contains(withdrawn, `"id": "threads-flat"`) || strings.Contains(claims, `"id": "threads-flat"`) {

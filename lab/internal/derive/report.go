@@ -11,7 +11,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -24,11 +23,11 @@ type Report struct {
 	Changed, Gone []string
 
 	Moves []Move
-	// ByCode are moves from what the derived files of before say to what today's code
-	// derives from the data of before: no data moved them. Unread are experiments
-	// without such a file.
+	// ByCode are moves from what the lab of before derives to what today's derives from the
+	// same data, that of before.
 	ByCode []Move
-	Unread []string
+	// Untold is why nothing tells these moves, if the lab of before derives nothing.
+	Untold string
 
 	// Reworded claims have the bars of before and other words.
 	New, Edited, Reworded, Withdrawn, Dropped []ClaimOf
@@ -77,7 +76,7 @@ type Print struct {
 
 // Empty tells whether nothing moved.
 func (r *Report) Empty() bool {
-	return len(r.Faults)+len(r.Changed)+len(r.Gone)+len(r.Moves)+len(r.ByCode)+len(r.Unread)+len(r.New)+len(r.Edited)+len(r.Reworded)+len(r.Withdrawn)+len(r.Dropped)+
+	return len(r.Faults)+len(r.Changed)+len(r.Gone)+len(r.Moves)+len(r.ByCode)+len(r.Untold)+len(r.New)+len(r.Edited)+len(r.Reworded)+len(r.Withdrawn)+len(r.Dropped)+
 		len(r.Batches)+len(r.Hosts)+len(r.Findings)+len(r.Settled)+len(r.Texts)+len(r.Printed) == 0
 }
 
@@ -92,16 +91,14 @@ func ReportOn(past *archive.Past, now *archive.Journal) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, unread, err := written(past.Journal)
-	if err != nil {
-		return nil, err
+	r.Moves = moves(from, to, inOrder(now))
+	if past.Recoded {
+		if was, err := byItsLab(past); err != nil {
+			r.Untold = err.Error()
+		} else {
+			r.ByCode = moves(was, from, inOrder(past.Journal))
+		}
 	}
-	// Derived files that are missing say nothing about the code.
-	again := map[string]*pages.Hosts{}
-	for name := range files {
-		again[name] = from[name]
-	}
-	r.Moves, r.ByCode, r.Unread = moves(from, to, inOrder(now)), moves(files, again, inOrder(past.Journal)), unread
 	r.claims(past.Journal, now)
 	r.runs(past.Journal, now)
 	r.audits(past.Journal, now)

@@ -161,8 +161,10 @@ func (r *Report) sections() []section {
 	add("Files of before that today's lab refuses; their runs are missing below", faults...)
 	add("Files that nothing may change", append(paths(r.Gone, "deleted"), paths(r.Changed, "changed")...)...)
 	add("Verdicts that moved", moveLines(r.Moves, "not measured", "no longer measured")...)
-	add("Verdicts that only the code moved: the derived file of before, and what today's code makes of the same data", moveLines(r.ByCode, "not there", "not there")...)
-	add("Experiments without a derived file before, so that nothing tells what the code moved", paths(r.Unread, "data/claims has none")...)
+	add("Verdicts that only the code moved: what the lab of before makes of the data of before, and what today's makes of the same", moveLines(r.ByCode, "not there", "not there")...)
+	if r.Untold != "" {
+		add("The lab of before derives nothing, so nothing tells what only the code moved", line{theirs(r.Untold)})
+	}
 	add("New claims", claimLines(r.New)...)
 	add("Claims with other bars or another design than before", claimLines(r.Edited)...)
 	add("Claims in other words than before, with the same bars", claimLines(r.Reworded)...)

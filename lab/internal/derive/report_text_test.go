@@ -26,7 +26,7 @@ func full(n int, text string) *Report {
 		claim := ClaimOf{text, text, text}
 		finding := FindingOf{text, audit.Finding{ID: text, Place: text, Printed: text, Unit: metric.Unit(text)}}
 		r.Faults = append(r.Faults, archive.Fault{Path: text, Err: errors.New(text)})
-		r.Changed, r.Gone, r.Unread = append(r.Changed, text), append(r.Gone, text), append(r.Unread, text)
+		r.Changed, r.Gone, r.Untold = append(r.Changed, text), append(r.Gone, text), text
 		r.Moves, r.ByCode = append(r.Moves, move), append(r.ByCode, move)
 		r.New, r.Edited, r.Withdrawn, r.Dropped = append(r.New, claim), append(r.Edited, claim), append(r.Withdrawn, claim), append(r.Dropped, claim)
 		r.Batches = append(r.Batches, Batch{Experiment: text, Host: text, Runs: 1, Trials: 20, Invalid: 2, Gates: map[string]int{text: 2}, Bounds: map[string]int{text: 18}, Unmade: []string{text}})

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -293,18 +292,11 @@ func (c *clone) charts() {
 	}
 }
 
-// derive makes the files that `lab verdicts` makes.
+// derive makes the files that `lab derive` makes.
 func (c *clone) derive() {
 	c.t.Helper()
-	j, faults, err := archive.Open(journal.Root(c.dir))
+	_, err := derive.Update(journal.Root(c.dir))
 	c.must(err)
-	for _, f := range faults {
-		c.t.Errorf("%s: %v", f.Path, f.Err)
-	}
-	if len(faults) > 0 {
-		c.t.FailNow()
-	}
-	c.must(derive.Write(j))
 }
 
 func (c *clone) experiment(name, text string) {

@@ -43,53 +43,70 @@ func (r Root) Path(parts ...string) string {
 	return filepath.Join(append([]string{string(r)}, parts...)...)
 }
 
-// The repository's paths.
+// The paths of what people wrote and what was measured, which git holds.
 func (r Root) Experiments() string           { return r.Path("lab", "experiments") }
 func (r Root) Experiment(name string) string { return filepath.Join(r.Experiments(), name+".toml") }
 func (r Root) Entry(name string) string      { return r.Path("content", "journal", name+".md") }
-func (r Root) Result(x, run string) string   { return r.Path("data", "results", x, run+".json") }
-func (r Root) Verdict(x, run string) string  { return r.Path("data", "verdicts", x, run+".json") }
-func (r Root) Sheet(x, run string) string    { return r.Path("data", "csv", x, run+".csv") }
-func (r Root) Run(x, run string) string      { return r.Path("data", "runs", x, run+".json") }
+func (r Root) Results(x string) string       { return r.Path("data", "results", x) }
+func (r Root) Result(x, run string) string   { return filepath.Join(r.Results(x), run+".json") }
+func (r Root) Profiles(x string) string      { return r.Path("data", "profiles", x) }
 func (r Root) Host(id string) string         { return r.Path("data", "hosts", id+".json") }
 func (r Root) Texts() string                 { return r.Path("data", "texts") }
 func (r Root) Text(entry string) string      { return filepath.Join(r.Texts(), entry+".toml") }
-func (r Root) Audit(entry string) string     { return r.Path("data", "audits", entry+".json") }
 
-// Ledger is the file with all claims over all hosts, and LedgerSheet the same as
-// CSV.
-func (r Root) Ledger() string      { return r.Path("data", "ledger.json") }
-func (r Root) LedgerSheet() string { return r.Path("data", "ledger.csv") }
-
-// Hosts is the file with an experiment's claims over all hosts.
-func (r Root) Hosts(x string) string { return r.Path("data", "claims", x+".json") }
-
-// Figures has the figures that a page of content declares, drawn, and Card its card;
-// Ratios has those of the pages of an experiment's claims.
-func (r Root) Figures(page string) string { return r.Path("data", "figures", page+".json") }
-func (r Root) Card(page string) string    { return r.Path("data", "cards", page+".json") }
-func (r Root) Ratios(x string) string     { return r.Path("data", "ratios", x+".json") }
-
-// Profile is the path of a raw profile by its name in a run; Flame is the tree
-// that pages draw of one.
+// Profile is the path of a raw profile by its name in a run.
 func (r Root) Profile(file string) string {
 	return r.Path("data", "profiles", filepath.FromSlash(file))
-}
-func (r Root) Flame(x, run, name string) string {
-	return r.Path("data", "flames", x, run, name+".json")
 }
 
 // Design is where an experiment's file is kept, by SHA-256, as runs were made
 // with it. So a claim that was changed after a run is noticed.
 func (r Root) Design(sum string) string { return r.Path("data", "designs", sum+".toml") }
 
+// Derived is where everything lies that follows from other files; git ignores it. Of its
+// directories, data is published as the site's data, beside what git has there; pages is
+// what templates are told; schema is published; and inputs is what each experiment's files
+// were derived from.
+func (r Root) Derived(parts ...string) string {
+	return r.Path(append([]string{"derived"}, parts...)...)
+}
+
+// What is derived of a run: its verdicts, its CSV, what pages show of it, and the trees of
+// its profiles.
+func (r Root) Verdict(x, run string) string { return r.Derived("data", "verdicts", x, run+".json") }
+func (r Root) Sheet(x, run string) string   { return r.Derived("data", "results", x, run+".csv") }
+func (r Root) Run(x, run string) string     { return r.Derived("pages", "runs", x, run+".json") }
+func (r Root) Flame(x, run, name string) string {
+	return r.Derived("data", "flames", x, run, name+".json")
+}
+
+// Hosts is the file with an experiment's claims over all hosts, Ledger that with all
+// claims, and LedgerSheet the same as CSV. Audit is what a text's figures say of each other.
+func (r Root) Hosts(x string) string     { return r.Derived("data", "claims", x+".json") }
+func (r Root) Ledger() string            { return r.Derived("data", "ledger.json") }
+func (r Root) LedgerSheet() string       { return r.Derived("data", "ledger.csv") }
+func (r Root) Audit(entry string) string { return r.Derived("data", "audits", entry+".json") }
+
+// Figures has the figures of an experiment, or of texts, that a page of content declares,
+// drawn; Ratios those of the pages of an experiment's claims.
+func (r Root) Figures(page, x string) string {
+	if x == "" {
+		x = "texts"
+	}
+	return r.Derived("pages", "figures", page, x+".json")
+}
+
+// Card is the card of a page, about one experiment.
+func (r Root) Card(page, x string) string { return r.Derived("pages", "cards", page, x+".json") }
+func (r Root) Ratios(x string) string     { return r.Derived("pages", "ratios", x+".json") }
+
 // The metrics, the method, all names, and the counts of what claims need, for
 // pages; and the published schemas.
-func (r Root) Metrics() string           { return r.Path("data", "metrics.json") }
-func (r Root) Names() string             { return r.Path("data", "names.json") }
-func (r Root) Method() string            { return r.Path("data", "method.json") }
-func (r Root) Reach() string             { return r.Path("data", "reach.json") }
-func (r Root) Schema(name string) string { return r.Path("static", "schema", name+".json") }
+func (r Root) Metrics() string           { return r.Derived("pages", "metrics.json") }
+func (r Root) Names() string             { return r.Derived("pages", "names.json") }
+func (r Root) Method() string            { return r.Derived("pages", "method.json") }
+func (r Root) Reach() string             { return r.Derived("pages", "reach.json") }
+func (r Root) Schema(name string) string { return r.Derived("schema", name+".json") }
 
 // Scratch holds unfinished files; it is outside data/ and ignored by git.
 func (r Root) Scratch() string { return r.Path(".tools", "scratch") }
@@ -173,26 +190,20 @@ func (r Root) Irregular() ([]string, error) {
 	return out, nil
 }
 
-// sources are the directories of data/ with files that are not derived.
-var sources = []string{"results", "hosts", "designs", "profiles", "texts", "examples"}
+// recorded are the directories of data/: all that people write or measure.
+var recorded = []string{"results", "hosts", "designs", "profiles", "texts", "examples"}
 
-// Derived lists the files of data/ that are not read as data.
-func (r Root) Derived() ([]string, error) {
-	var out []string
-	data := r.Path("data")
-	err := filepath.WalkDir(data, func(p string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			return nil
-		case err != nil:
-			return err
-		case d.IsDir() && filepath.Dir(p) == data && slices.Contains(sources, d.Name()):
-			return filepath.SkipDir
-		case !d.IsDir():
-			out = append(out, p)
+// Foreign lists what lies in data/ that nothing reads.
+func (r Root) Foreign() (out []string, err error) {
+	all, err := os.ReadDir(r.Path("data"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range all {
+		if !e.IsDir() || !slices.Contains(recorded, e.Name()) {
+			out = append(out, r.Path("data", e.Name()))
 		}
-		return nil
-	})
+	}
 	return out, err
 }
 

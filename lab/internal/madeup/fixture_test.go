@@ -115,7 +115,7 @@ func same(t *testing.T, name string, want []byte) {
 	if got, err := os.ReadFile(path); err != nil {
 		t.Error(err)
 	} else if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what is made up here; go test ./internal/madeup -update, then test/site/fixture.sh --update", name)
+		t.Errorf("%s is not what is made up here; go test ./internal/madeup -update", name)
 	}
 }
 

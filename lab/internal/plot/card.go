@@ -29,8 +29,8 @@ type CardOf struct {
 	Claim   string            `toml:"claim"`
 }
 
-// card draws a page's card; nil if it declares no chart.
-func (b *Book) card(of CardOf) (*draw.Card, error) {
+// Card draws a page's card; nil if it declares no chart.
+func (b *Book) Card(of CardOf) (*draw.Card, error) {
 	f := Figure{Exp: of.Exp, Run: of.Run, Table: of.Table, Host: of.Host, Keep: of.At}
 	if of.Metric == "" && of.Claim == "" {
 		return nil, nil
@@ -60,7 +60,7 @@ func (b *Book) cardOfClaim(of CardOf, r Run, source string) (*draw.Card, error) 
 	c, ok := x.Claim(of.Claim)
 	said, _ := r.said(of.Claim)
 	if !ok || len(said.Effects) == 0 {
-		return nil, fmt.Errorf("data/verdicts/%s/%s.json has no ratio of %s", of.Exp, r.Run, of.Claim)
+		return nil, fmt.Errorf("derived/data/verdicts/%s/%s.json has no ratio of %s", of.Exp, r.Run, of.Claim)
 	}
 	m, _ := metric.Lookup(c.Metric)
 	ratios := draw.Ratios{Groups: []draw.RatioGroup{{}}}

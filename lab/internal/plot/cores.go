@@ -137,7 +137,7 @@ func (b *Book) printedCores(f Figure) (string, error) {
 		for _, id := range side.ids {
 			a := b.Audits[f.Entry]
 			if a == nil || a.Figures[id].Printed == "" {
-				return "", fmt.Errorf("data/audits/%s.json has no figure %q", f.Entry, id)
+				return "", fmt.Errorf("derived/data/audits/%s.json has no figure %q", f.Entry, id)
 			}
 			state := id[strings.LastIndex(id, "_")+1:]
 			if state == "soft" {

@@ -76,33 +76,31 @@ var kinds = map[string]struct {
 	"picture": {nil, (*Book).picture},
 }
 
-// Page draws the figures that a page declares in its front matter, by name, and its card, which
-// is nil without a chart. A figure of measured runs that nobody has made yet is empty: the table
-// beside it says so.
-func (b *Book) Page(path string, text []byte) (out map[string]string, card *draw.Card, err error) {
-	figures, of, err := declared(text)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if card, err = b.card(of); err != nil {
-		return nil, nil, fmt.Errorf("%s: card: %w", path, err)
-	}
-	out = map[string]string{}
-	for _, f := range figures {
-		drawn, err := b.draw(f)
-		if err == nil && out[f.Name] != "" {
-			err = errors.New("the page has another figure of this name")
+// Experiments are those that a figure or its panels are of.
+func (f Figure) Experiments() (names []string) {
+	for _, p := range append([]Figure{f}, f.Panels...) {
+		if p.Exp != "" && !slices.Contains(names, p.Exp) {
+			names = append(names, p.Exp)
 		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: figure %q: %w", path, f.Name, err)
-		}
-		out[f.Name] = drawn
 	}
-	return out, card, nil
+	return names
 }
 
-// declared reads the figures and the card of a page's front matter. Hugo refuses what else is
+// Declared reads the figures and the card of a page's front matter. Hugo refuses what else is
 // wrong in it.
+func Declared(path string, text []byte) (figures []Figure, card CardOf, err error) {
+	figures, card, err = declared(text)
+	for i, f := range figures {
+		if err == nil && slices.ContainsFunc(figures[:i], func(g Figure) bool { return g.Name == f.Name }) {
+			err = fmt.Errorf("figure %q: the page has another figure of this name", f.Name)
+		}
+	}
+	if err != nil {
+		return nil, card, fmt.Errorf("%s: %w", path, err)
+	}
+	return figures, card, nil
+}
+
 func declared(text []byte) (figures []Figure, card CardOf, err error) {
 	parts := bytes.SplitN(text, []byte("+++\n"), 3)
 	var front struct {
@@ -133,7 +131,8 @@ func declared(text []byte) (figures []Figure, card CardOf, err error) {
 	return of.Figures, front.Card, nil
 }
 
-func (b *Book) draw(f Figure) (string, error) {
+// Draw draws a figure. A measured one that no run has yet is empty: the table beside it says so.
+func (b *Book) Draw(f Figure) (string, error) {
 	kind, ok := kinds[f.Kind]
 	if !ok {
 		return "", unknown("kind", f.Kind, kinds)

@@ -447,7 +447,7 @@ func (s *setup) gauge(side string) (draw.Station, error) {
 func (s *setup) printed(side, id string) (float64, error) {
 	a := s.b.Audits[s.r.Entry]
 	if a == nil {
-		return 0, fmt.Errorf("data/audits/%s.json is missing", s.r.Entry)
+		return 0, fmt.Errorf("derived/data/audits/%s.json is missing", s.r.Entry)
 	}
 	v, unit := a.Figures[id].Value, a.Figures[id].Unit
 	if _, ok := a.Figures[id]; !ok {
@@ -457,7 +457,7 @@ func (s *setup) printed(side, id string) (float64, error) {
 			}
 		}
 		if !ok {
-			return 0, fmt.Errorf("data/audits/%s.json has no figure and no finding %q", s.r.Entry, id)
+			return 0, fmt.Errorf("derived/data/audits/%s.json has no figure and no finding %q", s.r.Entry, id)
 		}
 	}
 	switch {

@@ -90,6 +90,9 @@ func (b *Book) host(id string) string {
 	return b.names[id]
 }
 
+// Host is what pages call a host, which depends on how the others are called.
+func (b *Book) Host(id string) string { return b.host(id) }
+
 // server names the host of a run, with the clients of its fleet.
 func (b *Book) server(r Run) string {
 	if r.Fleet != nil {
@@ -244,7 +247,7 @@ func matches(levels, wanted setting.Levels) bool {
 // text is a figure as pages print it, with its interval if there is room.
 func (r Run) text(f verdict.Figure, name string) (short, full string, err error) {
 	if short = first(f.Printed, f.Text); short == "" {
-		return "", "", fmt.Errorf("data/verdicts/%s/%s.json has no words for a figure of %s: "+
+		return "", "", fmt.Errorf("derived/data/verdicts/%s/%s.json has no words for a figure of %s: "+
 			"add that metric to `metrics` in lab/experiments/%s.toml", r.Experiment, r.Run, name, r.Experiment)
 	}
 	if f.Interval != "" {

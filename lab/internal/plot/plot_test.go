@@ -1,9 +1,11 @@
 package plot
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/draw"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/pages"
@@ -34,8 +36,20 @@ func page(figures string) []byte {
 	return []byte("+++\ntitle = \"An entry\"\n\n[[figures]]\n" + figures + "\n+++\n\nText.\n")
 }
 
+// drawn has the figures that a page declares, by name.
+func drawn(path string, text []byte) (map[string]string, error) {
+	figures, _, err := Declared(path, text)
+	out := map[string]string{}
+	for _, f := range figures {
+		if out[f.Name], err = book().Draw(f); err != nil {
+			return nil, fmt.Errorf("%s: figure %q: %w", path, f.Name, err)
+		}
+	}
+	return out, err
+}
+
 func TestAPageDeclaresItsFigures(t *testing.T) {
-	got, _, err := book().Page("content/journal/90.md", page(`name = "all"
+	got, err := drawn("content/journal/90.md", page(`name = "all"
 kind = "bars"
 title = "Bars"
 exp = "90-workers"
@@ -51,7 +65,7 @@ metric = "throughput_rps"`))
 	if strings.Contains(got["all"], "0000aaaa") {
 		t.Error("the figure has a run that the page does not show")
 	}
-	if none, _, err := book().Page("content/about.md", []byte("+++\ntitle = \"About\"\n+++\n")); err != nil || len(none) > 0 {
+	if none, err := drawn("content/about.md", []byte("+++\ntitle = \"About\"\n+++\n")); err != nil || len(none) > 0 {
 		t.Errorf("a page without figures: %v, %v", none, err)
 	}
 }
@@ -59,11 +73,11 @@ metric = "throughput_rps"`))
 // What nobody has measured is a state of the journal, and the table beside the figure says so.
 func TestAFigureThatNobodyMeasuredIsEmptyIfItSaysMeasured(t *testing.T) {
 	of := "name = \"a\"\nkind = \"dots\"\nexp = \"90-workers\"\nmetric = \"latency_p50_s\"\n"
-	got, _, err := book().Page("p.md", page(of+`source = "measured"`))
+	got, err := drawn("p.md", page(of+`source = "measured"`))
 	if drawn, ok := got["a"]; err != nil || !ok || drawn != "" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, _, err := book().Page("p.md", page(of)); err == nil || !strings.Contains(err.Error(), `source = "measured"`) {
+	if _, err := drawn("p.md", page(of)); err == nil || !strings.Contains(err.Error(), `source = "measured"`) {
 		t.Errorf("a figure without figures: %v", err)
 	}
 }
@@ -79,11 +93,11 @@ func TestAFaultyFigureIsNamed(t *testing.T) {
 		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"errors\"\nrun = \"third\"":                  `0 of 90-workers answer to "third"`,
 		"name = \"a\"\nkind = \"ratios\"\nexp = \"90-workers\"\nclaim = \"one\"":                                     "ratios draws flat and ratio claims; one is count",
 		"name = \"a\"\nkind = \"ratios\"\nexp = \"90-workers\"\nclaim = \"two\"":                                     `lab/experiments/90-workers.toml has no claim "two"`,
-		"name = \"a\"\nkind = \"cores\"\nentry = \"90\"\nserver = [\"user\"]":                                        `data/audits/90.json has no figure "user"`,
+		"name = \"a\"\nkind = \"cores\"\nentry = \"90\"\nserver = [\"user\"]":                                        `derived/data/audits/90.json has no figure "user"`,
 		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"\nlevels = {workers = 1.5}": "levels: workers: 1.5 is not a level",
 		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"\n[[figures]]\nname = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"": "the page has another figure of this name",
 	} {
-		if _, _, err := book().Page("p.md", page(figure)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := drawn("p.md", page(figure)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\ngave %v, want %s", figure, err, want)
 		}
 	}
@@ -93,7 +107,7 @@ func TestAPictureOfWhatNobodyMeasuredSaysHowTo(t *testing.T) {
 	panel := func(more string) []byte {
 		return page("name = \"a\"\nkind = \"picture\"\ntitle = \"T\"\n\n[[figures.panels]]\nexp = \"90-workers\"\n" + more)
 	}
-	got, _, err := book().Page("p.md", panel("kind = \"asked\"\nsource = \"measured\"\nlevels = {workers = 8}"))
+	got, err := drawn("p.md", panel("kind = \"asked\"\nsource = \"measured\"\nlevels = {workers = 8}"))
 	if err != nil || !strings.Contains(got["a"], "<code>.tools/bin/lab run 90-workers</code> would add yours here") {
 		t.Errorf("%q, %v", got["a"], err)
 	}
@@ -101,30 +115,39 @@ func TestAPictureOfWhatNobodyMeasuredSaysHowTo(t *testing.T) {
 		"kind = \"askt\"":  `panel "askt" is not known; did you mean "asked"?`,
 		"kind = \"setup\"": "0 of 90-workers answer to \"the table of a text\"",
 		"kind = \"setup\"\nrun = \"first\"\nlevels = {workers = 8}":     "no run of 90-workers has throughput_rps at these levels",
-		"kind = \"setup\"\nrun = \"first\"\nclient = [\"idle\"]":        "data/audits/90.json is missing",
+		"kind = \"setup\"\nrun = \"first\"\nclient = [\"idle\"]":        "derived/data/audits/90.json is missing",
 		"kind = \"flushes\"\nsource = \"measured\"\nlevels = {a = 1.5}": "levels: a: 1.5 is not a level",
 	} {
-		if _, _, err := book().Page("p.md", panel(more)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := drawn("p.md", panel(more)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\ngave %v, want %s", more, err, want)
 		}
 	}
 }
 
+// carded has the card that a page declares.
+func carded(path string, text []byte) (*draw.Card, error) {
+	_, of, err := Declared(path, text)
+	if err != nil {
+		return nil, err
+	}
+	return book().Card(of)
+}
+
 func TestACardIsDrawnOfThePublishedRunOrTheOneNamed(t *testing.T) {
 	entry := func(card string) []byte { return []byte("+++\ncard = {" + card + "}\n+++\n") }
-	_, card, err := book().Page("p.md", entry(`exp = "90-workers", run = "first", metric = "throughput_rps", x = "workers"`))
+	card, err := carded("p.md", entry(`exp = "90-workers", run = "first", metric = "throughput_rps", x = "workers"`))
 	if err != nil || card == nil || !strings.Contains(card.Ink, "Requests a second by workers\n4 ") || card.Says != "Requests a second by workers. 4: 1,000." {
 		t.Errorf("%+v, %v", card, err)
 	}
-	if _, card, err := book().Page("p.md", entry("finding = true")); card != nil || err != nil {
+	if card, err := carded("p.md", entry("finding = true")); card != nil || err != nil {
 		t.Errorf("words alone: %+v, %v", card, err)
 	}
 	for of, want := range map[string]string{
-		`exp = "90-workers", metric = "throughput_rps", x = "workers"`:               `p.md: card: 0 of 90-workers answer to "the table of a text"`,
+		`exp = "90-workers", metric = "throughput_rps", x = "workers"`:               `0 of 90-workers answer to "the table of a text"`,
 		`exp = "90-workers", run = "first", claim = "one"`:                           "data/verdicts/90-workers/first.json has no ratio of one",
 		`exp = "90-workers", run = "first", metric = "throughput_rps", x = ["rate"]`: "no figure of throughput_rps over rate",
 	} {
-		if _, _, err := book().Page("p.md", entry(of)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := carded("p.md", entry(of)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\ngave %v, want %s", of, err, want)
 		}
 	}

@@ -164,7 +164,7 @@ func keepTrial(into journal.Root, h *host.Profile, x *experiment.Experiment, mad
 	return nil
 }
 
-// roomBytes is more than the largest run takes, with its profiles and all derived files.
+// roomBytes is more than the largest run takes, with its profiles.
 const roomBytes = 8 << 20
 
 // checkRoom checks before a run whether it could be kept, by writing a file where it would
@@ -172,11 +172,10 @@ const roomBytes = 8 << 20
 func checkRoom(scratch string, root journal.Root, x *experiment.Experiment, h *host.Profile) error {
 	dirs := []string{
 		filepath.Dir(root.Result(x.Name, "")), filepath.Dir(root.Host(h.ID)),
-		filepath.Dir(root.Verdict(x.Name, "")), filepath.Dir(root.Sheet(x.Name, "")), filepath.Dir(root.Run(x.Name, "")),
 		filepath.Dir(root.Design("")),
 	}
 	if x.Profile != nil {
-		dirs = append(dirs, filepath.Dir(root.Profile(x.Name+"/run")), filepath.Dir(root.Flame(x.Name, "", "")))
+		dirs = append(dirs, filepath.Dir(root.Profile(x.Name+"/run")))
 	}
 	if err := results.Room(scratch, roomBytes, dirs...); err != nil {
 		return fmt.Errorf("nothing was measured: %w", err)

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
-	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
@@ -206,7 +205,7 @@ func TestWhatTheJournalWouldRefuseIsMovedAside(t *testing.T) {
 				t.Errorf("said %q, want %q", said, c.want)
 			}
 			// Nothing of it is in the journal, and it is not tried again.
-			for _, kind := range []string{"results", "verdicts", "csv", "runs", "designs", "hosts", "profiles"} {
+			for _, kind := range []string{"results", "designs", "hosts", "profiles"} {
 				if left, _ := filepath.Glob(filepath.Join(string(w.root), "data", kind, "*")); len(left) > 0 {
 					t.Errorf("in data/: %v", left)
 				}
@@ -360,9 +359,6 @@ func TestAKillLosesNoCompleteBlock(t *testing.T) {
 		}
 		b := w.session(Options{})
 		if _, err := Adopt(b.j, "", b.Say); err != nil {
-			t.Fatal(err)
-		}
-		if err := derive.Write(b.j); err != nil {
 			t.Fatal(err)
 		}
 	}

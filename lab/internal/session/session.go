@@ -25,7 +25,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -284,11 +283,6 @@ func (s *Session) measure(
 	made := len(s.j.Runs) > s.had || slices.ContainsFunc(outcomes, func(o *Outcome) bool { return len(o.Runs) > 0 })
 	if !made && failed != nil {
 		return Invalid, failed // there is nothing to print
-	}
-	if !s.Trial {
-		if err := derive.Write(s.j); err != nil {
-			failed = errors.Join(failed, err)
-		}
 	}
 	report(out, s.j.Root, s.destination(), outcomes)
 	return standing(outcomes), failed

@@ -15,7 +15,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
-	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -63,9 +62,6 @@ func newWorkshop(t *testing.T) *workshop {
 	w.log = filepath.Join(t.TempDir(), "log")
 	w.write(filepath.Join(w.root.Experiments(), counted+".toml"), fmt.Sprintf(archivetest.CountedDesign, "97", true))
 	w.write(filepath.Join(w.root.Experiments(), other+".toml"), fmt.Sprintf(archivetest.CountedDesign, "98", true))
-	if err := derive.Write(w.session(Options{}).j); err != nil {
-		t.Fatal(err)
-	}
 	return w
 }
 
@@ -225,16 +221,12 @@ func (w *workshop) do(ctx context.Context, p run.Plan, watch run.Watcher) (*run.
 	return &run.Made{File: f}, nil
 }
 
-// inOrder opens the journal as lab check does, derived files included, and returns its
-// runs.
+// inOrder opens the journal as lab check does, and returns its runs.
 func (w *workshop) inOrder() []*results.File {
 	w.t.Helper()
 	j, faults, err := archive.Open(w.root)
 	if err != nil || len(faults) > 0 {
 		w.t.Fatal(err, faults)
-	}
-	if drift, err := derive.Drift(j); err != nil || len(drift) > 0 {
-		w.t.Errorf("drift: %v %v", drift, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(w.root.Pending(), "*", "*")); len(left) > 0 {
 		w.t.Errorf("still pending: %v", left)

@@ -100,7 +100,7 @@ func (v Verdict) Meaning() string {
 
 // A File has what the record said about all claims of a run once that run was
 // added, and the figures of its conditions. Package pages fills in what pages show of
-// it. It is derived: `lab verdicts` makes it from the results files. The file of a
+// it. It is derived: `lab derive` makes it from the results files. The file of a
 // host's newest run has the present state of the record.
 type File struct {
 	SchemaVersion int       `json:"schema_version"`

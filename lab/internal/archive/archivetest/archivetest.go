@@ -51,7 +51,6 @@ var named = map[string][]string{
 	"designs": {MeasuredDesign},
 	"hosts":   {"c6i-4xlarge", "c6in-8xlarge", "c8i-32xlarge", "intel-xeon-processor-2c-ca1b5bc8"},
 	"texts":   {"03", "08", "09", "10", "11"},
-	"audits":  {"03", "08", "09", "10", "11"},
 }
 
 // in tells whether a clone has a file, by its path in the repository.
@@ -59,25 +58,22 @@ func in(path string) bool {
 	parts := strings.Split(filepath.ToSlash(path), "/")
 	name := strings.TrimSuffix(parts[len(parts)-1], filepath.Ext(path))
 	switch dir := parts[1]; {
-	case len(parts) == 2, parts[0] == "static":
-		return true
-	case dir == "experiments", dir == "claims":
+	case dir == "experiments":
 		return kept[name] != nil
 	case named[dir] != nil:
 		return slices.Contains(named[dir], name)
-	case dir == "profiles", dir == "flames":
+	case dir == "profiles":
 		name = parts[len(parts)-2]
 	}
 	return slices.Contains(kept[parts[2]], name)
 }
 
-// Clone copies some of the journal's files, and what is derived from them, so
-// that a test can break them. They are copied by name: whatever else is added to
+// Clone copies some of the journal's files, so that a test can break them. They are copied by name: whatever else is added to
 // the journal, a clone stays the same, and so does what tests say of it.
 func Clone(t *testing.T) journal.Root {
 	t.Helper()
 	root := journal.Root(t.TempDir())
-	for _, dir := range []string{"lab/experiments", "data", "static/schema"} {
+	for _, dir := range []string{"lab/experiments", "data"} {
 		err := filepath.WalkDir(filepath.Join(Repository, dir), func(p string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err

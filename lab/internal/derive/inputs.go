@@ -1,0 +1,132 @@
+package derive
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	labprogram "github.com/line-rate/line-rate/lab/internal/program"
+)
+
+// The inputs are what an experiment's files were derived from: the experiment, its runs and
+// their profiles, the hosts that they name, the figures of it that pages declare, and the audits, whose tables and figures these may show. Designs have their digests as names, so
+// runs that name the same ones have the same.
+type inputs struct {
+	Digest string   `json:"digest"`
+	Hosts  []string `json:"hosts"`
+	Files  string   `json:"files"` // digest of the derived files' names
+}
+
+// inputs reads what an experiment was last derived from; nothing if that is not known.
+func (u *update) inputs(name string) (in inputs) {
+	data, err := os.ReadFile(u.Root.Derived("inputs", name+".json"))
+	if err != nil || json.Unmarshal(data, &in) != nil {
+		return inputs{}
+	}
+	return in
+}
+
+// digest is that of all an experiment's inputs, as they are now.
+func (u *update) digest(x *experiment.Experiment, hosts []string) (string, error) {
+	h := sha256.New()
+	add := func(path string) error {
+		sum, err := digestOf(path)
+		fmt.Fprintf(h, "%s  %s\n", sum, u.Root.Rel(path))
+		return err
+	}
+	if err := add(u.Root.Experiment(x.Name)); err != nil {
+		return "", err
+	}
+	if err := json.NewEncoder(h).Encode([]any{u.called(hosts), u.declared[x.Name], u.cards[x.Name]}); err != nil {
+		return "", err
+	}
+	for _, id := range hosts {
+		if err := add(u.Root.Host(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	err := walk(add, u.Root.Results(x.Name), u.Root.Profiles(x.Name), u.Root.Derived("data", "audits"))
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// files lists what was derived of an experiment.
+func (u *update) files(name string) (out []string, err error) {
+	dirs, err := filepath.Glob(u.Root.Figures("*", name))
+	if err != nil {
+		return nil, err
+	}
+	cards, err := filepath.Glob(u.Root.Card("*", name))
+	if err != nil {
+		return nil, err
+	}
+	dirs = append(append(dirs, cards...), u.Root.Hosts(name), u.Root.Ratios(name))
+	for _, dir := range ofRuns {
+		dirs = append(dirs, filepath.Join(u.Root.Derived(dir...), name))
+	}
+	err = walk(func(path string) error { out = append(out, path); return nil }, dirs...)
+	return out, err
+}
+
+// namesOf is a digest of files' names.
+func namesOf(paths []string) string {
+	slices.Sort(paths)
+	sum := sha256.Sum256([]byte(strings.Join(paths, "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// walk visits all files below some directories, of which any may be missing.
+func walk(visit func(path string) error, dirs ...string) error {
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil || d.IsDir() {
+				return err
+			}
+			return visit(path)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func digestOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// program is the digest of this lab: that of its sources where make built it, so that a
+// commit which changes none of them changes nothing, and otherwise that of the program.
+var program = sync.OnceValues(func() (string, error) {
+	info, ok := debug.ReadBuildInfo()
+	if ok {
+		if s := labprogram.StampOf(info).Sources; s != "" {
+			return strings.Join([]string{s, info.GoVersion}, " "), nil
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	return digestOf(self)
+})
