@@ -20,7 +20,7 @@ func book() *Book {
 	run := func(name, host string, rps float64) Run {
 		levels := setting.Levels{"workers": setting.Int(4)}
 		f := &verdict.File{Experiment: "90-workers", Entry: "90", Run: name, Host: host, Source: "measured", Date: "2026-11-19", Blocks: 1,
-			Conditions: []verdict.Summary{{ID: "c1", Name: "Workers 4", Levels: levels, Shown: map[string]string{"workers": "4"},
+			Conditions: []verdict.Summary{{ID: "c1", Name: "Workers <4>", Levels: levels, Shown: map[string]string{"workers": "4"},
 				Metrics: map[string]verdict.Figure{"throughput_rps": {Median: &rps, Words: words.Words{Text: "1,000"}}, "errors": {Median: &rps}}}},
 			Table: &verdict.Table{Keys: []string{"workers"}, Rows: []verdict.TableRow{{ID: "c1", Levels: []string{"4"}}}}}
 		return Run{File: f, Results: &results.File{}}
@@ -57,7 +57,7 @@ metric = "throughput_rps"`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`<figure id="figure-all"`, "A CPU (0000bbbb), 19 November 2026, measured, 1 block", "Workers 4", "1,000"} {
+	for _, want := range []string{`<figure id="figure-all"`, "A CPU (0000bbbb), 19 November 2026, measured, 1 block", "Workers &lt;4&gt;", "1,000"} {
 		if !strings.Contains(got["all"], want) {
 			t.Errorf("the figure lacks %q:\n%s", want, got["all"])
 		}
