@@ -61,7 +61,7 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 	any := func(holds func(gate.Walls) bool) bool {
 		return slices.ContainsFunc(trials, func(t results.Trial) bool { return holds(b.of.walls(t)) })
 	}
-	if (m.MeasuresClient || c.Kind == experiment.Moves) && b.of.sharedCores() {
+	if (m.MeasuresClient || c.From != "") && b.of.sharedCores() {
 		return sharedCores
 	}
 	if b.of.slow(b.number) && aboutCPU(c) {
@@ -76,13 +76,8 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 			return otherWall
 		}
 	}
-	switch {
-	case c.About == experiment.AboutClient:
-		// The figures then show what the client can do, unless the server limited it.
-		if c.Kind == experiment.Flat && any(func(w gate.Walls) bool { return !w.Room(gate.BoundServerCPU) }) {
-			return serverWall
-		}
-	case m.MeasuresClient:
+	// Figures of a claim about the client show what the client can do.
+	if m.MeasuresClient && c.About != experiment.AboutClient {
 		if any(func(w gate.Walls) bool { return w.Meets(gate.BoundClientCPU) }) {
 			return clientWall
 		}
@@ -95,7 +90,7 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 			return noWall
 		}
 	}
-	return rec.unseen(c, b)
+	return unseen(c, b)
 }
 
 // aboutCPU tells whether a claim says that a side's CPU was the wall, or needs
@@ -111,26 +106,16 @@ func aboutCPU(c experiment.Claim) bool {
 
 // unseen gives the reason why a figure or profile that the claim rests on
 // cannot tell; none if all can.
-func (rec *record) unseen(c experiment.Claim, b block) blindness {
+func unseen(c experiment.Claim, b block) blindness {
 	for _, t := range b.trials {
-		switch {
-		case !holdsSubject(c, t):
+		if !kinds[c.Kind].recorded(c, t) {
 			return missing
-		case isRatio(c.Kind):
-			if r, ok := b.of.Reading(t, c.Metric); ok && r.High <= 0 {
-				return nought
-			}
-		case c.Kind == experiment.Share:
-			if _, why := b.of.shareOf(c, t); why != "" {
-				return thin
-			}
+		}
+		if why := kinds[c.Kind].blind(c, b.of, t); why != none {
+			return why
 		}
 	}
 	return none
-}
-
-func isRatio(k experiment.Kind) bool {
-	return k == experiment.Flat || k == experiment.Ratio || k == experiment.Monotonic
 }
 
 // A sight has the blocks that were begun, and which of them can tell.

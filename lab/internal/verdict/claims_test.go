@@ -69,7 +69,8 @@ func worlds(c experiment.Claim) []world {
 			with(still)
 		}
 	default:
-		b := bandOf(c, true)
+		pairs := kinds[c.Kind].(comparer).pairs(c, 2)
+		b := pairs[len(pairs)-1].band
 		for _, edge := range []float64{b.low, b.high} {
 			if edge <= 0 || math.IsInf(edge, 1) {
 				continue
@@ -111,7 +112,7 @@ func in(x *experiment.Experiment, c experiment.Claim, w world, blocks int) *resu
 	for i := range r.Conditions {
 		cond := &r.Conditions[i]
 		all[cond.ID] = r.Settings.With(cond.Levels)
-		for _, kind := range kinds {
+		for _, kind := range taken {
 			if x.Profile != nil {
 				cond.Profiles = append(cond.Profiles, results.RawProfile{Kind: kind, SHA256: strings.Repeat("0", 64), Trials: blocks,
 					File: fmt.Sprintf("%s/%s/%s-%s.pb.gz", x.Name, r.Run, cond.ID, kind)})
@@ -267,7 +268,7 @@ func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, all settin
 	}
 }
 
-var kinds = []profiles.Kind{profiles.CPU, profiles.Mutex, profiles.Block}
+var taken = []profiles.Kind{profiles.CPU, profiles.Mutex, profiles.Block}
 
 // profilesIn gives profiles of each kind, with the share that the claim looks
 // for, consistent with the trial's figures.
@@ -276,7 +277,7 @@ func profilesIn(c experiment.Claim, w world, block int, m figures) (out []profil
 	if block%2 == 0 {
 		share = w.rest
 	}
-	for _, kind := range kinds {
+	for _, kind := range taken {
 		p := profiles.Profile{Kind: kind, Unit: "s", Total: 50, Events: 1000, Stacks: 10, DurationS: 10,
 			Work: map[string]float64{"http": 1}, Packages: map[string]float64{"net/http": 1}}
 		if kind == profiles.Block {
@@ -329,7 +330,7 @@ func TestEveryClaimCanBeReproducedRefutedAndLeftOpen(t *testing.T) {
 				seen[said.Verdict] = fmt.Sprintf("%+v: %s", w, said.Reason)
 			}
 			every := []Verdict{Reproduced, Refuted, Inconclusive}
-			if !byBlocks(c.Kind) { // one block refutes such a claim, so only few blocks leave it open
+			if !kinds[c.Kind].bets() { // one block refutes such a claim, so only few blocks leave it open
 				try(worlds(c)[0], stats.MinSamples-1)
 			}
 			for _, w := range worlds(c) {

@@ -138,9 +138,6 @@ func newDecider(q *Question, h *host.Profile, runs []Run) *decider {
 	return d
 }
 
-// byBlocks reports whether a bet on blocks decides a kind of claim.
-func byBlocks(k experiment.Kind) bool { return k != experiment.Count && k != experiment.Absent }
-
 // of describes what the verdicts rest on: the runs that share a claim with the
 // last one.
 func (d *decider) of() *Record {
@@ -187,7 +184,7 @@ func (s *source) boundsNow() map[int]gate.Bound {
 // decide gives a claim's verdict, which the A/A control may suspend.
 func (d *decider) decide(c experiment.Claim, control *Control) Claim {
 	out := d.assess(c)
-	if decided := out.Verdict == Reproduced || out.Verdict == Refuted; decided && byBlocks(c.Kind) && control != nil && control.Outcome != Same {
+	if decided := out.Verdict == Reproduced || out.Verdict == Refuted; decided && kinds[c.Kind].bets() && control != nil && control.Outcome != Same {
 		out.Reason = fmt.Sprintf("the record is suspect: %s; otherwise the claim would be %s: %s", control.Reason, out.Verdict, out.Reason)
 		out.Verdict, out.Open, out.VisitsNeeded = Inconclusive, true, 0
 		if n := control.least(); control.Outcome == Undecided && n < stats.MinSamples {
@@ -223,10 +220,10 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	if len(out.Bounds) == 0 {
 		return rec.silent(c, few, say)
 	}
-	f, err := rec.evaluate(c)
+	f, err := kinds[c.Kind].decide(rec, c)
 	n, visits := len(f.seen.blocks), visitsOf(f.seen.blocks)
 	short := max(0, stats.MinSamples-visits)
-	if !byBlocks(c.Kind) { // nobody bets on it
+	if !kinds[c.Kind].bets() { // nobody bets on it
 		short = max(0, stats.MinSamples-n)
 	}
 	out.Blocks, out.Visits, out.Runs, out.For, out.Against = n, visits, ofRuns(f.seen.blocks), f.yes, f.no
@@ -241,7 +238,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		return say(NotApplicable, few, "%v", err)
 	}
 	out.Effects, out.Warnings = f.effects()
-	if short > 0 && byBlocks(c.Kind) {
+	if short > 0 && kinds[c.Kind].bets() {
 		say(Inconclusive, true, "%s%s; that is of %s, and six are the least that decide",
 			f.why, f.seen.blindClause(c), words.Count(visits, "visit"))
 	} else {
@@ -269,44 +266,6 @@ func (rec *record) silent(c experiment.Claim, few bool, say func(Verdict, bool, 
 		return say(NotApplicable, few, "the run did not record %s", words.Metric(c.Metric))
 	}
 	return say(NotApplicable, few, "the run has no trial")
-}
-
-// A finding is what the blocks say, whether or not they are enough for a
-// verdict.
-type finding struct {
-	verdict     Verdict
-	why         string
-	seen        sight        // the blocks that were begun, and which of them can tell
-	yes, no     int          // blocks for the claim and against it
-	needed      int          // estimate of the further visits that would decide; 0 if unknown
-	comparisons []comparison // for claims about ratios
-}
-
-// evaluate compares a claim with the figures. An error says why nothing can be
-// compared.
-func (rec *record) evaluate(c experiment.Claim) (finding, error) {
-	switch c.Kind {
-	case experiment.Bound:
-		return rec.evaluateBound(c), nil
-	case experiment.Moves:
-		return rec.evaluateMoves(c)
-	case experiment.Count:
-		return rec.evaluateCount(c)
-	case experiment.Share:
-		return rec.evaluateShare(c), nil
-	case experiment.Absent:
-		return rec.evaluateAbsent(c), nil
-	}
-	return rec.evaluateRatios(c)
-}
-
-// tellBy decides by the votes on a claim's only edge.
-func (f *finding) tellBy(v votes, level float64) {
-	edges := []votes{v}
-	f.yes, f.no = v.inside, v.beyond
-	if f.verdict = judge(edges, level); f.verdict == Inconclusive {
-		f.needed = needed(edges, level)
-	}
 }
 
 // gates counts the reasons of invalid trials: "3 trials invalid (non-2xx 2, errors 1)".

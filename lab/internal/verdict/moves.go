@@ -28,7 +28,7 @@ const (
 // the server from its wall, or may have. A wall at 91 % in one trial and at 89 %
 // in the other is the same wall, read on both sides of the threshold, so the use
 // of each has to change by the margin as well.
-func (rec *record) moveOf(s *source, c experiment.Claim, first, last results.Trial) move {
+func moveOf(s *source, c experiment.Claim, first, last results.Trial) move {
 	from, to := gate.Bound(c.From), gate.Bound(c.To)
 	a, b := wallStateOf(s, first, from), wallStateOf(s, last, to)
 	another := func(state wallState, t results.Trial, claimed gate.Bound) bool {
@@ -54,11 +54,19 @@ func (rec *record) moveOf(s *source, c experiment.Claim, first, last results.Tri
 	return moved
 }
 
-// evaluateMoves decides a claim that the wall is one at the first level of a
+// A moves claim names the wall at a factor's first level, and another at its last.
+type moves struct{ plain }
+
+func (moves) criterion(c experiment.Claim) string {
+	return fmt.Sprintf("%s alone is full at the first level of %s, and %s alone at the last; between the two the use of the one falls, and that of the other rises, by at least %s of what it can carry",
+		words.Wall(c.From), words.Setting(c.Over), words.Wall(c.To), words.Percent(*c.Margin))
+}
+
+// decide decides a claim that the wall is one at the first level of a
 // factor and another at the last. A block is for the claim if it moved so at all
 // levels of the other factors, and against it if at one of them another wall was
 // met at either end.
-func (rec *record) evaluateMoves(c experiment.Claim) (finding, error) {
+func (moves) decide(rec *record, c experiment.Claim) (finding, error) {
 	var ends [][2]setting.Levels
 	var compared []setting.Levels
 	for _, s := range rec.strata(c) {
@@ -83,7 +91,7 @@ func (rec *record) evaluateMoves(c experiment.Claim) (finding, error) {
 		worst, any := moved, false
 		for n := range ends {
 			first, last := b.trials[2*n], b.trials[2*n+1]
-			m := rec.moveOf(b.of, c, first, last)
+			m := moveOf(b.of, c, first, last)
 			worst, any = min(worst, m), any || m == elsewhere
 			trials++
 			for end, t := range []results.Trial{first, last} {

@@ -41,7 +41,7 @@ func Asked(runs []Run) *Question {
 // addClaims adds the claims that a number of visits decides.
 func addClaims(to map[string]int, x *experiment.Experiment) {
 	for _, c := range x.Claims {
-		if byBlocks(c.Kind) {
+		if kinds[c.Kind].bets() {
 			to[x.Bars(c)] = x.Needs(c).Cores
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -249,7 +248,7 @@ func ofRuns(blocks []block) int {
 func (rec *record) about(c experiment.Claim, b block) []results.Trial {
 	var out []results.Trial
 	for _, levels := range rec.conds {
-		if t, ok := b.of.at(levels)[b.number]; ok && holdsSubject(c, t) {
+		if t, ok := b.of.at(levels)[b.number]; ok && kinds[c.Kind].recorded(c, t) {
 			out = append(out, t)
 		}
 	}
@@ -276,7 +275,7 @@ func (rec *record) holds(levels setting.Levels, c experiment.Claim) bool {
 	lost := true
 	for _, s := range rec.runs {
 		for _, t := range s.at(levels) {
-			if holdsSubject(c, t) {
+			if kinds[c.Kind].recorded(c, t) {
 				return true
 			}
 			lost = false
@@ -309,17 +308,19 @@ func (rec *record) invalid() []results.Trial {
 	return ts
 }
 
-// holdsSubject tells whether a trial has what a claim is about: its metric, its
-// kind of profile, or anything for a claim about walls.
-func holdsSubject(c experiment.Claim, t results.Trial) bool {
-	switch c.Kind {
-	case experiment.Bound, experiment.Moves:
-		return true
-	case experiment.Share, experiment.Absent:
-		_, ok := t.Profile(profiles.Kind(c.Profile))
-		return ok
-	}
-	return has(t, c.Metric)
+// tallyBounds counts by bound the valid trials that a claim rests on.
+func (rec *record) tallyBounds(c experiment.Claim) map[string]int {
+	var out map[string]int
+	rec.each(func(s *source, t results.Trial) {
+		if !kinds[c.Kind].recorded(c, t) {
+			return
+		}
+		if out == nil {
+			out = map[string]int{}
+		}
+		out[string(s.walls(t).Bound())]++
+	})
+	return out
 }
 
 // has tells whether a trial has a metric, or at least an upper limit for it.

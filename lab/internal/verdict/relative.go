@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"math"
+
 	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -118,7 +120,7 @@ func (rec *record) over(asked *experiment.Relative, levels, base setting.Levels)
 	claim := experiment.Claim{Kind: experiment.Ratio, Metric: asked.Metric, Over: asked.Over}
 	rec.conds = []setting.Levels{base, levels} // what bounded others is no matter of this ratio
 	seen := rec.look(claim, rec.complete([]setting.Levels{levels, base}))
-	c, err := comparisonOf(claim, levels, base, pair{band: bandOf(claim, true)}, seen)
+	c, err := comparisonOf(claim, levels, base, pair{band: band{0, math.Inf(1)}}, seen)
 	if err != nil || c.effect.Pairs == 0 {
 		return Effect{}, false
 	}

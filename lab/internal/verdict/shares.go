@@ -12,6 +12,14 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
+// profiling has what the kinds of claims about profiles have in common.
+type profiling struct{ plain }
+
+func (profiling) recorded(c experiment.Claim, t results.Trial) bool {
+	_, ok := t.Profile(profiles.Kind(c.Profile))
+	return ok
+}
+
 // shareOf is the share, in a trial's own profile, of the package or work that a
 // claim is about. why says that the whole profile is next to nothing; else it
 // is empty.
@@ -27,7 +35,7 @@ func (s *source) shareOf(c experiment.Claim, t results.Trial) (share float64, wh
 // profiled gives the blocks of a claim about profiles, and the shares of all
 // trials in them. Trials are not averaged, so that a long window does not hide
 // a short one.
-func (rec *record) profiled(c experiment.Claim) (f finding, shares []float64, held int) {
+func (rec *record) profiled(c experiment.Claim, holds func(share float64) bool) (f finding, shares []float64, held int) {
 	f = finding{seen: rec.look(c, rec.begun(rec.conds))}
 	for _, b := range f.seen.blocks {
 		if b.refused {
@@ -35,81 +43,12 @@ func (rec *record) profiled(c experiment.Claim) (f finding, shares []float64, he
 		}
 		for _, t := range rec.about(c, b) {
 			v, _ := b.of.shareOf(c, t)
-			if shares = append(shares, v); holdsShare(c, v) {
+			if shares = append(shares, v); holds(v) {
 				held++
 			}
 		}
 	}
 	return f, shares, held
-}
-
-// evaluateShare compares a share with every trial's own profile. A block is for
-// the claim if the share holds in all its trials, and against it if it holds in
-// none.
-func (rec *record) evaluateShare(c experiment.Claim) finding {
-	f, shares, held := rec.profiled(c)
-	var v votes
-	for i, b := range f.seen.blocks {
-		if f.seen.blind[i] != none {
-			v.add(b.later, false, false)
-			continue
-		}
-		holds, ts := 0, rec.about(c, b)
-		for _, t := range ts {
-			if share, _ := b.of.shareOf(c, t); holdsShare(c, share) {
-				holds++
-			}
-		}
-		v.add(b.later, holds == len(ts), holds == 0)
-	}
-	f.tellBy(v, rec.level)
-	said := fmt.Sprintf("the claim holds in %d of %s", v.inside, words.Count(v.all, "block"))
-	if v.beyond > 0 {
-		said += fmt.Sprintf(", and in %d it holds in no trial", v.beyond)
-	}
-	f.why = said + "; " + sayShares(c, shares, held)
-	return f
-}
-
-// evaluateAbsent looks for a package in every trial's own profile. One sample
-// is enough to show that it is not gone.
-func (rec *record) evaluateAbsent(c experiment.Claim) finding {
-	f, shares, held := rec.profiled(c)
-	unnamed := 0
-	for i, b := range f.seen.blocks {
-		if f.seen.blind[i] != none {
-			continue
-		}
-		gone := true
-		for _, t := range rec.about(c, b) {
-			share, _ := b.of.shareOf(c, t)
-			gone = gone && holdsShare(c, share)
-			if p, _ := t.Profile(profiles.Kind(c.Profile)); p.Packages[profiles.NoSymbol] > 0 {
-				unnamed++
-			}
-		}
-		f.sayStrictly(gone)
-	}
-	against := ""
-	if f.no > 0 {
-		against = sayShares(c, shares, held)
-	}
-	f.concludeStrictly(against, sayShares(c, shares, held))
-	doubt := ""
-	switch {
-	case held < len(shares):
-		return f
-	case !rec.couldShow(c):
-		doubt = fmt.Sprintf("no %s of these runs shows %s at all, so nothing shows that it is gone", words.Profile(c.Profile), c.Package)
-	case unnamed > 0:
-		doubt = fmt.Sprintf("%d of %d %s profiles have frames without a symbol, which could be of %s", unnamed, len(shares), c.Profile, c.Package)
-	default:
-		return f
-	}
-	if f.verdict == Reproduced {
-		f.verdict, f.why = Inconclusive, doubt
-	}
-	return f
 }
 
 // The least total of a profile from which shares are taken: a tenth of a core,
@@ -138,68 +77,6 @@ func nextToNothing(p profiles.Profile) string {
 		return ""
 	}
 	return fmt.Sprintf("the whole %s is %.3g %s, and less than %.3g is too little to take shares of", words.Profile(string(p.Kind)), have, of, least)
-}
-
-// couldShow tells whether the runs could show what a claim says is gone. If the
-// claim is about some conditions, another condition must have it in a profile
-// of the same kind. If it is about all conditions, their profiles must have
-// samples.
-func (rec *record) couldShow(c experiment.Claim) bool {
-	about := map[string]bool{}
-	for _, levels := range rec.conds {
-		about[levels.Key()] = true
-	}
-	for _, s := range rec.runs {
-		for _, levels := range rec.all {
-			for _, t := range s.at(levels) {
-				p, ok := t.Profile(profiles.Kind(c.Profile))
-				switch {
-				case !ok:
-				case len(rec.conds) == len(rec.all):
-					if p.Total > 0 || p.Events > 0 {
-						return true
-					}
-				case !about[levels.Key()] && p.Packages[c.Package] > 0:
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-func holdsShare(c experiment.Claim, v float64) bool {
-	switch {
-	case c.Kind == experiment.Absent:
-		return v == 0
-	case c.AtMost != nil:
-		return v <= *c.AtMost
-	}
-	return v >= *c.AtLeast
-}
-
-func sayShares(c experiment.Claim, shares []float64, held int) string {
-	what := subject(c)
-	if len(shares) == 0 {
-		return fmt.Sprintf("no complete block has its %s profiles", c.Profile)
-	}
-	if c.Kind == experiment.Absent {
-		if held == len(shares) {
-			return fmt.Sprintf("no sample of %s in the %s profiles of %s", what, c.Profile, words.Count(len(shares), "trial"))
-		}
-		return fmt.Sprintf("%s is in the %s profiles of %d of %d trials, with up to %.3g %%", what, c.Profile, len(shares)-held, len(shares), 100*slices.Max(shares))
-	}
-	claimed := ""
-	if c.AtMost != nil {
-		claimed = fmt.Sprintf("at most %.3g %%", 100**c.AtMost)
-	} else {
-		claimed = fmt.Sprintf("at least %.3g %%", 100**c.AtLeast)
-	}
-	if len(shares) == 1 {
-		return fmt.Sprintf("%s has %.3g %% of the %s; the claim is %s", what, 100*shares[0], words.Profile(c.Profile), claimed)
-	}
-	return fmt.Sprintf("%s has a median of %.3g %% of the %s (%.3g to %.3g %%) in %d trials; the claim is %s",
-		what, 100*stats.Median(shares), words.Profile(c.Profile), 100*slices.Min(shares), 100*slices.Max(shares), len(shares), claimed)
 }
 
 // profilesOf gives the medians of a condition's profiles, by kind, with the run's files.

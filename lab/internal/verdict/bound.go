@@ -10,21 +10,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// tallyBounds counts by bound the valid trials that a claim rests on.
-func (rec *record) tallyBounds(c experiment.Claim) map[string]int {
-	var out map[string]int
-	rec.each(func(s *source, t results.Trial) {
-		if !holdsSubject(c, t) {
-			return
-		}
-		if out == nil {
-			out = map[string]int{}
-		}
-		out[string(s.walls(t).Bound())]++
-	})
-	return out
-}
-
 // wireSeen tells whether it is known how full the wire was: loopback has no
 // wire, and a wire without a known line rate is not known to be full.
 func (s *source) wireSeen(t results.Trial) bool {
@@ -56,11 +41,18 @@ func wallStateOf(s *source, t results.Trial, claimed gate.Bound) wallState {
 	return unrecorded
 }
 
-// evaluateBound compares the claimed wall with the walls of every trial. A
+// A bound claim names the wall of every trial.
+type bound struct{ plain }
+
+func (bound) criterion(c experiment.Claim) string {
+	return fmt.Sprintf("%s alone is full in every trial", words.Wall(c.Bound))
+}
+
+// decide compares the claimed wall with the walls of every trial. A
 // block is for the claim if in all its trials this wall alone was met and the
 // others are known to have had room. It is against the claim if in one trial
 // this wall had room. An unrecorded wall is evidence of neither.
-func (rec *record) evaluateBound(c experiment.Claim) finding {
+func (bound) decide(rec *record, c experiment.Claim) (finding, error) {
 	claimed := gate.Bound(c.Bound)
 	f := finding{seen: rec.look(c, rec.begun(rec.conds))}
 	var v votes
@@ -99,5 +91,5 @@ func (rec *record) evaluateBound(c experiment.Claim) finding {
 		f.why += fmt.Sprintf("; the least full wire was at %.1f %%", fullest*100)
 	}
 	f.tellBy(v, rec.level)
-	return f
+	return f, nil
 }

@@ -4,14 +4,29 @@ import (
 	"fmt"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// evaluateCount compares a count with a level, exactly, in every trial of every
+// A count claim says that a count is the level of a setting, or a number more.
+type count struct{ plain }
+
+func (count) criterion(c experiment.Claim) string {
+	said := fmt.Sprintf("in every trial the count of %s is the level set for %s", words.Metric(c.Metric), words.Setting(c.Equals))
+	if c.Plus != 0 {
+		said += fmt.Sprintf(" plus %d", c.Plus)
+	}
+	return said
+}
+
+func (count) recorded(c experiment.Claim, t results.Trial) bool { return has(t, c.Metric) }
+
+func (count) bets() bool { return false }
+
+// decide compares a count with a level, exactly, in every trial of every
 // block that can tell. One wrong count refutes the claim.
-func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
+func (count) decide(rec *record, c experiment.Claim) (finding, error) {
 	var conds []setting.Levels
 	for _, levels := range rec.holding(c) {
 		if _, ok := rec.fixed.With(levels)[c.Equals].Int(); ok {
@@ -47,34 +62,4 @@ func (rec *record) evaluateCount(c experiment.Claim) (finding, error) {
 	}
 	f.concludeStrictly(odd, fmt.Sprintf("the count is exact in all of %d trials", trials))
 	return f, nil
-}
-
-func (f *finding) sayStrictly(holds bool) {
-	if holds {
-		f.yes++
-	} else {
-		f.no++
-	}
-}
-
-// concludeStrictly gives the verdict of a claim that one contradiction refutes.
-// Nobody bets on it, so blocks of one visit are as good as others. But it needs as
-// many that can tell as any claim needs visits.
-func (f *finding) concludeStrictly(against, holds string) {
-	told := f.yes + f.no
-	switch {
-	case told < stats.MinSamples:
-		f.verdict, f.needed = Inconclusive, stats.MinSamples-told
-		f.why = fmt.Sprintf("%s too few: six are the least that decide", words.Count(told, "block is", "blocks are"))
-		if all := len(f.seen.blocks); all > told {
-			f.why = fmt.Sprintf("only %d of %d blocks can tell, and six are the least that decide", told, all)
-		}
-		if against != "" {
-			f.why += "; " + against
-		}
-	case against != "":
-		f.verdict, f.why = Refuted, against
-	default:
-		f.verdict, f.why = Reproduced, holds
-	}
 }

@@ -179,7 +179,7 @@ type pair struct {
 
 // pairs gives the conditions that the claim compares, and the pairs: levels of
 // one factor at equal levels of all other factors.
-func (rec *record) pairs(c experiment.Claim) (compared []setting.Levels, out []pair) {
+func (rec *record) pairs(c experiment.Claim, k comparer) (compared []setting.Levels, out []pair) {
 	place := func(levels setting.Levels) int {
 		key := levels.Key()
 		i := slices.IndexFunc(compared, func(l setting.Levels) bool { return l.Key() == key })
@@ -194,8 +194,8 @@ func (rec *record) pairs(c experiment.Claim) (compared []setting.Levels, out []p
 				continue
 			}
 		}
-		for _, p := range pairsOf(c.Kind, len(s)) {
-			out = append(out, pair{place(s[p.a]), place(s[p.b]), bandOf(c, p.whole)})
+		for _, p := range k.pairs(c, len(s)) {
+			out = append(out, pair{place(s[p.a]), place(s[p.b]), p.band})
 		}
 	}
 	return compared, out
@@ -236,55 +236,32 @@ func arranged(s []setting.Levels, over string, named []setting.Level) (out []set
 	return out
 }
 
-// A two is two levels by index. whole marks the comparison of the last level
-// with the first, for which a monotonic claim asks more.
-type two struct {
-	a, b  int
-	whole bool
-}
+// comparing has what the kinds of claims about ratios have in common.
+type comparing struct{ plain }
 
-func pairsOf(k experiment.Kind, n int) []two {
-	var ps []two
-	switch k {
-	case experiment.Flat:
-		for b := range n {
-			for a := b + 1; a < n; a++ {
-				ps = append(ps, two{a, b, false})
-			}
-		}
-	case experiment.Monotonic:
-		for b := 0; b+1 < n; b++ {
-			ps = append(ps, two{b + 1, b, false})
-		}
-		fallthrough
-	case experiment.Ratio:
-		if n > 1 {
-			ps = append(ps, two{n - 1, 0, true})
-		}
+func (comparing) recorded(c experiment.Claim, t results.Trial) bool { return has(t, c.Metric) }
+
+func (comparing) blind(c experiment.Claim, s *source, t results.Trial) blindness {
+	if r, ok := s.Reading(t, c.Metric); ok && r.High <= 0 {
+		return nought
 	}
-	return ps
+	return none
 }
 
-// bandOf is the band in which a claim wants a ratio.
-func bandOf(c experiment.Claim, whole bool) band {
-	switch {
-	case c.Kind == experiment.Flat:
-		return band{1 / (1 + *c.Margin), 1 + *c.Margin}
-	case c.Kind == experiment.Monotonic && whole:
-		return band{1, math.Inf(1)}
-	case c.Kind == experiment.Monotonic:
-		return band{1 / (1 + *c.Margin), math.Inf(1)}
-	case c.AtMost != nil:
-		return band{0, *c.AtMost}
-	case c.AtLeast != nil:
-		return band{*c.AtLeast, math.Inf(1)}
-	}
-	return band{0, math.Inf(1)} // a ratio of which nothing is claimed
+// A comparer is a kind whose claims are about ratios.
+type comparer interface {
+	// pairs gives those of n levels that a claim compares, by their numbers.
+	pairs(c experiment.Claim, n int) []pair
 }
 
-// evaluateRatios decides a claim by all of its comparisons.
-func (rec *record) evaluateRatios(c experiment.Claim) (finding, error) {
-	compared, pairs := rec.pairs(c)
+func isRatio(k experiment.Kind) bool {
+	_, ok := kinds[k].(comparer)
+	return ok
+}
+
+// decideRatios decides a claim by all of its comparisons.
+func (rec *record) decideRatios(c experiment.Claim, k comparer) (finding, error) {
+	compared, pairs := rec.pairs(c, k)
 	f := finding{}
 	if len(pairs) == 0 {
 		return f, fmt.Errorf("the run recorded %s at one level of %s only", words.Metric(c.Metric), words.Setting(c.Over))

@@ -1,0 +1,101 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// An absent claim says that a package is gone from every trial's own profile.
+type absent struct{ profiling }
+
+func (absent) criterion(c experiment.Claim) string {
+	return fmt.Sprintf("the %s has no sample of %s", words.Profile(c.Profile), c.Package)
+}
+
+func (absent) bets() bool { return false }
+
+func (absent) holds(share float64) bool { return share == 0 }
+
+// decide looks for a package in every trial's own profile. One sample
+// is enough to show that it is not gone.
+func (k absent) decide(rec *record, c experiment.Claim) (finding, error) {
+	f, shares, held := rec.profiled(c, k.holds)
+	unnamed := 0
+	for i, b := range f.seen.blocks {
+		if f.seen.blind[i] != none {
+			continue
+		}
+		gone := true
+		for _, t := range rec.about(c, b) {
+			share, _ := b.of.shareOf(c, t)
+			gone = gone && k.holds(share)
+			if p, _ := t.Profile(profiles.Kind(c.Profile)); p.Packages[profiles.NoSymbol] > 0 {
+				unnamed++
+			}
+		}
+		f.sayStrictly(gone)
+	}
+	against := ""
+	if f.no > 0 {
+		against = k.says(c, shares, held)
+	}
+	f.concludeStrictly(against, k.says(c, shares, held))
+	doubt := ""
+	switch {
+	case held < len(shares):
+		return f, nil
+	case !rec.couldShow(c):
+		doubt = fmt.Sprintf("no %s of these runs shows %s at all, so nothing shows that it is gone", words.Profile(c.Profile), c.Package)
+	case unnamed > 0:
+		doubt = fmt.Sprintf("%d of %d %s profiles have frames without a symbol, which could be of %s", unnamed, len(shares), c.Profile, c.Package)
+	default:
+		return f, nil
+	}
+	if f.verdict == Reproduced {
+		f.verdict, f.why = Inconclusive, doubt
+	}
+	return f, nil
+}
+
+// couldShow tells whether the runs could show what a claim says is gone. If the
+// claim is about some conditions, another condition must have it in a profile
+// of the same kind. If it is about all conditions, their profiles must have
+// samples.
+func (rec *record) couldShow(c experiment.Claim) bool {
+	about := map[string]bool{}
+	for _, levels := range rec.conds {
+		about[levels.Key()] = true
+	}
+	for _, s := range rec.runs {
+		for _, levels := range rec.all {
+			for _, t := range s.at(levels) {
+				p, ok := t.Profile(profiles.Kind(c.Profile))
+				switch {
+				case !ok:
+				case len(rec.conds) == len(rec.all):
+					if p.Total > 0 || p.Events > 0 {
+						return true
+					}
+				case !about[levels.Key()] && p.Packages[c.Package] > 0:
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func (absent) says(c experiment.Claim, shares []float64, held int) string {
+	what := subject(c)
+	if len(shares) == 0 {
+		return fmt.Sprintf("no complete block has its %s profiles", c.Profile)
+	}
+	if held == len(shares) {
+		return fmt.Sprintf("no sample of %s in the %s profiles of %s", what, c.Profile, words.Count(len(shares), "trial"))
+	}
+	return fmt.Sprintf("%s is in the %s profiles of %d of %d trials, with up to %.3g %%", what, c.Profile, len(shares)-held, len(shares), 100*slices.Max(shares))
+}

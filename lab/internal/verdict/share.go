@@ -1,0 +1,108 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// A share claim wants a package, or a kind of work, to have at least or at most a share of
+// each trial's own profile.
+type share struct{ profiling }
+
+func (share) criterion(c experiment.Claim) string {
+	return fmt.Sprintf("the %s gives %s %s of its %s", words.Profile(c.Profile), subject(c), bars(c, words.Percent), words.ProfilePer(c.Profile))
+}
+
+func (share) blind(c experiment.Claim, s *source, t results.Trial) blindness {
+	if _, why := s.shareOf(c, t); why != "" {
+		return thin
+	}
+	return none
+}
+
+func (share) holds(c experiment.Claim) func(float64) bool {
+	return func(v float64) bool {
+		if c.AtMost != nil {
+			return v <= *c.AtMost
+		}
+		return v >= *c.AtLeast
+	}
+}
+
+// decide compares the share with every trial's own profile. A block is for
+// the claim if the share holds in all its trials, and against it if it holds in
+// none.
+func (k share) decide(rec *record, c experiment.Claim) (finding, error) {
+	f, shares, held := rec.profiled(c, k.holds(c))
+	var v votes
+	for i, b := range f.seen.blocks {
+		if f.seen.blind[i] != none {
+			v.add(b.later, false, false)
+			continue
+		}
+		holds, ts := 0, rec.about(c, b)
+		for _, t := range ts {
+			if share, _ := b.of.shareOf(c, t); k.holds(c)(share) {
+				holds++
+			}
+		}
+		v.add(b.later, holds == len(ts), holds == 0)
+	}
+	f.tellBy(v, rec.level)
+	said := fmt.Sprintf("the claim holds in %d of %s", v.inside, words.Count(v.all, "block"))
+	if v.beyond > 0 {
+		said += fmt.Sprintf(", and in %d it holds in no trial", v.beyond)
+	}
+	f.why = said + "; " + k.says(c, shares, held)
+	return f, nil
+}
+
+func (share) says(c experiment.Claim, shares []float64, held int) string {
+	what := subject(c)
+	if len(shares) == 0 {
+		return fmt.Sprintf("no complete block has its %s profiles", c.Profile)
+	}
+	claimed := ""
+	if c.AtMost != nil {
+		claimed = fmt.Sprintf("at most %.3g %%", 100**c.AtMost)
+	} else {
+		claimed = fmt.Sprintf("at least %.3g %%", 100**c.AtLeast)
+	}
+	if len(shares) == 1 {
+		return fmt.Sprintf("%s has %.3g %% of the %s; the claim is %s", what, 100*shares[0], words.Profile(c.Profile), claimed)
+	}
+	return fmt.Sprintf("%s has a median of %.3g %% of the %s (%.3g to %.3g %%) in %d trials; the claim is %s",
+		what, 100*stats.Median(shares), words.Profile(c.Profile), 100*slices.Min(shares), 100*slices.Max(shares), len(shares), claimed)
+}
+
+// subject is the package or the kind of work that a claim about a profile is
+// about.
+func subject(c experiment.Claim) string {
+	switch work := profiles.Work(c.Work); work {
+	case "":
+		return c.Package
+	case profiles.WorkProfiler, profiles.WorkHandling:
+		return "the " + c.Work
+	case profiles.WorkServing:
+		return "HTTP"
+	case profiles.WorkCollector:
+		return "garbage collection"
+	case profiles.WorkScheduler:
+		return "scheduling"
+	case profiles.WorkWait:
+		return "waiting"
+	case profiles.WorkWrite:
+		return "writing"
+	case profiles.WorkRead:
+		return "reading"
+	case profiles.WorkLock:
+		return "locks"
+	}
+	return c.Work
+}
