@@ -15,15 +15,29 @@ func printEffects(effects []Effect) {
 		if e.Ratio == 0 {
 			continue
 		}
-		change, at := 100*(e.Ratio-1), 0
-		if math.Abs(change) < 10 {
-			at = -1
-		}
+		change, at := e.change()
 		e.Percent, e.Change = words.Grouped(100*e.Ratio, at), words.Grouped(change, at)
 		if change > 0 {
 			e.Change = "+" + e.Change
 		}
 	}
+}
+
+// change is the ratio as a change in percent, and the place of its last digit.
+func (e Effect) change() (percent float64, at int) {
+	if percent = 100 * (e.Ratio - 1); math.Abs(percent) < 10 {
+		at = -1
+	}
+	return percent, at
+}
+
+// ends are those of the interval as changes in percent; empty where one is open.
+func (e Effect) ends() string {
+	if e.Low == 0 || e.High == 0 {
+		return ""
+	}
+	_, at := e.change()
+	return words.Grouped(100*(e.Low-1), at) + " to " + words.Grouped(100*(e.High-1), at)
 }
 
 // Text is the comparison's ratio as pages print it; of figures recorded in

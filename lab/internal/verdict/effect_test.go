@@ -50,3 +50,19 @@ func TestRatiosInPercent(t *testing.T) {
 		}
 	}
 }
+
+func TestAnIntervalAsAChangeHasTheDigitsOfTheChange(t *testing.T) {
+	for _, c := range []struct {
+		effect Effect
+		want   string
+	}{
+		{Effect{Ratio: 0.958, Low: 0.95, High: 0.97}, "−5.0 to −3.0"},
+		{Effect{Ratio: 1.352, Low: 1.318, High: 1.49}, "32 to 49"},
+		{Effect{Ratio: 1.352, Low: 1.318}, ""},
+		{Effect{Ratio: 1.352}, ""},
+	} {
+		if got := c.effect.ends(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.effect, got, c.want)
+		}
+	}
+}

@@ -37,6 +37,8 @@ type RelativeRow struct {
 	// and ClientText that part of this one; absent where it was not gauged.
 	OwnText    string `json:"own_text,omitempty"`
 	ClientText string `json:"client_text,omitempty"`
+	// Ends are those of the interval as changes in percent, "−4.2 to −1.0"; absent where one is open.
+	Ends string `json:"ends,omitempty"`
 	Effect
 }
 
@@ -82,7 +84,7 @@ func (d *decider) relative() *Relative {
 		if row.Base {
 			row.Metric, row.A = asked.Metric, only(levels, asked.Over)
 		} else if e, ok := rec.over(asked, levels, base); ok {
-			row.Effect = e
+			row.Effect, row.Ends = e, e.ends()
 		} else {
 			continue
 		}
