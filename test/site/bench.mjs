@@ -9,9 +9,7 @@
 // three runs by two of twenty hosts; two of these runs form a record. A run has twelve
 // blocks of two or three conditions and an A/A control, three slots each, with everything
 // that the lab records of a trial. The lab makes up the runs, and derives what follows
-// from them for the first twenty entries. Later entries repeat those under other names: that
-// makes no difference to Hugo, and deriving the verdicts of thousands of runs takes
-// longer than building them.
+// from them.
 import { spawn } from 'node:child_process'
 import { readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +20,6 @@ const keep = args.includes('--keep')
 const flags = args.filter((a) => a.startsWith('--hugo=')).map((a) => a.slice('--hugo='.length))
 const sizes = args.filter((a) => /^\d+$/.test(a)).map(Number)
 if (sizes.length === 0) sizes.push(100, 300, 1000)
-const designs = 20
 const hosts = 20
 
 // xorshift32, because Math.random cannot be seeded.
@@ -137,22 +134,12 @@ function site (dir, n) {
   if (n === 0) return
   state = 2463534242
   for (let i = 0; i < hosts; i++) addHost(dir, host(i), `Bench host ${i}`)
-  const first = Math.min(n, designs)
   const plans = []
-  for (let i = 0; i < first; i++) {
+  for (let i = 0; i < n; i++) {
     write(join(dir, `lab/experiments/${experiment(i)}.toml`), designOf(i))
     for (let k = 0; k < 3; k++) plans.push(plan(i, k))
   }
   decide(dir, plans)
-  for (let i = first; i < n; i++) {
-    const from = i % designs // an entry by the same hosts
-    const again = (file) => write(file(i), readFileSync(file(from), 'utf8').replaceAll(experiment(from), experiment(i)).replace(new RegExp(`("entry": ?)"${pad(from)}"`, 'g'), `$1"${pad(i)}"`))
-    write(join(dir, `lab/experiments/${experiment(i)}.toml`), designOf(i))
-    again((i) => join(dir, `data/claims/${experiment(i)}.json`))
-    for (let k = 0; k < 3; k++) {
-      for (const [kind, end] of [['results', 'json'], ['verdicts', 'json'], ['runs', 'json'], ['csv', 'csv']]) again((i) => join(dir, `data/${kind}/${experiment(i)}/${runName(i, k)}.${end}`))
-    }
-  }
   for (let i = 0; i < n; i++) write(join(dir, `content/journal/${pad(i)}-bench.md`), entry(i))
 }
 

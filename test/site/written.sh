@@ -11,13 +11,13 @@ mkdir -p "$copy/lab" "$copy/test/site"
 cp -R lab/experiments "$copy/lab/"
 cp -R test/site/config.toml test/site/fixture "$copy/test/site/"
 fixture=$copy/test/site/fixture
-(cd "$fixture" && "$OLDPWD/.tools/bin/lab" derive >/dev/null)
 entry=$fixture/content/journal/90-workers.md
 
 # change FILE FROM TO replaces text, and fails if it is not there.
 change() { grep -qF -- "$2" "$1" || { echo "$1 has no $2"; exit 1; }; sed -i "s/$2/$3/" "$1"; }
 change "$fixture/lab/experiments/90-workers.toml" 'at_least = 1.5' 'at_least = 1.125'
 change "$fixture/lab/experiments/90-workers.toml" 'margin = 0.5' 'margin = 0.1125'
+(cd "$fixture" && "$OLDPWD/.tools/bin/lab" derive >/dev/null)
 
 build() { said=$(.tools/bin/hugo --panicOnWarning --noBuildLock --source "$copy" --config config.toml,test/site/config.toml --destination "$copy/public" 2>&1); }
 # shows PAGE WORDS checks that the page contains the words.

@@ -21,8 +21,8 @@ var whole = regexp.MustCompile(`"(\.\./)+(lab/)?(data|content|experiments)\b|"(\
 // added to the journal cannot fail it.
 var readers = map[string]string{
 	"cmd/lab/clone_linux_test.go":            "copies scripts and tools only",
-	"compare/look_linux_test.go":             "programs only",
-	"compare/schema_test.go":                 "every example, each for itself",
+	"internal/contest/look_linux_test.go":    "programs only",
+	"internal/contest/schema_test.go":        "every example, each for itself",
 	"fleet/endtoend/fleet_linux_test.go":     "programs, and one design by its name",
 	"internal/archive/archive_test.go":       "the whole journal has no fault; how much there is at least",
 	"internal/archive/designs_test.go":       "one design, by its name",

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -28,36 +27,6 @@ func of(t *testing.T, f *File) string {
 		t.Fatal(err)
 	}
 	return string(data)
-}
-
-// The golden pages' made-up runs have every kind of column.
-func TestTheFixturesRunsAreAsTheyWere(t *testing.T) {
-	data := filepath.Join(repository, "test/site/fixture/data")
-	files, err := filepath.Glob(filepath.Join(data, "results", "*", "*.json"))
-	if err != nil || len(files) < 5 {
-		t.Fatalf("%d runs, %v", len(files), err)
-	}
-	all := ""
-	for _, path := range files {
-		f, err := Read(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := os.ReadFile(filepath.Join(data, "csv", f.Experiment, f.Run+".csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := of(t, f)
-		if got != string(want) {
-			t.Errorf("%s/%s:\n%s\nwant\n%s", f.Experiment, f.Run, got, want)
-		}
-		all += got
-	}
-	for _, kind := range []string{",level_", ",below_", ",,", `,"`} {
-		if !strings.Contains(all, kind) {
-			t.Errorf("no run of the fixture has %s", kind)
-		}
-	}
 }
 
 func TestTheFormat(t *testing.T) {
