@@ -107,8 +107,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 // Four trials of one run: the server is killed, then one of its workers, then the client
 // is stopped for a while, and at last killed. Only the third trial, and those after the
 // fourth, run for their full length. No trial is repeated.
-func TestWhatDiesOrIsStoppedInMidTrial(t *testing.T) {
-	t.Parallel()
+func TestAloneWhatDiesOrIsStoppedInMidTrial(t *testing.T) {
 	c := newClone(t, loopback, "/read", 2, 4) // long enough for a client that gets only a part of a core
 	send := func(pid int, sig syscall.Signal) {
 		t.Helper()

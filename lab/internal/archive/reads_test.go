@@ -45,7 +45,6 @@ var readers = map[string]string{
 	"internal/results/gates_test.go":         "the runs of one experiment, each for itself",
 	"internal/results/sequence_test.go":      "some runs of each experiment, each for itself",
 	"internal/results/results_test.go":       "some runs of each experiment, each for itself",
-	"internal/results/sheet_test.go":         "the golden pages' runs",
 	"internal/run/fleet_linux_test.go":       "designs by their names",
 	"internal/run/knobs_test.go":             "designs by their names",
 	"internal/run/place_linux_test.go":       "programs only",
