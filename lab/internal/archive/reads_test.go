@@ -45,6 +45,7 @@ var readers = map[string]string{
 	"internal/results/gates_test.go":         "the runs of one experiment, each for itself",
 	"internal/results/sequence_test.go":      "some runs of each experiment, each for itself",
 	"internal/results/results_test.go":       "some runs of each experiment, each for itself",
+	"internal/results/sheet_test.go":         "every run, each for itself",
 	"internal/run/fleet_linux_test.go":       "designs by their names",
 	"internal/run/knobs_test.go":             "designs by their names",
 	"internal/run/place_linux_test.go":       "programs only",
