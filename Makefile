@@ -137,8 +137,9 @@ peers: c-floor ## build other HTTP servers to compare with, where their tools ar
 	cd lab/peers/http && go test -trimpath -vet=off -count=1 .
 
 .PHONY: bench-site
-bench-site: build ## print what building the site costs at 100, 300 and 1,000 entries
+bench-site: build ## print what checking, deriving and building cost as entries and machines are added
 	@node test/site/bench.mjs
+	@node test/site/grow.mjs
 
 .PHONY: setup
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools

@@ -10,10 +10,9 @@
 // blocks of two or three conditions and an A/A control, three slots each, with everything
 // that the lab records of a trial. The lab makes up the runs, and derives what follows
 // from them.
-import { spawn } from 'node:child_process'
-import { readFileSync, readdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { addHost, copy, costFalls, decide, design, figures, hugo, pad, scratch, write } from './journal.mjs'
+import { addHost, copy, costFalls, decide, design, figures, hugo, pad, scratch, timed, write } from './journal.mjs'
 
 const args = process.argv.slice(2)
 const keep = args.includes('--keep')
@@ -139,38 +138,14 @@ function site (dir, n) {
     write(join(dir, `lab/experiments/${experiment(i)}.toml`), designOf(i))
     for (let k = 0; k < 3; k++) plans.push(plan(i, k))
   }
-  decide(dir, plans)
   for (let i = 0; i < n; i++) write(join(dir, `content/journal/${pad(i)}-bench.md`), entry(i))
+  decide(dir, plans) // and draws what the entries declare
 }
 
-// build runs Hugo cold and returns wall and CPU seconds and the peak of memory; the last
-// two come from /proc, if there is one.
-function build (dir) {
-  return new Promise((resolve, reject) => {
-    const started = process.hrtime.bigint()
-    const child = spawn(hugo, ['--panicOnWarning', '--noBuildLock', '--ignoreCache', '--source', dir, '--destination', join(dir, 'public'), ...flags], {
-      // As in `make site`.
-      env: { GOGC: '200', ...process.env }
-    })
-    let out = ''
-    child.stdout.on('data', (d) => { out += d })
-    child.stderr.on('data', (d) => { out += d })
-    let cpu = NaN
-    let memory = NaN
-    const look = setInterval(() => {
-      try {
-        const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1].split(' ')
-        const peak = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1])
-        if (peak > 0) { memory = peak * 1024; cpu = (Number(stat[11]) + Number(stat[12])) / 100 }
-      } catch { /* gone, or not Linux */ }
-    }, 20)
-    child.on('close', (status) => {
-      clearInterval(look)
-      if (status !== 0) { reject(new Error(out)); return }
-      const pages = readdirSync(join(dir, 'public'), { recursive: true }).filter((f) => f.endsWith('.html')).length
-      resolve({ seconds: Number(process.hrtime.bigint() - started) / 1e9, cpu, memory, pages, out })
-    })
-  })
+// build runs Hugo cold, as in `make site`.
+async function build (dir) {
+  const b = await timed(hugo, ['--panicOnWarning', '--noBuildLock', '--ignoreCache', '--source', dir, '--destination', join(dir, 'public'), ...flags], { env: { GOGC: '200', ...process.env } })
+  return { ...b, pages: readdirSync(join(dir, 'public'), { recursive: true }).filter((f) => f.endsWith('.html')).length }
 }
 
 const home = scratch('bench')

@@ -1,6 +1,6 @@
 // A journal made for a test: the real site, with made-up hosts, designs and runs added.
-import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,12 +14,38 @@ export const run = (command, args, options) => {
   if (r.status !== 0) throw new Error(`${command} ${args.join(' ')}: ${r.stdout}${r.stderr}${r.error ?? ''}`)
 }
 
+// timed runs a command, and gives what it printed, its wall and CPU seconds, and its peak of
+// memory in bytes; the last two come from /proc, if there is one.
+export function timed (command, args, options) {
+  return new Promise((resolve, reject) => {
+    const started = process.hrtime.bigint()
+    const child = spawn(command, args, options)
+    let out = ''
+    child.stdout.on('data', (d) => { out += d })
+    child.stderr.on('data', (d) => { out += d })
+    let cpu = NaN
+    let memory = NaN
+    const look = setInterval(() => {
+      try {
+        const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1].split(' ')
+        const peak = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1])
+        if (peak > 0) { memory = peak * 1024; cpu = (Number(stat[11]) + Number(stat[12])) / 100 }
+      } catch { /* gone, or not Linux */ }
+    }, 20)
+    child.on('close', (status) => {
+      clearInterval(look)
+      if (status !== 0) { reject(new Error(`${command} ${args.join(' ')}: ${out}`)); return }
+      resolve({ seconds: Number(process.hrtime.bigint() - started) / 1e9, cpu, memory, out })
+    })
+  })
+}
+
 // scratch makes an empty directory, which the caller removes.
 export const scratch = (name) => mkdtempSync(join(tmpdir(), `${name}-`))
 
 // copy copies the real site to dir.
 export function copy (dir) {
-  for (const f of ['config.toml', 'content', 'layouts', 'assets', 'static', 'data', 'derived', 'lab/experiments', 'CITATION.cff']) {
+  for (const f of ['config.toml', 'content', 'layouts', 'assets', 'static', 'data', 'derived', 'lab/experiments', 'lab/servers.toml', 'CITATION.cff']) {
     if (existsSync(join(repo, f))) cpSync(join(repo, f), join(dir, f), { recursive: true })
   }
 }
@@ -86,9 +112,13 @@ metric = "server_cpu_per_request_s"
 over = "connections"
 at_most = 0.9`
 
+export function makeUp (dir, plans) {
+  run('go', ['run', '-trimpath', './cmd/madeup', dir], { cwd: join(repo, 'lab'), input: plans.map((p) => JSON.stringify(p) + '\n').join('') })
+}
+
 // decide makes the planned runs up, and derives what follows from them. A plan is what
 // lab/cmd/madeup reads.
 export function decide (dir, plans) {
-  run('go', ['run', '-trimpath', './cmd/madeup', dir], { cwd: join(repo, 'lab'), input: plans.map((p) => JSON.stringify(p) + '\n').join('') })
+  makeUp(dir, plans)
   run(join(repo, '.tools/bin/lab'), ['derive'], { cwd: dir })
 }
