@@ -43,7 +43,7 @@ func open() (*archive.Journal, error) {
 func undecidable(j *archive.Journal) (faults []archive.Fault) {
 	measured := map[string]bool{}
 	for _, f := range j.Runs {
-		measured[f.Experiment] = measured[f.Experiment] || f.Source == results.Measured
+		measured[f.Experiment] = true
 	}
 	for _, x := range runnable(j.Experiments) {
 		if err := session.Decidable(x, measured[x.Name]); err != nil {

@@ -52,13 +52,11 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 	return read(root, func(*results.File) {})
 }
 
-// Check reads the whole journal as Open does. Of measured runs the journal keeps how they
+// Check reads the whole journal as Open does. Of runs the journal keeps how they
 // were made, and none of their trials, conditions and profiles.
 func Check(root journal.Root) (*Journal, []Fault, error) {
 	return read(root, func(f *results.File) {
-		if f.Source == results.Measured {
-			f.Trials, f.Conditions = nil, nil
-		}
+		f.Trials, f.Conditions = nil, nil
 	})
 }
 

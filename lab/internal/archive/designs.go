@@ -16,8 +16,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// design reads the design that a measured run names, and checks its digest and
-// its version. It is nil for a run without provenance.
+// design reads the design that a measured run names, and checks its digest.
+// It is nil for a run without provenance.
 func (j *Journal) design(f *results.File) (*experiment.Experiment, error) {
 	if f.Provenance == nil {
 		return nil, nil
@@ -32,10 +32,6 @@ func (j *Journal) design(f *results.File) (*experiment.Experiment, error) {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
 		j.designs[key] = x
-	}
-	if first := f.SchemaVersion == results.Earlier; first != x.Earlier {
-		has := map[bool]string{true: "[sizes]", false: "[block]"}
-		return nil, fmt.Errorf("%s: a design with %s, but runs of version %d have one with %s; name the design that the run was made with", at, has[x.Earlier], f.SchemaVersion, has[first])
 	}
 	return x, nil
 }

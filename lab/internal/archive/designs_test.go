@@ -131,7 +131,7 @@ func TestAClaimWhoseDesignMovedAfterARunIsNamed(t *testing.T) {
 		}
 		j := &Journal{
 			Root: root, Experiments: []*experiment.Experiment{x}, designs: map[string]*experiment.Experiment{"11-threads " + was.SHA256: was},
-			Runs: []*results.File{{SchemaVersion: 2, Experiment: "11-threads", Provenance: &results.Provenance{ExperimentSHA256: was.SHA256}}},
+			Runs: []*results.File{{SchemaVersion: results.Version, Experiment: "11-threads", Provenance: &results.Provenance{ExperimentSHA256: was.SHA256}}},
 		}
 		faults := j.moved()
 		switch {
@@ -142,7 +142,7 @@ func TestAClaimWhoseDesignMovedAfterARunIsNamed(t *testing.T) {
 		}
 		// A run with an earlier load generator decides nothing, so how it measured
 		// may change; the bars of its claims may not.
-		j.Runs[0].Source, j.Runs[0].Provenance.Generator = results.Measured, "http_load"
+		j.Runs[0].Provenance.Generator = "http_load"
 		if asked := c.name == "a bar" || c.name == "the id"; asked != (len(j.moved()) > 0) {
 			t.Errorf("%s changed after a run of an earlier load generator: %v", c.name, j.moved())
 		}

@@ -156,9 +156,7 @@ func drawn(experiment string, seed uint64) uint64 {
 // each gives hashes of a run's seed, of the figures of each trial and of each slot; what is
 // too little to be unlike all others is left out.
 func each(f *results.File, found func(hash uint64, at place)) {
-	if f.SchemaVersion != results.Earlier { // whose figures are enough, and among which are made-up ones
-		found(drawn(f.Experiment, f.Provenance.Seed), place{f, -1, -1})
-	}
+	found(drawn(f.Experiment, f.Provenance.Seed), place{f, -1, -1})
 	for i, t := range f.Trials {
 		var all uint64
 		parts := 0

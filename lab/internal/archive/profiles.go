@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -135,10 +134,6 @@ func agrees(f *results.File, c results.Condition, named results.RawProfile, raw 
 	names := maps.Clone(parts)
 	maps.Copy(names, whole)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		// Stacks of the profiler itself were another kind of work in version 1.
-		if f.SchemaVersion == results.Earlier && strings.HasPrefix(name, "work/") {
-			continue
-		}
 		if got := parts[name] / total; math.Abs(got-whole[name]) > 1e-6 {
 			return fmt.Errorf("%s has a share of %.6f in it, but of %.6f in its trials", name, whole[name], got)
 		}

@@ -173,7 +173,7 @@ func (p *past) shows(f *results.File) error {
 		b := v.Binaries[name]
 		at := "/provenance/binaries/" + name + "/sources_sha256"
 		switch {
-		case b.Sources == "" && f.SchemaVersion == results.Version && host.Own(name):
+		case b.Sources == "" && host.Own(name):
 			return fmt.Errorf("%s: missing, though the lab's own programs say from which sources they were built", at)
 		case b.Sources != "" && b.Sources != p.sources[v.Commit]:
 			return fmt.Errorf("%s: %.12s, but lab/ at commit %.12s has %.12s; run again with programs built from a commit", at, b.Sources, v.Commit, p.sources[v.Commit])

@@ -15,7 +15,7 @@ import (
 // made is a run in which each block has the given ratios of cost; the first
 // server's cost is 10 µs, and the control repeats it.
 func made(o Options, ratios [][]float64) *results.File {
-	f := &results.File{SchemaVersion: results.Version, Experiment: "compare", Source: results.Measured, Topology: results.Topology{Kind: "loopback"},
+	f := &results.File{SchemaVersion: results.Version, Experiment: "compare", Topology: results.Topology{Kind: "loopback"},
 		Settings: setting.Levels{setting.Generator: setting.String(setting.HTTPLoad)},
 		Provenance: &results.Provenance{Blocks: len(ratios), Generator: setting.HTTPLoad, ServerCPUs: "0", ClientCPUs: "1",
 			Block: &results.BlockPlan{SlotS: 0.05, Rounds: rounds, WarmupS: 0.1}}}

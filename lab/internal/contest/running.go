@@ -45,7 +45,7 @@ func (r Remote) Measure(ctx context.Context) (*results.File, error) {
 	began := r.now()
 	n := len(r.Servers)
 	f := &results.File{
-		SchemaVersion: results.Version, Experiment: "compare", Source: results.Measured,
+		SchemaVersion: results.Version, Experiment: "compare",
 		Topology: results.Topology{Kind: "fleet"}, // server and client are apart, or may be
 		Settings: setting.Levels{setting.Generator: setting.String(setting.HTTPLoad)},
 		Provenance: &results.Provenance{

@@ -17,34 +17,15 @@ type Block struct {
 	WarmupS float64 `toml:"warmup_s" json:"warmup_s"` // seconds of load on each server before its first slot
 }
 
-// A Size says how much of a version 1 design a run measured.
-type Size struct {
-	Blocks    int     `toml:"blocks"`
-	WarmupS   float64 `toml:"warmup_s"`
-	DurationS float64 `toml:"duration_s"`
-	Repeats   int     `toml:"repeats"` // how many invalid trials a run may repeat
-}
-
-// The sizes of a version 1 design.
-const (
-	Smoke = "smoke"
-	Full  = "full"
-)
-
 // A times tells which keys about time a file has, whatever their values.
 type times struct {
 	BudgetS any `toml:"budget_s"`
 	Block   any `toml:"block"`
-	Sizes   any `toml:"sizes"`
 }
 
 // timed checks all durations of the design.
 func (x *Experiment) timed(has times) error {
-	switch now := has.BudgetS != nil || has.Block != nil; {
-	case has.Sizes != nil && now:
-		return errors.New("sizes: budget_s and [block] have taken its place; leave [sizes] out")
-	case x.Earlier:
-		return x.sized()
+	switch {
 	case has.BudgetS == nil:
 		return errors.New("budget_s is missing: say how many seconds a run may go on while a claim is undecided")
 	case has.Block == nil:
@@ -75,27 +56,6 @@ func (x *Experiment) timed(has times) error {
 	return nil
 }
 
-// sized checks the sizes of a version 1 design.
-func (x *Experiment) sized() error {
-	for _, s := range []string{Smoke, Full} {
-		size, ok := x.Sizes[s]
-		if !ok {
-			return fmt.Errorf("sizes.%s is missing", s)
-		}
-		if size.Blocks < 1 || size.Blocks > 1000 || !(size.DurationS > 0 && size.DurationS <= 3600) ||
-			!(size.WarmupS >= 0 && size.WarmupS <= 3600) || size.Repeats < 0 {
-			return fmt.Errorf("sizes.%s: blocks (1 to 1000) and duration_s (up to 3600) must be positive, warmup_s and repeats not negative", s)
-		}
-	}
-	if len(x.Sizes) != 2 {
-		return errors.New("sizes: only smoke and full exist")
-	}
-	if x.ProfileS() != 0 {
-		return errors.New("profile.seconds: with [sizes] a profile is as long as the trial; leave it out")
-	}
-	return nil
-}
-
 // Generator is the load generator for these settings.
 func Generator(s setting.Levels) string {
 	if g, ok := s[setting.Generator]; ok {
@@ -104,8 +64,7 @@ func Generator(s setting.Levels) string {
 	return setting.Autocannon // the only one when files had no such setting
 }
 
-// ProfileS is how long each server is profiled, in seconds; 0 where it is not,
-// and in a version 1 design, whose profiles were as long as its trials.
+// ProfileS is how long each server is profiled, in seconds; 0 where it is not.
 func (x *Experiment) ProfileS() float64 {
 	if x.Profile == nil {
 		return 0

@@ -8,11 +8,6 @@ import (
 	"testing"
 )
 
-// earlier turns whole into a version 1 design.
-var earlier = strings.NewReplacer("budget_s = 60\n", "", "http_load", "fortio",
-	"[block]\nslot_s = 0.1\nrounds = 6\nwarmup_s = 0.2\n",
-	"[sizes.smoke]\nblocks = 6\nwarmup_s = 0.5\nduration_s = 1\nrepeats = 2\n[sizes.full]\nblocks = 12\nduration_s = 10.5\n").Replace(whole)
-
 func TestRefusesABlockThatCouldNotBeRun(t *testing.T) {
 	for _, c := range []struct{ name, old, new, says string }{
 		{"no budget", "budget_s = 60\n", "", "budget_s is missing: say how many seconds"},
@@ -50,39 +45,6 @@ func TestRefusesABlockThatCouldNotBeRun(t *testing.T) {
 	}
 	if x := parse(t, strings.Replace(whole, "warmup_s = 0.2\n", "", 1)); x.Block.WarmupS != 0 {
 		t.Errorf("a warm-up that is left out is %v s", x.Block.WarmupS)
-	}
-}
-
-func TestADesignOfVersionOneStaysReadable(t *testing.T) {
-	x := parse(t, earlier)
-	if want := (Size{12, 0, 10.5, 0}); !x.Earlier || x.Sizes[Full] != want || x.Block != (Block{}) || x.BudgetS != 0 {
-		t.Errorf("of version 1: %v, full size %+v, block %+v, budget %v", x.Earlier, x.Sizes[Full], x.Block, x.BudgetS)
-	}
-	for _, c := range []struct{ name, old, new, says string }{
-		{"no full size", "[sizes.full]", "[sizes.fully]", "sizes.full is missing"},
-		{"a third size", "[sizes.full]", "[sizes.huge]\nblocks = 1\nduration_s = 1\n[sizes.full]", "sizes: only smoke and full exist"},
-		{"no blocks", "blocks = 6\n", "", "sizes.smoke"},
-		{"endless duration", "duration_s = 10.5", "duration_s = inf", "sizes.full"},
-		{"warm-up that is no number", "warmup_s = 0.5", "warmup_s = nan", "sizes.smoke"},
-		{"a block beside them", "[sizes.full]", "[block]\nrounds = 1\n[sizes.full]", "sizes: budget_s and [block] have taken its place"},
-		{"a budget beside them", "entry = \"7\"", "entry = \"7\"\nbudget_s = 0", "sizes: budget_s and [block] have taken its place"},
-	} {
-		if _, err := Parse("made-up", []byte(strings.Replace(earlier, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.says)
-		}
-	}
-}
-
-// Designs of earlier runs are read from data/designs; the experiments'
-// directory may have only designs that can be run.
-func TestADesignOfVersionOneIsNoExperimentOfToday(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "old.toml")
-	if err := os.WriteFile(path, []byte(earlier), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := LoadDir(dir); err == nil || !strings.Contains(err.Error(), path+": sizes: ") || !strings.Contains(err.Error(), "write budget_s and a table [block] with slot_s, rounds and warmup_s instead") {
-		t.Errorf("%v", err)
 	}
 }
 

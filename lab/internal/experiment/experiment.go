@@ -58,10 +58,6 @@ type Experiment struct {
 	BudgetS float64            `toml:"budget_s"` // longest time in seconds that one run goes on while a claim is undecided
 	Block   Block              `toml:"block"`
 	Claims  []Claim            `toml:"claims"`
-	// Earlier marks a version 1 design, which has Sizes and neither Block nor
-	// BudgetS. It describes its runs and is never run again.
-	Earlier bool            `toml:"-"`
-	Sizes   map[string]Size `toml:"sizes"`
 	// Withdrawn names the claims that runs were judged by and that are no longer
 	// part of the experiment, so that no claim disappears or changes unnoticed.
 	Withdrawn []Withdrawal `toml:"withdrawn"`
@@ -149,7 +145,6 @@ func Parse(id string, data []byte) (*Experiment, error) {
 		return nil, errors.New("planned: say in one line what the lab lacks to run this, or leave it out")
 	}
 	sum := sha256.Sum256(data)
-	x.Earlier = said.Sizes != nil
 	x.Name, x.SHA256, x.Text = id, hex.EncodeToString(sum[:]), data
 	if err := x.resolve(said.times); err != nil {
 		return nil, err
@@ -396,9 +391,6 @@ func LoadDir(dir string) ([]*Experiment, error) {
 		x, err := Load(p)
 		if err != nil {
 			return nil, err
-		}
-		if x.Earlier {
-			return nil, fmt.Errorf("%s: sizes: designs were written so for version 1; write budget_s and a table [block] with slot_s, rounds and warmup_s instead", p)
 		}
 		xs = append(xs, x)
 	}

@@ -108,8 +108,8 @@ func TestReadsEveryField(t *testing.T) {
 	if x.Topology != (Topology{"netns", 1e6, 1000, 0.02}) {
 		t.Errorf("topology %+v", x.Topology)
 	}
-	if want := (Block{0.1, 6, 0.2}); x.Block != want || x.BudgetS != 60 || x.Earlier || x.Sizes != nil {
-		t.Errorf("block %+v, want %+v; budget %v, sizes %v, of version 1: %v", x.Block, want, x.BudgetS, x.Sizes, x.Earlier)
+	if want := (Block{0.1, 6, 0.2}); x.Block != want || x.BudgetS != 60 {
+		t.Errorf("block %+v, want %+v; budget %v", x.Block, want, x.BudgetS)
 	}
 	if got := x.Fixed().Key(); got != "route=/read prefork=true generator=http_load connections=100" {
 		t.Errorf("fixed settings %q", got)
@@ -327,9 +327,6 @@ func sound(x *Experiment) error {
 	}
 	finite := map[string]float64{"line rate": x.Topology.LineRateBps, "queue": x.Topology.QueueS}
 	finite["slot"], finite["warm-up"], finite["budget"] = x.Block.SlotS, x.Block.WarmupS, x.BudgetS
-	for name, s := range x.Sizes {
-		finite[name+" warm-up"], finite[name+" duration"] = s.WarmupS, s.DurationS
-	}
 	for _, c := range x.Claims {
 		for field, v := range map[string]*float64{"margin": c.Margin, "at_least": c.AtLeast, "at_most": c.AtMost} {
 			if v != nil {
@@ -359,7 +356,6 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(strings.Replace(whole, "margin = 0.1", s, 1)))
 	}
 	f.Add([]byte(strings.Replace(whole, "warmup_s = 0.2", "warmup_s = nan", 1)))
-	f.Add([]byte(earlier))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		// A product of long lists of levels is slow and shows nothing more.
 		if len(data) > 4<<10 {

@@ -106,8 +106,7 @@ func (x *Experiment) Bars(c Claim) string { return digest(c.bars()) }
 
 // Lock is the SHA-256, in hexadecimal, of everything that decides a claim: the
 // design and the claim's own bars. Two claims with the same lock are the same
-// claim, whatever else is in the file. A version 1 design never has the lock of
-// a later one, since its blocks were different.
+// claim, whatever else is in the file.
 func (x *Experiment) Lock(c Claim) string { return x.lock(c.bars()) }
 
 // Design is the SHA-256, in hexadecimal, of what the locks of all the claims have
@@ -115,12 +114,9 @@ func (x *Experiment) Lock(c Claim) string { return x.lock(c.bars()) }
 func (x *Experiment) Design() string { return x.lock(bars{}) }
 
 func (x *Experiment) lock(b bars) string {
-	l := locked{Topology: x.Topology, Settings: x.fixed, Profiled: x.Profile != nil, ProfileS: x.ProfileS(), Bars: b}
+	l := locked{Topology: x.Topology, Settings: x.fixed, Block: &x.Block, Profiled: x.Profile != nil, ProfileS: x.ProfileS(), Bars: b}
 	for _, f := range x.Factors {
 		l.Factors = append(l.Factors, lockedFactor{f.Name, f.levels})
-	}
-	if !x.Earlier {
-		l.Block = &x.Block
 	}
 	l.Servers = x.lockedServers()
 	return digest(l)

@@ -73,36 +73,6 @@ func TestTheLockIsOfTheLengthOfProfiles(t *testing.T) {
 	}
 }
 
-// Runs of an earlier design of the lab decide nothing, so only the bars of
-// their claims must be unchanged.
-func TestAClaimOfAnEarlierDesignAsksTheSameByItsBars(t *testing.T) {
-	x, was := parse(t, whole), parse(t, earlier)
-	for i, c := range was.Claims {
-		if x.Lock(x.Claims[i]) == was.Lock(c) {
-			t.Errorf("%s: one lock for designs of both versions", c.ID)
-		}
-		if x.Holds(was, c) || !x.Asks(was, c) {
-			t.Errorf("%s: holds %v, asks the same %v", c.ID, x.Holds(was, c), x.Asks(was, c))
-		}
-	}
-	moved := parse(t, strings.Replace(whole, "margin = 0.1", "margin = 0.2", 1))
-	if moved.Asks(was, was.Claims[0]) {
-		t.Error("a claim whose margin moved asks the same")
-	}
-	renamed := parse(t, strings.Replace(whole, `id = "is-flat"`, `id = "is-flatter"`, 1))
-	if renamed.Asks(was, was.Claims[0]) {
-		t.Error("a claim of another id asks the same")
-	}
-	again := parse(t, strings.Replace(earlier, "blocks = 12", "blocks = 24", 1))
-	if !again.Holds(was, was.Claims[0]) {
-		t.Error("two designs of version 1 that differ in their budget do not hold each other's claims")
-	}
-	other := parse(t, strings.Replace(earlier, "connections = 100", "connections = 101", 1))
-	if other.Holds(was, was.Claims[0]) {
-		t.Error("two designs of version 1 with other settings hold each other's claims")
-	}
-}
-
 // What moved is named as the experiment's file writes it.
 func TestWhatMovedIsNamed(t *testing.T) {
 	was := parse(t, whole)

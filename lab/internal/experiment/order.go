@@ -85,17 +85,6 @@ func Members(sequence []int) []int {
 	return slices.Compact(all)
 }
 
-// DrawEarlier gives the order of each block of a version 1 run: every condition
-// once, by index.
-func DrawEarlier(conditions, blocks int, seed uint64) [][]int {
-	r := rand.New(rand.NewPCG(seed, 0))
-	out := make([][]int, blocks)
-	for b := range out {
-		out[b] = r.Perm(conditions)
-	}
-	return out
-}
-
 // DrawControl gives the index of the condition that is measured twice.
 func DrawControl(conditions int, seed uint64) int {
 	return rand.New(rand.NewPCG(seed, 1)).IntN(conditions)

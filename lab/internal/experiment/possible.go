@@ -33,9 +33,7 @@ func (x *Experiment) possible(s setting.Levels) error {
 			return fmt.Errorf("beside autocannon the lab compares answers only with those that it knows, and the %s server's are its own; use http_load", server.Name)
 		}
 	case setting.Fortio:
-		if !x.Earlier {
-			return errors.New("the lab does not run fortio any more; use http_load or autocannon")
-		}
+		return errors.New("the lab does not run fortio any more; use http_load or autocannon")
 	default:
 		return fmt.Errorf("the lab does not run %s; use http_load or autocannon", g)
 	}

@@ -87,16 +87,3 @@ func TestRefusesProfilesThatCouldNotBeTakenOrRead(t *testing.T) {
 		t.Errorf("without a [profile] table: %v", err)
 	}
 }
-
-// Profiles of version 1 were as long as its trials, whose length is in the
-// sizes.
-func TestProfilesOfVersionOneHaveNoLengthOfTheirOwn(t *testing.T) {
-	was := strings.Replace(earlier, "[[factors]]", "[profile]\n[[factors]]", 1)
-	if x := parse(t, was); x.Profile == nil || x.ProfileS() != 0 {
-		t.Errorf("%+v", x.Profile)
-	}
-	_, err := Parse("made-up", []byte(strings.Replace(was, "[profile]\n", "[profile]\nseconds = 2\n", 1)))
-	if err == nil || err.Error() != "profile.seconds: with [sizes] a profile is as long as the trial; leave it out" {
-		t.Errorf("%v", err)
-	}
-}

@@ -153,18 +153,6 @@ func DecideBound(e Evidence) (Bound, string) {
 	return BoundUnknown, why
 }
 
-// FirstWall is the one wall that files named before a bound was a set: the wire
-// before the client, and both before the server.
-func FirstWall(e Evidence) Bound {
-	w := e.Walls()
-	for _, b := range []Bound{BoundWire, BoundClientCPU} {
-		if w.Meets(b) {
-			return b
-		}
-	}
-	return w.Bound()
-}
-
 // Use is how much of a resource was in use, as a share of what it can carry; of
 // its figures the largest. It is not known where a figure is missing that could
 // have been larger.

@@ -110,25 +110,6 @@ func TestWallsTellRoomFromUnseen(t *testing.T) {
 	}
 }
 
-// Files from before a bound was a set name one wall, with the wire first.
-func TestFirstIsTheWallThatEarlyFilesName(t *testing.T) {
-	m := quiet()
-	for _, step := range []struct {
-		name string
-		want Bound
-	}{{"server_cores_busy", BoundServerCPU}, {"client_cores_busy", BoundClientCPU}, {"line_rate_share", BoundWire}} {
-		m[step.name] = 1
-		if got := FirstWall(EvidenceOf(m, 0)); got != step.want {
-			t.Errorf("with %s: %s, want %s", step.name, got, step.want)
-		}
-	}
-	delete(m, "line_rate_share")
-	delete(m, "client_cores_busy")
-	if got := FirstWall(EvidenceOf(m, 0)); got != BoundUnknown {
-		t.Errorf("server full, client not recorded: %s", got)
-	}
-}
-
 func TestNoEvidenceIsUnknown(t *testing.T) {
 	got, why := DecideBound(EvidenceOf(nil, 1e9))
 	if got != BoundUnknown || why != "the client's CPU was not recorded" {

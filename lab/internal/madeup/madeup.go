@@ -89,7 +89,7 @@ func Run(p Plan) *results.File {
 	x := p.Experiment
 	m := &maker{Plan: p, r: rand.New(rand.NewPCG(p.Seed, 2)), at: 1}
 	f := &results.File{
-		SchemaVersion: results.Version, Experiment: x.Name, Run: Name(p.Started, p.Hosts.Server), Source: results.Measured, Hosts: p.Hosts,
+		SchemaVersion: results.Version, Experiment: x.Name, Run: Name(p.Started, p.Hosts.Server), Hosts: p.Hosts,
 		Provenance: &results.Provenance{
 			StartedAt: p.Started, Commit: commit, ExperimentSHA256: x.SHA256,
 			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS, ProfileS: x.ProfileS()}, BudgetS: x.BudgetS,

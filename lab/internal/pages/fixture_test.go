@@ -49,8 +49,8 @@ metrics = ["throughput_rps"]
 topology = { kind = "loopback" }
 settings = { route = "/read", connections = 100 }
 factors = [`+factors+`]
-sizes.smoke = { blocks = 6, duration_s = 1 }
-sizes.full = { blocks = 12, duration_s = 1 }
+budget_s = 60
+block = { slot_s = 1, rounds = 1, warmup_s = 0 }
 claims = [`+strings.Join(claims, ",")+`]
 `))
 	if err != nil {
@@ -89,8 +89,8 @@ func bounded(t *results.Trial, b gate.Bound) {
 // server, and each block is a visit.
 func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block int) figures) *results.File {
 	r := &results.File{
-		SchemaVersion: 2, Experiment: x.Name, Run: "r", Source: results.Measured, Hosts: results.Hosts{Server: "h", Client: "h"},
-		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ExperimentSHA256: x.SHA256, Size: "smoke", Blocks: blocks, ServerCPUs: "0-1", ClientCPUs: "2-3"},
+		SchemaVersion: results.Version, Experiment: x.Name, Run: "r", Hosts: results.Hosts{Server: "h", Client: "h"},
+		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ExperimentSHA256: x.SHA256, Blocks: blocks, ServerCPUs: "0-1", ClientCPUs: "2-3"},
 		Topology:   results.Topology{Kind: "loopback"}, Settings: x.Fixed(),
 	}
 	for i, ls := range x.Conditions() {
@@ -234,8 +234,8 @@ topology = { kind = "loopback" }
 settings = { route = "/read", connections = 100 }
 factors = [{ name = "index", levels = ["gofakeit", "pool"] }]
 profile = { compare = "index" }
-sizes.smoke = { blocks = 6, duration_s = 1 }
-sizes.full = { blocks = 12, duration_s = 1 }
+budget_s = 60
+block = { slot_s = 1, rounds = 1, warmup_s = 0 }
 claims = [`+strings.Join(claims, ",")+`]
 `))
 	if err != nil {

@@ -108,7 +108,7 @@ func TestNoMoreThanADozenOddHostsAreNamed(t *testing.T) {
 
 // run is a verdict file as a run leaves it.
 func madeBy(x *experiment.Experiment, host, started string, claims ...verdict.Claim) Made {
-	return Made{&verdict.File{Host: host, ClientHost: host, Run: started + "-" + host, Started: started, Source: "measured", Claims: claims, Conditions: []verdict.Summary{{}}}, x}
+	return Made{&verdict.File{Host: host, ClientHost: host, Run: started + "-" + host, Started: started, Claims: claims, Conditions: []verdict.Summary{{}}}, x}
 }
 
 func TestHistoriesAndWhichRunsCount(t *testing.T) {
@@ -207,7 +207,7 @@ func TestAFleetIsARecordOfItsOwn(t *testing.T) {
 	x := design(t, "", isFlat)
 	in := func(started string, v verdict.Verdict, clients ...string) Made {
 		f := file("a", v, 1, 0.98, 1.02)
-		f.Started, f.Run, f.Source = started, "run-"+started, "measured"
+		f.Started, f.Run = started, "run-"+started
 		if f.Fleet = clients; len(clients) > 0 {
 			f.ClientHost = clients[0]
 		}

@@ -15,7 +15,7 @@ func TestTrialsAreListedInTheirOrderWithWhatWasRecorded(t *testing.T) {
 		{Seq: 2, Metrics: figures{"errors": 1}},
 		{Seq: 3, Valid: true, Metrics: figures{rps: 98.5, cost: 21.75e-6, "calibration_before_s": 0.0995}},
 	}
-	got := TrialsOf(&results.File{Source: results.Measured, Trials: trials})
+	got := TrialsOf(&results.File{Trials: trials})
 	want := &verdict.Trials{
 		Columns: []verdict.TableHead{{Metric: rps, Unit: "/s"}, {Metric: cost, Unit: "µs"}, {Metric: "calibration_before_s", Unit: "ms"}},
 		Cells:   []string{"151,234 6.4 100", "- - -", "99 21.8 100"},
@@ -33,11 +33,11 @@ func TestSlotsHaveWhatARequestCost(t *testing.T) {
 		{Seq: 1, Slots: &results.Slots{Requests: []int64{1000, 0, 300}, ServerCPUS: []float64{0.00636, 0.00001, 0.001}}},
 		{Seq: 2},
 	}
-	got := TrialsOf(&results.File{Source: results.Measured, Trials: trials}).Slots
+	got := TrialsOf(&results.File{Trials: trials}).Slots
 	if want := []string{"6.36 · 3.33", ""}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := TrialsOf(&results.File{Source: results.Measured, Trials: trials[1:]}).Slots; got != nil {
+	if got := TrialsOf(&results.File{Trials: trials[1:]}).Slots; got != nil {
 		t.Errorf("of a trial in one piece: %q", got)
 	}
 }

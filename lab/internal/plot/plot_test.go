@@ -19,7 +19,7 @@ import (
 func book() *Book {
 	run := func(name, host string, rps float64) Run {
 		levels := setting.Levels{"workers": setting.Int(4)}
-		f := &verdict.File{Experiment: "90-workers", Entry: "90", Run: name, Host: host, Source: "measured", Date: "2026-11-19", Blocks: 1,
+		f := &verdict.File{Experiment: "90-workers", Entry: "90", Run: name, Host: host, Date: "2026-11-19", Blocks: 1,
 			Conditions: []verdict.Summary{{ID: "c1", Name: "Workers <4>", Levels: levels, Shown: map[string]string{"workers": "4"},
 				Metrics: map[string]verdict.Figure{"throughput_rps": {Median: &rps, Words: words.Words{Text: "1,000"}}, "errors": {Median: &rps}}}},
 			Table: &verdict.Table{Keys: []string{"workers"}, Rows: []verdict.TableRow{{ID: "c1", Levels: []string{"4"}}}}}

@@ -4,7 +4,7 @@ package profiles
 // server's processes together. Shares are of the total.
 type Profile struct {
 	Kind      Kind    `json:"kind" jsonschema:"enum=cpu,enum=mutex,enum=block,enum=heap,enum=goroutine,enum=allocs"`
-	Unit      string  `json:"unit" jsonschema:"enum=s,enum=B,enum=count"`
+	Unit      string  `json:"unit,omitempty" jsonschema:"enum=s,enum=B,enum=count,description=Left out of a results file\\, since it is that of the kind."`
 	Total     float64 `json:"total,omitempty" jsonschema:"minimum=0,description=All samples together, in the unit; absent where nothing was sampled or a text does not say."`
 	Events    float64 `json:"events,omitempty" jsonschema:"description=What was counted: samples of a CPU profile, waits of mutex and block, objects of heap and allocs."`
 	Stacks    int     `json:"stacks,omitempty" jsonschema:"description=Different stacks among the samples."`

@@ -15,41 +15,28 @@ import (
 // times of both are rounded to microseconds.
 const edge = 3e-6
 
-// checkVersion reports fields that belong to another schema version only, and
-// fields that this version requires and the file lacks.
+// checkVersion reports another schema version, and fields of a measured run that
+// the file lacks or that no such run has.
 func (f *File) checkVersion() error {
-	earlier := f.SchemaVersion == Earlier
-	if !earlier && f.SchemaVersion != Version {
+	if f.SchemaVersion != Version {
 		return fmt.Errorf("/schema_version: version %d is not known to this lab", f.SchemaVersion)
-	}
-	for i, t := range f.Trials {
-		if t.Slots != nil && earlier {
-			return fmt.Errorf("/trials/%d/slots: only a run of version %d has slots", i, Version)
-		}
 	}
 	p := f.Provenance
 	if p == nil {
 		return nil
 	}
-	for _, field := range []struct {
-		name   string
-		there  bool
-		wanted bool
-	}{
-		{"size", p.Size != "", earlier}, {"warmup_s", p.WarmupS != nil, earlier}, {"duration_s", p.DurationS != 0, earlier},
-		{"block", p.Block != nil, !earlier}, {"budget_s", p.BudgetS != 0, !earlier}, {"ended", p.Ended != "", !earlier && f.NotApplicable == ""},
-	} {
-		switch {
-		case field.there && !field.wanted:
-			return fmt.Errorf("/provenance/%s: no such run of version %d has it", field.name, f.SchemaVersion)
-		case field.wanted && !field.there:
-			return fmt.Errorf("/provenance/%s: missing in version %d", field.name, f.SchemaVersion)
-		}
-	}
 	switch ran := f.NotApplicable == ""; {
-	case ran != (p.Blocks > 0) && !earlier:
+	case p.Block == nil:
+		return fmt.Errorf("/provenance/block: missing")
+	case p.BudgetS == 0:
+		return fmt.Errorf("/provenance/budget_s: missing")
+	case ran && p.Ended == "":
+		return fmt.Errorf("/provenance/ended: missing")
+	case !ran && p.Ended != "":
+		return fmt.Errorf("/provenance/ended: %q, but the run could not be made", p.Ended)
+	case ran != (p.Blocks > 0):
 		return fmt.Errorf("/provenance/blocks: %d; a run has at least one, and one that could not be made has none", p.Blocks)
-	case p.StoppedEarly != "" && !earlier && p.Ended != Failing && p.Ended != Interrupted:
+	case p.StoppedEarly != "" && p.Ended != Failing && p.Ended != Interrupted:
 		return fmt.Errorf("/provenance/stopped_early: the run ended by itself, %q", p.Ended)
 	}
 	return nil

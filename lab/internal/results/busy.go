@@ -2,9 +2,7 @@ package results
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -36,22 +34,6 @@ func (t Trial) cores() *wrong {
 }
 
 func (c Core) sum() float64 { return c.User + c.System + c.SoftIRQ + c.Steal + c.Idle }
-
-// slotted reports a figure that does not follow from the trial's slots.
-func (t Trial) slotted(f *File, levels setting.Levels) *wrong {
-	if t.Slots == nil {
-		return nil
-	}
-	want := t.Slots.Metrics(Setup{f.Provenance.Block.SlotS, count(f.serverCPUs(levels)), count(f.Provenance.ClientCPUs), f.Topology.LineRateBps, t.Clients})
-	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if got, there := t.Metrics[name]; !there {
-			return &wrong{"metrics/" + name, name, fmt.Sprintf("missing; the trial's slots give %.9g", want[name])}
-		} else if !same(got, want[name], f.exactly()) {
-			return &wrong{"metrics/" + name, name, fmt.Sprintf("%v, but the trial's slots give %.9g", got, want[name])}
-		}
-	}
-	return nil
-}
 
 // count is the number of cores in a list; 0 where there is none.
 func count(cpus string) int {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -70,7 +69,7 @@ func (f *File) Check(x *experiment.Experiment) error {
 		}
 	}
 	for i, t := range f.Trials {
-		if err := t.check(fmt.Sprintf("/trials/%d", i), f, i, conds); err != nil {
+		if err := t.check(fmt.Sprintf("/trials/%d", i), f, conds); err != nil {
 			return err
 		}
 	}
@@ -136,8 +135,7 @@ func (f *File) made(x *experiment.Experiment) (*experiment.Experiment, error) {
 }
 
 // follows checks that a measured run has the experiment's design. A run with
-// another route, topology or order must not decide claims about this design. In
-// version 1 sizes may differ between runs.
+// another route, topology or order must not decide claims about this design.
 func (f *File) follows(x *experiment.Experiment) error {
 	if want := x.Fixed(); f.Settings.Key() != want.Key() {
 		return fmt.Errorf("/settings: %q, but the design of %s that the run was made with has %q", f.Settings.Key(), x.Name, want.Key())
@@ -145,13 +143,8 @@ func (f *File) follows(x *experiment.Experiment) error {
 	if want := f.joined(x.Topology); f.Topology != want {
 		return fmt.Errorf("/topology: %+v, but the design of %s that the run was made with has %+v", f.Topology, x.Name, want)
 	}
-	if f.SchemaVersion != Earlier {
-		if x.Earlier {
-			return fmt.Errorf("/schema_version: %d, but %s is a design of version %d", f.SchemaVersion, x.Name, Earlier)
-		}
-		if want := (BlockPlan{x.Block.SlotS, x.Block.Rounds, x.Block.WarmupS, x.ProfileS()}); *f.Provenance.Block != want {
-			return fmt.Errorf("/provenance/block: %+v, but the design of %s that the run was made with has %+v", *f.Provenance.Block, x.Name, want)
-		}
+	if want := (BlockPlan{x.Block.SlotS, x.Block.Rounds, x.Block.WarmupS, x.ProfileS()}); *f.Provenance.Block != want {
+		return fmt.Errorf("/provenance/block: %+v, but the design of %s that the run was made with has %+v", *f.Provenance.Block, x.Name, want)
 	}
 	if f.NotApplicable != "" {
 		return nil
@@ -176,9 +169,6 @@ func (f *File) follows(x *experiment.Experiment) error {
 		if t.Block > f.Provenance.Blocks {
 			return fmt.Errorf("/trials/%d/block: %d of %d", i, t.Block, f.Provenance.Blocks)
 		}
-	}
-	if f.SchemaVersion == Earlier {
-		return f.checkOrder()
 	}
 	return f.checkBlocks(x)
 }
@@ -237,17 +227,10 @@ func levels(at string, ls setting.Levels) error {
 	return nil
 }
 
-func (t Trial) check(at string, f *File, i int, conds map[string]Condition) error {
+func (t Trial) check(at string, f *File, conds map[string]Condition) error {
 	cond, there := conds[t.Condition]
-	switch {
-	case t.Seq != i+1:
-		return fmt.Errorf("%s/seq: %d, but it is the trial at place %d; trials stand in the order they ran", at, t.Seq, i+1)
-	case !there:
+	if !there {
 		return fmt.Errorf("%s/condition: no condition %q", at, t.Condition)
-	case t.Valid && len(t.Reasons) > 0:
-		return fmt.Errorf("%s/reasons: a valid trial has none", at)
-	case !t.Valid && len(t.Reasons) == 0:
-		return fmt.Errorf("%s/reasons: an invalid trial needs at least one", at)
 	}
 	if t.Slots != nil {
 		if err := t.Slots.shape(at + "/slots"); err != nil {
@@ -265,15 +248,5 @@ func (t Trial) check(at string, f *File, i int, conds map[string]Condition) erro
 	if err := t.gates(at); err != nil {
 		return err
 	}
-	if err := t.figures(at, f, f.Settings.With(cond.Levels)); err != nil {
-		return err
-	}
-	evidence := f.Evidence(t)
-	if want, why := gate.DecideBound(evidence); t.Bound != want && t.Bound != gate.FirstWall(evidence) {
-		return fmt.Errorf("%s/bound: %q, but the figures give %q (%s)", at, t.Bound, want, why)
-	}
-	if _, why := f.Bound(t); f.SchemaVersion == Version && t.BoundWhy != "" && t.BoundWhy != why {
-		return fmt.Errorf("%s/bound_why: %q, but the figures give %q", at, t.BoundWhy, why)
-	}
-	return nil
+	return t.figures(at, f, f.Settings.With(cond.Levels))
 }

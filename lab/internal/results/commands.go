@@ -71,9 +71,6 @@ func (f *File) checkCommands() error {
 				return err
 			}
 		}
-		if f.SchemaVersion == Earlier {
-			continue
-		}
 		if !used["lab/scripts/server.sh"] || !used["lab/scripts/trial.sh"] && !used["lab/scripts/sink.sh"] {
 			return fmt.Errorf("%s: a condition takes server.sh, and trial.sh or sink.sh", at)
 		}

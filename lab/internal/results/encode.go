@@ -3,10 +3,12 @@ package results
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/invopop/jsonschema"
 
@@ -14,19 +16,93 @@ import (
 )
 
 // A Column holds one metric of all trials, in the trials' order; nil where a
-// trial does not have the metric.
+// trial does not have the metric. In the file's text it is as short as it can be:
+// one number, or one for each turn.
 type Column []*float64
 
-// JSONSchema allows null entries in a column.
+// JSONSchema allows one number, and null entries.
 func (Column) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "number"}, {Type: "null"}}}}
+	number := &jsonschema.Schema{Type: "number"}
+	entry := &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, {Type: "null"}}}
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, {Type: "array", Items: entry}}}
+}
+
+// MarshalJSON writes a column of one entry as a number.
+func (c Column) MarshalJSON() ([]byte, error) {
+	if len(c) == 1 {
+		return json.Marshal(c[0])
+	}
+	return json.Marshal([]*float64(c))
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (c *Column) UnmarshalJSON(text []byte) error {
+	if text[0] == '[' {
+		return json.Unmarshal(text, (*[]*float64)(c))
+	}
+	*c = Column{nil}
+	return json.Unmarshal(text, &(*c)[0])
+}
+
+// short is the column with one entry for all trials or for each turn, where those
+// are alike. turns has the turn of each trial.
+func (c Column) short(turns []int) Column {
+	alike := func(a, b *float64) bool { return a != nil && b != nil && *a == *b }
+	if !slices.ContainsFunc(c, func(v *float64) bool { return !alike(v, c[0]) }) {
+		return c[:1]
+	}
+	var out Column
+	for i, v := range c {
+		if turns[i] == len(out) {
+			out = append(out, v)
+		} else if !alike(v, out[turns[i]]) {
+			return c
+		}
+	}
+	return out
+}
+
+// long is the column with an entry for each trial.
+func (c Column) long(turns []int) (Column, bool) {
+	switch n := len(turns); {
+	case n == 0 || len(c) == n && n > 1:
+		return c, len(c) == n
+	case len(c) == 1:
+		return slices.Repeat(c, n), true
+	case len(c) == turns[n-1]+1:
+		out := make(Column, n)
+		for i, turn := range turns {
+			out[i] = c[turn]
+		}
+		return out, true
+	}
+	return c, false
+}
+
+// turns gives the turn of each trial, from 0: trials of one block follow one another
+// where their conditions were up together.
+func (f *File) turns() []int {
+	group := map[string]int{}
+	for g, conditions := range f.Groups() {
+		for _, c := range conditions {
+			group[f.Conditions[c].ID] = g
+		}
+	}
+	turn, out := -1, make([]int, len(f.Trials))
+	for i, t := range f.Trials {
+		if i == 0 || t.Block != f.Trials[i-1].Block || group[t.Condition] != group[f.Trials[i-1].Condition] {
+			turn++
+		}
+		out[i] = turn
+	}
+	return out
 }
 
 // Longest is the size in bytes up to which a run adds blocks to its file.
 // LeastBlocks are kept in any case, so the file is longer where each trial
 // records dozens of cores.
 const (
-	Longest     = 300_000
+	Longest     = 120_000
 	LeastBlocks = 12
 	mostBlocks  = 1000
 )
@@ -43,10 +119,6 @@ func (f *File) Full() bool {
 	return err != nil || n >= mostBlocks || len(text)+len(text)/n > Longest
 }
 
-// columns tells whether the file's text has the trials' figures in columns.
-// Naming each metric once for all trials takes a quarter of the space.
-func (f *File) columns() bool { return f.SchemaVersion != Earlier }
-
 // A columned is a map of figures that the text has in columns: its name in the
 // text, and the map in each trial.
 type columned struct {
@@ -62,12 +134,18 @@ func (f *File) columned() []columned {
 	}
 }
 
-// spread moves the figures from the columns to the trials after a file was
-// read.
+// spread gives a file that was read what its text leaves out: figures move from
+// the columns to the trials, and what follows from them is added.
 func (f *File) spread() error {
-	if f.SchemaVersion == Earlier {
-		return nil
+	f.fill()
+	for i := range f.Trials {
+		if t := &f.Trials[i]; t.Block == 0 && i == 0 {
+			return errors.New("/trials/0/block: missing")
+		} else if t.Block == 0 {
+			t.Block = f.Trials[i-1].Block
+		}
 	}
+	turns := f.turns()
 	for _, c := range f.columned() {
 		for i := range f.Trials {
 			if *c.of(&f.Trials[i]) != nil {
@@ -75,8 +153,8 @@ func (f *File) spread() error {
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(*c.all)) {
-			column := (*c.all)[name]
-			if len(column) != len(f.Trials) {
+			column, fits := (*c.all)[name].long(turns)
+			if !fits {
 				return fmt.Errorf("/%s/%s: %d entries for %d trials", c.text, name, len(column), len(f.Trials))
 			}
 			for i, v := range column {
@@ -93,25 +171,127 @@ func (f *File) spread() error {
 		*c.all = nil
 	}
 	for i := range f.Trials {
-		if t := &f.Trials[i]; t.Metrics == nil {
+		t := &f.Trials[i]
+		if t.Metrics == nil {
 			t.Metrics = map[string]float64{}
+		}
+		if p := f.Provenance; p != nil && t.AtS != nil {
+			t.StartedAt, t.AtS = p.StartedAt.Add(inMicros(*t.AtS)), nil
+		} else if p != nil && t.Slots != nil && len(t.Slots.AtS) > 0 {
+			t.StartedAt = t.slotsBegan(p)
+		}
+		for name := range f.following(t) {
+			if _, there := t.Metrics[name]; there {
+				return fmt.Errorf("/figures/%s/%d: it follows from other figures of the trial; leave it out", name, i)
+			}
+		}
+		t.Seq = i + 1
+		f.Conclude(t)
+		if _, measured := t.Metrics["duration_s"]; measured && i > 0 && turns[i] == turns[i-1] && t.Cores == nil {
+			t.Cores = f.Trials[i-1].Cores
+		}
+		for k := range t.Profiles {
+			t.Profiles[k].Unit = profileUnits[t.Profiles[k].Kind]
 		}
 	}
 	return nil
 }
 
-// gathered is a copy of the file with the figures moved from the trials to the
-// columns.
+// slotsBegan is when the first slot of a trial began.
+func (t *Trial) slotsBegan(p *Provenance) time.Time {
+	return p.StartedAt.Add(inMicros(p.ClockS) + inMicros(t.Slots.AtS[0]))
+}
+
+// inMicros is a time in seconds, in whole microseconds.
+func inMicros(seconds float64) time.Duration {
+	return time.Duration(micros(seconds)) * time.Microsecond
+}
+
+// fill gives the control what it repeats, and each program that was built here
+// what it shares with the lab's own.
+func (f *File) fill() {
+	for i := range f.Conditions {
+		if c := &f.Conditions[i]; c.ControlOf != "" && c.Levels == nil {
+			if of := f.condition(c.ControlOf); of != nil {
+				c.Levels, c.Generator, c.Commands = of.Levels, of.Generator, of.Commands
+			}
+		}
+	}
+	if f.Provenance == nil {
+		return
+	}
+	lab := f.Provenance.Binaries[labProgram]
+	for name, b := range f.Provenance.Binaries {
+		if name != labProgram && b.MadeOf != "" && b.Sources == "" {
+			b.Sources, b.Commit, b.Modified, b.Build = lab.Sources, lab.Commit, lab.Modified, lab.Build
+			f.Provenance.Binaries[name] = b
+		}
+	}
+}
+
+// labProgram is the lab's own name among a run's programs.
+const labProgram = "lab"
+
+// condition finds a condition by its id; nil if there is none.
+func (f *File) condition(id string) *Condition {
+	if i := slices.IndexFunc(f.Conditions, func(c Condition) bool { return c.ID == id }); i >= 0 {
+		return &f.Conditions[i]
+	}
+	return nil
+}
+
+// gathered is a copy of the file as its text has it: what spread adds is left out.
 func (f File) gathered() File {
-	if !f.columns() {
-		return f
+	var p Provenance
+	if f.Provenance != nil {
+		p = *f.Provenance
+		p.ClockS = 0
+		f.Provenance = &p
 	}
 	f.Trials = slices.Clone(f.Trials)
+	for i := range f.Trials {
+		if t := &f.Trials[i]; f.Provenance != nil && !t.StartedAt.IsZero() {
+			at := seconds(micros(t.StartedAt.Sub(p.StartedAt).Seconds()))
+			if t.Slots != nil && p.ClockS == 0 {
+				p.ClockS = seconds(micros(at - t.Slots.AtS[0]))
+			}
+			if t.Slots == nil || t.StartedAt.Sub(t.slotsBegan(&p)).Abs() > 2*time.Microsecond {
+				t.AtS = &at
+			}
+		}
+	}
+	turns := f.turns()
+	for i := len(f.Trials) - 1; i >= 0; i-- {
+		t := &f.Trials[i]
+		if i > 0 && turns[i] == turns[i-1] && slices.Equal(t.Cores, f.Trials[i-1].Cores) {
+			t.Cores = nil // those of the trial before it, with which it was up
+		}
+		t.Profiles = slices.Clone(t.Profiles)
+		for k := range t.Profiles {
+			t.Profiles[k].Unit = ""
+		}
+	}
+	if f.Provenance != nil {
+		p.Binaries = maps.Clone(p.Binaries)
+		lab := p.Binaries[labProgram]
+		for name, b := range p.Binaries {
+			if name != labProgram && b.MadeOf != "" && b.Sources == lab.Sources && b.Commit == lab.Commit && b.Modified == lab.Modified && maps.Equal(b.Build, lab.Build) {
+				b.Sources, b.Commit, b.Modified, b.Build = "", "", false, nil
+				p.Binaries[name] = b
+			}
+		}
+	}
 	for _, c := range f.columned() {
 		*c.all = map[string]Column{}
 		for i := range f.Trials {
 			of := c.of(&f.Trials[i])
-			for name, v := range *of {
+			counted := maps.Clone(*of)
+			if c.name == "metrics" {
+				for name := range f.following(&f.Trials[i]) {
+					delete(counted, name)
+				}
+			}
+			for name, v := range counted {
 				if (*c.all)[name] == nil {
 					(*c.all)[name] = make(Column, len(f.Trials))
 				}
@@ -119,15 +299,32 @@ func (f File) gathered() File {
 			}
 			*of = nil
 		}
+		for name, column := range *c.all {
+			(*c.all)[name] = column.short(turns)
+		}
+	}
+	for i := len(f.Trials) - 1; i > 0; i-- {
+		if f.Trials[i].Block == f.Trials[i-1].Block {
+			f.Trials[i].Block = 0
+		}
+	}
+	f.Conditions = slices.Clone(f.Conditions)
+	for i := range f.Conditions {
+		c := &f.Conditions[i]
+		if of := f.condition(c.ControlOf); of != nil && of.ControlOf == "" && c.Levels.Key() == of.Levels.Key() && c.Generator == of.Generator && slices.Equal(c.Commands, of.Commands) {
+			c.Levels, c.Generator, c.Commands = nil, "", nil
+		}
 	}
 	return f
 }
 
 // Encode gives the bytes of a JSON file of this project: indented, lists of
-// numbers on one line, a newline at the end. Equal values give equal bytes.
+// numbers on one line, a newline at the end. Of a results file it writes what was
+// counted, a line a trial. Equal values give equal bytes.
 func Encode(v any) ([]byte, error) {
+	depth := math.MaxInt
 	if f, ok := v.(*File); ok {
-		v = f.gathered()
+		v, depth = f.gathered(), 2
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -135,7 +332,7 @@ func Encode(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return append(indent(nil, bytes.TrimSuffix(b.Bytes(), []byte("\n"))), '\n'), nil
+	return append(indent(nil, bytes.TrimSuffix(b.Bytes(), []byte("\n")), depth), '\n'), nil
 }
 
 // row is the longest object of numbers, in bytes, that is written on one line:
@@ -143,18 +340,29 @@ func Encode(v any) ([]byte, error) {
 const row = 120
 
 // indent lays out JSON without blanks, with two spaces a level. Lists of
-// numbers and short objects of numbers stay on one line.
-func indent(out, text []byte) []byte {
-	level := 0
+// numbers and short objects of numbers stay on one line, and so does what lies
+// deeper than depth, without blanks: a results file has a line a trial, and one blank
+// a level.
+func indent(out, text []byte, depth int) []byte {
+	level, blanks := 0, 2
+	if depth < math.MaxInt {
+		blanks = 1
+	}
 	line := func() {
 		out = append(out, '\n')
-		for range level {
-			out = append(out, "  "...)
+		for range level * blanks {
+			out = append(out, ' ')
 		}
 	}
 	for i := 0; i < len(text); {
 		switch c := text[i]; c {
 		case '[', '{':
+			if level == depth {
+				end := i + value(text[i:])
+				out = append(out, text[i:end]...)
+				i = end
+				continue
+			}
 			if end := numbers(text[i:]); end > 0 && (c == '[' || end <= row) {
 				out = spaced(out, text[i:i+end])
 				i += end
@@ -186,6 +394,24 @@ func indent(out, text []byte) []byte {
 		}
 	}
 	return out
+}
+
+// value gives the length of the list or object at the start of a text.
+func value(text []byte) int {
+	open := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			i += quoted(text[i:]) - 1
+		case '[', '{':
+			open++
+		case ']', '}':
+			if open--; open == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(text)
 }
 
 // numbers gives the length of the list or object at the start of a text if it
@@ -240,12 +466,20 @@ func quoted(text []byte) int {
 	return len(text)
 }
 
-// Round rounds figures to nine significant digits, more than any clock or
-// counter of the lab resolves. Whole numbers are counts and stay exact.
-func Round(metrics map[string]float64) {
+// What was counted has five significant digits, more than the lab's clocks, ticks and
+// histograms resolve; what follows from it has nine. Whole numbers are exact.
+const (
+	countedDigits   = 5
+	followingDigits = 9
+)
+
+// Round rounds the figures that a trial counted.
+func Round(metrics map[string]float64) { round(metrics, countedDigits) }
+
+func round(metrics map[string]float64, digits int) {
 	for name, v := range metrics {
 		if v != math.Trunc(v) {
-			metrics[name] = words.Digits(v)
+			metrics[name] = words.Significant(v, digits)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (t Trial) figures(at string, f *File, levels setting.Levels) error {
 	if err := check(t.cores()); err != nil {
 		return err
 	}
-	for _, found := range []*wrong{t.complete(), t.slotted(f, levels), t.recomputed(f, levels), t.near(f, levels), t.busyCores(f, levels), t.threads(), t.profiled(), t.calibrated(f.Provenance)} {
+	for _, found := range []*wrong{t.complete(), t.parts(), t.near(f, levels), t.busyCores(f, levels), t.threads(), t.calibrated(f.Provenance)} {
 		if err := check(found); err != nil {
 			return err
 		}
@@ -147,11 +147,11 @@ func (f *File) most(m metric.Metric, t Trial, levels setting.Levels) float64 {
 		return limit + t.bursts(m.Name, f)
 	}
 	if carried[m.Name] {
-		before := f.Provenance.warmupS()
+		before := f.Provenance.Block.WarmupS
 		if t.Slots != nil {
 			before += sum(t.Slots.FillS)
 		}
-		limit := most["line_rate_share"] + before/f.Provenance.windowS()
+		limit := most["line_rate_share"] + before/f.Provenance.Block.WindowS()
 		// A producer that is held up offers fewer events in the window than were
 		// due, while events offered earlier still arrive.
 		rate, _ := levels[setting.EventRate].Int()
@@ -192,49 +192,9 @@ func (t Trial) complete() *wrong {
 	return nil
 }
 
-// exactly is the relative difference allowed between a recorded figure and the
-// same figure computed from others of the file.
-func (f *File) exactly() float64 {
-	if f.SchemaVersion == Earlier {
-		return exactly
-	}
-	return nineDigits
-}
-
-// recomputed reports a figure that differs from the value computed from its
-// parts.
-func (t Trial) recomputed(f *File, levels setting.Levels) *wrong {
+// parts reports a number of some that is larger than the number of all.
+func (t Trial) parts() *wrong {
 	m := t.Metrics
-	level := func(name string, otherwise float64) float64 {
-		if n, ok := levels[name].Int(); ok {
-			return float64(n)
-		}
-		return otherwise
-	}
-	for _, r := range []struct {
-		name  string
-		needs []string
-		want  func() float64
-		how   string
-	}{
-		{"requests", []string{"throughput_rps", "duration_s"}, func() float64 { return m["throughput_rps"] * m["duration_s"] }, "throughput_rps × duration_s"},
-		{"transfer_bytes_per_s", []string{"throughput_rps", "response_bytes"}, func() float64 { return m["throughput_rps"] * m["response_bytes"] }, "throughput_rps × response_bytes"},
-		{"in_flight", []string{"throughput_rps", "latency_mean_s"}, func() float64 { return m["throughput_rps"] * m["latency_mean_s"] }, "throughput_rps × latency_mean_s"},
-		{"asked_in_flight", nil, func() float64 { return level(setting.Connections, math.NaN()) * level(setting.Pipelining, 1) }, "connections × pipelining"},
-		{"asked_rate_rps", nil, func() float64 { return level(setting.Rate, math.NaN()) }, "the rate that is set"},
-		{"answered_share", []string{"throughput_rps", "asked_rate_rps"}, func() float64 { return m["throughput_rps"] / m["asked_rate_rps"] }, "throughput_rps over asked_rate_rps"},
-		{"delivered_share", []string{"delivered_per_s", "offered_per_s"}, func() float64 { return m["delivered_per_s"] / m["offered_per_s"] }, "delivered_per_s over offered_per_s"},
-		{"server_cpu_per_event_s", []string{"server_cpu_per_request_s", "events_per_batch"}, func() float64 { return m["server_cpu_per_request_s"] / m["events_per_batch"] }, "server_cpu_per_request_s over events_per_batch"},
-		{"line_rate_share", []string{"wire_tx_bps", "wire_rx_bps"}, func() float64 { return t.fullestLink(f.Topology.LineRateBps) }, "the busier direction over the line rate"},
-	} {
-		got, there := m[r.name]
-		if !there || !known(m, r.needs...) {
-			continue
-		}
-		if want := r.want(); !same(got, want, f.exactly()) {
-			return &wrong{"metrics/" + r.name, r.name, fmt.Sprintf("%v, but %s gives %.12g", got, r.how, want)}
-		}
-	}
 	for _, r := range []struct{ part, whole string }{
 		{"non_2xx", "requests"}, {"timeouts", "errors"}, {"workers_active", "workers"}, {"workers", "processes"},
 	} {
@@ -273,37 +233,6 @@ func (t Trial) near(f *File, levels setting.Levels) *wrong {
 	} {
 		if v, there := m[r.name]; there && r.known && (v < r.low*(1-2*moments) || v > r.top*(1+moments)) {
 			return &wrong{"metrics/" + r.name, r.name, fmt.Sprintf("%v, but %s give %.4g to %.4g", v, r.how, r.low, r.top)}
-		}
-	}
-	return nil
-}
-
-// fullestLink is the share of its line rate that the busier direction of the
-// fullest link carried: of the server's, whose rate is given, or of a client's.
-func (t Trial) fullestLink(rate float64) float64 {
-	m := map[string]float64{}
-	if rate > 0 {
-		m["line_rate_share"] = max(t.Metrics["wire_tx_bps"], t.Metrics["wire_rx_bps"]) / rate
-	}
-	Fullest(m, t.Clients)
-	return m["line_rate_share"]
-}
-
-// profiled compares the metrics that come from a profile with the profile.
-func (t Trial) profiled() *wrong {
-	want := map[string]float64{}
-	if p, there := t.Profile("block"); there {
-		want["block_events"] = p.Events
-		if p.DurationS > 0 {
-			want["goroutines_parked"] = p.Total / p.DurationS
-		}
-	}
-	if p, there := t.Profile("heap"); there {
-		want["live_heap_bytes"] = p.Total
-	}
-	for name, want := range want {
-		if got, there := t.Metrics[name]; there && !same(got, want, roundingError) {
-			return &wrong{"metrics/" + name, name, fmt.Sprintf("%v, but the trial's profile gives %.9g", got, want)}
 		}
 	}
 	return nil

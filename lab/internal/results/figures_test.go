@@ -60,20 +60,6 @@ func TestFiguresThatFollowFromOthers(t *testing.T) {
 		set  func(*File)
 		says string // empty: accepted
 	}{
-		{"a request too many", set("requests", 4002), "/trials/0/metrics/requests: 4002, but throughput_rps × duration_s gives 4001"},
-		{"another rate", set("throughput_rps", 1100), "/trials/0/metrics/requests: 4001, but"},
-		{"another window", set("duration_s", 5), "/trials/0/metrics/requests: 4001, but"},
-		{"another size", set("response_bytes", 125), "/trials/0/metrics/transfer_bytes_per_s: "},
-		{"another transfer", set("transfer_bytes_per_s", 1), "/trials/0/metrics/transfer_bytes_per_s: 1, but"},
-		{"all was answered", set("answered_share", 1), "/trials/0/metrics/answered_share: 1, but throughput_rps over asked_rate_rps gives 0.500125"},
-		{"a rate that was not set", set("asked_rate_rps", 1000.25), "/trials/0/metrics/asked_rate_rps: 1000.25, but the rate that is set gives 2000"},
-		{"a rate in a closed loop", func(f *File) { delete(f.Settings, setting.Rate) }, "/trials/0/metrics/asked_rate_rps: 2000, but the rate that is set gives NaN"},
-		{"another load", set("asked_in_flight", 200), "/trials/0/metrics/asked_in_flight: 200, but connections × pipelining gives 100"},
-		{"Little's law", set("in_flight", 100), "/trials/0/metrics/in_flight: 100, but throughput_rps × latency_mean_s gives 2.0005"},
-		{"another wire", set("line_rate_share", 0.95), "/trials/0/metrics/line_rate_share: 0.95, but the busier direction over the line rate gives 0.02"},
-		{"another line rate", func(f *File) { f.Topology.LineRateBps = 1e9 }, "/trials/0/metrics/line_rate_share: 0.02, but"},
-		{"all was delivered", set("delivered_share", 1), "/trials/0/metrics/delivered_share: 1, but"},
-		{"a cheaper event", set("server_cpu_per_event_s", 1e-6), "/trials/0/metrics/server_cpu_per_event_s: "},
 		{"more failed than were answered", set("non_2xx", 5000), ""}, // a sink counts its refusals separately
 		{"more failed than were answered, without a sink", func(f *File) {
 			delete(f.Trials[0].Metrics, "delivered_per_s")
@@ -85,7 +71,6 @@ func TestFiguresThatFollowFromOthers(t *testing.T) {
 
 		// With half the CPU time per request, the time seen would be twice the
 		// window.
-		{"a cheaper request", set("server_cpu_per_request_s", 0.5/1000.25), "/trials/0/metrics/server_cpu_per_event_s: "},
 		{"a cheaper request, and no events", func(f *File) {
 			delete(f.Trials[0].Metrics, "server_cpu_per_event_s")
 			f.Trials[0].Metrics["server_cpu_per_request_s"] = 0.5 / 1000.25
@@ -104,9 +89,6 @@ func TestFiguresThatFollowFromOthers(t *testing.T) {
 		{"an idler client thread", set("client_thread_busy_max", 0.1), "/trials/0/metrics/client_thread_busy_max: 0.1, but the busiest of client_threads has 0.2222"},
 		{"a thread of a dozen cores", func(f *File) { f.Trials[0].ClientThreads[0] = 12 }, "/trials/0/client_threads/0: 12 is not a share of a core"},
 		{"threads not recorded", func(f *File) { f.Trials[0].ClientThreads = nil }, ""},
-		{"goroutines of another profile", set("goroutines_parked", 3), "/trials/0/metrics/goroutines_parked: 3, but the trial's profile gives 2.5"},
-		{"events of another profile", set("block_events", 8), "/trials/0/metrics/block_events: 8, but"},
-		{"another heap", set("live_heap_bytes", 1), "/trials/0/metrics/live_heap_bytes: 1, but"},
 		{"faster than the fastest", set("calibration_after_s", 8e-7), "/trials/0/metrics/calibration_after_s: 8e-07, faster than the run's fastest"},
 
 		{"no requests", func(f *File) { delete(f.Trials[0].Metrics, "requests") }, "/trials/0/metrics/requests: missing"},

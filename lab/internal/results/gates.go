@@ -3,7 +3,6 @@ package results
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -51,12 +50,6 @@ func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, win
 	return a
 }
 
-// windowsHeld is the date since which the lab checks that a trial's window has
-// the length asked for. In earlier runs, all of version 1, five trials with a
-// thousand connections lasted 0.30 to 0.35 s longer than the second asked for.
-// They stand as they were published.
-var windowsHeld = time.Date(2026, 11, 21, 14, 46, 0, 0, time.UTC)
-
 // checkGates judges each trial again by its recorded figures: they may close no
 // gate on a valid trial, and have to close those that an invalid one names. A
 // valid trial may lack figures: older labs did not record all of them.
@@ -72,7 +65,7 @@ func (f *File) checkGates(x *experiment.Experiment) error {
 	}
 	asked := map[string]gate.Asked{}
 	for _, c := range f.Conditions {
-		a := Asked(x, f.Settings.With(c.Levels), serverCores, p.windowS())
+		a := Asked(x, f.Settings.With(c.Levels), serverCores, p.Block.WindowS())
 		a.Clients = Loading(f.Settings.With(c.Levels), len(f.Hosts.Clients))
 		asked[c.ID] = a
 	}
@@ -85,9 +78,6 @@ func (f *File) checkGates(x *experiment.Experiment) error {
 				return err
 			}
 			continue
-		}
-		if f.SchemaVersion == Earlier && !t.StartedAt.IsZero() && t.StartedAt.Before(windowsHeld) {
-			a.WindowS = 0
 		}
 		for _, found := range gate.Judge(t.Metrics, a) {
 			if !found.Missing() {

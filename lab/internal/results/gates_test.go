@@ -76,29 +76,6 @@ func TestAPlantedFigureIsFound(t *testing.T) {
 	}
 }
 
-// Version 1 runs from before windows were checked stay valid.
-func TestEarlyWindowsStand(t *testing.T) {
-	for when, says := range map[time.Time]string{windowsHeld.Add(-time.Second): "", windowsHeld: "duration_s", {}: "duration_s"} {
-		f, err := decode(t, made)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f.Trials[0].StartedAt = when
-		f.Trials[0].Metrics["duration_s"] = 4.5
-		if err := f.checkGates(design(t)); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
-			t.Errorf("%v: %v", when, err)
-		}
-	}
-	x := turning(t)
-	f := turned(t, x, 1, false)
-	if f.Trials[0].Metrics["duration_s"] *= 2; f.Trials[0].StartedAt.After(windowsHeld) {
-		t.Error("this run is not from before")
-	}
-	if err := f.checkGates(x); err == nil || !strings.Contains(err.Error(), "duration_s") {
-		t.Errorf("of version 2: %v", err)
-	}
-}
-
 func TestWhatATrialWasAskedFor(t *testing.T) {
 	x := design(t)
 	claimed := []string{"throughput_rps"}

@@ -9,7 +9,7 @@ import (
 
 func TestAFigureIsReadWithItsResolution(t *testing.T) {
 	nominal := func(v float64) *float64 { return &v }
-	f := &File{Source: Measured, Provenance: &Provenance{Generator: "autocannon 8.0.0"}, Conditions: []Condition{
+	f := &File{Provenance: &Provenance{Generator: "autocannon 8.0.0"}, Conditions: []Condition{
 		{ID: "a", Levels: setting.Levels{}}, {ID: "b", Levels: setting.Levels{}, Generator: "fortio 1.75.2"}, {ID: "c", Levels: setting.Levels{}, Generator: "another 1"},
 		{ID: "d", Levels: setting.Levels{}, Generator: "http_load 1"},
 	}}

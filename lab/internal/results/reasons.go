@@ -4,25 +4,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 )
-
-// blockHeld is the date since which a trial's core is compared with the block's
-// best. Earlier runs compared it with the run's best, and their trials were
-// refused by that.
-var blockHeld = time.Date(2026, 11, 22, 14, 46, 0, 0, time.UTC)
 
 // checkReasons refuses a reason of an invalid trial whose gate the trial's own
 // figures leave open. Otherwise a block that speaks against a claim could be
 // called disturbed.
 func (f *File) checkReasons(i int, x *experiment.Experiment, a gate.Asked) error {
 	t := f.Trials[i]
-	if f.Provenance.StartedAt.Before(blockHeld) {
-		a.ReferenceS = f.Provenance.CalibrationS
-	}
 	for k, r := range t.Reasons {
 		if !closes(gate.Hold(r.Gate, t.Metrics, a)) && !f.unrecorded(t, r, x, a) {
 			return fmt.Errorf("/trials/%d/reasons/%d: %q, but the trial's own figures leave that gate open; keep it as it was measured", i, k, r.Gate)

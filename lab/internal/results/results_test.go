@@ -2,9 +2,7 @@ package results
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -93,7 +91,7 @@ func madeWith(t testing.TB, f *File) *experiment.Experiment {
 
 // made is a made-up measured run of two conditions. Tests replace parts of it.
 const made = `{
-  "schema_version": 1,
+  "schema_version": 3,
   "experiment": "made-up",
   "run": "20260102t030405z-h",
   "source": "measured",
@@ -102,21 +100,21 @@ const made = `{
     "started_at": "2026-01-02T03:04:05Z", "finished_at": "2026-01-02T03:05:05Z",
     "commit": "unknown", "dirty": true,
     "experiment_sha256": "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-    "size": "smoke", "blocks": 1, "warmup_s": 0.3, "duration_s": 4, "seed": 18446744073709551603,
-    "generator": "autocannon", "tools": {}, "kernel": {}
+    "block": {"slot_s": 4, "rounds": 1, "warmup_s": 0.3}, "budget_s": 60, "blocks": 1, "ended": "decided", "seed": 18446744073709551603,
+    "generator": "autocannon", "tools": {}, "kernel": {},
+    "binaries": {"lab": {"sha256": "1111111111111111111111111111111111111111111111111111111111111111"}, "fiber_server": {"sha256": "2222222222222222222222222222222222222222222222222222222222222222"}, "node": {"sha256": "2222222222222222222222222222222222222222222222222222222222222222"}, "autocannon": {"sha256": "2222222222222222222222222222222222222222222222222222222222222222"}}
   },
   "topology": {"kind": "loopback"},
   "settings": {"route": "/read", "prefork": true, "connections": 100},
   "conditions": [
-    {"id": "c1", "levels": {"workers": 1}},
-    {"id": "c2", "levels": {"workers": 2}}
+    {"id": "c1", "levels": {"workers": 1}, "commands": ["lab/scripts/server.sh", "lab/scripts/trial.sh"]},
+    {"id": "c2", "levels": {"workers": 2}, "commands": ["lab/scripts/server.sh", "lab/scripts/trial.sh"]}
   ],
   "trials": [
-    {"seq": 1, "block": 1, "condition": "c1", "started_at": "2026-01-02T03:04:06.5Z", "valid": true, "bound": "unknown",
-      "metrics": {"throughput_rps": 1000.25, "requests": 4001, "duration_s": 4}, "below": {"latency_p50_s": 0.001}},
-    {"seq": 2, "block": 1, "condition": "c2", "valid": false, "reasons": [{"gate": "errors", "detail": "1 connection errors"}],
-      "bound": "unknown", "metrics": {}}
-  ]
+    {"block": 1, "of": "c1", "at": 1.5, "below": {"latency_p50_s": 0.001}},
+    {"of": "c2", "reasons": [{"gate": "errors", "detail": "1 connection errors"}]}
+  ],
+  "figures": {"requests": [4001, null], "duration_s": [4, null]}
 }
 `
 
@@ -149,37 +147,38 @@ func TestDecodeRefuses(t *testing.T) {
 		says           string // the message begins with it
 	}{
 		// The version is reported before any other error.
-		{"an unknown version", `"schema_version": 1`, `"schema_version": 99`, "/schema_version: version 99 is not known to this lab, which reads version 1 and 2"},
-		{"an unknown version with unknown fields", `"schema_version": 1,`, `"schema_version": 99, "new_field": {}, "trials_2": [],`, "/schema_version: version 99 is not known"},
-		{"version 0", `"schema_version": 1`, `"schema_version": 0`, "/schema_version: version 0 is not known"},
-		{"a version that is a text", `"schema_version": 1`, `"schema_version": "1"`, `/schema_version: version "1" is not known`},
-		{"a half version", `"schema_version": 1`, `"schema_version": 1.5`, "/schema_version: version 1.5 is not known"},
-		{"version null", `"schema_version": 1`, `"schema_version": null`, "/schema_version: "},
-		{"no version", `"schema_version": 1,`, ``, "/schema_version: missing"},
+		{"an unknown version", `"schema_version": 3`, `"schema_version": 99`, "/schema_version: version 99 is not known to this lab, which reads version 3"},
+		{"an unknown version with unknown fields", `"schema_version": 3,`, `"schema_version": 99, "new_field": {}, "trials_2": [],`, "/schema_version: version 99 is not known"},
+		{"version 0", `"schema_version": 3`, `"schema_version": 0`, "/schema_version: version 0 is not known"},
+		{"a version that is a text", `"schema_version": 3`, `"schema_version": "1"`, `/schema_version: version "1" is not known`},
+		{"a half version", `"schema_version": 3`, `"schema_version": 1.5`, "/schema_version: version 1.5 is not known"},
+		{"version null", `"schema_version": 3`, `"schema_version": null`, "/schema_version: "},
+		{"no version", `"schema_version": 3,`, ``, "/schema_version: missing"},
 
 		// Errors that JSON decoders accept name the line.
-		{"a key that stands twice", `"block": 1, "condition": "c1"`, "\"block\": 1,\n\"block\": 2, \"condition\": \"c1\"", `line 22: /trials/0/block: key "block" stands twice`},
+		{"a key that stands twice", `"block": 1, "of": "c1"`, "\"block\": 1,\n\"block\": 2, \"of\": \"c1\"", `line 22: /trials/0/block: key "block" stands twice`},
 		{"text after it", "  ]\n}\n", "  ]\n}\n{}", "line 27: text after the end"},
 		{"a comma too many", `"dirty": true,`, "\"dirty\": true,,", "line 9: "},
 
 		// Errors of shape name the JSON pointer of the object with the unknown key.
 		{"an unknown field at the top", `"run": "20260102t030405z-h",`, `"run": "20260102t030405z-h", "best_of": 3,`, "/: additional properties 'best_of' not allowed"},
-		{"an unknown field in a trial", `"seq": 2,`, `"seq": 2, "note": "x",`, "/trials/1: additional properties 'note' not allowed"},
+		{"an unknown field in a trial", `"of": "c2",`, `"of": "c2", "note": "x",`, "/trials/1: additional properties 'note' not allowed"},
 		{"an unknown field in provenance", `"dirty": true,`, `"dirty": true, "user": "x",`, "/provenance: additional properties 'user' not allowed"},
 		{"a field in another case", `"run": "20260102t030405z-h",`, `"run": "20260102t030405z-h", "Run": "s",`, "/: additional properties 'Run' not allowed"},
 		{"a missing field", `"run": "20260102t030405z-h",`, ``, "/: missing property 'run'"},
-		{"a missing field in a trial", `"seq": 2, `, ``, "/trials/1: missing property 'seq'"},
-		{"an unknown metric", `"throughput_rps": 1000.25`, `"throughput": 1000.25`, `/trials/0/metrics: no metric "throughput"`},
+		{"a missing field in a trial", `"of": "c2", `, ``, "/trials/1: missing property 'of'"},
+		{"an unknown metric", `"requests": [`, `"asked": [`, `/figures: no metric "asked"`},
 		{"an unknown metric below", `"latency_p50_s": 0.001`, `"latency_s": 0.001`, `/trials/0/below: no metric "latency_s"`},
-		{"a metric that is a text", `"throughput_rps": 1000.25`, `"throughput_rps": "1000"`, "/trials/0/metrics/throughput_rps: got string, want number"},
-		{"a metric that is null", `"throughput_rps": 1000.25`, `"throughput_rps": null`, "/trials/0/metrics/throughput_rps: got null, want number"},
+		{"a metric that is a text", `[4001, null]`, `"4001"`, "/figures/requests: got string, want number"},
+		{"a metric that is null", `[4001, null]`, `null`, "/figures/requests: got null, want number"},
+		{"a metric that follows", `"requests": [4001, null]`, `"requests": [4001, null], "throughput_rps": [1000.25, null]`, "/figures/throughput_rps/0: it follows from other figures of the trial; leave it out"},
 		{"an unknown source", `"source": "measured"`, `"source": "guessed"`, "/source: "},
-		{"an unknown bound", `"valid": true, "bound": "unknown"`, `"valid": true, "bound": "network"`, "/trials/0/bound: "},
+		{"a bound of its own", `"of": "c1",`, `"of": "c1", "bound": "unknown",`, "/trials/0: additional properties 'bound' not allowed"},
+		{"a word of its own on validity", `"of": "c1",`, `"of": "c1", "valid": false,`, "/trials/0: additional properties 'valid' not allowed"},
+		{"a first trial of no block", `"block": 1, "of"`, `"of"`, "/trials/0/block: missing"},
 		{"an unknown topology", `"kind": "loopback"`, `"kind": "wifi"`, "/topology/kind: "},
-		{"an unknown size", `"size": "smoke"`, `"size": "huge"`, "/provenance/size: "},
-		{"no block", `"blocks": 1`, `"blocks": 0`, "/provenance/blocks: "},
 		{"a checksum that is none", `0123456789abcdef0123`, `0123456789abcdef012g`, "/provenance/experiment_sha256: "},
-		{"trial 0", `"seq": 1`, `"seq": 0`, "/trials/0/seq: "},
+		{"block 0", `"block": 1,`, `"block": 0,`, "/trials/0/block: "},
 		{"a list as a level", `{"workers": 1}`, `{"workers": [1]}`, "/conditions/0/levels/workers: "},
 		{"a negative level", `{"workers": 1}`, `{"workers": -1}`, "/conditions/0/levels/workers: "},
 		{"an empty level", `"route": "/read"`, `"route": ""`, "/settings/route: "},
@@ -191,7 +190,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a time that is none", "2026-01-02T03:04:05Z", "yesterday", ""},
 		{"a seed beyond its range", "18446744073709551603", "18446744073709551616", ""},
 		{"a negative seed", "18446744073709551603", "-1", ""},
-		{"a number beyond float64", "1000.25", "1e400", ""},
+		{"a number beyond float64", "4001", "1e400", ""},
 	} {
 		if strings.Count(made, c.old) == 0 {
 			t.Fatalf("%s: %q does not stand in the made-up run", c.name, c.old)
@@ -286,19 +285,6 @@ func TestTheSchemaListsEveryMetric(t *testing.T) {
 	}
 }
 
-// Files of version 1 stay readable for good: its schema is a fixed copy, no
-// longer made from the types.
-func TestTheSchemaOfVersion1IsFrozen(t *testing.T) {
-	const was = "a154144a21c73abb885935b31fdcab1c67c833456d44365a3d1c0ef0bdc5a34d"
-	if is := fmt.Sprintf("%x", sha256.Sum256(EarlierSchema())); is != was {
-		t.Errorf("%s, was %s", is, was)
-	}
-	EarlierSchema()[0] = 'x'
-	if EarlierSchema()[0] != '{' {
-		t.Error("EarlierSchema gives away its own text")
-	}
-}
-
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(made))
 	for _, p := range committed(f, "results", "*", "*.json") {
@@ -316,17 +302,17 @@ func FuzzDecode(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add([]byte(`{"schema_version": 99}`))
-	f.Add([]byte(strings.Replace(made, "1000.25", "-0", 1)))
+	f.Add([]byte(strings.Replace(made, "4001", "-0", 1)))
 	f.Add([]byte(strings.Replace(made, `{"workers": 1}`, `{"workers": 9007199254740993}`, 1)))
-	f.Add([]byte(strings.Replace(made, "03:04:06.5Z", "03:04:06.5+13:30", 1)))
+	f.Add([]byte(strings.Replace(made, `"at": 1.5`, `"at": -1.5`, 1)))
 	f.Add([]byte(strings.Replace(made, `"topology"`, `"warnings": [], "topology"`, 1)))
-	earlier, turns := design(f), turning(f)
+	piece, turns := design(f), turning(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var first File
 		if Decode(text, SchemaURL, &first) != nil {
 			return
 		}
-		for _, x := range []*experiment.Experiment{earlier, turns} {
+		for _, x := range []*experiment.Experiment{piece, turns} {
 			_ = first.Check(x) // any finding will do, as long as it returns
 		}
 		once, err := Encode(&first)

@@ -17,23 +17,14 @@ import (
 // The identifiers of the published schemas. Nothing is fetched from these
 // addresses.
 const (
-	SchemaURL        = "https://line-rate.github.io/line-rate/schema/results-2.json"
-	EarlierSchemaURL = "https://line-rate.github.io/line-rate/schema/results-1.json"
-	HostSchemaURL    = "https://line-rate.github.io/line-rate/schema/host-2.json"
+	SchemaURL     = "https://line-rate.github.io/line-rate/schema/results-3.json"
+	HostSchemaURL = "https://line-rate.github.io/line-rate/schema/host-2.json"
 
 	EarlierHostSchemaURL = "https://line-rate.github.io/line-rate/schema/host-1.json"
 )
 
-// earlier is the schema of version 1 as it was when the last file of version 1
+// earlierHost is the schema of host profiles of version 1 as it was when the last one
 // was written. It is a fixed copy because the types go on changing.
-//
-//go:embed results-1.json
-var earlier []byte
-
-// EarlierSchema returns the JSON Schema of results files of version 1.
-func EarlierSchema() []byte { return slices.Clone(earlier) }
-
-// earlierHost is the schema of host profiles of version 1, fixed likewise.
 //
 //go:embed host-1.json
 var earlierHost []byte
@@ -44,17 +35,14 @@ func EarlierHostSchema() []byte { return slices.Clone(earlierHost) }
 // versions has the schema for each version of a file, by the name that is
 // passed to Decode.
 var versions = map[string]map[int]string{
-	SchemaURL:     {Earlier: EarlierSchemaURL, Version: SchemaURL},
+	SchemaURL:     {Version: SchemaURL},
 	HostSchemaURL: {host.Earlier: EarlierHostSchemaURL, host.Version: HostSchemaURL},
 }
 
 // Schema returns the JSON Schema of a new results file, made from the Go types.
 func Schema() []byte {
 	s := strict.Schema(&File{}, "json")
-	s.ID, s.Title = SchemaURL, "Line Rate results file, version 2"
-	for _, gone := range []string{"size", "warmup_s", "duration_s"} {
-		s.Definitions["Provenance"].Properties.Delete(gone)
-	}
+	s.ID, s.Title = SchemaURL, "Line Rate results file, version 3"
 	// Metric names are listed: a misspelt one would be shown by no page and decide
 	// no claim.
 	names := make([]any, 0, len(metric.Names()))
@@ -91,7 +79,7 @@ func HostSchema() []byte {
 var compiled = sync.OnceValue(func() map[string]*validator.Schema {
 	c := validator.NewCompiler()
 	out := map[string]*validator.Schema{}
-	for url, text := range map[string][]byte{SchemaURL: Schema(), EarlierSchemaURL: earlier, HostSchemaURL: HostSchema(), EarlierHostSchemaURL: earlierHost} {
+	for url, text := range map[string][]byte{SchemaURL: Schema(), HostSchemaURL: HostSchema(), EarlierHostSchemaURL: earlierHost} {
 		var doc any
 		if err := json.Unmarshal(text, &doc); err != nil {
 			panic(err)

@@ -30,8 +30,8 @@ func (f *File) checkName() error {
 	return nil
 }
 
-// checkTimes reports a run in the future, and trials that overlap or lie
-// outside the run.
+// checkTimes reports a run in the future, and slots that take longer than the run's
+// budget. checkBlocks does the rest.
 func (f *File) checkTimes() error {
 	p := f.Provenance
 	switch {
@@ -40,34 +40,15 @@ func (f *File) checkTimes() error {
 	case p.FinishedAt.Before(p.StartedAt):
 		return fmt.Errorf("/provenance/finished_at: %s is before the run began", p.FinishedAt.Format(time.RFC3339))
 	}
-	if f.SchemaVersion != Earlier {
-		measured := 0.0
-		for _, t := range f.Trials {
-			if t.Slots != nil {
-				measured += sum(t.Slots.DurationS)
-			}
+	measured := 0.0
+	for _, t := range f.Trials {
+		if t.Slots != nil {
+			measured += sum(t.Slots.DurationS)
 		}
-		// A run makes one block, whatever it takes.
-		if p.Blocks > 1 && measured > p.BudgetS {
-			return fmt.Errorf("/provenance/budget_s: %v, but the trials' slots alone took %.4g s", p.BudgetS, measured)
-		}
-		return nil // checkBlocks does the rest
 	}
-	free, of := p.StartedAt, "the run began"
-	for i, t := range f.Trials {
-		if t.StartedAt.IsZero() {
-			if t.Valid {
-				return fmt.Errorf("/trials/%d/started_at: missing; a trial that counts was started", i)
-			}
-			continue
-		}
-		if t.StartedAt.Before(free) {
-			return fmt.Errorf("/trials/%d/started_at: %s is before %s", i, t.StartedAt.Format(time.RFC3339Nano), of)
-		}
-		free, of = t.StartedAt.Add(t.Took(p)), fmt.Sprintf("the trial before it ended, which ran for %.4g s", t.Took(p).Seconds())
-	}
-	if free.After(p.FinishedAt.Add(cutOff)) {
-		return fmt.Errorf("/provenance/finished_at: %s is before its last trial ended", p.FinishedAt.Format(time.RFC3339))
+	// A run makes one block, whatever it takes.
+	if p.Blocks > 1 && measured > p.BudgetS {
+		return fmt.Errorf("/provenance/budget_s: %v, but the trials' slots alone took %.4g s", p.BudgetS, measured)
 	}
 	return nil
 }
@@ -88,7 +69,7 @@ func (t Trial) span(p *Provenance) time.Duration {
 		last := len(s.AtS) - 1
 		return time.Duration((s.AtS[last] + s.DurationS[last] - s.AtS[0]) * float64(time.Second))
 	}
-	return time.Duration((p.warmupS() + t.Metrics["duration_s"]) * float64(time.Second))
+	return time.Duration((p.Block.WarmupS + t.Metrics["duration_s"]) * float64(time.Second))
 }
 
 // checkControl reports an A/A control other than the one that the seed draws.
@@ -103,47 +84,6 @@ func (f *File) checkControl() error {
 		return errors.New("/conditions: the A/A control stands last")
 	case f.Conditions[n-1].ControlOf != drawn:
 		return fmt.Errorf("/conditions/%d/control_of: %q, but the seed draws %q", n-1, f.Conditions[n-1].ControlOf, drawn)
-	}
-	return nil
-}
-
-// checkOrder draws the order of a version 1 run again from its seed and
-// compares the trials with it. Each block has its conditions in the order
-// drawn. Repeats come right after their block or after all blocks, and only
-// where no earlier trial of the turn is valid.
-func (f *File) checkOrder() error {
-	if err := f.checkControl(); err != nil {
-		return err
-	}
-	var drawn []turn
-	for b, block := range experiment.DrawEarlier(len(f.Conditions), f.Provenance.Blocks, f.Provenance.Seed) {
-		for _, c := range block {
-			drawn = append(drawn, turn{b + 1, f.Conditions[c].ID})
-		}
-	}
-	before := map[turn]bool{} // whether a trial of the turn was valid
-	next := 0
-	for i, t := range f.Trials {
-		at := t.turn()
-		counts, again := before[at]
-		switch {
-		case !again && (next == len(drawn) || at != drawn[next]):
-			want := "no other trial"
-			if next < len(drawn) {
-				want = fmt.Sprintf("%q in block %d", drawn[next].condition, drawn[next].block)
-			}
-			return fmt.Errorf("/trials/%d: %q in block %d, but the seed draws %s next", i, at.condition, at.block, want)
-		case !again:
-			next++
-		case counts:
-			return fmt.Errorf("/trials/%d: %q counts already in block %d; only what does not count is repeated", i, at.condition, at.block)
-		case next < len(drawn) && (drawn[next-1].block != at.block || drawn[next].block == at.block):
-			return fmt.Errorf("/trials/%d: %q of block %d is repeated in mid-block; repeats come right behind their block, or behind all", i, at.condition, at.block)
-		}
-		before[at] = t.Valid
-	}
-	if next < len(drawn) && f.Provenance.StoppedEarly == "" {
-		return fmt.Errorf("/trials: %q of block %d never ran, and stopped_early does not say why", drawn[next].condition, drawn[next].block)
 	}
 	return nil
 }

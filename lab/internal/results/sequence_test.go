@@ -4,124 +4,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// inOrder is a made-up run of three conditions and a control in two blocks, all
-// valid, with five seconds from trial to trial.
-func inOrder(t *testing.T) *File {
-	t.Helper()
+func TestNothingIsFromTheFuture(t *testing.T) {
+	defer func() { now = time.Now }()
 	f, err := decode(t, made)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Provenance.Blocks, f.Provenance.Seed = 2, 11
-	f.Conditions = nil
-	for i := range 3 {
-		f.Conditions = append(f.Conditions, Condition{ID: fmt.Sprintf("c%d", i+1), Levels: setting.Levels{"workers": setting.Int(int64(i + 1))}})
-	}
-	twin := f.Conditions[experiment.DrawControl(3, 11)]
-	f.Conditions = append(f.Conditions, Condition{ID: "c4", Levels: twin.Levels, ControlOf: twin.ID})
-	f.Trials = nil
-	// In the order that the seed draws; package experiment tests the same order.
-	for i, id := range []string{"c2", "c1", "c4", "c3", "c4", "c1", "c2", "c3"} {
-		f.Trials = append(f.Trials, Trial{Seq: i + 1, Block: 1 + i/4, Condition: id, Valid: true,
-			StartedAt: f.Provenance.StartedAt.Add(time.Duration(5*i) * time.Second),
-			Metrics:   map[string]float64{"duration_s": 4}})
-	}
-	return f
-}
-
-// repeat makes a trial invalid and repeats it at a place.
-func repeat(f *File, trial, at int) {
-	again := f.Trials[trial]
-	f.Trials[trial].Valid = false
-	f.Trials = slices.Insert(f.Trials, at, again)
-	for i := range f.Trials {
-		f.Trials[i].StartedAt = f.Provenance.StartedAt.Add(time.Duration(5*i) * time.Second)
-	}
-}
-
-// A run whose trials are not in the order drawn was measured in another order,
-// or is incomplete.
-func TestTrialsStandInTheOrderOfTheirSeed(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		set  func(*File)
-		says string // empty: accepted
-	}{
-		{"as drawn", func(*File) {}, ""},
-		{"another seed", func(f *File) { f.Provenance.Seed = 12 }, `/conditions/3/control_of: "c3", but the seed draws "c2"`},
-		{"another control", func(f *File) { f.Conditions[3].ControlOf = "c2" }, `/conditions/3/control_of: "c2", but the seed draws "c3"`},
-		{"a control that is not the last", func(f *File) { slices.Reverse(f.Conditions) }, "/conditions: the A/A control stands last"},
-		{"two of a block swapped", func(f *File) {
-			f.Trials[1].Condition, f.Trials[2].Condition = f.Trials[2].Condition, f.Trials[1].Condition
-		}, `/trials/1: "c4" in block 1, but the seed draws "c1" in block 1 next`},
-		{"one left out", func(f *File) { f.Trials = slices.Delete(f.Trials, 2, 3) }, `/trials/2: "c3" in block 1, but the seed draws "c4" in block 1 next`},
-		{"the last left out", func(f *File) { f.Trials = f.Trials[:7] }, `/trials: "c3" of block 2 never ran, and stopped_early does not say why`},
-		{"stopped before the last", func(f *File) { f.Trials, f.Provenance.StoppedEarly = f.Trials[:7], "broken" }, ""},
-		{"one too many", func(f *File) {
-			f.Trials = append(f.Trials, Trial{Block: 2, Condition: "c9"})
-		}, `/trials/8: "c9" in block 2, but the seed draws no other trial next`},
-
-		{"repeated behind its block", func(f *File) { repeat(f, 0, 4) }, ""},
-		{"repeated at the end", func(f *File) { repeat(f, 0, 8) }, ""},
-		{"repeated twice", func(f *File) { repeat(f, 0, 4); repeat(f, 4, 5) }, ""},
-		{"repeated in mid-block", func(f *File) { repeat(f, 0, 2) }, `/trials/2: "c2" of block 1 is repeated in mid-block`},
-		{"repeated in another block", func(f *File) { repeat(f, 0, 6) }, `/trials/6: "c2" of block 1 is repeated in mid-block`},
-		{"repeated though it counts", func(f *File) { repeat(f, 0, 4); f.Trials[0].Valid = true }, `/trials/4: "c2" counts already in block 1; only what does not count is repeated`},
-	} {
-		f := inOrder(t)
-		c.set(f)
-		err := f.checkOrder()
-		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.says)
-		}
-	}
-}
-
-func TestTrialsComeOneAfterTheOther(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		set  func(*File)
-		says string // empty: accepted
-	}{
-		{"as they ran", func(*File) {}, ""},
-		{"before the run", func(f *File) { f.Trials[0].StartedAt = f.Provenance.StartedAt.Add(-1) }, "/trials/0/started_at: 2026-01-02T03:04:04.999999999Z is before the run began"},
-		{"during the one before", func(f *File) { f.Trials[3].StartedAt = f.Trials[3].StartedAt.Add(-time.Second) }, "/trials/3/started_at: 2026-01-02T03:04:19Z is before the trial before it ended, which ran for 4.3 s"},
-		{"during one that does not count", func(f *File) {
-			f.Trials[2].Valid = false
-			f.Trials[3].StartedAt = f.Trials[3].StartedAt.Add(-time.Second)
-		}, ""},
-		{"before one that does not count", func(f *File) {
-			f.Trials[2].Valid = false
-			f.Trials[3].StartedAt = f.Trials[2].StartedAt.Add(-1)
-		}, "/trials/3/started_at: "},
-		{"at no time", func(f *File) { f.Trials[3].StartedAt = time.Time{} }, "/trials/3/started_at: missing"},
-		{"at no time, and it does not count", func(f *File) { f.Trials[3].StartedAt, f.Trials[3].Valid = time.Time{}, false }, ""},
-		{"after the run", func(f *File) { f.Provenance.FinishedAt = f.Trials[7].StartedAt }, "/provenance/finished_at: 2026-01-02T03:04:40Z is before its last trial ended"},
-		{"up to the second that it ended in", func(f *File) { f.Provenance.FinishedAt = f.Trials[7].StartedAt.Add(4 * time.Second) }, ""},
-		{"a run that ended before it began", func(f *File) { f.Provenance.FinishedAt = f.Provenance.StartedAt.Add(-1) }, "/provenance/finished_at: 2026-01-02T03:04:04Z is before the run began"},
-	} {
-		f := inOrder(t)
-		c.set(f)
-		err := f.checkTimes()
-		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.says)
-		}
-	}
-}
-
-func TestNothingIsFromTheFuture(t *testing.T) {
-	defer func() { now = time.Now }()
-	f := inOrder(t)
 	for _, c := range []struct {
 		now string
 		ok  bool
@@ -198,7 +93,7 @@ func TestDecodeRefusesOtherSigns(t *testing.T) {
 		{"/conditions/0/control_of", `"id": "c1",`, `"id": "c1", "control_of": "`, `",`},
 		{"/conditions/0/levels/workers", `{"workers": 1}`, `{"workers": "`, `"}`},
 		{"/settings/route", `"route": "/read"`, `"route": "`, `"`},
-		{"/trials/0/condition", `"condition": "c1"`, `"condition": "`, `"`},
+		{"/trials/0/of", `"of": "c1"`, `"of": "`, `"`},
 		{"/trials/1/reasons/0/gate", `"gate": "errors"`, `"gate": "`, `"`},
 	}
 	for _, f := range fields {
@@ -227,7 +122,6 @@ func TestDecodeRefusesWhatIsNoLine(t *testing.T) {
 		{"/provenance/stopped_early", `"tools": {}`, `"tools": {}, "stopped_early": "`, `"`},
 		{"/provenance/commands/0", `"tools": {}`, `"tools": {}, "commands": ["`, `"]`},
 		{"/warnings/0", `"topology"`, `"warnings": ["`, `"], "topology"`},
-		{"/trials/0/bound_why", `"metrics": {"throughput_rps"`, `"bound_why": "`, `", "metrics": {"throughput_rps"`},
 	}
 	for _, f := range fields {
 		if strings.Count(made, f.old) == 0 {

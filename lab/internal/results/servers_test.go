@@ -15,7 +15,7 @@ func TestDefinitionsOfServersTellDesignsApart(t *testing.T) {
 	run := func(change func(*Server)) *File {
 		s := fiber
 		change(&s)
-		return &File{SchemaVersion: Version, Source: Measured, Settings: setting.Levels{"route": setting.String("/read")},
+		return &File{SchemaVersion: Version, Settings: setting.Levels{"route": setting.String("/read")},
 			Conditions: []Condition{{ID: "c1", Levels: setting.Levels{"prefork": setting.Bool(false)}}},
 			Provenance: &Provenance{Servers: map[string]Server{"fiber": s}}}
 	}
@@ -85,7 +85,7 @@ func TestCommandLinesCanBeTyped(t *testing.T) {
 	}
 	// The options behind --command are the server's own.
 	s := setting.Levels{"connections": setting.Int(100)}
-	f := &File{SchemaVersion: Earlier, Provenance: &Provenance{}, Settings: s, Conditions: []Condition{{Commands: []string{"lab/scripts/server.sh --command -- ./x --connections 5"}}}}
+	f := &File{Provenance: &Provenance{}, Settings: s, Conditions: []Condition{{Commands: []string{"lab/scripts/server.sh --command -- ./x --connections 5"}}}}
 	if err := f.checkCommands(); err != nil {
 		t.Error(err)
 	}

@@ -1,21 +1,88 @@
 package results
 
-import "math"
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/invopop/jsonschema"
+)
 
 // Slots are the turns of a trial, in columns with one entry a slot, in the
 // order of time. The counted time of a slot begins when each connection has had
 // its first answer. All figures but FillS cover the counted time.
 type Slots struct {
-	AtS        []float64 `json:"at_s" jsonschema:"description=When what counts began: seconds since the run began\\, by the monotonic clock."`
-	DurationS  []float64 `json:"duration_s" jsonschema:"description=Length of what counts."`
-	FillS      []float64 `json:"fill_s" jsonschema:"description=From the first request of the slot to where what counts begins."`
-	Requests   []int64   `json:"requests" jsonschema:"description=Answers that came within what counts."`
-	ServerCPUS []float64 `json:"server_cpu_s" jsonschema:"description=CPU time of the server's processes by their CPU clocks."`
-	ClientCPUS []float64 `json:"client_cpu_s" jsonschema:"description=CPU time of the load generator; on a fleet of all of them."`
-	IdleCPUS   []float64 `json:"idle_servers_cpu_s" jsonschema:"description=CPU time of all the other servers of the block together\\, none of which was loaded."`
-	TxBytes    []int64   `json:"wire_tx_bytes,omitempty" jsonschema:"description=Bytes on the wire from server to client."`
-	RxBytes    []int64   `json:"wire_rx_bytes,omitempty" jsonschema:"description=Bytes on the wire from client to server."`
+	AtS, DurationS, FillS            []float64
+	Requests                         []int64
+	ServerCPUS, ClientCPUS, IdleCPUS []float64
+	TxBytes, RxBytes                 []int64
 }
+
+// The text of slots has a row for each, of whole numbers. All times are in microseconds.
+const (
+	rowAt = iota
+	rowDuration
+	rowFill
+	rowRequests
+	rowServer
+	rowClient
+	rowIdle
+	rowTx
+	rowRx
+	rowLength
+)
+
+// JSONSchema is that of the rows.
+func (Slots) JSONSchema() *jsonschema.Schema {
+	least, most := uint64(rowTx), uint64(rowLength)
+	row := &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "integer", Minimum: "0"}, MinItems: &least, MaxItems: &most}
+	return &jsonschema.Schema{Type: "array", Items: row, Description: "A row for each turn that the trial's time lies in, in the order of time; " +
+		"absent where it lay in one piece. A row has: when what counts began, since the run began, by the monotonic clock; the length of what counts; " +
+		"the time from the slot's first request to there; answers that came within what counts; CPU time of the server's processes by their CPU clocks; " +
+		"of the load generator (on a fleet of all of them); of all the other servers of the block together, none of which was loaded; " +
+		"and over a wire the bytes from server to client and from client to server. All times are in microseconds."}
+}
+
+// MarshalJSON writes the rows.
+func (s Slots) MarshalJSON() ([]byte, error) {
+	rows := [][]int64{}
+	for i := range s.AtS {
+		row := []int64{
+			rowAt: micros(s.AtS[i]), rowDuration: micros(s.DurationS[i]), rowFill: micros(s.FillS[i]), rowRequests: s.Requests[i],
+			rowServer: micros(s.ServerCPUS[i]), rowClient: micros(s.ClientCPUS[i]), rowIdle: micros(s.IdleCPUS[i]),
+		}
+		if s.TxBytes != nil {
+			row = append(row, s.TxBytes[i], s.RxBytes[i])
+		}
+		rows = append(rows, row)
+	}
+	return json.Marshal(rows)
+}
+
+// UnmarshalJSON reads the rows.
+func (s *Slots) UnmarshalJSON(text []byte) error {
+	var rows [][]int64
+	if err := json.Unmarshal(text, &rows); err != nil {
+		return err
+	}
+	*s = Slots{}
+	for i, row := range rows {
+		if n := len(row); n != rowTx && n != rowLength || n != len(rows[0]) {
+			return fmt.Errorf("slot %d has %d numbers; each has %d, and over a wire %d", i, n, rowTx, rowLength)
+		}
+		s.AtS, s.DurationS, s.FillS = append(s.AtS, seconds(row[rowAt])), append(s.DurationS, seconds(row[rowDuration])), append(s.FillS, seconds(row[rowFill]))
+		s.Requests = append(s.Requests, row[rowRequests])
+		s.ServerCPUS, s.ClientCPUS, s.IdleCPUS = append(s.ServerCPUS, seconds(row[rowServer])), append(s.ClientCPUS, seconds(row[rowClient])), append(s.IdleCPUS, seconds(row[rowIdle]))
+		if len(row) == rowLength {
+			s.TxBytes, s.RxBytes = append(s.TxBytes, row[rowTx]), append(s.RxBytes, row[rowRx])
+		}
+	}
+	return nil
+}
+
+func micros(seconds float64) int64 { return int64(math.Round(seconds * 1e6)) }
+
+func seconds(micros int64) float64 { return float64(micros) / 1e6 }
 
 // A Setup has the values that the shares of slots are relative to. A value of 0
 // is unknown, and its share is left out.
@@ -26,7 +93,7 @@ type Setup struct {
 	Clients                  []Client // of a fleet; nil without one
 }
 
-// Metrics computes a trial's figures from its slots, each rounded by Round. The
+// Metrics computes a trial's figures from its slots, each rounded. The
 // run records these, and Check compares a file with them.
 func (s *Slots) Metrics(on Setup) map[string]float64 {
 	duration, requests, server := sum(s.DurationS), float64(sum(s.Requests)), sum(s.ServerCPUS)
@@ -68,22 +135,16 @@ func (s *Slots) Metrics(on Setup) map[string]float64 {
 		}
 	}
 	Fullest(m, on.Clients)
-	Round(m)
+	round(m, followingDigits)
 	return m
 }
 
-// Round rounds the slots' times to the file's precision: microseconds for
-// moments and durations, nanoseconds for CPU. Metrics are computed from the
-// rounded times.
+// Round rounds the slots' times to the file's precision, microseconds. Metrics are
+// computed from the rounded times.
 func (s *Slots) Round() {
-	for _, c := range [][]float64{s.AtS, s.DurationS, s.FillS} {
+	for _, c := range [][]float64{s.AtS, s.DurationS, s.FillS, s.ServerCPUS, s.ClientCPUS, s.IdleCPUS} {
 		for i, v := range c {
-			c[i] = math.Round(v*1e6) / 1e6
-		}
-	}
-	for _, c := range [][]float64{s.ServerCPUS, s.ClientCPUS, s.IdleCPUS} {
-		for i, v := range c {
-			c[i] = math.Round(v*1e9) / 1e9
+			c[i] = seconds(micros(v))
 		}
 	}
 }

@@ -41,7 +41,7 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	const digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	f := &File{
-		SchemaVersion: Version, Experiment: x.Name, Run: "20260102t030405z-h", Source: Measured, Hosts: Hosts{Server: "h", Client: "h"},
+		SchemaVersion: Version, Experiment: x.Name, Run: "20260102t030405z-h", Hosts: Hosts{Server: "h", Client: "h"},
 		Provenance: &Provenance{
 			StartedAt: began, Commit: "unknown", Dirty: true, ExperimentSHA256: digest,
 			Block: &BlockPlan{x.Block.SlotS, x.Block.Rounds, x.Block.WarmupS, x.ProfileS()}, BudgetS: x.BudgetS, Blocks: blocks, Ended: Decided, Seed: 11,

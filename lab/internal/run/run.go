@@ -175,7 +175,7 @@ func (p Plan) file() *results.File {
 	tools := host.Tools(string(p.Root))
 	commit, dirty := host.Commit(string(p.Root))
 	f := &results.File{
-		SchemaVersion: results.Version, Experiment: x.Name, Source: results.Measured,
+		SchemaVersion: results.Version, Experiment: x.Name,
 		Hosts:    results.Hosts{Server: p.Host.ID, Client: p.Host.ID},
 		Topology: p.topology(),
 		Settings: x.Fixed(), Conditions: []results.Condition{}, Trials: []results.Trial{},

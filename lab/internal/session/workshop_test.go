@@ -120,7 +120,7 @@ func (w *workshop) said() string {
 func (w *workshop) blank(p run.Plan) *results.File {
 	x := p.Experiment
 	f := &results.File{
-		SchemaVersion: results.Version, Experiment: x.Name, Source: results.Measured,
+		SchemaVersion: results.Version, Experiment: x.Name,
 		Hosts: results.Hosts{Server: p.Host.ID, Client: p.Host.ID}, Topology: results.Topology(x.Topology),
 		Settings: x.Fixed(), Conditions: []results.Condition{}, Trials: []results.Trial{},
 		Provenance: &results.Provenance{

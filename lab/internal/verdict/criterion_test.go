@@ -34,8 +34,8 @@ metrics = ["throughput_rps"]
 topology = { kind = "netns", line_rate_bps = 500000000, burst_bytes = 100000, queue_s = 0.05 }
 settings = { route = "/read", connections = 100 }
 factors = [`+factors+`]
-sizes.smoke = { blocks = 6, duration_s = 1 }
-sizes.full = { blocks = 12, duration_s = 1 }
+budget_s = 60
+block = { slot_s = 1, rounds = 1, warmup_s = 0 }
 profile = { compare = "workers" }
 claims = [{`+c.claim+`}]
 `))

@@ -39,14 +39,14 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 func (d *decider) decideAll(x *experiment.Experiment) *File {
 	r := d.last
 	f := &File{
-		SchemaVersion: Version, Experiment: x.Name, Entry: x.Entry, Run: r.Run, Source: string(r.Source),
+		SchemaVersion: Version, Experiment: x.Name, Entry: x.Entry, Run: r.Run,
 		Host: r.Hosts.Server, ClientHost: r.Hosts.Client, Fleet: r.Hosts.Clients, Machines: r.Machines(),
 		Topology: r.Topology.Kind, LineRateBps: r.Topology.LineRateBps,
 		Trials: len(r.Trials), Claims: []Claim{}, Conditions: r.summaries(), Control: d.evaluateControl(),
 	}
 	if p := r.Provenance; p != nil {
 		f.Started = p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
-		f.Date, f.Size, f.Blocks, f.Design = f.Started[:10], p.Size, p.Blocks, p.ExperimentSHA256
+		f.Date, f.Blocks, f.Design = f.Started[:10], p.Blocks, p.ExperimentSHA256
 		if !p.Dirty && p.Commit != host.UnknownCommit && f.Trials > 0 {
 			f.Written = p.Commit
 		}

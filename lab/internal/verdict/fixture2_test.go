@@ -65,8 +65,8 @@ topology = { kind = "loopback" }
 settings = { route = "/read", connections = 100 }
 factors = [{ name = "index", levels = ["gofakeit", "pool"] }]
 profile = { compare = "index" }
-sizes.smoke = { blocks = 6, duration_s = 1 }
-sizes.full = { blocks = 12, duration_s = 1 }
+budget_s = 60
+block = { slot_s = 1, rounds = 1, warmup_s = 0 }
 claims = [`+strings.Join(claims, ",")+`]
 `))
 	if err != nil {

@@ -17,21 +17,21 @@ import (
 type Question struct {
 	nth    map[string]int            // by digest of the design, from 1
 	claims map[string]map[string]int // cores needed, by design and digest of the claim's bars
-	tries  map[bool]int              // number of designs, by whether they are of an earlier version
+	tries  int                       // number of designs
 }
 
 // Asked gathers what runs asked. They are of one experiment, on any hosts, oldest
 // first. Runs that measured nothing asked nothing.
 func Asked(runs []Run) *Question {
-	q := &Question{map[string]int{}, map[string]map[string]int{}, map[bool]int{}}
+	q := &Question{map[string]int{}, map[string]map[string]int{}, 0}
 	for _, r := range runs {
 		if len(r.File.Trials) == 0 {
 			continue
 		}
 		design := r.Then.Design()
 		if q.nth[design] == 0 {
-			q.tries[r.Then.Earlier]++
-			q.nth[design], q.claims[design] = q.tries[r.Then.Earlier], map[string]int{}
+			q.tries++
+			q.nth[design], q.claims[design] = q.tries, map[string]int{}
 		}
 		addClaims(q.claims[design], r.Then)
 	}
@@ -62,7 +62,7 @@ func (q *Question) Part(x *experiment.Experiment, cores int) (nth, claims int) {
 		}
 	}
 	if nth = q.nth[design]; nth == 0 {
-		nth = q.tries[x.Earlier] + 1
+		nth = q.tries + 1
 	}
 	return nth, claims
 }

@@ -107,15 +107,13 @@ type File struct {
 	Experiment    string    `json:"experiment"`
 	Entry         string    `json:"entry"`
 	Run           string    `json:"run"`
-	Source        string    `json:"source"`
 	Host          string    `json:"host"` // the server's host
 	ClientHost    string    `json:"client_host"`
 	Fleet         []string  `json:"fleet,omitempty"`    // the clients' hosts, where the lab reached them; client_host is the first
 	Machines      int       `json:"machines,omitempty"` // of a fleet: how many its hosts were on
 	Date          string    `json:"date"`               // day the run started
 	Started       string    `json:"started"`            // for ordering
-	Size          string    `json:"size,omitempty"`     // smoke or full, for a run of version 1
-	Blocks        int       `json:"blocks,omitempty"`   // of this run; in version 1 the planned number
+	Blocks        int       `json:"blocks,omitempty"`   // of this run
 	Topology      string    `json:"topology"`
 	LineRateBps   float64   `json:"line_rate_bps,omitempty"`
 	Trials        int       `json:"trials"`

@@ -30,10 +30,10 @@ const (
 	Repository = "../../.."
 
 	// Measured is a run of 11-threads that no text refers to.
-	Measured = "20261121t133317z-intel-xeon-processor-2c-ca1b5bc8"
+	Measured = "20261123t170653z-amd-epyc-2c-18587e00"
 
-	// MeasuredDesign is the design of that run, whose budget is not today's.
-	MeasuredDesign = "3ee3b62a83a838d92ca27ce7171668f451edb7d0ccb358c55b2abf40325a89a6"
+	// MeasuredDesign is the design of that run.
+	MeasuredDesign = "51b1ac5b8b165efcd33c71897fd28c296ca214b133823c3285745655600f1b63"
 
 	// ThreadsDesign is today's design of the same experiment.
 	ThreadsDesign = "lab/experiments/11-threads.toml"
@@ -49,7 +49,7 @@ var kept = map[string][]string{
 // named are the other files that a clone has of a directory.
 var named = map[string][]string{
 	"designs": {MeasuredDesign},
-	"hosts":   {"c6i-4xlarge", "c6in-8xlarge", "c8i-32xlarge", "intel-xeon-processor-2c-ca1b5bc8"},
+	"hosts":   {"c6i-4xlarge", "c6in-8xlarge", "c8i-32xlarge", "amd-epyc-2c-18587e00"},
 	"texts":   {"03", "08", "09", "10", "11"},
 }
 

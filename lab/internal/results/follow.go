@@ -1,0 +1,101 @@
+package results
+
+import (
+	"maps"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// Conclude adds to a trial what follows from what was counted: its metrics, the
+// walls that it met, and whether it is valid. It is the one place that says how,
+// for a run that measures and for a file that is read.
+func (f *File) Conclude(t *Trial) {
+	Round(t.Metrics)
+	f.Follow(t)
+	if fl := f.fleet(); fl != nil {
+		loading := Loading(f.levelsOf(*t), len(fl.Clients))
+		for i := range t.Clients {
+			if c := &t.Clients[i]; i < loading {
+				c.Bound, c.BoundWhy = gate.DecideBound(f.ClientEvidence(i, *c))
+			}
+		}
+	}
+	t.Valid = len(t.Reasons) == 0
+	t.Bound, t.BoundWhy = f.Bound(*t)
+}
+
+// Follow adds the metrics that follow from a trial's slots, profiles, load and
+// other metrics.
+func (f *File) Follow(t *Trial) { maps.Copy(t.Metrics, f.following(t)) }
+
+func (f *File) following(t *Trial) map[string]float64 {
+	m := map[string]float64{}
+	if f.Provenance == nil || f.Provenance.Block == nil {
+		return m
+	}
+	levels := f.levelsOf(*t)
+	if t.Slots != nil {
+		m = t.Slots.Metrics(Setup{f.Provenance.Block.SlotS, count(f.serverCPUs(levels)), count(f.Provenance.ClientCPUs), f.Topology.LineRateBps, t.Clients})
+	}
+	// of finds figures that are all known, counted or following.
+	of := func(names ...string) (v [2]float64, known bool) {
+		for i, name := range names {
+			if v[i], known = m[name]; !known {
+				v[i], known = t.Metrics[name]
+			}
+			if !known {
+				return v, false
+			}
+		}
+		return v, true
+	}
+	quotient := func(name, part, whole string) {
+		if v, known := of(part, whole); known && v[1] > 0 {
+			m[name] = v[0] / v[1]
+		}
+	}
+	product := func(name, a, b string) {
+		if v, known := of(a, b); known {
+			m[name] = v[0] * v[1]
+		}
+	}
+	if t.Slots == nil {
+		quotient("throughput_rps", "requests", "duration_s")
+		if v, known := of("wire_tx_bps", "wire_rx_bps"); known && f.Topology.LineRateBps > 0 {
+			m["line_rate_share"] = max(v[0], v[1]) / f.Topology.LineRateBps
+		}
+		Fullest(m, t.Clients)
+	}
+	product("transfer_bytes_per_s", "throughput_rps", "response_bytes")
+	whole := func(name string, otherwise float64) float64 {
+		if n, ok := levels[name].Int(); ok {
+			return float64(n)
+		}
+		return otherwise
+	}
+	rate, connections := whole(setting.Rate, 0), whole(setting.Connections, 0)
+	requests, _ := of("requests")
+	switch _, answered := of("throughput_rps"); {
+	case rate > 0 && answered:
+		m["asked_rate_rps"] = rate
+		quotient("answered_share", "throughput_rps", "asked_rate_rps")
+	case rate == 0 && connections > 0 && requests[0] > 0: // a closed loop
+		m["asked_in_flight"] = connections * whole(setting.Pipelining, 1)
+		product("in_flight", "throughput_rps", "latency_mean_s")
+	}
+	quotient("delivered_share", "delivered_per_s", "offered_per_s")
+	quotient("server_cpu_per_event_s", "server_cpu_per_request_s", "events_per_batch")
+	if block, ok := t.Profile(profiles.Block); ok && block.DurationS > 0 {
+		m["goroutines_parked"], m["block_events"], m["block_stacks"] = profiles.Parked(block), block.Events, float64(block.Stacks)
+	}
+	if heap, ok := t.Profile(profiles.Heap); ok {
+		m["live_heap_bytes"] = heap.Total
+	}
+	for name := range t.Below {
+		delete(m, name)
+	}
+	round(m, followingDigits)
+	return m
+}
