@@ -13,10 +13,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
-// Runs of one design on one host count together; runs of another version or host do
-// not.
+// Runs of one design on one host count together; runs on another host do not.
 func TestRunsOfOneDesignOnOneHostAreARecord(t *testing.T) {
-	const host = "intel-xeon-processor-2c-ca1b5bc8"
+	const host = "c6i-4xlarge"
 	root := archivetest.Clone(t)
 	day := time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC)
 	later := archivetest.AddRun(t, root, host, day.Add(time.Hour), 7)
@@ -44,10 +43,6 @@ func TestRunsOfOneDesignOnOneHostAreARecord(t *testing.T) {
 			t.Errorf("%s: %+v, %+v, earlier %+v", c.run, f.Record, f.Claims, f.Earlier)
 		}
 	}
-	if f := said(archivetest.Measured); len(f.Claims) > 0 || len(f.Earlier) != 1 || !slices.Equal(f.Record.Runs, []string{archivetest.Measured}) {
-		t.Errorf("of version 1: %+v, claims %+v, earlier %+v", f.Record, f.Claims, f.Earlier)
-	}
-
 	// Each host counts with its newest record.
 	var hosts pages.Hosts
 	if err := json.Unmarshal([]byte(archivetest.Read(t, root.Hosts("11-threads"))), &hosts); err != nil {

@@ -84,14 +84,10 @@ func (c *clone) encode(name string, v any) {
 	c.write(name, data)
 }
 
-// Measured runs of version 1 with the design of designOfOld, and the golden
-// pages' run with profiles.
-const (
-	old      = "data/results/11-threads/20261121t200646z-intel-xeon-processor-2c-ca1b5bc8.json"
-	profiled = "test/site/fixture/data/results/93-lock/20261120t100000z-small-cpu-2c-0000aaaa.json"
-)
+// profiled is the golden pages' run with profiles.
+const profiled = "test/site/fixture/data/results/93-lock/20261120t100000z-small-cpu-2c-0000aaaa.json"
 
-// run copies one of these for another experiment and host.
+// run copies a run for another experiment and host.
 func (c *clone) run(of, experiment, host string) *results.File {
 	c.t.Helper()
 	r := &results.File{}
@@ -269,20 +265,6 @@ func inOnePiece(name string) string {
 // overAWire is the design over a wire of known rate.
 func overAWire(name string) string {
 	return strings.Replace(design(name), `kind = "loopback"`, "kind = \"netns\"\nline_rate_bps = 500_000_000\nburst_bytes = 262_144\nqueue_s = 0.02", 1)
-}
-
-// designOfOld is the design as a version 1 design.
-func designOfOld(name string) string {
-	return strings.NewReplacer("budget_s = 60\n", "", "generator = \"http_load\"\n", "", "[block]\nslot_s = 0.1\nrounds = 2\nwarmup_s = 0.1\n", `[sizes.smoke]
-blocks = 6
-warmup_s = 0.3
-duration_s = 1
-
-[sizes.full]
-blocks = 12
-warmup_s = 3
-duration_s = 10
-`).Replace(design(name))
 }
 
 // word is an entry's name, in the characters that names of entries allow.

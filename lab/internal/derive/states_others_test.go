@@ -164,24 +164,21 @@ func (c *clone) records(page func(name, claim, source, status string)) {
 		p.Hosts = results.Hosts{Server: "second", Client: "second"}
 	})
 
-	// Runs of version 1: beside a run of today, and alone.
+	// Runs with an earlier load generator: beside a run of today, and alone.
 	for name, now := range map[string]bool{"earlier": true, "only-earlier": false} {
 		c.experiment(name, design(name))
 		page(name, "queue", "measured", "done")
-		host := "early"
+		p := c.plan(name, design(name))
+		p.Hosts, p.Seed = results.Hosts{Server: "early", Client: "early"}, p.Seed+1
 		if now {
-			host = "small"
-			p := c.plan(name, design(name))
-			p.Started = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) // later than the old one
-			c.add(madeup.Run(p), design(name))
+			p.Hosts = results.Hosts{Server: "small", Client: "small"}
+			today := c.plan(name, design(name))
+			today.Started = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) // later than the earlier one
+			c.add(madeup.Run(today), design(name))
 		}
-		r := c.run(old, name, host)
-		for _, t := range r.Trials {
-			if _, has := t.Metrics["client_rss_bytes"]; has && !now { // or one would be the other's copy
-				t.Metrics["client_rss_bytes"] += 4096
-			}
-		}
-		c.add(r, designOfOld(name))
+		r := madeup.Run(p)
+		r.Provenance.Generator, r.Provenance.Tools["http_load"] = "http_load 1", "1"
+		c.add(r, design(name))
 	}
 }
 

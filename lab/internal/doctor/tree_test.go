@@ -44,18 +44,17 @@ func madeUp(t *testing.T, tr tree) Machine {
 
 const rest = `
 metrics = ["throughput_rps"]
+budget_s = 60
+[block]
+slot_s = 1
+rounds = 1
+warmup_s = 0
 [settings]
 route = "/read"
 workers = 1
 [[factors]]
 name = "connections"
 levels = [10, MOST]
-[sizes.smoke]
-blocks = 6
-duration_s = 1
-[sizes.full]
-blocks = 6
-duration_s = 1
 [[claims]]
 id = "threads"
 kind = "flat"

@@ -2,11 +2,9 @@ package madeup
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -56,7 +54,7 @@ func (m *maker) clients(t *results.Trial, parts []Part, loading int) {
 			weights += p.Weight
 		}
 	}
-	fullest := Part{}
+	thread := 0.0
 	for i := range m.Hosts.Clients {
 		c := results.Client{OffsetS: 0.002 * float64(i), UncertaintyS: 0.0004, MovedS: 0.0001}
 		if i < loading {
@@ -66,7 +64,7 @@ func (m *maker) clients(t *results.Trial, parts []Part, loading int) {
 			if parts != nil {
 				p = parts[i]
 				c.CoresBusy, c.ThreadBusyMax, c.LineRateShare = &p.Cores, &p.Thread, &p.Link
-				fullest = Part{0, max(fullest.Cores, p.Cores), max(fullest.Thread, p.Thread), max(fullest.Link, p.Link)}
+				thread = max(thread, p.Thread)
 			}
 			c.Requests = int64(t.Metrics["requests"] * p.Weight / weights)
 			if i == loading-1 {
@@ -75,15 +73,11 @@ func (m *maker) clients(t *results.Trial, parts []Part, loading int) {
 			left -= c.Requests
 			c.LatencyP50S, c.LatencyP99S = figure(t, "latency_p50_s", 1), figure(t, "latency_p99_s", 1)
 			c.LateS = 0.0003
-			c.Bound, c.BoundWhy = gate.DecideBound(m.f.ClientEvidence(i, c))
 		}
 		t.Clients = append(t.Clients, c)
 	}
 	if parts != nil {
-		of := map[string]float64{"client_cores_busy": fullest.Cores, "client_thread_busy_max": fullest.Thread, "line_rate_share": max(fullest.Link, t.Metrics["line_rate_share"])}
-		results.Round(of)
-		maps.Copy(t.Metrics, of)
-		t.ClientThreads = []float64{math.Round(fullest.Thread*1e4) / 1e4}
+		t.ClientThreads = []float64{math.Round(thread*1e4) / 1e4}
 	}
 }
 

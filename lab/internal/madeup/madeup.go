@@ -238,7 +238,7 @@ func (m *maker) machine() map[string]float64 {
 
 func (m *maker) trial(block, condition int, all setting.Levels, c Came, s *results.Slots, machine map[string]float64) results.Trial {
 	t := results.Trial{
-		Seq: len(m.f.Trials) + 1, Block: block, Condition: m.f.Conditions[condition].ID, Valid: len(c.Reasons) == 0, Reasons: c.Reasons, Below: c.Below, Slots: s,
+		Seq: len(m.f.Trials) + 1, Block: block, Condition: m.f.Conditions[condition].ID, Reasons: c.Reasons, Below: c.Below, Slots: s,
 		StartedAt: m.Started.Add(time.Duration(s.AtS[0] * float64(time.Second))),
 	}
 	on := results.Setup{SlotS: m.Experiment.Block.SlotS, ServerCores: int(ServerCores(all)), ClientCores: 1, LineRateBps: m.f.Topology.LineRateBps}
@@ -280,15 +280,15 @@ func (m *maker) finish(t *results.Trial, c Came, figures, machine map[string]flo
 	if c.Lost {
 		t.Slots, t.Cores, figures = nil, nil, machine
 	}
-	results.Round(figures)
 	t.Metrics = figures
+	m.f.Follow(t)
 	if busy, ok := figures["client_thread_busy_max"]; ok {
 		t.ClientThreads = []float64{math.Round(busy*1e4) / 1e4}
 	}
 	if n := len(m.Hosts.Clients); n > 0 && !c.Lost {
 		m.clients(t, c.Parts, results.Loading(m.levels(t), n))
 	}
-	t.Bound, t.BoundWhy = m.f.Bound(*t)
+	m.f.Conclude(t)
 }
 
 // served has what a trial records apart from its slots and the machine.
@@ -303,9 +303,9 @@ func (m *maker) served(all setting.Levels, c Came, of map[string]float64) map[st
 	asked, rps := connections*number(setting.Pipelining, 1), of["throughput_rps"]
 	workers := number(setting.Workers, ServerCores(all))
 	out := map[string]float64{
-		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "response_bytes": c.ResponseBytes, "transfer_bytes_per_s": rps * c.ResponseBytes,
+		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "response_bytes": c.ResponseBytes,
 		"silence_s": m.about(0.002, 0.1), "client_thread_busy_max": of["client_cpu_per_request_s"] * rps, "server_rss_bytes": 45424640, "client_rss_bytes": 15286272,
-		"connections_established": connections, "processes": 1, "workers": 0, "asked_in_flight": asked,
+		"connections_established": connections, "processes": 1, "workers": 0,
 	}
 	// A server that does not fork serves in its only process.
 	if prefork, ok := all[setting.Prefork].Bool(); !ok || prefork {
@@ -315,7 +315,7 @@ func (m *maker) served(all setting.Levels, c Came, of map[string]float64) map[st
 		})
 	}
 	mean := m.about(asked/rps, 0.002)
-	out["latency_mean_s"], out["in_flight"] = mean, mean*rps
+	out["latency_mean_s"] = mean
 	for name, q := range map[string]float64{"p50": 0.9, "p90": 1.3, "p99": 1.8, "p999": 2.5, "max": 4} {
 		out["latency_"+name+"_s"] = mean * q
 	}

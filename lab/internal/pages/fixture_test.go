@@ -90,7 +90,8 @@ func bounded(t *results.Trial, b gate.Bound) {
 func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block int) figures) *results.File {
 	r := &results.File{
 		SchemaVersion: results.Version, Experiment: x.Name, Run: "r", Hosts: results.Hosts{Server: "h", Client: "h"},
-		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ExperimentSHA256: x.SHA256, Blocks: blocks, ServerCPUs: "0-1", ClientCPUs: "2-3"},
+		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ExperimentSHA256: x.SHA256, Blocks: blocks,
+			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS}, ServerCPUs: "0-1", ClientCPUs: "2-3"},
 		Topology:   results.Topology{Kind: "loopback"}, Settings: x.Fixed(),
 	}
 	for i, ls := range x.Conditions() {

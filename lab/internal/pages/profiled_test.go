@@ -87,9 +87,9 @@ func TestATableOfWorkHasTheLargestShareFirst(t *testing.T) {
 
 func TestOnlyRunsWithProfilesThatNoNewerOneHasAreShown(t *testing.T) {
 	day := 0
-	run := func(name, host, source string, kinds map[profiles.Kind][]string) Made {
+	run := func(name, host string, kinds map[profiles.Kind][]string) Made {
 		day++
-		f := &verdict.File{Run: name, Host: host, Source: source, Started: fmt.Sprintf("2026-01-%02d", day)}
+		f := &verdict.File{Run: name, Host: host, Started: fmt.Sprintf("2026-01-%02d", day)}
 		for kind, levels := range kinds {
 			for _, l := range levels {
 				f.Conditions = append(f.Conditions, verdict.Summary{
@@ -101,14 +101,13 @@ func TestOnlyRunsWithProfilesThatNoNewerOneHasAreShown(t *testing.T) {
 		return Made{File: f}
 	}
 	type has = map[profiles.Kind][]string
-	measured := string(results.Measured)
 	got := withProfiles([]Made{
-		run("replaced", "a", measured, has{profiles.CPU: {"pool", "gofakeit"}}),
-		run("both", "a", measured, has{profiles.CPU: {"pool", "gofakeit"}, profiles.Block: {"pool"}}),
-		run("other host", "b", measured, has{profiles.CPU: {"pool"}}),
-		run("block", "a", measured, has{profiles.Block: {"pool", "gofakeit"}}),
-		run("one", "a", measured, has{profiles.CPU: {"pool"}}),
-		run("none", "a", measured, nil),
+		run("replaced", "a", has{profiles.CPU: {"pool", "gofakeit"}}),
+		run("both", "a", has{profiles.CPU: {"pool", "gofakeit"}, profiles.Block: {"pool"}}),
+		run("other host", "b", has{profiles.CPU: {"pool"}}),
+		run("block", "a", has{profiles.Block: {"pool", "gofakeit"}}),
+		run("one", "a", has{profiles.CPU: {"pool"}}),
+		run("none", "a", nil),
 	})
 	if want := []string{"one", "block", "other host", "both"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -40,11 +40,7 @@ func valuesOf(r *results.File) Values {
 		return v
 	}
 	v.number("budget_s", p.BudgetS)
-	v.number("duration_s", p.DurationS)
 	v.number("memory_bytes", float64(p.MemoryBytes))
-	if p.WarmupS != nil {
-		v["warmup_s"] = words.Value("warmup_s", *p.WarmupS)
-	}
 	if b := p.Block; b != nil {
 		v.number("slot_s", b.SlotS)
 		v.number("profile_s", b.ProfileS)
@@ -53,8 +49,6 @@ func valuesOf(r *results.File) Values {
 		if b.Rounds == 1 {
 			v["block"] = "one turn of " + v["slot_s"]
 		}
-	} else if p.DurationS > 0 {
-		v["block"] = "trials of " + v["duration_s"] + " in one piece"
 	}
 	return v
 }

@@ -466,10 +466,10 @@ func quoted(text []byte) int {
 	return len(text)
 }
 
-// What was counted has five significant digits, more than the lab's clocks, ticks and
+// What was counted has six significant digits, more than the lab's clocks, ticks and
 // histograms resolve; what follows from it has nine. Whole numbers are exact.
 const (
-	countedDigits   = 5
+	countedDigits   = 6
 	followingDigits = 9
 )
 

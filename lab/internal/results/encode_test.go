@@ -153,7 +153,6 @@ func TestFiguresOfAMeasuredRunStandInColumns(t *testing.T) {
 		{"an entry that is a text", `"workers": [1,`, `"workers": ["1",`, "/figures/workers: got, want"},
 		{"figures beside the trial", `{"of":"c4",`, `{"of":"c4","metrics": {},`, "/trials/1/metrics: that of a measured run stands in columns, in /figures"},
 		{"a resolution beside the trial", `{"of":"c4",`, `{"of":"c4","resolution": {},`, "/trials/1/resolution: that of a measured run stands in columns, in /resolutions"},
-		{"columns of a published run", `"source": "measured"`, `"source": "published"`, "/figures: those of a published run"},
 		{"a size", `"budget_s": 60`, `"budget_s": 60, "size": "full"`, "/provenance: additional properties 'size' not allowed"},
 		{"a window", `"budget_s": 60`, `"budget_s": 60, "duration_s": 1`, "/provenance: additional properties 'duration_s' not allowed"},
 		{"no plan", `"block": {"slot_s":0.1,"rounds":6,"warmup_s":0.2},`, ``, "/provenance: missing property 'block'"},

@@ -50,11 +50,10 @@ var (
 )
 
 const (
-	// exactly is the relative difference allowed between a recorded figure and the
-	// same figure computed from others; nineDigits is that difference where each
-	// figure was rounded to nine digits first.
-	exactly    = 1e-9
-	nineDigits = 2e-8
+	// exactly is how far a share may be above 1 because it was computed.
+	exactly = 1e-9
+	// halfDigit is the relative error of a figure of countedDigits.
+	halfDigit = 5e-6
 	// printed is the error of a share that is kept to four digits.
 	printed = 1e-4
 	// ranBack is how far the shares of a core's states may be from a sum of 1: now
@@ -242,7 +241,7 @@ func (t Trial) near(f *File, levels setting.Levels) *wrong {
 // fastest.
 func (t Trial) calibrated(p *Provenance) *wrong {
 	for _, name := range []string{"calibration_before_s", "calibration_after_s"} {
-		if v, there := t.Metrics[name]; there && v < p.CalibrationS*(1-exactly) {
+		if v, there := t.Metrics[name]; there && v < p.CalibrationS*(1-halfDigit) {
 			return &wrong{"metrics/" + name, name, fmt.Sprintf("%v, faster than the run's fastest, calibration_s of %v", v, p.CalibrationS)}
 		}
 	}

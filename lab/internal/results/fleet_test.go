@@ -1,6 +1,8 @@
 package results_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +47,6 @@ func TestAFleetsFileAddsUp(t *testing.T) {
 		t.Errorf("%d machines, cores shared: %v", f.Machines(), f.SharedCores())
 	}
 	of := func(f *results.File) *results.Client { return &f.Trials[1].Clients[2] }
-	half := 0.5
 	for name, c := range map[string]struct {
 		break_ func(*results.File)
 		says   string
@@ -53,10 +54,6 @@ func TestAFleetsFileAddsUp(t *testing.T) {
 		"an answer that nobody counted":  {func(f *results.File) { of(f).Requests-- }, "/trials/1/clients: "},
 		"a client that is not there":     {func(f *results.File) { f.Trials[1].Clients = f.Trials[1].Clients[:2] }, "/trials/1/clients: 2 of a fleet of 3"},
 		"no clients":                     {func(f *results.File) { f.Trials[1].Clients = nil }, "/trials/1/clients: 0 of a fleet of 3"},
-		"a bound that does not follow":   {func(f *results.File) { of(f).Bound = gate.BoundClientCPU }, "/trials/1/clients/2/bound: "},
-		"a fuller client than the trial": {func(f *results.File) { v := 0.8; of(f).CoresBusy = &v }, "/trials/1/metrics/client_cores_busy: "},
-		"a fuller link than the trial":   {func(f *results.File) { of(f).LineRateShare = &half }, "/trials/1/metrics/line_rate_share: "},
-		"an idle client with a bound":    {func(f *results.File) { of(f).Bound = "" }, "/trials/1/clients/2/bound: \"\", but 3 of the clients load"},
 		"a clock that is not known":      {func(f *results.File) { of(f).UncertaintyS = 0.006 }, "the gate clocks-unsure makes"},
 		"a clock that is off":            {func(f *results.File) { of(f).OffsetS = -0.2 }, "the gate clocks-off makes"},
 		"a clock that moved":             {func(f *results.File) { of(f).MovedS = 0.0051 }, "the gate clocks-off makes"},
@@ -87,8 +84,7 @@ func TestALinkOfUnknownRateIsNoLinkWithRoom(t *testing.T) {
 	for i := range f.Trials {
 		c := &f.Trials[i].Clients[1]
 		c.LineRateShare = nil
-		c.Bound, _ = gate.DecideBound(f.ClientEvidence(1, *c))
-		if f.Trials[i].Bound, f.Trials[i].BoundWhy = f.Bound(f.Trials[i]); f.Trials[i].Bound != gate.BoundUnknown {
+		if f.Conclude(&f.Trials[i]); f.Trials[i].Bound != gate.BoundUnknown {
 			t.Errorf("the server is called the wall, though a link may have been: %s", f.Trials[i].Bound)
 		}
 	}
@@ -119,6 +115,27 @@ func TestAConditionSaysHowManyClientsLoad(t *testing.T) {
 		one := f.Conditions[0].ID == trial.Condition || f.Conditions[len(f.Conditions)-1].ControlOf == "c1" && trial.Condition == "c3"
 		if trial.Clients[1].Loads() == one {
 			t.Errorf("%s: %+v", trial.Condition, trial.Clients[1])
+		}
+	}
+	// One that does not load has no figures.
+	idle := slices.IndexFunc(f.Trials, func(t results.Trial) bool { return !t.Clients[1].Loads() })
+	for name, of := range map[string]func(*results.Client){
+		"cores_busy":      func(c *results.Client) { v := 0.2; c.CoresBusy = &v },
+		"line_rate_share": func(c *results.Client) { v := 0.2; c.LineRateShare = &v },
+		"requests":        func(c *results.Client) { c.Requests = 1 },
+	} {
+		f, x := fleetRun(t, text, "i", "k")
+		of(&f.Trials[idle].Clients[1])
+		written, err := results.Encode(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := &results.File{}
+		if err := results.Decode(written, results.SchemaURL, read); err != nil {
+			t.Fatal(err)
+		}
+		if err := read.Check(x); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("/trials/%d/clients/1/%s: ", idle, name)) {
+			t.Errorf("%s of a client that does not load: %v", name, err)
 		}
 	}
 	if n := results.Loading(setting.Levels{}, 5); n != 5 {

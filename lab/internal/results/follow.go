@@ -8,12 +8,21 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Conclude adds to a trial what follows from what was counted: its metrics, the
+// Conclude adds to a trial what follows from what was counted: what Follow adds, the
 // walls that it met, and whether it is valid. It is the one place that says how,
 // for a run that measures and for a file that is read.
 func (f *File) Conclude(t *Trial) {
-	Round(t.Metrics)
 	f.Follow(t)
+	t.Valid = len(t.Reasons) == 0
+	t.Bound, t.BoundWhy = f.Bound(*t)
+}
+
+// Follow rounds what a trial counted as its file will have it, and adds the metrics
+// that follow from its slots, profiles, load and other metrics, and each client's
+// walls. Gates judge a trial after it, by the figures that a reader will have.
+func (f *File) Follow(t *Trial) {
+	Round(t.Metrics)
+	maps.Copy(t.Metrics, f.following(t))
 	if fl := f.fleet(); fl != nil {
 		loading := Loading(f.levelsOf(*t), len(fl.Clients))
 		for i := range t.Clients {
@@ -22,13 +31,7 @@ func (f *File) Conclude(t *Trial) {
 			}
 		}
 	}
-	t.Valid = len(t.Reasons) == 0
-	t.Bound, t.BoundWhy = f.Bound(*t)
 }
-
-// Follow adds the metrics that follow from a trial's slots, profiles, load and
-// other metrics.
-func (f *File) Follow(t *Trial) { maps.Copy(t.Metrics, f.following(t)) }
 
 func (f *File) following(t *Trial) map[string]float64 {
 	m := map[string]float64{}

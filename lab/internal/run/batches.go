@@ -48,11 +48,3 @@ func graceOf(s setting.Levels) time.Duration {
 	return grace
 }
 
-// perEvent adds the CPU time per event where the trial was about events. The
-// measured figure is per batch, since each batch is a request.
-func perEvent(m map[string]float64) {
-	batch, measured := m["server_cpu_per_request_s"]
-	if events := m["events_per_batch"]; measured && events > 0 {
-		m["server_cpu_per_event_s"] = batch / events
-	}
-}

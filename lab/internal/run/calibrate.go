@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 // How often the calibration loop may run, with a pause between, until a core
@@ -51,6 +52,7 @@ func (e *engine) calibrated(ctx context.Context, sequence []int, best *time.Dura
 	for i := range m.trials {
 		t := &m.trials[i]
 		t.Metrics["calibration_before_s"], t.Metrics["calibration_after_s"] = before.Seconds(), after.Seconds()
+		results.Round(t.Metrics)
 	}
 	return m, nil
 }

@@ -212,18 +212,3 @@ func TestBlockTime(t *testing.T) {
 		t.Errorf("one condition is profiled for a second, which takes %v", got)
 	}
 }
-
-// The cost of an event is that of its batch over the number of its events.
-func TestTheCostOfAnEvent(t *testing.T) {
-	m := map[string]float64{"server_cpu_per_request_s": 0.01, "events_per_batch": 500}
-	perEvent(m)
-	if got := m["server_cpu_per_event_s"]; got != 0.00002 {
-		t.Errorf("%v", got)
-	}
-	for _, m := range []map[string]float64{{"server_cpu_per_request_s": 0.01}, {"events_per_batch": 500}} {
-		perEvent(m)
-		if v, ok := m["server_cpu_per_event_s"]; ok {
-			t.Errorf("%v of %v", v, m)
-		}
-	}
-}

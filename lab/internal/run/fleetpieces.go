@@ -169,15 +169,14 @@ func (s *sweep) judgePiece(ctx context.Context, answers *comparison) error {
 		if one.loads() {
 			used += one.seen.Own
 			s.ownPiece(&c, one, own[k], all, t.Metrics, hellos[k+1].LineRate)
-			c.Bound, c.BoundWhy = gate.DecideBound(g.engine.file.ClientEvidence(k, c))
 		}
 		t.Clients = append(t.Clients, c)
 	}
-	results.Fullest(t.Metrics, t.Clients)
 	if rps := t.Metrics["throughput_rps"]; rps > 0 {
 		t.Metrics["client_cpu_per_request_s"] = used / rps
 	}
-	results.Round(t.Metrics)
+	l.cutMean(r, t.Metrics)
+	g.engine.file.Follow(t)
 	g.together(t, nil, fail)
 	if most := gate.Apart(l.slot.Seconds()); apart > most {
 		fail(gate.ClientsApart, "the clients began or ended up to %.3g s apart, more than %.3g s", apart, most)

@@ -171,7 +171,7 @@ func within(of, among []int) float64 {
 
 // parts records in each trial what each client did.
 func (s *sweep) parts(r round) {
-	g, file := s.g, s.g.engine.file
+	g := s.g
 	for i := range g.trials {
 		t := &g.trials[i]
 		t.Metrics["server_edge_late_s"] = math.Round(s.edges.late(i)*1e9) / 1e9
@@ -184,7 +184,6 @@ func (s *sweep) parts(r round) {
 			if k < g.loads[i].clients {
 				s.part(&c, k, i, r)
 				s.doubt(k, i)
-				c.Bound, c.BoundWhy = gate.DecideBound(file.ClientEvidence(k, c))
 			}
 			t.Clients = append(t.Clients, c)
 		}

@@ -58,10 +58,8 @@ func (e *engine) group(ctx context.Context, sequence []int) (m measured, err err
 		return m, err
 	}
 	for i := range g.trials {
-		t := &g.trials[i]
-		e.plan.seal(t)
-		t.Valid = len(t.Reasons) == 0
-		t.Bound, t.BoundWhy = e.file.Bound(*t)
+		e.plan.seal(&g.trials[i])
+		e.file.Conclude(&g.trials[i])
 	}
 	return measured{g.trials, g.profiles}, nil
 }

@@ -134,7 +134,7 @@ func (g *group) judgePiece(i int, p *piece) {
 	w := g.sampler.Between(i, r.Start, r.Finish, r.Metrics["throughput_rps"], l.lineRate)
 	maps.Copy(t.Metrics, r.Metrics)
 	maps.Copy(t.Metrics, w.Metrics)
-	perEvent(t.Metrics)
+	l.cutMean(r, t.Metrics)
 	if len(r.Below) > 0 {
 		t.Below = r.Below
 	}
@@ -142,6 +142,7 @@ func (g *group) judgePiece(i int, p *piece) {
 		t.Resolution = r.Resolution
 	}
 	take(t, w)
+	g.engine.file.Follow(t)
 	l.gates(r, w, t.Metrics, fail)
 	p.answers.judge(l, r, fail)
 }
@@ -157,14 +158,17 @@ func (l load) parse(stdout []byte) (*generator.Result, error) {
 	return r, err
 }
 
+// cutMean records the least that the mean latency can be, where the generator cut it off.
+func (l load) cutMean(r *generator.Result, m map[string]float64) {
+	if _, mean := m["latency_mean_s"]; !mean && l.rate == 0 && l.connections > 0 && m["requests"] > 0 {
+		m["latency_mean_least_s"] = r.CutMeanS
+	}
+}
+
 // gates closes the gates that judge a trial's figures, by the rules that later
 // check its file, and those that judge the samples. A missing figure closes its
 // gate too: else the gate would stay open unseen.
 func (l load) gates(r *generator.Result, w telemetry.Window, m map[string]float64, fail failer) {
-	l.asks(m)
-	if _, mean := m["latency_mean_s"]; !mean && l.rate == 0 && l.connections > 0 && m["requests"] > 0 {
-		m["latency_mean_least_s"] = r.CutMeanS
-	}
 	said := map[string]bool{} // gates closed by checks that saw more than the figures show
 	say := func(name, format string, args ...any) {
 		said[name] = true

@@ -319,12 +319,6 @@ func (l load) take(t *results.Trial, set *capture.Set, rps float64, fail failer)
 	if before := m["throughput_rps"]; before > 0 {
 		m["profiled_throughput_share"] = rps / before
 	}
-	if block, ok := t.Profile(profiles.Block); ok && block.DurationS > 0 {
-		m["goroutines_parked"], m["block_events"], m["block_stacks"] = profiles.Parked(block), block.Events, float64(block.Stacks)
-	}
-	if heap, ok := t.Profile(profiles.Heap); ok {
-		m["live_heap_bytes"] = heap.Total
-	}
 }
 
 // raw merges the profiles of each condition's valid trials, names them in the

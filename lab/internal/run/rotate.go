@@ -129,15 +129,16 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 		came := slices.DeleteFunc(slices.Clone(slots), func(s httpload.SlotReport) bool { return s.Failed != "" })
 		t.Slots = l.columns(came)
 		l.figures(t, came, r.report.Summary.Targets[i])
+		if i < len(seen) {
+			attended(t, seen[i], came)
+		}
+		shared(t.Metrics, w.Metrics)
+		g.engine.file.Follow(t)
 		if len(came) > 0 {
 			t.StartedAt = clock.at(came[0].AtNS).UTC()
 		} else {
 			t.Slots = nil
 		}
-		if i < len(seen) {
-			attended(t, seen[i], came)
-		}
-		shared(t.Metrics, w.Metrics)
 		unwell(w, clock.at(to).Sub(clock.at(from)), fail)
 		varies := i < len(g.servers) && g.servers[i].varies()
 		var said map[string]bool
@@ -207,17 +208,18 @@ func (l load) columns(slots []httpload.SlotReport) *results.Slots {
 	return s
 }
 
-// figures adds the metrics that the client measured: sums over the trial's
-// slots.
+// figures adds the metrics that the client measured and that do not follow from the
+// trial's slots as the file has them.
 func (l load) figures(t *results.Trial, slots []httpload.SlotReport, s httpload.TargetSummary) {
 	m := t.Metrics
-	serverOn, clientOn := l.split.On()
-	maps.Copy(m, t.Slots.Metrics(results.Setup{SlotS: l.slot.Seconds(), ServerCores: len(serverOn), ClientCores: len(clientOn), LineRateBps: l.lineRate, Clients: t.Clients}))
-	var read, busiest, silence float64
+	if n := len(l.split.Shared); n > 0 { // of which the file does not say how many there are
+		maps.Copy(m, t.Slots.Metrics(results.Setup{ServerCores: n, ClientCores: n}))
+	}
+	var duration, requests, read, busiest, silence float64
 	var packets [2]float64
 	var workers []float64 // CPU seconds of each worker
 	for _, one := range slots {
-		read += float64(one.Bytes)
+		duration, requests, read = duration+one.Seconds, requests+float64(one.Requests), read+float64(one.Bytes)
 		busiest += one.BusiestThreadS
 		silence = max(silence, one.SilenceS)
 		if one.Wire != nil {
@@ -231,9 +233,7 @@ func (l load) figures(t *results.Trial, slots []httpload.SlotReport, s httpload.
 			workers[i] += cpu
 		}
 	}
-	duration := m["duration_s"]
 	if duration > 0 {
-		m["transfer_bytes_per_s"] = read / duration
 		if t.Clients == nil { // else it is that of the fullest
 			m["client_thread_busy_max"] = busiest / duration
 		}
@@ -241,8 +241,8 @@ func (l load) figures(t *results.Trial, slots []httpload.SlotReport, s httpload.
 			m["wire_tx_packets_per_s"], m["wire_rx_packets_per_s"] = packets[0]/duration, packets[1]/duration
 		}
 	}
-	if n := m["requests"]; n > 0 {
-		m["response_bytes"] = read / n
+	if requests > 0 {
+		m["response_bytes"] = read / requests
 	}
 	m["silence_s"] = silence
 	if len(workers) > 0 && l.workers > 0 && duration > 0 {
@@ -253,30 +253,12 @@ func (l load) figures(t *results.Trial, slots []httpload.SlotReport, s httpload.
 	m["resets"], m["non_2xx"] = float64(s.Resets), float64(s.Non2xx)
 	m["answers_compared"] = float64(s.Compared)
 	l.latencies(t, s)
-	l.asks(m)
 }
 
 func (l load) latencies(t *results.Trial, s httpload.TargetSummary) {
 	maps.Copy(t.Metrics, s.Figures())
 	if s.SendLag != nil {
 		t.Metrics["send_lag_p99_s"] = s.SendLag.P99
-	}
-}
-
-// asks adds the figures that follow from the load asked for.
-func (l load) asks(m map[string]float64) {
-	if l.rate > 0 {
-		m["asked_rate_rps"] = l.rate
-	}
-	if asked := m["asked_rate_rps"]; asked > 0 {
-		m["answered_share"] = m["throughput_rps"] / asked
-	}
-	if l.rate > 0 || l.connections == 0 || m["requests"] == 0 {
-		return // not a closed loop
-	}
-	m["asked_in_flight"] = float64(l.connections * l.pipelining)
-	if mean, ok := m["latency_mean_s"]; ok {
-		m["in_flight"] = m["throughput_rps"] * mean
 	}
 }
 
