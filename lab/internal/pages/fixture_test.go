@@ -234,7 +234,7 @@ metrics = ["throughput_rps"]
 topology = { kind = "loopback" }
 settings = { route = "/read", connections = 100 }
 factors = [{ name = "index", levels = ["gofakeit", "pool"] }]
-profile = { compare = "index" }
+profile = { seconds = 1, compare = "index" }
 budget_s = 60
 block = { slot_s = 1, rounds = 1, warmup_s = 0 }
 claims = [`+strings.Join(claims, ",")+`]

@@ -85,7 +85,7 @@ func TestAPageHasWhatIsShownOfTheResults(t *testing.T) {
 		got  any
 		want string
 	}{
-		{got["schema_version"], `2`},
+		{got["schema_version"], `3`},
 		{got["commands"], `["a","b","c"]`},
 		{got["warnings"], `["w"]`},
 		{got["profiled"], `true`},

@@ -168,7 +168,7 @@ func TestFiguresOfSlotsAreTheirSums(t *testing.T) {
 func TestFiguresAreCutToTheirDigits(t *testing.T) {
 	m := map[string]float64{"a": 4631.798730754293, "b": 123456789012, "c": 1.4259642523866149e-05, "d": 0, "e": math.NaN()}
 	Round(m)
-	if m["a"] != 4631.8 || m["b"] != 123456789012 || m["c"] != 1.426e-05 || m["d"] != 0 || !math.IsNaN(m["e"]) {
+	if m["a"] != 4631.8 || m["b"] != 123456789012 || m["c"] != 1.42596e-05 || m["d"] != 0 || !math.IsNaN(m["e"]) {
 		t.Errorf("%v", m)
 	}
 	s := &Slots{AtS: []float64{1.23456789}, DurationS: []float64{0.1000004}, FillS: []float64{1e-7}, ServerCPUS: []float64{0.12345678949}, ClientCPUS: []float64{1}, IdleCPUS: []float64{0}}

@@ -49,10 +49,10 @@ func again(n int) func(*File) {
 			c := f.Conditions[0]
 			c.ID, c.ControlOf = fmt.Sprintf("a%d", i+1), c.ID
 			f.Conditions = append(f.Conditions, c)
-			// At the place that the seed draws: after the first condition.
+			// At the place that the seed draws: after the others.
 			t := f.Trials[0]
 			t.Condition, t.StartedAt = c.ID, t.StartedAt.Add(time.Duration(5*(i+1))*time.Second)
-			f.Trials = slices.Insert(f.Trials, 1+i, t)
+			f.Trials = slices.Insert(f.Trials, 2+i, t)
 		}
 		for i := range f.Trials {
 			f.Trials[i].Seq = i + 1

@@ -150,7 +150,7 @@ func TestFiguresOfAMeasuredRunStandInColumns(t *testing.T) {
 		{"a column too short", `"workers": [1,2,`, `"workers": [1,`, "/figures/workers: 7 entries for 8 trials"},
 		{"a metric that is none", `"workers": [1,`, `"turns": [1,`, `/figures: no metric "turns"`},
 		{"a resolution of none", `"latency_max_s": 0.00024`, `"max": 0.00024`, `/resolutions: no metric "max"`},
-		{"an entry that is a text", `"workers": [1,`, `"workers": ["1",`, "/figures/workers: got, want"},
+		{"an entry that is a text", `"workers": [1,`, `"workers": ["1",`, "/figures/workers: got array, want number"},
 		{"figures beside the trial", `{"of":"c4",`, `{"of":"c4","metrics": {},`, "/trials/1/metrics: that of a measured run stands in columns, in /figures"},
 		{"a resolution beside the trial", `{"of":"c4",`, `{"of":"c4","resolution": {},`, "/trials/1/resolution: that of a measured run stands in columns, in /resolutions"},
 		{"a size", `"budget_s": 60`, `"budget_s": 60, "size": "full"`, "/provenance: additional properties 'size' not allowed"},

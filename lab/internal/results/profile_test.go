@@ -105,9 +105,8 @@ func TestOnlyAnExperimentThatProfilesHasProfiles(t *testing.T) {
 }
 
 func TestDecodeOfProfiles(t *testing.T) {
-	const with = `"metrics": {"throughput_rps": 1000.25, "requests": 4001, "duration_s": 4},
-      "profiles": [{"kind": "cpu", "unit": "s", "total": 0, "packages": {}}],`
-	run := strings.Replace(made, `"metrics": {"throughput_rps": 1000.25, "requests": 4001, "duration_s": 4},`, with, 1)
+	const with = `"at": 1.5, "profiles": [{"kind": "cpu", "total": 0, "packages": {}}],`
+	run := strings.Replace(made, `"at": 1.5,`, with, 1)
 	f, err := decode(t, run)
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +119,7 @@ func TestDecodeOfProfiles(t *testing.T) {
 	}
 	for _, c := range []struct{ old, new, says string }{
 		{`"cpu"`, `"wall"`, "/trials/0/profiles/0/kind: "},
-		{`"s"`, `"ns"`, "/trials/0/profiles/0/unit: "},
+		{`"cpu"`, `"cpu", "unit": "ns"`, "/trials/0/profiles/0/unit: "},
 		{`"total": 0`, `"total": -1`, "/trials/0/profiles/0/total: "},
 		{`, "packages": {}`, ``, "/trials/0/profiles/0: missing property 'packages'"},
 		{`"packages": {}`, `"packages": {}, "symbols": {}`, "/trials/0/profiles/0: additional properties 'symbols' not allowed"},

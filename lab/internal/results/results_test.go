@@ -155,7 +155,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"no version", `"schema_version": 3,`, ``, "/schema_version: missing"},
 
 		// Errors that JSON decoders accept name the line.
-		{"a key that stands twice", `"block": 1, "of": "c1"`, "\"block\": 1,\n\"block\": 2, \"of\": \"c1\"", `line 21: /trials/0/block: key "block" stands twice`},
+		{"a key that stands twice", `"block": 1, "of": "c1"`, "\"block\": 1,\n\"block\": 2, \"of\": \"c1\"", `line 22: /trials/0/block: key "block" stands twice`},
 		{"text after it", "null]}\n}\n", "null]}\n}\n{}", "line 26: text after the end"},
 		{"a comma too many", `"dirty": true,`, "\"dirty\": true,,", "line 8: "},
 

@@ -120,7 +120,6 @@ func TestDecodeRefusesWhatIsNoLine(t *testing.T) {
 		{"/provenance/generator", `"generator": "autocannon"`, `"generator": "`, `"`},
 		{"/provenance/tools/node", `"tools": {}`, `"tools": {"node": "`, `"}`},
 		{"/provenance/stopped_early", `"tools": {}`, `"tools": {}, "stopped_early": "`, `"`},
-		{"/provenance/commands/0", `"tools": {}`, `"tools": {}, "commands": ["`, `"]`},
 		{"/warnings/0", `"topology"`, `"warnings": ["`, `"], "topology"`},
 	}
 	for _, f := range fields {

@@ -36,7 +36,7 @@ settings = { route = "/read", connections = 100 }
 factors = [`+factors+`]
 budget_s = 60
 block = { slot_s = 1, rounds = 1, warmup_s = 0 }
-profile = { compare = "workers" }
+profile = { seconds = 1, compare = "workers" }
 claims = [{`+c.claim+`}]
 `))
 		if err != nil {
