@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -104,7 +103,7 @@ func (f *File) trial(block, condition int, s *Slots, r *rand.Rand) Trial {
 	m := s.Metrics(Setup{f.Provenance.Block.SlotS, 1, 1, f.Topology.LineRateBps, nil})
 	workers, _ := f.Conditions[condition].Levels[setting.Workers].Int()
 	maps.Copy(m, map[string]float64{
-		"asked_in_flight": 100, "errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0,
+		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0,
 		"latency_mean_s": 100 / m["throughput_rps"] * (1 + 0.01*r.Float64()), "silence_s": 0.004 + 0.001*r.Float64(), "latency_max_s": 0.05 + 0.01*r.Float64(),
 		"workers": float64(workers), "workers_active": float64(workers), "workers_serving": float64(workers), "processes": float64(workers + 1),
 		"threads_per_worker": 6.5, "connections_per_worker": 100 / float64(workers), "connections_established": 100,
@@ -121,17 +120,15 @@ func (f *File) trial(block, condition int, s *Slots, r *rand.Rand) Trial {
 		delete(m, "wire_tx_packets_per_s")
 		delete(m, "wire_rx_packets_per_s")
 	}
-	m["transfer_bytes_per_s"], m["in_flight"] = m["throughput_rps"]*m["response_bytes"], m["throughput_rps"]*m["latency_mean_s"]
 	steps := map[string]float64{"latency_max_s": 0.00024}
 	for name, q := range map[string]float64{"p50": 1, "p90": 1.2, "p99": 1.5, "p999": 2} {
 		name = "latency_" + name + "_s"
 		m[name], steps[name] = m["latency_mean_s"]*q, 1.5e-5
 	}
-	Round(m)
 	t := Trial{
-		Seq: len(f.Trials) + 1, Block: block, Condition: f.Conditions[condition].ID, Valid: true, Metrics: m, Resolution: steps, Slots: s,
+		Seq: len(f.Trials) + 1, Block: block, Condition: f.Conditions[condition].ID, Metrics: m, Resolution: steps, Slots: s,
 		StartedAt: f.Provenance.StartedAt.Add(time.Duration(s.AtS[0] * float64(time.Second))),
 	}
-	t.Bound, t.BoundWhy = gate.DecideBound(gate.EvidenceOf(m, f.Topology.LineRateBps))
+	f.Conclude(&t)
 	return t
 }
