@@ -20,9 +20,9 @@ const fixture = "../../../test/site/fixture"
 
 const small, wide = "small-cpu-2c-0000aaaa", "wide-cpu-8c-0000bbbb"
 
-// The golden pages' runs of version 2 are made here, so that they can be made
-// again when the lab records something else. Their runs of version 1 stay
-// unchanged.
+// The golden pages' runs of 94-turns are made here, so that they can be made
+// again when the lab records something else. Those of 90-workers, 91-wire and
+// 93-lock stay as they are.
 func TestTheFixturesRunsAreMadeUpHere(t *testing.T) {
 	x := designed(t, "94-turns")
 	for i, p := range []Plan{
