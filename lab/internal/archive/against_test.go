@@ -17,8 +17,8 @@ func TestForgeriesAreRefusedInOneLine(t *testing.T) {
 		forge func(r repository)
 		says  []string // parts of the line
 	}{
-		{"a throughput raised by a fifth", func(r repository) { r.edit(r.measured(), `"throughput_rps": [`, `"throughput_rps": [1`) },
-			[]string{"data/results/11-threads/", "/figures/throughput_rps/0: "}},
+		{"a latency raised", func(r repository) { r.edit(r.measured(), `"latency_p50_s": [`, `"latency_p50_s": [1`) },
+			[]string{"data/results/11-threads/", "/figures/latency_p50_s/0: "}},
 		{"a run deleted", func(r repository) { r.remove(r.measured()) }, []string{"data/results/11-threads/", ": deleted; results are only ever added"}},
 		{"all runs deleted, and a file where they were", func(r repository) {
 			r.remove("data/results")
@@ -27,7 +27,7 @@ func TestForgeriesAreRefusedInOneLine(t *testing.T) {
 			r.remove("data/hosts")
 		}, nil},
 		{"a host changed", func(r repository) { r.edit(c6in, `"cores": 32`, `"cores": 64`) }, []string{c6in + ": /cores: 64, before 32; hosts are only ever added"}},
-		{"an added run that is called invalid", func(r repository) { r.edit(r.measured(), `"valid": true`, `"valid": false`) }, []string{"/valid: false, before true"}},
+		{"an added run that is called invalid", func(r repository) { r.edit(r.measured(), `"of":"c1",`, `"of":"c1","reasons":[{"gate":"held-up","detail":"x"}],`) }, []string{"/trials/0/reasons: "}},
 		{"a loosened bar", func(r repository) { r.edit(design, "margin = 0.25", "margin = 0.5") },
 			[]string{design + `: claim "threads-flat": margin 0.5, before margin 0.25; a claim of an experiment that has runs stays`, `name "threads-flat" under [[withdrawn]]`}},
 		{"a claim reversed in words", func(r repository) { r.edit(design, `text = "`, `text = "It is not so: `) },

@@ -59,20 +59,20 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 		says  string
 	}{
 		{"an unknown version", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(threads), `"schema_version": 2`, `"schema_version": 99`)
+			archivetest.Edit(t, r.Path(threads), `"schema_version": 3`, `"schema_version": 99`)
 		}, threads, "/schema_version: version 99 is not known"},
 		{"a host of an unknown version", func(t *testing.T, r journal.Root) {
 			archivetest.Write(t, r.Host("new"), `{"schema_version": 99, "id": "new", "name": "N"}`)
 		}, "data/hosts/new.json", "/schema_version: version 99 is not known"},
 		{"a key that stands twice", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(threads), `"source": "measured"`, "\"source\": \"measured\",\n  \"source\": \"measured\"")
-		}, threads, `line 6: /source: key "source" stands twice`},
+			archivetest.Edit(t, r.Path(threads), `"dirty": false`, "\"dirty\": false,\n  \"dirty\": false")
+		}, threads, `/provenance/dirty: key "dirty" stands twice`},
 		{"a file cut short", func(t *testing.T, r journal.Root) {
 			archivetest.Write(t, r.Path(threads), archivetest.Read(t, r.Path(threads))[:200])
 		}, threads, "the file ends in the middle"},
 		{"an empty file", func(t *testing.T, r journal.Root) { archivetest.Write(t, r.Path(threads), "") }, threads, "line 1: the file ends"},
 		{"an unknown field", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(threads), `"source"`, `"best_of": 3, "source"`)
+			archivetest.Edit(t, r.Path(threads), `"experiment"`, `"best_of": 3, "experiment"`)
 		}, threads, "additional properties 'best_of' not allowed"},
 		{"an unknown experiment", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(threads), `"11-threads"`, `"11-thread"`)
@@ -93,8 +93,8 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 			archivetest.Write(t, r.Host("new"), `{"schema_version": 1, "id": "old", "name": "N"}`)
 		}, "data/hosts/new.json", `/id: "old" differs from the file's name`},
 		{"a trial that contradicts itself", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(threads), `"bound": "server-cpu"`, `"bound": "wire"`)
-		}, threads, `/trials/0/bound: "wire", but the figures give "server-cpu"`},
+			archivetest.Edit(t, r.Path(threads), `"client_threads":[0.`, `"client_threads":[0.1`)
+		}, threads, "/trials/0/metrics/client_thread_busy_max: "},
 		{"a run that lies beside the directories", func(t *testing.T, r journal.Root) {
 			archivetest.Write(t, r.Path("data/results/stray.json"), archivetest.Read(t, r.Path(threads)))
 		}, "data/results/stray.json", `/experiment: "11-threads", but the file lies in data/results`},
@@ -138,7 +138,7 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 
 func TestOnePassNamesAllFaults(t *testing.T) {
 	root := cloned(t)
-	archivetest.Edit(t, root.Path(threads), `"schema_version": 2`, `"schema_version": 99`)
+	archivetest.Edit(t, root.Path(threads), `"schema_version": 3`, `"schema_version": 99`)
 	archivetest.Write(t, root.Host("new"), `{}`)
 	archivetest.Write(t, root.Host("other"), `[`)
 	j, faults, err := Open(root)
@@ -184,11 +184,11 @@ func TestARunOfAFaultyHostIsFaultyToo(t *testing.T) {
 // A run of version 2 depends on its design.
 func TestFaultsOfARunInTurns(t *testing.T) {
 	for _, c := range []struct{ name, old, new, says string }{
-		{"a slot that never was", `"slots": {`, `"slots": { "at_s": [], `, `key "at_s" stands twice`},
+		{"a slot that never was", `"slots":[`, `"slots":[[],`, "/trials/0/slots/0: "},
 		{"another seed", `"seed": 1`, `"seed": 2`, "but the seed draws"},
 		{"more blocks than there are", `"blocks": 6`, `"blocks": 7`, "7 complete blocks of 4 conditions"},
 		{"an end that is none", `"ended": "blocks"`, `"ended": "tired"`, "/provenance/ended"},
-		{"another warm-up than the design's", `"warmup_s": 0`, `"warmup_s": 0.2`, "/provenance/block"},
+		{"another warm-up than the design's", `"warmup_s":0`, `"warmup_s":0.2`, "/provenance/block"},
 	} {
 		root := archivetest.Clone(t)
 		f := archivetest.AddRun(t, root, "c6in-8xlarge", time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC), 6)

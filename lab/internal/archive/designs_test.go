@@ -1,10 +1,9 @@
 package archive
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -48,23 +47,10 @@ func TestAClaimThatMovedAfterARunIsNamed(t *testing.T) {
 		{"only the budget changed", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(archivetest.ThreadsDesign), "budget_s = ", "budget_s = 1")
 		}, "", ""},
-		// A version 1 run has no design in common with later ones, so its claims are
-		// compared by their bars only.
-		{"another block, after a run of version 1", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(archivetest.ThreadsDesign), "slot_s = 0.1", "slot_s = 0.2")
-		}, "", ""},
-		{"another level, after a run of version 1", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(archivetest.ThreadsDesign), "[20, 200, 1000]", "[20, 200, 2000]")
-		}, "", ""},
-		{"a run of version 1 of a later design", func(t *testing.T, r journal.Root) {
-			now := archivetest.Read(t, r.Path(archivetest.ThreadsDesign))
-			sum := sha256.Sum256([]byte(now))
-			archivetest.Write(t, r.Design(hex.EncodeToString(sum[:])), now)
-			archivetest.Edit(t, r.Path(run), archivetest.MeasuredDesign, hex.EncodeToString(sum[:]))
-		}, run, ".toml: a design with [block], but runs of version 1 have one with [sizes]"},
 		{"a bar moved after a run that could not be made", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(archivetest.ThreadsDesign), "margin = 0.25", "margin = 0.5")
-			text := archivetest.Read(t, r.Path(run))
+			text := regexp.MustCompile(`"ended": "[a-z]+",`).ReplaceAllString(archivetest.Read(t, r.Path(run)), "")
+			text = regexp.MustCompile(`"blocks": [0-9]+`).ReplaceAllString(text, `"blocks": 0`)
 			from, to := strings.Index(text, `"conditions": [`), strings.LastIndex(text, "}")
 			archivetest.Write(t, r.Path(run), text[:from]+`"conditions": [], "trials": [], "not_applicable": "no wire here"`+"\n"+text[to:])
 		}, "", ""},
@@ -103,7 +89,7 @@ func TestAClaimThatMovedAfterARunIsNamed(t *testing.T) {
 	}
 }
 
-// From version 2 on, a run's claims are compared by their locks: blocks of
+// A run's claims are compared by their locks: blocks of
 // another design are no evidence for them.
 func TestAClaimWhoseDesignMovedAfterARunIsNamed(t *testing.T) {
 	root := journal.Root(archivetest.Repository)

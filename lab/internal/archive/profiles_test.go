@@ -81,10 +81,10 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 			replace(t, r, b.Bytes())
 		}, archivetest.LockFile, at + "its window is 12 s, but its trials' are 6 s together"},
 		{"a package of a trial that the raw profile does not have", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(archivetest.LockFile), `"net/http": 0.333333333`, `"main/planted": 0.333333333`)
+			archivetest.Edit(t, r.Path(archivetest.LockFile), `"net/http":0.333333333`, `"main/planted":0.333333333`)
 		}, archivetest.LockFile, "/conditions/0/profiles/0: " + strings.Replace(raw, "c2", "c1", 1) + ": packages/main/planted has a share of 0.000000 in it, but of 0.166667 in its trials"},
 		{"kinds of work swapped", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(archivetest.LockFile), `"lock": 0.666666667`, `"read": 0.666666667`)
+			archivetest.Edit(t, r.Path(archivetest.LockFile), `"lock":0.666666667`, `"read":0.666666667`)
 		}, archivetest.LockFile, "/conditions/0/profiles/0: " + strings.Replace(raw, "c2", "c1", 1) + ": work/lock has a share of 0.666667 in it, but of 0.333333 in its trials"},
 		{"a profile of no run", func(t *testing.T, r journal.Root) {
 			archivetest.Write(t, r.Path("data/profiles/"+archivetest.LockRun+"/c9-block.pb.gz"), "x")
@@ -94,10 +94,10 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 		}, "data/profiles/98-made-lock/gone/c1-cpu.pb.gz", "no run names it"},
 		// Its profiles still belong to it.
 		{"a run that is faulty itself", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(archivetest.LockFile), `"schema_version": 2`, `"schema_version": 99`)
+			archivetest.Edit(t, r.Path(archivetest.LockFile), `"schema_version": 3`, `"schema_version": 99`)
 		}, archivetest.LockFile, "/schema_version: version 99"},
 		{"a kind of work that is none", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(archivetest.LockFile), `"lock": `, `"locks": `)
+			archivetest.Edit(t, r.Path(archivetest.LockFile), `"lock":`, `"locks":`)
 		}, archivetest.LockFile, "/trials/0/profiles/0/work/locks: "},
 		{"a design that profiles nothing", func(t *testing.T, r journal.Root) {
 			archivetest.Redesign(t, r, "[profile]\nseconds = 1\ncompare = \"index\"\n", "")
