@@ -27,7 +27,9 @@ func TestForgeriesAreRefusedInOneLine(t *testing.T) {
 			r.remove("data/hosts")
 		}, nil},
 		{"a host changed", func(r repository) { r.edit(c6in, `"cores": 32`, `"cores": 64`) }, []string{c6in + ": /cores: 64, before 32; hosts are only ever added"}},
-		{"an added run that is called invalid", func(r repository) { r.edit(r.measured(), `"of":"c1",`, `"of":"c1","reasons":[{"gate":"held-up","detail":"x"}],`) }, []string{"/trials/0/reasons: "}},
+		{"an added run that is called invalid", func(r repository) {
+			r.edit(r.measured(), `"of":"c1",`, `"of":"c1","reasons":[{"gate":"held-up","detail":"x"}],`)
+		}, []string{"/trials/0/reasons: "}},
 		{"a loosened bar", func(r repository) { r.edit(design, "margin = 0.25", "margin = 0.5") },
 			[]string{design + `: claim "threads-flat": margin 0.5, before margin 0.25; a claim of an experiment that has runs stays`, `name "threads-flat" under [[withdrawn]]`}},
 		{"a claim reversed in words", func(r repository) { r.edit(design, `text = "`, `text = "It is not so: `) },

@@ -108,7 +108,7 @@ func TestOnlyWhatChangedIsDerivedAnew(t *testing.T) {
 			archivetest.AddRun(t, r, "c6in-8xlarge", time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC), 7)
 		}, []string{threads}},
 		{"a host that a run names", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Host("amd-epyc-2c-18587e00"), `"memory_bytes": `, `"memory_bytes": 1`)
+			archivetest.Edit(t, r.Host("amd-epyc-2c-18587e00"), `"cores": `, `"cores": 1`)
 		}, []string{threads}},
 		{"an experiment's words", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(archivetest.ThreadsDesign), `question = "`, `question = "Now `)

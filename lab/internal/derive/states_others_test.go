@@ -6,11 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/madeup"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -284,38 +281,16 @@ over = "index"
 // golden pages' run, whose raw files are shared.
 func (c *clone) profile(r *results.File) {
 	of := c.run(profiled, "93-lock", "small")
-	work := map[string]map[string]float64{} // as today's lab sorts the raw files' stacks, by condition and kind
 	for i := range r.Conditions {
-		cond := &r.Conditions[i]
-		cond.Profiles = of.Conditions[i].Profiles
-		for _, named := range cond.Profiles {
-			p, err := profile.ParseData(c.file("test/site/fixture/data/profiles/" + named.File))
-			if err != nil {
-				c.t.Fatal(err)
-			}
-			all, err := profiles.Analyse(named.Kind, p)
-			if err != nil {
-				c.t.Fatal(err)
-			}
-			work[cond.ID+string(named.Kind)] = all.Work
-		}
+		r.Conditions[i].Profiles = of.Conditions[i].Profiles
 	}
 	for i := range r.Trials {
 		t := &r.Trials[i]
 		for _, from := range of.Trials {
 			if from.Block == t.Block && from.Condition == t.Condition {
 				t.Profiles = slices.Clone(from.Profiles)
-				for k, p := range t.Profiles {
-					t.Profiles[k].Work = work[t.Condition+string(p.Kind)]
-				}
 			}
 		}
-		if p, ok := t.Profile("block"); ok {
-			t.Metrics["block_events"], t.Metrics["block_stacks"], t.Metrics["goroutines_parked"] = p.Events, float64(p.Stacks), p.Total/p.DurationS
-		}
-		if p, ok := t.Profile("heap"); ok {
-			t.Metrics["live_heap_bytes"] = p.Total
-		}
-		results.Round(t.Metrics)
+		r.Follow(t)
 	}
 }

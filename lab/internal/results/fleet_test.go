@@ -51,20 +51,20 @@ func TestAFleetsFileAddsUp(t *testing.T) {
 		break_ func(*results.File)
 		says   string
 	}{
-		"an answer that nobody counted":  {func(f *results.File) { of(f).Requests-- }, "/trials/1/clients: "},
-		"a client that is not there":     {func(f *results.File) { f.Trials[1].Clients = f.Trials[1].Clients[:2] }, "/trials/1/clients: 2 of a fleet of 3"},
-		"no clients":                     {func(f *results.File) { f.Trials[1].Clients = nil }, "/trials/1/clients: 0 of a fleet of 3"},
-		"a clock that is not known":      {func(f *results.File) { of(f).UncertaintyS = 0.006 }, "the gate clocks-unsure makes"},
-		"a clock that is off":            {func(f *results.File) { of(f).OffsetS = -0.2 }, "the gate clocks-off makes"},
-		"a clock that moved":             {func(f *results.File) { of(f).MovedS = 0.0051 }, "the gate clocks-off makes"},
-		"a client that was late":         {func(f *results.File) { of(f).LateS = 0.5 }, "the gate clients-apart makes"},
-		"a host that is not there":       {func(f *results.File) { f.Hosts.Clients = f.Hosts.Clients[:2] }, "/provenance/fleet/clients: 3, but"},
-		"another first client":           {func(f *results.File) { f.Hosts.Client = "h" }, "/hosts/client: "},
-		"a machine of two names":         {func(f *results.File) { f.Provenance.Fleet.Machines[3] = 1 }, `/provenance/fleet/machines/3: one machine as "i" and as "h"`},
-		"machines out of order":          {func(f *results.File) { f.Provenance.Fleet.Machines[1] = 2 }, "/provenance/fleet/machines/1: "},
-		"another topology":               {func(f *results.File) { f.Topology.Kind = "loopback" }, "/topology/kind: "},
-		"a shaper's burst":               {func(f *results.File) { f.Topology.BurstBytes = 1 }, "/topology: "},
-		"no fleet":                       {func(f *results.File) { f.Provenance.Fleet = nil }, "the run had no fleet"},
+		"an answer that nobody counted": {func(f *results.File) { of(f).Requests-- }, "/trials/1/clients: "},
+		"a client that is not there":    {func(f *results.File) { f.Trials[1].Clients = f.Trials[1].Clients[:2] }, "/trials/1/clients: 2 of a fleet of 3"},
+		"no clients":                    {func(f *results.File) { f.Trials[1].Clients = nil }, "/trials/1/clients: 0 of a fleet of 3"},
+		"a clock that is not known":     {func(f *results.File) { of(f).UncertaintyS = 0.006 }, "the gate clocks-unsure makes"},
+		"a clock that is off":           {func(f *results.File) { of(f).OffsetS = -0.2 }, "the gate clocks-off makes"},
+		"a clock that moved":            {func(f *results.File) { of(f).MovedS = 0.0051 }, "the gate clocks-off makes"},
+		"a client that was late":        {func(f *results.File) { of(f).LateS = 0.5 }, "the gate clients-apart makes"},
+		"a host that is not there":      {func(f *results.File) { f.Hosts.Clients = f.Hosts.Clients[:2] }, "/provenance/fleet/clients: 3, but"},
+		"another first client":          {func(f *results.File) { f.Hosts.Client = "h" }, "/hosts/client: "},
+		"a machine of two names":        {func(f *results.File) { f.Provenance.Fleet.Machines[3] = 1 }, `/provenance/fleet/machines/3: one machine as "i" and as "h"`},
+		"machines out of order":         {func(f *results.File) { f.Provenance.Fleet.Machines[1] = 2 }, "/provenance/fleet/machines/1: "},
+		"another topology":              {func(f *results.File) { f.Topology.Kind = "loopback" }, "/topology/kind: "},
+		"a shaper's burst":              {func(f *results.File) { f.Topology.BurstBytes = 1 }, "/topology: "},
+		"no fleet":                      {func(f *results.File) { f.Provenance.Fleet = nil }, "the run had no fleet"},
 	} {
 		f, x := fleetRun(t, overLoopback, "i", "i", "h")
 		c.break_(f)

@@ -47,4 +47,3 @@ func graceOf(s setting.Levels) time.Duration {
 	}
 	return grace
 }
-
