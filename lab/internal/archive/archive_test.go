@@ -181,7 +181,7 @@ func TestARunOfAFaultyHostIsFaultyToo(t *testing.T) {
 	}
 }
 
-// A run of version 2 depends on its design.
+// A run depends on its design.
 func TestFaultsOfARunInTurns(t *testing.T) {
 	for _, c := range []struct{ name, old, new, says string }{
 		{"a slot that never was", `"slots":[`, `"slots":[[],`, "/trials/0/slots/0: "},

@@ -6,8 +6,7 @@
 //
 // A file either has exactly one meaning or is refused, with the line. Unknown
 // keys are errors, because a misspelt margin would otherwise let a default
-// decide a claim. Version 1 designs stay readable for the runs that were made
-// with them; they are never run again.
+// decide a claim.
 //
 // A person who chooses the order could choose the result, so everything is
 // drawn from the run's seed alone, and can be drawn again from the run's file:
@@ -374,8 +373,7 @@ func (x *Experiment) Conditions() []setting.Levels {
 	})
 }
 
-// LoadDir reads every experiment of a directory, sorted by name. It refuses
-// version 1 designs, since every design there must be runnable.
+// LoadDir reads every experiment of a directory, sorted by name.
 func LoadDir(dir string) ([]*Experiment, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.toml"))
 	if err != nil {

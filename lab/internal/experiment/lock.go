@@ -69,7 +69,7 @@ type locked struct {
 	Factors  []lockedFactor `json:"factors"`
 	Profiled bool           `json:"profiled"`
 	ProfileS float64        `json:"profile_s,omitempty"` // absent if no profile is taken, so that older designs keep their digest
-	Block    *Block         `json:"block"`               // nil in a version 1 design
+	Block    *Block         `json:"block"`
 	Bars     bars           `json:"bars"`
 	// Servers are those of the file's own that are loaded; absent without any, so
 	// that older designs keep their digest.

@@ -20,8 +20,6 @@ const SchemaURL = "https://line-rate.github.io/line-rate/schema/experiment-1.jso
 func Schema() []byte {
 	s := strict.Schema(&Experiment{}, "toml")
 	s.ID, s.Title = SchemaURL, "Line Rate experiment"
-	s.Properties.Delete("sizes") // of version 1 only
-	delete(s.Definitions, "Size")
 	set := func(of *jsonschema.Schema, field string, to *jsonschema.Schema) { of.Properties.Set(field, to) }
 	metrics, settings := words(metric.All(), func(m metric.Metric) strict.Word { return strict.Word{Name: m.Name, Meaning: m.Doc} }), setting.Docs()
 	names := words(settings, func(d setting.Doc) strict.Word { return strict.Word{Name: d.Name, Meaning: d.Meaning} })

@@ -67,8 +67,7 @@ const (
 	// Fault is caused by the server or the load generator: it died, or answered
 	// wrongly.
 	Fault Kind = iota
-	// Passing may be caused by a passing disturbance of the machine. Runs of
-	// version 1 repeated a trial that only such gates made invalid.
+	// Passing may be caused by a passing disturbance of the machine.
 	Passing
 	// Following is caused by such a disturbance if a Passing gate is closed too,
 	// else by a fault.

@@ -1,4 +1,4 @@
-// Package madeup makes up runs of version 2 for tests: of any closed-loop
+// Package madeup makes up runs for tests: of any closed-loop
 // design, and of designs with a receiver of events. They have everything that
 // the lab records of a trial, in the order that the seed draws.
 //

@@ -135,7 +135,7 @@ func (f *File) Machines() int {
 }
 
 // SharedCores tells whether server and clients ran on the same cores, where each
-// takes CPU time from the other. A published run of several machines had none.
+// takes CPU time from the other.
 func (f *File) SharedCores() bool {
 	p := f.Provenance
 	fl := f.fleet()

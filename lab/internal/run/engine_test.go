@@ -182,7 +182,7 @@ func TestARunTakesTurns(t *testing.T) {
 // A file without room for another block gets none.
 func TestAFullFileEndsTheRun(t *testing.T) {
 	long := good(1)
-	long.BoundWhy = strings.Repeat("x", results.Longest/30)
+	long.ClientThreads = slices.Repeat([]float64{0.01}, results.Longest/150)
 	f := newMadeUp(t, Plan{}, always(long)).all(t)
 	if f.Provenance.Ended != results.Blocks || f.Provenance.Blocks != results.LeastBlocks {
 		t.Errorf("ended %q after %d blocks", f.Provenance.Ended, f.Provenance.Blocks)
