@@ -102,7 +102,7 @@ func (f *File) turns() []int {
 // LeastBlocks are kept in any case, so the file is longer where each trial
 // records dozens of cores.
 const (
-	Longest     = 50_000
+	Longest     = 120_000
 	LeastBlocks = 12
 	mostBlocks  = 1000
 )

@@ -71,6 +71,10 @@ func (p *pieced) lost() {
 
 // judge closes the trial's gates.
 func (p *pieced) judge(fail failer) {
+	p.cutMean(&p.said, p.m)
+	if rate, fixed := p.m["asked_rate_rps"]; fixed {
+		p.m["answered_share"] = p.m["throughput_rps"] / rate
+	}
 	p.gates(&p.said, p.w, p.m, fail)
 	p.compared.judge(p.load, &p.said, fail)
 }

@@ -57,6 +57,7 @@ func TestTakingProfiles(t *testing.T) {
 				if one := g.trials[0]; len(one.Reasons) == 0 && g.profiles[0] == nil || closed(one, gate.ProfileFailed, gate.ClientFailed) {
 					t.Errorf("%q, %v", one.Reasons, g.profiles)
 				}
+				e.file.Conclude(&g.trials[0])
 				return g.trials
 			}, func(trials []results.Trial) bool {
 				one := trials[0]

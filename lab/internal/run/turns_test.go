@@ -58,6 +58,11 @@ func newTurned() *turned {
 	for _, i := range []int{0, 1, 1, 0} {
 		plan.Slots = append(plan.Slots, httpload.Slot{Target: i, Seconds: slotS, Counts: true})
 	}
+	t.engine.file = &results.File{
+		Settings:   setting.Levels{setting.Generator: setting.String(setting.HTTPLoad), setting.Connections: setting.Int(100), setting.Pipelining: setting.Int(1)},
+		Conditions: []results.Condition{{ID: "c1"}, {ID: "c2"}},
+		Provenance: &results.Provenance{Block: &results.BlockPlan{SlotS: slotS, Rounds: rounds}, ServerCPUs: "0", ClientCPUs: "1"},
+	}
 	t.said = round{plan, &httpload.Report{Held: true}}
 	at := c.mono
 	for i, s := range plan.Slots {
@@ -91,6 +96,7 @@ func (t *turned) slots() (all []*httpload.SlotReport) {
 }
 
 func (t *turned) rated() {
+	t.engine.file.Settings[setting.Rate] = setting.Int(10_000)
 	t.loads[0].rate, t.loads[0].asked.Rate, t.said.plan.Targets[0].Rate = 10_000, 10_000, 10_000
 	t.first().SendLag = &httpload.SendLag{P99: 0.001, Max: 0.002}
 }
