@@ -47,6 +47,7 @@ const given = (at, root) => at.endsWith('/bound_why') && root.$id.endsWith('resu
 // free appends a mark to each free text of a value, by its schema. The name of a key is
 // free if its object has no fields of its own.
 function free (value, schema, root, at) {
+  if (!schema) return value
   if (schema.$ref) schema = root.$defs[schema.$ref.split('/').at(-1)]
   if (typeof value === 'string') return schema.type === 'string' && schema.pattern?.includes('\\x00') && !read.test(at) && !given(at, root) ? value + mark(at) : value
   if (Array.isArray(value)) return value.map((v) => free(v, schema.items, root, `${at}/*`))
@@ -163,7 +164,7 @@ if (faults.length > 0) process.exit(1)
 if (process.argv.includes('--fields')) for (const f of fields) console.log(`${reached.has(f) ? 'shown ' : 'nowhere'} ${f}`)
 // A field whose mark is on no page was not tested. The fields listed here are.
 const shown = ['data/hosts/name', 'data/hosts/cpu_version', 'data/hosts/caches', 'data/results/warnings/*', 'data/results/provenance/tools/NAME', 'data/results/provenance/generator',
-  'a command line', 'a commit', 'data/results/trials/*/reasons/*/detail', 'data/results/trials/*/bound_why', 'data/results/not_applicable',
+  'a command line', 'a commit', 'data/results/trials/*/reasons/*/detail', 'data/results/not_applicable',
   'lab/experiments: title', 'lab/experiments: question', 'lab/experiments: text', 'lab/experiments: why', 'lab/experiments: planned',
   'data/texts: place', 'data/texts: note', 'data/texts: says', 'data/flames: n', 'a condition’s id', 'a gate’s name', 'a bound',
   'a figure in words', 'a level in words', 'a table’s cell', 'a table’s unit', 'a table’s bounds', 'an audit’s id', 'an audit’s printed figure']

@@ -46,7 +46,7 @@ func (s *scripted) group(t *testing.T) *group {
 		t.Fatal(err)
 	}
 	c := newClock()
-	g := &group{engine: &engine{plan: Plan{clock: c}}, profiles: taken{}}
+	g := &group{engine: &engine{plan: Plan{clock: c}, file: &results.File{}}, profiles: taken{}}
 	for i, does := range s.servers {
 		g.sequence = append(g.sequence, i)
 		g.loads = append(g.loads, load{dir: dir, addr: "nowhere:" + string(rune('1'+i)), link: &topology.Link{}, serves: &experiment.Server{Process: "sh", Ready: "listening addr=nowhere"}, generator: setting.HTTPLoad, clock: c, connections: 1,
