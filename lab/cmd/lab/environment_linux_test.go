@@ -82,8 +82,7 @@ func TestARunNamesItsProgramsAndTheirEnvironment(t *testing.T) {
 }
 
 // A program that is rebuilt during a run would mix the figures of two programs.
-func TestAServerThatIsReplacedDuringARunEndsIt(t *testing.T) {
-	t.Parallel()
+func TestAloneServerIsReplacedDuringARun(t *testing.T) {
 	c := newClone(t, loopback, "/read", 1, 3)
 	_, end := c.underWay()
 	text, err := os.ReadFile(serverBinary)
